@@ -173,8 +173,10 @@ const void *gr_modules_link(LoadedModule *list) {
 }
 
 void gr_modules_not_linked(LoadedModule *list, CUresult error) {
-    gr_session_verbose("module %s is loaded as PTX: the driver refused what it had linked (CUDA error %d)",
-                       list->pub.name, (int)error);
-    free(list->linked);
-    list->linked = NULL;
+    gr_session_verbose("module %s is loaded as PTX: the driver refused %s (CUDA error %d)", list->pub.name,
+                       list->linked ? "what it had linked" : "a container", (int)error);
+    void **refused = list->linked ? &list->linked : &list->boxed;
+    list->split = list->split && list->linked;
+    free(*refused);
+    *refused = NULL;
 }

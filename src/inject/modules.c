@@ -75,10 +75,9 @@ static gr_status rewrite(LoadedModule *m, const char *text, size_t len, PtxModul
         gr_str_addn(&out, text, len);
     else
         GR_TRY(gr_ptx_print_later(*parsed, 0, &out, NULL, NULL, err));
-    if (pieces && m->pub.divides && gr_twins_pay(out.len) &&
-        gr_pieces_printed(pieces, *parsed, out.len, &m->arena))
+    if (pieces && m->pub.divides && gr_pieces_printed(pieces, *parsed, out.len, &m->arena))
         m->pieces = pieces;
-    else if (gr_twins_wanted() && gr_twins_pay(out.len))
+    else if (gr_twins_wanted())
         gr_session_verbose("module %s is compiled as a whole: %s", m->pub.name,
                            why ? why : "the engine does not divide it");
     if (m->pub.record_bytes) {

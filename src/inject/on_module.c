@@ -43,6 +43,8 @@ static Load begin_load(const void *image, const char *file) {
     if (linked) {
         l.unlinked = l.image;
         l.image = linked;
+    } else if (l.changed && l.list->boxed && l.image == l.list->boxed) {
+        l.unlinked = l.list->text;
     }
     gr_session_unlock();
     return l;

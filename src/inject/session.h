@@ -149,7 +149,7 @@ CUcontext gr_current_context(void);
 // On a GPU, if the engine wishes it and there is more than one kernel or unit, or if they were linked before: machine code of all of these modules, for the driver to load. It
 // stays as long as the first of them. NULL: they are to be loaded as they are.
 const void *gr_modules_link(LoadedModule *list);
-// The driver refused it with `error`: it is gone.
+// The driver refused it with `error`, or, where there is none, the container that the PTX was put into: it is gone.
 void gr_modules_not_linked(LoadedModule *list, CUresult error);
 
 // ---- libraries.c -------------------------------------------------------------------------------------------------------

@@ -30,17 +30,9 @@ static pthread_cond_t made = PTHREAD_COND_INITIALIZER;
 
 bool gr_twins_wanted(void) {
     const GrOptions *o = &gr_session.options;
-    bool gpu = !strcmp(o->device, "gpu");
     // An observer of the CPU device knows statements by the module that they were in.
-    bool possible = gpu || (!(o->caps & CAP_LISTENS) && !o->watchpoints);
-    return possible && (!strcmp(o->compile, "launched") || (gpu && !strcmp(o->compile, "auto")));
-}
-
-// Kernels that come one by one are compiled by one thread each, and those of a module by several (modules.c): an H100's driver compiled the 19 kernels
-// of a sort by Thrust, 5.5 MB, in 6 s on 16 cores and in 17 s on one, and the program launches those that take the longest.
-bool gr_twins_pay(size_t len) {
-    enum { LARGE = 16 << 20 };
-    return len >= LARGE || !strcmp(gr_session.options.compile, "launched");
+    bool possible = !strcmp(o->device, "gpu") || (!(o->caps & CAP_LISTENS) && !o->watchpoints);
+    return possible && !strcmp(o->compile, "launched");
 }
 
 static bool exist;

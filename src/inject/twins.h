@@ -9,9 +9,9 @@
 
 #include "inject/session.h"
 
-// Whether modules may be loaded so (--compile), and whether one is of so many bytes when it is rewritten.
+// Whether modules may be loaded so (--compile). Kernels that come one by one are compiled by one thread each, those of a module by several
+// (modules.c): so it is no gain where most are launched.
 bool gr_twins_wanted(void);
-bool gr_twins_pay(size_t len);
 
 // The module's kernels get twins, if they can: then the driver is to have the program's own image.
 bool gr_twins_begin(LoadedModule *m);

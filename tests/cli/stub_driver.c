@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,8 +139,11 @@ STUB_EXPORT CUresult cuEventElapsedTime(float *ms, CUevent a, CUevent b) {
 
 STUB_EXPORT CUresult cuModuleLoadData(CUmodule *out, const void *image) {
     Module *m = calloc(1, sizeof *m);
-    if (!memcmp(image, "\x50\xed\x55\xba", 4))
+    bool packed = !memcmp(image, "\x50\xed\x55\xba", 4);
+    if (packed)
         image = unpacked(image);
+    if (packed && getenv("STUB_NO_CONTAINER"))
+        return CUDA_ERROR_INVALID_IMAGE;
     m->image = image;
     stub_say("load %.20s", (const char *)image);
     if (strstr(m->image, "REFUSE_REWRITTEN") && strstr(m->image, "@gr"))

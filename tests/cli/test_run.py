@@ -104,11 +104,12 @@ class Routes(unittest.TestCase):
         small = large.replace("st.global.u32 [%a], 1;\n", "", 390)
         with tempfile.TemporaryDirectory(prefix="test-run-") as folder:
             text, container = os.path.join(folder, "in.ptx"), os.path.join(folder, "in.fatbin")
-            for ptx, version, options in ((large, "13000", "options -maxrregcount=32 --split-compile 0 \n"), (large, "12080", ""), (small, "13000", "")):
+            for ptx, version, options in ((large, "13000", "options -maxrregcount=32 --split-compile 0 \nload .version"),  # refused: then the text
+                                          (large, "13000", "options -maxrregcount=32 --split-compile 0 \n"), (large, "12080", ""), (small, "13000", "")):
                 with open(text, "w", encoding="utf-8") as file:
                     file.write(ptx)
                 subprocess.run([MAKE_FATBIN, text, container, "80", "-maxrregcount=32"], check=True)
-                run = Run(self, "link", "race_it", "sync", container, env={"STUB_VERSION": version})
+                run = Run(self, "link", "race_it", "sync", container, env={"STUB_VERSION": version, **({"STUB_NO_CONTAINER": "1"} if "load" in options else {})})
                 self.assertEqual(run.verdict, "races", run.stderr)
                 self.assertIn("module rewritten", run.log)
                 self.assertEqual("options" in run.log, bool(options), run.log)
