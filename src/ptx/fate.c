@@ -65,9 +65,15 @@ static bool ends_line(const PtxStmt *s) {
             (s->kind == PTX_INSTR && gr_ptx_op_flags(s->instr->op) & (PTX_F_BRANCH | PTX_F_EXIT)));
 }
 
+// Of predicates: one may decide what the other is good for.
+static bool is_logic(const PtxInstr *i) {
+    return (i->op == PTX_OP_AND || i->op == PTX_OP_OR) && i->type[0] == PTX_PRED;
+}
+
 // Arithmetic that all threads do and whose result goes into the program's own register.
 static bool passes_on(const PtxInstr *i) {
-    return gr_defuse_is_pure(i) || (i->op == PTX_OP_SETP && !i->guard && i->operands[0].kind == PTX_O_REG);
+    return (gr_defuse_is_pure(i) && !is_logic(i)) ||
+           (i->op == PTX_OP_SETP && !i->guard && i->operands[0].kind == PTX_O_REG);
 }
 
 // What is known of an instruction that reads the register `r`: its threads use it (true, *pred NULL), or those for which *pred holds do.
@@ -87,8 +93,7 @@ static bool use_of(const Decisions *t, const PtxInstr *i, const PtxReg *r, PtxRe
         !(o[second ? 1 : 2].kind == PTX_O_REG && holds(t, o[second ? 1 : 2].reg))) {
         chooses = &o[3];
         *negated = second;
-    } else if ((i->op == PTX_OP_AND || i->op == PTX_OP_OR) && i->type[0] == PTX_PRED && i->n_operands == 3 &&
-               one) {
+    } else if (is_logic(i) && i->n_operands == 3 && one) {
         chooses = &o[second ? 1 : 2];
         *negated = i->op == PTX_OP_OR;
     }
