@@ -12,7 +12,7 @@
 
 #include "engines/core/engine.h"
 
-enum { BUDGET_START = 8, BUDGET_OWN = 16, BUDGET_KERNELS = 4096 };
+enum { BUDGET_START = 64, BUDGET_OWN = 16, BUDGET_KERNELS = 4096 };
 
 // "2x", "2" or "1.5x" as thousandths; 0 for "". GR_ERR_ARGUMENT says what is wrong.
 gr_status gr_budget_parse(const char *text, uint32_t *thousandths, gr_error *err);

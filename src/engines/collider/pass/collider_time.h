@@ -18,12 +18,6 @@
 //     WAIT_POISON   between a poisoned store and the store: up to L
 //     a kernel's beginning: up to L
 //
-// A program that launches often would wait often. Behind the first WAIT_LAUNCHES launches (counted by %gridid), L begins at an eighth of the
-// maximum, but in one launch in WAIT_RARELY.
-//
-// An H100 sleeps for the next power of two above what nanosleep is told (measured: docs/detection-gpu.md). So that two warps do not
-// wait for the same time, a wait there is several sleeps, one for each of the WAIT_PARTS highest bits that are set.
-//
 // L is the maximum in a thread's first window of a function. After each window L is an eighth shorter, down to WAIT_LEAST_NS: short kernels are
 // watched long, and long ones not for long at each of many places. In a function that is called, which may be often, L begins at an eighth.
 //
@@ -31,11 +25,11 @@
 // in a row, or of as many seeds for one launch, one has WAIT_LONGER times the maximum, and one WAIT_LONGEST times. In these every second warp
 // waits WAIT_QUICKER times less than the others: it comes to what is far while one window of theirs is open.
 //
+// A program that launches often would wait often. Behind the first WAIT_LAUNCHES launches (counted by %gridid), L begins at an eighth of the
+// maximum, but in one launch in WAIT_RARELY.
+//
 // An H100 sleeps for the next power of two above what nanosleep is told (measured: docs/detection-gpu.md). So that two warps do not
 // wait for the same time, a wait there is several sleeps, one for each of the WAIT_PARTS highest bits that are set.
-//
-// L is the maximum in a thread's first window of a function. After each window L is an eighth shorter, down to WAIT_LEAST_NS: short kernels are
-// watched long, and long ones not for long at each of many places. In a function that is called, which may be often, L begins at an eighth.
 #ifndef GR_PASSES_COLLIDER_TIME_H
 #define GR_PASSES_COLLIDER_TIME_H
 

@@ -441,9 +441,13 @@ uint64_t __gr_at(uint64_t a, uint32_t copy, uint32_t what, uint64_t unmade) {
         return outside ? 0 : a;
     if (what & GR_AT_STORE) {
         uint32_t row = gr_priv_row(&s, line);
-        if (row && s.granule && gr_priv_own(&s, row, (uint32_t)low, copy))
-            return row_at(&s, row) + ROW_OWN + low;
-        uint64_t to = row ? gr_priv_make(&s, row, copy, unmade) : 0;
+        uint64_t to = row && s.granule && gr_priv_own(&s, row, (uint32_t)low, copy)
+                          ? row_at(&s, row) + ROW_OWN
+                      : row ? gr_priv_make(&s, row, copy, unmade)
+                            : 0;
+        // Another multiprocessor may have made these. Loads that inserted code does by itself have to find them, not what this one's cache had before.
+        if (CONTROL.mode == GR_OF_BLOCKS)
+            fence();
         return to ? to + low : 0;
     }
     uint32_t v = gr_load32(entry_of(&s, line));
@@ -463,14 +467,17 @@ GR_INLINE uint32_t number_of(const Slot *s, uint64_t at) {
     uint64_t number = (at - s->copies) / GR_LINE;
     return number - GR_COPY_FIRST < s->most_copies ? (uint32_t)number : 0;
 }
+// The row of a private copy. Blocks on several multiprocessors may share it, and the cache of one of them may have what stood there before: a neighbour's mark was read.
+GR_INLINE uint32_t row_of_copy(const Slot *s, uint32_t number) { return gr_load32(&mark_at(s, number)->row); }
+
 GR_INLINE uint64_t offset_of(const Slot *s, uint32_t number, uint64_t at) {
-    return (uint64_t)head_of(row_at(s, mark_at(s, number)->row))->line * GR_LINE + at % GR_LINE;
+    return (uint64_t)head_of(row_at(s, row_of_copy(s, number)))->line * GR_LINE + at % GR_LINE;
 }
 
 // Gives how the first word was touched before.
 static GR_NOINLINE uint8_t gr_priv_touch(const Slot *s, uint32_t number, uint64_t at, uint32_t size,
                                          uint8_t how) {
-    uint64_t row = row_at(s, mark_at(s, number)->row), copy = copy_at(s, number);
+    uint64_t row = row_at(s, row_of_copy(s, number)), copy = copy_at(s, number);
     uint32_t low = at % GR_LINE;
     uint8_t before = byte_at(touched_at(s, number, low / 4));
     GR_ROLLED for (uint32_t word = low / 4; word <= (low + size - 1) / 4; word++) {
@@ -496,7 +503,7 @@ uint64_t __gr_stored(uint64_t at, uint32_t pass, uint32_t size) {
     uint8_t before = gr_priv_touch(&s, number, at, size, GR_STORED);
     // Behind an atomic operation of the unit, that is done for all, so is the store.
     return before & GR_UPDATED && pass == 1 && !CONTROL.once
-               ? row_at(&s, mark_at(&s, number)->row) + ROW_UNION + at % GR_LINE
+               ? row_at(&s, row_of_copy(&s, number)) + ROW_UNION + at % GR_LINE
                : 0;
 }
 
@@ -612,7 +619,7 @@ uint64_t __gr_updated(uint64_t at, uint32_t pass, uint32_t size, uint32_t observ
     uint32_t number = number_of(&s, at);
     if (!number)
         return 0;
-    uint64_t row = row_at(&s, mark_at(&s, number)->row);
+    uint64_t row = row_at(&s, row_of_copy(&s, number));
     (void)gr_priv_touch(&s, number, at, size, GR_UPDATED | (observed ? GR_OBSERVED : 0));
     return CONTROL.once ? row + ROW_BASE + at % GR_LINE : pass == 1 ? row + ROW_UNION + at % GR_LINE : 0;
 }
@@ -628,7 +635,7 @@ uint32_t __gr_lanes(uint32_t site, uint64_t at, uint32_t what, uint64_t value, u
     uint32_t lane = gr_lane(), first = (uint32_t)__builtin_ctz(same);
     Slot s;
     gr_priv_slot(&s);
-    uint32_t number = number_of(&s, at), row = number ? mark_at(&s, number)->row : row_of(&s, at);
+    uint32_t number = number_of(&s, at), row = number ? row_of_copy(&s, number) : row_of(&s, at);
     if (!row) // local memory, by a generic address
         return 1;
     if (same != 1u << lane && lane == first && pass == 1) {
