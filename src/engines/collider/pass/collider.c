@@ -94,8 +94,8 @@ static gr_status check_plain(ColliderWork *w, Access *a, FuncCode *code, GrSiteS
         return GR_OK;
     a->nested = where.nested;
     a->err = where.err;
-    if (*status == GR_SITE_STRONG)
-        return gr_collider_come_late(w, a);
+    if (*status == GR_SITE_STRONG) // where few accesses are chosen, the others cost nothing
+        return w->o->choose ? GR_OK : gr_collider_come_late(w, a);
     return a->site->access == PTX_ACCESS_READ ? check_load(w, a, code) : gr_collider_store(w, a);
 }
 
