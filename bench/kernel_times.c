@@ -3,7 +3,7 @@
 //
 // The driver loads this library where CUDA_INJECTION64_PATH names it, and calls InitializeInjection. As the process ends, one line is added to the
 // file $KERNEL_TIMES: kernels, their nanoseconds on the device, copies and memsets, their nanoseconds, records that CUPTI had to drop, and how many bytes
-// of the device's memory are in use then, by whoever (0: the driver does not say).
+// of the device's memory are in use then, by all programs (0: the driver does not say).
 // A process that is killed adds none. Kernels that run side by side each count in full.
 #include <cuda.h>
 #include <cupti.h>

@@ -147,7 +147,7 @@ bool gr_pieces_printed(Pieces *p, const PtxModule *m, size_t len, Arena *arena) 
     return true;
 }
 
-// A declaration is needed by who needs the definition.
+// What needs the definition of a function needs its declarations.
 static bool is_needed(const Pieces *p, const bool *needs, const Piece *piece) {
     if (piece->dropped || !piece->func)
         return !piece->dropped;

@@ -4,6 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+PtxStmt *gr_function_start(const PtxFunc *f) {
+    PtxStmt *at = f->first;
+    while (at && (at->kind == PTX_DECL_REG || at->kind == PTX_DECL_VAR || at->kind == PTX_LOC))
+        at = at->next;
+    return at;
+}
+
 // Whether any element names a value. A source may be the sink only in the stores of 256 bits, which leave that element's bytes as they
 // are (PTX ISA 9.0, 9.7.9.11: .v8 of 32 bits, .v4 of 64; ptxas refuses it elsewhere, and where nothing is stored at all).
 static bool sinks_make_sense(const Access *a, const PtxOperand *list) {

@@ -12,6 +12,9 @@
 
 enum { EMIT_MAX_ELEMENTS = 128 }; // as many as tcgen05.ld loads; ld and st have at most 8
 
+// Where code goes that comes before all of the function's: behind its declarations. NULL: the body's end.
+PtxStmt *gr_function_start(const PtxFunc *f);
+
 // One memory access under instrumentation.
 typedef struct Access {
     PtxFunc *func;

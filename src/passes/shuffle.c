@@ -4,6 +4,7 @@
 
 #include "base/rng.h"
 #include "base/str.h"
+#include "passes/emit.h"
 
 #include <string.h>
 
@@ -128,9 +129,7 @@ static gr_status put_permutation(Shuffle *s, PtxFunc *f) {
         else
             gr_str_addf(&b, "mov.u32 %s, %s;", s->ctaid[k]->name, index[k]->name);
     }
-    PtxStmt *at = f->first;
-    while (at && (at->kind == PTX_DECL_REG || at->kind == PTX_DECL_VAR || at->kind == PTX_LOC))
-        at = at->next;
+    PtxStmt *at = gr_function_start(f);
     st = b.oom ? gr_fail(s->err, GR_ERR_NOMEM, "out of memory")
                : gr_ptx_insert(f, at, 0, b.data, NULL, 0, NULL, s->err);
     gr_str_free(&b);

@@ -10,8 +10,8 @@
 #include "ptx/cfg.h"
 #include "ptx/speculate.h"
 
-// Whether threads may throw the value of the load `s` away: then *out has all places where one chooses or uses it (`pred` NULL: whoever comes
-// there uses it), and the registers in which the value may be until then. Each register holds something of the value from such a
+// Whether threads may throw the value of the load `s` away: then *out has all places where one chooses or uses it (`pred` NULL: each thread
+// that comes there uses it), and the registers in which the value may be until then. Each register holds something of the value from such a
 // statement (`holder`) on until another statement overwrites it. When in doubt every thread uses the value, and this is false.
 bool gr_may_be_discarded(const DefUse *d, const Cfg *g, PtxStmt *s, Decisions *out);
 

@@ -74,11 +74,11 @@ class Toolkit:
         folders = ([os.path.dirname(os.path.dirname(os.path.realpath(found)))] if found else []) + [n for n in near if n]
         self.home = next((f for f in folders if os.access(os.path.join(f, "bin/nvcc"), os.X_OK)), None)
         self.nvcc = self.home and os.path.join(self.home, "bin/nvcc")
-        self.nvrtc, self.nvjitlink = self.library("libnvrtc.so.13"), self.library("libnvJitLink.so.13")
+        self.nvrtc, self.nvjitlink = self.find_library("libnvrtc.so.13"), self.find_library("libnvJitLink.so.13")
         release = re.search(r"release ([\d.]+)", output_of(self.nvcc, "--version")) if self.nvcc else None
         self.release = release.group(1) if release else None
 
-    def library(self, name):
+    def find_library(self, name):
         packages = output_of("python3", "-c", "import nvidia; print(list(nvidia.__path__)[0])").strip()
         for folder in filter(None, (self.home, packages)):
             for where, _, files in os.walk(folder, followlinks=True):
@@ -88,5 +88,5 @@ class Toolkit:
 
     def cudart(self):
         """The folder of the shared runtime, for programs that the loader would not find it for."""
-        found = self.library("libcudart.so.13")
+        found = self.find_library("libcudart.so.13")
         return found and os.path.dirname(found)

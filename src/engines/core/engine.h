@@ -140,7 +140,7 @@ typedef struct GrEngine {
     // Without the lock. In place of a launch: what is to run is run by run->submit, and the result is the program's.
     // A launch while its stream is being captured is not run, so it comes later, as a node of the graph.
     CUresult (*around_launch)(void *self, const GrLaunch *l, GrRun *run);
-    // Without the lock. Around a launch that the driver is given at once, by whoever. May ask anything of the driver, and must not wait.
+    // Without the lock. Around a launch that the driver is given at once, by the program or by around_launch. May ask anything of the driver, and must not wait.
     void (*launching)(void *self, const GrLaunch *l);
     void (*launched)(void *self, const GrLaunch *l, CUresult result);
     // Why these options cannot be, or GR_OK; called by commands that run a program, when its device is chosen.

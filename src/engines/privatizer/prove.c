@@ -231,7 +231,7 @@ static bool are_apart(Bytes *v, size_t n, bool same) {
     return true;
 }
 
-// Both are one access to all intents: whoever comes to one comes to the other.
+// Both are one access to all intents: a thread that comes to one comes to the other.
 static bool is_same(const Prover *p, const GrPlace *a, const GrPlace *b) {
     const Number *x = &p->numbers[a->node], *y = &p->numbers[b->node];
     return a == b || (x->c == y->c && x->block == y->block && x->thread == y->thread && a->size == b->size &&

@@ -21,14 +21,6 @@ const char *gr_collider_control_name(const char *suffix, char *buf, size_t size)
     return buf;
 }
 
-// Before the first instruction.
-static PtxStmt *start_of(const PtxFunc *f) {
-    PtxStmt *at = f->first;
-    while (at && (at->kind == PTX_DECL_REG || at->kind == PTX_DECL_VAR || at->kind == PTX_LOC))
-        at = at->next;
-    return at;
-}
-
 // The state is odd (put_delay): even factors, an odd summand. Factors spread what they multiply over the high bits, which are drawn first.
 static gr_status put_random_seed(ColliderWork *w, PtxFunc *f) {
     if (!w->random)
@@ -48,7 +40,7 @@ static gr_status put_random_seed(ColliderWork *w, PtxFunc *f) {
              "mov.u32 %s, %%ctaid.x; mad.lo.u32 %s, %s, 0x85EBCA6A, %s;"
              "mov.u32 %s, %%warpid; mad.lo.u32 %s, %s, 0xCC9E2D52, %s;",
              seed, r, r, r, summand, t->name, r, t->name, r, t->name, r, t->name, r);
-    return gr_ptx_insert(f, start_of(f), 0, text, NULL, 0, NULL, w->err);
+    return gr_ptx_insert(f, gr_function_start(f), 0, text, NULL, 0, NULL, w->err);
 }
 
 static bool ends_thread(const PtxStmt *s) {
@@ -189,10 +181,10 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *sta
         w->pace = &pace;
     }
     GR_TRY(check_sites(w, f, &code, status));
-    PtxStmt *body = start_of(f);
+    PtxStmt *body = gr_function_start(f);
     GR_TRY(put_random_seed(w, f));
     if (w->pace)
-        GR_TRY(gr_pace_finish(&pace, w, f, start_of(f)));
+        GR_TRY(gr_pace_finish(&pace, w, f, gr_function_start(f)));
     GR_TRY(gr_collider_begin_waits(w, f, body));
     GR_TRY(gr_source_finish(w, f, body));
 done:

@@ -115,13 +115,6 @@ static bool is_first_of(const Hoisted *h, unsigned k) {
     return true;
 }
 
-static PtxStmt *first_place(const PtxFunc *f) {
-    PtxStmt *at = f->first;
-    while (at && (at->kind == PTX_DECL_REG || at->kind == PTX_DECL_VAR || at->kind == PTX_LOC))
-        at = at->next;
-    return at;
-}
-
 gr_status gr_collider_remember(Hoisted *h, const Access *a, PtxStmt *at, const PtxReg *address,
                                const PtxReg *expected, const PtxReg *seen) {
     gr_status st = GR_OK;
@@ -227,7 +220,7 @@ gr_status gr_collider_put_uses(ColliderWork *w, Access *a, Hoisted *h) {
             continue;
         if (h->d.holder[k].by == a->stmt)
             GR_TRY(put_false(a, a->before, h->raced[k]));
-        GR_TRY(put_false(a, first_place(a->func), h->raced[k]));
+        GR_TRY(put_false(a, gr_function_start(a->func), h->raced[k]));
         if (!is_only_ours(h, r))
             GR_TRY(put_ends(a, h, r, h->raced[k]));
     }

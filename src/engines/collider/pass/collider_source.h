@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // collider_source — the source of a bulk copy, watched from its issue until the thread that issued it waits.
 //
-// What is inserted at the issue (collider_async.h) sees who writes to the source while the window is open. A thread that writes later, behind a
+// What is inserted at the issue (collider_async.h) sees a thread write to the source while the window is open. A thread that writes later, behind a
 // barrier, comes too late for that, and yet it races: the copy may still read. Of a copy that completes by a bulk group only the thread that
 // issued it can know the end, by cp.async.bulk.wait_group. So until that thread waits nobody can be ordered behind the copy. A source that is not
 // what it was at the issue when the thread gets to the wait was written to by an access that races with the copy, its own thread's stores

@@ -8,8 +8,8 @@
 // met as well as one whose other side is far.
 //
 // On a GPU (ColliderOptions.thinned) windows are rare where code runs often, and where one opens it is worth its time. Windows there have about
-// one length L, the maximum: warps that wait in each of their windows stay side by side, and the smaller waits before stores decide who
-// comes first. With waits of all sizes the longest wait before an access decides where its warp is, and that wait is another one in each warp.
+// one length L, the maximum: warps that wait in each of their windows stay side by side, and the smaller waits before stores decide which
+// one comes first. With waits of all sizes the longest wait before an access decides where its warp is, and that wait is another one in each warp.
 // A model of two to four warps with two or three accesses each (docs/detection-gpu.md) gave these:
 //
 //     WAIT_WINDOW   after a load: L/2 to L

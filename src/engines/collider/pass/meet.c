@@ -53,9 +53,7 @@ static gr_status put_beginning(const Meet *w) {
         t->name, salt, t->name, salt, salt, none->name, salt, none->name, salt);
     if (n < 0 || (size_t)n >= sizeof text)
         return gr_fail(w->err, GR_ERR_INTERNAL, "inserted code does not fit");
-    PtxStmt *at = f->first;
-    while (at && (at->kind == PTX_DECL_REG || at->kind == PTX_DECL_VAR || at->kind == PTX_LOC))
-        at = at->next;
+    PtxStmt *at = gr_function_start(f);
     return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
 }
 

@@ -4,6 +4,7 @@
 #include "engines/privatizer/device/control.h"
 #include "engines/privatizer/pass/code.h"
 #include "engines/privatizer/pass/order.h"
+#include "passes/emit.h"
 #include "passes/registers.h"
 #include "passes/runtime.h"
 
@@ -321,9 +322,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
     GR_TRY(gr_places_find(&cfg, &w->m->arena, &out->places, w->err));
     out->by_warps |= w->o->by_warps;
     find_granule(w, out);
-    PtxStmt *first = f->first, *last = f->last;
-    while (first && (first->kind == PTX_DECL_REG || first->kind == PTX_DECL_VAR || first->kind == PTX_LOC))
-        first = first->next;
+    PtxStmt *first = gr_function_start(f), *last = f->last;
     if (!first || (out->blocks.why && out->warps.why))
         goto done;
     Code code = {.f = f,

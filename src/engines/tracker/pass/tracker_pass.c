@@ -406,9 +406,7 @@ static gr_status put_where(TrackerWork *w, PtxFunc *f, PtxStmt *at) {
 }
 
 static gr_status put_begin(TrackerWork *w, PtxFunc *f, Quiet *quiet) {
-    PtxStmt *at = f->first;
-    while (at && (at->kind == PTX_DECL_REG || at->kind == PTX_DECL_VAR || at->kind == PTX_LOC))
-        at = at->next;
+    PtxStmt *at = gr_function_start(f);
     gr_status st = w->own ? put_where(w, f, at) : GR_OK;
     if (st == GR_OK && (f->is_entry || w->own))
         st = put_own(w, f, at, f->is_entry ? "begin" : "own");
