@@ -7,6 +7,7 @@
 #ifndef GR_PASSES_COLLIDER_GROUP_H
 #define GR_PASSES_COLLIDER_GROUP_H
 
+#include "engines/collider/pass/collider_again.h"
 #include "engines/collider/pass/collider_pace.h"
 
 enum { GROUP_LOADS = 8, GROUP_WORDS = 8 }; // at most so many, so many registers of 32 bits
