@@ -17,7 +17,8 @@ gr_status gr_group_close(ColliderWork *w, LoadGroup *g, PtxStmt *at) {
     GR_TRY(
         gr_collider_loads(w, g->loads, n, gate.at, NULL, gr_again_in(w->again, gate.open) ? w->again : NULL));
     GR_TRY(gr_pace_close(&g->loads[0], &gate));
-    gr_again_take(w->again, g->loads, n, gate.open);
+    if (w->o->write_delay_ns > 1) // else there is no wait in which to look
+        gr_again_take(w->again, g->loads, n, gate.open);
 done:
     return st;
 }

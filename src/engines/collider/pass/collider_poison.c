@@ -91,7 +91,7 @@ static gr_status wait_for_others(ColliderWork *w, const Access *store, const Ptx
     Access a = *store;
     PtxOperand seen[EMIT_MAX_ELEMENTS];
     Look look;
-    if (!w->pace)
+    if (!w->pace || w->o->write_delay_ns <= 1)
         return gr_collider_wait(w, &a, a.before, WAIT_POISON, w->o->write_delay_ns);
     a.after = a.report = a.before;
     GR_TRY(gr_look_begin(w, &a, a.before, WAIT_POISON, w->o->write_delay_ns, &look));
