@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable
@@ -45,6 +46,8 @@ class Setting:
     def __init__(self, args, found):
         self.machine, self.results = found, args.results.resolve()
         self.jobs, self.runs, self.every = max(1, args.jobs), args.runs, max(1, args.every)
+        self.deadline = time.monotonic() + args.seconds if args.seconds else float("inf")
+        self.words = args.words
         # gpurace ends the program of a run that takes too long. Only what even that does not end is killed from here.
         os.environ["GPURACE_OPTIONS"] = f"{os.environ.get('GPURACE_OPTIONS', '')} timeout={args.timeout}".strip()
         self.timeout = args.timeout + 30
@@ -65,7 +68,8 @@ class Setting:
 
     def in_words(self):
         toolkit = f"CUDA {self.toolkit.release}" if self.toolkit.release else "no CUDA toolkit"
-        return {"gpus": self.machine.in_words(), "toolkit": toolkit, "processors": os.cpu_count(), "version": self.version(), "date": page.today()}
+        return {"gpus": self.machine.in_words(), "toolkit": toolkit, "processors": os.cpu_count(), "version": self.version(), "date": page.today(),
+                "call": self.words}
 
     def some(self):
         """Of what: to be told in a row."""
@@ -178,15 +182,15 @@ def devices_of(source):
     return int(found.group(1)) if found else 1
 
 
-def judge_programs(setting, outcome, title, sources, built):
-    """Complete programs without gpurace, and, where they print PASS then, under `none` and each engine: PASS again, and nothing reported."""
+def judge_programs(setting, outcome, title, sources, built, engines=("none", *ENGINES)):
+    """Complete programs without gpurace, and, where they print PASS then, under these engines: PASS again, and nothing reported."""
     plain = dict(zip(sources, setting.map(lambda s: same_as_without(setting, complete.PLAIN, s, built(s)), sources)))
     works = [s for s in sources if not plain[s].problems]
     broken = [f"{s.stem} ({plain[s].problems[0]})" for s in sources if plain[s].problems]
     if 2 * len(works) < len(sources):
         outcome.problems.append(f"without gpurace most do not print PASS: {joined(broken)}: {plain[sources[0]].text[-600:]}")
     outcome.row(f"{title}, without gpurace", f"{len(works)} of {len(sources)} print PASS" + (f"; not run further: {joined(broken)}" if broken else ""))
-    for engine in ("none", *ENGINES):
+    for engine in engines:
         tried = [s for s in works if engine not in " ".join(complete.comments(s, "WITHOUT")).split()]
         done = dict(zip(tried, setting.map(lambda s, e=engine: same_as_without(setting, e, s, built(s)), tried)))
         verdicts = {s: d.report.get("verdict", "none") for s, d in done.items()}
@@ -203,16 +207,25 @@ def judge_programs(setting, outcome, title, sources, built):
         outcome.row(f"{title}, {engine}", says)
 
 
-def programs(setting):
-    """The complete programs of tests/programs: they behave as without gpurace, and are clean."""
+def judge_all_programs(setting, *engines):
     outcome = Outcome()
     folder = Path(setting.built.program("complete-programs"))
     built = lambda s: str(next((f / s.stem for f in (folder / "tested", folder) if (f / s.stem).exists()), folder / s.stem))
     sources = [s for s in sorted((ROOT / "tests/programs").glob("*.cu")) if devices_of(s) == 1][:: setting.every]
     if not any(os.access(built(s), os.X_OK) for s in sources):
         return Outcome(problems=[f"no programs in {folder} (target tested-programs)"])
-    judge_programs(setting, outcome, f"tests/programs{setting.some()}", sources, built)
+    judge_programs(setting, outcome, f"tests/programs{setting.some()}", sources, built, engines)
     return outcome
+
+
+def programs(setting):
+    """The complete programs of tests/programs: they behave as without gpurace, and are clean."""
+    return judge_all_programs(setting, "none", "collider", "tracker")
+
+
+def programs_privatized(setting):
+    """The same under the privatizer, which takes many times as long."""
+    return judge_all_programs(setting, "privatizer")
 
 
 def several(setting):
@@ -365,26 +378,38 @@ SOAKED = ("examples/histogram_race", "examples/reduction_race", "examples/racy_a
           "complete-programs/tested/persistent_queue")
 
 
+def soaked_run(setting, engine, program, seed):
+    """Whether it had races, and what was wrong; None where time was up before."""
+    if time.monotonic() > setting.deadline:
+        return None
+    run = truth.Run(setting.gpurace, engine, setting.built.program(program), seed, device="gpu", timeout=setting.timeout)
+    try:
+        report = run.report(None)
+        problems = run.check(report, not program.endswith("_race"))
+    except (ValueError, KeyError) as error:
+        return False, [str(error)]
+    if report["races"] and not program.endswith("_race"):
+        problems.append(f"reported: {complete.race_of(report['races'][0])}")
+    return bool(report["races"]), problems
+
+
 def soak(setting):
-    """Ten programs many times: no crash, no hang, no report of a program without races."""
+    """Ten programs many times, under the tracker a tenth of that: no crash, no hang, no report of a program without races."""
     outcome = Outcome()
-    for engine in "collider", "tracker":
-        todo = [(program, seed) for seed in range(1, setting.runs + 1) for program in SOAKED]
-        runs = setting.map(lambda job, e=engine: truth.Run(setting.gpurace, e, setting.built.program(job[0]), job[1], device="gpu", timeout=setting.timeout), todo)
+    for engine, count in ("collider", setting.runs), ("tracker", max(1, setting.runs // 10)):
+        todo = [(program, seed) for seed in range(1, count + 1) for program in SOAKED]
+        runs = setting.map(lambda job, e=engine: soaked_run(setting, e, *job), todo)
+        done = {job: run for job, run in zip(todo, runs) if run}
         raced = {}
-        for (program, seed), run in zip(todo, runs):
-            try:
-                report = run.report(None)
-                problems = run.check(report, not program.endswith("_race"))
-                raced[program] = raced.get(program, 0) + bool(report["races"])
-                if report["races"] and not program.endswith("_race"):
-                    problems.append(f"reported: {complete.race_of(report['races'][0])}")
-            except (ValueError, KeyError) as error:
-                problems = [str(error)]
+        for (program, seed), (race, problems) in done.items():
+            raced[program] = raced.get(program, 0) + race
             outcome.problems += [f"{engine}, {program}, seed {seed}: {p}" for p in problems]
-        bad = sum(p.startswith(f"{engine}, ") for p in outcome.problems)
-        outcome.row(f"{len(SOAKED)} programs, {setting.runs} run{'s' if setting.runs > 1 else ''} each, {engine}", f"{len(runs)} runs, {bad or 'no'} crash, hang or false report; runs with races: "
+        bad = sum(bool(problems) for _, problems in done.values())
+        ran = f"{len(done)} runs" if len(done) == len(todo) else f"{len(done)} of {len(todo)} runs, in the time that was given (--seconds)"
+        outcome.row(f"{len(SOAKED)} programs, {count} run{'s' if count > 1 else ''} each, {engine}", f"{ran}, {bad or 'no'} crash, hang or false report; runs with races: "
                     + (joined((f"{p.split('/')[-1]} {n}" for p, n in raced.items() if n), 10) or "none"))
+        if not done:
+            outcome.problems.append(f"{engine}: time was up before the first run (--seconds)")
     return outcome
 
 
@@ -395,4 +420,6 @@ class Part:
     soak: bool = False
 
 
-PARTS = {f.__name__: Part(f, f.__doc__, f in (corpus_whole, soak)) for f in (examples, programs, corpus, several, conformance, ahead_of_time, just_in_time, devices, processes, corpus_whole, soak)}
+LONG = (corpus_whole, programs_privatized, soak)
+PARTS = {f.__name__: Part(f, f.__doc__, f in LONG) for f in
+         (examples, programs, corpus, several, conformance, ahead_of_time, just_in_time, devices, processes, corpus_whole, programs_privatized, soak)}

@@ -103,6 +103,13 @@ GPU, CUDA 13.0, 16 processors; gpurace 0.1; 2026-01-02:
 after
 """))
 
+    def test_call(self):
+        words = gpu.parse_args(["--jobs", "3", "--results", "x", "all", "soak"]).words
+        self.assertEqual(words, "tests/gpu/gpu.py --jobs 3 all soak")
+        self.assertEqual(gpu.parse_args(["--jobs", "3", "soak"]).words, "")
+        self.write(machine=dict(self.MACHINE, call=words, seconds=9))
+        self.assertIn("; 2026-01-02; in one call of 9 s, `tests/gpu/gpu.py --jobs 3 all soak`:\n", self.update(f"{page.BEGIN}\n{page.END}\n")[2])
+
     def test_page_is_left_alone(self):
         old = f"{page.BEGIN}\nold\n{page.END}\n"
         self.assertEqual(self.update(old)[::2], (1, old), "no results")
@@ -177,6 +184,24 @@ class Parts(unittest.TestCase):
         self.assertIn("1 of them inconclusive (a/unsure)", outcome.rows[0][1])
         for wrong in dict(right, false=["lost update at 3"]), dict(right, errors=["seed 1: exit status 5"]), dict(unsure, errors=unsure["errors"] + ["seed 2: exit status 5"]):
             self.assertNotEqual(self.corpus([wrong]).problems, [])
+
+    def soaked(self, seconds):
+        with tempfile.TemporaryDirectory(prefix="gpurace-test-") as folder, mock.patch("machine.Toolkit") as toolkit, mock.patch.dict(os.environ), mock.patch("truth.Run") as run:
+            toolkit.return_value.cudart.return_value = None
+            run.return_value.report.return_value = {"races": []}
+            run.return_value.check.side_effect = lambda report, must_pass: [] if must_pass else ["no race"]
+            setting = parts.Setting(gpu.parse_args(["--gpurace", folder, "--runs", "20", "--seconds", "1", "soak"]), machine.Machine(["GPU (sm_90)"], "1.0"))
+            setting.deadline += seconds
+            return parts.soak(setting)
+
+    def test_soak(self):
+        outcome = self.soaked(1000)
+        racy = sum(p.endswith("_race") for p in parts.SOAKED)
+        self.assertEqual([row[1].partition(";")[0] for row in outcome.rows], [f"200 runs, {20 * racy} crash, hang or false report", f"20 runs, {2 * racy} crash, hang or false report"])
+        self.assertEqual(len(outcome.problems), 22 * racy)
+        outcome = self.soaked(-1000)
+        self.assertTrue(outcome.rows[0][1].startswith("0 of 200 runs, in the time that was given"), outcome.rows)
+        self.assertEqual(len(outcome.problems), 2)
 
     def test_programs_that_soak_are_there(self):
         for program in parts.SOAKED:
