@@ -18,9 +18,10 @@ import machine
 import page
 from machine import ROOT
 
-for folder in "race", "programs", "jit":
+for folder in "race", "programs", "jit", "engines/collider":
     sys.path.insert(0, str(ROOT / "tests" / folder))
 import complete
+import gpu_rates
 import ipc
 import packages
 import truth
@@ -109,7 +110,7 @@ def joined(names, most=6):
 def examples(setting):
     """The example pairs: the repaired ones silent; of the racy ones nothing reported but what is labelled."""
     outcome = Outcome()
-    for engine, seeds in ("collider", 2), ("tracker", 1):
+    for engine, seeds in ("collider", 1), ("tracker", 1):
         with tempfile.TemporaryDirectory(prefix="gpurace-gpu-") as folder:
             file = os.path.join(folder, "results.json")
             status, text = setting.call(*setting.script("race/run_examples.py", "--gpurace", setting.gpurace, "--programs", setting.built.program("examples"), "--device", "gpu",
@@ -157,12 +158,44 @@ def judged_corpus(setting, outcome, title, engine, *words, seeds=1, twin_seeds=1
     outcome.row(f"{title}, {engine}", says)
 
 
+TWIN_RUNS = 3
+
+
 def corpus(setting):
-    """Twins of the corpus: nothing reported."""
+    """Twins of the corpus and the examples, some runs of each in one process: they pass, and nothing is reported."""
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if not compiler:
+        return Outcome(skipped="no C compiler")
     outcome = Outcome()
-    names = sorted(f"{f.parent.name}/{f.stem}" for f in (ROOT / "tests/race").glob("*/*.cu"))[:: setting.every]
-    judged_corpus(setting, outcome, f"tests/race, twins{setting.some()}", "collider", "--programs", setting.built.program("corpus"), *names, seeds=0)
+    wanted = [p.key for p in gpu_rates.programs()][:: setting.every]
+    only = [word for key in wanted for word in ("--only", key)] if setting.every > 1 else []
+    with tempfile.TemporaryDirectory(prefix="gpurace-gpu-") as folder:
+        library, raw = os.path.join(folder, "librepeat.so"), os.path.join(folder, "rows")
+        source = ROOT / "tests/engines/collider/repeat.c"
+        status, text = setting.call(compiler, "-O2", "-shared", "-fPIC", "-o", library, source, "-ldl")
+        if status == 0:
+            status, text = setting.call(*setting.script("engines/collider/gpu_rates.py", "run", setting.gpurace, setting.built.program("corpus"), setting.built.program("examples"), raw,
+                                                        "--racy", 0, "--twins", TWIN_RUNS, "--sets", "default=", "--repeat", library, "--jobs", setting.jobs,
+                                                        "--timeout", 2 * setting.timeout, *only), timeout=1800)
+        rows = [json.loads(line) for line in Path(raw).read_text(encoding="utf-8").splitlines()] if os.path.exists(raw) else []
+    setting.log("corpus", text + "".join(json.dumps(row) + "\n" for row in rows))
+    if status != 0:
+        outcome.problems.append(f"exit status {status}: {text[-1500:]}")
+    judge_twins(outcome, wanted, rows, f"twins of tests/race and of the examples{setting.some()}, collider")
     return outcome
+
+
+def judge_twins(outcome, wanted, rows, title):
+    """Each of these programs ran so often, passed, and nothing was reported. `rows` are those of gpu_rates.py."""
+    runs = dict.fromkeys(wanted, 0)
+    for row in rows:
+        runs[row["program"]] = runs.get(row["program"], 0) + row["runs"]
+        wrong = [f"reported: {what}" for what in row["false"]] + [f"{word}: {row[word]}" for word in ("ended", "error") if word in row]
+        wrong += [f"exit status {status}" for status in sorted(set(row.get("statuses", ()))) if status]
+        outcome.problems += [f"{row['program']}: {what}" for what in wrong]
+    outcome.problems += [f"{key}: {count} of {TWIN_RUNS} runs" for key, count in runs.items() if count < TWIN_RUNS]
+    bad = {problem.partition(": ")[0] for problem in outcome.problems} & set(runs)
+    outcome.row(title, f"{sum(runs.values())} runs of {len(runs)} programs, {TWIN_RUNS} in a process: " + (f"{len(bad)} programs fail ({joined(bad)})" if bad else "all pass, nothing reported"))
 
 
 def corpus_whole(setting):
@@ -209,11 +242,10 @@ def judge_programs(setting, outcome, title, sources, built, engines=("none", *EN
 
 def judge_all_programs(setting, *engines):
     outcome = Outcome()
-    folder = Path(setting.built.program("complete-programs"))
-    built = lambda s: str(next((f / s.stem for f in (folder / "tested", folder) if (f / s.stem).exists()), folder / s.stem))
+    built = lambda s: setting.built.complete_program(s.stem)
     sources = [s for s in sorted((ROOT / "tests/programs").glob("*.cu")) if devices_of(s) == 1][:: setting.every]
     if not any(os.access(built(s), os.X_OK) for s in sources):
-        return Outcome(problems=[f"no programs in {folder} (target tested-programs)"])
+        return Outcome(problems=[f"no program {built(sources[0])} (target complete-programs)"])
     judge_programs(setting, outcome, f"tests/programs{setting.some()}", sources, built, engines)
     return outcome
 
@@ -352,9 +384,8 @@ def devices(setting):
     for engine in "collider", "tracker":
         judged_corpus(setting, outcome, "tests/gpu/devices", engine, "--sources", ROOT / "tests/gpu", "--programs", setting.built.program("gpu-programs"), "devices")
         judged_corpus(setting, outcome, "tests/race, of several devices", engine, "--programs", setting.built.program("corpus"), "host/devices_*")
-    folder = Path(setting.built.program("complete-programs"))
     judge_programs(setting, outcome, "tests/programs, of several devices", [s for s in sorted((ROOT / "tests/programs").glob("*.cu")) if 2 <= devices_of(s) <= count],
-                   lambda s: str(folder / "tested" / s.stem))
+                   lambda s: setting.built.complete_program(s.stem))
     return outcome
 
 
@@ -374,15 +405,17 @@ def processes(setting):
 
 
 SOAKED = ("examples/histogram_race", "examples/reduction_race", "examples/racy_add_race", "examples/streams_race", "examples/grid_phase_fixed",
-          "examples/scan_fixed", "examples/mailbox_fixed", "complete-programs/tested/radix_sort", "complete-programs/tested/streams_events",
-          "complete-programs/tested/persistent_queue")
+          "examples/scan_fixed", "examples/mailbox_fixed", "complete-programs/radix_sort", "complete-programs/streams_events",
+          "complete-programs/persistent_queue")
 
 
 def soaked_run(setting, engine, program, seed):
     """Whether it had races, and what was wrong; None where time was up before."""
     if time.monotonic() > setting.deadline:
         return None
-    run = truth.Run(setting.gpurace, engine, setting.built.program(program), seed, device="gpu", timeout=setting.timeout)
+    folder, name = program.split("/")
+    path = setting.built.complete_program(name) if folder == "complete-programs" else setting.built.program(program)
+    run = truth.Run(setting.gpurace, engine, path, seed, device="gpu", timeout=setting.timeout)
     try:
         report = run.report(None)
         problems = run.check(report, not program.endswith("_race"))

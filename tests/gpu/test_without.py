@@ -185,6 +185,28 @@ class Parts(unittest.TestCase):
         for wrong in dict(right, false=["lost update at 3"]), dict(right, errors=["seed 1: exit status 5"]), dict(unsure, errors=unsure["errors"] + ["seed 2: exit status 5"]):
             self.assertNotEqual(self.corpus([wrong]).problems, [])
 
+    def test_twins(self):
+        right = {"program": "a/x", "runs": parts.TWIN_RUNS, "false": [], "statuses": [0] * parts.TWIN_RUNS}
+        judged = lambda rows, wanted=("a/x",): (o := parts.Outcome(), parts.judge_twins(o, wanted, rows, "title"))[0]
+        self.assertEqual((judged([right]).problems, judged([right]).rows), ([], [("title", f"{parts.TWIN_RUNS} runs of 1 programs, {parts.TWIN_RUNS} in a process: all pass, nothing reported")]))
+        parted = [dict(right, runs=1, statuses=[0]), dict(right, runs=parts.TWIN_RUNS - 1, statuses=[0])]
+        self.assertEqual(judged(parted).problems, [])
+        for wrong in [dict(right, false=["lost update at 3"])], [dict(right, statuses=[0, 1])], [dict(right, ended="status 1")], [dict(right, error="x")], parted[:1], []:
+            outcome = judged(wrong)
+            self.assertEqual(len(outcome.problems), 1, outcome.problems)
+            self.assertIn("1 programs fail (a/x)", outcome.rows[0][1])
+
+    def test_alone_or_together(self):
+        with tempfile.TemporaryDirectory(prefix="gpurace-test-") as folder:
+            built = machine.Built(Path(folder))
+            alone, together = Path(folder, "complete-programs/x"), Path(folder, "complete-programs/tested/x")
+            self.assertEqual(built.complete_program("x"), str(alone))
+            together.parent.mkdir(parents=True)
+            together.touch()
+            self.assertEqual(built.complete_program("x"), str(together))
+            alone.touch()
+            self.assertEqual(built.complete_program("x"), str(alone))
+
     def soaked(self, seconds):
         with tempfile.TemporaryDirectory(prefix="gpurace-test-") as folder, mock.patch("machine.Toolkit") as toolkit, mock.patch.dict(os.environ), mock.patch("truth.Run") as run:
             toolkit.return_value.cudart.return_value = None
