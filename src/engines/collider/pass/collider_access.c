@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "engines/collider/device/record.h"
 #include "engines/collider/pass/collider_group.h"
+#include "engines/collider/pass/collider_held.h"
 #include "engines/collider/pass/collider_hoisted.h"
 #include "engines/collider/pass/collider_poison.h"
 #include "engines/collider/pass/collider_time.h"
@@ -307,6 +308,7 @@ gr_status gr_collider_loads(ColliderWork *w, Access *a, unsigned n, PtxStmt *at,
     Access pause = *a;
     pause.after = at;
     pause.guard = (PtxReg *)guard_of_all(a, n);
+    GR_TRY(gr_held_in_window(w, a, n, at));
     GR_TRY(gr_collider_wait(w, &pause, pause.after, WAIT_WINDOW, w->o->read_delay_ns));
     for (unsigned first = 0; first < n; first += AT_ONCE)
         GR_TRY(put_looks(w, a + first, n - first < AT_ONCE ? n - first : AT_ONCE, at, spec));

@@ -9,6 +9,7 @@
 #include "ptx/speculate.h"
 
 typedef struct SourceWatch SourceWatch; // collider_source.c
+typedef struct HeldCopy HeldCopy;       // collider_held.h
 
 // One function under rewriting.
 typedef struct ColliderWork {
@@ -19,6 +20,7 @@ typedef struct ColliderWork {
     SourceWatch
         *sources;   // bulk copies of which a thread watches the source until it waits (collider_source.h)
     PtxReg *groups; // how many bulk groups it has begun
+    HeldCopy *held; // a cp.async that a thread holds back (collider_held.h); NULL: none is
     gr_error *err;
     bool classifies;   // only reads what each access is: nothing is inserted
     struct Pace *pace; // which windows open; NULL: all

@@ -8,32 +8,18 @@
 #include "engines/collider/pass/collider_source.h"
 #include "engines/collider/pass/collider_time.h"
 
-static const char *address_window(PtxSpace s) {
-    return s == PTX_GLOBAL ? "global" : s == PTX_SHARED_CLUSTER ? "shared::cluster" : "shared";
-}
-
-// The generic address of one end, in a new register.
-static gr_status put_generic(Access *a, PtxStmt *at, PtxReg **out) {
-    gr_status st = GR_OK;
-    GR_TRY(gr_access_address64(a, at, out));
-    GR_TRY(gr_access_put(a, at, NULL, 0, "cvta.%s.u64 %s, %s;", address_window(a->site->space), (*out)->name,
-                         (*out)->name));
-done:
-    return st;
-}
-
 static gr_status put_call(ColliderWork *w, Copy *c, PtxStmt *at, const char *delay) {
     gr_status st = GR_OK;
     Access *a = &c->dst;
     PtxReg *dst, *src, *size = gr_ptx_new_reg(a->func, PTX_B32);
-    GR_TRY(put_generic(&c->src, at, &src));
+    GR_TRY(gr_copy_generic(&c->src, at, &src));
     GR_TRY(gr_access_put(a, at, c->size, 1, "mov.b32 %s, $0;", size->name));
     if (c->source_only) {
         GR_TRY(gr_access_put(a, at, NULL, 0, "call __gr%s_watch_bulk, (%u, %s, %s, %s);", w->o->suffix,
                              a->site->id, src->name, size->name, delay));
         return gr_source_issued(w, c, at, src, size);
     }
-    GR_TRY(put_generic(a, at, &dst));
+    GR_TRY(gr_copy_generic(a, at, &dst));
     if (c->ranks) {
         PtxReg *half = gr_ptx_new_reg(a->func, PTX_B16), *ranks = gr_ptx_new_reg(a->func, PTX_U32);
         GR_TRY(gr_access_put(a, at, c->ranks, 1, "mov.b16 %s, $0; cvt.u32.u16 %s, %s;", half->name,
@@ -46,6 +32,18 @@ static gr_status put_call(ColliderWork *w, Copy *c, PtxStmt *at, const char *del
     GR_TRY(gr_access_put(a, at, NULL, 0, "call __gr%s_copy_bulk, (%u, %s, %s, %s, %s);", w->o->suffix,
                          a->site->id, dst->name, src->name, size->name, delay));
     st = gr_source_issued(w, c, at, src, size);
+done:
+    return st;
+}
+
+// A GPU performs a bulk copy within a fraction of a microsecond, mostly before anyone who should have waited looks.
+static gr_status put_jam(ColliderWork *w, Access *a, PtxStmt *at) {
+    gr_status st = GR_OK;
+    char delay[DELAY_TEXT];
+    if (!w->o->holds || gr_copy_delay_ns(w) <= 1)
+        return GR_OK;
+    GR_TRY(gr_collider_draw(w, a, at, WAIT_POISON, gr_copy_delay_ns(w), delay));
+    GR_TRY(gr_access_put(a, at, NULL, 0, "call __gr%s_jam, (%s);", w->o->suffix, delay));
 done:
     return st;
 }
@@ -69,6 +67,7 @@ gr_status gr_collider_bulk(ColliderWork *w, Copy *c) {
                                                                : "shared::cta";
     if (!c->source_only)
         GR_TRY(gr_access_put(a, a->guard ? d.at : a->before, NULL, 0, "fence.proxy.async.%s;", space));
+    GR_TRY(put_jam(w, a, a->guard ? d.at : a->before));
     if (a->guard)
         GR_TRY(gr_collider_close_detour(a, &d));
     GR_TRY(gr_pace_close(a, &gate));
