@@ -243,6 +243,20 @@ void __gr_copy_bulk(uint32_t site, uint64_t dst, uint64_t src, uint32_t bytes, u
     look_again(site, dst, src, bytes, before);
 }
 
+// A bulk copy that is still to be issued: its source is as it was `before`, and its destination the complement.
+void __gr_bulk_held(uint32_t site, uint64_t dst, uint64_t src, uint32_t bytes, uint64_t before) {
+    uint64_t src_now = hash_basis, dst_now = hash_basis;
+    for (uint32_t k = 0; k < bytes; k += sizeof(Piece)) {
+        Piece d = load_piece_again(dst + k);
+        src_now = hash(src_now, load_piece_again(src + k));
+        dst_now = hash(dst_now, (Piece){~d.lo, ~d.hi});
+    }
+    if (src_now != before)
+        report_change(site, GR_CLASS_CLOBBERED_READ, src, 0, 0, 0, 0);
+    if (dst_now != before)
+        report_change(site, GR_CLASS_LOST_UPDATE, dst, 0, 0, 0, 0);
+}
+
 // A bulk reduction, whose destination others may update meanwhile: the source alone.
 void __gr_watch_bulk(uint32_t site, uint64_t src, uint32_t bytes, uint32_t delay) {
     uint64_t before = hash_basis, now = hash_basis;

@@ -7,6 +7,7 @@
 #include "engines/collider/pass/collider_group.h"
 #include "engines/collider/pass/collider_held.h"
 #include "engines/collider/pass/collider_hoisted.h"
+#include "engines/collider/pass/collider_later.h"
 #include "engines/collider/pass/collider_matrix.h"
 #include "engines/collider/pass/collider_source.h"
 #include "engines/collider/pass/collider_tensor.h"
@@ -174,6 +175,7 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *sta
     GR_TRY(gr_defuse_build(f, &code.uses, w->err));
     w->random = w->length = w->groups = NULL;
     w->sources = NULL;
+    w->later = NULL;
     w->pace = NULL;
     // Detours go to the end of the body: control must not fall into them.
     if (!ends_thread(f->last) && !w->classifies)
@@ -185,6 +187,7 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *sta
     GR_TRY(gr_held_begin(w, f, &held, status));
     GR_TRY(check_sites(w, f, &code, status));
     GR_TRY(gr_held_finish(w, f, gr_function_start(f)));
+    GR_TRY(gr_later_finish(w, f, gr_function_start(f)));
     PtxStmt *body = gr_function_start(f);
     GR_TRY(put_random_seed(w, f));
     if (w->pace)

@@ -33,6 +33,11 @@ typedef struct Copy {
     bool source_only;        // the destination is updated atomically
 } Copy;
 
+// A bulk copy's ends as generic addresses, and its size, in registers.
+typedef struct CopyEnds {
+    PtxReg *dst, *src, *size;
+} CopyEnds;
+
 // Reads the copy at `site` (site->copy). GR_SITE_CHECKED when it can be instrumented; its Access structs point into *c.
 GrSiteStatus gr_copy_read(const PtxSite *site, bool nested, gr_error *err, Copy *c);
 

@@ -61,15 +61,8 @@ done:
 // ---- The issue -----------------------------------------------------------------------------------------------------
 
 gr_status gr_held_prepare(ColliderWork *w, Copy *c) {
-    HeldCopy *h = w->held;
-    const PtxInstr *i = c->dst.stmt->instr;
-    if (!h)
-        return GR_OK;
-    h->issues = gr_ptx_new_reg(c->dst.func, PTX_PRED);
-    PtxOperand g = i->guard ? gr_ptx_reg_operand(i->guard) : (PtxOperand){0};
-    return i->guard ? gr_access_put(&c->dst, c->dst.before, &g, 1, "%s.pred %s, $0;",
-                                    i->guard_negated ? "not" : "mov", h->issues->name)
-                    : gr_access_put(&c->dst, c->dst.before, NULL, 0, "setp.eq.u32 %s, 0, 0;", h->issues->name);
+    w->issues = NULL;
+    return w->held ? gr_collider_performs(&c->dst, c->dst.before, &w->issues) : GR_OK;
 }
 
 // Of what was read: one number, which a change of either half changes.
@@ -116,9 +109,9 @@ gr_status gr_held_take(ColliderWork *w, Copy *c, const PtxOperand *v) {
                          "@%s setp.ne.u32 %s, 0, 0;",
                          t, h->site->name, a->site->id, t, h->dst->name, dst->name, t, h->src->name,
                          src->name, t, h->bytes->name, bytes->name, t, h->sum->name, sum->name, t,
-                         h->group->name, h->groups->name, t, h->held->name, t, h->issues->name));
+                         h->group->name, h->groups->name, t, h->held->name, t, w->issues->name));
     PtxInstr *i = a->stmt->instr;
-    i->guard = h->issues;
+    i->guard = w->issues;
     i->guard_negated = false;
 done:
     return st;

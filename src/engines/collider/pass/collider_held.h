@@ -25,7 +25,6 @@ struct HeldCopy {
     PtxReg *site, *dst, *src, *bytes, *sum;     // what __gr_copy_held wants to know of it
     PtxReg *group;                              // how many groups the thread had begun before its own
     PtxReg *groups;                             // how many it has begun
-    PtxReg *issues;                             // of the copy under rewriting: which lanes issue it now
     PtxSite of;                                 // for what is inserted
 };
 
