@@ -38,7 +38,9 @@ void __gr_jam(uint32_t ns) {
     uint64_t left = (uint64_t)ns << (8 + (ns & 2 ? 1 + (ns & 1) : 0));
     for (uint32_t k = 0; k < JAM_MOST && left >= sizeof(Piece); k++) {
         uint32_t bytes = left < JAM_BYTES ? (uint32_t)left : JAM_BYTES; // a multiple of 16
-        __asm__ volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"((uint64_t)__gr_jam_bytes), "r"(bytes) : "memory");
+        __asm__ volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"((uint64_t)__gr_jam_bytes),
+                         "r"(bytes)
+                         : "memory");
         left -= bytes;
     }
 }

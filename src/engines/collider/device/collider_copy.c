@@ -137,7 +137,8 @@ static void store_some(uint64_t at, uint32_t bytes, Piece v) {
 
 static uint64_t sum(Piece v) { return v.lo + v.hi * GR_HELD_FACTOR; }
 
-static void report_held(uint32_t site, uint32_t class, uint64_t end, uint32_t bytes, Piece expected, Piece seen) {
+static void report_held(uint32_t site, uint32_t class, uint64_t end, uint32_t bytes, Piece expected,
+                        Piece seen) {
     uint32_t high = bytes == 16 && expected.lo == seen.lo;
     __gr_report(site, class | GENERIC | (bytes == 4 ? 4u : 8u) << GR_META_SIZE, end + 8 * high,
                 high ? expected.hi : expected.lo, high ? seen.hi : seen.lo);
@@ -150,21 +151,28 @@ static Piece complement(Piece v, uint32_t bytes) {
 // What is at both ends, held against what was there. Only the thread itself could have waited for this copy, and has not: the source has what was
 // read at the issue, of which `before` is the sum, and the destination the same or its complement. `packed`: how many bytes are written and,
 // above, how many read. Yields whether the destination has what was read; *read is what the source has.
-static int look_at_held(uint32_t site, uint64_t dst, uint64_t src, uint32_t packed, uint64_t before, Piece *read) {
+static int look_at_held(uint32_t site, uint64_t dst, uint64_t src, uint32_t packed, uint64_t before,
+                        Piece *read) {
     uint32_t bytes = packed & 0xff;
     Piece s = *read = load_some(src, packed >> 8), d = load_some(dst, bytes), turned = complement(d, bytes);
     int there = sum(d) == before, same = sum(s) == before;
     if (same && (there || sum(turned) == before))
         return there;
-    if (!there && sum(turned) != before) // of 16 bytes the sum is not all: then the source tells what was there
+    if (!there &&
+        sum(turned) != before) // of 16 bytes the sum is not all: then the source tells what was there
         report_held(site, GR_CLASS_LOST_UPDATE, dst, bytes, bytes == 16 ? s : (Piece){before, 0}, d);
     if (!same)
-        report_held(site, GR_CLASS_CLOBBERED_READ, src, bytes, bytes != 16 ? (Piece){before, 0} : there ? d : turned, s);
+        report_held(site, GR_CLASS_CLOBBERED_READ, src, bytes,
+                    bytes != 16 ? (Piece){before, 0}
+                    : there     ? d
+                                : turned,
+                    s);
     return there;
 }
 
 // The destination changes, in the window of a load: the copy comes, or, since nobody may know yet that it has come, goes again.
-void __gr_copy_turned(uint32_t site, uint64_t dst, uint64_t src, uint32_t packed, uint64_t before, uint32_t delay) {
+void __gr_copy_turned(uint32_t site, uint64_t dst, uint64_t src, uint32_t packed, uint64_t before,
+                      uint32_t delay) {
     Piece v;
     wait_for(delay);
     int there = look_at_held(site, dst, src, packed, before, &v);
@@ -172,7 +180,8 @@ void __gr_copy_turned(uint32_t site, uint64_t dst, uint64_t src, uint32_t packed
 }
 
 // The copy comes for good.
-void __gr_copy_held(uint32_t site, uint64_t dst, uint64_t src, uint32_t packed, uint64_t before, uint32_t delay) {
+void __gr_copy_held(uint32_t site, uint64_t dst, uint64_t src, uint32_t packed, uint64_t before,
+                    uint32_t delay) {
     Piece v;
     if (look_at_held(site, dst, src, packed, before, &v))
         store_some(dst, packed & 0xff, complement(v, packed & 0xff));
@@ -182,25 +191,30 @@ void __gr_copy_held(uint32_t site, uint64_t dst, uint64_t src, uint32_t packed, 
 }
 
 // The thread ends and has not waited: others may still be about to look.
-void __gr_copy_left(uint32_t site, uint64_t dst, uint64_t src, uint32_t packed, uint64_t before, uint32_t delay) {
+void __gr_copy_left(uint32_t site, uint64_t dst, uint64_t src, uint32_t packed, uint64_t before,
+                    uint32_t delay) {
     for (unsigned turns = 3; turns; turns--)
         __gr_copy_turned(site, dst, src, packed, before, delay);
     __gr_copy_held(site, dst, src, packed, before, delay);
 }
 
 // The copy comes for good, for somebody who may learn of cp.async alone.
-void __gr_copy_issued(uint32_t site, uint64_t dst, uint64_t src, uint32_t packed, uint64_t before, uint32_t delay) {
+void __gr_copy_issued(uint32_t site, uint64_t dst, uint64_t src, uint32_t packed, uint64_t before,
+                      uint32_t delay) {
     uint64_t offset, from;
     __asm__("cvta.to.shared.u64 %0, %1;" : "=l"(offset) : "l"(dst));
     __asm__("cvta.to.global.u64 %0, %1;" : "=l"(from) : "l"(src));
     uint32_t to = (uint32_t)offset, read = packed >> 8;
     __gr_copy_held(site, dst, src, packed, before, delay);
     if ((packed & 0xff) == 16)
-        __asm__ volatile("cp.async.ca.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(read) : "memory");
+        __asm__ volatile("cp.async.ca.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(read)
+                         : "memory");
     else if ((packed & 0xff) == 8)
-        __asm__ volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(from), "r"(read) : "memory");
+        __asm__ volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(from), "r"(read)
+                         : "memory");
     else
-        __asm__ volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(read) : "memory");
+        __asm__ volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(read)
+                         : "memory");
 }
 
 // ---- Bulk copies ---------------------------------------------------------------------------------------------------

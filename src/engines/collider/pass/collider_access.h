@@ -19,9 +19,9 @@ typedef struct ColliderWork {
     PtxReg *random; // the generator's state; NULL until the first delay needs it
     PtxReg *length; // what is left of the delays (collider_time.h); likewise
     SourceWatch
-        *sources;   // bulk copies of which a thread watches the source until it waits (collider_source.h)
-    PtxReg *groups; // how many bulk groups it has begun
-    HeldCopy *held; // a cp.async that a thread holds back (collider_held.h); NULL: none is
+        *sources;      // bulk copies of which a thread watches the source until it waits (collider_source.h)
+    PtxReg *groups;    // how many bulk groups it has begun
+    HeldCopy *held;    // a cp.async that a thread holds back (collider_held.h); NULL: none is
     LaterIssue *later; // what a thread issues later (collider_later.h); the last one in the text
     PtxReg *issues;    // of such an operation under rewriting: which lanes issue it where it stands
     gr_error *err;

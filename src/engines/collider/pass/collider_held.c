@@ -91,8 +91,8 @@ gr_status gr_held_take(ColliderWork *w, Copy *c, const PtxOperand *v) {
     if (a->guard)
         GR_TRY(gr_access_put(a, a->before, NULL, 0, "and.pred %s, %s, %s;", take->name, take->name,
                              a->guard->name));
-    GR_TRY(gr_access_put(a, a->before, NULL, 0, "and.pred %s, %s, %s;", both->name, take->name,
-                         h->held->name));
+    GR_TRY(
+        gr_access_put(a, a->before, NULL, 0, "and.pred %s, %s, %s;", both->name, take->name, h->held->name));
     GR_TRY(put_copy(w, a, a->before, both, "held", "0"));
     GR_TRY(gr_copy_generic(a, a->before, &dst));
     GR_TRY(gr_copy_generic(&c->src, a->before, &src));
@@ -127,10 +127,9 @@ static gr_status put_reads_held(ColliderWork *w, const Access *a, PtxStmt *at, c
     if (space == PTX_GLOBAL)
         return GR_OK;
     GR_TRY(space == PTX_GENERIC ? gr_access_address64(a, at, &address) : gr_copy_generic(a, at, &address));
-    GR_TRY(gr_access_put(a, at, NULL, 0,
-                         "xor.b64 %s, %s, %s; setp.lt.u64 %s, %s, 16; or.pred %s, %s, %s;", address->name,
-                         address->name, w->held->dst->name, p->name, address->name, now->name, now->name,
-                         p->name));
+    GR_TRY(gr_access_put(a, at, NULL, 0, "xor.b64 %s, %s, %s; setp.lt.u64 %s, %s, 16; or.pred %s, %s, %s;",
+                         address->name, address->name, w->held->dst->name, p->name, address->name, now->name,
+                         now->name, p->name));
 done:
     return st;
 }
@@ -170,9 +169,9 @@ static gr_status finish_at(ColliderWork *w, const Access *a, PtxStmt *s) {
         return put_end(w, a, s, h->held, "issued");
     if (is_of_copies(s, PTX_MOD_wait_group)) {
         PtxReg *since = gr_ptx_new_reg(a->func, PTX_U32), *covered = gr_ptx_new_reg(a->func, PTX_PRED);
-        GR_TRY(gr_access_put(a, s, s->instr->operands, 1, "sub.u32 %s, %s, %s; setp.gt.and.u32 %s, %s, $0, %s;",
-                             since->name, h->groups->name, h->group->name, covered->name, since->name,
-                             h->held->name));
+        GR_TRY(gr_access_put(a, s, s->instr->operands, 1,
+                             "sub.u32 %s, %s, %s; setp.gt.and.u32 %s, %s, $0, %s;", since->name,
+                             h->groups->name, h->group->name, covered->name, since->name, h->held->name));
         GR_TRY(put_end(w, a, s, covered, "held"));
     }
 done:

@@ -21,11 +21,11 @@
 
 // The copy that a thread holds; one for all cp.async of a function.
 struct HeldCopy {
-    PtxReg *held;                               // whether there is one
-    PtxReg *site, *dst, *src, *bytes, *sum;     // what __gr_copy_held wants to know of it
-    PtxReg *group;                              // how many groups the thread had begun before its own
-    PtxReg *groups;                             // how many it has begun
-    PtxSite of;                                 // for what is inserted
+    PtxReg *held;                           // whether there is one
+    PtxReg *site, *dst, *src, *bytes, *sum; // what __gr_copy_held wants to know of it
+    PtxReg *group;                          // how many groups the thread had begun before its own
+    PtxReg *groups;                         // how many it has begun
+    PtxSite of;                             // for what is inserted
 };
 
 // Before a function is rewritten: sets w->held, NULL where nothing is held.

@@ -13,11 +13,11 @@ static const uint32_t later = 3u << 30;
 struct LaterIssue {
     struct LaterIssue *next; // the one that comes before it in the text
     Access of;
-    const char *text;                 // the operation, of registers of its own
-    PtxReg *held;                     // whether it is still to be issued
-    CopyEnds ends;                    // what is looked at before; NULLs: nothing is
+    const char *text; // the operation, of registers of its own
+    PtxReg *held;     // whether it is still to be issued
+    CopyEnds ends;    // what is looked at before; NULLs: nothing is
     PtxReg *hash;
-    unsigned n;                       // how many there are up to this one
+    unsigned n; // how many there are up to this one
 };
 
 gr_status gr_later_prepare(ColliderWork *w, Access *a) {
@@ -57,7 +57,8 @@ done:
 }
 
 static bool is_value(const PtxOperand *o) {
-    return o->kind == PTX_O_INT || (o->kind == PTX_O_REG && o->reg->type != PTX_PRED && gr_ptx_type_bits(o->reg->type) >= 16);
+    return o->kind == PTX_O_INT ||
+           (o->kind == PTX_O_REG && o->reg->type != PTX_PRED && gr_ptx_type_bits(o->reg->type) >= 16);
 }
 
 static bool can_stand_again(const PtxInstr *i) {
@@ -122,10 +123,14 @@ gr_status gr_later_take(ColliderWork *w, Access *a, const CopyEnds *ends) {
     if (!site)
         return gr_fail(w->err, GR_ERR_NOMEM, "out of memory");
     *site = *a->site;
-    *l = (LaterIssue){.next = w->later, .of = *a, .held = gr_ptx_new_reg(a->func, PTX_PRED), .n = w->later ? w->later->n + 1 : 1};
+    *l = (LaterIssue){.next = w->later,
+                      .of = *a,
+                      .held = gr_ptx_new_reg(a->func, PTX_PRED),
+                      .n = w->later ? w->later->n + 1 : 1};
     PtxReg *take = gr_ptx_new_reg(a->func, PTX_PRED);
     GR_TRY(gr_collider_chance(w, a, a->before, later, take));
-    GR_TRY(gr_access_put(a, a->before, NULL, 0, "and.pred %s, %s, %s;", take->name, take->name, w->issues->name));
+    GR_TRY(gr_access_put(a, a->before, NULL, 0, "and.pred %s, %s, %s;", take->name, take->name,
+                         w->issues->name));
     GR_TRY(keep_operation(a, take, &text));
     l->text = text.oom ? NULL : gr_arena_strdup(&w->module->arena, text.data);
     if (!l->text) {
@@ -134,8 +139,8 @@ gr_status gr_later_take(ColliderWork *w, Access *a, const CopyEnds *ends) {
     }
     if (ends)
         GR_TRY(keep_ends(w, l, take, ends));
-    GR_TRY(gr_access_put(a, a->before, NULL, 0, "@%s setp.eq.u32 %s, 0, 0; @%s setp.ne.u32 %s, 0, 0;", take->name, l->held->name,
-                         take->name, w->issues->name));
+    GR_TRY(gr_access_put(a, a->before, NULL, 0, "@%s setp.eq.u32 %s, 0, 0; @%s setp.ne.u32 %s, 0, 0;",
+                         take->name, l->held->name, take->name, w->issues->name));
     l->of.site = site;
     w->later = l;
     i->guard = w->issues;
@@ -158,8 +163,9 @@ static gr_status put_issue(ColliderWork *w, const LaterIssue *l, PtxStmt *at) {
     else
         GR_TRY(gr_access_put(&l->of, at, NULL, 0, "@%s nanosleep.u32 %s;", p, delay));
     if (l->hash)
-        GR_TRY(gr_access_put(&l->of, at, NULL, 0, "@%s call __gr%s_bulk_held, (%u, %s, %s, %s, %s);", p, w->o->suffix,
-                             l->of.site->id, l->ends.dst->name, l->ends.src->name, l->ends.size->name, l->hash->name));
+        GR_TRY(gr_access_put(&l->of, at, NULL, 0, "@%s call __gr%s_bulk_held, (%u, %s, %s, %s, %s);", p,
+                             w->o->suffix, l->of.site->id, l->ends.dst->name, l->ends.src->name,
+                             l->ends.size->name, l->hash->name));
     GR_TRY(gr_access_put(&l->of, at, NULL, 0, "@%s %s; @%s setp.ne.u32 %s, 0, 0;", p, l->text, p, p));
 done:
     return st;

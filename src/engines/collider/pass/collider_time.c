@@ -39,8 +39,8 @@ static gr_status draw_any(ColliderWork *w, const Access *a, PtxStmt *at, uint32_
 
 gr_status gr_collider_chance(ColliderWork *w, const Access *a, PtxStmt *at, uint32_t of, const PtxReg *p) {
     const char *r = generator(w, a->func)->name;
-    return gr_access_put(a, at, NULL, 0, "mul.lo.u32 %s, %s, %u; setp.lt.u32 %s, %s, %u;", r, r, STEP, p->name, r,
-                         of);
+    return gr_access_put(a, at, NULL, 0, "mul.lo.u32 %s, %s, %u; setp.lt.u32 %s, %s, %u;", r, r, STEP,
+                         p->name, r, of);
 }
 
 static uint32_t longest_of(uint32_t max_ns) {
