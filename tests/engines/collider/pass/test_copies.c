@@ -159,6 +159,16 @@ static const Case cases[] = {
      "xor.b32 %r4, %r3, 512; ld.shared.u32 %r5, [%r4+4]; ld.shared.u32 %r6, [%r4+8]; st.global.v2.u32 "
      "[%rd4], {%r5, %r6}; ret;\n}\n",
      0, 0, false, false},
+    {"a function waits for the copy of who calls it",
+     ".version 8.6\n.target sm_90\n.address_size 64\n"
+     ".func waits() {\ncp.async.wait_all; bar.sync 0; ret;\n}\n"
+     ".visible .entry k(.param .u64 in, .param .u64 out) {\n"
+     ".reg .b32 %r<8>; .reg .b64 %rd<8>; .shared .align 16 .b8 s[1024];\n"
+     "ld.param.u64 %rd1, [in]; ld.param.u64 %rd2, [out]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd3, %r1, 16;\n"
+     "add.s64 %rd4, %rd2, %rd3; add.s64 %rd3, %rd1, %rd3; mov.u32 %r2, s; mad.lo.u32 %r3, %r1, 16, %r2;\n"
+     "cp.async.ca.shared.global [%r3], [%rd3], 4; call.uni waits; xor.b32 %r4, %r3, 512;\n"
+     "ld.shared.u32 %r5, [%r4]; st.global.u32 [%rd4], %r5; ret;\n}\n",
+     0, 0, false, false},
     {"a bulk load into one of two buffers while the other is read, eight times",
      KERNEL(BULK_INIT
             "mov.u32 %r10, 0; mov.u32 %r11, 0;\n@!%p3 bra.uni L;\n"
