@@ -22,7 +22,7 @@ void __gr_copy_multicast(uint32_t site, uint64_t dst, uint64_t src, uint32_t byt
     }
     gr_sleep(delay);
     for (uint32_t left = ranks; left; left &= left - 1)
-        look_again(site, in_block(dst, (uint32_t)__builtin_ctz(left)), src, bytes, before);
+        (void)look_again(site, in_block(dst, (uint32_t)__builtin_ctz(left)), src, bytes, before);
 }
 
 // ---- Copies that come late ----------------------------------------------------------------------------------------

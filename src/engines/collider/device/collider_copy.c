@@ -230,8 +230,8 @@ static uint64_t emulate(uint64_t dst, uint64_t src, uint32_t bytes) {
     return h;
 }
 
-// Holds both ends against what was there `before`, and clobbers the destination.
-static void look_again(uint32_t site, uint64_t dst, uint64_t src, uint32_t bytes, uint64_t before) {
+// Holds both ends against what was there `before`, and clobbers the destination. Yields the hash of what it is the complement of.
+static uint64_t look_again(uint32_t site, uint64_t dst, uint64_t src, uint32_t bytes, uint64_t before) {
     uint64_t src_now = hash_basis, dst_now = hash_basis;
     uint64_t at = 0, s_word = 0, d_word = 0; // where the ends first differ, and how
     for (uint32_t k = 0; k < bytes; k += sizeof(Piece)) {
@@ -249,12 +249,13 @@ static void look_again(uint32_t site, uint64_t dst, uint64_t src, uint32_t bytes
         report_change(site, GR_CLASS_CLOBBERED_READ, src, at, d_word, s_word, dst_now == before);
     if (dst_now != before)
         report_change(site, GR_CLASS_LOST_UPDATE, dst, at, s_word, d_word, src_now == before);
+    return src_now;
 }
 
-void __gr_copy_bulk(uint32_t site, uint64_t dst, uint64_t src, uint32_t bytes, uint32_t delay) {
+uint64_t __gr_copy_bulk(uint32_t site, uint64_t dst, uint64_t src, uint32_t bytes, uint32_t delay) {
     uint64_t before = emulate(dst, src, bytes);
     wait_for(delay);
-    look_again(site, dst, src, bytes, before);
+    return look_again(site, dst, src, bytes, before);
 }
 
 // A bulk copy that is still to be issued: its source is as it was `before`, and its destination the complement.

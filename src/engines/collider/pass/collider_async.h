@@ -33,9 +33,9 @@ typedef struct Copy {
     bool source_only;        // the destination is updated atomically
 } Copy;
 
-// A bulk copy's ends as generic addresses, and its size, in registers.
+// A bulk copy's ends as generic addresses, its size, and the hash of what the destination is the complement of (NULL: it is not), in registers.
 typedef struct CopyEnds {
-    PtxReg *dst, *src, *size;
+    PtxReg *dst, *src, *size, *hash;
 } CopyEnds;
 
 // Reads the copy at `site` (site->copy). GR_SITE_CHECKED when it can be instrumented; its Access structs point into *c.

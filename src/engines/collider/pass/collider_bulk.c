@@ -30,8 +30,10 @@ static gr_status put_call(ColliderWork *w, Copy *c, const char *delay, CopyEnds 
                              ranks->name));
         goto done;
     }
-    GR_TRY(gr_access_put(a, a->before, NULL, 0, "call __gr%s_copy_bulk, (%u, %s, %s, %s, %s);", w->o->suffix,
-                         a->site->id, e->dst->name, e->src->name, e->size->name, delay));
+    e->hash = gr_ptx_new_reg(a->func, PTX_U64);
+    GR_TRY(gr_access_put(a, a->before, NULL, 0, "call (%s), __gr%s_copy_bulk, (%u, %s, %s, %s, %s);",
+                         e->hash->name, w->o->suffix, a->site->id, e->dst->name, e->src->name, e->size->name,
+                         delay));
     st = gr_source_issued(w, c, a->before, e->src, e->size);
 done:
     return st;
@@ -54,7 +56,7 @@ done:
 static gr_status put_lateness(ColliderWork *w, Copy *c, const CopyEnds *e) {
     gr_status st = GR_OK;
     if (w->issues)
-        GR_TRY(gr_later_take(w, &c->dst, c->source_only || c->ranks ? NULL : e));
+        GR_TRY(gr_later_take(w, &c->dst, e->hash ? e : NULL));
     GR_TRY(put_jam(w, &c->dst));
 done:
     return st;

@@ -15,9 +15,8 @@ struct LaterIssue {
     Access of;
     const char *text; // the operation, of registers of its own
     PtxReg *held;     // whether it is still to be issued
-    CopyEnds ends;    // what is looked at before; NULLs: nothing is
-    PtxReg *hash;
-    unsigned n; // how many there are up to this one
+    CopyEnds ends;    // what is looked at before; hash NULL: nothing is
+    unsigned n;       // how many there are up to this one
 };
 
 gr_status gr_later_prepare(ColliderWork *w, Access *a) {
@@ -99,17 +98,15 @@ done:
 }
 
 // What is looked at before a bulk copy is issued.
-static gr_status keep_ends(ColliderWork *w, LaterIssue *l, const PtxReg *take, const CopyEnds *now) {
+static gr_status keep_ends(LaterIssue *l, const PtxReg *take, const CopyEnds *now) {
     PtxFunc *f = l->of.func;
     const char *t = take->name;
-    l->ends = (CopyEnds){gr_ptx_new_reg(f, PTX_U64), gr_ptx_new_reg(f, PTX_U64), gr_ptx_new_reg(f, PTX_U32)};
-    l->hash = gr_ptx_new_reg(f, PTX_U64);
+    l->ends = (CopyEnds){gr_ptx_new_reg(f, PTX_U64), gr_ptx_new_reg(f, PTX_U64), gr_ptx_new_reg(f, PTX_U32),
+                         gr_ptx_new_reg(f, PTX_U64)};
     return gr_access_put(&l->of, l->of.before, NULL, 0,
-                         "@%s mov.u64 %s, %s; @%s mov.u64 %s, %s; @%s mov.b32 %s, %s; @%s call (%s), "
-                         "__gr%s_source, (%s, %s);",
-                         t, l->ends.dst->name, now->dst->name, t, l->ends.src->name, now->src->name, t,
-                         l->ends.size->name, now->size->name, t, l->hash->name, w->o->suffix, now->src->name,
-                         now->size->name);
+                         "@%s mov.u64 %s, %s; @%s mov.u64 %s, %s; @%s mov.b32 %s, %s; @%s mov.u64 %s, %s;", t,
+                         l->ends.dst->name, now->dst->name, t, l->ends.src->name, now->src->name, t,
+                         l->ends.size->name, now->size->name, t, l->ends.hash->name, now->hash->name);
 }
 
 gr_status gr_later_take(ColliderWork *w, Access *a, const CopyEnds *ends) {
@@ -138,7 +135,7 @@ gr_status gr_later_take(ColliderWork *w, Access *a, const CopyEnds *ends) {
         goto done;
     }
     if (ends)
-        GR_TRY(keep_ends(w, l, take, ends));
+        GR_TRY(keep_ends(l, take, ends));
     GR_TRY(gr_access_put(a, a->before, NULL, 0, "@%s setp.eq.u32 %s, 0, 0; @%s setp.ne.u32 %s, 0, 0;",
                          take->name, l->held->name, take->name, w->issues->name));
     l->of.site = site;
@@ -162,10 +159,10 @@ static gr_status put_issue(ColliderWork *w, const LaterIssue *l, PtxStmt *at) {
         GR_TRY(gr_access_put(&l->of, at, NULL, 0, "@%s call __gr%s_jam, (%s);", p, w->o->suffix, delay));
     else
         GR_TRY(gr_access_put(&l->of, at, NULL, 0, "@%s nanosleep.u32 %s;", p, delay));
-    if (l->hash)
+    if (l->ends.hash)
         GR_TRY(gr_access_put(&l->of, at, NULL, 0, "@%s call __gr%s_bulk_held, (%u, %s, %s, %s, %s);", p,
                              w->o->suffix, l->of.site->id, l->ends.dst->name, l->ends.src->name,
-                             l->ends.size->name, l->hash->name));
+                             l->ends.size->name, l->ends.hash->name));
     GR_TRY(gr_access_put(&l->of, at, NULL, 0, "@%s %s; @%s setp.ne.u32 %s, 0, 0;", p, l->text, p, p));
 done:
     return st;
