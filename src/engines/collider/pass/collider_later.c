@@ -2,8 +2,8 @@
 #include "engines/collider/pass/collider_later.h"
 
 #include "base/str.h"
+#include "engines/collider/pass/collider_group.h"
 #include "engines/collider/pass/collider_time.h"
-#include "ptx/defuse.h"
 
 // Of so many operations of a function, each of which takes registers; three of four are issued later.
 enum { LATER_MOST = 4 };
@@ -168,52 +168,72 @@ done:
     return st;
 }
 
-static bool goes_back(const PtxStmt *s, const bool *passed) {
+// A set of operations that a thread may hold, and whether the place has been passed.
+enum { PASSED = 1u << LATER_MOST };
+
+static bool goes_back(const PtxStmt *s, const uint8_t *at) {
     for (unsigned k = 0; k < s->instr->n_operands; k++) {
         const PtxLabel *l = s->instr->operands[k].kind == PTX_O_LABEL ? s->instr->operands[k].label : NULL;
-        if (!l || passed[l->index])
+        if (!l || at[l->index] & PASSED || (l->stmt && l->stmt->n_targets)) // brx.idx may go anywhere
             return true;
     }
     return s->instr->n_operands == 0;
 }
 
-// Whether the thread may wait here, or for long come nowhere else.
-static bool may_wait(const ColliderWork *w, const PtxStmt *s, const bool *passed) {
+// Whether the thread may wait here, or not come forward for long.
+static bool may_wait(const ColliderWork *w, const PtxStmt *s, const uint8_t *at) {
     const PtxInstr *i = s->instr;
-    unsigned flags = gr_ptx_instr_flags(i);
-    if (gr_ptx_instr_has(i, PTX_MOD_arrive) || gr_ptx_instr_has(i, PTX_MOD_expect_tx))
-        return false;
-    if (flags & PTX_F_BRANCH)
-        return goes_back(s, passed);
-    if (flags & PTX_F_ASYNC)
+    if (gr_ptx_instr_flags(i) & PTX_F_BRANCH)
+        return goes_back(s, at);
+    if (gr_ptx_instr_has(i, PTX_MOD_arrive) || gr_ptx_instr_has(i, PTX_MOD_expect_tx) || i->op == PTX_OP_CP)
         return false;
     if (i->op == PTX_OP_LD || i->op == PTX_OP_ST)
         return s->site && w->module->sites[s->site].strong;
-    return !gr_defuse_is_pure(i) && i->op != PTX_OP_MOV && i->op != PTX_OP_SETP && i->op != PTX_OP_CVTA;
+    return i->op != PTX_OP_MAPA && !gr_group_computes(i);
 }
 
-gr_status gr_later_finish(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
+static uint8_t bit_of(const LaterIssue *l) { return (uint8_t)(1u << (l->n - 1)); }
+
+// `held` may be held at `s`, and goes on to where `s` may go. Nothing is held where the thread goes back, so text order is enough.
+static uint8_t follow(const PtxStmt *s, uint8_t held, uint8_t *at) {
+    if (!(gr_ptx_instr_flags(s->instr) & PTX_F_BRANCH))
+        return held;
+    for (unsigned k = 0; k < s->instr->n_operands; k++)
+        if (s->instr->operands[k].kind == PTX_O_LABEL)
+            at[s->instr->operands[k].label->index] |= held;
+    return s->instr->guard ? held : 0;
+}
+
+gr_status gr_later_finish(ColliderWork *w, PtxFunc *f, PtxStmt *start) {
     gr_status st = GR_OK;
     char text[64];
     if (!w->later)
         return GR_OK;
-    bool *passed = GR_NEW_ARRAY(&w->module->arena, bool, (size_t)f->n_labels + 1);
-    if (!passed)
+    uint8_t *at = GR_NEW_ARRAY(&w->module->arena, uint8_t, (size_t)f->n_labels + 1), held = 0;
+    if (!at)
         return gr_fail(w->err, GR_ERR_NOMEM, "out of memory");
-    PtxStmt *next;
-    for (PtxStmt *s = f->first; s; s = next) {
-        next = s->next;
-        if (s->kind == PTX_LABEL_DEF)
-            passed[s->label->index] = true;
+    for (PtxStmt *s = f->first; s; s = s->next) {
+        if (s->kind == PTX_LABEL_DEF) {
+            held |= at[s->label->index] & (PASSED - 1);
+            at[s->label->index] |= PASSED;
+        }
+        // Of what is inserted only the end of the function is an end.
         bool ends = s->kind == PTX_INSTR && (gr_ptx_instr_flags(s->instr) & PTX_F_EXIT);
-        if (s->kind != PTX_INSTR || (s->tag.inserted && !ends) || !may_wait(w, s, passed))
+        if (s->kind != PTX_INSTR || (s->tag.inserted && !ends))
             continue;
+        if (held && may_wait(w, s, at)) {
+            for (const LaterIssue *l = w->later; l; l = l->next)
+                if (held & bit_of(l))
+                    GR_TRY(put_issue(w, l, s));
+            held = 0;
+        }
+        held = follow(s, held, at);
         for (const LaterIssue *l = w->later; l; l = l->next)
-            GR_TRY(put_issue(w, l, s));
+            held |= l->of.stmt == s ? bit_of(l) : 0;
     }
     for (const LaterIssue *l = w->later; l; l = l->next) {
         gr_format(text, sizeof text, "setp.ne.u32 %s, 0, 0;", l->held->name);
-        GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+        GR_TRY(gr_ptx_insert(f, start, 0, text, NULL, 0, NULL, w->err));
     }
 done:
     return st;
