@@ -59,7 +59,7 @@ def call_in_words(parser, args):
     """What was asked for, as a command without its folders; "" for a call of one part: `make test-gpu` has one for each."""
     if len(args.parts) < 2 and "all" not in args.parts:
         return ""
-    words = [f"{name} {getattr(args, name[2:].replace('-', '_'))}" for name in ("--at-once", "--jobs", "--every", "--runs", "--seconds")
+    words = [f"{name} {getattr(args, name[2:].replace('-', '_'))}" for name in ("--at-once", "--jobs", "--every", "--runs", "--together", "--seconds")
              if getattr(args, name[2:].replace("-", "_")) != parser.get_default(name[2:].replace("-", "_"))]
     return " ".join(["tests/gpu/gpu.py", *words, *args.parts])
 
@@ -74,6 +74,7 @@ def parse_args(argv):
     p.add_argument("--timeout", type=int, default=60, metavar="SECONDS", help="of one run: what takes longer hangs (default: %(default)s)")
     p.add_argument("--every", type=int, default=1, metavar="N", help="of the complete programs and of the corpus take each Nth: for a look (default: %(default)s)")
     p.add_argument("--runs", type=int, default=100, metavar="N", help="of each program of the part soak (default: %(default)s)")
+    p.add_argument("--together", type=int, default=1, metavar="N", help="so many of these runs in one process: a GPU starts some five processes a second (default: %(default)s)")
     p.add_argument("--seconds", type=int, default=0, metavar="N", help="the part soak begins no run later than that after the start (default: no limit)")
     p.add_argument("--page", type=Path, metavar="FILE", help="run nothing: write the table of that page from the results")
     p.add_argument("--find", action="store_true", help="run nothing: exit with 77 and say why if there is no GPU")

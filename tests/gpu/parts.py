@@ -46,7 +46,7 @@ class Setting:
 
     def __init__(self, args, found):
         self.machine, self.results = found, args.results.resolve()
-        self.jobs, self.runs, self.every = max(1, args.jobs), args.runs, max(1, args.every)
+        self.jobs, self.runs, self.together, self.every = max(1, args.jobs), args.runs, max(1, args.together), max(1, args.every)
         self.deadline = time.monotonic() + args.seconds if args.seconds else float("inf")
         self.words = args.words
         # gpurace ends the program of a run that takes too long. Only what even that does not end is killed from here.
@@ -158,25 +158,28 @@ def judged_corpus(setting, outcome, title, engine, *words, seeds=1, twin_seeds=1
     outcome.row(f"{title}, {engine}", says)
 
 
+def repeat_library(setting, folder):
+    """Built in that folder: it runs a program's main several times in one process."""
+    library = os.path.join(folder, "librepeat.so")
+    status, text = setting.call(shutil.which("gcc") or "cc", "-O2", "-shared", "-fPIC", "-o", library, ROOT / "tests/engines/collider/repeat.c", "-ldl")
+    if status:
+        raise RuntimeError(f"repeat.c cannot be built: {text}")
+    return library
+
+
 TWIN_RUNS = 3
 
 
 def corpus(setting):
     """Twins of the corpus and the examples, some runs of each in one process: they pass, and nothing is reported."""
-    compiler = shutil.which("gcc") or shutil.which("cc")
-    if not compiler:
-        return Outcome(skipped="no C compiler")
     outcome = Outcome()
     wanted = [p.key for p in gpu_rates.programs()][:: setting.every]
     only = [word for key in wanted for word in ("--only", key)] if setting.every > 1 else []
     with tempfile.TemporaryDirectory(prefix="gpurace-gpu-") as folder:
-        library, raw = os.path.join(folder, "librepeat.so"), os.path.join(folder, "rows")
-        source = ROOT / "tests/engines/collider/repeat.c"
-        status, text = setting.call(compiler, "-O2", "-shared", "-fPIC", "-o", library, source, "-ldl")
-        if status == 0:
-            status, text = setting.call(*setting.script("engines/collider/gpu_rates.py", "run", setting.gpurace, setting.built.program("corpus"), setting.built.program("examples"), raw,
-                                                        "--racy", 0, "--twins", TWIN_RUNS, "--sets", "default=", "--repeat", library, "--jobs", setting.jobs,
-                                                        "--timeout", 2 * setting.timeout, *only), timeout=1800)
+        raw = os.path.join(folder, "rows")
+        status, text = setting.call(*setting.script("engines/collider/gpu_rates.py", "run", setting.gpurace, setting.built.program("corpus"), setting.built.program("examples"), raw,
+                                                    "--racy", 0, "--twins", TWIN_RUNS, "--sets", "default=", "--repeat", repeat_library(setting, folder), "--jobs", setting.jobs,
+                                                    "--timeout", 2 * setting.timeout, *only), timeout=1800)
         rows = [json.loads(line) for line in Path(raw).read_text(encoding="utf-8").splitlines()] if os.path.exists(raw) else []
     setting.log("corpus", text + "".join(json.dumps(row) + "\n" for row in rows))
     if status != 0:
@@ -404,46 +407,61 @@ def processes(setting):
     return outcome
 
 
+# Each may run several times in one process.
 SOAKED = ("examples/histogram_race", "examples/reduction_race", "examples/racy_add_race", "examples/streams_race", "examples/grid_phase_fixed",
-          "examples/scan_fixed", "examples/mailbox_fixed", "complete-programs/radix_sort", "complete-programs/streams_events",
+          "examples/scan_fixed", "examples/mailbox_fixed", "complete-programs/radix_sort", "complete-programs/graph_launches",
           "complete-programs/persistent_queue")
 
 
-def soaked_run(setting, engine, program, seed):
-    """Whether it had races, and what was wrong; None where time was up before."""
+def soaked_runs(setting, library, engine, program, seed, times):
+    """So many runs in one process; whether there were races, and what was wrong. None where time was up before."""
     if time.monotonic() > setting.deadline:
         return None
     folder, name = program.split("/")
     path = setting.built.complete_program(name) if folder == "complete-programs" else setting.built.program(program)
-    run = truth.Run(setting.gpurace, engine, path, seed, device="gpu", timeout=setting.timeout)
+    before, command = gpu_rates.repeating(library, os.path.realpath(path), f"{times} {name}", os.devnull) if times > 1 else ((), path)
+    run = truth.Run(setting.gpurace, engine, command, seed, device="gpu", timeout=setting.timeout, before=before)
+    must_pass = not program.endswith("_race")
     try:
         report = run.report(None)
-        problems = run.check(report, not program.endswith("_race"))
+        problems = run.check(report, must_pass)
     except (ValueError, KeyError) as error:
         return False, [str(error)]
-    if report["races"] and not program.endswith("_race"):
+    passed = len(re.findall(r"\bPASS\b", run.stdout))
+    if must_pass and passed < times:
+        problems.append(f"{passed} of {times} runs print PASS")
+    if must_pass and report["races"]:
         problems.append(f"reported: {complete.race_of(report['races'][0])}")
     return bool(report["races"]), problems
 
 
 def soak(setting):
     """Ten programs many times, under the tracker a tenth of that: no crash, no hang, no report of a program without races."""
-    outcome = Outcome()
-    for engine, count in ("collider", setting.runs), ("tracker", max(1, setting.runs // 10)):
-        todo = [(program, seed) for seed in range(1, count + 1) for program in SOAKED]
-        runs = setting.map(lambda job, e=engine: soaked_run(setting, e, *job), todo)
-        done = {job: run for job, run in zip(todo, runs) if run}
-        raced = {}
-        for (program, seed), (race, problems) in done.items():
-            raced[program] = raced.get(program, 0) + race
-            outcome.problems += [f"{engine}, {program}, seed {seed}: {p}" for p in problems]
-        bad = sum(bool(problems) for _, problems in done.values())
-        ran = f"{len(done)} runs" if len(done) == len(todo) else f"{len(done)} of {len(todo)} runs, in the time that was given (--seconds)"
-        outcome.row(f"{len(SOAKED)} programs, {count} run{'s' if count > 1 else ''} each, {engine}", f"{ran}, {bad or 'no'} crash, hang or false report; runs with races: "
-                    + (joined((f"{p.split('/')[-1]} {n}" for p, n in raced.items() if n), 10) or "none"))
-        if not done:
-            outcome.problems.append(f"{engine}: time was up before the first run (--seconds)")
+    outcome, times = Outcome(), setting.together
+    with tempfile.TemporaryDirectory(prefix="gpurace-gpu-") as folder:
+        library = repeat_library(setting, folder) if times > 1 else None
+        for engine, count in ("collider", setting.runs), ("tracker", max(times, setting.runs // 10)):
+            soak_under(setting, outcome, library, engine, count)
     return outcome
+
+
+def soak_under(setting, outcome, library, engine, count):
+    times = setting.together
+    todo = [(program, seed) for seed in range(1, max(1, count // times) + 1) for program in SOAKED]
+    runs = setting.map(lambda job: soaked_runs(setting, library, engine, *job, times), todo)
+    done = {job: run for job, run in zip(todo, runs) if run}
+    raced = {}
+    for (program, seed), (race, problems) in done.items():
+        raced[program] = raced.get(program, 0) + race
+        outcome.problems += [f"{engine}, {program}, seed {seed}: {p}" for p in problems]
+    bad = sum(bool(problems) for _, problems in done.values())
+    ran = f"{len(done) * times} runs" + (f" in {len(done)} processes" if times > 1 else "")
+    if len(done) < len(todo):
+        ran += f", of {len(todo) * times}: time was up (--seconds)"
+    outcome.row(f"{len(SOAKED)} programs, {count} run{'s' if count > 1 else ''} each, {engine}", f"{ran}; {bad or 'no'} crash, hang or false report; {'processes' if times > 1 else 'runs'} with races: "
+                + (joined((f"{p.split('/')[-1]} {n}" for p, n in raced.items() if n), 10) or "none"))
+    if not done:
+        outcome.problems.append(f"{engine}: time was up before the first run (--seconds)")
 
 
 @dataclass(frozen=True)

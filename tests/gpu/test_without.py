@@ -207,23 +207,32 @@ class Parts(unittest.TestCase):
             alone.touch()
             self.assertEqual(built.complete_program("x"), str(alone))
 
-    def soaked(self, seconds):
+    def soaked(self, seconds, *words, passes=1):
         with tempfile.TemporaryDirectory(prefix="gpurace-test-") as folder, mock.patch("machine.Toolkit") as toolkit, mock.patch.dict(os.environ), mock.patch("truth.Run") as run:
             toolkit.return_value.cudart.return_value = None
+            run.return_value.stdout = "PASS\n" * passes
             run.return_value.report.return_value = {"races": []}
             run.return_value.check.side_effect = lambda report, must_pass: [] if must_pass else ["no race"]
-            setting = parts.Setting(gpu.parse_args(["--gpurace", folder, "--runs", "20", "--seconds", "1", "soak"]), machine.Machine(["GPU (sm_90)"], "1.0"))
+            setting = parts.Setting(gpu.parse_args(["--gpurace", folder, "--runs", "20", "--seconds", "1", *words, "soak"]), machine.Machine(["GPU (sm_90)"], "1.0"))
             setting.deadline += seconds
             return parts.soak(setting)
 
     def test_soak(self):
         outcome = self.soaked(1000)
         racy = sum(p.endswith("_race") for p in parts.SOAKED)
-        self.assertEqual([row[1].partition(";")[0] for row in outcome.rows], [f"200 runs, {20 * racy} crash, hang or false report", f"20 runs, {2 * racy} crash, hang or false report"])
+        self.assertEqual([row[1].rpartition(";")[0] for row in outcome.rows], [f"200 runs; {20 * racy} crash, hang or false report", f"20 runs; {2 * racy} crash, hang or false report"])
         self.assertEqual(len(outcome.problems), 22 * racy)
         outcome = self.soaked(-1000)
-        self.assertTrue(outcome.rows[0][1].startswith("0 of 200 runs, in the time that was given"), outcome.rows)
+        self.assertTrue(outcome.rows[0][1].startswith("0 runs, of 200: time was up (--seconds)"), outcome.rows)
         self.assertEqual(len(outcome.problems), 2)
+
+    def test_soak_together(self):
+        racy = sum(p.endswith("_race") for p in parts.SOAKED)
+        outcome = self.soaked(1000, "--together", "5", passes=5)
+        self.assertEqual([row[1].rpartition(";")[0] for row in outcome.rows],
+                         [f"200 runs in 40 processes; {4 * racy} crash, hang or false report", f"50 runs in 10 processes; {racy} crash, hang or false report"])
+        outcome = self.soaked(1000, "--together", "5", passes=4)
+        self.assertEqual(sum("4 of 5 runs print PASS" in p for p in outcome.problems), 5 * (len(parts.SOAKED) - racy))
 
     def test_programs_that_soak_are_there(self):
         for program in parts.SOAKED:
