@@ -85,15 +85,15 @@ bool gr_again_in(Again *g, const PtxReg *open) {
     return g->n > 0;
 }
 
-void gr_again_take(Again *g, const Access *loads, unsigned n, const PtxReg *open) {
-    unsigned words = 0;
+void gr_again_take(Again *g, const Access *loads, unsigned n, const PtxReg *open, bool in_loop) {
+    unsigned words = 0, most = in_loop ? AGAIN_IN_LOOP : AGAIN_WORDS;
     for (unsigned k = 0; k < n; k++)
         words += gr_again_words(&loads[k]);
-    if (!gr_again_in(g, open) || g->n + n > AGAIN_LOADS || g->words + words > AGAIN_WORDS)
+    if (in_loop || !gr_again_in(g, open) || g->n + n > AGAIN_LOADS || g->words + words > most)
         g->n = g->words = 0;
     g->open = open;
     g->over = NULL;
-    if (loads->nested || n > AGAIN_LOADS || words > AGAIN_WORDS)
+    if (loads->nested || n > AGAIN_LOADS || words > most)
         return;
     memcpy(g->loads + g->n, loads, n * sizeof *loads);
     g->n += n;

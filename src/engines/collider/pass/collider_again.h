@@ -20,7 +20,7 @@
 
 #include "engines/collider/pass/collider_access.h"
 
-enum { AGAIN_LOADS = 8, AGAIN_WORDS = 8 }; // at most so many, so many registers of 32 bits
+enum { AGAIN_LOADS = 8, AGAIN_WORDS = 8, AGAIN_IN_LOOP = 2 }; // at most so many; so many registers of 32 bits
 
 struct Again {
     Access loads[AGAIN_LOADS]; // their guards say which lanes' own accesses have not touched the bytes
@@ -44,8 +44,8 @@ bool gr_again_disturbs(const Access *loads, unsigned n, const PtxInstr *i);
 void gr_again_step(Again *g, const PtxStmt *s);
 // Whether what is known may be looked at in a window that opens by `open`; if not, it is forgotten.
 bool gr_again_in(Again *g, const PtxReg *open);
-// These loads were looked at in a window that opens by `open`.
-void gr_again_take(Again *g, const Access *loads, unsigned n, const PtxReg *open);
+// These loads were looked at in a window that opens by `open`. In a loop they replace what is known, if they take AGAIN_IN_LOOP words at most.
+void gr_again_take(Again *g, const Access *loads, unsigned n, const PtxReg *open, bool in_loop);
 // At `at`, in a window that opens by `open`: what the access `by` touches is looked at no more.
 gr_status gr_again_over(Again *g, const Access *by, PtxStmt *at, const PtxReg *open);
 // At `at`, in a window of the access `by`.
