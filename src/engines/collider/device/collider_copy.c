@@ -193,7 +193,7 @@ void __gr_copy_held(uint32_t site, uint64_t dst, uint64_t src, uint32_t packed, 
 // The thread ends and has not waited: others may still be about to look.
 void __gr_copy_left(uint32_t site, uint64_t dst, uint64_t src, uint32_t packed, uint64_t before,
                     uint32_t delay) {
-    for (unsigned turns = 3; turns; turns--)
+    for (unsigned turns = 7; turns; turns--)
         __gr_copy_turned(site, dst, src, packed, before, delay);
     __gr_copy_held(site, dst, src, packed, before, delay);
 }
