@@ -148,6 +148,18 @@ done:
     return st;
 }
 
+gr_status gr_held_at_store(ColliderWork *w, const Access *a, PtxStmt *at) {
+    gr_status st = GR_OK;
+    if (!w->held)
+        return GR_OK;
+    PtxReg *now = gr_ptx_new_reg(a->func, PTX_PRED);
+    GR_TRY(gr_collider_chance(w, a, at, comes, now));
+    GR_TRY(gr_access_put(a, at, NULL, 0, "and.pred %s, %s, %s;", now->name, now->name, w->held->held->name));
+    GR_TRY(put_copy(w, a, at, now, "turned", "0"));
+done:
+    return st;
+}
+
 static bool is_of_copies(const PtxStmt *s, PtxMod what) {
     return s->instr->op == PTX_OP_CP && !gr_ptx_instr_has(s->instr, PTX_MOD_bulk) &&
            gr_ptx_instr_has(s->instr, what);
