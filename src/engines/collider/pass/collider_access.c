@@ -33,15 +33,6 @@ gr_status gr_collider_own_guard(Access *a) {
     return gr_access_put(a, a->before, &g, 1, "mov.pred %s, $0;", copy->name);
 }
 
-gr_status gr_collider_performs(const Access *a, PtxStmt *at, PtxReg **p) {
-    const PtxInstr *i = a->stmt->instr;
-    *p = gr_ptx_new_reg(a->func, PTX_PRED);
-    if (!i->guard)
-        return gr_access_put(a, at, NULL, 0, "setp.eq.u32 %s, 0, 0;", (*p)->name);
-    PtxOperand g = gr_ptx_reg_operand(i->guard);
-    return gr_access_put(a, at, &g, 1, "%s.pred %s, $0;", i->guard_negated ? "not" : "mov", (*p)->name);
-}
-
 // Everything a load's repeat keeps of the original: the space, the vector, the type. Cache operators and .nc go (.relaxed refuses them).
 static void repeat_mods(const Access *a, const char *type, char *buf, size_t size) {
     const PtxInstr *i = a->stmt->instr;

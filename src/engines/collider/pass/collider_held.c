@@ -62,7 +62,7 @@ done:
 
 gr_status gr_held_prepare(ColliderWork *w, Copy *c) {
     w->issues = NULL;
-    return w->held ? gr_collider_performs(&c->dst, c->dst.before, &w->issues) : GR_OK;
+    return w->held ? gr_access_performs(&c->dst, c->dst.before, &w->issues) : GR_OK;
 }
 
 // Of what was read: one number, which a change of either half changes.
