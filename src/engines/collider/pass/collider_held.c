@@ -9,7 +9,7 @@ static const uint32_t holds = 7u << 29, comes = 3u << 30;
 
 gr_status gr_held_begin(ColliderWork *w, PtxFunc *f, HeldCopy *h, const GrSiteStatus *status) {
     w->held = NULL;
-    if (!w->o->holds || !w->pace || gr_copy_delay_ns(w) <= 1)
+    if (!gr_copy_may_be_late(w))
         return GR_OK;
     for (PtxStmt *s = f->first; s && !w->held; s = s->next) {
         Copy c;
