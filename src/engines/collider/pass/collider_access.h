@@ -52,9 +52,6 @@ gr_status gr_collider_loads(ColliderWork *w, Access *a, unsigned n, PtxStmt *at,
 // A guard may be the program's own register, so it goes in by name only when that name is unambiguous; ours always are.
 gr_status gr_collider_own_guard(Access *a);
 
-// Emits at `at`, in the new register *p, for which lanes the statement is performed.
-gr_status gr_collider_performs(const Access *a, PtxStmt *at, PtxReg **p);
-
 // A strong load of the access's bytes at a->after, as `type` into fresh registers of `reg_type`; unused elements go to the
 // sink.
 gr_status gr_collider_repeat(Access *a, const char *type, PtxType reg_type, PtxOperand *again);
