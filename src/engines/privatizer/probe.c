@@ -72,6 +72,12 @@ static ProbeContext *context_of(Probe *p, CUcontext context) {
 
 // ---- Work that is under way ----------------------------------------------------------------------------------------
 
+static uint64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
 static bool is_over(const PrivatizerDriver *d, CUstream stream, CUevent event, const struct timespec *since,
                     time_t patience) {
     long pause = 20000;
@@ -211,7 +217,7 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
         *cut = true;
     }
     if (rc == CUDA_SUCCESS && area)
-        rc = gr_races_find(passes, plan, &log, area, &l->found);
+        rc = gr_races_find(passes, plan, &log, area, &k->known, &l->found);
     if (rc == CUDA_SUCCESS && l->found.outside && l->some) {
         k->reaches = l->again = true;
         return true;
@@ -442,8 +448,11 @@ static bool probe(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels, bo
     static GrPrivLog logs[2]; // with Probe.lock
     const GrLaunch *l = passes->launch;
     bool differs = false, held, ahead = l->params_known && !k->reaches;
+    uint64_t since = now_ns();
     run_ahead(p, passes, k, levels, logs, &held, rc);
     *done = !held;
+    p->waited_ns += now_ns() - since;
+    since = now_ns();
     if (!held)
         return false;
     for (uint32_t mode = GR_OF_WARPS; mode >= GR_OF_BLOCKS; mode--) { // the smaller units first
@@ -465,6 +474,7 @@ static bool probe(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels, bo
         }
     }
     *rc = CUDA_SUCCESS;
+    p->searched_ns += now_ns() - since;
     return differs;
 }
 
@@ -605,6 +615,12 @@ static void tell_spent(Probe *p) {
         "2, %.1f %% comparing what came out, %.1f %% making ready for the next block",
         of[GR_SPENT_PASS_1], of[GR_SPENT_MERGE], of[GR_SPENT_PASS_2], of[GR_SPENT_CHECK], of[GR_SPENT_CLEAR]);
     if (all > 0)
+        p->session->remark(p->session, text);
+    snprintf(text, sizeof text,
+             "of the host's time, %.1f ms went into private runs, and %.1f ms into running such again that "
+             "had no room or found something",
+             (double)p->waited_ns / 1e6, (double)p->searched_ns / 1e6);
+    if (p->tells && p->waited_ns)
         p->session->remark(p->session, text);
 }
 

@@ -49,6 +49,9 @@ typedef struct Lanes {
     uint32_t lane, lanes;
 } Lanes;
 
+// Lanes of a warp meet, and find what each has written.
+GR_INLINE void gr_meet(uint32_t lanes) { __asm__ volatile("bar.warp.sync %0;" ::"r"(lanes) : "memory"); }
+
 GR_INLINE uint32_t word_at(uint64_t at) { return *(GR_GLOBAL uint32_t *)at; }
 GR_INLINE void put_word(uint64_t at, uint32_t v) { *(GR_GLOBAL uint32_t *)at = v; }
 GR_INLINE uint8_t byte_at(uint64_t at) { return *(GR_GLOBAL uint8_t *)at; }
@@ -417,7 +420,7 @@ GR_INLINE uint32_t flags_of(const Slot *s, uint32_t line) {
     return line < lines_of_shared(s) ? ROW_LISTED : 0;
 }
 
-GR_INLINE void one_row(const Slot *s, uint64_t row, const Lanes *l, int merges) {
+static GR_NOINLINE void gr_priv_one_row(const Slot *s, uint64_t row, const Lanes *l, int merges) {
     GR_GLOBAL volatile GrPrivRow *head = (GR_GLOBAL volatile GrPrivRow *)head_of(row);
     uint32_t line = head->line, was = head->flags;
     int twice = 0, ends = s->once || !merges, numbered = head->numbered != 0;
@@ -447,27 +450,6 @@ GR_INLINE void one_row(const Slot *s, uint64_t row, const Lanes *l, int merges) 
         put_byte(s->changed + line, 1);
     else if (ends && !s->commits) // the slot is not used again
         put_word(s->table + 4 * (uint64_t)line, head->was);
-}
-
-// All rows that were written in the region. The last step of a region makes the other list ready.
-static GR_NOINLINE void gr_priv_all_rows(const Slot *s, const Team *t, int merges) {
-    uint32_t warp = t->thread / 32, warps = (t->threads + 31) / 32, list = s->sequence & 1, lanes = 32;
-    GR_GLOBAL volatile GrPrivSlot *of = (GR_GLOBAL volatile GrPrivSlot *)s->head;
-    uint32_t shared = lines_of_shared(s), n = shared + of->count[list];
-    while (lanes > t->threads - warp * 32)
-        lanes /= 2;
-    Lanes l = {t->thread % 32, lanes};
-    GR_ROLLED for (uint32_t k = warp; k < n && l.lane < lanes; k += warps) {
-        uint32_t number = word_at(k < shared ? (uint64_t)entry_of(s, k) : list_at(s, list, k - shared));
-        if (is_row(number))
-            one_row(s, row_at(s, number), &l, merges);
-    }
-    if (t->thread == 0 && (s->once || !merges)) {
-        of->count[1 - list] = 0;
-        of->now = 1 - list;
-        of->made = 0;
-        of->reader = of->writer = 0;
-    }
 }
 
 #endif

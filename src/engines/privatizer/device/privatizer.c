@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // privatizer — the device runtime that inserted code calls (control.h).
-#include "engines/privatizer/device/merge.h"
+#include "engines/privatizer/device/rows.h"
 
 extern GR_GLOBAL GrPrivControl __gr_control;
 GR_GLOBAL GrPrivControl __gr_control = {0};
@@ -43,9 +43,6 @@ GR_INLINE GR_GLOBAL uint32_t *slot_of_block(void) {
 GR_INLINE uint64_t slot_number(void) { return CONTROL.mode == GR_OF_WARPS ? *slot_of_block() - 1 : 0; }
 
 GR_INLINE void fence(void) { __asm__ volatile("fence.acq_rel.gpu;" ::: "memory"); }
-
-// Lanes of a warp meet, and find what each has written.
-GR_INLINE void gr_meet(uint32_t lanes) { __asm__ volatile("bar.warp.sync %0;" ::"r"(lanes) : "memory"); }
 
 // Before units of the slot find what was written.
 GR_INLINE void publish(void) {
@@ -305,11 +302,11 @@ static GR_NOINLINE uint32_t gr_priv_row(const Slot *s, uint64_t line) {
             break;
         if (state == ROW_MINE) {
             gr_priv_fill_row(s, row_at(s, number), line, was, team, rank, n);
-            fence(); // granules are taken behind the caches
-
+            publish(); // granules are taken behind the caches
             gr_meet(team);
             if (rank == 0)
                 gr_store32(entry_of(s, line), number);
+            gr_meet(team); // each of them finds it
             return number;
         }
         gr_sleep(20);
@@ -677,10 +674,12 @@ uint32_t __gr_gather(uint32_t ends) {
     uint32_t all = ntid_x() * ntid_y() * ntid_z() * ends;
     GR_GLOBAL uint32_t *apart = &((GR_GLOBAL GrPrivLog *)CONTROL.log)->head.apart;
     gr_add32(&of->arrived, 1);
+    uint32_t pause = 32;                                                 // most come at once
     GR_ROLLED for (uint32_t k = 0; k < 4096 && !gr_load32(apart); k++) { // 80 ms; once for all
         if (gr_load32(&of->arrived) >= all)
             return 1;
-        gr_sleep(20000);
+        gr_sleep(pause);
+        pause = pause < 16384 ? pause * 2 : 20000;
     }
     gr_store32(apart, 1);
     return 0;
