@@ -229,9 +229,16 @@ static GR_NOINLINE uint64_t gr_priv_line_of(uint64_t offset) {
     return e->at + (offset - e->offset);
 }
 
-// By the lanes `team`, of which this is number `rank` of n.
-static GR_NOINLINE void gr_priv_fill_row(const Slot *s, uint64_t row, uint64_t line, uint32_t was,
+GR_INLINE void put_in_list(const Slot *s, uint32_t number) {
+    GR_GLOBAL GrPrivSlot *of = (GR_GLOBAL GrPrivSlot *)s->head;
+    uint32_t list = gr_load32(&of->now), k = gr_add32(&of->count[list], 1);
+    put_word(list_at(s, list, k), number);
+}
+
+// In the region's list already, as it will be written. By the lanes `team`, of which this is number `rank` of n.
+static GR_NOINLINE void gr_priv_fill_row(const Slot *s, uint32_t number, uint64_t line, uint32_t was,
                                          uint32_t team, uint32_t rank, uint32_t n) {
+    uint64_t row = row_at(s, number);
     GR_GLOBAL volatile GrPrivRow *head = (GR_GLOBAL volatile GrPrivRow *)head_of(row);
     uint64_t offset = line << GR_LINE_SHIFT, from = row;
     if (was == GR_ROW_EDGE) {
@@ -254,9 +261,11 @@ static GR_NOINLINE void gr_priv_fill_row(const Slot *s, uint64_t row, uint64_t l
     if (rank)
         return;
     head->line = (uint32_t)line;
-    head->flags = flags_of(s, (uint32_t)line);
+    head->flags = ROW_LISTED;
     head->was = was;
     head->numbered = 0;
+    if (!flags_of(s, (uint32_t)line)) // lines of shared memory are in no list
+        put_in_list(s, number);
 }
 
 // What a lane of a team found: the others get it from the first.
@@ -265,14 +274,14 @@ enum { ROW_RETRY = 0, ROW_THERE = 1, ROW_MINE = 2, ROW_NONE = 3 };
 static GR_NOINLINE uint32_t gr_priv_look_for_row(const Slot *s, uint64_t line, uint32_t *number,
                                                  uint32_t *was) {
     GR_GLOBAL uint32_t *entry = entry_of(s, line), *used = &((GR_GLOBAL GrPrivSlot *)s->head)->used;
-    uint32_t v = gr_load32(entry);
+    uint32_t v = gr_load32(entry), rows = gr_load32(used); // both at once: memory is far
     *number = v;
     *was = v;
     if (is_row(v))
         return ROW_THERE;
     if (v == GR_ROW_BUSY)
         return ROW_RETRY;
-    if (gr_load32(used) >= s->capacity)
+    if (rows >= s->capacity)
         return ROW_NONE;
     if (gr_compare_swap(entry, v, GR_ROW_BUSY) != v)
         return ROW_RETRY;
@@ -301,7 +310,7 @@ static GR_NOINLINE uint32_t gr_priv_row(const Slot *s, uint64_t line) {
         if (state == ROW_NONE)
             break;
         if (state == ROW_MINE) {
-            gr_priv_fill_row(s, row_at(s, number), line, was, team, rank, n);
+            gr_priv_fill_row(s, number, line, was, team, rank, n);
             publish(); // granules are taken behind the caches
             gr_meet(team);
             if (rank == 0)
@@ -318,12 +327,10 @@ static GR_NOINLINE uint32_t gr_priv_row(const Slot *s, uint64_t line) {
 // The region's list has the row.
 GR_INLINE void list_row(const Slot *s, uint64_t row, uint32_t number) {
     GR_GLOBAL uint32_t *flags = &head_of(row)->flags;
-    GR_GLOBAL GrPrivSlot *of = (GR_GLOBAL GrPrivSlot *)s->head;
     GR_ROLLED for (uint32_t was = gr_load32(flags); !(was & ROW_LISTED);) {
         uint32_t seen = gr_compare_swap(flags, was, was | ROW_LISTED);
         if (seen == was) {
-            uint32_t list = gr_load32(&of->now), k = gr_add32(&of->count[list], 1);
-            put_word(list_at(s, list, k), number);
+            put_in_list(s, number);
             return;
         }
         was = seen;
@@ -373,10 +380,7 @@ static GR_NOINLINE uint64_t gr_priv_make(const Slot *s, uint32_t row, uint32_t k
 static GR_NOINLINE int gr_priv_own(const Slot *s, uint32_t number, uint32_t low, uint32_t k) {
     uint64_t row = row_at(s, number);
     list_row(s, row, number);
-    GR_GLOBAL uint32_t *owner = (GR_GLOBAL uint32_t *)owner_at(s, row, low);
-    uint32_t was = gr_load32(owner);
-    if (was == 0)
-        was = gr_compare_swap(owner, 0, k + 1);
+    uint32_t was = gr_compare_swap((GR_GLOBAL uint32_t *)owner_at(s, row, low), 0, k + 1);
     return was == 0 || was == k + 1;
 }
 
@@ -396,9 +400,9 @@ static GR_NOINLINE uint64_t gr_priv_find(const Slot *s, uint32_t number, uint32_
 
 // ---- Accesses ------------------------------------------------------------------------------------------------------------
 
-// Whether the line is wholly memory of the program.
+// Whether the line is wholly memory of the program. The table says so from the begin, also to a cache that lacks its newest rows.
 static GR_NOINLINE int gr_priv_is_whole(const Slot *s, uint64_t line) {
-    uint32_t v = gr_load32(entry_of(s, line));
+    uint32_t v = *entry_of(s, line);
     return is_row(v) ? head_of(row_at(s, v))->was != GR_ROW_EDGE : v == 0;
 }
 
@@ -627,9 +631,13 @@ uint32_t __gr_lanes(uint32_t site, uint64_t at, uint32_t what, uint64_t value, u
                     uint32_t sequence) {
     if (CONTROL.threads == 1 && CONTROL.divide == 1 && CONTROL.privates >= ntid_x() * ntid_y() * ntid_z())
         return 1; // each lane has a copy of its own
-    uint32_t lanes = gr_active_mask(), same = gr_match_any(lanes, at),
-             equal = gr_match_any(lanes, value) & same;
-    uint32_t lane = gr_lane(), first = (uint32_t)__builtin_ctz(same);
+    uint32_t lanes = gr_active_mask(), lane = gr_lane(), before = lanes & gr_lanes_before(),
+             neighbour = before ? 31 - (uint32_t)__builtin_clz(before) : lane;
+    uint64_t beside = gr_shuffle64(lanes, at, neighbour);
+    if (gr_all(lanes, !before || beside < at)) // no two at one place, as mostly
+        return 1;
+    uint32_t same = gr_match_any(lanes, at), equal = gr_match_any(lanes, value) & same,
+             first = (uint32_t)__builtin_ctz(same);
     Slot s;
     gr_priv_slot(&s);
     uint32_t number = number_of(&s, at), row = number ? row_of_copy(&s, number) : row_of(&s, at);
