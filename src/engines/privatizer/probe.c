@@ -386,6 +386,7 @@ static void tell_unsuited(Probe *p, ProbedKernel *k) {
 // Which levels the launch is to be run on: bits of the modes. What is proved needs none.
 static unsigned levels_of(Probe *p, const GrLaunch *l, ProbedKernel *k) {
     unsigned levels = 0, proved = 0;
+    memset(p->only_read, 0, sizeof p->only_read);
     // Of one warp its lanes are looked at.
     if (!k->why[0] && clusters_of(l, k) >= 2 && k->writes_global)
         levels |= 1u << GR_OF_BLOCKS;
@@ -393,7 +394,7 @@ static unsigned levels_of(Probe *p, const GrLaunch *l, ProbedKernel *k) {
         levels |= 1u << GR_OF_WARPS;
     if (levels && p->proves) {
         pthread_mutex_lock(&p->memory);
-        unsigned found = gr_prove(k->places, l, &p->ranges, &k->proofs);
+        unsigned found = gr_prove(k->places, l, &p->ranges, &k->proofs, p->only_read);
         pthread_mutex_unlock(&p->memory);
         proved = (found & GR_PROVED_BLOCKS ? 1u << GR_OF_BLOCKS : 0) |
                  (found & GR_PROVED_THREADS ? 1u << GR_OF_WARPS : 0);
@@ -571,6 +572,7 @@ CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
              (unsigned long long)l->number, k->shown);
     else if (k && (levels || p->what_for)) {
         Passes passes = passes_of(p, c, l, run, k, control);
+        memcpy(passes.only_read, p->only_read, sizeof passes.only_read);
         if (p->what_for)
             done = run_once(p, &passes, k, &rc);
         else if (probe(p, &passes, k, levels, &done, &rc) && p->stop) {

@@ -3,7 +3,7 @@
 #include "engines/privatizer/device/rows.h"
 
 extern GR_GLOBAL GrPrivControl __gr_control;
-GR_GLOBAL GrPrivControl __gr_control = {0};
+GR_GLOBAL __attribute__((aligned(16))) GrPrivControl __gr_control = {0};
 #define CONTROL __gr_control
 
 // What shared memory holds before it is written: nothing that a program is likely to store first.
