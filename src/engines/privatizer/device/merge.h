@@ -132,11 +132,12 @@ GR_INLINE int next_made(const Slot *s, uint64_t row, const Lanes *l, uint32_t wo
     for (Made m = {.next = numbered ? 0 : s->n}; next_made(s, row, l, word, &m);)                            \
     _Pragma("unroll") for (uint32_t i = 0; i < AT_A_TIME; i++) if (i < m.n) __VA_ARGS__
 
-// Of the union `touched` says which copy changed the word: its number and one; OWNER_MANY: several, or one with too high a number. OWNER_UPDATED: atomic operations
-// updated it. 0: none.
-enum { OWNER_UPDATED = 254, OWNER_MANY = 255 };
-GR_INLINE uint8_t owner_of(uint32_t copy) {
-    return (uint8_t)(copy + 1 < OWNER_UPDATED ? copy + 1 : OWNER_MANY);
+// Unless regions run once, `touched` has of each word, in two bytes, which copy changed it: its number and one; OWNER_MANY: several. OWNER_UPDATED: atomic operations updated it.
+// 0: none.
+enum { OWNER_UPDATED = 0xfffe, OWNER_MANY = 0xffff };
+GR_INLINE uint32_t owner_of(uint32_t copy) { return copy + 1 < OWNER_UPDATED ? copy + 1 : OWNER_MANY; }
+GR_INLINE GR_GLOBAL uint16_t *changer_at(uint64_t row, uint32_t word) {
+    return (GR_GLOBAL uint16_t *)(row + GR_ROW_TOUCHED) + word;
 }
 
 // 0xff in each byte that is not 0.
@@ -266,7 +267,7 @@ GR_INLINE int merge_word(const Slot *s, uint64_t row, const Lanes *l, uint64_t o
     if (twice)
         gr_priv_tell_writes(s, row, word, offset);
     put_word(row + ROW_UNION + 4 * word, all);
-    put_byte(row_touched_at(row, ROW_UNION, word), (uint8_t)owner);
+    *changer_at(row, word) = (uint16_t)owner;
     if (s->granule)
         put_word(row + ROW_OWN + 4 * word, (all & ~owned) | (was & owned));
     EACH_MADE(m, i, {
@@ -320,7 +321,7 @@ static GR_NOINLINE int gr_priv_merge_updated(const Slot *s, uint64_t row, uint64
     if (updaters)
         all = word_at(updater[0]);
     put_word(united, all);
-    put_byte(row_touched_at(row, ROW_UNION, word), (uint8_t)owner);
+    *changer_at(row, word) = (uint16_t)owner;
     if (updaters) // one has stored besides, maybe; of several the union has had all updates
         put_word(base, updaters == 1 ? all : common);
     uint32_t other = updaters > 1 ? word_at(updater[1]) : was;
@@ -385,7 +386,7 @@ GR_INLINE void check_word(const Slot *s, uint64_t row, const Lanes *l, uint64_t 
     put_word(row + ROW_UNION + 4 * word, all);
     if (s->granule && differ)
         put_word(row + ROW_OWN + 4 * word, all);
-    put_byte(row_touched_at(row, ROW_UNION, word), 0);
+    *changer_at(row, word) = 0;
 }
 
 // One word where a region ends that runs once: what the units wrote, in their order, becomes the base.

@@ -187,6 +187,11 @@ static GR_NOINLINE uint64_t gr_priv_offset_of(uint64_t a, uint32_t size) {
 GR_INLINE uint64_t long_at(uint64_t at) { return *(GR_GLOBAL uint64_t *)at; }
 GR_INLINE void put_long(uint64_t at, uint64_t v) { *(GR_GLOBAL uint64_t *)at = v; }
 
+// 16 bytes. Behind the numbers of a row's copies there is room up to a whole line.
+GR_INLINE void put_zeros(uint64_t at) {
+    __asm__ volatile("st.global.v4.u32 [%0], {%1, %1, %1, %1};" ::"l"(at), "r"(0) : "memory");
+}
+
 static GR_NOINLINE void gr_priv_copy_line(uint64_t to, uint64_t other, uint64_t from) {
     GR_ROLLED for (uint32_t k = 0; k < GR_LINE; k += 32) {
         uint64_t a = long_at(from + k), b = long_at(from + k + 8), c = long_at(from + k + 16),
@@ -257,7 +262,7 @@ static GR_NOINLINE void gr_priv_fill_row(const Slot *s, uint32_t number, uint64_
         if (k < GR_LINE / 8)
             put_word(row_touched_at(row, 0, 0) + 4 * k, 0);
     }
-    GR_ROLLED for (uint32_t k = 2 * rank; k < s->n; k += 2 * n) put_long(number_at(row, k), 0);
+    GR_ROLLED for (uint32_t k = 4 * rank; k < s->n; k += 4 * n) put_zeros(number_at(row, k));
     if (rank)
         return;
     head->line = (uint32_t)line;
@@ -701,8 +706,8 @@ static GR_NOINLINE int gr_priv_is_of_others(const Slot *s, uint64_t offset, uint
         return 0; // nobody wrote in this line, and the union is not made
     // In a copy that is not made it finds the union.
     uint64_t own = gr_priv_find(s, v, (uint32_t)low, copy, ROW_UNION);
-    uint8_t owner = byte_at(row_touched_at(row, ROW_UNION, (uint32_t)low / 4)),
-            all = byte_at(row + ROW_UNION + low);
+    uint32_t owner = *changer_at(row, (uint32_t)low / 4);
+    uint8_t all = byte_at(row + ROW_UNION + low);
     if (owner == OWNER_UPDATED)
         return 1;
     return owner && owner != owner_of(copy) && byte_at(row + ROW_BASE + low) != all && byte_at(own) == all;

@@ -63,7 +63,7 @@ GR_INLINE void merge_plain(const Slot *s, const Some *of, uint32_t lane) {
         if (owner[i]) {
             put_word(row + ROW_UNION + 4 * lane, own[i]);
             put_word(row + ROW_OWN + 4 * lane, was[i]);
-            put_byte(row_touched_at(row, ROW_UNION, lane), own[i] != was[i] ? owner_of(owner[i] - 1) : 0);
+            *changer_at(row, lane) = (uint16_t)(own[i] != was[i] ? owner_of(owner[i] - 1) : 0);
         }
         if (lane == i)
             head_of(row)->flags = ROW_LISTED | ROW_MERGED;
@@ -88,7 +88,7 @@ GR_INLINE void check_plain(const Slot *s, const Some *of, uint32_t lane) {
             put_word(row + ROW_OWN + 4 * lane, all[i]);
         if (s->commits && was[i] != all[i]) {
             put_word(row + ROW_BASE + 4 * lane, all[i]);
-            put_byte(row_touched_at(row, ROW_UNION, lane), 0);
+            *changer_at(row, lane) = 0;
         }
     }
     // Of another lane's word the owner is still asked for, where something is told.
