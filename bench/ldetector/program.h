@@ -75,7 +75,8 @@ class Program {
     }
 
     // Milliseconds, of `rounds` of them. *first: of the first one.
-    float median(const std::function<void()> &prepare, const std::function<void()> &launch, float *first = nullptr) const {
+    float median(const std::function<void()> &prepare, const std::function<void()> &launch,
+                 float *first = nullptr) const {
         std::vector<float> all;
         for (int k = 0; k < rounds; k++) {
             prepare();
