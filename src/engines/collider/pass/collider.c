@@ -183,6 +183,8 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *sta
     GR_TRY(check_sites(w, f, &code, status));
     PtxStmt *body = gr_function_start(f);
     GR_TRY(put_random_seed(w, f));
+    if (w->pace && w->length && f->is_entry)
+        gr_pace_need_block(&pace, f);
     if (w->pace)
         GR_TRY(gr_pace_finish(&pace, w, f, gr_function_start(f)));
     GR_TRY(gr_collider_begin_waits(w, f, body));
