@@ -109,6 +109,7 @@ static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, g
         clamp32(words->read_delay > words->write_delay ? words->read_delay : words->write_delay));
     if (st == GR_OK)
         st = gr_collider_watch_begin(s, o, &c->selection, &c->watch, err);
+    c->options.holds = c->options.thinned && !c->watch && !(o->beside & CAP_HOST);
     if (st == GR_OK)
         *self = c;
     else

@@ -46,6 +46,9 @@ enum {
     GR_META_TENSOR = 3
 };
 
+// What a copy that is held back read: its low half plus so many times its high half, modulo 2^64.
+#define GR_HELD_FACTOR 0x100000001b3ull
+
 enum { GR_CLUSTER_MOST = 16 }; // blocks: no cluster has more
 
 enum { GR_LAUNCH_COUNTS = 32 }; // of a module's kernels; where it has more, several share one

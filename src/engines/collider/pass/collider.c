@@ -5,7 +5,9 @@
 #include "engines/collider/pass/collider_async.h"
 #include "engines/collider/pass/collider_deferred.h"
 #include "engines/collider/pass/collider_group.h"
+#include "engines/collider/pass/collider_held.h"
 #include "engines/collider/pass/collider_hoisted.h"
+#include "engines/collider/pass/collider_later.h"
 #include "engines/collider/pass/collider_matrix.h"
 #include "engines/collider/pass/collider_source.h"
 #include "engines/collider/pass/collider_tensor.h"
@@ -168,10 +170,12 @@ done:
 static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *status) {
     gr_status st = GR_OK;
     Pace pace = {0};
+    HeldCopy held;
     FuncCode code = {.hoisted = {.has_cfg = false}};
     GR_TRY(gr_defuse_build(f, &code.uses, w->err));
     w->random = w->length = w->groups = NULL;
     w->sources = NULL;
+    w->later = NULL;
     w->pace = NULL;
     // Detours go to the end of the body: control must not fall into them.
     if (!ends_thread(f->last) && !w->classifies)
@@ -180,7 +184,10 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *sta
         GR_TRY(gr_pace_begin(&pace, w, f));
         w->pace = &pace;
     }
+    GR_TRY(gr_held_begin(w, f, &held, status));
     GR_TRY(check_sites(w, f, &code, status));
+    GR_TRY(gr_held_finish(w, f, gr_function_start(f)));
+    GR_TRY(gr_later_finish(w, f, gr_function_start(f)));
     PtxStmt *body = gr_function_start(f);
     GR_TRY(put_random_seed(w, f));
     if (w->pace && w->length && f->is_entry)
@@ -251,7 +258,7 @@ gr_status gr_collider_rewrite(PtxModule *m, const ColliderOptions *o, GrSiteStat
     if (o->choose)
         GR_TRY(choose_sites(r, m, err));
     GR_TRY(gr_runtime_raise(m, err));
-    GR_TRY(gr_runtime_link(m, gr_copy_runtime(m), o->suffix, err));
+    GR_TRY(gr_runtime_link(m, gr_copy_runtime(m, o->holds), o->suffix, err));
     if (o->later) {
         m->later = (PtxLater){rewrite_one, r};
         return GR_OK;

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "engines/collider/device/record.h"
 #include "engines/collider/pass/collider_group.h"
+#include "engines/collider/pass/collider_held.h"
 #include "engines/collider/pass/collider_hoisted.h"
 #include "engines/collider/pass/collider_poison.h"
 #include "engines/collider/pass/collider_time.h"
@@ -30,6 +31,15 @@ gr_status gr_collider_own_guard(Access *a) {
     PtxOperand g = gr_ptx_reg_operand(a->guard);
     a->guard = copy;
     return gr_access_put(a, a->before, &g, 1, "mov.pred %s, $0;", copy->name);
+}
+
+gr_status gr_collider_performs(const Access *a, PtxStmt *at, PtxReg **p) {
+    const PtxInstr *i = a->stmt->instr;
+    *p = gr_ptx_new_reg(a->func, PTX_PRED);
+    if (!i->guard)
+        return gr_access_put(a, at, NULL, 0, "setp.eq.u32 %s, 0, 0;", (*p)->name);
+    PtxOperand g = gr_ptx_reg_operand(i->guard);
+    return gr_access_put(a, at, &g, 1, "%s.pred %s, $0;", i->guard_negated ? "not" : "mov", (*p)->name);
 }
 
 // Everything a load's repeat keeps of the original: the space, the vector, the type. Cache operators and .nc go (.relaxed refuses them).
@@ -307,6 +317,7 @@ gr_status gr_collider_loads(ColliderWork *w, Access *a, unsigned n, PtxStmt *at,
     Access pause = *a;
     pause.after = at;
     pause.guard = (PtxReg *)guard_of_all(a, n);
+    GR_TRY(gr_held_in_window(w, a, n, at));
     GR_TRY(gr_collider_wait(w, &pause, pause.after, WAIT_WINDOW, w->o->read_delay_ns));
     for (unsigned first = 0; first < n; first += AT_ONCE)
         GR_TRY(put_looks(w, a + first, n - first < AT_ONCE ? n - first : AT_ONCE, at, spec));

@@ -38,6 +38,12 @@ static gr_status draw_any(ColliderWork *w, const Access *a, PtxStmt *at, uint32_
                          drawn, r, base, r, r, base, drawn, longest, drawn);
 }
 
+gr_status gr_collider_chance(ColliderWork *w, const Access *a, PtxStmt *at, uint32_t of, const PtxReg *p) {
+    const char *r = generator(w, a->func)->name;
+    return gr_access_put(a, at, NULL, 0, "mul.lo.u32 %s, %s, %u; setp.lt.u32 %s, %s, %u;", r, r, STEP,
+                         p->name, r, of);
+}
+
 static uint32_t longest_of(uint32_t max_ns) {
     return max_ns > UINT32_MAX / WAIT_LONGEST ? UINT32_MAX : max_ns * WAIT_LONGEST;
 }
