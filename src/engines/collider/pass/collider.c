@@ -198,6 +198,8 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, const PolledModul
     GR_TRY(gr_later_finish(w, f, gr_function_start(f)));
     PtxStmt *body = gr_function_start(f);
     GR_TRY(put_random_seed(w, f));
+    if (w->pace && w->length && f->is_entry)
+        gr_pace_need_block(&pace, f);
     if (w->pace)
         GR_TRY(gr_pace_finish(&pace, w, f, gr_function_start(f)));
     GR_TRY(gr_collider_begin_waits(w, f, body));
