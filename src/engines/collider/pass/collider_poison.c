@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "engines/collider/pass/collider_look.h"
+#include "engines/collider/pass/collider_polled.h"
 
 #include <stddef.h>
 
@@ -108,6 +109,8 @@ gr_status gr_collider_poison(ColliderWork *w, Access *a, const PtxOperand *store
     PtxOperand turned[EMIT_MAX_ELEMENTS];
     PtxLabel *over = gr_ptx_new_label(a->func);
     bool never;
+    if (w->polled && gr_is_polled(w->polled, a->site, &a->address))
+        return GR_OK;
     GR_TRY(skip_addresses(a, stored, over, &never));
     if (never)
         return GR_OK;
