@@ -28,6 +28,8 @@ void gr_capture_began(void) { __atomic_add_fetch(&open_captures, 1, __ATOMIC_SEQ
 
 void gr_capture_ended(void) { __atomic_sub_fetch(&open_captures, 1, __ATOMIC_SEQ_CST); }
 
+bool gr_a_capture_is_open(void) { return __atomic_load_n(&open_captures, __ATOMIC_SEQ_CST) > 0; }
+
 bool gr_engine_wants_graphs(void) {
     const GrEngine *e = gr_session.engine;
     return e->around_launch || e->copied || e->filled;
@@ -37,7 +39,7 @@ bool gr_graphs_are_shown(void) { return gr_engine_wants_graphs() || gr_recording
 
 bool gr_stream_is_captured(CUstream stream) {
     typedef CUresult IsCapturing(CUstream, CUstreamCaptureStatus *);
-    if (!__atomic_load_n(&open_captures, __ATOMIC_SEQ_CST))
+    if (!gr_a_capture_is_open())
         return false;
     IsCapturing *ask = (IsCapturing *)gr_driver_function("cuStreamIsCapturing");
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -158,7 +160,7 @@ CUresult gr_launch_around(Launching *l) {
     g->context = gr_current_context();
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
     // What the engine asks of the driver would break a capture that is open in another stream.
-    bool capturing = __atomic_load_n(&open_captures, __ATOMIC_SEQ_CST) > 0;
+    bool capturing = gr_a_capture_is_open();
     unsigned aside = capturing ? gr_aside_begin() : 0;
     if (copy_attributes(l) && copy_params(l))
         result = s->engine->around_launch ? s->engine->around_launch(s->engine_self, g, &l->run)
@@ -180,7 +182,7 @@ static void record(Launching *l) {
 // Tells the engine of the launch, before it and with its result. What the engine asks of the driver would break an open capture.
 static void tell(Launching *l, const CUresult *result) {
     const GrEngine *e = gr_session.engine;
-    bool capturing = __atomic_load_n(&open_captures, __ATOMIC_SEQ_CST) > 0;
+    bool capturing = gr_a_capture_is_open();
     unsigned aside = capturing ? gr_aside_begin() : 0;
     if (result)
         e->launched(gr_session.engine_self, &l->launch, *result);

@@ -26,6 +26,7 @@ bool gr_engine_wants_graphs(void);
 bool gr_graphs_are_shown(void);
 // Whether what is submitted to this stream is only recorded, for a graph. Asks the driver only while a capture is open.
 bool gr_stream_is_captured(CUstream stream);
+bool gr_a_capture_is_open(void); // in any stream
 void gr_capture_began(void);
 void gr_capture_ended(void);
 

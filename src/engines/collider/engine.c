@@ -7,8 +7,10 @@
 #include "engines/collider/decode.h"
 #include "engines/collider/device/record.h"
 #include "engines/collider/kept.h"
+#include "engines/collider/late.h"
 #include "engines/collider/options.h"
 #include "engines/collider/pass/collider.h"
+#include "engines/collider/pass/collider_time.h"
 #include "engines/core/sampling.h"
 #include "engines/core/selection.h"
 #include "options/options.h"
@@ -26,6 +28,7 @@ typedef struct Collider {
     GrKept kept;
     ColliderWatch *watch; // NULL: none
     GrBudget *budget;     // NULL: none
+    GrLate *late;         // NULL: nothing is late
     bool stop;
 } Collider;
 
@@ -47,6 +50,7 @@ static void collider_finish(void *self) {
     Collider *c = self;
     gr_collider_watch_finish(c->watch);
     gr_budget_finish(c->budget);
+    gr_late_free(c->late);
     if (c->watch) // which may still ask what is selected
         return;
     gr_selection_free(&c->selection);
@@ -61,6 +65,14 @@ static bool thins(const GrOptions *o, bool runs) {
     if (!strcmp(o->windows, "sampled"))
         return !runs || !strcmp(o->device, "gpu");
     return !strcmp(o->windows, "inserted");
+}
+
+// Whether work comes late, and kernels wait for it. Runs that are to cost little have no time for that.
+static bool comes_late(const ColliderWords *words, const GrOptions *o, uint64_t longest) {
+    if (strcmp(o->device, "gpu") || !strcmp(words->late_work, "no"))
+        return false;
+    bool asked = !strcmp(words->late_work, "yes");
+    return asked || (longest >= LATE_LEAST_NS && !*words->budget && !*o->sample);
 }
 
 static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, gr_error *err) {
@@ -89,6 +101,12 @@ static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, g
     c->options.thinned = c->options.thinned || budget;
     if (s && budget && !(c->budget = gr_budget_new(s, budget)))
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    uint64_t longest = (uint64_t)WAIT_LONGEST * (c->options.read_delay_ns > c->options.write_delay_ns
+                                                     ? c->options.read_delay_ns
+                                                     : c->options.write_delay_ns);
+    c->options.hold = s && comes_late(words, o, longest);
+    if (c->options.hold && !(c->late = gr_late_new(s, o->seed, longest, !strcmp(words->late_work, "yes"))))
+        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
     if (st == GR_OK)
         st = gr_selection_init(&c->selection, o, err);
     if (st == GR_OK)
@@ -113,7 +131,7 @@ static gr_status collider_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_er
     char suffix[24];
     o.suffix = gr_module_suffix(m, suffix, sizeof suffix);
     if (c->attribution.targets.len) // a replay, which wants to see each access with its window
-        o.later = o.thinned = o.budget = false;
+        o.later = o.thinned = o.budget = o.hold = false;
     m->divides = !c->budget && !c->attribution.targets.len; // both know one control of a module
     m->record_bytes = gr_collider_slot_bytes(m->n_sites);
     m->record_tag = gr_collider_decoder.tag;
@@ -146,18 +164,48 @@ static gr_status collider_loaded(void *self, GrModule *m,
     gr_kept_loaded(&c->kept, m, at, &control);
     if (c->budget)
         control.shut = gr_budget_loaded(c->budget, m, at);
+    if (c->late)
+        gr_late_loaded(c->late, m, at);
     CUresult rc = c->session->write(c->session, at, &control, sizeof control);
     return rc == CUDA_SUCCESS ? GR_OK : gr_fail(err, GR_ERR_IO, "writing %s: CUDA error %d", name, (int)rc);
 }
 
-static void collider_unloaded(void *self, GrModule *m) { gr_kept_unloaded(&((Collider *)self)->kept, m); }
+static void collider_unloaded(void *self, GrModule *m) {
+    Collider *c = self;
+    gr_kept_unloaded(&c->kept, m);
+    if (c->late)
+        gr_late_unloaded(c->late, m);
+}
 
 static void collider_allocated(void *self, const GrRange *r) {
-    gr_kept_allocated(&((Collider *)self)->kept, r);
+    Collider *c = self;
+    gr_kept_allocated(&c->kept, r);
+    if (c->late && gr_kept_is_shared(c->session, r))
+        gr_late_shared(c->late, r);
+}
+
+static void collider_context_ended(void *self, CUcontext context) {
+    Collider *c = self;
+    if (c->late)
+        gr_late_context_ended(c->late, context);
+}
+
+static void collider_stream_created(void *self, unsigned flags) {
+    Collider *c = self;
+    if (c->late)
+        gr_late_stream_created(c->late, flags);
+}
+
+static void collider_submitting(void *self, const GrComing *w) {
+    Collider *c = self;
+    if (c->late)
+        gr_late_submitting(c->late, w);
 }
 
 static void collider_launching(void *self, const GrLaunch *l) {
     Collider *c = self;
+    if (c->late)
+        gr_late_launching(c->late, l);
     if (c->budget)
         gr_budget_begin(c->budget, l);
 }
@@ -166,6 +214,8 @@ static void collider_launched(void *self, const GrLaunch *l, CUresult result) {
     Collider *c = self;
     if (c->budget)
         gr_budget_end(c->budget, l, result);
+    if (c->late)
+        gr_late_launched(c->late, l, result);
 }
 
 static gr_status collider_accepts(const GrOptions *o, gr_error *err) {
@@ -193,6 +243,9 @@ const GrEngine gr_engine_collider = {
     .loaded = collider_loaded,
     .unloaded = collider_unloaded,
     .allocated = collider_allocated,
+    .context_ended = collider_context_ended,
+    .submitting = collider_submitting,
+    .stream_created = collider_stream_created,
     .launching = collider_launching,
     .launched = collider_launched,
     .accepts = collider_accepts,

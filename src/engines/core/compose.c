@@ -75,6 +75,8 @@ TELLS(context_ended, CUcontext)
 TELLS(copied, const GrCopy *)
 TELLS(filled, const GrFill *)
 TELLS(launching, const GrLaunch *)
+TELLS(submitting, const GrComing *)
+TELLS(stream_created, unsigned)
 
 static void launched(void *self, const GrLaunch *l, CUresult result) {
     Two *t = self;
@@ -176,6 +178,8 @@ const GrEngine *gr_engine_compose(const char *name) {
     TAKE(filled);
     TAKE(around_launch);
     TAKE(launching);
+    TAKE(submitting);
+    TAKE(stream_created);
     TAKE(launched);
     TAKE(accepts);
 #undef TAKE

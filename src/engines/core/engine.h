@@ -6,9 +6,10 @@
 // in the program.
 //
 // The lock. The injection has one lock, which it never holds while a call of the program is in the driver.
-//   - around_launch, launching, launched and finish are called without the lock. around_launch may be called by several
+//   - around_launch, launching, launched, submitting and finish are called without the lock. around_launch may be called by several
 //     threads at once, may call any function of the driver, and may wait for the device. An engine that keeps data for
-//     around_launch and for other functions guards the data by a lock of its own. So for launching and launched, which must not wait.
+//     around_launch and for other functions guards the data by a lock of its own. So for launching, launched and submitting, which may take some time but must
+//     not wait for the device.
 //   - All other functions are called with the lock, one at a time, and must not wait for the device: what the
 //     device does next may be up to another thread of the program, which may be waiting for the lock.
 //     GrSession.write is allowed.
@@ -134,6 +135,10 @@ typedef struct GrEngine {
     void (*freed)(void *self, const GrRange *r);
     // Without the lock: what was made in the context is gone, or about to go. A later context may have its handle.
     void (*context_ended)(void *self, CUcontext context);
+    // Without the lock. The driver is about to be given a copy, a fill or a graph as a whole, which is not only captured: as for launching, below.
+    void (*submitting)(void *self, const GrComing *w);
+    // The program has a stream more, made with these flags (CU_STREAM_NON_BLOCKING, …).
+    void (*stream_created)(void *self, unsigned flags);
     // The driver has taken a copy or a fill of the program, or of a node of a graph.
     void (*copied)(void *self, const GrCopy *c);
     void (*filled)(void *self, const GrFill *f);

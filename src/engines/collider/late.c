@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/collider/late.h"
+
+#include "base/map.h"
+#include "base/rng.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "engines/collider/device/record.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+// The control block of a module, or of a part of it, in a context; and what its word was last told in a stream.
+typedef struct Control {
+    const GrModule *module;
+    CUcontext context;
+    CUdeviceptr hold;
+    bool held;
+} Control;
+
+struct GrLate {
+    GrSession *session;
+    uint64_t seed, span;  // ns
+    pthread_mutex_t lock; // of all that follows
+    bool there, missing, said;
+    CUresult (*current)(CUcontext *);
+    CUresult (*fill)(CUdeviceptr, unsigned, size_t, CUstream);
+    CUresult (*host_function)(CUstream, CUhostFn, void *);
+    CUresult (*ask)(void *, CUpointer_attribute, CUdeviceptr);
+    bool streams;         // work may run beside other work
+    bool managed, shared; // memory of that kind; of any kind that the host sees
+    unsigned n_blocking;  // streams
+    Map counts;           // kind -> how many there were, and one more
+    VEC(Control) controls;
+};
+
+GrLate *gr_late_new(GrSession *s, uint64_t seed, uint64_t longest_ns, bool always) {
+    GrLate *l = calloc(1, sizeof *l);
+    if (!l)
+        return NULL;
+    l->session = s;
+    l->seed = seed;
+    l->span = longest_ns < LATE_MOST_NS ? longest_ns : LATE_MOST_NS;
+    l->streams = l->shared = always;
+    pthread_mutex_init(&l->lock, NULL);
+    return l;
+}
+
+void gr_late_free(GrLate *l) {
+    if (!l)
+        return;
+    gr_map_free(&l->counts);
+    gr_vec_free(&l->controls);
+    pthread_mutex_destroy(&l->lock);
+    free(l);
+}
+
+// With the lock. False, and said once: the driver lacks something.
+static bool find_driver(GrLate *l) {
+    if (l->there || l->missing)
+        return l->there;
+    bool all = true;
+#define FIND(field, name)                                                                                    \
+    l->field = (__typeof__(l->field))l->session->driver(l->session, name);                                   \
+    all = all && l->field;
+    FIND(current, "cuCtxGetCurrent")
+    FIND(fill, "cuMemsetD32Async")
+    FIND(host_function, "cuLaunchHostFunc")
+    FIND(ask, "cuPointerGetAttribute")
+#undef FIND
+    l->there = all;
+    l->missing = !all;
+    if (!all)
+        l->session->remark(l->session, "--late-work had no effect: the driver lacks what it needs");
+    return all;
+}
+
+// ---- What is late -------------------------------------------------------------------------------------------------
+
+enum { KIND_LAUNCH = 16, KIND_HOST }; // and GrComingKind
+
+static uint64_t kind_of(unsigned kind, uint64_t what) { return gr_mix64(gr_mix64(kind + 1) ^ what); }
+
+static uint64_t kernel_of(const GrLaunch *g) {
+    uint64_t name = g->kernel ? gr_hash_bytes(g->kernel, strlen(g->kernel)) : 0;
+    return name ^ (g->module ? g->module->hash : 0);
+}
+
+// Counts one of its kind. Whether it is late; `draw` gets uniform bits. With the lock.
+static bool draws(GrLate *l, uint64_t kind, Rng *draw) {
+    uint64_t n = (uintptr_t)gr_map_get_u64(&l->counts, kind);
+    if (!n && l->counts.live >= LATE_KINDS)
+        n = (uintptr_t)gr_map_get_u64(&l->counts, kind = 0);
+    if (!gr_map_put_u64(&l->counts, kind, (void *)(uintptr_t)(n + 1)))
+        return false;
+    *draw = gr_rng_fork(l->seed, RNG_LATE, kind + n);
+    return n < LATE_FIRST || n % (n < LATE_OFTEN ? LATE_FIRST : LATE_RARELY) == 0;
+}
+
+static uint64_t between(Rng *draw, uint64_t least, uint64_t most) {
+    return least + gr_rng_below(draw, (uint32_t)(most - least + 1));
+}
+
+// ---- Sleeping -----------------------------------------------------------------------------------------------------
+
+static uint64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+// The kernel adds some 50 us to each sleep (timer slack), so the last bit is spent awake.
+static void pause_for(uint64_t ns) {
+    enum { AWAKE_NS = 60000 };
+    uint64_t until = now_ns() + ns;
+    if (ns > AWAKE_NS) {
+        struct timespec t = {0, (long)(ns - AWAKE_NS)};
+        nanosleep(&t, NULL);
+    }
+    while (now_ns() < until) {
+    }
+}
+
+static void CUDA_CB sleep_in_stream(void *ns) { pause_for((uintptr_t)ns); }
+
+static void delay_stream(GrLate *l, CUstream stream, uint64_t ns) {
+    // What is refused here is a matter of the stream, which the program's own call is about to learn.
+    (void)l->host_function(stream, sleep_in_stream, (void *)(uintptr_t)ns);
+}
+
+// ---- Kernels are held ----------------------------------------------------------------------------------------------
+
+static void complain(GrLate *l) {
+    bool first = !l->said;
+    l->said = true;
+    if (first)
+        l->session->remark(
+            l->session,
+            "--late-work: the driver refused to write a word before a launch, which then waits as others do");
+}
+
+// Tells the controls of a module in the context, all of them where `m` is NULL, in the stream. Another thread may add controls meanwhile.
+static void hold(GrLate *l, const GrModule *m, CUcontext context, CUstream stream, bool held) {
+    for (size_t i = 0;; i++) {
+        CUdeviceptr at = 0;
+        pthread_mutex_lock(&l->lock);
+        while (i < l->controls.len && !at) {
+            Control *c = &l->controls.data[i];
+            if ((!m || c->module == m) && c->context == context && c->held != held) {
+                at = c->hold;
+                c->held = held;
+            } else {
+                i++;
+            }
+        }
+        pthread_mutex_unlock(&l->lock);
+        if (!at)
+            return;
+        if (l->fill(at, held, 1, stream) !=
+            CUDA_SUCCESS) // without the lock: it may wait for room in the stream
+            complain(l);
+    }
+}
+
+// ---- What the engine is told ---------------------------------------------------------------------------------------
+
+void gr_late_stream_created(GrLate *l, unsigned flags) {
+    pthread_mutex_lock(&l->lock);
+    l->streams = l->streams || flags & CU_STREAM_NON_BLOCKING || ++l->n_blocking > 1;
+    pthread_mutex_unlock(&l->lock);
+}
+
+void gr_late_shared(GrLate *l, const GrRange *r) {
+    pthread_mutex_lock(&l->lock);
+    l->shared = true;
+    l->managed = l->managed || r->kind == GR_RANGE_MANAGED || r->kind == GR_RANGE_GLOBAL;
+    pthread_mutex_unlock(&l->lock);
+}
+
+void gr_late_loaded(GrLate *l, const GrModule *m, CUdeviceptr control) {
+    CUcontext context = NULL;
+    pthread_mutex_lock(&l->lock);
+    if (find_driver(l) && l->current(&context) == CUDA_SUCCESS)
+        (void)gr_vec_push(&l->controls, ((Control){m, context, control + offsetof(GrControl, hold), false}));
+    pthread_mutex_unlock(&l->lock);
+}
+
+static void forget(GrLate *l, const GrModule *m, CUcontext context) {
+    size_t n = 0;
+    pthread_mutex_lock(&l->lock);
+    for (size_t i = 0; i < l->controls.len; i++)
+        if (l->controls.data[i].module != m && l->controls.data[i].context != context)
+            l->controls.data[n++] = l->controls.data[i];
+    l->controls.len = n;
+    pthread_mutex_unlock(&l->lock);
+}
+
+void gr_late_unloaded(GrLate *l, const GrModule *m) { forget(l, m, NULL); }
+
+void gr_late_context_ended(GrLate *l, CUcontext context) { forget(l, NULL, context); }
+
+// Whether work in the stream may run beside other work, by what is known now. With the lock.
+static bool runs_beside(GrLate *l, CUstream stream) {
+    l->streams = l->streams || stream == CU_STREAM_PER_THREAD;
+    return l->streams && find_driver(l);
+}
+
+void gr_late_launching(GrLate *l, const GrLaunch *g) {
+    CUcontext context = NULL;
+    Rng draw;
+    if (g->programmatic)
+        return;
+    pthread_mutex_lock(&l->lock);
+    bool streams = runs_beside(l, g->stream), held = false;
+    if ((streams || l->shared) && find_driver(l))
+        held = draws(l, kind_of(KIND_LAUNCH, kernel_of(g)), &draw);
+    uint64_t late = held && streams && between(&draw, 0, 3) == 0 ? between(&draw, 0, 4 * l->span) : 0;
+    bool known = l->there && l->current(&context) == CUDA_SUCCESS;
+    pthread_mutex_unlock(&l->lock);
+    if (!known)
+        return;
+    if (late)
+        delay_stream(l, g->stream, late);
+    if (g->module)
+        hold(l, g->module, context, g->stream, held);
+}
+
+void gr_late_launched(GrLate *l, const GrLaunch *g, CUresult result) {
+    Rng draw;
+    uint64_t ns = 0;
+    if (result != CUDA_SUCCESS || g->from_graph)
+        return;
+    pthread_mutex_lock(&l->lock);
+    if (l->shared && draws(l, kind_of(KIND_HOST, kernel_of(g)), &draw)) {
+        // Managed memory moves between the two when either touches it, which takes a kernel some 100 us.
+        uint64_t longer = l->managed && between(&draw, 0, 1) ? 3 : 1;
+        ns = between(&draw, l->span / 4, l->span * 5 / 4) * longer;
+    }
+    pthread_mutex_unlock(&l->lock);
+    if (ns)
+        pause_for(ns);
+}
+
+// Whether a copy is there to be made late: one that writes device memory, and for whose end the call does not wait.
+static bool may_be_late(GrLate *l, const GrComing *w) {
+    unsigned type = 0;
+    if (w->kind != GR_COMING_COPY)
+        return true;
+    if (l->ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, w->to) != CUDA_SUCCESS || type == CU_MEMORYTYPE_HOST)
+        return false;
+    if (w->async || !w->from)
+        return true;
+    // From pageable memory a call may return when the bytes are staged, as it does up to 64 KB (CUDA runtime API, "API synchronization behavior").
+    enum { STAGED = 65536 };
+    if (l->ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, w->from) != CUDA_SUCCESS)
+        return w->size <= STAGED;
+    return type != CU_MEMORYTYPE_HOST;
+}
+
+void gr_late_submitting(GrLate *l, const GrComing *w) {
+    CUcontext context = NULL;
+    Rng draw;
+    bool graph = w->kind == GR_COMING_GRAPH || w->kind == GR_COMING_BRANCHING_GRAPH, beside, late = false;
+    uint64_t ns = 0;
+    pthread_mutex_lock(&l->lock);
+    beside = (runs_beside(l, w->stream) || w->kind == GR_COMING_BRANCHING_GRAPH || (graph && l->shared)) &&
+             find_driver(l);
+    if (beside && (late = draws(l, kind_of(graph ? GR_COMING_GRAPH : w->kind, w->size), &draw)) && l->streams)
+        ns = between(&draw, l->span / 8, l->span);
+    bool known = beside && l->current(&context) == CUDA_SUCCESS;
+    pthread_mutex_unlock(&l->lock);
+    if (!known)
+        return;
+    if (ns && may_be_late(l, w))
+        delay_stream(l, w->stream, ns);
+    if (graph)
+        hold(l, NULL, context, w->stream, late);
+}
