@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// engine coming — prints what it is told before the driver is, for tests: streams, copies, fills and graphs. For what has a destination it
+// prints the first byte there, too, which tells that the work was not done yet.
+#include "engines/core/engine.h"
+#include "options/options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static gr_status coming_begin(GrSession *s, const struct GrOptions *o, void **self, gr_error *err) {
+    (void)o, (void)err;
+    *self = s;
+    return GR_OK;
+}
+
+static void coming_stream(void *self, unsigned flags) {
+    (void)self;
+    printf("coming: stream %u\n", flags);
+}
+
+static void coming_work(void *self, const GrComing *w) {
+    static const char *const kinds[] = {"copy", "fill", "chain", "branches"};
+    GrSession *s = self;
+    CUresult (*read)(void *, CUdeviceptr, size_t) =
+        (CUresult(*)(void *, CUdeviceptr, size_t))s->driver(s, "cuMemcpyDtoH");
+    unsigned char first = 0;
+    if (w->to && read(&first, w->to, 1) != CUDA_SUCCESS)
+        printf("coming: what is there cannot be read\n");
+    printf("coming: %s %zu %s %s %u\n", kinds[w->kind], w->size, w->async ? "in" : "at once",
+           !w->stream                          ? "legacy"
+           : w->stream == CU_STREAM_PER_THREAD ? "own"
+                                               : "stream",
+           first);
+}
+
+const GrEngine gr_engine_coming = {
+    .name = "coming",
+    .summary = "prints what comes (tests only)",
+    .evidence = "none",
+    .caps = CAP_CPU | CAP_GPU,
+    .begin = coming_begin,
+    .stream_created = coming_stream,
+    .submitting = coming_work,
+};

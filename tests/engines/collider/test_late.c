@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// test_late — --late-work: which work comes late, in which programs, and what the driver is asked for it.
+#include "engines/collider/device/record.h"
+#include "engines/collider/late.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SPAN = 3000 }; // ns
+
+static struct {
+    unsigned n_functions, n_fills, n_remarks, word;
+    uint64_t asleep, longest; // ns, asked for
+    CUstream in;
+    CUdeviceptr at;
+    bool refuses;
+    unsigned type; // of the memory asked for; 0: pageable
+    const char *lacks;
+} d;
+
+static const CUstream one = (CUstream)(uintptr_t)0x100, other = (CUstream)(uintptr_t)0x200;
+static const CUcontext context = (CUcontext)(uintptr_t)0x1000;
+
+static CUresult current(CUcontext *c) {
+    *c = context;
+    return CUDA_SUCCESS;
+}
+static CUresult fill(CUdeviceptr at, unsigned word, size_t n, CUstream stream) {
+    assert_int_equal(n, 1);
+    d.n_fills++;
+    d.at = at;
+    d.word = word;
+    d.in = stream;
+    return d.refuses ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+static CUresult host_function(CUstream stream, CUhostFn f, void *ns) {
+    assert_non_null(f);
+    d.n_functions++;
+    d.in = stream;
+    d.asleep += (uintptr_t)ns;
+    d.longest = (uintptr_t)ns > d.longest ? (uintptr_t)ns : d.longest;
+    f(ns);
+    return CUDA_SUCCESS;
+}
+static CUresult ask(void *out, CUpointer_attribute what, CUdeviceptr at) {
+    assert_int_equal(what, CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
+    *(unsigned *)out = at < 0x1000 ? CU_MEMORYTYPE_DEVICE : d.type;
+    return at >= 0x1000 && !d.type ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+static void *driver(GrSession *s, const char *name) {
+    static const struct {
+        const char *name;
+        void *f;
+    } all[] = {{"cuCtxGetCurrent", (void *)current},
+               {"cuMemsetD32Async", (void *)fill},
+               {"cuLaunchHostFunc", (void *)host_function},
+               {"cuPointerGetAttribute", (void *)ask}};
+    (void)s;
+    for (unsigned k = 0; k < sizeof all / sizeof *all; k++)
+        if (!strcmp(all[k].name, name) && !(d.lacks && !strcmp(d.lacks, name)))
+            return all[k].f;
+    return NULL;
+}
+static void remark(GrSession *s, const char *text) {
+    (void)s;
+    assert_non_null(strstr(text, "--late-work"));
+    d.n_remarks++;
+}
+
+static GrSession session = {.driver = driver, .remark = remark};
+static const GrModule first = {.number = 1, .hash = 11}, second = {.number = 2, .hash = 22};
+
+static GrLate *begin(bool always) {
+    memset(&d, 0, sizeof d);
+    GrLate *l = gr_late_new(&session, 1, SPAN, always);
+    assert_non_null(l);
+    gr_late_loaded(l, &first, 0x5000);
+    gr_late_loaded(l, &second, 0x6000);
+    return l;
+}
+
+static void launch(GrLate *l, const char *kernel, CUstream stream) {
+    GrLaunch g = {.number = 1, .module = &first, .kernel = kernel, .stream = stream};
+    gr_late_launching(l, &g);
+    gr_late_launched(l, &g, CUDA_SUCCESS);
+}
+
+static void submit(GrLate *l, GrComingKind kind, CUstream stream, CUdeviceptr from, bool async) {
+    gr_late_submitting(
+        l, &(GrComing){.kind = kind, .stream = stream, .async = async, .to = 0x10, .from = from, .size = 64});
+}
+
+// A program whose work is all in order pays nothing.
+static void alone(void **state) {
+    (void)state;
+    for (unsigned streams = 0; streams < 2; streams++) {
+        GrLate *l = begin(false);
+        if (streams)
+            gr_late_stream_created(l,
+                                   CU_STREAM_DEFAULT); // the legacy stream waits for it, and it for that one
+        for (unsigned k = 0; k < 20; k++) {
+            launch(l, "a", streams ? one : NULL);
+            submit(l, GR_COMING_COPY, NULL, 0x20, true);
+            submit(l, GR_COMING_FILL, NULL, 0, false);
+            submit(l, GR_COMING_GRAPH, streams ? one : NULL, 0, true);
+        }
+        assert_int_equal(d.n_functions + d.n_fills + d.n_remarks, 0);
+        gr_late_free(l);
+    }
+}
+
+// What tells that work may run beside other work.
+static void beside(void **state) {
+    (void)state;
+    for (unsigned way = 0; way < 5; way++) {
+        GrLate *l = begin(way == 4);
+        CUstream in = way == 2 ? CU_STREAM_PER_THREAD : one;
+        if (way < 2)
+            gr_late_stream_created(l, way == 0 ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT);
+        if (way == 1)
+            gr_late_stream_created(l, CU_STREAM_DEFAULT);
+        if (way == 3)
+            submit(l, GR_COMING_BRANCHING_GRAPH, in, 0, true);
+        else
+            submit(l, GR_COMING_COPY, in, 0x20, true);
+        assert_int_equal(d.n_functions, way != 3); // of a graph in the only stream only the kernels are late
+        assert_int_equal(d.n_fills, way == 3 ? 2 : 0);
+        assert_true(d.in == in);
+        gr_late_free(l);
+    }
+}
+
+// Memory that the host sees is about launches: these wait long, and the host comes late.
+static void host(void **state) {
+    (void)state;
+    GrLate *l = begin(false);
+    gr_late_shared(l, &(GrRange){.at = 0x20, .size = 8, .kind = GR_RANGE_PINNED});
+    submit(l, GR_COMING_COPY, NULL, 0x20, true);
+    assert_int_equal(d.n_functions, 0);
+    launch(l, "a", NULL);
+    assert_int_equal(d.n_functions, 0);
+    assert_int_equal(d.n_fills, 1);
+    assert_int_equal(d.at, 0x5000 + offsetof(GrControl, hold));
+    assert_int_equal(d.word, 1);
+    gr_late_free(l);
+}
+
+// What is done often is rarely late.
+static void rarely(void **state) {
+    enum { TIMES = 64 * 64 };
+    unsigned late = 0;
+    (void)state;
+    GrLate *l = begin(true);
+    for (unsigned k = 0; k < TIMES; k++) {
+        unsigned before = d.n_functions;
+        submit(l, GR_COMING_FILL, one, 0, true);
+        late += d.n_functions > before;
+        if (k < LATE_FIRST)
+            assert_int_equal(late, k + 1);
+    }
+    assert_in_range(late, TIMES / LATE_RARELY, TIMES / LATE_RARELY + 2 * LATE_FIRST);
+    assert_in_range(d.longest, SPAN / 2, SPAN);
+    submit(l, GR_COMING_COPY, one, 0x20, true); // of another kind
+    assert_int_equal(d.n_functions, late + 1);
+    gr_late_free(l);
+    // The word is written where it changes.
+    l = begin(true);
+    for (unsigned k = 0; k < LATE_OFTEN; k++)
+        launch(l, "a", one);
+    assert_int_equal(d.n_fills,
+                     1 + 1 + 2 * (LATE_OFTEN / LATE_FIRST - 2)); // held, not held, then single ones
+    launch(l, "b", one);
+    assert_int_equal(d.word, 1);
+    assert_true(d.n_functions > 0 && d.n_functions < LATE_FIRST);
+    assert_in_range(d.longest, 0, 4 * SPAN);
+    gr_late_free(l);
+}
+
+// The same program with the same seed has the same things late, in whatever order the kinds come.
+static void repeats(void **state) {
+    uint64_t asleep[3];
+    (void)state;
+    for (unsigned way = 0; way < 3; way++) {
+        memset(&d, 0, sizeof d);
+        GrLate *l = gr_late_new(&session, way == 2 ? 2 : 1, SPAN, true);
+        for (unsigned k = 0; k < 10; k++) {
+            submit(l, way == 1 ? GR_COMING_FILL : GR_COMING_COPY, one, 0x20, true);
+            submit(l, way == 1 ? GR_COMING_COPY : GR_COMING_FILL, other, 0x20, true);
+        }
+        asleep[way] = d.asleep;
+        gr_late_free(l);
+    }
+    assert_int_equal(asleep[0], asleep[1]);
+    assert_int_not_equal(asleep[0], asleep[2]);
+}
+
+// A call that waits for its copy is not made to wait longer.
+static void copies(void **state) {
+    (void)state;
+    static const struct {
+        CUdeviceptr from;
+        unsigned type;
+        bool async, late;
+    } cases[] = {{0x20, CU_MEMORYTYPE_DEVICE, false, true},
+                 {0x2000, CU_MEMORYTYPE_HOST, false, false},
+                 {0x2000, 0, false, true},
+                 {0x2000, CU_MEMORYTYPE_HOST, true, true},
+                 {0x2000, CU_MEMORYTYPE_DEVICE, false, true},
+                 {0, CU_MEMORYTYPE_HOST, false, true}};
+    GrLate *l = begin(true);
+    for (unsigned k = 0; k < sizeof cases / sizeof *cases; k++) {
+        unsigned before = d.n_functions;
+        d.type = cases[k].type;
+        submit(l, GR_COMING_COPY, one, cases[k].from, cases[k].async);
+        assert_int_equal(d.n_functions - before, cases[k].late);
+    }
+    unsigned before = d.n_functions;
+    d.type = CU_MEMORYTYPE_HOST; // to the host: no kernel notices
+    gr_late_submitting(
+        l, &(GrComing){.kind = GR_COMING_COPY, .stream = one, .async = true, .to = 0x3000, .from = 0x10});
+    d.type = 0; // large, from pageable memory: the call waits
+    gr_late_submitting(
+        l, &(GrComing){.kind = GR_COMING_COPY, .stream = one, .to = 0x10, .from = 0x3000, .size = 1 << 20});
+    assert_int_equal(d.n_functions, before);
+    gr_late_free(l);
+}
+
+static void refusals(void **state) {
+    (void)state;
+    GrLate *l = begin(true);
+    d.refuses = true;
+    for (unsigned k = 0; k < 100; k++)
+        launch(l, "a", one);
+    assert_int_equal(d.n_remarks, 1);
+    // A launch that may begin before the work in front of it has ended; a module that is gone.
+    unsigned before = d.n_fills;
+    gr_late_launching(l, &(GrLaunch){.module = &first, .kernel = "b", .programmatic = true});
+    gr_late_unloaded(l, &first);
+    launch(l, "c", one);
+    assert_int_equal(d.n_fills, before);
+    submit(l, GR_COMING_GRAPH, one, 0, true);
+    assert_int_equal(d.at, 0x6000 + offsetof(GrControl, hold));
+    before = d.n_fills;
+    gr_late_context_ended(l, context);
+    for (unsigned k = 0; k < 20; k++)
+        submit(l, GR_COMING_GRAPH, one, 0, true);
+    assert_int_equal(d.n_fills, before);
+    gr_late_free(l);
+    memset(&d, 0, sizeof d);
+    d.lacks = "cuLaunchHostFunc";
+    l = gr_late_new(&session, 1, SPAN, true);
+    gr_late_loaded(l, &first, 0x5000);
+    for (unsigned k = 0; k < 20; k++) {
+        launch(l, "a", one);
+        submit(l, GR_COMING_COPY, one, 0x20, true);
+    }
+    assert_int_equal(d.n_remarks, 1);
+    assert_int_equal(d.n_fills, 0);
+    gr_late_free(l);
+    gr_late_free(NULL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(alone),    cmocka_unit_test(beside),  cmocka_unit_test(host),
+        cmocka_unit_test(rarely),   cmocka_unit_test(repeats), cmocka_unit_test(copies),
+        cmocka_unit_test(refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
