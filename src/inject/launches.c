@@ -2,6 +2,7 @@
 #include "inject/launches.h"
 
 #include "inject/declared.h"
+#include "inject/memory.h"
 #include "inject/recording.h"
 #include "inject/twins.h"
 
@@ -177,6 +178,39 @@ static void record(Launching *l) {
     if (copy_attributes(&copy) && copy_params(&copy))
         l->line = gr_recording_line(&copy.launch);
     drop_copies(&copy);
+}
+
+static bool is_in(const void *word, unsigned kinds, GrRange *out) {
+    CUdeviceptr at;
+    memcpy(&at, word, sizeof at);
+    const GrRange *r = gr_range_at(at);
+    if (!r || !(kinds >> r->kind & 1))
+        return false;
+    *out = *r;
+    out->at = at;
+    out->size = r->size - (at - r->at);
+    return true;
+}
+
+bool gr_launch_points(const GrLaunch *g, unsigned kinds, GrRange *out) {
+    const Launching *l = (const Launching *)((const char *)g - offsetof(Launching, launch));
+    GrParam *layout = NULL;
+    uint32_t n = 0;
+    size_t bytes = 0;
+    bool found = false;
+    gr_session_lock();
+    bool known = gr_declared_layout(l->kernel, g->func, &layout, &n, &bytes);
+    const char *buffer = known && !l->params ? own_buffer(l->extra, bytes) : NULL;
+    for (uint32_t i = 0; known && i < n && !found; i++) {
+        const char *from = l->params ? l->params[i] : buffer ? buffer + layout[i].offset : NULL;
+        // Of a structure each word that may be an address.
+        for (size_t k = 0; from && k + sizeof(CUdeviceptr) <= layout[i].size && !found;
+             k += sizeof(CUdeviceptr))
+            found = is_in(from + k, kinds, out);
+    }
+    gr_session_unlock();
+    free(layout);
+    return found;
 }
 
 // Tells the engine of the launch, before it and with its result. What the engine asks of the driver would break an open capture.

@@ -36,6 +36,9 @@ void gr_launch_begin(Launching *l);
 bool gr_launch_again(const Launching *l, CUresult result);
 CUresult gr_launch_end(Launching *l, CUresult result);
 
+// GrSession.points, of the launch of a Launching.
+bool gr_launch_points(const GrLaunch *l, unsigned kinds, GrRange *out);
+
 // In between, if l->shown: the engine's turn.
 CUresult gr_launch_around(Launching *l);
 

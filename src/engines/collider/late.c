@@ -29,10 +29,13 @@ struct GrLate {
     CUresult (*fill)(CUdeviceptr, unsigned, size_t, CUstream);
     CUresult (*host_function)(CUstream, CUhostFn, void *);
     CUresult (*ask)(void *, CUpointer_attribute, CUdeviceptr);
-    bool streams;         // work may run beside other work
-    bool managed, shared; // memory of that kind; of any kind that the host sees
-    unsigned n_blocking;  // streams
-    Map counts;           // kind -> how many there were, and one more
+    CUresult (*prefetch)(CUdeviceptr, size_t, CUdevice, CUstream); // NULL: there is none
+    CUresult (*device)(CUdevice *);
+    bool streams;           // work may run beside other work
+    bool shared, variables; // there was memory that the host sees; such variables of kernels
+    unsigned n_kernels;     // that were launched
+    unsigned n_blocking;    // streams
+    Map counts;             // kind -> how many there were, and one more
     VEC(Control) controls;
 };
 
@@ -43,7 +46,7 @@ GrLate *gr_late_new(GrSession *s, uint64_t seed, uint64_t longest_ns, bool alway
     l->session = s;
     l->seed = seed;
     l->span = longest_ns < LATE_MOST_NS ? longest_ns : LATE_MOST_NS;
-    l->streams = l->shared = always;
+    l->streams = l->shared = l->variables = always;
     pthread_mutex_init(&l->lock, NULL);
     return l;
 }
@@ -69,8 +72,10 @@ static bool find_driver(GrLate *l) {
     FIND(fill, "cuMemsetD32Async")
     FIND(host_function, "cuLaunchHostFunc")
     FIND(ask, "cuPointerGetAttribute")
-#undef FIND
+    FIND(device, "cuCtxGetDevice")
     l->there = all;
+    FIND(prefetch, "cuMemPrefetchAsync")
+#undef FIND
     l->missing = !all;
     if (!all)
         l->session->remark(l->session, "--late-work had no effect: the driver lacks what it needs");
@@ -79,7 +84,7 @@ static bool find_driver(GrLate *l) {
 
 // ---- What is late -------------------------------------------------------------------------------------------------
 
-enum { KIND_LAUNCH = 16, KIND_HOST }; // and GrComingKind
+enum { KIND_LAUNCH = GR_COMING_BRANCHING_GRAPH + 1, KIND_HOST }; // and GrComingKind
 
 static uint64_t kind_of(unsigned kind, uint64_t what) { return gr_mix64(gr_mix64(kind + 1) ^ what); }
 
@@ -88,15 +93,27 @@ static uint64_t kernel_of(const GrLaunch *g) {
     return name ^ (g->module ? g->module->hash : 0);
 }
 
-// Counts one of its kind. Whether it is late; `draw` gets uniform bits. With the lock.
-static bool draws(GrLate *l, uint64_t kind, Rng *draw) {
+// Counts one of its kind, of which the first `first` are late. Whether it is late; `draw` gets uniform bits. With the lock.
+static bool draws(GrLate *l, uint64_t kind, uint64_t first, Rng *draw) {
     uint64_t n = (uintptr_t)gr_map_get_u64(&l->counts, kind);
     if (!n && l->counts.live >= LATE_KINDS)
         n = (uintptr_t)gr_map_get_u64(&l->counts, kind = 0);
     if (!gr_map_put_u64(&l->counts, kind, (void *)(uintptr_t)(n + 1)))
         return false;
     *draw = gr_rng_fork(l->seed, RNG_LATE, kind + n);
-    return n < LATE_FIRST || n % (n < LATE_OFTEN ? LATE_FIRST : LATE_RARELY) == 0;
+    return n < first || n % (n < LATE_OFTEN ? LATE_SOMETIMES : LATE_RARELY) == 0;
+}
+
+static bool draws_launch(GrLate *l, unsigned kind, const GrLaunch *g, Rng *draw) {
+    uint64_t key = kind_of(kind, kernel_of(g));
+    l->n_kernels += kind == KIND_LAUNCH && !gr_map_get_u64(&l->counts, key);
+    return draws(l, key, LATE_LAUNCHES, draw);
+}
+
+// A program that launches another kernel does something else: its copies count anew.
+static bool draws_coming(GrLate *l, const GrComing *w, bool graph, Rng *draw) {
+    uint64_t key = kind_of(graph ? GR_COMING_GRAPH : w->kind, gr_mix64(l->n_kernels) ^ w->size);
+    return draws(l, key, LATE_COMING, draw);
 }
 
 static uint64_t between(Rng *draw, uint64_t least, uint64_t most) {
@@ -175,7 +192,7 @@ void gr_late_stream_created(GrLate *l, unsigned flags) {
 void gr_late_shared(GrLate *l, const GrRange *r) {
     pthread_mutex_lock(&l->lock);
     l->shared = true;
-    l->managed = l->managed || r->kind == GR_RANGE_MANAGED || r->kind == GR_RANGE_GLOBAL;
+    l->variables = l->variables || r->kind == GR_RANGE_GLOBAL;
     pthread_mutex_unlock(&l->lock);
 }
 
@@ -207,36 +224,61 @@ static bool runs_beside(GrLate *l, CUstream stream) {
     return l->streams && find_driver(l);
 }
 
+// Whether the host may touch what the launch works on; *r is some of that, or of size 0. Without the lock.
+static bool is_shared(GrLate *l, const GrLaunch *g, GrRange *r) {
+    static const unsigned kinds =
+        1u << GR_RANGE_MANAGED | 1u << GR_RANGE_PINNED | 1u << GR_RANGE_REGISTERED | 1u << GR_RANGE_IMPORTED;
+    *r = (GrRange){0};
+    pthread_mutex_lock(&l->lock);
+    bool some = l->shared, all = l->variables;
+    pthread_mutex_unlock(&l->lock);
+    return some && (l->session->points(l->session, g, kinds, r) || all);
+}
+
+// Managed memory moves to the device when a kernel touches it, which takes longer than a window. So it comes before the launch.
+static void fetch(GrLate *l, const GrRange *r, CUstream stream) {
+    static const size_t most = 2 << 20;
+    CUdevice device;
+    if (r->size && r->kind == GR_RANGE_MANAGED && l->prefetch && l->device(&device) == CUDA_SUCCESS)
+        (void)l->prefetch(r->at, r->size < most ? r->size : most, device,
+                          stream); // a device without it refuses
+}
+
 void gr_late_launching(GrLate *l, const GrLaunch *g) {
     CUcontext context = NULL;
+    GrRange with;
     Rng draw;
     if (g->programmatic)
         return;
+    bool shared = is_shared(l, g, &with);
     pthread_mutex_lock(&l->lock);
     bool streams = runs_beside(l, g->stream), held = false;
-    if ((streams || l->shared) && find_driver(l))
-        held = draws(l, kind_of(KIND_LAUNCH, kernel_of(g)), &draw);
-    uint64_t late = held && streams && between(&draw, 0, 3) == 0 ? between(&draw, 0, 4 * l->span) : 0;
+    if ((streams || shared) && find_driver(l))
+        held = draws_launch(l, KIND_LAUNCH, g, &draw);
+    uint64_t late = held && streams && between(&draw, 0, 7) == 0 ? between(&draw, 0, 2 * l->span) : 0;
     bool known = l->there && l->current(&context) == CUDA_SUCCESS;
     pthread_mutex_unlock(&l->lock);
     if (!known)
         return;
     if (late)
         delay_stream(l, g->stream, late);
+    if (held && shared)
+        fetch(l, &with, g->stream);
     if (g->module)
         hold(l, g->module, context, g->stream, held);
 }
 
 void gr_late_launched(GrLate *l, const GrLaunch *g, CUresult result) {
+    GrRange with;
     Rng draw;
     uint64_t ns = 0;
-    if (result != CUDA_SUCCESS || g->from_graph)
+    if (result != CUDA_SUCCESS || g->from_graph || !is_shared(l, g, &with))
         return;
     pthread_mutex_lock(&l->lock);
-    if (l->shared && draws(l, kind_of(KIND_HOST, kernel_of(g)), &draw)) {
-        // Managed memory moves between the two when either touches it, which takes a kernel some 100 us.
-        uint64_t longer = l->managed && between(&draw, 0, 1) ? 3 : 1;
-        ns = between(&draw, l->span / 4, l->span * 5 / 4) * longer;
+    if (draws_launch(l, KIND_HOST, g, &draw)) {
+        ns = between(&draw, l->span / 8, l->span * 11 / 8);
+        if (with.kind == GR_RANGE_MANAGED && with.size) // the kernel waits for the memory first
+            ns += l->span / 2;
     }
     pthread_mutex_unlock(&l->lock);
     if (ns)
@@ -267,8 +309,8 @@ void gr_late_submitting(GrLate *l, const GrComing *w) {
     pthread_mutex_lock(&l->lock);
     beside = (runs_beside(l, w->stream) || w->kind == GR_COMING_BRANCHING_GRAPH || (graph && l->shared)) &&
              find_driver(l);
-    if (beside && (late = draws(l, kind_of(graph ? GR_COMING_GRAPH : w->kind, w->size), &draw)) && l->streams)
-        ns = between(&draw, l->span / 8, l->span);
+    if (beside && (late = draws_coming(l, w, graph, &draw)) && l->streams)
+        ns = between(&draw, l->span / 8, l->span * 7 / 4);
     bool known = beside && l->current(&context) == CUDA_SUCCESS;
     pthread_mutex_unlock(&l->lock);
     if (!known)

@@ -5,17 +5,17 @@
 // are over within microseconds, before whatever comes next has begun. What may come later anyway may be made late:
 //
 //     a launch    the kernel's own waits have their longest maximum (GrControl.hold, collider_time.h), 80 us unless told otherwise.
-//                 One launch in four comes late besides
+//                 One launch in eight comes late besides
 //     a copy to device memory, a fill, a graph
 //                 a host function that sleeps goes before it into its stream, which waits for that as for all work
-//     the host    goes on late after a launch, where there is memory that host and kernels share
+//     the host    goes on late after a launch that has an address of memory that the host sees, too
 //
 // A host function needs no multiprocessor, so it comes to an end even where a kernel that fills the device waits for the copy behind it.
 //
 // Work of one stream cannot run beside other work. So nothing is done unless the program has a non-blocking stream, two other ones, used a
-// thread's own default stream, or launches a graph with branches; or has memory that the host shares, which is about launches only. What is done
-// often is rarely late: of each kernel, and of all copies of one size, the first LATE_FIRST come late, then one in LATE_FIRST, and behind LATE_OFTEN
-// one in LATE_RARELY. Seed, kind and count decide, so that a program that does the same has the same things late.
+// thread's own default stream, or launches a graph with branches; or launches a kernel with an address of memory that the host sees, too. What is
+// done often is rarely late: of each kernel the first LATE_LAUNCHES, of copies of one size, until another kernel comes, the first LATE_COMING, then one in
+// LATE_SOMETIMES, and behind LATE_OFTEN one in LATE_RARELY. Seed, kind and count decide, so that a program that does the same has the same things late.
 // Nothing is done in a stream that is being captured, nor between two launches that may overlap by the program's own wish.
 #ifndef GR_ENGINES_COLLIDER_LATE_H
 #define GR_ENGINES_COLLIDER_LATE_H
@@ -23,7 +23,9 @@
 #include "engines/core/engine.h"
 
 enum {
-    LATE_FIRST = 8,
+    LATE_LAUNCHES = 8,
+    LATE_COMING = 16,
+    LATE_SOMETIMES = 8,
     LATE_OFTEN = 64,
     LATE_RARELY = 64,
     LATE_KINDS = 4096,    // more kinds count as one

@@ -73,6 +73,9 @@ typedef struct GrSession {
     // For an engine with CAP_ARENA: where the program's memory lies on the device of the current context. It stays there. False: where the
     // driver puts it. Not to be called by what listens to the CPU device.
     bool (*arena)(struct GrSession *s, GrArena *out);
+    // In launching and launched: whether a parameter of the launch is an address in memory of one of the kinds (1 << GrRangeKind), as far as its
+    // parameters are known; *out gets what of that memory begins at the address. For an engine that is told of memory.
+    bool (*points)(struct GrSession *s, const GrLaunch *l, unsigned kinds, GrRange *out);
     // What orders the program's threads (thread_clocks.h); followed from the first wait that it is told of.
     const struct GrHostThreads *threads;
 } GrSession;

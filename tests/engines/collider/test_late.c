@@ -13,7 +13,8 @@
 enum { SPAN = 3000 }; // ns
 
 static struct {
-    unsigned n_functions, n_fills, n_remarks, word;
+    unsigned n_functions, n_fills, n_remarks, n_prefetches, word;
+    GrRange points_to;        // of each launch
     uint64_t asleep, longest; // ns, asked for
     CUstream in;
     CUdeviceptr at;
@@ -51,14 +52,30 @@ static CUresult ask(void *out, CUpointer_attribute what, CUdeviceptr at) {
     *(unsigned *)out = at < 0x1000 ? CU_MEMORYTYPE_DEVICE : d.type;
     return at >= 0x1000 && !d.type ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
+static CUresult device(CUdevice *out) {
+    *out = 5;
+    return CUDA_SUCCESS;
+}
+static CUresult prefetch(CUdeviceptr at, size_t size, CUdevice to, CUstream stream) {
+    assert_int_equal(to, 5);
+    assert_true(stream == NULL);
+    assert_int_equal(at, d.points_to.at);
+    assert_in_range(size, 1, 2 << 20);
+    d.n_prefetches++;
+    return CUDA_SUCCESS;
+}
+static bool points(GrSession *s, const GrLaunch *g, unsigned kinds, GrRange *out) {
+    (void)s, (void)g;
+    *out = d.points_to;
+    return d.points_to.size && kinds >> d.points_to.kind & 1;
+}
 static void *driver(GrSession *s, const char *name) {
     static const struct {
         const char *name;
         void *f;
-    } all[] = {{"cuCtxGetCurrent", (void *)current},
-               {"cuMemsetD32Async", (void *)fill},
-               {"cuLaunchHostFunc", (void *)host_function},
-               {"cuPointerGetAttribute", (void *)ask}};
+    } all[] = {{"cuCtxGetCurrent", (void *)current},        {"cuMemsetD32Async", (void *)fill},
+               {"cuLaunchHostFunc", (void *)host_function}, {"cuPointerGetAttribute", (void *)ask},
+               {"cuCtxGetDevice", (void *)device},          {"cuMemPrefetchAsync", (void *)prefetch}};
     (void)s;
     for (unsigned k = 0; k < sizeof all / sizeof *all; k++)
         if (!strcmp(all[k].name, name) && !(d.lacks && !strcmp(d.lacks, name)))
@@ -71,7 +88,7 @@ static void remark(GrSession *s, const char *text) {
     d.n_remarks++;
 }
 
-static GrSession session = {.driver = driver, .remark = remark};
+static GrSession session = {.driver = driver, .remark = remark, .points = points};
 static const GrModule first = {.number = 1, .hash = 11}, second = {.number = 2, .hash = 22};
 
 static GrLate *begin(bool always) {
@@ -134,18 +151,30 @@ static void beside(void **state) {
     }
 }
 
-// Memory that the host sees is about launches: these wait long, and the host comes late.
+// Memory that the host sees is about launches that may touch it: these wait long, and the host comes late.
 static void host(void **state) {
+    static const GrRangeKind kinds[] = {GR_RANGE_DEVICE, GR_RANGE_PINNED, GR_RANGE_MANAGED};
     (void)state;
     GrLate *l = begin(false);
     gr_late_shared(l, &(GrRange){.at = 0x20, .size = 8, .kind = GR_RANGE_PINNED});
     submit(l, GR_COMING_COPY, NULL, 0x20, true);
     assert_int_equal(d.n_functions, 0);
-    launch(l, "a", NULL);
-    assert_int_equal(d.n_functions, 0);
-    assert_int_equal(d.n_fills, 1);
+    for (unsigned k = 0; k < 3; k++) {
+        d.points_to = (GrRange){.at = 0x100, .size = k == 2 ? 16 << 20 : 64, .kind = kinds[k]};
+        launch(l, k == 2 ? "b" : "a", NULL);
+        assert_int_equal(d.n_functions, 0);
+        assert_int_equal(d.n_fills, k > 0);
+        assert_int_equal(d.n_prefetches, k == 2);
+    }
     assert_int_equal(d.at, 0x5000 + offsetof(GrControl, hold));
     assert_int_equal(d.word, 1);
+    gr_late_free(l);
+    // A managed variable has no address among the parameters.
+    l = begin(false);
+    gr_late_shared(l, &(GrRange){.at = 0x20, .size = 8, .kind = GR_RANGE_GLOBAL});
+    launch(l, "a", NULL);
+    assert_int_equal(d.n_fills, 1);
+    assert_int_equal(d.n_prefetches, 0);
     gr_late_free(l);
 }
 
@@ -159,11 +188,12 @@ static void rarely(void **state) {
         unsigned before = d.n_functions;
         submit(l, GR_COMING_FILL, one, 0, true);
         late += d.n_functions > before;
-        if (k < LATE_FIRST)
+        if (k < LATE_COMING)
             assert_int_equal(late, k + 1);
     }
-    assert_in_range(late, TIMES / LATE_RARELY, TIMES / LATE_RARELY + 2 * LATE_FIRST);
-    assert_in_range(d.longest, SPAN / 2, SPAN);
+    assert_in_range(late, TIMES / LATE_RARELY,
+                    TIMES / LATE_RARELY + LATE_COMING + LATE_OFTEN / LATE_SOMETIMES);
+    assert_in_range(d.longest, SPAN, SPAN * 7 / 4);
     submit(l, GR_COMING_COPY, one, 0x20, true); // of another kind
     assert_int_equal(d.n_functions, late + 1);
     gr_late_free(l);
@@ -172,11 +202,11 @@ static void rarely(void **state) {
     for (unsigned k = 0; k < LATE_OFTEN; k++)
         launch(l, "a", one);
     assert_int_equal(d.n_fills,
-                     1 + 1 + 2 * (LATE_OFTEN / LATE_FIRST - 2)); // held, not held, then single ones
+                     1 + 1 + 2 * (LATE_OFTEN / LATE_SOMETIMES - 2)); // held, not held, then single ones
     launch(l, "b", one);
     assert_int_equal(d.word, 1);
-    assert_true(d.n_functions > 0 && d.n_functions < LATE_FIRST);
-    assert_in_range(d.longest, 0, 4 * SPAN);
+    assert_true(d.n_functions < LATE_LAUNCHES);
+    assert_in_range(d.longest, 0, 2 * SPAN);
     gr_late_free(l);
 }
 
