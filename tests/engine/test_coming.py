@@ -20,6 +20,9 @@ copy 128 in stream 6
 fill 500 at once legacy 7
 fill 600 in stream 8
 fill 700 in own 9
+launch of nested with 192 bytes of pinned memory
+launch of given with 512 bytes of managed memory
+launch of given with 32 bytes of managed memory
 chain 2 in stream 0
 branches 3 in stream 0""".splitlines()
 

@@ -33,6 +33,18 @@ static void coming_work(void *self, const GrComing *w) {
            first);
 }
 
+// Of launches, those that have an address of memory that the host sees, too.
+static void coming_launch(void *self, const GrLaunch *l) {
+    GrSession *s = self;
+    GrRange r;
+    if (s->points(s, l, 1u << GR_RANGE_PINNED | 1u << GR_RANGE_MANAGED, &r))
+        printf("coming: launch of %s with %zu bytes of %s memory\n", l->kernel, r.size,
+               r.kind == GR_RANGE_PINNED ? "pinned" : "managed");
+}
+
+// The injection keeps what it knows of memory for an engine that is told of it.
+static void coming_allocated(void *self, const GrRange *r) { (void)self, (void)r; }
+
 const GrEngine gr_engine_coming = {
     .name = "coming",
     .summary = "prints what comes (tests only)",
@@ -41,4 +53,6 @@ const GrEngine gr_engine_coming = {
     .begin = coming_begin,
     .stream_created = coming_stream,
     .submitting = coming_work,
+    .allocated = coming_allocated,
+    .launching = coming_launch,
 };

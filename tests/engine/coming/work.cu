@@ -9,6 +9,42 @@ __global__ void set(unsigned char *p, int value)
     p[threadIdx.x] = (unsigned char)value;
 }
 
+struct Words
+{
+    int first;
+    unsigned char *to;
+};
+
+extern "C" __global__ void nested(Words words)
+{
+    words.to[threadIdx.x] = 1;
+}
+
+extern "C" __global__ void given(int value, unsigned char *p)
+{
+    p[threadIdx.x] = (unsigned char)value;
+}
+
+// Memory of each kind, by its address, with something before it, and in a structure.
+static void hand_over()
+{
+    unsigned char *pinned, *managed;
+    CHECK(cudaMallocHost(&pinned, 256));
+    CHECK(cudaMallocManaged(&managed, 512));
+    nested<<<1, 32>>>(Words{1, a});
+    given<<<1, 32>>>(2, a);
+    nested<<<1, 32>>>(Words{1, pinned + 64});
+    given<<<1, 32>>>(2, managed);
+    CHECK(cudaDeviceSynchronize());
+    EXPECT(pinned[64] == 1 && managed[31] == 2);
+    CHECK(cudaFreeHost(pinned));
+    given<<<1, 32>>>(3, a);
+    given<<<1, 32>>>(3, managed + 480);
+    CHECK(cudaDeviceSynchronize());
+    EXPECT(managed[480] == 3);
+    CHECK(cudaFree(managed));
+}
+
 // By a kernel, of which nothing is told.
 static void mark()
 {
@@ -83,6 +119,7 @@ int main()
     mark();
     CHECK(cudaMemsetAsync(a, 9, 700, cudaStreamPerThread));
     CHECK(cudaDeviceSynchronize());
+    hand_over();
     launch(free, nullptr);
     launch(free, plain);
     CHECK(cudaFree(a));
