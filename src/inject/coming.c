@@ -5,29 +5,29 @@
 #include "inject/launches.h"
 #include "inject/memory.h"
 
-void gr_work_comes(GrComing w) {
+bool gr_work_comes(GrComing w) {
     const Session *s = &gr_session;
     if (!s->engine->submitting)
-        return;
+        return false;
     w.stream = gr_call_stream(w.stream);
     if (gr_stream_is_captured(w.stream))
-        return;
+        return false;
     // What the engine asks of the driver would break a capture that is open in another stream.
     bool capturing = gr_a_capture_is_open();
     unsigned aside = capturing ? gr_aside_begin() : 0;
-    s->engine->submitting(s->engine_self, &w);
+    bool staged = s->engine->submitting(s->engine_self, &w);
     if (capturing)
         gr_aside_end(aside);
+    return staged;
 }
 
-void gr_copy_comes(const GrCopy *c, CUstream stream, bool async) {
-    if (c->to.at)
-        gr_work_comes((GrComing){.kind = GR_COMING_COPY,
-                                 .stream = stream,
-                                 .async = async,
-                                 .to = c->to.at,
-                                 .from = c->from.at,
-                                 .size = c->to.width * c->to.height * c->to.depth});
+bool gr_copy_comes(const GrCopy *c, CUstream stream, bool async) {
+    return c->to.at && gr_work_comes((GrComing){.kind = GR_COMING_COPY,
+                                                .stream = stream,
+                                                .async = async,
+                                                .to = c->to.at,
+                                                .from = c->from.at,
+                                                .size = c->to.width * c->to.height * c->to.depth});
 }
 
 // ---- Streams ----------------------------------------------------------------------------------------------------

@@ -60,9 +60,10 @@ void gr_fill_tell(const GrFill *f);
 // ---- coming.c, without the lock ------------------------------------------------------------------------------------
 
 // Before the driver is given the work, of which `stream` is what the program's call says. Nothing is told of what is only recorded for a graph.
-void gr_work_comes(GrComing w);
+// True: GrEngine.submitting wants the call to return when the bytes are staged.
+bool gr_work_comes(GrComing w);
 // The same of a copy; of none to a CUDA array.
-void gr_copy_comes(const GrCopy *c, CUstream stream, bool async);
+bool gr_copy_comes(const GrCopy *c, CUstream stream, bool async);
 
 // ---- on_wait.c -----------------------------------------------------------------------------------------------------
 

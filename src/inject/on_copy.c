@@ -84,11 +84,20 @@ static CUresult copied_async(CUresult rc, CUdeviceptr dst, CUdeviceptr src, size
     return told_copy(rc, (GrCopy){line(dst, size), line(src, size), NULL, true}, stream, true);
 }
 
-static void comes(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream, bool async) {
-    gr_copy_comes(&(GrCopy){line(dst, size), line(src, size), NULL, async}, stream, async);
+static bool comes(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream, bool async) {
+    return gr_copy_comes(&(GrCopy){line(dst, size), line(src, size), NULL, async}, stream, async);
 }
 
-#define COPIED(call, dst, src, size) (comes(dst, src, size, NULL, false), copied(call, dst, src, size))
+// A copy from pageable memory may return when the bytes are staged, as the driver's asynchronous one does (CUDA runtime API, "API synchronization
+// behavior"). The driver's other one waits until they have reached the device.
+static CUresult staged(CUdeviceptr dst, CUdeviceptr src, size_t size) {
+    CUresult (*copy)(CUdeviceptr, const void *, size_t, CUstream) =
+        (CUresult(*)(CUdeviceptr, const void *, size_t, CUstream))gr_driver_function("cuMemcpyHtoDAsync");
+    return copy ? copy(dst, (const void *)(uintptr_t)src, size, gr_call_stream(NULL)) : CUDA_ERROR_NOT_FOUND;
+}
+
+#define COPIED(call, dst, src, size)                                                                         \
+    copied(comes(dst, src, size, NULL, false) ? staged(dst, src, size) : call, dst, src, size)
 #define COPIED_ASYNC(call, dst, src, size, stream)                                                           \
     (comes(dst, src, size, stream, true), copied_async(call, dst, src, size, stream))
 

@@ -196,10 +196,9 @@ static void collider_stream_created(void *self, unsigned flags) {
         gr_late_stream_created(c->late, flags);
 }
 
-static void collider_submitting(void *self, const GrComing *w) {
+static bool collider_submitting(void *self, const GrComing *w) {
     Collider *c = self;
-    if (c->late)
-        gr_late_submitting(c->late, w);
+    return c->late && gr_late_submitting(c->late, w);
 }
 
 static void collider_launching(void *self, const GrLaunch *l) {

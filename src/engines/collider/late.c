@@ -31,6 +31,7 @@ struct GrLate {
     CUresult (*ask)(void *, CUpointer_attribute, CUdeviceptr);
     CUresult (*prefetch)(CUdeviceptr, size_t, CUdevice, CUstream); // NULL: there is none
     CUresult (*device)(CUdevice *);
+    CUresult (*wait)(CUstream);
     bool streams;           // work may run beside other work
     bool shared, variables; // there was memory that the host sees; such variables of kernels
     unsigned n_kernels;     // that were launched
@@ -73,6 +74,7 @@ static bool find_driver(GrLate *l) {
     FIND(host_function, "cuLaunchHostFunc")
     FIND(ask, "cuPointerGetAttribute")
     FIND(device, "cuCtxGetDevice")
+    FIND(wait, "cuStreamSynchronize")
     l->there = all;
     FIND(prefetch, "cuMemPrefetchAsync")
 #undef FIND
@@ -285,38 +287,46 @@ void gr_late_launched(GrLate *l, const GrLaunch *g, CUresult result) {
         pause_for(ns);
 }
 
-// Whether a copy is there to be made late: one that writes device memory, and for whose end the call does not wait.
-static bool may_be_late(GrLate *l, const GrComing *w) {
+// Whether a copy is there to be made late: one that writes device memory, and for whose end the call need not wait. *pageable: it may return when
+// the bytes are staged, if it is small (CUDA runtime API, "API synchronization behavior").
+static bool may_be_late(GrLate *l, const GrComing *w, bool *pageable) {
+    enum { STAGED = 65536 };
     unsigned type = 0;
+    *pageable = false;
     if (w->kind != GR_COMING_COPY)
         return true;
     if (l->ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, w->to) != CUDA_SUCCESS || type == CU_MEMORYTYPE_HOST)
         return false;
     if (w->async || !w->from)
         return true;
-    // From pageable memory a call may return when the bytes are staged, as it does up to 64 KB (CUDA runtime API, "API synchronization behavior").
-    enum { STAGED = 65536 };
     if (l->ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, w->from) != CUDA_SUCCESS)
-        return w->size <= STAGED;
+        return *pageable = w->size <= STAGED;
     return type != CU_MEMORYTYPE_HOST;
 }
 
-void gr_late_submitting(GrLate *l, const GrComing *w) {
+bool gr_late_submitting(GrLate *l, const GrComing *w) {
     CUcontext context = NULL;
     Rng draw;
-    bool graph = w->kind == GR_COMING_GRAPH || w->kind == GR_COMING_BRANCHING_GRAPH, beside, late = false;
+    bool graph = w->kind == GR_COMING_GRAPH || w->kind == GR_COMING_BRANCHING_GRAPH;
+    bool late = false, pageable = false;
     uint64_t ns = 0;
     pthread_mutex_lock(&l->lock);
-    beside = (runs_beside(l, w->stream) || w->kind == GR_COMING_BRANCHING_GRAPH || (graph && l->shared)) &&
-             find_driver(l);
+    bool beside =
+        (runs_beside(l, w->stream) || w->kind == GR_COMING_BRANCHING_GRAPH || (graph && l->shared)) &&
+        find_driver(l);
     if (beside && (late = draws_coming(l, w, graph, &draw)) && l->streams)
         ns = between(&draw, l->span / 8, l->span * 7 / 4);
     bool known = beside && l->current(&context) == CUDA_SUCCESS;
     pthread_mutex_unlock(&l->lock);
     if (!known)
-        return;
-    if (ns && may_be_late(l, w))
+        return false;
+    if (ns && may_be_late(l, w, &pageable)) {
+        // As the call would: what is in front of the copy has ended when the bytes are taken.
+        if (pageable && l->wait(w->stream) != CUDA_SUCCESS)
+            return false;
         delay_stream(l, w->stream, ns);
+    }
     if (graph)
         hold(l, NULL, context, w->stream, late);
+    return pageable;
 }

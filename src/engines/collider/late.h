@@ -49,6 +49,7 @@ void gr_late_context_ended(GrLate *l, CUcontext context);
 // Without it; by any thread.
 void gr_late_launching(GrLate *l, const GrLaunch *g);
 void gr_late_launched(GrLate *l, const GrLaunch *g, CUresult result);
-void gr_late_submitting(GrLate *l, const GrComing *w);
+// What GrEngine.submitting yields.
+bool gr_late_submitting(GrLate *l, const GrComing *w);
 
 #endif

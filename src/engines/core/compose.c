@@ -75,8 +75,16 @@ TELLS(context_ended, CUcontext)
 TELLS(copied, const GrCopy *)
 TELLS(filled, const GrFill *)
 TELLS(launching, const GrLaunch *)
-TELLS(submitting, const GrComing *)
 TELLS(stream_created, unsigned)
+
+static bool submitting(void *self, const GrComing *w) {
+    Two *t = self;
+    bool staged = false;
+    for (unsigned k = 0; k < 2; k++)
+        if (two.part[k]->submitting && two.part[k]->submitting(t->self[k], w))
+            staged = true;
+    return staged;
+}
 
 static void launched(void *self, const GrLaunch *l, CUresult result) {
     Two *t = self;

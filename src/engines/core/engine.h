@@ -139,7 +139,8 @@ typedef struct GrEngine {
     // Without the lock: what was made in the context is gone, or about to go. A later context may have its handle.
     void (*context_ended)(void *self, CUcontext context);
     // Without the lock. The driver is about to be given a copy, a fill or a graph as a whole, which is not only captured: as for launching, below.
-    void (*submitting)(void *self, const GrComing *w);
+    // True, for a copy from pageable memory to the device that is not async: the call returns when the bytes are staged.
+    bool (*submitting)(void *self, const GrComing *w);
     // The program has a stream more, made with these flags (CU_STREAM_NON_BLOCKING, …).
     void (*stream_created)(void *self, unsigned flags);
     // The driver has taken a copy or a fill of the program, or of a node of a graph.

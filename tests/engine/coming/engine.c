@@ -18,7 +18,7 @@ static void coming_stream(void *self, unsigned flags) {
     printf("coming: stream %u\n", flags);
 }
 
-static void coming_work(void *self, const GrComing *w) {
+static bool coming_work(void *self, const GrComing *w) {
     static const char *const kinds[] = {"copy", "fill", "chain", "branches"};
     GrSession *s = self;
     CUresult (*read)(void *, CUdeviceptr, size_t) =
@@ -31,6 +31,7 @@ static void coming_work(void *self, const GrComing *w) {
            : w->stream == CU_STREAM_PER_THREAD ? "own"
                                                : "stream",
            first);
+    return w->kind == GR_COMING_COPY && w->size == 4096;
 }
 
 // Of launches, those that have an address of memory that the host sees, too.

@@ -13,7 +13,7 @@
 enum { SPAN = 3000 }; // ns
 
 static struct {
-    unsigned n_functions, n_fills, n_remarks, n_prefetches, word;
+    unsigned n_functions, n_fills, n_remarks, n_prefetches, waited, word;
     GrRange points_to;        // of each launch
     uint64_t asleep, longest; // ns, asked for
     CUstream in;
@@ -52,6 +52,11 @@ static CUresult ask(void *out, CUpointer_attribute what, CUdeviceptr at) {
     *(unsigned *)out = at < 0x1000 ? CU_MEMORYTYPE_DEVICE : d.type;
     return at >= 0x1000 && !d.type ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
+static CUresult wait(CUstream stream) {
+    d.waited = d.n_functions + 1;
+    d.in = stream;
+    return CUDA_SUCCESS;
+}
 static CUresult device(CUdevice *out) {
     *out = 5;
     return CUDA_SUCCESS;
@@ -75,7 +80,8 @@ static void *driver(GrSession *s, const char *name) {
         void *f;
     } all[] = {{"cuCtxGetCurrent", (void *)current},        {"cuMemsetD32Async", (void *)fill},
                {"cuLaunchHostFunc", (void *)host_function}, {"cuPointerGetAttribute", (void *)ask},
-               {"cuCtxGetDevice", (void *)device},          {"cuMemPrefetchAsync", (void *)prefetch}};
+               {"cuCtxGetDevice", (void *)device},          {"cuStreamSynchronize", (void *)wait},
+               {"cuMemPrefetchAsync", (void *)prefetch}};
     (void)s;
     for (unsigned k = 0; k < sizeof all / sizeof *all; k++)
         if (!strcmp(all[k].name, name) && !(d.lacks && !strcmp(d.lacks, name)))
@@ -106,8 +112,8 @@ static void launch(GrLate *l, const char *kernel, CUstream stream) {
     gr_late_launched(l, &g, CUDA_SUCCESS);
 }
 
-static void submit(GrLate *l, GrComingKind kind, CUstream stream, CUdeviceptr from, bool async) {
-    gr_late_submitting(
+static bool submit(GrLate *l, GrComingKind kind, CUstream stream, CUdeviceptr from, bool async) {
+    return gr_late_submitting(
         l, &(GrComing){.kind = kind, .stream = stream, .async = async, .to = 0x10, .from = from, .size = 64});
 }
 
@@ -245,8 +251,11 @@ static void copies(void **state) {
     for (unsigned k = 0; k < sizeof cases / sizeof *cases; k++) {
         unsigned before = d.n_functions;
         d.type = cases[k].type;
-        submit(l, GR_COMING_COPY, one, cases[k].from, cases[k].async);
+        bool pageable = cases[k].from && !cases[k].type && !cases[k].async;
+        assert_int_equal(submit(l, GR_COMING_COPY, one, cases[k].from, cases[k].async), pageable);
         assert_int_equal(d.n_functions - before, cases[k].late);
+        assert_int_equal(d.waited, pageable ? before + 1 : 0); // before the delay
+        d.waited = 0;
     }
     unsigned before = d.n_functions;
     d.type = CU_MEMORYTYPE_HOST; // to the host: no kernel notices
