@@ -32,6 +32,12 @@ struct GrLate {
     CUresult (*prefetch)(CUdeviceptr, size_t, CUdevice, CUstream); // NULL: there is none
     CUresult (*device)(CUdevice *);
     CUresult (*wait)(CUstream);
+    CUresult (*new_event)(CUevent *, unsigned);
+    CUresult (*record)(CUevent, CUstream);
+    CUresult (*query)(CUevent);
+    CUevent begun, ended; // in front of the newest launch that is held, and behind it; NULL: not needed yet
+    CUcontext launched_in;
+    uint64_t marked;        // the number of that launch
     bool streams;           // work may run beside other work
     bool shared, variables; // there was memory that the host sees; such variables of kernels
     unsigned n_kernels;     // that were launched
@@ -75,6 +81,9 @@ static bool find_driver(GrLate *l) {
     FIND(ask, "cuPointerGetAttribute")
     FIND(device, "cuCtxGetDevice")
     FIND(wait, "cuStreamSynchronize")
+    FIND(new_event, "cuEventCreate")
+    FIND(record, "cuEventRecord")
+    FIND(query, "cuEventQuery")
     l->there = all;
     FIND(prefetch, "cuMemPrefetchAsync")
 #undef FIND
@@ -130,15 +139,9 @@ static uint64_t now_ns(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-// The kernel adds some 50 us to each sleep (timer slack), so the last bit is spent awake.
+// Awake: a sleep may take some 60 us longer than it is told, and these are no longer than that.
 static void pause_for(uint64_t ns) {
-    enum { AWAKE_NS = 60000 };
-    uint64_t until = now_ns() + ns;
-    if (ns > AWAKE_NS) {
-        struct timespec t = {0, (long)(ns - AWAKE_NS)};
-        nanosleep(&t, NULL);
-    }
-    while (now_ns() < until) {
+    for (uint64_t until = now_ns() + ns; now_ns() < until;) {
     }
 }
 
@@ -147,6 +150,35 @@ static void CUDA_CB sleep_in_stream(void *ns) { pause_for((uintptr_t)ns); }
 static void delay_stream(GrLate *l, CUstream stream, uint64_t ns) {
     // What is refused here is a matter of the stream, which the program's own call is about to learn.
     (void)l->host_function(stream, sleep_in_stream, (void *)(uintptr_t)ns);
+}
+
+// ---- When a launch begins -------------------------------------------------------------------------------------------
+
+// A GPU that other processes use, too, may begin a launch long after the call. So an event goes in front of a launch, and one behind it.
+static void mark_launch(GrLate *l, CUcontext context, CUevent *which, CUstream stream) {
+    pthread_mutex_lock(&l->lock);
+    if (!l->launched_in)
+        l->launched_in = context;
+    bool mine =
+        l->launched_in == context && (*which || l->new_event(which, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS);
+    CUevent event = *which;
+    pthread_mutex_unlock(&l->lock);
+    if (mine)
+        (void)l->record(event, stream);
+}
+
+static bool is_pending(GrLate *l, const CUevent *which) {
+    pthread_mutex_lock(&l->lock);
+    CUevent event = *which;
+    pthread_mutex_unlock(&l->lock);
+    return event && l->query(event) == CUDA_ERROR_NOT_READY;
+}
+
+// Waits until all that is in front of the newest launch has ended, but not for long: that may need what this thread is about to do.
+static void await_launch(GrLate *l) {
+    uint64_t until = now_ns() + LATE_MOST_NS;
+    while (is_pending(l, &l->begun) && now_ns() < until) {
+    }
 }
 
 // ---- Kernels are held ----------------------------------------------------------------------------------------------
@@ -218,7 +250,15 @@ static void forget(GrLate *l, const GrModule *m, CUcontext context) {
 
 void gr_late_unloaded(GrLate *l, const GrModule *m) { forget(l, m, NULL); }
 
-void gr_late_context_ended(GrLate *l, CUcontext context) { forget(l, NULL, context); }
+void gr_late_context_ended(GrLate *l, CUcontext context) {
+    forget(l, NULL, context);
+    pthread_mutex_lock(&l->lock);
+    if (l->launched_in == context) { // the events are gone, too
+        l->launched_in = NULL;
+        l->begun = l->ended = NULL;
+    }
+    pthread_mutex_unlock(&l->lock);
+}
 
 // Whether work in the stream may run beside other work, by what is known now. With the lock.
 static bool runs_beside(GrLate *l, CUstream stream) {
@@ -268,23 +308,31 @@ void gr_late_launching(GrLate *l, const GrLaunch *g) {
         fetch(l, &with, g->stream);
     if (g->module)
         hold(l, g->module, context, g->stream, held);
+    if (!held)
+        return;
+    mark_launch(l, context, &l->begun, g->stream);
+    __atomic_store_n(&l->marked, g->number, __ATOMIC_RELAXED);
 }
 
 void gr_late_launched(GrLate *l, const GrLaunch *g, CUresult result) {
+    CUcontext context = NULL;
     GrRange with;
     Rng draw;
     uint64_t ns = 0;
-    if (result != CUDA_SUCCESS || g->from_graph || !is_shared(l, g, &with))
+    if (result != CUDA_SUCCESS)
+        return;
+    if (__atomic_load_n(&l->marked, __ATOMIC_RELAXED) == g->number && l->current(&context) == CUDA_SUCCESS)
+        mark_launch(l, context, &l->ended, g->stream);
+    if (!is_shared(l, g, &with))
         return;
     pthread_mutex_lock(&l->lock);
-    if (draws_launch(l, KIND_HOST, g, &draw)) {
+    if (draws_launch(l, KIND_HOST, g, &draw))
         ns = between(&draw, l->span / 8, l->span * 11 / 8);
-        if (with.kind == GR_RANGE_MANAGED && with.size) // the kernel waits for the memory first
-            ns += l->span / 2;
-    }
     pthread_mutex_unlock(&l->lock);
-    if (ns)
-        pause_for(ns);
+    if (!ns)
+        return;
+    await_launch(l);
+    pause_for(ns);
 }
 
 // Whether a copy is there to be made late: one that writes device memory, and for whose end the call need not wait. *pageable: it may return when
@@ -304,27 +352,44 @@ static bool may_be_late(GrLate *l, const GrComing *w, bool *pageable) {
     return type != CU_MEMORYTYPE_HOST;
 }
 
+// How long a delay in a stream is: any order of magnitude up to four times the longest wait is as likely as any other, since nobody knows when what
+// comes in other streams begins.
+static uint64_t of_any_size(const GrLate *l, Rng *draw) {
+    uint64_t most = 4 * l->span >> between(draw, 0, 4);
+    return between(draw, most / 2, most);
+}
+
 bool gr_late_submitting(GrLate *l, const GrComing *w) {
     CUcontext context = NULL;
     Rng draw;
     bool graph = w->kind == GR_COMING_GRAPH || w->kind == GR_COMING_BRANCHING_GRAPH;
     bool late = false, pageable = false;
-    uint64_t ns = 0;
+    uint64_t in_stream = 0, in_host = 0;
     pthread_mutex_lock(&l->lock);
     bool beside =
         (runs_beside(l, w->stream) || w->kind == GR_COMING_BRANCHING_GRAPH || (graph && l->shared)) &&
         find_driver(l);
-    if (beside && (late = draws_coming(l, w, graph, &draw)) && l->streams)
-        ns = between(&draw, l->span / 8, l->span * 7 / 4);
+    if (beside && (late = draws_coming(l, w, graph, &draw)) && l->streams) {
+        in_stream = of_any_size(l, &draw);
+        in_host = between(&draw, 0, 3) ? between(&draw, 1, l->span) : 0;
+    }
     bool known = beside && l->current(&context) == CUDA_SUCCESS;
     pthread_mutex_unlock(&l->lock);
     if (!known)
         return false;
-    if (ns && may_be_late(l, w, &pageable)) {
+    if (in_host + in_stream && !may_be_late(l, w, &pageable))
+        in_host = in_stream = 0;
+    if (in_host &&
+        is_pending(l,
+                   &l->ended)) { // a launch is on its way: the call itself comes late, into the midst of it
+        await_launch(l);
+        pause_for(in_host);
+        pageable = false;
+    } else if (in_stream) {
         // As the call would: what is in front of the copy has ended when the bytes are taken.
         if (pageable && l->wait(w->stream) != CUDA_SUCCESS)
             return false;
-        delay_stream(l, w->stream, ns);
+        delay_stream(l, w->stream, in_stream);
     }
     if (graph)
         hold(l, NULL, context, w->stream, late);

@@ -7,10 +7,12 @@
 //     a launch    the kernel's own waits have their longest maximum (GrControl.hold, collider_time.h), 80 us unless told otherwise.
 //                 One launch in eight comes late besides
 //     a copy to device memory, a fill, a graph
-//                 a host function that sleeps goes before it into its stream, which waits for that as for all work
-//     the host    goes on late after a launch that has an address of memory that the host sees, too
+//                 while a launch is on its way, the call comes late, when the launch has begun; else, and in one case of four, a host function
+//                 that sleeps goes before it into its stream, which waits for that as for all work
+//     the host    goes on late behind a launch that has an address of memory that the host sees, too
 //
-// A host function needs no multiprocessor, so it comes to an end even where a kernel that fills the device waits for the copy behind it.
+// A host function needs no multiprocessor, so it comes to an end even where a kernel that fills the device waits for the copy behind it. Nothing
+// waits for a launch to begin for longer than LATE_MOST_NS.
 //
 // Work of one stream cannot run beside other work. So nothing is done unless the program has a non-blocking stream, two other ones, used a
 // thread's own default stream, or launches a graph with branches; or launches a kernel with an address of memory that the host sees, too. What is

@@ -8,8 +8,8 @@
 // The lock. The injection has one lock, which it never holds while a call of the program is in the driver.
 //   - around_launch, launching, launched, submitting and finish are called without the lock. around_launch may be called by several
 //     threads at once, may call any function of the driver, and may wait for the device. An engine that keeps data for
-//     around_launch and for other functions guards the data by a lock of its own. So for launching, launched and submitting, which may take some time but must
-//     not wait for the device.
+//     around_launch and for other functions guards the data by a lock of its own. So for launching, launched and submitting, which must not wait for
+//     the device without an end.
 //   - All other functions are called with the lock, one at a time, and must not wait for the device: what the
 //     device does next may be up to another thread of the program, which may be waiting for the lock.
 //     GrSession.write is allowed.
@@ -149,7 +149,7 @@ typedef struct GrEngine {
     // Without the lock. In place of a launch: what is to run is run by run->submit, and the result is the program's.
     // A launch while its stream is being captured is not run, so it comes later, as a node of the graph.
     CUresult (*around_launch)(void *self, const GrLaunch *l, GrRun *run);
-    // Without the lock. Around a launch that the driver is given at once, by the program or by around_launch. May ask anything of the driver, and must not wait.
+    // Without the lock. Around a launch that the driver is given at once, by the program or by around_launch. May ask anything of the driver, and must not wait without an end.
     void (*launching)(void *self, const GrLaunch *l);
     void (*launched)(void *self, const GrLaunch *l, CUresult result);
     // Why these options cannot be, or GR_OK; called by commands that run a program, when its device is chosen.
