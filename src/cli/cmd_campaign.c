@@ -12,7 +12,7 @@
 #include "cli/baseline_file.h"
 #include "cli/campaign_report.h"
 #include "cli/commands.h"
-#include "cli/launch.h"
+#include "cli/gpu.h"
 #include "cli/program.h"
 #include "cli/progress.h"
 #include "cli/write_report.h"

@@ -62,7 +62,7 @@ static void print_entry(size_t number, const FatbinEntry *e) {
 // A program's first line says how it will meet gpurace run.
 static void print_head(const char *path, ImageKind image) {
     ExeInfo x;
-    if (image != IMAGE_ELF || gr_elf_classify(path, &x, NULL) != GR_OK || x.kind == EXE_FOREIGN) {
+    if (image != IMAGE_ELF || gr_elf_classify(path, true, &x, NULL) != GR_OK || x.kind == EXE_FOREIGN) {
         printf("%s\n", path);
         return;
     }
@@ -171,7 +171,7 @@ static gr_status extract_file(const char *path, const char *dir, const FatbinFil
 // The device code may sit in a library.
 static gr_status fail_empty(const char *path, const FatbinFile *f, gr_error *err) {
     ExeInfo x;
-    if (f->image == IMAGE_ELF && gr_elf_classify(path, &x, NULL) == GR_OK && x.has_device_code)
+    if (f->image == IMAGE_ELF && gr_elf_classify(path, true, &x, NULL) == GR_OK && x.has_device_code)
         return gr_fail(err, GR_ERR_NOT_FOUND,
                        "%s: no CUDA device code in it, but in libraries that it needs, such as %.300s", path,
                        x.culprit);

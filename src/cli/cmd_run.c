@@ -8,6 +8,7 @@
 #include "cli/baseline_file.h"
 #include "cli/commands.h"
 #include "cli/compilers.h"
+#include "cli/gpu.h"
 #include "cli/input.h"
 #include "cli/launch.h"
 #include "cli/launches_file.h"

@@ -3,8 +3,6 @@
 
 #include "cli/progress.h"
 
-#include <cuda.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -55,54 +53,6 @@ gr_status gr_find_parts(GrParts *out, gr_error *err) {
             "%s: gpurace cannot work from a folder whose name has a blank or a colon in it (LD_PRELOAD)",
             out->injection);
     return GR_OK;
-}
-
-// ---- the GPU ---------------------------------------------------------------------------------------------
-
-static int ask_driver(GrGpu *out) {
-    void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!lib || dlsym(lib, "gr_cpu_device_launches")) // a CPU device on the user's library path is no GPU
-        return 1;
-    CUresult (*init)(unsigned) = (CUresult(*)(unsigned))dlsym(lib, "cuInit");
-    CUresult (*count)(int *) = (CUresult(*)(int *))dlsym(lib, "cuDeviceGetCount");
-    CUresult (*attribute)(int *, CUdevice_attribute, CUdevice) =
-        (CUresult(*)(int *, CUdevice_attribute, CUdevice))dlsym(lib, "cuDeviceGetAttribute");
-    int major = 0, minor = 0;
-    if (!init || !count || !attribute || init(0) != CUDA_SUCCESS || count(&out->count) != CUDA_SUCCESS ||
-        out->count < 1 ||
-        attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0) != CUDA_SUCCESS ||
-        attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0) != CUDA_SUCCESS)
-        return 1;
-    out->cc = major * 10 + minor;
-    CUresult (*version)(int *) = (CUresult(*)(int *))dlsym(lib, "cuDriverGetVersion");
-    if (!version || version(&out->version) != CUDA_SUCCESS)
-        out->version = 0;
-    return 0;
-}
-
-// In a child: a driver's initialization starts threads, takes memory, and may hang.
-GrGpu gr_probe_gpu(void) {
-    enum { PATIENCE_S = 60 };
-    GrGpu gpu = {0};
-    int ends[2];
-    if (pipe(ends))
-        return gpu;
-    pid_t pid = fork();
-    if (pid == 0) {
-        alarm(PATIENCE_S);
-        if (!freopen("/dev/null", "w", stderr) || ask_driver(&gpu) ||
-            write(ends[1], &gpu, sizeof gpu) != sizeof gpu)
-            _exit(1);
-        _exit(0);
-    }
-    close(ends[1]);
-    if (pid < 0 || read(ends[0], &gpu, sizeof gpu) != sizeof gpu)
-        gpu = (GrGpu){0};
-    close(ends[0]);
-    if (pid > 0)
-        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
-        }
-    return gpu;
 }
 
 // ---- the program -----------------------------------------------------------------------------------------

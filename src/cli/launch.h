@@ -18,15 +18,6 @@ typedef struct GrParts {
 
 gr_status gr_find_parts(GrParts *out, gr_error *err);
 
-// What NVIDIA's driver says when asked in a process of its own: how many GPUs, and what the first one is.
-typedef struct GrGpu {
-    int count;
-    int cc;      // 90 for compute capability 9.0
-    int version; // of the driver, 13000 for CUDA 13.0; 0: not known
-} GrGpu;
-
-GrGpu gr_probe_gpu(void);
-
 typedef struct GrLaunchPlan {
     char **argv; // argv[0] is also the path
     const char *path;

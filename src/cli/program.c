@@ -143,7 +143,7 @@ static const char *const *find_runtime(const char *name) {
 gr_status gr_program_check(const char *path, bool on_gpu, const char *const **runtimes, gr_error *err) {
     ExeInfo x;
     *runtimes = all_runtimes; // unless it is known which
-    gr_status st = gr_elf_classify(path, &x, err);
+    gr_status st = gr_elf_classify(path, !on_gpu, &x, err);
     if (st != GR_OK)
         return st;
     switch (x.kind) {

@@ -160,9 +160,13 @@ static void merge(ExeInfo *out, const char *path, const Facts *f) {
     snprintf(out->runtime, sizeof out->runtime, "%s", f->runtime);
 }
 
+static bool has_runtime(const ExeInfo *x) {
+    return x->kind == EXE_SHARED_RUNTIME || x->kind == EXE_STATIC_RUNTIME;
+}
+
 // Follows the program's needed libraries. Libraries that cannot be opened are the dynamic linker's to complain about.
-static void walk_libraries(Walk *w, ExeInfo *out) {
-    for (size_t i = 1; i < w->count; i++) {
+static void walk_libraries(Walk *w, bool whole, ExeInfo *out) {
+    for (size_t i = 1; i < w->count && (whole || !has_runtime(out)); i++) {
         ElfFile f;
         Facts facts;
         if (gr_elf_open(w->paths[i], &f, NULL) != GR_OK)
@@ -210,7 +214,7 @@ static void read_script(Elf *elf, ExeInfo *out) {
     out->kind = n ? EXE_SCRIPT : EXE_NOT_EXECUTABLE;
 }
 
-gr_status gr_elf_classify(const char *path, ExeInfo *out, gr_error *err) {
+gr_status gr_elf_classify(const char *path, bool whole, ExeInfo *out, gr_error *err) {
     gr_status st = GR_OK;
     ElfFile f;
     GElf_Ehdr eh;
@@ -240,7 +244,7 @@ gr_status gr_elf_classify(const char *path, ExeInfo *out, gr_error *err) {
     w.count = w.paths[0] ? 1 : 0;
     gather(f.elf, path, &w, &facts);
     merge(out, path, &facts);
-    walk_libraries(&w, out);
+    walk_libraries(&w, whole, out);
     if (eh.e_type == ET_EXEC && !has_interpreter(f.elf))
         out->kind = EXE_STATIC_LIBC;
 done:

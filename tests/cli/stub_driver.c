@@ -38,7 +38,10 @@ typedef struct Function {
 
 static int context;
 
-STUB_EXPORT CUresult cuInit(unsigned flags) { return flags ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS; }
+STUB_EXPORT CUresult cuInit(unsigned flags) {
+    stub_say("init");
+    return flags ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
 STUB_EXPORT CUresult cuDeviceGetCount(int *n) {
     return *n = getenv("STUB_UNLIKE_DEVICES") ? 2 : 1, CUDA_SUCCESS;
 }

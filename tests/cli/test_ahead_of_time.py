@@ -197,6 +197,8 @@ class Nvcc(Case):
                 self.assertEqual((got[0], data["verdict"], data["reasons"]), (status, verdict, []), got)
                 self.assertTrue(got[1].startswith("error 0\n"), got)
                 self.assertEqual([(k["name"], k["checked"]) for k in data["coverage"]["kernels"]], [("turn(int*)", True)])
+                self.assertEqual(sum(data["coverage"]["accesses"].values()), 3, "what is built in is not checked again")
+                self.assertEqual(len({(r["class"], a["line"]) for r in data["races"] for a in r["accesses"][:1]}), len(data["races"]), "each race is told once")
                 found = {(os.path.basename(a["file"]), a["line"]) for r in data["races"] for a in r["accesses"]}
                 sides = {(source, 4), (source, 8)} if not twin else set()
                 self.assertTrue(found == sides if DEVICE == "cpu" else found <= sides, found)

@@ -60,6 +60,30 @@ class Run:
         return "\n".join(self.report["reasons"])
 
 
+class WhichGpu(unittest.TestCase):
+    """The GPU is known before the program runs, without a start of CUDA where NVML tells it."""
+
+    def capability(self, nvml, visible, driver_asked):
+        """What the program is told, "" where there is no GPU; stub_driver.c has 90."""
+        env = {**({"STUB_NVML": nvml} if nvml is not None else {}), **({"CUDA_VISIBLE_DEVICES": visible} if visible is not None else {})}
+        run = Run(self, "-c", "echo capability=$GPURACE_DEVICE_CC", program="sh", options=["--device", "gpu"], env=env)
+        self.assertEqual("init" in (run.log or ""), driver_asked)
+        self.assertIn(run.status, (0, 1), run.stderr)
+        self.assertEqual("finds no GPU" in run.stderr, run.status == 1)
+        return run.stdout.strip().removeprefix("capability=")
+
+    def test_nvml_tells(self):
+        for nvml, visible, capability in (("80", None, "80"), ("80 80", None, "80"), ("80 80", "1", "80"), ("80 80", " 1 ,0", "80"), ("80", "0,7", "80"),
+                                          ("80", "", ""), ("80", "1", ""), ("80", "-1,0", "")):
+            with self.subTest(nvml=nvml, visible=visible):
+                self.assertEqual(self.capability(nvml, visible, False), capability)
+
+    def test_the_driver_is_asked(self):
+        for nvml, visible in (None, None), ("80 90", None), ("80 80m", None), ("80 80", "GPU-1"), ("80", "0x"), ("80 80", "0,0"), ("80 80", "0,MIG-1"):
+            with self.subTest(nvml=nvml, visible=visible):
+                self.assertEqual(self.capability(nvml, visible, True), "90")
+
+
 class Routes(unittest.TestCase):
     """However a program finds the driver, its modules are rewritten and its races found."""
 

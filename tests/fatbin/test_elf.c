@@ -15,16 +15,18 @@
 
 static const char *folder;
 
-static ExeInfo classify(const char *name) {
+static ExeInfo classify_some(const char *name, bool whole) {
     char path[4096];
     ExeInfo x;
     gr_error err = {0};
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    gr_status st = gr_elf_classify(path, &x, &err);
+    gr_status st = gr_elf_classify(path, whole, &x, &err);
     if (st != GR_OK)
         fail_msg("%s", err.msg);
     return x;
 }
+
+static ExeInfo classify(const char *name) { return classify_some(name, true); }
 
 static void each_way_of_using_cuda(void **state) {
     (void)state;
@@ -42,6 +44,7 @@ static void each_way_of_using_cuda(void **state) {
         {"elf_static_runtime", EXE_STATIC_RUNTIME, "elf_static_runtime", true},
         {"elf_static_runtime_stripped", EXE_STATIC_RUNTIME, "elf_static_runtime_stripped", true},
         {"elf_through_library", EXE_SHARED_RUNTIME, "libelf_kernels.so", true},
+        {"elf_plain_runtime", EXE_SHARED_RUNTIME, "elf_plain_runtime", true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         ExeInfo x = classify(cases[i].name);
@@ -53,7 +56,17 @@ static void each_way_of_using_cuda(void **state) {
         assert_int_equal(x.has_device_code, cases[i].device_code);
         assert_string_equal(x.runtime, x.kind == EXE_SHARED_RUNTIME ? "libcudart.so.13" : "");
         assert_string_equal(x.embeds, x.kind == EXE_STATIC_RUNTIME ? x.culprit : "");
+        ExeInfo some = classify_some(cases[i].name, false);
+        assert_int_equal(some.kind, x.kind);
+        assert_string_equal(some.culprit, x.culprit);
     }
+}
+
+// The library with kernels is behind the program, which has decided.
+static void the_rest_is_left_unseen(void **state) {
+    (void)state;
+    assert_true(classify_some("elf_plain_runtime", true).has_device_code);
+    assert_false(classify_some("elf_plain_runtime", false).has_device_code);
 }
 
 // A file with these bytes, classified; the status goes to *st.
@@ -64,7 +77,7 @@ static ExeInfo classify_bytes(const void *data, size_t len, gr_status *st, gr_er
     assert_true(fd >= 0);
     assert_int_equal(write(fd, data, len), (ssize_t)len);
     close(fd);
-    *st = gr_elf_classify(path, &x, err);
+    *st = gr_elf_classify(path, true, &x, err);
     unlink(path);
     return x;
 }
@@ -97,8 +110,8 @@ static void what_cannot_be_read(void **state) {
     (void)state;
     ExeInfo x;
     gr_error err;
-    assert_int_equal(gr_elf_classify("/nonexistent", &x, &err), GR_ERR_NOT_FOUND);
-    assert_int_equal(gr_elf_classify("/etc", &x, &err), GR_ERR_IO);
+    assert_int_equal(gr_elf_classify("/nonexistent", true, &x, &err), GR_ERR_NOT_FOUND);
+    assert_int_equal(gr_elf_classify("/etc", true, &x, &err), GR_ERR_IO);
     assert_string_equal(err.msg, "/etc: is a directory");
 }
 
@@ -109,7 +122,7 @@ static gr_status read_file(const char *path) {
     FatbinFile f;
     gr_error err;
     gr_arena_init(&a);
-    gr_status st = gr_elf_classify(path, &x, &err);
+    gr_status st = gr_elf_classify(path, true, &x, &err);
     if (gr_fatbin_open(path, &a, &f, &err) == GR_OK)
         gr_fatbin_close(&f);
     gr_arena_free(&a);
@@ -146,6 +159,7 @@ int main(int argc, char **argv) {
     folder = argc > 1 ? argv[1] : ".";
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_way_of_using_cuda),
+        cmocka_unit_test(the_rest_is_left_unseen),
         cmocka_unit_test(what_is_no_program),
         cmocka_unit_test(what_cannot_be_read),
         cmocka_unit_test(damaged_programs_are_survived),

@@ -30,6 +30,7 @@ static bool rewrite(const char *text, size_t len, bool later, StrBuf *out) {
                          .poison = len % 5 == 0,
                          .thinned = len % 7 < 4,
                          .budget = len % 7 == 1,
+                         .holds = len % 7 < 3,
                          .suffix = "7",
                          .later = later};
     GrSiteStatus *status = calloc((size_t)m->n_sites + 1, sizeof *status);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """gpu.py [OPTIONS] PART…: tests of gpurace on NVIDIA GPUs. Each part runs something without gpurace and under its engines, and compares.
 
-Needs what was built, in one folder (--gpurace): gpurace and lib, the programs of the targets `examples`, `corpus`, `tested-programs` and
+Needs what was built, in one folder (--gpurace): gpurace and lib, the programs of the targets `examples`, `corpus`, `complete-programs` and
 `gpu-programs`, tests/conformance/conformance, tests/cli/jit and jit_linked. `make test-gpu` builds them, runs each part as a test of CTest, and
 writes docs/gpu.md's table (--page). On a machine that cannot build, the folder may be one that was carried there:
 
@@ -55,6 +55,15 @@ def show(name, result):
     sys.stdout.flush()
 
 
+def call_in_words(parser, args):
+    """What was asked for, as a command without its folders; "" for a call of one part: `make test-gpu` has one for each."""
+    if len(args.parts) < 2 and "all" not in args.parts:
+        return ""
+    words = [f"{name} {getattr(args, name[2:].replace('-', '_'))}" for name in ("--at-once", "--jobs", "--every", "--runs", "--together", "--seconds")
+             if getattr(args, name[2:].replace("-", "_")) != parser.get_default(name[2:].replace("-", "_"))]
+    return " ".join(["tests/gpu/gpu.py", *words, *args.parts])
+
+
 def parse_args(argv):
     p = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0], epilog="parts: " + "; ".join(f"{n}: {part.what}" for n, part in parts.PARTS.items()))
     p.add_argument("parts", nargs="*", metavar="PART", help="or `all`: those that take minutes")
@@ -65,10 +74,13 @@ def parse_args(argv):
     p.add_argument("--timeout", type=int, default=60, metavar="SECONDS", help="of one run: what takes longer hangs (default: %(default)s)")
     p.add_argument("--every", type=int, default=1, metavar="N", help="of the complete programs and of the corpus take each Nth: for a look (default: %(default)s)")
     p.add_argument("--runs", type=int, default=100, metavar="N", help="of each program of the part soak (default: %(default)s)")
+    p.add_argument("--together", type=int, default=1, metavar="N", help="so many of these runs in one process: a GPU starts some five processes a second (default: %(default)s)")
+    p.add_argument("--seconds", type=int, default=0, metavar="N", help="the part soak begins no run later than that after the start (default: no limit)")
     p.add_argument("--page", type=Path, metavar="FILE", help="run nothing: write the table of that page from the results")
     p.add_argument("--find", action="store_true", help="run nothing: exit with 77 and say why if there is no GPU")
     args = p.parse_args(argv)
     args.results = args.results or args.gpurace / "gpu-tests"
+    args.words = call_in_words(p, args)
     unknown = [name for name in args.parts if name not in parts.PARTS and name != "all"]
     if unknown:
         p.error(f"no such part: {', '.join(unknown)}; there are {', '.join(parts.PARTS)}")
@@ -94,12 +106,14 @@ def main(argv=None):
         print(lacking)
         return 1
     write_result(args.results, page.MACHINE, setting.in_words())
+    start = time.monotonic()
     names = [n for n in parts.PARTS if n in args.parts or ("all" in args.parts and not parts.PARTS[n].soak)]
     results = []
     with concurrent.futures.ThreadPoolExecutor(max_workers=max(1, args.at_once)) as pool:
         for name, result in zip(names, pool.map(lambda n: run_part(n, setting), names)):
             show(name, result)
             results.append(result)
+    write_result(args.results, page.MACHINE, {**setting.in_words(), "seconds": round(time.monotonic() - start)})
     if any(r["problems"] for r in results):
         return 1
     return SKIPPED if all(r["skipped"] for r in results) else 0

@@ -64,6 +64,11 @@ class Built:
     def program(self, *parts):
         return str(self.folder.joinpath(*parts))
 
+    def complete_program(self, name):
+        """A program of tests/programs, alone in its file if it was built so: of a file with several, the driver compiles all."""
+        alone, together = (self.folder.joinpath("complete-programs", *more, name) for more in ((), ("tested",)))
+        return str(together if together.exists() and not alone.exists() else alone)
+
 
 class Toolkit:
     """The first CUDA toolkit that has nvcc, and the compilers' libraries, which may be Python packages. None where there is none."""

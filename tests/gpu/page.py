@@ -16,9 +16,14 @@ def cell(text):
     return " ".join(text.split()).replace("|", "\\|")
 
 
+def of_call(machine):
+    """How all parts ran, where one call ran them and came to its end."""
+    return f"; in one call of {machine['seconds']} s, `{machine['call']}`" if machine.get("call") and machine.get("seconds") else ""
+
+
 def table(results, order):
     machine = results[MACHINE]
-    lines = [f"{machine['gpus']}, {machine['toolkit']}, {machine['processors']} processors; gpurace {machine['version']}; {machine['date']}:", "",
+    lines = [f"{machine['gpus']}, {machine['toolkit']}, {machine['processors']} processors; gpurace {machine['version']}; {machine['date']}{of_call(machine)}:", "",
              "| what runs | what happened |", "|---|---|"]
     for name in order:
         result = results.get(name)

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable
@@ -17,9 +18,10 @@ import machine
 import page
 from machine import ROOT
 
-for folder in "race", "programs", "jit":
+for folder in "race", "programs", "jit", "engines/collider":
     sys.path.insert(0, str(ROOT / "tests" / folder))
 import complete
+import gpu_rates
 import ipc
 import packages
 import truth
@@ -44,7 +46,9 @@ class Setting:
 
     def __init__(self, args, found):
         self.machine, self.results = found, args.results.resolve()
-        self.jobs, self.runs, self.every = max(1, args.jobs), args.runs, max(1, args.every)
+        self.jobs, self.runs, self.together, self.every = max(1, args.jobs), args.runs, max(1, args.together), max(1, args.every)
+        self.deadline = time.monotonic() + args.seconds if args.seconds else float("inf")
+        self.words = args.words
         # gpurace ends the program of a run that takes too long. Only what even that does not end is killed from here.
         os.environ["GPURACE_OPTIONS"] = f"{os.environ.get('GPURACE_OPTIONS', '')} timeout={args.timeout}".strip()
         self.timeout = args.timeout + 30
@@ -65,7 +69,8 @@ class Setting:
 
     def in_words(self):
         toolkit = f"CUDA {self.toolkit.release}" if self.toolkit.release else "no CUDA toolkit"
-        return {"gpus": self.machine.in_words(), "toolkit": toolkit, "processors": os.cpu_count(), "version": self.version(), "date": page.today()}
+        return {"gpus": self.machine.in_words(), "toolkit": toolkit, "processors": os.cpu_count(), "version": self.version(), "date": page.today(),
+                "call": self.words}
 
     def some(self):
         """Of what: to be told in a row."""
@@ -105,7 +110,7 @@ def joined(names, most=6):
 def examples(setting):
     """The example pairs: the repaired ones silent; of the racy ones nothing reported but what is labelled."""
     outcome = Outcome()
-    for engine, seeds in ("collider", 2), ("tracker", 1):
+    for engine, seeds in ("collider", 1), ("tracker", 1):
         with tempfile.TemporaryDirectory(prefix="gpurace-gpu-") as folder:
             file = os.path.join(folder, "results.json")
             status, text = setting.call(*setting.script("race/run_examples.py", "--gpurace", setting.gpurace, "--programs", setting.built.program("examples"), "--device", "gpu",
@@ -153,12 +158,47 @@ def judged_corpus(setting, outcome, title, engine, *words, seeds=1, twin_seeds=1
     outcome.row(f"{title}, {engine}", says)
 
 
+def repeat_library(setting, folder):
+    """Built in that folder: it runs a program's main several times in one process."""
+    library = os.path.join(folder, "librepeat.so")
+    status, text = setting.call(shutil.which("gcc") or "cc", "-O2", "-shared", "-fPIC", "-o", library, ROOT / "tests/engines/collider/repeat.c", "-ldl")
+    if status:
+        raise RuntimeError(f"repeat.c cannot be built: {text}")
+    return library
+
+
+TWIN_RUNS = 3
+
+
 def corpus(setting):
-    """Twins of the corpus: nothing reported."""
+    """Twins of the corpus and the examples, some runs of each in one process: they pass, and nothing is reported."""
     outcome = Outcome()
-    names = sorted(f"{f.parent.name}/{f.stem}" for f in (ROOT / "tests/race").glob("*/*.cu"))[:: setting.every]
-    judged_corpus(setting, outcome, f"tests/race, twins{setting.some()}", "collider", "--programs", setting.built.program("corpus"), *names, seeds=0)
+    wanted = [p.key for p in gpu_rates.programs()][:: setting.every]
+    only = [word for key in wanted for word in ("--only", key)] if setting.every > 1 else []
+    with tempfile.TemporaryDirectory(prefix="gpurace-gpu-") as folder:
+        raw = os.path.join(folder, "rows")
+        status, text = setting.call(*setting.script("engines/collider/gpu_rates.py", "run", setting.gpurace, setting.built.program("corpus"), setting.built.program("examples"), raw,
+                                                    "--racy", 0, "--twins", TWIN_RUNS, "--sets", "default=", "--repeat", repeat_library(setting, folder), "--jobs", setting.jobs,
+                                                    "--timeout", 2 * setting.timeout, *only), timeout=1800)
+        rows = [json.loads(line) for line in Path(raw).read_text(encoding="utf-8").splitlines()] if os.path.exists(raw) else []
+    setting.log("corpus", text + "".join(json.dumps(row) + "\n" for row in rows))
+    if status != 0:
+        outcome.problems.append(f"exit status {status}: {text[-1500:]}")
+    judge_twins(outcome, wanted, rows, f"twins of tests/race and of the examples{setting.some()}, collider")
     return outcome
+
+
+def judge_twins(outcome, wanted, rows, title):
+    """Each of these programs ran so often, passed, and nothing was reported. `rows` are those of gpu_rates.py."""
+    runs = dict.fromkeys(wanted, 0)
+    for row in rows:
+        runs[row["program"]] = runs.get(row["program"], 0) + row["runs"]
+        wrong = [f"reported: {what}" for what in row["false"]] + [f"{word}: {row[word]}" for word in ("ended", "error") if word in row]
+        wrong += [f"exit status {status}" for status in sorted(set(row.get("statuses", ()))) if status]
+        outcome.problems += [f"{row['program']}: {what}" for what in wrong]
+    outcome.problems += [f"{key}: {count} of {TWIN_RUNS} runs" for key, count in runs.items() if count < TWIN_RUNS]
+    bad = {problem.partition(": ")[0] for problem in outcome.problems} & set(runs)
+    outcome.row(title, f"{sum(runs.values())} runs of {len(runs)} programs, {TWIN_RUNS} in a process: " + (f"{len(bad)} programs fail ({joined(bad)})" if bad else "all pass, nothing reported"))
 
 
 def corpus_whole(setting):
@@ -178,15 +218,15 @@ def devices_of(source):
     return int(found.group(1)) if found else 1
 
 
-def judge_programs(setting, outcome, title, sources, built):
-    """Complete programs without gpurace, and, where they print PASS then, under `none` and each engine: PASS again, and nothing reported."""
+def judge_programs(setting, outcome, title, sources, built, engines=("none", *ENGINES)):
+    """Complete programs without gpurace, and, where they print PASS then, under these engines: PASS again, and nothing reported."""
     plain = dict(zip(sources, setting.map(lambda s: same_as_without(setting, complete.PLAIN, s, built(s)), sources)))
     works = [s for s in sources if not plain[s].problems]
     broken = [f"{s.stem} ({plain[s].problems[0]})" for s in sources if plain[s].problems]
     if 2 * len(works) < len(sources):
         outcome.problems.append(f"without gpurace most do not print PASS: {joined(broken)}: {plain[sources[0]].text[-600:]}")
     outcome.row(f"{title}, without gpurace", f"{len(works)} of {len(sources)} print PASS" + (f"; not run further: {joined(broken)}" if broken else ""))
-    for engine in ("none", *ENGINES):
+    for engine in engines:
         tried = [s for s in works if engine not in " ".join(complete.comments(s, "WITHOUT")).split()]
         done = dict(zip(tried, setting.map(lambda s, e=engine: same_as_without(setting, e, s, built(s)), tried)))
         verdicts = {s: d.report.get("verdict", "none") for s, d in done.items()}
@@ -203,16 +243,24 @@ def judge_programs(setting, outcome, title, sources, built):
         outcome.row(f"{title}, {engine}", says)
 
 
-def programs(setting):
-    """The complete programs of tests/programs: they behave as without gpurace, and are clean."""
+def judge_all_programs(setting, *engines):
     outcome = Outcome()
-    folder = Path(setting.built.program("complete-programs"))
-    built = lambda s: str(next((f / s.stem for f in (folder / "tested", folder) if (f / s.stem).exists()), folder / s.stem))
+    built = lambda s: setting.built.complete_program(s.stem)
     sources = [s for s in sorted((ROOT / "tests/programs").glob("*.cu")) if devices_of(s) == 1][:: setting.every]
     if not any(os.access(built(s), os.X_OK) for s in sources):
-        return Outcome(problems=[f"no programs in {folder} (target tested-programs)"])
-    judge_programs(setting, outcome, f"tests/programs{setting.some()}", sources, built)
+        return Outcome(problems=[f"no program {built(sources[0])} (target complete-programs)"])
+    judge_programs(setting, outcome, f"tests/programs{setting.some()}", sources, built, engines)
     return outcome
+
+
+def programs(setting):
+    """The complete programs of tests/programs: they behave as without gpurace, and are clean."""
+    return judge_all_programs(setting, "none", "collider", "tracker")
+
+
+def programs_privatized(setting):
+    """The same under the privatizer, which takes many times as long."""
+    return judge_all_programs(setting, "privatizer")
 
 
 def several(setting):
@@ -339,9 +387,8 @@ def devices(setting):
     for engine in "collider", "tracker":
         judged_corpus(setting, outcome, "tests/gpu/devices", engine, "--sources", ROOT / "tests/gpu", "--programs", setting.built.program("gpu-programs"), "devices")
         judged_corpus(setting, outcome, "tests/race, of several devices", engine, "--programs", setting.built.program("corpus"), "host/devices_*")
-    folder = Path(setting.built.program("complete-programs"))
     judge_programs(setting, outcome, "tests/programs, of several devices", [s for s in sorted((ROOT / "tests/programs").glob("*.cu")) if 2 <= devices_of(s) <= count],
-                   lambda s: str(folder / "tested" / s.stem))
+                   lambda s: setting.built.complete_program(s.stem))
     return outcome
 
 
@@ -360,32 +407,61 @@ def processes(setting):
     return outcome
 
 
+# Each may run several times in one process.
 SOAKED = ("examples/histogram_race", "examples/reduction_race", "examples/racy_add_race", "examples/streams_race", "examples/grid_phase_fixed",
-          "examples/scan_fixed", "examples/mailbox_fixed", "complete-programs/tested/radix_sort", "complete-programs/tested/streams_events",
-          "complete-programs/tested/persistent_queue")
+          "examples/scan_fixed", "examples/mailbox_fixed", "complete-programs/radix_sort", "complete-programs/graph_launches",
+          "complete-programs/persistent_queue")
+
+
+def soaked_runs(setting, library, engine, program, seed, times):
+    """So many runs in one process; whether there were races, and what was wrong. None where time was up before."""
+    if time.monotonic() > setting.deadline:
+        return None
+    folder, name = program.split("/")
+    path = setting.built.complete_program(name) if folder == "complete-programs" else setting.built.program(program)
+    before, command = gpu_rates.repeating(library, os.path.realpath(path), f"{times} {name}", os.devnull) if times > 1 else ((), path)
+    run = truth.Run(setting.gpurace, engine, command, seed, device="gpu", timeout=setting.timeout, before=before)
+    must_pass = not program.endswith("_race")
+    try:
+        report = run.report(None)
+        problems = run.check(report, must_pass)
+    except (ValueError, KeyError) as error:
+        return False, [str(error)]
+    passed = len(re.findall(r"\bPASS\b", run.stdout))
+    if must_pass and passed < times:
+        problems.append(f"{passed} of {times} runs print PASS")
+    if must_pass and report["races"]:
+        problems.append(f"reported: {complete.race_of(report['races'][0])}")
+    return bool(report["races"]), problems
 
 
 def soak(setting):
-    """Ten programs many times: no crash, no hang, no report of a program without races."""
-    outcome = Outcome()
-    for engine in "collider", "tracker":
-        todo = [(program, seed) for seed in range(1, setting.runs + 1) for program in SOAKED]
-        runs = setting.map(lambda job, e=engine: truth.Run(setting.gpurace, e, setting.built.program(job[0]), job[1], device="gpu", timeout=setting.timeout), todo)
-        raced = {}
-        for (program, seed), run in zip(todo, runs):
-            try:
-                report = run.report(None)
-                problems = run.check(report, not program.endswith("_race"))
-                raced[program] = raced.get(program, 0) + bool(report["races"])
-                if report["races"] and not program.endswith("_race"):
-                    problems.append(f"reported: {complete.race_of(report['races'][0])}")
-            except (ValueError, KeyError) as error:
-                problems = [str(error)]
-            outcome.problems += [f"{engine}, {program}, seed {seed}: {p}" for p in problems]
-        bad = sum(p.startswith(f"{engine}, ") for p in outcome.problems)
-        outcome.row(f"{len(SOAKED)} programs, {setting.runs} run{'s' if setting.runs > 1 else ''} each, {engine}", f"{len(runs)} runs, {bad or 'no'} crash, hang or false report; runs with races: "
-                    + (joined((f"{p.split('/')[-1]} {n}" for p, n in raced.items() if n), 10) or "none"))
+    """Ten programs many times, under the tracker a tenth of that: no crash, no hang, no report of a program without races."""
+    outcome, times = Outcome(), setting.together
+    with tempfile.TemporaryDirectory(prefix="gpurace-gpu-") as folder:
+        library = repeat_library(setting, folder) if times > 1 else None
+        for engine, count in ("collider", setting.runs), ("tracker", max(times, setting.runs // 10)):
+            soak_under(setting, outcome, library, engine, count)
     return outcome
+
+
+def soak_under(setting, outcome, library, engine, count):
+    times = setting.together
+    todo = [(program, seed) for seed in range(1, max(1, count // times) + 1) for program in SOAKED]
+    runs = setting.map(lambda job: soaked_runs(setting, library, engine, *job, times), todo)
+    done = {job: run for job, run in zip(todo, runs) if run}
+    raced = {}
+    for (program, seed), (race, problems) in done.items():
+        raced[program] = raced.get(program, 0) + race
+        outcome.problems += [f"{engine}, {program}, seed {seed}: {p}" for p in problems]
+    bad = sum(bool(problems) for _, problems in done.values())
+    ran = f"{len(done) * times} runs" + (f" in {len(done)} processes" if times > 1 else "")
+    if len(done) < len(todo):
+        ran += f", of {len(todo) * times}: time was up (--seconds)"
+    outcome.row(f"{len(SOAKED)} programs, {count} run{'s' if count > 1 else ''} each, {engine}", f"{ran}; {bad or 'no'} crash, hang or false report; {'processes' if times > 1 else 'runs'} with races: "
+                + (joined((f"{p.split('/')[-1]} {n}" for p, n in raced.items() if n), 10) or "none"))
+    if not done:
+        outcome.problems.append(f"{engine}: time was up before the first run (--seconds)")
 
 
 @dataclass(frozen=True)
@@ -395,4 +471,6 @@ class Part:
     soak: bool = False
 
 
-PARTS = {f.__name__: Part(f, f.__doc__, f in (corpus_whole, soak)) for f in (examples, programs, corpus, several, conformance, ahead_of_time, just_in_time, devices, processes, corpus_whole, soak)}
+LONG = (corpus_whole, programs_privatized, soak)
+PARTS = {f.__name__: Part(f, f.__doc__, f in LONG) for f in
+         (examples, programs, corpus, several, conformance, ahead_of_time, just_in_time, devices, processes, corpus_whole, programs_privatized, soak)}

@@ -103,6 +103,13 @@ GPU, CUDA 13.0, 16 processors; gpurace 0.1; 2026-01-02:
 after
 """))
 
+    def test_call(self):
+        words = gpu.parse_args(["--jobs", "3", "--results", "x", "all", "soak"]).words
+        self.assertEqual(words, "tests/gpu/gpu.py --jobs 3 all soak")
+        self.assertEqual(gpu.parse_args(["--jobs", "3", "soak"]).words, "")
+        self.write(machine=dict(self.MACHINE, call=words, seconds=9))
+        self.assertIn("; 2026-01-02; in one call of 9 s, `tests/gpu/gpu.py --jobs 3 all soak`:\n", self.update(f"{page.BEGIN}\n{page.END}\n")[2])
+
     def test_page_is_left_alone(self):
         old = f"{page.BEGIN}\nold\n{page.END}\n"
         self.assertEqual(self.update(old)[::2], (1, old), "no results")
@@ -177,6 +184,55 @@ class Parts(unittest.TestCase):
         self.assertIn("1 of them inconclusive (a/unsure)", outcome.rows[0][1])
         for wrong in dict(right, false=["lost update at 3"]), dict(right, errors=["seed 1: exit status 5"]), dict(unsure, errors=unsure["errors"] + ["seed 2: exit status 5"]):
             self.assertNotEqual(self.corpus([wrong]).problems, [])
+
+    def test_twins(self):
+        right = {"program": "a/x", "runs": parts.TWIN_RUNS, "false": [], "statuses": [0] * parts.TWIN_RUNS}
+        judged = lambda rows, wanted=("a/x",): (o := parts.Outcome(), parts.judge_twins(o, wanted, rows, "title"))[0]
+        self.assertEqual((judged([right]).problems, judged([right]).rows), ([], [("title", f"{parts.TWIN_RUNS} runs of 1 programs, {parts.TWIN_RUNS} in a process: all pass, nothing reported")]))
+        parted = [dict(right, runs=1, statuses=[0]), dict(right, runs=parts.TWIN_RUNS - 1, statuses=[0])]
+        self.assertEqual(judged(parted).problems, [])
+        for wrong in [dict(right, false=["lost update at 3"])], [dict(right, statuses=[0, 1])], [dict(right, ended="status 1")], [dict(right, error="x")], parted[:1], []:
+            outcome = judged(wrong)
+            self.assertEqual(len(outcome.problems), 1, outcome.problems)
+            self.assertIn("1 programs fail (a/x)", outcome.rows[0][1])
+
+    def test_alone_or_together(self):
+        with tempfile.TemporaryDirectory(prefix="gpurace-test-") as folder:
+            built = machine.Built(Path(folder))
+            alone, together = Path(folder, "complete-programs/x"), Path(folder, "complete-programs/tested/x")
+            self.assertEqual(built.complete_program("x"), str(alone))
+            together.parent.mkdir(parents=True)
+            together.touch()
+            self.assertEqual(built.complete_program("x"), str(together))
+            alone.touch()
+            self.assertEqual(built.complete_program("x"), str(alone))
+
+    def soaked(self, seconds, *words, passes=1):
+        with tempfile.TemporaryDirectory(prefix="gpurace-test-") as folder, mock.patch("machine.Toolkit") as toolkit, mock.patch.dict(os.environ), mock.patch("truth.Run") as run:
+            toolkit.return_value.cudart.return_value = None
+            run.return_value.stdout = "PASS\n" * passes
+            run.return_value.report.return_value = {"races": []}
+            run.return_value.check.side_effect = lambda report, must_pass: [] if must_pass else ["no race"]
+            setting = parts.Setting(gpu.parse_args(["--gpurace", folder, "--runs", "20", "--seconds", "1", *words, "soak"]), machine.Machine(["GPU (sm_90)"], "1.0"))
+            setting.deadline += seconds
+            return parts.soak(setting)
+
+    def test_soak(self):
+        outcome = self.soaked(1000)
+        racy = sum(p.endswith("_race") for p in parts.SOAKED)
+        self.assertEqual([row[1].rpartition(";")[0] for row in outcome.rows], [f"200 runs; {20 * racy} crash, hang or false report", f"20 runs; {2 * racy} crash, hang or false report"])
+        self.assertEqual(len(outcome.problems), 22 * racy)
+        outcome = self.soaked(-1000)
+        self.assertTrue(outcome.rows[0][1].startswith("0 runs, of 200: time was up (--seconds)"), outcome.rows)
+        self.assertEqual(len(outcome.problems), 2)
+
+    def test_soak_together(self):
+        racy = sum(p.endswith("_race") for p in parts.SOAKED)
+        outcome = self.soaked(1000, "--together", "5", passes=5)
+        self.assertEqual([row[1].rpartition(";")[0] for row in outcome.rows],
+                         [f"200 runs in 40 processes; {4 * racy} crash, hang or false report", f"50 runs in 10 processes; {racy} crash, hang or false report"])
+        outcome = self.soaked(1000, "--together", "5", passes=4)
+        self.assertEqual(sum("4 of 5 runs print PASS" in p for p in outcome.problems), 5 * (len(parts.SOAKED) - racy))
 
     def test_programs_that_soak_are_there(self):
         for program in parts.SOAKED:

@@ -102,6 +102,7 @@ static const Way collided[] = {
       .write_delay_ns = 5000,
       .same_value = true,
       .thinned = true,
+      .holds = true,
       .suffix = ""},
      false},
     {"and kept to a budget",

@@ -104,8 +104,8 @@ static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, g
     uint64_t longest = (uint64_t)WAIT_LONGEST * (c->options.read_delay_ns > c->options.write_delay_ns
                                                      ? c->options.read_delay_ns
                                                      : c->options.write_delay_ns);
-    c->options.hold = s && comes_late(words, o, longest);
-    if (c->options.hold && !(c->late = gr_late_new(s, o->seed, longest, !strcmp(words->late_work, "yes"))))
+    c->options.beside = s && comes_late(words, o, longest);
+    if (c->options.beside && !(c->late = gr_late_new(s, o->seed, longest, !strcmp(words->late_work, "yes"))))
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
     if (st == GR_OK)
         st = gr_selection_init(&c->selection, o, err);
@@ -118,6 +118,7 @@ static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, g
         clamp32(words->read_delay > words->write_delay ? words->read_delay : words->write_delay));
     if (st == GR_OK)
         st = gr_collider_watch_begin(s, o, &c->selection, &c->watch, err);
+    c->options.holds = c->options.thinned && !c->watch && !(o->beside & CAP_HOST);
     if (st == GR_OK)
         *self = c;
     else
@@ -131,7 +132,7 @@ static gr_status collider_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_er
     char suffix[24];
     o.suffix = gr_module_suffix(m, suffix, sizeof suffix);
     if (c->attribution.targets.len) // a replay, which wants to see each access with its window
-        o.later = o.thinned = o.budget = o.hold = false;
+        o.later = o.thinned = o.budget = o.beside = false;
     m->divides = !c->budget && !c->attribution.targets.len; // both know one control of a module
     m->record_bytes = gr_collider_slot_bytes(m->n_sites);
     m->record_tag = gr_collider_decoder.tag;

@@ -234,7 +234,8 @@ void gr_late_loaded(GrLate *l, const GrModule *m, CUdeviceptr control) {
     CUcontext context = NULL;
     pthread_mutex_lock(&l->lock);
     if (find_driver(l) && l->current(&context) == CUDA_SUCCESS)
-        (void)gr_vec_push(&l->controls, ((Control){m, context, control + offsetof(GrControl, hold), false}));
+        (void)gr_vec_push(&l->controls,
+                          ((Control){m, context, control + offsetof(GrControl, beside), false}));
     pthread_mutex_unlock(&l->lock);
 }
 

@@ -4,7 +4,7 @@
 // A race between a kernel and a copy, the host or another kernel shows when the one comes while a window of the other is open. Most kernels
 // are over within microseconds, before whatever comes next has begun. What may come later anyway may be made late:
 //
-//     a launch    the kernel's own waits have their longest maximum (GrControl.hold, collider_time.h), 80 us unless told otherwise.
+//     a launch    the kernel's own waits have their longest maximum (GrControl.beside, collider_time.h), 80 us unless told otherwise.
 //                 One launch in eight comes late besides
 //     a copy to device memory, a fill, a graph
 //                 while a launch is on its way, the call comes late, when the launch has begun; else, and in one case of four, a host function

@@ -104,18 +104,22 @@ class Command:
         return " ".join([str(self.times), p.twin_file if self.twin else p.file, *(p.twin_args if self.twin else []), *p.args])
 
 
+def repeating(library, where, commands, log):
+    """What comes before gpurace, and the program: repeat.c runs commands of one binary in one process."""
+    told = {"REPEAT_OF": os.path.basename(where), "REPEAT_LOG": log, "REPEAT": commands, "REPEAT_LIBRARY": library}
+    # The library comes before those that gpurace loads, which have a runtime of CUDA among them.
+    return ["env", *(f"{k}={v}" for k, v in told.items())], ["sh", "-c", 'LD_PRELOAD=$REPEAT_LIBRARY:$LD_PRELOAD exec "$0"', where]
+
+
 def process(options, where, commands, words, seed, referee):
     """Runs commands of one binary, one after the other in one process. A row for each command that began."""
     words = words.split()
     gpurace = words.pop(0)[1:] if words and words[0].startswith("@") else options.gpurace
     extra = ["--watchpoints", "no", "--schedule", "default"] if options.device == "cpu" else []
     with tempfile.TemporaryDirectory(prefix="gpurace-rates-") as folder:
-        log, name = os.path.join(folder, "log"), os.path.basename(where)
-        told = {"REPEAT_OF": name, "REPEAT_LOG": log, "REPEAT": ";".join(c.text() for c in commands), "REPEAT_LIBRARY": options.repeat}
-        # The library comes before those that gpurace loads, which have a runtime of CUDA among them.
-        program = ["sh", "-c", 'LD_PRELOAD=$REPEAT_LIBRARY:$LD_PRELOAD exec "$0"', where]
-        run = Run(gpurace, "collider", program, seed, "json", [*words, *extra], device=options.device, timeout=options.timeout,
-                  before=["env", *(f"{k}={v}" for k, v in told.items())])
+        log = os.path.join(folder, "log")
+        before, program = repeating(options.repeat, where, ";".join(c.text() for c in commands), log)
+        run = Run(gpurace, "collider", program, seed, "json", [*words, *extra], device=options.device, timeout=options.timeout, before=before)
         try:
             done = [tuple(map(int, line.split("\t"))) for line in open(log, encoding="utf-8")]
         except OSError:

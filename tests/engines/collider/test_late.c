@@ -199,7 +199,7 @@ static void host(void **state) {
         assert_int_equal(d.n_fills, k > 0);
         assert_int_equal(d.n_prefetches, k == 2);
     }
-    assert_int_equal(d.at, 0x5000 + offsetof(GrControl, hold));
+    assert_int_equal(d.at, 0x5000 + offsetof(GrControl, beside));
     assert_int_equal(d.word, 1);
     gr_late_free(l);
     // A managed variable has no address among the parameters.
@@ -339,7 +339,7 @@ static void refusals(void **state) {
     launch(l, "c", one);
     assert_int_equal(d.n_fills, before);
     submit(l, GR_COMING_GRAPH, one, 0, true);
-    assert_int_equal(d.at, 0x6000 + offsetof(GrControl, hold));
+    assert_int_equal(d.at, 0x6000 + offsetof(GrControl, beside));
     before = d.n_fills;
     gr_late_context_ended(l, context);
     for (unsigned k = 0; k < 20; k++)

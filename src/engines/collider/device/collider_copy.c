@@ -66,6 +66,15 @@ static uint64_t hash(uint64_t h, Piece v) {
     return ((h ^ v.lo) * prime ^ v.hi) * prime;
 }
 
+// Sleeps for each of the highest bits of `ns`, as inserted code does (engines/collider/pass/collider_time.h).
+static void wait_for(uint32_t ns) {
+    for (uint32_t parts = 3; ns && parts; parts--) {
+        uint32_t top = 0x80000000u >> __builtin_clz(ns);
+        gr_sleep(top);
+        ns -= top;
+    }
+}
+
 // cp.async of `bytes` bytes, of which the first `size` come from the source and the others are zero.
 void __gr_copy_part(uint32_t site, uint64_t dst, uint64_t src, uint32_t size, uint32_t bytes,
                     uint32_t delay) {
@@ -78,7 +87,7 @@ void __gr_copy_part(uint32_t site, uint64_t dst, uint64_t src, uint32_t size, ui
             word[1] |= v << (8 * k - 64);
         store_byte(dst + k, v);
     }
-    gr_sleep(delay);
+    wait_for(delay);
     for (uint32_t k = 0; k < bytes; k++) {
         uint64_t v = (k < 8 ? word[0] >> 8 * k : word[1] >> (8 * k - 64)) & 0xff;
         uint64_t now = k < size ? load_byte_again(src + k) : v;
@@ -100,6 +109,116 @@ static void report_change(uint32_t site, uint32_t class, uint64_t end, uint64_t 
         __gr_report(site, class | GENERIC, end, 0, 0);
 }
 
+// ---- A cp.async that was held back (engines/collider/pass/collider_held.h) -------------------------------------------
+
+// The first `bytes` bytes at an address that is a multiple of so many: 4, 8 or 16; or none.
+static Piece load_some(uint64_t at, uint32_t bytes) {
+    Piece v = {0, 0};
+    uint32_t word;
+    if (bytes == 16)
+        v = load_piece_again(at);
+    else if (bytes == 8)
+        __asm__ volatile("ld.relaxed.sys.u64 %0, [%1];" : "=l"(v.lo) : "l"(at) : "memory");
+    else if (bytes == 4) {
+        __asm__ volatile("ld.relaxed.sys.u32 %0, [%1];" : "=r"(word) : "l"(at) : "memory");
+        v.lo = word;
+    }
+    return v;
+}
+
+static void store_some(uint64_t at, uint32_t bytes, Piece v) {
+    if (bytes == 16)
+        store_piece(at, v);
+    else if (bytes == 8)
+        __asm__ volatile("st.u64 [%0], %1;" ::"l"(at), "l"(v.lo) : "memory");
+    else
+        __asm__ volatile("st.u32 [%0], %1;" ::"l"(at), "r"((uint32_t)v.lo) : "memory");
+}
+
+static uint64_t sum(Piece v) { return v.lo + v.hi * GR_HELD_FACTOR; }
+
+static void report_held(uint32_t site, uint32_t class, uint64_t end, uint32_t bytes, Piece expected,
+                        Piece seen) {
+    uint32_t high = bytes == 16 && expected.lo == seen.lo;
+    __gr_report(site, class | GENERIC | (bytes == 4 ? 4u : 8u) << GR_META_SIZE, end + 8 * high,
+                high ? expected.hi : expected.lo, high ? seen.hi : seen.lo);
+}
+
+static Piece complement(Piece v, uint32_t bytes) {
+    return (Piece){bytes == 4 ? (uint32_t)~v.lo : ~v.lo, bytes == 16 ? ~v.hi : 0};
+}
+
+// What is at the destination of a held copy: what was read at the issue, its complement, or what somebody else has stored.
+typedef enum Held { COPIED, CLOBBERED, LOST } Held;
+
+// Holds both ends against what was there. Only the thread itself could have waited for this copy, and has not: the source has what was read at the
+// issue, of which `before` is the sum, and the destination the same or its complement. `packed`: how many bytes are written and, above, how many
+// read. *copy: what the copy brings.
+static Held look_at_held(uint32_t site, uint64_t dst, uint64_t src, uint32_t packed, uint64_t before,
+                         Piece *copy) {
+    uint32_t bytes = packed & 0xff;
+    Piece s = load_some(src, packed >> 8), d = load_some(dst, bytes), turned = complement(d, bytes);
+    Held held = sum(d) == before ? COPIED : sum(turned) == before ? CLOBBERED : LOST;
+    int same = sum(s) == before;
+    *copy = held == COPIED ? d : held == CLOBBERED ? turned : s;
+    Piece then = bytes == 16 ? *copy : (Piece){before, 0}; // of 16 bytes the sum is not all
+    if (held == LOST)
+        report_held(site, GR_CLASS_LOST_UPDATE, dst, bytes, then, d);
+    if (!same)
+        report_held(site, GR_CLASS_CLOBBERED_READ, src, bytes, then, s);
+    return held;
+}
+
+// The destination changes, in a window: the copy comes, or, since nobody may know yet that it has come, goes again.
+void __gr_copy_turned(uint32_t site, uint64_t dst, uint64_t src, uint32_t packed, uint64_t before,
+                      uint32_t delay) {
+    Piece copy;
+    wait_for(delay);
+    Held held = look_at_held(site, dst, src, packed, before, &copy);
+    if (held != LOST)
+        store_some(dst, packed & 0xff, held == COPIED ? complement(copy, packed & 0xff) : copy);
+}
+
+// The copy comes for good.
+void __gr_copy_held(uint32_t site, uint64_t dst, uint64_t src, uint32_t packed, uint64_t before,
+                    uint32_t delay) {
+    Piece copy;
+    if (look_at_held(site, dst, src, packed, before, &copy) == COPIED)
+        store_some(dst, packed & 0xff, complement(copy, packed & 0xff));
+    wait_for(delay);
+    (void)look_at_held(site, dst, src, packed, before, &copy);
+    store_some(dst, packed & 0xff, copy);
+}
+
+// The thread ends and has not waited: others may still be about to look.
+void __gr_copy_left(uint32_t site, uint64_t dst, uint64_t src, uint32_t packed, uint64_t before,
+                    uint32_t delay) {
+    for (unsigned turns = 7; turns; turns--)
+        __gr_copy_turned(site, dst, src, packed, before, delay);
+    __gr_copy_held(site, dst, src, packed, before, delay);
+}
+
+// The copy comes for good, for somebody who may learn of cp.async alone.
+void __gr_copy_issued(uint32_t site, uint64_t dst, uint64_t src, uint32_t packed, uint64_t before,
+                      uint32_t delay) {
+    uint64_t offset, from;
+    __asm__("cvta.to.shared.u64 %0, %1;" : "=l"(offset) : "l"(dst));
+    __asm__("cvta.to.global.u64 %0, %1;" : "=l"(from) : "l"(src));
+    uint32_t to = (uint32_t)offset, read = packed >> 8;
+    __gr_copy_held(site, dst, src, packed, before, delay);
+    if ((packed & 0xff) == 16)
+        __asm__ volatile("cp.async.ca.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(read)
+                         : "memory");
+    else if ((packed & 0xff) == 8)
+        __asm__ volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(from), "r"(read)
+                         : "memory");
+    else
+        __asm__ volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(read)
+                         : "memory");
+}
+
+// ---- Bulk copies ---------------------------------------------------------------------------------------------------
+
 // What a bulk copy does; yields the hash of what was copied. Both addresses, and the size, are multiples of 16.
 static uint64_t emulate(uint64_t dst, uint64_t src, uint32_t bytes) {
     uint64_t h = hash_basis;
@@ -111,8 +230,8 @@ static uint64_t emulate(uint64_t dst, uint64_t src, uint32_t bytes) {
     return h;
 }
 
-// Holds both ends against what was there `before`, and clobbers the destination.
-static void look_again(uint32_t site, uint64_t dst, uint64_t src, uint32_t bytes, uint64_t before) {
+// Holds both ends against what was there `before`, and clobbers the destination. Yields the hash of what it is the complement of.
+static uint64_t look_again(uint32_t site, uint64_t dst, uint64_t src, uint32_t bytes, uint64_t before) {
     uint64_t src_now = hash_basis, dst_now = hash_basis;
     uint64_t at = 0, s_word = 0, d_word = 0; // where the ends first differ, and how
     for (uint32_t k = 0; k < bytes; k += sizeof(Piece)) {
@@ -130,12 +249,27 @@ static void look_again(uint32_t site, uint64_t dst, uint64_t src, uint32_t bytes
         report_change(site, GR_CLASS_CLOBBERED_READ, src, at, d_word, s_word, dst_now == before);
     if (dst_now != before)
         report_change(site, GR_CLASS_LOST_UPDATE, dst, at, s_word, d_word, src_now == before);
+    return src_now;
 }
 
-void __gr_copy_bulk(uint32_t site, uint64_t dst, uint64_t src, uint32_t bytes, uint32_t delay) {
+uint64_t __gr_copy_bulk(uint32_t site, uint64_t dst, uint64_t src, uint32_t bytes, uint32_t delay) {
     uint64_t before = emulate(dst, src, bytes);
-    gr_sleep(delay);
-    look_again(site, dst, src, bytes, before);
+    wait_for(delay);
+    return look_again(site, dst, src, bytes, before);
+}
+
+// A bulk copy that is still to be issued: its source is as it was `before`, and its destination the complement.
+void __gr_bulk_held(uint32_t site, uint64_t dst, uint64_t src, uint32_t bytes, uint64_t before) {
+    uint64_t src_now = hash_basis, dst_now = hash_basis;
+    for (uint32_t k = 0; k < bytes; k += sizeof(Piece)) {
+        Piece d = load_piece_again(dst + k);
+        src_now = hash(src_now, load_piece_again(src + k));
+        dst_now = hash(dst_now, (Piece){~d.lo, ~d.hi});
+    }
+    if (src_now != before)
+        report_change(site, GR_CLASS_CLOBBERED_READ, src, 0, 0, 0, 0);
+    if (dst_now != before)
+        report_change(site, GR_CLASS_LOST_UPDATE, dst, 0, 0, 0, 0);
 }
 
 // A bulk reduction, whose destination others may update meanwhile: the source alone.
@@ -143,7 +277,7 @@ void __gr_watch_bulk(uint32_t site, uint64_t src, uint32_t bytes, uint32_t delay
     uint64_t before = hash_basis, now = hash_basis;
     for (uint32_t k = 0; k < bytes; k += sizeof(Piece))
         before = hash(before, load_piece(src + k));
-    gr_sleep(delay);
+    wait_for(delay);
     for (uint32_t k = 0; k < bytes; k += sizeof(Piece))
         now = hash(now, load_piece_again(src + k));
     if (now != before)

@@ -46,6 +46,9 @@ enum {
     GR_META_TENSOR = 3
 };
 
+// What a copy that is held back read: its low half plus so many times its high half, modulo 2^64.
+#define GR_HELD_FACTOR 0x100000001b3ull
+
 enum { GR_CLUSTER_MOST = 16 }; // blocks: no cluster has more
 
 // Module-scope variable "__gr_control" of every rewritten module; the injection fills it after loading. When
@@ -59,7 +62,7 @@ typedef struct GrControl {
     uint64_t windows; // device address of the GrMeetTable; 0: none
     uint32_t
         shut; // --budget: this share of the windows, in 2^-32, stays shut; read once by each thread, when it begins
-    uint32_t hold; // not 0: something may run beside this launch, which therefore waits long; likewise
+    uint32_t beside; // not 0: something may run beside this launch, which therefore waits long; likewise
     uint64_t kept, kept_bytes; // where no store is poisoned: the host or another device may look
 } GrControl;
 

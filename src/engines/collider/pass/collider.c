@@ -5,8 +5,11 @@
 #include "engines/collider/pass/collider_async.h"
 #include "engines/collider/pass/collider_deferred.h"
 #include "engines/collider/pass/collider_group.h"
+#include "engines/collider/pass/collider_held.h"
 #include "engines/collider/pass/collider_hoisted.h"
+#include "engines/collider/pass/collider_later.h"
 #include "engines/collider/pass/collider_matrix.h"
+#include "engines/collider/pass/collider_polled.h"
 #include "engines/collider/pass/collider_source.h"
 #include "engines/collider/pass/collider_tensor.h"
 #include "engines/collider/pass/collider_time.h"
@@ -165,13 +168,17 @@ done:
     return st;
 }
 
-static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *status) {
+static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, const PolledModule *module,
+                                  GrSiteStatus *status) {
     gr_status st = GR_OK;
+    Polled polled = {0};
     Pace pace = {0};
+    HeldCopy held;
     FuncCode code = {.hoisted = {.has_cfg = false}};
     GR_TRY(gr_defuse_build(f, &code.uses, w->err));
     w->random = w->length = w->groups = NULL;
     w->sources = NULL;
+    w->later = NULL;
     w->pace = NULL;
     // Detours go to the end of the body: control must not fall into them.
     if (!ends_thread(f->last) && !w->classifies)
@@ -180,7 +187,15 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *sta
         GR_TRY(gr_pace_begin(&pace, w, f));
         w->pace = &pace;
     }
+    w->polled = NULL;
+    if (w->o->poison && !w->classifies) {
+        GR_TRY(gr_polled_begin(w->module, module, f, &polled, w->err));
+        w->polled = &polled;
+    }
+    GR_TRY(gr_held_begin(w, f, &held, status));
     GR_TRY(check_sites(w, f, &code, status));
+    GR_TRY(gr_held_finish(w, f, gr_function_start(f)));
+    GR_TRY(gr_later_finish(w, f, gr_function_start(f)));
     PtxStmt *body = gr_function_start(f);
     GR_TRY(put_random_seed(w, f));
     if (w->pace)
@@ -188,6 +203,7 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *sta
     GR_TRY(gr_collider_begin_waits(w, f, body));
     GR_TRY(gr_source_finish(w, f, body));
 done:
+    gr_polled_free(&polled);
     gr_pace_free(&pace);
     gr_defuse_free(&code.uses);
     gr_collider_forget_code(&code.hoisted);
@@ -198,6 +214,7 @@ done:
 typedef struct Rewriting {
     ColliderWork w;
     ColliderOptions o;
+    PolledModule polled;
     bool *marked;
     uint32_t n_funcs; // the program's
     GrSiteStatus *status;
@@ -208,7 +225,7 @@ static gr_status rewrite_one(void *user, PtxFunc *f, gr_error *err) {
     r->w.err = err;
     if (f->index >= r->n_funcs || !r->marked[f->index] || !f->has_body || f->tag.inserted)
         return GR_OK;
-    return rewrite_function(&r->w, f, r->status);
+    return rewrite_function(&r->w, f, &r->polled, r->status);
 }
 
 // Of which sites there is to choose: of those that would be checked.
@@ -230,6 +247,7 @@ static Rewriting *prepare(PtxModule *m, const ColliderOptions *o, GrSiteStatus *
     *r = (Rewriting){.o = *o, .marked = marked, .n_funcs = m->n_funcs, .status = status};
     r->o.suffix = suffix;
     r->w = (ColliderWork){.module = m, .o = &r->o};
+    r->polled = gr_polled_module(m);
     if (o->mark)
         o->mark(o->user, m, marked);
     else
@@ -249,7 +267,7 @@ gr_status gr_collider_rewrite(PtxModule *m, const ColliderOptions *o, GrSiteStat
     if (o->choose)
         GR_TRY(choose_sites(r, m, err));
     GR_TRY(gr_runtime_raise(m, err));
-    GR_TRY(gr_runtime_link(m, gr_copy_runtime(m), o->suffix, err));
+    GR_TRY(gr_runtime_link(m, gr_copy_runtime(m, o->holds), o->suffix, err));
     if (o->later) {
         m->later = (PtxLater){rewrite_one, r};
         return GR_OK;

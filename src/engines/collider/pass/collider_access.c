@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "engines/collider/device/record.h"
 #include "engines/collider/pass/collider_group.h"
+#include "engines/collider/pass/collider_held.h"
 #include "engines/collider/pass/collider_hoisted.h"
 #include "engines/collider/pass/collider_poison.h"
 #include "engines/collider/pass/collider_time.h"
@@ -307,6 +308,7 @@ gr_status gr_collider_loads(ColliderWork *w, Access *a, unsigned n, PtxStmt *at,
     Access pause = *a;
     pause.after = at;
     pause.guard = (PtxReg *)guard_of_all(a, n);
+    GR_TRY(gr_held_in_window(w, a, n, at));
     GR_TRY(gr_collider_wait(w, &pause, pause.after, WAIT_WINDOW, w->o->read_delay_ns));
     for (unsigned first = 0; first < n; first += AT_ONCE)
         GR_TRY(put_looks(w, a + first, n - first < AT_ONCE ? n - first : AT_ONCE, at, spec));
@@ -483,6 +485,7 @@ gr_status gr_collider_store(ColliderWork *w, Access *a) {
     // Threads that come together would all be done with their stores, or with the garbage, before the first of them looks.
     if (w->o->poison || w->o->thinned)
         GR_TRY(gr_collider_wait(w, a, a->before, WAIT_LATE, w->o->write_delay_ns));
+    GR_TRY(gr_held_at_store(w, a, a->before));
     if (w->o->poison) {
         char mods[96];
         repeat_mods(a, type, mods, sizeof mods);
@@ -492,6 +495,7 @@ gr_status gr_collider_store(ColliderWork *w, Access *a) {
     GR_TRY(gr_pace_open_again(w, a, a->after, &gate));
     a->after = a->report = gate.at;
     GR_TRY(gr_collider_wait(w, a, a->after, WAIT_STORED, w->o->write_delay_ns));
+    GR_TRY(gr_held_at_store(w, a, a->after));
     GR_TRY(gr_collider_repeat(a, type, bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16, again));
     GR_TRY(gr_collider_compare(w, a, stored, again, bits, GR_CLASS_LOST_UPDATE, NULL));
     GR_TRY(gr_pace_close(a, &gate));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/collider/pass/collider_async.h"
 
+#include "engines/collider/pass/collider_held.h"
 #include "engines/collider/pass/collider_time.h"
 
 #include <stdio.h>
@@ -100,15 +101,15 @@ GrSiteStatus gr_copy_read(const PtxSite *site, bool nested, gr_error *err, Copy 
     return GR_SITE_CHECKED;
 }
 
-const char *gr_copy_runtime(const PtxModule *m) {
+const char *gr_copy_runtime(const PtxModule *m, bool holds) {
     const char *runtime = gr_collider_runtime_ptx;
     for (uint32_t k = 1; k <= m->n_sites; k++) {
         Copy c;
         if (!m->sites[k].copy || gr_copy_read(&m->sites[k], false, NULL, &c) != GR_SITE_CHECKED)
             continue;
-        if (c.ranks)
+        if (c.bulk)
             return gr_collider_cluster_runtime_ptx;
-        if (c.bulk || c.size)
+        if (c.size || holds)
             runtime = gr_collider_copy_runtime_ptx;
     }
     return runtime;
@@ -116,6 +117,21 @@ const char *gr_copy_runtime(const PtxModule *m) {
 
 uint32_t gr_copy_delay_ns(const ColliderWork *w) {
     return w->o->read_delay_ns > w->o->write_delay_ns ? w->o->read_delay_ns : w->o->write_delay_ns;
+}
+
+bool gr_copy_may_be_late(const ColliderWork *w) { return w->o->holds && w->pace && gr_copy_delay_ns(w) > 1; }
+
+static const char *address_window(PtxSpace s) {
+    return s == PTX_GLOBAL ? "global" : s == PTX_SHARED_CLUSTER ? "shared::cluster" : "shared";
+}
+
+gr_status gr_copy_generic(const Access *end, PtxStmt *at, PtxReg **out) {
+    gr_status st = GR_OK;
+    GR_TRY(gr_access_address64(end, at, out));
+    GR_TRY(gr_access_put(end, at, NULL, 0, "cvta.%s.u64 %s, %s;", address_window(end->site->space),
+                         (*out)->name, (*out)->name));
+done:
+    return st;
 }
 
 gr_status gr_copy_open(ColliderWork *w, Copy *c, Gate *gate) {
@@ -148,13 +164,10 @@ static gr_status put_partial(ColliderWork *w, Copy *c, const char *delay) {
     Detour d;
     GR_TRY(gr_collider_open_detour(a, a->before, part, &d));
     PtxReg *dst, *src;
-    GR_TRY(gr_access_address64(a, d.at, &dst));
-    GR_TRY(gr_access_address64(&c->src, d.at, &src));
-    GR_TRY(gr_access_put(a, d.at, NULL, 0,
-                         "cvta.shared.u64 %s, %s; cvta.global.u64 %s, %s;"
-                         "call __gr%s_copy_part, (%u, %s, %s, %s, %u, %s);",
-                         dst->name, dst->name, src->name, src->name, w->o->suffix, a->site->id, dst->name,
-                         src->name, size->name, c->bytes, delay));
+    GR_TRY(gr_copy_generic(a, d.at, &dst));
+    GR_TRY(gr_copy_generic(&c->src, d.at, &src));
+    GR_TRY(gr_access_put(a, d.at, NULL, 0, "call __gr%s_copy_part, (%u, %s, %s, %s, %u, %s);", w->o->suffix,
+                         a->site->id, dst->name, src->name, size->name, c->bytes, delay));
     GR_TRY(gr_collider_close_detour(a, &d));
     c->src.guard = full;
     a->guard = whole;
@@ -193,6 +206,7 @@ gr_status gr_collider_copy(ColliderWork *w, Copy *c) {
     gr_status st = GR_OK;
     Access *src = &c->src, *dst = &c->dst;
     Gate gate;
+    GR_TRY(gr_held_prepare(w, c));
     GR_TRY(gr_copy_open(w, c, &gate));
     GR_TRY(gr_collider_prepare(dst));
     src->guard = dst->guard;
@@ -233,6 +247,7 @@ gr_status gr_collider_copy(ColliderWork *w, Copy *c) {
         GR_TRY(gr_access_put(dst, dst->before, two, 2, "not.b%u $0, $1;", dst->bytes * 8));
     }
     GR_TRY(PUT_END(dst, "%sst.relaxed.sys.%s.%s $0, %s;", all, space, type, list));
+    GR_TRY(gr_held_take(w, c, v));
     GR_TRY(gr_pace_close(dst, &gate));
 done:
     return st;

@@ -33,6 +33,11 @@ typedef struct Copy {
     bool source_only;        // the destination is updated atomically
 } Copy;
 
+// A bulk copy's ends as generic addresses, its size, and the hash of what the destination is the complement of (NULL: it is not), in registers.
+typedef struct CopyEnds {
+    PtxReg *dst, *src, *size, *hash;
+} CopyEnds;
+
 // Reads the copy at `site` (site->copy). GR_SITE_CHECKED when it can be instrumented; its Access structs point into *c.
 GrSiteStatus gr_copy_read(const PtxSite *site, bool nested, gr_error *err, Copy *c);
 
@@ -44,10 +49,16 @@ gr_status gr_collider_bulk(ColliderWork *w, Copy *c);
 // Both begin with this: what they insert goes before gate->at, and may be left out as other windows are.
 gr_status gr_copy_open(ColliderWork *w, Copy *c, Gate *gate);
 
+// Emits code at `at` that leaves the generic address of one end in the new register *out.
+gr_status gr_copy_generic(const Access *end, PtxStmt *at, PtxReg **out);
+
 // The longest delay of a copy, which is a load and a store.
 uint32_t gr_copy_delay_ns(const ColliderWork *w);
 
-// The runtime that the module needs: its copies are done by inserted code, by collider_copy.c, or by collider_cluster.c.
-const char *gr_copy_runtime(const PtxModule *m);
+// Whether threads hold operations back, or issue them later (ColliderOptions.holds).
+bool gr_copy_may_be_late(const ColliderWork *w);
+
+// The runtime that the module needs: its copies are done by inserted code, by collider_copy.c, or by collider_cluster.c. `holds`: copies may be held back.
+const char *gr_copy_runtime(const PtxModule *m, bool holds);
 
 #endif

@@ -5,47 +5,59 @@
 // towards shared memory they would need an mbarrier; as printed it also reads the destination without having waited. Ordinary
 // loads and stores need neither, and so both directions are alike (engines/collider/device/collider_copy.c). The program's copy keeps its group or mbarrier.
 #include "engines/collider/pass/collider_async.h"
+#include "engines/collider/pass/collider_later.h"
 #include "engines/collider/pass/collider_source.h"
 #include "engines/collider/pass/collider_time.h"
 
-static const char *address_window(PtxSpace s) {
-    return s == PTX_GLOBAL ? "global" : s == PTX_SHARED_CLUSTER ? "shared::cluster" : "shared";
-}
-
-// The generic address of one end, in a new register.
-static gr_status put_generic(Access *a, PtxStmt *at, PtxReg **out) {
+static gr_status put_call(ColliderWork *w, Copy *c, const char *delay, CopyEnds *e) {
     gr_status st = GR_OK;
-    GR_TRY(gr_access_address64(a, at, out));
-    GR_TRY(gr_access_put(a, at, NULL, 0, "cvta.%s.u64 %s, %s;", address_window(a->site->space), (*out)->name,
-                         (*out)->name));
+    Access *a = &c->dst;
+    e->size = gr_ptx_new_reg(a->func, PTX_B32);
+    GR_TRY(gr_copy_generic(&c->src, a->before, &e->src));
+    GR_TRY(gr_access_put(a, a->before, c->size, 1, "mov.b32 %s, $0;", e->size->name));
+    if (c->source_only) {
+        GR_TRY(gr_access_put(a, a->before, NULL, 0, "call __gr%s_watch_bulk, (%u, %s, %s, %s);", w->o->suffix,
+                             a->site->id, e->src->name, e->size->name, delay));
+        return gr_source_issued(w, c, a->before, e->src, e->size);
+    }
+    GR_TRY(gr_copy_generic(a, a->before, &e->dst));
+    if (c->ranks) {
+        PtxReg *half = gr_ptx_new_reg(a->func, PTX_B16), *ranks = gr_ptx_new_reg(a->func, PTX_U32);
+        GR_TRY(gr_access_put(a, a->before, c->ranks, 1, "mov.b16 %s, $0; cvt.u32.u16 %s, %s;", half->name,
+                             ranks->name, half->name));
+        GR_TRY(gr_access_put(a, a->before, NULL, 0, "call __gr%s_copy_multicast, (%u, %s, %s, %s, %s, %s);",
+                             w->o->suffix, a->site->id, e->dst->name, e->src->name, e->size->name, delay,
+                             ranks->name));
+        goto done;
+    }
+    e->hash = gr_ptx_new_reg(a->func, PTX_U64);
+    GR_TRY(gr_access_put(a, a->before, NULL, 0, "call (%s), __gr%s_copy_bulk, (%u, %s, %s, %s, %s);",
+                         e->hash->name, w->o->suffix, a->site->id, e->dst->name, e->src->name, e->size->name,
+                         delay));
+    st = gr_source_issued(w, c, a->before, e->src, e->size);
 done:
     return st;
 }
 
-static gr_status put_call(ColliderWork *w, Copy *c, PtxStmt *at, const char *delay) {
+// A GPU performs a bulk copy within a fraction of a microsecond, mostly before anyone who should have waited looks.
+static gr_status put_jam(ColliderWork *w, Access *a) {
     gr_status st = GR_OK;
-    Access *a = &c->dst;
-    PtxReg *dst, *src, *size = gr_ptx_new_reg(a->func, PTX_B32);
-    GR_TRY(put_generic(&c->src, at, &src));
-    GR_TRY(gr_access_put(a, at, c->size, 1, "mov.b32 %s, $0;", size->name));
-    if (c->source_only) {
-        GR_TRY(gr_access_put(a, at, NULL, 0, "call __gr%s_watch_bulk, (%u, %s, %s, %s);", w->o->suffix,
-                             a->site->id, src->name, size->name, delay));
-        return gr_source_issued(w, c, at, src, size);
-    }
-    GR_TRY(put_generic(a, at, &dst));
-    if (c->ranks) {
-        PtxReg *half = gr_ptx_new_reg(a->func, PTX_B16), *ranks = gr_ptx_new_reg(a->func, PTX_U32);
-        GR_TRY(gr_access_put(a, at, c->ranks, 1, "mov.b16 %s, $0; cvt.u32.u16 %s, %s;", half->name,
-                             ranks->name, half->name));
-        GR_TRY(gr_access_put(a, at, NULL, 0, "call __gr%s_copy_multicast, (%u, %s, %s, %s, %s, %s);",
-                             w->o->suffix, a->site->id, dst->name, src->name, size->name, delay,
-                             ranks->name));
-        goto done;
-    }
-    GR_TRY(gr_access_put(a, at, NULL, 0, "call __gr%s_copy_bulk, (%u, %s, %s, %s, %s);", w->o->suffix,
-                         a->site->id, dst->name, src->name, size->name, delay));
-    st = gr_source_issued(w, c, at, src, size);
+    char delay[DELAY_TEXT];
+    if (!gr_copy_may_be_late(w))
+        return GR_OK;
+    GR_TRY(gr_collider_draw(w, a, a->before, WAIT_POISON, gr_copy_delay_ns(w), delay));
+    GR_TRY(gr_access_put(a, a->before, NULL, 0, "%s%s%scall __gr%s_jam, (%s);", w->issues ? "@" : "",
+                         w->issues ? w->issues->name : "", w->issues ? " " : "", w->o->suffix, delay));
+done:
+    return st;
+}
+
+// The copy is issued later, or comes late.
+static gr_status put_lateness(ColliderWork *w, Copy *c, const CopyEnds *e) {
+    gr_status st = GR_OK;
+    if (w->issues)
+        GR_TRY(gr_later_take(w, &c->dst, e->hash ? e : NULL));
+    GR_TRY(put_jam(w, &c->dst));
 done:
     return st;
 }
@@ -55,20 +67,27 @@ gr_status gr_collider_bulk(ColliderWork *w, Copy *c) {
     Access *a = &c->dst;
     Detour d;
     Gate gate;
+    CopyEnds ends = {0};
     char delay[DELAY_TEXT];
+    w->issues = NULL;
+    if (!gr_ptx_instr_has(a->stmt->instr, PTX_MOD_bulk_group))
+        GR_TRY(gr_later_prepare(w, a));
     GR_TRY(gr_copy_open(w, c, &gate));
     GR_TRY(gr_collider_prepare(a));
     GR_TRY(gr_collider_draw(w, a, a->after, WAIT_WINDOW, gr_copy_delay_ns(w), delay));
-    if (a->guard)
+    if (a->guard) {
         GR_TRY(gr_collider_open_detour(a, a->before, a->guard, &d));
-    GR_TRY(put_call(w, c, a->guard ? d.at : a->before, delay));
+        a->before = c->src.before = d.at;
+    }
+    GR_TRY(put_call(w, c, delay, &ends));
     // What was stored here must come before what the async proxy stores (PTX ISA 9.0, 9.7.9.25.1.2). Of the destination's space alone:
     // between the two proxies' accesses to the source, the program itself must put a fence.
     const char *space = a->site->space == PTX_GLOBAL           ? "global"
                         : a->site->space == PTX_SHARED_CLUSTER ? "shared::cluster"
                                                                : "shared::cta";
     if (!c->source_only)
-        GR_TRY(gr_access_put(a, a->guard ? d.at : a->before, NULL, 0, "fence.proxy.async.%s;", space));
+        GR_TRY(gr_access_put(a, a->before, NULL, 0, "fence.proxy.async.%s;", space));
+    GR_TRY(put_lateness(w, c, &ends));
     if (a->guard)
         GR_TRY(gr_collider_close_detour(a, &d));
     GR_TRY(gr_pace_close(a, &gate));

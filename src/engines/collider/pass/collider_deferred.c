@@ -15,6 +15,7 @@
 // st.bulk is performed at once, as any weak store is: after the delay each word of the range must still be zero.
 #include "engines/collider/pass/collider_deferred.h"
 
+#include "engines/collider/pass/collider_later.h"
 #include "engines/collider/pass/collider_time.h"
 
 #include <stdio.h>
@@ -38,6 +39,7 @@ gr_status gr_collider_store_async(ColliderWork *w, Access *a, GrSiteStatus *stat
     char type[16];
     unsigned bits = gr_ptx_type_bits(reg);
     gr_format(type, sizeof type, "b%u", a->bytes * 8);
+    GR_TRY(gr_later_prepare(w, a));
     GR_TRY(gr_access_prepare(a));
     GR_TRY(gr_collider_own_guard(a));
     GR_TRY(gr_collider_stored(a, bits, stored));
@@ -47,6 +49,7 @@ gr_status gr_collider_store_async(ColliderWork *w, Access *a, GrSiteStatus *stat
     GR_TRY(gr_collider_wait(w, a, a->after, WAIT_WINDOW, w->o->write_delay_ns));
     GR_TRY(gr_collider_repeat(a, type, reg, again));
     GR_TRY(gr_collider_compare(w, a, before, again, bits, GR_CLASS_CLOBBERED_READ, NULL));
+    GR_TRY(gr_later_take(w, a, NULL));
 done:
     return st;
 }

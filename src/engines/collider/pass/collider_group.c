@@ -8,8 +8,8 @@ static unsigned words_of(const Access *a) {
     return a->n * (each ? each : 1);
 }
 
-// Nothing but registers: whatever else the instruction may do is not known to do nothing.
-static bool computes(const PtxInstr *i) {
+// Whatever else the instruction may do is not known to do nothing.
+bool gr_group_computes(const PtxInstr *i) {
     switch (i->op) {
     case PTX_OP_MOV: // of vectors, too
     case PTX_OP_DIV:
@@ -79,7 +79,8 @@ done:
 gr_status gr_group_step(ColliderWork *w, LoadGroup *g, PtxStmt *s) {
     if (!g->n || s->kind == PTX_LOC || s->kind == PTX_PRAGMA)
         return GR_OK;
-    bool on = s->kind == PTX_INSTR && (computes(s->instr) || loads_only(s)) && !disturbs(g, s->instr);
+    bool on =
+        s->kind == PTX_INSTR && (gr_group_computes(s->instr) || loads_only(s)) && !disturbs(g, s->instr);
     PtxStmt *at = s;
     if (!on)
         (void)gr_ptx_used_bytes(s, &at); // a load's pragma belongs to it

@@ -16,6 +16,9 @@ typedef struct LoadGroup {
     unsigned n, words;
 } LoadGroup;
 
+// Whether the instruction reads and writes nothing but registers.
+bool gr_group_computes(const PtxInstr *i);
+
 // Before the program's statement `s`: writes the window of the group if `s` ends it.
 gr_status gr_group_step(ColliderWork *w, LoadGroup *g, PtxStmt *s);
 // Takes a load that is to be checked, which gr_access_read has read, into the group, or writes its window at once.

@@ -19,6 +19,7 @@
 #include "engines/collider/pass/collider_matrix.h"
 
 #include "base/str.h"
+#include "engines/collider/pass/collider_held.h"
 #include "engines/collider/pass/collider_time.h"
 #include "passes/matrix.h"
 
@@ -128,6 +129,7 @@ static gr_status look_twice(ColliderWork *w, Access *a) {
     gr_status st = GR_OK;
     PtxOperand before[EMIT_MAX_ELEMENTS], again[EMIT_MAX_ELEMENTS];
     GR_TRY(put_look(a, before));
+    GR_TRY(gr_held_in_window(w, a, 1, a->after));
     GR_TRY(put_delay(w, a, w->o->read_delay_ns));
     GR_TRY(put_look(a, again));
     GR_TRY(gr_collider_compare(w, a, before, again, a->bytes * 8, GR_CLASS_CLOBBERED_READ, NULL));

@@ -38,6 +38,12 @@ static gr_status draw_any(ColliderWork *w, const Access *a, PtxStmt *at, uint32_
                          drawn, r, base, r, r, base, drawn, longest, drawn);
 }
 
+gr_status gr_collider_chance(ColliderWork *w, const Access *a, PtxStmt *at, uint32_t of, const PtxReg *p) {
+    const char *r = generator(w, a->func)->name;
+    return gr_access_put(a, at, NULL, 0, "mul.lo.u32 %s, %s, %u; setp.lt.u32 %s, %s, %u;", r, r, STEP,
+                         p->name, r, of);
+}
+
 static uint32_t longest_of(uint32_t max_ns) {
     return max_ns > UINT32_MAX / WAIT_LONGEST ? UINT32_MAX : max_ns * WAIT_LONGEST;
 }
@@ -194,7 +200,7 @@ done:
 }
 
 // In three of four launches beside which something may run all warps wait long; the others have the lengths above.
-static gr_status put_hold(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
+static gr_status put_beside(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     char text[512], seed[96];
     PtxReg *grid = gr_ptx_new_reg(f, PTX_U64), *t = gr_ptx_new_reg(f, PTX_U32),
            *h = gr_ptx_new_reg(f, PTX_U32);
@@ -205,7 +211,7 @@ static gr_status put_hold(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
         "ld.global.nc.u32 %s, [__gr%s_control+%u]; setp.ne.u32 %s, %s, 0; setp.ge.and.u32 %s, %s, %u, %s;"
         "@%s mov.u32 %s, %u;",
         gr_collider_seed(w, h->name, seed, sizeof seed), grid->name, t->name, grid->name, t->name, h->name,
-        t->name, t->name, t->name, 0x9E3779B1u, h->name, w->o->suffix, (unsigned)offsetof(GrControl, hold),
+        t->name, t->name, t->name, 0x9E3779B1u, h->name, w->o->suffix, (unsigned)offsetof(GrControl, beside),
         p->name, h->name, p->name, t->name, 1u << 30, p->name, p->name, w->length->name, UINT32_MAX);
     return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
 }
@@ -218,8 +224,8 @@ gr_status gr_collider_begin_waits(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     if (!w->length)
         return GR_OK;
     GR_TRY(begin_length(w, f, at));
-    if (w->o->hold && f->is_entry && !w->pace->shut)
-        GR_TRY(put_hold(w, f, at));
+    if (w->o->beside && f->is_entry && !w->pace->shut)
+        GR_TRY(put_beside(w, f, at));
     if (!w->pace->outside || !f->is_entry)
         return GR_OK;
     PtxReg *t = gr_ptx_new_reg(f, PTX_U32);

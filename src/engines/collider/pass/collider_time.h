@@ -57,6 +57,9 @@ enum { DELAY_TEXT = 32 };
 gr_status gr_collider_draw(ColliderWork *w, const Access *a, PtxStmt *at, ColliderWait what, uint32_t max_ns,
                            char delay[DELAY_TEXT]);
 
+// Draws whether something is done, at `at`: `p` holds in `of` cases of 2^32, for all lanes that are together alike.
+gr_status gr_collider_chance(ColliderWork *w, const Access *a, PtxStmt *at, uint32_t of, const PtxReg *p);
+
 // Before an access that has no window of its own.
 gr_status gr_collider_come_late(ColliderWork *w, Access *a);
 // At a function's beginning `at`, behind what sets the generator: L is the maximum, and a kernel's warps begin at different times.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test_copies — asynchronous copies under the collider, on the CPU device: what races is found, at the right instruction and end, in some
-// of the seeds; what does not race is silent and computes the same as without the checks.
+// of the seeds; what does not race is silent and computes the same as without the checks. Likewise with the code of a GPU, where threads hold
+// copies back.
 #include "../../../vm/harness.h"
 
 #include "engines/collider/device/record.h"
@@ -124,6 +125,50 @@ static const Case cases[] = {
      GR_CLASS_CLOBBERED_READ, 2, true, false},
 
     // Nothing is wrong with these.
+    {"the issuer of a bulk load waits for those who wait for it",
+     KERNEL(
+         BULK_INIT
+         ".shared .align 4 .b32 flag; setp.eq.u32 %p5, %r1, 32; @!%p3 st.volatile.shared.u32 [flag], 0;\n" BAR
+         "@%p3 bra OTHERS;\n" LOAD(
+             "s", "%rd1", "1024") "F: ld.volatile.shared.u32 %r9, [flag]; setp.eq.u32 %p4, %r9, 0; @%p4 bra "
+                                  "F;\n" LOAD("s+1024", "%rd1+1024",
+                                              "512") "OTHERS: @!%p5 bra AFTER;\n"
+                                                     "W: mbarrier.try_wait.parity.shared.b64 %p4, [%r20], 0; "
+                                                     "@!%p4 bra W;\n"
+                                                     "ld.shared.u32 %r9, [s+4]; st.global.u32 [%rd4], %r9; "
+                                                     "st.volatile.shared.u32 [flag], 1;\n"
+                                                     "AFTER: " BAR "X: mbarrier.try_wait.parity.shared.b64 "
+                                                     "%p4, [%r20], 1; @!%p4 bra X;\n"
+                                                     "ld.shared.u32 %r9, [s+1024]; st.global.u32 [%rd4+4], "
+                                                     "%r9;\n"),
+     0, 0, false, false},
+    {"who calls waits for the copy of a function",
+     ".version 8.6\n.target sm_90\n.address_size 64\n"
+     ".func brings(.param .u64 to, .param .u64 from) {\n.reg .b64 %rd<3>;\nld.param.u64 %rd1, [to]; "
+     "ld.param.u64 %rd2, [from];\n"
+     "cp.async.ca.shared.global [%rd1], [%rd2], 8; cp.async.commit_group; ret;\n}\n"
+     ".visible .entry k(.param .u64 in, .param .u64 out) {\n"
+     ".reg .b32 %r<8>; .reg .b64 %rd<8>; .shared .align 16 .b8 s[1024];\n"
+     "ld.param.u64 %rd1, [in]; ld.param.u64 %rd2, [out]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd3, %r1, 16;\n"
+     "add.s64 %rd4, %rd2, %rd3; add.s64 %rd3, %rd1, %rd3; mov.u32 %r2, s; mad.lo.u32 %r3, %r1, 16, %r2; "
+     "cvt.u64.u32 %rd5, %r3;\n"
+     "{ .param .u64 a; .param .u64 b; st.param.u64 [a], %rd5; st.param.u64 [b], %rd3; call.uni brings, (a, "
+     "b); }\n"
+     "cp.async.ca.shared.global [%r3+8], [%rd3+8], 4; cp.async.commit_group; cp.async.wait_group 0; bar.sync "
+     "0;\n"
+     "xor.b32 %r4, %r3, 512; ld.shared.u32 %r5, [%r4+4]; ld.shared.u32 %r6, [%r4+8]; st.global.v2.u32 "
+     "[%rd4], {%r5, %r6}; ret;\n}\n",
+     0, 0, false, false},
+    {"a function waits for the copy of who calls it",
+     ".version 8.6\n.target sm_90\n.address_size 64\n"
+     ".func waits() {\ncp.async.wait_all; bar.sync 0; ret;\n}\n"
+     ".visible .entry k(.param .u64 in, .param .u64 out) {\n"
+     ".reg .b32 %r<8>; .reg .b64 %rd<8>; .shared .align 16 .b8 s[1024];\n"
+     "ld.param.u64 %rd1, [in]; ld.param.u64 %rd2, [out]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd3, %r1, 16;\n"
+     "add.s64 %rd4, %rd2, %rd3; add.s64 %rd3, %rd1, %rd3; mov.u32 %r2, s; mad.lo.u32 %r3, %r1, 16, %r2;\n"
+     "cp.async.ca.shared.global [%r3], [%rd3], 4; call.uni waits; xor.b32 %r4, %r3, 512;\n"
+     "ld.shared.u32 %r5, [%r4]; st.global.u32 [%rd4], %r5; ret;\n}\n",
+     0, 0, false, false},
     {"a bulk load into one of two buffers while the other is read, eight times",
      KERNEL(BULK_INIT
             "mov.u32 %r10, 0; mov.u32 %r11, 0;\n@!%p3 bra.uni L;\n"
@@ -193,23 +238,61 @@ static const Case cases[] = {
      0, 0, false, false},
 };
 
+// The thread itself does not wait: it sees that where it holds the copy back.
+static const Case held_cases[] = {
+    {"a wait that leaves the newest group alone",
+     KERNEL("cp.async.ca.shared.global [%r3], [%rd3], 4;\n" COMMIT
+            "cp.async.cg.shared.global [%r3+1024], [%rd3+1024], 16;\n" COMMIT
+            "cp.async.wait_group 1;\n" OUT("%r3", 0) OUT("%r3+1036", 4) WAIT),
+     GR_CLASS_CLOBBERED_READ, 5, true, false},
+    {"a copy that no group has",
+     KERNEL("cp.async.ca.shared.global [%r3], [%rd3], 4;\n" COMMIT
+            "cp.async.ca.shared.global [%r3+1024], [%rd3+1024], 8;\n"
+            "cp.async.wait_group 0;\n" OUT("%r3+1028", 0)),
+     GR_CLASS_CLOBBERED_READ, 3, true, false},
+    {"the thread writes to the source before it waits",
+     KERNEL("cp.async.cg.shared.global [%r3], [%rd3], 16;\n" COMMIT "st.global.u8 [%rd3+15], %r1;\n" WAIT),
+     GR_CLASS_CLOBBERED_READ, 1, false, false},
+    {"the thread writes to the source, and comes by other memory before it waits",
+     KERNEL(
+         "cp.async.cg.shared.global [%r3], [%rd3], 16;\n" COMMIT "st.global.u8 [%rd3+15], %r1;\n"
+         "st.shared.u32 [%r3+1024], %r1; ld.shared.u32 %r9, [%r3+1024]; st.global.u32 [%rd4], %r9;\n" WAIT),
+     GR_CLASS_CLOBBERED_READ, 1, false, false},
+    {"the thread writes to the destination before it waits",
+     KERNEL("cp.async.ca.shared.global [%r3], [%rd3], 4;\n" COMMIT "st.shared.u32 [%r3], %r1;\n" WAIT),
+     GR_CLASS_LOST_UPDATE, 1, true, false},
+    {"a bulk load into what an older one may still write to",
+     KERNEL(BULK_BEGIN
+            "mbarrier.arrive.expect_tx.shared.b64 _, [%r20], 2048;\n"
+            "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [s], [%rd1], 1024, [%r20];\n"
+            "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [s], [%rd1+1024], 1024, "
+            "[%r20];\n" BULK_END),
+     GR_CLASS_LOST_UPDATE, 1, true, false},
+};
+
 typedef struct Outcome {
     uint8_t out[OUT_BYTES], in[IN];
     GrSlot slots[MAX_SITES][GR_CLASS_COUNT];
 } Outcome;
 
-static char *rewritten(const char *text, uint32_t seed) {
+static char *rewritten(const char *text, uint32_t seed, bool holds) {
     PtxModule *m;
     gr_error err = {0};
     StrBuf out = {0};
     GrSiteStatus status[MAX_SITES];
-    ColliderOptions o = {.seed = seed, .read_delay_ns = 5000, .write_delay_ns = 5000, .suffix = ""};
+    ColliderOptions o = {.seed = seed,
+                         .read_delay_ns = 5000,
+                         .write_delay_ns = 5000,
+                         .thinned = holds,
+                         .holds = holds,
+                         .suffix = ""};
     if (gr_ptx_parse(text, strlen(text), "k", &m, &err) != GR_OK)
         fail_msg("%s", err.msg);
     assert_true(m->n_sites < MAX_SITES);
     assert_int_equal(gr_collider_rewrite(m, &o, status, &err), GR_OK);
     for (uint32_t k = 1; k <= m->n_sites; k++)
-        assert_true(status[k] == GR_SITE_CHECKED || status[k] == GR_SITE_PRIVATE);
+        assert_true(status[k] == GR_SITE_CHECKED || status[k] == GR_SITE_PRIVATE ||
+                    status[k] == GR_SITE_STRONG);
     assert_int_equal(gr_ptx_print(m, 0, &out, &err), GR_OK);
     gr_ptx_free(m);
     return out.data;
@@ -243,18 +326,21 @@ static uint64_t run(const char *name, const char *text, uint64_t seed, Outcome *
     return instructions;
 }
 
-static void check(const Case *c) {
+static void check(const Case *c, bool holds) {
     Outcome *plain = calloc(1, sizeof *plain), *o = calloc(1, sizeof *o);
     unsigned found = 0;
     assert_true(plain && o);
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        char *text = rewritten(c->text, (uint32_t)seed);
+        char *text = rewritten(c->text, (uint32_t)seed, holds);
         run(c->name, text, seed, o);
         free(text);
         const GrSlot *s = &o->slots[c->site][c->class];
         if (c->site && s->count) {
             found++;
             assert_int_equal(s->space, c->shared);
+            if (c->class == GR_CLASS_CLOBBERED_READ &&
+                !c->shared) // of the source: nobody has touched the destination
+                assert_int_equal(o->slots[c->site][GR_CLASS_LOST_UPDATE].count, 0);
         }
         if (c->site)
             continue;
@@ -268,7 +354,7 @@ static void check(const Case *c) {
     }
     if (c->site && (!found || (c->often && found < SEEDS)))
         fail_msg("%s: found in %u of %d seeds", c->name, found, SEEDS);
-    print_message("%s: %u of %d\n", c->name, found, SEEDS);
+    print_message("%s: %u of %d%s\n", c->name, found, SEEDS, holds ? ", held" : "");
     free(plain);
     free(o);
 }
@@ -276,7 +362,15 @@ static void check(const Case *c) {
 static void copies(void **state) {
     (void)state;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
-        check(&cases[k]);
+        check(&cases[k], false);
+}
+
+static void held_copies(void **state) {
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+        check(&cases[k], true);
+    for (size_t k = 0; k < sizeof held_cases / sizeof *held_cases; k++)
+        check(&held_cases[k], true);
 }
 
 // EM-91: what is inserted before copies, too, is executed more and more rarely.
@@ -290,7 +384,7 @@ static void checks_become_rare(void **state) {
     Outcome *o = calloc(1, sizeof *o);
     assert_non_null(o);
     for (unsigned k = 0; k < 2; k++) {
-        char *with = rewritten(text[k], 1);
+        char *with = rewritten(text[k], 1, false);
         n[k] = run("loop", with, 1, o) - run("loop", text[k], 1, o);
         free(with);
     }
@@ -299,6 +393,7 @@ static void checks_become_rare(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(copies), cmocka_unit_test(checks_become_rare)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(copies), cmocka_unit_test(held_copies),
+                                       cmocka_unit_test(checks_become_rare)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,7 @@ typedef struct Options {
     double share; // of the windows, with a budget
     uint32_t grid, seed;
     bool seed_at_load;
-    bool hold; // and counter 0 gets how long all threads together wait
+    bool beside; // and counter 0 gets how long all threads together wait
     uint32_t held;
 } Options;
 
@@ -46,7 +46,7 @@ static char *rewritten(const char *body, const Options *of) {
         .seed = of->seed, .read_delay_ns = 5000, .write_delay_ns = 5000, .thinned = true, .suffix = ""};
     o.budget = of->budget;
     o.seed_at_load = of->seed_at_load;
-    o.hold = of->hold;
+    o.beside = of->beside;
     gr_str_addf(&program, "%s%s ret; }\n", head, body);
     if (gr_ptx_parse(program.data, program.len, "k", &m, &err) != GR_OK)
         fail_msg("%s: %s", body, err.msg);
@@ -62,7 +62,7 @@ static char *rewritten(const char *body, const Options *of) {
         const char *sleep = strstr(line, "nanosleep.u32 ");
         if (!sleep || sleep > end)
             gr_str_addn(&counted, line, (size_t)(end + 1 - line));
-        else if (o.hold) // with its guard
+        else if (o.beside) // with its guard
             gr_str_addf(&counted, "%.*sred.global.add.u32 [counters], %.*s\n", (int)(sleep - line), line,
                         (int)(end - sleep - 14), sleep + 14);
     }
@@ -86,7 +86,7 @@ static void count(const char *body, uint64_t times, const Options *o, uint32_t c
                          .n_sites = SITES,
                          .shut = (uint32_t)((1 - o->share) * UINT32_MAX),
                          .seed = o->seed,
-                         .hold = o->held};
+                         .beside = o->held};
     assert_true(gr_vm_module_global(r.mod, "__gr_control", &at, &size, &managed));
     assert_int_equal(size, sizeof control);
     memcpy(rig_view(&r, at, sizeof control), &control, sizeof control);
@@ -206,7 +206,7 @@ static void held_launches_wait_long(void **state) {
     unsigned longer = 0, same = 0;
     (void)state;
     for (uint32_t seed = 1; seed <= SEEDS; seed++) {
-        Options o = {.share = 1, .grid = 1, .seed = seed, .seed_at_load = true, .hold = true};
+        Options o = {.share = 1, .grid = 1, .seed = seed, .seed_at_load = true, .beside = true};
         uint32_t n[SITES], usual, held;
         count(body, 1, &o, n);
         usual = n[0] / LANES;
