@@ -293,19 +293,20 @@ void gr_late_launching(GrLate *l, const GrLaunch *g) {
     Rng draw;
     if (g->programmatic)
         return;
-    bool shared = is_shared(l, g, &with);
     pthread_mutex_lock(&l->lock);
     bool streams = runs_beside(l, g->stream), held = false;
-    if ((streams || shared) && find_driver(l))
+    if ((streams || l->shared) && find_driver(l))
         held = draws_launch(l, KIND_LAUNCH, g, &draw);
     uint64_t late = held && streams && between(&draw, 0, 7) == 0 ? between(&draw, 0, 2 * l->span) : 0;
     bool known = l->there && l->current(&context) == CUDA_SUCCESS;
     pthread_mutex_unlock(&l->lock);
+    bool shared = held && is_shared(l, g, &with);
+    held = held && (streams || shared);
     if (!known)
         return;
     if (late)
         delay_stream(l, g->stream, late);
-    if (held && shared)
+    if (shared)
         fetch(l, &with, g->stream);
     if (g->module)
         hold(l, g->module, context, g->stream, held);
@@ -324,13 +325,11 @@ void gr_late_launched(GrLate *l, const GrLaunch *g, CUresult result) {
         return;
     if (__atomic_load_n(&l->marked, __ATOMIC_RELAXED) == g->number && l->current(&context) == CUDA_SUCCESS)
         mark_launch(l, context, &l->ended, g->stream);
-    if (!is_shared(l, g, &with))
-        return;
     pthread_mutex_lock(&l->lock);
-    if (draws_launch(l, KIND_HOST, g, &draw))
+    if (l->shared && draws_launch(l, KIND_HOST, g, &draw))
         ns = between(&draw, l->span / 8, l->span * 11 / 8);
     pthread_mutex_unlock(&l->lock);
-    if (!ns)
+    if (!ns || !is_shared(l, g, &with)) // asked last: it takes longest
         return;
     await_launch(l);
     pause_for(ns);
