@@ -292,6 +292,22 @@ void gr_session_verbose(const char *fmt, ...) {
     gr_log(LOG_ERROR, "%s", text);
 }
 
+// ---- what a test tells ---------------------------------------------------------------------------------------
+
+__attribute__((visibility("default"))) void gr_next_run(unsigned run);
+// A test calls the main of several programs in one process, one after the other (tests/engines/collider/repeat.c), and number `run`, from 0, is next.
+// Engines then count launches anew, and take the seed that many higher. The device must be idle.
+void gr_next_run(unsigned run) {
+    Session *s = &gr_session;
+    if (!gr_session_enter())
+        return;
+    gr_session_lock();
+    if (s->engine->next_run)
+        s->engine->next_run(s->engine_self, run);
+    gr_session_unlock();
+    gr_session_leave();
+}
+
 // ---- what the CPU device tells ---------------------------------------------------------------------------
 
 #define HOOK_EXPORT __attribute__((visibility("default")))

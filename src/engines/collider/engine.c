@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine collider — the SuperCollider method: the pass rewrites, the device runtime records, this hands it its buffer.
 #include "engines/core/engine.h"
+#include "base/vec.h"
 #include "engines/collider/attribution.h"
 #include "engines/collider/budget.h"
 #include "engines/collider/collider_watch.h"
@@ -13,6 +14,7 @@
 #include "engines/core/selection.h"
 #include "options/options.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +28,12 @@ typedef struct Collider {
     GrKept kept;
     ColliderWatch *watch; // NULL: none
     GrBudget *budget;     // NULL: none
+    uint32_t run;         // number of the program, where several run in this process
+    VEC(struct Loaded {
+        const GrModule *module;
+        CUdeviceptr control;
+    })
+    loaded;
     bool stop;
 } Collider;
 
@@ -53,6 +61,7 @@ static void collider_finish(void *self) {
     gr_sampling_free(&c->sampling);
     gr_attribution_free(&c->attribution);
     gr_kept_free(&c->kept);
+    gr_vec_free(&c->loaded);
     free(c);
 }
 
@@ -140,18 +149,40 @@ static gr_status collider_loaded(void *self, GrModule *m,
         return gr_fail(err, GR_ERR_INTERNAL, "%s has %zu bytes", name, size);
     GrControl control = {.slots = m->records_device,
                          .n_sites = m->n_sites,
-                         .seed = c->options.seed,
+                         .seed = c->options.seed + c->run,
                          .stop = c->stop,
                          .module = (uint32_t)m->number};
     gr_attribution_attach(&c->attribution, m, &control);
     gr_kept_loaded(&c->kept, m, at, &control);
     if (c->budget)
         control.shut = gr_budget_loaded(c->budget, m, at);
+    if (!gr_vec_push(&c->loaded, ((struct Loaded){m, at})))
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     CUresult rc = c->session->write(c->session, at, &control, sizeof control);
     return rc == CUDA_SUCCESS ? GR_OK : gr_fail(err, GR_ERR_IO, "writing %s: CUDA error %d", name, (int)rc);
 }
 
-static void collider_unloaded(void *self, GrModule *m) { gr_kept_unloaded(&((Collider *)self)->kept, m); }
+static void collider_unloaded(void *self, GrModule *m) {
+    Collider *c = self;
+    size_t n = 0;
+    for (size_t k = 0; k < c->loaded.len; k++)
+        if (c->loaded.data[k].module != m)
+            c->loaded.data[n++] = c->loaded.data[k];
+    c->loaded.len = n;
+    gr_kept_unloaded(&c->kept, m);
+}
+
+static void collider_next_run(void *self, uint32_t run) {
+    Collider *c = self;
+    static const uint32_t none[GR_LAUNCH_COUNTS];
+    uint32_t seed = c->options.seed + run;
+    c->run = run;
+    for (size_t k = 0; k < c->loaded.len; k++) {
+        CUdeviceptr at = c->loaded.data[k].control;
+        c->session->write(c->session, at + offsetof(GrControl, seed), &seed, sizeof seed);
+        c->session->write(c->session, at + offsetof(GrControl, launches), none, sizeof none);
+    }
+}
 
 static void collider_allocated(void *self, const GrRange *r) {
     gr_kept_allocated(&((Collider *)self)->kept, r);
@@ -193,6 +224,7 @@ const GrEngine gr_engine_collider = {
     .rewrite = collider_rewrite,
     .loaded = collider_loaded,
     .unloaded = collider_unloaded,
+    .next_run = collider_next_run,
     .allocated = collider_allocated,
     .launching = collider_launching,
     .launched = collider_launched,

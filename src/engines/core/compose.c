@@ -69,6 +69,7 @@ static gr_status loaded(void *self, GrModule *m,
                 two.part[k]->name(t->self[k], what);                                                         \
     }
 TELLS(unloaded, GrModule *)
+TELLS(next_run, uint32_t)
 TELLS(allocated, const GrRange *)
 TELLS(freed, const GrRange *)
 TELLS(context_ended, CUcontext)
@@ -169,6 +170,7 @@ const GrEngine *gr_engine_compose(const char *name) {
     if (part[0]->name || part[1]->name)                                                                      \
     two.engine.name = name
     TAKE(unloaded);
+    TAKE(next_run);
     TAKE(allocated);
     TAKE(freed);
     TAKE(context_ended);

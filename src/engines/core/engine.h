@@ -129,6 +129,9 @@ typedef struct GrEngine {
                         void *handle, gr_error *err);
     // The module leaves the driver, after its variables were told as freed.
     void (*unloaded)(void *self, GrModule *m);
+    // A test runs several programs in this process, and number `run` (from 0) is about to begin: what follows is as in a process of its own
+    // with the seed that many higher.
+    void (*next_run)(void *self, uint32_t run);
     // Memory that kernels can reach is there, or is about to go. What a context takes with it when it ends is told as well.
     void (*allocated)(void *self, const GrRange *r);
     void (*freed)(void *self, const GrRange *r);

@@ -4,7 +4,8 @@
 //     LD_PRELOAD=librepeat.so:$LD_PRELOAD REPEAT_OF=NAME REPEAT='20 ARGV0 WORD...;5 ARGV0 WORD...' REPEAT_LOG=FILE ./NAME
 //
 // NAME is the program whose main is called; others are left alone. The commands between semicolons run one after the other, each so often as
-// its number says. After each call a line in FILE says which command it was (from 0), what it returned, and how many kernels were launched so far.
+// its number says. Before each call gpurace is told that another run begins, if it is there: run 1 has the seed that was given, run 2 the next
+// one, and launches count from 0, as if each run had a process of its own. After each call a line in FILE says which command it was (from 0), what it returned, and how many kernels were launched so far.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -45,8 +46,14 @@ static int repeated(int argc, char **argv, char **env) {
         int n = 0, times = atoi(strsep(&command, " "));
         while (n < 15 && (word = strsep(&command, " ")))
             words[n++] = word;
+        void (*next_run)(unsigned) = (void (*)(unsigned))dlsym(RTLD_DEFAULT, "gr_next_run");
+        int (*wait)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "cudaDeviceSynchronize");
         for (int k = 1; k <= times; k++) {
+            if (next_run)
+                next_run((unsigned)k - 1);
             int status = program(n, words, env);
+            if (wait)
+                wait(); // kernels of one run are over when the next one begins
             fprintf(log, "%d\t%d\t%lu\n", number, status, launches);
             fflush(log);
             worst = status > worst ? status : worst;

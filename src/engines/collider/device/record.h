@@ -51,6 +51,8 @@ enum {
 
 enum { GR_CLUSTER_MOST = 16 }; // blocks: no cluster has more
 
+enum { GR_LAUNCH_COUNTS = 32 }; // of a module's kernels; where it has more, several share one
+
 // Module-scope variable "__gr_control" of every rewritten module; the injection fills it after loading. When
 // `slots` is null the program runs without a runtime, and a race stops at a breakpoint.
 typedef struct GrControl {
@@ -64,6 +66,8 @@ typedef struct GrControl {
         shut; // --budget: this share of the windows, in 2^-32, stays shut; read once by each thread, when it begins
     uint32_t unused;
     uint64_t kept, kept_bytes; // where no store is poisoned: the host or another device may look
+    uint32_t launches
+        [GR_LAUNCH_COUNTS]; // of the kernel whose number is that place, modulo GR_LAUNCH_COUNTS: so many have begun
 } GrControl;
 
 #endif

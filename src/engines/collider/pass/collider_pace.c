@@ -115,10 +115,9 @@ static gr_status put_number(const Pace *p, PtxFunc *f, PtxStmt *at, uint32_t sit
 // The threshold of a kernel's thread, by how many warps the blocks before its own have.
 static gr_status put_threshold(const Pace *p, ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     enum { LANES = 32 };
-    PtxReg *block = gr_ptx_new_reg(f, PTX_U32), *t = gr_ptx_new_reg(f, PTX_U32),
-           *u = gr_ptx_new_reg(f, PTX_U32);
+    PtxReg *t = gr_ptx_new_reg(f, PTX_U32), *u = gr_ptx_new_reg(f, PTX_U32);
     PtxReg *before = gr_ptx_new_reg(f, PTX_U64);
-    const char *b = block->name, *x = t->name, *y = u->name, *n = before->name, *c = p->threshold->name;
+    const char *b = p->in_grid->name, *x = t->name, *y = u->name, *n = before->name, *c = p->threshold->name;
     char text[1024];
     gr_format(
         text, sizeof text,
@@ -215,10 +214,17 @@ done:
     return st;
 }
 
+void gr_pace_need_block(Pace *p, PtxFunc *f) {
+    if (!p->threshold) {
+        p->threshold = gr_ptx_new_reg(f, PTX_U32);
+        p->in_grid = gr_ptx_new_reg(f, PTX_U32);
+    }
+}
+
 // The kernel's threshold, and the share of windows that a budget leaves: where one of them is needed.
 static void need_thresholds(Pace *p, const ColliderWork *w, PtxFunc *f) {
-    if (p->entry && !p->threshold)
-        p->threshold = gr_ptx_new_reg(f, PTX_U32);
+    if (p->entry)
+        gr_pace_need_block(p, f);
     if (w->o->budget && !p->shut)
         p->shut = gr_ptx_new_reg(f, PTX_U32);
 }

@@ -43,6 +43,7 @@ typedef struct Pace {
     const PtxReg *last_open;
     // Set at the function's start; NULL: not needed. The kernel's threshold; ~ of GrControl.shut; whether places outside loops have windows.
     PtxReg *threshold, *shut, *outside, *phase;
+    PtxReg *in_grid; // with a threshold: the block's number in the grid
     // Of the blocks that have none of their own: the threshold, the bits of the last 32 of them, how many of these bits are taken.
     PtxReg *shared, *firsts;
     uint32_t n_firsts;
@@ -54,6 +55,8 @@ gr_status gr_pace_begin(Pace *p, const ColliderWork *w, const PtxFunc *f);
 void gr_pace_free(Pace *p);
 // Before the program's statement `s` is rewritten; all of them in the order of the text.
 void gr_pace_step(Pace *p, const PtxStmt *s);
+// The block's number is needed (p->in_grid), windows or not.
+void gr_pace_need_block(Pace *p, PtxFunc *f);
 // After the last: at the function's start.
 gr_status gr_pace_finish(Pace *p, ColliderWork *w, PtxFunc *f, PtxStmt *at);
 

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "engines/collider/pass/collider_pace.h"
 
+#include <stddef.h>
 #include <stdio.h>
 
 // A step of the generator alone. 29 is 5 modulo 8, as the bases below are.
@@ -116,17 +117,23 @@ gr_status gr_collider_draw(ColliderWork *w, const Access *a, PtxStmt *at, Collid
 static gr_status put_sleeps(ColliderWork *w, const Access *a, PtxStmt *at, const char *delay, bool fixed) {
     gr_status st = GR_OK;
     char guard[64];
-    const char *g = gr_access_guard(a, guard, sizeof guard);
     if (!w->o->thinned || fixed)
-        return gr_access_put(a, at, NULL, 0, "%snanosleep.u32 %s;", g, delay);
+        return gr_access_put(a, at, NULL, 0, "%snanosleep.u32 %s;", gr_access_guard(a, guard, sizeof guard),
+                             delay);
     for (unsigned k = 0; k < WAIT_PARTS; k++) {
         PtxReg *t = gr_ptx_new_reg(a->func, PTX_U32), *top = gr_ptx_new_reg(a->func, PTX_U32);
+        PtxReg *sleeps = gr_ptx_new_reg(a->func, PTX_PRED);
         // The highest bit that is set; 0 of 0.
-        GR_TRY(gr_access_put(a, at, NULL, 0,
-                             "clz.b32 %s, %s; mov.u32 %s, 0x80000000; shr.u32 %s, %s, %s; sub.u32 %s, %s, %s;"
-                             "%snanosleep.u32 %s;",
-                             t->name, delay, top->name, t->name, top->name, t->name, delay, delay, t->name, g,
-                             t->name));
+        GR_TRY(gr_access_put(
+            a, at, NULL, 0, "clz.b32 %s, %s; mov.u32 %s, 0x80000000; shr.u32 %s, %s, %s; sub.u32 %s, %s, %s;",
+            t->name, delay, top->name, t->name, top->name, t->name, delay, delay, t->name));
+        if (a->guard)
+            GR_TRY(gr_access_put(a, at, NULL, 0, "setp.ge.and.u32 %s, %s, %u, %s;", sleeps->name, t->name,
+                                 (unsigned)WAIT_SHORT_NS, a->guard->name));
+        else
+            GR_TRY(gr_access_put(a, at, NULL, 0, "setp.ge.u32 %s, %s, %u;", sleeps->name, t->name,
+                                 (unsigned)WAIT_SHORT_NS));
+        GR_TRY(gr_access_put(a, at, NULL, 0, "@%s nanosleep.u32 %s;", sleeps->name, t->name));
     }
 done:
     return st;
@@ -157,42 +164,115 @@ done:
     return st;
 }
 
-// The launch and the seed say how long the waits are: 2 of WAIT_CYCLE are special. A budget leaves no time for these, and makes waits
-// shorter as it makes windows fewer: a kernel ends with its last warp, and so takes as long with one window as with many.
+// A length in hundredths of the maximum, as 2^-32 of the longest maximum.
+static uint32_t share_of(uint32_t hundredths) {
+    return (uint32_t)((uint64_t)UINT32_MAX * hundredths / (100 * WAIT_LONGEST));
+}
+
+// How often the kernel was launched before, modulo WAIT_AGAIN; 0 in a function that is called. The launch's last block counts it when
+// its own look is over: so all blocks of a launch that fits on the device see one number.
+static gr_status put_count(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *count) {
+    StrBuf text = {0};
+    if (!f->is_entry) {
+        gr_str_addf(&text, "mov.u32 %s, 0;", count);
+    } else {
+        unsigned place =
+            (unsigned)(offsetof(GrControl, launches) + f->index % GR_LAUNCH_COUNTS * sizeof(uint32_t));
+        const char *t = gr_ptx_new_reg(f, PTX_U32)->name, *u = gr_ptx_new_reg(f, PTX_U32)->name,
+                   *last = gr_ptx_new_reg(f, PTX_PRED)->name;
+        gr_str_addf(&text, "ld.relaxed.gpu.global.u32 %s, [__gr%s_control+%u];", count, w->o->suffix, place);
+        gr_str_addf(&text,
+                    "mov.u32 %s, %%nctaid.x; mov.u32 %s, %%nctaid.y; mul.lo.u32 %s, %s, %s;"
+                    "mov.u32 %s, %%nctaid.z; mul.lo.u32 %s, %s, %s; sub.u32 %s, %s, %s; add.u32 %s, %s, -1;",
+                    t, u, t, t, u, u, t, t, u, t, t, w->pace->in_grid->name, t, t);
+        for (const char *axis = "xyz"; *axis; axis++)
+            gr_str_addf(&text, "mov.u32 %s, %%tid.%c; or.b32 %s, %s, %s;", u, *axis, t, t, u);
+        // The count is a condition so that the addition comes behind the load.
+        gr_str_addf(
+            &text,
+            "setp.eq.u32 %s, %s, 0; setp.ne.and.u32 %s, %s, %u, %s; @%s red.relaxed.gpu.global.add.u32 "
+            "[__gr%s_control+%u], 1;",
+            last, t, last, count, UINT32_MAX, last, last, w->o->suffix, place);
+        gr_str_addf(&text, "and.b32 %s, %s, %u;", count, count, WAIT_AGAIN - 1u);
+    }
+    gr_status st = text.oom ? gr_fail(w->err, GR_ERR_NOMEM, "out of memory")
+                            : gr_ptx_insert(f, at, 0, text.data, NULL, 0, NULL, w->err);
+    gr_str_free(&text);
+    return st;
+}
+
+// Whether the other side of a race may be far: threads that wait for others do so by strong accesses, and fences go with them. What is called may
+// have some.
+static bool has_far_sides(const PtxFunc *f) {
+    for (const PtxStmt *s = f->first; s; s = s->next) {
+        if (s->kind != PTX_INSTR || s->tag.inserted)
+            continue;
+        const PtxInstr *i = s->instr;
+        if (i->op == PTX_OP_FENCE || i->op == PTX_OP_MEMBAR || i->op == PTX_OP_ATOM || i->op == PTX_OP_RED ||
+            i->op == PTX_OP_CALL || (i->sem != PTX_SEM_NONE && i->sem != PTX_WEAK))
+            return true;
+    }
+    return false;
+}
+
+// L, by the kind of the launch. In long kinds one half of the warps is quick.
+static gr_status put_kind(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *count) {
+    static const uint32_t kinds[WAIT_CYCLE] = WAIT_KINDS;
+    const char *length = w->length->name, *r = w->random->name, *kind = gr_ptx_new_reg(f, PTX_U32)->name,
+               *is = gr_ptx_new_reg(f, PTX_PRED)->name, *quick = gr_ptx_new_reg(f, PTX_PRED)->name,
+               *l = gr_ptx_new_reg(f, PTX_U32)->name;
+    const uint32_t called = f->is_entry ? 1 : WAIT_CALLED, most = has_far_sides(f) ? UINT32_MAX : WAIT_NEAR;
+    StrBuf text = {0};
+    char seed[96];
+    gr_str_addf(&text, "%s shr.u32 %s, %s, 1; add.u32 %s, %s, %s; rem.u32 %s, %s, %u; mov.u32 %s, %u;",
+                gr_collider_seed(w, kind, seed, sizeof seed), length, count, kind, kind, length, kind, kind,
+                (unsigned)WAIT_CYCLE, length, share_of(WAIT_USUAL) / called);
+    gr_str_addf(&text, "mul.lo.u32 %s, %s, %u; setp.lt.s32 %s, %s, 0;", r, r, (unsigned)STEP, quick, r);
+    for (unsigned k = 0; k < WAIT_CYCLE; k++)
+        if (kinds[k] != WAIT_USUAL && kinds[k] <= most)
+            gr_str_addf(&text, "setp.eq.u32 %s, %s, %u; selp.b32 %s, %u, %u, %s; @%s mov.u32 %s, %s;", is,
+                        kind, k, l, share_of(kinds[k]) / called / WAIT_QUICKER, share_of(kinds[k]) / called,
+                        quick, is, length, l);
+    gr_status st = text.oom ? gr_fail(w->err, GR_ERR_NOMEM, "out of memory")
+                            : gr_ptx_insert(f, at, 0, text.data, NULL, 0, NULL, w->err);
+    gr_str_free(&text);
+    return st;
+}
+
+// One half of the blocks is quick, another one in each launch.
+static gr_status put_quick(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *count) {
+    const char *length = w->length->name, *x = gr_ptx_new_reg(f, PTX_U32)->name,
+               *y = gr_ptx_new_reg(f, PTX_U32)->name, *quick = gr_ptx_new_reg(f, PTX_PRED)->name;
+    char text[512], seed[96];
+    gr_format(text, sizeof text,
+              "%s add.u32 %s, %s, %s; mul.lo.u32 %s, %s, 0x85EBCA6B; mad.lo.u32 %s, %s, 0x9E3779B1, %s;"
+              "shr.u32 %s, %s, 15; xor.b32 %s, %s, %s; mul.lo.u32 %s, %s, 0x2C1B3C6D;"
+              "setp.lt.s32 %s, %s, 0; @%s shr.u32 %s, %s, %u;",
+              gr_collider_seed(w, x, seed, sizeof seed), x, x, count, x, x, x, w->pace->in_grid->name, x, y,
+              x, x, x, y, x, x, quick, x, quick, length, length, (unsigned)__builtin_ctz(WAIT_QUICKER));
+    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+}
+
+// A budget leaves no time for long waits, and makes waits shorter as it makes windows fewer: a kernel ends with its last warp, and so
+// takes as long with one window as with many.
 static gr_status begin_length(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     gr_status st = GR_OK;
-    char text[640], seed[96];
-    PtxReg *grid = gr_ptx_new_reg(f, PTX_U64), *t = gr_ptx_new_reg(f, PTX_U32);
-    PtxReg *longer = gr_ptx_new_reg(f, PTX_PRED), *longest = gr_ptx_new_reg(f, PTX_PRED);
-    PtxReg *quick = gr_ptx_new_reg(f, PTX_PRED), *later = gr_ptx_new_reg(f, PTX_PRED);
-    uint32_t all = f->is_entry ? UINT32_MAX : UINT32_MAX / WAIT_CALLED;
-    const char *length = w->length->name, *r = w->random->name;
+    const char *length = w->length->name;
+    char text[256];
     if (w->pace->shut) {
-        gr_format(text, sizeof text, "mov.u32 %s, %u; mul.hi.u32 %s, %s, %s;", length, all / WAIT_LONGEST,
-                  length, length, w->pace->shut->name);
+        gr_format(text, sizeof text, "mov.u32 %s, %u; mul.hi.u32 %s, %s, %s;", length,
+                  share_of(f->is_entry ? WAIT_USUAL : WAIT_USUAL / WAIT_CALLED), length, length,
+                  w->pace->shut->name);
         return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
     }
-    gr_format(text, sizeof text,
-              "%s mov.u64 %s, %%gridid; cvt.u32.u64 %s, %s; add.u32 %s, %s, %s; and.b32 %s, %s, %u;"
-              "setp.gt.u64 %s, %s, %u; setp.ne.and.u32 %s, %s, 0, %s; rem.u32 %s, %s, %u;",
-              gr_collider_seed(w, length, seed, sizeof seed), grid->name, t->name, grid->name, t->name,
-              t->name, length, length, t->name, WAIT_RARELY - 1u, later->name, grid->name,
-              (unsigned)WAIT_LAUNCHES, later->name, length, later->name, t->name, t->name,
-              (unsigned)WAIT_CYCLE);
-    GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
-    gr_format(text, sizeof text,
-              "setp.eq.u32 %s, %s, 2; setp.eq.u32 %s, %s, 4;"
-              "selp.b32 %s, %u, %u, %s; selp.b32 %s, %u, %s, %s; @%s mov.u32 %s, %u;",
-              longer->name, t->name, longest->name, t->name, length, all / WAIT_LONGEST * WAIT_LONGER,
-              all / WAIT_LONGEST, longer->name, length, all, length, longest->name, later->name, length,
-              all / WAIT_LONGEST / WAIT_CALLED);
-    GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
-    gr_format(text, sizeof text,
-              "or.pred %s, %s, %s; @%s setp.ne.u32 %s, 0, 0; mul.lo.u32 %s, %s, %u; setp.lt.and.s32 %s, %s, "
-              "0, %s; @%s shr.u32 %s, %s, %u;",
-              longer->name, longer->name, longest->name, later->name, longer->name, r, r, (unsigned)STEP,
-              quick->name, r, longer->name, quick->name, length, length,
-              (unsigned)__builtin_ctz(WAIT_QUICKER));
+    const char *count = gr_ptx_new_reg(f, PTX_U32)->name;
+    GR_TRY(put_count(w, f, at, count));
+    GR_TRY(put_kind(w, f, at, count));
+    if (f->is_entry)
+        GR_TRY(put_quick(w, f, at, count));
+    // Half as long behind 2 launches, a quarter behind 4, and so on.
+    gr_format(text, sizeof text, "shr.u32 %s, %s, 1; clz.b32 %s, %s; sub.u32 %s, 32, %s; shr.u32 %s, %s, %s;",
+              count, count, count, count, count, count, length, length, count);
     st = gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
 done:
     return st;
@@ -211,7 +291,7 @@ gr_status gr_collider_begin_waits(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     PtxReg *t = gr_ptx_new_reg(f, PTX_U32);
     gr_format(text, sizeof text,
               "mul.lo.u32 %s, %s, %u; mul.hi.u32 %s, %s, %u; mul.hi.u32 %s, %s, %s; @%s nanosleep.u32 %s;",
-              w->random->name, w->random->name, STEP, t->name, w->random->name, most, t->name, t->name,
+              w->random->name, w->random->name, STEP, t->name, w->random->name, most / 2, t->name, t->name,
               w->length->name, w->pace->outside->name, t->name);
     st = gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
 done:

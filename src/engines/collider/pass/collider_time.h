@@ -16,36 +16,41 @@
 //     WAIT_STORED   after a store: in 5 cases of 8, L/2 to L. Only another store shows there, and the wait makes the warp late for what follows
 //     WAIT_LATE     before a store, a strong or an atomic access: in one case of 2, up to L/2
 //     WAIT_POISON   between a poisoned store and the store: up to L
-//     a kernel's beginning: up to L
+//     a kernel's beginning: up to L/2
 //
-// L is the maximum in a thread's first window of a function. After each window L is an eighth shorter, down to WAIT_LEAST_NS: short kernels are
-// watched long, and long ones not for long at each of many places. In a function that is called, which may be often, L begins at an eighth.
+// L is what the launch has in a thread's first window of a function. After each window L is an eighth shorter, down to WAIT_LEAST_NS.
 //
-// Where one side is far, because a whole other kernel or a barrier of the grid comes between, the maximum is too short. So of WAIT_CYCLE launches
-// in a row, or of as many seeds for one launch, one has WAIT_LONGER times the maximum, and one WAIT_LONGEST times. In these every second warp
-// waits WAIT_QUICKER times less than the others: it comes to what is far while one window of theirs is open.
+// How long: what decides is not the length but that warps wait differently long. Most kernels take microseconds, so L is WAIT_USUAL hundredths of the
+// maximum in most launches. Of WAIT_CYCLE seeds in a row one has a longer L, and one the longest for kernels in which a barrier of the grid, a lock or a
+// flag may come between the two sides of a race (WAIT_KINDS). In these one half of the warps waits WAIT_QUICKER times less than the others: it comes to
+// what is far while a window of the others is open. So do, in every launch, one half of the blocks. Every second launch of a kernel goes on to the next kind.
 //
-// A program that launches often would wait often. Behind the first WAIT_LAUNCHES launches (counted by %gridid), L begins at an eighth of the
-// maximum, but in one launch in WAIT_RARELY.
+// Each kernel counts its launches (GrControl.launches). L is half behind the second launch, a quarter behind the fourth, and so on; behind WAIT_AGAIN
+// launches it begins anew. So a program that launches often does not pay for waits each time. In a function that is called, which may be often, L is
+// WAIT_CALLED times less.
 //
 // An H100 sleeps for the next power of two above what nanosleep is told (measured: docs/detection-gpu.md). So that two warps do not
-// wait for the same time, a wait there is several sleeps, one for each of the WAIT_PARTS highest bits that are set.
+// wait for the same time, a wait there is several sleeps, one for each of the WAIT_PARTS highest bits that are set. To sleep for less than WAIT_SHORT_NS takes longer than that.
 #ifndef GR_PASSES_COLLIDER_TIME_H
 #define GR_PASSES_COLLIDER_TIME_H
 
 #include "engines/collider/pass/collider_access.h"
 
 enum {
-    WAIT_LEAST_NS = 250,
+    WAIT_LEAST_NS = 50,
     WAIT_CALLED = 8,
-    WAIT_PARTS = 3,
-    WAIT_LAUNCHES = 20, // of each kind of WAIT_CYCLE four
-    WAIT_RARELY = 64,
+    WAIT_PARTS = 2,
+    WAIT_SHORT_NS = 32, // a shorter part is left out: to sleep takes as long
+    WAIT_AGAIN = 64,    // a power of two
     WAIT_CYCLE = 5,
-    WAIT_LONGER = 4,
-    WAIT_LONGEST = 16,
+    WAIT_USUAL = 20,   // hundredths of the maximum
+    WAIT_NEAR = 80,    // likewise: the longest L where no side can be far
+    WAIT_LONGEST = 16, // times the maximum: no L is longer
     WAIT_QUICKER = 4
 };
+// L of the kinds of launches, in hundredths of the maximum.
+#define WAIT_KINDS                                                                                           \
+    { WAIT_USUAL, WAIT_USUAL, WAIT_NEAR, WAIT_USUAL, 320 }
 
 typedef enum ColliderWait { WAIT_WINDOW, WAIT_STORED, WAIT_LATE, WAIT_POISON } ColliderWait;
 
