@@ -248,6 +248,15 @@ done:
     return st;
 }
 
+gr_status gr_access_performs(const Access *a, PtxStmt *at, PtxReg **p) {
+    const PtxInstr *i = a->stmt->instr;
+    *p = gr_ptx_new_reg(a->func, PTX_PRED);
+    if (!i->guard)
+        return gr_access_put(a, at, NULL, 0, "setp.eq.u32 %s, 0, 0;", (*p)->name);
+    PtxOperand g = gr_ptx_reg_operand(i->guard);
+    return gr_access_put(a, at, &g, 1, "%s.pred %s, $0;", i->guard_negated ? "not" : "mov", (*p)->name);
+}
+
 unsigned gr_access_compare_bits(const Access *a) {
     for (unsigned k = 0; k < a->n; k++)
         if (a->value[k]->kind == PTX_O_REG)

@@ -52,6 +52,9 @@ gr_status gr_access_put(const Access *a, PtxStmt *at, const PtxOperand *ops, uns
 // "@%p3 " or nothing, written to buf.
 const char *gr_access_guard(const Access *a, char *buf, size_t size);
 
+// Emits at `at`, in the new register *p, for which lanes the statement is performed.
+gr_status gr_access_performs(const Access *a, PtxStmt *at, PtxReg **p);
+
 // Makes the address survive until `report`, which is set before this is called, even if the program changes its base register.
 // Emits, before the access, the guard (the access's own predicate, and "not local" for generic addresses) and, if needed, the
 // copy of the base register.

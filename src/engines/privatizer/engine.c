@@ -83,6 +83,7 @@ static void free_module(ProbedModule *m) {
         free(m->kernels[k].why[1]);
         gr_places_free(m->kernels[k].places);
         gr_vec_free(&m->kernels[k].proofs.known);
+        gr_races_free(&m->kernels[k].known);
     }
     if (m) {
         free(m->kernels);

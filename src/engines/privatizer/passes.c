@@ -29,7 +29,7 @@ bool gr_log_has_found(const GrPrivLog *log) {
 }
 
 // As few copies as do it in so many rounds: less is to be looked at.
-enum { MANY_COPIES = 256 };
+enum { MANY_COPIES = 256, MOST_THREADS = 1024 }; // MOST_THREADS: of a block
 
 static uint64_t fewest(uint64_t units, uint64_t rounds) {
     uint64_t m = 2;
@@ -65,8 +65,10 @@ static PassRoom usable(const Passes *p, PassRoom room, uint64_t copies) {
     return (PassRoom){rows, room.copies < most ? room.copies : most, room.notes, room.stage};
 }
 
-bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room, PassPlan *out) {
-    uint64_t blocks = gr_passes_blocks(p->launch), most = p->most_copies ? p->most_copies : MANY_COPIES;
+// *whole: as many blocks at once as the device runs.
+static bool plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room, uint64_t most,
+                 PassPlan *out, bool *whole) {
+    uint64_t blocks = gr_passes_blocks(p->launch);
     *out = (PassPlan){.mode = mode,
                       .threads = threads,
                       .units = mode == GR_OF_WARPS ? (gr_passes_threads(p->launch) + threads - 1) / threads
@@ -83,8 +85,17 @@ bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom r
         out->room.copies = p->budget > others ? (p->budget - others) / BYTES_OF_COPY : 0;
         out->slots = out->room.copies > 0;
     }
+    *whole = out->slots >= slots;
     out->slots = out->slots > slots ? slots : out->slots;
     return out->slots > 0;
+}
+
+bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room, PassPlan *out) {
+    bool whole;
+    if (!p->most_copies && mode == GR_OF_WARPS && plan(p, mode, threads, room, MOST_THREADS, out, &whole) &&
+        whole)
+        return true; // one round
+    return plan(p, mode, threads, room, p->most_copies ? p->most_copies : MANY_COPIES, out, &whole);
 }
 
 bool gr_room_more(PassRoom *r, uint32_t full) {
@@ -245,6 +256,8 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
                          .most_rounds = p->most_rounds,
                          .spent = p->spent ? m->spent.at : 0,
                          .once = once};
+    if (!once)
+        memcpy(c->only_read, p->only_read, sizeof c->only_read);
     c->taken = c->sums + sum_bytes;
     c->slot_of = c->taken + slots * sizeof(uint32_t);
     c->changed = c->slot_of + blocks * sizeof(uint32_t);

@@ -28,15 +28,16 @@ typedef struct Passes {
     CUdeviceptr control;                   // the module's variable
     CUfunction merge, check, commit, gate; // device/privatizer_kernels.c
     Memory *memory;
-    uint64_t budget;      // bytes of rows and tables
-    bool all;             // all memory that is known has private copies
-    uint64_t most_copies; // --copies; 0: as many as fit
-    uint64_t clusters;    // of the launch, which are its units; blocks, if there are none
-    uint32_t cluster[3];  // blocks of one
-    uint64_t most_rounds; // of a loop
-    uint32_t granule;     // as in GrPrivControl
-    bool same_value;      // stores of one value are races
-    const bool *left_out; // by site: its races are not told
+    uint64_t budget;                        // bytes of rows and tables
+    bool all;                               // all memory that is known has private copies
+    uint64_t most_copies;                   // --copies; 0: as many as fit
+    uint64_t clusters;                      // of the launch, which are its units; blocks, if there are none
+    uint32_t cluster[3];                    // blocks of one
+    uint64_t most_rounds;                   // of a loop
+    uint32_t granule;                       // as in GrPrivControl
+    bool same_value;                        // stores of one value are races
+    GrPrivOnlyRead only_read[GR_ONLY_READ]; // as in GrPrivControl
+    const bool *left_out;                   // by site: its races are not told
     const Targets *targets;
     const uint8_t *target_of; // by site: Target
     uint64_t most_slots;      // blocks that run at once, of whose warps or threads there are copies

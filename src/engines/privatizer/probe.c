@@ -72,6 +72,12 @@ static ProbeContext *context_of(Probe *p, CUcontext context) {
 
 // ---- Work that is under way ----------------------------------------------------------------------------------------
 
+static uint64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
 static bool is_over(const PrivatizerDriver *d, CUstream stream, CUevent event, const struct timespec *since,
                     time_t patience) {
     long pause = 20000;
@@ -211,7 +217,7 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
         *cut = true;
     }
     if (rc == CUDA_SUCCESS && area)
-        rc = gr_races_find(passes, plan, &log, area, &l->found);
+        rc = gr_races_find(passes, plan, &log, area, &k->known, &l->found);
     if (rc == CUDA_SUCCESS && l->found.outside && l->some) {
         k->reaches = l->again = true;
         return true;
@@ -380,6 +386,7 @@ static void tell_unsuited(Probe *p, ProbedKernel *k) {
 // Which levels the launch is to be run on: bits of the modes. What is proved needs none.
 static unsigned levels_of(Probe *p, const GrLaunch *l, ProbedKernel *k) {
     unsigned levels = 0, proved = 0;
+    memset(p->only_read, 0, sizeof p->only_read);
     // Of one warp its lanes are looked at.
     if (!k->why[0] && clusters_of(l, k) >= 2 && k->writes_global)
         levels |= 1u << GR_OF_BLOCKS;
@@ -387,7 +394,7 @@ static unsigned levels_of(Probe *p, const GrLaunch *l, ProbedKernel *k) {
         levels |= 1u << GR_OF_WARPS;
     if (levels && p->proves) {
         pthread_mutex_lock(&p->memory);
-        unsigned found = gr_prove(k->places, l, &p->ranges, &k->proofs);
+        unsigned found = gr_prove(k->places, l, &p->ranges, &k->proofs, p->only_read);
         pthread_mutex_unlock(&p->memory);
         proved = (found & GR_PROVED_BLOCKS ? 1u << GR_OF_BLOCKS : 0) |
                  (found & GR_PROVED_THREADS ? 1u << GR_OF_WARPS : 0);
@@ -442,8 +449,11 @@ static bool probe(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels, bo
     static GrPrivLog logs[2]; // with Probe.lock
     const GrLaunch *l = passes->launch;
     bool differs = false, held, ahead = l->params_known && !k->reaches;
+    uint64_t since = now_ns();
     run_ahead(p, passes, k, levels, logs, &held, rc);
     *done = !held;
+    p->waited_ns += now_ns() - since;
+    since = now_ns();
     if (!held)
         return false;
     for (uint32_t mode = GR_OF_WARPS; mode >= GR_OF_BLOCKS; mode--) { // the smaller units first
@@ -465,6 +475,7 @@ static bool probe(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels, bo
         }
     }
     *rc = CUDA_SUCCESS;
+    p->searched_ns += now_ns() - since;
     return differs;
 }
 
@@ -561,6 +572,7 @@ CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
              (unsigned long long)l->number, k->shown);
     else if (k && (levels || p->what_for)) {
         Passes passes = passes_of(p, c, l, run, k, control);
+        memcpy(passes.only_read, p->only_read, sizeof passes.only_read);
         if (p->what_for)
             done = run_once(p, &passes, k, &rc);
         else if (probe(p, &passes, k, levels, &done, &rc) && p->stop) {
@@ -605,6 +617,12 @@ static void tell_spent(Probe *p) {
         "2, %.1f %% comparing what came out, %.1f %% making ready for the next block",
         of[GR_SPENT_PASS_1], of[GR_SPENT_MERGE], of[GR_SPENT_PASS_2], of[GR_SPENT_CHECK], of[GR_SPENT_CLEAR]);
     if (all > 0)
+        p->session->remark(p->session, text);
+    snprintf(text, sizeof text,
+             "of the host's time, %.1f ms went into private runs, and %.1f ms into running such again that "
+             "had no room or found something",
+             (double)p->waited_ns / 1e6, (double)p->searched_ns / 1e6);
+    if (p->tells && p->waited_ns)
         p->session->remark(p->session, text);
 }
 

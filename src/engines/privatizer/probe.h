@@ -21,6 +21,7 @@ typedef struct ProbedKernel {
     PassRoom room[2];    // what its launches get, of blocks and of warps; 0: none came so far
     GrPlaces *places;    // NULL: nothing of its launches can be proved
     Proofs proofs;       // with Probe.lock
+    KnownRaces known;    // likewise
 } ProbedKernel;
 
 // The variable of the module in one context.
@@ -69,7 +70,10 @@ typedef struct Probe {
     bool tells; // --verbose: what blocks spend their time with
     uint64_t spent[GR_SPENT];
     uint64_t rounds, peak;
-    uint64_t proved; // launches of which something was proved
+    uint64_t waited_ns,
+        searched_ns; // the host's time with private runs; and, of that, with looking for accesses that race
+    GrPrivOnlyRead only_read[GR_ONLY_READ]; // of the launch that comes
+    uint64_t proved;                        // launches of which something was proved
 } Probe;
 
 // What was made in the context goes with it.

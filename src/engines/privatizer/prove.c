@@ -417,6 +417,23 @@ static bool is_proved(Prover *p, bool blocks) {
     return true;
 }
 
+// Memory that some places of the group load from, and nothing writes to.
+static void find_only_read(const Prover *p, GrPrivOnlyRead *out) {
+    const GrPlaces *places = p->p;
+    for (uint32_t i = 0; i < places->n_places; i++) {
+        const GrPlace *a = &places->places[i];
+        GrPrivOnlyRead *to = a->group ? &out[a->group - 1] : NULL;
+        int64_t range = to ? memory_of(p, a->params) : -1;
+        bool same, written = false;
+        if (range < 0 || to->size)
+            continue;
+        for (uint32_t k = 0; k < places->n_places && !written; k++)
+            written = places->places[k].write && !are_elsewhere(p, a, &places->places[k], &same);
+        if (!written)
+            *to = (GrPrivOnlyRead){p->r->list.data[range].at, p->r->list.data[range].size};
+    }
+}
+
 // ---- Launches ------------------------------------------------------------------------------------------------------------
 
 static uint64_t mix(uint64_t sum, uint64_t v) {
@@ -455,18 +472,24 @@ static unsigned prove(Prover *p) {
     return (is_proved(p, true) ? GR_PROVED_BLOCKS : 0) | (is_proved(p, false) ? GR_PROVED_THREADS : 0);
 }
 
-unsigned gr_prove(const GrPlaces *places, const GrLaunch *l, const Ranges *r, Proofs *known) {
+unsigned gr_prove(const GrPlaces *places, const GrLaunch *l, const Ranges *r, Proofs *known,
+                  GrPrivOnlyRead only_read[GR_ONLY_READ]) {
     Prover p = {.p = places, .l = l, .r = r};
+    memset(only_read, 0, GR_ONLY_READ * sizeof *only_read);
     if (!places || !l->params_known)
         return 0;
     find_ranges(&p);
     uint64_t launch = number_of_launch(&p);
     for (size_t k = 0; k < known->known.len; k++)
-        if (known->known.data[k].launch == launch)
+        if (known->known.data[k].launch == launch) {
+            memcpy(only_read, known->known.data[k].only_read, GR_ONLY_READ * sizeof *only_read);
             return known->known.data[k].proved;
+        }
     unsigned proved = prove(&p);
     gr_arena_free(&p.arena);
-    struct Proof one = {launch, proved};
+    find_only_read(&p, only_read);
+    struct Proof one = {.launch = launch, .proved = proved};
+    memcpy(one.only_read, only_read, sizeof one.only_read);
     if (known->known.len < KNOWN) {
         (void)gr_vec_push(&known->known, one);
     } else {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// prove — which levels of a launch need no private copies: no two of its units can come to the same bytes, one of them to write (pass/places.h).
+// prove — which levels of a launch need no private copies: no two of its units can come to the same bytes, one of them to write (pass/places.h). And which memory
+// needs none: nothing is written there.
 //
 // What is taken for granted: an access whose address is computed from a pointer stays in the memory that the pointer points into, and an index does not leave
 // its variable.
 #ifndef GR_PRIVATIZER_PROVE_H
 #define GR_PRIVATIZER_PROVE_H
 
+#include "engines/privatizer/device/control.h"
 #include "engines/privatizer/memory.h"
 #include "engines/privatizer/pass/places.h"
 
@@ -16,12 +18,14 @@ typedef struct Proofs {
     VEC(struct Proof {
         uint64_t launch; // a number for all that the proof hangs on
         unsigned proved;
+        GrPrivOnlyRead only_read[GR_ONLY_READ];
     })
     known;
     size_t next; // the one that a new one takes the place of
 } Proofs;
 
-// GR_PROVED_... of the launch. 0 where memory is out, too. The caller has the lock of `r`.
-unsigned gr_prove(const GrPlaces *p, const GrLaunch *l, const Ranges *r, Proofs *known);
+// GR_PROVED_... of the launch, and which memory it only reads. Nothing where memory is out, too. The caller has the lock of `r`.
+unsigned gr_prove(const GrPlaces *p, const GrLaunch *l, const Ranges *r, Proofs *known,
+                  GrPrivOnlyRead only_read[GR_ONLY_READ]);
 
 #endif

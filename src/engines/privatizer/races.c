@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/privatizer/races.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 // The classes of exact: the same races.
@@ -43,14 +44,23 @@ static void add_part(GrPrivateRace *r, const GrPrivateRace *part) {
         r->copies[k] |= part->copies[k];
 }
 
+// `known` says that it is one of its races.
+static void add_known(Known *known, unsigned k) {
+    for (size_t i = 0; i < known->races.len; i++)
+        if (known->races.data[i] == k)
+            return;
+    (void)gr_vec_push(&known->races, (uint16_t)k); // else it is counted less often
+}
+
 // The same pair of instructions is one race.
-static void put(GrPrivateArea *area, const GrPrivateRace *race, RacesFound *found) {
+static void put(GrPrivateArea *area, const GrPrivateRace *race, RacesFound *found, Known *known) {
     for (unsigned k = 0; k < GR_PRIVATE_RACES; k++) {
         GrPrivateRace *r = &area->race[k];
         if (!r->state) {
             *r = *race;
             __atomic_store_n(&r->state, 1, __ATOMIC_RELEASE);
             found->races++;
+            add_known(known, k);
             return;
         }
         bool same = r->side[0].site == race->side[0].site && r->side[1].site == race->side[1].site,
@@ -59,6 +69,7 @@ static void put(GrPrivateArea *area, const GrPrivateRace *race, RacesFound *foun
             r->count++;
             r->regions |= race->regions;
             add_part(r, race);
+            add_known(known, k);
             return;
         }
     }
@@ -81,6 +92,7 @@ typedef struct Search {
     const GrPrivFound *f;
     GrPrivateArea *area;
     RacesFound *found;
+    Known *known;
 } Search;
 
 // Shared memory has no names but those in the text of its accesses.
@@ -124,7 +136,7 @@ static void put_pair(const Search *s, uint64_t offset, const GrPrivSeen *one, co
     memcpy(r.copies, f->copies, sizeof r.copies);
     put_side(&r.side[0], first);
     put_side(&r.side[1], second);
-    put(s->area, &r, s->found);
+    put(s->area, &r, s->found, s->known);
 }
 
 // Which accesses of those that were seen race with each other; and with `reader`, which accessed the byte in pass 2. NULL: none.
@@ -274,8 +286,42 @@ static bool gather(const GrPrivLog *log, unsigned k, GrPrivFound *out) {
     return true;
 }
 
+bool gr_races_are_due(uint64_t launches) { return !(launches & (launches - 1)); }
+
+void gr_races_free(KnownRaces *known) {
+    for (size_t k = 0; k < known->len; k++)
+        gr_vec_free(&known->data[k].races);
+    gr_vec_free(known);
+}
+
+// What is known of such a place; NULL: there is no memory for it.
+static Known *known_of(KnownRaces *all, const Passes *p, const PassPlan *plan, const GrPrivFound *f) {
+    Known *k = NULL;
+    uint64_t layout = gr_layout_number(p->layout);
+    for (size_t i = 0; i < all->len && !k; i++) {
+        k = &all->data[i];
+        if (k->layout != layout || k->mode != plan->mode || k->kind != f->kind || k->region != f->region ||
+            k->part != f->part)
+            k = NULL;
+    }
+    Known one = {.layout = layout, .mode = plan->mode, .kind = f->kind, .region = f->region, .part = f->part};
+    if (!k && gr_vec_push(all, one))
+        k = &all->data[all->len - 1];
+    if (k && k->last != p->launch->number + 1) {
+        k->launches++;
+        k->last = p->launch->number + 1;
+    }
+    return k;
+}
+
+// As often as the launch has found it.
+static void count_again(const Search *s) {
+    for (size_t k = 0; k < s->known->races.len; k++)
+        s->area->race[s->known->races.data[k]].count++;
+}
+
 CUresult gr_races_find(Passes *p, const PassPlan *plan, const GrPrivLog *log, GrPrivateArea *area,
-                       RacesFound *found) {
+                       KnownRaces *known, RacesFound *found) {
     CUresult rc = CUDA_SUCCESS;
     Search s = {.p = p, .plan = *plan, .area = area, .found = found};
     for (uint64_t round = 0; round < plan->rounds; round++)
@@ -283,14 +329,22 @@ CUresult gr_races_find(Passes *p, const PassPlan *plan, const GrPrivLog *log, Gr
             GrPrivFound f;
             if (log->found[k].state != 2 || log->found[k].round != round || !gather(log, k, &f))
                 continue;
+            Known nowhere = {.launches = 1};
             s.f = &f;
-            bool placed = f.kind == GR_FOUND_LANES;
+            s.known = known_of(known, p, plan, &f);
+            s.known = s.known ? s.known : &nowhere;
+            bool again = !gr_races_are_due(s.known->launches),
+                 placed = f.kind == GR_FOUND_LANES || (again && s.known->placed);
             if (f.kind == GR_FOUND_LANES)
                 put_lanes(&s);
+            else if (again)
+                count_again(&s);
             else if (f.kind == GR_FOUND_WRITES)
                 rc = find_pairs(&s, f.offset, NULL, &placed);
             else
                 rc = find_reads(&s, &placed);
+            s.known->placed |= placed;
+            gr_vec_free(&nowhere.races);
             found->placed += placed;
             found->unplaced += !placed;
         }

@@ -14,8 +14,25 @@ typedef struct RacesFound {
     bool outside;              // one of them went to memory without private copies
 } RacesFound;
 
-// Finds the accesses behind what `log` says, writes them into the area, and adds to *found.
+// What copies of a kernel's units were found different by in some launch: its place, and which races that was.
+typedef struct Known {
+    uint32_t mode, kind, region, part;
+    uint64_t layout;   // the number of the memory's layout
+    uint64_t launches; // that found it
+    uint64_t last;     // of them: its number
+    bool placed;       // accesses were found
+    VEC(uint16_t) races;
+} Known;
+
+typedef VEC(Known) KnownRaces;
+
+// What a kernel's launches find again and again is looked for in the first of them, and in the 2nd, 4th, 8th and so on: each search runs a part of the launch again. In between it is counted
+// as what it was.
+bool gr_races_are_due(uint64_t launches);
+void gr_races_free(KnownRaces *known);
+
+// Finds the accesses behind what `log` says, writes them into the area, and adds to *found and *known, which is of the kernel.
 CUresult gr_races_find(Passes *p, const PassPlan *plan, const GrPrivLog *log, GrPrivateArea *area,
-                       RacesFound *found);
+                       KnownRaces *known, RacesFound *found);
 
 #endif

@@ -48,6 +48,22 @@ class Windows(unittest.TestCase):
         self.assertLessEqual(found["sampled"], 2)
 
 
+# A block stores a number without order, the others wait until it is not 0 and trap if it is another one.
+PUBLISHED = """.visible .entry k(.param .u64 p) {
+.reg .b64 %a, %v; .reg .b32 %r1; .reg .pred %p1;
+ld.param.u64 %a, [p]; cvta.to.global.u64 %a, %a; mov.u32 %r1, %ctaid.x; setp.ne.u32 %p1, %r1, 0; @%p1 bra WAIT;
+st.global.u64 [%a], 42; ret;
+WAIT: ld.volatile.global.u64 %v, [%a]; setp.eq.u64 %p1, %v, 0; @%p1 bra WAIT;
+setp.ne.u64 %p1, %v, 42; @%p1 trap; ret; }
+"""
+
+
+class Poison(unittest.TestCase):
+    def test_what_is_polled_gets_no_garbage(self):
+        for seed in range(1, 4):
+            races(PUBLISHED, seed, "--watchpoints", "no", "--windows", "inserted", "--poison", "yes", grid=8, block=1)
+
+
 # Thread 0 issues a copy of shared memory, waits as the case says, and then, behind a barrier, all threads store there.
 SOURCE = """.shared .align 128 .b32 s[64];
 .func waits() {{ cp.async.bulk.wait_group 0; ret; }}

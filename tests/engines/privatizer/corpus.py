@@ -2,18 +2,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the privatizer makes of the corpus: of each labelled race, in how many runs it was found, or why it need not be.
 
-    corpus.py GPURACE CORPUS [FAMILY...] [--seeds N] [--schedules WORDS] [--confirm N] [--device D] [--list]
+    corpus.py GPURACE CORPUS [FAMILY...] [--seeds N] [--schedules WORDS] [--confirm N] [--device D] [--list] [--state FILE] [--seconds N]
 
 CORPUS is the folder with the built programs. A race may be left out for three reasons: a kernel of it is refused by name in the verdict; the labels and the
 accesses of its sides (tests/race/sides.tsv) say that it is none of two accesses within one launch; or cannot.tsv beside this file names it and says which of the
 things that private copies cannot see it is. All others have to be found in every run, and nothing else may be reported. Of repaired twins nothing may be.
+
+Seed by seed all programs are run under the first of the schedules, and under the others those with a race that can be found. --state FILE keeps what each run gave, so that a soak that
+was stopped, by --seconds or otherwise, goes on where it was. What is counted is what was run.
 """
 import argparse
 import concurrent.futures
+import json
 import os
 import pathlib
 import re
 import sys
+import threading
+import time
 
 RACE = pathlib.Path(__file__).resolve().parents[2] / "race"
 sys.path.insert(0, str(RACE))
@@ -58,27 +64,29 @@ def run_of(options, engine, program, seed, schedule, twin, *more):
     return run.report(None)
 
 
-def judge_run(found, referee, report, twin, where):
+def outcome(referee, program, report, twin):
+    """What a run gave, as it is kept in --state."""
     said = report.get("reasons", []) + report["coverage"].get("besides", [])
-    words_of = {m[3] for m in map(REFUSED.match, said) if m}
-    failures = {w for w in words_of if "CUDA error" in w}  # ours, which excuses nothing
+    races = report["races"]
+    of = [set() if twin else referee.match(program, record, ()) for record in races]
+    return {"words": sorted({m[3] for m in map(REFUSED.match, said) if m}), "reasons": [r for r in said if not REFUSED.match(r)], "false": [judge.describe(r, program) for r, ids in zip(races, of) if not ids],
+            "ids": sorted(set().union(*of)), "races": [[*lines_of(r, program), judge.describe(r, program)] for r in races]}
+
+
+def add(found, got, twin, where):
+    failures = {w for w in got["words"] if "CUDA error" in w}  # ours, which excuses nothing
     found.errors += [f"{where}: {w}" for w in sorted(failures)]
-    found.reasons |= {r for r in said if not REFUSED.match(r)}
-    program, ids = found.program, set()
-    for record in report["races"]:
-        of = set() if twin else referee.match(program, record, ())
-        if not of:
-            found.false.append(f"{where}: {judge.describe(record, program)}")
-        ids |= of
+    found.reasons |= set(got["reasons"])
+    found.false += [f"{where}: {words}" for words in got["false"]]
     if twin:
         return
     found.runs += 1
-    found.refused |= words_of - failures
-    found.always = words_of - failures if found.always is None else found.always & words_of
-    for race in ids:
+    found.refused |= set(got["words"]) - failures
+    found.always = set(got["words"]) - failures if found.always is None else found.always & set(got["words"])
+    for race in got["ids"]:
         found.hits[race] += 1
-    found.reports.add(frozenset(judge.describe(r, program) for r in report["races"]))
-    found.pairs.update({lines_of(r, program): judge.describe(r, program) for r in report["races"]})
+    found.reports.add(frozenset(words for _, _, words in got["races"]))
+    found.pairs.update({(space, tuple(lines)): words for space, lines, words in got["races"]})
 
 
 def lines_of(record, program):
@@ -96,16 +104,65 @@ def confirm(options, found):
     found.false += [f"not confirmed by exact: {words}" for words in left.values()]
 
 
-def one(options, referee, program):
-    found = Found(program)
-    for schedule in options.schedules.split(","):
-        for seed in range(options.first, options.first + options.seeds):
-            for twin in (False, True):
-                where = f"{'twin, ' if twin else ''}seed {seed}, {schedule}"
+def can_find(pairs, excused, program):
+    """Whether a race of the program has to be found."""
+    return any(not findable.within_a_launch(race, pairs.get((program.key, r), ())) and (program.key, r) not in excused for r, race in program.races.items())
+
+
+class State:
+    """What the runs so far gave, in a file too if there is one."""
+
+    def __init__(self, path):
+        self.rows, self.lock, self.file = {}, threading.Lock(), None
+        if path:
+            for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines() if os.path.exists(path) else ():
                 try:
-                    judge_run(found, referee, run_of(options, "privatizer", program, seed, schedule, twin), twin, where)
-                except Exception as error:  # whatever a broken report raises
-                    found.errors.append(f"{where}: {error}"[:300])
+                    key, got = json.loads(line)
+                except ValueError:  # the last line of a run that was killed
+                    continue
+                self.rows[tuple(key)] = got
+            self.file = open(path, "a", encoding="utf-8")
+
+    def put(self, key, got):
+        with self.lock:
+            self.rows[key] = got
+            if self.file:
+                self.file.write(json.dumps([key, got]) + "\n")
+                self.file.flush()
+
+
+def run_all(options, referee, programs, pairs, excused, state):
+    """Each run that is not in the state. One whose report is broken is an error, and is run again the next time."""
+    until = time.monotonic() + options.seconds if options.seconds else None
+    first = options.schedules.split(",")[0]
+    work = [(p, schedule, seed, twin) for seed in range(options.first, options.first + options.seeds) for schedule in options.schedules.split(",") for p in programs
+            if schedule == first or can_find(pairs, excused, p) for twin in (False, True)]
+    broken = {}
+
+    def one(item):
+        program, schedule, seed, twin = item
+        key = (program.key, schedule, seed, twin)
+        if key in state.rows or (until and time.monotonic() > until):
+            return
+        try:
+            state.put(key, outcome(referee, program, run_of(options, "privatizer", program, seed, schedule, twin), twin))
+        except Exception as error:  # whatever a broken report raises
+            broken[key] = str(error)[:300]
+
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        list(pool.map(one, work))
+    done = [w for w in work if (w[0].key, *w[1:]) in state.rows]
+    if len(done) < len(work):
+        print(f"{len(done)} of {len(work)} runs were made")
+    return work, done, broken
+
+
+def gather(options, program, done, broken, state):
+    found = Found(program)
+    for p, schedule, seed, twin in done:
+        if p is program:
+            add(found, state.rows[p.key, schedule, seed, twin], twin, f"{'twin, ' if twin else ''}seed {seed}, {schedule}")
+    found.errors += [f"{schedule}, seed {seed}{', twin' if twin else ''}: {words}" for (key, schedule, seed, twin), words in sorted(broken.items()) if key == program.key]
     if options.confirm:
         confirm(options, found)
     return found
@@ -123,6 +180,8 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--list", action="store_true", help="each race that is left out, and why")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--state", metavar="FILE", help="of the runs that were made, and are not made again; of one gpurace and corpus")
+    parser.add_argument("--seconds", type=float, help="begin no run behind that time")
     options = parser.parse_args()
     pairs, excused = findable.load(RACE), cannot()
     chosen = engines.choose(options.gpurace, "privatizer", options.device)
@@ -131,8 +190,10 @@ def main():
     if not programs:
         sys.exit("no such program")
     failed, tally, same, confirmed = 0, {}, 0, 0
+    state = State(options.state)
+    work, done, broken = run_all(options, referee, programs, pairs, excused, state)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for found in pool.map(lambda p: one(options, referee, p), programs):
+        for found in pool.map(lambda p: gather(options, p, done, broken, state), programs):
             program, runs, refused = found.program, found.runs, found.refused
             t = tally.setdefault(program.family, dict(programs=0, refused=0, races=0, can=0, every=0, other=0, beyond=0, spared=0))
             t["programs"] += 1
@@ -156,6 +217,8 @@ def main():
                     t[kind] += 1
                     if options.list or (why and hits == runs):
                         print(f"{program.key} {race_id}: found {hits} of {runs}, left out: {beyond or why or 'refused: ' + '; '.join(sorted(refused))}")
+                    continue
+                if not runs and len(done) < len(work):
                     continue
                 t["can"] += 1
                 t["every"] += 0 < runs == hits

@@ -251,6 +251,25 @@ class Privatizer(unittest.TestCase):
             self.assertEqual({min(sides & lines, default=0) for sides in found}, lines, proves)
             self.assertEqual(report["reasons"], [])
 
+    def test_loads_of_memory_that_is_only_read(self):
+        """They go there at once, if nothing writes there and the address is in there."""
+        source = (pathlib.Path(__file__).parent / "programs/only_read.cu").read_text(encoding="utf-8").splitlines()
+        for proves in ("yes", "no"):
+            for word, line in (("other", 0), ("same", 1), ("wide", 1), ("wild", 0)):
+                out, report = run(FOLDER / "only_read", "--prove", proves, words=[word])
+                lines = {k for k, text in enumerate(source, 1) if text.endswith(f'// RACE of "{word}"')}
+                self.assertEqual((out, len(lines), len(report["races"])), ("cudaSuccess\n", line, line), (word, proves))
+                self.assertTrue(all({a["line"] for a in race["accesses"]} & lines for race in report["races"]), (word, proves))
+                said = ["it accesses memory that has no private copy" in r for r in report["reasons"]]
+                self.assertEqual((bool(said), all(said)), (word == "wild", True), (word, proves, report["reasons"]))
+
+    def test_what_launches_find_again_is_counted(self):
+        """It is looked for in the launches 1, 2, 4 and 8 only."""
+        one, nine = (run(FOLDER / "only_read", words=["same", n])[1]["races"] for n in "19")
+        self.assertEqual([r["id"] for r in one], [r["id"] for r in nine])
+        self.assertGreaterEqual(nine[0]["count"], 4 * one[0]["count"] + 5)
+        self.assertLess(nine[0]["count"], 9 * one[0]["count"])
+
     def test_options_leave_out_kernels_files_and_same_values(self):
         for words in (["--not-kernel", "block_sum"], ["--not-file", "reduction_race"], ["--file", "nothing"]):
             self.assertEqual(run(EXAMPLES / "reduction_race", *words)[1]["races"], [], words)

@@ -148,52 +148,52 @@ static Piece complement(Piece v, uint32_t bytes) {
     return (Piece){bytes == 4 ? (uint32_t)~v.lo : ~v.lo, bytes == 16 ? ~v.hi : 0};
 }
 
-// What is at both ends, held against what was there. Only the thread itself could have waited for this copy, and has not: the source has what was
-// read at the issue, of which `before` is the sum, and the destination the same or its complement. `packed`: how many bytes are written and,
-// above, how many read. Yields whether the destination has what was read; *read is what the source has.
-static int look_at_held(uint32_t site, uint64_t dst, uint64_t src, uint32_t packed, uint64_t before,
-                        Piece *read) {
+// What is at the destination of a held copy: what was read at the issue, its complement, or what somebody else has stored.
+typedef enum Held { COPIED, CLOBBERED, LOST } Held;
+
+// Holds both ends against what was there. Only the thread itself could have waited for this copy, and has not: the source has what was read at the
+// issue, of which `before` is the sum, and the destination the same or its complement. `packed`: how many bytes are written and, above, how many
+// read. *copy: what the copy brings.
+static Held look_at_held(uint32_t site, uint64_t dst, uint64_t src, uint32_t packed, uint64_t before,
+                         Piece *copy) {
     uint32_t bytes = packed & 0xff;
-    Piece s = *read = load_some(src, packed >> 8), d = load_some(dst, bytes), turned = complement(d, bytes);
-    int there = sum(d) == before, same = sum(s) == before;
-    if (same && (there || sum(turned) == before))
-        return there;
-    if (!there &&
-        sum(turned) != before) // of 16 bytes the sum is not all: then the source tells what was there
-        report_held(site, GR_CLASS_LOST_UPDATE, dst, bytes, bytes == 16 ? s : (Piece){before, 0}, d);
+    Piece s = load_some(src, packed >> 8), d = load_some(dst, bytes), turned = complement(d, bytes);
+    Held held = sum(d) == before ? COPIED : sum(turned) == before ? CLOBBERED : LOST;
+    int same = sum(s) == before;
+    *copy = held == COPIED ? d : held == CLOBBERED ? turned : s;
+    Piece then = bytes == 16 ? *copy : (Piece){before, 0}; // of 16 bytes the sum is not all
+    if (held == LOST)
+        report_held(site, GR_CLASS_LOST_UPDATE, dst, bytes, then, d);
     if (!same)
-        report_held(site, GR_CLASS_CLOBBERED_READ, src, bytes,
-                    bytes != 16 ? (Piece){before, 0}
-                    : there     ? d
-                                : turned,
-                    s);
-    return there;
+        report_held(site, GR_CLASS_CLOBBERED_READ, src, bytes, then, s);
+    return held;
 }
 
-// The destination changes, in the window of a load: the copy comes, or, since nobody may know yet that it has come, goes again.
+// The destination changes, in a window: the copy comes, or, since nobody may know yet that it has come, goes again.
 void __gr_copy_turned(uint32_t site, uint64_t dst, uint64_t src, uint32_t packed, uint64_t before,
                       uint32_t delay) {
-    Piece v;
+    Piece copy;
     wait_for(delay);
-    int there = look_at_held(site, dst, src, packed, before, &v);
-    store_some(dst, packed & 0xff, there ? complement(v, packed & 0xff) : v);
+    Held held = look_at_held(site, dst, src, packed, before, &copy);
+    if (held != LOST)
+        store_some(dst, packed & 0xff, held == COPIED ? complement(copy, packed & 0xff) : copy);
 }
 
 // The copy comes for good.
 void __gr_copy_held(uint32_t site, uint64_t dst, uint64_t src, uint32_t packed, uint64_t before,
                     uint32_t delay) {
-    Piece v;
-    if (look_at_held(site, dst, src, packed, before, &v))
-        store_some(dst, packed & 0xff, complement(v, packed & 0xff));
+    Piece copy;
+    if (look_at_held(site, dst, src, packed, before, &copy) == COPIED)
+        store_some(dst, packed & 0xff, complement(copy, packed & 0xff));
     wait_for(delay);
-    look_at_held(site, dst, src, packed, before, &v);
-    store_some(dst, packed & 0xff, v);
+    (void)look_at_held(site, dst, src, packed, before, &copy);
+    store_some(dst, packed & 0xff, copy);
 }
 
 // The thread ends and has not waited: others may still be about to look.
 void __gr_copy_left(uint32_t site, uint64_t dst, uint64_t src, uint32_t packed, uint64_t before,
                     uint32_t delay) {
-    for (unsigned turns = 3; turns; turns--)
+    for (unsigned turns = 7; turns; turns--)
         __gr_copy_turned(site, dst, src, packed, before, delay);
     __gr_copy_held(site, dst, src, packed, before, delay);
 }

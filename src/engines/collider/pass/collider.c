@@ -9,6 +9,7 @@
 #include "engines/collider/pass/collider_hoisted.h"
 #include "engines/collider/pass/collider_later.h"
 #include "engines/collider/pass/collider_matrix.h"
+#include "engines/collider/pass/collider_polled.h"
 #include "engines/collider/pass/collider_source.h"
 #include "engines/collider/pass/collider_tensor.h"
 #include "engines/collider/pass/collider_time.h"
@@ -167,8 +168,10 @@ done:
     return st;
 }
 
-static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *status) {
+static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, const PolledModule *module,
+                                  GrSiteStatus *status) {
     gr_status st = GR_OK;
+    Polled polled = {0};
     Pace pace = {0};
     HeldCopy held;
     FuncCode code = {.hoisted = {.has_cfg = false}};
@@ -184,6 +187,11 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *sta
         GR_TRY(gr_pace_begin(&pace, w, f));
         w->pace = &pace;
     }
+    w->polled = NULL;
+    if (w->o->poison && !w->classifies) {
+        GR_TRY(gr_polled_begin(w->module, module, f, &polled, w->err));
+        w->polled = &polled;
+    }
     GR_TRY(gr_held_begin(w, f, &held, status));
     GR_TRY(check_sites(w, f, &code, status));
     GR_TRY(gr_held_finish(w, f, gr_function_start(f)));
@@ -197,6 +205,7 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *sta
     GR_TRY(gr_collider_begin_waits(w, f, body));
     GR_TRY(gr_source_finish(w, f, body));
 done:
+    gr_polled_free(&polled);
     gr_pace_free(&pace);
     gr_defuse_free(&code.uses);
     gr_collider_forget_code(&code.hoisted);
@@ -207,6 +216,7 @@ done:
 typedef struct Rewriting {
     ColliderWork w;
     ColliderOptions o;
+    PolledModule polled;
     bool *marked;
     uint32_t n_funcs; // the program's
     GrSiteStatus *status;
@@ -217,7 +227,7 @@ static gr_status rewrite_one(void *user, PtxFunc *f, gr_error *err) {
     r->w.err = err;
     if (f->index >= r->n_funcs || !r->marked[f->index] || !f->has_body || f->tag.inserted)
         return GR_OK;
-    return rewrite_function(&r->w, f, r->status);
+    return rewrite_function(&r->w, f, &r->polled, r->status);
 }
 
 // Of which sites there is to choose: of those that would be checked.
@@ -239,6 +249,7 @@ static Rewriting *prepare(PtxModule *m, const ColliderOptions *o, GrSiteStatus *
     *r = (Rewriting){.o = *o, .marked = marked, .n_funcs = m->n_funcs, .status = status};
     r->o.suffix = suffix;
     r->w = (ColliderWork){.module = m, .o = &r->o};
+    r->polled = gr_polled_module(m);
     if (o->mark)
         o->mark(o->user, m, marked);
     else

@@ -33,15 +33,6 @@ gr_status gr_collider_own_guard(Access *a) {
     return gr_access_put(a, a->before, &g, 1, "mov.pred %s, $0;", copy->name);
 }
 
-gr_status gr_collider_performs(const Access *a, PtxStmt *at, PtxReg **p) {
-    const PtxInstr *i = a->stmt->instr;
-    *p = gr_ptx_new_reg(a->func, PTX_PRED);
-    if (!i->guard)
-        return gr_access_put(a, at, NULL, 0, "setp.eq.u32 %s, 0, 0;", (*p)->name);
-    PtxOperand g = gr_ptx_reg_operand(i->guard);
-    return gr_access_put(a, at, &g, 1, "%s.pred %s, $0;", i->guard_negated ? "not" : "mov", (*p)->name);
-}
-
 // Everything a load's repeat keeps of the original: the space, the vector, the type. Cache operators and .nc go (.relaxed refuses them).
 static void repeat_mods(const Access *a, const char *type, char *buf, size_t size) {
     const PtxInstr *i = a->stmt->instr;
@@ -494,6 +485,7 @@ gr_status gr_collider_store(ColliderWork *w, Access *a) {
     // Threads that come together would all be done with their stores, or with the garbage, before the first of them looks.
     if (w->o->poison || w->o->thinned)
         GR_TRY(gr_collider_wait(w, a, a->before, WAIT_LATE, w->o->write_delay_ns));
+    GR_TRY(gr_held_at_store(w, a, a->before));
     if (w->o->poison) {
         char mods[96];
         repeat_mods(a, type, mods, sizeof mods);
@@ -503,6 +495,7 @@ gr_status gr_collider_store(ColliderWork *w, Access *a) {
     GR_TRY(gr_pace_open_again(w, a, a->after, &gate));
     a->after = a->report = gate.at;
     GR_TRY(gr_collider_wait(w, a, a->after, WAIT_STORED, w->o->write_delay_ns));
+    GR_TRY(gr_held_at_store(w, a, a->after));
     GR_TRY(gr_collider_repeat(a, type, bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16, again));
     GR_TRY(gr_collider_compare(w, a, stored, again, bits, GR_CLASS_LOST_UPDATE, NULL));
     GR_TRY(gr_pace_close(a, &gate));

@@ -8,6 +8,7 @@
 #include "passes/emit.h"
 #include "ptx/speculate.h"
 
+typedef struct Polled Polled;           // collider_polled.h
 typedef struct SourceWatch SourceWatch; // collider_source.c
 typedef struct HeldCopy HeldCopy;       // collider_held.h
 typedef struct LaterIssue LaterIssue;   // collider_later.c
@@ -19,11 +20,12 @@ typedef struct ColliderWork {
     PtxReg *random; // the generator's state; NULL until the first delay needs it
     PtxReg *length; // what is left of the delays (collider_time.h); likewise
     SourceWatch
-        *sources;      // bulk copies of which a thread watches the source until it waits (collider_source.h)
-    PtxReg *groups;    // how many bulk groups it has begun
-    HeldCopy *held;    // a cp.async that a thread holds back (collider_held.h); NULL: none is
-    LaterIssue *later; // what a thread issues later (collider_later.h); the last one in the text
-    PtxReg *issues;    // of such an operation under rewriting: which lanes issue it where it stands
+        *sources; // bulk copies of which a thread watches the source until it waits (collider_source.h)
+    const Polled *polled; // memory that strong reads are of; NULL where nothing is poisoned
+    PtxReg *groups;       // how many bulk groups it has begun
+    HeldCopy *held;       // a cp.async that a thread holds back (collider_held.h); NULL: none is
+    LaterIssue *later;    // what a thread issues later (collider_later.h); the last one in the text
+    PtxReg *issues;       // of such an operation under rewriting: which lanes issue it where it stands
     gr_error *err;
     bool classifies;   // only reads what each access is: nothing is inserted
     struct Pace *pace; // which windows open; NULL: all
@@ -49,9 +51,6 @@ gr_status gr_collider_loads(ColliderWork *w, Access *a, unsigned n, PtxStmt *at,
 
 // A guard may be the program's own register, so it goes in by name only when that name is unambiguous; ours always are.
 gr_status gr_collider_own_guard(Access *a);
-
-// Emits at `at`, in the new register *p, for which lanes the statement is performed.
-gr_status gr_collider_performs(const Access *a, PtxStmt *at, PtxReg **p);
 
 // A strong load of the access's bytes at a->after, as `type` into fresh registers of `reg_type`; unused elements go to the
 // sink.

@@ -119,6 +119,8 @@ uint32_t gr_copy_delay_ns(const ColliderWork *w) {
     return w->o->read_delay_ns > w->o->write_delay_ns ? w->o->read_delay_ns : w->o->write_delay_ns;
 }
 
+bool gr_copy_may_be_late(const ColliderWork *w) { return w->o->holds && w->pace && gr_copy_delay_ns(w) > 1; }
+
 static const char *address_window(PtxSpace s) {
     return s == PTX_GLOBAL ? "global" : s == PTX_SHARED_CLUSTER ? "shared::cluster" : "shared";
 }

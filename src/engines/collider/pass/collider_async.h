@@ -55,6 +55,9 @@ gr_status gr_copy_generic(const Access *end, PtxStmt *at, PtxReg **out);
 // The longest delay of a copy, which is a load and a store.
 uint32_t gr_copy_delay_ns(const ColliderWork *w);
 
+// Whether threads hold operations back, or issue them later (ColliderOptions.holds).
+bool gr_copy_may_be_late(const ColliderWork *w);
+
 // The runtime that the module needs: its copies are done by inserted code, by collider_copy.c, or by collider_cluster.c. `holds`: copies may be held back.
 const char *gr_copy_runtime(const PtxModule *m, bool holds);
 

@@ -43,7 +43,7 @@ done:
 static gr_status put_jam(ColliderWork *w, Access *a) {
     gr_status st = GR_OK;
     char delay[DELAY_TEXT];
-    if (!w->o->holds || gr_copy_delay_ns(w) <= 1)
+    if (!gr_copy_may_be_late(w))
         return GR_OK;
     GR_TRY(gr_collider_draw(w, a, a->before, WAIT_POISON, gr_copy_delay_ns(w), delay));
     GR_TRY(gr_access_put(a, a->before, NULL, 0, "%s%s%scall __gr%s_jam, (%s);", w->issues ? "@" : "",

@@ -9,7 +9,7 @@ static const uint32_t holds = 7u << 29, comes = 3u << 30;
 
 gr_status gr_held_begin(ColliderWork *w, PtxFunc *f, HeldCopy *h, const GrSiteStatus *status) {
     w->held = NULL;
-    if (!w->o->holds || !w->pace || gr_copy_delay_ns(w) <= 1)
+    if (!gr_copy_may_be_late(w))
         return GR_OK;
     for (PtxStmt *s = f->first; s && !w->held; s = s->next) {
         Copy c;
@@ -62,7 +62,7 @@ done:
 
 gr_status gr_held_prepare(ColliderWork *w, Copy *c) {
     w->issues = NULL;
-    return w->held ? gr_collider_performs(&c->dst, c->dst.before, &w->issues) : GR_OK;
+    return w->held ? gr_access_performs(&c->dst, c->dst.before, &w->issues) : GR_OK;
 }
 
 // Of what was read: one number, which a change of either half changes.
@@ -144,6 +144,18 @@ gr_status gr_held_in_window(ColliderWork *w, const Access *a, unsigned n, PtxStm
         GR_TRY(put_reads_held(w, &a[k], at, now));
     GR_TRY(gr_access_put(a, at, NULL, 0, "and.pred %s, %s, %s;", now->name, now->name, w->held->held->name));
     GR_TRY(put_late(w, a, at, now, "turned"));
+done:
+    return st;
+}
+
+gr_status gr_held_at_store(ColliderWork *w, const Access *a, PtxStmt *at) {
+    gr_status st = GR_OK;
+    if (!w->held)
+        return GR_OK;
+    PtxReg *now = gr_ptx_new_reg(a->func, PTX_PRED);
+    GR_TRY(gr_collider_chance(w, a, at, comes, now));
+    GR_TRY(gr_access_put(a, at, NULL, 0, "and.pred %s, %s, %s;", now->name, now->name, w->held->held->name));
+    GR_TRY(put_copy(w, a, at, now, "turned", "0"));
 done:
     return st;
 }

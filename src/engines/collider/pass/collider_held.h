@@ -36,6 +36,8 @@ gr_status gr_held_prepare(ColliderWork *w, Copy *c);
 gr_status gr_held_take(ColliderWork *w, Copy *c, const PtxOperand *v);
 // In a window of `n` loads, before its delay at `at`.
 gr_status gr_held_in_window(ColliderWork *w, const Access *a, unsigned n, PtxStmt *at);
+// Behind a wait of a store, at `at`: a held copy may come or go without more waiting.
+gr_status gr_held_at_store(ColliderWork *w, const Access *a, PtxStmt *at);
 // When the function has been rewritten: at its waits and ends, and at its beginning `at`.
 gr_status gr_held_finish(ColliderWork *w, PtxFunc *f, PtxStmt *at);
 

@@ -21,9 +21,9 @@ struct LaterIssue {
 
 gr_status gr_later_prepare(ColliderWork *w, Access *a) {
     w->issues = NULL;
-    if (!w->o->holds || !w->pace || gr_copy_delay_ns(w) <= 1 || (w->later && w->later->n >= LATER_MOST))
+    if (!gr_copy_may_be_late(w) || (w->later && w->later->n >= LATER_MOST))
         return GR_OK;
-    return gr_collider_performs(a, a->before, &w->issues);
+    return gr_access_performs(a, a->before, &w->issues);
 }
 
 // ---- The issue -----------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 #include "engines/collider/pass/collider_poison.h"
 
 #include "base/str.h"
+#include "engines/collider/pass/collider_polled.h"
 #include "engines/collider/pass/collider_time.h"
 
 #include <stddef.h>
@@ -87,6 +88,8 @@ gr_status gr_collider_poison(ColliderWork *w, Access *a, const PtxOperand *store
     gr_status st = GR_OK;
     PtxLabel *over = gr_ptx_new_label(a->func);
     bool never;
+    if (w->polled && gr_is_polled(w->polled, a->site, &a->address))
+        return GR_OK;
     GR_TRY(skip_addresses(a, stored, over, &never));
     if (never)
         return GR_OK;

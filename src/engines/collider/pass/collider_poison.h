@@ -4,6 +4,7 @@
 // The garbage is the value with the lowest bit of each element turned. A racy program may use what it reads meanwhile: one bit of an index is
 // the next element, where the complement was an illegal address in ten programs of the corpus. Never poisoned are
 //
+//  - what strong loads and atomic operations may be of (collider_polled.h),
 //  - elements of 64 bits that may be an address (bits 32 to 48 are not all zero, those above are),
 //  - what the host or another device may look at (GrControl.kept; the engine knows the memory).
 #ifndef GR_PASSES_COLLIDER_POISON_H

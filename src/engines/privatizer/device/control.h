@@ -196,9 +196,17 @@ typedef struct GrPrivAsk {
 // while writes are compared.
 enum { GR_SPENT_PASS_1, GR_SPENT_MERGE, GR_SPENT_PASS_2, GR_SPENT_CHECK, GR_SPENT_CLEAR, GR_SPENT };
 
+// Memory that the launch only reads, by the kernel's text and its parameters: loads of a group of sites (GrPlace.group) go there without a look. size 0: that is not known.
+typedef struct GrPrivOnlyRead {
+    uint64_t at, size;
+} GrPrivOnlyRead;
+enum { GR_ONLY_READ = 16 };
+
 typedef struct GrPrivControl {
     uint32_t mode, pass; // pass: of GR_OF_BLOCKS
-    uint64_t arena, arena_bytes, shared_bytes, span;
+    uint64_t arena;
+    GrPrivOnlyRead only_read[GR_ONLY_READ]; // at a multiple of 16 bytes: inserted code loads both at once
+    uint64_t arena_bytes, shared_bytes, span;
     uint64_t slots;
     uint64_t slot;                // GrPrivSlot of each slot
     uint64_t tables, table_bytes; // of each slot

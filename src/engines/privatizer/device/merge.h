@@ -49,6 +49,9 @@ typedef struct Lanes {
     uint32_t lane, lanes;
 } Lanes;
 
+// Lanes of a warp meet, and find what each has written.
+GR_INLINE void gr_meet(uint32_t lanes) { __asm__ volatile("bar.warp.sync %0;" ::"r"(lanes) : "memory"); }
+
 GR_INLINE uint32_t word_at(uint64_t at) { return *(GR_GLOBAL uint32_t *)at; }
 GR_INLINE void put_word(uint64_t at, uint32_t v) { *(GR_GLOBAL uint32_t *)at = v; }
 GR_INLINE uint8_t byte_at(uint64_t at) { return *(GR_GLOBAL uint8_t *)at; }
@@ -129,11 +132,12 @@ GR_INLINE int next_made(const Slot *s, uint64_t row, const Lanes *l, uint32_t wo
     for (Made m = {.next = numbered ? 0 : s->n}; next_made(s, row, l, word, &m);)                            \
     _Pragma("unroll") for (uint32_t i = 0; i < AT_A_TIME; i++) if (i < m.n) __VA_ARGS__
 
-// Of the union `touched` says which copy changed the word: its number and one; OWNER_MANY: several, or one with too high a number. OWNER_UPDATED: atomic operations
-// updated it. 0: none.
-enum { OWNER_UPDATED = 254, OWNER_MANY = 255 };
-GR_INLINE uint8_t owner_of(uint32_t copy) {
-    return (uint8_t)(copy + 1 < OWNER_UPDATED ? copy + 1 : OWNER_MANY);
+// Unless regions run once, `touched` has of each word, in two bytes, which copy changed it: its number and one; OWNER_MANY: several. OWNER_UPDATED: atomic operations updated it.
+// 0: none.
+enum { OWNER_UPDATED = 0xfffe, OWNER_MANY = 0xffff };
+GR_INLINE uint32_t owner_of(uint32_t copy) { return copy + 1 < OWNER_UPDATED ? copy + 1 : OWNER_MANY; }
+GR_INLINE GR_GLOBAL uint16_t *changer_at(uint64_t row, uint32_t word) {
+    return (GR_GLOBAL uint16_t *)(row + GR_ROW_TOUCHED) + word;
 }
 
 // 0xff in each byte that is not 0.
@@ -263,7 +267,7 @@ GR_INLINE int merge_word(const Slot *s, uint64_t row, const Lanes *l, uint64_t o
     if (twice)
         gr_priv_tell_writes(s, row, word, offset);
     put_word(row + ROW_UNION + 4 * word, all);
-    put_byte(row_touched_at(row, ROW_UNION, word), (uint8_t)owner);
+    *changer_at(row, word) = (uint16_t)owner;
     if (s->granule)
         put_word(row + ROW_OWN + 4 * word, (all & ~owned) | (was & owned));
     EACH_MADE(m, i, {
@@ -317,7 +321,7 @@ static GR_NOINLINE int gr_priv_merge_updated(const Slot *s, uint64_t row, uint64
     if (updaters)
         all = word_at(updater[0]);
     put_word(united, all);
-    put_byte(row_touched_at(row, ROW_UNION, word), (uint8_t)owner);
+    *changer_at(row, word) = (uint16_t)owner;
     if (updaters) // one has stored besides, maybe; of several the union has had all updates
         put_word(base, updaters == 1 ? all : common);
     uint32_t other = updaters > 1 ? word_at(updater[1]) : was;
@@ -382,7 +386,7 @@ GR_INLINE void check_word(const Slot *s, uint64_t row, const Lanes *l, uint64_t 
     put_word(row + ROW_UNION + 4 * word, all);
     if (s->granule && differ)
         put_word(row + ROW_OWN + 4 * word, all);
-    put_byte(row_touched_at(row, ROW_UNION, word), 0);
+    *changer_at(row, word) = 0;
 }
 
 // One word where a region ends that runs once: what the units wrote, in their order, becomes the base.
@@ -417,7 +421,7 @@ GR_INLINE uint32_t flags_of(const Slot *s, uint32_t line) {
     return line < lines_of_shared(s) ? ROW_LISTED : 0;
 }
 
-GR_INLINE void one_row(const Slot *s, uint64_t row, const Lanes *l, int merges) {
+static GR_NOINLINE void gr_priv_one_row(const Slot *s, uint64_t row, const Lanes *l, int merges) {
     GR_GLOBAL volatile GrPrivRow *head = (GR_GLOBAL volatile GrPrivRow *)head_of(row);
     uint32_t line = head->line, was = head->flags;
     int twice = 0, ends = s->once || !merges, numbered = head->numbered != 0;
@@ -447,27 +451,6 @@ GR_INLINE void one_row(const Slot *s, uint64_t row, const Lanes *l, int merges) 
         put_byte(s->changed + line, 1);
     else if (ends && !s->commits) // the slot is not used again
         put_word(s->table + 4 * (uint64_t)line, head->was);
-}
-
-// All rows that were written in the region. The last step of a region makes the other list ready.
-static GR_NOINLINE void gr_priv_all_rows(const Slot *s, const Team *t, int merges) {
-    uint32_t warp = t->thread / 32, warps = (t->threads + 31) / 32, list = s->sequence & 1, lanes = 32;
-    GR_GLOBAL volatile GrPrivSlot *of = (GR_GLOBAL volatile GrPrivSlot *)s->head;
-    uint32_t shared = lines_of_shared(s), n = shared + of->count[list];
-    while (lanes > t->threads - warp * 32)
-        lanes /= 2;
-    Lanes l = {t->thread % 32, lanes};
-    GR_ROLLED for (uint32_t k = warp; k < n && l.lane < lanes; k += warps) {
-        uint32_t number = word_at(k < shared ? (uint64_t)entry_of(s, k) : list_at(s, list, k - shared));
-        if (is_row(number))
-            one_row(s, row_at(s, number), &l, merges);
-    }
-    if (t->thread == 0 && (s->once || !merges)) {
-        of->count[1 - list] = 0;
-        of->now = 1 - list;
-        of->made = 0;
-        of->reader = of->writer = 0;
-    }
 }
 
 #endif

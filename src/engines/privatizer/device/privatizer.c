@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // privatizer — the device runtime that inserted code calls (control.h).
-#include "engines/privatizer/device/merge.h"
+#include "engines/privatizer/device/rows.h"
 
 extern GR_GLOBAL GrPrivControl __gr_control;
-GR_GLOBAL GrPrivControl __gr_control = {0};
+GR_GLOBAL __attribute__((aligned(16))) GrPrivControl __gr_control = {0};
 #define CONTROL __gr_control
 
 // What shared memory holds before it is written: nothing that a program is likely to store first.
@@ -43,9 +43,6 @@ GR_INLINE GR_GLOBAL uint32_t *slot_of_block(void) {
 GR_INLINE uint64_t slot_number(void) { return CONTROL.mode == GR_OF_WARPS ? *slot_of_block() - 1 : 0; }
 
 GR_INLINE void fence(void) { __asm__ volatile("fence.acq_rel.gpu;" ::: "memory"); }
-
-// Lanes of a warp meet, and find what each has written.
-GR_INLINE void gr_meet(uint32_t lanes) { __asm__ volatile("bar.warp.sync %0;" ::"r"(lanes) : "memory"); }
 
 // Before units of the slot find what was written.
 GR_INLINE void publish(void) {
@@ -190,6 +187,11 @@ static GR_NOINLINE uint64_t gr_priv_offset_of(uint64_t a, uint32_t size) {
 GR_INLINE uint64_t long_at(uint64_t at) { return *(GR_GLOBAL uint64_t *)at; }
 GR_INLINE void put_long(uint64_t at, uint64_t v) { *(GR_GLOBAL uint64_t *)at = v; }
 
+// 16 bytes. Behind the numbers of a row's copies there is room up to a whole line.
+GR_INLINE void put_zeros(uint64_t at) {
+    __asm__ volatile("st.global.v4.u32 [%0], {%1, %1, %1, %1};" ::"l"(at), "r"(0) : "memory");
+}
+
 static GR_NOINLINE void gr_priv_copy_line(uint64_t to, uint64_t other, uint64_t from) {
     GR_ROLLED for (uint32_t k = 0; k < GR_LINE; k += 32) {
         uint64_t a = long_at(from + k), b = long_at(from + k + 8), c = long_at(from + k + 16),
@@ -232,9 +234,16 @@ static GR_NOINLINE uint64_t gr_priv_line_of(uint64_t offset) {
     return e->at + (offset - e->offset);
 }
 
-// By the lanes `team`, of which this is number `rank` of n.
-static GR_NOINLINE void gr_priv_fill_row(const Slot *s, uint64_t row, uint64_t line, uint32_t was,
+GR_INLINE void put_in_list(const Slot *s, uint32_t number) {
+    GR_GLOBAL GrPrivSlot *of = (GR_GLOBAL GrPrivSlot *)s->head;
+    uint32_t list = gr_load32(&of->now), k = gr_add32(&of->count[list], 1);
+    put_word(list_at(s, list, k), number);
+}
+
+// In the region's list already, as it will be written. By the lanes `team`, of which this is number `rank` of n.
+static GR_NOINLINE void gr_priv_fill_row(const Slot *s, uint32_t number, uint64_t line, uint32_t was,
                                          uint32_t team, uint32_t rank, uint32_t n) {
+    uint64_t row = row_at(s, number);
     GR_GLOBAL volatile GrPrivRow *head = (GR_GLOBAL volatile GrPrivRow *)head_of(row);
     uint64_t offset = line << GR_LINE_SHIFT, from = row;
     if (was == GR_ROW_EDGE) {
@@ -253,13 +262,15 @@ static GR_NOINLINE void gr_priv_fill_row(const Slot *s, uint64_t row, uint64_t l
         if (k < GR_LINE / 8)
             put_word(row_touched_at(row, 0, 0) + 4 * k, 0);
     }
-    GR_ROLLED for (uint32_t k = 2 * rank; k < s->n; k += 2 * n) put_long(number_at(row, k), 0);
+    GR_ROLLED for (uint32_t k = 4 * rank; k < s->n; k += 4 * n) put_zeros(number_at(row, k));
     if (rank)
         return;
     head->line = (uint32_t)line;
-    head->flags = flags_of(s, (uint32_t)line);
+    head->flags = ROW_LISTED;
     head->was = was;
     head->numbered = 0;
+    if (!flags_of(s, (uint32_t)line)) // lines of shared memory are in no list
+        put_in_list(s, number);
 }
 
 // What a lane of a team found: the others get it from the first.
@@ -268,14 +279,14 @@ enum { ROW_RETRY = 0, ROW_THERE = 1, ROW_MINE = 2, ROW_NONE = 3 };
 static GR_NOINLINE uint32_t gr_priv_look_for_row(const Slot *s, uint64_t line, uint32_t *number,
                                                  uint32_t *was) {
     GR_GLOBAL uint32_t *entry = entry_of(s, line), *used = &((GR_GLOBAL GrPrivSlot *)s->head)->used;
-    uint32_t v = gr_load32(entry);
+    uint32_t v = gr_load32(entry), rows = gr_load32(used); // both at once: memory is far
     *number = v;
     *was = v;
     if (is_row(v))
         return ROW_THERE;
     if (v == GR_ROW_BUSY)
         return ROW_RETRY;
-    if (gr_load32(used) >= s->capacity)
+    if (rows >= s->capacity)
         return ROW_NONE;
     if (gr_compare_swap(entry, v, GR_ROW_BUSY) != v)
         return ROW_RETRY;
@@ -304,12 +315,12 @@ static GR_NOINLINE uint32_t gr_priv_row(const Slot *s, uint64_t line) {
         if (state == ROW_NONE)
             break;
         if (state == ROW_MINE) {
-            gr_priv_fill_row(s, row_at(s, number), line, was, team, rank, n);
-            fence(); // granules are taken behind the caches
-
+            gr_priv_fill_row(s, number, line, was, team, rank, n);
+            publish(); // granules are taken behind the caches
             gr_meet(team);
             if (rank == 0)
                 gr_store32(entry_of(s, line), number);
+            gr_meet(team); // each of them finds it
             return number;
         }
         gr_sleep(20);
@@ -321,12 +332,10 @@ static GR_NOINLINE uint32_t gr_priv_row(const Slot *s, uint64_t line) {
 // The region's list has the row.
 GR_INLINE void list_row(const Slot *s, uint64_t row, uint32_t number) {
     GR_GLOBAL uint32_t *flags = &head_of(row)->flags;
-    GR_GLOBAL GrPrivSlot *of = (GR_GLOBAL GrPrivSlot *)s->head;
     GR_ROLLED for (uint32_t was = gr_load32(flags); !(was & ROW_LISTED);) {
         uint32_t seen = gr_compare_swap(flags, was, was | ROW_LISTED);
         if (seen == was) {
-            uint32_t list = gr_load32(&of->now), k = gr_add32(&of->count[list], 1);
-            put_word(list_at(s, list, k), number);
+            put_in_list(s, number);
             return;
         }
         was = seen;
@@ -376,10 +385,7 @@ static GR_NOINLINE uint64_t gr_priv_make(const Slot *s, uint32_t row, uint32_t k
 static GR_NOINLINE int gr_priv_own(const Slot *s, uint32_t number, uint32_t low, uint32_t k) {
     uint64_t row = row_at(s, number);
     list_row(s, row, number);
-    GR_GLOBAL uint32_t *owner = (GR_GLOBAL uint32_t *)owner_at(s, row, low);
-    uint32_t was = gr_load32(owner);
-    if (was == 0)
-        was = gr_compare_swap(owner, 0, k + 1);
+    uint32_t was = gr_compare_swap((GR_GLOBAL uint32_t *)owner_at(s, row, low), 0, k + 1);
     return was == 0 || was == k + 1;
 }
 
@@ -399,9 +405,9 @@ static GR_NOINLINE uint64_t gr_priv_find(const Slot *s, uint32_t number, uint32_
 
 // ---- Accesses ------------------------------------------------------------------------------------------------------------
 
-// Whether the line is wholly memory of the program.
+// Whether the line is wholly memory of the program. The table says so from the begin, also to a cache that lacks its newest rows.
 static GR_NOINLINE int gr_priv_is_whole(const Slot *s, uint64_t line) {
-    uint32_t v = gr_load32(entry_of(s, line));
+    uint32_t v = *entry_of(s, line);
     return is_row(v) ? head_of(row_at(s, v))->was != GR_ROW_EDGE : v == 0;
 }
 
@@ -630,9 +636,13 @@ uint32_t __gr_lanes(uint32_t site, uint64_t at, uint32_t what, uint64_t value, u
                     uint32_t sequence) {
     if (CONTROL.threads == 1 && CONTROL.divide == 1 && CONTROL.privates >= ntid_x() * ntid_y() * ntid_z())
         return 1; // each lane has a copy of its own
-    uint32_t lanes = gr_active_mask(), same = gr_match_any(lanes, at),
-             equal = gr_match_any(lanes, value) & same;
-    uint32_t lane = gr_lane(), first = (uint32_t)__builtin_ctz(same);
+    uint32_t lanes = gr_active_mask(), lane = gr_lane(), before = lanes & gr_lanes_before(),
+             neighbour = before ? 31 - (uint32_t)__builtin_clz(before) : lane;
+    uint64_t beside = gr_shuffle64(lanes, at, neighbour);
+    if (gr_all(lanes, !before || beside < at)) // no two at one place, as mostly
+        return 1;
+    uint32_t same = gr_match_any(lanes, at), equal = gr_match_any(lanes, value) & same,
+             first = (uint32_t)__builtin_ctz(same);
     Slot s;
     gr_priv_slot(&s);
     uint32_t number = number_of(&s, at), row = number ? row_of_copy(&s, number) : row_of(&s, at);
@@ -677,10 +687,12 @@ uint32_t __gr_gather(uint32_t ends) {
     uint32_t all = ntid_x() * ntid_y() * ntid_z() * ends;
     GR_GLOBAL uint32_t *apart = &((GR_GLOBAL GrPrivLog *)CONTROL.log)->head.apart;
     gr_add32(&of->arrived, 1);
+    uint32_t pause = 32;                                                 // most come at once
     GR_ROLLED for (uint32_t k = 0; k < 4096 && !gr_load32(apart); k++) { // 80 ms; once for all
         if (gr_load32(&of->arrived) >= all)
             return 1;
-        gr_sleep(20000);
+        gr_sleep(pause);
+        pause = pause < 16384 ? pause * 2 : 20000;
     }
     gr_store32(apart, 1);
     return 0;
@@ -694,8 +706,8 @@ static GR_NOINLINE int gr_priv_is_of_others(const Slot *s, uint64_t offset, uint
         return 0; // nobody wrote in this line, and the union is not made
     // In a copy that is not made it finds the union.
     uint64_t own = gr_priv_find(s, v, (uint32_t)low, copy, ROW_UNION);
-    uint8_t owner = byte_at(row_touched_at(row, ROW_UNION, (uint32_t)low / 4)),
-            all = byte_at(row + ROW_UNION + low);
+    uint32_t owner = *changer_at(row, (uint32_t)low / 4);
+    uint8_t all = byte_at(row + ROW_UNION + low);
     if (owner == OWNER_UPDATED)
         return 1;
     return owner && owner != owner_of(copy) && byte_at(row + ROW_BASE + low) != all && byte_at(own) == all;

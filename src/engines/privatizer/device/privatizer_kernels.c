@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // privatizer_kernels — what the host launches between the passes of GR_OF_BLOCKS.
-#include "engines/privatizer/device/merge.h"
+#include "engines/privatizer/device/rows.h"
 
 GR_SREG32(ntid_x, "ntid.x")
 GR_SREG32(nctaid_x, "nctaid.x")

@@ -47,8 +47,9 @@ typedef struct Code {
     PtxReg *clock;  // its own, which goes on when it is read; NULL: the kernel reads none
     bool clusters;  // generic addresses may be of shared memory of other blocks
     bool orders;    // units may order what they do
-    const uint8_t *roles; // by site, GR_ORDERS_...; NULL: there are none
-    Copying *copying;     // n_copying: the kernel's cp.async that are done some time, in code for warps
+    const uint8_t *groups; // by site, GrPlace.group; NULL: there are none
+    const uint8_t *roles;  // by site, GR_ORDERS_...; NULL: there are none
+    Copying *copying;      // n_copying: the kernel's cp.async that are done some time, in code for warps
     unsigned n_copying, n_kept_too;
     PtxReg *group; // of these, the thread's, by number
     PtxReg **

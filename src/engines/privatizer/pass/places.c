@@ -214,6 +214,19 @@ static GrPlace place_of(Finder *f, const PtxSite *site) {
     return p;
 }
 
+// Loads of the same memory are in one group, as far as there are groups.
+static void put_in_group(GrPlaces *p, GrPlace *place, const PtxSite *site) {
+    if (place->write || place->shared || place->generic || place->lost || place->var || site->strong)
+        return;
+    for (const GrPlace *other = p->places; other < place; other++)
+        if (other->group && other->params == place->params) {
+            place->group = other->group;
+            return;
+        }
+    if (p->n_groups < GR_PLACE_GROUPS)
+        place->group = ++p->n_groups;
+}
+
 static gr_status find(Finder *f, Arena *arena, bool *fits, gr_error *err) {
     gr_status st = GR_OK;
     PtxStmt **sites = GR_NEW_ARRAY(arena, PtxStmt *, MOST_PLACES);
@@ -232,8 +245,11 @@ static gr_status find(Finder *f, Arena *arena, bool *fits, gr_error *err) {
         *fits = one && p->n_places < MOST_PLACES;
         if (*fits) {
             sites[p->n_places] = s;
-            p->places[p->n_places] = place_of(f, &f->f->module->sites[s->site]);
-            find_guards(f, s, &p->places[p->n_places++]);
+            GrPlace *place = &p->places[p->n_places++];
+            *place = place_of(f, &f->f->module->sites[s->site]);
+            place->site = s->site;
+            put_in_group(p, place, &f->f->module->sites[s->site]);
+            find_guards(f, s, place);
         }
     }
     p->n_nodes = (uint32_t)f->nodes.len;

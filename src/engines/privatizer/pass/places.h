@@ -55,7 +55,7 @@ typedef struct GrPlaceGuard {
     uint32_t a, b;
 } GrPlaceGuard;
 
-enum { GR_PLACE_GUARDS = 4 };
+enum { GR_PLACE_GUARDS = 4, GR_PLACE_GROUPS = 16 };
 
 // Where one access goes.
 typedef struct GrPlace {
@@ -66,6 +66,8 @@ typedef struct GrPlace {
     bool lost;     // not even in which variable or memory it is
     uint32_t var;  // in which variable; GR_NO_VAR: what one of `params` points to
     uint64_t params;
+    uint32_t site;
+    uint32_t group;    // of a weak load of what `params` point to: those with the same, from 1 on; 0: none
     uint32_t n_guards; // there may be more, that are not known
     GrPlaceGuard guards[GR_PLACE_GUARDS];
 } GrPlace;
@@ -79,6 +81,7 @@ typedef struct GrPlaces {
         uint32_t param, offset; // 64 bits of the parameters, which may be a pointer: bit k of GrPlace.params
     } pointers[64];
     uint32_t n_nodes, n_places, n_pointers;
+    uint32_t n_groups;
 } GrPlaces;
 
 static inline bool gr_places_meet(const GrPlaces *p, uint32_t one, uint32_t other) {

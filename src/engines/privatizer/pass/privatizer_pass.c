@@ -298,6 +298,16 @@ static bool ends(const PtxStmt *s) {
             s->instr->op == PTX_OP_TRAP);
 }
 
+// By site, the group of what it loads. *out NULL: there are none.
+static gr_status find_groups(const Work *w, const GrPlaces *places, Arena *arena, const uint8_t **out) {
+    uint8_t *groups =
+        places && places->n_groups ? GR_NEW_ARRAY(arena, uint8_t, (size_t)w->m->n_sites + 1) : NULL;
+    for (uint32_t k = 0; groups && k < places->n_places; k++)
+        groups[places->places[k].site] = (uint8_t)places->places[k].group;
+    *out = groups;
+    return groups || !places || !places->n_groups ? GR_OK : gr_fail(w->err, GR_ERR_NOMEM, "out of memory");
+}
+
 static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out) {
     gr_status st = GR_OK;
     Arena arena = {0};
@@ -311,6 +321,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
     if (!set)
         GR_TRY(gr_fail(w->err, GR_ERR_NOMEM, "out of memory"));
     GrRoles roles = {{NULL, NULL}, {false, false}};
+    const uint8_t *groups = NULL;
     GR_TRY(gr_order_find(f, &live, set, &arena, &roles, w->err));
     GrKernelLook look = {f, &live, set, &w->calls, false, roles.of[0]};
     *out = (PrivatizedKernel){.f = f, .blocks = gr_suits(&look)};
@@ -320,6 +331,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
     out->tracks = roles.of[1];
     look_at_sites(w, &live, set, out);
     GR_TRY(gr_places_find(&cfg, &w->m->arena, &out->places, w->err));
+    GR_TRY(find_groups(w, out->places, &arena, &groups));
     out->by_warps |= w->o->by_warps;
     find_granule(w, out);
     PtxStmt *first = gr_function_start(f), *last = f->last;
@@ -337,6 +349,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
                  .stages = out->stages,
                  .pretends = out->pretends,
                  .by_warps = out->by_warps,
+                 .groups = groups,
                  .arena = &arena,
                  .err = w->err};
     if (!ends(last))

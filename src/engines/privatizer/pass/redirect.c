@@ -308,6 +308,37 @@ done:
     return st;
 }
 
+// A load of memory that the launch only reads, if it stays in there, is done at once, and the thread goes on behind it.
+static gr_status put_only_read(const Code *c, PtxStmt *s, const PtxReg *at, unsigned group) {
+    gr_status st = GR_OK;
+    PtxFunc *f = c->f;
+    PtxInstr *i = s->instr;
+    PtxReg *begin = gr_ptx_new_reg(f, PTX_B64), *size = gr_ptx_new_reg(f, PTX_B64),
+           *in = gr_ptx_new_reg(f, PTX_PRED), *due = in;
+    PtxLabel *end = gr_ptx_new_label(f);
+    PtxOperand behind = gr_ptx_label_operand(end), guard = i->guard ? gr_ptx_reg_operand(i->guard) : behind;
+    char control[64];
+    gr_privatizer_control_name(c->suffix, control, sizeof control);
+    gr_ptx_insert_label(f, s->next, end);
+    GR_TRY(gr_code_put(c, s, NULL, 0,
+                       "ld.global.v2.u64 {%s, %s}, [%s+%zu]; sub.u64 %s, %s, %s; setp.lt.u64 %s, %s, %s;",
+                       begin->name, size->name, control,
+                       offsetof(GrPrivControl, only_read) + (group - 1) * sizeof(GrPrivOnlyRead), begin->name,
+                       at->name, begin->name, in->name, begin->name, size->name));
+    if (i->guard) { // lanes that do not load go on with those that do
+        due = gr_ptx_new_reg(f, PTX_PRED);
+        GR_TRY(
+            gr_code_put(c, s, &guard, 1,
+                        "{ .reg .pred own; %s.pred own, $0; and.pred %s, %s, own; not.pred own, own; or.pred "
+                        "%s, %s, own; }",
+                        i->guard_negated ? "not" : "mov", due->name, in->name, in->name, in->name));
+    }
+    GR_TRY(gr_code_again(c, s, due, (PtxReg *)at, NULL));
+    GR_TRY(gr_code_put(c, s, &behind, 1, "@%s bra $0;", in->name));
+done:
+    return st;
+}
+
 // Whether the granule is the unit's, in the new predicate *is_own. A store takes one that is nobody's.
 static gr_status put_owner(const Code *c, PtxStmt *s, const Lookup *l, PtxReg **is_own) {
     gr_status st = GR_OK;
@@ -451,6 +482,9 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     if (site->strong && i->op == PTX_OP_LD)
         return put_strong_load(c, copy, &g, ops, n_ops, at, what);
     gr_code_change_space(i);
+    unsigned group = c->groups && i->op == PTX_OP_LD && !generic ? c->groups[site - c->f->module->sites] : 0;
+    if (group)
+        GR_TRY(put_only_read(c, copy, at, group));
     // Lanes of one store are compared (put_lanes), so they have to come there together.
     bool together = c->warps && c->by_warps && i->op == PTX_OP_ST && !site->strong;
     PtxReg *lanes = together ? gr_ptx_new_reg(c->f, PTX_B32) : NULL;

@@ -253,6 +253,11 @@ static const Case held_cases[] = {
     {"the thread writes to the source before it waits",
      KERNEL("cp.async.cg.shared.global [%r3], [%rd3], 16;\n" COMMIT "st.global.u8 [%rd3+15], %r1;\n" WAIT),
      GR_CLASS_CLOBBERED_READ, 1, false, false},
+    {"the thread writes to the source, and comes by other memory before it waits",
+     KERNEL(
+         "cp.async.cg.shared.global [%r3], [%rd3], 16;\n" COMMIT "st.global.u8 [%rd3+15], %r1;\n"
+         "st.shared.u32 [%r3+1024], %r1; ld.shared.u32 %r9, [%r3+1024]; st.global.u32 [%rd4], %r9;\n" WAIT),
+     GR_CLASS_CLOBBERED_READ, 1, false, false},
     {"the thread writes to the destination before it waits",
      KERNEL("cp.async.ca.shared.global [%r3], [%rd3], 4;\n" COMMIT "st.shared.u32 [%r3], %r1;\n" WAIT),
      GR_CLASS_LOST_UPDATE, 1, true, false},
@@ -333,6 +338,9 @@ static void check(const Case *c, bool holds) {
         if (c->site && s->count) {
             found++;
             assert_int_equal(s->space, c->shared);
+            if (c->class == GR_CLASS_CLOBBERED_READ &&
+                !c->shared) // of the source: nobody has touched the destination
+                assert_int_equal(o->slots[c->site][GR_CLASS_LOST_UPDATE].count, 0);
         }
         if (c->site)
             continue;

@@ -97,7 +97,18 @@ with tempfile.TemporaryDirectory() as tmp:
     for most in (2, 20, 5000, 1000000):
         run = rewrite(source, "--windows", "all", "--read-delay", str(most), "--write-delay", str(most))
         check(orders_of_magnitude(run.stdout, most), f"delays below {most} ns have every order of magnitude")
-    poisoned = rewrite(source, "--windows", "all", "--poison-writes").stdout
+    # No strong read of the kernel may be of it: each store of polled.ptx says whether that is so.
+    polled, before = here / "polled.ptx", []
+    expected = re.findall(r"(st\.[^;]*;) // (poisoned|as it is)", polled.read_text())
+    for line in rewrite(polled, "--windows", "all", "--poison", "yes").stdout.splitlines():
+        if expected and line.strip() == expected[0][0]:
+            store, how = expected.pop(0)
+            check(any(re.search(r"xor\.b32 %gr\d+, %gr\d+, 1;", b) for b in before) == (how == "poisoned"), f"--poison yes: {store} {how}")
+            before = []
+        before.append(line)
+    check(not expected, f"--poison yes: all stores were seen, but {expected}")
+    weak = write(tmp, "weak.ptx", re.sub(r"(?m)^.*(ld\.(volatile|relaxed|acquire)|atom\.).*\n", "", source.read_text()))
+    poisoned = rewrite(weak, "--windows", "all", "--poison-writes").stdout
     lines = [line.split("*/ ")[-1].strip() for line in poisoned.splitlines()]
     # Each weak store of the kernel is preceded by one of the value with a bit turned, to the same bytes and under the same predicate: unless it may be an
     # address, or is where the host may look.

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// rows — the steps of merge.h for all rows that were written in a region.
+//
+// Most rows have no private copy but `own`, and no atomic operation updated them. Such plain rows are done some at a time, so that a warp waits for memory once for all of them.
+#ifndef GR_PRIVATIZER_ROWS_H
+#define GR_PRIVATIZER_ROWS_H
+
+#include "engines/privatizer/device/merge.h"
+
+enum { ROWS_AT_A_TIME = 4 };
+typedef struct Some {
+    uint64_t row[ROWS_AT_A_TIME]; // 0: none
+    uint32_t line[ROWS_AT_A_TIME], flags[ROWS_AT_A_TIME];
+    uint64_t any;   // one of the rows; 0: there is none
+    uint32_t plain; // bits
+} Some;
+
+#define EACH_PLAIN(of, i)                                                                                    \
+    _Pragma("unroll") for (uint32_t i = 0; i < ROWS_AT_A_TIME; i++) if ((of)->plain >> i & 1)
+
+// Those of the warp from number k of the region's on. `shared`: so many lines of shared memory come first.
+GR_INLINE void find_some(const Slot *s, uint32_t list, uint32_t shared, uint32_t k, uint32_t step, uint32_t n,
+                         Some *out) {
+    uint32_t number[ROWS_AT_A_TIME], numbered[ROWS_AT_A_TIME];
+    *out = (Some){.any = 0};
+#pragma unroll
+    for (uint32_t i = 0; i < ROWS_AT_A_TIME; i++) {
+        uint32_t at = k + i * step;
+        number[i] = at >= n       ? 0
+                    : at < shared ? word_at((uint64_t)entry_of(s, at))
+                                  : word_at(list_at(s, list, at - shared));
+    }
+#pragma unroll
+    for (uint32_t i = 0; i < ROWS_AT_A_TIME; i++) {
+        out->row[i] = is_row(number[i]) ? row_at(s, number[i]) : 0;
+        out->any = out->row[i] ? out->row[i] : out->any;
+    }
+#pragma unroll
+    for (uint32_t i = 0; i < ROWS_AT_A_TIME && out->any; i++) {
+        GR_GLOBAL volatile GrPrivRow *head =
+            (GR_GLOBAL volatile GrPrivRow *)head_of(out->row[i] ? out->row[i] : out->any);
+        out->line[i] = head->line;
+        out->flags[i] = head->flags;
+        numbered[i] = head->numbered;
+    }
+#pragma unroll
+    for (uint32_t i = 0; i < ROWS_AT_A_TIME && s->granule && !s->once; i++)
+        out->plain |= (out->row[i] && !numbered[i] && !(out->flags[i] & ROW_UPDATED)) << i;
+}
+
+// As merge_word: nobody else has the word, so what its owner stored is the union, and the owner goes back to what was there.
+GR_INLINE void merge_plain(const Slot *s, const Some *of, uint32_t lane) {
+    uint32_t was[ROWS_AT_A_TIME], own[ROWS_AT_A_TIME], owner[ROWS_AT_A_TIME];
+#pragma unroll
+    for (uint32_t i = 0; i < ROWS_AT_A_TIME; i++) {
+        uint64_t row = of->row[i] ? of->row[i] : of->any;
+        was[i] = word_at(row + ROW_BASE + 4 * lane);
+        own[i] = word_at(row + ROW_OWN + 4 * lane);
+        owner[i] = owner_of_word(s, row, lane);
+    }
+    EACH_PLAIN(of, i) {
+        uint64_t row = of->row[i];
+        if (owner[i]) {
+            put_word(row + ROW_UNION + 4 * lane, own[i]);
+            put_word(row + ROW_OWN + 4 * lane, was[i]);
+            *changer_at(row, lane) = (uint16_t)(own[i] != was[i] ? owner_of(owner[i] - 1) : 0);
+        }
+        if (lane == i)
+            head_of(row)->flags = ROW_LISTED | ROW_MERGED;
+    }
+}
+
+// As check_word.
+GR_INLINE void check_plain(const Slot *s, const Some *of, uint32_t lane) {
+    uint32_t was[ROWS_AT_A_TIME], own[ROWS_AT_A_TIME], all[ROWS_AT_A_TIME];
+#pragma unroll
+    for (uint32_t i = 0; i < ROWS_AT_A_TIME; i++) {
+        uint64_t row = of->row[i] ? of->row[i] : of->any;
+        was[i] = word_at(row + ROW_BASE + 4 * lane);
+        own[i] = word_at(row + ROW_OWN + 4 * lane);
+        all[i] = word_at(row + ROW_UNION + 4 * lane);
+    }
+    EACH_PLAIN(of, i) {
+        uint64_t row = of->row[i];
+        if (own[i] != all[i])
+            gr_priv_tell_reads(s, row, lane, (uint64_t)of->line[i] * GR_LINE + 4 * lane);
+        if (s->commits && own[i] != all[i])
+            put_word(row + ROW_OWN + 4 * lane, all[i]);
+        if (s->commits && was[i] != all[i]) {
+            put_word(row + ROW_BASE + 4 * lane, all[i]);
+            *changer_at(row, lane) = 0;
+        }
+    }
+    // Of another lane's word the owner is still asked for, where something is told.
+    gr_meet(~0u);
+    EACH_PLAIN(of, i) {
+        uint64_t row = of->row[i];
+        put_word(row + GR_ROW_OWNERS + 4 * lane, 0);
+        if (lane != i)
+            continue;
+        head_of(row)->flags = flags_of(s, of->line[i]);
+        if (!s->commits) // the slot is not used again
+            put_word(s->table + 4 * (uint64_t)of->line[i], head_of(row)->was);
+    }
+}
+
+// All rows that were written in the region. The last step of a region makes the other list ready.
+static GR_NOINLINE void gr_priv_all_rows(const Slot *s, const Team *t, int merges) {
+    uint32_t warp = t->thread / 32, warps = (t->threads + 31) / 32, list = s->sequence & 1, lanes = 32;
+    GR_GLOBAL volatile GrPrivSlot *of = (GR_GLOBAL volatile GrPrivSlot *)s->head;
+    uint32_t shared = lines_of_shared(s), n = shared + of->count[list];
+    while (lanes > t->threads - warp * 32)
+        lanes /= 2;
+    Lanes l = {t->thread % 32, lanes};
+    GR_ROLLED for (uint32_t k = warp; k < n && l.lane < lanes; k += ROWS_AT_A_TIME * warps) {
+        Some some;
+        find_some(s, list, shared, k, warps, n, &some);
+        some.plain = lanes == 32 ? some.plain : 0;
+        if (some.plain && merges)
+            merge_plain(s, &some, l.lane);
+        else if (some.plain)
+            check_plain(s, &some, l.lane);
+#pragma unroll
+        for (uint32_t i = 0; i < ROWS_AT_A_TIME; i++)
+            if (some.row[i] && !(some.plain >> i & 1))
+                gr_priv_one_row(s, some.row[i], &l, merges);
+    }
+    if (t->thread == 0 && (s->once || !merges)) {
+        of->count[1 - list] = 0;
+        of->now = 1 - list;
+        of->made = 0;
+        of->reader = of->writer = 0;
+    }
+}
+
+#endif
