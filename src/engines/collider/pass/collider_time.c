@@ -201,15 +201,15 @@ static gr_status put_count(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char 
     return st;
 }
 
-// Whether the other side of a race may be far: threads that wait for others do so by strong accesses, and fences go with them. What is called may
-// have some.
+// Whether the other side of a race may be far: threads that wait for others do so by strong accesses, and fences go with them. An asynchronous copy
+// takes its time. What is called may have some.
 static bool has_far_sides(const PtxFunc *f) {
     for (const PtxStmt *s = f->first; s; s = s->next) {
         if (s->kind != PTX_INSTR || s->tag.inserted)
             continue;
         const PtxInstr *i = s->instr;
         if (i->op == PTX_OP_FENCE || i->op == PTX_OP_MEMBAR || i->op == PTX_OP_ATOM || i->op == PTX_OP_RED ||
-            i->op == PTX_OP_CALL || (i->sem != PTX_SEM_NONE && i->sem != PTX_WEAK))
+            i->op == PTX_OP_CALL || i->op == PTX_OP_CP || i->op == PTX_OP_MBARRIER || (i->sem != PTX_SEM_NONE && i->sem != PTX_WEAK))
             return true;
     }
     return false;
