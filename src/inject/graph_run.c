@@ -109,6 +109,38 @@ CUgraph gr_node_child(CUgraphNode node) {
     return CALL(cuGraphChildGraphNodeGetGraph, node, &child) == CUDA_SUCCESS ? child : NULL;
 }
 
+static bool is_second(Map *seen, const void *node) {
+    return gr_map_get_u64(seen, (uintptr_t)node) || !gr_map_put_u64(seen, (uintptr_t)node, seen);
+}
+
+// The nodes of a chain have one edge less than they are, and no two of these begin or end at the same node.
+bool gr_graph_branches(CUgraph graph) {
+    DRIVER(cuGraphGetEdges, (CUgraph, CUgraphNode *, CUgraphNode *, size_t *));
+    CUgraphNode *nodes, *ends[2] = {NULL, NULL};
+    size_t n, n_edges = 0;
+    Map seen[2] = {{0}, {0}};
+    bool branches = gr_graph_nodes(graph, &nodes, &n) != CUDA_SUCCESS ||
+                    CALL(cuGraphGetEdges, graph, NULL, NULL, &n_edges) != CUDA_SUCCESS ||
+                    (n && n_edges != n - 1);
+    for (unsigned k = 0; !branches && k < 2; k++)
+        branches = !(ends[k] = calloc(n_edges + 1, sizeof(CUgraphNode)));
+    if (!branches && n_edges)
+        branches = CALL(cuGraphGetEdges, graph, ends[0], ends[1], &n_edges) != CUDA_SUCCESS;
+    for (size_t e = 0; !branches && e < n_edges; e++)
+        branches = is_second(&seen[0], ends[0][e]) || is_second(&seen[1], ends[1][e]);
+    for (size_t i = 0; !branches && i < n; i++) {
+        CUgraphNodeType type = gr_node_type(nodes[i]);
+        branches = type == CU_GRAPH_NODE_TYPE_GRAPH ? gr_graph_branches(gr_node_child(nodes[i]))
+                                                    : type > CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
+    }
+    for (unsigned k = 0; k < 2; k++) {
+        gr_map_free(&seen[k]);
+        free(ends[k]);
+    }
+    free(nodes);
+    return branches;
+}
+
 // ---- What one node does, in a stream ----------------------------------------------------------------------------
 
 // Those that matter to how a kernel runs.

@@ -2,6 +2,7 @@
 #include "inject/graphs.h"
 
 #include "inject/launches.h"
+#include "inject/memory.h"
 #include "inject/recording.h"
 
 #include <stdlib.h>
@@ -17,6 +18,7 @@ typedef struct GraphKernel {
 typedef struct Followed {
     VEC(GraphKernel) kernels; // in the order of their launches
     bool known;               // that is all of them
+    bool branches;
     // For an engine that sees what graphs do:
     CUgraph clone;             // NULL: it cannot be run node by node
     const char *why;           // not
@@ -99,6 +101,14 @@ void gr_graph_set_kernel(CUgraphExec exec, CUgraphNode node, CUfunction f, const
     }
 }
 
+void gr_graph_comes(CUgraphExec exec, CUstream stream) {
+    const Followed *f = find(exec);
+    gr_work_comes((GrComing){.kind = f && !f->branches ? GR_COMING_GRAPH : GR_COMING_BRANCHING_GRAPH,
+                             .stream = stream,
+                             .async = true,
+                             .size = f ? f->kernels.len : 0});
+}
+
 bool gr_graph_count(CUgraphExec exec, CUstream stream) {
     const Followed *f = find(exec);
     uint64_t n = 0;
@@ -153,6 +163,7 @@ void gr_graph_follow(CUgraphExec exec, CUgraph graph) {
         some_disabled = some_disabled || f->kernels.data[i].disabled;
     f->kernels.len = 0;
     f->known = note_kernels(f, graph) && !some_disabled;
+    f->branches = gr_session.engine->submitting && gr_graph_branches(graph);
     if (gr_graphs_are_shown())
         make_clone(f, graph);
 }

@@ -26,6 +26,8 @@ void gr_graph_lose(CUgraphExec exec);
 
 // Runs the graph's nodes in `stream`. False: it has to be launched as a whole, and that was noted.
 bool gr_graph_run(CUgraphExec exec, CUstream stream, CUresult *result);
+// The engine is told that the graph is about to be launched as a whole in `stream`, as the program's call says it.
+void gr_graph_comes(CUgraphExec exec, CUstream stream);
 // Counts the kernels of a graph that was launched as a whole. False: they are not known.
 bool gr_graph_count(CUgraphExec exec, CUstream stream);
 
@@ -37,6 +39,8 @@ bool gr_graph_count(CUgraphExec exec, CUstream stream);
 
 // The nodes of a graph, each after those it depends on; to be freed.
 CUresult gr_graph_nodes(CUgraph graph, CUgraphNode **out, size_t *n);
+// Whether nodes of it may run side by side, or that cannot be told.
+bool gr_graph_branches(CUgraph graph);
 CUgraphNodeType gr_node_type(CUgraphNode node);
 CUgraph gr_node_child(CUgraphNode node);
 

@@ -2,6 +2,7 @@
 #include "inject/launches.h"
 
 #include "inject/declared.h"
+#include "inject/memory.h"
 #include "inject/recording.h"
 #include "inject/twins.h"
 
@@ -28,6 +29,8 @@ void gr_capture_began(void) { __atomic_add_fetch(&open_captures, 1, __ATOMIC_SEQ
 
 void gr_capture_ended(void) { __atomic_sub_fetch(&open_captures, 1, __ATOMIC_SEQ_CST); }
 
+bool gr_a_capture_is_open(void) { return __atomic_load_n(&open_captures, __ATOMIC_SEQ_CST) > 0; }
+
 bool gr_engine_wants_graphs(void) {
     const GrEngine *e = gr_session.engine;
     return e->around_launch || e->copied || e->filled;
@@ -37,7 +40,7 @@ bool gr_graphs_are_shown(void) { return gr_engine_wants_graphs() || gr_recording
 
 bool gr_stream_is_captured(CUstream stream) {
     typedef CUresult IsCapturing(CUstream, CUstreamCaptureStatus *);
-    if (!__atomic_load_n(&open_captures, __ATOMIC_SEQ_CST))
+    if (!gr_a_capture_is_open())
         return false;
     IsCapturing *ask = (IsCapturing *)gr_driver_function("cuStreamIsCapturing");
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -158,7 +161,7 @@ CUresult gr_launch_around(Launching *l) {
     g->context = gr_current_context();
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
     // What the engine asks of the driver would break a capture that is open in another stream.
-    bool capturing = __atomic_load_n(&open_captures, __ATOMIC_SEQ_CST) > 0;
+    bool capturing = gr_a_capture_is_open();
     unsigned aside = capturing ? gr_aside_begin() : 0;
     if (copy_attributes(l) && copy_params(l))
         result = s->engine->around_launch ? s->engine->around_launch(s->engine_self, g, &l->run)
@@ -177,10 +180,43 @@ static void record(Launching *l) {
     drop_copies(&copy);
 }
 
+static bool is_in(const void *word, unsigned kinds, GrRange *out) {
+    CUdeviceptr at;
+    memcpy(&at, word, sizeof at);
+    const GrRange *r = gr_range_at(at);
+    if (!r || !(kinds >> r->kind & 1))
+        return false;
+    *out = *r;
+    out->at = at;
+    out->size = r->size - (at - r->at);
+    return true;
+}
+
+bool gr_launch_points(const GrLaunch *g, unsigned kinds, GrRange *out) {
+    const Launching *l = (const Launching *)((const char *)g - offsetof(Launching, launch));
+    GrParam *layout = NULL;
+    uint32_t n = 0;
+    size_t bytes = 0;
+    bool found = false;
+    gr_session_lock();
+    bool known = gr_declared_layout(l->kernel, g->func, &layout, &n, &bytes);
+    const char *buffer = known && !l->params ? own_buffer(l->extra, bytes) : NULL;
+    for (uint32_t i = 0; known && i < n && !found; i++) {
+        const char *from = l->params ? l->params[i] : buffer ? buffer + layout[i].offset : NULL;
+        // Of a structure each word that may be an address.
+        for (size_t k = 0; from && k + sizeof(CUdeviceptr) <= layout[i].size && !found;
+             k += sizeof(CUdeviceptr))
+            found = is_in(from + k, kinds, out);
+    }
+    gr_session_unlock();
+    free(layout);
+    return found;
+}
+
 // Tells the engine of the launch, before it and with its result. What the engine asks of the driver would break an open capture.
 static void tell(Launching *l, const CUresult *result) {
     const GrEngine *e = gr_session.engine;
-    bool capturing = __atomic_load_n(&open_captures, __ATOMIC_SEQ_CST) > 0;
+    bool capturing = gr_a_capture_is_open();
     unsigned aside = capturing ? gr_aside_begin() : 0;
     if (result)
         e->launched(gr_session.engine_self, &l->launch, *result);

@@ -26,6 +26,7 @@ bool gr_engine_wants_graphs(void);
 bool gr_graphs_are_shown(void);
 // Whether what is submitted to this stream is only recorded, for a graph. Asks the driver only while a capture is open.
 bool gr_stream_is_captured(CUstream stream);
+bool gr_a_capture_is_open(void); // in any stream
 void gr_capture_began(void);
 void gr_capture_ended(void);
 
@@ -34,6 +35,9 @@ void gr_launch_begin(Launching *l);
 // The driver refused l->twin, and is to launch l->launch.func instead.
 bool gr_launch_again(const Launching *l, CUresult result);
 CUresult gr_launch_end(Launching *l, CUresult result);
+
+// GrSession.points, of the launch of a Launching.
+bool gr_launch_points(const GrLaunch *l, unsigned kinds, GrRange *out);
 
 // In between, if l->shown: the engine's turn.
 CUresult gr_launch_around(Launching *l);

@@ -47,7 +47,7 @@ bool gr_placed_at(CUdeviceptr at, GrPlaced *out, bool *inside);
 // Its memory and tickets have gone with the context.
 void gr_placed_context_ends(CUcontext context);
 
-// ---- on_copy.c, on_wait.c; these take the lock ---------------------------------------------------------------------
+// ---- on_copy.c; these take the lock ---------------------------------------------------------------------
 
 GrCopy gr_copy_of(const CUDA_MEMCPY3D *c);
 GrFill gr_fill_of(CUdeviceptr at, size_t pitch, uint64_t value, uint32_t element, size_t width,
@@ -56,6 +56,16 @@ GrFill gr_fill_of(CUdeviceptr at, size_t pitch, uint64_t value, uint32_t element
 // Nothing is told of what is only recorded for a graph.
 void gr_copy_tell(const GrCopy *c);
 void gr_fill_tell(const GrFill *f);
+
+// ---- coming.c, without the lock ------------------------------------------------------------------------------------
+
+// Before the driver is given the work, of which `stream` is what the program's call says. Nothing is told of what is only recorded for a graph.
+// True: GrEngine.submitting wants the call to return when the bytes are staged.
+bool gr_work_comes(GrComing w);
+// The same of a copy; of none to a CUDA array.
+bool gr_copy_comes(const GrCopy *c, CUstream stream, bool async);
+
+// ---- on_wait.c -----------------------------------------------------------------------------------------------------
 
 // The host knows that all of the device's work has ended, if `rc` says so, which is yielded.
 CUresult gr_waited_for_all(CUresult rc);

@@ -75,6 +75,7 @@ static CUresult told_copy(CUresult rc, GrCopy c, CUstream stream, bool async) {
     return rc;
 }
 
+// Copies of one row. COPIED does what is to be done before `call`, and after it.
 static CUresult copied(CUresult rc, CUdeviceptr dst, CUdeviceptr src, size_t size) {
     return told_copy(rc, (GrCopy){line(dst, size), line(src, size), NULL, false}, NULL, false);
 }
@@ -83,13 +84,22 @@ static CUresult copied_async(CUresult rc, CUdeviceptr dst, CUdeviceptr src, size
     return told_copy(rc, (GrCopy){line(dst, size), line(src, size), NULL, true}, stream, true);
 }
 
-static CUresult told_fill(CUresult rc, GrFill f, CUstream stream, bool async) {
-    f.stream = gr_call_stream(stream);
-    f.async = async;
-    if (rc == CUDA_SUCCESS)
-        gr_fill_tell(&f);
-    return rc;
+static bool comes(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream, bool async) {
+    return gr_copy_comes(&(GrCopy){line(dst, size), line(src, size), NULL, async}, stream, async);
 }
+
+// A copy from pageable memory may return when the bytes are staged, as the driver's asynchronous one does (CUDA runtime API, "API synchronization
+// behavior"). The driver's other one waits until they have reached the device.
+static CUresult staged(CUdeviceptr dst, CUdeviceptr src, size_t size) {
+    CUresult (*copy)(CUdeviceptr, const void *, size_t, CUstream) =
+        (CUresult(*)(CUdeviceptr, const void *, size_t, CUstream))gr_driver_function("cuMemcpyHtoDAsync");
+    return copy ? copy(dst, (const void *)(uintptr_t)src, size, gr_call_stream(NULL)) : CUDA_ERROR_NOT_FOUND;
+}
+
+#define COPIED(call, dst, src, size)                                                                         \
+    copied(comes(dst, src, size, NULL, false) ? staged(dst, src, size) : call, dst, src, size)
+#define COPIED_ASYNC(call, dst, src, size, stream)                                                           \
+    (comes(dst, src, size, stream, true), copied_async(call, dst, src, size, stream))
 
 // Whether a pointer of which CUDA does not say whose it is points to memory of the host.
 static bool is_of_host(CUdeviceptr at) {
@@ -113,13 +123,13 @@ static CUresult brought(CUresult rc, bool to_host) { return to_host ? gr_waited_
 
 CUresult gr_on_memcpy(CUresult (*real)(CUdeviceptr, CUdeviceptr, size_t), CUdeviceptr dst, CUdeviceptr src,
                       size_t size) {
-    CUresult rc = copied(real(dst, src, size), dst, src, size);
+    CUresult rc = COPIED(real(dst, src, size), dst, src, size);
     return brought(rc, rc == CUDA_SUCCESS && is_of_host(dst));
 }
 
 CUresult gr_on_memcpy_htod(CUresult (*real)(CUdeviceptr, const void *, size_t), CUdeviceptr dst,
                            const void *src, size_t size) {
-    return copied(real(dst, src, size), dst, (CUdeviceptr)(uintptr_t)src, size);
+    return COPIED(real(dst, src, size), dst, (CUdeviceptr)(uintptr_t)src, size);
 }
 
 CUresult gr_on_memcpy_dtoh(CUresult (*real)(void *, CUdeviceptr, size_t), void *dst, CUdeviceptr src,
@@ -129,12 +139,12 @@ CUresult gr_on_memcpy_dtoh(CUresult (*real)(void *, CUdeviceptr, size_t), void *
 
 CUresult gr_on_memcpy_async(CUresult (*real)(CUdeviceptr, CUdeviceptr, size_t, CUstream), CUdeviceptr dst,
                             CUdeviceptr src, size_t size, CUstream stream) {
-    return copied_async(real(dst, src, size, stream), dst, src, size, stream);
+    return COPIED_ASYNC(real(dst, src, size, stream), dst, src, size, stream);
 }
 
 CUresult gr_on_memcpy_htod_async(CUresult (*real)(CUdeviceptr, const void *, size_t, CUstream),
                                  CUdeviceptr dst, const void *src, size_t size, CUstream stream) {
-    return copied_async(real(dst, src, size, stream), dst, (CUdeviceptr)(uintptr_t)src, size, stream);
+    return COPIED_ASYNC(real(dst, src, size, stream), dst, (CUdeviceptr)(uintptr_t)src, size, stream);
 }
 
 CUresult gr_on_memcpy_dtoh_async(CUresult (*real)(void *, CUdeviceptr, size_t, CUstream), void *dst,
@@ -144,14 +154,14 @@ CUresult gr_on_memcpy_dtoh_async(CUresult (*real)(void *, CUdeviceptr, size_t, C
 
 CUresult gr_on_memcpy_peer(CUresult (*real)(CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, size_t),
                            CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcontext from, size_t size) {
-    return copied(real(dst, to, src, from, size), dst, src, size);
+    return COPIED(real(dst, to, src, from, size), dst, src, size);
 }
 
 CUresult gr_on_memcpy_peer_async(CUresult (*real)(CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, size_t,
                                                   CUstream),
                                  CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcontext from, size_t size,
                                  CUstream stream) {
-    return copied_async(real(dst, to, src, from, size, stream), dst, src, size, stream);
+    return COPIED_ASYNC(real(dst, to, src, from, size, stream), dst, src, size, stream);
 }
 
 CUresult gr_on_memcpy_dtoa(CUresult (*real)(CUarray, size_t, CUdeviceptr, size_t), CUarray dst, size_t offset,
@@ -161,10 +171,17 @@ CUresult gr_on_memcpy_dtoa(CUresult (*real)(CUarray, size_t, CUdeviceptr, size_t
 
 CUresult gr_on_memcpy_atod(CUresult (*real)(CUdeviceptr, CUarray, size_t, size_t), CUdeviceptr dst,
                            CUarray src, size_t offset, size_t size) {
-    return copied(real(dst, src, offset, size), dst, 0, size);
+    return COPIED(real(dst, src, offset, size), dst, 0, size);
 }
 
 #if CUDA_VERSION >= 12080
+// Of copies that come together the first one stands for all.
+static void batch_comes(const CUdeviceptr *dsts, const CUdeviceptr *srcs, const size_t *sizes, size_t n,
+                        CUstream stream) {
+    if (n && dsts && srcs && sizes)
+        comes(dsts[0], srcs[0], sizes[0], stream, true);
+}
+
 // One copy after the other is told, though the device may do them in any order.
 static CUresult batch(CUresult rc, const CUdeviceptr *dsts, const CUdeviceptr *srcs, const size_t *sizes,
                       size_t n, CUstream stream) {
@@ -178,6 +195,7 @@ CUresult gr_on_memcpy_batch(CUresult (*real)(CUdeviceptr *, CUdeviceptr *, size_
                             CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t n,
                             CUmemcpyAttributes *attrs, size_t *indices, size_t n_attrs, size_t *failed,
                             CUstream stream) {
+    batch_comes(dsts, srcs, sizes, n, stream);
     return batch(real(dsts, srcs, sizes, n, attrs, indices, n_attrs, failed, stream), dsts, srcs, sizes, n,
                  stream);
 }
@@ -186,6 +204,7 @@ CUresult gr_on_memcpy_batch_v2(CUresult (*real)(CUdeviceptr *, CUdeviceptr *, si
                                                 CUmemcpyAttributes *, size_t *, size_t, CUstream),
                                CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t n,
                                CUmemcpyAttributes *attrs, size_t *indices, size_t n_attrs, CUstream stream) {
+    batch_comes(dsts, srcs, sizes, n, stream);
     return batch(real(dsts, srcs, sizes, n, attrs, indices, n_attrs, stream), dsts, srcs, sizes, n, stream);
 }
 
@@ -228,61 +247,90 @@ gr_on_memcpy_3d_batch_v2(CUresult (*real)(size_t, CUDA_MEMCPY3D_BATCH_OP *, unsi
 
 // ---- boxes -----------------------------------------------------------------------------------------------------
 
+#define BOX_COMES(of, stream, async)                                                                         \
+    do {                                                                                                     \
+        if (gr_session.engine->submitting && c && !TO_HOST(c))                                               \
+            gr_copy_comes(&(GrCopy)of(c), stream, async);                                                    \
+    } while (0)
+
 CUresult gr_on_memcpy_2d(CUresult (*real)(const CUDA_MEMCPY2D *), const CUDA_MEMCPY2D *c) {
+    BOX_COMES(COPY_2D, NULL, false);
     CUresult rc = real(c);
     return rc == CUDA_SUCCESS ? brought(told_copy(rc, (GrCopy)COPY_2D(c), NULL, false), TO_HOST(c)) : rc;
 }
 
 CUresult gr_on_memcpy_2d_async(CUresult (*real)(const CUDA_MEMCPY2D *, CUstream), const CUDA_MEMCPY2D *c,
                                CUstream stream) {
+    BOX_COMES(COPY_2D, stream, true);
     CUresult rc = real(c, stream);
     return rc == CUDA_SUCCESS ? told_copy(rc, (GrCopy)COPY_2D(c), stream, true) : rc;
 }
 
 CUresult gr_on_memcpy_3d(CUresult (*real)(const CUDA_MEMCPY3D *), const CUDA_MEMCPY3D *c) {
+    BOX_COMES(COPY_3D, NULL, false);
     CUresult rc = real(c);
     return rc == CUDA_SUCCESS ? brought(told_copy(rc, (GrCopy)COPY_3D(c), NULL, false), TO_HOST(c)) : rc;
 }
 
 CUresult gr_on_memcpy_3d_async(CUresult (*real)(const CUDA_MEMCPY3D *, CUstream), const CUDA_MEMCPY3D *c,
                                CUstream stream) {
+    BOX_COMES(COPY_3D, stream, true);
     CUresult rc = real(c, stream);
     return rc == CUDA_SUCCESS ? told_copy(rc, (GrCopy)COPY_3D(c), stream, true) : rc;
 }
 
 CUresult gr_on_memcpy_3d_peer(CUresult (*real)(const CUDA_MEMCPY3D_PEER *), const CUDA_MEMCPY3D_PEER *c) {
+    BOX_COMES(COPY_3D, NULL, false);
     CUresult rc = real(c);
     return rc == CUDA_SUCCESS ? brought(told_copy(rc, (GrCopy)COPY_3D(c), NULL, false), TO_HOST(c)) : rc;
 }
 
 CUresult gr_on_memcpy_3d_peer_async(CUresult (*real)(const CUDA_MEMCPY3D_PEER *, CUstream),
                                     const CUDA_MEMCPY3D_PEER *c, CUstream stream) {
+    BOX_COMES(COPY_3D, stream, true);
     CUresult rc = real(c, stream);
     return rc == CUDA_SUCCESS ? told_copy(rc, (GrCopy)COPY_3D(c), stream, true) : rc;
 }
 
 // ---- fills -----------------------------------------------------------------------------------------------------
 
+static void fill_comes(GrFill f, CUstream stream, bool async) {
+    gr_work_comes((GrComing){.kind = GR_COMING_FILL,
+                             .stream = stream,
+                             .async = async,
+                             .to = f.to.at,
+                             .size = f.to.width * f.to.height});
+}
+
+static CUresult told_fill(CUresult rc, GrFill f, CUstream stream, bool async) {
+    f.stream = gr_call_stream(stream);
+    f.async = async;
+    if (rc == CUDA_SUCCESS)
+        gr_fill_tell(&f);
+    return rc;
+}
+
+#define FILLED(call, f, stream, async) (fill_comes(f, stream, async), told_fill(call, f, stream, async))
+
 #define FILLS(bits, type)                                                                                    \
     CUresult gr_on_memset_d##bits(CUresult (*real)(CUdeviceptr, type, size_t), CUdeviceptr at, type value,   \
                                   size_t n) {                                                                \
-        return told_fill(real(at, value, n), gr_fill_of(at, 0, value, (bits) / 8, n, 1), NULL, false);       \
+        return FILLED(real(at, value, n), gr_fill_of(at, 0, value, (bits) / 8, n, 1), NULL, false);          \
     }                                                                                                        \
     CUresult gr_on_memset_d##bits##_async(CUresult (*real)(CUdeviceptr, type, size_t, CUstream),             \
                                           CUdeviceptr at, type value, size_t n, CUstream stream) {           \
-        return told_fill(real(at, value, n, stream), gr_fill_of(at, 0, value, (bits) / 8, n, 1), stream,     \
-                         true);                                                                              \
+        return FILLED(real(at, value, n, stream), gr_fill_of(at, 0, value, (bits) / 8, n, 1), stream, true); \
     }                                                                                                        \
     CUresult gr_on_memset_d2d##bits(CUresult (*real)(CUdeviceptr, size_t, type, size_t, size_t),             \
                                     CUdeviceptr at, size_t pitch, type value, size_t width, size_t height) { \
-        return told_fill(real(at, pitch, value, width, height),                                              \
-                         gr_fill_of(at, pitch, value, (bits) / 8, width, height), NULL, false);              \
+        return FILLED(real(at, pitch, value, width, height),                                                 \
+                      gr_fill_of(at, pitch, value, (bits) / 8, width, height), NULL, false);                 \
     }                                                                                                        \
     CUresult gr_on_memset_d2d##bits##_async(                                                                 \
         CUresult (*real)(CUdeviceptr, size_t, type, size_t, size_t, CUstream), CUdeviceptr at, size_t pitch, \
         type value, size_t width, size_t height, CUstream stream) {                                          \
-        return told_fill(real(at, pitch, value, width, height, stream),                                      \
-                         gr_fill_of(at, pitch, value, (bits) / 8, width, height), stream, true);             \
+        return FILLED(real(at, pitch, value, width, height, stream),                                         \
+                      gr_fill_of(at, pitch, value, (bits) / 8, width, height), stream, true);                \
     }
 FILLS(8, unsigned char)
 FILLS(16, unsigned short)
@@ -291,12 +339,12 @@ FILLS(32, unsigned)
 // A value that a stream writes is a fill of one element.
 CUresult gr_on_write_value32(CUresult (*real)(CUstream, CUdeviceptr, cuuint32_t, unsigned), CUstream stream,
                              CUdeviceptr at, cuuint32_t value, unsigned flags) {
-    return told_fill(real(stream, at, value, flags), gr_fill_of(at, 0, value, 4, 1, 1), stream, true);
+    return FILLED(real(stream, at, value, flags), gr_fill_of(at, 0, value, 4, 1, 1), stream, true);
 }
 
 CUresult gr_on_write_value64(CUresult (*real)(CUstream, CUdeviceptr, cuuint64_t, unsigned), CUstream stream,
                              CUdeviceptr at, cuuint64_t value, unsigned flags) {
-    return told_fill(real(stream, at, value, flags), gr_fill_of(at, 0, value, 8, 1, 1), stream, true);
+    return FILLED(real(stream, at, value, flags), gr_fill_of(at, 0, value, 8, 1, 1), stream, true);
 }
 
 CUresult gr_on_batch_mem_op(CUresult (*real)(CUstream, unsigned, CUstreamBatchMemOpParams *, unsigned),

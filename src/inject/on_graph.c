@@ -20,6 +20,8 @@ CUresult gr_on_graph_launch(CUresult (*real)(CUgraphExec, CUstream), CUgraphExec
     if (gr_graphs_are_shown() && !captured && gr_graph_run(graph, in, &result))
         return result;
     attach_modules();
+    if (!captured)
+        gr_graph_comes(graph, stream);
     CUresult rc = real(graph, stream);
     if (rc == CUDA_SUCCESS && !captured && !gr_graph_count(graph, in))
         gr_session_remarkf("%s", GR_REMARK_GRAPH);

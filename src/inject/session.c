@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "device_api/hooks.h"
+#include "inject/launches.h"
 #include "inject/memory.h"
 #include "inject/thread_clocks.h"
 #include "inject/watch.h"
@@ -86,6 +87,11 @@ static bool session_arena(GrSession *s, GrArena *out) {
     return gr_arena_of_device(out);
 }
 
+static bool session_points(GrSession *s, const GrLaunch *l, unsigned kinds, GrRange *out) {
+    (void)s;
+    return gr_launch_points(l, kinds, out);
+}
+
 static void append_number(GrRecordKind kind, uint64_t number) {
     StrBuf b = {0};
     gr_put_u64(&b, number);
@@ -106,9 +112,9 @@ static gr_status begin(gr_error *err) {
     s->engine = gr_engine_choose(&s->options, strcmp(s->options.device, "cpu"));
     if (!s->engine)
         return gr_fail(err, GR_ERR_ARGUMENT, "there is no engine '%s' in this build", s->options.engine);
-    s->pub = (GrSession){session_driver, session_write,  session_take,     session_note,  session_remark,
-                         session_symbol, session_record, session_area,     session_watch, session_watching,
-                         session_raced,  session_arena,  &gr_thread_clocks};
+    s->pub = (GrSession){session_driver, session_write,  session_take,   session_note,     session_remark,
+                         session_symbol, session_record, session_area,   session_watch,    session_watching,
+                         session_raced,  session_arena,  session_points, &gr_thread_clocks};
     if (s->engine->begin)
         GR_TRY(s->engine->begin(&s->pub, &s->options, &s->engine_self, err));
 done:

@@ -8,8 +8,10 @@
 #include "engines/collider/decode.h"
 #include "engines/collider/device/record.h"
 #include "engines/collider/kept.h"
+#include "engines/collider/late.h"
 #include "engines/collider/options.h"
 #include "engines/collider/pass/collider.h"
+#include "engines/collider/pass/collider_time.h"
 #include "engines/core/sampling.h"
 #include "engines/core/selection.h"
 #include "options/options.h"
@@ -28,6 +30,7 @@ typedef struct Collider {
     GrKept kept;
     ColliderWatch *watch; // NULL: none
     GrBudget *budget;     // NULL: none
+    GrLate *late;         // NULL: nothing is late
     uint32_t run;         // number of the program, where several run in this process
     VEC(struct Loaded {
         const GrModule *module;
@@ -55,6 +58,7 @@ static void collider_finish(void *self) {
     Collider *c = self;
     gr_collider_watch_finish(c->watch);
     gr_budget_finish(c->budget);
+    gr_late_free(c->late);
     if (c->watch) // which may still ask what is selected
         return;
     gr_selection_free(&c->selection);
@@ -70,6 +74,14 @@ static bool thins(const GrOptions *o, bool runs) {
     if (!strcmp(o->windows, "sampled"))
         return !runs || !strcmp(o->device, "gpu");
     return !strcmp(o->windows, "inserted");
+}
+
+// Whether work comes late, and kernels wait for it. Runs that are to cost little have no time for that.
+static bool comes_late(const ColliderWords *words, const GrOptions *o, uint64_t longest) {
+    if (strcmp(o->device, "gpu") || !strcmp(words->late_work, "no"))
+        return false;
+    bool asked = !strcmp(words->late_work, "yes");
+    return asked || (longest >= LATE_LEAST_NS && !*words->budget && !*o->sample);
 }
 
 static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, gr_error *err) {
@@ -98,6 +110,12 @@ static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, g
     c->options.thinned = c->options.thinned || budget;
     if (s && budget && !(c->budget = gr_budget_new(s, budget)))
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    uint64_t longest = (uint64_t)WAIT_LONGEST * (c->options.read_delay_ns > c->options.write_delay_ns
+                                                     ? c->options.read_delay_ns
+                                                     : c->options.write_delay_ns);
+    c->options.beside = s && comes_late(words, o, longest);
+    if (c->options.beside && !(c->late = gr_late_new(s, o->seed, longest, !strcmp(words->late_work, "yes"))))
+        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
     if (st == GR_OK)
         st = gr_selection_init(&c->selection, o, err);
     if (st == GR_OK)
@@ -123,7 +141,7 @@ static gr_status collider_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_er
     char suffix[24];
     o.suffix = gr_module_suffix(m, suffix, sizeof suffix);
     if (c->attribution.targets.len) // a replay, which wants to see each access with its window
-        o.later = o.thinned = o.budget = false;
+        o.later = o.thinned = o.budget = o.beside = false;
     m->divides = !c->budget && !c->attribution.targets.len; // both know one control of a module
     m->record_bytes = gr_collider_slot_bytes(m->n_sites);
     m->record_tag = gr_collider_decoder.tag;
@@ -158,6 +176,8 @@ static gr_status collider_loaded(void *self, GrModule *m,
         control.shut = gr_budget_loaded(c->budget, m, at);
     if (!gr_vec_push(&c->loaded, ((struct Loaded){m, at})))
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    if (c->late)
+        gr_late_loaded(c->late, m, at);
     CUresult rc = c->session->write(c->session, at, &control, sizeof control);
     return rc == CUDA_SUCCESS ? GR_OK : gr_fail(err, GR_ERR_IO, "writing %s: CUDA error %d", name, (int)rc);
 }
@@ -170,6 +190,8 @@ static void collider_unloaded(void *self, GrModule *m) {
             c->loaded.data[n++] = c->loaded.data[k];
     c->loaded.len = n;
     gr_kept_unloaded(&c->kept, m);
+    if (c->late)
+        gr_late_unloaded(c->late, m);
 }
 
 static void collider_next_run(void *self, uint32_t run) {
@@ -183,14 +205,38 @@ static void collider_next_run(void *self, uint32_t run) {
         c->session->write(c->session, at + offsetof(GrControl, seed), &seed, sizeof seed);
         c->session->write(c->session, at + offsetof(GrControl, launches), none, sizeof none);
     }
+    if (c->late)
+        gr_late_next_run(c->late, seed);
 }
 
 static void collider_allocated(void *self, const GrRange *r) {
-    gr_kept_allocated(&((Collider *)self)->kept, r);
+    Collider *c = self;
+    gr_kept_allocated(&c->kept, r);
+    if (c->late && gr_kept_is_shared(c->session, r))
+        gr_late_shared(c->late, r);
+}
+
+static void collider_context_ended(void *self, CUcontext context) {
+    Collider *c = self;
+    if (c->late)
+        gr_late_context_ended(c->late, context);
+}
+
+static void collider_stream_created(void *self, unsigned flags) {
+    Collider *c = self;
+    if (c->late)
+        gr_late_stream_created(c->late, flags);
+}
+
+static bool collider_submitting(void *self, const GrComing *w) {
+    Collider *c = self;
+    return c->late && gr_late_submitting(c->late, w);
 }
 
 static void collider_launching(void *self, const GrLaunch *l) {
     Collider *c = self;
+    if (c->late)
+        gr_late_launching(c->late, l);
     if (c->budget)
         gr_budget_begin(c->budget, l);
 }
@@ -199,6 +245,8 @@ static void collider_launched(void *self, const GrLaunch *l, CUresult result) {
     Collider *c = self;
     if (c->budget)
         gr_budget_end(c->budget, l, result);
+    if (c->late)
+        gr_late_launched(c->late, l, result);
 }
 
 static gr_status collider_accepts(const GrOptions *o, gr_error *err) {
@@ -227,6 +275,9 @@ const GrEngine gr_engine_collider = {
     .unloaded = collider_unloaded,
     .next_run = collider_next_run,
     .allocated = collider_allocated,
+    .context_ended = collider_context_ended,
+    .submitting = collider_submitting,
+    .stream_created = collider_stream_created,
     .launching = collider_launching,
     .launched = collider_launched,
     .accepts = collider_accepts,

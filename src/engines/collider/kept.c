@@ -32,32 +32,31 @@ static void keep(GrKept *k, uint64_t low, uint64_t high) {
         tell(k, k->controls.data[i].at);
 }
 
-static bool is_managed(GrKept *k, CUdeviceptr at) {
+static bool is_managed(GrSession *s, CUdeviceptr at) {
     unsigned managed = 0;
     CUresult (*ask)(void *, CUpointer_attribute, CUdeviceptr) =
-        (CUresult(*)(void *, CUpointer_attribute, CUdeviceptr))k->session->driver(k->session,
-                                                                                  "cuPointerGetAttribute");
+        (CUresult(*)(void *, CUpointer_attribute, CUdeviceptr))s->driver(s, "cuPointerGetAttribute");
     return ask && ask(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, at) == CUDA_SUCCESS && managed;
 }
 
-void gr_kept_allocated(GrKept *k, const GrRange *r) {
-    if (!k->session)
-        return;
+bool gr_kept_is_shared(GrSession *s, const GrRange *r) {
     switch (r->kind) {
     case GR_RANGE_DEVICE:
     case GR_RANGE_POOL:
     case GR_RANGE_MAPPING:
-    case GR_RANGE_GRAPH: return;
-    case GR_RANGE_GLOBAL:
-        if (!is_managed(k, r->at))
-            return;
-        break;
+    case GR_RANGE_GRAPH: return false;
+    case GR_RANGE_GLOBAL: return is_managed(s, r->at);
     case GR_RANGE_MANAGED:
     case GR_RANGE_PINNED:
     case GR_RANGE_REGISTERED:
     case GR_RANGE_IMPORTED: break;
     }
-    keep(k, r->at, r->at + r->size);
+    return true;
+}
+
+void gr_kept_allocated(GrKept *k, const GrRange *r) {
+    if (k->session && gr_kept_is_shared(k->session, r))
+        keep(k, r->at, r->at + r->size);
 }
 
 // Kernels of a second device may look at the memory of the first.

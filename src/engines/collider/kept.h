@@ -27,6 +27,9 @@ typedef struct GrKept {
 void gr_kept_init(GrKept *k, GrSession *s);
 void gr_kept_free(GrKept *k);
 
+// Whether the host, or another process, may look at it.
+bool gr_kept_is_shared(GrSession *s, const GrRange *r);
+
 void gr_kept_allocated(GrKept *k, const GrRange *r);
 // Fills the control block of a module that is about to be written to `at`, and keeps it as it should be until the module is unloaded.
 void gr_kept_loaded(GrKept *k, const GrModule *m, CUdeviceptr at, GrControl *control);

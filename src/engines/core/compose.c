@@ -76,6 +76,16 @@ TELLS(context_ended, CUcontext)
 TELLS(copied, const GrCopy *)
 TELLS(filled, const GrFill *)
 TELLS(launching, const GrLaunch *)
+TELLS(stream_created, unsigned)
+
+static bool submitting(void *self, const GrComing *w) {
+    Two *t = self;
+    bool staged = false;
+    for (unsigned k = 0; k < 2; k++)
+        if (two.part[k]->submitting && two.part[k]->submitting(t->self[k], w))
+            staged = true;
+    return staged;
+}
 
 static void launched(void *self, const GrLaunch *l, CUresult result) {
     Two *t = self;
@@ -178,6 +188,8 @@ const GrEngine *gr_engine_compose(const char *name) {
     TAKE(filled);
     TAKE(around_launch);
     TAKE(launching);
+    TAKE(submitting);
+    TAKE(stream_created);
     TAKE(launched);
     TAKE(accepts);
 #undef TAKE

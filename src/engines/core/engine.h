@@ -6,9 +6,10 @@
 // in the program.
 //
 // The lock. The injection has one lock, which it never holds while a call of the program is in the driver.
-//   - around_launch, launching, launched and finish are called without the lock. around_launch may be called by several
+//   - around_launch, launching, launched, submitting and finish are called without the lock. around_launch may be called by several
 //     threads at once, may call any function of the driver, and may wait for the device. An engine that keeps data for
-//     around_launch and for other functions guards the data by a lock of its own. So for launching and launched, which must not wait.
+//     around_launch and for other functions guards the data by a lock of its own. So for launching, launched and submitting, which must not wait for
+//     the device without an end.
 //   - All other functions are called with the lock, one at a time, and must not wait for the device: what the
 //     device does next may be up to another thread of the program, which may be waiting for the lock.
 //     GrSession.write is allowed.
@@ -72,6 +73,9 @@ typedef struct GrSession {
     // For an engine with CAP_ARENA: where the program's memory lies on the device of the current context. It stays there. False: where the
     // driver puts it. Not to be called by what listens to the CPU device.
     bool (*arena)(struct GrSession *s, GrArena *out);
+    // In launching and launched: whether a parameter of the launch is an address in memory of one of the kinds (1 << GrRangeKind), as far as its
+    // parameters are known; *out gets what of that memory begins at the address. For an engine that is told of memory.
+    bool (*points)(struct GrSession *s, const GrLaunch *l, unsigned kinds, GrRange *out);
     // What orders the program's threads (thread_clocks.h); followed from the first wait that it is told of.
     const struct GrHostThreads *threads;
 } GrSession;
@@ -137,13 +141,18 @@ typedef struct GrEngine {
     void (*freed)(void *self, const GrRange *r);
     // Without the lock: what was made in the context is gone, or about to go. A later context may have its handle.
     void (*context_ended)(void *self, CUcontext context);
+    // Without the lock. The driver is about to be given a copy, a fill or a graph as a whole, which is not only captured: as for launching, below.
+    // True, for a copy from pageable memory to the device that is not async: the call returns when the bytes are staged.
+    bool (*submitting)(void *self, const GrComing *w);
+    // The program has a stream more, made with these flags (CU_STREAM_NON_BLOCKING, …).
+    void (*stream_created)(void *self, unsigned flags);
     // The driver has taken a copy or a fill of the program, or of a node of a graph.
     void (*copied)(void *self, const GrCopy *c);
     void (*filled)(void *self, const GrFill *f);
     // Without the lock. In place of a launch: what is to run is run by run->submit, and the result is the program's.
     // A launch while its stream is being captured is not run, so it comes later, as a node of the graph.
     CUresult (*around_launch)(void *self, const GrLaunch *l, GrRun *run);
-    // Without the lock. Around a launch that the driver is given at once, by the program or by around_launch. May ask anything of the driver, and must not wait.
+    // Without the lock. Around a launch that the driver is given at once, by the program or by around_launch. May ask anything of the driver, and must not wait without an end.
     void (*launching)(void *self, const GrLaunch *l);
     void (*launched)(void *self, const GrLaunch *l, CUresult result);
     // Why these options cannot be, or GR_OK; called by commands that run a program, when its device is chosen.

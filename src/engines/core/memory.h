@@ -47,6 +47,22 @@ typedef struct GrCopy {
     bool async;
 } GrCopy;
 
+// Work that the driver is about to be given, besides single launches.
+typedef enum GrComingKind {
+    GR_COMING_COPY, // to device memory or, by a call that does not say so, to the host's
+    GR_COMING_FILL,
+    GR_COMING_GRAPH,          // whose nodes follow one another
+    GR_COMING_BRANCHING_GRAPH // of whose nodes some may run side by side
+} GrComingKind;
+
+typedef struct GrComing {
+    GrComingKind kind;
+    CUstream stream; // as GrLaunch.stream
+    bool async;      // the call has a stream
+    CUdeviceptr to, from;
+    size_t size; // in bytes; of a graph, in kernels
+} GrComing;
+
 typedef struct GrFill {
     GrBox to;
     uint64_t value;

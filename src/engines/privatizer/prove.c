@@ -287,8 +287,25 @@ static bool threads_are_apart(Prover *p, const GrPlace *a, const GrPlace *b) {
     return apart;
 }
 
+// The least and the largest of what threads add to the address, of those that may come. False: none comes.
+static bool limits_of_comers(const Prover *p, const GrPlace *a, int64_t *low, int64_t *high) {
+    const int64_t *v = p->numbers[a->node].thread;
+    bool any = false;
+    for (uint32_t k = 0; k < p->threads; k++) {
+        int64_t at = v ? v[k] : 0;
+        if (!comes(p, a, k))
+            continue;
+        *low = !any || at < *low ? at : *low;
+        *high = !any || at > *high ? at : *high;
+        any = true;
+    }
+    return any;
+}
+
 // All threads of all blocks are gone through: no element is accessed from two blocks.
-static bool elements_are_apart(Prover *p, const Number *x, uint32_t size) {
+static bool elements_are_apart(Prover *p, const GrPlace *a) {
+    const Number *x = &p->numbers[a->node];
+    uint32_t size = a->size;
     int64_t low, high;
     if ((uint64_t)p->blocks * p->threads > MOST_CELLS || !limits_of(p, x, &low, &high) ||
         (high - low) / size >= MOST_CELLS)
@@ -297,6 +314,8 @@ static bool elements_are_apart(Prover *p, const Number *x, uint32_t size) {
     bool apart = owner != NULL;
     for (uint32_t b = 0; b < p->blocks && apart; b++)
         for (uint32_t t = 0; t < p->threads && apart; t++) {
+            if (!comes(p, a, t))
+                continue;
             int64_t at = x->c + (x->block ? x->block[b] : 0) + (x->thread ? x->thread[t] : 0) - low;
             uint32_t *o = &owner[at / size];
             apart = at % size == 0 && (*o == 0 || *o == b + 1);
@@ -315,15 +334,16 @@ static bool blocks_are_apart(Prover *p, const GrPlace *a, const GrPlace *b) {
     for (uint32_t which = 0; v && which < (same ? 1 : 2); which++) {
         const Number *x = number[which];
         int64_t low, high;
-        limits(x->thread, p->threads, &low, &high);
-        for (uint32_t k = 0; k < p->blocks; k++) {
+        if (!limits_of_comers(p, which ? b : a, &low, &high))
+            continue;
+        for (uint32_t k = 0; v && k < p->blocks; k++) {
             int64_t at = x->c + (x->block ? x->block[k] : 0);
             v[n++] = (Bytes){at + low, at + high + size[which], k, which};
         }
     }
     bool apart = v && are_apart(v, n, same);
     free(v);
-    return apart || (same && elements_are_apart(p, number[0], a->size));
+    return apart || (same && elements_are_apart(p, a));
 }
 
 // ---- Memory --------------------------------------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ typedef struct GrControl {
     uint64_t windows; // device address of the GrMeetTable; 0: none
     uint32_t
         shut; // --budget: this share of the windows, in 2^-32, stays shut; read once by each thread, when it begins
-    uint32_t unused;
+    uint32_t beside; // not 0: something may run beside this launch, which therefore waits long; likewise
     uint64_t kept, kept_bytes; // where no store is poisoned: the host or another device may look
     uint32_t launches
         [GR_LAUNCH_COUNTS]; // of the kernel whose number is that place, modulo GR_LAUNCH_COUNTS: so many have begun

@@ -33,6 +33,8 @@ typedef struct ColliderOptions {
     bool thinned;
     bool
         holds; // with thinned: threads hold asynchronous copies back (collider_held.h). Only values may be looked at then: no watchpoint hears of it
+    bool
+        beside; // with thinned: where GrControl.beside says that something may run beside the launch, threads wait long
     bool budget; // with thinned: GrControl.shut says which share of the windows stays shut besides
     // Sets marked[index] of the functions to instrument; NULL: all of them. Which sites of those; NULL: all.
     void (*mark)(void *user, const PtxModule *m, bool *marked);

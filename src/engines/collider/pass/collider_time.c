@@ -278,6 +278,23 @@ done:
     return st;
 }
 
+// In three of four launches beside which something may run all warps wait long; the others have the lengths above.
+static gr_status put_beside(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
+    char text[512], seed[96];
+    PtxReg *grid = gr_ptx_new_reg(f, PTX_U64), *t = gr_ptx_new_reg(f, PTX_U32),
+           *h = gr_ptx_new_reg(f, PTX_U32);
+    PtxReg *p = gr_ptx_new_reg(f, PTX_PRED);
+    gr_format(
+        text, sizeof text,
+        "%s mov.u64 %s, %%gridid; cvt.u32.u64 %s, %s; mad.lo.u32 %s, %s, 3, %s; mul.lo.u32 %s, %s, %u;"
+        "ld.global.nc.u32 %s, [__gr%s_control+%u]; setp.ne.u32 %s, %s, 0; setp.ge.and.u32 %s, %s, %u, %s;"
+        "@%s mov.u32 %s, %u;",
+        gr_collider_seed(w, h->name, seed, sizeof seed), grid->name, t->name, grid->name, t->name, h->name,
+        t->name, t->name, t->name, 0x9E3779B1u, h->name, w->o->suffix, (unsigned)offsetof(GrControl, beside),
+        p->name, h->name, p->name, t->name, 1u << 30, p->name, p->name, w->length->name, UINT32_MAX);
+    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+}
+
 gr_status gr_collider_begin_waits(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     gr_status st = GR_OK;
     char text[256];
@@ -286,6 +303,8 @@ gr_status gr_collider_begin_waits(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     if (!w->length)
         return GR_OK;
     GR_TRY(begin_length(w, f, at));
+    if (w->o->beside && f->is_entry && !w->pace->shut)
+        GR_TRY(put_beside(w, f, at));
     if (!w->pace->outside || !f->is_entry)
         return GR_OK;
     PtxReg *t = gr_ptx_new_reg(f, PTX_U32);

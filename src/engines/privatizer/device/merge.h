@@ -160,7 +160,9 @@ static GR_NOINLINE void gr_priv_found(uint64_t to, const GrPrivFound *what) {
         GR_GLOBAL GrPrivFound *f =
             &log->found[(what->region * 7 + what->round * 31 + what->part * 3 + what->kind + k) %
                         GR_MOST_FOUND];
-        uint32_t state = gr_compare_swap(&f->state, 0, 1);
+        uint32_t state =
+            gr_load32(&f->state); // lanes that load one place do it at once, and take turns at atomics
+        state = state ? state : gr_compare_swap(&f->state, 0, 1);
         if (state == 0) {
             f->kind = what->kind;
             f->region = what->region;

@@ -33,6 +33,8 @@ typedef struct Options {
     double share; // of the windows, with a budget
     uint32_t grid, seed;
     bool seed_at_load;
+    bool beside; // and counter 0 gets how long all threads together wait
+    uint32_t held;
 } Options;
 
 static char *rewritten(const char *body, const Options *of) {
@@ -44,6 +46,7 @@ static char *rewritten(const char *body, const Options *of) {
         .seed = of->seed, .read_delay_ns = 5000, .write_delay_ns = 5000, .thinned = true, .suffix = ""};
     o.budget = of->budget;
     o.seed_at_load = of->seed_at_load;
+    o.beside = of->beside;
     gr_str_addf(&program, "%s%s ret; }\n", head, body);
     if (gr_ptx_parse(program.data, program.len, "k", &m, &err) != GR_OK)
         fail_msg("%s: %s", body, err.msg);
@@ -56,8 +59,12 @@ static char *rewritten(const char *body, const Options *of) {
         if (sscanf(line, " /*@gr:%u*/ shr.u32 %%gr%u, %%gr%u, %u;", &site, &shorter, &length, &by) == 4 &&
             by == 3)
             gr_str_addf(&counted, "red.global.add.u32 [counters+%u], 1;\n", site * 4);
-        if (!strstr(line, "nanosleep") || strstr(line, "nanosleep") > end)
+        const char *sleep = strstr(line, "nanosleep.u32 ");
+        if (!sleep || sleep > end)
             gr_str_addn(&counted, line, (size_t)(end + 1 - line));
+        else if (o.beside) // with its guard
+            gr_str_addf(&counted, "%.*sred.global.add.u32 [counters], %.*s\n", (int)(sleep - line), line,
+                        (int)(end - sleep - 14), sleep + 14);
     }
     gr_ptx_free(m);
     gr_str_free(&program);
@@ -75,7 +82,11 @@ static void count(const char *body, uint64_t times, const Options *o, uint32_t c
     rig_open(&r, text, &c);
     uint64_t out = rig_alloc(&r, (uint64_t)o->grid * 4 * LANES * 4 + 256),
              slots = rig_alloc(&r, (SITES + 1) * GR_CLASS_COUNT * sizeof(GrSlot));
-    GrControl control = {.slots = slots, .n_sites = SITES, .shut = (uint32_t)((1 - o->share) * UINT32_MAX)};
+    GrControl control = {.slots = slots,
+                         .n_sites = SITES,
+                         .shut = (uint32_t)((1 - o->share) * UINT32_MAX),
+                         .seed = o->seed,
+                         .beside = o->held};
     assert_true(gr_vm_module_global(r.mod, "__gr_control", &at, &size, &managed));
     assert_int_equal(size, sizeof control);
     memcpy(rig_view(&r, at, sizeof control), &control, sizeof control);
@@ -188,6 +199,29 @@ static void budget_shuts_them(void **state) {
     assert_in_range(n[2], 64 * 8 * LANES, 64 * 45 * LANES);
 }
 
+// A launch beside which something may run waits 80 us at most instead of 5, three times of four; other launches are as they were.
+static void held_launches_wait_long(void **state) {
+    enum { SEEDS = 40 };
+    static const char body[] = "ld.global.u32 %r5, [%rd1]; add.u32 %r6, %r5, 1; st.global.u32 [%rd1], %r6;";
+    unsigned longer = 0, same = 0;
+    (void)state;
+    for (uint32_t seed = 1; seed <= SEEDS; seed++) {
+        Options o = {.share = 1, .grid = 1, .seed = seed, .seed_at_load = true, .beside = true};
+        uint32_t n[SITES], usual, held;
+        count(body, 1, &o, n);
+        usual = n[0] / LANES;
+        o.held = 1;
+        count(body, 1, &o, n);
+        held = n[0] / LANES;
+        assert_int_equal(n[1], LANES); // no window more or fewer
+        assert_in_range(held, 0, 80000 * 4);
+        same += held == usual;
+        longer += held >= 40000;
+    }
+    assert_in_range(longer, SEEDS / 2, SEEDS - SEEDS / 10);
+    assert_in_range(same, 1, SEEDS / 2);
+}
+
 // Which loads share a delay: that of the first one.
 static void loads_share(void **state) {
     static const struct {
@@ -252,6 +286,7 @@ int main(void) {
         cmocka_unit_test(places_that_share_a_counter),
         cmocka_unit_test(later_blocks_open_fewer),
         cmocka_unit_test(budget_shuts_them),
+        cmocka_unit_test(held_launches_wait_long),
         cmocka_unit_test(loads_share),
         cmocka_unit_test(one_text_for_all_seeds),
     };

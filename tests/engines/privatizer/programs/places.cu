@@ -75,6 +75,11 @@ __global__ void tree(const int *in, int *out) { // the compiler unrolls the loop
         out[blockIdx.x] = s[0];
 }
 
+__global__ void few(int *p, int n) { // the first of a block's threads
+    if (threadIdx.x < n)
+        p[blockIdx.x * 12 + threadIdx.x] = 1 + blockIdx.x;
+}
+
 // ---- Some do -------------------------------------------------------------------------------------------------------------
 
 __global__ void shifts(int *p) {
@@ -156,6 +161,11 @@ __global__ void leaders(int *out) { // one thread of each block
         out[blockIdx.x / 2] = 1 + blockIdx.x; // RACE
 }
 
+__global__ void one_more(int *p, int n) { // as few, but one thread is the next block's first
+    if (threadIdx.x <= n)
+        p[blockIdx.x * 12 + threadIdx.x] = 1 + blockIdx.x; // RACE
+}
+
 int main(int, char **words) {
     int *p, *q, *at, start[N];
     for (int k = 0; k < N; k++)
@@ -175,6 +185,7 @@ int main(int, char **words) {
         phases<<<2, 64>>>(at, q, 3);
         counts<<<2, 64>>>(at, q);
         tree<<<2, 64>>>(at, q);
+        few<<<3, 64>>>(p, 12);
     } else {
         axpy<<<2, 64>>>(N, p, p + 1); // races like shifts
         shifts<<<2, 64>>>(p);
@@ -189,6 +200,7 @@ int main(int, char **words) {
         touches<<<1, 64>>>(at, q);
         others<<<1, 64>>>(q);
         leaders<<<2, 64>>>(p);
+        one_more<<<3, 64>>>(p, 12);
     }
     std::puts(cudaGetErrorName(cudaDeviceSynchronize()));
 }

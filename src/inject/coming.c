@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is about to come: work other than single launches, and the streams for it. For an engine that wants to know before the driver does.
+#include "inject/graphs.h"
+#include "inject/handlers.h"
+#include "inject/launches.h"
+#include "inject/memory.h"
+
+bool gr_work_comes(GrComing w) {
+    const Session *s = &gr_session;
+    if (!s->engine->submitting)
+        return false;
+    w.stream = gr_call_stream(w.stream);
+    if (gr_stream_is_captured(w.stream))
+        return false;
+    // What the engine asks of the driver would break a capture that is open in another stream.
+    bool capturing = gr_a_capture_is_open();
+    unsigned aside = capturing ? gr_aside_begin() : 0;
+    bool staged = s->engine->submitting(s->engine_self, &w);
+    if (capturing)
+        gr_aside_end(aside);
+    return staged;
+}
+
+bool gr_copy_comes(const GrCopy *c, CUstream stream, bool async) {
+    return c->to.at && gr_work_comes((GrComing){.kind = GR_COMING_COPY,
+                                                .stream = stream,
+                                                .async = async,
+                                                .to = c->to.at,
+                                                .from = c->from.at,
+                                                .size = c->to.width * c->to.height * c->to.depth});
+}
+
+// ---- Streams ----------------------------------------------------------------------------------------------------
+
+static CUresult created(CUresult rc, unsigned flags) {
+    const Session *s = &gr_session;
+    if (rc != CUDA_SUCCESS || !s->engine->stream_created)
+        return rc;
+    gr_session_lock();
+    s->engine->stream_created(s->engine_self, flags);
+    gr_session_unlock();
+    return rc;
+}
+
+CUresult gr_on_stream_create(CUresult (*real)(CUstream *, unsigned), CUstream *out, unsigned flags) {
+    return created(real(out, flags), flags);
+}
+
+CUresult gr_on_stream_create_with_priority(CUresult (*real)(CUstream *, unsigned, int), CUstream *out,
+                                           unsigned flags, int priority) {
+    return created(real(out, flags, priority), flags);
+}
