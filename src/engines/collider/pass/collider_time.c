@@ -209,7 +209,8 @@ static bool has_far_sides(const PtxFunc *f) {
             continue;
         const PtxInstr *i = s->instr;
         if (i->op == PTX_OP_FENCE || i->op == PTX_OP_MEMBAR || i->op == PTX_OP_ATOM || i->op == PTX_OP_RED ||
-            i->op == PTX_OP_CALL || i->op == PTX_OP_CP || i->op == PTX_OP_MBARRIER || (i->sem != PTX_SEM_NONE && i->sem != PTX_WEAK))
+            i->op == PTX_OP_CALL || i->op == PTX_OP_CP || i->op == PTX_OP_MBARRIER ||
+            (i->sem != PTX_SEM_NONE && i->sem != PTX_WEAK))
             return true;
     }
     return false;
