@@ -221,7 +221,7 @@ def main():
         columns, repeat = args.columns.split(","), os.path.join(args.build, "bench/librepeat.so")
         if not os.path.exists(repeat):
             sys.exit(f"bench-gpu: {repeat} is missing: build the target repeat")
-        own = argparse.Namespace(gpurace=os.path.join(args.build, "gpurace"), kernel_times=str(times), rounds=args.program_rounds, timeout=args.timeout, jobs=args.jobs, output="", repeat=repeat,
+        own = argparse.Namespace(gpurace=os.path.join(args.build, "gpurace"), kernel_times=str(times), rounds=args.program_rounds, timeout=args.timeout, jobs=args.jobs, output="", repeat=repeat, seeds=args.seeds,
                                  parallel=args.parallel, until=time.time() + args.limit if args.limit else None)
         bench = gpu_programs.Bench(own)
         if "racecheck" in columns and not bench.sanitizer:

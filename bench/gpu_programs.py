@@ -12,7 +12,7 @@ none: medians of the rounds; geometric mean, median and worst of the programs. "
 
 With --repeat (tests/engines/collider/repeat.c, compiled) the rounds of a column are runs in one process, each with the next seed and as in a process of its own; the
 first one does not count. Then only the kernels' times mean something: the median of none, and the geometric mean of the others, because waits are longer with some seeds.
-"sampled" has a process for each round. A program that ends its process by itself is left out.
+"sampled" has a process for each seed. A program that ends its process by itself is left out.
 """
 import argparse
 import concurrent.futures
@@ -87,7 +87,7 @@ class Bench:
         for column in columns:
             if isinstance(found.get("none"), str):
                 break
-            each = [(seed, 2) for seed in range(1, rounds + 1)] if column == "sampled" else [(1, rounds + 1)]
+            each = [(seed, 2) for seed in range(1, getattr(self.args, "seeds", rounds) + 1)] if column == "sampled" else [(1, rounds + 1)]
             parts = [self.run(program, column, self.args.timeout, seed, runs) for seed, runs in each]
             broken = [part for part in parts if isinstance(part, str)]
             ns = [] if broken else [one[1] for part in parts for one in part[1:]]
