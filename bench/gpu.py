@@ -153,7 +153,8 @@ def program_table(rows, columns, alone):
         if more:
             most = max(more, key=more.get)
             yield f"{what}: {statistics.mean(more.values()):.1f} MiB more on average of {len(more)} programs, at most {more[most]:.1f} MiB ({most})."
-    yield "(The paper, of seven large programs: 109 and 282 MiB, section 5.3.4.)"
+    if whole:
+        yield "(The paper, of seven large programs: 109 and 282 MiB, section 5.3.4.)"
     broken = sorted({f"{n} under {c}: {v}" for n, r in rows.items() for c, v in r.items() if isinstance(v, str)})
     if broken:
         yield ""
