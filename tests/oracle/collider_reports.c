@@ -42,6 +42,12 @@ static const ColliderOptions options[] = {
     {.read_delay_ns = 50000, .write_delay_ns = 100, .same_value = true, .suffix = ""},
     {.read_delay_ns = 2000, .write_delay_ns = 2000, .same_value = true, .poison = true, .suffix = ""},
     {.read_delay_ns = 5000, .write_delay_ns = 5000, .same_value = true, .thinned = true, .suffix = ""},
+    {.read_delay_ns = 5000,
+     .write_delay_ns = 5000,
+     .same_value = true,
+     .poison = true,
+     .thinned = true,
+     .suffix = ""},
 };
 enum { OPTIONS = sizeof options / sizeof *options };
 

@@ -60,6 +60,7 @@ typedef struct FuncCode {
     DefUse uses;
     HoistedCode hoisted;
     LoadGroup group; // which the next load may join
+    Again again;
 } FuncCode;
 
 static gr_status check_load(ColliderWork *w, Access *a, FuncCode *code) {
@@ -152,6 +153,7 @@ static gr_status check_sites(ColliderWork *w, PtxFunc *f, FuncCode *code, GrSite
         }
         if (w->pace) {
             GR_TRY(gr_group_step(w, &code->group, s));
+            gr_again_step(&code->again, s);
             gr_pace_step(w->pace, s);
         }
         depth += s->kind == PTX_SCOPE_OPEN;
@@ -174,12 +176,13 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, const PolledModul
     Polled polled = {0};
     Pace pace = {0};
     HeldCopy held;
-    FuncCode code = {.hoisted = {.has_cfg = false}};
+    FuncCode code = {.hoisted = {.has_cfg = false}, .again = {.n = 0}};
     GR_TRY(gr_defuse_build(f, &code.uses, w->err));
     w->random = w->length = w->groups = NULL;
     w->sources = NULL;
     w->later = NULL;
     w->pace = NULL;
+    w->again = &code.again;
     // Detours go to the end of the body: control must not fall into them.
     if (!ends_thread(f->last) && !w->classifies)
         GR_TRY(gr_ptx_insert(f, NULL, 0, "ret;", NULL, 0, NULL, w->err));

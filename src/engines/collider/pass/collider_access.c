@@ -6,8 +6,8 @@
 #include "engines/collider/pass/collider_group.h"
 #include "engines/collider/pass/collider_held.h"
 #include "engines/collider/pass/collider_hoisted.h"
+#include "engines/collider/pass/collider_look.h"
 #include "engines/collider/pass/collider_poison.h"
-#include "engines/collider/pass/collider_time.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -46,7 +46,7 @@ static void repeat_mods(const Access *a, const char *type, char *buf, size_t siz
     gr_format(buf, size, "ld.relaxed.sys%s%s%s.%s", *space ? "." : "", space, vec, type);
 }
 
-static uint32_t meta_of(const ColliderWork *w, const Access *a, GrRaceClass class) {
+uint32_t gr_collider_meta(const ColliderWork *w, const Access *a, GrRaceClass class) {
     uint32_t space = a->site->space == PTX_TMEM      ? GR_META_TENSOR
                      : a->offsets                    ? GR_META_SHARED
                      : a->site->space == PTX_GLOBAL  ? GR_META_GLOBAL
@@ -120,8 +120,8 @@ gr_status gr_collider_close_together(Access *a, Detour *d, PtxLabel *others) {
 // Section 4.5 of the paper: a program that was rewritten ahead of time, and that no runtime is attached to, stops where a debugger can
 // look. Here and not in the runtime's function, which has no place in the source, and from which debuggers find no way back to
 // its caller. Without line information it may as well stop there. `attached` becomes the guard of the call that reports.
-static gr_status put_breakpoint(const ColliderWork *w, const Access *a, PtxStmt *at, char *attached,
-                                size_t size) {
+gr_status gr_collider_breakpoint(const ColliderWork *w, const Access *a, PtxStmt *at, char *attached,
+                                 size_t size) {
     *attached = 0;
     if (w->o->attached || !a->stmt->loc)
         return GR_OK;
@@ -151,10 +151,10 @@ gr_status gr_collider_report(const ColliderWork *w, const Access *a, PtxStmt *at
                              const PtxReg *address, const PtxReg *expected, const PtxReg *seen) {
     gr_status st = GR_OK;
     char attached[64];
-    GR_TRY(put_breakpoint(w, a, at, attached, sizeof attached));
+    GR_TRY(gr_collider_breakpoint(w, a, at, attached, sizeof attached));
     GR_TRY(gr_access_put(a, at, NULL, 0, "%scall __gr%s_report, (%u, %u, %s, %s, %s);", attached,
-                         w->o->suffix, a->site->id, meta_of(w, a, class), address->name, expected->name,
-                         seen->name));
+                         w->o->suffix, a->site->id, gr_collider_meta(w, a, class), address->name,
+                         expected->name, seen->name));
 done:
     return st;
 }
@@ -303,15 +303,27 @@ done:
     return st;
 }
 
-gr_status gr_collider_loads(ColliderWork *w, Access *a, unsigned n, PtxStmt *at, const Speculation *spec) {
+gr_status gr_collider_looks(ColliderWork *w, Access *a, unsigned n, PtxStmt *at, const Speculation *spec) {
+    gr_status st = GR_OK;
+    for (unsigned first = 0; first < n; first += AT_ONCE)
+        GR_TRY(put_looks(w, a + first, n - first < AT_ONCE ? n - first : AT_ONCE, at, spec));
+done:
+    return st;
+}
+
+gr_status gr_collider_loads(ColliderWork *w, Access *a, unsigned n, PtxStmt *at, const Speculation *spec,
+                            Again *again) {
     gr_status st = GR_OK;
     Access pause = *a;
+    Look look;
     pause.after = at;
     pause.guard = (PtxReg *)guard_of_all(a, n);
     GR_TRY(gr_held_in_window(w, a, n, at));
-    GR_TRY(gr_collider_wait(w, &pause, pause.after, WAIT_WINDOW, w->o->read_delay_ns));
-    for (unsigned first = 0; first < n; first += AT_ONCE)
-        GR_TRY(put_looks(w, a + first, n - first < AT_ONCE ? n - first : AT_ONCE, at, spec));
+    GR_TRY(gr_look_begin(w, &pause, at, WAIT_WINDOW, w->o->read_delay_ns, &look));
+    GR_TRY(gr_collider_looks(w, a, n, at, spec));
+    if (again)
+        GR_TRY(gr_collider_looks(w, again->loads, again->n, at, NULL));
+    GR_TRY(gr_look_end(&pause, at, &look));
 done:
     return st;
 }
@@ -330,7 +342,7 @@ gr_status gr_collider_load(ColliderWork *w, Access *a, const Speculation *spec) 
     GR_TRY(gr_collider_prepare(a));
     GR_TRY(gr_pace_open(w, a, a->after, &gate));
     w->open = gate.open;
-    GR_TRY(gr_collider_loads(w, a, 1, gate.at, spec));
+    GR_TRY(gr_collider_loads(w, a, 1, gate.at, spec, NULL));
     GR_TRY(gr_pace_close(a, &gate));
 done:
     w->open = NULL;
@@ -368,106 +380,6 @@ done:
     return st;
 }
 
-gr_status gr_collider_report_warp(ColliderWork *w, Access *a, PtxStmt *at, unsigned size,
-                                  const PtxReg *address, const PtxReg *peers, PtxReg *const half[2]) {
-    gr_status st = GR_OK;
-    char attached[64] = "";
-    uint32_t meta = (meta_of(w, a, GR_CLASS_INTRA_WARP) & ~(0xffu << GR_META_SIZE)) | size << GR_META_SIZE;
-    if (w->o->same_value) // else the runtime says whether it is one
-        GR_TRY(put_breakpoint(w, a, at, attached, sizeof attached));
-    GR_TRY(gr_access_put(a, at, NULL, 0, "%scall __gr%s_report_warp, (%u, %u, %s, %s, %s, %s);", attached,
-                         w->o->suffix, a->site->id, meta, address->name, peers->name, half[0]->name,
-                         half[1]->name));
-done:
-    return st;
-}
-
-// Leaves in *odd which lanes of `mask` do not store side by side, in the order of the lanes: those that do store to places of their own.
-// All lanes of a part of a warp say the same. match.all answers at once, match.any takes a step for each different value
-// (docs/performance.md). The low half of the addresses is enough: it differs by less than 32 * 32 between lanes.
-static gr_status put_side_by_side(Access *a, const PtxReg *mask, const char *g, PtxReg **odd) {
-    gr_status st = GR_OK;
-    const PtxOperand *base = &a->address.sub[0];
-    PtxReg *lane = gr_ptx_new_reg(a->func, PTX_U32), *start = gr_ptx_new_reg(a->func, PTX_B32);
-    PtxReg *same = gr_ptx_new_reg(a->func, PTX_PRED), *unused = gr_ptx_new_reg(a->func, PTX_B32);
-    *odd = gr_ptx_new_reg(a->func, PTX_PRED);
-    GR_TRY(gr_access_put(a, a->before, base, 1,
-                         gr_ptx_type_bits(base->reg->type) == 64 ? "cvt.u32.u64 %s, $0;" : "mov.b32 %s, $0;",
-                         start->name));
-    GR_TRY(gr_access_put(a, a->before, NULL, 0, "mov.u32 %s, %%laneid; mad.lo.u32 %s, %s, %u, %s;",
-                         lane->name, start->name, lane->name, -(uint32_t)(a->n * a->bytes), start->name));
-    if (a->guard) // the others have nothing to ask
-        GR_TRY(gr_access_put(a, a->before, NULL, 0, "setp.eq.u32 %s, 0, 0;", same->name));
-    GR_TRY(gr_access_put(a, a->before, NULL, 0, "%smatch.all.sync.b32 %s|%s, %s, %s; not.pred %s, %s;", g,
-                         unused->name, same->name, start->name, mask->name, (*odd)->name, same->name));
-done:
-    return st;
-}
-
-// The addresses are equal where the base registers are.
-gr_status gr_collider_warp_check(ColliderWork *w, Access *a, const PtxOperand *stored, unsigned bits) {
-    gr_status st = GR_OK;
-    const PtxOperand *base = &a->address.sub[0];
-    PtxReg *mask = gr_ptx_new_reg(a->func, PTX_B32), *peers = mask, *odd;
-    PtxReg *rest = gr_ptx_new_reg(a->func, PTX_B32), *shared = gr_ptx_new_reg(a->func, PTX_PRED);
-    char guard[64];
-    const char *g = gr_access_guard(a, guard, sizeof guard);
-    bool asks = base->kind == PTX_O_REG;
-    Detour d;
-    GR_TRY(gr_access_put(a, a->before, NULL, 0, "%sactivemask.b32 %s;", g, mask->name));
-    PtxStmt *at = a->before;
-    if (asks) {
-        GR_TRY(put_side_by_side(a, mask, g, &odd));
-        GR_TRY(gr_collider_open_detour(a, a->before, odd, &d));
-        at = d.at;
-        peers = gr_ptx_new_reg(a->func, PTX_B32);
-        GR_TRY(gr_access_put(a, at, base, 1, "match.any.sync.b%u %s, $0, %s;",
-                             gr_ptx_type_bits(base->reg->type), peers->name, mask->name));
-    }
-    GR_TRY(gr_access_put(a, at, NULL, 0, "add.s32 %s, %s, -1; and.b32 %s, %s, %s;", rest->name, peers->name,
-                         rest->name, rest->name, peers->name));
-    if (asks) {
-        PtxOperand back = gr_ptx_label_operand(d.back);
-        GR_TRY(gr_access_put(a, at, &back, 1, "setp.eq.u32 %s, %s, 0; @%s bra $0;", shared->name, rest->name,
-                             shared->name));
-    } else {
-        if (a->guard)
-            GR_TRY(gr_access_put(a, at, NULL, 0, "setp.ne.and.u32 %s, %s, 0, %s;", shared->name, rest->name,
-                                 a->guard->name));
-        else
-            GR_TRY(gr_access_put(a, at, NULL, 0, "setp.ne.u32 %s, %s, 0;", shared->name, rest->name));
-        GR_TRY(gr_collider_open_detour(a, a->before, shared, &d));
-    }
-    PtxReg *address, *half[2] = {gr_ptx_new_reg(a->func, PTX_B64), gr_ptx_new_reg(a->func, PTX_B64)};
-    GR_TRY(gr_access_address64(a, d.at, &address));
-    unsigned per_call = GR_VALUE_BYTES / a->bytes; // elements; 256-bit stores report in two parts
-    for (unsigned first = 0; first < a->n; first += per_call) {
-        unsigned n = a->n - first < per_call ? a->n - first : per_call, sinks = 0;
-        if (first)
-            GR_TRY(gr_access_put(a, d.at, NULL, 0, "add.s64 %s, %s, %u;", address->name, address->name,
-                                 GR_VALUE_BYTES));
-        GR_TRY(
-            gr_access_put(a, d.at, NULL, 0, "mov.u64 %s, 0; mov.u64 %s, 0;", half[0]->name, half[1]->name));
-        for (unsigned k = 0; k < n; k++) {
-            PtxReg *wide, *into = half[k * a->bytes / 8];
-            if (stored[first + k].kind == PTX_O_SINK) {
-                sinks++;
-                continue;
-            }
-            GR_TRY(gr_access_widen(a, d.at, stored[first + k], bits, &wide));
-            GR_TRY(gr_access_put(a, d.at, NULL, 0, "shl.b64 %s, %s, %u; or.b64 %s, %s, %s;", wide->name,
-                                 wide->name, k * a->bytes % 8 * 8, into->name, into->name, wide->name));
-        }
-        if (sinks == n)
-            continue;
-        unsigned size = n * a->bytes > 8 ? 8 : n * a->bytes; // the runtime shows the half that differs
-        GR_TRY(gr_collider_report_warp(w, a, d.at, size, address, peers, half));
-    }
-    GR_TRY(gr_collider_close_detour(a, &d));
-done:
-    return st;
-}
-
 // Figure 3: the intra-warp check, the store, delay, load back, compare.
 gr_status gr_collider_store(ColliderWork *w, Access *a) {
     gr_status st = GR_OK;
@@ -476,6 +388,7 @@ gr_status gr_collider_store(ColliderWork *w, Access *a) {
     char type[16];
     gr_format(type, sizeof type, "b%u", a->bytes * 8);
     Gate gate;
+    Look look;
     GR_TRY(gr_pace_open(w, a, a->before, &gate));
     a->before = gate.at;
     GR_TRY(gr_collider_prepare(a));
@@ -489,15 +402,20 @@ gr_status gr_collider_store(ColliderWork *w, Access *a) {
     if (w->o->poison) {
         char mods[96];
         repeat_mods(a, type, mods, sizeof mods);
-        GR_TRY(gr_collider_poison(w, a, stored, bits, mods + strlen("ld")));
+        GR_TRY(gr_collider_poison(w, a, stored, type, bits, mods + strlen("ld")));
     }
     GR_TRY(gr_pace_close(a, &gate));
     GR_TRY(gr_pace_open_again(w, a, a->after, &gate));
     a->after = a->report = gate.at;
-    GR_TRY(gr_collider_wait(w, a, a->after, WAIT_STORED, w->o->write_delay_ns));
-    GR_TRY(gr_held_at_store(w, a, a->after));
+    if (w->pace)
+        GR_TRY(gr_again_over(w->again, a, gate.at, gate.open));
+    GR_TRY(gr_held_at_store(w, a, gate.at));
+    GR_TRY(gr_look_begin(w, a, gate.at, WAIT_STORED, w->o->write_delay_ns, &look));
     GR_TRY(gr_collider_repeat(a, type, bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16, again));
     GR_TRY(gr_collider_compare(w, a, stored, again, bits, GR_CLASS_LOST_UPDATE, NULL));
+    if (w->pace)
+        GR_TRY(gr_again_look(w, w->again, a, gate.at, gate.open));
+    GR_TRY(gr_look_end(a, gate.at, &look));
     GR_TRY(gr_pace_close(a, &gate));
 done:
     return st;

@@ -8,6 +8,7 @@
 #include "passes/emit.h"
 #include "ptx/speculate.h"
 
+typedef struct Again Again;             // collider_again.h
 typedef struct Polled Polled;           // collider_polled.h
 typedef struct SourceWatch SourceWatch; // collider_source.c
 typedef struct HeldCopy HeldCopy;       // collider_held.h
@@ -29,6 +30,7 @@ typedef struct ColliderWork {
     gr_error *err;
     bool classifies;   // only reads what each access is: nothing is inserted
     struct Pace *pace; // which windows open; NULL: all
+    Again *again;      // which loads later windows look at again; used with a pace only
     PtxReg
         *open; // where the window that is being written stays shut unless this holds; NULL: it always opens
     struct Hoisted
@@ -43,9 +45,12 @@ gr_status gr_collider_load(ColliderWork *w, Access *a, const Speculation *spec);
 gr_status gr_collider_store(ColliderWork *w, Access *a);
 
 // One window for `n` loads, before `at`: a delay, all of them again, and the comparisons. Each was read by gr_access_read, and
-// gr_collider_prepare has made what it needs of it. `spec` is of one load.
+// gr_collider_prepare has made what it needs of it. `spec` is of one load. `again`: earlier loads that this window looks at, too; or NULL.
 gr_status gr_collider_prepare(Access *a);
-gr_status gr_collider_loads(ColliderWork *w, Access *a, unsigned n, PtxStmt *at, const Speculation *spec);
+gr_status gr_collider_loads(ColliderWork *w, Access *a, unsigned n, PtxStmt *at, const Speculation *spec,
+                            Again *again);
+// The same without the delay.
+gr_status gr_collider_looks(ColliderWork *w, Access *a, unsigned n, PtxStmt *at, const Speculation *spec);
 
 // ---- Pieces, for checks of other shapes ----------------------------------------------------------------------
 
@@ -63,6 +68,12 @@ gr_status gr_collider_compare(ColliderWork *w, Access *a, const PtxOperand *befo
 // The call that reports, at `at`; a breakpoint before it where nobody is attached.
 gr_status gr_collider_report(const ColliderWork *w, const Access *a, PtxStmt *at, GrRaceClass class,
                              const PtxReg *address, const PtxReg *expected, const PtxReg *seen);
+
+// The argument of a report that says the class, and what kind of access it is.
+uint32_t gr_collider_meta(const ColliderWork *w, const Access *a, GrRaceClass class);
+// A breakpoint at `at` where no runtime is attached; `attached` becomes the guard of the call that reports.
+gr_status gr_collider_breakpoint(const ColliderWork *w, const Access *a, PtxStmt *at, char *attached,
+                                 size_t size);
 
 // The stored elements, as registers of exactly the stored width (8-bit ones in 16): what a reload of the same bytes yields.
 gr_status gr_collider_stored(Access *a, unsigned bits, PtxOperand *stored);

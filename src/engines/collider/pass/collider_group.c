@@ -1,62 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/collider/pass/collider_group.h"
 
-#include "ptx/defuse.h"
-
-static unsigned words_of(const Access *a) {
-    unsigned each = gr_access_compare_bits(a) / 32;
-    return a->n * (each ? each : 1);
-}
-
-// Whatever else the instruction may do is not known to do nothing.
-bool gr_group_computes(const PtxInstr *i) {
-    switch (i->op) {
-    case PTX_OP_MOV: // of vectors, too
-    case PTX_OP_DIV:
-    case PTX_OP_REM:
-    case PTX_OP_LOP3:
-    case PTX_OP_SHF:
-    case PTX_OP_BFE:
-    case PTX_OP_BFI:
-    case PTX_OP_PRMT:
-    case PTX_OP_CVTA:
-    case PTX_OP_SETP:
-    case PTX_OP_SET:
-    case PTX_OP_SELP:
-    case PTX_OP_RCP:
-    case PTX_OP_SQRT:
-    case PTX_OP_RSQRT:
-    case PTX_OP_SIN:
-    case PTX_OP_COS:
-    case PTX_OP_LG2:
-    case PTX_OP_EX2: return true;
-    default: return gr_defuse_is_pure(i);
-    }
-}
-
-static bool loads_only(const PtxStmt *s) {
-    const PtxInstr *i = s->instr;
-    if (i->op != PTX_OP_LD && i->op != PTX_OP_LDU)
-        return false;
-    return i->sem == PTX_SEM_NONE || i->sem == PTX_WEAK;
-}
-
-// Whether `i` changes what the windows of the group read.
-static bool disturbs(const LoadGroup *g, const PtxInstr *i) {
-    for (unsigned k = 0; k < g->n; k++) {
-        const Access *a = &g->loads[k];
-        const PtxOperand *base = &a->address.sub[0];
-        const PtxReg *guard = a->stmt->instr->guard;
-        if ((base->kind == PTX_O_REG && gr_ptx_instr_writes(i, base->reg)) ||
-            (guard && gr_ptx_instr_writes(i, guard)))
-            return true;
-        for (unsigned v = 0; v < a->n; v++)
-            if (a->value[v]->kind == PTX_O_REG && gr_ptx_instr_writes(i, a->value[v]->reg))
-                return true;
-    }
-    return false;
-}
-
 gr_status gr_group_close(ColliderWork *w, LoadGroup *g, PtxStmt *at) {
     gr_status st = GR_OK;
     unsigned n = g->n;
@@ -70,8 +14,12 @@ gr_status gr_group_close(ColliderWork *w, LoadGroup *g, PtxStmt *at) {
         a->before = a->after = a->report = gate.at; // nothing that they read has changed since
         GR_TRY(gr_collider_prepare(a));
     }
-    GR_TRY(gr_collider_loads(w, g->loads, n, gate.at, NULL));
+    // In a loop, where the same is loaded again and again, only stores look at it, and only at a little.
+    bool loop = w->pace->depth[w->pace->block], looks = !loop && gr_again_in(w->again, gate.open);
+    GR_TRY(gr_collider_loads(w, g->loads, n, gate.at, NULL, looks ? w->again : NULL));
     GR_TRY(gr_pace_close(&g->loads[0], &gate));
+    if (w->o->write_delay_ns > 1) // else there is no wait in which to look
+        gr_again_take(w->again, g->loads, n, gate.open, loop);
 done:
     return st;
 }
@@ -79,8 +27,8 @@ done:
 gr_status gr_group_step(ColliderWork *w, LoadGroup *g, PtxStmt *s) {
     if (!g->n || s->kind == PTX_LOC || s->kind == PTX_PRAGMA)
         return GR_OK;
-    bool on =
-        s->kind == PTX_INSTR && (gr_group_computes(s->instr) || loads_only(s)) && !disturbs(g, s->instr);
+    bool on = s->kind == PTX_INSTR && (gr_again_computes(s->instr) || gr_again_loads(s->instr)) &&
+              !gr_again_disturbs(g->loads, g->n, s->instr);
     PtxStmt *at = s;
     if (!on)
         (void)gr_ptx_used_bytes(s, &at); // a load's pragma belongs to it
@@ -97,7 +45,7 @@ gr_status gr_group_load(ColliderWork *w, LoadGroup *g, Access *a, const Speculat
     }
     if (!used)
         return GR_OK;
-    unsigned words = words_of(a);
+    unsigned words = gr_again_words(a);
     if (g->n && (alone || g->n == GROUP_LOADS || g->words + words > GROUP_WORDS ||
                  a->stmt->instr->guard != g->loads[0].stmt->instr->guard ||
                  a->stmt->instr->guard_negated != g->loads[0].stmt->instr->guard_negated))

@@ -7,6 +7,7 @@
 #ifndef GR_PASSES_COLLIDER_GROUP_H
 #define GR_PASSES_COLLIDER_GROUP_H
 
+#include "engines/collider/pass/collider_again.h"
 #include "engines/collider/pass/collider_pace.h"
 
 enum { GROUP_LOADS = 8, GROUP_WORDS = 8 }; // at most so many, so many registers of 32 bits
@@ -15,9 +16,6 @@ typedef struct LoadGroup {
     Access loads[GROUP_LOADS];
     unsigned n, words;
 } LoadGroup;
-
-// Whether the instruction reads and writes nothing but registers.
-bool gr_group_computes(const PtxInstr *i);
 
 // Before the program's statement `s`: writes the window of the group if `s` ends it.
 gr_status gr_group_step(ColliderWork *w, LoadGroup *g, PtxStmt *s);

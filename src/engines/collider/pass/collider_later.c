@@ -2,7 +2,7 @@
 #include "engines/collider/pass/collider_later.h"
 
 #include "base/str.h"
-#include "engines/collider/pass/collider_group.h"
+#include "engines/collider/pass/collider_again.h"
 #include "engines/collider/pass/collider_time.h"
 
 // Of so many operations of a function, each of which takes registers; three of four are issued later.
@@ -189,7 +189,7 @@ static bool may_wait(const ColliderWork *w, const PtxStmt *s, const uint8_t *at)
         return false;
     if (i->op == PTX_OP_LD || i->op == PTX_OP_ST)
         return s->site && w->module->sites[s->site].strong;
-    return i->op != PTX_OP_MAPA && !gr_group_computes(i);
+    return i->op != PTX_OP_MAPA && !gr_again_computes(i);
 }
 
 static uint8_t bit_of(const LaterIssue *l) { return (uint8_t)(1u << (l->n - 1)); }

@@ -2,8 +2,8 @@
 #include "engines/collider/pass/collider_poison.h"
 
 #include "base/str.h"
+#include "engines/collider/pass/collider_look.h"
 #include "engines/collider/pass/collider_polled.h"
-#include "engines/collider/pass/collider_time.h"
 
 #include <stddef.h>
 
@@ -61,7 +61,8 @@ done:
 // ---- The store ----------------------------------------------------------------------------------------------------
 
 // Strong, because a compiler may drop a weak store that another follows at once.
-static gr_status put_turned(Access *a, const PtxOperand *stored, unsigned bits, const char *mods) {
+static gr_status put_turned(Access *a, const PtxOperand *stored, unsigned bits, const char *mods,
+                            PtxOperand *turned) {
     gr_status st = GR_OK;
     char guard[64];
     const char *g = gr_access_guard(a, guard, sizeof guard);
@@ -71,6 +72,7 @@ static gr_status put_turned(Access *a, const PtxOperand *stored, unsigned bits, 
         PtxReg *r = gr_ptx_new_reg(a->func, bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16);
         if (!sink)
             GR_TRY(gr_access_put(a, a->before, &stored[k], 1, "xor.b%u %s, $0, 1;", bits, r->name));
+        turned[k] = sink ? stored[k] : gr_ptx_reg_operand(r);
         gr_str_addf(&list, "%s%s", k ? ", " : "", sink ? "_" : r->name);
     }
     if (list.oom)
@@ -83,9 +85,28 @@ done:
     return st;
 }
 
-gr_status gr_collider_poison(ColliderWork *w, Access *a, const PtxOperand *stored, unsigned bits,
-                             const char *mods) {
+// The garbage is stored as the value is, so whoever overwrites it while it is there races with the store.
+static gr_status wait_for_others(ColliderWork *w, const Access *store, const PtxOperand *turned,
+                                 const char *type, unsigned bits) {
     gr_status st = GR_OK;
+    Access a = *store;
+    PtxOperand seen[EMIT_MAX_ELEMENTS];
+    Look look;
+    if (!w->pace || w->o->write_delay_ns <= 1)
+        return gr_collider_wait(w, &a, a.before, WAIT_POISON, w->o->write_delay_ns);
+    a.after = a.report = a.before;
+    GR_TRY(gr_look_begin(w, &a, a.before, WAIT_POISON, w->o->write_delay_ns, &look));
+    GR_TRY(gr_collider_repeat(&a, type, bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16, seen));
+    GR_TRY(gr_collider_compare(w, &a, turned, seen, bits, GR_CLASS_LOST_UPDATE, NULL));
+    GR_TRY(gr_look_end(&a, a.before, &look));
+done:
+    return st;
+}
+
+gr_status gr_collider_poison(ColliderWork *w, Access *a, const PtxOperand *stored, const char *type,
+                             unsigned bits, const char *mods) {
+    gr_status st = GR_OK;
+    PtxOperand turned[EMIT_MAX_ELEMENTS];
     PtxLabel *over = gr_ptx_new_label(a->func);
     bool never;
     if (w->polled && gr_is_polled(w->polled, a->site, &a->address))
@@ -94,8 +115,8 @@ gr_status gr_collider_poison(ColliderWork *w, Access *a, const PtxOperand *store
     if (never)
         return GR_OK;
     GR_TRY(skip_kept(w, a, over));
-    GR_TRY(put_turned(a, stored, bits, mods));
-    GR_TRY(gr_collider_wait(w, a, a->before, WAIT_POISON, w->o->write_delay_ns));
+    GR_TRY(put_turned(a, stored, bits, mods, turned));
+    GR_TRY(wait_for_others(w, a, turned, type, bits));
     gr_ptx_insert_label(a->func, a->before, over);
 done:
     return st;

@@ -12,8 +12,8 @@
 
 #include "engines/collider/pass/collider_access.h"
 
-// Before the store `a`, whose elements are `stored` (registers of `bits` bits). `mods` are the modifiers of a strong store of the same bytes.
-gr_status gr_collider_poison(ColliderWork *w, Access *a, const PtxOperand *stored, unsigned bits,
-                             const char *mods);
+// Before the store `a`, whose elements are `stored` (registers of `bits` bits, of which `type` is loaded and stored). `mods` are the modifiers of a strong store of the same bytes.
+gr_status gr_collider_poison(ColliderWork *w, Access *a, const PtxOperand *stored, const char *type,
+                             unsigned bits, const char *mods);
 
 #endif

@@ -2,6 +2,7 @@
 #include "engines/collider/pass/collider_time.h"
 
 #include "base/str.h"
+#include "engines/collider/pass/collider_again.h"
 #include "engines/collider/pass/collider_pace.h"
 
 #include <stddef.h>
@@ -114,10 +115,10 @@ gr_status gr_collider_draw(ColliderWork *w, const Access *a, PtxStmt *at, Collid
                          : draw_any(w, a, at, max_ns, drawn->name);
 }
 
-static gr_status put_sleeps(ColliderWork *w, const Access *a, PtxStmt *at, const char *delay, bool fixed) {
+gr_status gr_collider_sleep(ColliderWork *w, const Access *a, PtxStmt *at, const char *delay) {
     gr_status st = GR_OK;
     char guard[64];
-    if (!w->o->thinned || fixed)
+    if (!w->o->thinned || *delay != '%')
         return gr_access_put(a, at, NULL, 0, "%snanosleep.u32 %s;", gr_access_guard(a, guard, sizeof guard),
                              delay);
     for (unsigned k = 0; k < WAIT_PARTS; k++) {
@@ -146,7 +147,7 @@ gr_status gr_collider_wait(ColliderWork *w, const Access *a, PtxStmt *at, Collid
     if (max_ns == 0)
         return GR_OK;
     GR_TRY(gr_collider_draw(w, a, at, what, max_ns, delay));
-    GR_TRY(put_sleeps(w, a, at, delay, max_ns <= 1));
+    GR_TRY(gr_collider_sleep(w, a, at, delay));
 done:
     return st;
 }
@@ -159,6 +160,8 @@ gr_status gr_collider_come_late(ColliderWork *w, Access *a) {
     GR_TRY(gr_pace_open(w, a, a->before, &gate));
     a->guard = NULL; // the gate has it
     GR_TRY(gr_collider_wait(w, a, gate.at, WAIT_LATE, w->o->write_delay_ns));
+    GR_TRY(gr_again_look(w, w->again, a, gate.at, gate.open));
+    GR_TRY(gr_again_over(w->again, a, gate.at, gate.open));
     GR_TRY(gr_pace_close(a, &gate));
 done:
     return st;

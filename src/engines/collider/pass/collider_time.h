@@ -57,6 +57,9 @@ typedef enum ColliderWait { WAIT_WINDOW, WAIT_STORED, WAIT_LATE, WAIT_POISON } C
 // Emits a delay of up to `max_ns` at `at`, for the lanes of a->guard.
 gr_status gr_collider_wait(ColliderWork *w, const Access *a, PtxStmt *at, ColliderWait what, uint32_t max_ns);
 
+// Only sleeps: `delay` is a register, which it changes, or a number.
+gr_status gr_collider_sleep(ColliderWork *w, const Access *a, PtxStmt *at, const char *delay);
+
 // Only chooses it: `delay` is the register or the number that holds it.
 enum { DELAY_TEXT = 32 };
 gr_status gr_collider_draw(ColliderWork *w, const Access *a, PtxStmt *at, ColliderWait what, uint32_t max_ns,

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/collider/pass/collider_look.h"
+
+#include "base/str.h"
+
+gr_status gr_look_begin(ColliderWork *w, const Access *a, PtxStmt *at, ColliderWait what, uint32_t max_ns,
+                        Look *l) {
+    gr_status st = GR_OK;
+    l->again = NULL;
+    if (!w->pace || max_ns <= LOOK_NS)
+        return gr_collider_wait(w, a, at, what, max_ns);
+    GR_TRY(gr_collider_draw(w, a, at, what, max_ns, l->left));
+    PtxReg *step = gr_ptx_new_reg(a->func, PTX_U32), *piece = gr_ptx_new_reg(a->func, PTX_U32);
+    GR_TRY(gr_access_put(a, at, NULL, 0, "shr.u32 %s, %s, %u; max.u32 %s, %s, %u;", step->name, l->left,
+                         (unsigned)__builtin_ctz(LOOK_MOST), step->name, step->name, (unsigned)LOOK_NS));
+    l->again = gr_ptx_new_label(a->func);
+    gr_ptx_insert_label(a->func, at, l->again);
+    GR_TRY(gr_access_put(a, at, NULL, 0, "min.u32 %s, %s, %s; sub.u32 %s, %s, %s;", piece->name, l->left,
+                         step->name, l->left, l->left, piece->name));
+    GR_TRY(gr_collider_sleep(w, a, at, piece->name));
+done:
+    return st;
+}
+
+gr_status gr_look_end(const Access *a, PtxStmt *at, const Look *l) {
+    if (!l->again)
+        return GR_OK;
+    PtxReg *more = gr_ptx_new_reg(a->func, PTX_PRED);
+    PtxOperand again = gr_ptx_label_operand(l->again);
+    return gr_access_put(a, at, &again, 1, "setp.gt.u32 %s, %s, %u; @%s bra $0;", more->name, l->left,
+                         (unsigned)LOOK_NS / 2, more->name);
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// test_again — what the windows of a GPU see besides a change that is there when their wait is over: loads that later windows look at again
+// (collider_again.h), what happens during a wait (collider_look.h), and garbage that is overwritten (collider_poison.h).
+#include "../../../vm/harness.h"
+
+#include "engines/collider/device/record.h"
+#include "engines/collider/pass/collider_look.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SITES = 16, LANES = 32 };
+
+// %g and %s: a lane's word in global and in shared memory; %o: the byte offset of the other lane of its pair from there. %x is not 0.
+static const char head[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
+                           ".visible .global .b32 looks;\n.visible .entry k(.param .u64 out) {\n"
+                           ".reg .pred %p<8>; .reg .b32 %r<16>, %s, %t, %x; .reg .b64 %d<8>, %g, %h; .shared "
+                           ".align 16 .b8 s[4096];\n"
+                           "mov.u32 %t, %tid.x; add.u32 %x, %t, 100; ld.param.u64 %h, [out]; mul.wide.u32 "
+                           "%d0, %t, 4; add.s64 %g, %h, %d0;\n"
+                           "mov.u32 %s, s; shl.b32 %r0, %t, 2; add.u32 %s, %s, %r0; xor.b32 %r0, %t, 1; "
+                           "mul.wide.u32 %d0, %r0, 4; add.s64 "
+                           "%h, %h, %d0;\n";
+
+typedef struct Found {
+    uint64_t of[SITES][GR_CLASS_COUNT];
+    uint64_t all;
+    uint32_t looks;  // of all threads and windows
+    uint64_t stored; // what the first lost update of the first site had stored
+} Found;
+
+// Runs `body`, as a GPU executes it, in a block of so many threads.
+static Found run(const char *body, uint32_t threads, uint32_t seed, uint32_t delay, bool poison) {
+    PtxModule *m;
+    gr_error err = {0};
+    StrBuf program = {0}, text = {0};
+    GrSiteStatus status[SITES];
+    ColliderOptions o = {.seed = seed,
+                         .read_delay_ns = delay,
+                         .write_delay_ns = delay,
+                         .thinned = true,
+                         .poison = poison,
+                         .suffix = ""};
+    gr_str_addf(&program, "%s%s ret; }\n", head, body);
+    if (gr_ptx_parse(program.data, program.len, "k", &m, &err) != GR_OK)
+        fail_msg("%s: %s", body, err.msg);
+    assert_true(m->n_sites < SITES);
+    assert_int_equal(gr_collider_rewrite(m, &o, status, &err), GR_OK);
+    assert_int_equal(gr_ptx_print(m, 0, &text, &err), GR_OK);
+    gr_ptx_free(m);
+    StrBuf counted = {0};
+    for (const char *line = text.data, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        const char *look = strstr(line, "ld.relaxed.sys");
+        if (look && look < end)
+            gr_str_add(&counted, "red.global.add.u32 [looks], 1;\n");
+        gr_str_addn(&counted, line, (size_t)(end + 1 - line));
+    }
+    Rig r;
+    VmConfig c = {.seed = seed};
+    uint64_t at, size, out, slots;
+    bool managed;
+    rig_open(&r, counted.data, &c);
+    out = rig_alloc(&r, 4096);
+    slots = rig_alloc(&r, (SITES + 1) * GR_CLASS_COUNT * sizeof(GrSlot));
+    GrControl control = {.slots = slots, .n_sites = SITES};
+    assert_true(gr_vm_module_global(r.mod, "__gr_control", &at, &size, &managed));
+    memcpy(rig_view(&r, at, sizeof control), &control, sizeof control);
+    if (RIG_RUN(&r, "k", 1, threads, out) != VM_FAULT_NONE)
+        fail_msg("%s: %s", body, r.fault.msg);
+    Found f = {.all = 0};
+    const GrSlot *s = rig_view(&r, slots, (SITES + 1) * GR_CLASS_COUNT * sizeof(GrSlot));
+    for (unsigned k = 0; k < SITES; k++)
+        for (unsigned x = 0; x < GR_CLASS_COUNT; x++)
+            f.all += f.of[k][x] = s[k * GR_CLASS_COUNT + x].count;
+    memcpy(&f.stored, s[GR_CLASS_COUNT + GR_CLASS_LOST_UPDATE].expected, sizeof f.stored);
+    assert_true(gr_vm_module_global(r.mod, "looks", &at, &size, &managed));
+    memcpy(&f.looks, rig_view(&r, at, 4), 4);
+    rig_close(&r);
+    gr_str_free(&program);
+    gr_str_free(&text);
+    gr_str_free(&counted);
+    return f;
+}
+
+// What one warp does in step: each lane loads its neighbour's word, and then something happens.
+typedef struct Case {
+    const char *what, *body;
+    bool races; // at the load, which is the first site
+} Case;
+
+#define LOADS "ld.global.u32 %r1, [%h]; "
+
+static const Case cases[] = {
+    {"the neighbour stores", LOADS "st.global.u32 [%g], %x;", true},
+    {"in shared memory", "ld.shared.u32 %r1, [%s]; st.shared.u32 [%s+4], %x;", true},
+    {"some other store comes first", LOADS "st.shared.u32 [%s], %x; st.global.u32 [%g], %x;", true},
+    {"another load comes between",
+     LOADS "ld.shared.u32 %r2, [%s]; st.shared.u32 [%s], %x; st.global.u32 [%g], %x;", true},
+    {"the thread goes on behind a branch",
+     LOADS "setp.eq.u32 %p1, %r1, 77; @%p1 bra E; st.global.u32 [%g], %x; E:", true},
+    {"the neighbour adds, and stores elsewhere", LOADS "red.global.add.u32 [%g], 1; st.shared.u32 [%s], %x;",
+     true},
+    {"the neighbour adds, and loads elsewhere", LOADS "red.global.add.u32 [%g], 1; ld.shared.u32 %r2, [%s];",
+     true},
+    {"part of the word is stored", LOADS "st.global.u8 [%g+3], %x;", true},
+    {"the next word is stored", LOADS "st.global.u32 [%g+128], %x;", false},
+    {"a vector holds the word",
+     "and.b32 %r3, %t, 1; mul.wide.u32 %d2, %r3, 4; sub.s64 %d2, %g, %d2; ld.global.v2.u32 {%r1, %r2}, "
+     "[%d2]; xor.b32 %r4, %t, 2; "
+     "mul.wide.u32 %d3, %r4, 4; add.s64 %d3, %h, %d3; sub.s64 %d3, %d3, %d0; st.global.u32 [%d3], %x;",
+     true},
+    {"a vector holds the word that the thread stores",
+     "and.b32 %r3, %t, 1; mul.wide.u32 %d2, %r3, 4; sub.s64 %d2, %g, %d2; ld.global.v2.u32 {%r1, %r2}, "
+     "[%d2]; st.global.u32 [%g], %x;",
+     false},
+    {"the thread itself stores", LOADS "st.global.u32 [%h], %x; st.shared.u32 [%s], %x;", false},
+    {"a byte of it", LOADS "st.global.u8 [%h+1], %x; st.shared.u32 [%s], %x;", false},
+    {"the thread itself adds", LOADS "red.global.add.u32 [%h], 1; st.shared.u32 [%s], %x;", false},
+    {"the thread itself swaps", LOADS "atom.global.exch.b32 %r3, [%h], %x; st.shared.u32 [%s], %x;", false},
+    {"the thread itself stores strongly", LOADS "st.volatile.global.u32 [%h], %x; st.shared.u32 [%s], %x;",
+     false},
+    {"the warp is synchronized", LOADS "bar.warp.sync 0xffffffff; st.global.u32 [%g], %x;", false},
+    {"the block is synchronized", LOADS "bar.sync 0; st.global.u32 [%g], %x;", false},
+    {"a fence comes between",
+     LOADS "fence.acq_rel.gpu; st.volatile.global.u32 [%g], %x; st.shared.u32 [%s], %x;", false},
+    {"the loaded register is changed",
+     LOADS "st.shared.u32 [%s], %x; add.u32 %r1, %r1, 1; st.shared.u32 [%s], %x;", false},
+    {"the address is changed", LOADS "st.shared.u32 [%s], %x; add.s64 %h, %h, 128; st.shared.u32 [%s], %x;",
+     false},
+    {"the thread may come from elsewhere",
+     "setp.eq.u32 %p1, %t, 77; @%p1 bra M; " LOADS "M: st.global.u32 [%g], %x;", false},
+    {"the thread itself stores by a generic address",
+     LOADS "cvta.global.u64 %d1, %h; st.u32 [%d1], %x; st.shared.u32 [%s], %x;", false},
+    {"the thread itself stores by an address of its cluster",
+     "ld.shared.u32 %r1, [%s]; mapa.shared::cluster.u32 %r2, %s, 0; st.shared::cluster.u32 [%r2], %x; "
+     "st.shared.u32 [%s+2048], %x;",
+     false},
+};
+
+static void loads_are_looked_at_again(void **state) {
+    (void)state;
+    for (unsigned k = 0; k < sizeof cases / sizeof *cases; k++)
+        for (uint32_t seed = 1; seed < 6; seed++) {
+            Found f = run(cases[k].body, LANES, seed, 5000, seed % 2);
+            if ((f.of[1][GR_CLASS_CLOBBERED_READ] != 0) != cases[k].races ||
+                f.all != f.of[1][GR_CLASS_CLOBBERED_READ])
+                fail_msg("%s, seed %u: %llu reports, %llu of the load", cases[k].what, seed,
+                         (unsigned long long)f.all, (unsigned long long)f.of[1][GR_CLASS_CLOBBERED_READ]);
+        }
+}
+
+// Without waits nothing is looked at again: the code is to be fast.
+static void not_without_waits(void **state) {
+    (void)state;
+    assert_int_equal(run(cases[0].body, LANES, 1, 1, true).all, 0);
+}
+
+// A long wait has many looks, and a short one has one, behind which nothing is left of the wait.
+static void looks_of_a_wait(void **state) {
+    (void)state;
+    for (uint32_t seed = 1; seed < 11; seed++) {
+        uint32_t n = run("ld.global.u32 %r1, [%g];", LANES, seed, 2000000, false).looks / LANES;
+        assert_in_range(n, LOOK_MOST / 2, LOOK_MOST + 1);
+        assert_int_equal(run("ld.global.u32 %r1, [%g];", LANES, seed, LOOK_NS, false).looks, LANES);
+    }
+}
+
+// The second warp stores 77 all the time: the first one sees it where its own garbage was, and says what it had stored.
+static void garbage_is_overwritten(void **state) {
+    (void)state;
+    unsigned garbage = 0;
+    for (uint32_t seed = 1; seed < 11; seed++) {
+        Found f =
+            run("setp.ge.u32 %p1, %t, 32; @%p1 bra OTHER; mov.u32 %r1, 5; st.shared.u32 [s], %r1; bra E;\n"
+                "OTHER: mov.u32 %r3, 0;\n"
+                "L: st.volatile.shared.u32 [s], 77; nanosleep.u32 100; add.u32 %r3, %r3, 1; setp.lt.u32 %p2, "
+                "%r3, "
+                "500; @%p2 bra L; E:",
+                2 * LANES, seed, 5000, true);
+        assert_true(!f.of[1][GR_CLASS_LOST_UPDATE] || f.stored == 4 || f.stored == 5);
+        garbage += f.stored == 4;
+    }
+    assert_in_range(garbage, 1, 10);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(loads_are_looked_at_again),
+        cmocka_unit_test(not_without_waits),
+        cmocka_unit_test(looks_of_a_wait),
+        cmocka_unit_test(garbage_is_overwritten),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
