@@ -233,7 +233,8 @@ void gr_late_shared(GrLate *l, const GrRange *r) {
 void gr_late_loaded(GrLate *l, const GrModule *m, CUdeviceptr control) {
     CUcontext context = NULL;
     pthread_mutex_lock(&l->lock);
-    if (find_driver(l) && l->current(&context) == CUDA_SUCCESS)
+    l->current = (CUresult(*)(CUcontext *))l->session->driver(l->session, "cuCtxGetCurrent");
+    if (l->current && l->current(&context) == CUDA_SUCCESS)
         (void)gr_vec_push(&l->controls,
                           ((Control){m, context, control + offsetof(GrControl, beside), false}));
     pthread_mutex_unlock(&l->lock);
