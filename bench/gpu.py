@@ -3,10 +3,11 @@
 """What the collider costs on a GPU: gpu.py [BUILD] [--rounds 9] [--program-rounds 3] [--only REGEX] [--json FILE] [--update-docs FILE]
 
 `make bench-gpu` builds what is needed and runs this. Two tables, each with all variants side by side, from one run: kernels of bench/kernels.cu (gpu_bench: kernel
-times by events, medians), and the programs of tests/programs (gpu_programs.py: kernel times by CUPTI, medians of the rounds; racecheck, where compute-sanitizer is on PATH).
+times by events, geometric means), and the programs of tests/programs (gpu_programs.py: kernel times by CUPTI, geometric means of the rounds, which are runs with another seed each;
+racecheck, where compute-sanitizer is on PATH).
 Fast, balanced and sampled are the SuperCollider paper's (section 5.3.1). Where ptxas is there, all variants of the kernels are assembled first, side by side.
-A process takes half a second to find the GPU, and its kernels some milliseconds: --parallel N runs N programs at a time, which seldom meet on the GPU. Then
-a few programs run again one at a time, for the times of whole programs and the memory.
+A process takes half a second to find the GPU, and its kernels some milliseconds: the rounds of a program are runs in one process, and --parallel N runs N programs
+at a time, which seldom meet on the GPU. Then a few programs run again one at a time, for the times of whole programs and the memory.
 --update-docs puts the tables between the two marks in FILE. Without a GPU it says so, and the exit status is 77.
 """
 import argparse
@@ -129,19 +130,21 @@ def kernel_table(found):
 
 def program_table(rows, columns, alone):
     """`alone`: rows of programs that ran one at a time."""
-    yield "| | programs | kernels: geometric mean | median | worst | whole program: geometric mean | worst | the paper's geometric mean, median, worst |"
-    yield "|---|---|---|---|---|---|---|---|"
+    yield "| | programs | kernels: geometric mean | median | worst | slowest run | whole program: geometric mean | worst | the paper's geometric mean, median, worst |"
+    yield "|---|---|---|---|---|---|---|---|---|"
     for c in columns:
         kernel, wall = gpu_programs.ratios(rows, c, 1), gpu_programs.ratios(alone, c, 2)
         if c == "none" or not (kernel or wall):
             continue
-        cells, whole = ["", "", ""], ["", ""]
+        cells, whole = ["", "", "", ""], ["", ""]
         if wall:
             worst = max(wall, key=wall.get)
             whole = [f"{geomean(wall.values()):.2f}", f"{wall[worst]:.1f} ({worst})"]
         if kernel and c != "racecheck":
             k = max(kernel, key=kernel.get)
-            cells = [f"{geomean(kernel.values()):.2f}", f"{median(kernel.values()):.2f}", f"{kernel[k]:.1f} ({k})"]
+            slowest = gpu_programs.ratios(rows, c, 2)
+            s = max(slowest, key=slowest.get)
+            cells = [f"{geomean(kernel.values()):.2f}", f"{median(kernel.values()):.2f}", f"{kernel[k]:.1f} ({k})", f"{slowest[s]:.1f} ({s})"]
         yield f"| {TITLE.get(c, c)} | {len(kernel or wall)} | {' | '.join(cells)} | {' | '.join(whole)} | {PAPER.get(c, '')} |"
     yield ""
     whole = {n: r for n, r in alone.items() if isinstance(r.get("none"), list) and isinstance(r.get("default"), list)}
@@ -150,7 +153,8 @@ def program_table(rows, columns, alone):
         if more:
             most = max(more, key=more.get)
             yield f"{what}: {statistics.mean(more.values()):.1f} MiB more on average of {len(more)} programs, at most {more[most]:.1f} MiB ({most})."
-    yield "(The paper, of seven large programs: 109 and 282 MiB, section 5.3.4.)"
+    if whole:
+        yield "(The paper, of seven large programs: 109 and 282 MiB, section 5.3.4.)"
     broken = sorted({f"{n} under {c}: {v}" for n, r in rows.items() for c, v in r.items() if isinstance(v, str)})
     if broken:
         yield ""
@@ -165,12 +169,24 @@ def program_table(rows, columns, alone):
                 f"{gpu_programs.ratios({n: r}, c, 1).get(n, 0):.2f}" if not isinstance(r[c], str) else "" for c in shown) + " |"
 
 
+def together(found, rows, columns):
+    """Kernels and programs, each as one."""
+    yield "| | kernels and programs | geometric mean | worst |"
+    yield "|---|---|---|---|"
+    for c in columns:
+        slow = {k: ms / found["plain"][k] for k, ms in found[c].items()} if c in found and c != "plain" else {}
+        slow |= gpu_programs.ratios(rows, c, 1) if c not in ("none", "racecheck") else {}
+        if c in found and len(slow) > len(found[c]):
+            worst = max(slow, key=slow.get)
+            yield f"| {TITLE[c]} | {len(slow)} | {geomean(slow.values()):.2f} | {slow[worst]:.1f} ({worst}) |"
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("build", nargs="?", default="build")
     p.add_argument("--find", action="store_true", help="only say whether there is a GPU")
     p.add_argument("--rounds", type=int, default=9)
-    p.add_argument("--program-rounds", type=int, default=3)
+    p.add_argument("--program-rounds", type=int, default=5)
     p.add_argument("--seeds", type=int, default=13, help="of the column sampled, as in the paper")
     p.add_argument("--parts", default="kernels,programs", help="kernels, programs or both")
     p.add_argument("--only", default="", help="programs whose name this regular expression matches")
@@ -193,7 +209,7 @@ def main():
     if "kernels" in args.parts:
         with tempfile.TemporaryDirectory(prefix="gpurace-bench-") as folder:
             found = kernels(args, pathlib.Path(folder))
-        lines += ["", f"Kernels of bench/kernels.cu: medians of {args.rounds} rounds, how many times as long as without checks.", "", *kernel_table(found)]
+        lines += ["", f"Kernels of bench/kernels.cu: geometric means of {args.rounds} rounds, each as in a first launch with another seed; how many times as long as without checks.", "", *kernel_table(found)]
         print("\n".join(lines), flush=True)
     folder, times = pathlib.Path(args.build, "complete-programs"), pathlib.Path(args.build, "bench/libkernel_times.so")
     programs = [str(f) for f in sorted(folder.glob("*")) if os.access(f, os.X_OK) and f.is_file() and f.name != "tested" and re.search(args.only, f.name)]
@@ -203,19 +219,23 @@ def main():
     elif not times.exists():
         lines += ["", f"Programs were not measured: CUPTI is not installed, so there is no {times.name}."]
     elif programs:
-        columns = args.columns.split(",")
-        own = argparse.Namespace(gpurace=os.path.join(args.build, "gpurace"), kernel_times=str(times), rounds=args.program_rounds, timeout=args.timeout, jobs=args.jobs, output="",
+        columns, repeat = args.columns.split(","), os.path.join(args.build, "bench/librepeat.so")
+        if not os.path.exists(repeat):
+            sys.exit(f"bench-gpu: {repeat} is missing: build the target repeat")
+        own = argparse.Namespace(gpurace=os.path.join(args.build, "gpurace"), kernel_times=str(times), rounds=args.program_rounds, timeout=args.timeout, jobs=args.jobs, output="", repeat=repeat, seeds=args.seeds,
                                  parallel=args.parallel, until=time.time() + args.limit if args.limit else None)
         bench = gpu_programs.Bench(own)
         if "racecheck" in columns and not bench.sanitizer:
             columns.remove("racecheck")
-        rows = alone = gpu_programs.measure_all(bench, programs, [c for c in columns if args.parallel == 1 or c != "racecheck"])
-        if args.parallel > 1:
-            own.rounds, own.parallel = 1, 1
-            done = [q for q in programs if os.path.basename(q) in rows]
-            alone = gpu_programs.measure_all(bench, done[:: max(1, len(done) // args.alone)][: args.alone], [c for c in columns if c in ("none", "default", "racecheck")])
-        lines += ["", f"Programs of tests/programs: medians of {args.program_rounds} rounds, how many times as long as without an engine."
+        rows = gpu_programs.measure_all(bench, programs, [c for c in columns if c != "racecheck"])
+        own.rounds, own.parallel, own.repeat, own.until = 1, 1, "", None
+        done = [q for q in programs if os.path.basename(q) in rows]
+        alone = gpu_programs.measure_all(bench, done[:: max(1, len(done) // args.alone)][: args.alone], [c for c in columns if c in ("none", "default", "racecheck")]) if args.alone else {}
+        lines += ["", f"Programs of tests/programs: geometric means of {args.program_rounds} runs in one process, each with another seed and behind one that does not count, {args.parallel} programs at a time; how many "
+                  "times as long as without an engine (median). The slowest run is the slowest of all runs of all programs."
                   f"{'' if bench.sanitizer else ' compute-sanitizer is not installed there, so racecheck is missing.'}", "", *program_table(rows, columns, alone)]
+        if found:
+            lines += ["", "Both together:", "", *together(found, rows, columns)]
     print("\n".join(lines), flush=True)
     if args.json:
         pathlib.Path(args.json).write_text(json.dumps({"kernels": found, "programs": rows}, indent=1))

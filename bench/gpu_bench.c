@@ -4,13 +4,14 @@
 //     gpu_bench ROUNDS FILE[@SHUT|#KERNEL]…     each FILE: kernels.ptx (or a cubin of it), as it is or rewritten by `gpurace ptx`;
 //                                               with `--budget`, what share of its windows stays shut; only this kernel of it
 //
-// Kernel times by events, medians of the rounds after one that warms up; in every round all kernels of all files run once, in turn. A line of text for each
-// file: its name and the milliseconds of each kernel. A rewritten module is given a record area, as gpurace would; the kernels have no races, so it must
+// Kernel times by events, geometric means of the rounds after one that warms up; in every round all kernels of all files run once, in turn, each as in a first
+// launch with a seed of the round's own. A line of text for each file: its name and the milliseconds of each kernel. A rewritten module is given a record area, as gpurace would; the kernels have no races, so it must
 // stay empty. bench/gpu.py makes the files and the tables. Under `gpurace run` one plain file shows what the tool does to it.
 #include "engines/collider/device/record.h"
 
 #include <cuda.h>
 #include <dlfcn.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,33 +101,36 @@ static float run(CUmodule m, int k, CUevent before, CUevent after) {
     return ms;
 }
 
-static int by_size(const void *a, const void *b) {
-    float p = *(const float *)a, q = *(const float *)b;
-    return (p > q) - (p < q);
+static double geometric_mean(const float *ms, int n) {
+    double sum = 0;
+    for (int k = 0; k < n; k++)
+        sum += log((double)ms[k]);
+    return exp(sum / n);
 }
 
 typedef struct File {
     CUmodule module;
     const char *name;
     const char *only; // this kernel; "": all
+    CUdeviceptr at;   // of its control; 0: it has none
+    GrControl control;
 } File;
 
 static void load(File *f, char *word) {
-    CUdeviceptr at;
     size_t size;
-    GrControl control = {.slots = slots, .n_sites = 200};
+    f->control = (GrControl){.slots = slots, .n_sites = 200};
     char *shut = strchr(word, '@'), *only = strchr(word, '#');
     if (shut) {
         *shut = 0;
-        control.shut = (uint32_t)(atof(shut + 1) * UINT32_MAX);
+        f->control.shut = (uint32_t)(atof(shut + 1) * UINT32_MAX);
     } else if (only) {
         *only = 0;
     }
     must(d.cuModuleLoad(&f->module, word), word);
     f->name = strrchr(word, '/') ? strrchr(word, '/') + 1 : word;
     f->only = only ? only + 1 : "";
-    if (d.cuModuleGetGlobal_v2(&at, &size, f->module, "__gr_control") == CUDA_SUCCESS)
-        must(d.cuMemcpyHtoD_v2(at, &control, sizeof control), "control");
+    if (d.cuModuleGetGlobal_v2(&f->at, &size, f->module, "__gr_control") != CUDA_SUCCESS)
+        f->at = 0;
 }
 
 // The beginning of what the kernel wrote is the same in all files.
@@ -182,6 +186,9 @@ int main(int argc, char **argv) {
                 must(d.cuMemsetD32_v2(out, 0, ELEMENTS), "memset");
                 if (r < 0 && strchr(kernels[k].parameters, 'x'))
                     must(d.cuMemcpyHtoD_v2(x, data, bytes), "copy");
+                of[f].control.seed = (uint32_t)(r + 1);
+                if (of[f].at)
+                    must(d.cuMemcpyHtoD_v2(of[f].at, &of[f].control, sizeof of[f].control), "control");
                 float t = run(of[f].module, k, before, after);
                 if (r >= 0)
                     ms[(f * KERNELS + k) * rounds + r] = t;
@@ -191,10 +198,9 @@ int main(int argc, char **argv) {
     for (int f = 0; f < files; f++) {
         printf("%s", of[f].name);
         for (int k = 0; k < KERNELS; k++) {
-            float *t = ms + (f * KERNELS + k) * rounds;
-            qsort(t, (size_t)rounds, sizeof *t, by_size);
-            if (t[rounds / 2] > 0)
-                printf(" %s=%.4f", kernels[k].name, (double)t[rounds / 2]);
+            const float *t = ms + (f * KERNELS + k) * rounds;
+            if (*t > 0)
+                printf(" %s=%.4f", kernels[k].name, geometric_mean(t, rounds));
         }
         printf("\n");
     }

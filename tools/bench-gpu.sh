@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 command -v python3 >/dev/null || { echo "bench-gpu: skipped: no python3"; exit 77; }
 python3 bench/gpu.py --find || exit
 make --no-print-directory setup || exit
-targets=(gpurace gpurace_inject gpu_bench bench_kernels complete-programs)
+targets=(gpurace gpurace_inject gpu_bench bench_kernels repeat complete-programs)
 help=$(cmake --build build --target help)
 grep -qE "^kernel_times:|^\.\.\. kernel_times\b" <<<"$help" && targets+=(kernel_times) # where the toolkit has CUPTI
 cmake --build build -j"$(nproc)" --target "${targets[@]}" || exit

@@ -54,8 +54,8 @@ void gr_budget_took(BudgetKernel *k, double factor, double share, double ns) {
 
 // A launch on its way, between two events of a context. Those of one context are used again there.
 typedef struct Slot {
-    CUcontext context; // NULL: has no events yet
-    CUevent before, after;
+    CUcontext context;           // NULL: has no events yet
+    CUevent before, after, idle; // idle: right behind `after`, where no window opens
     enum { SLOT_FREE, SLOT_OPEN, SLOT_SUBMITTED } state;
     uint64_t number;
     BudgetKernel *kernel;
@@ -77,7 +77,8 @@ struct GrBudget {
     Map kernels;  // BudgetKernel; BUDGET_KERNELS at most, `rest` for all others
     BudgetKernel rest;
     uint32_t n_kernels;
-    Slot slots[64]; // more launches on their way are not measured
+    Slot slots[64];  // more launches on their way are not measured
+    double empty_ns; // what two events see with nothing between them, at least
     uint64_t n_measured;
     double own_ns, took_ns, shares; // summed up over the measured launches
 };
@@ -154,14 +155,20 @@ static void look(GrBudget *b, CUcontext context) {
     for (unsigned k = 0; k < sizeof b->slots / sizeof *b->slots; k++) {
         Slot *s = &b->slots[k];
         float ms;
-        CUresult rc =
-            s->state == SLOT_SUBMITTED && s->context == context ? b->query(s->after) : CUDA_ERROR_NOT_READY;
+        CUresult rc = s->state == SLOT_SUBMITTED && s->context == context
+                          ? b->query(s->share == 0 ? s->idle : s->after)
+                          : CUDA_ERROR_NOT_READY;
         if (rc == CUDA_ERROR_NOT_READY)
             continue;
         s->state = SLOT_FREE;
         if (rc != CUDA_SUCCESS || b->elapsed(&ms, s->before, s->after) != CUDA_SUCCESS)
             continue;
         double ns = (double)ms * 1e6;
+        float nothing;
+        if (s->share == 0 && b->elapsed(&nothing, s->after, s->idle) == CUDA_SUCCESS &&
+            (b->empty_ns == 0 || nothing * 1e6 < b->empty_ns))
+            b->empty_ns = nothing * 1e6;
+        ns -= b->empty_ns < ns * 3 / 4 ? b->empty_ns : ns * 3 / 4;
         gr_budget_took(s->kernel, b->factor, s->share, ns);
         if (s->kernel->own_ns > 0) {
             b->n_measured++;
@@ -178,7 +185,8 @@ static Slot *free_slot(GrBudget *b, CUcontext context) {
         if (s->state != SLOT_FREE || (s->context && s->context != context))
             continue;
         if (!s->context &&
-            (b->new_event(&s->before, 0) != CUDA_SUCCESS || b->new_event(&s->after, 0) != CUDA_SUCCESS))
+            (b->new_event(&s->before, 0) != CUDA_SUCCESS || b->new_event(&s->after, 0) != CUDA_SUCCESS ||
+             b->new_event(&s->idle, 0) != CUDA_SUCCESS))
             return NULL;
         s->context = context;
         return s;
@@ -222,9 +230,22 @@ void gr_budget_end(GrBudget *b, const GrLaunch *l, CUresult result) {
     pthread_mutex_unlock(&b->lock);
     if (!s)
         return;
-    bool measured = result == CUDA_SUCCESS && b->record(s->after, l->stream) == CUDA_SUCCESS;
+    bool measured = result == CUDA_SUCCESS && b->record(s->after, l->stream) == CUDA_SUCCESS &&
+                    (s->share > 0 || b->record(s->idle, l->stream) == CUDA_SUCCESS);
     pthread_mutex_lock(&b->lock);
     s->state = measured ? SLOT_SUBMITTED : SLOT_FREE;
+    pthread_mutex_unlock(&b->lock);
+}
+
+void gr_budget_next_run(GrBudget *b) {
+    if (!b)
+        return;
+    pthread_mutex_lock(&b->lock);
+    for (size_t k = 0; k < b->kernels.len; k++)
+        *(BudgetKernel *)b->kernels.entries[k].value = (BudgetKernel){0};
+    b->rest = (BudgetKernel){0};
+    for (unsigned k = 0; k < sizeof b->slots / sizeof *b->slots; k++)
+        b->slots[k].state = SLOT_FREE;
     pthread_mutex_unlock(&b->lock);
 }
 

@@ -199,6 +199,7 @@ static void collider_next_run(void *self, uint32_t run) {
     static const uint32_t none[GR_LAUNCH_COUNTS];
     uint32_t seed = c->options.seed + run;
     c->run = run;
+    gr_budget_next_run(c->budget);
     for (size_t k = 0; k < c->loaded.len; k++) {
         CUdeviceptr at = c->loaded.data[k].control;
         c->session->write(c->session, at + offsetof(GrControl, seed), &seed, sizeof seed);

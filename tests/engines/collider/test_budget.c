@@ -82,7 +82,7 @@ static struct {
     unsigned n_events, n_fills, n_records, n_notes, n_remarks, pending;
     unsigned word;
     CUdeviceptr at;
-    double now_ns, when[EVENTS];
+    double now_ns, event_ns, when[EVENTS]; // event_ns: between two events with nothing between them
     bool done[EVENTS], refuses;
     char remark[300];
 } d;
@@ -108,6 +108,7 @@ static CUresult new_event(CUevent *e, unsigned flags) {
 static CUresult record(CUevent e, CUstream stream) {
     (void)stream;
     d.n_records++;
+    d.now_ns += d.event_ns;
     d.when[(uintptr_t)e - 1] = d.now_ns;
     d.done[(uintptr_t)e - 1] = !d.pending;
     return CUDA_SUCCESS;
@@ -173,11 +174,12 @@ static void driver_is_asked(void **state) {
     assert_true(sum / 200 < 2e5);
     assert_int_equal(d.n_fills, 300);
     assert_int_equal(d.at, 0x5000 + offsetof(GrControl, shut));
-    assert_int_equal(d.n_events, 2); // each launch has ended when the next one comes
-    assert_int_equal(d.n_records, 600);
+    assert_int_equal(d.n_events, 3);           // each launch has ended when the next one comes
+    const unsigned own = 1 + 299 / BUDGET_OWN; // launches with all windows shut, which have a third event
+    assert_int_equal(d.n_records, 600 + own);
     // A launch that the driver refuses, and one that was not looked at.
     launch(b, 301, 1e5, CUDA_ERROR_INVALID_VALUE);
-    assert_int_equal(d.n_records, 601);
+    assert_int_equal(d.n_records, 601 + own);
     GrLaunch l = {.number = 302, .module = &module, .programmatic = true};
     gr_budget_begin(b, &l);
     gr_budget_end(b, &l, CUDA_SUCCESS);
@@ -189,7 +191,7 @@ static void driver_is_asked(void **state) {
     d.pending = true;
     for (unsigned n = 400; n < 600; n++)
         launch(b, n, 1e5, CUDA_SUCCESS);
-    assert_int_equal(d.n_events, 128);
+    assert_int_equal(d.n_events, 3 * 64);
     assert_int_equal(d.n_notes, 0);
     d.refuses = true;
     launch(b, 700, 1e5, CUDA_SUCCESS);
@@ -198,6 +200,37 @@ static void driver_is_asked(void **state) {
     gr_budget_finish(b);
     assert_int_equal(d.n_remarks, 1);
     assert_non_null(strstr(d.remark, "times their own time"));
+}
+
+// What events take themselves is no time of a kernel that takes less.
+static void short_kernels_keep_to_it(void **state) {
+    double sum = 0;
+    (void)state;
+    memset(&d, 0, sizeof d);
+    d.event_ns = 4000;
+    GrBudget *b = gr_budget_new(&session, 2000);
+    gr_budget_loaded(b, &module, 0x5000);
+    for (unsigned n = 1; n <= 300; n++) {
+        double share = launch(b, n, 2000, CUDA_SUCCESS);
+        sum += n > 100 ? 2000 * (1 + 20 * share) : 0;
+    }
+    assert_true(sum / 200 < 2 * 2000);
+    assert_true(sum / 200 > 1.3 * 2000);
+    gr_budget_finish(b);
+}
+
+// Another run in the process knows nothing of the one before.
+static void a_run_begins_anew(void **state) {
+    (void)state;
+    memset(&d, 0, sizeof d);
+    GrBudget *b = gr_budget_new(&session, 2000);
+    gr_budget_loaded(b, &module, 0x5000);
+    double first = launch(b, 1, 1e5, CUDA_SUCCESS), second = launch(b, 2, 1e5, CUDA_SUCCESS);
+    launch(b, 3, 1e5, CUDA_SUCCESS);
+    gr_budget_next_run(b);
+    assert_true(launch(b, 4, 1e5, CUDA_SUCCESS) == first);
+    assert_true(launch(b, 5, 1e5, CUDA_SUCCESS) == second);
+    gr_budget_finish(b);
 }
 
 static void one_launch_says_nothing(void **state) {
@@ -212,8 +245,9 @@ static void one_launch_says_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_are_read),          cmocka_unit_test(launches_keep_to_it),
-        cmocka_unit_test(first_launches),          cmocka_unit_test(driver_is_asked),
+        cmocka_unit_test(words_are_read),           cmocka_unit_test(launches_keep_to_it),
+        cmocka_unit_test(first_launches),           cmocka_unit_test(driver_is_asked),
+        cmocka_unit_test(short_kernels_keep_to_it), cmocka_unit_test(a_run_begins_anew),
         cmocka_unit_test(one_launch_says_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,9 @@ gr_status gr_look_begin(ColliderWork *w, const Access *a, PtxStmt *at, ColliderW
                         Look *l) {
     gr_status st = GR_OK;
     l->again = NULL;
-    if (!w->pace || max_ns <= LOOK_NS)
+    // With a budget no wait is longer than usual.
+    uint64_t longest = w->o->budget ? (uint64_t)max_ns * WAIT_USUAL / 100 : max_ns;
+    if (!w->pace || longest <= LOOK_NS)
         return gr_collider_wait(w, a, at, what, max_ns);
     GR_TRY(gr_collider_draw(w, a, at, what, max_ns, l->left));
     PtxReg *step = gr_ptx_new_reg(a->func, PTX_U32), *piece = gr_ptx_new_reg(a->func, PTX_U32);

@@ -204,15 +204,16 @@ static gr_status put_count(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char 
     return st;
 }
 
-// Whether the other side of a race may be far: threads that wait for others do so by strong accesses, and fences go with them. What is called may
-// have some.
+// Whether the other side of a race may be far: threads that wait for others do so by strong accesses, and fences go with them. An asynchronous copy
+// takes its time. What is called may have some.
 static bool has_far_sides(const PtxFunc *f) {
     for (const PtxStmt *s = f->first; s; s = s->next) {
         if (s->kind != PTX_INSTR || s->tag.inserted)
             continue;
         const PtxInstr *i = s->instr;
         if (i->op == PTX_OP_FENCE || i->op == PTX_OP_MEMBAR || i->op == PTX_OP_ATOM || i->op == PTX_OP_RED ||
-            i->op == PTX_OP_CALL || (i->sem != PTX_SEM_NONE && i->sem != PTX_WEAK))
+            i->op == PTX_OP_CALL || i->op == PTX_OP_CP || i->op == PTX_OP_MBARRIER ||
+            (i->sem != PTX_SEM_NONE && i->sem != PTX_WEAK))
             return true;
     }
     return false;
@@ -281,8 +282,9 @@ done:
     return st;
 }
 
-// In three of four launches beside which something may run all warps wait long; the others have the lengths above.
+// In seven of eight launches beside which something may run all warps wait long, and begin at different times; the others have the lengths above.
 static gr_status put_beside(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
+    gr_status st = GR_OK;
     char text[512], seed[96];
     PtxReg *grid = gr_ptx_new_reg(f, PTX_U64), *t = gr_ptx_new_reg(f, PTX_U32),
            *h = gr_ptx_new_reg(f, PTX_U32);
@@ -294,28 +296,29 @@ static gr_status put_beside(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
         "@%s mov.u32 %s, %u;",
         gr_collider_seed(w, h->name, seed, sizeof seed), grid->name, t->name, grid->name, t->name, h->name,
         t->name, t->name, t->name, 0x9E3779B1u, h->name, w->o->suffix, (unsigned)offsetof(GrControl, beside),
-        p->name, h->name, p->name, t->name, 1u << 30, p->name, p->name, w->length->name, UINT32_MAX);
-    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+        p->name, h->name, p->name, t->name, 1u << 29, p->name, p->name, w->length->name, UINT32_MAX);
+    GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+    if (!w->pace->outside)
+        return GR_OK;
+    const char *r = w->random->name;
+    uint32_t most =
+        longest_of(w->o->read_delay_ns > w->o->write_delay_ns ? w->o->read_delay_ns : w->o->write_delay_ns);
+    gr_format(text, sizeof text,
+              "and.pred %s, %s, %s; mul.lo.u32 %s, %s, %u; mul.hi.u32 %s, %s, %u; @%s nanosleep.u32 %s;",
+              p->name, p->name, w->pace->outside->name, r, r, (unsigned)STEP, t->name, r, most, p->name,
+              t->name);
+    st = gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+done:
+    return st;
 }
 
 gr_status gr_collider_begin_waits(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     gr_status st = GR_OK;
-    char text[256];
-    uint32_t most =
-        longest_of(w->o->read_delay_ns > w->o->write_delay_ns ? w->o->read_delay_ns : w->o->write_delay_ns);
     if (!w->length)
         return GR_OK;
     GR_TRY(begin_length(w, f, at));
     if (w->o->beside && f->is_entry && !w->pace->shut)
         GR_TRY(put_beside(w, f, at));
-    if (!w->pace->outside || !f->is_entry)
-        return GR_OK;
-    PtxReg *t = gr_ptx_new_reg(f, PTX_U32);
-    gr_format(text, sizeof text,
-              "mul.lo.u32 %s, %s, %u; mul.hi.u32 %s, %s, %u; mul.hi.u32 %s, %s, %s; @%s nanosleep.u32 %s;",
-              w->random->name, w->random->name, STEP, t->name, w->random->name, most / 2, t->name, t->name,
-              w->length->name, w->pace->outside->name, t->name);
-    st = gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
 done:
     return st;
 }

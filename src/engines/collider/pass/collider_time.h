@@ -16,7 +16,6 @@
 //     WAIT_STORED   after a store: in 5 cases of 8, L/2 to L. Only another store shows there, and the wait makes the warp late for what follows
 //     WAIT_LATE     before a store, a strong or an atomic access: in one case of 2, up to L/2
 //     WAIT_POISON   between a poisoned store and the store: up to L
-//     a kernel's beginning: up to L/2
 //
 // L is what the launch has in a thread's first window of a function. After each window L is an eighth shorter, down to WAIT_LEAST_NS.
 //
@@ -70,7 +69,7 @@ gr_status gr_collider_chance(ColliderWork *w, const Access *a, PtxStmt *at, uint
 
 // Before an access that has no window of its own.
 gr_status gr_collider_come_late(ColliderWork *w, Access *a);
-// At a function's beginning `at`, behind what sets the generator: L is the maximum, and a kernel's warps begin at different times.
+// At a function's beginning `at`, behind what sets the generator: how long L is.
 gr_status gr_collider_begin_waits(ColliderWork *w, PtxFunc *f, PtxStmt *at);
 
 #endif
