@@ -7,7 +7,7 @@
 FOLDER has the programs of bench/ldetector, built. Each table is Markdown, with the paper's numbers beside ours where it has some; each run is a line in --json FILE.
 
 programs  the paper's 11 programs under engine none, the privatizer, and with --units warps: sizes (table V), what is found (VI), memory (VII), and where the time goes (figure 8)
-slowdowns how long they take (figure 7), in one process
+slowdowns how long they take (figure 7), 9 launches of each
 amounts   what it costs to check a block over the memory that it writes and the threads that it has (figure 9)
 rounds    960 units with 2 to 31 private copies: rounds, memory, time (table I)
 pairs     in which round a race of two of them is found, of pairs that are drawn, beside equation 1
@@ -148,24 +148,23 @@ def programs(runs):
     table("Figure 8: what private runs within blocks spend their time with, %", ["program", *(f"{c}: {s}" for c in ("warps", "threads") for s in steps)], eight)
 
 
-def times_of(row):
-    """{program: ms} of a run of `all`."""
-    return {name: float(ms) for name, ms in re.findall(r"^== (\w+)$.*?^time ([\d.]+) ms$", row["printed"] if row else "", re.M | re.S)}
-
-
 def slowdowns(runs):
-    of = {c: times_of(runs.run(["all", runs.args.divide, runs.args.rounds], c)) for c in COLUMNS}
-    rows, ratios = [], {c: [] for c in ("warps", "threads")}
-    for name, base in of["none"].items():
+    """Each program by itself: one that takes long costs no other its time. Of nine launches races are looked for in the launches 1, 2, 4 and 8, so the median is of one in which they are not; the first one has
+    its own column, and in it what only a first launch does: more room, looking for what races."""
+    rounds, shown = max(9, runs.args.rounds), [("warps", ()), ("threads", ()), ("threads", ("--prove", "no"))]
+    rows, ratios = [], [[] for _ in shown]
+    for name in (n for n in PAPER if n in runs.args.only):
+        base = runs.run([name, runs.args.divide, rounds], "none")
         cells = []
-        for c, all_of in ratios.items():
-            ms = of[c].get(name)
-            cells += [f"{ms:.3f}", f"{ms / base:.1f}"] if ms else ["failed", ""]
-            all_of += [ms / base] if ms and base else []
-        rows.append([name, PAPER[name][-1] or "", f"{base:.4f}", *cells])
-    means = [f"{f(r):.1f}" if r else "" for r in ratios.values() for f in (statistics.geometric_mean, statistics.median)]
-    table("Figure 7: time", ["program", "paper, times", "none, ms", "warps, ms", "times", "threads, ms", "times"],
-          [*rows, ["geometric mean", "", "", "", means[0], "", means[2]], ["median", "below 5", "", "", means[1], "", means[3]]])
+        for k, (column, more) in enumerate(shown):
+            row = runs.run([name, runs.args.divide, rounds], column, more) if base else None
+            cells += [ms(row), times(row, base)] + ([f"{row['values']['first']:.1f}" if row else ""] if not more else [])
+            ratios[k] += [row["values"]["time"] / base["values"]["time"]] if row and base["values"]["time"] else []
+        rows.append([name, PAPER[name][-1] or "", f"{base['values']['time']:.4f}" if base else "failed", *cells])
+    for word, f in (("geometric mean", statistics.geometric_mean), ("median", statistics.median)):
+        means = [f"{f(r):.1f}" if r else "" for r in ratios]
+        rows.append([word, "below 5" if word == "median" else "10", "", "", means[0], "", "", means[1], "", "", means[2]])
+    table("Figure 7: time", ["program", "paper, times", "none, ms", "warps, ms", "times", "first, ms", "threads, ms", "times", "first, ms", "threads, --prove no, ms", "times"], rows)
 
 
 # ---- Figure 9 ------------------------------------------------------------------------------------------------------------
