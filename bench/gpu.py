@@ -32,7 +32,7 @@ MARKS = "<!-- gpu: begin -->", "<!-- gpu: end -->"
 PAPER = {"fast": "4.86, 3.57, 229", "balanced": "11.21, 11.94, 1066", "sampled": "1.98, 1.54, 41.3"}
 DELAYS = {"default": (5000, 5000), "balanced": (5000, 1), "fast": (1, 1)}
 TITLE = {"default": "default: 5000, 5000", "balanced": "balanced: 5000, 1", "fast": "fast: 1, 1", "every": "default, `--windows all`",
-         "every-fast": "fast, `--windows all`", "shut": "all windows shut", "sampled": "sampled: `--sample 1`, 5000, 1", "budget": "`--budget 2x`", "racecheck": "racecheck"}
+         "every-fast": "fast, `--windows all`", "shut": "all windows shut", "sampled": "sampled: `--sample 1`, 5000, 1", "budget": "`--budget 2x`", "on-time": "default, `--late-work no`", "racecheck": "racecheck"}
 
 
 def why_no_gpu():
@@ -190,7 +190,7 @@ def main():
     p.add_argument("--seeds", type=int, default=13, help="of the column sampled, as in the paper")
     p.add_argument("--parts", default="kernels,programs", help="kernels, programs or both")
     p.add_argument("--only", default="", help="programs whose name this regular expression matches")
-    p.add_argument("--columns", default="none,every,default,balanced,every-fast,fast,sampled,budget,racecheck")
+    p.add_argument("--columns", default="none,every,default,on-time,balanced,every-fast,fast,sampled,budget,racecheck")
     p.add_argument("--arch", default="sm_90", help="of the GPU, for ptxas; empty: the driver compiles")
     p.add_argument("--timeout", type=float, default=60, metavar="SECONDS")
     p.add_argument("--parallel", type=int, default=1, metavar="N")

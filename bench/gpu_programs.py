@@ -30,7 +30,7 @@ import time
 
 FAST, BALANCED = ["--read-delay", "1", "--write-delay", "1"], ["--read-delay", "5000", "--write-delay", "1"]  # section 5.1.3 of the SuperCollider paper
 ENGINES = {"none": ["none"], "collider": ["collider"], "default": ["collider"], "fast": ["collider", *FAST], "balanced": ["collider", *BALANCED],
-           "sampled": ["collider", *BALANCED, "--sample", "1"], "budget": ["collider", "--budget", "2x"],
+           "sampled": ["collider", *BALANCED, "--sample", "1"], "budget": ["collider", "--budget", "2x"], "on-time": ["collider", "--late-work", "no"],
            "every": ["collider", "--windows", "all"], "every-fast": ["collider", "--windows", "all", *FAST],
            "tracker": ["tracker"], "paper": ["tracker", "--rules", "paper"],
            "calls": ["tracker", "--measure", "calls"], "lookups": ["tracker", "--measure", "lookups"]}
