@@ -23,6 +23,7 @@ UNHEEDED = "the engine does not heed {}"
 TWO_LAUNCHES = "the accesses are of two launches"
 CLOSED = {
     "in step": "it shows only if lanes of one warp come apart where no branch parts them",
+    "no change": "the other access leaves the value as it is, whatever it was",
     "behind the issue": "the other access comes behind the issue of a copy that reads there",
 }
 NO_KERNEL = "a side is no access of a kernel: {}"

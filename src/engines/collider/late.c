@@ -139,7 +139,7 @@ static uint64_t now_ns(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-// Awake: a sleep may take some 60 us longer than it is told, and these are no longer than that.
+// Awake: a sleep may take some 60 us longer than it is told.
 static void pause_for(uint64_t ns) {
     for (uint64_t until = now_ns() + ns; now_ns() < until;) {
     }
@@ -209,8 +209,8 @@ static void hold(GrLate *l, const GrModule *m, CUcontext context, CUstream strea
         pthread_mutex_unlock(&l->lock);
         if (!at)
             return;
-        if (l->fill(at, held, 1, stream) !=
-            CUDA_SUCCESS) // without the lock: it may wait for room in the stream
+        // Without the lock: it may wait for room in the stream.
+        if (l->fill(at, held, 1, stream) != CUDA_SUCCESS)
             complain(l);
     }
 }
@@ -233,7 +233,8 @@ void gr_late_shared(GrLate *l, const GrRange *r) {
 void gr_late_loaded(GrLate *l, const GrModule *m, CUdeviceptr control) {
     CUcontext context = NULL;
     pthread_mutex_lock(&l->lock);
-    if (find_driver(l) && l->current(&context) == CUDA_SUCCESS)
+    l->current = (CUresult(*)(CUcontext *))l->session->driver(l->session, "cuCtxGetCurrent");
+    if (l->current && l->current(&context) == CUDA_SUCCESS)
         (void)gr_vec_push(&l->controls,
                           ((Control){m, context, control + offsetof(GrControl, beside), false}));
     pthread_mutex_unlock(&l->lock);
@@ -292,8 +293,7 @@ static void fetch(GrLate *l, const GrRange *r, CUstream stream) {
     static const size_t most = 2 << 20;
     CUdevice device;
     if (r->size && r->kind == GR_RANGE_MANAGED && l->prefetch && l->device(&device) == CUDA_SUCCESS)
-        (void)l->prefetch(r->at, r->size < most ? r->size : most, device,
-                          stream); // a device without it refuses
+        (void)l->prefetch(r->at, r->size < most ? r->size : most, device, stream); // some devices refuse it
 }
 
 void gr_late_launching(GrLate *l, const GrLaunch *g) {
@@ -388,9 +388,8 @@ bool gr_late_submitting(GrLate *l, const GrComing *w) {
         return false;
     if (in_host + in_stream && !may_be_late(l, w, &pageable))
         in_host = in_stream = 0;
-    if (in_host &&
-        is_pending(l,
-                   &l->ended)) { // a launch is on its way: the call itself comes late, into the midst of it
+    if (in_host && is_pending(l, &l->ended)) {
+        // A launch is on its way: the call itself comes late, into the midst of it.
         await_launch(l);
         pause_for(in_host);
         pageable = false;

@@ -35,7 +35,7 @@ class Derived(unittest.TestCase):
     def test_a_race_that_is_closed_or_not(self):
         programs = {p.key: p for p in gpu_rates.programs()}
         for key, race, plain, poisoned in (("scopes/its_exchange", 1, False, False), ("graph/visited_bits", 1, True, True),
-                                           ("graph/bfs_bytes", 1, False, True), ("examples/warp_reduce_race", 16, False, False)):
+                                           ("graph/bfs_bytes", 1, False, True), ("examples/warp_reduce_race", 16, True, True), ("scopes/atomic_plain_reset", 1, False, False)):
             self.assertEqual([gpu_rates.can_show(programs[key], race, poison) for poison in (False, True)], [plain, poisoned], key)
 
 

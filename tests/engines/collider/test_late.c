@@ -350,6 +350,7 @@ static void refusals(void **state) {
     d.lacks = "cuLaunchHostFunc";
     l = gr_late_new(&session, 1, SPAN, true);
     gr_late_loaded(l, &first, 0x5000);
+    assert_int_equal(d.n_remarks, 0); // nothing was wanted of it yet
     for (unsigned k = 0; k < 20; k++) {
         launch(l, "a", one);
         submit(l, GR_COMING_COPY, one, 0x20, true);

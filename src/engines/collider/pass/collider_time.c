@@ -282,7 +282,7 @@ done:
     return st;
 }
 
-// In three of four launches beside which something may run all warps wait long, and begin at different times; the others have the lengths above.
+// In seven of eight launches beside which something may run all warps wait long, and begin at different times; the others have the lengths above.
 static gr_status put_beside(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     gr_status st = GR_OK;
     char text[512], seed[96];
@@ -296,7 +296,7 @@ static gr_status put_beside(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
         "@%s mov.u32 %s, %u;",
         gr_collider_seed(w, h->name, seed, sizeof seed), grid->name, t->name, grid->name, t->name, h->name,
         t->name, t->name, t->name, 0x9E3779B1u, h->name, w->o->suffix, (unsigned)offsetof(GrControl, beside),
-        p->name, h->name, p->name, t->name, 1u << 30, p->name, p->name, w->length->name, UINT32_MAX);
+        p->name, h->name, p->name, t->name, 1u << 29, p->name, p->name, w->length->name, UINT32_MAX);
     GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     if (!w->pace->outside)
         return GR_OK;

@@ -199,7 +199,7 @@ static void budget_shuts_them(void **state) {
     assert_in_range(n[2], 64 * 8 * LANES, 64 * 45 * LANES);
 }
 
-// A launch beside which something may run waits 80 us at most instead of 5, three times of four; other launches are as they were.
+// A launch beside which something may run waits 80 us at most instead of 5, seven times of eight; other launches are as they were.
 static void held_launches_wait_long(void **state) {
     enum { SEEDS = 40 };
     static const char body[] = "ld.global.u32 %r5, [%rd1]; add.u32 %r6, %r5, 1; st.global.u32 [%rd1], %r6;";
@@ -218,8 +218,8 @@ static void held_launches_wait_long(void **state) {
         same += held == usual;
         longer += held >= 40000;
     }
-    assert_in_range(longer, SEEDS / 2, SEEDS - SEEDS / 10);
-    assert_in_range(same, 1, SEEDS / 2);
+    assert_in_range(longer, SEEDS / 2, SEEDS - 1);
+    assert_in_range(same, 1, SEEDS / 3);
 }
 
 // Which loads share a delay: that of the first one.
