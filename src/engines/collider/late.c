@@ -336,7 +336,7 @@ void gr_late_launched(GrLate *l, const GrLaunch *g, CUresult result) {
         mark_launch(l, context, &l->ended, g->stream);
     pthread_mutex_lock(&l->lock);
     if (l->shared && draws_launch(l, KIND_HOST, g, &draw))
-        ns = between(&draw, l->span / 8, l->span * 11 / 8);
+        ns = between(&draw, l->span / 16, l->span);
     pthread_mutex_unlock(&l->lock);
     if (!ns || !is_shared(l, g, &with)) // asked last: it takes longest
         return;
@@ -361,10 +361,10 @@ static bool may_be_late(GrLate *l, const GrComing *w, bool *pageable) {
     return type != CU_MEMORYTYPE_HOST;
 }
 
-// How long a delay in a stream is: any order of magnitude up to four times the longest wait is as likely as any other, since nobody knows when what
+// How long a delay in a stream is: any order of magnitude up to twice the longest wait is as likely as any other, since nobody knows when what
 // comes in other streams begins.
 static uint64_t of_any_size(const GrLate *l, Rng *draw) {
-    uint64_t most = 4 * l->span >> between(draw, 0, 4);
+    uint64_t most = 2 * l->span >> between(draw, 0, 3);
     return between(draw, most / 2, most);
 }
 

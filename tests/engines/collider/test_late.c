@@ -226,7 +226,7 @@ static void rarely(void **state) {
     }
     assert_in_range(late, TIMES / LATE_RARELY,
                     TIMES / LATE_RARELY + LATE_COMING + LATE_OFTEN / LATE_SOMETIMES);
-    assert_in_range(d.longest, SPAN, SPAN * 4);
+    assert_in_range(d.longest, SPAN, SPAN * 2);
     submit(l, GR_COMING_COPY, one, 0x20, true); // of another kind
     assert_int_equal(d.n_functions, late + 1);
     gr_late_free(l);
