@@ -160,7 +160,6 @@ gr_status gr_collider_come_late(ColliderWork *w, Access *a) {
     GR_TRY(gr_pace_open(w, a, a->before, &gate));
     a->guard = NULL; // the gate has it
     GR_TRY(gr_collider_wait(w, a, gate.at, WAIT_LATE, w->o->write_delay_ns));
-    GR_TRY(gr_again_look(w, w->again, a, gate.at, gate.open));
     GR_TRY(gr_again_over(w->again, a, gate.at, gate.open));
     GR_TRY(gr_pace_close(a, &gate));
 done:
