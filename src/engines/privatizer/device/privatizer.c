@@ -302,7 +302,7 @@ static GR_NOINLINE uint32_t gr_priv_look_for_row(const Slot *s, uint64_t line, u
 static GR_NOINLINE uint32_t gr_priv_row(const Slot *s, uint64_t line) {
     uint32_t lanes = gr_active_mask(), team = gr_match_any(lanes, line),
              n = (uint32_t)__builtin_popcount(team), first = (uint32_t)__builtin_ctz(team),
-             rank = (uint32_t)__builtin_popcount(team & gr_lanes_before());
+             rank = (uint32_t)__builtin_popcount(team & gr_lanes_before()), pause = 16;
     GR_ROLLED for (;;) {
         uint32_t state = ROW_RETRY, number = 0, was = 0;
         if (rank == 0)
@@ -323,7 +323,8 @@ static GR_NOINLINE uint32_t gr_priv_row(const Slot *s, uint64_t line) {
             gr_meet(team); // each of them finds it
             return number;
         }
-        gr_sleep(20);
+        pause = pause < 8192 ? pause * 2 : pause; // the one that makes the row has to come to run
+        gr_sleep(pause);
     }
     gr_store32(&((GR_GLOBAL GrPrivLog *)s->log)->head.full, GR_FULL_ROWS);
     return 0;
@@ -367,7 +368,7 @@ static GR_NOINLINE uint64_t gr_priv_make(const Slot *s, uint32_t row, uint32_t k
     GR_GLOBAL uint32_t *number = (GR_GLOBAL uint32_t *)number_at(row_at(s, row), k);
     if (row) // each time: the unit's own multiprocessor has to find it
         gr_store32(&head_of(row_at(s, row))->numbered, 1);
-    GR_ROLLED while (row) {
+    GR_ROLLED for (uint32_t pause = 64; row;) {
         uint32_t v = gr_load32(number);
         if (v >= GR_COPY_FIRST)
             return copy_at(s, v);
@@ -376,7 +377,8 @@ static GR_NOINLINE uint64_t gr_priv_make(const Slot *s, uint32_t row, uint32_t k
             gr_store32(number, v);
             return v ? copy_at(s, v) : 0;
         }
-        gr_sleep(100);
+        pause = pause < 8192 ? pause * 2 : pause;
+        gr_sleep(pause);
     }
     return 0;
 }
