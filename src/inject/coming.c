@@ -32,6 +32,16 @@ bool gr_copy_comes(const GrCopy *c, CUstream stream, bool async) {
 
 // ---- Streams ----------------------------------------------------------------------------------------------------
 
+static CUresult destroyed(CUresult rc) {
+    const Session *s = &gr_session;
+    if (rc != CUDA_SUCCESS || !s->engine->stream_destroyed)
+        return rc;
+    gr_session_lock();
+    s->engine->stream_destroyed(s->engine_self);
+    gr_session_unlock();
+    return rc;
+}
+
 static CUresult created(CUresult rc, unsigned flags) {
     const Session *s = &gr_session;
     if (rc != CUDA_SUCCESS || !s->engine->stream_created)
@@ -50,3 +60,5 @@ CUresult gr_on_stream_create_with_priority(CUresult (*real)(CUstream *, unsigned
                                            unsigned flags, int priority) {
     return created(real(out, flags, priority), flags);
 }
+
+CUresult gr_on_stream_destroy(CUresult (*real)(CUstream), CUstream stream) { return destroyed(real(stream)); }

@@ -43,6 +43,7 @@ void gr_late_free(GrLate *l);
 
 // With the injection's lock. What the program has: a stream more, memory that the host sees.
 void gr_late_stream_created(GrLate *l, unsigned flags);
+void gr_late_stream_destroyed(GrLate *l);
 void gr_late_shared(GrLate *l, const GrRange *r);
 void gr_late_loaded(GrLate *l, const GrModule *m, CUdeviceptr control);
 void gr_late_unloaded(GrLate *l, const GrModule *m);

@@ -78,6 +78,13 @@ TELLS(filled, const GrFill *)
 TELLS(launching, const GrLaunch *)
 TELLS(stream_created, unsigned)
 
+static void stream_destroyed(void *self) {
+    Two *t = self;
+    for (unsigned k = 0; k < 2; k++)
+        if (two.part[k]->stream_destroyed)
+            two.part[k]->stream_destroyed(t->self[k]);
+}
+
 static bool submitting(void *self, const GrComing *w) {
     Two *t = self;
     bool staged = false;
@@ -190,6 +197,7 @@ const GrEngine *gr_engine_compose(const char *name) {
     TAKE(launching);
     TAKE(submitting);
     TAKE(stream_created);
+    TAKE(stream_destroyed);
     TAKE(launched);
     TAKE(accepts);
 #undef TAKE

@@ -122,6 +122,7 @@ int main()
     hand_over();
     launch(free, nullptr);
     launch(free, plain);
+    CHECK(cudaStreamDestroy(free));
     CHECK(cudaFree(a));
     CHECK(cudaFree(b));
     return finish();
