@@ -223,6 +223,12 @@ void gr_late_stream_created(GrLate *l, unsigned flags) {
     pthread_mutex_unlock(&l->lock);
 }
 
+void gr_late_stream_destroyed(GrLate *l, unsigned flags) {
+    pthread_mutex_lock(&l->lock);
+    l->n_blocking -= !(flags & CU_STREAM_NON_BLOCKING) && l->n_blocking;
+    pthread_mutex_unlock(&l->lock);
+}
+
 void gr_late_shared(GrLate *l, const GrRange *r) {
     pthread_mutex_lock(&l->lock);
     l->shared = true;

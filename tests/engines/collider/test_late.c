@@ -149,9 +149,11 @@ static void alone(void **state) {
     (void)state;
     for (unsigned streams = 0; streams < 2; streams++) {
         GrLate *l = begin(false);
-        if (streams)
-            gr_late_stream_created(l,
-                                   CU_STREAM_DEFAULT); // the legacy stream waits for it, and it for that one
+        for (unsigned k = 0; streams && k < 3; k++) { // the legacy stream waits for it, and it for that one
+            if (k)
+                gr_late_stream_destroyed(l, CU_STREAM_DEFAULT);
+            gr_late_stream_created(l, CU_STREAM_DEFAULT);
+        }
         for (unsigned k = 0; k < 20; k++) {
             launch(l, "a", streams ? one : NULL);
             submit(l, GR_COMING_COPY, NULL, 0x20, true);
