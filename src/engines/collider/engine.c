@@ -228,10 +228,10 @@ static void collider_stream_created(void *self, unsigned flags) {
         gr_late_stream_created(c->late, flags);
 }
 
-static void collider_stream_destroyed(void *self) {
+static void collider_stream_destroyed(void *self, unsigned flags) {
     Collider *c = self;
     if (c->late)
-        gr_late_stream_destroyed(c->late);
+        gr_late_stream_destroyed(c->late, flags);
 }
 
 static bool collider_submitting(void *self, const GrComing *w) {

@@ -42,7 +42,7 @@ struct GrLate {
     bool streams;           // work may run beside other work
     bool shared, variables; // there was memory that the host sees; such variables of kernels
     unsigned n_kernels;     // that were launched
-    unsigned n_blocking;    // streams that are there
+    unsigned n_blocking;    // streams
     Map counts;             // kind -> how many there were, and one more
     VEC(Control) controls;
 };
@@ -224,10 +224,9 @@ void gr_late_stream_created(GrLate *l, unsigned flags) {
     pthread_mutex_unlock(&l->lock);
 }
 
-// Only whether there are two at once matters, and none that does not block.
-void gr_late_stream_destroyed(GrLate *l) {
+void gr_late_stream_destroyed(GrLate *l, unsigned flags) {
     pthread_mutex_lock(&l->lock);
-    l->n_blocking -= l->n_blocking > 0;
+    l->n_blocking -= !(flags & CU_STREAM_NON_BLOCKING) && l->n_blocking;
     pthread_mutex_unlock(&l->lock);
 }
 
@@ -264,7 +263,7 @@ void gr_late_next_run(GrLate *l, uint64_t seed) {
     pthread_mutex_lock(&l->lock);
     gr_map_free(&l->counts);
     l->counts = (Map){0};
-    l->n_kernels = 0;
+    l->n_kernels = l->n_blocking = 0;
     l->streams = l->always; // as a process of its own, but for the modules, which stay
     l->shared = l->variables;
     l->seed = seed;

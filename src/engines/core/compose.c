@@ -77,13 +77,7 @@ TELLS(copied, const GrCopy *)
 TELLS(filled, const GrFill *)
 TELLS(launching, const GrLaunch *)
 TELLS(stream_created, unsigned)
-
-static void stream_destroyed(void *self) {
-    Two *t = self;
-    for (unsigned k = 0; k < 2; k++)
-        if (two.part[k]->stream_destroyed)
-            two.part[k]->stream_destroyed(t->self[k]);
-}
+TELLS(stream_destroyed, unsigned)
 
 static bool submitting(void *self, const GrComing *w) {
     Two *t = self;

@@ -18,9 +18,9 @@ static void coming_stream(void *self, unsigned flags) {
     printf("coming: stream %u\n", flags);
 }
 
-static void coming_stream_goes(void *self) {
+static void coming_no_stream(void *self, unsigned flags) {
     (void)self;
-    printf("coming: a stream less\n");
+    printf("coming: no stream %u\n", flags);
 }
 
 static bool coming_work(void *self, const GrComing *w) {
@@ -58,7 +58,7 @@ const GrEngine gr_engine_coming = {
     .caps = CAP_CPU | CAP_GPU,
     .begin = coming_begin,
     .stream_created = coming_stream,
-    .stream_destroyed = coming_stream_goes,
+    .stream_destroyed = coming_no_stream,
     .submitting = coming_work,
     .allocated = coming_allocated,
     .launching = coming_launch,

@@ -123,6 +123,7 @@ int main()
     launch(free, nullptr);
     launch(free, plain);
     CHECK(cudaStreamDestroy(free));
+    CHECK(cudaStreamDestroy(plain));
     CHECK(cudaFree(a));
     CHECK(cudaFree(b));
     return finish();

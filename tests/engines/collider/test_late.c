@@ -149,12 +149,11 @@ static void alone(void **state) {
     (void)state;
     for (unsigned streams = 0; streams < 2; streams++) {
         GrLate *l = begin(false);
-        for (unsigned k = 0; streams && k < 3; k++) { // one at a time: the legacy stream and it are in order
+        for (unsigned k = 0; streams && k < 3; k++) { // the legacy stream waits for it, and it for that one
+            if (k)
+                gr_late_stream_destroyed(l, CU_STREAM_DEFAULT);
             gr_late_stream_created(l, CU_STREAM_DEFAULT);
-            gr_late_stream_destroyed(l);
         }
-        if (streams)
-            gr_late_stream_created(l, CU_STREAM_DEFAULT);
         for (unsigned k = 0; k < 20; k++) {
             launch(l, "a", streams ? one : NULL);
             submit(l, GR_COMING_COPY, NULL, 0x20, true);
@@ -194,7 +193,6 @@ static void next_run(void **state) {
     gr_late_stream_created(l, CU_STREAM_NON_BLOCKING);
     gr_late_shared(l, &(GrRange){.at = 0x20, .size = 8, .kind = GR_RANGE_PINNED});
     d.points_to = (GrRange){.at = 0x20, .size = 8, .kind = GR_RANGE_PINNED};
-    gr_late_stream_destroyed(l);
     gr_late_next_run(l, 2);
     launch(l, "a", one);
     submit(l, GR_COMING_COPY, one, 0x20, true);
