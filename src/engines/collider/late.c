@@ -38,6 +38,7 @@ struct GrLate {
     CUevent begun, ended; // in front of the newest launch that is held, and behind it; NULL: not needed yet
     CUcontext launched_in;
     uint64_t marked;        // the number of that launch
+    bool always;            // whatever of these the program has
     bool streams;           // work may run beside other work
     bool shared, variables; // there was memory that the host sees; such variables of kernels
     unsigned n_kernels;     // that were launched
@@ -53,7 +54,7 @@ GrLate *gr_late_new(GrSession *s, uint64_t seed, uint64_t longest_ns, bool alway
     l->session = s;
     l->seed = seed;
     l->span = longest_ns < LATE_MOST_NS ? longest_ns : LATE_MOST_NS;
-    l->streams = l->shared = l->variables = always;
+    l->always = l->streams = l->shared = l->variables = always;
     pthread_mutex_init(&l->lock, NULL);
     return l;
 }
@@ -223,6 +224,12 @@ void gr_late_stream_created(GrLate *l, unsigned flags) {
     pthread_mutex_unlock(&l->lock);
 }
 
+void gr_late_stream_destroyed(GrLate *l, unsigned flags) {
+    pthread_mutex_lock(&l->lock);
+    l->n_blocking -= !(flags & CU_STREAM_NON_BLOCKING) && l->n_blocking;
+    pthread_mutex_unlock(&l->lock);
+}
+
 void gr_late_shared(GrLate *l, const GrRange *r) {
     pthread_mutex_lock(&l->lock);
     l->shared = true;
@@ -256,7 +263,9 @@ void gr_late_next_run(GrLate *l, uint64_t seed) {
     pthread_mutex_lock(&l->lock);
     gr_map_free(&l->counts);
     l->counts = (Map){0};
-    l->n_kernels = 0;
+    l->n_kernels = l->n_blocking = 0;
+    l->streams = l->always; // as a process of its own, but for the modules, which stay
+    l->shared = l->variables;
     l->seed = seed;
     pthread_mutex_unlock(&l->lock);
 }

@@ -149,9 +149,11 @@ static void alone(void **state) {
     (void)state;
     for (unsigned streams = 0; streams < 2; streams++) {
         GrLate *l = begin(false);
-        if (streams)
-            gr_late_stream_created(l,
-                                   CU_STREAM_DEFAULT); // the legacy stream waits for it, and it for that one
+        for (unsigned k = 0; streams && k < 3; k++) { // the legacy stream waits for it, and it for that one
+            if (k)
+                gr_late_stream_destroyed(l, CU_STREAM_DEFAULT);
+            gr_late_stream_created(l, CU_STREAM_DEFAULT);
+        }
         for (unsigned k = 0; k < 20; k++) {
             launch(l, "a", streams ? one : NULL);
             submit(l, GR_COMING_COPY, NULL, 0x20, true);
@@ -182,6 +184,20 @@ static void beside(void **state) {
         assert_true(d.in == in);
         gr_late_free(l);
     }
+}
+
+// A run in the same process knows nothing of the streams and the memory of the runs before it.
+static void next_run(void **state) {
+    (void)state;
+    GrLate *l = begin(false);
+    gr_late_stream_created(l, CU_STREAM_NON_BLOCKING);
+    gr_late_shared(l, &(GrRange){.at = 0x20, .size = 8, .kind = GR_RANGE_PINNED});
+    d.points_to = (GrRange){.at = 0x20, .size = 8, .kind = GR_RANGE_PINNED};
+    gr_late_next_run(l, 2);
+    launch(l, "a", one);
+    submit(l, GR_COMING_COPY, one, 0x20, true);
+    assert_int_equal(d.n_functions + d.n_fills, 0);
+    gr_late_free(l);
 }
 
 // Memory that the host sees is about launches that may touch it: these wait long, and the host comes late.
@@ -363,9 +379,9 @@ static void refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(alone),        cmocka_unit_test(beside),   cmocka_unit_test(host),
-        cmocka_unit_test(rarely),       cmocka_unit_test(repeats),  cmocka_unit_test(copies),
-        cmocka_unit_test(in_the_midst), cmocka_unit_test(refusals),
+        cmocka_unit_test(alone),    cmocka_unit_test(beside),       cmocka_unit_test(host),
+        cmocka_unit_test(next_run), cmocka_unit_test(rarely),       cmocka_unit_test(repeats),
+        cmocka_unit_test(copies),   cmocka_unit_test(in_the_midst), cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
