@@ -354,7 +354,8 @@ void gr_late_launched(GrLate *l, const GrLaunch *g, CUresult result) {
 }
 
 // Whether a copy is there to be made late: one that writes device memory, and for whose end the call need not wait. *pageable: it may return when
-// the bytes are staged, if it is small (CUDA runtime API, "API synchronization behavior").
+// the bytes are staged, if it is small (CUDA runtime API, "API synchronization behavior"). Nearly all programs take such a copy for done, and a driver
+// has never let them down: who wants to know asks for it.
 static bool may_be_late(GrLate *l, const GrComing *w, bool *pageable) {
     enum { STAGED = 65536 };
     unsigned type = 0;
@@ -366,7 +367,7 @@ static bool may_be_late(GrLate *l, const GrComing *w, bool *pageable) {
     if (w->async || !w->from)
         return true;
     if (l->ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, w->from) != CUDA_SUCCESS)
-        return *pageable = w->size <= STAGED;
+        return *pageable = l->always && w->size <= STAGED;
     return type != CU_MEMORYTYPE_HOST;
 }
 

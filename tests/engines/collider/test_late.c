@@ -277,6 +277,17 @@ static void repeats(void **state) {
     assert_int_not_equal(asleep[0], asleep[2]);
 }
 
+// Unless asked, no copy from pageable memory comes behind its call.
+static void pageable_copies(void **state) {
+    (void)state;
+    GrLate *l = begin(false);
+    gr_late_stream_created(l, CU_STREAM_NON_BLOCKING);
+    for (unsigned k = 0; k < LATE_COMING; k++)
+        assert_false(submit(l, GR_COMING_COPY, one, 0x2000, false));
+    assert_int_equal(d.n_functions, 0);
+    gr_late_free(l);
+}
+
 // A call that waits for its copy is not made to wait longer.
 static void copies(void **state) {
     (void)state;
@@ -379,9 +390,10 @@ static void refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(alone),    cmocka_unit_test(beside),       cmocka_unit_test(host),
-        cmocka_unit_test(next_run), cmocka_unit_test(rarely),       cmocka_unit_test(repeats),
-        cmocka_unit_test(copies),   cmocka_unit_test(in_the_midst), cmocka_unit_test(refusals),
+        cmocka_unit_test(alone),           cmocka_unit_test(beside), cmocka_unit_test(host),
+        cmocka_unit_test(next_run),        cmocka_unit_test(rarely), cmocka_unit_test(repeats),
+        cmocka_unit_test(pageable_copies), cmocka_unit_test(copies), cmocka_unit_test(in_the_midst),
+        cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
