@@ -354,8 +354,7 @@ void gr_late_launched(GrLate *l, const GrLaunch *g, CUresult result) {
 }
 
 // Whether a copy is there to be made late: one that writes device memory, and for whose end the call need not wait. *pageable: it may return when
-// the bytes are staged, if it is small (CUDA runtime API, "API synchronization behavior"). Nearly all programs take such a copy for done, and a driver
-// has never let them down: who wants to know asks for it.
+// the bytes are staged, if it is small (CUDA runtime API, "API synchronization behavior").
 static bool may_be_late(GrLate *l, const GrComing *w, bool *pageable) {
     enum { STAGED = 65536 };
     unsigned type = 0;
@@ -367,7 +366,7 @@ static bool may_be_late(GrLate *l, const GrComing *w, bool *pageable) {
     if (w->async || !w->from)
         return true;
     if (l->ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, w->from) != CUDA_SUCCESS)
-        return *pageable = l->always && w->size <= STAGED;
+        return *pageable = w->size <= STAGED;
     return type != CU_MEMORYTYPE_HOST;
 }
 
@@ -398,6 +397,11 @@ bool gr_late_submitting(GrLate *l, const GrComing *w) {
         return false;
     if (in_host + in_stream && !may_be_late(l, w, &pageable))
         in_host = in_stream = 0;
+    // Nearly all programs take such a copy for done when the call returns. Unless asked, it is no more than the call that comes late.
+    if (pageable && !l->always) {
+        in_stream = 0;
+        pageable = false;
+    }
     if (in_host && is_pending(l, &l->ended)) {
         // A launch is on its way: the call itself comes late, into the midst of it.
         await_launch(l);
