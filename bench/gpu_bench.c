@@ -5,7 +5,7 @@
 //                                               with `--budget`, what share of its windows stays shut; only this kernel of it
 //
 // Kernel times by events, geometric means of the rounds after one that warms up; in every round all kernels of all files run once, in turn, each as in a first
-// launch with a seed of the round's own. A line of text for each file: its name and the milliseconds of each kernel. A rewritten module is given a record area, as gpurace would; the kernels have no races, so it must
+// launch. A line of text for each file: its name and the milliseconds of each kernel. A rewritten module is given a record area, as gpurace would; the kernels have no races, so it must
 // stay empty. bench/gpu.py makes the files and the tables. Under `gpurace run` one plain file shows what the tool does to it.
 #include "engines/collider/device/record.h"
 
@@ -186,7 +186,6 @@ int main(int argc, char **argv) {
                 must(d.cuMemsetD32_v2(out, 0, ELEMENTS), "memset");
                 if (r < 0 && strchr(kernels[k].parameters, 'x'))
                     must(d.cuMemcpyHtoD_v2(x, data, bytes), "copy");
-                of[f].control.seed = (uint32_t)(r + 1);
                 if (of[f].at)
                     must(d.cuMemcpyHtoD_v2(of[f].at, &of[f].control, sizeof of[f].control), "control");
                 float t = run(of[f].module, k, before, after);

@@ -30,7 +30,7 @@ import time
 
 FAST, BALANCED = ["--read-delay", "1", "--write-delay", "1"], ["--read-delay", "5000", "--write-delay", "1"]  # section 5.1.3 of the SuperCollider paper
 ENGINES = {"none": ["none"], "collider": ["collider"], "default": ["collider"], "fast": ["collider", *FAST], "balanced": ["collider", *BALANCED],
-           "sampled": ["collider", *BALANCED, "--sample", "1"], "budget": ["collider", "--budget", "2x"],
+           "sampled": ["collider", *BALANCED, "--sample", "1"], "budget": ["collider", "--budget", "2x"], "on-time": ["collider", "--late-work", "no"],
            "every": ["collider", "--windows", "all"], "every-fast": ["collider", "--windows", "all", *FAST],
            "tracker": ["tracker"], "paper": ["tracker", "--rules", "paper"],
            "calls": ["tracker", "--measure", "calls"], "lookups": ["tracker", "--measure", "lookups"]}
@@ -87,8 +87,8 @@ class Bench:
         for column in columns:
             if isinstance(found.get("none"), str):
                 break
-            each = [(seed, 2) for seed in range(1, getattr(self.args, "seeds", rounds) + 1)] if column == "sampled" else [(1, rounds + 1)]
-            parts = [self.run(program, column, self.args.timeout, seed, runs) for seed, runs in each]
+            seeds = range(1, getattr(self.args, "seeds", rounds) + 1) if column == "sampled" else [1]
+            parts = [self.run(program, column, self.args.timeout, seed, rounds + 1) for seed in seeds]
             broken = [part for part in parts if isinstance(part, str)]
             ns = [] if broken else [one[1] for part in parts for one in part[1:]]
             if broken:

@@ -32,21 +32,28 @@ bool gr_copy_comes(const GrCopy *c, CUstream stream, bool async) {
 
 // ---- Streams ----------------------------------------------------------------------------------------------------
 
-static CUresult created(CUresult rc, unsigned flags) {
-    const Session *s = &gr_session;
-    if (rc != CUDA_SUCCESS || !s->engine->stream_created)
+static CUresult tell(CUresult rc, void (*engine)(void *, unsigned), unsigned flags) {
+    if (rc != CUDA_SUCCESS || !engine)
         return rc;
     gr_session_lock();
-    s->engine->stream_created(s->engine_self, flags);
+    engine(gr_session.engine_self, flags);
     gr_session_unlock();
     return rc;
 }
 
 CUresult gr_on_stream_create(CUresult (*real)(CUstream *, unsigned), CUstream *out, unsigned flags) {
-    return created(real(out, flags), flags);
+    return tell(real(out, flags), gr_session.engine->stream_created, flags);
 }
 
 CUresult gr_on_stream_create_with_priority(CUresult (*real)(CUstream *, unsigned, int), CUstream *out,
                                            unsigned flags, int priority) {
-    return created(real(out, flags, priority), flags);
+    return tell(real(out, flags, priority), gr_session.engine->stream_created, flags);
+}
+
+CUresult gr_on_stream_destroy(CUresult (*real)(CUstream), CUstream stream) {
+    CUresult (*ask)(CUstream, unsigned *) =
+        (CUresult(*)(CUstream, unsigned *))gr_driver_function("cuStreamGetFlags");
+    unsigned flags = 0;
+    bool known = gr_session.engine->stream_destroyed && ask && stream && ask(stream, &flags) == CUDA_SUCCESS;
+    return tell(real(stream), known ? gr_session.engine->stream_destroyed : NULL, flags);
 }

@@ -24,7 +24,9 @@ launch of nested with 192 bytes of pinned memory
 launch of given with 512 bytes of managed memory
 launch of given with 32 bytes of managed memory
 chain 2 in stream 0
-branches 3 in stream 0""".splitlines()
+branches 3 in stream 0
+no stream 1
+no stream 0""".splitlines()
 
 done = subprocess.run([gpurace, "run", "--engine", "coming", "--device", "cpu", "--", program], capture_output=True, text=True, timeout=60,
                       env=dict(os.environ, GPURACE_INJECTION=library))

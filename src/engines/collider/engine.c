@@ -228,6 +228,12 @@ static void collider_stream_created(void *self, unsigned flags) {
         gr_late_stream_created(c->late, flags);
 }
 
+static void collider_stream_destroyed(void *self, unsigned flags) {
+    Collider *c = self;
+    if (c->late)
+        gr_late_stream_destroyed(c->late, flags);
+}
+
 static bool collider_submitting(void *self, const GrComing *w) {
     Collider *c = self;
     return c->late && gr_late_submitting(c->late, w);
@@ -278,6 +284,7 @@ const GrEngine gr_engine_collider = {
     .context_ended = collider_context_ended,
     .submitting = collider_submitting,
     .stream_created = collider_stream_created,
+    .stream_destroyed = collider_stream_destroyed,
     .launching = collider_launching,
     .launched = collider_launched,
     .accepts = collider_accepts,

@@ -38,6 +38,7 @@ struct GrLate {
     CUevent begun, ended; // in front of the newest launch that is held, and behind it; NULL: not needed yet
     CUcontext launched_in;
     uint64_t marked;        // the number of that launch
+    bool always;            // whatever of these the program has
     bool streams;           // work may run beside other work
     bool shared, variables; // there was memory that the host sees; such variables of kernels
     unsigned n_kernels;     // that were launched
@@ -53,7 +54,7 @@ GrLate *gr_late_new(GrSession *s, uint64_t seed, uint64_t longest_ns, bool alway
     l->session = s;
     l->seed = seed;
     l->span = longest_ns < LATE_MOST_NS ? longest_ns : LATE_MOST_NS;
-    l->streams = l->shared = l->variables = always;
+    l->always = l->streams = l->shared = l->variables = always;
     pthread_mutex_init(&l->lock, NULL);
     return l;
 }
@@ -223,6 +224,12 @@ void gr_late_stream_created(GrLate *l, unsigned flags) {
     pthread_mutex_unlock(&l->lock);
 }
 
+void gr_late_stream_destroyed(GrLate *l, unsigned flags) {
+    pthread_mutex_lock(&l->lock);
+    l->n_blocking -= !(flags & CU_STREAM_NON_BLOCKING) && l->n_blocking;
+    pthread_mutex_unlock(&l->lock);
+}
+
 void gr_late_shared(GrLate *l, const GrRange *r) {
     pthread_mutex_lock(&l->lock);
     l->shared = true;
@@ -256,7 +263,9 @@ void gr_late_next_run(GrLate *l, uint64_t seed) {
     pthread_mutex_lock(&l->lock);
     gr_map_free(&l->counts);
     l->counts = (Map){0};
-    l->n_kernels = 0;
+    l->n_kernels = l->n_blocking = 0;
+    l->streams = l->always; // as a process of its own, but for the modules, which stay
+    l->shared = l->variables;
     l->seed = seed;
     pthread_mutex_unlock(&l->lock);
 }
@@ -336,7 +345,7 @@ void gr_late_launched(GrLate *l, const GrLaunch *g, CUresult result) {
         mark_launch(l, context, &l->ended, g->stream);
     pthread_mutex_lock(&l->lock);
     if (l->shared && draws_launch(l, KIND_HOST, g, &draw))
-        ns = between(&draw, l->span / 8, l->span * 11 / 8);
+        ns = between(&draw, l->span / 16, l->span);
     pthread_mutex_unlock(&l->lock);
     if (!ns || !is_shared(l, g, &with)) // asked last: it takes longest
         return;
@@ -361,10 +370,10 @@ static bool may_be_late(GrLate *l, const GrComing *w, bool *pageable) {
     return type != CU_MEMORYTYPE_HOST;
 }
 
-// How long a delay in a stream is: any order of magnitude up to four times the longest wait is as likely as any other, since nobody knows when what
+// How long a delay in a stream is: any order of magnitude up to twice the longest wait is as likely as any other, since nobody knows when what
 // comes in other streams begins.
 static uint64_t of_any_size(const GrLate *l, Rng *draw) {
-    uint64_t most = 4 * l->span >> between(draw, 0, 4);
+    uint64_t most = 2 * l->span >> between(draw, 0, 3);
     return between(draw, most / 2, most);
 }
 
@@ -388,6 +397,11 @@ bool gr_late_submitting(GrLate *l, const GrComing *w) {
         return false;
     if (in_host + in_stream && !may_be_late(l, w, &pageable))
         in_host = in_stream = 0;
+    // Nearly all programs take such a copy for done when the call returns. Unless asked, it is no more than the call that comes late.
+    if (pageable && !l->always) {
+        in_stream = 0;
+        pageable = false;
+    }
     if (in_host && is_pending(l, &l->ended)) {
         // A launch is on its way: the call itself comes late, into the midst of it.
         await_launch(l);

@@ -14,7 +14,7 @@
 // A host function needs no multiprocessor, so it comes to an end even where a kernel that fills the device waits for the copy behind it. Nothing
 // waits for a launch to begin for longer than LATE_MOST_NS.
 //
-// Work of one stream cannot run beside other work. So nothing is done unless the program has a non-blocking stream, two other ones, used a
+// Work of one stream cannot run beside other work. So nothing is done unless the program has a non-blocking stream, two other ones at a time, used a
 // thread's own default stream, or launches a graph with branches; or launches a kernel with an address of memory that the host sees, too. What is
 // done often is rarely late: of each kernel the first LATE_LAUNCHES, of copies of one size, until another kernel comes, the first LATE_COMING, then one in
 // LATE_SOMETIMES, and behind LATE_OFTEN one in LATE_RARELY. Seed, kind and count decide, so that a program that does the same has the same things late.
@@ -41,8 +41,9 @@ typedef struct GrLate GrLate;
 GrLate *gr_late_new(GrSession *s, uint64_t seed, uint64_t longest_ns, bool always);
 void gr_late_free(GrLate *l);
 
-// With the injection's lock. What the program has: a stream more, memory that the host sees.
+// With the injection's lock. What the program has: a stream more or less, memory that the host sees.
 void gr_late_stream_created(GrLate *l, unsigned flags);
+void gr_late_stream_destroyed(GrLate *l, unsigned flags);
 void gr_late_shared(GrLate *l, const GrRange *r);
 void gr_late_loaded(GrLate *l, const GrModule *m, CUdeviceptr control);
 void gr_late_unloaded(GrLate *l, const GrModule *m);

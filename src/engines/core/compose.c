@@ -77,6 +77,7 @@ TELLS(copied, const GrCopy *)
 TELLS(filled, const GrFill *)
 TELLS(launching, const GrLaunch *)
 TELLS(stream_created, unsigned)
+TELLS(stream_destroyed, unsigned)
 
 static bool submitting(void *self, const GrComing *w) {
     Two *t = self;
@@ -190,6 +191,7 @@ const GrEngine *gr_engine_compose(const char *name) {
     TAKE(launching);
     TAKE(submitting);
     TAKE(stream_created);
+    TAKE(stream_destroyed);
     TAKE(launched);
     TAKE(accepts);
 #undef TAKE

@@ -146,6 +146,8 @@ typedef struct GrEngine {
     bool (*submitting)(void *self, const GrComing *w);
     // The program has a stream more, made with these flags (CU_STREAM_NON_BLOCKING, …).
     void (*stream_created)(void *self, unsigned flags);
+    // It has one less, that was made with these flags; what is still in it goes on.
+    void (*stream_destroyed)(void *self, unsigned flags);
     // The driver has taken a copy or a fill of the program, or of a node of a graph.
     void (*copied)(void *self, const GrCopy *c);
     void (*filled)(void *self, const GrFill *f);

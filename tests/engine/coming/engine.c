@@ -18,6 +18,11 @@ static void coming_stream(void *self, unsigned flags) {
     printf("coming: stream %u\n", flags);
 }
 
+static void coming_no_stream(void *self, unsigned flags) {
+    (void)self;
+    printf("coming: no stream %u\n", flags);
+}
+
 static bool coming_work(void *self, const GrComing *w) {
     static const char *const kinds[] = {"copy", "fill", "chain", "branches"};
     GrSession *s = self;
@@ -53,6 +58,7 @@ const GrEngine gr_engine_coming = {
     .caps = CAP_CPU | CAP_GPU,
     .begin = coming_begin,
     .stream_created = coming_stream,
+    .stream_destroyed = coming_no_stream,
     .submitting = coming_work,
     .allocated = coming_allocated,
     .launching = coming_launch,

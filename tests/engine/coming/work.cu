@@ -122,6 +122,8 @@ int main()
     hand_over();
     launch(free, nullptr);
     launch(free, plain);
+    CHECK(cudaStreamDestroy(free));
+    CHECK(cudaStreamDestroy(plain));
     CHECK(cudaFree(a));
     CHECK(cudaFree(b));
     return finish();

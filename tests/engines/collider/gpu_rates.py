@@ -111,6 +111,17 @@ def repeating(library, where, commands, log):
     return ["env", *(f"{k}={v}" for k, v in told.items())], ["sh", "-c", 'LD_PRELOAD=$REPEAT_LIBRARY:$LD_PRELOAD exec "$0"', where]
 
 
+def run_of(launch, ends, owns):
+    """Which run a launch is in, and whose run that is. A GPU's driver launches something of its own to clear a module's large variables, and so numbers later launches
+    one too high: what comes first in a run of somebody who cannot have made the record, and behind one of who can, is of the latter."""
+    k = next((k for k, (end, _) in enumerate(ends) if 0 < launch <= end), None)
+    if k is None:
+        return None, None
+    if k and ends[k - 1][1] != ends[k][1] and owns(ends[k - 1][1]) and not owns(ends[k][1]):
+        k -= 1
+    return k, ends[k][1]
+
+
 def process(options, where, commands, words, seed, referee):
     """Runs commands of one binary, one after the other in one process. A row for each command that began."""
     words = words.split()
@@ -141,9 +152,10 @@ def process(options, where, commands, words, seed, referee):
             ends = [(launched * (k + 1) / len(done), 0) for k in range(len(done))]
         for record in records["races"]:
             launch = record.get("launch") or 0  # a GPU may count launches otherwise: then it is known by the file only whose it is
-            k, number = next(((k, n) for k, (end, n) in enumerate(ends) if 0 < launch <= end), (None, None))
+            owns = lambda n: not commands[n].twin and bool(commands[n].program.match(referee, record))
+            k, number = run_of(launch, ends, owns)
             if k is None:
-                number = next((n for n, c in enumerate(commands) if not c.twin and c.program.match(referee, record)), last)
+                number = next((n for n in range(len(commands)) if owns(n)), last)
             row, c = rows[number], commands[number]
             ids = set() if c.twin else c.program.match(referee, record)
             run_number = row["runs"] or 1 if k is None else 1 + k - sum(r["runs"] for r in rows[:number])

@@ -61,6 +61,11 @@ class Counted(unittest.TestCase):
         races = len(next(p for p in gpu_rates.programs() if p.key == "graph/visited_bits").races)
         self.assertIn(f"| x | {races} | 0 | 1 | {races - 1} | {100 / races:.1f} % | 0.0 % | 100.0 % | 0.0 % |", self.table(rows, by="processes"))
 
+    def test_run_of(self):
+        ends = [(4, 0), (5, 0), (10, 1)]
+        for launch, owners, expected in ((1, {0}, (0, 0)), (5, {0}, (1, 0)), (6, {1}, (2, 1)), (6, {0}, (1, 0)), (6, set(), (2, 1)), (6, {0, 1}, (2, 1)), (11, {1}, (None, None))):
+            self.assertEqual(gpu_rates.run_of(launch, ends, owners.__contains__), expected)
+
     def test_ends(self):
         rows = [{"program": "graph/visited_bits", "twin": True, "runs": 3, "first": {}, "statuses": [0, 1, 0], "false": ["lost update at x"]},
                 {"program": "graph/visited_bits", "twin": False, "runs": 1, "first": {}, "ended": "status 139: died"}]

@@ -311,8 +311,7 @@ done:
     return st;
 }
 
-gr_status gr_collider_loads(ColliderWork *w, Access *a, unsigned n, PtxStmt *at, const Speculation *spec,
-                            Again *again) {
+gr_status gr_collider_loads(ColliderWork *w, Access *a, unsigned n, PtxStmt *at, const Speculation *spec) {
     gr_status st = GR_OK;
     Access pause = *a;
     Look look;
@@ -321,8 +320,6 @@ gr_status gr_collider_loads(ColliderWork *w, Access *a, unsigned n, PtxStmt *at,
     GR_TRY(gr_held_in_window(w, a, n, at));
     GR_TRY(gr_look_begin(w, &pause, at, WAIT_WINDOW, w->o->read_delay_ns, &look));
     GR_TRY(gr_collider_looks(w, a, n, at, spec));
-    if (again)
-        GR_TRY(gr_collider_looks(w, again->loads, again->n, at, NULL));
     GR_TRY(gr_look_end(&pause, at, &look));
 done:
     return st;
@@ -342,7 +339,7 @@ gr_status gr_collider_load(ColliderWork *w, Access *a, const Speculation *spec) 
     GR_TRY(gr_collider_prepare(a));
     GR_TRY(gr_pace_open(w, a, a->after, &gate));
     w->open = gate.open;
-    GR_TRY(gr_collider_loads(w, a, 1, gate.at, spec, NULL));
+    GR_TRY(gr_collider_loads(w, a, 1, gate.at, spec));
     GR_TRY(gr_pace_close(a, &gate));
 done:
     w->open = NULL;

@@ -45,10 +45,9 @@ gr_status gr_collider_load(ColliderWork *w, Access *a, const Speculation *spec);
 gr_status gr_collider_store(ColliderWork *w, Access *a);
 
 // One window for `n` loads, before `at`: a delay, all of them again, and the comparisons. Each was read by gr_access_read, and
-// gr_collider_prepare has made what it needs of it. `spec` is of one load. `again`: earlier loads that this window looks at, too; or NULL.
+// gr_collider_prepare has made what it needs of it. `spec` is of one load.
 gr_status gr_collider_prepare(Access *a);
-gr_status gr_collider_loads(ColliderWork *w, Access *a, unsigned n, PtxStmt *at, const Speculation *spec,
-                            Again *again);
+gr_status gr_collider_loads(ColliderWork *w, Access *a, unsigned n, PtxStmt *at, const Speculation *spec);
 // The same without the delay.
 gr_status gr_collider_looks(ColliderWork *w, Access *a, unsigned n, PtxStmt *at, const Speculation *spec);
 

@@ -79,7 +79,8 @@ void gr_again_step(Again *g, const PtxStmt *s) {
         g->n = 0;
 }
 
-bool gr_again_in(Again *g, const PtxReg *open) {
+// Whether what is known may be looked at in a window that opens by `open`; if not, it is forgotten.
+static bool opens_with(Again *g, const PtxReg *open) {
     if (g->open != open)
         g->n = 0;
     return g->n > 0;
@@ -89,7 +90,7 @@ void gr_again_take(Again *g, const Access *loads, unsigned n, const PtxReg *open
     unsigned words = 0, most = in_loop ? AGAIN_IN_LOOP : AGAIN_WORDS;
     for (unsigned k = 0; k < n; k++)
         words += gr_again_words(&loads[k]);
-    if (in_loop || !gr_again_in(g, open) || g->n + n > AGAIN_LOADS || g->words + words > most)
+    if (in_loop || !opens_with(g, open) || g->n + n > AGAIN_LOADS || g->words + words > most)
         g->n = g->words = 0;
     g->open = open;
     g->over = NULL;
@@ -135,7 +136,7 @@ gr_status gr_again_over(Again *g, const Access *by, PtxStmt *at, const PtxReg *o
     gr_status st = GR_OK;
     if (g->over != by->stmt || by->nested || !has_address(by))
         g->n = 0;
-    if (!gr_again_in(g, open))
+    if (!opens_with(g, open))
         return GR_OK;
     unsigned kept = 0;
     for (unsigned k = 0; k < g->n; k++) {
@@ -155,5 +156,5 @@ done:
 gr_status gr_again_look(ColliderWork *w, Again *g, const Access *by, PtxStmt *at, const PtxReg *open) {
     if (g->over != by->stmt || by->nested)
         g->n = 0;
-    return gr_again_in(g, open) ? gr_collider_looks(w, g->loads, g->n, at, NULL) : GR_OK;
+    return opens_with(g, open) ? gr_collider_looks(w, g->loads, g->n, at, NULL) : GR_OK;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// collider_again — loads whose windows stay open behind their own waits (ColliderOptions.thinned): later windows of the same straight
-// line of code look at them again.
+// collider_again — loads whose windows stay open behind their own waits (ColliderOptions.thinned): the windows of stores that follow in the
+// same straight line of code look at them again.
 //
 // A load's window may hold whatever orders nothing: the thread's own weak stores and relaxed atomic operations, too, as long as they touch
 // other bytes. So the waits before and behind a store watch what was loaded before it as well, and cost nothing more. Until what orders
@@ -42,13 +42,11 @@ bool gr_again_disturbs(const Access *loads, unsigned n, const PtxInstr *i);
 
 // Before the program's statement `s`; all of them in the order of the text.
 void gr_again_step(Again *g, const PtxStmt *s);
-// Whether what is known may be looked at in a window that opens by `open`; if not, it is forgotten.
-bool gr_again_in(Again *g, const PtxReg *open);
 // These loads were looked at in a window that opens by `open`. In a loop they replace what is known, if they take AGAIN_IN_LOOP words at most.
 void gr_again_take(Again *g, const Access *loads, unsigned n, const PtxReg *open, bool in_loop);
 // At `at`, in a window that opens by `open`: what the access `by` touches is looked at no more.
 gr_status gr_again_over(Again *g, const Access *by, PtxStmt *at, const PtxReg *open);
-// At `at`, in a window of the access `by`.
+// At `at`, in a window of the store `by`.
 gr_status gr_again_look(ColliderWork *w, Again *g, const Access *by, PtxStmt *at, const PtxReg *open);
 
 #endif

@@ -14,12 +14,10 @@ gr_status gr_group_close(ColliderWork *w, LoadGroup *g, PtxStmt *at) {
         a->before = a->after = a->report = gate.at; // nothing that they read has changed since
         GR_TRY(gr_collider_prepare(a));
     }
-    // In a loop, where the same is loaded again and again, only stores look at it, and only at a little.
-    bool loop = w->pace->depth[w->pace->block], looks = !loop && gr_again_in(w->again, gate.open);
-    GR_TRY(gr_collider_loads(w, g->loads, n, gate.at, NULL, looks ? w->again : NULL));
+    GR_TRY(gr_collider_loads(w, g->loads, n, gate.at, NULL));
     GR_TRY(gr_pace_close(&g->loads[0], &gate));
     if (w->o->write_delay_ns > 1) // else there is no wait in which to look
-        gr_again_take(w->again, g->loads, n, gate.open, loop);
+        gr_again_take(w->again, g->loads, n, gate.open, w->pace->depth[w->pace->block]);
 done:
     return st;
 }

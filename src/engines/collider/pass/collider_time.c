@@ -160,7 +160,6 @@ gr_status gr_collider_come_late(ColliderWork *w, Access *a) {
     GR_TRY(gr_pace_open(w, a, a->before, &gate));
     a->guard = NULL; // the gate has it
     GR_TRY(gr_collider_wait(w, a, gate.at, WAIT_LATE, w->o->write_delay_ns));
-    GR_TRY(gr_again_look(w, w->again, a, gate.at, gate.open));
     GR_TRY(gr_again_over(w->again, a, gate.at, gate.open));
     GR_TRY(gr_pace_close(a, &gate));
 done:
@@ -170,6 +169,14 @@ done:
 // A length in hundredths of the maximum, as 2^-32 of the longest maximum.
 static uint32_t share_of(uint32_t hundredths) {
     return (uint32_t)((uint64_t)UINT32_MAX * hundredths / (100 * WAIT_LONGEST));
+}
+
+// Takes the text.
+static gr_status put_text(ColliderWork *w, PtxFunc *f, PtxStmt *at, StrBuf *text) {
+    gr_status st = text->oom ? gr_fail(w->err, GR_ERR_NOMEM, "out of memory")
+                             : gr_ptx_insert(f, at, 0, text->data, NULL, 0, NULL, w->err);
+    gr_str_free(text);
+    return st;
 }
 
 // How often the kernel was launched before, modulo WAIT_AGAIN; 0 in a function that is called. The launch's last block counts it when
@@ -198,10 +205,7 @@ static gr_status put_count(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char 
             last, t, last, count, UINT32_MAX, last, last, w->o->suffix, place);
         gr_str_addf(&text, "and.b32 %s, %s, %u;", count, count, WAIT_AGAIN - 1u);
     }
-    gr_status st = text.oom ? gr_fail(w->err, GR_ERR_NOMEM, "out of memory")
-                            : gr_ptx_insert(f, at, 0, text.data, NULL, 0, NULL, w->err);
-    gr_str_free(&text);
-    return st;
+    return put_text(w, f, at, &text);
 }
 
 // Whether the other side of a race may be far: threads that wait for others do so by strong accesses, and fences go with them. An asynchronous copy
@@ -237,10 +241,7 @@ static gr_status put_kind(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *
             gr_str_addf(&text, "setp.eq.u32 %s, %s, %u; selp.b32 %s, %u, %u, %s; @%s mov.u32 %s, %s;", is,
                         kind, k, l, share_of(kinds[k]) / called / WAIT_QUICKER, share_of(kinds[k]) / called,
                         quick, is, length, l);
-    gr_status st = text.oom ? gr_fail(w->err, GR_ERR_NOMEM, "out of memory")
-                            : gr_ptx_insert(f, at, 0, text.data, NULL, 0, NULL, w->err);
-    gr_str_free(&text);
-    return st;
+    return put_text(w, f, at, &text);
 }
 
 // One half of the blocks is quick, another one in each launch.

@@ -8,7 +8,7 @@
 // met as well as one whose other side is far.
 //
 // On a GPU (ColliderOptions.thinned) windows are rare where code runs often, and where one opens it is worth its time. Windows there have about
-// one length L, the maximum: warps that wait in each of their windows stay side by side, and the smaller waits before stores decide which
+// one length L: warps that wait in each of their windows stay side by side, and the smaller waits before stores decide which
 // one comes first. With waits of all sizes the longest wait before an access decides where its warp is, and that wait is another one in each warp.
 // A model of two to four warps with two or three accesses each (docs/detection-gpu.md) gave these:
 //
@@ -29,7 +29,8 @@
 // WAIT_CALLED times less.
 //
 // An H100 sleeps for the next power of two above what nanosleep is told (measured: docs/detection-gpu.md). So that two warps do not
-// wait for the same time, a wait there is several sleeps, one for each of the WAIT_PARTS highest bits that are set. To sleep for less than WAIT_SHORT_NS takes longer than that.
+// wait for the same time, a wait there is several sleeps, one for each of the WAIT_PARTS highest bits that are set. To sleep for less than
+// WAIT_SHORT_NS takes longer than that.
 #ifndef GR_PASSES_COLLIDER_TIME_H
 #define GR_PASSES_COLLIDER_TIME_H
 

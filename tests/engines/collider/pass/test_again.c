@@ -105,8 +105,6 @@ static const Case cases[] = {
      LOADS "setp.eq.u32 %p1, %r1, 77; @%p1 bra E; st.global.u32 [%g], %x; E:", true},
     {"the neighbour adds, and stores elsewhere", LOADS "red.global.add.u32 [%g], 1; st.shared.u32 [%s], %x;",
      true},
-    {"the neighbour adds, and loads elsewhere", LOADS "red.global.add.u32 [%g], 1; ld.shared.u32 %r2, [%s];",
-     true},
     {"part of the word is stored", LOADS "st.global.u8 [%g+3], %x;", true},
     {"the next word is stored", LOADS "st.global.u32 [%g+128], %x;", false},
     {"a vector holds the word",
