@@ -113,7 +113,7 @@ def repeating(library, where, commands, log):
 
 def run_of(launch, ends, owns):
     """Which run a launch is in, and whose run that is. A GPU's driver launches something of its own to clear a module's large variables, and so numbers later launches
-    one too high: what comes first in a run of somebody who cannot have made the record, and behind one of who can, is of the latter."""
+    one too high: what comes first in a run of a program that cannot have made the record, and behind one of a program that can, is of the latter."""
     k = next((k for k, (end, _) in enumerate(ends) if 0 < launch <= end), None)
     if k is None:
         return None, None

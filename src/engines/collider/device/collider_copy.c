@@ -148,7 +148,7 @@ static Piece complement(Piece v, uint32_t bytes) {
     return (Piece){bytes == 4 ? (uint32_t)~v.lo : ~v.lo, bytes == 16 ? ~v.hi : 0};
 }
 
-// What is at the destination of a held copy: what was read at the issue, its complement, or what somebody else has stored.
+// What is at the destination of a held copy: what was read at the issue, its complement, or what another thread has stored.
 typedef enum Held { COPIED, CLOBBERED, LOST } Held;
 
 // Holds both ends against what was there. Only the thread itself could have waited for this copy, and has not: the source has what was read at the
@@ -198,7 +198,7 @@ void __gr_copy_left(uint32_t site, uint64_t dst, uint64_t src, uint32_t packed, 
     __gr_copy_held(site, dst, src, packed, before, delay);
 }
 
-// The copy comes for good, for somebody who may learn of cp.async alone.
+// The copy comes for good, for a thread that may learn of cp.async alone.
 void __gr_copy_issued(uint32_t site, uint64_t dst, uint64_t src, uint32_t packed, uint64_t before,
                       uint32_t delay) {
     uint64_t offset, from;

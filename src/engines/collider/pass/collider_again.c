@@ -71,7 +71,7 @@ void gr_again_step(Again *g, const PtxStmt *s) {
     g->over = NULL;
     if (!g->n || gr_again_computes(i) || gr_again_loads(i))
         return;
-    if (i->op == PTX_OP_BRA && i->guard) // whoever goes on comes from here
+    if (i->op == PTX_OP_BRA && i->guard) // a thread that goes on comes from here
         return;
     g->told = false;
     g->over = s;

@@ -39,7 +39,7 @@ done:
     return st;
 }
 
-// A GPU performs a bulk copy within a fraction of a microsecond, mostly before anyone who should have waited looks.
+// A GPU performs a bulk copy within a fraction of a microsecond, mostly before a thread that should have waited looks.
 static gr_status put_jam(ColliderWork *w, Access *a) {
     gr_status st = GR_OK;
     char delay[DELAY_TEXT];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // collider_held — copies that a thread holds back until it has to wait for them.
 //
-// A GPU performs a cp.async within a microsecond of its issue, mostly before anyone who should have waited looks. But it may do so at any time
+// A GPU performs a cp.async within a microsecond of its issue, mostly before a thread that should have waited looks. But it may do so at any time
 // until the thread that issued the copy waits, and only that thread can wait for it. So on a GPU (ColliderOptions.holds) a thread may keep the
 // copy's addresses in registers in place of the copy, and do the copy later itself, by a load and a store:
 //

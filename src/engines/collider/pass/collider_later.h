@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // collider_later — asynchronous operations that a thread issues later than the program says.
 //
-// A bulk copy that completes by an mbarrier, and st.async, are performed within a fraction of a microsecond, mostly before anyone who should have
+// A bulk copy that completes by an mbarrier, and st.async, are performed within a fraction of a microsecond, mostly before a thread that should have
 // waited for the mbarrier looks. They may be performed at any time before its phase ends, so the thread may as well issue them later. But other
 // threads wait for them: it must not wait itself before. So on a GPU (ColliderOptions.holds) the operation, with registers of its own, stands again
 // before whatever may wait, and the thread issues it at the one place or at the other:
@@ -13,7 +13,7 @@
 //
 // What may wait is everything but arithmetic, weak loads and stores, jumps forward, asynchronous operations and arrivals. The newest operation is
 // issued first, because without this code the oldest is. Of bulk copies the destination is clobbered until then, and is looked at before: nobody
-// can know that the copy has ended, so whoever wrote there races with it.
+// can know that the copy has ended, so a thread that wrote there races with it.
 #ifndef GR_PASSES_COLLIDER_LATER_H
 #define GR_PASSES_COLLIDER_LATER_H
 

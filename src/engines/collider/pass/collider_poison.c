@@ -85,7 +85,7 @@ done:
     return st;
 }
 
-// The garbage is stored as the value is, so whoever overwrites it while it is there races with the store.
+// The garbage is stored as the value is, so a thread that overwrites it while it is there races with the store.
 static gr_status wait_for_others(ColliderWork *w, const Access *store, const PtxOperand *turned,
                                  const char *type, unsigned bits) {
     gr_status st = GR_OK;

@@ -125,7 +125,7 @@ static const Case cases[] = {
      GR_CLASS_CLOBBERED_READ, 2, true, false},
 
     // Nothing is wrong with these.
-    {"the issuer of a bulk load waits for those who wait for it",
+    {"the issuer of a bulk load waits for threads that wait for it",
      KERNEL(
          BULK_INIT
          ".shared .align 4 .b32 flag; setp.eq.u32 %p5, %r1, 32; @!%p3 st.volatile.shared.u32 [flag], 0;\n" BAR
@@ -142,7 +142,7 @@ static const Case cases[] = {
                                                      "ld.shared.u32 %r9, [s+1024]; st.global.u32 [%rd4+4], "
                                                      "%r9;\n"),
      0, 0, false, false},
-    {"who calls waits for the copy of a function",
+    {"a caller waits for the copy of a function",
      ".version 8.6\n.target sm_90\n.address_size 64\n"
      ".func brings(.param .u64 to, .param .u64 from) {\n.reg .b64 %rd<3>;\nld.param.u64 %rd1, [to]; "
      "ld.param.u64 %rd2, [from];\n"
@@ -159,7 +159,7 @@ static const Case cases[] = {
      "xor.b32 %r4, %r3, 512; ld.shared.u32 %r5, [%r4+4]; ld.shared.u32 %r6, [%r4+8]; st.global.v2.u32 "
      "[%rd4], {%r5, %r6}; ret;\n}\n",
      0, 0, false, false},
-    {"a function waits for the copy of who calls it",
+    {"a function waits for the copy of its caller",
      ".version 8.6\n.target sm_90\n.address_size 64\n"
      ".func waits() {\ncp.async.wait_all; bar.sync 0; ret;\n}\n"
      ".visible .entry k(.param .u64 in, .param .u64 out) {\n"
