@@ -189,7 +189,7 @@ static CUresult run_again(Search *s, const GrPrivAsk *ask, GrPrivLog *log) {
 static CUresult find_pairs(Search *s, uint64_t offset, const GrPrivSeen *reader, bool *placed) {
     enum { TRIES = 8 };
     const GrPrivFound *f = s->f;
-    GrPrivAsk ask = {.kind = GR_ASK_WHO, .block = f->block, .sequence = f->sequence, .offset = offset};
+    GrPrivAsk ask = {.kind = GR_ASK_COPY, .block = f->block, .sequence = f->sequence, .offset = offset};
     CUresult rc = CUDA_SUCCESS;
     bool done = false;
     for (unsigned k = 0; k < TRIES && rc == CUDA_SUCCESS && !done; k++) {

@@ -66,7 +66,7 @@ static uint64_t hash(uint64_t h, Piece v) {
     return ((h ^ v.lo) * prime ^ v.hi) * prime;
 }
 
-// Sleeps for each of the highest bits of `ns`, as inserted code does (engines/collider/pass/collider_time.h).
+// Sleeps for each of the three highest bits of `ns`, so that two warps do not wait for the same time (engines/collider/pass/collider_time.h).
 static void wait_for(uint32_t ns) {
     for (uint32_t parts = 3; ns && parts; parts--) {
         uint32_t top = 0x80000000u >> __builtin_clz(ns);

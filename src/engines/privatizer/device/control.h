@@ -183,7 +183,7 @@ typedef struct GrPrivLog {
 // Which accesses the host asks for, in one region of one block (GR_OF_WARPS) or the launch.
 enum {
     GR_ASK_NOTHING,
-    GR_ASK_WHO,  // in pass 1: which copy's units access the byte at `offset`
+    GR_ASK_COPY, // in pass 1: which copy's units access the byte at `offset`
     GR_ASK_READS // in pass 2: what units of `copies` load that others changed
 };
 typedef struct GrPrivAsk {

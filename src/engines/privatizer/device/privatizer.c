@@ -446,21 +446,21 @@ enum { SOME_LOADS = 3, SOME_STORES = 8 };
 void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_t copy, uint32_t pass,
                uint32_t sequence) {
     GR_GLOBAL GrPrivAsk *ask = &CONTROL.ask;
-    uint32_t size = what >> GR_AT_SIZE, store = what & GR_AT_STORE, who = ask->kind == GR_ASK_WHO;
-    if ((CONTROL.mode == GR_OF_WARPS && sequence != ask->sequence) || pass != (who ? 1 : 2) ||
-        (!who && (store || !(ask->copies >> copy % 64 & 1))))
+    uint32_t size = what >> GR_AT_SIZE, store = what & GR_AT_STORE, for_copy = ask->kind == GR_ASK_COPY;
+    if ((CONTROL.mode == GR_OF_WARPS && sequence != ask->sequence) || pass != (for_copy ? 1 : 2) ||
+        (!for_copy && (store || !(ask->copies >> copy % 64 & 1))))
         return; // most, at once
     GR_GLOBAL GrPrivLog *log = (GR_GLOBAL GrPrivLog *)CONTROL.log;
-    GR_ROLLED for (uint32_t n = 0; !who && n < GR_MOST_SEEN && gr_load32(&log->seen[n].state);
+    GR_ROLLED for (uint32_t n = 0; !for_copy && n < GR_MOST_SEEN && gr_load32(&log->seen[n].state);
                    n++) if (gr_load32(&log->seen[n].state) == 2 &&
                             log->seen[n].site == site) return; // one is enough
     int outside;
     Slot s;
     gr_priv_slot(&s);
     uint64_t offset = gr_priv_offset(&s, a, what, &outside), found = offset, end = offset + size;
-    if (offset == ~UINT64_C(0) || (who && ask->offset - offset >= size))
+    if (offset == ~UINT64_C(0) || (for_copy && ask->offset - offset >= size))
         return;
-    while (!who && found < end && !gr_priv_is_of_others(&s, found, copy))
+    while (!for_copy && found < end && !gr_priv_is_of_others(&s, found, copy))
         found++;
     if (found == end)
         return;

@@ -2,6 +2,7 @@
 // test_again — what the windows of a GPU see besides a change that is there when their wait is over: loads that later windows look at again
 // (collider_again.h), what happens during a wait (collider_look.h), and garbage that is overwritten (collider_poison.h).
 #include "../../../vm/harness.h"
+#include "rewritten.h"
 
 #include "engines/collider/device/record.h"
 #include "engines/collider/pass/collider_look.h"
@@ -36,10 +37,7 @@ typedef struct Found {
 
 // Runs `body`, as a GPU executes it, in a block of so many threads.
 static Found run(const char *body, uint32_t threads, uint32_t seed, uint32_t delay, bool poison) {
-    PtxModule *m;
-    gr_error err = {0};
     StrBuf program = {0}, text = {0};
-    GrSiteStatus status[SITES];
     ColliderOptions o = {.seed = seed,
                          .read_delay_ns = delay,
                          .write_delay_ns = delay,
@@ -47,12 +45,7 @@ static Found run(const char *body, uint32_t threads, uint32_t seed, uint32_t del
                          .poison = poison,
                          .suffix = ""};
     gr_str_addf(&program, "%s%s ret; }\n", head, body);
-    if (gr_ptx_parse(program.data, program.len, "k", &m, &err) != GR_OK)
-        fail_msg("%s: %s", body, err.msg);
-    assert_true(m->n_sites < SITES);
-    assert_int_equal(gr_collider_rewrite(m, &o, status, &err), GR_OK);
-    assert_int_equal(gr_ptx_print(m, 0, &text, &err), GR_OK);
-    gr_ptx_free(m);
+    gr_test_rewrite(program.data, &o, SITES - 1, &text);
     StrBuf counted = {0};
     for (const char *line = text.data, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
         const char *look = strstr(line, "ld.relaxed.sys");

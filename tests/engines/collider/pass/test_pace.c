@@ -4,6 +4,7 @@
 // Each delay of the inserted code is replaced by an atomic addition to a counter of the access, so the counters tell how often
 // each window opened.
 #include "../../../vm/harness.h"
+#include "rewritten.h"
 
 #include "engines/collider/device/record.h"
 #include "engines/collider/pass/collider_group.h"
@@ -38,21 +39,14 @@ typedef struct Options {
 } Options;
 
 static char *rewritten(const char *body, const Options *of) {
-    PtxModule *m;
-    gr_error err = {0};
     StrBuf program = {0}, text = {0}, counted = {0};
-    GrSiteStatus status[SITES];
     ColliderOptions o = {
         .seed = of->seed, .read_delay_ns = 5000, .write_delay_ns = 5000, .thinned = true, .suffix = ""};
     o.budget = of->budget;
     o.seed_at_load = of->seed_at_load;
     o.beside = of->beside;
     gr_str_addf(&program, "%s%s ret; }\n", head, body);
-    if (gr_ptx_parse(program.data, program.len, "k", &m, &err) != GR_OK)
-        fail_msg("%s: %s", body, err.msg);
-    assert_true(m->n_sites < SITES);
-    assert_int_equal(gr_collider_rewrite(m, &o, status, &err), GR_OK);
-    assert_int_equal(gr_ptx_print(m, 0, &text, &err), GR_OK);
+    gr_test_rewrite(program.data, &o, SITES - 1, &text);
     for (char *line = text.data, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
         unsigned site, shorter, length, by;
         // What makes the next window shorter (collider_time.c): once in each window.
@@ -66,7 +60,6 @@ static char *rewritten(const char *body, const Options *of) {
             gr_str_addf(&counted, "%.*sred.global.add.u32 [counters], %.*s\n", (int)(sleep - line), line,
                         (int)(end - sleep - 14), sleep + 14);
     }
-    gr_ptx_free(m);
     gr_str_free(&program);
     gr_str_free(&text);
     return counted.data;

@@ -3,6 +3,7 @@
 //
 // Each sleep of the inserted code is replaced by an atomic addition of its length to a counter of the block.
 #include "../../../vm/harness.h"
+#include "rewritten.h"
 
 #include "engines/collider/device/record.h"
 #include "engines/collider/pass/collider_time.h"
@@ -41,10 +42,7 @@ typedef struct Slept {
 } Slept;
 
 static char *rewritten(bool budget, const char *end_of_kernel) {
-    PtxModule *m;
-    gr_error err = {0};
     StrBuf program = {0}, text = {0}, counted = {0};
-    GrSiteStatus status[SITES];
     const ColliderOptions o = {.seed_at_load = true,
                                .read_delay_ns = MAXIMUM_NS,
                                .write_delay_ns = MAXIMUM_NS,
@@ -52,10 +50,7 @@ static char *rewritten(bool budget, const char *end_of_kernel) {
                                .budget = budget,
                                .suffix = ""};
     gr_str_addf(&program, "%s%s", kernel, end_of_kernel);
-    assert_int_equal(gr_ptx_parse(program.data, program.len, "k", &m, &err), GR_OK);
-    assert_true(m->n_sites < SITES);
-    assert_int_equal(gr_collider_rewrite(m, &o, status, &err), GR_OK);
-    assert_int_equal(gr_ptx_print(m, 0, &text, &err), GR_OK);
+    gr_test_rewrite(program.data, &o, SITES - 1, &text);
     const char *line = text.data, *sleep;
     for (const char *word = "nanosleep.u32 "; (sleep = strstr(line, word)) != NULL;
          line = sleep + strlen(word)) {
@@ -71,7 +66,6 @@ static char *rewritten(bool budget, const char *end_of_kernel) {
         sleep = end + 1 - strlen(word);
     }
     gr_str_add(&counted, line);
-    gr_ptx_free(m);
     gr_str_free(&program);
     gr_str_free(&text);
     return counted.data;
