@@ -51,12 +51,18 @@ static uint64_t bytes_of_stage(const Passes *p, const PassPlan *plan) {
     return plan->room.stage ? (gr_passes_threads(p->launch) + 31) / 32 * blocks * GR_STAGE : 0;
 }
 
+// Of blocks that meet: what is kept of their shared memory.
+static uint64_t bytes_of_shared(const Passes *p, const PassPlan *plan) {
+    return p->meets && plan->mode == GR_OF_BLOCKS ? gr_passes_blocks(p->launch) * 2 * p->block_shared : 0;
+}
+
 #define BYTES_OF_COPY (GR_LINE + sizeof(GrPrivMark))
 
 static uint64_t bytes_of_slot(const Passes *p, const PassPlan *plan) {
     return lines_of(p) * sizeof(uint32_t) +
            plan->room.rows * (GR_ROW_BYTES(plan->copies) + 2 * sizeof(uint32_t)) +
-           plan->room.copies * BYTES_OF_COPY + bytes_of_notes(p, plan) + bytes_of_stage(p, plan);
+           plan->room.copies * BYTES_OF_COPY + bytes_of_notes(p, plan) + bytes_of_stage(p, plan) +
+           bytes_of_shared(p, plan);
 }
 
 // One row more than there are lines: a thread that looks for room just when another one has taken the last line's row finds some, and looks again.
@@ -136,6 +142,8 @@ static CUresult step(const Passes *p, CUfunction kernel) {
 
 static CUresult run_blocks(const Passes *p, GrPrivControl *c) {
     CUresult rc = set(p, c);
+    if (p->meets) // the blocks do both, and what is between
+        return rc == CUDA_SUCCESS ? p->run->submit(p->run, NULL) : rc;
     for (unsigned pass = 1; pass <= 2 && rc == CUDA_SUCCESS; pass++) { // the merge sets the second
         rc = p->run->submit(p->run, NULL);
         if (rc == CUDA_SUCCESS)
@@ -216,6 +224,7 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
                             : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->stage, slots * bytes_of_stage(p, to), p->launch->stream)
                             : rc;
+    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->shared, bytes_of_shared(p, to), p->launch->stream) : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->small, *small, p->launch->stream) : rc;
     rc = rc == CUDA_SUCCESS ? prepare_logs(p) : rc;
     if (rc == CUDA_SUCCESS && p->spent && !m->spent.at) {
@@ -247,6 +256,9 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
                          .most_copies = (uint32_t)to->room.copies,
                          .privates = (uint32_t)to->copies,
                          .threads = to->threads,
+                         .shared_kept = m->shared.at,
+                         .block_shared = p->block_shared,
+                         .block_reserved = p->block_reserved,
                          .granule = once ? 0 : p->granule,
                          .log = log_at(p, to->mode),
                          .sums = m->small.at + head_bytes,

@@ -8,7 +8,7 @@
 
 // Device memory of one context that is kept from launch to launch.
 typedef struct Memory {
-    Buffer rows, copies, marks, lists, notes, stage, small, log, spent;
+    Buffer rows, copies, marks, lists, notes, stage, shared, small, log, spent;
     bool logs_are_empty;
     GrPrivHead *heads; // of the logs, in the host's memory
     CUevent heads_are_there;
@@ -35,6 +35,8 @@ typedef struct Passes {
     uint32_t cluster[3];                    // blocks of one
     uint64_t most_rounds;                   // of a loop
     uint32_t granule;                       // as in GrPrivControl
+    bool meets;                             // blocks do, at barriers of the grid
+    uint32_t block_shared, block_reserved;  // then: as in GrPrivControl
     bool same_value;                        // stores of one value are races
     GrPrivOnlyRead only_read[GR_ONLY_READ]; // as in GrPrivControl
     const bool *left_out;                   // by site: its races are not told

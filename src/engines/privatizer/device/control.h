@@ -45,6 +45,11 @@
 //   __gr_differs(region, copy, sequence)   a thread has other results in registers than in pass 1
 //   __gr_gather(ends)             where a region ends, in kernels whose lanes wait for each other; 0: not all threads came, and this one ends
 //   __gr_merge(region, sequence), __gr_check(...)     by all threads of a block, where a region ends
+// and code for blocks that meet at barriers of the grid (pass/meetings.c, device/grid.h), by all threads of a block:
+//   __gr_meets()                  all blocks meet; 0: some have given up
+//   __gr_goes_on(sequence)        the block has not come to its end in the region; __gr_all_end(sequence): behind the next meeting, whether all blocks have
+//   __gr_keep_shared(), __gr_again_shared(), __gr_check_shared(region, copy, sequence)    the block's shared memory: at the kernel's begin, behind pass 1 and behind pass 2
+//   __gr_waits()                  in code for warps: the block leaves at a barrier of the grid
 #ifndef GR_PRIVATIZER_CONTROL_H
 #define GR_PRIVATIZER_CONTROL_H
 
@@ -72,6 +77,9 @@ typedef struct GrPrivSlot {
         writer; // the copy, and one, of the unit that made accesses which GR_ORDERS_...; GR_MANY: several did
     uint64_t table, rows, copies; // where number 0 would be
     uint64_t since;               // clock cycles, when the step began that the block is in
+    // GR_OF_BLOCKS, with barriers of the grid.
+    uint64_t met;     // blocks that came to meetings, of all so far
+    uint32_t goes_on; // the region's sequence and one: some block has not come to its end in it
 } GrPrivSlot;
 
 #define GR_MANY 0xffffffffu
@@ -233,8 +241,12 @@ typedef struct GrPrivControl {
     uint64_t log;
     uint64_t
         sums; // GR_OF_BLOCKS: of each copy what its threads stored, in GR_SUMS parts, of pass 1 and of pass 2
-    uint64_t taken;   // GR_OF_WARPS: of each slot 4 bytes: a block has it
-    uint64_t slot_of; // likewise of each block: its slot and one
+    uint64_t taken; // GR_OF_WARPS: of each slot 4 bytes: a block has it
+    uint64_t
+        slot_of; // of each block 4 bytes; GR_OF_WARPS: its slot and one; GR_OF_BLOCKS, with barriers of the grid: how many threads came to ends of regions, of all so far
+    // Likewise: where each block's shared memory is kept, twice; its bytes, and the first of them that the system has.
+    uint64_t shared_kept;
+    uint32_t block_shared, block_reserved;
     uint64_t changed; // with `once`: a byte for each line: some slot has changed it
     uint64_t most_rounds;
     uint64_t spent; // clock cycles of all blocks, by GR_SPENT_...; 0: nobody wants to know

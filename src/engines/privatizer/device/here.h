@@ -45,6 +45,10 @@ GR_INLINE GR_GLOBAL uint32_t *slot_of_block(void) {
 
 GR_INLINE uint64_t slot_number(void) { return CONTROL.mode == GR_OF_WARPS ? *slot_of_block() - 1 : 0; }
 
+GR_INLINE GR_GLOBAL GrPrivSlot *slot_head(void) {
+    return (GR_GLOBAL GrPrivSlot *)CONTROL.slot + slot_number();
+}
+
 GR_INLINE void fence(void) { __asm__ volatile("fence.acq_rel.gpu;" ::: "memory"); }
 
 // Before units of the slot find what was written.

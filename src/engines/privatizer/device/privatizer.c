@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // privatizer — the device runtime that inserted code calls (control.h).
-#include "engines/privatizer/device/making.h"
+#include "engines/privatizer/device/grid.h"
 
 GR_INLINE uint64_t clock_now(void) {
     uint64_t v;
@@ -10,7 +10,7 @@ GR_INLINE uint64_t clock_now(void) {
 
 // The block's first thread has ended a step. The other threads may be in it still.
 static GR_NOINLINE void gr_priv_spent(uint32_t what) {
-    if (!CONTROL.spent || gr_priv_thread_number())
+    if (!CONTROL.spent || CONTROL.mode == GR_OF_BLOCKS || gr_priv_thread_number())
         return;
     GR_GLOBAL GrPrivSlot *of = (GR_GLOBAL GrPrivSlot *)CONTROL.slot + slot_number();
     uint64_t now = clock_now();
@@ -59,9 +59,9 @@ void __gr_enter(void) {
 void __gr_clear(void) {
     Slot s;
     gr_priv_slot(&s);
-    uint32_t used = ((GR_GLOBAL volatile GrPrivSlot *)s.head)->used, threads = ntid_x() * ntid_y() * ntid_z();
-    GR_ROLLED for (uint32_t k = gr_priv_thread_number(); k < used && k < s.capacity && !s.once;
-                   k += threads) {
+    uint32_t used = ((GR_GLOBAL volatile GrPrivSlot *)s.head)->used;
+    Team t = team();
+    GR_ROLLED for (uint32_t k = t.thread; k < used && k < s.capacity && !s.once; k += t.threads) {
         GR_GLOBAL volatile GrPrivRow *head = (GR_GLOBAL volatile GrPrivRow *)head_of(row_at(&s, k + 1));
         put_word(s.table + 4 * (uint64_t)head->line, head->was);
     }
@@ -86,10 +86,6 @@ uint32_t __gr_copy(void) {
     if (unit <= UINT32_MAX && CONTROL.divide <= UINT32_MAX) // faster
         return (uint32_t)unit / (uint32_t)CONTROL.divide % CONTROL.privates;
     return (uint32_t)(unit / CONTROL.divide % CONTROL.privates);
-}
-
-GR_INLINE GR_GLOBAL GrPrivSlot *slot_head(void) {
-    return (GR_GLOBAL GrPrivSlot *)CONTROL.slot + slot_number();
 }
 
 // Where blocks of the grid meet is memory of the driver.
@@ -410,13 +406,13 @@ uint64_t __gr_updates_all(uint64_t at) {
 // A lane may wait for one that has ended: a warp's operations go without lanes that have. Here it has not, so it must not wait for ever at the end of
 // the region. `ends`: how many regions the thread has ended.
 uint32_t __gr_gather(uint32_t ends) {
-    GR_GLOBAL GrPrivSlot *of = (GR_GLOBAL GrPrivSlot *)CONTROL.slot + slot_number();
+    GR_GLOBAL uint32_t *arrived = CONTROL.mode == GR_OF_BLOCKS ? slot_of_block() : &slot_head()->arrived;
     uint32_t all = ntid_x() * ntid_y() * ntid_z() * ends;
     GR_GLOBAL uint32_t *apart = &((GR_GLOBAL GrPrivLog *)CONTROL.log)->head.apart;
-    gr_add32(&of->arrived, 1);
+    gr_add32(arrived, 1);
     uint32_t pause = 32;                                                 // most come at once
     GR_ROLLED for (uint32_t k = 0; k < 4096 && !gr_load32(apart); k++) { // 80 ms; once for all
-        if (gr_load32(&of->arrived) >= all)
+        if (gr_load32(arrived) >= all)
             return 1;
         gr_sleep(pause);
         pause = pause < 16384 ? pause * 2 : 20000;
@@ -447,7 +443,7 @@ void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_
                uint32_t sequence) {
     GR_GLOBAL GrPrivAsk *ask = &CONTROL.ask;
     uint32_t size = what >> GR_AT_SIZE, store = what & GR_AT_STORE, for_copy = ask->kind == GR_ASK_COPY;
-    if ((CONTROL.mode == GR_OF_WARPS && sequence != ask->sequence) || pass != (for_copy ? 1 : 2) ||
+    if (sequence != ask->sequence || pass != (for_copy ? 1 : 2) ||
         (!for_copy && (store || !(ask->copies >> copy % 64 & 1))))
         return; // most, at once
     GR_GLOBAL GrPrivLog *log = (GR_GLOBAL GrPrivLog *)CONTROL.log;
@@ -510,7 +506,7 @@ static GR_NOINLINE void gr_priv_rows_of_block(uint32_t region, uint32_t sequence
     s.block = gr_priv_block_number();
     s.sequence = sequence;
     s.commits = 1;
-    Team t = {gr_priv_thread_number(), ntid_x() * ntid_y() * ntid_z()};
+    Team t = team();
     gr_priv_spent(merges ? GR_SPENT_PASS_1 : GR_SPENT_PASS_2);
     gr_priv_all_rows(&s, &t, merges);
     gr_priv_spent(merges ? GR_SPENT_MERGE : GR_SPENT_CHECK);

@@ -13,6 +13,7 @@ typedef struct Code {
     PtxFunc *f;
     const char *suffix;
     bool warps; // else for blocks
+    const GrGrid *grid;
     Body body;
     const Liveness *live; // of the kernel's own code
     const DefUse *uses;   // likewise
@@ -111,7 +112,26 @@ gr_status gr_code_lost(const Code *c);
 // notes.c: an access with a result (gr_has_result). It is done at `to`, a private copy, under `kept`, and at `common`, for all units, if that is not 0; NULL: nothing is private.
 gr_status gr_code_result(const Code *c, PtxStmt *s, PtxReg *to, PtxReg *common, PtxReg *kept);
 
+// Whether it runs in regions: from barrier to barrier of the block; in code for blocks, from barrier to barrier of the grid.
+bool gr_has_regions(const Code *c);
+
 // regions.c: barriers and ends of threads become ends of regions, which run twice.
 gr_status gr_code_regions(const Code *c);
+
+// meetings.c: the copy of a part of a barrier of the grid, which is none of its ARRIVES.
+gr_status gr_code_meeting(const Code *c, PtxStmt *s, GrGridPart part);
+
+// meetings.c: steps of where a region ends, by all threads of the block. In code for warps most do nothing.
+gr_status gr_code_meets(
+    const Code *
+        c); // in front of what all units do to the rows: in code for blocks all blocks meet, and a thread that learns that some have given up ends
+gr_status gr_code_parts(const Code *c); // behind it: the units meet
+gr_status
+gr_code_goes_on(const Code *c,
+                const PtxReg *all); // `all`: all threads of the block have ended. It tells the other blocks
+gr_status gr_code_all_end(const Code *c, const PtxReg *all); // what all blocks have told
+gr_status gr_code_keep_shared(const Code *c);                // in front of the first region
+gr_status gr_code_shared(const Code *c, const PtxReg *start,
+                         bool second); // behind pass 1, or 2: as it was at the begin, or at the end of pass 1
 
 #endif

@@ -28,6 +28,7 @@ typedef struct PrivatizedKernel {
     bool gathers; // lanes of a warp wait for each other: barriers of a warp, shuffles, votes
     bool
         by_warps; // units are warps: it has barriers of a warp, which order lanes, or matrices that its lanes have together; or it was asked for
+    bool meets;   // at barriers of the grid, which end regions of blocks
     bool pretends;    // on private copies it prints nothing, or has another clock
     bool stages;      // its warps need memory for matrices
     uint32_t granule; // as in GrPrivControl: the largest access, as a power of two
