@@ -36,6 +36,7 @@ typedef struct Passes {
     uint64_t most_rounds;                   // of a loop
     uint32_t granule;                       // as in GrPrivControl
     bool meets;                             // blocks do, at barriers of the grid
+    bool exchanges;                         // as in GrPrivControl, if there is room
     uint32_t block_shared, block_reserved;  // then: as in GrPrivControl
     bool same_value;                        // stores of one value are races
     GrPrivOnlyRead only_read[GR_ONLY_READ]; // as in GrPrivControl
@@ -70,6 +71,7 @@ bool gr_room_exceeds(const PassRoom *r, const PassRoom *other); // in one of the
 typedef struct PassPlan {
     uint32_t mode, threads; // GR_OF_BLOCKS; GR_OF_WARPS with 32 or 1 threads in a unit
     uint64_t units, copies, slots, rounds;
+    bool exchanges; // GR_OF_WARPS: as in GrPrivControl
     PassRoom room;
 } PassPlan;
 

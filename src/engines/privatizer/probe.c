@@ -373,6 +373,7 @@ static Passes passes_of(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run
                     .cluster = {cluster_of(l, k, 0), cluster_of(l, k, 1), cluster_of(l, k, 2)},
                     .granule = k->granule,
                     .meets = k->meets,
+                    .exchanges = k->meets && l->cooperative && !k->takes_turns && !k->tracks && !p->what_for,
                     .block_shared = k->meets ? kept_bytes(p, l) : 0,
                     .block_reserved = k->meets && !d->is_cpu ? reserved_bytes(d) : 0,
                     .same_value = p->same_value,

@@ -29,7 +29,7 @@
 //                                 `unmade`: where in a row the thread finds what its copy would hold
 //   __gr_stored(at, pass, bytes)  a store to `at` of a private copy, in a kernel with atomic operations; gives where it is to be done once more; 0: nowhere
 //   __gr_updated(at, pass, bytes, observed) an atomic operation updates `at` of a private copy; gives where it is to be done once more; 0: nowhere
-//   __gr_updates_all(at)          with `once`, gives where an atomic operation is to be done for all blocks; 0: nowhere
+//   __gr_updates_all(at, pass)    with `once` or `exchanges`, gives where an atomic operation is to be done for all blocks; 0: nowhere
 //   __gr_strong(a, copy, what)    where a strong load of address `a` goes in pass 1; 0: nowhere
 //   __gr_notes()                  where the thread notes results of strong loads and atomic operations
 //   __gr_no_notes()               there was no room for them
@@ -49,7 +49,9 @@
 //   __gr_meets()                  all blocks meet; 0: some have given up
 //   __gr_goes_on(sequence)        the block has not come to its end in the region; __gr_all_end(sequence): behind the next meeting, whether all blocks have
 //   __gr_keep_shared(), __gr_again_shared(), __gr_check_shared(region, copy, sequence)    the block's shared memory: at the kernel's begin, behind pass 1 and behind pass 2
-//   __gr_waits()                  in code for warps: the block leaves at a barrier of the grid
+// and code for warps:
+//   __gr_waits()                  the block leaves at a barrier of the grid; with `exchanges` it need not:
+//   __gr_finds_rows(), __gr_gives(), __gr_unites(), __gr_takes(), __gr_quits()    device/exchange.h
 #ifndef GR_PRIVATIZER_CONTROL_H
 #define GR_PRIVATIZER_CONTROL_H
 
@@ -77,9 +79,10 @@ typedef struct GrPrivSlot {
         writer; // the copy, and one, of the unit that made accesses which GR_ORDERS_...; GR_MANY: several did
     uint64_t table, rows, copies; // where number 0 would be
     uint64_t since;               // clock cycles, when the step began that the block is in
-    // GR_OF_BLOCKS, with barriers of the grid.
+    // With barriers of the grid: GR_OF_WARPS, of the overlay.
     uint64_t met;     // blocks that came to meetings, of all so far
     uint32_t goes_on; // the region's sequence and one: some block has not come to its end in it
+    uint32_t ready;   // rows of the overlay, which blocks have found
 } GrPrivSlot;
 
 #define GR_MANY 0xffffffffu
@@ -247,6 +250,8 @@ typedef struct GrPrivControl {
     // Likewise: where each block's shared memory is kept, twice; its bytes, and the first of them that the system has.
     uint64_t shared_kept;
     uint32_t block_shared, block_reserved;
+    // GR_OF_WARPS: each block has the slot with its number, and blocks tell each other at barriers of the grid what they wrote. The slot behind them, the overlay, has so many rows.
+    uint32_t exchanges, overlay_rows;
     uint64_t changed; // with `once`: a byte for each line: some slot has changed it
     uint64_t most_rounds;
     uint64_t spent; // clock cycles of all blocks, by GR_SPENT_...; 0: nobody wants to know

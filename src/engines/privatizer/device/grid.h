@@ -22,18 +22,26 @@ GR_INLINE Team team(void) {
     return (Team){number, all, 1u << lanes};
 }
 
+// What all blocks share.
+GR_INLINE GR_GLOBAL GrPrivSlot *head_of_grid(void) {
+    return (GR_GLOBAL GrPrivSlot *)CONTROL.slot + (CONTROL.mode == GR_OF_WARPS ? CONTROL.slots : 0);
+}
+
 uint32_t __gr_meets(void) {
-    GR_GLOBAL uint64_t *met = &slot_head()->met;
+    GR_GLOBAL GrPrivSlot *of = head_of_grid();
     GR_GLOBAL uint32_t *apart = &((GR_GLOBAL GrPrivLog *)CONTROL.log)->head.apart;
     if (gr_priv_thread_number())
         return 1;
     uint64_t blocks = blocks_of_grid(), before;
     fence();
-    __asm__ volatile("atom.relaxed.gpu.global.add.u64 %0, [%1], 1;" : "=l"(before) : "l"(met) : "memory");
+    __asm__ volatile("atom.relaxed.gpu.global.add.u64 %0, [%1], 1;"
+                     : "=l"(before)
+                     : "l"(&of->met)
+                     : "memory");
     uint64_t all = (before / blocks + 1) * blocks;
     uint32_t pause = 32;
-    GR_ROLLED while (gr_load64(met) < all) {
-        if (gr_load32(apart))
+    GR_ROLLED while (gr_load64(&of->met) < all) {
+        if (gr_load32(apart) || gr_load32(&of->ends))
             return 0;
         gr_sleep(pause);
         pause = pause < 1024 ? pause * 2 : pause;
@@ -44,11 +52,11 @@ uint32_t __gr_meets(void) {
 
 void __gr_goes_on(uint32_t sequence) {
     if (!gr_priv_thread_number())
-        gr_store32(&slot_head()->goes_on, sequence + 1);
+        gr_store32(&head_of_grid()->goes_on, sequence + 1);
 }
 
 // Another block may be at the end of the next region already.
-uint32_t __gr_all_end(uint32_t sequence) { return gr_load32(&slot_head()->goes_on) <= sequence; }
+uint32_t __gr_all_end(uint32_t sequence) { return gr_load32(&head_of_grid()->goes_on) <= sequence; }
 
 // A block that waits there tells nothing else.
 void __gr_waits(void) { gr_store32(&slot_head()->ends, 1); }
@@ -69,8 +77,8 @@ GR_INLINE uint64_t kept_of_block(void) {
 }
 
 #define EACH_SHARED(at)                                                                                      \
-    GR_ROLLED for (uint32_t at = 4 * gr_priv_thread_number(); at < CONTROL.block_shared;                     \
-                   at += 4 * threads_of_block())
+    GR_ROLLED for (uint32_t at = CONTROL.block_reserved + 4 * gr_priv_thread_number();                       \
+                   at < CONTROL.block_shared; at += 4 * threads_of_block())
 
 void __gr_keep_shared(void) {
     uint64_t kept = kept_of_block();
@@ -93,7 +101,7 @@ void __gr_check_shared(uint32_t region, uint32_t copy, uint32_t sequence) {
     int differs = 0;
     EACH_SHARED(at) {
         uint32_t was = word_at(noted + at);
-        differs |= at >= CONTROL.block_reserved && shared_at(at) != was;
+        differs |= shared_at(at) != was;
         put_shared(at, was);
         put_word(kept + at, was);
     }

@@ -17,7 +17,7 @@ typedef struct Slot {
     uint32_t n, capacity, most_copies, round, granule;
     uint32_t region;
     uint64_t block, sequence;
-    int commits, once;
+    int commits, once, is_overlay;
 } Slot;
 
 GR_INLINE Slot slot_of_control(GR_GLOBAL GrPrivControl *c, uint64_t k) {

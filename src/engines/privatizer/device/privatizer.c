@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // privatizer — the device runtime that inserted code calls (control.h).
-#include "engines/privatizer/device/grid.h"
+#include "engines/privatizer/device/exchange.h"
 
 GR_INLINE uint64_t clock_now(void) {
     uint64_t v;
@@ -37,9 +37,9 @@ void __gr_enter(void) {
     uint64_t slots = CONTROL.slots, block = gr_priv_block_number(),
              first = (uint64_t)smid() * (slots / (nsmid() ? nsmid() : 1)) % slots,
              k = first; // a multiprocessor has its own, if it can be
-    if (CONTROL.ask.kind && CONTROL.ask.block != block)
+    if (CONTROL.ask.kind && CONTROL.ask.block != block && !CONTROL.exchanges)
         return;
-    if (CONTROL.once) { // there is one for each
+    if (CONTROL.once || CONTROL.exchanges) { // there is one for each
         gr_priv_take(block);
         return;
     }
@@ -65,10 +65,12 @@ void __gr_clear(void) {
         GR_GLOBAL volatile GrPrivRow *head = (GR_GLOBAL volatile GrPrivRow *)head_of(row_at(&s, k + 1));
         put_word(s.table + 4 * (uint64_t)head->line, head->was);
     }
+    if (CONTROL.exchanges)
+        gr_priv_clear_overlay(&s);
 }
 
 void __gr_leave(void) {
-    if (gr_priv_thread_number() || CONTROL.once)
+    if (gr_priv_thread_number() || CONTROL.once || CONTROL.exchanges)
         return;
     gr_priv_spent(GR_SPENT_CLEAR);
     fence();
@@ -390,15 +392,17 @@ uint32_t __gr_lanes(uint32_t site, uint64_t at, uint32_t what, uint64_t value, u
     return !(same >> lane >> 1);
 }
 
-uint64_t __gr_updates_all(uint64_t at) {
+uint64_t __gr_updates_all(uint64_t at, uint32_t pass) {
     Slot own, s = slot_of_control(&CONTROL, CONTROL.slots);
-    if (!CONTROL.once)
+    if (!CONTROL.once && !(CONTROL.exchanges && pass == 1))
         return 0;
     gr_priv_slot(&own);
     uint32_t number = number_of(&own, at);
     uint64_t offset = number ? offset_of(&own, number, at) : 0;
     if (!number || offset < CONTROL.shared_bytes)
         return 0;
+    if (CONTROL.exchanges)
+        return gr_priv_update_for_all(offset);
     uint32_t row = gr_priv_row(&s, offset / GR_LINE);
     return row ? row_at(&s, row) + at % GR_LINE : 0;
 }

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// meetings — barriers of the grid in the copies of the code (grid.h). In code for warps a block stops there: what other blocks wrote is not in its private copies. In code for blocks all blocks
-// end the region together. The program's way of waiting is left out then: a thread that counts finds that it is the last one.
+// meetings — barriers of the grid in the copies of the code (grid.h). In code for blocks all blocks end the region together. In code for warps blocks tell each other what they wrote; where they
+// cannot, a block stops there. The program's way of waiting is left out: a thread that counts finds that it is the last one.
 #include "engines/privatizer/pass/code.h"
+
+// In front of a barrier behind a call: ptxas takes it that lanes which came to a call together leave it together, and a warp that comes to a barrier in parts stops the kernel as an illegal
+// instruction.
+#define TOGETHER "bar.warp.sync 0xffffffff; "
+
+bool gr_exchanges(const Code *c) { return c->warps && c->grid->n && !c->takes_turns && !c->roles; }
 
 bool gr_has_regions(const Code *c) { return c->warps || c->grid->n; }
 
@@ -12,11 +18,17 @@ gr_status gr_code_meeting(const Code *c, PtxStmt *s, GrGridPart part) {
     PtxOperand ops[2] = {i->operands[0], i->guard ? gr_ptx_reg_operand(i->guard) : (PtxOperand){0}};
     if (c->warps && part == GR_GRID_COUNTS) {
         PtxOperand leaves[2] = {gr_ptx_label_operand(c->leaves), ops[1]};
-        GR_TRY(gr_code_put(c, s, leaves, 2, "%scall __gr%s_waits; %sbra $0;", guard, c->suffix, guard));
-    } else {
-        GR_TRY(gr_code_put(c, s, ops, 2, "%smov.b32 $0, %s;", guard,
-                           part == GR_GRID_COUNTS ? "0" : "0x80000000"));
+        PtxReg *stops = gr_ptx_new_reg(c->f, PTX_PRED);
+        GR_TRY(gr_code_put(c, s, NULL, 0, gr_exchanges(c) ? "not.pred %s, %s;" : "setp.eq.u32 %s, 0, 0;",
+                           stops->name, gr_exchanges(c) ? c->exchanges->name : ""));
+        if (i->guard)
+            GR_TRY(gr_code_put(c, s, leaves, 2, "{ .reg .pred own; %s.pred own, $1; and.pred %s, %s, own; }",
+                               i->guard_negated ? "not" : "mov", stops->name, stops->name));
+        GR_TRY(gr_code_put(c, s, leaves, 1, "@%s call __gr%s_waits; @%s bra $0;", stops->name, c->suffix,
+                           stops->name));
     }
+    GR_TRY(
+        gr_code_put(c, s, ops, 2, "%smov.b32 $0, %s;", guard, part == GR_GRID_COUNTS ? "0" : "0x80000000"));
     s->kind = PTX_RAW;
     s->text = "";
 done:
@@ -29,9 +41,47 @@ gr_status gr_code_parts(const Code *c) {
         return gr_code_put(c, NULL, NULL, 0, "barrier.sync 0;");
     PtxReg *came = gr_ptx_new_reg(c->f, PTX_B32), *lost = gr_ptx_new_reg(c->f, PTX_PRED);
     return gr_code_put(c, NULL, NULL, 0,
-                       "barrier.sync 0; call (%s), __gr%s_meets; setp.eq.u32 %s, %s, 0; barrier.red.or.pred "
-                       "%s, 0, %s; @%s ret;",
+                       TOGETHER "barrier.sync 0; call (%s), __gr%s_meets; setp.eq.u32 %s, %s, 0; " TOGETHER
+                                "barrier.red.or.pred %s, 0, %s; @%s ret;",
                        came->name, c->suffix, lost->name, came->name, lost->name, lost->name, lost->name);
+}
+
+// One step of an exchange, and the meeting behind it.
+static gr_status put_step(const Code *c, const char *step, PtxLabel *leaves) {
+    PtxReg *came = gr_ptx_new_reg(c->f, PTX_B32), *lost = gr_ptx_new_reg(c->f, PTX_PRED);
+    PtxOperand there = gr_ptx_label_operand(leaves);
+    return gr_code_put(c, NULL, &there, 1,
+                       "call __gr%s_%s; " TOGETHER
+                       "barrier.sync 0; call (%s), __gr%s_meets; setp.eq.u32 %s, %s, 0; " TOGETHER
+                       "barrier.red.or.pred %s, 0, %s; @%s bra $0;",
+                       c->suffix, step, came->name, c->suffix, lost->name, came->name, lost->name, lost->name,
+                       lost->name);
+}
+
+gr_status gr_code_exchange(const Code *c, const PtxReg *due, const PtxReg *all, PtxLabel *leaves) {
+    gr_status st = GR_OK;
+    static const char *const steps[] = {"finds_rows", "gives", "unites"};
+    PtxReg *ended = gr_ptx_new_reg(c->f, PTX_B32);
+    PtxLabel *again = gr_ptx_new_label(c->f), *skip = gr_ptx_new_label(c->f);
+    PtxOperand over[2] = {gr_ptx_label_operand(skip), gr_ptx_label_operand(again)},
+               there = gr_ptx_label_operand(leaves);
+    GR_TRY(gr_code_put(c, NULL, over, 2,
+                       "@!%s bra $0; barrier.red.or.pred %s, 0, %s; or.pred %s, %s, %s; @!%s bra $0;",
+                       c->exchanges->name, due->name, due->name, due->name, due->name, all->name, due->name));
+    gr_ptx_insert_label(c->f, NULL, again);
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "@!%s call __gr%s_goes_on, (%s);", all->name, c->suffix,
+                       c->meetings->name));
+    for (size_t k = 0; k < sizeof steps / sizeof *steps; k++)
+        GR_TRY(put_step(c, steps[k], leaves));
+    GR_TRY(gr_code_put(c, NULL, &there, 1,
+                       "call __gr%s_takes; call (%s), __gr%s_all_end, (%s); " TOGETHER
+                       "barrier.sync 0; add.u32 %s, %s, 1; setp.ne.u32 %s, %s, 0; @%s bra $0;",
+                       c->suffix, ended->name, c->suffix, c->meetings->name, c->meetings->name,
+                       c->meetings->name, due->name, ended->name, due->name));
+    GR_TRY(gr_code_put(c, NULL, over, 2, "@%s bra $1;", all->name));
+    gr_ptx_insert_label(c->f, NULL, skip);
+done:
+    return st;
 }
 
 gr_status gr_code_meets(const Code *c) { return c->warps ? GR_OK : gr_code_parts(c); }
@@ -50,9 +100,10 @@ gr_status gr_code_all_end(const Code *c, const PtxReg *all) {
 }
 
 gr_status gr_code_keep_shared(const Code *c) {
-    return c->warps || !c->body.n ? GR_OK
-                                  : gr_code_put(c, c->body.stmt[0], NULL, 0,
-                                                "call __gr%s_keep_shared; barrier.sync 0;", c->suffix);
+    return c->warps || !c->body.n
+               ? GR_OK
+               : gr_code_put(c, c->body.stmt[0], NULL, 0,
+                             "call __gr%s_keep_shared; " TOGETHER "barrier.sync 0;", c->suffix);
 }
 
 gr_status gr_code_shared(const Code *c, const PtxReg *start, bool second) {

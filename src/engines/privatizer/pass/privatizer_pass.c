@@ -58,6 +58,9 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
     c->unasked = gr_ptx_new_reg(f, PTX_PRED);
     c->alone = gr_ptx_new_reg(f, PTX_PRED);
     c->plain = c->warps ? gr_ptx_new_reg(f, PTX_PRED) : NULL;
+    PtxReg *exchanges = gr_exchanges(c) ? gr_ptx_new_reg(f, PTX_B32) : NULL;
+    c->exchanges = exchanges ? gr_ptx_new_reg(f, PTX_PRED) : NULL;
+    c->meetings = exchanges ? gr_ptx_new_reg(f, PTX_B32) : NULL;
     c->over = gr_ptx_new_label(f);
     c->leaves = gr_ptx_new_label(f);
     gr_privatizer_control_name(c->suffix, control, sizeof control);
@@ -113,6 +116,11 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
                        c->unmade->name, asked->name, (unsigned)GR_LINE, c->sequence->name, c->stores->name));
     if (c->clock)
         GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u64 %s, 0;", c->clock->name));
+    if (exchanges)
+        GR_TRY(gr_code_put(c, NULL, NULL, 0,
+                           "ld.global.u32 %s, [%s+%zu]; setp.ne.u32 %s, %s, 0; mov.u32 %s, 0;",
+                           exchanges->name, at->name, offsetof(GrPrivControl, exchanges), c->exchanges->name,
+                           exchanges->name, c->meetings->name));
     if (c->results)
         GR_TRY(gr_code_put(
             c, NULL, NULL, 0,
@@ -292,6 +300,7 @@ static void look_at_sites(const Work *w, const Liveness *live, uint64_t *set, co
             continue;
         k->updates |= site->access == PTX_ACCESS_RMW || (site->strong && (global || shared));
         k->results |= gr_has_result(site, live, set);
+        k->takes_turns |= global && site->access == PTX_ACCESS_RMW && gr_has_result(site, live, set);
         k->orders |= site->access == PTX_ACCESS_RMW && is_ordered(s->instr);
         k->writes_global |= global && site->access & PTX_ACCESS_WRITE;
     }
@@ -354,6 +363,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
                  .updates = out->updates,
                  .granule = out->granule,
                  .results = out->results,
+                 .takes_turns = out->takes_turns,
                  .gathers = out->gathers,
                  .stages = out->stages,
                  .pretends = out->pretends,

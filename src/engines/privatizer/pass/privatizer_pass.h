@@ -29,8 +29,10 @@ typedef struct PrivatizedKernel {
     bool
         by_warps; // units are warps: it has barriers of a warp, which order lanes, or matrices that its lanes have together; or it was asked for
     bool meets;   // at barriers of the grid, which end regions of blocks
-    bool pretends;    // on private copies it prints nothing, or has another clock
-    bool stages;      // its warps need memory for matrices
+    bool
+        takes_turns; // it uses results of atomic operations on memory that other blocks have: between barriers of the grid these tell of other blocks
+    bool pretends;   // on private copies it prints nothing, or has another clock
+    bool stages;     // its warps need memory for matrices
     uint32_t granule; // as in GrPrivControl: the largest access, as a power of two
     GrPlaces *places; // where its accesses go, in the module's arena; NULL: its text says too little
 } PrivatizedKernel;

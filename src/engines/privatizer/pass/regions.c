@@ -305,6 +305,22 @@ static gr_status put_table(const Regions *r, const PtxReg *which, bool restores)
     return st;
 }
 
+static gr_status put_exchange(const Regions *r, const PtxReg *all, PtxLabel *leaves) {
+    gr_status st = GR_OK;
+    const Code *c = r->c;
+    if (!gr_exchanges(c))
+        return GR_OK;
+    PtxReg *due = gr_ptx_new_reg(c->f, PTX_PRED);
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.ne.u32 %s, 0, 0;", due->name));
+    for (size_t k = 1; k < r->all.len; k++)
+        if (gr_grid_part(c->grid, r->all.data[k].from) == GR_GRID_ARRIVES)
+            GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.eq.or.u32 %s, %s, %zu, %s;", due->name, r->at->name, k,
+                               due->name));
+    GR_TRY(gr_code_exchange(c, due, all, leaves));
+done:
+    return st;
+}
+
 static gr_status put_end(const Regions *r) {
     gr_status st = GR_OK;
     const Code *c = r->c;
@@ -353,6 +369,7 @@ static gr_status put_end(const Regions *r) {
     GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_check, (%s, %s);", c->suffix, r->start->name,
                        c->sequence->name));
     GR_TRY(gr_code_parts(c));
+    GR_TRY(put_exchange(r, all, leaves));
     GR_TRY(gr_code_all_end(c, all));
     GR_TRY(gr_code_put(c, NULL, &to_leaves, 1,
                        "mov.u32 %s, 1; mov.u64 %s, 0; add.u32 %s, %s, 1; @%s bra $0; mov.u32 %s, %s;",
@@ -372,6 +389,8 @@ static gr_status put_end(const Regions *r) {
         GR_TRY(gr_code_put(c, NULL, &back, 1, "bra $0;"));
     }
     gr_ptx_insert_label(c->f, NULL, leaves);
+    if (gr_exchanges(c))
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_quits;", c->suffix));
     GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_clear;", c->suffix));
     if (c->warps)
         GR_TRY(gr_code_put(c, NULL, NULL, 0, "barrier.sync 0; call __gr%s_leave;", c->suffix));
