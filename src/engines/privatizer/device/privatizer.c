@@ -414,8 +414,10 @@ uint32_t __gr_gather(uint32_t ends) {
     uint32_t all = ntid_x() * ntid_y() * ntid_z() * ends;
     GR_GLOBAL uint32_t *apart = &((GR_GLOBAL GrPrivLog *)CONTROL.log)->head.apart;
     gr_add32(arrived, 1);
-    uint32_t pause = 32;                                                 // most come at once
-    GR_ROLLED for (uint32_t k = 0; k < 4096 && !gr_load32(apart); k++) { // 80 ms; once for all
+    uint32_t pause = 32; // most come at once
+    // 80 ms; from barrier to barrier of the grid 1.3 s. Once for all.
+    uint32_t most = CONTROL.mode == GR_OF_BLOCKS ? 1 << 16 : 1 << 12;
+    GR_ROLLED for (uint32_t k = 0; k < most && !gr_load32(apart); k++) {
         if (gr_load32(arrived) >= all)
             return 1;
         gr_sleep(pause);

@@ -3,9 +3,14 @@
 // cannot, a block stops there. The program's way of waiting is left out: a thread that counts finds that it is the last one.
 #include "engines/privatizer/pass/code.h"
 
-// In front of a barrier behind a call: ptxas takes it that lanes which came to a call together leave it together, and a warp that comes to a barrier in parts stops the kernel as an illegal
-// instruction.
-#define TOGETHER "bar.warp.sync 0xffffffff; "
+// In front of a barrier behind calls. ptxas takes it that lanes which come to a call together leave it together. They need not, and a warp that comes to a barrier in parts is counted more than
+// once: blocks then stop with an illegal instruction, or wait for ever. ptxas leaves bar.warp.sync out as well, but where it sees that lanes may part; the number in `me` is never 0.
+static gr_status put_together(const Code *c, PtxStmt *at) {
+    return gr_code_put(
+        c, at, NULL, 0,
+        "{ .reg .pred part; setp.eq.u32 part, %s, 0; @part nanosleep.u32 1; bar.warp.sync 0xffffffff; }",
+        c->me->name);
+}
 
 bool gr_exchanges(const Code *c) { return c->warps && c->grid->n && !c->takes_turns && !c->roles; }
 
@@ -35,27 +40,23 @@ done:
     return st;
 }
 
-// Thread 0 meets those of other blocks, and tells the other threads of its own whether to go on.
-gr_status gr_code_parts(const Code *c) {
-    if (c->warps)
-        return gr_code_put(c, NULL, NULL, 0, "barrier.sync 0;");
+// The block's first thread meets those of other blocks, and tells the others of its own whether to go on. At `leaves` otherwise; NULL: they end.
+static gr_status put_meeting(const Code *c, PtxLabel *leaves) {
+    gr_status st = GR_OK;
     PtxReg *came = gr_ptx_new_reg(c->f, PTX_B32), *lost = gr_ptx_new_reg(c->f, PTX_PRED);
-    return gr_code_put(c, NULL, NULL, 0,
-                       TOGETHER "barrier.sync 0; call (%s), __gr%s_meets; setp.eq.u32 %s, %s, 0; " TOGETHER
-                                "barrier.red.or.pred %s, 0, %s; @%s ret;",
-                       came->name, c->suffix, lost->name, came->name, lost->name, lost->name, lost->name);
+    PtxOperand there = leaves ? gr_ptx_label_operand(leaves) : (PtxOperand){0};
+    GR_TRY(put_together(c, NULL));
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "barrier.sync 0; call (%s), __gr%s_meets; setp.eq.u32 %s, %s, 0;",
+                       came->name, c->suffix, lost->name, came->name));
+    GR_TRY(put_together(c, NULL));
+    GR_TRY(gr_code_put(c, NULL, &there, 1, "barrier.red.or.pred %s, 0, %s; @%s %s;", lost->name, lost->name,
+                       lost->name, leaves ? "bra $0" : "ret"));
+done:
+    return st;
 }
 
-// One step of an exchange, and the meeting behind it.
-static gr_status put_step(const Code *c, const char *step, PtxLabel *leaves) {
-    PtxReg *came = gr_ptx_new_reg(c->f, PTX_B32), *lost = gr_ptx_new_reg(c->f, PTX_PRED);
-    PtxOperand there = gr_ptx_label_operand(leaves);
-    return gr_code_put(c, NULL, &there, 1,
-                       "call __gr%s_%s; " TOGETHER
-                       "barrier.sync 0; call (%s), __gr%s_meets; setp.eq.u32 %s, %s, 0; " TOGETHER
-                       "barrier.red.or.pred %s, 0, %s; @%s bra $0;",
-                       c->suffix, step, came->name, c->suffix, lost->name, came->name, lost->name, lost->name,
-                       lost->name);
+gr_status gr_code_parts(const Code *c) {
+    return c->warps ? gr_code_put(c, NULL, NULL, 0, "barrier.sync 0;") : put_meeting(c, NULL);
 }
 
 gr_status gr_code_exchange(const Code *c, const PtxReg *due, const PtxReg *all, PtxLabel *leaves) {
@@ -71,13 +72,16 @@ gr_status gr_code_exchange(const Code *c, const PtxReg *due, const PtxReg *all, 
     gr_ptx_insert_label(c->f, NULL, again);
     GR_TRY(gr_code_put(c, NULL, NULL, 0, "@!%s call __gr%s_goes_on, (%s);", all->name, c->suffix,
                        c->meetings->name));
-    for (size_t k = 0; k < sizeof steps / sizeof *steps; k++)
-        GR_TRY(put_step(c, steps[k], leaves));
+    for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_%s;", c->suffix, steps[k]));
+        GR_TRY(put_meeting(c, leaves));
+    }
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_takes; call (%s), __gr%s_all_end, (%s);", c->suffix,
+                       ended->name, c->suffix, c->meetings->name));
+    GR_TRY(put_together(c, NULL));
     GR_TRY(gr_code_put(c, NULL, &there, 1,
-                       "call __gr%s_takes; call (%s), __gr%s_all_end, (%s); " TOGETHER
                        "barrier.sync 0; add.u32 %s, %s, 1; setp.ne.u32 %s, %s, 0; @%s bra $0;",
-                       c->suffix, ended->name, c->suffix, c->meetings->name, c->meetings->name,
-                       c->meetings->name, due->name, ended->name, due->name));
+                       c->meetings->name, c->meetings->name, due->name, ended->name, due->name));
     GR_TRY(gr_code_put(c, NULL, over, 2, "@%s bra $1;", all->name));
     gr_ptx_insert_label(c->f, NULL, skip);
 done:
@@ -100,10 +104,15 @@ gr_status gr_code_all_end(const Code *c, const PtxReg *all) {
 }
 
 gr_status gr_code_keep_shared(const Code *c) {
-    return c->warps || !c->body.n
-               ? GR_OK
-               : gr_code_put(c, c->body.stmt[0], NULL, 0,
-                             "call __gr%s_keep_shared; " TOGETHER "barrier.sync 0;", c->suffix);
+    gr_status st = GR_OK;
+    PtxStmt *at = c->body.n ? c->body.stmt[0] : NULL;
+    if (c->warps)
+        return GR_OK;
+    GR_TRY(gr_code_put(c, at, NULL, 0, "call __gr%s_keep_shared;", c->suffix));
+    GR_TRY(put_together(c, at));
+    GR_TRY(gr_code_put(c, at, NULL, 0, "barrier.sync 0;"));
+done:
+    return st;
 }
 
 gr_status gr_code_shared(const Code *c, const PtxReg *start, bool second) {
