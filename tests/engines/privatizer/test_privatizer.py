@@ -116,6 +116,13 @@ class Privatizer(unittest.TestCase):
         for seed, found, lines, said in self.lines_found("meetings", "racy", range(1, 3)):
             self.assertEqual((sorted(found), said), (sorted(lines), []), seed)
 
+    def test_lanes_from_barrier_to_barrier_of_their_warp(self):
+        for options in ([], ["--copies", "2"], ["--units", "warps"]):
+            out, report = run(FOLDER / "lanes", "--seed", "2", "--schedule", "random", *options)
+            self.assertEqual((out, report["verdict"], report["reasons"]), ("PASS\n", "clean", []), options)
+        for seed, found, lines, said in self.lines_found("lanes", "racy", range(1, 3)):
+            self.assertEqual((sorted(found), said), (sorted(lines), []), seed)
+
     def test_what_is_pretended_does_not_stand_for_the_launch(self):
         """Where private copies are the launch's own, kernels that print or read a clock run as they are."""
         for mode in ("race-free", "deterministic"):

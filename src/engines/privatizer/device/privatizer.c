@@ -505,10 +505,12 @@ void __gr_differs(uint32_t region, uint32_t copy, uint32_t sequence) {
                                               .sequence = sequence});
 }
 
+void __gr_region(uint32_t region) { gr_store32(&slot_head()->region, region); }
+
 static GR_NOINLINE void gr_priv_rows_of_block(uint32_t region, uint32_t sequence, int merges) {
     Slot s;
     gr_priv_slot(&s);
-    s.region = region;
+    s.region = CONTROL.lanes && region >= GR_NO_BEGIN ? gr_load32(&slot_head()->region) : region;
     s.block = gr_priv_block_number();
     s.sequence = sequence;
     s.commits = 1;

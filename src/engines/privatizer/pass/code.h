@@ -56,7 +56,9 @@ typedef struct Code {
     PtxReg *group; // of these, the thread's, by number
     PtxReg **
         kept_too; // registers that pass 2 of a region begins with as pass 1 did, besides those of the program
-    PtxReg *once; // code for warps: regions run once
+    bool lanes;   // code for warps: barriers of a warp can end regions (gr_suits_lanes)
+    PtxReg *lanewise;             // then: they do
+    PtxReg *once;                 // code for warps: regions run once
     PtxReg *exchanges, *meetings; // with gr_exchanges(): blocks do; how many have been
     PtxLabel *stops;  // code for blocks: where a thread goes that may learn of another block; NULL: none may
     PtxLabel *over;   // where a thread goes that has gone round too often

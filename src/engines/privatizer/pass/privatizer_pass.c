@@ -58,6 +58,8 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
     c->unasked = gr_ptx_new_reg(f, PTX_PRED);
     c->alone = gr_ptx_new_reg(f, PTX_PRED);
     c->plain = c->warps ? gr_ptx_new_reg(f, PTX_PRED) : NULL;
+    PtxReg *lanes = c->lanes ? gr_ptx_new_reg(f, PTX_B32) : NULL;
+    c->lanewise = lanes ? gr_ptx_new_reg(f, PTX_PRED) : NULL;
     PtxReg *exchanges = gr_exchanges(c) ? gr_ptx_new_reg(f, PTX_B32) : NULL;
     c->exchanges = exchanges ? gr_ptx_new_reg(f, PTX_PRED) : NULL;
     c->meetings = exchanges ? gr_ptx_new_reg(f, PTX_B32) : NULL;
@@ -121,6 +123,10 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
                            "ld.global.u32 %s, [%s+%zu]; setp.ne.u32 %s, %s, 0; mov.u32 %s, 0;",
                            exchanges->name, at->name, offsetof(GrPrivControl, exchanges), c->exchanges->name,
                            exchanges->name, c->meetings->name));
+    if (lanes)
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "ld.global.u32 %s, [%s+%zu]; setp.ne.u32 %s, %s, 0;",
+                           lanes->name, at->name, offsetof(GrPrivControl, lanes), c->lanewise->name,
+                           lanes->name));
     if (c->results)
         GR_TRY(gr_code_put(
             c, NULL, NULL, 0,
@@ -198,6 +204,8 @@ static bool opens_nothing(const PtxInstr *i) {
     return false;
 }
 
+static bool is_any_barrier(const PtxInstr *i) { return gr_is_full_barrier(i) || gr_is_warp_barrier(i); }
+
 static gr_status put_site(const Code *c, PtxStmt *s, const PtxSite *site) {
     if (!gr_expands(s->instr))
         return gr_code_redirect(c, s, site);
@@ -208,8 +216,11 @@ static gr_status put_site(const Code *c, PtxStmt *s, const PtxSite *site) {
 static gr_status make(Code *c, const PtxStmt *first, const PtxStmt *last, PtxLabel *label) {
     gr_status st = GR_OK;
     GR_TRY(put_prologue(c, label));
-    GR_TRY(gr_body_copy(c->f, first, last, gr_has_regions(c) ? gr_is_full_barrier : opens_nothing, c->arena,
-                        &c->body, c->err));
+    GR_TRY(gr_body_copy(c->f, first, last,
+                        c->lanes            ? is_any_barrier
+                        : gr_has_regions(c) ? gr_is_full_barrier
+                                            : opens_nothing,
+                        c->arena, &c->body, c->err));
     for (size_t k = 0; k < c->body.n; k++)
         c->clusters |= c->body.stmt[k]->kind == PTX_INSTR && c->body.stmt[k]->instr->op == PTX_OP_MAPA;
     GR_TRY(limit_loops(c));
@@ -347,6 +358,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
     out->tracks = roles.of[1];
     out->meets = grid.n > 0;
     look_at_sites(w, &live, set, &grid, out);
+    out->lanes = !out->warps.why && out->by_warps && !out->stages && !w->o->by_warps && gr_suits_lanes(&look);
     GR_TRY(gr_places_find(&cfg, &grid, &w->m->arena, &out->places, w->err));
     GR_TRY(find_groups(w, out->places, &arena, &groups));
     out->by_warps |= w->o->by_warps;
@@ -397,6 +409,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
         one.warps = warps;
         one.roles = roles.of[warps];
         one.orders = roles.orders[warps];
+        one.lanes = warps && out->lanes;
         if (label[warps])
             GR_TRY(make(&one, first, last, label[warps]));
     }

@@ -144,6 +144,28 @@ static bool is_scoped_with_variables(const PtxStmt *barrier) {
     return around > 0;
 }
 
+enum { MOST_WARP_BARRIERS = 64 }; // code grows with each
+
+static bool is_of_all_lanes(const PtxInstr *i) {
+    const PtxOperand *mask = i->n_operands ? &i->operands[0] : NULL;
+    return !i->guard && mask && mask->kind == PTX_O_INT && (uint32_t)mask->bits == UINT32_MAX;
+}
+
+bool gr_suits_lanes(const GrKernelLook *l) {
+    unsigned n = 0;
+    for (const PtxStmt *s = l->f->first; s; s = s->next) {
+        const PtxInstr *i = s->kind == PTX_INSTR ? s->instr : NULL;
+        if (i && (i->op == PTX_OP_CP || i->op == PTX_OP_LDMATRIX || i->op == PTX_OP_STMATRIX))
+            return false;
+        if (!i || !gr_is_warp_barrier(i))
+            continue;
+        if (++n > MOST_WARP_BARRIERS || !is_of_all_lanes(i) || keeps_odd(l->f, l->live, s, l->set) ||
+            is_scoped_with_variables(s))
+            return false;
+    }
+    return n > 0;
+}
+
 GrSuits gr_suits(const GrKernelLook *l) {
     const PtxFunc *f = l->f;
     bool warps = l->warps, has_local = false;
