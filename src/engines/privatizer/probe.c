@@ -484,6 +484,7 @@ static bool probe(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels, bo
     bool differs = false, held, ahead = l->params_known && !k->reaches;
     uint64_t since = now_ns();
     run_ahead(p, passes, k, levels, logs, &held, rc);
+    const PassRoom had[2] = {k->room[0], k->room[1]};
     *done = !held;
     p->waited_ns += now_ns() - since;
     since = now_ns();
@@ -496,6 +497,9 @@ static bool probe(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels, bo
         Layout layout;
         if (!(levels >> mode & 1) || (known && says_nothing(known)))
             continue;
+        if (known && known->head.full &&
+            gr_room_exceeds(&k->room[warps], &had[warps])) // another level got more
+            known = NULL;
         while (!over) {
             bool some = known ? ahead : l->params_known && !k->reaches;
             if (!make_layout(p, l, warps, some, &layout))
@@ -518,8 +522,9 @@ static const char *const made[] = {"", "race-free", "deterministic"};
 static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
     const GrLaunch *l = passes->launch;
     uint32_t threads = p->what_for == PROBE_DETERMINISTIC && !k->by_warps ? 1 : 32;
-    const char *why = k->why[1]     ? k->why[1]
-                      : k->pretends ? "prints, or reads a clock"
+    const char *why = k->why[1]      ? k->why[1]
+                      : k->pretends  ? "prints, or reads a clock"
+                      : k->mbarriers ? "waits at mbarriers"
                       : k->results || k->tracks
                           ? "uses the result of an atomic operation, or communicates by volatile or strong "
                             "accesses"

@@ -43,7 +43,8 @@
 //   __gr_look(site, a, what, value, copy, pass, sequence)     an access to address `a`, when asked
 //   __gr_over()                   a loop went round too often
 //   __gr_differs(region, copy, sequence)   a thread has other results in registers than in pass 1
-//   __gr_region(region)           with `lanes`, where a region ends, by threads that have begun one
+//   __gr_region(region)           where a region ends, by threads that have begun one, if others may not have
+//   __gr_begins(at, count, sequence), __gr_arrives(at, n, sequence), __gr_is_over(at, which, parity, sequence)   device/mbarriers.h
 //   __gr_gather(ends)             where a region ends, in kernels whose lanes wait for each other; 0: not all threads came, and this one ends
 //   __gr_merge(region, sequence), __gr_check(...)     by all threads of a block, where a region ends
 // and code for blocks that meet at barriers of the grid (pass/meetings.c, device/grid.h), by all threads of a block:
@@ -84,7 +85,7 @@ typedef struct GrPrivSlot {
     uint64_t met;     // blocks that came to meetings, of all so far
     uint32_t goes_on; // the region's sequence and one: some block has not come to its end in it
     uint32_t ready;   // rows of the overlay, which blocks have found
-    uint32_t region;  // GR_OF_WARPS, with `lanes`: where some thread's region began
+    uint32_t region;  // GR_OF_WARPS: where some thread's region began, and one. 0: all threads do
 } GrPrivSlot;
 
 #define GR_MANY 0xffffffffu
@@ -257,8 +258,8 @@ typedef struct GrPrivControl {
     uint32_t block_shared, block_reserved;
     // GR_OF_WARPS: each block has the slot with its number, and blocks tell each other at barriers of the grid what they wrote. The slot behind them, the overlay, has so many rows.
     uint32_t exchanges, overlay_rows;
-    uint32_t lanes,
-        pad; // GR_OF_WARPS: barriers of a warp end regions, as those of the block do, in kernels that suit (pass/suits.h)
+    // GR_OF_WARPS: barriers of a warp end regions, as those of the block do, in kernels that suit (pass/suits.h); of kernels with mbarriers: arrivals do not (pass/mbarriers.h).
+    uint32_t lanes, pad;
     uint64_t changed; // with `once`: a byte for each line: some slot has changed it
     uint64_t most_rounds;
     uint64_t spent; // clock cycles of all blocks, by GR_SPENT_...; 0: nobody wants to know

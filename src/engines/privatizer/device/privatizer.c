@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // privatizer — the device runtime that inserted code calls (control.h).
 #include "engines/privatizer/device/exchange.h"
+#include "engines/privatizer/device/mbarriers.h"
 
 GR_INLINE uint64_t clock_now(void) {
     uint64_t v;
@@ -505,12 +506,13 @@ void __gr_differs(uint32_t region, uint32_t copy, uint32_t sequence) {
                                               .sequence = sequence});
 }
 
-void __gr_region(uint32_t region) { gr_store32(&slot_head()->region, region); }
+void __gr_region(uint32_t region) { gr_store32(&slot_head()->region, region + 1); }
 
 static GR_NOINLINE void gr_priv_rows_of_block(uint32_t region, uint32_t sequence, int merges) {
     Slot s;
     gr_priv_slot(&s);
-    s.region = CONTROL.lanes && region >= GR_NO_BEGIN ? gr_load32(&slot_head()->region) : region;
+    uint32_t some = region >= GR_NO_BEGIN ? gr_load32(&slot_head()->region) : 0;
+    s.region = some ? some - 1 : region;
     s.block = gr_priv_block_number();
     s.sequence = sequence;
     s.commits = 1;

@@ -58,7 +58,7 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
     c->unasked = gr_ptx_new_reg(f, PTX_PRED);
     c->alone = gr_ptx_new_reg(f, PTX_PRED);
     c->plain = c->warps ? gr_ptx_new_reg(f, PTX_PRED) : NULL;
-    PtxReg *lanes = c->lanes ? gr_ptx_new_reg(f, PTX_B32) : NULL;
+    PtxReg *lanes = c->lanes || c->mbarriers ? gr_ptx_new_reg(f, PTX_B32) : NULL;
     c->lanewise = lanes ? gr_ptx_new_reg(f, PTX_PRED) : NULL;
     PtxReg *exchanges = gr_exchanges(c) ? gr_ptx_new_reg(f, PTX_B32) : NULL;
     c->exchanges = exchanges ? gr_ptx_new_reg(f, PTX_PRED) : NULL;
@@ -204,7 +204,9 @@ static bool opens_nothing(const PtxInstr *i) {
     return false;
 }
 
-static bool is_any_barrier(const PtxInstr *i) { return gr_is_full_barrier(i) || gr_is_warp_barrier(i); }
+static bool is_any_barrier(const PtxInstr *i) {
+    return gr_is_full_barrier(i) || gr_is_warp_barrier(i) || gr_meeting_of(i);
+}
 
 static gr_status put_site(const Code *c, PtxStmt *s, const PtxSite *site) {
     if (!gr_expands(s->instr))
@@ -217,9 +219,9 @@ static gr_status make(Code *c, const PtxStmt *first, const PtxStmt *last, PtxLab
     gr_status st = GR_OK;
     GR_TRY(put_prologue(c, label));
     GR_TRY(gr_body_copy(c->f, first, last,
-                        c->lanes            ? is_any_barrier
-                        : gr_has_regions(c) ? gr_is_full_barrier
-                                            : opens_nothing,
+                        c->lanes || c->mbarriers ? is_any_barrier
+                        : gr_has_regions(c)      ? gr_is_full_barrier
+                                                 : opens_nothing,
                         c->arena, &c->body, c->err));
     for (size_t k = 0; k < c->body.n; k++)
         c->clusters |= c->body.stmt[k]->kind == PTX_INSTR && c->body.stmt[k]->instr->op == PTX_OP_MAPA;
@@ -236,6 +238,8 @@ static gr_status make(Code *c, const PtxStmt *first, const PtxStmt *last, PtxLab
         unsigned half;
         if (gr_grid_is_access(c->grid, c->body.from[k]))
             GR_TRY(gr_code_meeting(c, s, gr_grid_part(c->grid, c->body.from[k])));
+        else if (s->kind == PTX_INSTR && c->mbarriers && gr_meeting_of(s->instr) == GR_MEETS_BEGINS)
+            GR_TRY(gr_code_begins(c, s));
         else if (s->kind == PTX_INSTR && s->instr->op == PTX_OP_CALL)
             GR_TRY(gr_code_call(c, s));
         else if (s->kind == PTX_INSTR && gr_is_clock(s->instr, &half))
@@ -290,6 +294,7 @@ static void look_at_sites(const Work *w, const Liveness *live, uint64_t *set, co
     for (const PtxStmt *s = k->f->first; s; s = s->next) {
         const PtxSite *site = s->site ? &w->m->sites[s->site] : NULL;
         k->stages |= s->kind == PTX_INSTR && gr_stages(s->instr);
+        k->mbarriers |= s->kind == PTX_INSTR && gr_meeting_of(s->instr);
         k->by_warps |= is_of_lanes(s) || (s->kind == PTX_INSTR && gr_is_warp_barrier(s->instr));
         k->gathers |= s->kind == PTX_INSTR && gr_ptx_instr_flags(s->instr) & PTX_F_COLLECTIVE &&
                       !gr_is_full_barrier(s->instr);
@@ -358,7 +363,8 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
     out->tracks = roles.of[1];
     out->meets = grid.n > 0;
     look_at_sites(w, &live, set, &grid, out);
-    out->lanes = !out->warps.why && out->by_warps && !out->stages && !w->o->by_warps && gr_suits_lanes(&look);
+    bool suits = out->by_warps && !out->stages && !w->o->by_warps && gr_suits_lanes(&look);
+    out->lanes = !out->warps.why && (suits || (out->mbarriers && !out->by_warps));
     GR_TRY(gr_places_find(&cfg, &grid, &w->m->arena, &out->places, w->err));
     GR_TRY(find_groups(w, out->places, &arena, &groups));
     out->by_warps |= w->o->by_warps;
@@ -409,7 +415,8 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
         one.warps = warps;
         one.roles = roles.of[warps];
         one.orders = roles.orders[warps];
-        one.lanes = warps && out->lanes;
+        one.lanes = warps && out->lanes && !out->mbarriers;
+        one.mbarriers = warps && out->mbarriers;
         if (label[warps])
             GR_TRY(make(&one, first, last, label[warps]));
     }

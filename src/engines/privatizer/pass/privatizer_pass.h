@@ -30,7 +30,8 @@ typedef struct PrivatizedKernel {
         by_warps; // units are warps: it has barriers of a warp, which order lanes, or matrices that its lanes have together; or it was asked for
     bool
         lanes; // with by_warps: its barriers of a warp can end regions, from one of which to the next threads are compared
-    bool meets; // at barriers of the grid, which end regions of blocks
+    bool mbarriers; // its threads arrive and wait at such
+    bool meets;     // at barriers of the grid, which end regions of blocks
     bool
         takes_turns; // it uses results of atomic operations on memory that other blocks have: between barriers of the grid these tell of other blocks
     bool pretends;   // on private copies it prints nothing, or has another clock
