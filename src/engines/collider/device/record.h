@@ -53,6 +53,9 @@ enum { GR_CLUSTER_MOST = 16 }; // blocks: no cluster has more
 
 enum { GR_LAUNCH_COUNTS = 32 }; // of a module's kernels; where it has more, several share one
 
+// Memory is cut into granules of 2 MiB. Bit n of GrControl.kept_granules stands for all granules whose number is n, modulo 64.
+enum { GR_GRANULE_SHIFT = 21, GR_GRANULES = 64 };
+
 // Module-scope variable "__gr_control" of every rewritten module; the injection fills it after loading. When
 // `slots` is null the program runs without a runtime, and a race stops at a breakpoint.
 typedef struct GrControl {
@@ -66,6 +69,7 @@ typedef struct GrControl {
         shut; // --budget: this share of the windows, in 2^-32, stays shut; read once by each thread, when it begins
     uint32_t beside; // not 0: something may run beside this launch, which therefore waits long; likewise
     uint64_t kept, kept_bytes; // where no store is poisoned: the host or another device may look
+    uint64_t kept_granules;    // and of that, only in granules whose bit is set (GR_GRANULE_SHIFT)
     uint32_t launches
         [GR_LAUNCH_COUNTS]; // of the kernel whose number is that place, modulo GR_LAUNCH_COUNTS: so many have begun
 } GrControl;

@@ -16,7 +16,7 @@
 
 #include "engines/collider/pass/collider_time.h"
 
-enum { LOOK_NS = 1024, LOOK_MOST = 16 };
+enum { LOOK_NS = 256, LOOK_MOST = 64 };
 
 typedef struct Look {
     PtxLabel *again; // NULL: there is one look

@@ -223,39 +223,59 @@ static bool has_far_sides(const PtxFunc *f) {
     return false;
 }
 
-// L, by the kind of the launch. In long kinds one half of the warps is quick.
-static gr_status put_kind(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *count) {
-    static const uint32_t kinds[WAIT_CYCLE] = WAIT_KINDS;
-    const char *length = w->length->name, *r = w->random->name, *kind = gr_ptx_new_reg(f, PTX_U32)->name,
+// `p`: whether the block or warp of that number is in one half of them. Neighbours 2k and 2k + 1 never are in the same half, and which of them is in it is the
+// other way round at the next `turn`. Of others, which go together is drawn anew at every second turn. So two blocks or warps that race wait differently
+// long in each launch, if they are the only ones; a draw for each of them would leave them alike in one launch of two.
+static void add_half(StrBuf *text, PtxFunc *f, const char *number, const char *turn, const char *p) {
+    const char *t = gr_ptx_new_reg(f, PTX_U32)->name;
+    gr_str_addf(text,
+                "shr.u32 %s, %s, 1; mul.lo.u32 %s, %s, 0x9E3779B1; shr.u32 %s, %s, 15; or.b32 %s, %s, 1;"
+                "and.b32 %s, %s, %s; popc.b32 %s, %s; add.u32 %s, %s, %s; and.b32 %s, %s, 1; setp.ne.u32 %s, "
+                "%s, 0;",
+                t, turn, t, t, t, t, t, t, t, t, number, t, t, t, t, turn, t, t, p, t);
+}
+
+static void add_warp(StrBuf *text, PtxFunc *f, const char *warp) {
+    const char *t = gr_ptx_new_reg(f, PTX_U32)->name, *u = gr_ptx_new_reg(f, PTX_U32)->name;
+    gr_str_addf(text,
+                "mov.u32 %s, %%tid.z; mov.u32 %s, %%ntid.y; mov.u32 %s, %%tid.y; mad.lo.u32 %s, %s, %s, %s;"
+                "mov.u32 %s, %%ntid.x; mov.u32 %s, %%tid.x; mad.lo.u32 %s, %s, %s, %s; shr.u32 %s, %s, 5;",
+                warp, t, u, warp, warp, t, u, t, u, warp, warp, t, u, warp, warp);
+}
+
+// L, by the kind of the launch. In most kinds one half of the warps is quick. `turn` is the seed and the launch's number together.
+static gr_status put_kind(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *count, const char *turn) {
+    static const WaitKind kinds[WAIT_CYCLE] = WAIT_KINDS;
+    const char *length = w->length->name, *kind = gr_ptx_new_reg(f, PTX_U32)->name,
                *is = gr_ptx_new_reg(f, PTX_PRED)->name, *quick = gr_ptx_new_reg(f, PTX_PRED)->name,
-               *l = gr_ptx_new_reg(f, PTX_U32)->name;
+               *l = gr_ptx_new_reg(f, PTX_U32)->name, *warp = gr_ptx_new_reg(f, PTX_U32)->name;
     const uint32_t called = f->is_entry ? 1 : WAIT_CALLED, most = has_far_sides(f) ? UINT32_MAX : WAIT_NEAR;
     StrBuf text = {0};
     char seed[96];
-    gr_str_addf(&text, "%s shr.u32 %s, %s, 1; add.u32 %s, %s, %s; rem.u32 %s, %s, %u; mov.u32 %s, %u;",
-                gr_collider_seed(w, kind, seed, sizeof seed), length, count, kind, kind, length, kind, kind,
-                (unsigned)WAIT_CYCLE, length, share_of(WAIT_USUAL) / called);
-    gr_str_addf(&text, "mul.lo.u32 %s, %s, %u; setp.lt.s32 %s, %s, 0;", r, r, (unsigned)STEP, quick, r);
+    gr_str_addf(&text, "%s add.u32 %s, %s, %s; shr.u32 %s, %s, 1; add.u32 %s, %s, %s; rem.u32 %s, %s, %u;",
+                gr_collider_seed(w, kind, seed, sizeof seed), turn, kind, count, length, count, kind, kind,
+                length, kind, kind, (unsigned)WAIT_CYCLE);
+    add_warp(&text, f, warp);
+    gr_str_addf(&text, "shr.u32 %s, %s, 1;", l, turn); // so that blocks and warps do not turn together
+    add_half(&text, f, warp, l, quick);
+    gr_str_addf(&text, "mov.u32 %s, %u;", length, share_of(WAIT_USUAL) / called);
     for (unsigned k = 0; k < WAIT_CYCLE; k++)
-        if (kinds[k] != WAIT_USUAL && kinds[k] <= most)
+        if (kinds[k].hundredths <= most) {
+            uint32_t share = share_of(kinds[k].hundredths) / called;
             gr_str_addf(&text, "setp.eq.u32 %s, %s, %u; selp.b32 %s, %u, %u, %s; @%s mov.u32 %s, %s;", is,
-                        kind, k, l, share_of(kinds[k]) / called / WAIT_QUICKER, share_of(kinds[k]) / called,
-                        quick, is, length, l);
+                        kind, k, l, share / kinds[k].quicker, share, quick, is, length, l);
+        }
     return put_text(w, f, at, &text);
 }
 
-// One half of the blocks is quick, another one in each launch.
-static gr_status put_quick(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *count) {
-    const char *length = w->length->name, *x = gr_ptx_new_reg(f, PTX_U32)->name,
-               *y = gr_ptx_new_reg(f, PTX_U32)->name, *quick = gr_ptx_new_reg(f, PTX_PRED)->name;
-    char text[512], seed[96];
-    gr_format(text, sizeof text,
-              "%s add.u32 %s, %s, %s; mul.lo.u32 %s, %s, 0x85EBCA6B; mad.lo.u32 %s, %s, 0x9E3779B1, %s;"
-              "shr.u32 %s, %s, 15; xor.b32 %s, %s, %s; mul.lo.u32 %s, %s, 0x2C1B3C6D;"
-              "setp.lt.s32 %s, %s, 0; @%s shr.u32 %s, %s, %u;",
-              gr_collider_seed(w, x, seed, sizeof seed), x, x, count, x, x, x, w->pace->in_grid->name, x, y,
-              x, x, x, y, x, x, quick, x, quick, length, length, (unsigned)__builtin_ctz(WAIT_QUICKER));
-    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+// One half of the blocks is quick, the other one in the next launch.
+static gr_status put_quick(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *turn) {
+    const char *length = w->length->name, *quick = gr_ptx_new_reg(f, PTX_PRED)->name;
+    StrBuf text = {0};
+    add_half(&text, f, w->pace->in_grid->name, turn, quick);
+    gr_str_addf(&text, "@%s shr.u32 %s, %s, %u;", quick, length, length,
+                (unsigned)__builtin_ctz(WAIT_QUICKER));
+    return put_text(w, f, at, &text);
 }
 
 // A budget leaves no time for long waits, and makes waits shorter as it makes windows fewer: a kernel ends with its last warp, and so
@@ -270,11 +290,11 @@ static gr_status begin_length(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
                   w->pace->shut->name);
         return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
     }
-    const char *count = gr_ptx_new_reg(f, PTX_U32)->name;
+    const char *count = gr_ptx_new_reg(f, PTX_U32)->name, *turn = gr_ptx_new_reg(f, PTX_U32)->name;
     GR_TRY(put_count(w, f, at, count));
-    GR_TRY(put_kind(w, f, at, count));
+    GR_TRY(put_kind(w, f, at, count, turn));
     if (f->is_entry)
-        GR_TRY(put_quick(w, f, at, count));
+        GR_TRY(put_quick(w, f, at, turn));
     // Half as long behind 2 launches, a quarter behind 4, and so on.
     gr_format(text, sizeof text, "shr.u32 %s, %s, 1; clz.b32 %s, %s; sub.u32 %s, 32, %s; shr.u32 %s, %s, %s;",
               count, count, count, count, count, count, length, length, count);

@@ -21,8 +21,9 @@
 //
 // How long: what decides is not the length but that warps wait differently long. Most kernels take microseconds, so L is WAIT_USUAL hundredths of the
 // maximum in most launches. Of WAIT_CYCLE seeds in a row one has a longer L, and one the longest for kernels in which a barrier of the grid, a lock or a
-// flag may come between the two sides of a race (WAIT_KINDS). In these one half of the warps waits WAIT_QUICKER times less than the others: it comes to
-// what is far while a window of the others is open. So do, in every launch, one half of the blocks. Every second launch of a kernel goes on to the next kind.
+// flag may come between the two sides of a race (WAIT_KINDS). In four of five one half of the warps waits 4 or 32 times less than the others: it comes to
+// what is far while a window of the others is open. In every launch one half of the blocks waits WAIT_QUICKER times less. Neighbours are never in the same half, and
+// the halves change places from launch to launch, and from seed to seed. Every second launch of a kernel goes on to the next kind.
 //
 // Each kernel counts its launches (GrControl.launches). L is half behind the second launch, a quarter behind the fourth, and so on; behind WAIT_AGAIN
 // launches it begins anew. So a program that launches often does not pay for waits each time. In a function that is called, which may be often, L is
@@ -43,14 +44,17 @@ enum {
     WAIT_SHORT_NS = 32, // a shorter part is left out: to sleep takes as long
     WAIT_AGAIN = 64,    // a power of two
     WAIT_CYCLE = 5,
-    WAIT_USUAL = 20,   // hundredths of the maximum
-    WAIT_NEAR = 80,    // likewise: the longest L where no side can be far
+    WAIT_USUAL = 10,   // hundredths of the maximum
+    WAIT_NEAR = 40,    // likewise: the longest L where no side can be far
     WAIT_LONGEST = 16, // times the maximum: no L is longer
     WAIT_QUICKER = 4
 };
-// L of the kinds of launches, in hundredths of the maximum.
+// A kind of launches: L in hundredths of the maximum, and how many times less one half of the warps waits.
+typedef struct WaitKind {
+    uint32_t hundredths, quicker;
+} WaitKind;
 #define WAIT_KINDS                                                                                           \
-    { WAIT_USUAL, WAIT_USUAL, WAIT_NEAR, WAIT_USUAL, 320 }
+    { {WAIT_USUAL, 1}, {WAIT_USUAL, 32}, {WAIT_NEAR, 4}, {WAIT_USUAL, 32}, {160, 4}, }
 
 typedef enum ColliderWait { WAIT_WINDOW, WAIT_STORED, WAIT_LATE, WAIT_POISON } ColliderWait;
 

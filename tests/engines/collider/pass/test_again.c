@@ -155,7 +155,7 @@ static void not_without_waits(void **state) {
 static void looks_of_a_wait(void **state) {
     (void)state;
     for (uint32_t seed = 1; seed < 11; seed++) {
-        uint32_t n = run("ld.global.u32 %r1, [%g];", LANES, seed, 2000000, false).looks / LANES;
+        uint32_t n = run("ld.global.u32 %r1, [%g];", LANES, seed, 50000000, false).looks / LANES;
         assert_in_range(n, LOOK_MOST / 2, LOOK_MOST + 1);
         assert_int_equal(run("ld.global.u32 %r1, [%g];", LANES, seed, LOOK_NS, false).looks, LANES);
     }
