@@ -8,7 +8,7 @@
 
 // Device memory of one context that is kept from launch to launch.
 typedef struct Memory {
-    Buffer rows, copies, marks, lists, notes, stage, small, log, spent;
+    Buffer rows, copies, marks, lists, notes, stage, shared, small, log, spent;
     bool logs_are_empty;
     GrPrivHead *heads; // of the logs, in the host's memory
     CUevent heads_are_there;
@@ -35,6 +35,9 @@ typedef struct Passes {
     uint32_t cluster[3];                    // blocks of one
     uint64_t most_rounds;                   // of a loop
     uint32_t granule;                       // as in GrPrivControl
+    bool meets;                             // blocks do, at barriers of the grid
+    bool exchanges;                         // as in GrPrivControl, if there is room
+    uint32_t block_shared, block_reserved;  // then: as in GrPrivControl
     bool same_value;                        // stores of one value are races
     GrPrivOnlyRead only_read[GR_ONLY_READ]; // as in GrPrivControl
     const bool *left_out;                   // by site: its races are not told
@@ -64,10 +67,15 @@ enum { GR_MOST_NOTES = 2048 };
 bool gr_room_more(PassRoom *r, uint32_t full);
 bool gr_room_exceeds(const PassRoom *r, const PassRoom *other); // in one of the three
 
+// What is compared: blocks (GR_OF_BLOCKS), or units within a block (GR_OF_WARPS); and in kernels whose units are warps then, threads from barrier to barrier of their warp;
+// in kernels with mbarriers, threads once more.
+enum { GR_LEVEL_LANES = GR_OF_WARPS + 1, GR_LEVELS = 3 };
+
 // How one level is run: `units` share `copies`, in rounds of smaller and smaller groups.
 typedef struct PassPlan {
-    uint32_t mode, threads; // GR_OF_BLOCKS; GR_OF_WARPS with 32 or 1 threads in a unit
+    uint32_t mode, threads; // the level; threads: in a unit within a block, 32 or 1
     uint64_t units, copies, slots, rounds;
+    bool exchanges; // GR_OF_WARPS: as in GrPrivControl
     PassRoom room;
 } PassPlan;
 

@@ -29,7 +29,7 @@
 //                                 `unmade`: where in a row the thread finds what its copy would hold
 //   __gr_stored(at, pass, bytes)  a store to `at` of a private copy, in a kernel with atomic operations; gives where it is to be done once more; 0: nowhere
 //   __gr_updated(at, pass, bytes, observed) an atomic operation updates `at` of a private copy; gives where it is to be done once more; 0: nowhere
-//   __gr_updates_all(at)          with `once`, gives where an atomic operation is to be done for all blocks; 0: nowhere
+//   __gr_updates_all(at, pass)    with `once` or `exchanges`, gives where an atomic operation is to be done for all blocks; 0: nowhere
 //   __gr_strong(a, copy, what)    where a strong load of address `a` goes in pass 1; 0: nowhere
 //   __gr_notes()                  where the thread notes results of strong loads and atomic operations
 //   __gr_no_notes()               there was no room for them
@@ -43,8 +43,17 @@
 //   __gr_look(site, a, what, value, copy, pass, sequence)     an access to address `a`, when asked
 //   __gr_over()                   a loop went round too often
 //   __gr_differs(region, copy, sequence)   a thread has other results in registers than in pass 1
+//   __gr_region(region)           where a region ends, by threads that have begun one, if others may not have
+//   __gr_begins(at, count, sequence), __gr_arrives(at, n, sequence), __gr_is_over(at, which, parity, sequence)   device/mbarriers.h
 //   __gr_gather(ends)             where a region ends, in kernels whose lanes wait for each other; 0: not all threads came, and this one ends
 //   __gr_merge(region, sequence), __gr_check(...)     by all threads of a block, where a region ends
+// and code for blocks that meet at barriers of the grid (pass/meetings.c, device/grid.h), by all threads of a block:
+//   __gr_meets()                  all blocks meet; 0: some have given up
+//   __gr_goes_on(sequence)        the block has not come to its end in the region; __gr_all_end(sequence): behind the next meeting, whether all blocks have
+//   __gr_keep_shared(), __gr_again_shared(), __gr_check_shared(region, copy, sequence)    the block's shared memory: at the kernel's begin, behind pass 1 and behind pass 2
+// and code for warps:
+//   __gr_waits()                  the block leaves at a barrier of the grid; with `exchanges` it need not:
+//   __gr_finds_rows(), __gr_gives(), __gr_unites(), __gr_takes(), __gr_quits()    device/exchange.h
 #ifndef GR_PRIVATIZER_CONTROL_H
 #define GR_PRIVATIZER_CONTROL_H
 
@@ -72,6 +81,11 @@ typedef struct GrPrivSlot {
         writer; // the copy, and one, of the unit that made accesses which GR_ORDERS_...; GR_MANY: several did
     uint64_t table, rows, copies; // where number 0 would be
     uint64_t since;               // clock cycles, when the step began that the block is in
+    // With barriers of the grid: GR_OF_WARPS, of the overlay.
+    uint64_t met;     // blocks that came to meetings, of all so far
+    uint32_t goes_on; // the region's sequence and one: some block has not come to its end in it
+    uint32_t ready;   // rows of the overlay, which blocks have found
+    uint32_t region;  // GR_OF_WARPS: where some thread's region began, and one. 0: all threads do
 } GrPrivSlot;
 
 #define GR_MANY 0xffffffffu
@@ -101,6 +115,9 @@ enum { GR_COPY_BUSY = 1, GR_COPY_FIRST = 2 }; // numbers of private copies
 
 // By what a strong access may order what units do (pass/order.h); in code for blocks INNER: what threads of one unit do, if it is to shared memory.
 enum { GR_ORDERS_READ = 1, GR_ORDERS_WRITE = 2, GR_ORDERS_INNER = 4 };
+
+// In place of a region: a thread has not begun one (pass/regions.c).
+#define GR_NO_BEGIN 0x7ffffffeu
 
 enum { GR_STAGE = 1024 }; // the largest matrix of wmma
 
@@ -233,8 +250,16 @@ typedef struct GrPrivControl {
     uint64_t log;
     uint64_t
         sums; // GR_OF_BLOCKS: of each copy what its threads stored, in GR_SUMS parts, of pass 1 and of pass 2
-    uint64_t taken;   // GR_OF_WARPS: of each slot 4 bytes: a block has it
-    uint64_t slot_of; // likewise of each block: its slot and one
+    uint64_t taken; // GR_OF_WARPS: of each slot 4 bytes: a block has it
+    uint64_t
+        slot_of; // of each block 4 bytes; GR_OF_WARPS: its slot and one; GR_OF_BLOCKS, with barriers of the grid: how many threads came to ends of regions, of all so far
+    // Likewise: where each block's shared memory is kept, twice; its bytes, and the first of them that the system has.
+    uint64_t shared_kept;
+    uint32_t block_shared, block_reserved;
+    // GR_OF_WARPS: each block has the slot with its number, and blocks tell each other at barriers of the grid what they wrote. The slot behind them, the overlay, has so many rows.
+    uint32_t exchanges, overlay_rows;
+    // GR_OF_WARPS: barriers of a warp end regions, as those of the block do, in kernels that suit (pass/suits.h); of kernels with mbarriers: arrivals do not (pass/mbarriers.h).
+    uint32_t lanes, pad;
     uint64_t changed; // with `once`: a byte for each line: some slot has changed it
     uint64_t most_rounds;
     uint64_t spent; // clock cycles of all blocks, by GR_SPENT_...; 0: nobody wants to know

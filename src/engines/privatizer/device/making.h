@@ -67,7 +67,10 @@ static GR_NOINLINE void gr_priv_fill_row(const Slot *s, uint32_t number, uint64_
     uint64_t row = row_at(s, number);
     GR_GLOBAL volatile GrPrivRow *head = (GR_GLOBAL volatile GrPrivRow *)head_of(row);
     uint64_t offset = line << GR_LINE_SHIFT, from = row;
-    if (was == GR_ROW_EDGE) {
+    if (is_row(was)) { // of the overlay
+        from = row_at(s, was);
+        was = head_of(from)->was;
+    } else if (was == GR_ROW_EDGE) {
         if (rank == 0)
             gr_priv_copy_edge(row, offset);
         gr_meet(team);
@@ -87,10 +90,10 @@ static GR_NOINLINE void gr_priv_fill_row(const Slot *s, uint32_t number, uint64_
     if (rank)
         return;
     head->line = (uint32_t)line;
-    head->flags = ROW_LISTED;
+    head->flags = s->is_overlay ? 0 : ROW_LISTED; // nobody takes granules of the overlay
     head->was = was;
     head->numbered = 0;
-    if (!flags_of(s, (uint32_t)line)) // lines of shared memory are in no list
+    if (!flags_of(s, (uint32_t)line) && !s->is_overlay) // lines of shared memory are in no list
         put_in_list(s, number);
 }
 
@@ -103,7 +106,7 @@ static GR_NOINLINE uint32_t gr_priv_look_for_row(const Slot *s, uint64_t line, u
     uint32_t v = gr_load32(entry), rows = gr_load32(used); // both at once: memory is far
     *number = v;
     *was = v;
-    if (is_row(v))
+    if (is_row(v) && v <= s->capacity) // else the overlay has it
         return ROW_THERE;
     if (v == GR_ROW_BUSY)
         return ROW_RETRY;

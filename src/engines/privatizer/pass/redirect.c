@@ -117,8 +117,8 @@ static gr_status put_update(const Code *c, PtxStmt *s, PtxReg *to, PtxReg *kept,
     if (!c->warps)
         return GR_OK;
     PtxReg *all = gr_ptx_new_reg(c->f, PTX_B64);
-    GR_TRY(gr_code_put(c, s, NULL, 0, "mov.u64 %s, 0; @%s call (%s), __gr%s_updates_all, (%s);", all->name,
-                       kept->name, all->name, c->suffix, to->name));
+    GR_TRY(gr_code_put(c, s, NULL, 0, "mov.u64 %s, 0; @%s call (%s), __gr%s_updates_all, (%s, %s);",
+                       all->name, kept->name, all->name, c->suffix, to->name, c->pass->name));
     GR_TRY(put_copy_at(c, s, all));
 done:
     return st;

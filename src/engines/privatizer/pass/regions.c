@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// regions — code for warps: what a thread does from barrier to barrier is a region, and the block runs each region twice (LDetector, section 4).
+// regions — code for warps: what a thread does from barrier to barrier is a region, and the block runs each region twice (LDetector, section 4). Code for blocks of kernels with barriers of the
+// grid: what a block does from one of these to the next is one, and all blocks run it twice (section 4.4); its own barriers stay what they are, and its shared memory is kept and put back.
 //
 // Where a region begins, the registers that are live there and the local memory are kept, so that it can be run again: from wherever threads came to its
 // end, they go back by a table of all beginnings. What is live at its end is a result of the region as memory is (the paper's downward-exposed values): in pass 2 it
 // is compared, and the thread goes on with pass 1's, as memory does.
 //
 //     at a barrier k:    pass 1: note what is live, at = k; pass 2: compare it, and k with `at`; go to END
-//     END:               wait for all threads of the block
+//     END:               wait for all threads of the block; in code for blocks, of all
 //                        pass 1: leave if threads may have ordered what they did; merge, wait, pass = 2; go to R_start
 //                        pass 2: check, wait, pass = 1; leave if all threads are at their end; start = at; go to C_at
 //     C_k:               what is live becomes what was noted, and is kept; S_k: (the barrier) ... ---> the next barrier, or the thread's end
 //     R_k:               restore what was kept; go to S_k
 //
-// A thread that has ended takes part in the ends of all regions that follow, with nothing to do in between.
+// A thread that has ended takes part in the ends of all regions that follow, with nothing to do in between. So does one at a barrier of the block while others are at barriers of their warps
+// (gr_suits_lanes), or arrive or wait at mbarriers (mbarriers.h).
 #include "base/vec.h"
 #include "engines/privatizer/device/control.h"
 #include "engines/privatizer/pass/code.h"
@@ -20,7 +22,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { AT_END = 0x7fffffff };
+enum {
+    AT_END = 0x7fffffff,
+    AT_WAIT = GR_NO_BEGIN
+}; // WAIT: a thread starts nothing, for it is at a barrier of the block that others have not come to
 
 typedef struct Region {
     PtxStmt *barrier; // of the copy; NULL: the kernel's begin
@@ -39,6 +44,10 @@ typedef struct Regions {
     PtxReg *ends, *came; // how many regions the thread has ended; whether all threads came there
     // Of barriers that reduce; NULL: there are none. In pass 1: the thread's predicate, whether it is at such a barrier; how many predicates hold, of how many.
     PtxReg *vote, *votes, *ayes, *all_votes, *ayes_kept, *all_kept;
+    PtxReg *meets,
+        *all_meet; // with has_inner(): the thread is at a barrier of the block, or has ended; all threads are
+    PtxReg *token, *token_kept,
+        *waited; // of mbarriers: what the thread's last arrival gave; ends of regions that it has waited for
     VEC(const PtxVar *) locals;
 } Regions;
 
@@ -53,6 +62,15 @@ static const char *mov_type(const PtxReg *r) {
 
 // ---- Local memory ------------------------------------------------------------------------------------------------------
 
+// Both copies of the code have such.
+typedef enum LocalCopy { OWN, KEPT, NOTED } LocalCopy;
+
+static const char *prefix_of(const Code *c, LocalCopy copy) {
+    static const char *const prefixes[2][3] = {{"", "__gr_kept_of_grid_", "__gr_noted_of_grid_"},
+                                               {"", "__gr_kept_", "__gr_noted_"}};
+    return prefixes[c->warps][copy];
+}
+
 static gr_status find_locals(Regions *r) {
     const Code *c = r->c;
     unsigned depth = 0;
@@ -63,9 +81,10 @@ static gr_status find_locals(Regions *r) {
         depth -= s->kind == PTX_SCOPE_CLOSE;
         if (s->kind != PTX_DECL_VAR || s->var->space != PTX_LOCAL || depth || s->tag.inserted)
             continue;
-        gr_status st = gr_code_put(
-            c, s, NULL, 0, ".local .align 8 .b8 __gr_kept_%s[%llu]; .local .align 8 .b8 __gr_noted_%s[%llu];",
-            s->var->name, (unsigned long long)s->var->size, s->var->name, (unsigned long long)s->var->size);
+        gr_status st =
+            gr_code_put(c, s, NULL, 0, ".local .align 8 .b8 %s%s[%llu]; .local .align 8 .b8 %s%s[%llu];",
+                        prefix_of(c, KEPT), s->var->name, (unsigned long long)s->var->size,
+                        prefix_of(c, NOTED), s->var->name, (unsigned long long)s->var->size);
         if (st != GR_OK)
             return st;
         if (!gr_vec_push(&r->locals, s->var))
@@ -74,10 +93,10 @@ static gr_status find_locals(Regions *r) {
     return GR_OK;
 }
 
-// Copies the local memory, or what a prefix says of it: "" "__gr_kept_", "__gr_noted_". Under a predicate, NULL: always.
-static gr_status put_locals(const Regions *r, PtxStmt *at, const char *to_prefix, const char *from_prefix,
-                            const PtxReg *when) {
+// Copies the local memory, or what is kept or noted of it. Under a predicate, NULL: always.
+static gr_status put_locals(const Regions *r, PtxStmt *at, LocalCopy to, LocalCopy from, const PtxReg *when) {
     const Code *c = r->c;
+    const char *to_prefix = prefix_of(c, to), *from_prefix = prefix_of(c, from);
     gr_status st = GR_OK;
     for (size_t k = 0; k < r->locals.len && st == GR_OK; k++) {
         const PtxVar *v = r->locals.data[k];
@@ -139,6 +158,19 @@ static gr_status put_each(const Regions *r, PtxStmt *at, const Region *g, const 
 
 // ---- Barriers that reduce --------------------------------------------------------------------------------------------------
 
+enum {
+    MOST_WAITS = 4096
+}; // ends of regions that a thread waits for: then it waits for ever, or for other blocks
+
+static GrMeeting meeting_of(const Region *g) {
+    return g->from ? gr_meeting_of(g->from->instr) : GR_MEETS_NOT;
+}
+
+static bool is_of_warp(const Region *g) { return g->from && gr_is_warp_barrier(g->from->instr); }
+
+// Whether regions may end where threads of the block do not meet.
+static bool has_inner(const Code *c) { return c->lanes || c->mbarriers; }
+
 static bool reduces(const Region *g) { return gr_ptx_instr_has(g->from->instr, PTX_MOD_red); }
 
 // What the thread says where it arrives, `g` NULL: its end.
@@ -182,6 +214,13 @@ static gr_status put_reduction(const Regions *r) {
 
 // ---- Beginnings --------------------------------------------------------------------------------------------------------
 
+static bool ends_region(const Code *c, const PtxStmt *s) {
+    GrMeeting meeting = gr_meeting_of(s->instr);
+    return c->warps ? gr_is_full_barrier(s->instr) || (c->lanes && gr_is_warp_barrier(s->instr)) ||
+                          meeting == GR_MEETS_ARRIVES || meeting == GR_MEETS_WAITS
+                    : gr_grid_part(c->grid, s) == GR_GRID_ARRIVES;
+}
+
 static gr_status add(Regions *r, PtxStmt *barrier, const PtxStmt *from) {
     PtxFunc *f = r->c->f;
     Region g = {barrier, from, gr_ptx_new_label(f), gr_ptx_new_label(f), gr_ptx_new_label(f)};
@@ -214,8 +253,43 @@ static gr_status put_arrival(const Regions *r, size_t k) {
     GR_TRY(put_each(r, g->barrier, g,
                     "{ .reg .pred n; @!$3 mov.pred $2, $0; xor.pred n, $2, $0; or.pred $4, $4, n; }",
                     "{ .reg .pred n; @!$3 mov.# $2, $0; setp.ne.# n, $2, $0; or.pred $4, $4, n; }"));
-    GR_TRY(put_locals(r, g->barrier, "__gr_noted_", "", first));
+    GR_TRY(put_locals(r, g->barrier, NOTED, OWN, first));
     GR_TRY(gr_code_put(c, g->barrier, &end, 1, "bra $0;"));
+done:
+    return st;
+}
+
+// In front of a wait: whether it is over is asked where the region starts; at `waits` it was not.
+static gr_status put_wait(const Regions *r, const Region *g, PtxLabel *waits) {
+    gr_status st = GR_OK;
+    const Code *c = r->c;
+    PtxReg *many = gr_ptx_new_reg(c->f, PTX_PRED);
+    PtxOperand to[2] = {gr_ptx_label_operand(g->starts), gr_ptx_label_operand(c->leaves)};
+    GR_TRY(gr_code_put(c, g->barrier, to, 2, "mov.u32 %s, 0; bra $0;", r->waited->name));
+    gr_ptx_insert_label(c->f, g->barrier, waits);
+    GR_TRY(gr_code_put(c, g->barrier, to, 2,
+                       "add.u32 %s, %s, 1; setp.gt.u32 %s, %s, %d; @%s call __gr%s_waits; @%s bra $1;",
+                       r->waited->name, r->waited->name, many->name, r->waited->name, MOST_WAITS, many->name,
+                       c->suffix, many->name));
+done:
+    return st;
+}
+
+// What an arrival or a wait gives, where the region starts.
+static gr_status put_meeting(const Regions *r, const Region *g, PtxLabel *waits) {
+    gr_status st = GR_OK;
+    const Code *c = r->c;
+    PtxStmt *s = g->barrier;
+    if (!waits) {
+        GR_TRY(gr_code_token(c, s, r->token_kept));
+    } else {
+        PtxReg *over = gr_ptx_new_reg(c->f, PTX_PRED);
+        PtxOperand ops[2] = {gr_ptx_label_operand(waits), s->instr->operands[0]};
+        GR_TRY(gr_code_is_over(c, s, over));
+        GR_TRY(gr_code_put(c, s, ops, 2, "@!%s bra $0; setp.eq.u32 $1, 0, 0;", over->name));
+    }
+    s->kind = PTX_RAW;
+    s->text = "";
 done:
     return st;
 }
@@ -225,12 +299,28 @@ static gr_status put_begin(const Regions *r, size_t k) {
     const Code *c = r->c;
     const Region *g = &r->all.data[k];
     PtxStmt *at = k ? g->barrier : c->body.n ? c->body.stmt[0] : NULL;
+    GrMeeting meeting = meeting_of(g);
+    PtxLabel *passes = is_of_warp(g) || meeting == GR_MEETS_ARRIVES ? gr_ptx_new_label(c->f) : NULL;
+    PtxOperand to_passes = passes ? gr_ptx_label_operand(passes) : (PtxOperand){0};
+    PtxLabel *waits = meeting == GR_MEETS_WAITS ? gr_ptx_new_label(c->f) : NULL;
+    if (meeting == GR_MEETS_ARRIVES) {
+        GR_TRY(gr_code_arrives(c, at, r->token));
+        GR_TRY(gr_code_put(c, at, &to_passes, 1, "@%s mov.u32 %s, %s; @%s bra $0;", c->lanewise->name,
+                           r->token_kept->name, r->token->name, c->lanewise->name));
+    } else if (passes) {
+        GR_TRY(gr_code_put(c, at, &to_passes, 1, "@!%s bra $0;", c->lanewise->name));
+    } else if (waits) {
+        GR_TRY(put_wait(r, g, waits));
+    }
     if (k)
         GR_TRY(put_arrival(r, k));
     gr_ptx_insert_label(c->f, at, g->begins);
+    if (meeting == GR_MEETS_ARRIVES)
+        GR_TRY(gr_code_put(c, at, NULL, 0, "mov.u32 %s, %s;", r->token_kept->name, r->token->name));
     // In pass 2 it stays what it is at the end of pass 1: there a thread does not find in the union what it has written itself.
-    GR_TRY(gr_code_put(c, at, NULL, 0, "and.pred %s, %s, %s;", c->plain->name, c->alone->name,
-                       c->unasked->name));
+    if (c->plain)
+        GR_TRY(gr_code_put(c, at, NULL, 0, "and.pred %s, %s, %s;", c->plain->name, c->alone->name,
+                           c->unasked->name));
     GR_TRY(put_each(r, at, g, "mov.pred $0, $2; mov.pred $1, $2;", "mov.# $0, $2; mov.# $1, $2;"));
     GR_TRY(gr_code_put(c, at, NULL, 0, "mov.u64 %s, %s; mov.u64 %s, %s;", c->stores->name,
                        r->stores_noted->name, r->stores_kept->name, r->stores_noted->name));
@@ -238,8 +328,8 @@ static gr_status put_begin(const Regions *r, size_t k) {
         GR_TRY(gr_code_put(c, at, NULL, 0, "mov.%s %s, %s;", mov_type(r->too[i]), r->too[i]->name,
                            c->kept_too[i]->name));
     if (k)
-        GR_TRY(put_locals(r, at, "", "__gr_noted_", NULL));
-    GR_TRY(put_locals(r, at, "__gr_kept_", "", NULL));
+        GR_TRY(put_locals(r, at, OWN, NOTED, NULL));
+    GR_TRY(put_locals(r, at, KEPT, OWN, NULL));
     if (k && reduces(g))
         GR_TRY(gr_code_put(c, at, NULL, 0, "mov.u32 %s, %s; mov.u32 %s, %s;", r->ayes_kept->name,
                            r->ayes->name, r->all_kept->name, r->all_votes->name));
@@ -247,7 +337,11 @@ static gr_status put_begin(const Regions *r, size_t k) {
     if (c->clock)
         GR_TRY(gr_code_put(c, at, NULL, 0, "cvt.u64.u32 %s, %s; shl.b64 %s, %s, 32;", c->clock->name,
                            c->sequence->name, c->clock->name, c->clock->name));
-    if (k)
+    if (passes)
+        gr_ptx_insert_label(c->f, at, passes);
+    if (meeting)
+        GR_TRY(put_meeting(r, g, waits));
+    else if (k && !passes) // else it is a barrier of the warp, too
         GR_TRY(put_result(r, g));
 done:
     return st;
@@ -289,6 +383,45 @@ static gr_status put_table(const Regions *r, const PtxReg *which, bool restores)
     return st;
 }
 
+static gr_status put_exchange(const Regions *r, const PtxReg *all, PtxLabel *leaves) {
+    gr_status st = GR_OK;
+    const Code *c = r->c;
+    if (!gr_exchanges(c))
+        return GR_OK;
+    PtxReg *due = gr_ptx_new_reg(c->f, PTX_PRED);
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.ne.u32 %s, 0, 0;", due->name));
+    for (size_t k = 1; k < r->all.len; k++)
+        if (gr_grid_part(c->grid, r->all.data[k].from) == GR_GRID_ARRIVES)
+            GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.eq.or.u32 %s, %s, %zu, %s;", due->name, r->at->name, k,
+                               due->name));
+    if (has_inner(c))
+        GR_TRY(
+            gr_code_put(c, NULL, NULL, 0, "and.pred %s, %s, %s;", due->name, due->name, r->all_meet->name));
+    GR_TRY(gr_code_exchange(c, due, all, leaves));
+done:
+    return st;
+}
+
+// Whether all threads of the block are at barriers of the block, or have ended.
+static gr_status put_all_meet(const Regions *r) {
+    gr_status st = GR_OK;
+    const Code *c = r->c;
+    if (!has_inner(c))
+        return GR_OK;
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.eq.u32 %s, 0, 0;", r->all_meet->name));
+    for (size_t k = 1; k < r->all.len; k++)
+        if (is_of_warp(&r->all.data[k]) || meeting_of(&r->all.data[k]))
+            GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.ne.and.u32 %s, %s, %zu, %s;", r->all_meet->name,
+                               r->at->name, k, r->all_meet->name));
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.lt.u32 %s, %s, %u; @%s call __gr%s_region, (%s);",
+                       r->meets->name, r->start->name, GR_NO_BEGIN, r->meets->name, c->suffix,
+                       r->start->name));
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.pred %s, %s; barrier.red.and.pred %s, 0, %s;", r->meets->name,
+                       r->all_meet->name, r->all_meet->name, r->all_meet->name));
+done:
+    return st;
+}
+
 static gr_status put_end(const Regions *r) {
     gr_status st = GR_OK;
     const Code *c = r->c;
@@ -302,7 +435,7 @@ static gr_status put_end(const Regions *r) {
     gr_ptx_insert_label(c->f, NULL, r->end);
     if (c->results) // each pass begins with the first one
         GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.b64 %s, %s;", c->note->name, c->notes->name));
-    if (c->gathers)
+    if (c->gathers || !c->warps)
         GR_TRY(
             gr_code_put(c, NULL, NULL, 0,
                         "add.u32 %s, %s, 1; call (%s), __gr%s_gather, (%s); setp.eq.u32 %s, %s, 0; @%s ret;",
@@ -311,28 +444,44 @@ static gr_status put_end(const Regions *r) {
     GR_TRY(gr_code_put(
         c, NULL, NULL, 0, "setp.eq.u32 %s, %s, %d; barrier.red.and.pred %s, 0, %s; setp.eq.u32 %s, %s, 2;",
         ends->name, r->at->name, AT_END, all->name, ends->name, r->second->name, c->pass->name));
+    GR_TRY(put_all_meet(r));
+    GR_TRY(gr_code_goes_on(c, all));
     GR_TRY(gr_code_put(c, NULL, &to_checks, 1, "@%s bra $0;", r->second->name));
     GR_TRY(put_reduction(r));
     GR_TRY(gr_code_put(c, NULL, &to_checks, 1, "@%s bra $0;", c->once->name));
-    if (c->roles || c->results || c->updates)
+    if (c->warps && (c->roles || c->results || c->updates || c->grid->n || c->mbarriers))
         GR_TRY(gr_code_put(c, NULL, &to_leaves, 1,
                            "call (%s), __gr%s_ends; setp.ne.u32 %s, %s, 0; @%s bra $0;", r->came->name,
                            c->suffix, ends->name, r->came->name, ends->name));
-    GR_TRY(gr_code_put(
-        c, NULL, NULL, 0, "call __gr%s_merge, (%s, %s); barrier.sync 0; mov.u32 %s, 2; mov.u64 %s, %u;",
-        c->suffix, r->start->name, c->sequence->name, c->pass->name, c->unmade->name, (unsigned)GR_LINE));
+    GR_TRY(gr_code_shared(c, r->start, false));
+    GR_TRY(gr_code_meets(c));
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_merge, (%s, %s);", c->suffix, r->start->name,
+                       c->sequence->name));
+    GR_TRY(gr_code_parts(c));
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u32 %s, 2; mov.u64 %s, %u;", c->pass->name, c->unmade->name,
+                       (unsigned)GR_LINE));
     GR_TRY(put_table(r, r->start, true));
     GR_TRY(gr_code_put(c, NULL, &to_end, 1, "bra $0;"));
     gr_ptx_insert_label(c->f, NULL, checks);
     GR_TRY(gr_code_put(c, NULL, NULL, 0, "@%s call __gr%s_differs, (%s, %s, %s); setp.ne.u32 %s, %s, %s;",
                        r->differs->name, c->suffix, r->start->name, c->copy->name, c->sequence->name,
                        r->differs->name, r->at->name, r->at->name));
+    GR_TRY(gr_code_shared(c, r->start, true));
+    GR_TRY(gr_code_meets(c));
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_check, (%s, %s);", c->suffix, r->start->name,
+                       c->sequence->name));
+    GR_TRY(gr_code_parts(c));
+    GR_TRY(put_exchange(r, all, leaves));
+    GR_TRY(gr_code_all_end(c, all));
     GR_TRY(gr_code_put(c, NULL, &to_leaves, 1,
-                       "call __gr%s_check, (%s, %s); barrier.sync 0; mov.u32 %s, 1; mov.u64 %s, 0; "
-                       "add.u32 %s, %s, 1; @%s bra $0; mov.u32 %s, %s;",
-                       c->suffix, r->start->name, c->sequence->name, c->pass->name, c->unmade->name,
-                       c->sequence->name, c->sequence->name, all->name, r->start->name, r->at->name));
-    GR_TRY(put_table(r, r->at, false));
+                       "mov.u32 %s, 1; mov.u64 %s, 0; add.u32 %s, %s, 1; @%s bra $0; mov.u32 %s, %s;",
+                       c->pass->name, c->unmade->name, c->sequence->name, c->sequence->name, all->name,
+                       r->start->name, r->at->name));
+    if (has_inner(c))
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "not.pred %s, %s; and.pred %s, %s, %s; @%s mov.u32 %s, %u;",
+                           ends->name, r->all_meet->name, ends->name, ends->name, r->meets->name, ends->name,
+                           r->start->name, AT_WAIT));
+    GR_TRY(put_table(r, r->start, false));
     GR_TRY(gr_code_put(c, NULL, &to_end, 1, "bra $0;"));
     for (size_t k = 0; k < r->all.len; k++) {
         PtxOperand back = gr_ptx_label_operand(r->all.data[k].starts);
@@ -342,12 +491,16 @@ static gr_status put_end(const Regions *r) {
         for (unsigned i = 0; i < c->n_kept_too; i++)
             GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.%s %s, %s;", mov_type(r->too[i]), c->kept_too[i]->name,
                                r->too[i]->name));
-        GR_TRY(put_locals(r, NULL, "", "__gr_kept_", NULL));
+        GR_TRY(put_locals(r, NULL, OWN, KEPT, NULL));
         GR_TRY(gr_code_put(c, NULL, &back, 1, "bra $0;"));
     }
     gr_ptx_insert_label(c->f, NULL, leaves);
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_clear; barrier.sync 0; call __gr%s_leave; ret;",
-                       c->suffix, c->suffix));
+    if (gr_exchanges(c))
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_quits;", c->suffix));
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_clear;", c->suffix));
+    if (c->warps)
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "barrier.sync 0; call __gr%s_leave;", c->suffix));
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "ret;"));
 done:
     return st;
 }
@@ -364,6 +517,11 @@ gr_status gr_code_regions(const Code *c) {
                  .stores_kept = gr_ptx_new_reg(c->f, PTX_B64),
                  .stores_noted = gr_ptx_new_reg(c->f, PTX_B64),
                  .differs = gr_ptx_new_reg(c->f, PTX_PRED),
+                 .meets = gr_ptx_new_reg(c->f, PTX_PRED),
+                 .all_meet = gr_ptx_new_reg(c->f, PTX_PRED),
+                 .token = gr_ptx_new_reg(c->f, PTX_B32),
+                 .token_kept = gr_ptx_new_reg(c->f, PTX_B32),
+                 .waited = gr_ptx_new_reg(c->f, PTX_B32),
                  .kept = GR_NEW_ARRAY(c->arena, PtxReg *, (size_t)c->f->n_regs + 1),
                  .noted = GR_NEW_ARRAY(c->arena, PtxReg *, (size_t)c->f->n_regs + 1)};
     r.too = GR_NEW_ARRAY(c->arena, PtxReg *, (size_t)c->n_kept_too + 1);
@@ -374,7 +532,7 @@ gr_status gr_code_regions(const Code *c) {
     GR_TRY(find_locals(&r));
     GR_TRY(add(&r, NULL, NULL));
     for (size_t k = 0; k < c->body.n; k++)
-        if (c->body.stmt[k]->kind == PTX_INSTR && gr_is_full_barrier(c->body.from[k]->instr))
+        if (c->body.stmt[k]->kind == PTX_INSTR && ends_region(c, c->body.from[k]))
             GR_TRY(add(&r, c->body.stmt[k], c->body.from[k]));
     for (size_t k = 1; k < r.all.len && !r.vote; k++) {
         PtxReg **regs[] = {&r.ayes, &r.all_votes, &r.ayes_kept, &r.all_kept};
@@ -388,6 +546,7 @@ gr_status gr_code_regions(const Code *c) {
     GR_TRY(gr_code_put(c, c->body.n ? c->body.stmt[0] : NULL, NULL, 0,
                        "mov.u32 %s, 0; mov.u32 %s, 0; setp.ne.u32 %s, 0, 0; mov.u64 %s, 0; mov.u32 %s, 0;",
                        r.start->name, r.at->name, r.differs->name, r.stores_noted->name, r.ends->name));
+    GR_TRY(gr_code_keep_shared(c));
     for (size_t k = 0; k < r.all.len; k++)
         GR_TRY(put_begin(&r, k));
     GR_TRY(put_exits(&r));
