@@ -107,7 +107,7 @@ static gr_status wait_for_others(ColliderWork *w, const Access *store, const Ptx
     GR_TRY(gr_look_begin(w, &a, a.before, WAIT_POISON, w->o->write_delay_ns, &look));
     GR_TRY(gr_collider_repeat(&a, type, bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16, seen));
     GR_TRY(gr_collider_compare(w, &a, turned, seen, bits, GR_CLASS_LOST_UPDATE, NULL));
-    GR_TRY(gr_look_end(&a, a.before, &look));
+    GR_TRY(gr_look_end(w, &a, a.before, &look));
 done:
     return st;
 }

@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "engines/collider/pass/collider_again.h"
+#include "engines/collider/pass/collider_look.h"
 #include "engines/collider/pass/collider_pace.h"
 
 #include <stddef.h>
@@ -155,11 +156,17 @@ done:
 gr_status gr_collider_come_late(ColliderWork *w, Access *a) {
     gr_status st = GR_OK;
     Gate gate;
+    Look look;
     if (!w->pace || !w->o->write_delay_ns)
         return GR_OK;
     GR_TRY(gr_pace_open(w, a, a->before, &gate));
-    a->guard = NULL; // the gate has it
-    GR_TRY(gr_collider_wait(w, a, gate.at, WAIT_LATE, w->o->write_delay_ns));
+    a->guard = NULL;    // the gate has it
+    if (w->o->beside) { // a launch that is held may come late by more
+        GR_TRY(gr_look_begin(w, a, gate.at, WAIT_LATE, w->o->write_delay_ns, &look));
+        GR_TRY(gr_look_end(w, a, gate.at, &look));
+    } else {
+        GR_TRY(gr_collider_wait(w, a, gate.at, WAIT_LATE, w->o->write_delay_ns));
+    }
     GR_TRY(gr_again_over(w->again, a, gate.at, gate.open));
     GR_TRY(gr_pace_close(a, &gate));
 done:
@@ -303,32 +310,46 @@ done:
     return st;
 }
 
-// In seven of eight launches beside which something may run all warps wait long, and begin at different times; the others have the lengths above.
+// Each launch that is held tells the host that it has begun. In one of four all warps wait long as well, and begin at different times; but not where it
+// is one of many.
 static gr_status put_beside(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     gr_status st = GR_OK;
-    char text[512], seed[96];
-    PtxReg *grid = gr_ptx_new_reg(f, PTX_U64), *t = gr_ptx_new_reg(f, PTX_U32),
-           *h = gr_ptx_new_reg(f, PTX_U32);
-    PtxReg *p = gr_ptx_new_reg(f, PTX_PRED);
+    char text[640], seed[96];
+    const char *r = w->random->name, *grid = gr_ptx_new_reg(f, PTX_U64)->name,
+               *t = gr_ptx_new_reg(f, PTX_U32)->name, *h = gr_ptx_new_reg(f, PTX_U32)->name,
+               *told = gr_ptx_new_reg(f, PTX_U32)->name, *p = gr_ptx_new_reg(f, PTX_PRED)->name;
+    PtxLabel *over = gr_ptx_new_label(f);
+    PtxOperand to = gr_ptx_label_operand(over);
+    gr_format(text, sizeof text, "ld.global.nc.u32 %s, [__gr%s_control+%u];", told, w->o->suffix,
+              (unsigned)offsetof(GrControl, beside));
+    GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+    if (w->hold) {
+        gr_format(text, sizeof text, "mov.u32 %s, 0;", w->hold->name);
+        GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+    }
+    gr_format(text, sizeof text, "setp.eq.u32 %s, %s, 0; @%s bra $0;", p, told, p);
+    GR_TRY(gr_ptx_insert(f, at, 0, text, &to, 1, NULL, w->err));
+    if (w->hold) {
+        gr_format(text, sizeof text, "mul.lo.u32 %s, %s, %u; call (%s), __gr%s_begun, (%s, %s);", r, r,
+                  (unsigned)STEP, w->hold->name, w->o->suffix, told, r);
+        GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+    }
     gr_format(
         text, sizeof text,
         "%s mov.u64 %s, %%gridid; cvt.u32.u64 %s, %s; mad.lo.u32 %s, %s, 3, %s; mul.lo.u32 %s, %s, %u;"
-        "ld.global.nc.u32 %s, [__gr%s_control+%u]; setp.ne.u32 %s, %s, 0; setp.ge.and.u32 %s, %s, %u, %s;"
-        "@%s mov.u32 %s, %u;",
-        gr_collider_seed(w, h->name, seed, sizeof seed), grid->name, t->name, grid->name, t->name, h->name,
-        t->name, t->name, t->name, 0x9E3779B1u, h->name, w->o->suffix, (unsigned)offsetof(GrControl, beside),
-        p->name, h->name, p->name, t->name, 1u << 29, p->name, p->name, w->length->name, UINT32_MAX);
+        "and.b32 %s, %s, %u; setp.eq.u32 %s, %s, 0; setp.ge.and.u32 %s, %s, %u, %s; @%s mov.u32 %s, %u;",
+        gr_collider_seed(w, h, seed, sizeof seed), grid, t, grid, t, h, t, t, t, 0x9E3779B1u, h, told,
+        3u << GR_BESIDE_SHORTER, p, h, p, t, 3u << 30, p, p, w->length->name, UINT32_MAX);
     GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
-    if (!w->pace->outside)
-        return GR_OK;
-    const char *r = w->random->name;
-    uint32_t most =
-        longest_of(w->o->read_delay_ns > w->o->write_delay_ns ? w->o->read_delay_ns : w->o->write_delay_ns);
-    gr_format(text, sizeof text,
-              "and.pred %s, %s, %s; mul.lo.u32 %s, %s, %u; mul.hi.u32 %s, %s, %u; @%s nanosleep.u32 %s;",
-              p->name, p->name, w->pace->outside->name, r, r, (unsigned)STEP, t->name, r, most, p->name,
-              t->name);
-    st = gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+    if (w->pace->outside) {
+        uint32_t most = longest_of(w->o->read_delay_ns > w->o->write_delay_ns ? w->o->read_delay_ns
+                                                                              : w->o->write_delay_ns);
+        gr_format(text, sizeof text,
+                  "and.pred %s, %s, %s; mul.lo.u32 %s, %s, %u; mul.hi.u32 %s, %s, %u; @%s nanosleep.u32 %s;",
+                  p, p, w->pace->outside->name, r, r, (unsigned)STEP, t, r, most, p, t);
+        GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+    }
+    gr_ptx_insert_label(f, at, over);
 done:
     return st;
 }
