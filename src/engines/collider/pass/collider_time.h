@@ -44,8 +44,8 @@ enum {
     WAIT_SHORT_NS = 32, // a shorter part is left out: to sleep takes as long
     WAIT_AGAIN = 64,    // a power of two
     WAIT_CYCLE = 5,
-    WAIT_USUAL = 10,   // hundredths of the maximum
-    WAIT_NEAR = 40,    // likewise: the longest L where no side can be far
+    WAIT_USUAL = 14,   // hundredths of the maximum
+    WAIT_NEAR = 56,    // likewise: the longest L where no side can be far
     WAIT_LONGEST = 16, // times the maximum: no L is longer
     WAIT_QUICKER = 4
 };
@@ -54,7 +54,7 @@ typedef struct WaitKind {
     uint32_t hundredths, quicker;
 } WaitKind;
 #define WAIT_KINDS                                                                                           \
-    { {WAIT_USUAL, 1}, {WAIT_USUAL, 32}, {WAIT_NEAR, 4}, {WAIT_USUAL, 32}, {160, 4}, }
+    { {WAIT_USUAL, 1}, {WAIT_USUAL, 4}, {WAIT_NEAR, 4}, {WAIT_USUAL, 4}, {224, 4}, }
 
 typedef enum ColliderWait { WAIT_WINDOW, WAIT_STORED, WAIT_LATE, WAIT_POISON } ColliderWait;
 
