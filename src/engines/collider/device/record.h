@@ -68,6 +68,9 @@ typedef struct GrControl {
     uint64_t kept, kept_bytes; // where no store is poisoned: the host or another device may look
     uint32_t launches
         [GR_LAUNCH_COUNTS]; // of the kernel whose number is that place, modulo GR_LAUNCH_COUNTS: so many have begun
+    uint32_t
+        ends[GR_LAUNCH_COUNTS]
+            [2]; // likewise: so many threads of its launch are at their end, and at the end's second part
 } GrControl;
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "engines/collider/pass/collider_again.h"
 #include "engines/collider/pass/collider_pace.h"
+#include "engines/collider/pass/collider_segment.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -158,6 +159,8 @@ gr_status gr_collider_come_late(ColliderWork *w, Access *a) {
     if (!w->pace || !w->o->write_delay_ns)
         return GR_OK;
     GR_TRY(gr_pace_open(w, a, a->before, &gate));
+    if (a->site->access != PTX_ACCESS_READ)
+        GR_TRY(gr_segment_own(w, a, gate.at, gate.open));
     a->guard = NULL; // the gate has it
     GR_TRY(gr_collider_wait(w, a, gate.at, WAIT_LATE, w->o->write_delay_ns));
     GR_TRY(gr_again_over(w->again, a, gate.at, gate.open));
@@ -179,6 +182,15 @@ static gr_status put_text(ColliderWork *w, PtxFunc *f, PtxStmt *at, StrBuf *text
     return st;
 }
 
+static unsigned count_of(const PtxFunc *f) {
+    return (unsigned)(offsetof(GrControl, launches) + f->index % GR_LAUNCH_COUNTS * sizeof(uint32_t));
+}
+
+gr_status gr_collider_count_launch(const ColliderWork *w, const Access *a, PtxStmt *at, const PtxReg *p) {
+    return gr_access_put(a, at, NULL, 0, "@%s red.relaxed.gpu.global.add.u32 [__gr%s_control+%u], 1;",
+                         p->name, w->o->suffix, count_of(a->func));
+}
+
 // How often the kernel was launched before, modulo WAIT_AGAIN; 0 in a function that is called. The launch's last block counts it when
 // its own look is over: so all blocks of a launch that fits on the device see one number.
 static gr_status put_count(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *count) {
@@ -186,10 +198,9 @@ static gr_status put_count(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char 
     if (!f->is_entry) {
         gr_str_addf(&text, "mov.u32 %s, 0;", count);
     } else {
-        unsigned place =
-            (unsigned)(offsetof(GrControl, launches) + f->index % GR_LAUNCH_COUNTS * sizeof(uint32_t));
+        unsigned place = count_of(f);
         const char *t = gr_ptx_new_reg(f, PTX_U32)->name, *u = gr_ptx_new_reg(f, PTX_U32)->name,
-                   *last = gr_ptx_new_reg(f, PTX_PRED)->name;
+                   *last = (w->segment ? w->segment->counts : gr_ptx_new_reg(f, PTX_PRED))->name;
         gr_str_addf(&text, "ld.relaxed.gpu.global.u32 %s, [__gr%s_control+%u];", count, w->o->suffix, place);
         gr_str_addf(&text,
                     "mov.u32 %s, %%nctaid.x; mov.u32 %s, %%nctaid.y; mul.lo.u32 %s, %s, %s;"
@@ -198,14 +209,62 @@ static gr_status put_count(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char 
         for (const char *axis = "xyz"; *axis; axis++)
             gr_str_addf(&text, "mov.u32 %s, %%tid.%c; or.b32 %s, %s, %s;", u, *axis, t, t, u);
         // The count is a condition so that the addition comes behind the load.
-        gr_str_addf(
-            &text,
-            "setp.eq.u32 %s, %s, 0; setp.ne.and.u32 %s, %s, %u, %s; @%s red.relaxed.gpu.global.add.u32 "
-            "[__gr%s_control+%u], 1;",
-            last, t, last, count, UINT32_MAX, last, last, w->o->suffix, place);
+        gr_str_addf(&text, "setp.eq.u32 %s, %s, 0; setp.ne.and.u32 %s, %s, %u, %s;", last, t, last, count,
+                    UINT32_MAX, last);
+        if (!w->segment)
+            gr_str_addf(&text, "@%s red.relaxed.gpu.global.add.u32 [__gr%s_control+%u], 1;", last,
+                        w->o->suffix, place);
         gr_str_addf(&text, "and.b32 %s, %s, %u;", count, count, WAIT_AGAIN - 1u);
     }
     return put_text(w, f, at, &text);
+}
+
+// In later launches of a kernel all windows stay shut but in one of WAIT_ONE_IN, which the seed chooses, and where something may run beside the launch.
+static gr_status put_rare(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *seed) {
+    const char *t = gr_ptx_new_reg(f, PTX_U32)->name, *p = gr_ptx_new_reg(f, PTX_PRED)->name,
+               *count = w->count->name;
+    char text[320], beside[128] = "";
+    if (w->o->beside)
+        gr_format(beside, sizeof beside,
+                  "ld.global.nc.u32 %s, [__gr%s_control+%u]; setp.eq.and.u32 %s, %s, 0, %s;", t, w->o->suffix,
+                  (unsigned)offsetof(GrControl, beside), p, t, p);
+    gr_format(text, sizeof text,
+              "add.u32 %s, %s, %s; and.b32 %s, %s, %u; setp.ne.u32 %s, %s, 0; setp.ge.and.u32 %s, %s, %u, "
+              "%s; %s@%s mov.u32 %s, 0;",
+              t, seed, count, t, t, WAIT_ONE_IN - 1u, p, t, p, count, (unsigned)WAIT_FIRST, p, beside, p,
+              w->pace->threshold->name);
+    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+}
+
+gr_status gr_collider_begin_count(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
+    static const uint32_t kinds[WAIT_CYCLE] = WAIT_KINDS;
+    gr_status st = GR_OK;
+    StrBuf code = {0};
+    w->count = w->kind = NULL;
+    if (!w->length || !f->is_entry || w->pace->shut)
+        return GR_OK;
+    w->count = gr_ptx_new_reg(f, PTX_U32);
+    GR_TRY(put_count(w, f, at, w->count->name));
+    const char *seed = gr_ptx_new_reg(f, PTX_U32)->name, *p = gr_ptx_new_reg(f, PTX_PRED)->name;
+    w->kind = gr_ptx_new_reg(f, PTX_U32);
+    char text[160];
+    const char *kind = w->kind->name;
+    GR_TRY(gr_ptx_insert(f, at, 0, gr_collider_seed(w, seed, text, sizeof text), NULL, 0, NULL, w->err));
+    GR_TRY(put_rare(w, f, at, seed));
+    gr_str_addf(&code, "shr.u32 %s, %s, 1; add.u32 %s, %s, %s; rem.u32 %s, %s, %u;", kind, w->count->name,
+                kind, kind, seed, kind, kind, (unsigned)WAIT_CYCLE);
+    if (w->watches)
+        gr_str_addf(&code, "setp.ne.u32 %s, 0, 0;", w->watches->name);
+    for (unsigned k = 0; w->watches && k < WAIT_CYCLE; k++)
+        if (kinds[k] == WAIT_WATCHES)
+            gr_str_addf(&code, "setp.eq.u32 %s, %s, %u; or.pred %s, %s, %s;", p, kind, k, w->watches->name,
+                        w->watches->name, p);
+    if (w->watches) // in blocks whose windows all open; the others are to lose no time
+        gr_str_addf(&code, "setp.eq.and.u32 %s, %s, %u, %s;", w->watches->name, w->pace->threshold->name,
+                    UINT32_MAX, w->watches->name);
+    st = put_text(w, f, at, &code);
+done:
+    return st;
 }
 
 // Whether the other side of a race may be far: threads that wait for others do so by strong accesses, and fences go with them. An asynchronous copy
@@ -224,7 +283,7 @@ static bool has_far_sides(const PtxFunc *f) {
 }
 
 // L, by the kind of the launch. In long kinds one half of the warps is quick.
-static gr_status put_kind(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *count) {
+static gr_status put_kind(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     static const uint32_t kinds[WAIT_CYCLE] = WAIT_KINDS;
     const char *length = w->length->name, *r = w->random->name, *kind = gr_ptx_new_reg(f, PTX_U32)->name,
                *is = gr_ptx_new_reg(f, PTX_PRED)->name, *quick = gr_ptx_new_reg(f, PTX_PRED)->name,
@@ -232,12 +291,18 @@ static gr_status put_kind(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *
     const uint32_t called = f->is_entry ? 1 : WAIT_CALLED, most = has_far_sides(f) ? UINT32_MAX : WAIT_NEAR;
     StrBuf text = {0};
     char seed[96];
-    gr_str_addf(&text, "%s shr.u32 %s, %s, 1; add.u32 %s, %s, %s; rem.u32 %s, %s, %u; mov.u32 %s, %u;",
-                gr_collider_seed(w, kind, seed, sizeof seed), length, count, kind, kind, length, kind, kind,
-                (unsigned)WAIT_CYCLE, length, share_of(WAIT_USUAL) / called);
+    if (w->kind)
+        kind = w->kind->name;
+    else
+        gr_str_addf(&text, "%s rem.u32 %s, %s, %u;", gr_collider_seed(w, kind, seed, sizeof seed), kind, kind,
+                    (unsigned)WAIT_CYCLE);
+    gr_str_addf(&text, "mov.u32 %s, %u;", length, share_of(WAIT_USUAL) / called);
     gr_str_addf(&text, "mul.lo.u32 %s, %s, %u; setp.lt.s32 %s, %s, 0;", r, r, (unsigned)STEP, quick, r);
     for (unsigned k = 0; k < WAIT_CYCLE; k++)
-        if (kinds[k] != WAIT_USUAL && kinds[k] <= most)
+        if (kinds[k] == WAIT_WATCHES)
+            gr_str_addf(&text, "setp.eq.u32 %s, %s, %u; @%s mov.u32 %s, %u;", is, kind, k, is, length,
+                        share_of(kinds[k]) / called);
+        else if (kinds[k] != WAIT_USUAL && kinds[k] <= most)
             gr_str_addf(&text, "setp.eq.u32 %s, %s, %u; selp.b32 %s, %u, %u, %s; @%s mov.u32 %s, %s;", is,
                         kind, k, l, share_of(kinds[k]) / called / WAIT_QUICKER, share_of(kinds[k]) / called,
                         quick, is, length, l);
@@ -271,8 +336,10 @@ static gr_status begin_length(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
         return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
     }
     const char *count = gr_ptx_new_reg(f, PTX_U32)->name;
-    GR_TRY(put_count(w, f, at, count));
-    GR_TRY(put_kind(w, f, at, count));
+    gr_format(text, sizeof text, f->is_entry ? "mov.u32 %s, %s;" : "mov.u32 %s, 0;", count,
+              f->is_entry ? w->count->name : "");
+    GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+    GR_TRY(put_kind(w, f, at));
     if (f->is_entry)
         GR_TRY(put_quick(w, f, at, count));
     // Half as long behind 2 launches, a quarter behind 4, and so on.
