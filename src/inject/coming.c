@@ -5,6 +5,10 @@
 #include "inject/launches.h"
 #include "inject/memory.h"
 
+// Of this thread's call.
+static __thread bool coming;
+static __thread GrComing work;
+
 bool gr_work_comes(GrComing w) {
     const Session *s = &gr_session;
     if (!s->engine->submitting)
@@ -18,7 +22,28 @@ bool gr_work_comes(GrComing w) {
     bool staged = s->engine->submitting(s->engine_self, &w);
     if (capturing)
         gr_aside_end(aside);
+    coming = true;
+    work = w;
     return staged;
+}
+
+void gr_work_came(void) {
+    const Session *s = &gr_session;
+    if (coming && s->engine->submitted)
+        s->engine->submitted(s->engine_self, &work);
+    coming = false;
+}
+
+void gr_host_waits(GrWaitKind kind, CUstream stream) {
+    const Session *s = &gr_session;
+    if (s->engine->waiting)
+        s->engine->waiting(s->engine_self, &(GrWait){kind, gr_call_stream(stream)});
+}
+
+void gr_host_waited(GrWaitKind kind, CUstream stream) {
+    const Session *s = &gr_session;
+    if (s->engine->waited)
+        s->engine->waited(s->engine_self, &(GrWait){kind, gr_call_stream(stream)});
 }
 
 bool gr_copy_comes(const GrCopy *c, CUstream stream, bool async) {

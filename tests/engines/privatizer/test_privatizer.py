@@ -126,7 +126,7 @@ class Privatizer(unittest.TestCase):
         for options in ([], ["--copies", "2"], ["--units", "warps"]):
             out, report = run(FOLDER / "mbarriers", "--seed", "2", "--schedule", "random", *options)
             self.assertEqual((out, report["verdict"], report["reasons"]), ("PASS\n", "clean", []), options)
-        for seed, found, lines, said in self.lines_found("mbarriers", "racy", range(1, 3)):
+        for seed, found, lines, said in self.lines_found("mbarriers", "racy", (1,)):
             note, = said
             self.assertEqual(sorted(found), sorted(lines), seed)
             self.assertIn("kernel waits(int*, int*) was not checked between threads to its end, but until one waits", note)

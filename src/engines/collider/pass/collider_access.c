@@ -321,7 +321,7 @@ gr_status gr_collider_loads(ColliderWork *w, Access *a, unsigned n, PtxStmt *at,
     GR_TRY(gr_held_in_window(w, a, n, at));
     GR_TRY(gr_look_begin(w, &pause, at, WAIT_WINDOW, w->o->read_delay_ns, &look));
     GR_TRY(gr_collider_looks(w, a, n, at, spec));
-    GR_TRY(gr_look_end(&pause, at, &look));
+    GR_TRY(gr_look_end(w, &pause, at, &look));
 done:
     return st;
 }
@@ -430,7 +430,7 @@ gr_status gr_collider_store(ColliderWork *w, Access *a) {
     GR_TRY(gr_collider_compare(w, a, stored, again, bits, GR_CLASS_LOST_UPDATE, NULL));
     if (w->pace)
         GR_TRY(gr_again_look(w, w->again, a, gate.at, gate.open));
-    GR_TRY(gr_look_end(a, gate.at, &look));
+    GR_TRY(gr_look_end(w, a, gate.at, &look));
     GR_TRY(gr_segment_keep(w, a, gate.at, stored, bits, GR_CLASS_LOST_UPDATE));
     if (late)
         gr_ptx_insert_label(a->func, gate.at, over);

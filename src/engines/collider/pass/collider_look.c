@@ -24,11 +24,36 @@ done:
     return st;
 }
 
-gr_status gr_look_end(const Access *a, PtxStmt *at, const Look *l) {
+// The window is over, unless the launch is held: then the device runtime says how long it goes on.
+static gr_status put_hold(ColliderWork *w, const Access *a, PtxStmt *at, const Look *l) {
+    gr_status st = GR_OK;
+    if (!w->o->beside || w->o->budget || !a->func->is_entry)
+        return GR_OK;
+    if (!w->hold)
+        w->hold = gr_ptx_new_reg(a->func, PTX_U32);
+    PtxReg *p = gr_ptx_new_reg(a->func, PTX_PRED), *told = gr_ptx_new_reg(a->func, PTX_B64);
+    PtxLabel *over = gr_ptx_new_label(a->func);
+    PtxOperand to[2] = {gr_ptx_label_operand(over), gr_ptx_label_operand(l->again)};
+    GR_TRY(gr_access_put(
+        a, at, to, 2,
+        "setp.eq.u32 %s, %s, 0; @%s bra $0; call (%s), __gr%s_hold, (%s); mov.b64 {%s, %s}, %s; "
+        "setp.ne.u32 %s, %s, 0; @%s bra $1;",
+        p->name, w->hold->name, p->name, told->name, w->o->suffix, w->hold->name, w->hold->name, l->left,
+        told->name, p->name, l->left, p->name));
+    gr_ptx_insert_label(a->func, at, over);
+done:
+    return st;
+}
+
+gr_status gr_look_end(ColliderWork *w, const Access *a, PtxStmt *at, const Look *l) {
+    gr_status st = GR_OK;
     if (!l->again)
         return GR_OK;
     PtxReg *more = gr_ptx_new_reg(a->func, PTX_PRED);
     PtxOperand again = gr_ptx_label_operand(l->again);
-    return gr_access_put(a, at, &again, 1, "setp.gt.u32 %s, %s, %u; @%s bra $0;", more->name, l->left,
-                         (unsigned)LOOK_NS / 2, more->name);
+    GR_TRY(gr_access_put(a, at, &again, 1, "setp.gt.u32 %s, %s, %u; @%s bra $0;", more->name, l->left,
+                         (unsigned)LOOK_NS / 2, more->name));
+    st = put_hold(w, a, at, l);
+done:
+    return st;
 }

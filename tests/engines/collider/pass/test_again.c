@@ -139,8 +139,8 @@ static const Case cases[] = {
 
 // Whether threads keep what they access in a kernel's first launch.
 static bool keeps(uint32_t seed) {
-    static const uint32_t kinds[WAIT_CYCLE] = WAIT_KINDS;
-    return kinds[seed % WAIT_CYCLE] == WAIT_WATCHES;
+    static const WaitKind kinds[WAIT_CYCLE] = WAIT_KINDS;
+    return kinds[seed % WAIT_CYCLE].watches;
 }
 
 static void loads_are_looked_at_again(void **state) {
@@ -248,7 +248,7 @@ static void not_without_waits(void **state) {
 static void looks_of_a_wait(void **state) {
     (void)state;
     for (uint32_t seed = 1; seed < 11; seed++) {
-        uint32_t n = run("ld.global.u32 %r1, [%g];", LANES, seed, 2000000, false).looks / LANES;
+        uint32_t n = run("ld.global.u32 %r1, [%g];", LANES, seed, 50000000, false).looks / LANES;
         assert_in_range(n, LOOK_MOST / 2, LOOK_MOST + 1);
         assert_int_equal(run("ld.global.u32 %r1, [%g];", LANES, seed, LOOK_NS, false).looks, LANES);
     }
