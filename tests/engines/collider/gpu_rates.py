@@ -69,7 +69,7 @@ class Example:
     def __init__(self, truth, closed):
         self.key, self.family, self.labels = f"examples/{truth.name}", "examples", truth
         self.file, self.twin_file, self.twin_args, self.args, self.graphs = truth.name, truth.name.replace("_race", "_fixed"), [], [], False
-        self.races = {line: (closed.get((self.key, 0), ""),) * 2 for line in sorted({n for n, _ in truth.must})}
+        self.races = {line: (closed.get((self.key, line), closed.get((self.key, 0), "")),) * 2 for line in sorted({n for n, _ in truth.must})}
 
     def match(self, referee, record):
         file, line = frames(record["accesses"][0])[0]

@@ -100,6 +100,9 @@ typedef struct GrControl {
     uint64_t kept_granules;    // and of that, only in granules whose bit is set (GR_GRANULE_SHIFT)
     uint32_t launches
         [GR_LAUNCH_COUNTS]; // of the kernel whose number is that place, modulo GR_LAUNCH_COUNTS: so many have begun
+    uint32_t
+        ends[GR_LAUNCH_COUNTS]
+            [2]; // likewise: so many threads of its launch are at their end, and at the end's second part
 } GrControl;
 
 #endif

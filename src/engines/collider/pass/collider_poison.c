@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "engines/collider/pass/collider_look.h"
 #include "engines/collider/pass/collider_polled.h"
+#include "engines/collider/pass/collider_segment.h"
 
 #include <stddef.h>
 
@@ -113,11 +114,12 @@ done:
 }
 
 gr_status gr_collider_poison(ColliderWork *w, Access *a, const PtxOperand *stored, const char *type,
-                             unsigned bits, const char *mods) {
+                             unsigned bits, const char *mods, const PtxReg *alone, bool *late) {
     gr_status st = GR_OK;
     PtxOperand turned[EMIT_MAX_ELEMENTS];
     PtxLabel *over = gr_ptx_new_label(a->func);
     bool never;
+    *late = false;
     if (w->polled && gr_is_polled(w->polled, a->site, &a->address))
         return GR_OK;
     GR_TRY(skip_addresses(a, stored, over, &never));
@@ -125,7 +127,10 @@ gr_status gr_collider_poison(ColliderWork *w, Access *a, const PtxOperand *store
         return GR_OK;
     GR_TRY(skip_kept(w, a, over));
     GR_TRY(put_turned(a, stored, bits, mods, turned));
+    if (alone)
+        GR_TRY(gr_segment_late(w, a, a->before, stored, alone, over));
     GR_TRY(wait_for_others(w, a, turned, type, bits));
+    *late = alone != NULL;
     gr_ptx_insert_label(a->func, a->before, over);
 done:
     return st;

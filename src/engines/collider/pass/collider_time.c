@@ -5,6 +5,7 @@
 #include "engines/collider/pass/collider_again.h"
 #include "engines/collider/pass/collider_look.h"
 #include "engines/collider/pass/collider_pace.h"
+#include "engines/collider/pass/collider_segment.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -160,6 +161,8 @@ gr_status gr_collider_come_late(ColliderWork *w, Access *a) {
     if (!w->pace || !w->o->write_delay_ns)
         return GR_OK;
     GR_TRY(gr_pace_open(w, a, a->before, &gate));
+    if (a->site->access != PTX_ACCESS_READ)
+        GR_TRY(gr_segment_own(w, a, gate.at, gate.open));
     a->guard = NULL;    // the gate has it
     if (w->o->beside) { // a launch that is held may come late by more
         GR_TRY(gr_look_begin(w, a, gate.at, WAIT_LATE, w->o->write_delay_ns, &look));
@@ -186,6 +189,15 @@ static gr_status put_text(ColliderWork *w, PtxFunc *f, PtxStmt *at, StrBuf *text
     return st;
 }
 
+static unsigned count_of(const PtxFunc *f) {
+    return (unsigned)(offsetof(GrControl, launches) + f->index % GR_LAUNCH_COUNTS * sizeof(uint32_t));
+}
+
+gr_status gr_collider_count_launch(const ColliderWork *w, const Access *a, PtxStmt *at, const PtxReg *p) {
+    return gr_access_put(a, at, NULL, 0, "@%s red.relaxed.gpu.global.add.u32 [__gr%s_control+%u], 1;",
+                         p->name, w->o->suffix, count_of(a->func));
+}
+
 // How often the kernel was launched before, modulo WAIT_AGAIN; 0 in a function that is called. The launch's last block counts it when
 // its own look is over: so all blocks of a launch that fits on the device see one number.
 static gr_status put_count(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *count) {
@@ -193,10 +205,9 @@ static gr_status put_count(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char 
     if (!f->is_entry) {
         gr_str_addf(&text, "mov.u32 %s, 0;", count);
     } else {
-        unsigned place =
-            (unsigned)(offsetof(GrControl, launches) + f->index % GR_LAUNCH_COUNTS * sizeof(uint32_t));
+        unsigned place = count_of(f);
         const char *t = gr_ptx_new_reg(f, PTX_U32)->name, *u = gr_ptx_new_reg(f, PTX_U32)->name,
-                   *last = gr_ptx_new_reg(f, PTX_PRED)->name;
+                   *last = (w->segment ? w->segment->counts : gr_ptx_new_reg(f, PTX_PRED))->name;
         gr_str_addf(&text, "ld.relaxed.gpu.global.u32 %s, [__gr%s_control+%u];", count, w->o->suffix, place);
         gr_str_addf(&text,
                     "mov.u32 %s, %%nctaid.x; mov.u32 %s, %%nctaid.y; mul.lo.u32 %s, %s, %s;"
@@ -205,14 +216,62 @@ static gr_status put_count(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char 
         for (const char *axis = "xyz"; *axis; axis++)
             gr_str_addf(&text, "mov.u32 %s, %%tid.%c; or.b32 %s, %s, %s;", u, *axis, t, t, u);
         // The count is a condition so that the addition comes behind the load.
-        gr_str_addf(
-            &text,
-            "setp.eq.u32 %s, %s, 0; setp.ne.and.u32 %s, %s, %u, %s; @%s red.relaxed.gpu.global.add.u32 "
-            "[__gr%s_control+%u], 1;",
-            last, t, last, count, UINT32_MAX, last, last, w->o->suffix, place);
+        gr_str_addf(&text, "setp.eq.u32 %s, %s, 0; setp.ne.and.u32 %s, %s, %u, %s;", last, t, last, count,
+                    UINT32_MAX, last);
+        if (!w->segment)
+            gr_str_addf(&text, "@%s red.relaxed.gpu.global.add.u32 [__gr%s_control+%u], 1;", last,
+                        w->o->suffix, place);
         gr_str_addf(&text, "and.b32 %s, %s, %u;", count, count, WAIT_AGAIN - 1u);
     }
     return put_text(w, f, at, &text);
+}
+
+// In later launches of a kernel all windows stay shut but in one of WAIT_ONE_IN, which the seed chooses, and where something may run beside the launch.
+static gr_status put_rare(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *seed) {
+    const char *t = gr_ptx_new_reg(f, PTX_U32)->name, *p = gr_ptx_new_reg(f, PTX_PRED)->name,
+               *count = w->count->name;
+    char text[320], beside[128] = "";
+    if (w->o->beside)
+        gr_format(beside, sizeof beside,
+                  "ld.global.nc.u32 %s, [__gr%s_control+%u]; setp.eq.and.u32 %s, %s, 0, %s;", t, w->o->suffix,
+                  (unsigned)offsetof(GrControl, beside), p, t, p);
+    gr_format(text, sizeof text,
+              "add.u32 %s, %s, %s; and.b32 %s, %s, %u; setp.ne.u32 %s, %s, 0; setp.ge.and.u32 %s, %s, %u, "
+              "%s; %s@%s mov.u32 %s, 0;",
+              t, seed, count, t, t, WAIT_ONE_IN - 1u, p, t, p, count, (unsigned)WAIT_FIRST, p, beside, p,
+              w->pace->threshold->name);
+    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+}
+
+gr_status gr_collider_begin_count(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
+    static const WaitKind kinds[WAIT_CYCLE] = WAIT_KINDS;
+    gr_status st = GR_OK;
+    StrBuf code = {0};
+    w->count = w->kind = NULL;
+    if (!w->length || !f->is_entry || w->pace->shut)
+        return GR_OK;
+    w->count = gr_ptx_new_reg(f, PTX_U32);
+    GR_TRY(put_count(w, f, at, w->count->name));
+    const char *seed = gr_ptx_new_reg(f, PTX_U32)->name, *p = gr_ptx_new_reg(f, PTX_PRED)->name;
+    w->kind = gr_ptx_new_reg(f, PTX_U32);
+    char text[160];
+    const char *kind = w->kind->name;
+    GR_TRY(gr_ptx_insert(f, at, 0, gr_collider_seed(w, seed, text, sizeof text), NULL, 0, NULL, w->err));
+    GR_TRY(put_rare(w, f, at, seed));
+    gr_str_addf(&code, "shr.u32 %s, %s, 1; add.u32 %s, %s, %s; rem.u32 %s, %s, %u;", kind, w->count->name,
+                kind, kind, seed, kind, kind, (unsigned)WAIT_CYCLE);
+    if (w->watches)
+        gr_str_addf(&code, "setp.ne.u32 %s, 0, 0;", w->watches->name);
+    for (unsigned k = 0; w->watches && k < WAIT_CYCLE; k++)
+        if (kinds[k].watches)
+            gr_str_addf(&code, "setp.eq.u32 %s, %s, %u; or.pred %s, %s, %s;", p, kind, k, w->watches->name,
+                        w->watches->name, p);
+    if (w->watches) // in blocks whose windows all open; the others are to lose no time
+        gr_str_addf(&code, "setp.eq.and.u32 %s, %s, %u, %s;", w->watches->name, w->pace->threshold->name,
+                    UINT32_MAX, w->watches->name);
+    st = put_text(w, f, at, &code);
+done:
+    return st;
 }
 
 // Whether the other side of a race may be far: threads that wait for others do so by strong accesses, and fences go with them. An asynchronous copy
@@ -259,9 +318,15 @@ static gr_status put_kind(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *
     const uint32_t called = f->is_entry ? 1 : WAIT_CALLED, most = has_far_sides(f) ? UINT32_MAX : WAIT_NEAR;
     StrBuf text = {0};
     char seed[96];
-    gr_str_addf(&text, "%s add.u32 %s, %s, %s; shr.u32 %s, %s, 1; add.u32 %s, %s, %s; rem.u32 %s, %s, %u;",
-                gr_collider_seed(w, kind, seed, sizeof seed), turn, kind, count, length, count, kind, kind,
-                length, kind, kind, (unsigned)WAIT_CYCLE);
+    if (w->kind) {
+        kind = w->kind->name;
+        gr_str_addf(&text, "%s add.u32 %s, %s, %s;", gr_collider_seed(w, turn, seed, sizeof seed), turn, turn,
+                    count);
+    } else {
+        gr_str_addf(&text, "%s add.u32 %s, %s, %s; rem.u32 %s, %s, %u;",
+                    gr_collider_seed(w, kind, seed, sizeof seed), turn, kind, count, kind, kind,
+                    (unsigned)WAIT_CYCLE);
+    }
     add_warp(&text, f, warp);
     gr_str_addf(&text, "shr.u32 %s, %s, 1;", l, turn); // so that blocks and warps do not turn together
     add_half(&text, f, warp, l, quick);
@@ -298,7 +363,9 @@ static gr_status begin_length(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
         return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
     }
     const char *count = gr_ptx_new_reg(f, PTX_U32)->name, *turn = gr_ptx_new_reg(f, PTX_U32)->name;
-    GR_TRY(put_count(w, f, at, count));
+    gr_format(text, sizeof text, f->is_entry ? "mov.u32 %s, %s;" : "mov.u32 %s, 0;", count,
+              f->is_entry ? w->count->name : "");
+    GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     GR_TRY(put_kind(w, f, at, count, turn));
     if (f->is_entry)
         GR_TRY(put_quick(w, f, at, turn));
