@@ -513,7 +513,7 @@ static GR_NOINLINE void gr_priv_rows_of_block(uint32_t region, uint32_t sequence
     gr_priv_slot(&s);
     uint32_t some = region >= GR_NO_BEGIN ? gr_load32(&slot_head()->region) : 0;
     s.region = some ? some - 1 : region;
-    s.block = gr_priv_block_number();
+    s.block = CONTROL.mode == GR_OF_BLOCKS ? 0 : gr_priv_block_number(); // else of all blocks
     s.sequence = sequence;
     s.commits = 1;
     Team t = team();
