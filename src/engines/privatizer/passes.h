@@ -8,7 +8,8 @@
 
 // Device memory of one context that is kept from launch to launch.
 typedef struct Memory {
-    Buffer rows, copies, marks, lists, notes, stage, small, log, spent;
+    Buffer rows, copies, marks, lists, numbers, notes, stage, small, log, spent;
+    uint64_t clean_numbers; // bytes of `numbers` that are 0
     bool logs_are_empty;
     GrPrivHead *heads; // of the logs, in the host's memory
     CUevent heads_are_there;
@@ -40,6 +41,9 @@ typedef struct Passes {
     const bool *left_out;                   // by site: its races are not told
     const Targets *targets;
     const uint8_t *target_of; // by site: Target
+    // Bytes of shared memory: what the driver reserves at its begin, where what the block has ends, and where what it can have ends. The last is 0: nothing is to be near.
+    uint32_t reserved_shared, own_shared, most_shared;
+    uint32_t near_shift, near_entry; // as in GrPrivNear; near_entry 0: nothing is near
     uint64_t most_slots;      // blocks that run at once, of whose warps or threads there are copies
     unsigned groups;          // blocks of merge and check
     uint64_t *spent;          // [GR_SPENT]: clock cycles are added; NULL: nobody wants to know

@@ -138,17 +138,28 @@ static const char *launch_unsuited(const GrLaunch *l, bool once) {
     return NULL;
 }
 
+// 0: the driver does not say.
+static uint32_t device_value(const PrivatizerDriver *d, CUdevice_attribute which) {
+    int value = 0;
+    CUdevice device = 0;
+    if (d->device(&device) != CUDA_SUCCESS || d->of_device(&value, which, device) != CUDA_SUCCESS)
+        return 0;
+    return (uint32_t)value;
+}
+
+// At the begin of a block's shared memory. On the CPU device there is nothing.
+static uint32_t reserved_shared(const PrivatizerDriver *d) {
+    return d->is_cpu ? 0 : device_value(d, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
+}
+
 static uint64_t shared_bytes(const Probe *p, const GrLaunch *l) {
     const PrivatizerDriver *d = &p->driver;
-    int own = 0, reserved = 0;
-    CUdevice device = 0;
+    int own = 0;
     CUfunction f = l->func;
     CUresult rc = d->attribute(&own, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f);
     if (rc != CUDA_SUCCESS && d->of_kernel && d->of_kernel(&f, (CUkernel)l->func) == CUDA_SUCCESS)
         (void)d->attribute(&own, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f);
-    if (d->device(&device) == CUDA_SUCCESS)
-        (void)d->of_device(&reserved, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, device);
-    return (uint64_t)own + l->shared_bytes + (uint64_t)reserved;
+    return (uint64_t)own + l->shared_bytes + reserved_shared(d);
 }
 
 // ---- One level -------------------------------------------------------------------------------------------------------------
@@ -190,6 +201,11 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
     if (rc == CUDA_SUCCESS && log.head.outside && l->some) {
         k->reaches = l->again = true;
         return true;
+    }
+    if (rc == CUDA_SUCCESS && log.head.full == GR_FULL_NEAR && !k->far) {
+        k->far = true;
+        passes->most_shared = 0;
+        return false;
     }
     if (rc == CUDA_SUCCESS && log.head.full &&
         gr_room_more(&k->room[plan->mode == GR_OF_WARPS], log.head.full))
@@ -254,7 +270,9 @@ static bool level(Probe *p, Passes *passes, ProbedKernel *k, uint32_t mode, uint
         if (!plan_level(p, passes, k, mode, threads, &had, &plan))
             return true;
         had = plan.room;
+        bool far = k->far;
         done = run_level(p, passes, &plan, k, &l, known);
+        had = far == k->far ? had : (PassRoom){0};
         known = NULL;
     }
     if (l.again)
@@ -294,8 +312,8 @@ static bool make_layout(Probe *p, const GrLaunch *l, bool shared, bool some, Lay
 }
 
 static uint64_t size_of(const Memory *m) {
-    return m->rows.size + m->copies.size + m->marks.size + m->lists.size + m->of[0].tables.size +
-           m->of[1].tables.size;
+    return m->rows.size + m->copies.size + m->marks.size + m->lists.size + m->numbers.size +
+           m->of[0].tables.size + m->of[1].tables.size;
 }
 
 // How many blocks of the launch a GPU runs at a time, at most.
@@ -309,6 +327,13 @@ static uint64_t resident(const PrivatizerDriver *d, const GrLaunch *l) {
     uint64_t of_block = (gr_passes_threads(l) + 31) / 32 * 32,
              each = (uint64_t)threads / (of_block ? of_block : 32);
     return (uint64_t)units * (each > 32 ? 32 : each ? each : 1);
+}
+
+// What a block can have of shared memory with what the driver reserves; 0: the launch may not take more than it does. Blocks of a cooperative launch have to fit on the device all at once.
+static uint32_t most_shared(const PrivatizerDriver *d, const GrLaunch *l, const ProbedKernel *k) {
+    return l->cooperative || k->far
+               ? 0
+               : device_value(d, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) + reserved_shared(d);
 }
 
 // Blocks of a cluster, in one dimension.
@@ -364,6 +389,11 @@ static Passes passes_of(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run
                     .left_out = ((const ProbedModule *)l->module->engine_data)->left_out,
                     .targets = p->targets,
                     .spent = p->tells ? p->spent : NULL,
+                    .reserved_shared = reserved_shared(d),
+                    .own_shared = (uint32_t)shared_bytes(p, l),
+                    .most_shared = most_shared(d, l, k),
+                    .near_shift = k->near_shift,
+                    .near_entry = k->near_entry,
                     .target_of = ((const ProbedModule *)l->module->engine_data)->targets,
                     .most_slots = d->is_cpu ? 8 : resident(d, l),
                     .groups = d->is_cpu ? 1 : 264,

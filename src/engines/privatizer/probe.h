@@ -14,6 +14,8 @@ typedef struct ProbedKernel {
     char *why[2];       // why not for blocks, for warps; NULL: the code is there
     bool has_shared, writes_global, by_warps, orders, results, stages, tracks, pretends;
     uint32_t granule;    // as in GrPrivControl
+    uint32_t near_shift, near_entry; // as in GrPrivNear
+    bool far;            // nothing is to be near
     bool told[2];        // the verdict names it
     uint32_t cluster[3]; // as its code says; zeros: it does not
     bool cut[2];         // likewise, that it was not checked to its end

@@ -17,12 +17,18 @@
 // Most words are written by one unit alone. So a line has one private copy in its row that units share, `own`: each granule of it (GrPrivControl.granule) belongs to the unit
 // that wrote it first, and `owners` has the unit's number and one. A unit that writes a granule of another's gets a private copy of the line of its own.
 //
+// A block's shared memory may have what its rows have behind itself, in the order of its bytes (`near`), so that no table is needed: `own` is the memory of the program itself.
+//
+//     shared memory: | reserved | the program's: own | base | union | owners | GrPrivRow of each line |
+//                     near.first  near.size            size   size    near.entry bytes for each 1 << near.shift
+//
 // The base is the memory as it was when the region began. The union is, in pass 1, where atomic operations are done for all units; then what all wrote. A unit (a block; a warp or
 // a thread of a block) has the private copy unit / divide % privates. As long as its units have not written the line, the copy is not made, and they find the base in
 // pass 1 and the union in pass 2. So a check costs by what was written, not by how much memory there is.
 //
 // Inserted code calls these functions of the runtime:
 //   __gr_enter(), __gr_clear(), __gr_leave()   code for warps: the block takes a slot, makes its table as it was, and gives the slot back
+//   __gr_begin()                  likewise, by all threads of the block: near memory as it is before it is written
 //   __gr_slot()                   the block's GrPrivSlot; 0: it has none, and the kernel ends
 //   __gr_copy()                   the number of the thread's private copy
 //   __gr_at(a, copy, what, unmade)   where the access to address `a` goes, if it is not to a private copy that was made; 0: nowhere, the access is left out.
@@ -94,6 +100,8 @@ typedef struct GrPrivMark {
 enum { GR_LINE_SHIFT = 7, GR_LINE = 1 << GR_LINE_SHIFT };
 
 // What a table says that is no row: the line is not wholly memory of the program; a thread makes its row.
+// GR_ROW_NEAR: and the line, of shared memory that has all of its row near.
+#define GR_ROW_NEAR 0x40000000u
 #define GR_ROW_EDGE 0xfffffffeu
 #define GR_ROW_BUSY 0xffffffffu
 enum { GR_ROW_LISTED = 1 }; // GrPrivRow.flags: the region's list has it, and granules may be taken
@@ -159,7 +167,8 @@ typedef struct GrPrivSeen {
 // All threads of all blocks of a copy count at so many places.
 enum { GR_SUMS = 32 };
 
-enum { GR_FULL_ROWS = 1, GR_FULL_COPIES = 2, GR_FULL_NOTES = 3 };
+// NEAR: an access is to several owners' bytes, which near memory cannot tell apart.
+enum { GR_FULL_ROWS = 1, GR_FULL_COPIES = 2, GR_FULL_NOTES = 3, GR_FULL_NEAR = 4 };
 enum { GR_MOST_FOUND = 256, GR_MOST_SEEN = 128 };
 // What the host looks at of each log. All is 0 if nothing was found, and nothing went wrong.
 typedef struct GrPrivHead {
@@ -202,6 +211,17 @@ typedef struct GrPrivOnlyRead {
 } GrPrivOnlyRead;
 enum { GR_ONLY_READ = 16 };
 
+// All in bytes, `first` and `size` multiples of a line. size 0: nothing is near.
+typedef struct GrPrivNear {
+    uint32_t first, size;
+    uint32_t shift, entry; // an owner is asked for each 1 << shift bytes, in `entry` bytes: 2 or 4
+} GrPrivNear;
+#define GR_NEAR_OWNERS(n) ((n)->first + 3 * (n)->size)
+#define GR_NEAR_HEADS(n)  (GR_NEAR_OWNERS(n) + ((n)->size >> (n)->shift) * (n)->entry)
+#define GR_NEAR_END(n)    (GR_NEAR_HEADS(n) + (n)->size / GR_LINE * (uint32_t)sizeof(GrPrivRow))
+// Of a line: the numbers of private copies, and who changed its words (merge.h).
+#define GR_NEAR_NUMBERS(copies) (4 * (uint64_t)(copies) + 2 * (GR_LINE / 4))
+
 typedef struct GrPrivControl {
     uint32_t mode, pass; // pass: of GR_OF_BLOCKS
     uint64_t arena;
@@ -212,10 +232,12 @@ typedef struct GrPrivControl {
     uint64_t tables, table_bytes; // of each slot
     uint64_t lists;               // of each slot two lists of `capacity` rows
     uint64_t rows, row_bytes;     // of each slot `capacity` rows
+    uint64_t numbers;             // of each slot GR_NEAR_NUMBERS for each line of near memory; numbers are 0 between launches
     uint64_t copies, marks;       // of each slot `most_copies` private copies of lines
     uint64_t notes,
         note_bytes; // of each thread of each slot, or of the grid: results of pass 1, of kernels that use such
     uint64_t stage; // GR_STAGE bytes of each warp of each slot, or of the grid, of kernels that need them
+    GrPrivNear near; // GR_OF_WARPS
     uint64_t extents;
     uint32_t n_extents, n_inside; // n_inside: of them, in the arena
     uint32_t capacity, most_copies;

@@ -5,8 +5,8 @@
 
 #include "engines/privatizer/device/here.h"
 
-GR_INLINE uint64_t long_at(uint64_t at) { return *(GR_GLOBAL uint64_t *)at; }
-GR_INLINE void put_long(uint64_t at, uint64_t v) { *(GR_GLOBAL uint64_t *)at = v; }
+GR_INLINE uint64_t long_at(uint64_t at) { return *(uint64_t *)at; }
+GR_INLINE void put_long(uint64_t at, uint64_t v) { *(uint64_t *)at = v; }
 
 // 16 bytes. Behind the numbers of a row's copies there is room up to a whole line.
 GR_INLINE void put_zeros(uint64_t at) {
@@ -65,7 +65,7 @@ GR_INLINE void put_in_list(const Slot *s, uint32_t number) {
 static GR_NOINLINE void gr_priv_fill_row(const Slot *s, uint32_t number, uint64_t line, uint32_t was,
                                          uint32_t team, uint32_t rank, uint32_t n) {
     uint64_t row = row_at(s, number);
-    GR_GLOBAL volatile GrPrivRow *head = (GR_GLOBAL volatile GrPrivRow *)head_of(row);
+    volatile GrPrivRow *head = head_of(s, row);
     uint64_t offset = line << GR_LINE_SHIFT, from = row;
     if (was == GR_ROW_EDGE) {
         if (rank == 0)
@@ -83,7 +83,7 @@ static GR_NOINLINE void gr_priv_fill_row(const Slot *s, uint32_t number, uint64_
         if (k < GR_LINE / 8)
             put_word(row_touched_at(row, 0, 0) + 4 * k, 0);
     }
-    GR_ROLLED for (uint32_t k = 4 * rank; k < s->n; k += 4 * n) put_zeros(number_at(row, k));
+    GR_ROLLED for (uint32_t k = 4 * rank; k < s->n; k += 4 * n) put_zeros(number_at(s, row, k));
     if (rank)
         return;
     head->line = (uint32_t)line;
@@ -121,6 +121,8 @@ static GR_NOINLINE uint32_t gr_priv_look_for_row(const Slot *s, uint64_t line, u
 
 // The number of the line's row, which is made if there is none, by all lanes of the warp that want it now. 0: there is no room.
 static GR_NOINLINE uint32_t gr_priv_row(const Slot *s, uint64_t line) {
+    if (is_near_line(s, line))
+        return GR_ROW_NEAR + (uint32_t)line;
     uint32_t lanes = gr_active_mask(), team = gr_match_any(lanes, line),
              n = (uint32_t)__builtin_popcount(team), first = (uint32_t)__builtin_ctz(team),
              rank = (uint32_t)__builtin_popcount(team & gr_lanes_before()), pause = 16;
@@ -153,7 +155,9 @@ static GR_NOINLINE uint32_t gr_priv_row(const Slot *s, uint64_t line) {
 
 // The region's list has the row.
 GR_INLINE void list_row(const Slot *s, uint64_t row, uint32_t number) {
-    GR_GLOBAL uint32_t *flags = &head_of(row)->flags;
+    if (is_near(s, row))
+        return;
+    GR_GLOBAL uint32_t *flags = (GR_GLOBAL uint32_t *)&head_of(s, row)->flags;
     GR_ROLLED for (uint32_t was = gr_load32(flags); !(was & ROW_LISTED);) {
         uint32_t seen = gr_compare_swap(flags, was, was | ROW_LISTED);
         if (seen == was) {
@@ -176,7 +180,7 @@ static GR_NOINLINE uint32_t gr_priv_new_copy(const Slot *s, uint32_t row_number,
     uint64_t row = row_at(s, row_number);
     GR_GLOBAL volatile GrPrivMark *mark = (GR_GLOBAL volatile GrPrivMark *)mark_at(s, number);
     list_row(s, row, row_number);
-    gr_priv_copy_line(copy_at(s, number), copy_at(s, number), row + unmade);
+    gr_priv_copy_line(copy_at(s, number), copy_at(s, number), part_at(s, row, unmade));
     GR_ROLLED for (uint32_t b = 0; b < GR_LINE / 4; b += 8) put_long(touched_at(s, number, b), 0);
     mark->row = row_number;
     mark->copy = k;
@@ -186,9 +190,9 @@ static GR_NOINLINE uint32_t gr_priv_new_copy(const Slot *s, uint32_t row_number,
 
 // Where the unit's copy of the line is; 0: there is no room.
 static GR_NOINLINE uint64_t gr_priv_make(const Slot *s, uint32_t row, uint32_t k, uint64_t unmade) {
-    GR_GLOBAL uint32_t *number = (GR_GLOBAL uint32_t *)number_at(row_at(s, row), k);
+    GR_GLOBAL uint32_t *number = (GR_GLOBAL uint32_t *)number_at(s, row_at(s, row), k);
     if (row) // each time: the unit's own multiprocessor has to find it
-        gr_store32(&head_of(row_at(s, row))->numbered, 1);
+        any_store32(&head_of(s, row_at(s, row))->numbered, 1);
     GR_ROLLED for (uint32_t pause = 64; row;) {
         uint32_t v = gr_load32(number);
         if (v >= GR_COPY_FIRST)
@@ -204,26 +208,83 @@ static GR_NOINLINE uint64_t gr_priv_make(const Slot *s, uint32_t row, uint32_t k
     return 0;
 }
 
-// Whether the unit has the granule: it is its own, or nobody's so far.
-static GR_NOINLINE int gr_priv_own(const Slot *s, uint32_t number, uint32_t low, uint32_t k) {
+// How many of the owners of these bytes are the unit, and how many are none.
+typedef struct Owned {
+    uint32_t all, mine, free;
+} Owned;
+
+static GR_NOINLINE Owned gr_priv_near_owned(const Slot *s, uint64_t row, uint32_t low, uint32_t size,
+                                            uint32_t k) {
+    Owned o = {0, 0, 0};
+    GR_ROLLED for (uint32_t at = low >> s->near.shift << s->near.shift; at < low + size;
+                   at += 1u << s->near.shift) {
+        uint32_t owner = near_owner(s, row, at);
+        o.all++;
+        o.mine += owner == k + 1;
+        o.free += owner == 0;
+    }
+    return o;
+}
+
+// The unit takes what is nobody's.
+static GR_NOINLINE void gr_priv_near_take(const Slot *s, uint64_t row, uint32_t low, uint32_t size,
+                                          uint32_t k) {
+    GR_ROLLED for (uint32_t at = low >> s->near.shift << s->near.shift; at < low + size;
+                   at += 1u << s->near.shift) {
+        uint64_t entry = near_owner_at(s, row, at);
+        uint32_t bits = s->near.entry == 2 ? (uint32_t)(entry & 2) * 8 : 0,
+                 mask = s->near.entry == 2 ? 0xffffu << bits : ~0u;
+        uint32_t *word = (uint32_t *)(entry & ~UINT64_C(3));
+        GR_ROLLED for (uint32_t was = any_load32(word); !(was & mask);) {
+            uint32_t seen = any_compare_swap(word, was, was | (k + 1) << bits);
+            if (seen == was)
+                break;
+            was = seen;
+        }
+    }
+}
+
+// An access to bytes some of which only are the unit's.
+static GR_NOINLINE void gr_priv_mixed(const Slot *s) {
+    gr_store32(&((GR_GLOBAL GrPrivLog *)s->log)->head.full, GR_FULL_NEAR);
+}
+
+// Whether the unit has the bytes: they are its own, or nobody's so far. *mixed: some of them are.
+static GR_NOINLINE int gr_priv_own(const Slot *s, uint32_t number, uint32_t low, uint32_t size, uint32_t k,
+                                   int *mixed) {
     uint64_t row = row_at(s, number);
+    *mixed = 0;
+    if (is_near(s, row)) {
+        Owned o = gr_priv_near_owned(s, row, low, size, k);
+        if (o.mine + o.free == o.all) // else another one's
+            gr_priv_near_take(s, row, low, size, k);
+        o = gr_priv_near_owned(s, row, low, size, k);
+        *mixed = o.mine && o.mine < o.all;
+        return o.mine == o.all;
+    }
     list_row(s, row, number);
     uint32_t was = gr_compare_swap((GR_GLOBAL uint32_t *)owner_at(s, row, low), 0, k + 1);
     return was == 0 || was == k + 1;
 }
 
-// Where in a row the unit finds what it has stored, or what it would find in a copy that is not made.
-static GR_NOINLINE uint64_t gr_priv_find(const Slot *s, uint32_t number, uint32_t low, uint32_t k,
-                                         uint64_t unmade) {
+// Where the unit finds what it has stored, or what it would find in a copy that is not made; 0: that is in several places.
+static GR_NOINLINE uint64_t gr_priv_find(const Slot *s, uint32_t number, uint32_t low, uint32_t size,
+                                         uint32_t k, uint64_t unmade) {
     uint64_t row = row_at(s, number);
-    if (s->granule && gr_load32((GR_GLOBAL uint32_t *)owner_at(s, row, low)) == k + 1)
+    if (is_near(s, row)) {
+        Owned o = gr_priv_near_owned(s, row, low, size, k);
+        if (o.mine && o.mine < o.all)
+            return 0;
+        if (o.mine)
+            return row + low;
+    } else if (s->granule && gr_load32((GR_GLOBAL uint32_t *)owner_at(s, row, low)) == k + 1)
         return row + ROW_OWN + low;
-    if (is_numbered(row)) {
-        uint32_t copy = gr_load32((GR_GLOBAL uint32_t *)number_at(row, k));
+    if (is_numbered(s, row)) {
+        uint32_t copy = gr_load32((GR_GLOBAL uint32_t *)number_at(s, row, k));
         if (copy >= GR_COPY_FIRST)
             return copy_at(s, copy) + low;
     }
-    return row + unmade + low;
+    return part_at(s, row, unmade) + low;
 }
 
 #endif

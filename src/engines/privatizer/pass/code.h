@@ -25,6 +25,11 @@ typedef struct Code {
     PtxReg *arena_table;    // where the table would be of an arena that begins at its first line
     PtxReg *number;         // where in a row the number of the thread's copy is
     PtxReg *unmade;         // where in a row the thread finds what its copy would hold
+    // Code for warps, of near memory (device/control.h). near: there is some; near_end: 0 if there is none; near_unmade: how far behind the program's own memory the thread
+    // finds what it does not own; near_owners: of the byte 0; near_heads: of the line 0; window: shared memory, by generic addresses; copied: the thread may have a private copy
+    // of some line.
+    PtxReg *near, *near_first, *near_size, *near_end, *near_unmade, *near_owners, *near_heads, *window, *copied;
+    unsigned near_shift, near_entry; // as in GrPrivNear; near_entry 0: nothing is near
     PtxReg *unwritten;      // code for warps: a line of shared memory that nobody wrote
     PtxReg *left;           // rounds of loops that may still come
     PtxReg *asks, *unasked; // accesses are to be told, or not
@@ -68,7 +73,15 @@ gr_status gr_code_put(const Code *c, PtxStmt *at, const PtxOperand *ops, unsigne
 // redirect.c: code that leaves the address in the new 64-bit register *out.
 gr_status gr_code_address(const Code *c, PtxStmt *at, const PtxOperand *address, PtxReg **out);
 
-// redirect.c: the state space that the private copy is in is written in place of shared memory's; what is read may change, so it is not .nc.
+// near.c: whether the access may be to near memory. Its address in the new register *low. A load that is done at once, and behind which the thread goes on. And, with c->near, where
+// the access goes, as a generic address in *to, or in *slow that __gr_at has to say where.
+bool gr_near_fits(const Code *c, const PtxSite *site);
+gr_status gr_code_near_low(const Code *c, PtxStmt *s, const PtxReg *at, PtxReg **low);
+gr_status gr_code_near_quick(const Code *c, PtxStmt *s, const PtxReg *low);
+gr_status gr_code_near(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low, const PtxReg *at,
+                       const PtxReg *to, const PtxReg *slow, const PtxOperand *guard, bool negated);
+
+// redirect.c: the private copy of what is in shared memory may be there, or in global memory, so no state space is written; what is read may change, so it is not .nc.
 void gr_code_change_space(PtxInstr *i);
 
 // expand.c: whether the instruction, which is no plain access, is done by plain ones; and whether those need memory of the warp.

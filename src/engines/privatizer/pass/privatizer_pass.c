@@ -32,6 +32,40 @@ gr_status gr_code_put(const Code *c, PtxStmt *at, const PtxOperand *ops, unsigne
 
 // ---- Where the code begins -----------------------------------------------------------------------------------------------
 
+// `control`: where the control is.
+static gr_status put_near(Code *c, const PtxReg *control) {
+    PtxReg **words[] = {&c->near_first,  &c->near_size,   &c->near_end,
+                        &c->near_unmade, &c->near_owners, &c->near_heads};
+    PtxReg *first = gr_ptx_new_reg(c->f, PTX_B32), *bytes = gr_ptx_new_reg(c->f, PTX_B32);
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+        *words[k] = gr_ptx_new_reg(c->f, PTX_B32);
+    c->near = gr_ptx_new_reg(c->f, PTX_PRED);
+    c->copied = gr_ptx_new_reg(c->f, PTX_PRED);
+    c->window = gr_ptx_new_reg(c->f, PTX_B64);
+    gr_status st = gr_code_put(
+        c, NULL, NULL, 0,
+        "ld.global.u32 %s, [%s+%zu]; ld.global.u32 %s, [%s+%zu]; setp.ne.u32 %s, %s, 0; add.u32 %s, %s, %s; "
+        "mov.u32 %s, %s; mov.u64 %s, 0; cvta.shared.u64 %s, %s;",
+        c->near_first->name, control->name, offsetof(GrPrivControl, near.first), c->near_size->name,
+        control->name, offsetof(GrPrivControl, near.size), c->near->name, c->near_size->name,
+        c->near_end->name, c->near_first->name, c->near_size->name, c->near_unmade->name,
+        c->near_size->name, c->window->name, c->window->name, c->window->name);
+    // Of the byte 0, and of the line 0.
+    if (st == GR_OK)
+        st = gr_code_put(
+            c, NULL, NULL, 0,
+            "shr.u32 %s, %s, %u; mad.lo.u32 %s, %s, 3, %s; shr.u32 %s, %s, %u; mad.lo.u32 %s, %s, %u, %s; "
+            "mul.lo.u32 %s, %s, %u; sub.u32 %s, %s, %s; shr.u32 %s, %s, %u; mul.lo.u32 %s, %s, %u; sub.u32 "
+            "%s, %s, %s;",
+            first->name, c->near_first->name, c->near_shift, c->near_owners->name, c->near_size->name,
+            c->near_first->name, bytes->name, c->near_size->name, c->near_shift, c->near_heads->name,
+            bytes->name, c->near_entry, c->near_owners->name, first->name, first->name, c->near_entry,
+            c->near_owners->name, c->near_owners->name, first->name, first->name, c->near_first->name,
+            (unsigned)GR_LINE_SHIFT, first->name, first->name, (unsigned)sizeof(GrPrivRow),
+            c->near_heads->name, c->near_heads->name, first->name);
+    return st;
+}
+
 static gr_status put_prologue(Code *c, PtxLabel *label) {
     gr_status st = GR_OK;
     PtxFunc *f = c->f;
@@ -39,6 +73,7 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
     PtxReg *none = gr_ptx_new_reg(f, PTX_PRED), *at = gr_ptx_new_reg(f, PTX_B64),
            *slot = gr_ptx_new_reg(f, PTX_B64), *asked = gr_ptx_new_reg(f, PTX_B32),
            *once = gr_ptx_new_reg(f, PTX_B32), *alone = gr_ptx_new_reg(f, PTX_B32);
+    bool near = c->warps && c->near_entry;
     PtxReg **wide[] = {&c->table,       &c->rows,         &c->copies,      &c->arena_base,
                        &c->arena_bytes, &c->shared_bytes, &c->arena_table, &c->number,
                        &c->unmade,      &c->unwritten,    &c->left,        &c->stores};
@@ -69,6 +104,8 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
             c, NULL, NULL, 0,
             "call __gr%s_enter; barrier.sync 0; call (%s), __gr%s_slot; setp.eq.u64 %s, %s, 0; @%s ret;",
             c->suffix, slot->name, c->suffix, none->name, slot->name, none->name));
+    if (near)
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_begin; barrier.sync 0;", c->suffix));
     struct {
         const char *type;
         const PtxReg *to, *from;
@@ -111,6 +148,8 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
                        c->arena_table->name, c->shared_bytes->name, (unsigned)GR_LINE_SHIFT - 2,
                        c->arena_table->name, c->arena_table->name, c->table->name, asked->name, c->pass->name,
                        c->unmade->name, asked->name, (unsigned)GR_LINE, c->sequence->name, c->stores->name));
+    if (near)
+        GR_TRY(put_near(c, at));
     if (c->clock)
         GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u64 %s, 0;", c->clock->name));
     if (c->results)
@@ -264,6 +303,36 @@ static void find_granule(const Work *w, PrivatizedKernel *k) {
     }
 }
 
+static bool asks_for_size(const PtxStmt *s) {
+    for (unsigned k = 0; s->kind == PTX_INSTR && k < s->instr->n_operands; k++)
+        if (s->instr->operands[k].kind == PTX_O_SREG && strstr(s->instr->operands[k].text, "smem"))
+            return true;
+    return false;
+}
+
+// A kernel that asks how much shared memory it has must not get more of it.
+static void find_near(const Work *w, PrivatizedKernel *k) {
+    uint32_t least = 16;
+    bool some = false, fits = k->granule != 0;
+    for (const PtxStmt *s = k->f->first; s; s = s->next) {
+        const PtxSite *site = s->site ? &w->m->sites[s->site] : NULL;
+        if (!site || !(gr_is_shared_space(site->space) || site->space == PTX_GENERIC))
+            continue;
+        fits &= !gr_expands(s->instr); // to accesses of other sizes
+        some |= site->space != PTX_GENERIC;
+        fits &= site->size <= 16;
+        least = site->size < least ? site->size : least;
+    }
+    for (uint32_t f = 0; f < w->m->n_funcs && fits && some; f++)
+        for (const PtxStmt *s = w->m->funcs[f]->first; s; s = s->next)
+            fits &= !asks_for_size(s);
+    if (!fits || !some)
+        return;
+    while (1u << k->near_shift < least)
+        k->near_shift++;
+    k->near_entry = least < 4 ? 2 : 4;
+}
+
 static void look_at_sites(const Work *w, const Liveness *live, uint64_t *set, PrivatizedKernel *k) {
     for (const PtxStmt *s = k->f->first; s; s = s->next) {
         const PtxSite *site = s->site ? &w->m->sites[s->site] : NULL;
@@ -334,6 +403,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
     GR_TRY(find_groups(w, out->places, &arena, &groups));
     out->by_warps |= w->o->by_warps;
     find_granule(w, out);
+    find_near(w, out);
     PtxStmt *first = gr_function_start(f), *last = f->last;
     if (!first || (out->blocks.why && out->warps.why))
         goto done;
@@ -344,6 +414,8 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
                  .set = set,
                  .updates = out->updates,
                  .granule = out->granule,
+                 .near_shift = out->near_shift,
+                 .near_entry = out->near_entry,
                  .results = out->results,
                  .gathers = out->gathers,
                  .stages = out->stages,

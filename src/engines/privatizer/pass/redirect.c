@@ -46,14 +46,9 @@ gr_status gr_code_address(const Code *c, PtxStmt *at, const PtxOperand *address,
 void gr_code_change_space(PtxInstr *i) {
     unsigned n = 0;
     for (unsigned k = 0; k < i->n_mods; k++) {
-        if (i->mods[k].id == PTX_MOD_nc)
-            continue;
-        i->mods[n] = i->mods[k];
-        if (i->mods[k].id == PTX_MOD_shared || i->mods[k].id == PTX_MOD_shared__cta) {
-            i->mods[n].id = PTX_MOD_global;
-            i->mods[n].text = gr_ptx_mod_text(PTX_MOD_global);
-        }
-        n++;
+        PtxMod id = i->mods[k].id;
+        if (id != PTX_MOD_nc && id != PTX_MOD_shared && id != PTX_MOD_shared__cta)
+            i->mods[n++] = i->mods[k];
     }
     i->n_mods = (uint16_t)n;
     gr_ptx_instr_summarize(i);
@@ -401,10 +396,12 @@ done:
 
 // Where the access at address `at` goes, in the new register *out; 0: nowhere. Memory in the arena, and shared memory, is looked up here: a load of a line that nobody wrote goes to
 // the program's own memory, other accesses to what the unit owns, or to its private copy, if that is made. Whatever else there is, __gr_at does.
-static gr_status put_lookup(const Code *c, PtxStmt *copy, const Guard *g, const PtxOperand *ops,
-                            unsigned n_ops, const PtxReg *at, uint32_t what, PtxReg **out) {
+static gr_status put_lookup(const Code *c, PtxStmt *copy, const PtxSite *site, const Guard *g,
+                            const PtxOperand *ops, unsigned n_ops, const PtxReg *at, const PtxReg *low,
+                            uint32_t what, PtxReg **out) {
     gr_status st = GR_OK;
     PtxFunc *f = c->f;
+    PtxLabel *far = low ? gr_ptx_new_label(f) : NULL, *found = low ? gr_ptx_new_label(f) : NULL;
     Lookup l = {.shared = (what & GR_AT_SPACE) == GR_AT_SHARED, .stores = what & GR_AT_STORE, .at = at};
     PtxReg **wide[] = {&l.offset, &l.line, &l.row, &l.to}, **words[] = {&l.number, &l.made},
            **predicates[] = {&l.in, &l.has, &l.is_made, &l.slow}, *is_own = NULL;
@@ -415,6 +412,14 @@ static gr_status put_lookup(const Code *c, PtxStmt *copy, const Guard *g, const 
     for (size_t k = 0; k < sizeof predicates / sizeof *predicates; k++)
         *predicates[k] = gr_ptx_new_reg(f, PTX_PRED);
     *out = l.to;
+    if (low) {
+        PtxOperand to[2] = {gr_ptx_label_operand(far), gr_ptx_label_operand(found)};
+        GR_TRY(gr_code_put(c, copy, to, 2, "@!%s bra $0;", c->near->name));
+        GR_TRY(gr_code_near(c, copy, site, low, at, l.to, l.slow, n_ops > 1 ? &ops[1] : NULL,
+                            copy->instr->guard_negated));
+        GR_TRY(gr_code_put(c, copy, &to[1], 1, "bra $0;"));
+        gr_ptx_insert_label(f, copy, far);
+    }
     GR_TRY(put_row(c, copy, g, ops, n_ops, &l));
     if (!l.stores) {
         PtxLabel *end = gr_ptx_new_label(f);
@@ -436,9 +441,13 @@ static gr_status put_lookup(const Code *c, PtxStmt *copy, const Guard *g, const 
         else
             GR_TRY(gr_code_put(c, copy, NULL, 0, "@!%s mov.b64 %s, %s;", l.has->name, l.to->name, at->name));
     }
+    if (found)
+        gr_ptx_insert_label(f, copy, found);
     if (n_ops > 1)
         GR_TRY(gr_code_put(c, copy, ops, n_ops, "selp.u32 %s, 1, 0, %s; setp.ne.and.u32 %s, %s, 0%s;",
                            l.made->name, l.slow->name, l.slow->name, l.made->name, g->operand));
+    if (low && l.stores)
+        GR_TRY(gr_code_put(c, copy, NULL, 0, "@%s setp.eq.u32 %s, 0, 0;", l.slow->name, c->copied->name));
     GR_TRY(gr_code_put(c, copy, NULL, 0, "@%s call (%s), __gr%s_at, (%s, %s, %u, %s);", l.slow->name,
                        l.to->name, c->suffix, at->name, c->copy->name, what, c->unmade->name));
 done:
@@ -481,6 +490,12 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
         return put_shared_result(c, copy, &g, ops, n_ops, at);
     if (site->strong && i->op == PTX_OP_LD)
         return put_strong_load(c, copy, &g, ops, n_ops, at, what);
+    PtxReg *low = NULL;
+    if (gr_near_fits(c, site)) {
+        GR_TRY(gr_code_near_low(c, copy, at, &low));
+        if (!(site->access & PTX_ACCESS_WRITE))
+            GR_TRY(gr_code_near_quick(c, copy, low));
+    }
     gr_code_change_space(i);
     unsigned group = c->groups && i->op == PTX_OP_LD && !generic ? c->groups[site - c->f->module->sites] : 0;
     if (group)
@@ -495,11 +510,15 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
             lanes->name, lanes->name, lanes->name));
     if (generic) {
         to = gr_ptx_new_reg(c->f, PTX_B64);
+        if (c->copied && what & GR_AT_STORE)
+            GR_TRY(gr_code_put(c, copy, NULL, 0,
+                               "{ .reg .pred in; isspacep.shared in, %s; @in setp.eq.u32 %s, 0, 0; }", at->name,
+                               c->copied->name));
         GR_TRY(gr_code_put(c, copy, ops, n_ops, "mov.u64 %s, 0; %scall (%s), __gr%s_at, (%s, %s, %u, %s);",
                            to->name, g.alone, to->name, c->suffix, at->name, c->copy->name, what,
                            c->unmade->name));
     } else {
-        GR_TRY(put_lookup(c, copy, &g, ops, n_ops, at, what, &to));
+        GR_TRY(put_lookup(c, copy, site, &g, ops, n_ops, at, low, what, &to));
     }
     if (together)
         GR_TRY(gr_code_put(c, copy, NULL, 0, "bar.warp.sync %s;", lanes->name));

@@ -231,6 +231,8 @@ static gr_status put_begin(const Regions *r, size_t k) {
     // In pass 2 it stays what it is at the end of pass 1: there a thread does not find in the union what it has written itself.
     GR_TRY(gr_code_put(c, at, NULL, 0, "and.pred %s, %s, %s;", c->plain->name, c->alone->name,
                        c->unasked->name));
+    if (c->copied)
+        GR_TRY(gr_code_put(c, at, NULL, 0, "not.pred %s, %s;", c->copied->name, c->alone->name));
     GR_TRY(put_each(r, at, g, "mov.pred $0, $2; mov.pred $1, $2;", "mov.# $0, $2; mov.# $1, $2;"));
     GR_TRY(gr_code_put(c, at, NULL, 0, "mov.u64 %s, %s; mov.u64 %s, %s;", c->stores->name,
                        r->stores_noted->name, r->stores_kept->name, r->stores_noted->name));
@@ -321,9 +323,14 @@ static gr_status put_end(const Regions *r) {
     GR_TRY(gr_code_put(
         c, NULL, NULL, 0, "call __gr%s_merge, (%s, %s); barrier.sync 0; mov.u32 %s, 2; mov.u64 %s, %u;",
         c->suffix, r->start->name, c->sequence->name, c->pass->name, c->unmade->name, (unsigned)GR_LINE));
+    if (c->near_unmade)
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "add.u32 %s, %s, %s;", c->near_unmade->name,
+                           c->near_size->name, c->near_size->name));
     GR_TRY(put_table(r, r->start, true));
     GR_TRY(gr_code_put(c, NULL, &to_end, 1, "bra $0;"));
     gr_ptx_insert_label(c->f, NULL, checks);
+    if (c->near_unmade)
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u32 %s, %s;", c->near_unmade->name, c->near_size->name));
     GR_TRY(gr_code_put(c, NULL, NULL, 0, "@%s call __gr%s_differs, (%s, %s, %s); setp.ne.u32 %s, %s, %s;",
                        r->differs->name, c->suffix, r->start->name, c->copy->name, c->sequence->name,
                        r->differs->name, r->at->name, r->at->name));
