@@ -304,8 +304,10 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
                          .most_rounds = p->most_rounds,
                          .spent = p->spent ? m->spent.at : 0,
                          .once = once};
-    if (!once)
+    if (!once) {
         memcpy(c->only_read, p->only_read, sizeof c->only_read);
+        c->known = p->known && to->mode == GR_OF_WARPS;
+    }
     c->taken = c->sums + sum_bytes;
     c->slot_of = c->taken + slots * sizeof(uint32_t);
     c->changed = c->slot_of + blocks * sizeof(uint32_t);

@@ -207,6 +207,11 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
         passes->most_shared = 0;
         return false;
     }
+    if (rc == CUDA_SUCCESS && log.head.full == GR_FULL_WILD && !k->wild) {
+        k->wild = true;
+        passes->known = false;
+        return false;
+    }
     if (rc == CUDA_SUCCESS && log.head.full &&
         gr_room_more(&k->room[plan->mode == GR_OF_WARPS], log.head.full))
         return false;
@@ -270,9 +275,10 @@ static bool level(Probe *p, Passes *passes, ProbedKernel *k, uint32_t mode, uint
         if (!plan_level(p, passes, k, mode, threads, &had, &plan))
             return true;
         had = plan.room;
-        bool far = k->far;
+        bool far = k->far, wild = k->wild;
         done = run_level(p, passes, &plan, k, &l, known);
-        had = far == k->far ? had : (PassRoom){0};
+        if (far != k->far || wild != k->wild) // it needs other code, not more room
+            had = (PassRoom){0};
         known = NULL;
     }
     if (l.again)
@@ -575,6 +581,14 @@ static const char *unsuited(const GrLaunch *l, const ProbedKernel *k, const Prob
     return why;
 }
 
+// Of all of the kernel's groups.
+static bool knows_reads(const ProbedKernel *k, const GrPrivOnlyRead *reads) {
+    uint32_t n = k->places ? k->places->n_groups : 0, known = 0;
+    for (uint32_t g = 0; g < n && g < GR_ONLY_READ; g++)
+        known += reads[g].size != 0;
+    return n && known == n;
+}
+
 CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
     char buf[1200];
     ProbedKernel *k = kernel_of(l);
@@ -603,6 +617,7 @@ CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
     else if (k && (levels || p->what_for)) {
         Passes passes = passes_of(p, c, l, run, k, control);
         memcpy(passes.only_read, p->only_read, sizeof passes.only_read);
+        passes.known = !k->wild && knows_reads(k, p->only_read);
         if (p->what_for)
             done = run_once(p, &passes, k, &rc);
         else if (probe(p, &passes, k, levels, &done, &rc) && p->stop) {

@@ -16,6 +16,7 @@ typedef struct ProbedKernel {
     uint32_t granule;    // as in GrPrivControl
     uint32_t near_shift, near_entry; // as in GrPrivNear
     bool far;            // nothing is to be near
+    bool wild;           // it loads elsewhere than from what is only read
     bool told[2];        // the verdict names it
     uint32_t cluster[3]; // as its code says; zeros: it does not
     bool cut[2];         // likewise, that it was not checked to its end

@@ -33,6 +33,7 @@
 //   __gr_copy()                   the number of the thread's private copy
 //   __gr_at(a, copy, what, unmade)   where the access to address `a` goes, if it is not to a private copy that was made; 0: nowhere, the access is left out.
 //                                 `unmade`: where in a row the thread finds what its copy would hold
+//   __gr_list(row, number)        a store is to a row that is not GR_ROW_LISTED; `number`: the row's less one
 //   __gr_stored(at, pass, bytes)  a store to `at` of a private copy, in a kernel with atomic operations; gives where it is to be done once more; 0: nowhere
 //   __gr_updated(at, pass, bytes, observed) an atomic operation updates `at` of a private copy; gives where it is to be done once more; 0: nowhere
 //   __gr_updates_all(at)          with `once`, gives where an atomic operation is to be done for all blocks; 0: nowhere
@@ -47,6 +48,7 @@
 //   __gr_done(stores, copy)       the thread ends, in code for blocks; `stores`: a hash of all that it stored and where
 //   __gr_lanes(site, at, what, value, pass, sequence)   before a store of code for warps; gives 1 to the lane whose value stays there
 //   __gr_look(site, a, what, value, copy, pass, sequence)     an access to address `a`, when asked
+//   __gr_wild()                   the thread has loaded from elsewhere than from memory that is only read, which it should (GrPrivControl.known)
 //   __gr_over()                   a loop went round too often
 //   __gr_differs(region, copy, sequence)   a thread has other results in registers than in pass 1
 //   __gr_gather(ends)             where a region ends, in kernels whose lanes wait for each other; 0: not all threads came, and this one ends
@@ -86,7 +88,7 @@ typedef struct GrPrivRow {
     uint32_t line;
     uint32_t flags;    // GR_ROW_LISTED, and those of merge.h
     uint32_t was;      // what the table said: 0 or GR_ROW_EDGE
-    uint32_t numbered; // 0: there are no private copies but `own`
+    uint32_t numbered; // GR_NUMBERED; 0: there are no private copies but `own`, and the numbers of others say nothing
 } GrPrivRow;
 
 // `touched` has a byte for each word of four: an atomic operation updated it; a store wrote it, of kernels with atomic operations.
@@ -104,6 +106,7 @@ enum { GR_LINE_SHIFT = 7, GR_LINE = 1 << GR_LINE_SHIFT };
 #define GR_ROW_NEAR 0x40000000u
 #define GR_ROW_EDGE 0xfffffffeu
 #define GR_ROW_BUSY 0xffffffffu
+enum { GR_NUMBERED = 1, GR_NUMBERED_BUSY = 2 };
 enum { GR_ROW_LISTED = 1 }; // GrPrivRow.flags: the region's list has it, and granules may be taken
 enum { GR_COPY_BUSY = 1, GR_COPY_FIRST = 2 }; // numbers of private copies
 
@@ -167,8 +170,8 @@ typedef struct GrPrivSeen {
 // All threads of all blocks of a copy count at so many places.
 enum { GR_SUMS = 32 };
 
-// NEAR: an access is to several owners' bytes, which near memory cannot tell apart.
-enum { GR_FULL_ROWS = 1, GR_FULL_COPIES = 2, GR_FULL_NOTES = 3, GR_FULL_NEAR = 4 };
+// NEAR: an access is to several owners' bytes, which near memory cannot tell apart. WILD: a load is not in the memory that was known to be only read.
+enum { GR_FULL_ROWS = 1, GR_FULL_COPIES = 2, GR_FULL_NOTES = 3, GR_FULL_NEAR = 4, GR_FULL_WILD = 5 };
 enum { GR_MOST_FOUND = 256, GR_MOST_SEEN = 128 };
 // What the host looks at of each log. All is 0 if nothing was found, and nothing went wrong.
 typedef struct GrPrivHead {
@@ -226,6 +229,7 @@ typedef struct GrPrivControl {
     uint32_t mode, pass; // pass: of GR_OF_BLOCKS
     uint64_t arena;
     GrPrivOnlyRead only_read[GR_ONLY_READ]; // at a multiple of 16 bytes: inserted code loads both at once
+    uint64_t known; // GR_OF_WARPS: of all groups of the kernel that is known, so the code runs that takes it for granted
     uint64_t arena_bytes, shared_bytes, span;
     uint64_t slots;
     uint64_t slot;                // GrPrivSlot of each slot

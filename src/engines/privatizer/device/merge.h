@@ -163,7 +163,7 @@ GR_INLINE uint32_t owner_of_word(const Slot *s, uint64_t row, uint32_t word, uin
 }
 // 0: no unit has a private copy of the line but what it owns.
 GR_INLINE int is_numbered(const Slot *s, uint64_t row) {
-    return *(volatile uint32_t *)&head_of(s, row)->numbered != 0;
+    return *(volatile uint32_t *)&head_of(s, row)->numbered == GR_NUMBERED;
 }
 
 GR_INLINE uint32_t members_of(const Lanes *l) { return l->lanes == 32 ? ~0u : (1u << l->lanes) - 1; }

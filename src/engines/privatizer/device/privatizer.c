@@ -113,6 +113,8 @@ static GR_NOINLINE void gr_priv_outside(uint64_t a, uint32_t what) {
         gr_store64(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->head.outside, a | 1);
 }
 
+void __gr_wild(void) { gr_store32(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->head.full, GR_FULL_WILD); }
+
 void __gr_over(void) { gr_store32(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->head.over, 1); }
 
 #define IS_IN(name, space)                                                                                   \
@@ -207,6 +209,14 @@ uint64_t __gr_at(uint64_t a, uint32_t copy, uint32_t what, uint64_t unmade) {
         return at;
     }
     return offset < CONTROL.shared_bytes ? (uint64_t)__gr_unwritten + low : a;
+}
+
+// The region's list has the row from now on. `number`: its number less one.
+void __gr_list(uint64_t row, uint32_t number) {
+    Slot s = {.head = CONTROL.slot + slot_number() * sizeof(GrPrivSlot),
+              .lists = CONTROL.lists + slot_number() * 8 * CONTROL.capacity,
+              .capacity = CONTROL.capacity};
+    list_row(&s, row, number + 1);
 }
 
 // The row that has the address in its own part; 0: none.
@@ -542,18 +552,31 @@ static GR_NOINLINE void gr_priv_rows_of_block(uint32_t region, uint32_t sequence
     gr_priv_all_rows(&s, &t, merges);
 }
 
+// Most regions write shared memory alone.
+GR_INLINE void rows_of_region(uint32_t region, uint32_t sequence, int merges) {
+    GR_GLOBAL volatile GrPrivSlot *of = slot_head();
+    if (of->count[sequence & 1] || (CONTROL.shared_bytes && !CONTROL.near.size))
+        gr_priv_rows_of_block(region, sequence, merges);
+    else if (!gr_priv_thread_number() && (CONTROL.once || !merges))
+        next_list(of, sequence & 1);
+}
+
 void __gr_merge(uint32_t region, uint32_t sequence) {
-    gr_priv_spent(GR_SPENT_PASS_1);
+    if (CONTROL.spent)
+        gr_priv_spent(GR_SPENT_PASS_1);
     if (CONTROL.near.size)
         gr_priv_near_merge(region, sequence);
-    gr_priv_rows_of_block(region, sequence, 1);
-    gr_priv_spent(GR_SPENT_MERGE);
+    rows_of_region(region, sequence, 1);
+    if (CONTROL.spent)
+        gr_priv_spent(GR_SPENT_MERGE);
 }
 
 void __gr_check(uint32_t region, uint32_t sequence) {
-    gr_priv_spent(GR_SPENT_PASS_2);
+    if (CONTROL.spent)
+        gr_priv_spent(GR_SPENT_PASS_2);
     if (CONTROL.near.size)
         gr_priv_near_check(region, sequence);
-    gr_priv_rows_of_block(region, sequence, 0);
-    gr_priv_spent(GR_SPENT_CHECK);
+    rows_of_region(region, sequence, 0);
+    if (CONTROL.spent)
+        gr_priv_spent(GR_SPENT_CHECK);
 }

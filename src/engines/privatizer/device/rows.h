@@ -111,6 +111,13 @@ GR_INLINE void check_plain(const Slot *s, const Some *of, uint32_t lane) {
     }
 }
 
+GR_INLINE void next_list(GR_GLOBAL volatile GrPrivSlot *of, uint32_t list) {
+    of->count[1 - list] = 0;
+    of->now = 1 - list;
+    of->made = 0;
+    of->reader = of->writer = 0;
+}
+
 // All rows that were written in the region, but near ones. The last step of a region makes the other list ready.
 static GR_NOINLINE void gr_priv_all_rows(const Slot *s, const Team *t, int merges) {
     uint32_t warp = t->thread / 32, warps = (t->threads + 31) / 32, list = s->sequence & 1, lanes = 32;
@@ -132,12 +139,8 @@ static GR_NOINLINE void gr_priv_all_rows(const Slot *s, const Team *t, int merge
             if (some.row[i] && !(some.plain >> i & 1))
                 gr_priv_one_row(s, some.row[i], &l, merges);
     }
-    if (t->thread == 0 && (s->once || !merges)) {
-        of->count[1 - list] = 0;
-        of->now = 1 - list;
-        of->made = 0;
-        of->reader = of->writer = 0;
-    }
+    if (t->thread == 0 && (s->once || !merges))
+        next_list(of, list);
 }
 
 #endif

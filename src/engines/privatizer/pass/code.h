@@ -52,6 +52,8 @@ typedef struct Code {
     PtxReg *clock;  // its own, which goes on when it is read; NULL: the kernel reads none
     bool clusters;  // generic addresses may be of shared memory of other blocks
     bool orders;    // units may order what they do
+    bool known;            // of all groups the memory that they only read is known: their loads need no other way
+    PtxReg *wild;          // with `known`: one was elsewhere, so what the thread does is worth nothing
     const uint8_t *groups; // by site, GrPlace.group; NULL: there are none
     const uint8_t *roles;  // by site, GR_ORDERS_...; NULL: there are none
     Copying *copying;      // n_copying: the kernel's cp.async that are done some time, in code for warps

@@ -150,6 +150,9 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
                        c->unmade->name, asked->name, (unsigned)GR_LINE, c->sequence->name, c->stores->name));
     if (near)
         GR_TRY(put_near(c, at));
+    c->wild = c->known ? gr_ptx_new_reg(f, PTX_PRED) : NULL;
+    if (c->wild)
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.ne.u32 %s, 0, 0;", c->wild->name));
     if (c->clock)
         GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u64 %s, 0;", c->clock->name));
     if (c->results)
@@ -190,8 +193,9 @@ static gr_status limit_loops(const Code *c) {
         else if (s->kind == PTX_INSTR && gr_ptx_instr_flags(s->instr) & PTX_F_BRANCH &&
                  goes_back(s->instr, seen)) {
             c->over->uses++;
-            GR_TRY(gr_code_put(c, s, &over, 1, "sub.u64 %s, %s, 1; setp.eq.u64 %s, %s, 0; @%s bra $0;",
-                               c->left->name, c->left->name, none->name, c->left->name, none->name));
+            GR_TRY(gr_code_put(c, s, &over, 1, "sub.u64 %s, %s, 1; setp.eq%s.u64 %s, %s, 0%s%s; @%s bra $0;",
+                               c->left->name, c->left->name, c->wild ? ".or" : "", none->name, c->left->name,
+                               c->wild ? ", " : "", c->wild ? c->wild->name : "", none->name));
         }
     }
 done:
@@ -435,23 +439,33 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
                        "ld.global.u32 %s, [%s]; setp.ne.u32 %s, %s, %d; @%s bra $0;", mode->name, control,
                        is->name, mode->name, GR_AS_IT_IS, is->name));
     gr_ptx_insert_label(f, NULL, other);
-    PtxLabel *label[2] = {NULL, NULL};
-    for (int warps = 0; warps < 2; warps++) {
-        if (warps ? out->warps.why : out->blocks.why)
+    static const struct {
+        bool warps, known;
+    } copies[] = {{true, true}, {true, false}, {false, false}};
+    PtxLabel *label[3] = {NULL, NULL, NULL};
+    for (unsigned k = 0; k < 3; k++) {
+        bool warps = copies[k].warps, known = copies[k].known;
+        if ((warps ? out->warps.why : out->blocks.why) || (known && !groups))
             continue;
-        label[warps] = gr_ptx_new_label(f);
-        PtxOperand to = gr_ptx_label_operand(label[warps]);
-        GR_TRY(gr_code_put(&code, NULL, &to, 1, "setp.eq.u32 %s, %s, %d; @%s bra $0;", is->name, mode->name,
-                           warps ? GR_OF_WARPS : GR_OF_BLOCKS, is->name));
+        label[k] = gr_ptx_new_label(f);
+        PtxOperand to = gr_ptx_label_operand(label[k]);
+        GR_TRY(gr_code_put(&code, NULL, NULL, 0, "setp.eq.u32 %s, %s, %d;", is->name, mode->name,
+                           warps ? GR_OF_WARPS : GR_OF_BLOCKS));
+        if (known)
+            GR_TRY(gr_code_put(&code, NULL, NULL, 0,
+                               "{ .reg .b64 known; ld.global.u64 known, [%s+%zu]; setp.ne.and.u64 %s, known, 0, %s; }",
+                               control, offsetof(GrPrivControl, known), is->name, is->name));
+        GR_TRY(gr_code_put(&code, NULL, &to, 1, "@%s bra $0;", is->name));
     }
     GR_TRY(gr_code_put(&code, NULL, NULL, 0, "ret;")); // GR_HELD
-    for (int warps = 0; warps < 2; warps++) {
+    for (unsigned k = 0; k < 3; k++) {
         Code one = code;
-        one.warps = warps;
-        one.roles = roles.of[warps];
-        one.orders = roles.orders[warps];
-        if (label[warps])
-            GR_TRY(make(&one, first, last, label[warps]));
+        one.warps = copies[k].warps;
+        one.known = copies[k].known;
+        one.roles = roles.of[one.warps];
+        one.orders = roles.orders[one.warps];
+        if (label[k])
+            GR_TRY(make(&one, first, last, label[k]));
     }
 done:
     gr_defuse_free(&uses);

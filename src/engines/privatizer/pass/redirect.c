@@ -334,6 +334,33 @@ done:
     return st;
 }
 
+// Likewise, where that is known. So there is no other way, and the thread need not wait for one load before it does the next one.
+static gr_status put_known_read(const Code *c, PtxStmt *s, const PtxReg *at, unsigned group) {
+    gr_status st = GR_OK;
+    PtxFunc *f = c->f;
+    PtxInstr *i = s->instr;
+    PtxReg *begin = gr_ptx_new_reg(f, PTX_B64), *size = gr_ptx_new_reg(f, PTX_B64),
+           *in = gr_ptx_new_reg(f, PTX_PRED), *out = gr_ptx_new_reg(f, PTX_PRED);
+    PtxOperand guard = i->guard ? gr_ptx_reg_operand(i->guard) : (PtxOperand){0};
+    char control[64];
+    gr_privatizer_control_name(c->suffix, control, sizeof control);
+    GR_TRY(gr_code_put(c, s, NULL, 0,
+                       "ld.global.nc.v2.u64 {%s, %s}, [%s+%zu]; sub.u64 %s, %s, %s; setp.lt.u64 %s, %s, %s; "
+                       "not.pred %s, %s;",
+                       begin->name, size->name, control,
+                       offsetof(GrPrivControl, only_read) + (group - 1) * sizeof(GrPrivOnlyRead), begin->name,
+                       at->name, begin->name, in->name, begin->name, size->name, out->name, in->name));
+    if (i->guard)
+        GR_TRY(gr_code_put(c, s, &guard, 1,
+                           "{ .reg .pred own; %s.pred own, $0; and.pred %s, %s, own; and.pred %s, %s, own; }",
+                           i->guard_negated ? "not" : "mov", in->name, in->name, out->name, out->name));
+    GR_TRY(gr_code_put(c, s, NULL, 0, "or.pred %s, %s, %s;", c->wild->name, c->wild->name, out->name));
+    i->guard = in;
+    i->guard_negated = false;
+done:
+    return st;
+}
+
 // Whether the granule is the unit's, in the new predicate *is_own. A store takes one that is nobody's.
 static gr_status put_owner(const Code *c, PtxStmt *s, const Lookup *l, PtxReg **is_own) {
     gr_status st = GR_OK;
@@ -350,14 +377,15 @@ static gr_status put_owner(const Code *c, PtxStmt *s, const Lookup *l, PtxReg **
         PtxReg *flags = gr_ptx_new_reg(f, PTX_B32), *free = gr_ptx_new_reg(f, PTX_PRED);
         GR_TRY(gr_code_put(
             c, s, NULL, 0,
-            "mov.u32 %s, 0; @%s ld.global.u32 %s, [%s+%zu]; and.b32 %s, %s, %d; setp.ne.u32 %s, %s, 0; "
-            "setp.eq.and.u32 %s, %s, 0, %s; @%s setp.ne.u32 %s, 0, 0; @%s atom.global.cas.b32 %s, [%s+%u], "
-            "0, %s; "
-            "setp.eq.and.u32 %s, %s, 0, %s;",
-            flags->name, l->has->name, flags->name, l->row->name,
+            "mov.u32 %s, %d; @%s ld.global.u32 %s, [%s+%zu]; and.b32 %s, %s, %d; setp.eq.u32 %s, %s, 0; "
+            "@%s setp.ne.u32 %s, 0, 0; @%s call __gr%s_list, (%s, %s); setp.eq.and.u32 %s, %s, 0, %s; @%s "
+            "setp.ne.u32 %s, 0, 0; @%s atom.global.cas.b32 %s, [%s+%u], 0, %s; setp.eq.and.u32 %s, %s, 0, "
+            "%s;",
+            flags->name, GR_ROW_LISTED, l->has->name, flags->name, l->row->name,
             (size_t)GR_ROW_HEAD + offsetof(GrPrivRow, flags), flags->name, flags->name, GR_ROW_LISTED,
-            free->name, flags->name, free->name, owner->name, free->name, c->once->name, free->name,
-            free->name, owner->name, at->name, (unsigned)GR_ROW_OWNERS, c->me->name, free->name, owner->name,
+            free->name, flags->name, c->once->name, free->name, free->name, c->suffix, l->row->name,
+            l->number->name, free->name, owner->name, l->has->name, c->once->name, free->name, free->name,
+            owner->name, at->name, (unsigned)GR_ROW_OWNERS, c->me->name, free->name, owner->name,
             free->name));
         GR_TRY(gr_code_put(c, s, NULL, 0, "setp.eq.or.u32 %s, %s, %s, %s;", (*is_own)->name, owner->name,
                            c->me->name, free->name));
@@ -374,12 +402,12 @@ static gr_status put_made(const Code *c, PtxStmt *s, const Lookup *l, const PtxR
     gr_status st = GR_OK;
     PtxReg *numbered = gr_ptx_new_reg(c->f, PTX_B32), *has = gr_ptx_new_reg(c->f, PTX_PRED);
     GR_TRY(gr_code_put(c, s, NULL, 0,
-                       "mov.u32 %s, 0; @%s ld.global.u32 %s, [%s+%zu]; setp.ne.u32 %s, %s, 0; add.u64 %s, "
+                       "mov.u32 %s, 0; @%s ld.global.u32 %s, [%s+%zu]; setp.eq.u32 %s, %s, %d; add.u64 %s, "
                        "%s, %s; @%s ld.global.u32 %s, [%s]; setp.ge.u32 %s, %s, %d; mad.wide.u32 %s, %s, %u, "
                        "%s;",
                        numbered->name, l->has->name, numbered->name, l->row->name,
                        (size_t)GR_ROW_HEAD + offsetof(GrPrivRow, numbered), has->name, numbered->name,
-                       l->line->name, l->row->name, c->number->name, has->name, l->made->name, l->line->name,
+                       GR_NUMBERED, l->line->name, l->row->name, c->number->name, has->name, l->made->name, l->line->name,
                        l->is_made->name, l->made->name, GR_COPY_FIRST, l->to->name, l->made->name,
                        (unsigned)GR_LINE, c->copies->name));
     if (!l->stores)
@@ -496,8 +524,10 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
         if (!(site->access & PTX_ACCESS_WRITE))
             GR_TRY(gr_code_near_quick(c, copy, low));
     }
-    gr_code_change_space(i);
     unsigned group = c->groups && i->op == PTX_OP_LD && !generic ? c->groups[site - c->f->module->sites] : 0;
+    if (group && c->known)
+        return put_known_read(c, copy, at, group);
+    gr_code_change_space(i);
     if (group)
         GR_TRY(put_only_read(c, copy, at, group));
     // Lanes of one store are compared (put_lanes), so they have to come there together.

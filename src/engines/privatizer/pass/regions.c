@@ -302,6 +302,8 @@ static gr_status put_end(const Regions *r) {
     GR_TRY(put_place(r, NULL, AT_END, gr_ptx_new_reg(c->f, PTX_PRED)));
     GR_TRY(put_vote(r, NULL, NULL));
     gr_ptx_insert_label(c->f, NULL, r->end);
+    if (c->wild)
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "@%s call __gr%s_wild;", c->wild->name, c->suffix));
     if (c->results) // each pass begins with the first one
         GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.b64 %s, %s;", c->note->name, c->notes->name));
     if (c->gathers)
