@@ -48,6 +48,8 @@ static GrPrivNear near_of(const Passes *p, uint32_t mode) {
                                    .entry = p->near_entry};
     bool fits = mode == GR_OF_WARPS && near.entry && p->own_shared > near.first && !(near.first % GR_LINE) &&
                 GR_NEAR_END(&near) <= p->most_shared;
+    near.owners = GR_NEAR_OWNERS(&near) - (near.first >> near.shift) * near.entry;
+    near.heads = GR_NEAR_HEADS(&near) - near.first / GR_LINE * (uint32_t)sizeof(GrPrivRow);
     return fits ? near : none;
 }
 
@@ -284,6 +286,9 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
                          .numbers = m->numbers.at,
                          .near = once ? (GrPrivNear){0} : near_of(p, to->mode),
                          .copies = m->copies.at,
+                         .rows_from = m->rows.at - row_bytes,
+                         .copies_from = m->copies.at - (uint64_t)GR_COPY_FIRST * GR_LINE,
+                         .arena_table = tables->tables.at + l->shared_bytes / GR_LINE * sizeof(uint32_t),
                          .marks = m->marks.at,
                          .notes = m->notes.at,
                          .stage = m->stage.at,

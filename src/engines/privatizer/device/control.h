@@ -79,6 +79,7 @@ typedef struct GrPrivSlot {
     uint32_t reader,
         writer; // the copy, and one, of the unit that made accesses which GR_ORDERS_...; GR_MANY: several did
     uint64_t table, rows, copies; // where number 0 would be
+    uint64_t arena_table;         // of the arena's first line
     uint64_t since;               // clock cycles, when the step began that the block is in
 } GrPrivSlot;
 
@@ -218,6 +219,7 @@ enum { GR_ONLY_READ = 16 };
 typedef struct GrPrivNear {
     uint32_t first, size;
     uint32_t shift, entry; // an owner is asked for each 1 << shift bytes, in `entry` bytes: 2 or 4
+    uint32_t owners, heads; // where they would be of the byte 0, and of the line 0
 } GrPrivNear;
 #define GR_NEAR_OWNERS(n) ((n)->first + 3 * (n)->size)
 #define GR_NEAR_HEADS(n)  (GR_NEAR_OWNERS(n) + ((n)->size >> (n)->shift) * (n)->entry)
@@ -237,6 +239,7 @@ typedef struct GrPrivControl {
     uint64_t lists;               // of each slot two lists of `capacity` rows
     uint64_t rows, row_bytes;     // of each slot `capacity` rows
     uint64_t numbers;             // of each slot GR_NEAR_NUMBERS for each line of near memory; numbers are 0 between launches
+    uint64_t rows_from, copies_from, arena_table; // GR_OF_BLOCKS: as in GrPrivSlot
     uint64_t copies, marks;       // of each slot `most_copies` private copies of lines
     uint64_t notes,
         note_bytes; // of each thread of each slot, or of the grid: results of pass 1, of kernels that use such

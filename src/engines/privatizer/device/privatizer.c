@@ -27,6 +27,7 @@ static GR_NOINLINE void gr_priv_take(uint64_t k) {
                      .table = s.table,
                      .rows = s.rows,
                      .copies = s.copies,
+                     .arena_table = s.table + CONTROL.shared_bytes / GR_LINE * 4,
                      .since = CONTROL.spent ? clock_now() : 0};
 }
 

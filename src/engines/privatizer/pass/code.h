@@ -19,21 +19,24 @@ typedef struct Code {
     uint64_t *set;
     Arena *arena;
     // Registers of every thread, set where the code begins.
-    PtxReg *copy, *me; // the number of the thread's private copy; and one more
-    PtxReg *table, *rows, *row_bytes, *copies, *arena_base, *arena_bytes,
-        *shared_bytes;      // rows, copies: where number 0 would be
-    PtxReg *arena_table;    // where the table would be of an arena that begins at its first line
-    PtxReg *number;         // where in a row the number of the thread's copy is
-    PtxReg *unmade;         // where in a row the thread finds what its copy would hold
-    // Code for warps, of near memory (device/control.h). near: there is some; near_end: 0 if there is none; near_unmade: how far behind the program's own memory the thread
-    // finds what it does not own; near_owners: of the byte 0; near_heads: of the line 0; window: shared memory, by generic addresses; copied: the thread may have a private copy
-    // of some line.
-    PtxReg *near, *near_first, *near_size, *near_end, *near_unmade, *near_owners, *near_heads, *window, *copied;
+    PtxReg *copy;   // the number of the thread's private copy
+    PtxReg *slot;   // code for warps: the block's GrPrivSlot
+    PtxReg *unmade; // where in a row the thread finds what its copy would hold
+    PtxReg *left;   // rounds of loops that may still come
+    PtxReg *asks;   // accesses are to be told
+    // Code for warps, of near memory (device/control.h). near_end: where it ends; 0: there is none; near_unmade: how far behind the program's own memory the thread finds what it does
+    // not own; copied: the thread may have a private copy of some line. NULL: the kernel has none.
+    PtxReg *near_end, *near_unmade, *copied;
     unsigned near_shift, near_entry; // as in GrPrivNear; near_entry 0: nothing is near
-    PtxReg *unwritten;      // code for warps: a line of shared memory that nobody wrote
-    PtxReg *left;           // rounds of loops that may still come
-    PtxReg *asks, *unasked; // accesses are to be told, or not
-    PtxReg *alone;          // code for warps: no other thread has this one's private copies
+    // Where gr_code_at_hand() has loaded them.
+    PtxReg *me; // the number of the copy and one
+    PtxReg *table, *rows, *row_bytes, *copies, *arena_base, *arena_bytes,
+        *shared_bytes;   // rows, copies: where number 0 would be
+    PtxReg *arena_table; // where the table would be of an arena that begins at its first line
+    PtxReg *number;      // where in a row the number of the thread's copy is
+    PtxReg *unwritten;   // a line of shared memory that nobody wrote
+    PtxReg *unasked;
+    PtxReg *near_first, *near_size, *near_owners, *near_heads, *window; // window: shared memory, by generic addresses
     PtxReg *
         plain; // likewise: and it has stored nothing in the region so far, in pass 2 nothing in pass 1 as well, and is not asked
     PtxReg *pass, *sequence;
@@ -61,7 +64,6 @@ typedef struct Code {
     PtxReg *group; // of these, the thread's, by number
     PtxReg **
         kept_too; // registers that pass 2 of a region begins with as pass 1 did, besides those of the program
-    PtxReg *once; // code for warps: regions run once
     PtxLabel *stops;  // code for blocks: where a thread goes that may learn of another block; NULL: none may
     PtxLabel *over;   // where a thread goes that has gone round too often
     PtxLabel *leaves; // where a thread goes that ends
@@ -71,6 +73,14 @@ typedef struct Code {
 // Inserts PTX text before `at` (NULL: at the end of the kernel). $0 ... stand for `ops`.
 gr_status gr_code_put(const Code *c, PtxStmt *at, const PtxOperand *ops, unsigned n_ops, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
+
+// hand.c: loads what accesses to the arena, to shared memory or to near memory need, and gives it in a copy of the code. A field of the control. And whether no other thread has this one's
+// private copies, and whether regions run once, in the new predicate *out.
+enum { GR_HAND_ARENA = 1, GR_HAND_SHARED = 2, GR_HAND_NEAR = 4 };
+gr_status gr_code_at_hand(const Code *c, PtxStmt *s, unsigned needs, Code *out);
+gr_status gr_code_field(const Code *c, PtxStmt *s, const char *type, const PtxReg *to, size_t at);
+gr_status gr_code_alone(const Code *c, PtxStmt *s, PtxReg **out);
+gr_status gr_code_once(const Code *c, PtxStmt *s, PtxReg **out);
 
 // redirect.c: code that leaves the address in the new 64-bit register *out.
 gr_status gr_code_address(const Code *c, PtxStmt *at, const PtxOperand *address, PtxReg **out);

@@ -141,7 +141,7 @@ done:
 gr_status gr_code_near(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low, const PtxReg *at,
                        const PtxReg *to, const PtxReg *slow, const PtxOperand *guard, bool negated) {
     gr_status st = GR_OK;
-    PtxReg *in = gr_ptx_new_reg(c->f, PTX_PRED), *from = gr_ptx_new_reg(c->f, PTX_B32);
+    PtxReg *in = gr_ptx_new_reg(c->f, PTX_PRED), *from = gr_ptx_new_reg(c->f, PTX_B32); // with size 0 nothing is in
     GR_TRY(gr_code_put(c, s, NULL, 0, "sub.u32 %s, %s, %s; setp.lt.u32 %s, %s, %s;", from->name, low->name,
                        c->near_first->name, in->name, from->name, c->near_size->name));
     if (guard)

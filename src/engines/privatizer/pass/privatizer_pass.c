@@ -32,52 +32,15 @@ gr_status gr_code_put(const Code *c, PtxStmt *at, const PtxOperand *ops, unsigne
 
 // ---- Where the code begins -----------------------------------------------------------------------------------------------
 
-// `control`: where the control is.
-static gr_status put_near(Code *c, const PtxReg *control) {
-    PtxReg **words[] = {&c->near_first,  &c->near_size,   &c->near_end,
-                        &c->near_unmade, &c->near_owners, &c->near_heads};
-    PtxReg *first = gr_ptx_new_reg(c->f, PTX_B32), *bytes = gr_ptx_new_reg(c->f, PTX_B32);
-    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
-        *words[k] = gr_ptx_new_reg(c->f, PTX_B32);
-    c->near = gr_ptx_new_reg(c->f, PTX_PRED);
-    c->copied = gr_ptx_new_reg(c->f, PTX_PRED);
-    c->window = gr_ptx_new_reg(c->f, PTX_B64);
-    gr_status st = gr_code_put(
-        c, NULL, NULL, 0,
-        "ld.global.u32 %s, [%s+%zu]; ld.global.u32 %s, [%s+%zu]; setp.ne.u32 %s, %s, 0; add.u32 %s, %s, %s; "
-        "mov.u32 %s, %s; mov.u64 %s, 0; cvta.shared.u64 %s, %s;",
-        c->near_first->name, control->name, offsetof(GrPrivControl, near.first), c->near_size->name,
-        control->name, offsetof(GrPrivControl, near.size), c->near->name, c->near_size->name,
-        c->near_end->name, c->near_first->name, c->near_size->name, c->near_unmade->name,
-        c->near_size->name, c->window->name, c->window->name, c->window->name);
-    // Of the byte 0, and of the line 0.
-    if (st == GR_OK)
-        st = gr_code_put(
-            c, NULL, NULL, 0,
-            "shr.u32 %s, %s, %u; mad.lo.u32 %s, %s, 3, %s; shr.u32 %s, %s, %u; mad.lo.u32 %s, %s, %u, %s; "
-            "mul.lo.u32 %s, %s, %u; sub.u32 %s, %s, %s; shr.u32 %s, %s, %u; mul.lo.u32 %s, %s, %u; sub.u32 "
-            "%s, %s, %s;",
-            first->name, c->near_first->name, c->near_shift, c->near_owners->name, c->near_size->name,
-            c->near_first->name, bytes->name, c->near_size->name, c->near_shift, c->near_heads->name,
-            bytes->name, c->near_entry, c->near_owners->name, first->name, first->name, c->near_entry,
-            c->near_owners->name, c->near_owners->name, first->name, first->name, c->near_first->name,
-            (unsigned)GR_LINE_SHIFT, first->name, first->name, (unsigned)sizeof(GrPrivRow),
-            c->near_heads->name, c->near_heads->name, first->name);
-    return st;
-}
-
 static gr_status put_prologue(Code *c, PtxLabel *label) {
     gr_status st = GR_OK;
     PtxFunc *f = c->f;
     char control[64];
     PtxReg *none = gr_ptx_new_reg(f, PTX_PRED), *at = gr_ptx_new_reg(f, PTX_B64),
-           *slot = gr_ptx_new_reg(f, PTX_B64), *asked = gr_ptx_new_reg(f, PTX_B32),
-           *once = gr_ptx_new_reg(f, PTX_B32), *alone = gr_ptx_new_reg(f, PTX_B32);
+           *asked = gr_ptx_new_reg(f, PTX_B32);
     bool near = c->warps && c->near_entry;
-    PtxReg **wide[] = {&c->table,       &c->rows,         &c->copies,      &c->arena_base,
-                       &c->arena_bytes, &c->shared_bytes, &c->arena_table, &c->number,
-                       &c->unmade,      &c->unwritten,    &c->left,        &c->stores};
-    PtxReg **words[] = {&c->copy, &c->me, &c->row_bytes, &c->pass, &c->sequence};
+    PtxReg **wide[] = {&c->unmade, &c->stores, &c->slot};
+    PtxReg **words[] = {&c->copy, &c->pass, &c->sequence, &c->left, &c->near_end, &c->near_unmade};
     for (size_t k = 0; k < sizeof wide / sizeof *wide; k++)
         *wide[k] = gr_ptx_new_reg(f, PTX_B64);
     for (size_t k = 0; k < sizeof words / sizeof *words; k++)
@@ -89,67 +52,41 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
     c->clock = c->pretends ? gr_ptx_new_reg(f, PTX_B64) : NULL;
     c->full = c->results ? gr_ptx_new_label(f) : NULL;
     c->asks = gr_ptx_new_reg(f, PTX_PRED);
-    c->once = gr_ptx_new_reg(f, PTX_PRED);
-    c->unasked = gr_ptx_new_reg(f, PTX_PRED);
-    c->alone = gr_ptx_new_reg(f, PTX_PRED);
+    c->copied = near ? gr_ptx_new_reg(f, PTX_PRED) : NULL;
+    c->near_unmade = near ? c->near_unmade : NULL;
     c->plain = c->warps ? gr_ptx_new_reg(f, PTX_PRED) : NULL;
     c->over = gr_ptx_new_label(f);
     c->leaves = gr_ptx_new_label(f);
     gr_privatizer_control_name(c->suffix, control, sizeof control);
     gr_ptx_insert_label(f, NULL, label);
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u64 %s, %s; mov.u64 %s, __gr%s_unwritten;", at->name, control,
-                       c->unwritten->name, c->suffix));
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u64 %s, %s;", at->name, control));
     if (c->warps)
         GR_TRY(gr_code_put(
             c, NULL, NULL, 0,
             "call __gr%s_enter; barrier.sync 0; call (%s), __gr%s_slot; setp.eq.u64 %s, %s, 0; @%s ret;",
-            c->suffix, slot->name, c->suffix, none->name, slot->name, none->name));
+            c->suffix, c->slot->name, c->suffix, none->name, c->slot->name, none->name));
     if (near)
         GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_begin; barrier.sync 0;", c->suffix));
-    struct {
-        const char *type;
-        const PtxReg *to, *from;
-        size_t at;
-    } fields[] = {{"u64", c->arena_base, at, offsetof(GrPrivControl, arena)},
-                  {"u64", c->arena_bytes, at, offsetof(GrPrivControl, arena_bytes)},
-                  {"u64", c->shared_bytes, at, offsetof(GrPrivControl, shared_bytes)},
-                  {"u64", c->left, at, offsetof(GrPrivControl, most_rounds)},
-                  {"u32", c->row_bytes, at, offsetof(GrPrivControl, row_bytes)},
-                  {"u32", c->pass, at, offsetof(GrPrivControl, pass)},
-                  {"u32", once, at, offsetof(GrPrivControl, once)},
-                  {"u32", alone, at, offsetof(GrPrivControl, alone)},
-                  // Of blocks there is one slot.
-                  {"u64", c->table, c->warps ? slot : at,
-                   c->warps ? offsetof(GrPrivSlot, table) : offsetof(GrPrivControl, tables)},
-                  {"u64", c->rows, c->warps ? slot : at,
-                   c->warps ? offsetof(GrPrivSlot, rows) : offsetof(GrPrivControl, rows)},
-                  {"u64", c->copies, c->warps ? slot : at,
-                   c->warps ? offsetof(GrPrivSlot, copies) : offsetof(GrPrivControl, copies)},
-                  {"u32", asked, c->warps ? slot : at,
-                   c->warps ? offsetof(GrPrivSlot, asks) : offsetof(GrPrivControl, ask.kind)}};
-    for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
-        GR_TRY(gr_code_put(c, NULL, NULL, 0, "ld.global.%s %s, [%s+%zu];", fields[k].type, fields[k].to->name,
-                           fields[k].from->name, fields[k].at));
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.eq.u32 %s, %s, 0; setp.ne.u32 %s, %s, 0;", c->unasked->name,
-                       asked->name, c->alone->name, alone->name));
-    if (!c->warps)
-        GR_TRY(gr_code_put(c, NULL, NULL, 0, "cvt.u64.u32 %s, %s; sub.u64 %s, %s, %s; sub.u64 %s, %s, %u;",
-                           slot->name, c->row_bytes->name, c->rows->name, c->rows->name, slot->name,
-                           c->copies->name, c->copies->name, (unsigned)GR_COPY_FIRST * GR_LINE));
-    GR_TRY(gr_code_put(
-        c, NULL, NULL, 0,
-        "setp.ne.u32 %s, %s, 0; setp.ne.u32 %s, %s, 0; call (%s), __gr%s_copy; mul.wide.u32 %s, "
-        "%s, 4; add.u64 %s, %s, %zu; add.u32 %s, %s, 1;",
-        c->asks->name, asked->name, c->once->name, once->name, c->copy->name, c->suffix, c->number->name,
-        c->copy->name, c->number->name, c->number->name, (size_t)GR_ROW_COPIES, c->me->name, c->copy->name));
+    GR_TRY(gr_code_field(c, NULL, "u32", c->left, offsetof(GrPrivControl, most_rounds)));
+    GR_TRY(gr_code_field(c, NULL, "u32", c->pass, offsetof(GrPrivControl, pass)));
+    if (c->warps)
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "ld.global.u32 %s, [%s+%zu];", asked->name, c->slot->name,
+                           offsetof(GrPrivSlot, asks)));
+    else
+        GR_TRY(gr_code_field(c, NULL, "u32", asked, offsetof(GrPrivControl, ask.kind)));
     GR_TRY(gr_code_put(c, NULL, NULL, 0,
-                       "shr.u64 %s, %s, %u; add.u64 %s, %s, %s; sub.u32 %s, %s, 1; mul.wide.u32 %s, %s, %u; "
-                       "mov.u32 %s, 0; mov.u64 %s, 0;",
-                       c->arena_table->name, c->shared_bytes->name, (unsigned)GR_LINE_SHIFT - 2,
-                       c->arena_table->name, c->arena_table->name, c->table->name, asked->name, c->pass->name,
+                       "setp.ne.u32 %s, %s, 0; call (%s), __gr%s_copy; sub.u32 %s, %s, 1; mul.wide.u32 %s, %s, "
+                       "%u; mov.u32 %s, 0; mov.u64 %s, 0;",
+                       c->asks->name, asked->name, c->copy->name, c->suffix, asked->name, c->pass->name,
                        c->unmade->name, asked->name, (unsigned)GR_LINE, c->sequence->name, c->stores->name));
-    if (near)
-        GR_TRY(put_near(c, at));
+    if (near) { // in pass 1 the base is found
+        GR_TRY(gr_code_field(c, NULL, "u32", c->near_unmade, offsetof(GrPrivControl, near.size)));
+        GR_TRY(gr_code_field(c, NULL, "u32", c->near_end, offsetof(GrPrivControl, near.first)));
+        GR_TRY(gr_code_put(c, NULL, NULL, 0,
+                           "setp.eq.u32 %s, %s, 0; add.u32 %s, %s, %s; @%s mov.u32 %s, 0;", none->name,
+                           c->near_unmade->name, c->near_end->name, c->near_end->name, c->near_unmade->name,
+                           none->name, c->near_end->name));
+    }
     c->wild = c->known ? gr_ptx_new_reg(f, PTX_PRED) : NULL;
     if (c->wild)
         GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.ne.u32 %s, 0, 0;", c->wild->name));
@@ -193,7 +130,7 @@ static gr_status limit_loops(const Code *c) {
         else if (s->kind == PTX_INSTR && gr_ptx_instr_flags(s->instr) & PTX_F_BRANCH &&
                  goes_back(s->instr, seen)) {
             c->over->uses++;
-            GR_TRY(gr_code_put(c, s, &over, 1, "sub.u64 %s, %s, 1; setp.eq%s.u64 %s, %s, 0%s%s; @%s bra $0;",
+            GR_TRY(gr_code_put(c, s, &over, 1, "sub.u32 %s, %s, 1; setp.eq%s.u32 %s, %s, 0%s%s; @%s bra $0;",
                                c->left->name, c->left->name, c->wild ? ".or" : "", none->name, c->left->name,
                                c->wild ? ", " : "", c->wild ? c->wild->name : "", none->name));
         }

@@ -221,11 +221,12 @@ static gr_status put_hash(const Code *c, PtxStmt *at, const PtxReg *address, con
 static gr_status put_lanes(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *to, PtxReg *kept,
                            uint32_t what, const PtxReg *value) {
     gr_status st = GR_OK;
-    PtxReg *last = gr_ptx_new_reg(c->f, PTX_B32), *due = gr_ptx_new_reg(c->f, PTX_PRED);
+    PtxReg *last = gr_ptx_new_reg(c->f, PTX_B32), *due = gr_ptx_new_reg(c->f, PTX_PRED), *alone;
+    GR_TRY(gr_code_alone(c, s, &alone));
     GR_TRY(gr_code_put(c, s, NULL, 0,
                        "selp.u32 %s, 1, 0, %s; not.pred %s, %s; and.pred %s, %s, %s; @%s call (%s), "
                        "__gr%s_lanes, (%u, %s, %u, %s, %s, %s); setp.ne.u32 %s, %s, 0;",
-                       last->name, kept->name, due->name, c->alone->name, due->name, due->name, kept->name,
+                       last->name, kept->name, due->name, alone->name, due->name, due->name, kept->name,
                        due->name, last->name, c->suffix, site->id, to->name, what, value->name, c->pass->name,
                        c->sequence->name, kept->name, last->name));
 done:
@@ -374,7 +375,8 @@ static gr_status put_owner(const Code *c, PtxStmt *s, const Lookup *l, PtxReg **
                        l->row->name, owner->name, l->has->name, owner->name, at->name,
                        (unsigned)GR_ROW_OWNERS));
     if (l->stores) {
-        PtxReg *flags = gr_ptx_new_reg(f, PTX_B32), *free = gr_ptx_new_reg(f, PTX_PRED);
+        PtxReg *flags = gr_ptx_new_reg(f, PTX_B32), *free = gr_ptx_new_reg(f, PTX_PRED), *once;
+        GR_TRY(gr_code_once(c, s, &once));
         GR_TRY(gr_code_put(
             c, s, NULL, 0,
             "mov.u32 %s, %d; @%s ld.global.u32 %s, [%s+%zu]; and.b32 %s, %s, %d; setp.eq.u32 %s, %s, 0; "
@@ -383,8 +385,8 @@ static gr_status put_owner(const Code *c, PtxStmt *s, const Lookup *l, PtxReg **
             "%s;",
             flags->name, GR_ROW_LISTED, l->has->name, flags->name, l->row->name,
             (size_t)GR_ROW_HEAD + offsetof(GrPrivRow, flags), flags->name, flags->name, GR_ROW_LISTED,
-            free->name, flags->name, c->once->name, free->name, free->name, c->suffix, l->row->name,
-            l->number->name, free->name, owner->name, l->has->name, c->once->name, free->name, free->name,
+            free->name, flags->name, once->name, free->name, free->name, c->suffix, l->row->name,
+            l->number->name, free->name, owner->name, l->has->name, once->name, free->name, free->name,
             owner->name, at->name, (unsigned)GR_ROW_OWNERS, c->me->name, free->name, owner->name,
             free->name));
         GR_TRY(gr_code_put(c, s, NULL, 0, "setp.eq.or.u32 %s, %s, %s, %s;", (*is_own)->name, owner->name,
@@ -424,12 +426,13 @@ done:
 
 // Where the access at address `at` goes, in the new register *out; 0: nowhere. Memory in the arena, and shared memory, is looked up here: a load of a line that nobody wrote goes to
 // the program's own memory, other accesses to what the unit owns, or to its private copy, if that is made. Whatever else there is, __gr_at does.
-static gr_status put_lookup(const Code *c, PtxStmt *copy, const PtxSite *site, const Guard *g,
+static gr_status put_lookup(const Code *all, PtxStmt *copy, const PtxSite *site, const Guard *g,
                             const PtxOperand *ops, unsigned n_ops, const PtxReg *at, const PtxReg *low,
                             uint32_t what, PtxReg **out) {
     gr_status st = GR_OK;
-    PtxFunc *f = c->f;
-    PtxLabel *far = low ? gr_ptx_new_label(f) : NULL, *found = low ? gr_ptx_new_label(f) : NULL;
+    PtxFunc *f = all->f;
+    Code at_hand;
+    const Code *c = &at_hand;
     Lookup l = {.shared = (what & GR_AT_SPACE) == GR_AT_SHARED, .stores = what & GR_AT_STORE, .at = at};
     PtxReg **wide[] = {&l.offset, &l.line, &l.row, &l.to}, **words[] = {&l.number, &l.made},
            **predicates[] = {&l.in, &l.has, &l.is_made, &l.slow}, *is_own = NULL;
@@ -440,13 +443,11 @@ static gr_status put_lookup(const Code *c, PtxStmt *copy, const PtxSite *site, c
     for (size_t k = 0; k < sizeof predicates / sizeof *predicates; k++)
         *predicates[k] = gr_ptx_new_reg(f, PTX_PRED);
     *out = l.to;
-    if (low) {
-        PtxOperand to[2] = {gr_ptx_label_operand(far), gr_ptx_label_operand(found)};
-        GR_TRY(gr_code_put(c, copy, to, 2, "@!%s bra $0;", c->near->name));
+    GR_TRY(gr_code_at_hand(all, copy, low ? GR_HAND_NEAR : l.shared ? GR_HAND_SHARED : GR_HAND_ARENA, &at_hand));
+    if (low) { // else __gr_at knows
         GR_TRY(gr_code_near(c, copy, site, low, at, l.to, l.slow, n_ops > 1 ? &ops[1] : NULL,
                             copy->instr->guard_negated));
-        GR_TRY(gr_code_put(c, copy, &to[1], 1, "bra $0;"));
-        gr_ptx_insert_label(f, copy, far);
+        goto found;
     }
     GR_TRY(put_row(c, copy, g, ops, n_ops, &l));
     if (!l.stores) {
@@ -469,8 +470,7 @@ static gr_status put_lookup(const Code *c, PtxStmt *copy, const PtxSite *site, c
         else
             GR_TRY(gr_code_put(c, copy, NULL, 0, "@!%s mov.b64 %s, %s;", l.has->name, l.to->name, at->name));
     }
-    if (found)
-        gr_ptx_insert_label(f, copy, found);
+found:
     if (n_ops > 1)
         GR_TRY(gr_code_put(c, copy, ops, n_ops, "selp.u32 %s, 1, 0, %s; setp.ne.and.u32 %s, %s, 0%s;",
                            l.made->name, l.slow->name, l.slow->name, l.made->name, g->operand));

@@ -17,6 +17,7 @@
 #include "engines/privatizer/device/control.h"
 #include "engines/privatizer/pass/code.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -229,10 +230,12 @@ static gr_status put_begin(const Regions *r, size_t k) {
         GR_TRY(put_arrival(r, k));
     gr_ptx_insert_label(c->f, at, g->begins);
     // In pass 2 it stays what it is at the end of pass 1: there a thread does not find in the union what it has written itself.
-    GR_TRY(gr_code_put(c, at, NULL, 0, "and.pred %s, %s, %s;", c->plain->name, c->alone->name,
-                       c->unasked->name));
+    PtxReg *alone;
+    GR_TRY(gr_code_alone(c, at, &alone));
+    GR_TRY(gr_code_put(c, at, NULL, 0, "not.pred %s, %s; and.pred %s, %s, %s;", c->plain->name, c->asks->name,
+                       c->plain->name, c->plain->name, alone->name));
     if (c->copied)
-        GR_TRY(gr_code_put(c, at, NULL, 0, "not.pred %s, %s;", c->copied->name, c->alone->name));
+        GR_TRY(gr_code_put(c, at, NULL, 0, "not.pred %s, %s;", c->copied->name, alone->name));
     GR_TRY(put_each(r, at, g, "mov.pred $0, $2; mov.pred $1, $2;", "mov.# $0, $2; mov.# $1, $2;"));
     GR_TRY(gr_code_put(c, at, NULL, 0, "mov.u64 %s, %s; mov.u64 %s, %s;", c->stores->name,
                        r->stores_noted->name, r->stores_kept->name, r->stores_noted->name));
@@ -317,7 +320,9 @@ static gr_status put_end(const Regions *r) {
         ends->name, r->at->name, AT_END, all->name, ends->name, r->second->name, c->pass->name));
     GR_TRY(gr_code_put(c, NULL, &to_checks, 1, "@%s bra $0;", r->second->name));
     GR_TRY(put_reduction(r));
-    GR_TRY(gr_code_put(c, NULL, &to_checks, 1, "@%s bra $0;", c->once->name));
+    PtxReg *once;
+    GR_TRY(gr_code_once(c, NULL, &once));
+    GR_TRY(gr_code_put(c, NULL, &to_checks, 1, "@%s bra $0;", once->name));
     if (c->roles || c->results || c->updates)
         GR_TRY(gr_code_put(c, NULL, &to_leaves, 1,
                            "call (%s), __gr%s_ends; setp.ne.u32 %s, %s, 0; @%s bra $0;", r->came->name,
@@ -326,13 +331,12 @@ static gr_status put_end(const Regions *r) {
         c, NULL, NULL, 0, "call __gr%s_merge, (%s, %s); barrier.sync 0; mov.u32 %s, 2; mov.u64 %s, %u;",
         c->suffix, r->start->name, c->sequence->name, c->pass->name, c->unmade->name, (unsigned)GR_LINE));
     if (c->near_unmade)
-        GR_TRY(gr_code_put(c, NULL, NULL, 0, "add.u32 %s, %s, %s;", c->near_unmade->name,
-                           c->near_size->name, c->near_size->name));
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "shl.b32 %s, %s, 1;", c->near_unmade->name, c->near_unmade->name));
     GR_TRY(put_table(r, r->start, true));
     GR_TRY(gr_code_put(c, NULL, &to_end, 1, "bra $0;"));
     gr_ptx_insert_label(c->f, NULL, checks);
     if (c->near_unmade)
-        GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u32 %s, %s;", c->near_unmade->name, c->near_size->name));
+        GR_TRY(gr_code_field(c, NULL, "u32", c->near_unmade, offsetof(GrPrivControl, near.size)));
     GR_TRY(gr_code_put(c, NULL, NULL, 0, "@%s call __gr%s_differs, (%s, %s, %s); setp.ne.u32 %s, %s, %s;",
                        r->differs->name, c->suffix, r->start->name, c->copy->name, c->sequence->name,
                        r->differs->name, r->at->name, r->at->name));
