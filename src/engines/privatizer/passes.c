@@ -311,7 +311,7 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
                          .once = once};
     if (!once) {
         memcpy(c->only_read, p->only_read, sizeof c->only_read);
-        c->known = p->known && to->mode == GR_OF_WARPS;
+        c->known = p->known && to->mode == GR_OF_WARPS && (c->near.size || !p->near_entry);
     }
     c->taken = c->sums + sum_bytes;
     c->slot_of = c->taken + slots * sizeof(uint32_t);
@@ -352,11 +352,13 @@ static CUresult submit(Passes *p, const PassPlan *plan, uint64_t first, uint64_t
     GrPrivControl c;
     size_t small;
     CUresult rc = prepare(p, plan, ask ? 1 : plan->slots, false, &c, &small);
+    uint64_t known = c.known;
     if (ask)
         c.ask = *ask;
     for (c.round = (uint32_t)first; c.round < first + rounds && rc == CUDA_SUCCESS; c.round++) {
         c.divide = power(plan->copies, plan->rounds - 1 - c.round);
         c.alone = c.threads == 1 && c.divide == 1 && plan->copies >= plan->units;
+        c.known = known && !ask && (c.alone || c.threads > 1);
         rc = p->d->fill(p->memory->small.at, 0, small, p->launch->stream);
         if (rc == CUDA_SUCCESS)
             rc = plan->mode == GR_OF_BLOCKS ? run_blocks(p, &c) : run_warps(p, &c);

@@ -38,7 +38,7 @@ typedef struct Passes {
     uint32_t granule;                       // as in GrPrivControl
     bool same_value;                        // stores of one value are races
     GrPrivOnlyRead only_read[GR_ONLY_READ]; // as in GrPrivControl
-    bool known;                             // likewise
+    bool known;                             // of all of the kernel's groups
     const bool *left_out;                   // by site: its races are not told
     const Targets *targets;
     const uint8_t *target_of; // by site: Target

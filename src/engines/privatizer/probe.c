@@ -586,7 +586,7 @@ static bool knows_reads(const ProbedKernel *k, const GrPrivOnlyRead *reads) {
     uint32_t n = k->places ? k->places->n_groups : 0, known = 0;
     for (uint32_t g = 0; g < n && g < GR_ONLY_READ; g++)
         known += reads[g].size != 0;
-    return n && known == n;
+    return known == n;
 }
 
 CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {

@@ -48,7 +48,7 @@
 //   __gr_done(stores, copy)       the thread ends, in code for blocks; `stores`: a hash of all that it stored and where
 //   __gr_lanes(site, at, what, value, pass, sequence)   before a store of code for warps; gives 1 to the lane whose value stays there
 //   __gr_look(site, a, what, value, copy, pass, sequence)     an access to address `a`, when asked
-//   __gr_wild()                   the thread has loaded from elsewhere than from memory that is only read, which it should (GrPrivControl.known)
+//   __gr_wild()                   the thread has gone where it cannot in code for GrPrivControl.known: a load is elsewhere than in memory that is only read, or units share a line
 //   __gr_over()                   a loop went round too often
 //   __gr_differs(region, copy, sequence)   a thread has other results in registers than in pass 1
 //   __gr_gather(ends)             where a region ends, in kernels whose lanes wait for each other; 0: not all threads came, and this one ends
@@ -171,7 +171,7 @@ typedef struct GrPrivSeen {
 // All threads of all blocks of a copy count at so many places.
 enum { GR_SUMS = 32 };
 
-// NEAR: an access is to several owners' bytes, which near memory cannot tell apart. WILD: a load is not in the memory that was known to be only read.
+// NEAR: an access is to several owners' bytes, which near memory cannot tell apart. WILD: __gr_wild().
 enum { GR_FULL_ROWS = 1, GR_FULL_COPIES = 2, GR_FULL_NOTES = 3, GR_FULL_NEAR = 4, GR_FULL_WILD = 5 };
 enum { GR_MOST_FOUND = 256, GR_MOST_SEEN = 128 };
 // What the host looks at of each log. All is 0 if nothing was found, and nothing went wrong.
@@ -231,7 +231,7 @@ typedef struct GrPrivControl {
     uint32_t mode, pass; // pass: of GR_OF_BLOCKS
     uint64_t arena;
     GrPrivOnlyRead only_read[GR_ONLY_READ]; // at a multiple of 16 bytes: inserted code loads both at once
-    uint64_t known; // GR_OF_WARPS: of all groups of the kernel that is known, so the code runs that takes it for granted
+    uint64_t known; // GR_OF_WARPS: of all groups of the kernel that is known, what it has of shared memory is near, and nothing is asked: the code runs that takes all of it for granted
     uint64_t arena_bytes, shared_bytes, span;
     uint64_t slots;
     uint64_t slot;                // GrPrivSlot of each slot

@@ -55,7 +55,7 @@ typedef struct Code {
     PtxReg *clock;  // its own, which goes on when it is read; NULL: the kernel reads none
     bool clusters;  // generic addresses may be of shared memory of other blocks
     bool orders;    // units may order what they do
-    bool known;            // of all groups the memory that they only read is known: their loads need no other way
+    bool known;            // of all groups the memory that they only read is known, shared memory is near, and nothing is asked: accesses to them need no other way
     PtxReg *wild;          // with `known`: one was elsewhere, so what the thread does is worth nothing
     const uint8_t *groups; // by site, GrPlace.group; NULL: there are none
     const uint8_t *roles;  // by site, GR_ORDERS_...; NULL: there are none
@@ -90,6 +90,11 @@ gr_status gr_code_address(const Code *c, PtxStmt *at, const PtxOperand *address,
 bool gr_near_fits(const Code *c, const PtxSite *site);
 gr_status gr_code_near_low(const Code *c, PtxStmt *s, const PtxReg *at, PtxReg **low);
 gr_status gr_code_near_quick(const Code *c, PtxStmt *s, const PtxReg *low);
+// With c->known: where a load goes, in shared memory, in the new register *to; and whether a store is to be made, in the new predicate *kept.
+gr_status gr_code_near_known_load(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low,
+                                  PtxReg **to);
+gr_status gr_code_near_known_store(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low,
+                                   PtxReg **kept);
 gr_status gr_code_near(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low, const PtxReg *at,
                        const PtxReg *to, const PtxReg *slow, const PtxOperand *guard, bool negated);
 

@@ -18,11 +18,20 @@ static gr_status put_predicate(const Code *c, PtxStmt *s, size_t at, PtxReg **ou
     return st == GR_OK ? gr_code_put(c, s, NULL, 0, "setp.ne.u32 %s, %s, 0;", (*out)->name, word->name) : st;
 }
 
+static gr_status put_constant(const Code *c, PtxStmt *s, bool value, PtxReg **out) {
+    *out = gr_ptx_new_reg(c->f, PTX_PRED);
+    return gr_code_put(c, s, NULL, 0, "setp.%s.u32 %s, 0, 0;", value ? "eq" : "ne", (*out)->name);
+}
+
 gr_status gr_code_alone(const Code *c, PtxStmt *s, PtxReg **out) {
+    if (c->known && !c->by_warps)
+        return put_constant(c, s, true, out);
     return put_predicate(c, s, offsetof(GrPrivControl, alone), out);
 }
 
 gr_status gr_code_once(const Code *c, PtxStmt *s, PtxReg **out) {
+    if (c->known)
+        return put_constant(c, s, false, out);
     return put_predicate(c, s, offsetof(GrPrivControl, once), out);
 }
 

@@ -69,7 +69,9 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
         GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_begin; barrier.sync 0;", c->suffix));
     GR_TRY(gr_code_field(c, NULL, "u32", c->left, offsetof(GrPrivControl, most_rounds)));
     GR_TRY(gr_code_field(c, NULL, "u32", c->pass, offsetof(GrPrivControl, pass)));
-    if (c->warps)
+    if (c->known)
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u32 %s, 0;", asked->name));
+    else if (c->warps)
         GR_TRY(gr_code_put(c, NULL, NULL, 0, "ld.global.u32 %s, [%s+%zu];", asked->name, c->slot->name,
                            offsetof(GrPrivSlot, asks)));
     else
@@ -382,7 +384,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
     PtxLabel *label[3] = {NULL, NULL, NULL};
     for (unsigned k = 0; k < 3; k++) {
         bool warps = copies[k].warps, known = copies[k].known;
-        if ((warps ? out->warps.why : out->blocks.why) || (known && !groups))
+        if ((warps ? out->warps.why : out->blocks.why) || (known && !groups && !out->near_entry))
             continue;
         label[k] = gr_ptx_new_label(f);
         PtxOperand to = gr_ptx_label_operand(label[k]);

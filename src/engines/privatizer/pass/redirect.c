@@ -341,23 +341,25 @@ static gr_status put_known_read(const Code *c, PtxStmt *s, const PtxReg *at, uns
     PtxFunc *f = c->f;
     PtxInstr *i = s->instr;
     PtxReg *begin = gr_ptx_new_reg(f, PTX_B64), *size = gr_ptx_new_reg(f, PTX_B64),
-           *in = gr_ptx_new_reg(f, PTX_PRED), *out = gr_ptx_new_reg(f, PTX_PRED);
+           *in = gr_ptx_new_reg(f, PTX_PRED), *out = gr_ptx_new_reg(f, PTX_PRED),
+           *to = gr_ptx_new_reg(f, PTX_B64);
     PtxOperand guard = i->guard ? gr_ptx_reg_operand(i->guard) : (PtxOperand){0};
     char control[64];
     gr_privatizer_control_name(c->suffix, control, sizeof control);
     GR_TRY(gr_code_put(c, s, NULL, 0,
                        "ld.global.nc.v2.u64 {%s, %s}, [%s+%zu]; sub.u64 %s, %s, %s; setp.lt.u64 %s, %s, %s; "
-                       "not.pred %s, %s;",
+                       "not.pred %s, %s; selp.b64 %s, %s, %s, %s;",
                        begin->name, size->name, control,
-                       offsetof(GrPrivControl, only_read) + (group - 1) * sizeof(GrPrivOnlyRead), begin->name,
-                       at->name, begin->name, in->name, begin->name, size->name, out->name, in->name));
+                       offsetof(GrPrivControl, only_read) + (group - 1) * sizeof(GrPrivOnlyRead), to->name,
+                       at->name, begin->name, in->name, to->name, size->name, out->name, in->name, to->name,
+                       at->name, begin->name, in->name));
     if (i->guard)
         GR_TRY(gr_code_put(c, s, &guard, 1,
-                           "{ .reg .pred own; %s.pred own, $0; and.pred %s, %s, own; and.pred %s, %s, own; }",
-                           i->guard_negated ? "not" : "mov", in->name, in->name, out->name, out->name));
+                           "{ .reg .pred own; %s.pred own, $0; and.pred %s, %s, own; }",
+                           i->guard_negated ? "not" : "mov", out->name, out->name));
     GR_TRY(gr_code_put(c, s, NULL, 0, "or.pred %s, %s, %s;", c->wild->name, c->wild->name, out->name));
-    i->guard = in;
-    i->guard_negated = false;
+    // The load comes in any case, else what it loads to would have to be kept until then.
+    GR_TRY(set_address(c, address_of(i), to));
 done:
     return st;
 }
@@ -482,6 +484,42 @@ done:
     return st;
 }
 
+// An access to near memory, where there is no other way.
+static gr_status put_known_near(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *at,
+                                const PtxReg *low, uint32_t what) {
+    gr_status st = GR_OK;
+    PtxInstr *i = s->instr;
+    PtxReg *to = (PtxReg *)low, *kept, *value, *generic = gr_ptx_new_reg(c->f, PTX_B64), *lanes = NULL;
+    if (!(what & GR_AT_STORE)) {
+        GR_TRY(gr_code_near_known_load(c, s, site, low, &to));
+        return set_address(c, address_of(i), to);
+    } else {
+        if (c->by_warps) { // they are compared
+            lanes = gr_ptx_new_reg(c->f, PTX_B32);
+            GR_TRY(gr_code_put(
+                c, s, NULL, 0,
+                "{ .reg .b32 own; activemask.b32 %s; mov.u32 own, %%lanemask_eq; or.b32 %s, %s, own; }",
+                lanes->name, lanes->name, lanes->name));
+        }
+        GR_TRY(gr_code_near_known_store(c, s, site, low, &kept));
+        GR_TRY(gr_code_put(c, s, NULL, 0, "@%s setp.ne.u32 %s, 0, 0;", kept->name, c->plain->name));
+        GR_TRY(put_value(c, s, site->size, &value));
+        GR_TRY(put_hash(c, s, at, kept, value));
+        if (lanes)
+            GR_TRY(gr_code_put(c, s, NULL, 0,
+                               "bar.warp.sync %s; mov.u64 %s, 0; cvta.shared.u64 %s, %s; add.u64 %s, %s, %s;",
+                               lanes->name, generic->name, generic->name, generic->name, generic->name,
+                               generic->name, at->name));
+        if (lanes)
+            GR_TRY(put_lanes(c, s, site, generic, kept, what, value));
+    }
+    GR_TRY(set_address(c, address_of(i), to));
+    i->guard = kept;
+    i->guard_negated = false;
+done:
+    return st;
+}
+
 gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     gr_status st = GR_OK;
     PtxInstr *i = copy->instr;
@@ -521,6 +559,8 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     PtxReg *low = NULL;
     if (gr_near_fits(c, site)) {
         GR_TRY(gr_code_near_low(c, copy, at, &low));
+        if (c->known)
+            return put_known_near(c, copy, site, at, low, what);
         if (!(site->access & PTX_ACCESS_WRITE))
             GR_TRY(gr_code_near_quick(c, copy, low));
     }
@@ -543,7 +583,7 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
         if (c->copied && what & GR_AT_STORE)
             GR_TRY(gr_code_put(c, copy, NULL, 0,
                                "{ .reg .pred in; isspacep.shared in, %s; @in setp.eq.u32 %s, 0, 0; }", at->name,
-                               c->copied->name));
+                               c->known ? c->wild->name : c->copied->name));
         GR_TRY(gr_code_put(c, copy, ops, n_ops, "mov.u64 %s, 0; %scall (%s), __gr%s_at, (%s, %s, %u, %s);",
                            to->name, g.alone, to->name, c->suffix, at->name, c->copy->name, what,
                            c->unmade->name));
@@ -572,7 +612,8 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
         GR_TRY(gr_code_put(c, copy, NULL, 0, "mov.u64 %s, 0; @%s call (%s), __gr%s_stored, (%s, %s, %u);",
                            common->name, kept->name, common->name, c->suffix, to->name, c->pass->name,
                            site->size));
-    GR_TRY(gr_code_put(c, copy, NULL, 0,
+    if (!c->known)
+        GR_TRY(gr_code_put(c, copy, NULL, 0,
                        "and.pred %s, %s, %s; @%s call __gr%s_look, (%u, %s, %u, %s, %s, %s, %s);", told->name,
                        kept->name, c->asks->name, told->name, c->suffix, site->id, at->name, what,
                        value ? value->name : "0", c->copy->name, c->pass->name, c->sequence->name));
