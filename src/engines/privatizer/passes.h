@@ -45,9 +45,9 @@ typedef struct Passes {
     // Bytes of shared memory: what the driver reserves at its begin, where what the block has ends, and where what it can have ends. The last is 0: nothing is to be near.
     uint32_t reserved_shared, own_shared, most_shared;
     uint32_t near_shift, near_entry; // as in GrPrivNear; near_entry 0: nothing is near
-    uint64_t most_slots;      // blocks that run at once, of whose warps or threads there are copies
-    unsigned groups;          // blocks of merge and check
-    uint64_t *spent;          // [GR_SPENT]: clock cycles are added; NULL: nobody wants to know
+    uint64_t most_slots;             // blocks that run at once, of whose warps or threads there are copies
+    unsigned groups;                 // blocks of merge and check
+    uint64_t *spent;                 // [GR_SPENT]: clock cycles are added; NULL: nobody wants to know
     // What became of it.
     uint64_t rounds, peak; // bytes
 } Passes;

@@ -87,9 +87,10 @@ typedef struct GrPrivSlot {
 
 typedef struct GrPrivRow {
     uint32_t line;
-    uint32_t flags;    // GR_ROW_LISTED, and those of merge.h
-    uint32_t was;      // what the table said: 0 or GR_ROW_EDGE
-    uint32_t numbered; // GR_NUMBERED; 0: there are no private copies but `own`, and the numbers of others say nothing
+    uint32_t flags; // GR_ROW_LISTED, and those of merge.h
+    uint32_t was;   // what the table said: 0 or GR_ROW_EDGE
+    uint32_t
+        numbered; // GR_NUMBERED; 0: there are no private copies but `own`, and the numbers of others say nothing
 } GrPrivRow;
 
 // `touched` has a byte for each word of four: an atomic operation updated it; a store wrote it, of kernels with atomic operations.
@@ -218,7 +219,7 @@ enum { GR_ONLY_READ = 16 };
 // All in bytes, `first` and `size` multiples of a line. size 0: nothing is near.
 typedef struct GrPrivNear {
     uint32_t first, size;
-    uint32_t shift, entry; // an owner is asked for each 1 << shift bytes, in `entry` bytes: 2 or 4
+    uint32_t shift, entry;  // an owner is asked for each 1 << shift bytes, in `entry` bytes: 2 or 4
     uint32_t owners, heads; // where they would be of the byte 0, and of the line 0
 } GrPrivNear;
 #define GR_NEAR_OWNERS(n) ((n)->first + 3 * (n)->size)
@@ -231,19 +232,21 @@ typedef struct GrPrivControl {
     uint32_t mode, pass; // pass: of GR_OF_BLOCKS
     uint64_t arena;
     GrPrivOnlyRead only_read[GR_ONLY_READ]; // at a multiple of 16 bytes: inserted code loads both at once
-    uint64_t known; // GR_OF_WARPS: of all groups of the kernel that is known, what it has of shared memory is near, and nothing is asked: the code runs that takes all of it for granted
+    uint64_t
+        known; // GR_OF_WARPS: of all groups of the kernel that is known, what it has of shared memory is near, and nothing is asked: the code runs that takes all of it for granted
     uint64_t arena_bytes, shared_bytes, span;
     uint64_t slots;
     uint64_t slot;                // GrPrivSlot of each slot
     uint64_t tables, table_bytes; // of each slot
     uint64_t lists;               // of each slot two lists of `capacity` rows
     uint64_t rows, row_bytes;     // of each slot `capacity` rows
-    uint64_t numbers;             // of each slot GR_NEAR_NUMBERS for each line of near memory; numbers are 0 between launches
+    uint64_t
+        numbers; // of each slot GR_NEAR_NUMBERS for each line of near memory; numbers are 0 between launches
     uint64_t rows_from, copies_from, arena_table; // GR_OF_BLOCKS: as in GrPrivSlot
-    uint64_t copies, marks;       // of each slot `most_copies` private copies of lines
+    uint64_t copies, marks;                       // of each slot `most_copies` private copies of lines
     uint64_t notes,
         note_bytes; // of each thread of each slot, or of the grid: results of pass 1, of kernels that use such
-    uint64_t stage; // GR_STAGE bytes of each warp of each slot, or of the grid, of kernels that need them
+    uint64_t stage;  // GR_STAGE bytes of each warp of each slot, or of the grid, of kernels that need them
     GrPrivNear near; // GR_OF_WARPS
     uint64_t extents;
     uint32_t n_extents, n_inside; // n_inside: of them, in the arena

@@ -14,7 +14,8 @@ typedef struct Slot {
     GR_GLOBAL GrPrivControl *control;
     uint64_t head, table, lists, rows, row_bytes, copies, marks, log,
         changed; // rows, copies, marks: where number 0 would be
-    uint64_t window, numbers; // window: shared memory, by generic addresses; numbers: of its line 0, if that were near
+    uint64_t window,
+        numbers; // window: shared memory, by generic addresses; numbers: of its line 0, if that were near
     GrPrivNear near;
     uint32_t n, capacity, most_copies, round, granule;
     uint32_t region;
@@ -95,9 +96,7 @@ GR_INLINE GR_GLOBAL uint32_t *entry_of(const Slot *s, uint64_t line) {
 GR_INLINE int is_near_line(const Slot *s, uint64_t line) {
     return line - s->near.first / GR_LINE < s->near.size / GR_LINE;
 }
-GR_INLINE int is_near(const Slot *s, uint64_t row) {
-    return row - s->window - s->near.first < s->near.size;
-}
+GR_INLINE int is_near(const Slot *s, uint64_t row) { return row - s->window - s->near.first < s->near.size; }
 GR_INLINE uint64_t near_row(const Slot *s, uint64_t line) { return s->window + line * GR_LINE; }
 GR_INLINE uint64_t row_at(const Slot *s, uint32_t number) {
     return s->near.size && number >> 30 == 1 ? near_row(s, number - GR_ROW_NEAR)

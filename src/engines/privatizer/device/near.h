@@ -51,7 +51,7 @@ GR_INLINE Near near_of_block(void) {
 // Where the line of the byte `k`, from the first one on, says that units have private copies of it.
 GR_INLINE uint32_t numbered_at(const Near *n, uint32_t k) {
     return n->heads + k / GR_LINE * (uint32_t)sizeof(GrPrivRow) +
-           (uint32_t)__builtin_offsetof(GrPrivRow, numbered);
+           (uint32_t) __builtin_offsetof(GrPrivRow, numbered);
 }
 
 // No unit has written, and there are no private copies.

@@ -254,7 +254,8 @@ static GR_NOINLINE uint8_t gr_priv_touch(const Slot *s, uint32_t number, uint64_
         if (!(how == GR_STORED && was & GR_OBSERVED))
             put_byte(to, was | how);
     }
-    GR_GLOBAL uint32_t *flags = (GR_GLOBAL uint32_t *)&far_head(row)->flags; // of such kernels nothing is near
+    GR_GLOBAL uint32_t *flags =
+        (GR_GLOBAL uint32_t *)&far_head(row)->flags; // of such kernels nothing is near
     GR_ROLLED for (uint32_t was = gr_load32(flags); how & GR_UPDATED && !(was & ROW_UPDATED);) was =
         gr_compare_swap(flags, was, was | ROW_UPDATED);
     return before;
@@ -285,8 +286,9 @@ uint64_t __gr_strong(uint64_t a, uint32_t copy, uint32_t what) {
     uint32_t v = gr_load32(entry_of(&s, offset >> GR_LINE_SHIFT));
     if (!is_row(v))
         return offset < CONTROL.shared_bytes ? (uint64_t)__gr_unwritten + low : a;
-    uint32_t number =
-        is_numbered(&s, row_at(&s, v)) ? gr_load32((GR_GLOBAL uint32_t *)number_at(&s, row_at(&s, v), copy)) : 0;
+    uint32_t number = is_numbered(&s, row_at(&s, v))
+                          ? gr_load32((GR_GLOBAL uint32_t *)number_at(&s, row_at(&s, v), copy))
+                          : 0;
     // What the unit stored by a weak store, it finds.
     if (number >= GR_COPY_FIRST && byte_at(touched_at(&s, number, (uint32_t)low / 4)) == GR_STORED)
         return copy_at(&s, number) + low;
@@ -411,18 +413,17 @@ uint32_t __gr_lanes(uint32_t site, uint64_t at, uint32_t what, uint64_t value, u
     if (same != 1u << lane && lane == first && pass == 1) {
         uint32_t others = equal != same ? same & ~equal : same & ~(1u << lane);
         uint32_t other = (uint32_t)__builtin_ctz(others), thread = gr_priv_thread_number();
-        gr_priv_found(
-            CONTROL.log,
-            &(GrPrivFound){.kind = GR_FOUND_LANES,
-                           .region = site,
-                           .copy = {thread, thread - lane + other},
-                           .size = what >> GR_AT_SIZE,
-                           .same = equal == same,
-                           .round = CONTROL.round,
-                           .offset = (uint64_t)line_of(&s, row_at(&s, row)) * GR_LINE + at % GR_LINE,
-                           .block = gr_priv_block_number(),
-                           .sequence = sequence,
-                           .bytes = what >> GR_AT_SIZE});
+        gr_priv_found(CONTROL.log, &(GrPrivFound){.kind = GR_FOUND_LANES,
+                                                  .region = site,
+                                                  .copy = {thread, thread - lane + other},
+                                                  .size = what >> GR_AT_SIZE,
+                                                  .same = equal == same,
+                                                  .round = CONTROL.round,
+                                                  .offset = (uint64_t)line_of(&s, row_at(&s, row)) * GR_LINE +
+                                                            at % GR_LINE,
+                                                  .block = gr_priv_block_number(),
+                                                  .sequence = sequence,
+                                                  .bytes = what >> GR_AT_SIZE});
     }
     return !(same >> lane >> 1);
 }

@@ -23,7 +23,7 @@ GR_INLINE GR_GLOBAL uint16_t *far_changer(uint64_t row, uint32_t word) {
     return (GR_GLOBAL uint16_t *)(row + GR_ROW_TOUCHED) + word;
 }
 
-#define EACH_PLAIN(of, i)                                                                                   \
+#define EACH_PLAIN(of, i)                                                                                    \
     _Pragma("unroll") for (uint32_t i = 0; i < ROWS_AT_A_TIME; i++) if ((of)->plain >> i & 1)
 
 // Those of the warp from number k of the region's on. `shared`: so many lines of shared memory come first.

@@ -36,7 +36,8 @@ typedef struct Code {
     PtxReg *number;      // where in a row the number of the thread's copy is
     PtxReg *unwritten;   // a line of shared memory that nobody wrote
     PtxReg *unasked;
-    PtxReg *near_first, *near_size, *near_owners, *near_heads, *window; // window: shared memory, by generic addresses
+    PtxReg *near_first, *near_size, *near_owners, *near_heads,
+        *window; // window: shared memory, by generic addresses
     PtxReg *
         plain; // likewise: and it has stored nothing in the region so far, in pass 2 nothing in pass 1 as well, and is not asked
     PtxReg *pass, *sequence;
@@ -55,7 +56,8 @@ typedef struct Code {
     PtxReg *clock;  // its own, which goes on when it is read; NULL: the kernel reads none
     bool clusters;  // generic addresses may be of shared memory of other blocks
     bool orders;    // units may order what they do
-    bool known;            // of all groups the memory that they only read is known, shared memory is near, and nothing is asked: accesses to them need no other way
+    bool
+        known; // of all groups the memory that they only read is known, shared memory is near, and nothing is asked: accesses to them need no other way
     PtxReg *wild;          // with `known`: one was elsewhere, so what the thread does is worth nothing
     const uint8_t *groups; // by site, GrPlace.group; NULL: there are none
     const uint8_t *roles;  // by site, GR_ORDERS_...; NULL: there are none

@@ -47,7 +47,8 @@ gr_status gr_code_at_hand(const Code *c, PtxStmt *s, unsigned needs, Code *out) 
     } fields[] = {
         {GR_HAND_ARENA, &out->arena_base, true, offsetof(GrPrivControl, arena), 0},
         {GR_HAND_ARENA, &out->arena_bytes, true, offsetof(GrPrivControl, arena_bytes), 0},
-        {GR_HAND_ARENA, &out->arena_table, true, offsetof(GrPrivControl, arena_table), offsetof(GrPrivSlot, arena_table)},
+        {GR_HAND_ARENA, &out->arena_table, true, offsetof(GrPrivControl, arena_table),
+         offsetof(GrPrivSlot, arena_table)},
         {GR_HAND_SHARED, &out->shared_bytes, true, offsetof(GrPrivControl, shared_bytes), 0},
         {GR_HAND_SHARED, &out->table, true, offsetof(GrPrivControl, tables), offsetof(GrPrivSlot, table)},
         {rows, &out->rows, true, offsetof(GrPrivControl, rows_from), offsetof(GrPrivSlot, rows)},

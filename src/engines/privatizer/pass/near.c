@@ -27,10 +27,10 @@ static gr_status put_parts(const Code *c, PtxStmt *s, const PtxSite *site, const
     if (out->bits == 16)
         return gr_code_put(c, s, NULL, 0, "cvt.u16.u32 %s, %s;", mine, me);
     if (out->bits == 32)
-        return gr_code_put(c, s, NULL, 0, "mul.lo.u32 %s, %s, %u;", mine, me, c->near_entry == 4 ? 1 : 0x10001);
-    return gr_code_put(c, s, NULL, 0,
-                       "{ .reg .b32 one; mul.lo.u32 one, %s, %u; mov.b64 %s, {one, one}; }", me,
-                       c->near_entry == 4 ? 1 : 0x10001, mine);
+        return gr_code_put(c, s, NULL, 0, "mul.lo.u32 %s, %s, %u;", mine, me,
+                           c->near_entry == 4 ? 1 : 0x10001);
+    return gr_code_put(c, s, NULL, 0, "{ .reg .b32 one; mul.lo.u32 one, %s, %u; mov.b64 %s, {one, one}; }",
+                       me, c->near_entry == 4 ? 1 : 0x10001, mine);
 }
 
 bool gr_near_fits(const Code *c, const PtxSite *site) {
@@ -57,11 +57,11 @@ gr_status gr_code_near_quick(const Code *c, PtxStmt *s, const PtxReg *low) {
                        c->near_unmade->name));
     if (i->guard) { // lanes that do not load go on with those that do
         over = gr_ptx_new_reg(f, PTX_PRED);
-        GR_TRY(gr_code_put(c, s, &guard, 1,
-                           "{ .reg .pred own; %s.pred own, $0; and.pred %s, %s, own; not.pred own, own; or.pred "
-                           "%s, %s, own; }",
-                           i->guard_negated ? "not" : "mov", quick->name, quick->name, over->name,
-                           quick->name));
+        GR_TRY(
+            gr_code_put(c, s, &guard, 1,
+                        "{ .reg .pred own; %s.pred own, $0; and.pred %s, %s, own; not.pred own, own; or.pred "
+                        "%s, %s, own; }",
+                        i->guard_negated ? "not" : "mov", quick->name, quick->name, over->name, quick->name));
     }
     GR_TRY(gr_code_again(c, s, quick, to, NULL));
     GR_TRY(gr_code_put(c, s, &behind, 1, "@%s bra $0;", over->name));
@@ -89,12 +89,13 @@ static gr_status put_owned(const Code *c, PtxStmt *s, const PtxSite *site, const
     PtxReg *at = gr_ptx_new_reg(c->f, PTX_B32);
     GR_TRY(put_parts(c, s, site, low, at, &p));
     for (unsigned k = 0; k < p.n; k++)
-        GR_TRY(gr_code_put(c, s, NULL, 0,
-                           "{ .reg .b%u has; mov.b%u has, 0; @%s ld.shared.b%u has, [%s+%u]; setp.eq%s.b%u %s, has, "
-                           "%s%s%s; setp.ne%s.b%u %s, has, 0%s%s; }",
-                           p.bits, p.bits, asks->name, p.bits, at->name, 8 * k, k ? ".and" : "", p.bits,
-                           own->name, p.mine->name, k ? ", " : "", k ? own->name : "", k ? ".or" : "", p.bits,
-                           some->name, k ? ", " : "", k ? some->name : ""));
+        GR_TRY(gr_code_put(
+            c, s, NULL, 0,
+            "{ .reg .b%u has; mov.b%u has, 0; @%s ld.shared.b%u has, [%s+%u]; setp.eq%s.b%u %s, has, "
+            "%s%s%s; setp.ne%s.b%u %s, has, 0%s%s; }",
+            p.bits, p.bits, asks->name, p.bits, at->name, 8 * k, k ? ".and" : "", p.bits, own->name,
+            p.mine->name, k ? ", " : "", k ? own->name : "", k ? ".or" : "", p.bits, some->name,
+            k ? ", " : "", k ? some->name : ""));
 done:
     return st;
 }
@@ -108,18 +109,19 @@ static gr_status put_taken(const Code *c, PtxStmt *s, const PtxSite *site, const
     GR_TRY(put_parts(c, s, site, low, at, &p));
     GR_TRY(gr_code_put(c, s, NULL, 0, "mov.pred %s, %s;", own->name, in->name));
     for (unsigned k = 0; k < p.n; k++)
-        GR_TRY(gr_code_put(c, s, NULL, 0,
-                           "{ .reg .b%u had; .reg .pred has; mov.b%u had, %s; @%s atom.shared.cas.b%u had, [%s+%u], "
-                           "0, %s; setp.eq.b%u has, had, %s; setp.eq.or.b%u has, had, 0, has; and.pred %s, %s, has; "
-                           "}",
-                           p.bits, p.bits, p.mine->name, own->name, p.bits, at->name, 8 * k, p.mine->name,
-                           p.bits, p.mine->name, p.bits, own->name, own->name));
+        GR_TRY(gr_code_put(
+            c, s, NULL, 0,
+            "{ .reg .b%u had; .reg .pred has; mov.b%u had, %s; @%s atom.shared.cas.b%u had, [%s+%u], "
+            "0, %s; setp.eq.b%u has, had, %s; setp.eq.or.b%u has, had, 0, has; and.pred %s, %s, has; "
+            "}",
+            p.bits, p.bits, p.mine->name, own->name, p.bits, at->name, 8 * k, p.mine->name, p.bits,
+            p.mine->name, p.bits, own->name, own->name));
 done:
     return st;
 }
 
-static gr_status put_load(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low,
-                          const PtxReg *in, const PtxReg *at, const PtxReg *to, const PtxReg *slow) {
+static gr_status put_load(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low, const PtxReg *in,
+                          const PtxReg *at, const PtxReg *to, const PtxReg *slow) {
     gr_status st = GR_OK;
     PtxFunc *f = c->f;
     PtxReg *own = gr_ptx_new_reg(f, PTX_PRED), *some = gr_ptx_new_reg(f, PTX_PRED),
@@ -129,9 +131,9 @@ static gr_status put_load(const Code *c, PtxStmt *s, const PtxSite *site, const 
     if (site->size > 1u << c->near_shift) // some of it may be the thread's
         GR_TRY(gr_code_put(c, s, NULL, 0, "or.pred %s, %s, %s;", slow->name, slow->name, some->name));
     GR_TRY(gr_code_put(c, s, NULL, 0,
-                       "not.pred %s, %s; and.pred %s, %s, %s; not.pred %s, %s; or.pred %s, %s, %s;", some->name,
-                       own->name, slow->name, slow->name, some->name, some->name, in->name, slow->name,
-                       slow->name, some->name));
+                       "not.pred %s, %s; and.pred %s, %s, %s; not.pred %s, %s; or.pred %s, %s, %s;",
+                       some->name, own->name, slow->name, slow->name, some->name, some->name, in->name,
+                       slow->name, slow->name, some->name));
     GR_TRY(gr_code_put(c, s, NULL, 0, "cvt.u64.u32 %s, %s; add.u64 %s, %s, %s; @!%s add.u64 %s, %s, %s;",
                        more->name, c->near_unmade->name, to->name, c->window->name, at->name, own->name,
                        to->name, to->name, more->name));
@@ -155,17 +157,18 @@ done:
 static gr_status put_guard(const Code *c, PtxStmt *s, const PtxReg *pred) {
     const PtxInstr *i = s->instr;
     PtxOperand guard = i->guard ? gr_ptx_reg_operand(i->guard) : (PtxOperand){0};
-    return !i->guard ? GR_OK
-                     : gr_code_put(c, s, &guard, 1,
-                                   "{ .reg .pred own; %s.pred own, $0; and.pred %s, %s, own; }",
-                                   i->guard_negated ? "not" : "mov", pred->name, pred->name);
+    return !i->guard
+               ? GR_OK
+               : gr_code_put(c, s, &guard, 1, "{ .reg .pred own; %s.pred own, $0; and.pred %s, %s, own; }",
+                             i->guard_negated ? "not" : "mov", pred->name, pred->name);
 }
 
 // The thread is lost if `due` holds without `done`.
 static gr_status put_wild(const Code *c, PtxStmt *s, const PtxReg *due, const PtxReg *done) {
-    return gr_code_put(c, s, NULL, 0,
-                       "{ .reg .pred lost; not.pred lost, %s; and.pred lost, lost, %s; or.pred %s, %s, lost; }",
-                       done->name, due->name, c->wild->name, c->wild->name);
+    return gr_code_put(
+        c, s, NULL, 0,
+        "{ .reg .pred lost; not.pred lost, %s; and.pred lost, lost, %s; or.pred %s, %s, lost; }", done->name,
+        due->name, c->wild->name, c->wild->name);
 }
 
 gr_status gr_code_near_known_load(const Code *all, PtxStmt *s, const PtxSite *site, const PtxReg *low,
@@ -181,10 +184,9 @@ gr_status gr_code_near_known_load(const Code *all, PtxStmt *s, const PtxSite *si
     GR_TRY(gr_code_at_hand(all, s, GR_HAND_NEAR, &at_hand));
     GR_TRY(gr_code_put(c, s, NULL, 0, "setp.eq.u32 %s, 0, 0;", due->name));
     GR_TRY(put_guard(c, s, due));
-    GR_TRY(gr_code_put(c, s, NULL, 0,
-                       "setp.lt.and.u32 %s, %s, %s, %s; not.pred %s, %s; and.pred %s, %s, %s;", in->name,
-                       low->name, c->near_end->name, due->name, asks->name, c->plain->name, asks->name,
-                       asks->name, in->name));
+    GR_TRY(gr_code_put(c, s, NULL, 0, "setp.lt.and.u32 %s, %s, %s, %s; not.pred %s, %s; and.pred %s, %s, %s;",
+                       in->name, low->name, c->near_end->name, due->name, asks->name, c->plain->name,
+                       asks->name, asks->name, in->name));
     GR_TRY(put_wild(c, s, due, in));
     GR_TRY(put_owned(c, s, site, low, asks, own, some));
     if (site->size > 1u << c->near_shift)
@@ -227,12 +229,12 @@ done:
 gr_status gr_code_near(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low, const PtxReg *at,
                        const PtxReg *to, const PtxReg *slow, const PtxOperand *guard, bool negated) {
     gr_status st = GR_OK;
-    PtxReg *in = gr_ptx_new_reg(c->f, PTX_PRED), *from = gr_ptx_new_reg(c->f, PTX_B32); // with size 0 nothing is in
+    PtxReg *in = gr_ptx_new_reg(c->f, PTX_PRED),
+           *from = gr_ptx_new_reg(c->f, PTX_B32); // with size 0 nothing is in
     GR_TRY(gr_code_put(c, s, NULL, 0, "sub.u32 %s, %s, %s; setp.lt.u32 %s, %s, %s;", from->name, low->name,
                        c->near_first->name, in->name, from->name, c->near_size->name));
     if (guard)
-        GR_TRY(gr_code_put(c, s, guard, 1,
-                           "{ .reg .pred own; %s.pred own, $0; and.pred %s, %s, own; }",
+        GR_TRY(gr_code_put(c, s, guard, 1, "{ .reg .pred own; %s.pred own, $0; and.pred %s, %s, own; }",
                            negated ? "not" : "mov", in->name, in->name));
     if (site->access & PTX_ACCESS_WRITE)
         GR_TRY(put_store(c, s, site, low, in, at, to, slow));

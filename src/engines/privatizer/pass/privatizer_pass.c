@@ -76,18 +76,18 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
                            offsetof(GrPrivSlot, asks)));
     else
         GR_TRY(gr_code_field(c, NULL, "u32", asked, offsetof(GrPrivControl, ask.kind)));
-    GR_TRY(gr_code_put(c, NULL, NULL, 0,
-                       "setp.ne.u32 %s, %s, 0; call (%s), __gr%s_copy; sub.u32 %s, %s, 1; mul.wide.u32 %s, %s, "
-                       "%u; mov.u32 %s, 0; mov.u64 %s, 0;",
-                       c->asks->name, asked->name, c->copy->name, c->suffix, asked->name, c->pass->name,
-                       c->unmade->name, asked->name, (unsigned)GR_LINE, c->sequence->name, c->stores->name));
+    GR_TRY(
+        gr_code_put(c, NULL, NULL, 0,
+                    "setp.ne.u32 %s, %s, 0; call (%s), __gr%s_copy; sub.u32 %s, %s, 1; mul.wide.u32 %s, %s, "
+                    "%u; mov.u32 %s, 0; mov.u64 %s, 0;",
+                    c->asks->name, asked->name, c->copy->name, c->suffix, asked->name, c->pass->name,
+                    c->unmade->name, asked->name, (unsigned)GR_LINE, c->sequence->name, c->stores->name));
     if (near) { // in pass 1 the base is found
         GR_TRY(gr_code_field(c, NULL, "u32", c->near_unmade, offsetof(GrPrivControl, near.size)));
         GR_TRY(gr_code_field(c, NULL, "u32", c->near_end, offsetof(GrPrivControl, near.first)));
-        GR_TRY(gr_code_put(c, NULL, NULL, 0,
-                           "setp.eq.u32 %s, %s, 0; add.u32 %s, %s, %s; @%s mov.u32 %s, 0;", none->name,
-                           c->near_unmade->name, c->near_end->name, c->near_end->name, c->near_unmade->name,
-                           none->name, c->near_end->name));
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.eq.u32 %s, %s, 0; add.u32 %s, %s, %s; @%s mov.u32 %s, 0;",
+                           none->name, c->near_unmade->name, c->near_end->name, c->near_end->name,
+                           c->near_unmade->name, none->name, c->near_end->name));
     }
     c->wild = c->known ? gr_ptx_new_reg(f, PTX_PRED) : NULL;
     if (c->wild)
@@ -378,9 +378,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
                        "ld.global.u32 %s, [%s]; setp.ne.u32 %s, %s, %d; @%s bra $0;", mode->name, control,
                        is->name, mode->name, GR_AS_IT_IS, is->name));
     gr_ptx_insert_label(f, NULL, other);
-    static const struct {
-        bool warps, known;
-    } copies[] = {{true, true}, {true, false}, {false, false}};
+    static const struct { bool warps, known; } copies[] = {{true, true}, {true, false}, {false, false}};
     PtxLabel *label[3] = {NULL, NULL, NULL};
     for (unsigned k = 0; k < 3; k++) {
         bool warps = copies[k].warps, known = copies[k].known;
@@ -391,9 +389,10 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
         GR_TRY(gr_code_put(&code, NULL, NULL, 0, "setp.eq.u32 %s, %s, %d;", is->name, mode->name,
                            warps ? GR_OF_WARPS : GR_OF_BLOCKS));
         if (known)
-            GR_TRY(gr_code_put(&code, NULL, NULL, 0,
-                               "{ .reg .b64 known; ld.global.u64 known, [%s+%zu]; setp.ne.and.u64 %s, known, 0, %s; }",
-                               control, offsetof(GrPrivControl, known), is->name, is->name));
+            GR_TRY(gr_code_put(
+                &code, NULL, NULL, 0,
+                "{ .reg .b64 known; ld.global.u64 known, [%s+%zu]; setp.ne.and.u64 %s, known, 0, %s; }",
+                control, offsetof(GrPrivControl, known), is->name, is->name));
         GR_TRY(gr_code_put(&code, NULL, &to, 1, "@%s bra $0;", is->name));
     }
     GR_TRY(gr_code_put(&code, NULL, NULL, 0, "ret;")); // GR_HELD

@@ -354,8 +354,7 @@ static gr_status put_known_read(const Code *c, PtxStmt *s, const PtxReg *at, uns
                        at->name, begin->name, in->name, to->name, size->name, out->name, in->name, to->name,
                        at->name, begin->name, in->name));
     if (i->guard)
-        GR_TRY(gr_code_put(c, s, &guard, 1,
-                           "{ .reg .pred own; %s.pred own, $0; and.pred %s, %s, own; }",
+        GR_TRY(gr_code_put(c, s, &guard, 1, "{ .reg .pred own; %s.pred own, $0; and.pred %s, %s, own; }",
                            i->guard_negated ? "not" : "mov", out->name, out->name));
     GR_TRY(gr_code_put(c, s, NULL, 0, "or.pred %s, %s, %s;", c->wild->name, c->wild->name, out->name));
     // The load comes in any case, else what it loads to would have to be kept until then.
@@ -411,9 +410,9 @@ static gr_status put_made(const Code *c, PtxStmt *s, const Lookup *l, const PtxR
                        "%s;",
                        numbered->name, l->has->name, numbered->name, l->row->name,
                        (size_t)GR_ROW_HEAD + offsetof(GrPrivRow, numbered), has->name, numbered->name,
-                       GR_NUMBERED, l->line->name, l->row->name, c->number->name, has->name, l->made->name, l->line->name,
-                       l->is_made->name, l->made->name, GR_COPY_FIRST, l->to->name, l->made->name,
-                       (unsigned)GR_LINE, c->copies->name));
+                       GR_NUMBERED, l->line->name, l->row->name, c->number->name, has->name, l->made->name,
+                       l->line->name, l->is_made->name, l->made->name, GR_COPY_FIRST, l->to->name,
+                       l->made->name, (unsigned)GR_LINE, c->copies->name));
     if (!l->stores)
         GR_TRY(gr_code_put(c, s, NULL, 0, "add.u64 %s, %s, %s; @!%s mov.b64 %s, %s;", l->line->name,
                            l->row->name, c->unmade->name, l->is_made->name, l->to->name, l->line->name));
@@ -445,7 +444,11 @@ static gr_status put_lookup(const Code *all, PtxStmt *copy, const PtxSite *site,
     for (size_t k = 0; k < sizeof predicates / sizeof *predicates; k++)
         *predicates[k] = gr_ptx_new_reg(f, PTX_PRED);
     *out = l.to;
-    GR_TRY(gr_code_at_hand(all, copy, low ? GR_HAND_NEAR : l.shared ? GR_HAND_SHARED : GR_HAND_ARENA, &at_hand));
+    GR_TRY(gr_code_at_hand(all, copy,
+                           low        ? GR_HAND_NEAR
+                           : l.shared ? GR_HAND_SHARED
+                                      : GR_HAND_ARENA,
+                           &at_hand));
     if (low) { // else __gr_at knows
         GR_TRY(gr_code_near(c, copy, site, low, at, l.to, l.slow, n_ops > 1 ? &ops[1] : NULL,
                             copy->instr->guard_negated));
@@ -582,8 +585,8 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
         to = gr_ptx_new_reg(c->f, PTX_B64);
         if (c->copied && what & GR_AT_STORE)
             GR_TRY(gr_code_put(c, copy, NULL, 0,
-                               "{ .reg .pred in; isspacep.shared in, %s; @in setp.eq.u32 %s, 0, 0; }", at->name,
-                               c->known ? c->wild->name : c->copied->name));
+                               "{ .reg .pred in; isspacep.shared in, %s; @in setp.eq.u32 %s, 0, 0; }",
+                               at->name, c->known ? c->wild->name : c->copied->name));
         GR_TRY(gr_code_put(c, copy, ops, n_ops, "mov.u64 %s, 0; %scall (%s), __gr%s_at, (%s, %s, %u, %s);",
                            to->name, g.alone, to->name, c->suffix, at->name, c->copy->name, what,
                            c->unmade->name));
@@ -614,9 +617,9 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
                            site->size));
     if (!c->known)
         GR_TRY(gr_code_put(c, copy, NULL, 0,
-                       "and.pred %s, %s, %s; @%s call __gr%s_look, (%u, %s, %u, %s, %s, %s, %s);", told->name,
-                       kept->name, c->asks->name, told->name, c->suffix, site->id, at->name, what,
-                       value ? value->name : "0", c->copy->name, c->pass->name, c->sequence->name));
+                           "and.pred %s, %s, %s; @%s call __gr%s_look, (%u, %s, %u, %s, %s, %s, %s);",
+                           told->name, kept->name, c->asks->name, told->name, c->suffix, site->id, at->name,
+                           what, value ? value->name : "0", c->copy->name, c->pass->name, c->sequence->name));
     if (c->warps && i->op == PTX_OP_ST && !site->strong)
         GR_TRY(put_lanes(c, copy, site, to, kept, what, value));
     GR_TRY(set_address(c, address, to));
