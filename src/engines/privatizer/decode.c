@@ -38,7 +38,9 @@ static char *detail_of(const GrArea *area, const GrPrivateRace *r) {
                                r->bytes == 1 ? "" : "s");
     if (what && r->region == GR_NO_REGION)
         return gr_arena_printf(area->arena, "%s stored by several lanes of a warp at once", what);
-    if (r->level != GR_BETWEEN_BLOCKS)
+    if (r->region && !r->unit) // only kernels with such barriers have regions of blocks
+        where = gr_arena_printf(area->arena, " behind barrier %u of the grid", r->region);
+    else if (r->level != GR_BETWEEN_BLOCKS)
         where = r->region ? gr_arena_printf(area->arena, " behind barrier %u of the kernel", r->region)
                           : " before the kernel's first barrier";
     return what && where ? gr_arena_printf(area->arena, "%s came out otherwise%s, in %u private %s", what,

@@ -130,6 +130,8 @@ static bool keep_kernels(ProbedModule *out, const PtxModule *m, const Privatized
                              .stages = kernels[k].stages,
                              .tracks = kernels[k].tracks,
                              .pretends = kernels[k].pretends,
+                             .meets = kernels[k].meets,
+                             .takes_turns = kernels[k].takes_turns,
                              .places = kernels[k].places ? gr_places_keep(kernels[k].places) : NULL};
         memcpy(to->cluster, kernels[k].f->reqcluster, sizeof to->cluster);
         ok = ok && to->name && to->shown && !to->places == !kernels[k].places &&

@@ -68,13 +68,24 @@ static uint64_t bytes_of_stage(const Passes *p, const PassPlan *plan) {
     return plan->room.stage ? (gr_passes_threads(p->launch) + 31) / 32 * blocks * GR_STAGE : 0;
 }
 
+// Of blocks that meet: what is kept of their shared memory.
+static uint64_t bytes_of_shared(const Passes *p, const PassPlan *plan) {
+    return p->meets && plan->mode == GR_OF_BLOCKS ? gr_passes_blocks(p->launch) * 2 * p->block_shared : 0;
+}
+
 #define BYTES_OF_COPY (GR_LINE + sizeof(GrPrivMark))
+
+// The overlay has as many rows as all slots, but no more than there are lines.
+static uint64_t overlay_rows(const Passes *p, const PassPlan *plan) {
+    uint64_t rows = plan->slots * plan->room.rows;
+    return !plan->exchanges ? 0 : rows <= lines_of(p) ? rows : lines_of(p) + 1;
+}
 
 static uint64_t bytes_of_slot(const Passes *p, const PassPlan *plan) {
     return lines_of(p) * sizeof(uint32_t) +
            plan->room.rows * (GR_ROW_BYTES(plan->copies) + 2 * sizeof(uint32_t)) +
            plan->room.copies * BYTES_OF_COPY + bytes_of_numbers(p, plan) + bytes_of_notes(p, plan) +
-           bytes_of_stage(p, plan);
+           bytes_of_stage(p, plan) + bytes_of_shared(p, plan);
 }
 
 // One row more than there are lines: a thread that looks for room just when another one has taken the last line's row finds some, and looks again.
@@ -84,6 +95,11 @@ static PassRoom usable(const Passes *p, PassRoom room, uint64_t copies) {
 }
 
 // *whole: as many blocks at once as the device runs.
+static uint64_t bytes_of(const Passes *p, const PassPlan *plan) {
+    return (plan->slots + plan->exchanges) * bytes_of_slot(p, plan) +
+           overlay_rows(p, plan) * GR_ROW_BYTES(plan->copies);
+}
+
 static bool plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room, uint64_t most,
                  PassPlan *out, bool *whole) {
     uint64_t blocks = gr_passes_blocks(p->launch);
@@ -105,6 +121,13 @@ static bool plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room
     }
     *whole = out->slots >= slots;
     out->slots = out->slots > slots ? slots : out->slots;
+    PassPlan all = *out;
+    all.slots = blocks;
+    all.exchanges = mode == GR_OF_WARPS && p->exchanges;
+    if (all.exchanges && bytes_of(p, &all) <= p->budget) {
+        *out = all;
+        *whole = true;
+    }
     return out->slots > 0;
 }
 
@@ -154,6 +177,8 @@ static CUresult step(const Passes *p, CUfunction kernel) {
 
 static CUresult run_blocks(const Passes *p, GrPrivControl *c) {
     CUresult rc = set(p, c);
+    if (p->meets) // the blocks do both, and what is between
+        return rc == CUDA_SUCCESS ? p->run->submit(p->run, NULL) : rc;
     for (unsigned pass = 1; pass <= 2 && rc == CUDA_SUCCESS; pass++) { // the merge sets the second
         rc = p->run->submit(p->run, NULL);
         if (rc == CUDA_SUCCESS)
@@ -248,7 +273,8 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
     struct Tables *tables = tables_of(p, to);
     CUresult rc = prepare_tables(p, tables, slots);
     rc = rc == CUDA_SUCCESS
-             ? gr_buffer_grow(d, &m->rows, slots * to->room.rows * row_bytes, p->launch->stream)
+             ? gr_buffer_grow(d, &m->rows, (slots * to->room.rows + overlay_rows(p, to)) * row_bytes,
+                              p->launch->stream)
              : rc;
     rc = rc == CUDA_SUCCESS
              ? gr_buffer_grow(d, &m->copies, slots * to->room.copies * GR_LINE, p->launch->stream)
@@ -264,6 +290,7 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
                             : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->stage, slots * bytes_of_stage(p, to), p->launch->stream)
                             : rc;
+    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->shared, bytes_of_shared(p, to), p->launch->stream) : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->small, *small, p->launch->stream) : rc;
     rc = rc == CUDA_SUCCESS ? prepare_logs(p) : rc;
     if (rc == CUDA_SUCCESS && p->spent && !m->spent.at) {
@@ -300,6 +327,11 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
                          .most_copies = (uint32_t)to->room.copies,
                          .privates = (uint32_t)to->copies,
                          .threads = to->threads,
+                         .shared_kept = m->shared.at,
+                         .exchanges = to->exchanges,
+                         .overlay_rows = (uint32_t)overlay_rows(p, to),
+                         .block_shared = p->block_shared,
+                         .block_reserved = p->block_reserved,
                          .granule = once ? 0 : p->granule,
                          .log = log_at(p, to->mode),
                          .sums = m->small.at + head_bytes,
@@ -316,7 +348,7 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
     c->taken = c->sums + sum_bytes;
     c->slot_of = c->taken + slots * sizeof(uint32_t);
     c->changed = c->slot_of + blocks * sizeof(uint32_t);
-    uint64_t bytes = slots * bytes_of_slot(p, to);
+    uint64_t bytes = slots * bytes_of_slot(p, to) + overlay_rows(p, to) * row_bytes;
     p->peak = bytes > p->peak ? bytes : p->peak;
     return rc;
 }
@@ -328,7 +360,8 @@ CUresult gr_passes_read(Passes *p, uint32_t mode, GrPrivLog *log) {
     for (size_t k = 0; k < sizeof log->head / sizeof *words; k++)
         if (words[k])
             p->memory->logs_are_empty = false;
-    if (rc != CUDA_SUCCESS || log->head.apart) // blocks have left their tables as they were
+    if (rc != CUDA_SUCCESS || log->head.apart ||
+        (p->exchanges && log->head.waited)) // blocks have left their tables as they were
         p->memory->of[mode == GR_OF_WARPS].n_clean = 0;
     return rc;
 }
@@ -351,8 +384,14 @@ static CUresult submit(Passes *p, const PassPlan *plan, uint64_t first, uint64_t
                        const GrPrivAsk *ask) {
     GrPrivControl c;
     size_t small;
-    CUresult rc = prepare(p, plan, ask ? 1 : plan->slots, false, &c, &small);
+    CUresult rc = prepare(p, plan,
+                          plan->exchanges ? plan->slots + 1
+                          : ask           ? 1
+                                          : plan->slots,
+                          false, &c, &small);
     uint64_t known = c.known;
+    if (plan->exchanges) // the last one is the overlay
+        c.slots = plan->slots;
     if (ask)
         c.ask = *ask;
     for (c.round = (uint32_t)first; c.round < first + rounds && rc == CUDA_SUCCESS; c.round++) {

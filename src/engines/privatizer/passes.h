@@ -8,7 +8,7 @@
 
 // Device memory of one context that is kept from launch to launch.
 typedef struct Memory {
-    Buffer rows, copies, marks, lists, numbers, notes, stage, small, log, spent;
+    Buffer rows, copies, marks, lists, numbers, notes, stage, shared, small, log, spent;
     uint64_t clean_numbers; // bytes of `numbers` that are 0
     bool logs_are_empty;
     GrPrivHead *heads; // of the logs, in the host's memory
@@ -36,6 +36,9 @@ typedef struct Passes {
     uint32_t cluster[3];                    // blocks of one
     uint64_t most_rounds;                   // of a loop
     uint32_t granule;                       // as in GrPrivControl
+    bool meets;                             // blocks do, at barriers of the grid
+    bool exchanges;                         // as in GrPrivControl, if there is room
+    uint32_t block_shared, block_reserved;  // then: as in GrPrivControl
     bool same_value;                        // stores of one value are races
     GrPrivOnlyRead only_read[GR_ONLY_READ]; // as in GrPrivControl
     bool known;                             // of all of the kernel's groups
@@ -73,6 +76,7 @@ bool gr_room_exceeds(const PassRoom *r, const PassRoom *other); // in one of the
 typedef struct PassPlan {
     uint32_t mode, threads; // GR_OF_BLOCKS; GR_OF_WARPS with 32 or 1 threads in a unit
     uint64_t units, copies, slots, rounds;
+    bool exchanges; // GR_OF_WARPS: as in GrPrivControl
     PassRoom room;
 } PassPlan;
 

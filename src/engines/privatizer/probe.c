@@ -147,7 +147,7 @@ static uint32_t device_value(const PrivatizerDriver *d, CUdevice_attribute which
     return (uint32_t)value;
 }
 
-// At the begin of a block's shared memory. On the CPU device there is nothing.
+// What the system has of a block's shared memory, at its begin. On the CPU device it comes last, and a kernel that does not use it has none of it.
 static uint32_t reserved_shared(const PrivatizerDriver *d) {
     return d->is_cpu ? 0 : device_value(d, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
 }
@@ -160,6 +160,11 @@ static uint64_t shared_bytes(const Probe *p, const GrLaunch *l) {
     if (rc != CUDA_SUCCESS && d->of_kernel && d->of_kernel(&f, (CUkernel)l->func) == CUDA_SUCCESS)
         (void)d->attribute(&own, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f);
     return (uint64_t)own + l->shared_bytes + reserved_shared(d);
+}
+
+// What is kept of a block's shared memory.
+static uint32_t kept_bytes(const Probe *p, const GrLaunch *l) {
+    return (uint32_t)(shared_bytes(p, l) + 3) / 4 * 4;
 }
 
 // ---- One level -------------------------------------------------------------------------------------------------------------
@@ -391,6 +396,10 @@ static Passes passes_of(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run
                     .clusters = clusters_of(l, k),
                     .cluster = {cluster_of(l, k, 0), cluster_of(l, k, 1), cluster_of(l, k, 2)},
                     .granule = k->granule,
+                    .meets = k->meets,
+                    .exchanges = k->meets && l->cooperative && !k->takes_turns && !k->tracks && !p->what_for,
+                    .block_shared = k->meets ? kept_bytes(p, l) : 0,
+                    .block_reserved = k->meets ? reserved_shared(d) : 0,
                     .same_value = p->same_value,
                     .left_out = ((const ProbedModule *)l->module->engine_data)->left_out,
                     .targets = p->targets,
@@ -419,12 +428,26 @@ static void tell_unsuited(Probe *p, ProbedKernel *k) {
     }
 }
 
+// Whether blocks of the launch cannot meet at barriers of the grid that its kernel has: without a cooperative launch it need not come to them, and some blocks may not run; in clusters
+// shared memory is not where it is kept from.
+static bool cannot_meet(Probe *p, const GrLaunch *l, ProbedKernel *k) {
+    const char *why = !k->meets         ? NULL
+                      : !l->cooperative ? "is not cooperative"
+                      : cluster_of(l, k, 0) * cluster_of(l, k, 1) * cluster_of(l, k, 2) > 1 ? "has clusters"
+                                                                                            : NULL;
+    if (why && !k->told[0])
+        note(p, "kernel %s was not checked between blocks: it has barriers of the grid, and its launch %s",
+             k->shown, why);
+    k->told[0] = k->told[0] || why;
+    return why;
+}
+
 // Which levels the launch is to be run on: bits of the modes. What is proved needs none.
 static unsigned levels_of(Probe *p, const GrLaunch *l, ProbedKernel *k) {
     unsigned levels = 0, proved = 0;
     memset(p->only_read, 0, sizeof p->only_read);
     // Of one warp its lanes are looked at.
-    if (!k->why[0] && clusters_of(l, k) >= 2 && k->writes_global)
+    if (!k->why[0] && clusters_of(l, k) >= 2 && k->writes_global && !cannot_meet(p, l, k))
         levels |= 1u << GR_OF_BLOCKS;
     if (!k->why[1] && gr_passes_threads(l) >= 2 && (k->writes_global || k->has_shared))
         levels |= 1u << GR_OF_WARPS;

@@ -33,10 +33,10 @@
 //   __gr_copy()                   the number of the thread's private copy
 //   __gr_at(a, copy, what, unmade)   where the access to address `a` goes, if it is not to a private copy that was made; 0: nowhere, the access is left out.
 //                                 `unmade`: where in a row the thread finds what its copy would hold
-//   __gr_list(row, number)        a store is to a row that is not GR_ROW_LISTED; `number`: the row's less one
+//   __gr_list(row, number)        a store is to a row that is not GR_ROW_LISTED; `number`: the row's less one. 0: it is not the slot's
 //   __gr_stored(at, pass, bytes)  a store to `at` of a private copy, in a kernel with atomic operations; gives where it is to be done once more; 0: nowhere
 //   __gr_updated(at, pass, bytes, observed) an atomic operation updates `at` of a private copy; gives where it is to be done once more; 0: nowhere
-//   __gr_updates_all(at)          with `once`, gives where an atomic operation is to be done for all blocks; 0: nowhere
+//   __gr_updates_all(at, pass)    with `once` or `exchanges`, gives where an atomic operation is to be done for all blocks; 0: nowhere
 //   __gr_strong(a, copy, what)    where a strong load of address `a` goes in pass 1; 0: nowhere
 //   __gr_notes()                  where the thread notes results of strong loads and atomic operations
 //   __gr_no_notes()               there was no room for them
@@ -53,6 +53,13 @@
 //   __gr_differs(region, copy, sequence)   a thread has other results in registers than in pass 1
 //   __gr_gather(ends)             where a region ends, in kernels whose lanes wait for each other; 0: not all threads came, and this one ends
 //   __gr_merge(region, sequence), __gr_check(...)     by all threads of a block, where a region ends
+// and code for blocks that meet at barriers of the grid (pass/meetings.c, device/grid.h), by all threads of a block:
+//   __gr_meets()                  all blocks meet; 0: some have given up
+//   __gr_goes_on(sequence)        the block has not come to its end in the region; __gr_all_end(sequence): behind the next meeting, whether all blocks have
+//   __gr_keep_shared(), __gr_again_shared(), __gr_check_shared(region, copy, sequence)    the block's shared memory: at the kernel's begin, behind pass 1 and behind pass 2
+// and code for warps:
+//   __gr_waits()                  the block leaves at a barrier of the grid; with `exchanges` it need not:
+//   __gr_finds_rows(), __gr_gives(), __gr_unites(), __gr_takes(), __gr_quits()    device/exchange.h
 #ifndef GR_PRIVATIZER_CONTROL_H
 #define GR_PRIVATIZER_CONTROL_H
 
@@ -81,6 +88,10 @@ typedef struct GrPrivSlot {
     uint64_t table, rows, copies; // where number 0 would be
     uint64_t arena_table;         // of the arena's first line
     uint64_t since;               // clock cycles, when the step began that the block is in
+    // With barriers of the grid: GR_OF_WARPS, of the overlay.
+    uint64_t met;     // blocks that came to meetings, of all so far
+    uint32_t goes_on; // the region's sequence and one: some block has not come to its end in it
+    uint32_t ready;   // rows of the overlay, which blocks have found
 } GrPrivSlot;
 
 #define GR_MANY 0xffffffffu
@@ -265,8 +276,14 @@ typedef struct GrPrivControl {
     uint64_t log;
     uint64_t
         sums; // GR_OF_BLOCKS: of each copy what its threads stored, in GR_SUMS parts, of pass 1 and of pass 2
-    uint64_t taken;   // GR_OF_WARPS: of each slot 4 bytes: a block has it
-    uint64_t slot_of; // likewise of each block: its slot and one
+    uint64_t taken; // GR_OF_WARPS: of each slot 4 bytes: a block has it
+    uint64_t
+        slot_of; // of each block 4 bytes; GR_OF_WARPS: its slot and one; GR_OF_BLOCKS, with barriers of the grid: how many threads came to ends of regions, of all so far
+    // Likewise: where each block's shared memory is kept, twice; its bytes, and the first of them that the system has.
+    uint64_t shared_kept;
+    uint32_t block_shared, block_reserved;
+    // GR_OF_WARPS: each block has the slot with its number, and blocks tell each other at barriers of the grid what they wrote. The slot behind them, the overlay, has so many rows.
+    uint32_t exchanges, overlay_rows;
     uint64_t changed; // with `once`: a byte for each line: some slot has changed it
     uint64_t most_rounds;
     uint64_t spent; // clock cycles of all blocks, by GR_SPENT_...; 0: nobody wants to know

@@ -45,14 +45,30 @@ GR_INLINE GR_GLOBAL uint32_t *slot_of_block(void) {
 
 GR_INLINE uint64_t slot_number(void) { return CONTROL.mode == GR_OF_WARPS ? *slot_of_block() - 1 : 0; }
 
+GR_INLINE GR_GLOBAL GrPrivSlot *slot_head(void) {
+    return (GR_GLOBAL GrPrivSlot *)CONTROL.slot + slot_number();
+}
+
 GR_INLINE void fence(void) { __asm__ volatile("fence.acq_rel.gpu;" ::: "memory"); }
 
 // Before units of the slot find what was written.
 GR_INLINE void publish(void) {
-    if (CONTROL.mode == GR_OF_WARPS && !CONTROL.once)
+    if (CONTROL.mode == GR_OF_WARPS && !CONTROL.once && !CONTROL.exchanges)
         __asm__ volatile("fence.acq_rel.cta;" ::: "memory");
     else
         fence();
+}
+
+GR_INLINE Slot overlay(void) {
+    Slot s = slot_of_control(&CONTROL, CONTROL.slots);
+    s.capacity = CONTROL.overlay_rows;
+    s.is_overlay = 1;
+    return s;
+}
+
+// By which number a slot has a row of the overlay: rows of all slots lie one behind the other.
+GR_INLINE uint32_t in_overlay(const Slot *s, uint32_t number) {
+    return (uint32_t)((CONTROL.slots - slot_number()) * s->capacity) + number;
 }
 
 static GR_NOINLINE void gr_priv_slot(Slot *s) { *s = slot_of_control(&CONTROL, slot_number()); }

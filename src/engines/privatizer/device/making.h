@@ -86,7 +86,10 @@ static GR_NOINLINE void gr_priv_fill_row(const Slot *s, uint32_t number, uint64_
                                          const Fill *f) {
     uint64_t row = row_at(s, number);
     uint64_t offset = line << GR_LINE_SHIFT, from = row;
-    if (was == GR_ROW_EDGE) {
+    if (is_row(was)) { // of the overlay
+        from = row_at(s, was);
+        was = head_of(s, from)->was;
+    } else if (was == GR_ROW_EDGE) {
         if (f->rank == 0)
             gr_priv_copy_edge(row, offset);
         if (f->n > 1)
@@ -111,8 +114,9 @@ static GR_NOINLINE void gr_priv_fill_row(const Slot *s, uint32_t number, uint64_
             if (i < CHUNKS / 2)
                 put_zeros(row_touched_at(row, 0, 0) + 16 * i);
         }
+    uint32_t flags = s->is_overlay ? 0 : ROW_LISTED; // nobody takes granules of the overlay
     if (f->rank == 0)
-        put_chunk(row + GR_ROW_HEAD, (Chunk){(uint32_t)line, ROW_LISTED, was, 0});
+        put_chunk(row + GR_ROW_HEAD, (Chunk){(uint32_t)line, flags, was, 0});
 }
 
 // What a lane found.
@@ -126,7 +130,7 @@ static GR_NOINLINE uint32_t gr_priv_look_for_row(const Slot *s, uint64_t line, u
     uint32_t v = gr_load32(entry), rows = gr_load32(&of->used), list = gr_load32(&of->now); // all at once
     *number = v;
     *was = v;
-    if (is_row(v))
+    if (is_row(v) && v <= s->capacity) // else the overlay has it
         return ROW_THERE;
     if (v == GR_ROW_BUSY)
         return ROW_RETRY;
@@ -134,7 +138,7 @@ static GR_NOINLINE uint32_t gr_priv_look_for_row(const Slot *s, uint64_t line, u
         return ROW_NONE;
     if (gr_compare_swap(entry, v, GR_ROW_BUSY) != v)
         return ROW_RETRY;
-    int lists = !flags_of(s, (uint32_t)line); // lines of shared memory are in no list
+    int lists = !flags_of(s, (uint32_t)line) && !s->is_overlay; // lines of shared memory are in no list
     uint32_t k = gr_add32(&of->used, 1), place = lists ? gr_add32(&of->count[list], 1) : 0;
     *number = k + 1;
     if (lists && place < s->capacity)

@@ -20,7 +20,7 @@ typedef struct Slot {
     uint32_t n, capacity, most_copies, round, granule;
     uint32_t region;
     uint64_t block, sequence;
-    int commits, once;
+    int commits, once, is_overlay;
 } Slot;
 
 GR_INLINE uint64_t shared_window(void) {
@@ -52,9 +52,9 @@ GR_INLINE Slot slot_of_control(GR_GLOBAL GrPrivControl *c, uint64_t k) {
                   .once = (int)c->once};
 }
 
-// The threads that do it.
+// The threads that do it: those with lower numbers than `threads`. lanes: so many of a warp, at most.
 typedef struct Team {
-    uint32_t thread, threads;
+    uint32_t thread, threads, lanes;
 } Team;
 
 // The lanes of a warp that do a row: a power of two.

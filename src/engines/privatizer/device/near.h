@@ -6,7 +6,7 @@
 #ifndef GR_PRIVATIZER_NEAR_H
 #define GR_PRIVATIZER_NEAR_H
 
-#include "engines/privatizer/device/here.h"
+#include "engines/privatizer/device/grid.h"
 
 GR_INLINE void barrier(void) { __asm__ volatile("barrier.sync 0;" ::: "memory"); }
 
@@ -19,15 +19,6 @@ GR_INLINE int barrier_any(int says) {
         : "r"(says)
         : "memory");
     return (int)v;
-}
-
-GR_INLINE uint32_t shared_word(uint32_t at) {
-    uint32_t v;
-    __asm__ volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(at) : "memory");
-    return v;
-}
-GR_INLINE void put_shared(uint32_t at, uint32_t v) {
-    __asm__ volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(v) : "memory");
 }
 
 // Where things are, of the block.
@@ -45,7 +36,7 @@ GR_INLINE Near near_of_block(void) {
                   .shift = of.shift,
                   .entry = of.entry,
                   .thread = gr_priv_thread_number(),
-                  .threads = ntid_x() * ntid_y() * ntid_z()};
+                  .threads = threads_of_block()};
 }
 
 // Where the line of the byte `k`, from the first one on, says that units have private copies of it.
@@ -78,7 +69,7 @@ static GR_NOINLINE void gr_priv_near_tell(uint32_t region, uint32_t sequence, ui
 
 static GR_NOINLINE void gr_priv_near_lines(uint32_t region, uint32_t sequence, int merges) {
     Slot s;
-    uint32_t thread = gr_priv_thread_number(), threads = ntid_x() * ntid_y() * ntid_z(), lanes = 32;
+    uint32_t thread = gr_priv_thread_number(), threads = threads_of_block(), lanes = 32;
     gr_priv_slot(&s);
     s.region = region;
     s.block = gr_priv_block_number();
@@ -100,8 +91,8 @@ static GR_NOINLINE void gr_priv_near_merge(uint32_t region, uint32_t sequence) {
     Near n = near_of_block();
     int any = 0;
     GR_ROLLED for (uint32_t k = 4 * n.thread; k < n.size; k += 4 * n.threads) {
-        uint32_t at = n.first + k, own = shared_word(at), was = shared_word(at + n.size);
-        if (shared_word(numbered_at(&n, k)))
+        uint32_t at = n.first + k, own = shared_at(at), was = shared_at(at + n.size);
+        if (shared_at(numbered_at(&n, k)))
             any = 1;
         else if (own != was) {
             put_shared(at + 2 * n.size, own);
@@ -117,9 +108,9 @@ static GR_NOINLINE void gr_priv_near_check(uint32_t region, uint32_t sequence) {
     Near n = near_of_block();
     int any = 0;
     GR_ROLLED for (uint32_t k = 4 * n.thread; k < n.size; k += 4 * n.threads) {
-        uint32_t at = n.first + k, own = shared_word(at), was = shared_word(at + n.size),
-                 all = shared_word(at + 2 * n.size);
-        if (shared_word(numbered_at(&n, k))) {
+        uint32_t at = n.first + k, own = shared_at(at), was = shared_at(at + n.size),
+                 all = shared_at(at + 2 * n.size);
+        if (shared_at(numbered_at(&n, k))) {
             any = 1;
             continue;
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // privatizer — the device runtime that inserted code calls (control.h).
-#include "engines/privatizer/device/making.h"
+#include "engines/privatizer/device/exchange.h"
 #include "engines/privatizer/device/near.h"
 
 GR_INLINE uint64_t clock_now(void) {
@@ -11,7 +11,7 @@ GR_INLINE uint64_t clock_now(void) {
 
 // The block's first thread has ended a step. The other threads may be in it still.
 static GR_NOINLINE void gr_priv_spent(uint32_t what) {
-    if (!CONTROL.spent || gr_priv_thread_number())
+    if (!CONTROL.spent || CONTROL.mode == GR_OF_BLOCKS || gr_priv_thread_number())
         return;
     GR_GLOBAL GrPrivSlot *of = (GR_GLOBAL GrPrivSlot *)CONTROL.slot + slot_number();
     uint64_t now = clock_now();
@@ -39,9 +39,9 @@ void __gr_enter(void) {
     uint64_t slots = CONTROL.slots, block = gr_priv_block_number(),
              first = (uint64_t)smid() * (slots / (nsmid() ? nsmid() : 1)) % slots,
              k = first; // a multiprocessor has its own, if it can be
-    if (CONTROL.ask.kind && CONTROL.ask.block != block)
+    if (CONTROL.ask.kind && CONTROL.ask.block != block && !CONTROL.exchanges)
         return;
-    if (CONTROL.once) { // there is one for each
+    if (CONTROL.once || CONTROL.exchanges) { // there is one for each
         gr_priv_take(block);
         return;
     }
@@ -66,22 +66,24 @@ void __gr_begin(void) {
 void __gr_clear(void) {
     Slot s;
     gr_priv_slot(&s);
-    uint32_t used = ((GR_GLOBAL volatile GrPrivSlot *)s.head)->used, threads = ntid_x() * ntid_y() * ntid_z();
-    GR_ROLLED for (uint32_t k = gr_priv_thread_number(); k < used && k < s.capacity && !s.once;
-                   k += threads) {
+    uint32_t used = ((GR_GLOBAL volatile GrPrivSlot *)s.head)->used;
+    Team t = team();
+    GR_ROLLED for (uint32_t k = t.thread; k < used && k < s.capacity && !s.once; k += t.threads) {
         GR_GLOBAL volatile GrPrivRow *head = far_head(row_at(&s, k + 1));
         put_word(s.table + 4 * (uint64_t)head->line, head->was);
     }
     // The block may leave within a region.
-    GR_ROLLED for (uint32_t k = gr_priv_thread_number(); k < s.near.size / GR_LINE; k += threads) {
+    GR_ROLLED for (uint32_t k = gr_priv_thread_number(); k < s.near.size / GR_LINE; k += threads_of_block()) {
         uint64_t row = near_row(&s, s.near.first / GR_LINE + k);
         GR_ROLLED for (uint32_t i = 0; i < s.n && is_numbered(&s, row); i++)
             put_word(number_at(&s, row, i), 0);
     }
+    if (CONTROL.exchanges)
+        gr_priv_clear_overlay(&s);
 }
 
 void __gr_leave(void) {
-    if (gr_priv_thread_number() || CONTROL.once)
+    if (gr_priv_thread_number() || CONTROL.once || CONTROL.exchanges)
         return;
     gr_priv_spent(GR_SPENT_CLEAR);
     fence();
@@ -99,10 +101,6 @@ uint32_t __gr_copy(void) {
     if (unit <= UINT32_MAX && CONTROL.divide <= UINT32_MAX) // faster
         return (uint32_t)unit / (uint32_t)CONTROL.divide % CONTROL.privates;
     return (uint32_t)(unit / CONTROL.divide % CONTROL.privates);
-}
-
-GR_INLINE GR_GLOBAL GrPrivSlot *slot_head(void) {
-    return (GR_GLOBAL GrPrivSlot *)CONTROL.slot + slot_number();
 }
 
 // Where blocks of the grid meet is memory of the driver.
@@ -212,12 +210,15 @@ uint64_t __gr_at(uint64_t a, uint32_t copy, uint32_t what, uint64_t unmade) {
     return offset < CONTROL.shared_bytes ? (uint64_t)__gr_unwritten + low : a;
 }
 
-// The region's list has the row from now on. `number`: its number less one.
-void __gr_list(uint64_t row, uint32_t number) {
+// The region's list has the row from now on. `number`: its number less one. 0: it is a row of the overlay.
+uint32_t __gr_list(uint64_t row, uint32_t number) {
+    if (number >= CONTROL.capacity)
+        return 0;
     Slot s = {.head = CONTROL.slot + slot_number() * sizeof(GrPrivSlot),
               .lists = CONTROL.lists + slot_number() * 8 * CONTROL.capacity,
               .capacity = CONTROL.capacity};
     list_row(&s, row, number + 1);
+    return 1;
 }
 
 // The row that has the address in its own part; 0: none.
@@ -428,15 +429,17 @@ uint32_t __gr_lanes(uint32_t site, uint64_t at, uint32_t what, uint64_t value, u
     return !(same >> lane >> 1);
 }
 
-uint64_t __gr_updates_all(uint64_t at) {
+uint64_t __gr_updates_all(uint64_t at, uint32_t pass) {
     Slot own, s = slot_of_control(&CONTROL, CONTROL.slots);
-    if (!CONTROL.once)
+    if (!CONTROL.once && !(CONTROL.exchanges && pass == 1))
         return 0;
     gr_priv_slot(&own);
     uint32_t number = number_of(&own, at);
     uint64_t offset = number ? offset_of(&own, number, at) : 0;
     if (!number || offset < CONTROL.shared_bytes)
         return 0;
+    if (CONTROL.exchanges)
+        return gr_priv_update_for_all(offset);
     uint32_t row = gr_priv_row(&s, offset / GR_LINE);
     return row ? row_at(&s, row) + at % GR_LINE : 0;
 }
@@ -444,13 +447,15 @@ uint64_t __gr_updates_all(uint64_t at) {
 // A lane may wait for one that has ended: a warp's operations go without lanes that have. Here it has not, so it must not wait for ever at the end of
 // the region. `ends`: how many regions the thread has ended.
 uint32_t __gr_gather(uint32_t ends) {
-    GR_GLOBAL GrPrivSlot *of = (GR_GLOBAL GrPrivSlot *)CONTROL.slot + slot_number();
+    GR_GLOBAL uint32_t *arrived = CONTROL.mode == GR_OF_BLOCKS ? slot_of_block() : &slot_head()->arrived;
     uint32_t all = ntid_x() * ntid_y() * ntid_z() * ends;
     GR_GLOBAL uint32_t *apart = &((GR_GLOBAL GrPrivLog *)CONTROL.log)->head.apart;
-    gr_add32(&of->arrived, 1);
-    uint32_t pause = 32;                                                 // most come at once
-    GR_ROLLED for (uint32_t k = 0; k < 4096 && !gr_load32(apart); k++) { // 80 ms; once for all
-        if (gr_load32(&of->arrived) >= all)
+    gr_add32(arrived, 1);
+    uint32_t pause = 32; // most come at once
+    // 80 ms; from barrier to barrier of the grid 1.3 s. Once for all.
+    uint32_t most = CONTROL.mode == GR_OF_BLOCKS ? 1 << 16 : 1 << 12;
+    GR_ROLLED for (uint32_t k = 0; k < most && !gr_load32(apart); k++) {
+        if (gr_load32(arrived) >= all)
             return 1;
         gr_sleep(pause);
         pause = pause < 16384 ? pause * 2 : 20000;
@@ -486,7 +491,7 @@ void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_
                uint32_t sequence) {
     GR_GLOBAL GrPrivAsk *ask = &CONTROL.ask;
     uint32_t size = what >> GR_AT_SIZE, store = what & GR_AT_STORE, for_copy = ask->kind == GR_ASK_COPY;
-    if ((CONTROL.mode == GR_OF_WARPS && sequence != ask->sequence) || pass != (for_copy ? 1 : 2) ||
+    if (sequence != ask->sequence || pass != (for_copy ? 1 : 2) ||
         (!for_copy && (store || !(ask->copies >> copy % 64 & 1))))
         return; // most, at once
     GR_GLOBAL GrPrivLog *log = (GR_GLOBAL GrPrivLog *)CONTROL.log;
@@ -550,14 +555,15 @@ static GR_NOINLINE void gr_priv_rows_of_block(uint32_t region, uint32_t sequence
     s.block = gr_priv_block_number();
     s.sequence = sequence;
     s.commits = 1;
-    Team t = {gr_priv_thread_number(), ntid_x() * ntid_y() * ntid_z()};
+    Team t = team();
     gr_priv_all_rows(&s, &t, merges);
 }
 
 // Most regions write shared memory alone.
 GR_INLINE void rows_of_region(uint32_t region, uint32_t sequence, int merges) {
     GR_GLOBAL volatile GrPrivSlot *of = slot_head();
-    if (of->count[sequence & 1] || (CONTROL.shared_bytes && !CONTROL.near.size))
+    if (CONTROL.mode != GR_OF_WARPS || of->count[sequence & 1] ||
+        (CONTROL.shared_bytes && !CONTROL.near.size))
         gr_priv_rows_of_block(region, sequence, merges);
     else if (!gr_priv_thread_number() && (CONTROL.once || !merges))
         next_list(of, sequence & 1);

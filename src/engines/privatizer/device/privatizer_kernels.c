@@ -8,7 +8,7 @@ GR_SREG32(nctaid_x, "nctaid.x")
 #define KERNEL __attribute__((nvptx_kernel))
 
 static GR_NOINLINE void gr_priv_rows_of_grid(const Slot *s, int merges) {
-    Team t = {gr_ctaid_x() * ntid_x() + gr_tid_x(), nctaid_x() * ntid_x()};
+    Team t = {gr_ctaid_x() * ntid_x() + gr_tid_x(), nctaid_x() * ntid_x(), 32};
     gr_priv_all_rows(s, &t, merges);
 }
 

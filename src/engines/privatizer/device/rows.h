@@ -120,13 +120,14 @@ GR_INLINE void next_list(GR_GLOBAL volatile GrPrivSlot *of, uint32_t list) {
 
 // All rows that were written in the region, but near ones. The last step of a region makes the other list ready.
 static GR_NOINLINE void gr_priv_all_rows(const Slot *s, const Team *t, int merges) {
-    uint32_t warp = t->thread / 32, warps = (t->threads + 31) / 32, list = s->sequence & 1, lanes = 32;
+    uint32_t warp = t->thread / 32, warps = (t->threads + 31) / 32, list = s->sequence & 1, lanes = t->lanes;
     GR_GLOBAL volatile GrPrivSlot *of = (GR_GLOBAL volatile GrPrivSlot *)s->head;
     uint32_t shared = s->near.size ? 0 : lines_of_shared(s), n = shared + of->count[list];
     while (lanes > t->threads - warp * 32)
         lanes /= 2;
     Lanes l = {t->thread % 32, lanes};
-    GR_ROLLED for (uint32_t k = warp; k < n && l.lane < lanes; k += ROWS_AT_A_TIME * warps) {
+    GR_ROLLED for (uint32_t k = warp; k < n && l.lane < lanes && t->thread < t->threads;
+                   k += ROWS_AT_A_TIME * warps) {
         Some some;
         find_some(s, list, shared, k, warps, n, &some);
         some.plain = lanes == 32 ? some.plain : 0;

@@ -13,6 +13,7 @@ typedef struct Code {
     PtxFunc *f;
     const char *suffix;
     bool warps; // else for blocks
+    const GrGrid *grid;
     Body body;
     const Liveness *live; // of the kernel's own code
     const DefUse *uses;   // likewise
@@ -45,17 +46,18 @@ typedef struct Code {
     bool updates;     // the kernel has atomic operations or strong stores
     uint32_t granule; // PrivatizedKernel.granule
     PtxReg *notes, *note,
-        *note_end;  // where the thread notes results of the region, in pass 1; NULL: the kernel has none
-    PtxLabel *full; // where a thread goes that has no room for them
-    bool results;   // the kernel has accesses with results (suits.h)
-    bool gathers;   // its lanes wait for each other
-    bool by_warps;  // units are warps
-    PtxReg *stage;  // memory of the warp, GR_STAGE bytes; NULL: the kernel needs none
-    bool stages;    // it does
-    bool pretends;  // the kernel prints, may fail an assertion, or reads a clock
-    PtxReg *clock;  // its own, which goes on when it is read; NULL: the kernel reads none
-    bool clusters;  // generic addresses may be of shared memory of other blocks
-    bool orders;    // units may order what they do
+        *note_end;    // where the thread notes results of the region, in pass 1; NULL: the kernel has none
+    PtxLabel *full;   // where a thread goes that has no room for them
+    bool results;     // the kernel has accesses with results (suits.h)
+    bool takes_turns; // PrivatizedKernel.takes_turns
+    bool gathers;     // its lanes wait for each other
+    bool by_warps;    // units are warps
+    PtxReg *stage;    // memory of the warp, GR_STAGE bytes; NULL: the kernel needs none
+    bool stages;      // it does
+    bool pretends;    // the kernel prints, may fail an assertion, or reads a clock
+    PtxReg *clock;    // its own, which goes on when it is read; NULL: the kernel reads none
+    bool clusters;    // generic addresses may be of shared memory of other blocks
+    bool orders;      // units may order what they do
     bool
         known; // of all groups the memory that they only read is known, shared memory is near, and nothing is asked: accesses to them need no other way
     PtxReg *wild;          // with `known`: one was elsewhere, so what the thread does is worth nothing
@@ -66,6 +68,7 @@ typedef struct Code {
     PtxReg *group; // of these, the thread's, by number
     PtxReg **
         kept_too; // registers that pass 2 of a region begins with as pass 1 did, besides those of the program
+    PtxReg *exchanges, *meetings; // with gr_exchanges(): blocks do; how many have been
     PtxLabel *stops;  // code for blocks: where a thread goes that may learn of another block; NULL: none may
     PtxLabel *over;   // where a thread goes that has gone round too often
     PtxLabel *leaves; // where a thread goes that ends
@@ -143,7 +146,31 @@ gr_status gr_code_lost(const Code *c);
 // notes.c: an access with a result (gr_has_result). It is done at `to`, a private copy, under `kept`, and at `common`, for all units, if that is not 0; NULL: nothing is private.
 gr_status gr_code_result(const Code *c, PtxStmt *s, PtxReg *to, PtxReg *common, PtxReg *kept);
 
+// meetings.c: blocks may tell each other at barriers of the grid what they wrote, so that threads go on there. Not where results of atomic operations would have to be those of all blocks.
+bool gr_exchanges(const Code *c);
+// Where regions of code for warps end. `due`: the thread has come to a barrier of the grid; `all`: all threads of the block have ended. A block that has goes to `leaves` with the others.
+gr_status gr_code_exchange(const Code *c, const PtxReg *due, const PtxReg *all, PtxLabel *leaves);
+
+// Whether it runs in regions: from barrier to barrier of the block; in code for blocks, from barrier to barrier of the grid.
+bool gr_has_regions(const Code *c);
+
 // regions.c: barriers and ends of threads become ends of regions, which run twice.
 gr_status gr_code_regions(const Code *c);
+
+// meetings.c: the copy of a part of a barrier of the grid, which is none of its ARRIVES.
+gr_status gr_code_meeting(const Code *c, PtxStmt *s, GrGridPart part);
+
+// meetings.c: steps of where a region ends, by all threads of the block. In code for warps most do nothing.
+gr_status gr_code_meets(
+    const Code *
+        c); // in front of what all units do to the rows: in code for blocks all blocks meet, and a thread that learns that some have given up ends
+gr_status gr_code_parts(const Code *c); // behind it: the units meet
+gr_status
+gr_code_goes_on(const Code *c,
+                const PtxReg *all); // `all`: all threads of the block have ended. It tells the other blocks
+gr_status gr_code_all_end(const Code *c, const PtxReg *all); // what all blocks have told
+gr_status gr_code_keep_shared(const Code *c);                // in front of the first region
+gr_status gr_code_shared(const Code *c, const PtxReg *start,
+                         bool second); // behind pass 1, or 2: as it was at the begin, or at the end of pass 1
 
 #endif

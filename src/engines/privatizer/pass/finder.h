@@ -16,6 +16,7 @@ typedef struct Origin {
 typedef struct Finder {
     const Cfg *g;
     const PtxFunc *f;
+    const GrGrid *grid;
     GrPlaces *out;
     VEC(GrPlaceNode) nodes;
     VEC(const PtxVar *) vars;

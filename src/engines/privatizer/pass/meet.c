@@ -22,7 +22,7 @@ static bool differs(const Meet *m, const PtxOperand *o) {
         return m->differs[o->reg->index];
     if (o->kind == PTX_O_SREG)
         return strncmp(o->text, "%ctaid.", 7) && strncmp(o->text, "%nctaid.", 8) &&
-               strncmp(o->text, "%ntid.", 6);
+               strncmp(o->text, "%ntid.", 6) && strncmp(o->text, "%envreg", 7);
     for (unsigned k = 0; k < o->n_sub; k++)
         if (differs(m, &o->sub[k]))
             return true;

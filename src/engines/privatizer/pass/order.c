@@ -12,6 +12,7 @@ typedef struct Order {
     const PtxFunc *f;
     const Liveness *live;
     uint64_t *set;
+    const GrGrid *grid; // of its code nothing orders what the program does: it is a barrier that is followed
     bool warps;
     unsigned
         always; // what there may be of other threads of the unit, which meet at barriers on other ways through the kernel
@@ -43,7 +44,7 @@ static unsigned step(const Order *o, const PtxStmt *s, unsigned state, bool back
     if (is_fence(o, s->instr))
         return state & ACCESS ? state | FENCE : state;
     const PtxSite *site = access_of(o, s);
-    if (!site)
+    if (!site || gr_grid_is_access(o->grid, s))
         return state;
     PtxSem sem = s->instr->sem;
     bool itself = sem == (back ? PTX_ACQUIRE : PTX_RELEASE) || sem == PTX_ACQ_REL || sem == PTX_SC,
@@ -74,10 +75,10 @@ static void flow(const Order *o, const Cfg *g, unsigned *at, bool back) {
 }
 
 // `at`: two numbers for each block of the graph. Gives whether units may order each other.
-static bool find_roles(const PtxFunc *f, const Liveness *live, uint64_t *set, bool warps, unsigned *at,
-                       uint8_t *roles) {
+static bool find_roles(const PtxFunc *f, const Liveness *live, uint64_t *set, const GrGrid *grid, bool warps,
+                       unsigned *at, uint8_t *roles) {
     const Cfg *g = live->cfg;
-    Order o = {f, live, set, warps, 0, roles};
+    Order o = {f, live, set, grid, warps, 0, roles};
     bool fences = false, meets = !warps;
     for (const PtxStmt *s = f->first; s; s = s->next) {
         fences |= s->kind == PTX_INSTR && is_fence(&o, s->instr);
@@ -94,13 +95,13 @@ static bool find_roles(const PtxFunc *f, const Liveness *live, uint64_t *set, bo
     return (all & (GR_ORDERS_READ | GR_ORDERS_WRITE)) == (GR_ORDERS_READ | GR_ORDERS_WRITE);
 }
 
-gr_status gr_order_find(const PtxFunc *f, const Liveness *live, uint64_t *set, Arena *arena, GrRoles *out,
-                        gr_error *err) {
+gr_status gr_order_find(const PtxFunc *f, const Liveness *live, uint64_t *set, const GrGrid *grid,
+                        Arena *arena, GrRoles *out, gr_error *err) {
     const PtxModule *m = f->module;
     *out = (GrRoles){{NULL, NULL}, {false, false}};
     bool strong = false, meets = false; // at mbarriers
     for (const PtxStmt *s = f->first; s; s = s->next) {
-        strong |= s->site && m->sites[s->site].strong;
+        strong |= s->site && m->sites[s->site].strong && !gr_grid_is_access(grid, s);
         meets |= s->kind == PTX_INSTR && s->instr->op == PTX_OP_MBARRIER;
     }
     if (!strong)
@@ -110,8 +111,8 @@ gr_status gr_order_find(const PtxFunc *f, const Liveness *live, uint64_t *set, A
         out->of[warps] = GR_NEW_ARRAY(arena, uint8_t, (size_t)m->n_sites + 1);
     if (!at || !out->of[0] || !out->of[1])
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    bool blocks = find_roles(f, live, set, false, at, out->of[0]),
-         warps = find_roles(f, live, set, true, at, out->of[1]);
+    bool blocks = find_roles(f, live, set, grid, false, at, out->of[0]),
+         warps = find_roles(f, live, set, grid, true, at, out->of[1]);
     for (uint32_t k = 1; k <= m->n_sites; k++) {
         const PtxSite *site = &m->sites[k];
         bool may_be_shared = gr_is_shared_space(site->space) || site->space == PTX_SHARED_CLUSTER ||

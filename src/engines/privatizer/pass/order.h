@@ -6,6 +6,7 @@
 #ifndef GR_PRIVATIZER_PASS_ORDER_H
 #define GR_PRIVATIZER_PASS_ORDER_H
 
+#include "engines/privatizer/pass/grid.h"
 #include "engines/privatizer/pass/suits.h"
 
 // By site of the module, GR_ORDERS_... (device/control.h) of a kernel's: [0] for clusters of the launch, by operations whose scope goes beyond one; [1] for warps, between barriers of the
@@ -16,7 +17,7 @@ typedef struct GrRoles {
 } GrRoles;
 
 // In `arena`. GR_ERR_NOMEM.
-gr_status gr_order_find(const PtxFunc *f, const Liveness *live, uint64_t *set, Arena *arena, GrRoles *out,
-                        gr_error *err);
+gr_status gr_order_find(const PtxFunc *f, const Liveness *live, uint64_t *set, const GrGrid *grid,
+                        Arena *arena, GrRoles *out, gr_error *err);
 
 #endif

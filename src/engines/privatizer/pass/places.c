@@ -255,7 +255,7 @@ static gr_status find(Finder *f, Arena *arena, bool *fits, gr_error *err) {
         if (s->kind == PTX_INSTR &&
             s->instr->op == PTX_OP_CALL) // it may access memory, or compute an address
             *fits = false;
-        if (!s->site || !is_seen(&f->f->module->sites[s->site], &one))
+        if (!s->site || gr_grid_is_access(f->grid, s) || !is_seen(&f->f->module->sites[s->site], &one))
             continue;
         *fits = one && p->n_places < MOST_PLACES;
         if (*fits) {
@@ -279,11 +279,12 @@ done:
     return st;
 }
 
-gr_status gr_places_find(const Cfg *g, Arena *arena, GrPlaces **out, gr_error *err) {
+gr_status gr_places_find(const Cfg *g, const GrGrid *grid, Arena *arena, GrPlaces **out, gr_error *err) {
     size_t n = (size_t)g->func->n_regs + 1;
     bool fits = false;
     Finder f = {.g = g,
                 .f = g->func,
+                .grid = grid,
                 .out = GR_NEW(arena, GrPlaces),
                 .def = GR_NEW_ARRAY(arena, const PtxStmt *, n),
                 .many = GR_NEW_ARRAY(arena, bool, n),

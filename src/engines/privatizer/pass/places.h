@@ -4,7 +4,7 @@
 #ifndef GR_PRIVATIZER_PASS_PLACES_H
 #define GR_PRIVATIZER_PASS_PLACES_H
 
-#include "ptx/cfg.h"
+#include "engines/privatizer/pass/grid.h"
 
 // How a number is computed from the launch's parameters and the thread's place. All are integers of 32 or 64 bits; one of 32 bits is kept with its sign.
 typedef enum GrPlaceOp {
@@ -90,7 +90,7 @@ static inline bool gr_places_meet(const GrPlaces *p, uint32_t one, uint32_t othe
 }
 
 // In `arena`. *out is NULL where the text says too little: memory is accessed by more than loads, stores and atomic operations, or there are too many.
-gr_status gr_places_find(const Cfg *g, Arena *arena, GrPlaces **out, gr_error *err);
+gr_status gr_places_find(const Cfg *g, const GrGrid *grid, Arena *arena, GrPlaces **out, gr_error *err);
 
 // meet.c: fills p->together. sites[k]: the statement of place k.
 gr_status gr_places_find_meetings(const Cfg *g, PtxStmt *const *sites, Arena *arena, GrPlaces *p,

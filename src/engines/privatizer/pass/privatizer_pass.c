@@ -55,6 +55,9 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
     c->copied = near ? gr_ptx_new_reg(f, PTX_PRED) : NULL;
     c->near_unmade = near ? c->near_unmade : NULL;
     c->plain = c->warps ? gr_ptx_new_reg(f, PTX_PRED) : NULL;
+    PtxReg *exchanges = gr_exchanges(c) ? gr_ptx_new_reg(f, PTX_B32) : NULL;
+    c->exchanges = exchanges ? gr_ptx_new_reg(f, PTX_PRED) : NULL;
+    c->meetings = exchanges ? gr_ptx_new_reg(f, PTX_B32) : NULL;
     c->over = gr_ptx_new_label(f);
     c->leaves = gr_ptx_new_label(f);
     gr_privatizer_control_name(c->suffix, control, sizeof control);
@@ -94,6 +97,11 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
         GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.ne.u32 %s, 0, 0;", c->wild->name));
     if (c->clock)
         GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u64 %s, 0;", c->clock->name));
+    if (exchanges)
+        GR_TRY(gr_code_put(c, NULL, NULL, 0,
+                           "ld.global.u32 %s, [%s+%zu]; setp.ne.u32 %s, %s, 0; mov.u32 %s, 0;",
+                           exchanges->name, at->name, offsetof(GrPrivControl, exchanges), c->exchanges->name,
+                           exchanges->name, c->meetings->name));
     if (c->results)
         GR_TRY(gr_code_put(
             c, NULL, NULL, 0,
@@ -182,13 +190,13 @@ static gr_status put_site(const Code *c, PtxStmt *s, const PtxSite *site) {
 static gr_status make(Code *c, const PtxStmt *first, const PtxStmt *last, PtxLabel *label) {
     gr_status st = GR_OK;
     GR_TRY(put_prologue(c, label));
-    GR_TRY(gr_body_copy(c->f, first, last, c->warps ? gr_is_full_barrier : opens_nothing, c->arena, &c->body,
-                        c->err));
+    GR_TRY(gr_body_copy(c->f, first, last, gr_has_regions(c) ? gr_is_full_barrier : opens_nothing, c->arena,
+                        &c->body, c->err));
     for (size_t k = 0; k < c->body.n; k++)
         c->clusters |= c->body.stmt[k]->kind == PTX_INSTR && c->body.stmt[k]->instr->op == PTX_OP_MAPA;
     GR_TRY(limit_loops(c));
     GR_TRY(gr_code_find_copies(c));
-    if (c->warps)
+    if (gr_has_regions(c))
         GR_TRY(gr_code_regions(c));
     else
         GR_TRY(put_ends_of_blocks(c));
@@ -197,7 +205,9 @@ static gr_status make(Code *c, const PtxStmt *first, const PtxStmt *last, PtxLab
     for (size_t k = 0; k < c->body.n; k++) {
         PtxStmt *s = c->body.stmt[k];
         unsigned half;
-        if (s->kind == PTX_INSTR && s->instr->op == PTX_OP_CALL)
+        if (gr_grid_is_access(c->grid, c->body.from[k]))
+            GR_TRY(gr_code_meeting(c, s, gr_grid_part(c->grid, c->body.from[k])));
+        else if (s->kind == PTX_INSTR && s->instr->op == PTX_OP_CALL)
             GR_TRY(gr_code_call(c, s));
         else if (s->kind == PTX_INSTR && gr_is_clock(s->instr, &half))
             GR_TRY(gr_code_clock(c, s, half));
@@ -276,7 +286,8 @@ static void find_near(const Work *w, PrivatizedKernel *k) {
     k->near_entry = least < 4 ? 2 : 4;
 }
 
-static void look_at_sites(const Work *w, const Liveness *live, uint64_t *set, PrivatizedKernel *k) {
+static void look_at_sites(const Work *w, const Liveness *live, uint64_t *set, const GrGrid *grid,
+                          PrivatizedKernel *k) {
     for (const PtxStmt *s = k->f->first; s; s = s->next) {
         const PtxSite *site = s->site ? &w->m->sites[s->site] : NULL;
         k->stages |= s->kind == PTX_INSTR && gr_stages(s->instr);
@@ -292,15 +303,18 @@ static void look_at_sites(const Work *w, const Liveness *live, uint64_t *set, Pr
         bool generic = site->space == PTX_GENERIC, global = generic || site->space == PTX_GLOBAL,
              shared = generic || site->space == PTX_SHARED || site->space == PTX_SHARED_CTA;
         k->has_shared |= shared;
-        k->updates |= site->access == PTX_ACCESS_RMW || (site->strong && (global || shared));
-        k->results |= gr_has_result(site, live, set);
-        k->orders |= site->access == PTX_ACCESS_RMW && is_ordered(s->instr);
-        k->writes_global |= global && site->access & PTX_ACCESS_WRITE;
         bool made = (global && !k->blocks.why) || ((global || shared) && !k->warps.why);
         if (w->status[s->site] != GR_SITE_FILTERED)
             w->status[s->site] = !global && !shared ? GR_SITE_PRIVATE
                                  : made             ? GR_SITE_CHECKED
                                                     : GR_SITE_UNSEEN;
+        if (gr_grid_is_access(grid, s)) // of the driver's memory
+            continue;
+        k->updates |= site->access == PTX_ACCESS_RMW || (site->strong && (global || shared));
+        k->results |= gr_has_result(site, live, set);
+        k->takes_turns |= global && site->access == PTX_ACCESS_RMW && gr_has_result(site, live, set);
+        k->orders |= site->access == PTX_ACCESS_RMW && is_ordered(s->instr);
+        k->writes_global |= global && site->access & PTX_ACCESS_WRITE;
     }
 }
 
@@ -334,15 +348,18 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
         GR_TRY(gr_fail(w->err, GR_ERR_NOMEM, "out of memory"));
     GrRoles roles = {{NULL, NULL}, {false, false}};
     const uint8_t *groups = NULL;
-    GR_TRY(gr_order_find(f, &live, set, &arena, &roles, w->err));
-    GrKernelLook look = {f, &live, set, &w->calls, false, roles.of[0]};
+    GrGrid grid;
+    GR_TRY(gr_grid_find(&cfg, &arena, &grid, w->err));
+    GR_TRY(gr_order_find(f, &live, set, &grid, &arena, &roles, w->err));
+    GrKernelLook look = {f, &live, set, &w->calls, false, roles.of[0], &grid};
     *out = (PrivatizedKernel){.f = f, .blocks = gr_suits(&look)};
     look.warps = true;
     look.roles = roles.of[1];
     out->warps = gr_suits(&look);
     out->tracks = roles.of[1];
-    look_at_sites(w, &live, set, out);
-    GR_TRY(gr_places_find(&cfg, &w->m->arena, &out->places, w->err));
+    out->meets = grid.n > 0;
+    look_at_sites(w, &live, set, &grid, out);
+    GR_TRY(gr_places_find(&cfg, &grid, &w->m->arena, &out->places, w->err));
     GR_TRY(find_groups(w, out->places, &arena, &groups));
     out->by_warps |= w->o->by_warps;
     find_granule(w, out);
@@ -352,6 +369,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
         goto done;
     Code code = {.f = f,
                  .suffix = w->o->suffix,
+                 .grid = &grid,
                  .live = &live,
                  .uses = &uses,
                  .set = set,
@@ -360,6 +378,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
                  .near_shift = out->near_shift,
                  .near_entry = out->near_entry,
                  .results = out->results,
+                 .takes_turns = out->takes_turns,
                  .gathers = out->gathers,
                  .stages = out->stages,
                  .pretends = out->pretends,

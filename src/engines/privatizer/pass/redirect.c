@@ -112,8 +112,8 @@ static gr_status put_update(const Code *c, PtxStmt *s, PtxReg *to, PtxReg *kept,
     if (!c->warps)
         return GR_OK;
     PtxReg *all = gr_ptx_new_reg(c->f, PTX_B64);
-    GR_TRY(gr_code_put(c, s, NULL, 0, "mov.u64 %s, 0; @%s call (%s), __gr%s_updates_all, (%s);", all->name,
-                       kept->name, all->name, c->suffix, to->name));
+    GR_TRY(gr_code_put(c, s, NULL, 0, "mov.u64 %s, 0; @%s call (%s), __gr%s_updates_all, (%s, %s);",
+                       all->name, kept->name, all->name, c->suffix, to->name, c->pass->name));
     GR_TRY(put_copy_at(c, s, all));
 done:
     return st;
@@ -381,15 +381,17 @@ static gr_status put_owner(const Code *c, PtxStmt *s, const Lookup *l, PtxReg **
         GR_TRY(gr_code_put(
             c, s, NULL, 0,
             "mov.u32 %s, %d; @%s ld.global.u32 %s, [%s+%zu]; and.b32 %s, %s, %d; setp.eq.u32 %s, %s, 0; "
-            "@%s setp.ne.u32 %s, 0, 0; @%s call __gr%s_list, (%s, %s); setp.eq.and.u32 %s, %s, 0, %s; @%s "
-            "setp.ne.u32 %s, 0, 0; @%s atom.global.cas.b32 %s, [%s+%u], 0, %s; setp.eq.and.u32 %s, %s, 0, "
-            "%s;",
+            "@%s setp.ne.u32 %s, 0, 0; @%s call (%s), __gr%s_list, (%s, %s); setp.ne.u32 %s, %s, 0; and.pred "
+            "%s, %s, %s; setp.eq.and.u32 %s, %s, 0, %s; @%s setp.ne.u32 %s, 0, 0; ",
             flags->name, GR_ROW_LISTED, l->has->name, flags->name, l->row->name,
             (size_t)GR_ROW_HEAD + offsetof(GrPrivRow, flags), flags->name, flags->name, GR_ROW_LISTED,
-            free->name, flags->name, once->name, free->name, free->name, c->suffix, l->row->name,
-            l->number->name, free->name, owner->name, l->has->name, once->name, free->name, free->name,
-            owner->name, at->name, (unsigned)GR_ROW_OWNERS, c->me->name, free->name, owner->name,
-            free->name));
+            free->name, flags->name, once->name, free->name, free->name, flags->name, c->suffix, l->row->name,
+            l->number->name, free->name, flags->name, free->name, free->name, l->has->name, free->name,
+            owner->name, free->name, once->name, free->name));
+        GR_TRY(gr_code_put(c, s, NULL, 0,
+                           "@%s atom.global.cas.b32 %s, [%s+%u], 0, %s; setp.eq.and.u32 %s, %s, 0, %s;",
+                           free->name, owner->name, at->name, (unsigned)GR_ROW_OWNERS, c->me->name,
+                           free->name, owner->name, free->name));
         GR_TRY(gr_code_put(c, s, NULL, 0, "setp.eq.or.u32 %s, %s, %s, %s;", (*is_own)->name, owner->name,
                            c->me->name, free->name));
     } else {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// regions — code for warps: what a thread does from barrier to barrier is a region, and the block runs each region twice (LDetector, section 4).
+// regions — code for warps: what a thread does from barrier to barrier is a region, and the block runs each region twice (LDetector, section 4). Code for blocks of kernels with barriers of the
+// grid: what a block does from one of these to the next is one, and all blocks run it twice (section 4.4); its own barriers stay what they are, and its shared memory is kept and put back.
 //
 // Where a region begins, the registers that are live there and the local memory are kept, so that it can be run again: from wherever threads came to its
 // end, they go back by a table of all beginnings. What is live at its end is a result of the region as memory is (the paper's downward-exposed values): in pass 2 it
 // is compared, and the thread goes on with pass 1's, as memory does.
 //
 //     at a barrier k:    pass 1: note what is live, at = k; pass 2: compare it, and k with `at`; go to END
-//     END:               wait for all threads of the block
+//     END:               wait for all threads of the block; in code for blocks, of all
 //                        pass 1: leave if threads may have ordered what they did; merge, wait, pass = 2; go to R_start
 //                        pass 2: check, wait, pass = 1; leave if all threads are at their end; start = at; go to C_at
 //     C_k:               what is live becomes what was noted, and is kept; S_k: (the barrier) ... ---> the next barrier, or the thread's end
@@ -54,6 +55,15 @@ static const char *mov_type(const PtxReg *r) {
 
 // ---- Local memory ------------------------------------------------------------------------------------------------------
 
+// Both copies of the code have such.
+typedef enum LocalCopy { OWN, KEPT, NOTED } LocalCopy;
+
+static const char *prefix_of(const Code *c, LocalCopy copy) {
+    static const char *const prefixes[2][3] = {{"", "__gr_kept_of_grid_", "__gr_noted_of_grid_"},
+                                               {"", "__gr_kept_", "__gr_noted_"}};
+    return prefixes[c->warps][copy];
+}
+
 static gr_status find_locals(Regions *r) {
     const Code *c = r->c;
     unsigned depth = 0;
@@ -64,9 +74,10 @@ static gr_status find_locals(Regions *r) {
         depth -= s->kind == PTX_SCOPE_CLOSE;
         if (s->kind != PTX_DECL_VAR || s->var->space != PTX_LOCAL || depth || s->tag.inserted)
             continue;
-        gr_status st = gr_code_put(
-            c, s, NULL, 0, ".local .align 8 .b8 __gr_kept_%s[%llu]; .local .align 8 .b8 __gr_noted_%s[%llu];",
-            s->var->name, (unsigned long long)s->var->size, s->var->name, (unsigned long long)s->var->size);
+        gr_status st =
+            gr_code_put(c, s, NULL, 0, ".local .align 8 .b8 %s%s[%llu]; .local .align 8 .b8 %s%s[%llu];",
+                        prefix_of(c, KEPT), s->var->name, (unsigned long long)s->var->size,
+                        prefix_of(c, NOTED), s->var->name, (unsigned long long)s->var->size);
         if (st != GR_OK)
             return st;
         if (!gr_vec_push(&r->locals, s->var))
@@ -75,10 +86,10 @@ static gr_status find_locals(Regions *r) {
     return GR_OK;
 }
 
-// Copies the local memory, or what a prefix says of it: "" "__gr_kept_", "__gr_noted_". Under a predicate, NULL: always.
-static gr_status put_locals(const Regions *r, PtxStmt *at, const char *to_prefix, const char *from_prefix,
-                            const PtxReg *when) {
+// Copies the local memory, or what is kept or noted of it. Under a predicate, NULL: always.
+static gr_status put_locals(const Regions *r, PtxStmt *at, LocalCopy to, LocalCopy from, const PtxReg *when) {
     const Code *c = r->c;
+    const char *to_prefix = prefix_of(c, to), *from_prefix = prefix_of(c, from);
     gr_status st = GR_OK;
     for (size_t k = 0; k < r->locals.len && st == GR_OK; k++) {
         const PtxVar *v = r->locals.data[k];
@@ -183,6 +194,10 @@ static gr_status put_reduction(const Regions *r) {
 
 // ---- Beginnings --------------------------------------------------------------------------------------------------------
 
+static bool ends_region(const Code *c, const PtxStmt *s) {
+    return c->warps ? gr_is_full_barrier(s->instr) : gr_grid_part(c->grid, s) == GR_GRID_ARRIVES;
+}
+
 static gr_status add(Regions *r, PtxStmt *barrier, const PtxStmt *from) {
     PtxFunc *f = r->c->f;
     Region g = {barrier, from, gr_ptx_new_label(f), gr_ptx_new_label(f), gr_ptx_new_label(f)};
@@ -215,7 +230,7 @@ static gr_status put_arrival(const Regions *r, size_t k) {
     GR_TRY(put_each(r, g->barrier, g,
                     "{ .reg .pred n; @!$3 mov.pred $2, $0; xor.pred n, $2, $0; or.pred $4, $4, n; }",
                     "{ .reg .pred n; @!$3 mov.# $2, $0; setp.ne.# n, $2, $0; or.pred $4, $4, n; }"));
-    GR_TRY(put_locals(r, g->barrier, "__gr_noted_", "", first));
+    GR_TRY(put_locals(r, g->barrier, NOTED, OWN, first));
     GR_TRY(gr_code_put(c, g->barrier, &end, 1, "bra $0;"));
 done:
     return st;
@@ -230,12 +245,14 @@ static gr_status put_begin(const Regions *r, size_t k) {
         GR_TRY(put_arrival(r, k));
     gr_ptx_insert_label(c->f, at, g->begins);
     // In pass 2 it stays what it is at the end of pass 1: there a thread does not find in the union what it has written itself.
-    PtxReg *alone;
-    GR_TRY(gr_code_alone(c, at, &alone));
-    GR_TRY(gr_code_put(c, at, NULL, 0, "not.pred %s, %s; and.pred %s, %s, %s;", c->plain->name, c->asks->name,
-                       c->plain->name, c->plain->name, alone->name));
-    if (c->copied)
-        GR_TRY(gr_code_put(c, at, NULL, 0, "not.pred %s, %s;", c->copied->name, alone->name));
+    if (c->plain) {
+        PtxReg *alone;
+        GR_TRY(gr_code_alone(c, at, &alone));
+        GR_TRY(gr_code_put(c, at, NULL, 0, "not.pred %s, %s; and.pred %s, %s, %s;", c->plain->name,
+                           c->asks->name, c->plain->name, c->plain->name, alone->name));
+        if (c->copied)
+            GR_TRY(gr_code_put(c, at, NULL, 0, "not.pred %s, %s;", c->copied->name, alone->name));
+    }
     GR_TRY(put_each(r, at, g, "mov.pred $0, $2; mov.pred $1, $2;", "mov.# $0, $2; mov.# $1, $2;"));
     GR_TRY(gr_code_put(c, at, NULL, 0, "mov.u64 %s, %s; mov.u64 %s, %s;", c->stores->name,
                        r->stores_noted->name, r->stores_kept->name, r->stores_noted->name));
@@ -243,8 +260,8 @@ static gr_status put_begin(const Regions *r, size_t k) {
         GR_TRY(gr_code_put(c, at, NULL, 0, "mov.%s %s, %s;", mov_type(r->too[i]), r->too[i]->name,
                            c->kept_too[i]->name));
     if (k)
-        GR_TRY(put_locals(r, at, "", "__gr_noted_", NULL));
-    GR_TRY(put_locals(r, at, "__gr_kept_", "", NULL));
+        GR_TRY(put_locals(r, at, OWN, NOTED, NULL));
+    GR_TRY(put_locals(r, at, KEPT, OWN, NULL));
     if (k && reduces(g))
         GR_TRY(gr_code_put(c, at, NULL, 0, "mov.u32 %s, %s; mov.u32 %s, %s;", r->ayes_kept->name,
                            r->ayes->name, r->all_kept->name, r->all_votes->name));
@@ -294,6 +311,22 @@ static gr_status put_table(const Regions *r, const PtxReg *which, bool restores)
     return st;
 }
 
+static gr_status put_exchange(const Regions *r, const PtxReg *all, PtxLabel *leaves) {
+    gr_status st = GR_OK;
+    const Code *c = r->c;
+    if (!gr_exchanges(c))
+        return GR_OK;
+    PtxReg *due = gr_ptx_new_reg(c->f, PTX_PRED);
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.ne.u32 %s, 0, 0;", due->name));
+    for (size_t k = 1; k < r->all.len; k++)
+        if (gr_grid_part(c->grid, r->all.data[k].from) == GR_GRID_ARRIVES)
+            GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.eq.or.u32 %s, %s, %zu, %s;", due->name, r->at->name, k,
+                               due->name));
+    GR_TRY(gr_code_exchange(c, due, all, leaves));
+done:
+    return st;
+}
+
 static gr_status put_end(const Regions *r) {
     gr_status st = GR_OK;
     const Code *c = r->c;
@@ -309,7 +342,7 @@ static gr_status put_end(const Regions *r) {
         GR_TRY(gr_code_put(c, NULL, NULL, 0, "@%s call __gr%s_wild;", c->wild->name, c->suffix));
     if (c->results) // each pass begins with the first one
         GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.b64 %s, %s;", c->note->name, c->notes->name));
-    if (c->gathers)
+    if (c->gathers || !c->warps)
         GR_TRY(
             gr_code_put(c, NULL, NULL, 0,
                         "add.u32 %s, %s, 1; call (%s), __gr%s_gather, (%s); setp.eq.u32 %s, %s, 0; @%s ret;",
@@ -318,18 +351,23 @@ static gr_status put_end(const Regions *r) {
     GR_TRY(gr_code_put(
         c, NULL, NULL, 0, "setp.eq.u32 %s, %s, %d; barrier.red.and.pred %s, 0, %s; setp.eq.u32 %s, %s, 2;",
         ends->name, r->at->name, AT_END, all->name, ends->name, r->second->name, c->pass->name));
+    GR_TRY(gr_code_goes_on(c, all));
     GR_TRY(gr_code_put(c, NULL, &to_checks, 1, "@%s bra $0;", r->second->name));
     GR_TRY(put_reduction(r));
     PtxReg *once;
     GR_TRY(gr_code_once(c, NULL, &once));
     GR_TRY(gr_code_put(c, NULL, &to_checks, 1, "@%s bra $0;", once->name));
-    if (c->roles || c->results || c->updates)
+    if (c->warps && (c->roles || c->results || c->updates || c->grid->n))
         GR_TRY(gr_code_put(c, NULL, &to_leaves, 1,
                            "call (%s), __gr%s_ends; setp.ne.u32 %s, %s, 0; @%s bra $0;", r->came->name,
                            c->suffix, ends->name, r->came->name, ends->name));
-    GR_TRY(gr_code_put(
-        c, NULL, NULL, 0, "call __gr%s_merge, (%s, %s); barrier.sync 0; mov.u32 %s, 2; mov.u64 %s, %u;",
-        c->suffix, r->start->name, c->sequence->name, c->pass->name, c->unmade->name, (unsigned)GR_LINE));
+    GR_TRY(gr_code_shared(c, r->start, false));
+    GR_TRY(gr_code_meets(c));
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_merge, (%s, %s);", c->suffix, r->start->name,
+                       c->sequence->name));
+    GR_TRY(gr_code_parts(c));
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u32 %s, 2; mov.u64 %s, %u;", c->pass->name, c->unmade->name,
+                       (unsigned)GR_LINE));
     if (c->near_unmade)
         GR_TRY(
             gr_code_put(c, NULL, NULL, 0, "shl.b32 %s, %s, 1;", c->near_unmade->name, c->near_unmade->name));
@@ -341,11 +379,17 @@ static gr_status put_end(const Regions *r) {
     GR_TRY(gr_code_put(c, NULL, NULL, 0, "@%s call __gr%s_differs, (%s, %s, %s); setp.ne.u32 %s, %s, %s;",
                        r->differs->name, c->suffix, r->start->name, c->copy->name, c->sequence->name,
                        r->differs->name, r->at->name, r->at->name));
+    GR_TRY(gr_code_shared(c, r->start, true));
+    GR_TRY(gr_code_meets(c));
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_check, (%s, %s);", c->suffix, r->start->name,
+                       c->sequence->name));
+    GR_TRY(gr_code_parts(c));
+    GR_TRY(put_exchange(r, all, leaves));
+    GR_TRY(gr_code_all_end(c, all));
     GR_TRY(gr_code_put(c, NULL, &to_leaves, 1,
-                       "call __gr%s_check, (%s, %s); barrier.sync 0; mov.u32 %s, 1; mov.u64 %s, 0; "
-                       "add.u32 %s, %s, 1; @%s bra $0; mov.u32 %s, %s;",
-                       c->suffix, r->start->name, c->sequence->name, c->pass->name, c->unmade->name,
-                       c->sequence->name, c->sequence->name, all->name, r->start->name, r->at->name));
+                       "mov.u32 %s, 1; mov.u64 %s, 0; add.u32 %s, %s, 1; @%s bra $0; mov.u32 %s, %s;",
+                       c->pass->name, c->unmade->name, c->sequence->name, c->sequence->name, all->name,
+                       r->start->name, r->at->name));
     GR_TRY(put_table(r, r->at, false));
     GR_TRY(gr_code_put(c, NULL, &to_end, 1, "bra $0;"));
     for (size_t k = 0; k < r->all.len; k++) {
@@ -356,12 +400,16 @@ static gr_status put_end(const Regions *r) {
         for (unsigned i = 0; i < c->n_kept_too; i++)
             GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.%s %s, %s;", mov_type(r->too[i]), c->kept_too[i]->name,
                                r->too[i]->name));
-        GR_TRY(put_locals(r, NULL, "", "__gr_kept_", NULL));
+        GR_TRY(put_locals(r, NULL, OWN, KEPT, NULL));
         GR_TRY(gr_code_put(c, NULL, &back, 1, "bra $0;"));
     }
     gr_ptx_insert_label(c->f, NULL, leaves);
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_clear; barrier.sync 0; call __gr%s_leave; ret;",
-                       c->suffix, c->suffix));
+    if (gr_exchanges(c))
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_quits;", c->suffix));
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_clear;", c->suffix));
+    if (c->warps)
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "barrier.sync 0; call __gr%s_leave;", c->suffix));
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "ret;"));
 done:
     return st;
 }
@@ -388,7 +436,7 @@ gr_status gr_code_regions(const Code *c) {
     GR_TRY(find_locals(&r));
     GR_TRY(add(&r, NULL, NULL));
     for (size_t k = 0; k < c->body.n; k++)
-        if (c->body.stmt[k]->kind == PTX_INSTR && gr_is_full_barrier(c->body.from[k]->instr))
+        if (c->body.stmt[k]->kind == PTX_INSTR && ends_region(c, c->body.from[k]))
             GR_TRY(add(&r, c->body.stmt[k], c->body.from[k]));
     for (size_t k = 1; k < r.all.len && !r.vote; k++) {
         PtxReg **regs[] = {&r.ayes, &r.all_votes, &r.ayes_kept, &r.all_kept};
@@ -402,6 +450,7 @@ gr_status gr_code_regions(const Code *c) {
     GR_TRY(gr_code_put(c, c->body.n ? c->body.stmt[0] : NULL, NULL, 0,
                        "mov.u32 %s, 0; mov.u32 %s, 0; setp.ne.u32 %s, 0, 0; mov.u64 %s, 0; mov.u32 %s, 0;",
                        r.start->name, r.at->name, r.differs->name, r.stores_noted->name, r.ends->name));
+    GR_TRY(gr_code_keep_shared(c));
     for (size_t k = 0; k < r.all.len; k++)
         GR_TRY(put_begin(&r, k));
     GR_TRY(put_exits(&r));

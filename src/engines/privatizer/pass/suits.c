@@ -159,11 +159,11 @@ GrSuits gr_suits(const GrKernelLook *l) {
         if (l->roles && l->roles[s->site] & (GR_ORDERS_READ | GR_ORDERS_WRITE) &&
             (warps ? has_local : !gr_can_stop(f)))
             why = GR_UNSUITED_ORDERS;
-        else if (s->kind == PTX_INSTR)
+        else if (s->kind == PTX_INSTR && !gr_grid_is_access(l->grid, s))
             why = of_instr(l, s);
-        else if (s->kind == PTX_DECL_VAR && s->var->space == PTX_LOCAL && depth && warps)
+        else if (s->kind == PTX_DECL_VAR && s->var->space == PTX_LOCAL && depth && (warps || l->grid->n))
             why = GR_UNSUITED_NESTED_LOCAL;
-        if (!why && warps && s->kind == PTX_INSTR && gr_is_full_barrier(s->instr))
+        if (!why && (warps || l->grid->n) && s->kind == PTX_INSTR && gr_is_full_barrier(s->instr))
             why = keeps_odd(f, l->live, s, l->set) ? GR_UNSUITED_REGISTERS
                   : is_scoped_with_variables(s)    ? GR_UNSUITED_NESTED_LOCAL
                                                    : GR_SUITS;

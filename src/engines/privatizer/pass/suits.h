@@ -4,6 +4,7 @@
 #define GR_PRIVATIZER_PASS_SUITS_H
 
 #include "engines/privatizer/pass/calls.h"
+#include "engines/privatizer/pass/grid.h"
 #include "ptx/liveness.h"
 #include "ptx/ptx.h"
 
@@ -40,6 +41,7 @@ typedef struct GrKernelLook {
     bool warps; // for private copies of warps, and so of shared memory; else of clusters, of the launch
     const uint8_t
         *roles; // by site: those by which units may order what they do (pass/order.h); NULL: there are none
+    const GrGrid *grid;
 } GrKernelLook;
 
 // Whether private copies can be made.

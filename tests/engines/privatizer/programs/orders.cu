@@ -206,7 +206,7 @@ __global__ void then_grid(int *p, int *q) {
     s[t] = t; // RACE
     p[blockIdx.x * THREADS + t] = s[THREADS - 1 - t];
     cg::this_grid().sync();
-    q[t] = p[t];
+    q[t] = p[t]; // RACE
 }
 
 int main(int argc, char **argv) {
