@@ -19,7 +19,7 @@
 //
 // A block's shared memory may have what its rows have behind itself, in the order of its bytes (`near`), so that no table is needed: `own` is the memory of the program itself.
 //
-//     shared memory: | reserved | the program's: own | base | union | owners | GrPrivRow of each line |
+//     shared memory: | reserved | the program's: own | base | union | owners | GrPrivRow of each line | GR_NEAR_SAYS |
 //                     near.first  near.size            size   size    near.entry bytes for each 1 << near.shift
 //
 // The base is the memory as it was when the region began. The union is, in pass 1, where atomic operations are done for all units; then what all wrote. A unit (a block; a warp or
@@ -235,7 +235,10 @@ typedef struct GrPrivNear {
 } GrPrivNear;
 #define GR_NEAR_OWNERS(n) ((n)->first + 3 * (n)->size)
 #define GR_NEAR_HEADS(n)  (GR_NEAR_OWNERS(n) + ((n)->size >> (n)->shift) * (n)->entry)
-#define GR_NEAR_END(n)    (GR_NEAR_HEADS(n) + (n)->size / GR_LINE * (uint32_t)sizeof(GrPrivRow))
+#define GR_NEAR_SAYS(n)   (GR_NEAR_HEADS(n) + (n)->size / GR_LINE * (uint32_t)sizeof(GrPrivRow))
+#define GR_NEAR_END(n)    (GR_NEAR_SAYS(n) + 16)
+// Behind the heads, of the region's parity: not 0 if the slot's list has rows; if some line of near memory has private copies.
+enum { GR_NEAR_LISTS = 0, GR_NEAR_NUMBERED = 8 };
 // Of a line: the numbers of private copies, and who changed its words (merge.h).
 #define GR_NEAR_NUMBERS(copies) (4 * (uint64_t)(copies) + 2 * (GR_LINE / 4))
 
@@ -257,8 +260,8 @@ typedef struct GrPrivControl {
     uint64_t copies, marks;                       // of each slot `most_copies` private copies of lines
     uint64_t notes,
         note_bytes; // of each thread of each slot, or of the grid: results of pass 1, of kernels that use such
-    uint64_t stage;  // GR_STAGE bytes of each warp of each slot, or of the grid, of kernels that need them
-    GrPrivNear near; // GR_OF_WARPS
+    uint64_t stage; // GR_STAGE bytes of each warp of each slot, or of the grid, of kernels that need them
+    GrPrivNear near __attribute__((aligned(16))); // GR_OF_WARPS
     uint64_t extents;
     uint32_t n_extents, n_inside; // n_inside: of them, in the arena
     uint32_t capacity, most_copies;

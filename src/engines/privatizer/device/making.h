@@ -70,10 +70,18 @@ static GR_NOINLINE uint64_t gr_priv_line_of(uint64_t offset) {
     return e->at + (offset - e->offset);
 }
 
+// At the end of the region, which has this list, the block finds what is said in shared memory.
+GR_INLINE void say_near(const Slot *s, uint32_t what, uint32_t list) {
+    if (s->near.size)
+        __asm__ volatile("st.shared.u32 [%0], %1;" ::"r"(GR_NEAR_SAYS(&s->near) + what + 4 * list), "r"(1)
+                         : "memory");
+}
+
 GR_INLINE void put_in_list(const Slot *s, uint32_t number) {
     GR_GLOBAL GrPrivSlot *of = (GR_GLOBAL GrPrivSlot *)s->head;
     uint32_t list = gr_load32(&of->now), k = gr_add32(&of->count[list], 1);
     put_word(list_at(s, list, k), number);
+    say_near(s, GR_NEAR_LISTS, list);
 }
 
 // What is done to a row by the lanes `team`, of which this is number `rank` of n, all of them with the same row; or by this lane alone: n is 1.
@@ -141,6 +149,8 @@ static GR_NOINLINE uint32_t gr_priv_look_for_row(const Slot *s, uint64_t line, u
     int lists = !flags_of(s, (uint32_t)line) && !s->is_overlay; // lines of shared memory are in no list
     uint32_t k = gr_add32(&of->used, 1), place = lists ? gr_add32(&of->count[list], 1) : 0;
     *number = k + 1;
+    if (lists)
+        say_near(s, GR_NEAR_LISTS, list);
     if (lists && place < s->capacity)
         put_word(list_at(s, list, place), k < s->capacity ? k + 1 : 0);
     if (k < s->capacity)
@@ -260,6 +270,7 @@ static GR_NOINLINE void gr_priv_number(const Slot *s, uint64_t row) {
     uint32_t *numbered = &head_of(s, row)->numbered;
     if (is_near(s, row)) { // where they are 0
         any_store32(numbered, GR_NUMBERED);
+        say_near(s, GR_NEAR_NUMBERED, gr_load32(&((GR_GLOBAL GrPrivSlot *)s->head)->now));
         return;
     }
     GR_ROLLED for (uint32_t pause = 64;;) {

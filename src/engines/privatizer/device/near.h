@@ -10,29 +10,23 @@
 
 GR_INLINE void barrier(void) { __asm__ volatile("barrier.sync 0;" ::: "memory"); }
 
-// All threads of the block meet. Gives whether one of them has said so.
-GR_INLINE int barrier_any(int says) {
-    uint32_t v;
-    __asm__ volatile(
-        "{ .reg .pred p; setp.ne.u32 p, %1, 0; barrier.red.or.pred p, 0, p; selp.u32 %0, 1, 0, p; }"
-        : "=r"(v)
-        : "r"(says)
-        : "memory");
-    return (int)v;
-}
-
 // Where things are, of the block.
 typedef struct Near {
-    uint32_t first, size, owners, heads, shift, entry;
+    uint32_t first, size, owners, heads, says, shift, entry;
     uint32_t thread, threads;
 } Near;
 
 GR_INLINE Near near_of_block(void) {
-    GrPrivNear of = CONTROL.near;
+    GrPrivNear of;
+    GR_GLOBAL const void *at = &CONTROL.near;
+    __asm__("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+            : "=r"(of.first), "=r"(of.size), "=r"(of.shift), "=r"(of.entry)
+            : "l"(at));
     return (Near){.first = of.first,
                   .size = of.size,
                   .owners = GR_NEAR_OWNERS(&of),
                   .heads = GR_NEAR_HEADS(&of),
+                  .says = GR_NEAR_SAYS(&of),
                   .shift = of.shift,
                   .entry = of.entry,
                   .thread = gr_priv_thread_number(),
@@ -53,9 +47,8 @@ static GR_NOINLINE void gr_priv_near_begin(void) {
         put_shared(n.first + n.size + k, (uint32_t)UNWRITTEN);
         put_shared(n.first + 2 * n.size + k, (uint32_t)UNWRITTEN);
     }
-    uint32_t owners = (n.size >> n.shift) * n.entry, heads = n.size / GR_LINE * (uint32_t)sizeof(GrPrivRow);
-    GR_ROLLED for (uint32_t k = 4 * n.thread; k < owners + heads; k += 4 * n.threads)
-        put_shared(n.owners + k, 0);
+    GR_ROLLED for (uint32_t k = n.owners + 4 * n.thread; k < n.says + 16; k += 4 * n.threads)
+        put_shared(k, 0);
 }
 
 static GR_NOINLINE void gr_priv_near_tell(uint32_t region, uint32_t sequence, uint32_t at) {
@@ -89,44 +82,59 @@ static GR_NOINLINE void gr_priv_near_lines(uint32_t region, uint32_t sequence, i
 // Behind pass 1.
 static GR_NOINLINE void gr_priv_near_merge(uint32_t region, uint32_t sequence) {
     Near n = near_of_block();
-    int any = 0;
+    uint32_t numbered = shared_at(n.says + GR_NEAR_NUMBERED + 4 * (sequence & 1));
     GR_ROLLED for (uint32_t k = 4 * n.thread; k < n.size; k += 4 * n.threads) {
         uint32_t at = n.first + k, own = shared_at(at), was = shared_at(at + n.size);
-        if (shared_at(numbered_at(&n, k)))
-            any = 1;
-        else if (own != was) {
+        if (own != was && !(numbered && shared_at(numbered_at(&n, k)))) {
             put_shared(at + 2 * n.size, own);
             put_shared(at, was);
         }
     }
-    if (barrier_any(any))
+    if (numbered)
         gr_priv_near_lines(region, sequence, 1);
 }
 
 // Behind pass 2. Then nobody owns anything.
 static GR_NOINLINE void gr_priv_near_check(uint32_t region, uint32_t sequence) {
     Near n = near_of_block();
-    int any = 0;
+    uint32_t numbered = shared_at(n.says + GR_NEAR_NUMBERED + 4 * (sequence & 1)),
+             at_once = !numbered && n.shift <= 2; // no other thread asks for the owners of this one's word
+    if (n.thread == 0)                            // the next region's: all have read them in the last one
+        put_shared(n.says + GR_NEAR_NUMBERED + 4 * (1 - (sequence & 1)), 0);
     GR_ROLLED for (uint32_t k = 4 * n.thread; k < n.size; k += 4 * n.threads) {
         uint32_t at = n.first + k, own = shared_at(at), was = shared_at(at + n.size),
-                 all = shared_at(at + 2 * n.size);
-        if (shared_at(numbered_at(&n, k))) {
-            any = 1;
+                 all = shared_at(at + 2 * n.size), owners = n.owners + (k >> n.shift) * n.entry;
+        if (numbered && shared_at(numbered_at(&n, k)))
             continue;
-        }
         if (own != all) {
             gr_priv_near_tell(region, sequence, at);
             put_shared(at, all);
         }
         if (was != all)
             put_shared(at + n.size, all);
+        if (at_once)
+            put_shared(owners, 0);
+        if (at_once && n.shift == 0)
+            put_shared(owners + 4, 0);
     }
-    if (barrier_any(any)) { // of the other lines somebody may have asked for owners until now
+    if (at_once)
+        return;
+    barrier();
+    if (numbered) {
         gr_priv_near_lines(region, sequence, 0);
         barrier();
     }
     GR_ROLLED for (uint32_t k = 4 * n.thread; k < (n.size >> n.shift) * n.entry; k += 4 * n.threads)
         put_shared(n.owners + k, 0);
+}
+
+// Whether the slot's list has rows; behind pass 2 for the last time.
+GR_INLINE int near_lists(uint32_t sequence, int merges) {
+    Near n = near_of_block();
+    uint32_t list = sequence & 1, says = shared_at(n.says + GR_NEAR_LISTS + 4 * list);
+    if (!merges && n.thread == 0)
+        put_shared(n.says + GR_NEAR_LISTS + 4 * (1 - list), 0);
+    return (int)says;
 }
 
 #endif

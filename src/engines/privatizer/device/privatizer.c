@@ -216,7 +216,8 @@ uint32_t __gr_list(uint64_t row, uint32_t number) {
         return 0;
     Slot s = {.head = CONTROL.slot + slot_number() * sizeof(GrPrivSlot),
               .lists = CONTROL.lists + slot_number() * 8 * CONTROL.capacity,
-              .capacity = CONTROL.capacity};
+              .capacity = CONTROL.capacity,
+              .near = CONTROL.near};
     list_row(&s, row, number + 1);
     return 1;
 }
@@ -561,12 +562,10 @@ static GR_NOINLINE void gr_priv_rows_of_block(uint32_t region, uint32_t sequence
 
 // Most regions write shared memory alone.
 GR_INLINE void rows_of_region(uint32_t region, uint32_t sequence, int merges) {
-    GR_GLOBAL volatile GrPrivSlot *of = slot_head();
-    if (CONTROL.mode != GR_OF_WARPS || of->count[sequence & 1] ||
-        (CONTROL.shared_bytes && !CONTROL.near.size))
+    if (!CONTROL.near.size || near_lists(sequence, merges))
         gr_priv_rows_of_block(region, sequence, merges);
-    else if (!gr_priv_thread_number() && (CONTROL.once || !merges))
-        next_list(of, sequence & 1);
+    else if (!merges && !gr_priv_thread_number())
+        next_list(slot_head(), sequence & 1);
 }
 
 void __gr_merge(uint32_t region, uint32_t sequence) {

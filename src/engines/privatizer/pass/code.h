@@ -60,6 +60,7 @@ typedef struct Code {
     bool orders;      // units may order what they do
     bool
         known; // of all groups the memory that they only read is known, shared memory is near, and nothing is asked: accesses to them need no other way
+    bool in_loop;          // what is written now is
     PtxReg *wild;          // with `known`: one was elsewhere, so what the thread does is worth nothing
     const uint8_t *groups; // by site, GrPlace.group; NULL: there are none
     const uint8_t *roles;  // by site, GR_ORDERS_...; NULL: there are none

@@ -191,11 +191,10 @@ gr_status gr_code_near_known_load(const Code *all, PtxStmt *s, const PtxSite *si
     GR_TRY(put_owned(c, s, site, low, asks, own, some));
     if (site->size > 1u << c->near_shift)
         GR_TRY(put_wild(c, s, some, own));
-    if (c->by_warps) {
-        PtxReg *numbered = gr_ptx_new_reg(f, PTX_PRED);
-        GR_TRY(put_numbered(c, s, low, asks, numbered));
-        GR_TRY(put_wild(c, s, numbered, own));
-    }
+    PtxReg *numbered = gr_ptx_new_reg(f, PTX_PRED);
+    GR_TRY(put_numbered(c, s, low, asks, numbered));
+    GR_TRY(gr_code_put(c, s, NULL, 0, "and.pred %s, %s, %s;", numbered->name, numbered->name, asks->name));
+    GR_TRY(put_wild(c, s, numbered, own));
     // The load comes in any case, else what it loads to would have to be kept until then.
     GR_TRY(gr_code_put(c, s, NULL, 0, "add.u32 %s, %s, %s; @%s mov.b32 %s, %s; @!%s mov.b32 %s, %s;",
                        (*to)->name, low->name, c->near_unmade->name, own->name, (*to)->name, low->name,

@@ -180,6 +180,28 @@ static bool opens_nothing(const PtxInstr *i) {
     return false;
 }
 
+// The statements that some branch goes back over.
+static gr_status find_loops(const Code *c, bool **out) {
+    bool *in = *out = GR_NEW_ARRAY(c->arena, bool, c->body.n + 1);
+    size_t *at = GR_NEW_ARRAY(c->arena, size_t, (size_t)c->f->n_labels + 1);
+    if (!in || !at)
+        return gr_fail(c->err, GR_ERR_NOMEM, "out of memory");
+    for (size_t k = 0; k < c->body.n; k++) {
+        const PtxStmt *s = c->body.stmt[k];
+        size_t from = k + 1;
+        if (s->kind == PTX_LABEL_DEF)
+            at[s->label->index] = k + 1;
+        for (unsigned i = 0; s->kind == PTX_INSTR && i < s->instr->n_operands; i++)
+            if (s->instr->operands[i].kind == PTX_O_LABEL && at[s->instr->operands[i].label->index])
+                from = at[s->instr->operands[i].label->index] - 1;
+        if (s->kind == PTX_INSTR && s->instr->op == PTX_OP_BRX) // by a list of labels
+            from = 0;
+        for (; from < k; from++)
+            in[from] = true;
+    }
+    return GR_OK;
+}
+
 static gr_status put_site(const Code *c, PtxStmt *s, const PtxSite *site) {
     if (!gr_expands(s->instr))
         return gr_code_redirect(c, s, site);
@@ -194,6 +216,8 @@ static gr_status make(Code *c, const PtxStmt *first, const PtxStmt *last, PtxLab
                         &c->body, c->err));
     for (size_t k = 0; k < c->body.n; k++)
         c->clusters |= c->body.stmt[k]->kind == PTX_INSTR && c->body.stmt[k]->instr->op == PTX_OP_MAPA;
+    bool *in_loop;
+    GR_TRY(find_loops(c, &in_loop));
     GR_TRY(limit_loops(c));
     GR_TRY(gr_code_find_copies(c));
     if (gr_has_regions(c))
@@ -205,6 +229,7 @@ static gr_status make(Code *c, const PtxStmt *first, const PtxStmt *last, PtxLab
     for (size_t k = 0; k < c->body.n; k++) {
         PtxStmt *s = c->body.stmt[k];
         unsigned half;
+        c->in_loop = in_loop[k];
         if (gr_grid_is_access(c->grid, c->body.from[k]))
             GR_TRY(gr_code_meeting(c, s, gr_grid_part(c->grid, c->body.from[k])));
         else if (s->kind == PTX_INSTR && s->instr->op == PTX_OP_CALL)

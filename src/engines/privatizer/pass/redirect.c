@@ -564,7 +564,8 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     PtxReg *low = NULL;
     if (gr_near_fits(c, site)) {
         GR_TRY(gr_code_near_low(c, copy, at, &low));
-        if (c->known)
+        if (c->known &&
+            !(what & GR_AT_STORE && !c->in_loop)) // a call costs what the loop could have kept in registers
             return put_known_near(c, copy, site, at, low, what);
         if (!(site->access & PTX_ACCESS_WRITE))
             GR_TRY(gr_code_near_quick(c, copy, low));
