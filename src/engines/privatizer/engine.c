@@ -131,6 +131,8 @@ static bool keep_kernels(ProbedModule *out, const PtxModule *m, const Privatized
                              .tracks = kernels[k].tracks,
                              .pretends = kernels[k].pretends,
                              .meets = kernels[k].meets,
+                             .lanes = kernels[k].lanes,
+                             .mbarriers = kernels[k].mbarriers,
                              .takes_turns = kernels[k].takes_turns,
                              .places = kernels[k].places ? gr_places_keep(kernels[k].places) : NULL};
         memcpy(to->cluster, kernels[k].f->reqcluster, sizeof to->cluster);

@@ -59,12 +59,12 @@ static uint64_t bytes_of_numbers(const Passes *p, const PassPlan *plan) {
 
 // Of a block, or of the launch.
 static uint64_t bytes_of_notes(const Passes *p, const PassPlan *plan) {
-    uint64_t blocks = plan->mode == GR_OF_WARPS ? 1 : gr_passes_blocks(p->launch);
+    uint64_t blocks = plan->mode != GR_OF_BLOCKS ? 1 : gr_passes_blocks(p->launch);
     return plan->room.notes * sizeof(uint64_t) * gr_passes_threads(p->launch) * blocks;
 }
 
 static uint64_t bytes_of_stage(const Passes *p, const PassPlan *plan) {
-    uint64_t blocks = plan->mode == GR_OF_WARPS ? 1 : gr_passes_blocks(p->launch);
+    uint64_t blocks = plan->mode != GR_OF_BLOCKS ? 1 : gr_passes_blocks(p->launch);
     return plan->room.stage ? (gr_passes_threads(p->launch) + 31) / 32 * blocks * GR_STAGE : 0;
 }
 
@@ -105,8 +105,8 @@ static bool plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room
     uint64_t blocks = gr_passes_blocks(p->launch);
     *out = (PassPlan){.mode = mode,
                       .threads = threads,
-                      .units = mode == GR_OF_WARPS ? (gr_passes_threads(p->launch) + threads - 1) / threads
-                                                   : p->clusters};
+                      .units = mode != GR_OF_BLOCKS ? (gr_passes_threads(p->launch) + threads - 1) / threads
+                                                    : p->clusters};
     most = most < 2 ? 2 : most;
     out->rounds = gr_passes_rounds(out->units, most);
     out->copies = p->most_copies ? most : fewest(out->units, out->rounds);
@@ -123,7 +123,7 @@ static bool plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room
     out->slots = out->slots > slots ? slots : out->slots;
     PassPlan all = *out;
     all.slots = blocks;
-    all.exchanges = mode == GR_OF_WARPS && p->exchanges;
+    all.exchanges = mode != GR_OF_BLOCKS && p->exchanges;
     if (all.exchanges && bytes_of(p, &all) <= p->budget) {
         *out = all;
         *whole = true;
@@ -133,7 +133,7 @@ static bool plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room
 
 bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room, PassPlan *out) {
     bool whole;
-    if (!p->most_copies && mode == GR_OF_WARPS && plan(p, mode, threads, room, MOST_THREADS, out, &whole) &&
+    if (!p->most_copies && mode != GR_OF_BLOCKS && plan(p, mode, threads, room, MOST_THREADS, out, &whole) &&
         whole)
         return true; // one round
     return plan(p, mode, threads, room, p->most_copies ? p->most_copies : MANY_COPIES, out, &whole);
@@ -231,20 +231,20 @@ static CUresult prepare_tables(Passes *p, struct Tables *m, uint64_t slots) {
 }
 
 static struct Tables *tables_of(const Passes *p, const PassPlan *plan) {
-    return &p->memory->of[plan->mode == GR_OF_WARPS];
+    return &p->memory->of[plan->mode != GR_OF_BLOCKS];
 }
 
 static CUdeviceptr log_at(const Passes *p, uint32_t mode) {
-    return p->memory->log.at + (mode == GR_OF_WARPS ? sizeof(GrPrivLog) : 0);
+    return p->memory->log.at + (mode - GR_OF_BLOCKS) * sizeof(GrPrivLog);
 }
 
 // A log for each level, both of them empty.
 static CUresult prepare_logs(Passes *p) {
     const PrivatizerDriver *d = p->d;
     Memory *m = p->memory;
-    CUresult rc = gr_buffer_grow(d, &m->log, 2 * sizeof(GrPrivLog), p->launch->stream);
+    CUresult rc = gr_buffer_grow(d, &m->log, GR_LEVELS * sizeof(GrPrivLog), p->launch->stream);
     if (rc == CUDA_SUCCESS && !m->logs_are_empty)
-        rc = d->fill(m->log.at, 0, 2 * sizeof(GrPrivLog), p->launch->stream);
+        rc = d->fill(m->log.at, 0, GR_LEVELS * sizeof(GrPrivLog), p->launch->stream);
     m->logs_are_empty = rc == CUDA_SUCCESS;
     return rc;
 }
@@ -297,7 +297,8 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
         rc = gr_buffer_grow(d, &m->spent, GR_SPENT * sizeof *p->spent, p->launch->stream);
         rc = rc == CUDA_SUCCESS ? d->fill(m->spent.at, 0, m->spent.size, p->launch->stream) : rc;
     }
-    *c = (GrPrivControl){.mode = to->mode,
+    *c = (GrPrivControl){.mode = to->mode == GR_OF_BLOCKS ? GR_OF_BLOCKS : GR_OF_WARPS,
+                         .lanes = to->mode == GR_LEVEL_LANES,
                          .pass = 1,
                          .slots = slots,
                          .arena = l->arena,
@@ -362,7 +363,7 @@ CUresult gr_passes_read(Passes *p, uint32_t mode, GrPrivLog *log) {
             p->memory->logs_are_empty = false;
     if (rc != CUDA_SUCCESS || log->head.apart ||
         (p->exchanges && log->head.waited)) // blocks have left their tables as they were
-        p->memory->of[mode == GR_OF_WARPS].n_clean = 0;
+        p->memory->of[mode != GR_OF_BLOCKS].n_clean = 0;
     return rc;
 }
 
@@ -413,10 +414,10 @@ CUresult gr_passes_end(Passes *p, bool *held) {
     const PrivatizerDriver *d = p->d;
     Memory *m = p->memory;
     CUdeviceptr control = p->control, heads = 0;
-    uint32_t n = 2;
-    CUresult rc = m->heads
-                      ? CUDA_SUCCESS
-                      : d->host_alloc((void **)&m->heads, 2 * sizeof *m->heads, CU_MEMHOSTALLOC_DEVICEMAP);
+    uint32_t n = GR_LEVELS;
+    CUresult rc =
+        m->heads ? CUDA_SUCCESS
+                 : d->host_alloc((void **)&m->heads, GR_LEVELS * sizeof *m->heads, CU_MEMHOSTALLOC_DEVICEMAP);
     if (rc == CUDA_SUCCESS && !m->heads_are_there)
         rc = d->event_new(&m->heads_are_there, CU_EVENT_DISABLE_TIMING);
     if (rc == CUDA_SUCCESS)
@@ -429,8 +430,9 @@ CUresult gr_passes_end(Passes *p, bool *held) {
     if (rc == CUDA_SUCCESS)
         rc = p->run->submit(p->run, NULL);
     CUresult over = rc == CUDA_SUCCESS ? d->event_wait(m->heads_are_there) : rc;
-    *held = over != CUDA_SUCCESS || memcmp(&m->heads[0], &empty, sizeof empty) ||
-            memcmp(&m->heads[1], &empty, sizeof empty);
+    *held = over != CUDA_SUCCESS;
+    for (unsigned k = 0; k < GR_LEVELS && !*held; k++)
+        *held = memcmp(&m->heads[k], &empty, sizeof empty);
     return over;
 }
 

@@ -72,9 +72,13 @@ enum { GR_MOST_NOTES = 2048 };
 bool gr_room_more(PassRoom *r, uint32_t full);
 bool gr_room_exceeds(const PassRoom *r, const PassRoom *other); // in one of the three
 
+// What is compared: blocks (GR_OF_BLOCKS), or units within a block (GR_OF_WARPS); and in kernels whose units are warps then, threads from barrier to barrier of their warp;
+// in kernels with mbarriers, threads once more.
+enum { GR_LEVEL_LANES = GR_OF_WARPS + 1, GR_LEVELS = 3 };
+
 // How one level is run: `units` share `copies`, in rounds of smaller and smaller groups.
 typedef struct PassPlan {
-    uint32_t mode, threads; // GR_OF_BLOCKS; GR_OF_WARPS with 32 or 1 threads in a unit
+    uint32_t mode, threads; // the level; threads: in a unit within a block, 32 or 1
     uint64_t units, copies, slots, rounds;
     bool exchanges; // GR_OF_WARPS: as in GrPrivControl
     PassRoom room;

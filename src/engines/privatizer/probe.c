@@ -218,7 +218,7 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
         return false;
     }
     if (rc == CUDA_SUCCESS && log.head.full &&
-        gr_room_more(&k->room[plan->mode == GR_OF_WARPS], log.head.full))
+        gr_room_more(&k->room[plan->mode != GR_OF_BLOCKS], log.head.full))
         return false;
     if (rc == CUDA_SUCCESS && (log.head.outside || log.head.over || log.head.apart || log.head.full)) {
         note(p, "launch %llu of kernel %s was not checked between %s: %s", (unsigned long long)launch->number,
@@ -233,7 +233,7 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
                  : "it accesses memory that has no private copy");
         return true;
     }
-    bool *cut = &k->cut[plan->mode == GR_OF_WARPS];
+    bool *cut = &k->cut[plan->mode != GR_OF_BLOCKS];
     if (rc == CUDA_SUCCESS && (log.head.ordered || log.head.stopped || log.head.waited) && !*cut) {
         note(p, "kernel %s was not checked between %s to its end, but until %s", passes->kernel, l->name,
              log.head.waited && !log.head.ordered
@@ -259,7 +259,7 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
 // With more room than `had`, which was not enough; NULL: none was had.
 static bool plan_level(Probe *p, const Passes *passes, ProbedKernel *k, uint32_t mode, uint32_t threads,
                        const PassRoom *had, PassPlan *plan) {
-    bool planned = gr_passes_plan(passes, mode, threads, room_of(k, mode == GR_OF_WARPS), plan) &&
+    bool planned = gr_passes_plan(passes, mode, threads, room_of(k, mode != GR_OF_BLOCKS), plan) &&
                    (!had || gr_room_exceeds(&plan->room, had));
     if (!planned)
         note(p,
@@ -415,7 +415,9 @@ static Passes passes_of(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run
                     .most_rounds = d->is_cpu ? (uint64_t)1 << 18 : (uint64_t)1 << 28};
 }
 
-static uint32_t threads_of_unit(const ProbedKernel *k, bool warps) { return warps && !k->by_warps ? 1 : 32; }
+static uint32_t threads_of_unit(const ProbedKernel *k, uint32_t mode) {
+    return mode == GR_LEVEL_LANES || (mode == GR_OF_WARPS && !k->by_warps) ? 1 : 32;
+}
 
 // Names the levels that the kernel does not suit, once.
 static void tell_unsuited(Probe *p, ProbedKernel *k) {
@@ -423,7 +425,7 @@ static void tell_unsuited(Probe *p, ProbedKernel *k) {
         bool warps = mode == GR_OF_WARPS;
         if (k->why[warps] && !k->told[warps])
             note(p, "kernel %s was not checked between %s: it %s", k->shown,
-                 level_name(mode, threads_of_unit(k, warps)), k->why[warps]);
+                 level_name(mode, threads_of_unit(k, mode)), k->why[warps]);
         k->told[warps] = k->told[warps] || k->why[warps];
     }
 }
@@ -459,7 +461,8 @@ static unsigned levels_of(Probe *p, const GrLaunch *l, ProbedKernel *k) {
                  (found & GR_PROVED_THREADS ? 1u << GR_OF_WARPS : 0);
     }
     p->proved += (levels & proved) != 0;
-    return levels & ~proved;
+    levels &= ~proved;
+    return levels >> GR_OF_WARPS & 1 && k->lanes ? levels | 1u << GR_LEVEL_LANES : levels;
 }
 
 // The runs of all levels, and behind them the launch itself, which is held if any of them says something. So the GPU need not wait for the host as long as nothing is
@@ -472,14 +475,14 @@ static void run_ahead(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels
     unsigned ran = 0;
     *held = true;
     *rc = CUDA_SUCCESS;
-    for (uint32_t mode = GR_OF_WARPS; mode >= GR_OF_BLOCKS && *rc == CUDA_SUCCESS; mode--) {
-        bool warps = mode == GR_OF_WARPS;
+    for (uint32_t mode = GR_LEVEL_LANES; mode >= GR_OF_BLOCKS && *rc == CUDA_SUCCESS; mode--) {
+        bool warps = mode != GR_OF_BLOCKS;
         Layout layout;
         PassPlan plan;
         if (!(levels >> mode & 1) || !make_layout(p, l, warps, some, &layout))
             continue;
         passes->layout = &layout;
-        if (plan_level(p, passes, k, mode, threads_of_unit(k, warps), NULL, &plan)) {
+        if (plan_level(p, passes, k, mode, threads_of_unit(k, mode), NULL, &plan)) {
             *rc = gr_passes_submit(passes, &plan);
             ran |= 1u << mode;
         }
@@ -488,10 +491,10 @@ static void run_ahead(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels
     if (*rc == CUDA_SUCCESS && ran)
         *rc = gr_passes_end(passes, held);
     if (*held)
-        memset(logs, 0, 2 * sizeof *logs);
-    for (uint32_t mode = GR_OF_WARPS; mode >= GR_OF_BLOCKS && *held && *rc == CUDA_SUCCESS; mode--)
+        memset(logs, 0, GR_LEVELS * sizeof *logs);
+    for (uint32_t mode = GR_LEVEL_LANES; mode >= GR_OF_BLOCKS && *held && *rc == CUDA_SUCCESS; mode--)
         if (ran >> mode & 1)
-            *rc = gr_passes_read(passes, mode, &logs[mode == GR_OF_WARPS]);
+            *rc = gr_passes_read(passes, mode, &logs[mode - GR_OF_BLOCKS]);
     if (*held) {
         CUresult released = ran ? gr_passes_release(passes) : CUDA_SUCCESS;
         *rc = *rc == CUDA_SUCCESS ? released : *rc;
@@ -505,23 +508,27 @@ static bool says_nothing(const GrPrivLog *log) {
 
 // Gives whether there are races. *done: the launch was submitted, with result *rc.
 static bool probe(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels, bool *done, CUresult *rc) {
-    static GrPrivLog logs[2]; // with Probe.lock
+    static GrPrivLog logs[GR_LEVELS]; // with Probe.lock
     const GrLaunch *l = passes->launch;
     bool differs = false, held, ahead = l->params_known && !k->reaches;
     uint64_t since = now_ns();
     run_ahead(p, passes, k, levels, logs, &held, rc);
+    const PassRoom had[2] = {k->room[0], k->room[1]};
     *done = !held;
     p->waited_ns += now_ns() - since;
     since = now_ns();
     if (!held)
         return false;
-    for (uint32_t mode = GR_OF_WARPS; mode >= GR_OF_BLOCKS; mode--) { // the smaller units first
-        bool warps = mode == GR_OF_WARPS, over = false;
-        uint32_t threads = threads_of_unit(k, warps);
-        const GrPrivLog *known = *rc == CUDA_SUCCESS ? &logs[warps] : NULL;
+    for (uint32_t mode = GR_LEVEL_LANES; mode >= GR_OF_BLOCKS; mode--) { // the smaller units first
+        bool warps = mode != GR_OF_BLOCKS, over = false;
+        uint32_t threads = threads_of_unit(k, mode);
+        const GrPrivLog *known = *rc == CUDA_SUCCESS ? &logs[mode - GR_OF_BLOCKS] : NULL;
         Layout layout;
         if (!(levels >> mode & 1) || (known && says_nothing(known)))
             continue;
+        if (known && known->head.full &&
+            gr_room_exceeds(&k->room[warps], &had[warps])) // another level got more
+            known = NULL;
         while (!over) {
             bool some = known ? ahead : l->params_known && !k->reaches;
             if (!make_layout(p, l, warps, some, &layout))
@@ -544,8 +551,9 @@ static const char *const made[] = {"", "race-free", "deterministic"};
 static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
     const GrLaunch *l = passes->launch;
     uint32_t threads = p->what_for == PROBE_DETERMINISTIC && !k->by_warps ? 1 : 32;
-    const char *why = k->why[1]     ? k->why[1]
-                      : k->pretends ? "prints, or reads a clock"
+    const char *why = k->why[1]      ? k->why[1]
+                      : k->pretends  ? "prints, or reads a clock"
+                      : k->mbarriers ? "waits at mbarriers"
                       : k->results || k->tracks
                           ? "uses the result of an atomic operation, or communicates by volatile or strong "
                             "accesses"

@@ -28,7 +28,6 @@ REFUSED = {
 
 # Likewise of orders.cu: the words of each verdict's reason, by level.
 PARTLY = {
-    "meets": {"threads": "mbarrier"},
     "clusters": {"threads": "cluster"},
     "locks": {"threads": "to its end, but until they may order", "blocks": "to its end, but until they may order"},
     "hands_over": {"threads": "to its end, but until they may order"},
@@ -115,6 +114,22 @@ class Privatizer(unittest.TestCase):
             self.assertIn(f"kernel adds(int*) was not checked between {units} to its end", said)
         for seed, found, lines, said in self.lines_found("meetings", "racy", range(1, 3)):
             self.assertEqual((sorted(found), said), (sorted(lines), []), seed)
+
+    def test_lanes_from_barrier_to_barrier_of_their_warp(self):
+        for options in ([], ["--copies", "2"], ["--units", "warps"]):
+            out, report = run(FOLDER / "lanes", "--seed", "2", "--schedule", "random", *options)
+            self.assertEqual((out, report["verdict"], report["reasons"]), ("PASS\n", "clean", []), options)
+        for seed, found, lines, said in self.lines_found("lanes", "racy", range(1, 3)):
+            self.assertEqual((sorted(found), said), (sorted(lines), []), seed)
+
+    def test_threads_that_arrive_and_wait_at_mbarriers(self):
+        for options in ([], ["--copies", "2"], ["--units", "warps"]):
+            out, report = run(FOLDER / "mbarriers", "--seed", "2", "--schedule", "random", *options)
+            self.assertEqual((out, report["verdict"], report["reasons"]), ("PASS\n", "clean", []), options)
+        for seed, found, lines, said in self.lines_found("mbarriers", "racy", range(1, 3)):
+            note, = said
+            self.assertEqual(sorted(found), sorted(lines), seed)
+            self.assertIn("kernel waits(int*, int*) was not checked between threads to its end, but until one waits", note)
 
     def test_what_is_pretended_does_not_stand_for_the_launch(self):
         """Where private copies are the launch's own, kernels that print or read a clock run as they are."""

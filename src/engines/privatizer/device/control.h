@@ -51,6 +51,8 @@
 //   __gr_wild()                   the thread has gone where it cannot in code for GrPrivControl.known: a load is elsewhere than in memory that is only read, or units share a line
 //   __gr_over()                   a loop went round too often
 //   __gr_differs(region, copy, sequence)   a thread has other results in registers than in pass 1
+//   __gr_region(region)           where a region ends, by threads that have begun one, if others may not have
+//   __gr_begins(at, count, sequence), __gr_arrives(at, n, sequence), __gr_is_over(at, which, parity, sequence)   device/mbarriers.h
 //   __gr_gather(ends)             where a region ends, in kernels whose lanes wait for each other; 0: not all threads came, and this one ends
 //   __gr_merge(region, sequence), __gr_check(...)     by all threads of a block, where a region ends
 // and code for blocks that meet at barriers of the grid (pass/meetings.c, device/grid.h), by all threads of a block:
@@ -92,6 +94,7 @@ typedef struct GrPrivSlot {
     uint64_t met;     // blocks that came to meetings, of all so far
     uint32_t goes_on; // the region's sequence and one: some block has not come to its end in it
     uint32_t ready;   // rows of the overlay, which blocks have found
+    uint32_t region;  // GR_OF_WARPS: where some thread's region began, and one. 0: all threads do
 } GrPrivSlot;
 
 #define GR_MANY 0xffffffffu
@@ -125,6 +128,9 @@ enum { GR_COPY_BUSY = 1, GR_COPY_FIRST = 2 }; // numbers of private copies
 
 // By what a strong access may order what units do (pass/order.h); in code for blocks INNER: what threads of one unit do, if it is to shared memory.
 enum { GR_ORDERS_READ = 1, GR_ORDERS_WRITE = 2, GR_ORDERS_INNER = 4 };
+
+// In place of a region: a thread has not begun one (pass/regions.c).
+#define GR_NO_BEGIN 0x7ffffffeu
 
 enum { GR_STAGE = 1024 }; // the largest matrix of wmma
 
@@ -287,6 +293,8 @@ typedef struct GrPrivControl {
     uint32_t block_shared, block_reserved;
     // GR_OF_WARPS: each block has the slot with its number, and blocks tell each other at barriers of the grid what they wrote. The slot behind them, the overlay, has so many rows.
     uint32_t exchanges, overlay_rows;
+    // GR_OF_WARPS: barriers of a warp end regions, as those of the block do, in kernels that suit (pass/suits.h); of kernels with mbarriers: arrivals do not (pass/mbarriers.h).
+    uint32_t lanes, pad;
     uint64_t changed; // with `once`: a byte for each line: some slot has changed it
     uint64_t most_rounds;
     uint64_t spent; // clock cycles of all blocks, by GR_SPENT_...; 0: nobody wants to know

@@ -10,6 +10,12 @@
 
 GR_INLINE void barrier(void) { __asm__ volatile("barrier.sync 0;" ::: "memory"); }
 
+// A thread that has begun none takes another one's.
+GR_INLINE uint32_t region_that_began(uint32_t region) {
+    uint32_t some = region >= GR_NO_BEGIN ? gr_load32(&slot_head()->region) : 0;
+    return some ? some - 1 : region;
+}
+
 // Where things are, of the block.
 typedef struct Near {
     uint32_t first, size, owners, heads, says, shift, entry;
@@ -54,7 +60,7 @@ static GR_NOINLINE void gr_priv_near_begin(void) {
 static GR_NOINLINE void gr_priv_near_tell(uint32_t region, uint32_t sequence, uint32_t at) {
     Slot s;
     gr_priv_slot(&s);
-    s.region = region;
+    s.region = region_that_began(region);
     s.block = gr_priv_block_number();
     s.sequence = sequence;
     gr_priv_tell_owner(&s, near_row(&s, at / GR_LINE), at % GR_LINE / 4, at);
@@ -64,7 +70,7 @@ static GR_NOINLINE void gr_priv_near_lines(uint32_t region, uint32_t sequence, i
     Slot s;
     uint32_t thread = gr_priv_thread_number(), threads = threads_of_block(), lanes = 32;
     gr_priv_slot(&s);
-    s.region = region;
+    s.region = region_that_began(region);
     s.block = gr_priv_block_number();
     s.sequence = sequence;
     s.commits = 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // privatizer — the device runtime that inserted code calls (control.h).
 #include "engines/privatizer/device/exchange.h"
+#include "engines/privatizer/device/mbarriers.h"
 #include "engines/privatizer/device/near.h"
 
 GR_INLINE uint64_t clock_now(void) {
@@ -548,11 +549,13 @@ void __gr_differs(uint32_t region, uint32_t copy, uint32_t sequence) {
                                               .sequence = sequence});
 }
 
+void __gr_region(uint32_t region) { gr_store32(&slot_head()->region, region + 1); }
+
 // But near ones.
 static GR_NOINLINE void gr_priv_rows_of_block(uint32_t region, uint32_t sequence, int merges) {
     Slot s;
     gr_priv_slot(&s);
-    s.region = region;
+    s.region = region_that_began(region);
     s.block = gr_priv_block_number();
     s.sequence = sequence;
     s.commits = 1;

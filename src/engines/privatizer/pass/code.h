@@ -4,6 +4,7 @@
 #define GR_PRIVATIZER_PASS_CODE_H
 
 #include "engines/privatizer/pass/body.h"
+#include "engines/privatizer/pass/mbarriers.h"
 #include "engines/privatizer/pass/privatizer_pass.h"
 #include "ptx/speculate.h"
 
@@ -69,6 +70,9 @@ typedef struct Code {
     PtxReg *group; // of these, the thread's, by number
     PtxReg **
         kept_too; // registers that pass 2 of a region begins with as pass 1 did, besides those of the program
+    bool mbarriers;               // code for warps: the kernel has such; they end regions
+    bool lanes;                   // code for warps: barriers of a warp can end regions (gr_suits_lanes)
+    PtxReg *lanewise;             // then: they do
     PtxReg *exchanges, *meetings; // with gr_exchanges(): blocks do; how many have been
     PtxLabel *stops;  // code for blocks: where a thread goes that may learn of another block; NULL: none may
     PtxLabel *over;   // where a thread goes that has gone round too often
@@ -146,6 +150,12 @@ gr_status gr_code_lost(const Code *c);
 
 // notes.c: an access with a result (gr_has_result). It is done at `to`, a private copy, under `kept`, and at `common`, for all units, if that is not 0; NULL: nothing is private.
 gr_status gr_code_result(const Code *c, PtxStmt *s, PtxReg *to, PtxReg *common, PtxReg *kept);
+
+// mbarriers.c: in front of `s`, what it does to an mbarrier (mbarriers.h): it makes one; in pass 1 it arrives, with a token of 32 bits; its destination gets the token; `over`: it need not wait.
+gr_status gr_code_begins(const Code *c, PtxStmt *s);
+gr_status gr_code_arrives(const Code *c, PtxStmt *s, const PtxReg *token);
+gr_status gr_code_token(const Code *c, PtxStmt *s, const PtxReg *token);
+gr_status gr_code_is_over(const Code *c, PtxStmt *s, const PtxReg *over);
 
 // meetings.c: blocks may tell each other at barriers of the grid what they wrote, so that threads go on there. Not where results of atomic operations would have to be those of all blocks.
 bool gr_exchanges(const Code *c);

@@ -55,6 +55,8 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
     c->copied = near ? gr_ptx_new_reg(f, PTX_PRED) : NULL;
     c->near_unmade = near ? c->near_unmade : NULL;
     c->plain = c->warps ? gr_ptx_new_reg(f, PTX_PRED) : NULL;
+    PtxReg *lanes = c->lanes || c->mbarriers ? gr_ptx_new_reg(f, PTX_B32) : NULL;
+    c->lanewise = lanes ? gr_ptx_new_reg(f, PTX_PRED) : NULL;
     PtxReg *exchanges = gr_exchanges(c) ? gr_ptx_new_reg(f, PTX_B32) : NULL;
     c->exchanges = exchanges ? gr_ptx_new_reg(f, PTX_PRED) : NULL;
     c->meetings = exchanges ? gr_ptx_new_reg(f, PTX_B32) : NULL;
@@ -102,6 +104,10 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
                            "ld.global.u32 %s, [%s+%zu]; setp.ne.u32 %s, %s, 0; mov.u32 %s, 0;",
                            exchanges->name, at->name, offsetof(GrPrivControl, exchanges), c->exchanges->name,
                            exchanges->name, c->meetings->name));
+    if (lanes)
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "ld.global.u32 %s, [%s+%zu]; setp.ne.u32 %s, %s, 0;",
+                           lanes->name, at->name, offsetof(GrPrivControl, lanes), c->lanewise->name,
+                           lanes->name));
     if (c->results)
         GR_TRY(gr_code_put(
             c, NULL, NULL, 0,
@@ -202,6 +208,10 @@ static gr_status find_loops(const Code *c, bool **out) {
     return GR_OK;
 }
 
+static bool is_any_barrier(const PtxInstr *i) {
+    return gr_is_full_barrier(i) || gr_is_warp_barrier(i) || gr_meeting_of(i);
+}
+
 static gr_status put_site(const Code *c, PtxStmt *s, const PtxSite *site) {
     if (!gr_expands(s->instr))
         return gr_code_redirect(c, s, site);
@@ -212,8 +222,11 @@ static gr_status put_site(const Code *c, PtxStmt *s, const PtxSite *site) {
 static gr_status make(Code *c, const PtxStmt *first, const PtxStmt *last, PtxLabel *label) {
     gr_status st = GR_OK;
     GR_TRY(put_prologue(c, label));
-    GR_TRY(gr_body_copy(c->f, first, last, gr_has_regions(c) ? gr_is_full_barrier : opens_nothing, c->arena,
-                        &c->body, c->err));
+    GR_TRY(gr_body_copy(c->f, first, last,
+                        c->lanes || c->mbarriers ? is_any_barrier
+                        : gr_has_regions(c)      ? gr_is_full_barrier
+                                                 : opens_nothing,
+                        c->arena, &c->body, c->err));
     for (size_t k = 0; k < c->body.n; k++)
         c->clusters |= c->body.stmt[k]->kind == PTX_INSTR && c->body.stmt[k]->instr->op == PTX_OP_MAPA;
     bool *in_loop;
@@ -232,6 +245,8 @@ static gr_status make(Code *c, const PtxStmt *first, const PtxStmt *last, PtxLab
         c->in_loop = in_loop[k];
         if (gr_grid_is_access(c->grid, c->body.from[k]))
             GR_TRY(gr_code_meeting(c, s, gr_grid_part(c->grid, c->body.from[k])));
+        else if (s->kind == PTX_INSTR && c->mbarriers && gr_meeting_of(s->instr) == GR_MEETS_BEGINS)
+            GR_TRY(gr_code_begins(c, s));
         else if (s->kind == PTX_INSTR && s->instr->op == PTX_OP_CALL)
             GR_TRY(gr_code_call(c, s));
         else if (s->kind == PTX_INSTR && gr_is_clock(s->instr, &half))
@@ -291,7 +306,7 @@ static bool asks_for_size(const PtxStmt *s) {
 // A kernel that asks how much shared memory it has must not get more of it.
 static void find_near(const Work *w, PrivatizedKernel *k) {
     uint32_t least = 16;
-    bool some = false, fits = k->granule != 0;
+    bool some = false, fits = k->granule != 0 && !k->mbarriers; // which stay where the program has them
     for (const PtxStmt *s = k->f->first; s; s = s->next) {
         const PtxSite *site = s->site ? &w->m->sites[s->site] : NULL;
         if (!site || !(gr_is_shared_space(site->space) || site->space == PTX_GENERIC))
@@ -316,6 +331,7 @@ static void look_at_sites(const Work *w, const Liveness *live, uint64_t *set, co
     for (const PtxStmt *s = k->f->first; s; s = s->next) {
         const PtxSite *site = s->site ? &w->m->sites[s->site] : NULL;
         k->stages |= s->kind == PTX_INSTR && gr_stages(s->instr);
+        k->mbarriers |= s->kind == PTX_INSTR && gr_meeting_of(s->instr);
         k->by_warps |= is_of_lanes(s) || (s->kind == PTX_INSTR && gr_is_warp_barrier(s->instr));
         k->gathers |= s->kind == PTX_INSTR && gr_ptx_instr_flags(s->instr) & PTX_F_COLLECTIVE &&
                       !gr_is_full_barrier(s->instr);
@@ -384,6 +400,8 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
     out->tracks = roles.of[1];
     out->meets = grid.n > 0;
     look_at_sites(w, &live, set, &grid, out);
+    bool suits = out->by_warps && !out->stages && !w->o->by_warps && gr_suits_lanes(&look);
+    out->lanes = !out->warps.why && (suits || (out->mbarriers && !out->by_warps));
     GR_TRY(gr_places_find(&cfg, &grid, &w->m->arena, &out->places, w->err));
     GR_TRY(find_groups(w, out->places, &arena, &groups));
     out->by_warps |= w->o->by_warps;
@@ -446,6 +464,8 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
         one.known = copies[k].known;
         one.roles = roles.of[one.warps];
         one.orders = roles.orders[one.warps];
+        one.lanes = one.warps && out->lanes && !out->mbarriers;
+        one.mbarriers = one.warps && out->mbarriers;
         if (label[k])
             GR_TRY(make(&one, first, last, label[k]));
     }

@@ -28,7 +28,10 @@ typedef struct PrivatizedKernel {
     bool gathers; // lanes of a warp wait for each other: barriers of a warp, shuffles, votes
     bool
         by_warps; // units are warps: it has barriers of a warp, which order lanes, or matrices that its lanes have together; or it was asked for
-    bool meets;   // at barriers of the grid, which end regions of blocks
+    bool
+        lanes; // with by_warps: its barriers of a warp can end regions, from one of which to the next threads are compared
+    bool mbarriers; // its threads arrive and wait at such
+    bool meets;     // at barriers of the grid, which end regions of blocks
     bool
         takes_turns; // it uses results of atomic operations on memory that other blocks have: between barriers of the grid these tell of other blocks
     bool pretends;   // on private copies it prints nothing, or has another clock

@@ -13,7 +13,8 @@
 //     C_k:               what is live becomes what was noted, and is kept; S_k: (the barrier) ... ---> the next barrier, or the thread's end
 //     R_k:               restore what was kept; go to S_k
 //
-// A thread that has ended takes part in the ends of all regions that follow, with nothing to do in between.
+// A thread that has ended takes part in the ends of all regions that follow, with nothing to do in between. So does one at a barrier of the block while others are at barriers of their warps
+// (gr_suits_lanes), or arrive or wait at mbarriers (mbarriers.h).
 #include "base/vec.h"
 #include "engines/privatizer/device/control.h"
 #include "engines/privatizer/pass/code.h"
@@ -22,7 +23,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { AT_END = 0x7fffffff };
+enum {
+    AT_END = 0x7fffffff,
+    AT_WAIT = GR_NO_BEGIN
+}; // WAIT: a thread starts nothing, for it is at a barrier of the block that others have not come to
 
 typedef struct Region {
     PtxStmt *barrier; // of the copy; NULL: the kernel's begin
@@ -41,6 +45,10 @@ typedef struct Regions {
     PtxReg *ends, *came; // how many regions the thread has ended; whether all threads came there
     // Of barriers that reduce; NULL: there are none. In pass 1: the thread's predicate, whether it is at such a barrier; how many predicates hold, of how many.
     PtxReg *vote, *votes, *ayes, *all_votes, *ayes_kept, *all_kept;
+    PtxReg *meets,
+        *all_meet; // with has_inner(): the thread is at a barrier of the block, or has ended; all threads are
+    PtxReg *token, *token_kept,
+        *waited; // of mbarriers: what the thread's last arrival gave; ends of regions that it has waited for
     VEC(const PtxVar *) locals;
 } Regions;
 
@@ -151,6 +159,19 @@ static gr_status put_each(const Regions *r, PtxStmt *at, const Region *g, const 
 
 // ---- Barriers that reduce --------------------------------------------------------------------------------------------------
 
+enum {
+    MOST_WAITS = 4096
+}; // ends of regions that a thread waits for: then it waits for ever, or for other blocks
+
+static GrMeeting meeting_of(const Region *g) {
+    return g->from ? gr_meeting_of(g->from->instr) : GR_MEETS_NOT;
+}
+
+static bool is_of_warp(const Region *g) { return g->from && gr_is_warp_barrier(g->from->instr); }
+
+// Whether regions may end where threads of the block do not meet.
+static bool has_inner(const Code *c) { return c->lanes || c->mbarriers; }
+
 static bool reduces(const Region *g) { return gr_ptx_instr_has(g->from->instr, PTX_MOD_red); }
 
 // What the thread says where it arrives, `g` NULL: its end.
@@ -195,7 +216,10 @@ static gr_status put_reduction(const Regions *r) {
 // ---- Beginnings --------------------------------------------------------------------------------------------------------
 
 static bool ends_region(const Code *c, const PtxStmt *s) {
-    return c->warps ? gr_is_full_barrier(s->instr) : gr_grid_part(c->grid, s) == GR_GRID_ARRIVES;
+    GrMeeting meeting = gr_meeting_of(s->instr);
+    return c->warps ? gr_is_full_barrier(s->instr) || (c->lanes && gr_is_warp_barrier(s->instr)) ||
+                          meeting == GR_MEETS_ARRIVES || meeting == GR_MEETS_WAITS
+                    : gr_grid_part(c->grid, s) == GR_GRID_ARRIVES;
 }
 
 static gr_status add(Regions *r, PtxStmt *barrier, const PtxStmt *from) {
@@ -236,14 +260,64 @@ done:
     return st;
 }
 
+// In front of a wait: whether it is over is asked where the region starts; at `waits` it was not.
+static gr_status put_wait(const Regions *r, const Region *g, PtxLabel *waits) {
+    gr_status st = GR_OK;
+    const Code *c = r->c;
+    PtxReg *many = gr_ptx_new_reg(c->f, PTX_PRED);
+    PtxOperand to[2] = {gr_ptx_label_operand(g->starts), gr_ptx_label_operand(c->leaves)};
+    GR_TRY(gr_code_put(c, g->barrier, to, 2, "mov.u32 %s, 0; bra $0;", r->waited->name));
+    gr_ptx_insert_label(c->f, g->barrier, waits);
+    GR_TRY(gr_code_put(c, g->barrier, to, 2,
+                       "add.u32 %s, %s, 1; setp.gt.u32 %s, %s, %d; @%s call __gr%s_waits; @%s bra $1;",
+                       r->waited->name, r->waited->name, many->name, r->waited->name, MOST_WAITS, many->name,
+                       c->suffix, many->name));
+done:
+    return st;
+}
+
+// What an arrival or a wait gives, where the region starts.
+static gr_status put_meeting(const Regions *r, const Region *g, PtxLabel *waits) {
+    gr_status st = GR_OK;
+    const Code *c = r->c;
+    PtxStmt *s = g->barrier;
+    if (!waits) {
+        GR_TRY(gr_code_token(c, s, r->token_kept));
+    } else {
+        PtxReg *over = gr_ptx_new_reg(c->f, PTX_PRED);
+        PtxOperand ops[2] = {gr_ptx_label_operand(waits), s->instr->operands[0]};
+        GR_TRY(gr_code_is_over(c, s, over));
+        GR_TRY(gr_code_put(c, s, ops, 2, "@!%s bra $0; setp.eq.u32 $1, 0, 0;", over->name));
+    }
+    s->kind = PTX_RAW;
+    s->text = "";
+done:
+    return st;
+}
+
 static gr_status put_begin(const Regions *r, size_t k) {
     gr_status st = GR_OK;
     const Code *c = r->c;
     const Region *g = &r->all.data[k];
     PtxStmt *at = k ? g->barrier : c->body.n ? c->body.stmt[0] : NULL;
+    GrMeeting meeting = meeting_of(g);
+    PtxLabel *passes = is_of_warp(g) || meeting == GR_MEETS_ARRIVES ? gr_ptx_new_label(c->f) : NULL;
+    PtxOperand to_passes = passes ? gr_ptx_label_operand(passes) : (PtxOperand){0};
+    PtxLabel *waits = meeting == GR_MEETS_WAITS ? gr_ptx_new_label(c->f) : NULL;
+    if (meeting == GR_MEETS_ARRIVES) {
+        GR_TRY(gr_code_arrives(c, at, r->token));
+        GR_TRY(gr_code_put(c, at, &to_passes, 1, "@%s mov.u32 %s, %s; @%s bra $0;", c->lanewise->name,
+                           r->token_kept->name, r->token->name, c->lanewise->name));
+    } else if (passes) {
+        GR_TRY(gr_code_put(c, at, &to_passes, 1, "@!%s bra $0;", c->lanewise->name));
+    } else if (waits) {
+        GR_TRY(put_wait(r, g, waits));
+    }
     if (k)
         GR_TRY(put_arrival(r, k));
     gr_ptx_insert_label(c->f, at, g->begins);
+    if (meeting == GR_MEETS_ARRIVES)
+        GR_TRY(gr_code_put(c, at, NULL, 0, "mov.u32 %s, %s;", r->token_kept->name, r->token->name));
     // In pass 2 it stays what it is at the end of pass 1: there a thread does not find in the union what it has written itself.
     if (c->plain) {
         PtxReg *alone;
@@ -269,7 +343,11 @@ static gr_status put_begin(const Regions *r, size_t k) {
     if (c->clock)
         GR_TRY(gr_code_put(c, at, NULL, 0, "cvt.u64.u32 %s, %s; shl.b64 %s, %s, 32;", c->clock->name,
                            c->sequence->name, c->clock->name, c->clock->name));
-    if (k)
+    if (passes)
+        gr_ptx_insert_label(c->f, at, passes);
+    if (meeting)
+        GR_TRY(put_meeting(r, g, waits));
+    else if (k && !passes) // else it is a barrier of the warp, too
         GR_TRY(put_result(r, g));
 done:
     return st;
@@ -322,7 +400,30 @@ static gr_status put_exchange(const Regions *r, const PtxReg *all, PtxLabel *lea
         if (gr_grid_part(c->grid, r->all.data[k].from) == GR_GRID_ARRIVES)
             GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.eq.or.u32 %s, %s, %zu, %s;", due->name, r->at->name, k,
                                due->name));
+    if (has_inner(c))
+        GR_TRY(
+            gr_code_put(c, NULL, NULL, 0, "and.pred %s, %s, %s;", due->name, due->name, r->all_meet->name));
     GR_TRY(gr_code_exchange(c, due, all, leaves));
+done:
+    return st;
+}
+
+// Whether all threads of the block are at barriers of the block, or have ended.
+static gr_status put_all_meet(const Regions *r) {
+    gr_status st = GR_OK;
+    const Code *c = r->c;
+    if (!has_inner(c))
+        return GR_OK;
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.eq.u32 %s, 0, 0;", r->all_meet->name));
+    for (size_t k = 1; k < r->all.len; k++)
+        if (is_of_warp(&r->all.data[k]) || meeting_of(&r->all.data[k]))
+            GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.ne.and.u32 %s, %s, %zu, %s;", r->all_meet->name,
+                               r->at->name, k, r->all_meet->name));
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.lt.u32 %s, %s, %u; @%s call __gr%s_region, (%s);",
+                       r->meets->name, r->start->name, GR_NO_BEGIN, r->meets->name, c->suffix,
+                       r->start->name));
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.pred %s, %s; barrier.red.and.pred %s, 0, %s;", r->meets->name,
+                       r->all_meet->name, r->all_meet->name, r->all_meet->name));
 done:
     return st;
 }
@@ -351,13 +452,14 @@ static gr_status put_end(const Regions *r) {
     GR_TRY(gr_code_put(
         c, NULL, NULL, 0, "setp.eq.u32 %s, %s, %d; barrier.red.and.pred %s, 0, %s; setp.eq.u32 %s, %s, 2;",
         ends->name, r->at->name, AT_END, all->name, ends->name, r->second->name, c->pass->name));
+    GR_TRY(put_all_meet(r));
     GR_TRY(gr_code_goes_on(c, all));
     GR_TRY(gr_code_put(c, NULL, &to_checks, 1, "@%s bra $0;", r->second->name));
     GR_TRY(put_reduction(r));
     PtxReg *once;
     GR_TRY(gr_code_once(c, NULL, &once));
     GR_TRY(gr_code_put(c, NULL, &to_checks, 1, "@%s bra $0;", once->name));
-    if (c->warps && (c->roles || c->results || c->updates || c->grid->n))
+    if (c->warps && (c->roles || c->results || c->updates || c->grid->n || c->mbarriers))
         GR_TRY(gr_code_put(c, NULL, &to_leaves, 1,
                            "call (%s), __gr%s_ends; setp.ne.u32 %s, %s, 0; @%s bra $0;", r->came->name,
                            c->suffix, ends->name, r->came->name, ends->name));
@@ -390,7 +492,11 @@ static gr_status put_end(const Regions *r) {
                        "mov.u32 %s, 1; mov.u64 %s, 0; add.u32 %s, %s, 1; @%s bra $0; mov.u32 %s, %s;",
                        c->pass->name, c->unmade->name, c->sequence->name, c->sequence->name, all->name,
                        r->start->name, r->at->name));
-    GR_TRY(put_table(r, r->at, false));
+    if (has_inner(c))
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "not.pred %s, %s; and.pred %s, %s, %s; @%s mov.u32 %s, %u;",
+                           ends->name, r->all_meet->name, ends->name, ends->name, r->meets->name, ends->name,
+                           r->start->name, AT_WAIT));
+    GR_TRY(put_table(r, r->start, false));
     GR_TRY(gr_code_put(c, NULL, &to_end, 1, "bra $0;"));
     for (size_t k = 0; k < r->all.len; k++) {
         PtxOperand back = gr_ptx_label_operand(r->all.data[k].starts);
@@ -426,6 +532,11 @@ gr_status gr_code_regions(const Code *c) {
                  .stores_kept = gr_ptx_new_reg(c->f, PTX_B64),
                  .stores_noted = gr_ptx_new_reg(c->f, PTX_B64),
                  .differs = gr_ptx_new_reg(c->f, PTX_PRED),
+                 .meets = gr_ptx_new_reg(c->f, PTX_PRED),
+                 .all_meet = gr_ptx_new_reg(c->f, PTX_PRED),
+                 .token = gr_ptx_new_reg(c->f, PTX_B32),
+                 .token_kept = gr_ptx_new_reg(c->f, PTX_B32),
+                 .waited = gr_ptx_new_reg(c->f, PTX_B32),
                  .kept = GR_NEW_ARRAY(c->arena, PtxReg *, (size_t)c->f->n_regs + 1),
                  .noted = GR_NEW_ARRAY(c->arena, PtxReg *, (size_t)c->f->n_regs + 1)};
     r.too = GR_NEW_ARRAY(c->arena, PtxReg *, (size_t)c->n_kept_too + 1);

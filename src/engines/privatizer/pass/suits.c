@@ -3,6 +3,7 @@
 
 #include "engines/privatizer/device/control.h"
 #include "engines/privatizer/pass/code.h"
+#include "engines/privatizer/pass/mbarriers.h"
 
 #include <string.h>
 
@@ -85,6 +86,9 @@ static GrUnsuited of_site(const GrKernelLook *l, const PtxSite *site) {
 static GrUnsuited of_async(const GrKernelLook *l, const PtxInstr *i) {
     bool waits = i->op == PTX_OP_CP && gr_ptx_instr_flags(i) == PTX_F_NO_DST,
          meets = i->op == PTX_OP_MBARRIER || (waits && gr_ptx_instr_has(i, PTX_MOD_mbarrier));
+    GrMeeting meeting = gr_meeting_of(i);
+    if (meeting && meeting != GR_MEETS_OTHER)
+        return GR_SUITS;
     if (gr_expands(i) || (meets ? !l->warps : waits))
         return GR_SUITS;
     return meets || i->op == PTX_OP_CP || gr_ptx_instr_flags(i) & PTX_F_ASYNC ? GR_UNSUITED_ASYNC : GR_SUITS;
@@ -144,12 +148,42 @@ static bool is_scoped_with_variables(const PtxStmt *barrier) {
     return around > 0;
 }
 
+enum { MOST_WARP_BARRIERS = 64 }; // code grows with each
+
+static bool is_of_all_lanes(const PtxInstr *i) {
+    const PtxOperand *mask = i->n_operands ? &i->operands[0] : NULL;
+    return !i->guard && mask && mask->kind == PTX_O_INT && (uint32_t)mask->bits == UINT32_MAX;
+}
+
+bool gr_suits_lanes(const GrKernelLook *l) {
+    unsigned n = 0;
+    for (const PtxStmt *s = l->f->first; s; s = s->next) {
+        const PtxInstr *i = s->kind == PTX_INSTR ? s->instr : NULL;
+        if (i && (i->op == PTX_OP_CP || i->op == PTX_OP_MBARRIER || i->op == PTX_OP_LDMATRIX ||
+                  i->op == PTX_OP_STMATRIX))
+            return false;
+        if (!i || !gr_is_warp_barrier(i))
+            continue;
+        if (++n > MOST_WARP_BARRIERS || !is_of_all_lanes(i) || keeps_odd(l->f, l->live, s, l->set) ||
+            is_scoped_with_variables(s))
+            return false;
+    }
+    return n > 0;
+}
+
 GrSuits gr_suits(const GrKernelLook *l) {
     const PtxFunc *f = l->f;
     bool warps = l->warps, has_local = false;
     unsigned depth = 0;
-    for (const PtxStmt *s = f->first; s; s = s->next)
+    bool
+        copies = false,
+        meets =
+            false; // by threads, and at mbarriers: what is under way where a region ends is known at other barriers only
+    for (const PtxStmt *s = f->first; s; s = s->next) {
         has_local |= s->kind == PTX_DECL_VAR && s->var->space == PTX_LOCAL;
+        copies |= s->kind == PTX_INSTR && s->instr->op == PTX_OP_CP;
+        meets |= s->kind == PTX_INSTR && s->instr->op == PTX_OP_MBARRIER;
+    }
     for (const PtxStmt *s = f->first; s; s = s->next) {
         depth += s->kind == PTX_SCOPE_OPEN;
         depth -= s->kind == PTX_SCOPE_CLOSE;
@@ -159,11 +193,14 @@ GrSuits gr_suits(const GrKernelLook *l) {
         if (l->roles && l->roles[s->site] & (GR_ORDERS_READ | GR_ORDERS_WRITE) &&
             (warps ? has_local : !gr_can_stop(f)))
             why = GR_UNSUITED_ORDERS;
+        else if (warps && copies && meets && s->kind == PTX_INSTR && s->instr->op == PTX_OP_MBARRIER)
+            why = GR_UNSUITED_ASYNC;
         else if (s->kind == PTX_INSTR && !gr_grid_is_access(l->grid, s))
             why = of_instr(l, s);
         else if (s->kind == PTX_DECL_VAR && s->var->space == PTX_LOCAL && depth && (warps || l->grid->n))
             why = GR_UNSUITED_NESTED_LOCAL;
-        if (!why && (warps || l->grid->n) && s->kind == PTX_INSTR && gr_is_full_barrier(s->instr))
+        if (!why && (warps || l->grid->n) && s->kind == PTX_INSTR &&
+            (gr_is_full_barrier(s->instr) || (warps && gr_meeting_of(s->instr))))
             why = keeps_odd(f, l->live, s, l->set) ? GR_UNSUITED_REGISTERS
                   : is_scoped_with_variables(s)    ? GR_UNSUITED_NESTED_LOCAL
                                                    : GR_SUITS;

@@ -44,6 +44,9 @@ typedef struct GrKernelLook {
     const GrGrid *grid;
 } GrKernelLook;
 
+// Of a kernel that suits, whether its barriers of a warp, of which there are some, can end regions: each is of all lanes, and nothing is under way there, or a matrix of all lanes.
+bool gr_suits_lanes(const GrKernelLook *l);
+
 // Whether private copies can be made.
 GrSuits gr_suits(const GrKernelLook *l);
 
