@@ -87,14 +87,15 @@ typedef struct GrPrivSlot {
     uint32_t ends; // the block leaves where its region ends: a thread waits for what does not come
     uint32_t reader,
         writer; // the copy, and one, of the unit that made accesses which GR_ORDERS_...; GR_MANY: several did
-    uint64_t table, rows, copies; // where number 0 would be
-    uint64_t arena_table;         // of the arena's first line
-    uint64_t since;               // clock cycles, when the step began that the block is in
+    uint64_t since; // clock cycles, when the step began that the block is in
     // With barriers of the grid: GR_OF_WARPS, of the overlay.
     uint64_t met;     // blocks that came to meetings, of all so far
     uint32_t goes_on; // the region's sequence and one: some block has not come to its end in it
     uint32_t ready;   // rows of the overlay, which blocks have found
     uint32_t region;  // GR_OF_WARPS: where some thread's region began, and one. 0: all threads do
+    // Each access loads these. They are a line of their own, for atomic operations on the others take their line out of the cache.
+    uint64_t table __attribute__((aligned(128))), rows, copies; // where number 0 would be
+    uint64_t arena_table;                                       // of the arena's first line
 } GrPrivSlot;
 
 #define GR_MANY 0xffffffffu
@@ -218,8 +219,9 @@ enum {
     GR_ASK_READS // in pass 2: what units of `copies` load that others changed
 };
 typedef struct GrPrivAsk {
-    uint32_t kind, pad;
-    uint64_t copies; // READS: of which copies: bits, number modulo 64
+    uint32_t kind, shared; // shared: `address` is in shared memory
+    uint64_t address;      // of the byte at `offset`
+    uint64_t copies;       // READS: of which copies: bits, number modulo 64
     uint64_t block, sequence, offset;
 } GrPrivAsk;
 

@@ -496,10 +496,14 @@ void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_
     if (sequence != ask->sequence || pass != (for_copy ? 1 : 2) ||
         (!for_copy && (store || !(ask->copies >> copy % 64 & 1))))
         return; // most, at once
+    uint32_t space = what & GR_AT_SPACE;
+    if (for_copy && space != GR_AT_GENERIC &&
+        (ask->shared != (space == GR_AT_SHARED) || ask->address - a >= size))
+        return;
     GR_GLOBAL GrPrivLog *log = (GR_GLOBAL GrPrivLog *)CONTROL.log;
-    GR_ROLLED for (uint32_t n = 0; !for_copy && n < GR_MOST_SEEN && gr_load32(&log->seen[n].state);
-                   n++) if (gr_load32(&log->seen[n].state) == 2 &&
-                            log->seen[n].site == site) return; // one is enough
+    // One of the instruction is enough. What the cache had before is looked at again below.
+    GR_ROLLED for (uint32_t n = 0; !for_copy && n < GR_MOST_SEEN && log->seen[n].state;
+                   n++) if (log->seen[n].state == 2 && log->seen[n].site == site) return;
     int outside;
     Slot s;
     gr_priv_slot(&s);
