@@ -98,10 +98,9 @@ typedef struct Search {
     GrPrivateArea *area;
     RacesFound *found;
     Known *known;
-    // Of the last run that asked for reads: what it found besides, in the same block, and the pairs that came of it. They are behind that as well.
-    const GrPrivLog *all; // what is looked for
+    // Of the last run that asked for reads: what it found besides, in the same block, and the pairs that came of it. They are behind what is of the same units as well.
     GrPrivLog last;
-    uint64_t last_round;
+    uint64_t last_round, last_copies;
     bool is_last, keeps; // keeps: pairs that come are of it
     VEC(Pair) pairs;
 } Search;
@@ -271,9 +270,18 @@ static CUresult find_reads_of(Search *s, uint64_t copies, bool *placed) {
     return rc;
 }
 
-// Whether the last run that asked for reads found this, too.
+// Bits, modulo 64.
+static uint64_t copies_of(const GrPrivFound *f) {
+    uint64_t copies = 0;
+    for (unsigned k = 0; k < GR_FOUND_COPIES / 64; k++)
+        copies |= f->copies[k];
+    return copies;
+}
+
+// Whether the last run that asked for reads of the same units found this, too.
 static bool put_last(Search *s) {
-    if (!s->is_last || s->last_round != s->f->round || !found_again(&s->last, s->f))
+    if (!s->is_last || s->last_round != s->f->round || s->last_copies != copies_of(s->f) ||
+        !found_again(&s->last, s->f))
         return false;
     for (size_t k = 0; k < s->pairs.len; k++)
         put_pair(s, s->pairs.data[k].offset, &s->pairs.data[k].one, &s->pairs.data[k].other);
@@ -282,16 +290,9 @@ static bool put_last(Search *s) {
 
 static CUresult find_reads(Search *s, bool *placed) {
     const GrPrivFound *f = s->f;
-    uint64_t copies = 0;
-    for (unsigned i = 0; i < GR_MOST_FOUND; i++) { // of all parts of memory at once
-        const GrPrivFound *part = &s->all->found[i];
-        for (unsigned k = 0; k < GR_FOUND_COPIES / 64; k++)
-            copies |= part->state == 2 && part->kind == f->kind && part->region == f->region &&
-                              part->round == f->round
-                          ? part->copies[k]
-                          : 0;
-    }
+    uint64_t copies = copies_of(f);
     s->last_round = f->round;
+    s->last_copies = copies;
     CUresult rc = find_reads_of(s, copies, placed);
     // What it stored may have been what was there before: then others that stored there are seen like this.
     if (rc == CUDA_SUCCESS && !*placed && f->bytes)
@@ -360,7 +361,7 @@ static void count_again(const Search *s) {
 CUresult gr_races_find(Passes *p, const PassPlan *plan, const GrPrivLog *log, GrPrivateArea *area,
                        KnownRaces *known, RacesFound *found) {
     CUresult rc = CUDA_SUCCESS;
-    Search s = {.p = p, .plan = *plan, .area = area, .found = found, .all = log};
+    Search s = {.p = p, .plan = *plan, .area = area, .found = found};
     for (uint64_t round = 0; round < plan->rounds; round++)
         for (unsigned k = 0; k < GR_MOST_FOUND && rc == CUDA_SUCCESS; k++) {
             GrPrivFound f;
