@@ -436,6 +436,11 @@ CUresult gr_passes_end(Passes *p, bool *held) {
     return over;
 }
 
+bool gr_passes_says(const Passes *p, uint32_t mode) {
+    static const GrPrivHead empty;
+    return memcmp(&p->memory->heads[mode == GR_OF_WARPS], &empty, sizeof empty);
+}
+
 CUresult gr_passes_release(Passes *p) {
     static const GrPrivControl none = {.mode = GR_AS_IT_IS};
     return set(p, &none);

@@ -98,6 +98,7 @@ CUresult gr_passes_run(Passes *p, const PassPlan *plan, uint64_t first, uint64_t
 // anything; with *held it has done nothing, the logs can be read, and behind gr_passes_release() launches run again.
 CUresult gr_passes_submit(Passes *p, const PassPlan *plan);
 CUresult gr_passes_end(Passes *p, bool *held);
+bool gr_passes_says(const Passes *p, uint32_t mode); // behind gr_passes_end(): the level's log does
 CUresult gr_passes_read(Passes *p, uint32_t mode, GrPrivLog *log);
 CUresult gr_passes_release(Passes *p);
 

@@ -493,7 +493,7 @@ static void run_ahead(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels
     if (*held)
         memset(logs, 0, GR_LEVELS * sizeof *logs);
     for (uint32_t mode = GR_LEVEL_LANES; mode >= GR_OF_BLOCKS && *held && *rc == CUDA_SUCCESS; mode--)
-        if (ran >> mode & 1)
+        if (ran >> mode & 1 && gr_passes_says(passes, mode))
             *rc = gr_passes_read(passes, mode, &logs[mode - GR_OF_BLOCKS]);
     if (*held) {
         CUresult released = ran ? gr_passes_release(passes) : CUDA_SUCCESS;
