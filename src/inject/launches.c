@@ -63,7 +63,7 @@ static CUresult submit(GrRun *run, const void *params) {
                              .blockDimX = g->block[0],
                              .blockDimY = g->block[1],
                              .blockDimZ = g->block[2],
-                             .sharedMemBytes = g->shared_bytes,
+                             .sharedMemBytes = g->shared_bytes + run->more_shared,
                              .hStream = g->stream,
                              .attrs = g->attributes,
                              .numAttrs = g->n_attributes};
@@ -157,7 +157,7 @@ static void drop_copies(Launching *l) {
 CUresult gr_launch_around(Launching *l) {
     Session *s = &gr_session;
     GrLaunch *g = &l->launch;
-    l->run.submit = submit;
+    l->run = (GrRun){.submit = submit};
     g->context = gr_current_context();
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
     // What the engine asks of the driver would break a capture that is open in another stream.

@@ -48,6 +48,7 @@ typedef struct GrRun {
     // Submits the launch to its stream and does not wait for it. `params`: launch->param_bytes bytes instead of launch->params, or
     // NULL. CUDA_ERROR_NOT_SUPPORTED when `params` is given and the layout is not known.
     CUresult (*submit)(struct GrRun *run, const void *params);
+    uint32_t more_shared; // bytes of dynamic shared memory that blocks get behind what the program asked for
 } GrRun;
 
 #endif

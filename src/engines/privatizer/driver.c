@@ -28,6 +28,7 @@ void gr_privatizer_driver(GrSession *s, PrivatizerDriver *d) {
     FIND(function, "cuModuleGetFunction")
     FIND(launch, "cuLaunchKernel")
     FIND(attribute, "cuFuncGetAttribute")
+    FIND(set_attribute, "cuFuncSetAttribute")
     FIND(of_device, "cuDeviceGetAttribute")
     FIND(device, "cuCtxGetDevice")
 #undef FIND

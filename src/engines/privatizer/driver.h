@@ -21,6 +21,7 @@ typedef struct PrivatizerDriver {
     CUresult (*launch)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                        CUstream, void **, void **);
     CUresult (*attribute)(int *, CUfunction_attribute, CUfunction),
+        (*set_attribute)(CUfunction, CUfunction_attribute, int),
         (*of_device)(int *, CUdevice_attribute, CUdevice);
     CUresult (*device)(CUdevice *);
     CUresult (*of_kernel)(CUfunction *, CUkernel); // may be missing

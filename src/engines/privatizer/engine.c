@@ -123,6 +123,8 @@ static bool keep_kernels(ProbedModule *out, const PtxModule *m, const Privatized
                              .writes_global = kernels[k].writes_global,
                              .by_warps = kernels[k].by_warps,
                              .granule = kernels[k].granule,
+                             .near_shift = kernels[k].near_shift,
+                             .near_entry = kernels[k].near_entry,
                              .orders = kernels[k].orders,
                              .results = kernels[k].results,
                              .stages = kernels[k].stages,

@@ -40,6 +40,23 @@ static uint64_t fewest(uint64_t units, uint64_t rounds) {
 
 static uint64_t lines_of(const Passes *p) { return p->layout->span / GR_LINE; }
 
+// What is near (control.h) of the launch's shared memory: all of it, if its row fits behind it.
+static GrPrivNear near_of(const Passes *p, uint32_t mode) {
+    GrPrivNear none = {0}, near = {.first = p->reserved_shared,
+                                   .size = (uint32_t)p->layout->shared_bytes - p->reserved_shared,
+                                   .shift = p->near_shift,
+                                   .entry = p->near_entry};
+    bool fits = mode == GR_OF_WARPS && near.entry && p->own_shared > near.first && !(near.first % GR_LINE) &&
+                GR_NEAR_END(&near) <= p->most_shared;
+    near.owners = GR_NEAR_OWNERS(&near) - (near.first >> near.shift) * near.entry;
+    near.heads = GR_NEAR_HEADS(&near) - near.first / GR_LINE * (uint32_t)sizeof(GrPrivRow);
+    return fits ? near : none;
+}
+
+static uint64_t bytes_of_numbers(const Passes *p, const PassPlan *plan) {
+    return near_of(p, plan->mode).size / GR_LINE * GR_NEAR_NUMBERS(plan->copies);
+}
+
 // Of a block, or of the launch.
 static uint64_t bytes_of_notes(const Passes *p, const PassPlan *plan) {
     uint64_t blocks = plan->mode != GR_OF_BLOCKS ? 1 : gr_passes_blocks(p->launch);
@@ -67,8 +84,8 @@ static uint64_t overlay_rows(const Passes *p, const PassPlan *plan) {
 static uint64_t bytes_of_slot(const Passes *p, const PassPlan *plan) {
     return lines_of(p) * sizeof(uint32_t) +
            plan->room.rows * (GR_ROW_BYTES(plan->copies) + 2 * sizeof(uint32_t)) +
-           plan->room.copies * BYTES_OF_COPY + bytes_of_notes(p, plan) + bytes_of_stage(p, plan) +
-           bytes_of_shared(p, plan);
+           plan->room.copies * BYTES_OF_COPY + bytes_of_numbers(p, plan) + bytes_of_notes(p, plan) +
+           bytes_of_stage(p, plan) + bytes_of_shared(p, plan);
 }
 
 // One row more than there are lines: a thread that looks for room just when another one has taken the last line's row finds some, and looks again.
@@ -170,9 +187,26 @@ static CUresult run_blocks(const Passes *p, GrPrivControl *c) {
     return rc;
 }
 
+// The program's kernel may have more dynamic shared memory meanwhile than the program has asked for.
 static CUresult run_warps(const Passes *p, GrPrivControl *c) {
+    const CUfunction_attribute most = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    CUfunction f = p->launch->func;
+    int had = 0;
     CUresult rc = set(p, c);
-    return rc == CUDA_SUCCESS ? p->run->submit(p->run, NULL) : rc;
+    if (!c->near.size)
+        return rc == CUDA_SUCCESS ? p->run->submit(p->run, NULL) : rc;
+    uint32_t more = GR_NEAR_END(&c->near) - p->own_shared;
+    int needed = (int)(p->launch->shared_bytes + more);
+    if (p->d->attribute(&had, most, f) != CUDA_SUCCESS && p->d->of_kernel)
+        rc = rc == CUDA_SUCCESS ? p->d->of_kernel(&f, (CUkernel)p->launch->func) : rc;
+    rc = rc == CUDA_SUCCESS ? p->d->attribute(&had, most, f) : rc;
+    if (rc == CUDA_SUCCESS && needed > had)
+        rc = p->d->set_attribute(f, most, needed);
+    p->run->more_shared = more;
+    rc = rc == CUDA_SUCCESS ? p->run->submit(p->run, NULL) : rc;
+    p->run->more_shared = 0;
+    CUresult restored = needed > had ? p->d->set_attribute(f, most, had) : CUDA_SUCCESS;
+    return rc == CUDA_SUCCESS ? restored : rc;
 }
 
 // The tables and extents, if the last launch had others.
@@ -186,6 +220,7 @@ static CUresult prepare_tables(Passes *p, struct Tables *m, uint64_t slots) {
         return CUDA_SUCCESS;
     m->n_clean = 0;
     m->layout = number;
+    p->memory->clean_numbers = 0;
     CUresult rc = gr_buffer_grow(d, &m->tables, slots * bytes, p->launch->stream);
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->extents, extent_bytes + 1, p->launch->stream) : rc;
     if (rc == CUDA_SUCCESS && extent_bytes)
@@ -214,6 +249,17 @@ static CUresult prepare_logs(Passes *p) {
     return rc;
 }
 
+static CUresult prepare_numbers(Passes *p, uint64_t bytes) {
+    Memory *m = p->memory;
+    m->clean_numbers = bytes > m->numbers.size ? 0 : m->clean_numbers;
+    CUresult rc = gr_buffer_grow(p->d, &m->numbers, bytes, p->launch->stream);
+    if (rc == CUDA_SUCCESS && bytes > m->clean_numbers) {
+        rc = p->d->fill(m->numbers.at, 0, bytes, p->launch->stream);
+        m->clean_numbers = rc == CUDA_SUCCESS ? bytes : 0;
+    }
+    return rc;
+}
+
 // Device memory for the plan with that many slots, and the control without what a round sets. *small: bytes that each round finds 0. `once`: as control->once.
 static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once, GrPrivControl *c,
                         size_t *small) {
@@ -239,6 +285,7 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
     rc = rc == CUDA_SUCCESS
              ? gr_buffer_grow(d, &m->lists, slots * to->room.rows * 2 * sizeof(uint32_t), p->launch->stream)
              : rc;
+    rc = rc == CUDA_SUCCESS && !once ? prepare_numbers(p, slots * bytes_of_numbers(p, to)) : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->notes, slots * bytes_of_notes(p, to), p->launch->stream)
                             : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->stage, slots * bytes_of_stage(p, to), p->launch->stream)
@@ -264,7 +311,12 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
                          .lists = m->lists.at,
                          .rows = m->rows.at,
                          .row_bytes = row_bytes,
+                         .numbers = m->numbers.at,
+                         .near = once ? (GrPrivNear){0} : near_of(p, to->mode),
                          .copies = m->copies.at,
+                         .rows_from = m->rows.at - row_bytes,
+                         .copies_from = m->copies.at - (uint64_t)GR_COPY_FIRST * GR_LINE,
+                         .arena_table = tables->tables.at + l->shared_bytes / GR_LINE * sizeof(uint32_t),
                          .marks = m->marks.at,
                          .notes = m->notes.at,
                          .stage = m->stage.at,
@@ -290,8 +342,10 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
                          .most_rounds = p->most_rounds,
                          .spent = p->spent ? m->spent.at : 0,
                          .once = once};
-    if (!once)
+    if (!once) {
         memcpy(c->only_read, p->only_read, sizeof c->only_read);
+        c->known = p->known && to->mode == GR_OF_WARPS && (c->near.size || !p->near_entry);
+    }
     c->taken = c->sums + sum_bytes;
     c->slot_of = c->taken + slots * sizeof(uint32_t);
     c->changed = c->slot_of + blocks * sizeof(uint32_t);
@@ -336,6 +390,7 @@ static CUresult submit(Passes *p, const PassPlan *plan, uint64_t first, uint64_t
                           : ask           ? 1
                                           : plan->slots,
                           false, &c, &small);
+    uint64_t known = c.known;
     if (plan->exchanges) // the last one is the overlay
         c.slots = plan->slots;
     if (ask)
@@ -343,6 +398,7 @@ static CUresult submit(Passes *p, const PassPlan *plan, uint64_t first, uint64_t
     for (c.round = (uint32_t)first; c.round < first + rounds && rc == CUDA_SUCCESS; c.round++) {
         c.divide = power(plan->copies, plan->rounds - 1 - c.round);
         c.alone = c.threads == 1 && c.divide == 1 && plan->copies >= plan->units;
+        c.known = known && !ask && (c.alone || c.threads > 1);
         rc = p->d->fill(p->memory->small.at, 0, small, p->launch->stream);
         if (rc == CUDA_SUCCESS)
             rc = plan->mode == GR_OF_BLOCKS ? run_blocks(p, &c) : run_warps(p, &c);
@@ -378,6 +434,11 @@ CUresult gr_passes_end(Passes *p, bool *held) {
     for (unsigned k = 0; k < GR_LEVELS && !*held; k++)
         *held = memcmp(&m->heads[k], &empty, sizeof empty);
     return over;
+}
+
+bool gr_passes_says(const Passes *p, uint32_t mode) {
+    static const GrPrivHead empty;
+    return memcmp(&p->memory->heads[mode == GR_OF_WARPS], &empty, sizeof empty);
 }
 
 CUresult gr_passes_release(Passes *p) {

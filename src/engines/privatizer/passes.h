@@ -8,7 +8,8 @@
 
 // Device memory of one context that is kept from launch to launch.
 typedef struct Memory {
-    Buffer rows, copies, marks, lists, notes, stage, shared, small, log, spent;
+    Buffer rows, copies, marks, lists, numbers, notes, stage, shared, small, log, spent;
+    uint64_t clean_numbers; // bytes of `numbers` that are 0
     bool logs_are_empty;
     GrPrivHead *heads; // of the logs, in the host's memory
     CUevent heads_are_there;
@@ -40,12 +41,16 @@ typedef struct Passes {
     uint32_t block_shared, block_reserved;  // then: as in GrPrivControl
     bool same_value;                        // stores of one value are races
     GrPrivOnlyRead only_read[GR_ONLY_READ]; // as in GrPrivControl
+    bool known;                             // of all of the kernel's groups
     const bool *left_out;                   // by site: its races are not told
     const Targets *targets;
     const uint8_t *target_of; // by site: Target
-    uint64_t most_slots;      // blocks that run at once, of whose warps or threads there are copies
-    unsigned groups;          // blocks of merge and check
-    uint64_t *spent;          // [GR_SPENT]: clock cycles are added; NULL: nobody wants to know
+    // Bytes of shared memory: what the driver reserves at its begin, where what the block has ends, and where what it can have ends. The last is 0: nothing is to be near.
+    uint32_t reserved_shared, own_shared, most_shared;
+    uint32_t near_shift, near_entry; // as in GrPrivNear; near_entry 0: nothing is near
+    uint64_t most_slots;             // blocks that run at once, of whose warps or threads there are copies
+    unsigned groups;                 // blocks of merge and check
+    uint64_t *spent;                 // [GR_SPENT]: clock cycles are added; NULL: nobody wants to know
     // What became of it.
     uint64_t rounds, peak; // bytes
 } Passes;
@@ -93,6 +98,7 @@ CUresult gr_passes_run(Passes *p, const PassPlan *plan, uint64_t first, uint64_t
 // anything; with *held it has done nothing, the logs can be read, and behind gr_passes_release() launches run again.
 CUresult gr_passes_submit(Passes *p, const PassPlan *plan);
 CUresult gr_passes_end(Passes *p, bool *held);
+bool gr_passes_says(const Passes *p, uint32_t mode); // behind gr_passes_end(): the level's log does
 CUresult gr_passes_read(Passes *p, uint32_t mode, GrPrivLog *log);
 CUresult gr_passes_release(Passes *p);
 

@@ -138,13 +138,18 @@ static const char *launch_unsuited(const GrLaunch *l, bool once) {
     return NULL;
 }
 
-// Of a block: what the system has.
-static uint32_t reserved_bytes(const PrivatizerDriver *d) {
-    int reserved = 0;
+// 0: the driver does not say.
+static uint32_t device_value(const PrivatizerDriver *d, CUdevice_attribute which) {
+    int value = 0;
     CUdevice device = 0;
-    if (d->device(&device) == CUDA_SUCCESS)
-        (void)d->of_device(&reserved, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, device);
-    return (uint32_t)reserved;
+    if (d->device(&device) != CUDA_SUCCESS || d->of_device(&value, which, device) != CUDA_SUCCESS)
+        return 0;
+    return (uint32_t)value;
+}
+
+// What the system has of a block's shared memory, at its begin. On the CPU device it comes last, and a kernel that does not use it has none of it.
+static uint32_t reserved_shared(const PrivatizerDriver *d) {
+    return d->is_cpu ? 0 : device_value(d, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
 }
 
 static uint64_t shared_bytes(const Probe *p, const GrLaunch *l) {
@@ -154,13 +159,12 @@ static uint64_t shared_bytes(const Probe *p, const GrLaunch *l) {
     CUresult rc = d->attribute(&own, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f);
     if (rc != CUDA_SUCCESS && d->of_kernel && d->of_kernel(&f, (CUkernel)l->func) == CUDA_SUCCESS)
         (void)d->attribute(&own, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f);
-    return (uint64_t)own + l->shared_bytes + reserved_bytes(d);
+    return (uint64_t)own + l->shared_bytes + reserved_shared(d);
 }
 
-// What is kept of a block's shared memory. On the CPU device what the system has comes last, and a kernel that does not use it has none of it.
+// What is kept of a block's shared memory.
 static uint32_t kept_bytes(const Probe *p, const GrLaunch *l) {
-    const PrivatizerDriver *d = &p->driver;
-    return (uint32_t)(shared_bytes(p, l) - (d->is_cpu ? reserved_bytes(d) : 0) + 3) / 4 * 4;
+    return (uint32_t)(shared_bytes(p, l) + 3) / 4 * 4;
 }
 
 // ---- One level -------------------------------------------------------------------------------------------------------------
@@ -202,6 +206,16 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
     if (rc == CUDA_SUCCESS && log.head.outside && l->some) {
         k->reaches = l->again = true;
         return true;
+    }
+    if (rc == CUDA_SUCCESS && log.head.full == GR_FULL_NEAR && !k->far) {
+        k->far = true;
+        passes->most_shared = 0;
+        return false;
+    }
+    if (rc == CUDA_SUCCESS && log.head.full == GR_FULL_WILD && !k->wild) {
+        k->wild = true;
+        passes->known = false;
+        return false;
     }
     if (rc == CUDA_SUCCESS && log.head.full &&
         gr_room_more(&k->room[plan->mode != GR_OF_BLOCKS], log.head.full))
@@ -266,7 +280,10 @@ static bool level(Probe *p, Passes *passes, ProbedKernel *k, uint32_t mode, uint
         if (!plan_level(p, passes, k, mode, threads, &had, &plan))
             return true;
         had = plan.room;
+        bool far = k->far, wild = k->wild;
         done = run_level(p, passes, &plan, k, &l, known);
+        if (far != k->far || wild != k->wild) // it needs other code, not more room
+            had = (PassRoom){0};
         known = NULL;
     }
     if (l.again)
@@ -306,8 +323,8 @@ static bool make_layout(Probe *p, const GrLaunch *l, bool shared, bool some, Lay
 }
 
 static uint64_t size_of(const Memory *m) {
-    return m->rows.size + m->copies.size + m->marks.size + m->lists.size + m->of[0].tables.size +
-           m->of[1].tables.size;
+    return m->rows.size + m->copies.size + m->marks.size + m->lists.size + m->numbers.size +
+           m->of[0].tables.size + m->of[1].tables.size;
 }
 
 // How many blocks of the launch a GPU runs at a time, at most.
@@ -321,6 +338,13 @@ static uint64_t resident(const PrivatizerDriver *d, const GrLaunch *l) {
     uint64_t of_block = (gr_passes_threads(l) + 31) / 32 * 32,
              each = (uint64_t)threads / (of_block ? of_block : 32);
     return (uint64_t)units * (each > 32 ? 32 : each ? each : 1);
+}
+
+// What a block can have of shared memory with what the driver reserves; 0: the launch may not take more than it does. Blocks of a cooperative launch have to fit on the device all at once.
+static uint32_t most_shared(const PrivatizerDriver *d, const GrLaunch *l, const ProbedKernel *k) {
+    return l->cooperative || k->far
+               ? 0
+               : device_value(d, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) + reserved_shared(d);
 }
 
 // Blocks of a cluster, in one dimension.
@@ -375,11 +399,16 @@ static Passes passes_of(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run
                     .meets = k->meets,
                     .exchanges = k->meets && l->cooperative && !k->takes_turns && !k->tracks && !p->what_for,
                     .block_shared = k->meets ? kept_bytes(p, l) : 0,
-                    .block_reserved = k->meets && !d->is_cpu ? reserved_bytes(d) : 0,
+                    .block_reserved = k->meets ? reserved_shared(d) : 0,
                     .same_value = p->same_value,
                     .left_out = ((const ProbedModule *)l->module->engine_data)->left_out,
                     .targets = p->targets,
                     .spent = p->tells ? p->spent : NULL,
+                    .reserved_shared = reserved_shared(d),
+                    .own_shared = (uint32_t)shared_bytes(p, l),
+                    .most_shared = most_shared(d, l, k),
+                    .near_shift = k->near_shift,
+                    .near_entry = k->near_entry,
                     .target_of = ((const ProbedModule *)l->module->engine_data)->targets,
                     .most_slots = d->is_cpu ? 8 : resident(d, l),
                     .groups = d->is_cpu ? 1 : 264,
@@ -464,7 +493,7 @@ static void run_ahead(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels
     if (*held)
         memset(logs, 0, GR_LEVELS * sizeof *logs);
     for (uint32_t mode = GR_LEVEL_LANES; mode >= GR_OF_BLOCKS && *held && *rc == CUDA_SUCCESS; mode--)
-        if (ran >> mode & 1)
+        if (ran >> mode & 1 && gr_passes_says(passes, mode))
             *rc = gr_passes_read(passes, mode, &logs[mode - GR_OF_BLOCKS]);
     if (*held) {
         CUresult released = ran ? gr_passes_release(passes) : CUDA_SUCCESS;
@@ -583,6 +612,14 @@ static const char *unsuited(const GrLaunch *l, const ProbedKernel *k, const Prob
     return why;
 }
 
+// Of all of the kernel's groups.
+static bool knows_reads(const ProbedKernel *k, const GrPrivOnlyRead *reads) {
+    uint32_t n = k->places ? k->places->n_groups : 0, known = 0;
+    for (uint32_t g = 0; g < n && g < GR_ONLY_READ; g++)
+        known += reads[g].size != 0;
+    return known == n;
+}
+
 CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
     char buf[1200];
     ProbedKernel *k = kernel_of(l);
@@ -611,6 +648,7 @@ CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
     else if (k && (levels || p->what_for)) {
         Passes passes = passes_of(p, c, l, run, k, control);
         memcpy(passes.only_read, p->only_read, sizeof passes.only_read);
+        passes.known = !k->wild && knows_reads(k, p->only_read);
         if (p->what_for)
             done = run_once(p, &passes, k, &rc);
         else if (probe(p, &passes, k, levels, &done, &rc) && p->stop) {

@@ -14,15 +14,18 @@ typedef struct ProbedKernel {
     char *why[2];       // why not for blocks, for warps; NULL: the code is there
     bool has_shared, writes_global, by_warps, orders, results, stages, tracks, pretends;
     bool meets, takes_turns, lanes, mbarriers;
-    uint32_t granule;    // as in GrPrivControl
-    bool told[2];        // the verdict names it
-    uint32_t cluster[3]; // as its code says; zeros: it does not
-    bool cut[2];         // likewise, that it was not checked to its end
-    bool reaches;        // more memory than its parameters point into
-    PassRoom room[2];    // what its launches get, of blocks and of warps; 0: none came so far
-    GrPlaces *places;    // NULL: nothing of its launches can be proved
-    Proofs proofs;       // with Probe.lock
-    KnownRaces known;    // likewise
+    uint32_t granule;                // as in GrPrivControl
+    uint32_t near_shift, near_entry; // as in GrPrivNear
+    bool far;                        // nothing is to be near
+    bool wild;                       // it loads elsewhere than from what is only read
+    bool told[2];                    // the verdict names it
+    uint32_t cluster[3];             // as its code says; zeros: it does not
+    bool cut[2];                     // likewise, that it was not checked to its end
+    bool reaches;                    // more memory than its parameters point into
+    PassRoom room[2];                // what its launches get, of blocks and of warps; 0: none came so far
+    GrPlaces *places;                // NULL: nothing of its launches can be proved
+    Proofs proofs;                   // with Probe.lock
+    KnownRaces known;                // likewise
 } ProbedKernel;
 
 // The variable of the module in one context.

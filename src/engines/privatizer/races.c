@@ -85,6 +85,11 @@ static GrBetween between(const Passes *p, const GrPrivSeen *one, const GrPrivSee
                : GR_BETWEEN_WARPS;
 }
 
+typedef struct Pair {
+    uint64_t offset;
+    GrPrivSeen one, other;
+} Pair;
+
 // What is looked for: what two private copies were found different by, and where what comes of it goes.
 typedef struct Search {
     Passes *p;
@@ -93,6 +98,11 @@ typedef struct Search {
     GrPrivateArea *area;
     RacesFound *found;
     Known *known;
+    // Of the last run that asked for reads: what it found besides, in the same block, and the pairs that came of it. They are behind what is of the same units as well.
+    GrPrivLog last;
+    uint64_t last_round, last_copies;
+    bool is_last, keeps; // keeps: pairs that come are of it
+    VEC(Pair) pairs;
 } Search;
 
 // Shared memory has no names but those in the text of its accesses.
@@ -104,8 +114,10 @@ static bool is_target(const Passes *p, uint64_t offset, const GrPrivSeen *one, c
     return gr_targets_want(p->targets, gr_layout_variable(p->layout, gr_layout_address(p->layout, offset)));
 }
 
-static void put_pair(const Search *s, uint64_t offset, const GrPrivSeen *one, const GrPrivSeen *other) {
+static void put_pair(Search *s, uint64_t offset, const GrPrivSeen *one, const GrPrivSeen *other) {
     const Passes *p = s->p;
+    if (s->keeps && !gr_vec_push(&s->pairs, ((Pair){offset, *one, *other})))
+        s->is_last = false; // then the next is looked for by itself
     const GrPrivFound *f = s->f;
     bool writes = is_store(one) && is_store(other), same = writes && is_same_value(one, other);
     if ((same && !p->same_value) || p->left_out[one->site] || p->left_out[other->site] ||
@@ -140,7 +152,7 @@ static void put_pair(const Search *s, uint64_t offset, const GrPrivSeen *one, co
 }
 
 // Which accesses of those that were seen race with each other; and with `reader`, which accessed the byte in pass 2. NULL: none.
-static bool put_pairs(const Search *s, uint64_t offset, const GrPrivSeen *reader, const GrPrivLog *log) {
+static bool put_pairs(Search *s, uint64_t offset, const GrPrivSeen *reader, const GrPrivLog *log) {
     bool placed = false;
     for (unsigned i = 0; i < GR_MOST_SEEN; i++) {
         const GrPrivSeen *one = &log->seen[i];
@@ -173,10 +185,13 @@ static const GrPrivFound *found_again(const GrPrivLog *log, const GrPrivFound *f
 }
 
 // Runs the round again, and asks. In a run in which atomic operations come in another order the launch may write more, or go further.
-static CUresult run_again(Search *s, const GrPrivAsk *ask, GrPrivLog *log) {
+static CUresult run_again(Search *s, const GrPrivAsk *asked, GrPrivLog *log) {
     CUresult rc;
+    GrPrivAsk ask = *asked;
+    ask.shared = ask.offset < s->p->layout->shared_bytes;
+    ask.address = gr_layout_address(s->p->layout, ask.offset);
     for (;;) {
-        rc = gr_passes_run(s->p, &s->plan, s->f->round, 1, ask, log);
+        rc = gr_passes_run(s->p, &s->plan, s->f->round, 1, &ask, log);
         if (rc != CUDA_SUCCESS || !log->head.full || !gr_passes_more(s->p, &s->plan, log->head.full))
             break;
     }
@@ -211,7 +226,7 @@ static CUresult find_pairs(Search *s, uint64_t offset, const GrPrivSeen *reader,
 }
 
 // What is known at once: two lanes of one store.
-static void put_lanes(const Search *s) {
+static void put_lanes(Search *s) {
     GrPrivSeen side[2] = {{0}};
     const GrPrivFound *f = s->f;
     const uint32_t *grid = s->p->launch->grid, *block = s->p->launch->block;
@@ -241,20 +256,43 @@ static CUresult find_reads_of(Search *s, uint64_t copies, bool *placed) {
         .kind = GR_ASK_READS, .block = s->f->block, .sequence = s->f->sequence, .copies = copies};
     GrPrivLog log;
     CUresult rc = run_again(s, &ask, &log);
+    s->pairs.len = 0;
+    s->last = log;
+    s->is_last = s->keeps = rc == CUDA_SUCCESS;
     for (uint32_t maybe = 0; maybe <= GR_AT_MAYBE && !*placed; maybe += GR_AT_MAYBE)
         for (unsigned i = 0; i < GR_MOST_SEEN && rc == CUDA_SUCCESS; i++) {
             const GrPrivSeen *seen = &log.seen[i];
             if (seen->state == 2 && (seen->what & GR_AT_MAYBE) == maybe && !is_again(&log, i))
                 rc = find_pairs(s, seen->offset, seen, placed);
         }
+    s->keeps = false;
+    s->is_last = s->is_last && *placed;
     return rc;
+}
+
+// Bits, modulo 64.
+static uint64_t copies_of(const GrPrivFound *f) {
+    uint64_t copies = 0;
+    for (unsigned k = 0; k < GR_FOUND_COPIES / 64; k++)
+        copies |= f->copies[k];
+    return copies;
+}
+
+// Whether the last run that asked for reads of the same units found this, too.
+static bool put_last(Search *s) {
+    if (!s->is_last || s->last_round != s->f->round || s->last_copies != copies_of(s->f) ||
+        !found_again(&s->last, s->f))
+        return false;
+    for (size_t k = 0; k < s->pairs.len; k++)
+        put_pair(s, s->pairs.data[k].offset, &s->pairs.data[k].one, &s->pairs.data[k].other);
+    return true;
 }
 
 static CUresult find_reads(Search *s, bool *placed) {
     const GrPrivFound *f = s->f;
-    uint64_t copies = 0;
-    for (unsigned k = 0; k < GR_FOUND_COPIES / 64; k++)
-        copies |= f->copies[k];
+    uint64_t copies = copies_of(f);
+    s->last_round = f->round;
+    s->last_copies = copies;
     CUresult rc = find_reads_of(s, copies, placed);
     // What it stored may have been what was there before: then others that stored there are seen like this.
     if (rc == CUDA_SUCCESS && !*placed && f->bytes)
@@ -341,6 +379,8 @@ CUresult gr_races_find(Passes *p, const PassPlan *plan, const GrPrivLog *log, Gr
                 count_again(&s);
             else if (f.kind == GR_FOUND_WRITES)
                 rc = find_pairs(&s, f.offset, NULL, &placed);
+            else if (put_last(&s))
+                placed = true;
             else
                 rc = find_reads(&s, &placed);
             s.known->placed |= placed;
@@ -348,5 +388,6 @@ CUresult gr_races_find(Passes *p, const PassPlan *plan, const GrPrivLog *log, Gr
             found->placed += placed;
             found->unplaced += !placed;
         }
+    gr_vec_free(&s.pairs);
     return rc;
 }

@@ -291,6 +291,15 @@ class Privatizer(unittest.TestCase):
                 said = ["it accesses memory that has no private copy" in r for r in report["reasons"]]
                 self.assertEqual((bool(said), all(said)), (word == "wild", True), (word, proves, report["reasons"]))
 
+    def test_what_shared_memory_needs_is_in_shared_memory(self):
+        """Where that does not do, the launch is run again without. The program is not told that it had more."""
+        for units in ("threads", "warps"):
+            out, report = run(FOLDER / "near", "--prove", "no", "--units", units, words=["clean"])
+            self.assertEqual((out, report["verdict"], report["reasons"]), ("cudaSuccess PASS\n", "clean", []), units)
+        out, report = run(FOLDER / "near", "--prove", "no", words=["racy"])
+        self.assertEqual((out, report["reasons"]), ("cudaSuccess PASS\n", []))
+        self.assertEqual({r["kernel"].split("(")[0] for r in report["races"]}, {"bytes", "turns", "wide"})
+
     def test_what_launches_find_again_is_counted(self):
         """It is looked for in the launches 1, 2, 4 and 8 only."""
         one, nine = (run(FOLDER / "only_read", words=["same", n])[1]["races"] for n in "19")

@@ -17,16 +17,23 @@
 // Most words are written by one unit alone. So a line has one private copy in its row that units share, `own`: each granule of it (GrPrivControl.granule) belongs to the unit
 // that wrote it first, and `owners` has the unit's number and one. A unit that writes a granule of another's gets a private copy of the line of its own.
 //
+// A block's shared memory may have what its rows have behind itself, in the order of its bytes (`near`), so that no table is needed: `own` is the memory of the program itself.
+//
+//     shared memory: | reserved | the program's: own | base | union | owners | GrPrivRow of each line | GR_NEAR_SAYS |
+//                     near.first  near.size            size   size    near.entry bytes for each 1 << near.shift
+//
 // The base is the memory as it was when the region began. The union is, in pass 1, where atomic operations are done for all units; then what all wrote. A unit (a block; a warp or
 // a thread of a block) has the private copy unit / divide % privates. As long as its units have not written the line, the copy is not made, and they find the base in
 // pass 1 and the union in pass 2. So a check costs by what was written, not by how much memory there is.
 //
 // Inserted code calls these functions of the runtime:
 //   __gr_enter(), __gr_clear(), __gr_leave()   code for warps: the block takes a slot, makes its table as it was, and gives the slot back
+//   __gr_begin()                  likewise, by all threads of the block: near memory as it is before it is written
 //   __gr_slot()                   the block's GrPrivSlot; 0: it has none, and the kernel ends
 //   __gr_copy()                   the number of the thread's private copy
 //   __gr_at(a, copy, what, unmade)   where the access to address `a` goes, if it is not to a private copy that was made; 0: nowhere, the access is left out.
 //                                 `unmade`: where in a row the thread finds what its copy would hold
+//   __gr_list(row, number)        a store is to a row that is not GR_ROW_LISTED; `number`: the row's less one. 0: it is not the slot's
 //   __gr_stored(at, pass, bytes)  a store to `at` of a private copy, in a kernel with atomic operations; gives where it is to be done once more; 0: nowhere
 //   __gr_updated(at, pass, bytes, observed) an atomic operation updates `at` of a private copy; gives where it is to be done once more; 0: nowhere
 //   __gr_updates_all(at, pass)    with `once` or `exchanges`, gives where an atomic operation is to be done for all blocks; 0: nowhere
@@ -41,6 +48,7 @@
 //   __gr_done(stores, copy)       the thread ends, in code for blocks; `stores`: a hash of all that it stored and where
 //   __gr_lanes(site, at, what, value, pass, sequence)   before a store of code for warps; gives 1 to the lane whose value stays there
 //   __gr_look(site, a, what, value, copy, pass, sequence)     an access to address `a`, when asked
+//   __gr_wild()                   the thread has gone where it cannot in code for GrPrivControl.known: a load is elsewhere than in memory that is only read, or units share a line
 //   __gr_over()                   a loop went round too often
 //   __gr_differs(region, copy, sequence)   a thread has other results in registers than in pass 1
 //   __gr_region(region)           where a region ends, by threads that have begun one, if others may not have
@@ -79,22 +87,25 @@ typedef struct GrPrivSlot {
     uint32_t ends; // the block leaves where its region ends: a thread waits for what does not come
     uint32_t reader,
         writer; // the copy, and one, of the unit that made accesses which GR_ORDERS_...; GR_MANY: several did
-    uint64_t table, rows, copies; // where number 0 would be
-    uint64_t since;               // clock cycles, when the step began that the block is in
+    uint64_t since; // clock cycles, when the step began that the block is in
     // With barriers of the grid: GR_OF_WARPS, of the overlay.
     uint64_t met;     // blocks that came to meetings, of all so far
     uint32_t goes_on; // the region's sequence and one: some block has not come to its end in it
     uint32_t ready;   // rows of the overlay, which blocks have found
     uint32_t region;  // GR_OF_WARPS: where some thread's region began, and one. 0: all threads do
+    // Each access loads these. They are a line of their own, for atomic operations on the others take their line out of the cache.
+    uint64_t table __attribute__((aligned(128))), rows, copies; // where number 0 would be
+    uint64_t arena_table;                                       // of the arena's first line
 } GrPrivSlot;
 
 #define GR_MANY 0xffffffffu
 
 typedef struct GrPrivRow {
     uint32_t line;
-    uint32_t flags;    // GR_ROW_LISTED, and those of merge.h
-    uint32_t was;      // what the table said: 0 or GR_ROW_EDGE
-    uint32_t numbered; // 0: there are no private copies but `own`
+    uint32_t flags; // GR_ROW_LISTED, and those of merge.h
+    uint32_t was;   // what the table said: 0 or GR_ROW_EDGE
+    uint32_t
+        numbered; // GR_NUMBERED; 0: there are no private copies but `own`, and the numbers of others say nothing
 } GrPrivRow;
 
 // `touched` has a byte for each word of four: an atomic operation updated it; a store wrote it, of kernels with atomic operations.
@@ -108,8 +119,11 @@ typedef struct GrPrivMark {
 enum { GR_LINE_SHIFT = 7, GR_LINE = 1 << GR_LINE_SHIFT };
 
 // What a table says that is no row: the line is not wholly memory of the program; a thread makes its row.
+// GR_ROW_NEAR: and the line, of shared memory that has all of its row near.
+#define GR_ROW_NEAR 0x40000000u
 #define GR_ROW_EDGE 0xfffffffeu
 #define GR_ROW_BUSY 0xffffffffu
+enum { GR_NUMBERED = 1, GR_NUMBERED_BUSY = 2 };
 enum { GR_ROW_LISTED = 1 }; // GrPrivRow.flags: the region's list has it, and granules may be taken
 enum { GR_COPY_BUSY = 1, GR_COPY_FIRST = 2 }; // numbers of private copies
 
@@ -176,7 +190,8 @@ typedef struct GrPrivSeen {
 // All threads of all blocks of a copy count at so many places.
 enum { GR_SUMS = 32 };
 
-enum { GR_FULL_ROWS = 1, GR_FULL_COPIES = 2, GR_FULL_NOTES = 3 };
+// NEAR: an access is to several owners' bytes, which near memory cannot tell apart. WILD: __gr_wild().
+enum { GR_FULL_ROWS = 1, GR_FULL_COPIES = 2, GR_FULL_NOTES = 3, GR_FULL_NEAR = 4, GR_FULL_WILD = 5 };
 enum { GR_MOST_FOUND = 256, GR_MOST_SEEN = 128 };
 // What the host looks at of each log. All is 0 if nothing was found, and nothing went wrong.
 typedef struct GrPrivHead {
@@ -204,8 +219,9 @@ enum {
     GR_ASK_READS // in pass 2: what units of `copies` load that others changed
 };
 typedef struct GrPrivAsk {
-    uint32_t kind, pad;
-    uint64_t copies; // READS: of which copies: bits, number modulo 64
+    uint32_t kind, shared; // shared: `address` is in shared memory
+    uint64_t address;      // of the byte at `offset`
+    uint64_t copies;       // READS: of which copies: bits, number modulo 64
     uint64_t block, sequence, offset;
 } GrPrivAsk;
 
@@ -219,20 +235,41 @@ typedef struct GrPrivOnlyRead {
 } GrPrivOnlyRead;
 enum { GR_ONLY_READ = 16 };
 
+// All in bytes, `first` and `size` multiples of a line. size 0: nothing is near.
+typedef struct GrPrivNear {
+    uint32_t first, size;
+    uint32_t shift, entry;  // an owner is asked for each 1 << shift bytes, in `entry` bytes: 2 or 4
+    uint32_t owners, heads; // where they would be of the byte 0, and of the line 0
+} GrPrivNear;
+#define GR_NEAR_OWNERS(n) ((n)->first + 3 * (n)->size)
+#define GR_NEAR_HEADS(n)  (GR_NEAR_OWNERS(n) + ((n)->size >> (n)->shift) * (n)->entry)
+#define GR_NEAR_SAYS(n)   (GR_NEAR_HEADS(n) + (n)->size / GR_LINE * (uint32_t)sizeof(GrPrivRow))
+#define GR_NEAR_END(n)    (GR_NEAR_SAYS(n) + 16)
+// Behind the heads, of the region's parity: not 0 if the slot's list has rows; if some line of near memory has private copies.
+enum { GR_NEAR_LISTS = 0, GR_NEAR_NUMBERED = 8 };
+// Of a line: the numbers of private copies, and who changed its words (merge.h).
+#define GR_NEAR_NUMBERS(copies) (4 * (uint64_t)(copies) + 2 * (GR_LINE / 4))
+
 typedef struct GrPrivControl {
     uint32_t mode, pass; // pass: of GR_OF_BLOCKS
     uint64_t arena;
     GrPrivOnlyRead only_read[GR_ONLY_READ]; // at a multiple of 16 bytes: inserted code loads both at once
+    uint64_t
+        known; // GR_OF_WARPS: of all groups of the kernel that is known, what it has of shared memory is near, and nothing is asked: the code runs that takes all of it for granted
     uint64_t arena_bytes, shared_bytes, span;
     uint64_t slots;
     uint64_t slot;                // GrPrivSlot of each slot
     uint64_t tables, table_bytes; // of each slot
     uint64_t lists;               // of each slot two lists of `capacity` rows
     uint64_t rows, row_bytes;     // of each slot `capacity` rows
-    uint64_t copies, marks;       // of each slot `most_copies` private copies of lines
+    uint64_t
+        numbers; // of each slot GR_NEAR_NUMBERS for each line of near memory; numbers are 0 between launches
+    uint64_t rows_from, copies_from, arena_table; // GR_OF_BLOCKS: as in GrPrivSlot
+    uint64_t copies, marks;                       // of each slot `most_copies` private copies of lines
     uint64_t notes,
         note_bytes; // of each thread of each slot, or of the grid: results of pass 1, of kernels that use such
     uint64_t stage; // GR_STAGE bytes of each warp of each slot, or of the grid, of kernels that need them
+    GrPrivNear near __attribute__((aligned(16))); // GR_OF_WARPS
     uint64_t extents;
     uint32_t n_extents, n_inside; // n_inside: of them, in the arena
     uint32_t capacity, most_copies;

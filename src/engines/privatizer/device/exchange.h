@@ -33,7 +33,7 @@ GR_INLINE uint32_t rows_of(const Slot *s) {
 
 // The line of the warp's own row, if it is of global memory; ~0: it is not.
 GR_INLINE uint32_t line_to_exchange(const Slot *s, uint32_t number) {
-    uint32_t line = head_of(row_at(s, number))->line;
+    uint32_t line = line_of(s, row_at(s, number));
     return line < lines_of_shared(s) ? ~0u : line;
 }
 
@@ -105,7 +105,7 @@ void __gr_takes(void) {
     }
     uint32_t ready = gr_load32(&((GR_GLOBAL GrPrivSlot *)all.head)->ready);
     GR_ROLLED for (uint32_t k = 1 + gr_priv_thread_number(); k <= ready; k += threads_of_block()) {
-        GR_GLOBAL uint32_t *entry = entry_of(&s, head_of(row_at(&all, k))->line);
+        GR_GLOBAL uint32_t *entry = entry_of(&s, line_of(&all, row_at(&all, k)));
         if (!is_row(gr_load32(entry)))
             gr_store32(entry, in_overlay(&s, k));
     }
@@ -139,7 +139,7 @@ static GR_NOINLINE void gr_priv_clear_overlay(const Slot *s) {
     Slot all = overlay();
     uint32_t n = rows_of(&all);
     GR_ROLLED for (uint32_t k = gr_priv_thread_number(); k < n; k += threads_of_block()) {
-        GR_GLOBAL volatile GrPrivRow *head = (GR_GLOBAL volatile GrPrivRow *)head_of(row_at(&all, k + 1));
+        GR_GLOBAL volatile GrPrivRow *head = far_head(row_at(&all, k + 1));
         put_word(s->table + 4 * (uint64_t)head->line, head->was);
         if (gr_priv_block_number() == 0)
             put_word(all.table + 4 * (uint64_t)head->line, head->was);

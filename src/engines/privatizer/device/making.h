@@ -5,22 +5,37 @@
 
 #include "engines/privatizer/device/here.h"
 
-GR_INLINE uint64_t long_at(uint64_t at) { return *(GR_GLOBAL uint64_t *)at; }
-GR_INLINE void put_long(uint64_t at, uint64_t v) { *(GR_GLOBAL uint64_t *)at = v; }
+GR_INLINE uint64_t long_at(uint64_t at) { return *(uint64_t *)at; }
+GR_INLINE void put_long(uint64_t at, uint64_t v) { *(uint64_t *)at = v; }
 
-// 16 bytes. Behind the numbers of a row's copies there is room up to a whole line.
-GR_INLINE void put_zeros(uint64_t at) {
-    __asm__ volatile("st.global.v4.u32 [%0], {%1, %1, %1, %1};" ::"l"(at), "r"(0) : "memory");
+// 16 bytes.
+typedef struct Chunk {
+    uint32_t x, y, z, w;
+} Chunk;
+enum { CHUNKS = GR_LINE / 16 };
+GR_INLINE Chunk chunk_at(uint64_t at) {
+    Chunk c;
+    __asm__ volatile("ld.v4.u32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(c.x), "=r"(c.y), "=r"(c.z), "=r"(c.w)
+                     : "l"(at)
+                     : "memory");
+    return c;
 }
+GR_INLINE void put_chunk(uint64_t at, Chunk c) {
+    __asm__ volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(at), "r"(c.x), "r"(c.y), "r"(c.z),
+                     "r"(c.w)
+                     : "memory");
+}
+GR_INLINE void put_zeros(uint64_t at) { put_chunk(at, (Chunk){0, 0, 0, 0}); }
 
-static GR_NOINLINE void gr_priv_copy_line(uint64_t to, uint64_t other, uint64_t from) {
-    GR_ROLLED for (uint32_t k = 0; k < GR_LINE; k += 32) {
-        uint64_t a = long_at(from + k), b = long_at(from + k + 8), c = long_at(from + k + 16),
-                 d = long_at(from + k + 24);
-        put_long(to + k, a), put_long(to + k + 8, b), put_long(to + k + 16, c), put_long(to + k + 24, d);
-        put_long(other + k, a), put_long(other + k + 8, b), put_long(other + k + 16, c),
-            put_long(other + k + 24, d);
-    }
+static GR_NOINLINE void gr_priv_copy_line(uint64_t to, uint64_t from) {
+    Chunk c[CHUNKS];
+#pragma unroll
+    for (uint32_t i = 0; i < CHUNKS; i++)
+        c[i] = chunk_at(from + 16 * i);
+#pragma unroll
+    for (uint32_t i = 0; i < CHUNKS; i++)
+        put_chunk(to + 16 * i, c[i]);
 }
 
 // A line with bytes that are none of the program's: those are 0.
@@ -55,55 +70,72 @@ static GR_NOINLINE uint64_t gr_priv_line_of(uint64_t offset) {
     return e->at + (offset - e->offset);
 }
 
+// At the end of the region, which has this list, the block finds what is said in shared memory.
+GR_INLINE void say_near(const Slot *s, uint32_t what, uint32_t list) {
+    if (s->near.size)
+        __asm__ volatile("st.shared.u32 [%0], %1;" ::"r"(GR_NEAR_SAYS(&s->near) + what + 4 * list), "r"(1)
+                         : "memory");
+}
+
 GR_INLINE void put_in_list(const Slot *s, uint32_t number) {
     GR_GLOBAL GrPrivSlot *of = (GR_GLOBAL GrPrivSlot *)s->head;
     uint32_t list = gr_load32(&of->now), k = gr_add32(&of->count[list], 1);
     put_word(list_at(s, list, k), number);
+    say_near(s, GR_NEAR_LISTS, list);
 }
 
-// In the region's list already, as it will be written. By the lanes `team`, of which this is number `rank` of n.
+// What is done to a row by the lanes `team`, of which this is number `rank` of n, all of them with the same row; or by this lane alone: n is 1.
+typedef struct Fill {
+    uint32_t team, rank, n;
+} Fill;
+
+// As it will be written.
 static GR_NOINLINE void gr_priv_fill_row(const Slot *s, uint32_t number, uint64_t line, uint32_t was,
-                                         uint32_t team, uint32_t rank, uint32_t n) {
+                                         const Fill *f) {
     uint64_t row = row_at(s, number);
-    GR_GLOBAL volatile GrPrivRow *head = (GR_GLOBAL volatile GrPrivRow *)head_of(row);
     uint64_t offset = line << GR_LINE_SHIFT, from = row;
     if (is_row(was)) { // of the overlay
         from = row_at(s, was);
-        was = head_of(from)->was;
+        was = head_of(s, from)->was;
     } else if (was == GR_ROW_EDGE) {
-        if (rank == 0)
+        if (f->rank == 0)
             gr_priv_copy_edge(row, offset);
-        gr_meet(team);
+        if (f->n > 1)
+            gr_meet(f->team);
     } else {
         from = gr_priv_line_of(offset);
     }
-    GR_ROLLED for (uint32_t k = rank; k < GR_LINE / 4; k += n) {
-        uint32_t v = word_at(from + 4 * k);
-        put_word(row + ROW_BASE + 4 * k, v);
-        put_word(row + ROW_UNION + 4 * k, v);
-        put_word(row + ROW_OWN + 4 * k, v);
-        put_word(row + GR_ROW_OWNERS + 4 * k, 0);
-        if (k < GR_LINE / 8)
-            put_word(row_touched_at(row, 0, 0) + 4 * k, 0);
-    }
-    GR_ROLLED for (uint32_t k = 4 * rank; k < s->n; k += 4 * n) put_zeros(number_at(row, k));
-    if (rank)
-        return;
-    head->line = (uint32_t)line;
-    head->flags = s->is_overlay ? 0 : ROW_LISTED; // nobody takes granules of the overlay
-    head->was = was;
-    head->numbered = 0;
-    if (!flags_of(s, (uint32_t)line) && !s->is_overlay) // lines of shared memory are in no list
-        put_in_list(s, number);
+    // All loads come first: memory is far.
+    uint32_t parts = f->n < CHUNKS ? 1 : CHUNKS;
+    Chunk c[CHUNKS];
+#pragma unroll
+    for (uint32_t i = 0; i < CHUNKS; i++)
+        if (f->rank < parts && i % parts == f->rank)
+            c[i] = chunk_at(from + 16 * i);
+#pragma unroll
+    for (uint32_t i = 0; i < CHUNKS; i++)
+        if (f->rank < parts && i % parts == f->rank) {
+            put_chunk(row + ROW_BASE + 16 * i, c[i]);
+            put_chunk(row + ROW_UNION + 16 * i, c[i]);
+            put_chunk(row + ROW_OWN + 16 * i, c[i]);
+            put_zeros(row + GR_ROW_OWNERS + 16 * i);
+            if (i < CHUNKS / 2)
+                put_zeros(row_touched_at(row, 0, 0) + 16 * i);
+        }
+    uint32_t flags = s->is_overlay ? 0 : ROW_LISTED; // nobody takes granules of the overlay
+    if (f->rank == 0)
+        put_chunk(row + GR_ROW_HEAD, (Chunk){(uint32_t)line, flags, was, 0});
 }
 
-// What a lane of a team found: the others get it from the first.
+// What a lane found.
 enum { ROW_RETRY = 0, ROW_THERE = 1, ROW_MINE = 2, ROW_NONE = 3 };
 
+// A row that is the lane's to be made is in the region's list already.
 static GR_NOINLINE uint32_t gr_priv_look_for_row(const Slot *s, uint64_t line, uint32_t *number,
                                                  uint32_t *was) {
-    GR_GLOBAL uint32_t *entry = entry_of(s, line), *used = &((GR_GLOBAL GrPrivSlot *)s->head)->used;
-    uint32_t v = gr_load32(entry), rows = gr_load32(used); // both at once: memory is far
+    GR_GLOBAL GrPrivSlot *of = (GR_GLOBAL GrPrivSlot *)s->head;
+    GR_GLOBAL uint32_t *entry = entry_of(s, line);
+    uint32_t v = gr_load32(entry), rows = gr_load32(&of->used), list = gr_load32(&of->now); // all at once
     *number = v;
     *was = v;
     if (is_row(v) && v <= s->capacity) // else the overlay has it
@@ -114,49 +146,95 @@ static GR_NOINLINE uint32_t gr_priv_look_for_row(const Slot *s, uint64_t line, u
         return ROW_NONE;
     if (gr_compare_swap(entry, v, GR_ROW_BUSY) != v)
         return ROW_RETRY;
-    uint32_t k = gr_add32(used, 1);
+    int lists = !flags_of(s, (uint32_t)line) && !s->is_overlay; // lines of shared memory are in no list
+    uint32_t k = gr_add32(&of->used, 1), place = lists ? gr_add32(&of->count[list], 1) : 0;
     *number = k + 1;
+    if (lists)
+        say_near(s, GR_NEAR_LISTS, list);
+    if (lists && place < s->capacity)
+        put_word(list_at(s, list, place), k < s->capacity ? k + 1 : 0);
     if (k < s->capacity)
         return ROW_MINE;
     gr_store32(entry, v);
     return ROW_NONE;
 }
 
-// The number of the line's row, which is made if there is none, by all lanes of the warp that want it now. 0: there is no room.
-static GR_NOINLINE uint32_t gr_priv_row(const Slot *s, uint64_t line) {
-    uint32_t lanes = gr_active_mask(), team = gr_match_any(lanes, line),
-             n = (uint32_t)__builtin_popcount(team), first = (uint32_t)__builtin_ctz(team),
-             rank = (uint32_t)__builtin_popcount(team & gr_lanes_before()), pause = 16;
+// Which the lane makes alone, if there is none.
+static GR_NOINLINE uint32_t gr_priv_row_alone(const Slot *s, uint64_t line) {
+    uint32_t pause = 16;
+    Fill f = {0, 0, 1};
     GR_ROLLED for (;;) {
-        uint32_t state = ROW_RETRY, number = 0, was = 0;
-        if (rank == 0)
-            state = gr_priv_look_for_row(s, line, &number, &was);
-        state = gr_shuffle32(team, state, first);
-        number = gr_shuffle32(team, number, first);
-        was = gr_shuffle32(team, was, first);
+        uint32_t number, was, state = gr_priv_look_for_row(s, line, &number, &was);
         if (state == ROW_THERE)
             return number;
         if (state == ROW_NONE)
-            break;
+            return 0;
         if (state == ROW_MINE) {
-            gr_priv_fill_row(s, number, line, was, team, rank, n);
+            gr_priv_fill_row(s, number, line, was, &f);
             publish(); // granules are taken behind the caches
-            gr_meet(team);
-            if (rank == 0)
-                gr_store32(entry_of(s, line), number);
-            gr_meet(team); // each of them finds it
+            gr_store32(entry_of(s, line), number);
             return number;
         }
         pause = pause < 8192 ? pause * 2 : pause; // the one that makes the row has to come to run
         gr_sleep(pause);
     }
-    gr_store32(&((GR_GLOBAL GrPrivLog *)s->log)->head.full, GR_FULL_ROWS);
-    return 0;
+}
+
+// Likewise all lanes together.
+static GR_NOINLINE uint32_t gr_priv_row_together(const Slot *s, uint64_t line, uint32_t lanes) {
+    uint32_t first = (uint32_t)__builtin_ctz(lanes), pause = 16;
+    Fill f = {lanes, (uint32_t)__builtin_popcount(lanes & gr_lanes_before()),
+              (uint32_t)__builtin_popcount(lanes)};
+    GR_ROLLED for (;;) {
+        uint32_t state = ROW_RETRY, number = 0, was = 0;
+        if (f.rank == 0)
+            state = gr_priv_look_for_row(s, line, &number, &was);
+        state = gr_shuffle32(lanes, state, first);
+        number = gr_shuffle32(lanes, number, first);
+        was = gr_shuffle32(lanes, was, first);
+        if (state == ROW_THERE)
+            return number;
+        if (state == ROW_NONE)
+            return 0;
+        if (state == ROW_MINE) {
+            gr_priv_fill_row(s, number, line, was, &f);
+            publish();
+            gr_meet(lanes);
+            if (f.rank == 0)
+                gr_store32(entry_of(s, line), number);
+            gr_meet(lanes); // each of them finds it
+            return number;
+        }
+        pause = pause < 8192 ? pause * 2 : pause;
+        gr_sleep(pause);
+    }
+}
+
+// The number of the line's row, which is made if there is none: by all lanes that want it now, if all of the warp that are here want the same; else the first lane of each row makes it, and
+// all of them go side by side. 0: there is no room.
+static GR_NOINLINE uint32_t gr_priv_row(const Slot *s, uint64_t line) {
+    if (is_near_line(s, line))
+        return GR_ROW_NEAR + (uint32_t)line;
+    uint32_t lanes = gr_active_mask(), team = gr_match_any(lanes, line), number = 0,
+             first = (uint32_t)__builtin_ctz(team);
+    if (gr_all(lanes, team == lanes)) {
+        number = gr_priv_row_together(s, line, lanes);
+    } else {
+        if (!(team & gr_lanes_before()))
+            number = gr_priv_row_alone(s, line);
+        gr_meet(lanes); // each of them finds it
+        number = gr_shuffle32(lanes, number, first);
+    }
+    if (!number)
+        gr_store32(&((GR_GLOBAL GrPrivLog *)s->log)->head.full, GR_FULL_ROWS);
+    return number;
 }
 
 // The region's list has the row.
 GR_INLINE void list_row(const Slot *s, uint64_t row, uint32_t number) {
-    GR_GLOBAL uint32_t *flags = &head_of(row)->flags;
+    if (is_near(s, row))
+        return;
+    GR_GLOBAL uint32_t *flags = (GR_GLOBAL uint32_t *)&head_of(s, row)->flags;
     GR_ROLLED for (uint32_t was = gr_load32(flags); !(was & ROW_LISTED);) {
         uint32_t seen = gr_compare_swap(flags, was, was | ROW_LISTED);
         if (seen == was) {
@@ -179,7 +257,7 @@ static GR_NOINLINE uint32_t gr_priv_new_copy(const Slot *s, uint32_t row_number,
     uint64_t row = row_at(s, row_number);
     GR_GLOBAL volatile GrPrivMark *mark = (GR_GLOBAL volatile GrPrivMark *)mark_at(s, number);
     list_row(s, row, row_number);
-    gr_priv_copy_line(copy_at(s, number), copy_at(s, number), row + unmade);
+    gr_priv_copy_line(copy_at(s, number), part_at(s, row, unmade));
     GR_ROLLED for (uint32_t b = 0; b < GR_LINE / 4; b += 8) put_long(touched_at(s, number, b), 0);
     mark->row = row_number;
     mark->copy = k;
@@ -187,11 +265,35 @@ static GR_NOINLINE uint32_t gr_priv_new_copy(const Slot *s, uint32_t row_number,
     return number;
 }
 
+// The row has numbers of private copies from now on, none of which is made.
+static GR_NOINLINE void gr_priv_number(const Slot *s, uint64_t row) {
+    uint32_t *numbered = &head_of(s, row)->numbered;
+    if (is_near(s, row)) { // where they are 0
+        any_store32(numbered, GR_NUMBERED);
+        say_near(s, GR_NEAR_NUMBERED, gr_load32(&((GR_GLOBAL GrPrivSlot *)s->head)->now));
+        return;
+    }
+    GR_ROLLED for (uint32_t pause = 64;;) {
+        uint32_t was = any_load32(numbered);
+        if (was == 0 && any_compare_swap(numbered, 0, GR_NUMBERED_BUSY) == 0) {
+            GR_ROLLED for (uint32_t k = 0; k < s->n; k += 4) put_zeros(number_at(s, row, k));
+            publish();
+            was = GR_NUMBERED;
+        }
+        if (was == GR_NUMBERED) { // each time: the unit's own multiprocessor has to find it
+            any_store32(numbered, GR_NUMBERED);
+            return;
+        }
+        pause = pause < 8192 ? pause * 2 : pause;
+        gr_sleep(pause);
+    }
+}
+
 // Where the unit's copy of the line is; 0: there is no room.
 static GR_NOINLINE uint64_t gr_priv_make(const Slot *s, uint32_t row, uint32_t k, uint64_t unmade) {
-    GR_GLOBAL uint32_t *number = (GR_GLOBAL uint32_t *)number_at(row_at(s, row), k);
-    if (row) // each time: the unit's own multiprocessor has to find it
-        gr_store32(&head_of(row_at(s, row))->numbered, 1);
+    GR_GLOBAL uint32_t *number = (GR_GLOBAL uint32_t *)number_at(s, row_at(s, row), k);
+    if (row)
+        gr_priv_number(s, row_at(s, row));
     GR_ROLLED for (uint32_t pause = 64; row;) {
         uint32_t v = gr_load32(number);
         if (v >= GR_COPY_FIRST)
@@ -207,26 +309,83 @@ static GR_NOINLINE uint64_t gr_priv_make(const Slot *s, uint32_t row, uint32_t k
     return 0;
 }
 
-// Whether the unit has the granule: it is its own, or nobody's so far.
-static GR_NOINLINE int gr_priv_own(const Slot *s, uint32_t number, uint32_t low, uint32_t k) {
+// How many of the owners of these bytes are the unit, and how many are none.
+typedef struct Owned {
+    uint32_t all, mine, free;
+} Owned;
+
+static GR_NOINLINE Owned gr_priv_near_owned(const Slot *s, uint64_t row, uint32_t low, uint32_t size,
+                                            uint32_t k) {
+    Owned o = {0, 0, 0};
+    GR_ROLLED for (uint32_t at = low >> s->near.shift << s->near.shift; at < low + size;
+                   at += 1u << s->near.shift) {
+        uint32_t owner = near_owner(s, row, at);
+        o.all++;
+        o.mine += owner == k + 1;
+        o.free += owner == 0;
+    }
+    return o;
+}
+
+// The unit takes what is nobody's.
+static GR_NOINLINE void gr_priv_near_take(const Slot *s, uint64_t row, uint32_t low, uint32_t size,
+                                          uint32_t k) {
+    GR_ROLLED for (uint32_t at = low >> s->near.shift << s->near.shift; at < low + size;
+                   at += 1u << s->near.shift) {
+        uint64_t entry = near_owner_at(s, row, at);
+        uint32_t bits = s->near.entry == 2 ? (uint32_t)(entry & 2) * 8 : 0,
+                 mask = s->near.entry == 2 ? 0xffffu << bits : ~0u;
+        uint32_t *word = (uint32_t *)(entry & ~UINT64_C(3));
+        GR_ROLLED for (uint32_t was = any_load32(word); !(was & mask);) {
+            uint32_t seen = any_compare_swap(word, was, was | (k + 1) << bits);
+            if (seen == was)
+                break;
+            was = seen;
+        }
+    }
+}
+
+// An access to bytes some of which only are the unit's.
+static GR_NOINLINE void gr_priv_mixed(const Slot *s) {
+    gr_store32(&((GR_GLOBAL GrPrivLog *)s->log)->head.full, GR_FULL_NEAR);
+}
+
+// Whether the unit has the bytes: they are its own, or nobody's so far. *mixed: some of them are.
+static GR_NOINLINE int gr_priv_own(const Slot *s, uint32_t number, uint32_t low, uint32_t size, uint32_t k,
+                                   int *mixed) {
     uint64_t row = row_at(s, number);
-    list_row(s, row, number);
+    *mixed = 0;
+    if (is_near(s, row)) {
+        Owned o = gr_priv_near_owned(s, row, low, size, k);
+        if (o.mine + o.free == o.all) // else another one's
+            gr_priv_near_take(s, row, low, size, k);
+        o = gr_priv_near_owned(s, row, low, size, k);
+        *mixed = o.mine && o.mine < o.all;
+        return o.mine == o.all;
+    }
     uint32_t was = gr_compare_swap((GR_GLOBAL uint32_t *)owner_at(s, row, low), 0, k + 1);
+    list_row(s, row, number);
     return was == 0 || was == k + 1;
 }
 
-// Where in a row the unit finds what it has stored, or what it would find in a copy that is not made.
-static GR_NOINLINE uint64_t gr_priv_find(const Slot *s, uint32_t number, uint32_t low, uint32_t k,
-                                         uint64_t unmade) {
+// Where the unit finds what it has stored, or what it would find in a copy that is not made; 0: that is in several places.
+static GR_NOINLINE uint64_t gr_priv_find(const Slot *s, uint32_t number, uint32_t low, uint32_t size,
+                                         uint32_t k, uint64_t unmade) {
     uint64_t row = row_at(s, number);
-    if (s->granule && gr_load32((GR_GLOBAL uint32_t *)owner_at(s, row, low)) == k + 1)
+    if (is_near(s, row)) {
+        Owned o = gr_priv_near_owned(s, row, low, size, k);
+        if (o.mine && o.mine < o.all)
+            return 0;
+        if (o.mine)
+            return row + low;
+    } else if (s->granule && gr_load32((GR_GLOBAL uint32_t *)owner_at(s, row, low)) == k + 1)
         return row + ROW_OWN + low;
-    if (is_numbered(row)) {
-        uint32_t copy = gr_load32((GR_GLOBAL uint32_t *)number_at(row, k));
+    if (is_numbered(s, row)) {
+        uint32_t copy = gr_load32((GR_GLOBAL uint32_t *)number_at(s, row, k));
         if (copy >= GR_COPY_FIRST)
             return copy_at(s, copy) + low;
     }
-    return row + unmade + low;
+    return part_at(s, row, unmade) + low;
 }
 
 #endif

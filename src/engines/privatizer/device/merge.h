@@ -14,11 +14,20 @@ typedef struct Slot {
     GR_GLOBAL GrPrivControl *control;
     uint64_t head, table, lists, rows, row_bytes, copies, marks, log,
         changed; // rows, copies, marks: where number 0 would be
+    uint64_t window,
+        numbers; // window: shared memory, by generic addresses; numbers: of its line 0, if that were near
+    GrPrivNear near;
     uint32_t n, capacity, most_copies, round, granule;
     uint32_t region;
     uint64_t block, sequence;
     int commits, once, is_overlay;
 } Slot;
+
+GR_INLINE uint64_t shared_window(void) {
+    uint64_t v;
+    __asm__("cvta.shared.u64 %0, %1;" : "=l"(v) : "l"((uint64_t)0));
+    return v;
+}
 
 GR_INLINE Slot slot_of_control(GR_GLOBAL GrPrivControl *c, uint64_t k) {
     return (Slot){.control = c,
@@ -29,6 +38,10 @@ GR_INLINE Slot slot_of_control(GR_GLOBAL GrPrivControl *c, uint64_t k) {
                   .row_bytes = c->row_bytes,
                   .copies = c->copies + (k * c->most_copies - GR_COPY_FIRST) * GR_LINE,
                   .marks = c->marks + (k * c->most_copies - GR_COPY_FIRST) * sizeof(GrPrivMark),
+                  .window = shared_window(),
+                  .near = c->near,
+                  .numbers = c->numbers + (k * (c->near.size / GR_LINE) - c->near.first / GR_LINE) *
+                                              GR_NEAR_NUMBERS(c->privates),
                   .log = c->log,
                   .changed = c->changed,
                   .n = c->privates,
@@ -52,20 +65,64 @@ typedef struct Lanes {
 // Lanes of a warp meet, and find what each has written.
 GR_INLINE void gr_meet(uint32_t lanes) { __asm__ volatile("bar.warp.sync %0;" ::"r"(lanes) : "memory"); }
 
-GR_INLINE uint32_t word_at(uint64_t at) { return *(GR_GLOBAL uint32_t *)at; }
-GR_INLINE void put_word(uint64_t at, uint32_t v) { *(GR_GLOBAL uint32_t *)at = v; }
-GR_INLINE uint8_t byte_at(uint64_t at) { return *(GR_GLOBAL uint8_t *)at; }
-GR_INLINE void put_byte(uint64_t at, uint8_t v) { *(GR_GLOBAL uint8_t *)at = v; }
+// Global or shared memory, by generic addresses.
+GR_INLINE uint32_t word_at(uint64_t at) { return *(uint32_t *)at; }
+GR_INLINE void put_word(uint64_t at, uint32_t v) { *(uint32_t *)at = v; }
+GR_INLINE uint8_t byte_at(uint64_t at) { return *(uint8_t *)at; }
+GR_INLINE void put_byte(uint64_t at, uint8_t v) { *(uint8_t *)at = v; }
+
+// As those of device.h.
+GR_INLINE uint32_t any_load32(const uint32_t *at) {
+    uint32_t v;
+    __asm__ volatile("ld.relaxed.sys.u32 %0, [%1];" : "=r"(v) : "l"(at));
+    return v;
+}
+GR_INLINE void any_store32(uint32_t *at, uint32_t v) {
+    __asm__ volatile("st.relaxed.sys.u32 [%0], %1;" ::"l"(at), "r"(v));
+}
+GR_INLINE uint32_t any_compare_swap(uint32_t *at, uint32_t expected, uint32_t desired) {
+    uint32_t old;
+    __asm__ volatile("atom.relaxed.sys.cas.b32 %0, [%1], %2, %3;"
+                     : "=r"(old)
+                     : "l"(at), "r"(expected), "r"(desired));
+    return old;
+}
+
 GR_INLINE int is_row(uint32_t v) { return v - 1 < GR_ROW_EDGE - 1; }
 GR_INLINE GR_GLOBAL uint32_t *entry_of(const Slot *s, uint64_t line) {
     return (GR_GLOBAL uint32_t *)s->table + line;
 }
-GR_INLINE uint64_t row_at(const Slot *s, uint32_t number) { return s->rows + number * s->row_bytes; }
-GR_INLINE GR_GLOBAL GrPrivRow *head_of(uint64_t row) { return (GR_GLOBAL GrPrivRow *)(row + GR_ROW_HEAD); }
+// Of near memory the row is where the program has the line.
+GR_INLINE int is_near_line(const Slot *s, uint64_t line) {
+    return line - s->near.first / GR_LINE < s->near.size / GR_LINE;
+}
+GR_INLINE int is_near(const Slot *s, uint64_t row) { return row - s->window - s->near.first < s->near.size; }
+GR_INLINE uint64_t near_row(const Slot *s, uint64_t line) { return s->window + line * GR_LINE; }
+GR_INLINE uint64_t row_at(const Slot *s, uint32_t number) {
+    return s->near.size && number >> 30 == 1 ? near_row(s, number - GR_ROW_NEAR)
+                                             : s->rows + number * s->row_bytes;
+}
+// What the table says of a line, or would.
+GR_INLINE uint32_t number_of_line(const Slot *s, uint64_t line) {
+    return is_near_line(s, line) ? GR_ROW_NEAR + (uint32_t)line : gr_load32(entry_of(s, line));
+}
+GR_INLINE GrPrivRow *head_of(const Slot *s, uint64_t row) {
+    return (GrPrivRow *)(is_near(s, row) ? s->window + GR_NEAR_HEADS(&s->near) +
+                                               (row - s->window - s->near.first) / GR_LINE * sizeof(GrPrivRow)
+                                         : row + GR_ROW_HEAD);
+}
+GR_INLINE uint32_t line_of(const Slot *s, uint64_t row) {
+    return is_near(s, row) ? (uint32_t)((row - s->window) / GR_LINE) : head_of(s, row)->line;
+}
 GR_INLINE uint64_t list_at(const Slot *s, uint32_t list, uint32_t k) {
     return s->lists + 4 * ((uint64_t)list * s->capacity + k);
 }
-GR_INLINE uint64_t number_at(uint64_t row, uint32_t k) { return row + GR_ROW_COPIES + 4 * (uint64_t)k; }
+GR_INLINE uint64_t near_numbers(const Slot *s, uint64_t row) {
+    return s->numbers + (row - s->window) / GR_LINE * GR_NEAR_NUMBERS(s->n);
+}
+GR_INLINE uint64_t number_at(const Slot *s, uint64_t row, uint32_t k) {
+    return (is_near(s, row) ? near_numbers(s, row) : row + GR_ROW_COPIES) + 4 * (uint64_t)k;
+}
 GR_INLINE uint64_t copy_at(const Slot *s, uint32_t number) { return s->copies + (uint64_t)number * GR_LINE; }
 GR_INLINE GR_GLOBAL GrPrivMark *mark_at(const Slot *s, uint32_t number) {
     return (GR_GLOBAL GrPrivMark *)s->marks + number;
@@ -76,21 +133,36 @@ GR_INLINE uint64_t touched_at(const Slot *s, uint32_t number, uint32_t word) {
 
 // The parts of a row.
 enum { ROW_BASE = 0, ROW_UNION = GR_LINE, ROW_OWN = GR_ROW_OWN };
+GR_INLINE uint64_t part_at(const Slot *s, uint64_t row, uint64_t part) {
+    if (is_near(s, row))
+        return part == ROW_OWN ? row : row + (part == ROW_BASE ? s->near.size : 2 * s->near.size);
+    return row + part;
+}
 GR_INLINE uint64_t row_touched_at(uint64_t row, uint64_t part, uint32_t word) {
     return row + GR_ROW_TOUCHED + part / 4 + word;
 }
 
-// Where a row says whose a granule is: the number of the unit's copy and one; 0: nobody's.
+// Where a row says whose a granule is: the number of the unit's copy and one; 0: nobody's. Not of near memory.
 GR_INLINE uint64_t owner_at(const Slot *s, uint64_t row, uint32_t low) {
     return row + GR_ROW_OWNERS + 4 * (uint64_t)(low >> s->granule);
 }
-// Likewise of a word; 0 if units share no copy.
-GR_INLINE uint32_t owner_of_word(const Slot *s, uint64_t row, uint32_t word) {
+GR_INLINE uint64_t near_owner_at(const Slot *s, uint64_t row, uint32_t low) {
+    return s->window + GR_NEAR_OWNERS(&s->near) +
+           (((uint32_t)(row - s->window) - s->near.first + low) >> s->near.shift) * s->near.entry;
+}
+GR_INLINE uint32_t near_owner(const Slot *s, uint64_t row, uint32_t low) {
+    uint64_t at = near_owner_at(s, row, low);
+    return s->near.entry == 2 ? *(volatile uint16_t *)at : *(volatile uint32_t *)at;
+}
+// Likewise of a word; 0 if units share no copy. Of near memory the first one that has some of `changed`, bits.
+GR_INLINE uint32_t owner_of_word(const Slot *s, uint64_t row, uint32_t word, uint32_t changed) {
+    if (is_near(s, row))
+        return changed ? near_owner(s, row, 4 * word + (uint32_t)__builtin_ctz(changed) / 8) : 0;
     return s->granule ? word_at(owner_at(s, row, 4 * word)) : 0;
 }
 // 0: no unit has a private copy of the line but what it owns.
-GR_INLINE int is_numbered(uint64_t row) {
-    return *(GR_GLOBAL volatile uint32_t *)&head_of(row)->numbered != 0;
+GR_INLINE int is_numbered(const Slot *s, uint64_t row) {
+    return *(volatile uint32_t *)&head_of(s, row)->numbered == GR_NUMBERED;
 }
 
 GR_INLINE uint32_t members_of(const Lanes *l) { return l->lanes == 32 ? ~0u : (1u << l->lanes) - 1; }
@@ -108,7 +180,7 @@ GR_INLINE int next_made(const Slot *s, uint64_t row, const Lanes *l, uint32_t wo
         uint32_t k = m->next + l->lane;
         if (m->next >= s->n)
             return 0;
-        m->numbers = k < s->n ? word_at(number_at(row, k)) : 0;
+        m->numbers = k < s->n ? word_at(number_at(s, row, k)) : 0;
         m->bits = gr_ballot(members_of(l), m->numbers >= GR_COPY_FIRST);
         m->next += l->lanes;
     }
@@ -136,8 +208,9 @@ GR_INLINE int next_made(const Slot *s, uint64_t row, const Lanes *l, uint32_t wo
 // 0: none.
 enum { OWNER_UPDATED = 0xfffe, OWNER_MANY = 0xffff };
 GR_INLINE uint32_t owner_of(uint32_t copy) { return copy + 1 < OWNER_UPDATED ? copy + 1 : OWNER_MANY; }
-GR_INLINE GR_GLOBAL uint16_t *changer_at(uint64_t row, uint32_t word) {
-    return (GR_GLOBAL uint16_t *)(row + GR_ROW_TOUCHED) + word;
+GR_INLINE uint16_t *changer_at(const Slot *s, uint64_t row, uint32_t word) {
+    return (uint16_t *)(is_near(s, row) ? near_numbers(s, row) + 4 * (uint64_t)s->n : row + GR_ROW_TOUCHED) +
+           word;
 }
 
 // 0xff in each byte that is not 0.
@@ -228,50 +301,37 @@ static GR_NOINLINE void gr_priv_report(const Slot *s, uint32_t kind, uint32_t on
                                          .bytes = (uint64_t)__builtin_popcount(bytes) / 8});
 }
 
-// Which copies changed the same bytes.
-static GR_NOINLINE void gr_priv_tell_writes(const Slot *s, uint64_t row, uint32_t word, uint64_t offset) {
-    uint32_t was = word_at(row + ROW_BASE + 4 * word), owner = owner_of_word(s, row, word),
-             changed = owner ? bytes_of(word_at(row + ROW_OWN + 4 * word) ^ was) : 0, told = 0,
-             last = owner - 1;
-    GR_ROLLED for (uint32_t k = 0; k < s->n && is_numbered(row); k++) {
-        uint32_t number = word_at(number_at(row, k));
-        if (number < GR_COPY_FIRST)
-            continue;
-        uint32_t own = bytes_of(word_at(copy_at(s, number) + 4 * word) ^ was), twice = own & changed;
-        if (twice)
-            gr_priv_report(s, GR_FOUND_WRITES, k, last, offset, twice & ~told);
-        told |= twice;
-        changed |= own;
-        last = own ? k : last;
-    }
-}
-
-// One word behind pass 1, of a line that no atomic operation updated. Gives whether two copies changed the same byte.
+// One word behind pass 1, of a line that no atomic operation updated. Gives whether two copies changed the same byte, which is told. All lanes together.
 GR_INLINE int merge_word(const Slot *s, uint64_t row, const Lanes *l, uint64_t offset, uint32_t word,
                          int numbered) {
-    uint32_t was = word_at(row + ROW_BASE + 4 * word), all = was, changed = 0, twice = 0, owner = 0,
-             its = owner_of_word(s, row, word);
-    if (!its && !numbered) // the union is the base already
-        return 0;
-    if (its) {
-        all = word_at(row + ROW_OWN + 4 * word);
-        changed = bytes_of(all ^ was);
-        owner = changed ? owner_of(its - 1) : 0;
+    uint64_t base = part_at(s, row, ROW_BASE) + 4 * word, own_at = part_at(s, row, ROW_OWN) + 4 * word;
+    uint32_t was = word_at(base), all = was, its = 0, twice = 0;
+    int near = is_near(s, row);
+    if (!near) {
+        its = owner_of_word(s, row, word, 0);
+        if (!its && !numbered) // the union is the base already
+            return 0;
     }
-    uint32_t owned = changed;
+    if (near || its)
+        all = word_at(own_at);
+    uint32_t changed = bytes_of(all ^ was), owned = changed;
+    if (near)
+        its = owner_of_word(s, row, word, changed);
+    uint32_t owner = changed ? owner_of(its - 1) : 0, last = its - 1;
     EACH_MADE(m, i, {
-        uint32_t own = bytes_of(m.word[i] ^ was);
-        twice |= own & changed;
+        uint32_t own = bytes_of(m.word[i] ^ was), again = own & changed;
+        if (again)
+            gr_priv_report(s, GR_FOUND_WRITES, m.k[i], last, offset, again & ~twice);
+        twice |= again;
         changed |= own;
+        last = own ? m.k[i] : last;
         all = (all & ~own) | (m.word[i] & own);
         owner = !own ? owner : owner ? OWNER_MANY : owner_of(m.k[i]);
     })
-    if (twice)
-        gr_priv_tell_writes(s, row, word, offset);
-    put_word(row + ROW_UNION + 4 * word, all);
-    *changer_at(row, word) = (uint16_t)owner;
+    put_word(part_at(s, row, ROW_UNION) + 4 * word, all);
+    *changer_at(s, row, word) = (uint16_t)owner;
     if (s->granule)
-        put_word(row + ROW_OWN + 4 * word, (all & ~owned) | (was & owned));
+        put_word(own_at, (all & ~owned) | (was & owned));
     EACH_MADE(m, i, {
         uint32_t own = bytes_of(m.word[i] ^ was);
         if (all != was)
@@ -287,8 +347,8 @@ static GR_NOINLINE int gr_priv_merge_updated(const Slot *s, uint64_t row, uint64
     uint32_t updaters = 0, updated = 0, stores = 0, stored = 0,
              last = 0; // how many copies, and the last of them
     uint64_t updater[2] = {0, 0};
-    GR_ROLLED for (uint32_t k = 0; k < s->n && is_numbered(row); k++) {
-        uint32_t number = word_at(number_at(row, k));
+    GR_ROLLED for (uint32_t k = 0; k < s->n && is_numbered(s, row); k++) {
+        uint32_t number = word_at(number_at(s, row, k));
         if (number < GR_COPY_FIRST)
             continue;
         uint64_t copy = copy_at(s, number) + 4 * word;
@@ -323,12 +383,12 @@ static GR_NOINLINE int gr_priv_merge_updated(const Slot *s, uint64_t row, uint64
     if (updaters)
         all = word_at(updater[0]);
     put_word(united, all);
-    *changer_at(row, word) = (uint16_t)owner;
+    *changer_at(s, row, word) = (uint16_t)owner;
     if (updaters) // one has stored besides, maybe; of several the union has had all updates
         put_word(base, updaters == 1 ? all : common);
     uint32_t other = updaters > 1 ? word_at(updater[1]) : was;
-    GR_ROLLED for (uint32_t k = 0; k < s->n && is_numbered(row); k++) {
-        uint32_t number = word_at(number_at(row, k));
+    GR_ROLLED for (uint32_t k = 0; k < s->n && is_numbered(s, row); k++) {
+        uint32_t number = word_at(number_at(s, row, k));
         if (number < GR_COPY_FIRST)
             continue;
         uint64_t copy = copy_at(s, number) + 4 * word;
@@ -342,27 +402,21 @@ static GR_NOINLINE int gr_priv_merge_updated(const Slot *s, uint64_t row, uint64
     return twice != 0;
 }
 
-// Behind pass 2, which copies are not what they have to be, of a word that no atomic operation updated.
-static GR_NOINLINE void gr_priv_tell_reads(const Slot *s, uint64_t row, uint32_t word, uint64_t offset) {
-    uint32_t all = word_at(row + ROW_UNION + 4 * word), owner = owner_of_word(s, row, word),
-             own = owner ? word_at(row + ROW_OWN + 4 * word) : all, told = bytes_of(own ^ all);
-    if (own != all)
-        gr_priv_report(s, GR_FOUND_READ, owner - 1, owner - 1, offset, told);
-    GR_ROLLED for (uint32_t k = 0; k < s->n && is_numbered(row); k++) {
-        uint32_t number = word_at(number_at(row, k)),
-                 now = number < GR_COPY_FIRST ? all : word_at(copy_at(s, number) + 4 * word);
-        if (now != all)
-            gr_priv_report(s, GR_FOUND_READ, k, k, offset, bytes_of(now ^ all) & ~told);
-        told |= bytes_of(now ^ all);
-    }
+// Behind pass 2, a word that its owner has made something else than it has to be.
+static GR_NOINLINE void gr_priv_tell_owner(const Slot *s, uint64_t row, uint32_t word, uint64_t offset) {
+    uint32_t all = word_at(part_at(s, row, ROW_UNION) + 4 * word),
+             own = word_at(part_at(s, row, ROW_OWN) + 4 * word), changed = bytes_of(own ^ all),
+             owner = owner_of_word(s, row, word, changed);
+    if (owner && changed)
+        gr_priv_report(s, GR_FOUND_READ, owner - 1, owner - 1, offset, changed);
 }
 
 // What the word is behind pass 2, if atomic operations updated it; they are not compared. False: none did.
 static GR_NOINLINE int gr_priv_updated_word(const Slot *s, uint64_t row, uint32_t word, uint32_t *all) {
     uint32_t updaters = 0;
     uint64_t updater = 0;
-    GR_ROLLED for (uint32_t k = 0; k < s->n && is_numbered(row); k++) {
-        uint32_t number = word_at(number_at(row, k));
+    GR_ROLLED for (uint32_t k = 0; k < s->n && is_numbered(s, row); k++) {
+        uint32_t number = word_at(number_at(s, row, k));
         if (number < GR_COPY_FIRST || !(byte_at(touched_at(s, number, word)) & GR_UPDATED))
             continue;
         updaters++;
@@ -373,22 +427,33 @@ static GR_NOINLINE int gr_priv_updated_word(const Slot *s, uint64_t row, uint32_
     return updaters > 0;
 }
 
-// One word behind pass 2. `told`: two copies wrote in its line, which was reported. `updated`: atomic operations updated the line.
+// One word behind pass 2. `told`: two copies wrote in its line, which was reported. `updated`: atomic operations updated the line. All lanes together.
 GR_INLINE void check_word(const Slot *s, uint64_t row, const Lanes *l, uint64_t offset, uint32_t word,
                           int numbered, int told, int updated) {
-    uint32_t all = word_at(row + ROW_UNION + 4 * word),
-             differ = s->granule ? word_at(row + ROW_OWN + 4 * word) ^ all : 0;
+    uint64_t base = part_at(s, row, ROW_BASE) + 4 * word, united = part_at(s, row, ROW_UNION) + 4 * word,
+             own_at = part_at(s, row, ROW_OWN) + 4 * word;
+    uint32_t all = word_at(united), owned = s->granule ? word_at(own_at) ^ all : 0, differ = owned;
     EACH_MADE(m, i, differ |= m.word[i] ^ all;)
     updated = updated && gr_priv_updated_word(s, row, word, &all);
-    if (differ && !updated && !told)
-        gr_priv_tell_reads(s, row, word, offset);
-    if (!s->commits || (!differ && !updated && word_at(row + ROW_BASE + 4 * word) == all))
+    int tells = differ && !updated && !told;
+    if (tells && owned)
+        gr_priv_tell_owner(s, row, word, offset);
+    if (numbered && !gr_all(members_of(l), !tells)) {
+        uint32_t said = bytes_of(owned);
+        EACH_MADE(m, i, {
+            uint32_t now = bytes_of(m.word[i] ^ all);
+            if (tells && now)
+                gr_priv_report(s, GR_FOUND_READ, m.k[i], m.k[i], offset, now & ~said);
+            said |= now;
+        })
+    }
+    if (!s->commits || (!differ && !updated && word_at(base) == all))
         return;
-    put_word(row + ROW_BASE + 4 * word, all);
-    put_word(row + ROW_UNION + 4 * word, all);
+    put_word(base, all);
+    put_word(united, all);
     if (s->granule && differ)
-        put_word(row + ROW_OWN + 4 * word, all);
-    *changer_at(row, word) = 0;
+        put_word(own_at, all);
+    *changer_at(s, row, word) = 0;
 }
 
 // One word where a region ends that runs once: what the units wrote, in their order, becomes the base.
@@ -424,8 +489,8 @@ GR_INLINE uint32_t flags_of(const Slot *s, uint32_t line) {
 }
 
 static GR_NOINLINE void gr_priv_one_row(const Slot *s, uint64_t row, const Lanes *l, int merges) {
-    GR_GLOBAL volatile GrPrivRow *head = (GR_GLOBAL volatile GrPrivRow *)head_of(row);
-    uint32_t line = head->line, was = head->flags;
+    volatile GrPrivRow *head = head_of(s, row);
+    uint32_t line = line_of(s, row), was = head->flags, near = is_near(s, row);
     int twice = 0, ends = s->once || !merges, numbered = head->numbered != 0;
     GR_ROLLED for (uint32_t k = l->lane; k < GR_LINE / 4; k += l->lanes) {
         uint64_t offset = (uint64_t)line * GR_LINE + 4 * k;
@@ -439,10 +504,12 @@ static GR_NOINLINE void gr_priv_one_row(const Slot *s, uint64_t row, const Lanes
             twice |= merge_word(s, row, l, offset, k, numbered);
     }
     int told = !gr_all(members_of(l), !twice);
-    GR_ROLLED for (uint32_t k = l->lane; k < GR_LINE / 4 && ends; k += l->lanes)
-        put_word(row + GR_ROW_OWNERS + 4 * k, 0);
+    uint32_t owners = near ? (GR_LINE >> s->near.shift) * s->near.entry / 4 : GR_LINE / 4;
+    gr_meet(members_of(l)); // another lane may still ask for the owner of its word
+    GR_ROLLED for (uint32_t k = l->lane; k < owners && ends; k += l->lanes)
+        put_word((near ? near_owner_at(s, row, 0) : row + GR_ROW_OWNERS) + 4 * k, 0);
     GR_ROLLED for (uint32_t k = l->lane; k < s->n && ends && numbered; k += l->lanes)
-        put_word(number_at(row, k), 0);
+        put_word(number_at(s, row, k), 0);
     if (l->lane)
         return;
     if (ends)

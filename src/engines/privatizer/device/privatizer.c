@@ -2,6 +2,7 @@
 // privatizer — the device runtime that inserted code calls (control.h).
 #include "engines/privatizer/device/exchange.h"
 #include "engines/privatizer/device/mbarriers.h"
+#include "engines/privatizer/device/near.h"
 
 GR_INLINE uint64_t clock_now(void) {
     uint64_t v;
@@ -27,6 +28,7 @@ static GR_NOINLINE void gr_priv_take(uint64_t k) {
                      .table = s.table,
                      .rows = s.rows,
                      .copies = s.copies,
+                     .arena_table = s.table + CONTROL.shared_bytes / GR_LINE * 4,
                      .since = CONTROL.spent ? clock_now() : 0};
 }
 
@@ -57,14 +59,25 @@ void __gr_enter(void) {
     gr_priv_take(k);
 }
 
+void __gr_begin(void) {
+    if (CONTROL.near.size)
+        gr_priv_near_begin();
+}
+
 void __gr_clear(void) {
     Slot s;
     gr_priv_slot(&s);
     uint32_t used = ((GR_GLOBAL volatile GrPrivSlot *)s.head)->used;
     Team t = team();
     GR_ROLLED for (uint32_t k = t.thread; k < used && k < s.capacity && !s.once; k += t.threads) {
-        GR_GLOBAL volatile GrPrivRow *head = (GR_GLOBAL volatile GrPrivRow *)head_of(row_at(&s, k + 1));
+        GR_GLOBAL volatile GrPrivRow *head = far_head(row_at(&s, k + 1));
         put_word(s.table + 4 * (uint64_t)head->line, head->was);
+    }
+    // The block may leave within a region.
+    GR_ROLLED for (uint32_t k = gr_priv_thread_number(); k < s.near.size / GR_LINE; k += threads_of_block()) {
+        uint64_t row = near_row(&s, s.near.first / GR_LINE + k);
+        GR_ROLLED for (uint32_t i = 0; i < s.n && is_numbered(&s, row); i++)
+            put_word(number_at(&s, row, i), 0);
     }
     if (CONTROL.exchanges)
         gr_priv_clear_overlay(&s);
@@ -100,6 +113,8 @@ static GR_NOINLINE void gr_priv_outside(uint64_t a, uint32_t what) {
         gr_store64(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->head.outside, a | 1);
 }
 
+void __gr_wild(void) { gr_store32(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->head.full, GR_FULL_WILD); }
+
 void __gr_over(void) { gr_store32(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->head.over, 1); }
 
 #define IS_IN(name, space)                                                                                   \
@@ -134,7 +149,7 @@ static GR_NOINLINE uint64_t gr_priv_offset_of(uint64_t a, uint32_t size) {
 // Whether the line is wholly memory of the program. The table says so from the begin, also to a cache that lacks its newest rows.
 static GR_NOINLINE int gr_priv_is_whole(const Slot *s, uint64_t line) {
     uint32_t v = *entry_of(s, line);
-    return is_row(v) ? head_of(row_at(s, v))->was != GR_ROW_EDGE : v == 0;
+    return is_row(v) ? far_head(row_at(s, v))->was != GR_ROW_EDGE : v == 0;
 }
 
 // The offset of what the access is to; ~0: of nothing that is private. *outside: it should be.
@@ -173,23 +188,45 @@ uint64_t __gr_at(uint64_t a, uint32_t copy, uint32_t what, uint64_t unmade) {
         return outside ? 0 : a;
     if (what & GR_AT_STORE) {
         uint32_t row = gr_priv_row(&s, line);
-        uint64_t to = row && s.granule && gr_priv_own(&s, row, (uint32_t)low, copy)
-                          ? row_at(&s, row) + ROW_OWN
-                      : row ? gr_priv_make(&s, row, copy, unmade)
+        int mixed = 0;
+        uint64_t to =
+            row && s.granule && gr_priv_own(&s, row, (uint32_t)low, what >> GR_AT_SIZE, copy, &mixed)
+                ? part_at(&s, row_at(&s, row), ROW_OWN)
+            : row && !mixed ? gr_priv_make(&s, row, copy, unmade)
                             : 0;
+        if (mixed)
+            gr_priv_mixed(&s);
         // Another multiprocessor may have made these. Loads that inserted code does by itself have to find them, not what this one's cache had before.
         if (CONTROL.mode == GR_OF_BLOCKS)
             fence();
         return to ? to + low : 0;
     }
-    uint32_t v = gr_load32(entry_of(&s, line));
-    if (is_row(v))
-        return gr_priv_find(&s, v, (uint32_t)low, copy, unmade);
+    uint32_t v = number_of_line(&s, line);
+    if (is_row(v)) {
+        uint64_t at = gr_priv_find(&s, v, (uint32_t)low, what >> GR_AT_SIZE, copy, unmade);
+        if (!at)
+            gr_priv_mixed(&s);
+        return at;
+    }
     return offset < CONTROL.shared_bytes ? (uint64_t)__gr_unwritten + low : a;
+}
+
+// The region's list has the row from now on. `number`: its number less one. 0: it is a row of the overlay.
+uint32_t __gr_list(uint64_t row, uint32_t number) {
+    if (number >= CONTROL.capacity)
+        return 0;
+    Slot s = {.head = CONTROL.slot + slot_number() * sizeof(GrPrivSlot),
+              .lists = CONTROL.lists + slot_number() * 8 * CONTROL.capacity,
+              .capacity = CONTROL.capacity,
+              .near = CONTROL.near};
+    list_row(&s, row, number + 1);
+    return 1;
 }
 
 // The row that has the address in its own part; 0: none.
 GR_INLINE uint32_t row_of(const Slot *s, uint64_t at) {
+    if (is_near(s, at))
+        return GR_ROW_NEAR + (uint32_t)((at - s->window) / GR_LINE);
     uint64_t number = (at - s->rows) / s->row_bytes;
     return number - 1 < s->capacity ? (uint32_t)number : 0;
 }
@@ -203,7 +240,7 @@ GR_INLINE uint32_t number_of(const Slot *s, uint64_t at) {
 GR_INLINE uint32_t row_of_copy(const Slot *s, uint32_t number) { return gr_load32(&mark_at(s, number)->row); }
 
 GR_INLINE uint64_t offset_of(const Slot *s, uint32_t number, uint64_t at) {
-    return (uint64_t)head_of(row_at(s, row_of_copy(s, number)))->line * GR_LINE + at % GR_LINE;
+    return (uint64_t)line_of(s, row_at(s, row_of_copy(s, number))) * GR_LINE + at % GR_LINE;
 }
 
 // Gives how the first word was touched before.
@@ -220,7 +257,8 @@ static GR_NOINLINE uint8_t gr_priv_touch(const Slot *s, uint32_t number, uint64_
         if (!(how == GR_STORED && was & GR_OBSERVED))
             put_byte(to, was | how);
     }
-    GR_GLOBAL uint32_t *flags = &head_of(row)->flags;
+    GR_GLOBAL uint32_t *flags =
+        (GR_GLOBAL uint32_t *)&far_head(row)->flags; // of such kernels nothing is near
     GR_ROLLED for (uint32_t was = gr_load32(flags); how & GR_UPDATED && !(was & ROW_UPDATED);) was =
         gr_compare_swap(flags, was, was | ROW_UPDATED);
     return before;
@@ -251,8 +289,9 @@ uint64_t __gr_strong(uint64_t a, uint32_t copy, uint32_t what) {
     uint32_t v = gr_load32(entry_of(&s, offset >> GR_LINE_SHIFT));
     if (!is_row(v))
         return offset < CONTROL.shared_bytes ? (uint64_t)__gr_unwritten + low : a;
-    uint32_t number =
-        is_numbered(row_at(&s, v)) ? gr_load32((GR_GLOBAL uint32_t *)number_at(row_at(&s, v), copy)) : 0;
+    uint32_t number = is_numbered(&s, row_at(&s, v))
+                          ? gr_load32((GR_GLOBAL uint32_t *)number_at(&s, row_at(&s, v), copy))
+                          : 0;
     // What the unit stored by a weak store, it finds.
     if (number >= GR_COPY_FIRST && byte_at(touched_at(&s, number, (uint32_t)low / 4)) == GR_STORED)
         return copy_at(&s, number) + low;
@@ -377,18 +416,17 @@ uint32_t __gr_lanes(uint32_t site, uint64_t at, uint32_t what, uint64_t value, u
     if (same != 1u << lane && lane == first && pass == 1) {
         uint32_t others = equal != same ? same & ~equal : same & ~(1u << lane);
         uint32_t other = (uint32_t)__builtin_ctz(others), thread = gr_priv_thread_number();
-        gr_priv_found(
-            CONTROL.log,
-            &(GrPrivFound){.kind = GR_FOUND_LANES,
-                           .region = site,
-                           .copy = {thread, thread - lane + other},
-                           .size = what >> GR_AT_SIZE,
-                           .same = equal == same,
-                           .round = CONTROL.round,
-                           .offset = (uint64_t)head_of(row_at(&s, row))->line * GR_LINE + at % GR_LINE,
-                           .block = gr_priv_block_number(),
-                           .sequence = sequence,
-                           .bytes = what >> GR_AT_SIZE});
+        gr_priv_found(CONTROL.log, &(GrPrivFound){.kind = GR_FOUND_LANES,
+                                                  .region = site,
+                                                  .copy = {thread, thread - lane + other},
+                                                  .size = what >> GR_AT_SIZE,
+                                                  .same = equal == same,
+                                                  .round = CONTROL.round,
+                                                  .offset = (uint64_t)line_of(&s, row_at(&s, row)) * GR_LINE +
+                                                            at % GR_LINE,
+                                                  .block = gr_priv_block_number(),
+                                                  .sequence = sequence,
+                                                  .bytes = what >> GR_AT_SIZE});
     }
     return !(same >> lane >> 1);
 }
@@ -430,17 +468,22 @@ uint32_t __gr_gather(uint32_t ends) {
 
 // In pass 2: whether the byte that the copy has there is what others wrote.
 static GR_NOINLINE int gr_priv_is_of_others(const Slot *s, uint64_t offset, uint32_t copy) {
-    uint32_t v = gr_load32(entry_of(s, offset >> GR_LINE_SHIFT));
+    uint32_t v = number_of_line(s, offset >> GR_LINE_SHIFT);
     uint64_t row = row_at(s, v), low = offset % GR_LINE;
-    if (!is_row(v) || !(gr_load32(&head_of(row)->flags) & ROW_MERGED))
+    int near = is_row(v) && is_near(s, row);
+    if (!is_row(v) || (!near && !(gr_load32((GR_GLOBAL uint32_t *)&far_head(row)->flags) & ROW_MERGED)))
         return 0; // nobody wrote in this line, and the union is not made
     // In a copy that is not made it finds the union.
-    uint64_t own = gr_priv_find(s, v, (uint32_t)low, copy, ROW_UNION);
-    uint32_t owner = *changer_at(row, (uint32_t)low / 4);
-    uint8_t all = byte_at(row + ROW_UNION + low);
+    uint64_t own = gr_priv_find(s, v, (uint32_t)low, 1, copy, ROW_UNION);
+    uint32_t its = near && !is_numbered(s, row) ? near_owner(s, row, (uint32_t)low) : 0,
+             owner = its                            ? owner_of(its - 1)
+                     : near && !is_numbered(s, row) ? 0
+                                                    : *changer_at(s, row, (uint32_t)low / 4);
+    uint8_t all = byte_at(part_at(s, row, ROW_UNION) + low);
     if (owner == OWNER_UPDATED)
         return 1;
-    return owner && owner != owner_of(copy) && byte_at(row + ROW_BASE + low) != all && byte_at(own) == all;
+    return owner && owner != owner_of(copy) && byte_at(part_at(s, row, ROW_BASE) + low) != all &&
+           byte_at(own) == all;
 }
 
 // So many units' accesses by one instruction are told: loads are all alike, stores may store different values.
@@ -453,10 +496,14 @@ void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_
     if (sequence != ask->sequence || pass != (for_copy ? 1 : 2) ||
         (!for_copy && (store || !(ask->copies >> copy % 64 & 1))))
         return; // most, at once
+    uint32_t space = what & GR_AT_SPACE;
+    if (for_copy && space != GR_AT_GENERIC &&
+        (ask->shared != (space == GR_AT_SHARED) || ask->address - a >= size))
+        return;
     GR_GLOBAL GrPrivLog *log = (GR_GLOBAL GrPrivLog *)CONTROL.log;
-    GR_ROLLED for (uint32_t n = 0; !for_copy && n < GR_MOST_SEEN && gr_load32(&log->seen[n].state);
-                   n++) if (gr_load32(&log->seen[n].state) == 2 &&
-                            log->seen[n].site == site) return; // one is enough
+    // One of the instruction is enough. What the cache had before is looked at again below.
+    GR_ROLLED for (uint32_t n = 0; !for_copy && n < GR_MOST_SEEN && log->seen[n].state;
+                   n++) if (log->seen[n].state == 2 && log->seen[n].site == site) return;
     int outside;
     Slot s;
     gr_priv_slot(&s);
@@ -508,19 +555,42 @@ void __gr_differs(uint32_t region, uint32_t copy, uint32_t sequence) {
 
 void __gr_region(uint32_t region) { gr_store32(&slot_head()->region, region + 1); }
 
+// But near ones.
 static GR_NOINLINE void gr_priv_rows_of_block(uint32_t region, uint32_t sequence, int merges) {
     Slot s;
     gr_priv_slot(&s);
-    uint32_t some = region >= GR_NO_BEGIN ? gr_load32(&slot_head()->region) : 0;
-    s.region = some ? some - 1 : region;
+    s.region = region_that_began(region);
     s.block = CONTROL.mode == GR_OF_BLOCKS ? 0 : gr_priv_block_number(); // else of all blocks
     s.sequence = sequence;
     s.commits = 1;
     Team t = team();
-    gr_priv_spent(merges ? GR_SPENT_PASS_1 : GR_SPENT_PASS_2);
     gr_priv_all_rows(&s, &t, merges);
-    gr_priv_spent(merges ? GR_SPENT_MERGE : GR_SPENT_CHECK);
 }
 
-void __gr_merge(uint32_t region, uint32_t sequence) { gr_priv_rows_of_block(region, sequence, 1); }
-void __gr_check(uint32_t region, uint32_t sequence) { gr_priv_rows_of_block(region, sequence, 0); }
+// Most regions write shared memory alone.
+GR_INLINE void rows_of_region(uint32_t region, uint32_t sequence, int merges) {
+    if (!CONTROL.near.size || near_lists(sequence, merges))
+        gr_priv_rows_of_block(region, sequence, merges);
+    else if (!merges && !gr_priv_thread_number())
+        next_list(slot_head(), sequence & 1);
+}
+
+void __gr_merge(uint32_t region, uint32_t sequence) {
+    if (CONTROL.spent)
+        gr_priv_spent(GR_SPENT_PASS_1);
+    if (CONTROL.near.size)
+        gr_priv_near_merge(region, sequence);
+    rows_of_region(region, sequence, 1);
+    if (CONTROL.spent)
+        gr_priv_spent(GR_SPENT_MERGE);
+}
+
+void __gr_check(uint32_t region, uint32_t sequence) {
+    if (CONTROL.spent)
+        gr_priv_spent(GR_SPENT_PASS_2);
+    if (CONTROL.near.size)
+        gr_priv_near_check(region, sequence);
+    rows_of_region(region, sequence, 0);
+    if (CONTROL.spent)
+        gr_priv_spent(GR_SPENT_CHECK);
+}

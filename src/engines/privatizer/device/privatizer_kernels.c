@@ -12,12 +12,20 @@ static GR_NOINLINE void gr_priv_rows_of_grid(const Slot *s, int merges) {
     gr_priv_all_rows(s, &t, merges);
 }
 
+// Whether the warp has one. Of most launches most warps have none.
+GR_INLINE int has_row(GR_GLOBAL GrPrivControl *c) {
+    uint32_t warp = (gr_ctaid_x() * ntid_x() + gr_tid_x()) / 32;
+    return warp == 0 || warp < c->shared_bytes / GR_LINE + ((GR_GLOBAL GrPrivSlot *)c->slot)->count[0];
+}
+
 // Pass 2 comes next.
 KERNEL void __gr_merge_blocks(uint64_t control) {
     GR_GLOBAL GrPrivControl *c = (GR_GLOBAL GrPrivControl *)control;
-    Slot s = slot_of_control(c, 0);
     if (gr_ctaid_x() == 0 && gr_tid_x() == 0)
         c->pass = 2;
+    if (!has_row(c))
+        return;
+    Slot s = slot_of_control(c, 0);
     gr_priv_rows_of_grid(&s, 1);
 }
 
@@ -25,7 +33,8 @@ KERNEL void __gr_check_blocks(uint64_t control) {
     GR_GLOBAL GrPrivControl *c = (GR_GLOBAL GrPrivControl *)control;
     Slot s = slot_of_control(c, 0);
     GR_GLOBAL uint64_t *sum = (GR_GLOBAL uint64_t *)c->sums;
-    gr_priv_rows_of_grid(&s, 0);
+    if (has_row(c))
+        gr_priv_rows_of_grid(&s, 0);
     GR_ROLLED for (uint32_t k = gr_ctaid_x() * ntid_x() + gr_tid_x(); k < s.n * GR_SUMS;
                    k += nctaid_x() * ntid_x()) if (sum[k] != sum[s.n * GR_SUMS + k])
         gr_priv_report(&s, GR_FOUND_READ, k / GR_SUMS, k / GR_SUMS, 0, 0);

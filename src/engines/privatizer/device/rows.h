@@ -15,6 +15,14 @@ typedef struct Some {
     uint32_t plain; // bits
 } Some;
 
+// Of rows that are not near.
+GR_INLINE GR_GLOBAL volatile GrPrivRow *far_head(uint64_t row) {
+    return (GR_GLOBAL volatile GrPrivRow *)(row + GR_ROW_HEAD);
+}
+GR_INLINE GR_GLOBAL uint16_t *far_changer(uint64_t row, uint32_t word) {
+    return (GR_GLOBAL uint16_t *)(row + GR_ROW_TOUCHED) + word;
+}
+
 #define EACH_PLAIN(of, i)                                                                                    \
     _Pragma("unroll") for (uint32_t i = 0; i < ROWS_AT_A_TIME; i++) if ((of)->plain >> i & 1)
 
@@ -32,13 +40,12 @@ GR_INLINE void find_some(const Slot *s, uint32_t list, uint32_t shared, uint32_t
     }
 #pragma unroll
     for (uint32_t i = 0; i < ROWS_AT_A_TIME; i++) {
-        out->row[i] = is_row(number[i]) ? row_at(s, number[i]) : 0;
+        out->row[i] = is_row(number[i]) ? s->rows + number[i] * s->row_bytes : 0;
         out->any = out->row[i] ? out->row[i] : out->any;
     }
 #pragma unroll
     for (uint32_t i = 0; i < ROWS_AT_A_TIME && out->any; i++) {
-        GR_GLOBAL volatile GrPrivRow *head =
-            (GR_GLOBAL volatile GrPrivRow *)head_of(out->row[i] ? out->row[i] : out->any);
+        GR_GLOBAL volatile GrPrivRow *head = far_head(out->row[i] ? out->row[i] : out->any);
         out->line[i] = head->line;
         out->flags[i] = head->flags;
         numbered[i] = head->numbered;
@@ -56,17 +63,17 @@ GR_INLINE void merge_plain(const Slot *s, const Some *of, uint32_t lane) {
         uint64_t row = of->row[i] ? of->row[i] : of->any;
         was[i] = word_at(row + ROW_BASE + 4 * lane);
         own[i] = word_at(row + ROW_OWN + 4 * lane);
-        owner[i] = owner_of_word(s, row, lane);
+        owner[i] = s->granule ? word_at(owner_at(s, row, 4 * lane)) : 0;
     }
     EACH_PLAIN(of, i) {
         uint64_t row = of->row[i];
         if (owner[i]) {
             put_word(row + ROW_UNION + 4 * lane, own[i]);
             put_word(row + ROW_OWN + 4 * lane, was[i]);
-            *changer_at(row, lane) = (uint16_t)(own[i] != was[i] ? owner_of(owner[i] - 1) : 0);
+            *far_changer(row, lane) = (uint16_t)(own[i] != was[i] ? owner_of(owner[i] - 1) : 0);
         }
         if (lane == i)
-            head_of(row)->flags = ROW_LISTED | ROW_MERGED;
+            far_head(row)->flags = ROW_LISTED | ROW_MERGED;
     }
 }
 
@@ -83,12 +90,12 @@ GR_INLINE void check_plain(const Slot *s, const Some *of, uint32_t lane) {
     EACH_PLAIN(of, i) {
         uint64_t row = of->row[i];
         if (own[i] != all[i])
-            gr_priv_tell_reads(s, row, lane, (uint64_t)of->line[i] * GR_LINE + 4 * lane);
+            gr_priv_tell_owner(s, row, lane, (uint64_t)of->line[i] * GR_LINE + 4 * lane);
         if (s->commits && own[i] != all[i])
             put_word(row + ROW_OWN + 4 * lane, all[i]);
         if (s->commits && was[i] != all[i]) {
             put_word(row + ROW_BASE + 4 * lane, all[i]);
-            *changer_at(row, lane) = 0;
+            *far_changer(row, lane) = 0;
         }
     }
     // Of another lane's word the owner is still asked for, where something is told.
@@ -98,17 +105,24 @@ GR_INLINE void check_plain(const Slot *s, const Some *of, uint32_t lane) {
         put_word(row + GR_ROW_OWNERS + 4 * lane, 0);
         if (lane != i)
             continue;
-        head_of(row)->flags = flags_of(s, of->line[i]);
+        far_head(row)->flags = flags_of(s, of->line[i]);
         if (!s->commits) // the slot is not used again
-            put_word(s->table + 4 * (uint64_t)of->line[i], head_of(row)->was);
+            put_word(s->table + 4 * (uint64_t)of->line[i], far_head(row)->was);
     }
 }
 
-// All rows that were written in the region. The last step of a region makes the other list ready.
+GR_INLINE void next_list(GR_GLOBAL volatile GrPrivSlot *of, uint32_t list) {
+    of->count[1 - list] = 0;
+    of->now = 1 - list;
+    of->made = 0;
+    of->reader = of->writer = 0;
+}
+
+// All rows that were written in the region, but near ones. The last step of a region makes the other list ready.
 static GR_NOINLINE void gr_priv_all_rows(const Slot *s, const Team *t, int merges) {
     uint32_t warp = t->thread / 32, warps = (t->threads + 31) / 32, list = s->sequence & 1, lanes = t->lanes;
     GR_GLOBAL volatile GrPrivSlot *of = (GR_GLOBAL volatile GrPrivSlot *)s->head;
-    uint32_t shared = lines_of_shared(s), n = shared + of->count[list];
+    uint32_t shared = s->near.size ? 0 : lines_of_shared(s), n = shared + of->count[list];
     while (lanes > t->threads - warp * 32)
         lanes /= 2;
     Lanes l = {t->thread % 32, lanes};
@@ -126,12 +140,8 @@ static GR_NOINLINE void gr_priv_all_rows(const Slot *s, const Team *t, int merge
             if (some.row[i] && !(some.plain >> i & 1))
                 gr_priv_one_row(s, some.row[i], &l, merges);
     }
-    if (t->thread == 0 && (s->once || !merges)) {
-        of->count[1 - list] = 0;
-        of->now = 1 - list;
-        of->made = 0;
-        of->reader = of->writer = 0;
-    }
+    if (t->thread == 0 && (s->once || !merges))
+        next_list(of, list);
 }
 
 #endif

@@ -21,16 +21,25 @@ typedef struct Code {
     uint64_t *set;
     Arena *arena;
     // Registers of every thread, set where the code begins.
-    PtxReg *copy, *me; // the number of the thread's private copy; and one more
+    PtxReg *copy;   // the number of the thread's private copy
+    PtxReg *slot;   // code for warps: the block's GrPrivSlot
+    PtxReg *unmade; // where in a row the thread finds what its copy would hold
+    PtxReg *left;   // rounds of loops that may still come
+    PtxReg *asks;   // accesses are to be told
+    // Code for warps, of near memory (device/control.h). near_end: where it ends; 0: there is none; near_unmade: how far behind the program's own memory the thread finds what it does
+    // not own; copied: the thread may have a private copy of some line. NULL: the kernel has none.
+    PtxReg *near_end, *near_unmade, *copied;
+    unsigned near_shift, near_entry; // as in GrPrivNear; near_entry 0: nothing is near
+    // Where gr_code_at_hand() has loaded them.
+    PtxReg *me; // the number of the copy and one
     PtxReg *table, *rows, *row_bytes, *copies, *arena_base, *arena_bytes,
-        *shared_bytes;      // rows, copies: where number 0 would be
-    PtxReg *arena_table;    // where the table would be of an arena that begins at its first line
-    PtxReg *number;         // where in a row the number of the thread's copy is
-    PtxReg *unmade;         // where in a row the thread finds what its copy would hold
-    PtxReg *unwritten;      // code for warps: a line of shared memory that nobody wrote
-    PtxReg *left;           // rounds of loops that may still come
-    PtxReg *asks, *unasked; // accesses are to be told, or not
-    PtxReg *alone;          // code for warps: no other thread has this one's private copies
+        *shared_bytes;   // rows, copies: where number 0 would be
+    PtxReg *arena_table; // where the table would be of an arena that begins at its first line
+    PtxReg *number;      // where in a row the number of the thread's copy is
+    PtxReg *unwritten;   // a line of shared memory that nobody wrote
+    PtxReg *unasked;
+    PtxReg *near_first, *near_size, *near_owners, *near_heads,
+        *window; // window: shared memory, by generic addresses
     PtxReg *
         plain; // likewise: and it has stored nothing in the region so far, in pass 2 nothing in pass 1 as well, and is not asked
     PtxReg *pass, *sequence;
@@ -50,6 +59,10 @@ typedef struct Code {
     PtxReg *clock;    // its own, which goes on when it is read; NULL: the kernel reads none
     bool clusters;    // generic addresses may be of shared memory of other blocks
     bool orders;      // units may order what they do
+    bool
+        known; // of all groups the memory that they only read is known, shared memory is near, and nothing is asked: accesses to them need no other way
+    bool in_loop;          // what is written now is
+    PtxReg *wild;          // with `known`: one was elsewhere, so what the thread does is worth nothing
     const uint8_t *groups; // by site, GrPlace.group; NULL: there are none
     const uint8_t *roles;  // by site, GR_ORDERS_...; NULL: there are none
     Copying *copying;      // n_copying: the kernel's cp.async that are done some time, in code for warps
@@ -60,7 +73,6 @@ typedef struct Code {
     bool mbarriers;               // code for warps: the kernel has such; they end regions
     bool lanes;                   // code for warps: barriers of a warp can end regions (gr_suits_lanes)
     PtxReg *lanewise;             // then: they do
-    PtxReg *once;                 // code for warps: regions run once
     PtxReg *exchanges, *meetings; // with gr_exchanges(): blocks do; how many have been
     PtxLabel *stops;  // code for blocks: where a thread goes that may learn of another block; NULL: none may
     PtxLabel *over;   // where a thread goes that has gone round too often
@@ -72,10 +84,31 @@ typedef struct Code {
 gr_status gr_code_put(const Code *c, PtxStmt *at, const PtxOperand *ops, unsigned n_ops, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
 
+// hand.c: loads what accesses to the arena, to shared memory or to near memory need, and gives it in a copy of the code. A field of the control. And whether no other thread has this one's
+// private copies, and whether regions run once, in the new predicate *out.
+enum { GR_HAND_ARENA = 1, GR_HAND_SHARED = 2, GR_HAND_NEAR = 4 };
+gr_status gr_code_at_hand(const Code *c, PtxStmt *s, unsigned needs, Code *out);
+gr_status gr_code_field(const Code *c, PtxStmt *s, const char *type, const PtxReg *to, size_t at);
+gr_status gr_code_alone(const Code *c, PtxStmt *s, PtxReg **out);
+gr_status gr_code_once(const Code *c, PtxStmt *s, PtxReg **out);
+
 // redirect.c: code that leaves the address in the new 64-bit register *out.
 gr_status gr_code_address(const Code *c, PtxStmt *at, const PtxOperand *address, PtxReg **out);
 
-// redirect.c: the state space that the private copy is in is written in place of shared memory's; what is read may change, so it is not .nc.
+// near.c: whether the access may be to near memory. Its address in the new register *low. A load that is done at once, and behind which the thread goes on. And, with c->near, where
+// the access goes, as a generic address in *to, or in *slow that __gr_at has to say where.
+bool gr_near_fits(const Code *c, const PtxSite *site);
+gr_status gr_code_near_low(const Code *c, PtxStmt *s, const PtxReg *at, PtxReg **low);
+gr_status gr_code_near_quick(const Code *c, PtxStmt *s, const PtxReg *low);
+// With c->known: where a load goes, in shared memory, in the new register *to; and whether a store is to be made, in the new predicate *kept.
+gr_status gr_code_near_known_load(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low,
+                                  PtxReg **to);
+gr_status gr_code_near_known_store(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low,
+                                   PtxReg **kept);
+gr_status gr_code_near(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low, const PtxReg *at,
+                       const PtxReg *to, const PtxReg *slow, const PtxOperand *guard, bool negated);
+
+// redirect.c: the private copy of what is in shared memory may be there, or in global memory, so no state space is written; what is read may change, so it is not .nc.
 void gr_code_change_space(PtxInstr *i);
 
 // expand.c: whether the instruction, which is no plain access, is done by plain ones; and whether those need memory of the warp.

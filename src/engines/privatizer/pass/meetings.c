@@ -4,12 +4,12 @@
 #include "engines/privatizer/pass/code.h"
 
 // In front of a barrier behind calls. ptxas takes it that lanes which come to a call together leave it together. They need not, and a warp that comes to a barrier in parts is counted more than
-// once: blocks then stop with an illegal instruction, or wait for ever. ptxas leaves bar.warp.sync out as well, but where it sees that lanes may part; the number in `me` is never 0.
+// once: blocks then stop with an illegal instruction, or wait for ever. ptxas leaves bar.warp.sync out as well, but where it sees that lanes may part; the number of a copy is never that one.
 static gr_status put_together(const Code *c, PtxStmt *at) {
     return gr_code_put(
         c, at, NULL, 0,
-        "{ .reg .pred part; setp.eq.u32 part, %s, 0; @part nanosleep.u32 1; bar.warp.sync 0xffffffff; }",
-        c->me->name);
+        "{ .reg .pred part; setp.eq.u32 part, %s, -1; @part nanosleep.u32 1; bar.warp.sync 0xffffffff; }",
+        c->copy->name);
 }
 
 bool gr_exchanges(const Code *c) { return c->warps && c->grid->n && !c->takes_turns && !c->roles; }

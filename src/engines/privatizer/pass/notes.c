@@ -14,6 +14,8 @@ gr_status gr_code_lost(const Code *c) {
                            c->pass->name));
     }
     gr_ptx_insert_label(c->f, NULL, c->over);
+    if (c->wild)
+        GR_TRY(gr_code_put(c, NULL, &leaves, 1, "@%s bra $0;", c->wild->name)); // which is told behind
     GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_over;", c->suffix));
     gr_ptx_insert_label(c->f, NULL, c->leaves);
 done:

@@ -214,6 +214,21 @@ static GrPlace place_of(Finder *f, const PtxSite *site) {
     return p;
 }
 
+// A group whose pointers something is stored by as well is none: its memory is written.
+static void drop_written(GrPlaces *p) {
+    uint64_t written = 0;
+    uint32_t n = 0, number[GR_PLACE_GROUPS + 1] = {0};
+    for (uint32_t k = 0; k < p->n_places; k++)
+        written |= p->places[k].write ? p->places[k].params : 0;
+    for (uint32_t k = 0; k < p->n_places; k++) {
+        GrPlace *one = &p->places[k];
+        if (one->group && !(one->params & written) && !number[one->group])
+            number[one->group] = ++n;
+        one->group = number[one->group];
+    }
+    p->n_groups = n;
+}
+
 // Loads of the same memory are in one group, as far as there are groups.
 static void put_in_group(GrPlaces *p, GrPlace *place, const PtxSite *site) {
     if (place->write || place->shared || place->generic || place->lost || place->var || site->strong)
@@ -252,6 +267,7 @@ static gr_status find(Finder *f, Arena *arena, bool *fits, gr_error *err) {
             find_guards(f, s, place);
         }
     }
+    drop_written(p);
     p->n_nodes = (uint32_t)f->nodes.len;
     p->nodes = GR_NEW_ARRAY(arena, GrPlaceNode, f->nodes.len + 1);
     if (f->nomem || !p->nodes)

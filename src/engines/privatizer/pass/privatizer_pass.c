@@ -37,12 +37,10 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
     PtxFunc *f = c->f;
     char control[64];
     PtxReg *none = gr_ptx_new_reg(f, PTX_PRED), *at = gr_ptx_new_reg(f, PTX_B64),
-           *slot = gr_ptx_new_reg(f, PTX_B64), *asked = gr_ptx_new_reg(f, PTX_B32),
-           *once = gr_ptx_new_reg(f, PTX_B32), *alone = gr_ptx_new_reg(f, PTX_B32);
-    PtxReg **wide[] = {&c->table,       &c->rows,         &c->copies,      &c->arena_base,
-                       &c->arena_bytes, &c->shared_bytes, &c->arena_table, &c->number,
-                       &c->unmade,      &c->unwritten,    &c->left,        &c->stores};
-    PtxReg **words[] = {&c->copy, &c->me, &c->row_bytes, &c->pass, &c->sequence};
+           *asked = gr_ptx_new_reg(f, PTX_B32);
+    bool near = c->warps && c->near_entry;
+    PtxReg **wide[] = {&c->unmade, &c->stores, &c->slot};
+    PtxReg **words[] = {&c->copy, &c->pass, &c->sequence, &c->left, &c->near_end, &c->near_unmade};
     for (size_t k = 0; k < sizeof wide / sizeof *wide; k++)
         *wide[k] = gr_ptx_new_reg(f, PTX_B64);
     for (size_t k = 0; k < sizeof words / sizeof *words; k++)
@@ -54,9 +52,8 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
     c->clock = c->pretends ? gr_ptx_new_reg(f, PTX_B64) : NULL;
     c->full = c->results ? gr_ptx_new_label(f) : NULL;
     c->asks = gr_ptx_new_reg(f, PTX_PRED);
-    c->once = gr_ptx_new_reg(f, PTX_PRED);
-    c->unasked = gr_ptx_new_reg(f, PTX_PRED);
-    c->alone = gr_ptx_new_reg(f, PTX_PRED);
+    c->copied = near ? gr_ptx_new_reg(f, PTX_PRED) : NULL;
+    c->near_unmade = near ? c->near_unmade : NULL;
     c->plain = c->warps ? gr_ptx_new_reg(f, PTX_PRED) : NULL;
     PtxReg *lanes = c->lanes || c->mbarriers ? gr_ptx_new_reg(f, PTX_B32) : NULL;
     c->lanewise = lanes ? gr_ptx_new_reg(f, PTX_PRED) : NULL;
@@ -67,55 +64,39 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
     c->leaves = gr_ptx_new_label(f);
     gr_privatizer_control_name(c->suffix, control, sizeof control);
     gr_ptx_insert_label(f, NULL, label);
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u64 %s, %s; mov.u64 %s, __gr%s_unwritten;", at->name, control,
-                       c->unwritten->name, c->suffix));
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u64 %s, %s;", at->name, control));
     if (c->warps)
         GR_TRY(gr_code_put(
             c, NULL, NULL, 0,
             "call __gr%s_enter; barrier.sync 0; call (%s), __gr%s_slot; setp.eq.u64 %s, %s, 0; @%s ret;",
-            c->suffix, slot->name, c->suffix, none->name, slot->name, none->name));
-    struct {
-        const char *type;
-        const PtxReg *to, *from;
-        size_t at;
-    } fields[] = {{"u64", c->arena_base, at, offsetof(GrPrivControl, arena)},
-                  {"u64", c->arena_bytes, at, offsetof(GrPrivControl, arena_bytes)},
-                  {"u64", c->shared_bytes, at, offsetof(GrPrivControl, shared_bytes)},
-                  {"u64", c->left, at, offsetof(GrPrivControl, most_rounds)},
-                  {"u32", c->row_bytes, at, offsetof(GrPrivControl, row_bytes)},
-                  {"u32", c->pass, at, offsetof(GrPrivControl, pass)},
-                  {"u32", once, at, offsetof(GrPrivControl, once)},
-                  {"u32", alone, at, offsetof(GrPrivControl, alone)},
-                  // Of blocks there is one slot.
-                  {"u64", c->table, c->warps ? slot : at,
-                   c->warps ? offsetof(GrPrivSlot, table) : offsetof(GrPrivControl, tables)},
-                  {"u64", c->rows, c->warps ? slot : at,
-                   c->warps ? offsetof(GrPrivSlot, rows) : offsetof(GrPrivControl, rows)},
-                  {"u64", c->copies, c->warps ? slot : at,
-                   c->warps ? offsetof(GrPrivSlot, copies) : offsetof(GrPrivControl, copies)},
-                  {"u32", asked, c->warps ? slot : at,
-                   c->warps ? offsetof(GrPrivSlot, asks) : offsetof(GrPrivControl, ask.kind)}};
-    for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
-        GR_TRY(gr_code_put(c, NULL, NULL, 0, "ld.global.%s %s, [%s+%zu];", fields[k].type, fields[k].to->name,
-                           fields[k].from->name, fields[k].at));
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.eq.u32 %s, %s, 0; setp.ne.u32 %s, %s, 0;", c->unasked->name,
-                       asked->name, c->alone->name, alone->name));
-    if (!c->warps)
-        GR_TRY(gr_code_put(c, NULL, NULL, 0, "cvt.u64.u32 %s, %s; sub.u64 %s, %s, %s; sub.u64 %s, %s, %u;",
-                           slot->name, c->row_bytes->name, c->rows->name, c->rows->name, slot->name,
-                           c->copies->name, c->copies->name, (unsigned)GR_COPY_FIRST * GR_LINE));
-    GR_TRY(gr_code_put(
-        c, NULL, NULL, 0,
-        "setp.ne.u32 %s, %s, 0; setp.ne.u32 %s, %s, 0; call (%s), __gr%s_copy; mul.wide.u32 %s, "
-        "%s, 4; add.u64 %s, %s, %zu; add.u32 %s, %s, 1;",
-        c->asks->name, asked->name, c->once->name, once->name, c->copy->name, c->suffix, c->number->name,
-        c->copy->name, c->number->name, c->number->name, (size_t)GR_ROW_COPIES, c->me->name, c->copy->name));
-    GR_TRY(gr_code_put(c, NULL, NULL, 0,
-                       "shr.u64 %s, %s, %u; add.u64 %s, %s, %s; sub.u32 %s, %s, 1; mul.wide.u32 %s, %s, %u; "
-                       "mov.u32 %s, 0; mov.u64 %s, 0;",
-                       c->arena_table->name, c->shared_bytes->name, (unsigned)GR_LINE_SHIFT - 2,
-                       c->arena_table->name, c->arena_table->name, c->table->name, asked->name, c->pass->name,
-                       c->unmade->name, asked->name, (unsigned)GR_LINE, c->sequence->name, c->stores->name));
+            c->suffix, c->slot->name, c->suffix, none->name, c->slot->name, none->name));
+    if (near)
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_begin; barrier.sync 0;", c->suffix));
+    GR_TRY(gr_code_field(c, NULL, "u32", c->left, offsetof(GrPrivControl, most_rounds)));
+    GR_TRY(gr_code_field(c, NULL, "u32", c->pass, offsetof(GrPrivControl, pass)));
+    if (c->known)
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u32 %s, 0;", asked->name));
+    else if (c->warps)
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "ld.global.u32 %s, [%s+%zu];", asked->name, c->slot->name,
+                           offsetof(GrPrivSlot, asks)));
+    else
+        GR_TRY(gr_code_field(c, NULL, "u32", asked, offsetof(GrPrivControl, ask.kind)));
+    GR_TRY(
+        gr_code_put(c, NULL, NULL, 0,
+                    "setp.ne.u32 %s, %s, 0; call (%s), __gr%s_copy; sub.u32 %s, %s, 1; mul.wide.u32 %s, %s, "
+                    "%u; mov.u32 %s, 0; mov.u64 %s, 0;",
+                    c->asks->name, asked->name, c->copy->name, c->suffix, asked->name, c->pass->name,
+                    c->unmade->name, asked->name, (unsigned)GR_LINE, c->sequence->name, c->stores->name));
+    if (near) { // in pass 1 the base is found
+        GR_TRY(gr_code_field(c, NULL, "u32", c->near_unmade, offsetof(GrPrivControl, near.size)));
+        GR_TRY(gr_code_field(c, NULL, "u32", c->near_end, offsetof(GrPrivControl, near.first)));
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.eq.u32 %s, %s, 0; add.u32 %s, %s, %s; @%s mov.u32 %s, 0;",
+                           none->name, c->near_unmade->name, c->near_end->name, c->near_end->name,
+                           c->near_unmade->name, none->name, c->near_end->name));
+    }
+    c->wild = c->known ? gr_ptx_new_reg(f, PTX_PRED) : NULL;
+    if (c->wild)
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.ne.u32 %s, 0, 0;", c->wild->name));
     if (c->clock)
         GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u64 %s, 0;", c->clock->name));
     if (exchanges)
@@ -165,8 +146,9 @@ static gr_status limit_loops(const Code *c) {
         else if (s->kind == PTX_INSTR && gr_ptx_instr_flags(s->instr) & PTX_F_BRANCH &&
                  goes_back(s->instr, seen)) {
             c->over->uses++;
-            GR_TRY(gr_code_put(c, s, &over, 1, "sub.u64 %s, %s, 1; setp.eq.u64 %s, %s, 0; @%s bra $0;",
-                               c->left->name, c->left->name, none->name, c->left->name, none->name));
+            GR_TRY(gr_code_put(c, s, &over, 1, "sub.u32 %s, %s, 1; setp.eq%s.u32 %s, %s, 0%s%s; @%s bra $0;",
+                               c->left->name, c->left->name, c->wild ? ".or" : "", none->name, c->left->name,
+                               c->wild ? ", " : "", c->wild ? c->wild->name : "", none->name));
         }
     }
 done:
@@ -204,6 +186,28 @@ static bool opens_nothing(const PtxInstr *i) {
     return false;
 }
 
+// The statements that some branch goes back over.
+static gr_status find_loops(const Code *c, bool **out) {
+    bool *in = *out = GR_NEW_ARRAY(c->arena, bool, c->body.n + 1);
+    size_t *at = GR_NEW_ARRAY(c->arena, size_t, (size_t)c->f->n_labels + 1);
+    if (!in || !at)
+        return gr_fail(c->err, GR_ERR_NOMEM, "out of memory");
+    for (size_t k = 0; k < c->body.n; k++) {
+        const PtxStmt *s = c->body.stmt[k];
+        size_t from = k + 1;
+        if (s->kind == PTX_LABEL_DEF)
+            at[s->label->index] = k + 1;
+        for (unsigned i = 0; s->kind == PTX_INSTR && i < s->instr->n_operands; i++)
+            if (s->instr->operands[i].kind == PTX_O_LABEL && at[s->instr->operands[i].label->index])
+                from = at[s->instr->operands[i].label->index] - 1;
+        if (s->kind == PTX_INSTR && s->instr->op == PTX_OP_BRX) // by a list of labels
+            from = 0;
+        for (; from < k; from++)
+            in[from] = true;
+    }
+    return GR_OK;
+}
+
 static bool is_any_barrier(const PtxInstr *i) {
     return gr_is_full_barrier(i) || gr_is_warp_barrier(i) || gr_meeting_of(i);
 }
@@ -225,6 +229,8 @@ static gr_status make(Code *c, const PtxStmt *first, const PtxStmt *last, PtxLab
                         c->arena, &c->body, c->err));
     for (size_t k = 0; k < c->body.n; k++)
         c->clusters |= c->body.stmt[k]->kind == PTX_INSTR && c->body.stmt[k]->instr->op == PTX_OP_MAPA;
+    bool *in_loop;
+    GR_TRY(find_loops(c, &in_loop));
     GR_TRY(limit_loops(c));
     GR_TRY(gr_code_find_copies(c));
     if (gr_has_regions(c))
@@ -236,6 +242,7 @@ static gr_status make(Code *c, const PtxStmt *first, const PtxStmt *last, PtxLab
     for (size_t k = 0; k < c->body.n; k++) {
         PtxStmt *s = c->body.stmt[k];
         unsigned half;
+        c->in_loop = in_loop[k];
         if (gr_grid_is_access(c->grid, c->body.from[k]))
             GR_TRY(gr_code_meeting(c, s, gr_grid_part(c->grid, c->body.from[k])));
         else if (s->kind == PTX_INSTR && c->mbarriers && gr_meeting_of(s->instr) == GR_MEETS_BEGINS)
@@ -287,6 +294,36 @@ static void find_granule(const Work *w, PrivatizedKernel *k) {
             return;
         }
     }
+}
+
+static bool asks_for_size(const PtxStmt *s) {
+    for (unsigned k = 0; s->kind == PTX_INSTR && k < s->instr->n_operands; k++)
+        if (s->instr->operands[k].kind == PTX_O_SREG && strstr(s->instr->operands[k].text, "smem"))
+            return true;
+    return false;
+}
+
+// A kernel that asks how much shared memory it has must not get more of it.
+static void find_near(const Work *w, PrivatizedKernel *k) {
+    uint32_t least = 16;
+    bool some = false, fits = k->granule != 0 && !k->mbarriers; // which stay where the program has them
+    for (const PtxStmt *s = k->f->first; s; s = s->next) {
+        const PtxSite *site = s->site ? &w->m->sites[s->site] : NULL;
+        if (!site || !(gr_is_shared_space(site->space) || site->space == PTX_GENERIC))
+            continue;
+        fits &= !gr_expands(s->instr); // to accesses of other sizes
+        some |= site->space != PTX_GENERIC;
+        fits &= site->size <= 16;
+        least = site->size < least ? site->size : least;
+    }
+    for (uint32_t f = 0; f < w->m->n_funcs && fits && some; f++)
+        for (const PtxStmt *s = w->m->funcs[f]->first; s; s = s->next)
+            fits &= !asks_for_size(s);
+    if (!fits || !some)
+        return;
+    while (1u << k->near_shift < least)
+        k->near_shift++;
+    k->near_entry = least < 4 ? 2 : 4;
 }
 
 static void look_at_sites(const Work *w, const Liveness *live, uint64_t *set, const GrGrid *grid,
@@ -369,6 +406,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
     GR_TRY(find_groups(w, out->places, &arena, &groups));
     out->by_warps |= w->o->by_warps;
     find_granule(w, out);
+    find_near(w, out);
     PtxStmt *first = gr_function_start(f), *last = f->last;
     if (!first || (out->blocks.why && out->warps.why))
         goto done;
@@ -380,6 +418,8 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
                  .set = set,
                  .updates = out->updates,
                  .granule = out->granule,
+                 .near_shift = out->near_shift,
+                 .near_entry = out->near_entry,
                  .results = out->results,
                  .takes_turns = out->takes_turns,
                  .gathers = out->gathers,
@@ -400,25 +440,34 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
                        "ld.global.u32 %s, [%s]; setp.ne.u32 %s, %s, %d; @%s bra $0;", mode->name, control,
                        is->name, mode->name, GR_AS_IT_IS, is->name));
     gr_ptx_insert_label(f, NULL, other);
-    PtxLabel *label[2] = {NULL, NULL};
-    for (int warps = 0; warps < 2; warps++) {
-        if (warps ? out->warps.why : out->blocks.why)
+    static const struct { bool warps, known; } copies[] = {{true, true}, {true, false}, {false, false}};
+    PtxLabel *label[3] = {NULL, NULL, NULL};
+    for (unsigned k = 0; k < 3; k++) {
+        bool warps = copies[k].warps, known = copies[k].known;
+        if ((warps ? out->warps.why : out->blocks.why) || (known && !groups && !out->near_entry))
             continue;
-        label[warps] = gr_ptx_new_label(f);
-        PtxOperand to = gr_ptx_label_operand(label[warps]);
-        GR_TRY(gr_code_put(&code, NULL, &to, 1, "setp.eq.u32 %s, %s, %d; @%s bra $0;", is->name, mode->name,
-                           warps ? GR_OF_WARPS : GR_OF_BLOCKS, is->name));
+        label[k] = gr_ptx_new_label(f);
+        PtxOperand to = gr_ptx_label_operand(label[k]);
+        GR_TRY(gr_code_put(&code, NULL, NULL, 0, "setp.eq.u32 %s, %s, %d;", is->name, mode->name,
+                           warps ? GR_OF_WARPS : GR_OF_BLOCKS));
+        if (known)
+            GR_TRY(gr_code_put(
+                &code, NULL, NULL, 0,
+                "{ .reg .b64 known; ld.global.u64 known, [%s+%zu]; setp.ne.and.u64 %s, known, 0, %s; }",
+                control, offsetof(GrPrivControl, known), is->name, is->name));
+        GR_TRY(gr_code_put(&code, NULL, &to, 1, "@%s bra $0;", is->name));
     }
     GR_TRY(gr_code_put(&code, NULL, NULL, 0, "ret;")); // GR_HELD
-    for (int warps = 0; warps < 2; warps++) {
+    for (unsigned k = 0; k < 3; k++) {
         Code one = code;
-        one.warps = warps;
-        one.roles = roles.of[warps];
-        one.orders = roles.orders[warps];
-        one.lanes = warps && out->lanes && !out->mbarriers;
-        one.mbarriers = warps && out->mbarriers;
-        if (label[warps])
-            GR_TRY(make(&one, first, last, label[warps]));
+        one.warps = copies[k].warps;
+        one.known = copies[k].known;
+        one.roles = roles.of[one.warps];
+        one.orders = roles.orders[one.warps];
+        one.lanes = one.warps && out->lanes && !out->mbarriers;
+        one.mbarriers = one.warps && out->mbarriers;
+        if (label[k])
+            GR_TRY(make(&one, first, last, label[k]));
     }
 done:
     gr_defuse_free(&uses);

@@ -37,6 +37,8 @@ typedef struct PrivatizedKernel {
     bool pretends;    // on private copies it prints nothing, or has another clock
     bool stages;      // its warps need memory for matrices
     uint32_t granule; // as in GrPrivControl: the largest access, as a power of two
+    uint32_t near_shift,
+        near_entry; // as in GrPrivNear, by the smallest access to shared memory; near_entry 0: nothing is near
     GrPlaces *places; // where its accesses go, in the module's arena; NULL: its text says too little
 } PrivatizedKernel;
 

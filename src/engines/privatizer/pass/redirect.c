@@ -46,14 +46,9 @@ gr_status gr_code_address(const Code *c, PtxStmt *at, const PtxOperand *address,
 void gr_code_change_space(PtxInstr *i) {
     unsigned n = 0;
     for (unsigned k = 0; k < i->n_mods; k++) {
-        if (i->mods[k].id == PTX_MOD_nc)
-            continue;
-        i->mods[n] = i->mods[k];
-        if (i->mods[k].id == PTX_MOD_shared || i->mods[k].id == PTX_MOD_shared__cta) {
-            i->mods[n].id = PTX_MOD_global;
-            i->mods[n].text = gr_ptx_mod_text(PTX_MOD_global);
-        }
-        n++;
+        PtxMod id = i->mods[k].id;
+        if (id != PTX_MOD_nc && id != PTX_MOD_shared && id != PTX_MOD_shared__cta)
+            i->mods[n++] = i->mods[k];
     }
     i->n_mods = (uint16_t)n;
     gr_ptx_instr_summarize(i);
@@ -226,11 +221,12 @@ static gr_status put_hash(const Code *c, PtxStmt *at, const PtxReg *address, con
 static gr_status put_lanes(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *to, PtxReg *kept,
                            uint32_t what, const PtxReg *value) {
     gr_status st = GR_OK;
-    PtxReg *last = gr_ptx_new_reg(c->f, PTX_B32), *due = gr_ptx_new_reg(c->f, PTX_PRED);
+    PtxReg *last = gr_ptx_new_reg(c->f, PTX_B32), *due = gr_ptx_new_reg(c->f, PTX_PRED), *alone;
+    GR_TRY(gr_code_alone(c, s, &alone));
     GR_TRY(gr_code_put(c, s, NULL, 0,
                        "selp.u32 %s, 1, 0, %s; not.pred %s, %s; and.pred %s, %s, %s; @%s call (%s), "
                        "__gr%s_lanes, (%u, %s, %u, %s, %s, %s); setp.ne.u32 %s, %s, 0;",
-                       last->name, kept->name, due->name, c->alone->name, due->name, due->name, kept->name,
+                       last->name, kept->name, due->name, alone->name, due->name, due->name, kept->name,
                        due->name, last->name, c->suffix, site->id, to->name, what, value->name, c->pass->name,
                        c->sequence->name, kept->name, last->name));
 done:
@@ -339,6 +335,34 @@ done:
     return st;
 }
 
+// Likewise, where that is known. So there is no other way, and the thread need not wait for one load before it does the next one.
+static gr_status put_known_read(const Code *c, PtxStmt *s, const PtxReg *at, unsigned group) {
+    gr_status st = GR_OK;
+    PtxFunc *f = c->f;
+    PtxInstr *i = s->instr;
+    PtxReg *begin = gr_ptx_new_reg(f, PTX_B64), *size = gr_ptx_new_reg(f, PTX_B64),
+           *in = gr_ptx_new_reg(f, PTX_PRED), *out = gr_ptx_new_reg(f, PTX_PRED),
+           *to = gr_ptx_new_reg(f, PTX_B64);
+    PtxOperand guard = i->guard ? gr_ptx_reg_operand(i->guard) : (PtxOperand){0};
+    char control[64];
+    gr_privatizer_control_name(c->suffix, control, sizeof control);
+    GR_TRY(gr_code_put(c, s, NULL, 0,
+                       "ld.global.nc.v2.u64 {%s, %s}, [%s+%zu]; sub.u64 %s, %s, %s; setp.lt.u64 %s, %s, %s; "
+                       "not.pred %s, %s; selp.b64 %s, %s, %s, %s;",
+                       begin->name, size->name, control,
+                       offsetof(GrPrivControl, only_read) + (group - 1) * sizeof(GrPrivOnlyRead), to->name,
+                       at->name, begin->name, in->name, to->name, size->name, out->name, in->name, to->name,
+                       at->name, begin->name, in->name));
+    if (i->guard)
+        GR_TRY(gr_code_put(c, s, &guard, 1, "{ .reg .pred own; %s.pred own, $0; and.pred %s, %s, own; }",
+                           i->guard_negated ? "not" : "mov", out->name, out->name));
+    GR_TRY(gr_code_put(c, s, NULL, 0, "or.pred %s, %s, %s;", c->wild->name, c->wild->name, out->name));
+    // The load comes in any case, else what it loads to would have to be kept until then.
+    GR_TRY(set_address(c, address_of(i), to));
+done:
+    return st;
+}
+
 // Whether the granule is the unit's, in the new predicate *is_own. A store takes one that is nobody's.
 static gr_status put_owner(const Code *c, PtxStmt *s, const Lookup *l, PtxReg **is_own) {
     gr_status st = GR_OK;
@@ -352,18 +376,22 @@ static gr_status put_owner(const Code *c, PtxStmt *s, const Lookup *l, PtxReg **
                        l->row->name, owner->name, l->has->name, owner->name, at->name,
                        (unsigned)GR_ROW_OWNERS));
     if (l->stores) {
-        PtxReg *flags = gr_ptx_new_reg(f, PTX_B32), *free = gr_ptx_new_reg(f, PTX_PRED);
+        PtxReg *flags = gr_ptx_new_reg(f, PTX_B32), *free = gr_ptx_new_reg(f, PTX_PRED), *once;
+        GR_TRY(gr_code_once(c, s, &once));
         GR_TRY(gr_code_put(
             c, s, NULL, 0,
-            "mov.u32 %s, 0; @%s ld.global.u32 %s, [%s+%zu]; and.b32 %s, %s, %d; setp.ne.u32 %s, %s, 0; "
-            "setp.eq.and.u32 %s, %s, 0, %s; @%s setp.ne.u32 %s, 0, 0; @%s atom.global.cas.b32 %s, [%s+%u], "
-            "0, %s; "
-            "setp.eq.and.u32 %s, %s, 0, %s;",
-            flags->name, l->has->name, flags->name, l->row->name,
+            "mov.u32 %s, %d; @%s ld.global.u32 %s, [%s+%zu]; and.b32 %s, %s, %d; setp.eq.u32 %s, %s, 0; "
+            "@%s setp.ne.u32 %s, 0, 0; @%s call (%s), __gr%s_list, (%s, %s); setp.ne.u32 %s, %s, 0; and.pred "
+            "%s, %s, %s; setp.eq.and.u32 %s, %s, 0, %s; @%s setp.ne.u32 %s, 0, 0; ",
+            flags->name, GR_ROW_LISTED, l->has->name, flags->name, l->row->name,
             (size_t)GR_ROW_HEAD + offsetof(GrPrivRow, flags), flags->name, flags->name, GR_ROW_LISTED,
-            free->name, flags->name, free->name, owner->name, free->name, c->once->name, free->name,
-            free->name, owner->name, at->name, (unsigned)GR_ROW_OWNERS, c->me->name, free->name, owner->name,
-            free->name));
+            free->name, flags->name, once->name, free->name, free->name, flags->name, c->suffix, l->row->name,
+            l->number->name, free->name, flags->name, free->name, free->name, l->has->name, free->name,
+            owner->name, free->name, once->name, free->name));
+        GR_TRY(gr_code_put(c, s, NULL, 0,
+                           "@%s atom.global.cas.b32 %s, [%s+%u], 0, %s; setp.eq.and.u32 %s, %s, 0, %s;",
+                           free->name, owner->name, at->name, (unsigned)GR_ROW_OWNERS, c->me->name,
+                           free->name, owner->name, free->name));
         GR_TRY(gr_code_put(c, s, NULL, 0, "setp.eq.or.u32 %s, %s, %s, %s;", (*is_own)->name, owner->name,
                            c->me->name, free->name));
     } else {
@@ -379,14 +407,14 @@ static gr_status put_made(const Code *c, PtxStmt *s, const Lookup *l, const PtxR
     gr_status st = GR_OK;
     PtxReg *numbered = gr_ptx_new_reg(c->f, PTX_B32), *has = gr_ptx_new_reg(c->f, PTX_PRED);
     GR_TRY(gr_code_put(c, s, NULL, 0,
-                       "mov.u32 %s, 0; @%s ld.global.u32 %s, [%s+%zu]; setp.ne.u32 %s, %s, 0; add.u64 %s, "
+                       "mov.u32 %s, 0; @%s ld.global.u32 %s, [%s+%zu]; setp.eq.u32 %s, %s, %d; add.u64 %s, "
                        "%s, %s; @%s ld.global.u32 %s, [%s]; setp.ge.u32 %s, %s, %d; mad.wide.u32 %s, %s, %u, "
                        "%s;",
                        numbered->name, l->has->name, numbered->name, l->row->name,
                        (size_t)GR_ROW_HEAD + offsetof(GrPrivRow, numbered), has->name, numbered->name,
-                       l->line->name, l->row->name, c->number->name, has->name, l->made->name, l->line->name,
-                       l->is_made->name, l->made->name, GR_COPY_FIRST, l->to->name, l->made->name,
-                       (unsigned)GR_LINE, c->copies->name));
+                       GR_NUMBERED, l->line->name, l->row->name, c->number->name, has->name, l->made->name,
+                       l->line->name, l->is_made->name, l->made->name, GR_COPY_FIRST, l->to->name,
+                       l->made->name, (unsigned)GR_LINE, c->copies->name));
     if (!l->stores)
         GR_TRY(gr_code_put(c, s, NULL, 0, "add.u64 %s, %s, %s; @!%s mov.b64 %s, %s;", l->line->name,
                            l->row->name, c->unmade->name, l->is_made->name, l->to->name, l->line->name));
@@ -401,10 +429,13 @@ done:
 
 // Where the access at address `at` goes, in the new register *out; 0: nowhere. Memory in the arena, and shared memory, is looked up here: a load of a line that nobody wrote goes to
 // the program's own memory, other accesses to what the unit owns, or to its private copy, if that is made. Whatever else there is, __gr_at does.
-static gr_status put_lookup(const Code *c, PtxStmt *copy, const Guard *g, const PtxOperand *ops,
-                            unsigned n_ops, const PtxReg *at, uint32_t what, PtxReg **out) {
+static gr_status put_lookup(const Code *all, PtxStmt *copy, const PtxSite *site, const Guard *g,
+                            const PtxOperand *ops, unsigned n_ops, const PtxReg *at, const PtxReg *low,
+                            uint32_t what, PtxReg **out) {
     gr_status st = GR_OK;
-    PtxFunc *f = c->f;
+    PtxFunc *f = all->f;
+    Code at_hand;
+    const Code *c = &at_hand;
     Lookup l = {.shared = (what & GR_AT_SPACE) == GR_AT_SHARED, .stores = what & GR_AT_STORE, .at = at};
     PtxReg **wide[] = {&l.offset, &l.line, &l.row, &l.to}, **words[] = {&l.number, &l.made},
            **predicates[] = {&l.in, &l.has, &l.is_made, &l.slow}, *is_own = NULL;
@@ -415,6 +446,16 @@ static gr_status put_lookup(const Code *c, PtxStmt *copy, const Guard *g, const 
     for (size_t k = 0; k < sizeof predicates / sizeof *predicates; k++)
         *predicates[k] = gr_ptx_new_reg(f, PTX_PRED);
     *out = l.to;
+    GR_TRY(gr_code_at_hand(all, copy,
+                           low        ? GR_HAND_NEAR
+                           : l.shared ? GR_HAND_SHARED
+                                      : GR_HAND_ARENA,
+                           &at_hand));
+    if (low) { // else __gr_at knows
+        GR_TRY(gr_code_near(c, copy, site, low, at, l.to, l.slow, n_ops > 1 ? &ops[1] : NULL,
+                            copy->instr->guard_negated));
+        goto found;
+    }
     GR_TRY(put_row(c, copy, g, ops, n_ops, &l));
     if (!l.stores) {
         PtxLabel *end = gr_ptx_new_label(f);
@@ -436,11 +477,50 @@ static gr_status put_lookup(const Code *c, PtxStmt *copy, const Guard *g, const 
         else
             GR_TRY(gr_code_put(c, copy, NULL, 0, "@!%s mov.b64 %s, %s;", l.has->name, l.to->name, at->name));
     }
+found:
     if (n_ops > 1)
         GR_TRY(gr_code_put(c, copy, ops, n_ops, "selp.u32 %s, 1, 0, %s; setp.ne.and.u32 %s, %s, 0%s;",
                            l.made->name, l.slow->name, l.slow->name, l.made->name, g->operand));
+    if (low && l.stores)
+        GR_TRY(gr_code_put(c, copy, NULL, 0, "@%s setp.eq.u32 %s, 0, 0;", l.slow->name, c->copied->name));
     GR_TRY(gr_code_put(c, copy, NULL, 0, "@%s call (%s), __gr%s_at, (%s, %s, %u, %s);", l.slow->name,
                        l.to->name, c->suffix, at->name, c->copy->name, what, c->unmade->name));
+done:
+    return st;
+}
+
+// An access to near memory, where there is no other way.
+static gr_status put_known_near(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *at,
+                                const PtxReg *low, uint32_t what) {
+    gr_status st = GR_OK;
+    PtxInstr *i = s->instr;
+    PtxReg *to = (PtxReg *)low, *kept, *value, *generic = gr_ptx_new_reg(c->f, PTX_B64), *lanes = NULL;
+    if (!(what & GR_AT_STORE)) {
+        GR_TRY(gr_code_near_known_load(c, s, site, low, &to));
+        return set_address(c, address_of(i), to);
+    } else {
+        if (c->by_warps) { // they are compared
+            lanes = gr_ptx_new_reg(c->f, PTX_B32);
+            GR_TRY(gr_code_put(
+                c, s, NULL, 0,
+                "{ .reg .b32 own; activemask.b32 %s; mov.u32 own, %%lanemask_eq; or.b32 %s, %s, own; }",
+                lanes->name, lanes->name, lanes->name));
+        }
+        GR_TRY(gr_code_near_known_store(c, s, site, low, &kept));
+        GR_TRY(gr_code_put(c, s, NULL, 0, "@%s setp.ne.u32 %s, 0, 0;", kept->name, c->plain->name));
+        GR_TRY(put_value(c, s, site->size, &value));
+        GR_TRY(put_hash(c, s, at, kept, value));
+        if (lanes)
+            GR_TRY(gr_code_put(c, s, NULL, 0,
+                               "bar.warp.sync %s; mov.u64 %s, 0; cvta.shared.u64 %s, %s; add.u64 %s, %s, %s;",
+                               lanes->name, generic->name, generic->name, generic->name, generic->name,
+                               generic->name, at->name));
+        if (lanes)
+            GR_TRY(put_lanes(c, s, site, generic, kept, what, value));
+    }
+    GR_TRY(set_address(c, address_of(i), to));
+    i->guard = kept;
+    i->guard_negated = false;
 done:
     return st;
 }
@@ -481,8 +561,19 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
         return put_shared_result(c, copy, &g, ops, n_ops, at);
     if (site->strong && i->op == PTX_OP_LD)
         return put_strong_load(c, copy, &g, ops, n_ops, at, what);
-    gr_code_change_space(i);
+    PtxReg *low = NULL;
+    if (gr_near_fits(c, site)) {
+        GR_TRY(gr_code_near_low(c, copy, at, &low));
+        if (c->known &&
+            !(what & GR_AT_STORE && !c->in_loop)) // a call costs what the loop could have kept in registers
+            return put_known_near(c, copy, site, at, low, what);
+        if (!(site->access & PTX_ACCESS_WRITE))
+            GR_TRY(gr_code_near_quick(c, copy, low));
+    }
     unsigned group = c->groups && i->op == PTX_OP_LD && !generic ? c->groups[site - c->f->module->sites] : 0;
+    if (group && c->known)
+        return put_known_read(c, copy, at, group);
+    gr_code_change_space(i);
     if (group)
         GR_TRY(put_only_read(c, copy, at, group));
     // Lanes of one store are compared (put_lanes), so they have to come there together.
@@ -495,11 +586,15 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
             lanes->name, lanes->name, lanes->name));
     if (generic) {
         to = gr_ptx_new_reg(c->f, PTX_B64);
+        if (c->copied && what & GR_AT_STORE)
+            GR_TRY(gr_code_put(c, copy, NULL, 0,
+                               "{ .reg .pred in; isspacep.shared in, %s; @in setp.eq.u32 %s, 0, 0; }",
+                               at->name, c->known ? c->wild->name : c->copied->name));
         GR_TRY(gr_code_put(c, copy, ops, n_ops, "mov.u64 %s, 0; %scall (%s), __gr%s_at, (%s, %s, %u, %s);",
                            to->name, g.alone, to->name, c->suffix, at->name, c->copy->name, what,
                            c->unmade->name));
     } else {
-        GR_TRY(put_lookup(c, copy, &g, ops, n_ops, at, what, &to));
+        GR_TRY(put_lookup(c, copy, site, &g, ops, n_ops, at, low, what, &to));
     }
     if (together)
         GR_TRY(gr_code_put(c, copy, NULL, 0, "bar.warp.sync %s;", lanes->name));
@@ -523,10 +618,11 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
         GR_TRY(gr_code_put(c, copy, NULL, 0, "mov.u64 %s, 0; @%s call (%s), __gr%s_stored, (%s, %s, %u);",
                            common->name, kept->name, common->name, c->suffix, to->name, c->pass->name,
                            site->size));
-    GR_TRY(gr_code_put(c, copy, NULL, 0,
-                       "and.pred %s, %s, %s; @%s call __gr%s_look, (%u, %s, %u, %s, %s, %s, %s);", told->name,
-                       kept->name, c->asks->name, told->name, c->suffix, site->id, at->name, what,
-                       value ? value->name : "0", c->copy->name, c->pass->name, c->sequence->name));
+    if (!c->known)
+        GR_TRY(gr_code_put(c, copy, NULL, 0,
+                           "and.pred %s, %s, %s; @%s call __gr%s_look, (%u, %s, %u, %s, %s, %s, %s);",
+                           told->name, kept->name, c->asks->name, told->name, c->suffix, site->id, at->name,
+                           what, value ? value->name : "0", c->copy->name, c->pass->name, c->sequence->name));
     if (c->warps && i->op == PTX_OP_ST && !site->strong)
         GR_TRY(put_lanes(c, copy, site, to, kept, what, value));
     GR_TRY(set_address(c, address, to));

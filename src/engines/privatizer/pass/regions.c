@@ -20,6 +20,7 @@
 #include "engines/privatizer/pass/code.h"
 #include "engines/privatizer/pass/locals.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -254,9 +255,14 @@ static gr_status put_begin(const Regions *r, size_t k) {
     if (meeting == GR_MEETS_ARRIVES)
         GR_TRY(gr_code_put(c, at, NULL, 0, "mov.u32 %s, %s;", r->token_kept->name, r->token->name));
     // In pass 2 it stays what it is at the end of pass 1: there a thread does not find in the union what it has written itself.
-    if (c->plain)
-        GR_TRY(gr_code_put(c, at, NULL, 0, "and.pred %s, %s, %s;", c->plain->name, c->alone->name,
-                           c->unasked->name));
+    if (c->plain) {
+        PtxReg *alone;
+        GR_TRY(gr_code_alone(c, at, &alone));
+        GR_TRY(gr_code_put(c, at, NULL, 0, "not.pred %s, %s; and.pred %s, %s, %s;", c->plain->name,
+                           c->asks->name, c->plain->name, c->plain->name, alone->name));
+        if (c->copied)
+            GR_TRY(gr_code_put(c, at, NULL, 0, "not.pred %s, %s;", c->copied->name, alone->name));
+    }
     GR_TRY(put_each(r, at, g, "mov.pred $0, $2; mov.pred $1, $2;", "mov.# $0, $2; mov.# $1, $2;"));
     GR_TRY(gr_code_put(c, at, NULL, 0, "mov.u64 %s, %s; mov.u64 %s, %s;", c->stores->name,
                        r->stores_noted->name, r->stores_kept->name, r->stores_noted->name));
@@ -369,6 +375,8 @@ static gr_status put_end(const Regions *r) {
     GR_TRY(put_place(r, NULL, AT_END, gr_ptx_new_reg(c->f, PTX_PRED)));
     GR_TRY(put_vote(r, NULL, NULL));
     gr_ptx_insert_label(c->f, NULL, r->end);
+    if (c->wild)
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "@%s call __gr%s_wild;", c->wild->name, c->suffix));
     if (c->results) // each pass begins with the first one
         GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.b64 %s, %s;", c->note->name, c->notes->name));
     if (c->gathers || !c->warps)
@@ -384,7 +392,9 @@ static gr_status put_end(const Regions *r) {
     GR_TRY(gr_code_goes_on(c, all));
     GR_TRY(gr_code_put(c, NULL, &to_checks, 1, "@%s bra $0;", r->second->name));
     GR_TRY(put_reduction(r));
-    GR_TRY(gr_code_put(c, NULL, &to_checks, 1, "@%s bra $0;", c->once->name));
+    PtxReg *once;
+    GR_TRY(gr_code_once(c, NULL, &once));
+    GR_TRY(gr_code_put(c, NULL, &to_checks, 1, "@%s bra $0;", once->name));
     if (c->warps && (c->roles || c->results || c->updates || c->grid->n || c->mbarriers))
         GR_TRY(gr_code_put(c, NULL, &to_leaves, 1,
                            "call (%s), __gr%s_ends; setp.ne.u32 %s, %s, 0; @%s bra $0;", r->came->name,
@@ -396,9 +406,14 @@ static gr_status put_end(const Regions *r) {
     GR_TRY(gr_code_parts(c));
     GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u32 %s, 2; mov.u64 %s, %u;", c->pass->name, c->unmade->name,
                        (unsigned)GR_LINE));
+    if (c->near_unmade)
+        GR_TRY(
+            gr_code_put(c, NULL, NULL, 0, "shl.b32 %s, %s, 1;", c->near_unmade->name, c->near_unmade->name));
     GR_TRY(put_table(r, r->start, true));
     GR_TRY(gr_code_put(c, NULL, &to_end, 1, "bra $0;"));
     gr_ptx_insert_label(c->f, NULL, checks);
+    if (c->near_unmade)
+        GR_TRY(gr_code_field(c, NULL, "u32", c->near_unmade, offsetof(GrPrivControl, near.size)));
     GR_TRY(gr_code_put(c, NULL, NULL, 0, "@%s call __gr%s_differs, (%s, %s, %s); setp.ne.u32 %s, %s, %s;",
                        r->differs->name, c->suffix, r->start->name, c->copy->name, c->sequence->name,
                        r->differs->name, r->at->name, r->at->name));

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// near — accesses to shared memory whose row is in shared memory, too (device/control.h): what the thread owns is where the program has it, and what it does not own is as far from there
+// as c->near_unmade says. So no table is looked at, and a load of a thread that has stored nothing in the region only adds that.
+#include "engines/privatizer/device/control.h"
+#include "engines/privatizer/pass/code.h"
+
+#include <stddef.h>
+
+// Parts of what owners look like, of 64 bits at most, that lie side by side.
+typedef struct Parts {
+    unsigned n, bits;
+    PtxReg *mine; // what the thread's look like, in each
+} Parts;
+
+static gr_status put_parts(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low, PtxReg *at,
+                           Parts *out) {
+    unsigned bits = (site->size >> c->near_shift) * c->near_entry * 8;
+    const unsigned shift = c->near_entry == 2 ? 1 : 2;
+    *out = (Parts){.n = bits > 64 ? bits / 64 : 1, .bits = bits > 64 ? 64 : bits};
+    out->mine = gr_ptx_new_reg(c->f, out->bits == 64 ? PTX_B64 : out->bits == 32 ? PTX_B32 : PTX_B16);
+    const char *me = c->me->name, *mine = out->mine->name;
+    gr_status st = gr_code_put(c, s, NULL, 0, "shr.u32 %s, %s, %u; shl.b32 %s, %s, %u; add.u32 %s, %s, %s;",
+                               at->name, low->name, c->near_shift, at->name, at->name, shift, at->name,
+                               at->name, c->near_owners->name);
+    if (st != GR_OK)
+        return st;
+    if (out->bits == 16)
+        return gr_code_put(c, s, NULL, 0, "cvt.u16.u32 %s, %s;", mine, me);
+    if (out->bits == 32)
+        return gr_code_put(c, s, NULL, 0, "mul.lo.u32 %s, %s, %u;", mine, me,
+                           c->near_entry == 4 ? 1 : 0x10001);
+    return gr_code_put(c, s, NULL, 0, "{ .reg .b32 one; mul.lo.u32 one, %s, %u; mov.b64 %s, {one, one}; }",
+                       me, c->near_entry == 4 ? 1 : 0x10001, mine);
+}
+
+bool gr_near_fits(const Code *c, const PtxSite *site) {
+    return c->warps && c->near_entry && gr_is_shared_space(site->space) && !site->strong &&
+           site->access != PTX_ACCESS_RMW && site->size >> c->near_shift;
+}
+
+gr_status gr_code_near_low(const Code *c, PtxStmt *s, const PtxReg *at, PtxReg **low) {
+    *low = gr_ptx_new_reg(c->f, PTX_B32);
+    return gr_code_put(c, s, NULL, 0, "cvt.u32.u64 %s, %s;", (*low)->name, at->name);
+}
+
+gr_status gr_code_near_quick(const Code *c, PtxStmt *s, const PtxReg *low) {
+    gr_status st = GR_OK;
+    PtxFunc *f = c->f;
+    PtxInstr *i = s->instr;
+    PtxReg *quick = gr_ptx_new_reg(f, PTX_PRED), *to = gr_ptx_new_reg(f, PTX_B32), *over = quick;
+    PtxLabel *end = gr_ptx_new_label(f);
+    PtxOperand behind = gr_ptx_label_operand(end),
+               guard = i->guard ? gr_ptx_reg_operand(i->guard) : (PtxOperand){0};
+    gr_ptx_insert_label(f, s->next, end);
+    GR_TRY(gr_code_put(c, s, NULL, 0, "setp.lt.and.u32 %s, %s, %s, %s; add.u32 %s, %s, %s;", quick->name,
+                       low->name, c->near_end->name, c->plain->name, to->name, low->name,
+                       c->near_unmade->name));
+    if (i->guard) { // lanes that do not load go on with those that do
+        over = gr_ptx_new_reg(f, PTX_PRED);
+        GR_TRY(
+            gr_code_put(c, s, &guard, 1,
+                        "{ .reg .pred own; %s.pred own, $0; and.pred %s, %s, own; not.pred own, own; or.pred "
+                        "%s, %s, own; }",
+                        i->guard_negated ? "not" : "mov", quick->name, quick->name, over->name, quick->name));
+    }
+    GR_TRY(gr_code_again(c, s, quick, to, NULL));
+    GR_TRY(gr_code_put(c, s, &behind, 1, "@%s bra $0;", over->name));
+done:
+    return st;
+}
+
+// Whether another unit's copy of the line, or the thread's own, may be made: then __gr_at has to look.
+static gr_status put_numbered(const Code *c, PtxStmt *s, const PtxReg *low, const PtxReg *in,
+                              const PtxReg *out) {
+    if (!c->by_warps)
+        return gr_code_put(c, s, NULL, 0, "mov.pred %s, %s;", out->name, c->copied->name);
+    return gr_code_put(c, s, NULL, 0,
+                       "{ .reg .b32 line, any; mov.u32 any, 0; shr.u32 line, %s, %u; mad.lo.u32 line, line, "
+                       "%u, %s; @%s ld.shared.u32 any, [line+%u]; setp.ne.u32 %s, any, 0; }",
+                       low->name, (unsigned)GR_LINE_SHIFT, (unsigned)sizeof(GrPrivRow), c->near_heads->name,
+                       in->name, (unsigned)offsetof(GrPrivRow, numbered), out->name);
+}
+
+// Whether the unit owns all of it, in *own, and whether somebody owns some of it, in *some.
+static gr_status put_owned(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low,
+                           const PtxReg *asks, PtxReg *own, PtxReg *some) {
+    gr_status st = GR_OK;
+    Parts p;
+    PtxReg *at = gr_ptx_new_reg(c->f, PTX_B32);
+    GR_TRY(put_parts(c, s, site, low, at, &p));
+    for (unsigned k = 0; k < p.n; k++)
+        GR_TRY(gr_code_put(
+            c, s, NULL, 0,
+            "{ .reg .b%u has; mov.b%u has, 0; @%s ld.shared.b%u has, [%s+%u]; setp.eq%s.b%u %s, has, "
+            "%s%s%s; setp.ne%s.b%u %s, has, 0%s%s; }",
+            p.bits, p.bits, asks->name, p.bits, at->name, 8 * k, k ? ".and" : "", p.bits, own->name,
+            p.mine->name, k ? ", " : "", k ? own->name : "", k ? ".or" : "", p.bits, some->name,
+            k ? ", " : "", k ? some->name : ""));
+done:
+    return st;
+}
+
+// The unit takes what is nobody's. Whether it has all of it, in *own.
+static gr_status put_taken(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low,
+                           const PtxReg *in, PtxReg *own) {
+    gr_status st = GR_OK;
+    Parts p;
+    PtxReg *at = gr_ptx_new_reg(c->f, PTX_B32);
+    GR_TRY(put_parts(c, s, site, low, at, &p));
+    GR_TRY(gr_code_put(c, s, NULL, 0, "mov.pred %s, %s;", own->name, in->name));
+    for (unsigned k = 0; k < p.n; k++)
+        GR_TRY(gr_code_put(
+            c, s, NULL, 0,
+            "{ .reg .b%u had; .reg .pred has; mov.b%u had, %s; @%s atom.shared.cas.b%u had, [%s+%u], "
+            "0, %s; setp.eq.b%u has, had, %s; setp.eq.or.b%u has, had, 0, has; and.pred %s, %s, has; "
+            "}",
+            p.bits, p.bits, p.mine->name, own->name, p.bits, at->name, 8 * k, p.mine->name, p.bits,
+            p.mine->name, p.bits, own->name, own->name));
+done:
+    return st;
+}
+
+static gr_status put_load(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low, const PtxReg *in,
+                          const PtxReg *at, const PtxReg *to, const PtxReg *slow) {
+    gr_status st = GR_OK;
+    PtxFunc *f = c->f;
+    PtxReg *own = gr_ptx_new_reg(f, PTX_PRED), *some = gr_ptx_new_reg(f, PTX_PRED),
+           *more = gr_ptx_new_reg(f, PTX_B64);
+    GR_TRY(put_numbered(c, s, low, in, slow));
+    GR_TRY(put_owned(c, s, site, low, in, own, some));
+    if (site->size > 1u << c->near_shift) // some of it may be the thread's
+        GR_TRY(gr_code_put(c, s, NULL, 0, "or.pred %s, %s, %s;", slow->name, slow->name, some->name));
+    GR_TRY(gr_code_put(c, s, NULL, 0,
+                       "not.pred %s, %s; and.pred %s, %s, %s; not.pred %s, %s; or.pred %s, %s, %s;",
+                       some->name, own->name, slow->name, slow->name, some->name, some->name, in->name,
+                       slow->name, slow->name, some->name));
+    GR_TRY(gr_code_put(c, s, NULL, 0, "cvt.u64.u32 %s, %s; add.u64 %s, %s, %s; @!%s add.u64 %s, %s, %s;",
+                       more->name, c->near_unmade->name, to->name, c->window->name, at->name, own->name,
+                       to->name, to->name, more->name));
+done:
+    return st;
+}
+
+static gr_status put_store(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low,
+                           const PtxReg *in, const PtxReg *at, const PtxReg *to, const PtxReg *slow) {
+    gr_status st = GR_OK;
+    PtxReg *own = gr_ptx_new_reg(c->f, PTX_PRED);
+    GR_TRY(put_taken(c, s, site, low, in, own));
+    GR_TRY(gr_code_put(c, s, NULL, 0, "add.u64 %s, %s, %s; not.pred %s, %s;", to->name, c->window->name,
+                       at->name, slow->name, own->name));
+done:
+    return st;
+}
+
+// ---- Where there is no other way (Code.known) ------------------------------------------------------------------------------
+
+static gr_status put_guard(const Code *c, PtxStmt *s, const PtxReg *pred) {
+    const PtxInstr *i = s->instr;
+    PtxOperand guard = i->guard ? gr_ptx_reg_operand(i->guard) : (PtxOperand){0};
+    return !i->guard
+               ? GR_OK
+               : gr_code_put(c, s, &guard, 1, "{ .reg .pred own; %s.pred own, $0; and.pred %s, %s, own; }",
+                             i->guard_negated ? "not" : "mov", pred->name, pred->name);
+}
+
+// The thread is lost if `due` holds without `done`.
+static gr_status put_wild(const Code *c, PtxStmt *s, const PtxReg *due, const PtxReg *done) {
+    return gr_code_put(
+        c, s, NULL, 0,
+        "{ .reg .pred lost; not.pred lost, %s; and.pred lost, lost, %s; or.pred %s, %s, lost; }", done->name,
+        due->name, c->wild->name, c->wild->name);
+}
+
+gr_status gr_code_near_known_load(const Code *all, PtxStmt *s, const PtxSite *site, const PtxReg *low,
+                                  PtxReg **to) {
+    gr_status st = GR_OK;
+    PtxFunc *f = all->f;
+    Code at_hand;
+    const Code *c = &at_hand;
+    PtxReg *due = gr_ptx_new_reg(f, PTX_PRED), *asks = gr_ptx_new_reg(f, PTX_PRED),
+           *own = gr_ptx_new_reg(f, PTX_PRED), *some = gr_ptx_new_reg(f, PTX_PRED),
+           *in = gr_ptx_new_reg(f, PTX_PRED);
+    *to = gr_ptx_new_reg(f, PTX_B32);
+    GR_TRY(gr_code_at_hand(all, s, GR_HAND_NEAR, &at_hand));
+    GR_TRY(gr_code_put(c, s, NULL, 0, "setp.eq.u32 %s, 0, 0;", due->name));
+    GR_TRY(put_guard(c, s, due));
+    GR_TRY(gr_code_put(c, s, NULL, 0, "setp.lt.and.u32 %s, %s, %s, %s; not.pred %s, %s; and.pred %s, %s, %s;",
+                       in->name, low->name, c->near_end->name, due->name, asks->name, c->plain->name,
+                       asks->name, asks->name, in->name));
+    GR_TRY(put_wild(c, s, due, in));
+    GR_TRY(put_owned(c, s, site, low, asks, own, some));
+    if (site->size > 1u << c->near_shift)
+        GR_TRY(put_wild(c, s, some, own));
+    PtxReg *numbered = gr_ptx_new_reg(f, PTX_PRED);
+    GR_TRY(put_numbered(c, s, low, asks, numbered));
+    GR_TRY(gr_code_put(c, s, NULL, 0, "and.pred %s, %s, %s;", numbered->name, numbered->name, asks->name));
+    GR_TRY(put_wild(c, s, numbered, own));
+    // The load comes in any case, else what it loads to would have to be kept until then.
+    GR_TRY(gr_code_put(c, s, NULL, 0, "add.u32 %s, %s, %s; @%s mov.b32 %s, %s; @!%s mov.b32 %s, %s;",
+                       (*to)->name, low->name, c->near_unmade->name, own->name, (*to)->name, low->name,
+                       in->name, (*to)->name, c->near_end->name));
+done:
+    return st;
+}
+
+gr_status gr_code_near_known_store(const Code *all, PtxStmt *s, const PtxSite *site, const PtxReg *low,
+                                   PtxReg **kept) {
+    gr_status st = GR_OK;
+    PtxFunc *f = all->f;
+    Code at_hand;
+    const Code *c = &at_hand;
+    PtxReg *due = gr_ptx_new_reg(f, PTX_PRED), *in = gr_ptx_new_reg(f, PTX_PRED),
+           *from = gr_ptx_new_reg(f, PTX_B32);
+    *kept = gr_ptx_new_reg(f, PTX_PRED);
+    GR_TRY(gr_code_at_hand(all, s, GR_HAND_NEAR, &at_hand));
+    GR_TRY(gr_code_put(c, s, NULL, 0, "setp.eq.u32 %s, 0, 0;", due->name));
+    GR_TRY(put_guard(c, s, due));
+    GR_TRY(gr_code_put(c, s, NULL, 0, "sub.u32 %s, %s, %s; setp.lt.and.u32 %s, %s, %s, %s;", from->name,
+                       low->name, c->near_first->name, in->name, from->name, c->near_size->name, due->name));
+    GR_TRY(put_taken(c, s, site, low, in, *kept));
+    GR_TRY(put_wild(c, s, due, *kept));
+done:
+    return st;
+}
+
+// ---- Where there is -----------------------------------------------------------------------------------------------------------
+
+gr_status gr_code_near(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low, const PtxReg *at,
+                       const PtxReg *to, const PtxReg *slow, const PtxOperand *guard, bool negated) {
+    gr_status st = GR_OK;
+    PtxReg *in = gr_ptx_new_reg(c->f, PTX_PRED),
+           *from = gr_ptx_new_reg(c->f, PTX_B32); // with size 0 nothing is in
+    GR_TRY(gr_code_put(c, s, NULL, 0, "sub.u32 %s, %s, %s; setp.lt.u32 %s, %s, %s;", from->name, low->name,
+                       c->near_first->name, in->name, from->name, c->near_size->name));
+    if (guard)
+        GR_TRY(gr_code_put(c, s, guard, 1, "{ .reg .pred own; %s.pred own, $0; and.pred %s, %s, own; }",
+                           negated ? "not" : "mov", in->name, in->name));
+    if (site->access & PTX_ACCESS_WRITE)
+        GR_TRY(put_store(c, s, site, low, in, at, to, slow));
+    else
+        GR_TRY(put_load(c, s, site, low, in, at, to, slow));
+done:
+    return st;
+}
