@@ -167,12 +167,6 @@ static void await_launch(GrLate *l) {
 
 // ---- What the engine is told ---------------------------------------------------------------------------------------
 
-void gr_late_stream_created(GrLate *l, unsigned flags) {
-    pthread_mutex_lock(&l->lock);
-    l->streams = l->streams || flags & CU_STREAM_NON_BLOCKING || ++l->n_blocking > 1;
-    pthread_mutex_unlock(&l->lock);
-}
-
 void gr_late_stream_destroyed(GrLate *l, unsigned flags) {
     pthread_mutex_lock(&l->lock);
     l->n_blocking -= !(flags & CU_STREAM_NON_BLOCKING) && l->n_blocking;
@@ -254,6 +248,14 @@ static void load_kernels(GrLate *l) {
         l->session->load_kernels(l->session);
 }
 
+void gr_late_stream_created(GrLate *l, unsigned flags) {
+    pthread_mutex_lock(&l->lock);
+    bool streams = l->streams = l->streams || flags & CU_STREAM_NON_BLOCKING || ++l->n_blocking > 1;
+    pthread_mutex_unlock(&l->lock);
+    if (streams)
+        load_kernels(l);
+}
+
 // Whether the host may touch what the launch works on; *r is some of that, or of size 0. Without the lock.
 static bool is_shared(GrLate *l, const GrLaunch *g, GrRange *r) {
     static const unsigned kinds =
@@ -332,10 +334,10 @@ void gr_late_launched(GrLate *l, const GrLaunch *g, CUresult result) {
     GrRange with;
     Rng draw;
     uint64_t ns = 0;
-    if (!l->driver.there)
-        return;
     if (result == CUDA_SUCCESS)
         note_work(l, g->stream, false);
+    if (!l->driver.there)
+        return;
     if (__atomic_load_n(&l->marked, __ATOMIC_RELAXED) != g->number)
         return;
     if (result == CUDA_SUCCESS && __atomic_load_n(&l->number, __ATOMIC_RELAXED) &&
@@ -437,10 +439,9 @@ bool gr_late_submitting(GrLate *l, const GrComing *w) {
 }
 
 void gr_late_submitted(GrLate *l, const GrComing *w) {
-    if (!l->driver.there)
-        return;
     note_work(l, w->stream, w->kind == GR_COMING_BRANCHING_GRAPH);
-    gr_holds_say(&l->holds, GR_HOST_OPEN);
+    if (l->driver.there)
+        gr_holds_say(&l->holds, GR_HOST_OPEN);
 }
 
 void gr_late_waiting(GrLate *l, const GrWait *w) {

@@ -521,14 +521,15 @@ static void kernels_are_loaded_before(void **state) {
     (void)state;
     GrLate *l = begin(false);
     submit(l, GR_COMING_COPY, one, 0x20, true);
-    assert_int_equal(d.n_loads, 0);
-    gr_late_stream_created(l, CU_STREAM_NON_BLOCKING);
+    gr_late_stream_created(l, CU_STREAM_NON_BLOCKING); // something is under way
     submit(l, GR_COMING_COPY, one, 0x20, true);
-    assert_int_equal(d.n_loads, 1);
-    launch(l, "a", one); // something is under way
-    assert_int_equal(d.n_loads, 1);
+    launch(l, "a", one);
+    assert_int_equal(d.n_loads, 0);
     wait_for(l, GR_WAIT_ALL, NULL);
     launch(l, "a", one);
+    assert_int_equal(d.n_loads, 1);
+    wait_for(l, GR_WAIT_ALL, NULL);
+    gr_late_stream_created(l, CU_STREAM_NON_BLOCKING);
     assert_int_equal(d.n_loads, 2);
     end(l);
 }
