@@ -347,6 +347,8 @@ void gr_late_launched(GrLate *l, const GrLaunch *g, CUresult result) {
         gr_holds_say(&l->holds, GR_HOST_OPEN);
         return;
     }
+    if (__atomic_load_n(&l->number, __ATOMIC_RELAXED))
+        gr_holds_share(&l->holds, __atomic_load_n(&l->number, __ATOMIC_RELAXED));
     pthread_mutex_lock(&l->lock);
     if (l->shared && draws_launch(l, KIND_HOST, g, &draw, NULL))
         ns = between(&draw, 0, 1) ? between(&draw, LATE_SOON_NS / 4, LATE_SOON_NS)
