@@ -29,7 +29,7 @@
 enum {
     LATE_LAUNCHES = 8,
     LATE_COMING = 16,
-    LATE_GRAPHS = 2,
+    LATE_GRAPHS = 1,
     LATE_SOMETIMES = 8,
     LATE_OFTEN = 64,
     LATE_RARELY = 64,
