@@ -363,8 +363,9 @@ void gr_late_launched(GrLate *l, const GrLaunch *g, CUresult result) {
     gr_holds_say(&l->holds, shared ? GR_HOST_TOUCHES : GR_HOST_OPEN);
 }
 
-// Whether a copy is there to be made late: one that writes device memory, and for whose end the call need not wait. *pageable: it may return when
-// the bytes are staged, if it is small (CUDA runtime API, "API synchronization behavior").
+// Whether a copy is there to be made late: one that writes device memory, and for whose end the call need not wait. One from pageable memory may return
+// when the bytes are staged, if it is small (CUDA runtime API, "API synchronization behavior"); a large one waits for what is in front of it in its
+// stream. *pageable: so may one that is not async.
 static bool may_be_late(GrLate *l, const GrComing *w, bool *pageable) {
     enum { STAGED = 65536 };
     unsigned type = 0;
@@ -374,11 +375,13 @@ static bool may_be_late(GrLate *l, const GrComing *w, bool *pageable) {
     if (l->driver.ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, w->to) != CUDA_SUCCESS ||
         type == CU_MEMORYTYPE_HOST)
         return false;
-    if (w->async || !w->from)
+    if (!w->from)
         return true;
-    if (l->driver.ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, w->from) != CUDA_SUCCESS)
-        return *pageable = w->size <= STAGED;
-    return type != CU_MEMORYTYPE_HOST;
+    if (l->driver.ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, w->from) == CUDA_SUCCESS)
+        return w->async || type != CU_MEMORYTYPE_HOST;
+    bool small = w->size <= STAGED;
+    *pageable = small && !w->async;
+    return small;
 }
 
 // Kernels of one graph begin soon behind each other, and may be many.

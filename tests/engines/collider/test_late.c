@@ -371,6 +371,7 @@ static void copies(void **state) {
     } cases[] = {{0x20, CU_MEMORYTYPE_DEVICE, false, true},
                  {0x2000, CU_MEMORYTYPE_HOST, false, false},
                  {0x2000, 0, false, true},
+                 {0x2000, 0, true, true},
                  {0x2000, CU_MEMORYTYPE_HOST, true, true},
                  {0x2000, CU_MEMORYTYPE_DEVICE, false, true},
                  {0, CU_MEMORYTYPE_HOST, false, true}};
@@ -388,9 +389,14 @@ static void copies(void **state) {
     d.type = CU_MEMORYTYPE_HOST; // to the host: no kernel notices
     gr_late_submitting(
         l, &(GrComing){.kind = GR_COMING_COPY, .stream = one, .async = true, .to = 0x3000, .from = 0x10});
-    d.type = 0; // large, from pageable memory: the call waits
-    gr_late_submitting(
-        l, &(GrComing){.kind = GR_COMING_COPY, .stream = one, .to = 0x10, .from = 0x3000, .size = 1 << 20});
+    d.type = 0; // large, from pageable memory: the call waits, async or not
+    for (unsigned async = 0; async < 2; async++)
+        gr_late_submitting(l, &(GrComing){.kind = GR_COMING_COPY,
+                                          .stream = one,
+                                          .async = async,
+                                          .to = 0x10,
+                                          .from = 0x3000,
+                                          .size = 1 << 20});
     assert_int_equal(d.n_functions, before);
     end(l);
 }
