@@ -24,8 +24,8 @@ static bool is_time(Gate *g, uint64_t now) {
     uint64_t since = changed > g->made ? changed : g->made;
     uint64_t patience = __atomic_load_n(&g->of->patience, __ATOMIC_RELAXED);
     if (newest == g->newest)
-        return now > g->made + GATE_MOST_NS ||
-               (gr_holds_state(h) != GR_HOST_BUSY && now > since + GATE_IDLE_NS);
+        return now > since + (gr_holds_state(h) == GR_HOST_BUSY ? GATE_BUSY_NS : GATE_IDLE_NS) ||
+               now > g->made + GATE_MOST_NS;
     if (now < since + patience && now < g->made + GATE_MOST_NS)
         return false;
     if (patience > GATE_LEAST_NS)

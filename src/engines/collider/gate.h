@@ -5,7 +5,7 @@
 //
 //     when a launch that was held since has begun, and `extra` ns have passed
 //     when it is told to: the host waits for the device, or what comes next in its stream is to be in front of a launch
-//     at the latest GATE_LAUNCH_NS or less behind such a launch, which may wait for what is behind the gate; GATE_IDLE_NS behind the last call; GATE_MOST_NS in all
+//     at the latest GATE_LAUNCH_NS or less behind such a launch, which may wait for what is behind the gate; GATE_IDLE_NS behind the last call, GATE_BUSY_NS within one, which may be waiting for it; GATE_MOST_NS in all
 #ifndef GR_ENGINES_COLLIDER_GATE_H
 #define GR_ENGINES_COLLIDER_GATE_H
 
@@ -16,6 +16,7 @@ enum {
     GATE_LAUNCH_NS = 40000000,
     GATE_LEAST_NS = 400000,
     GATE_IDLE_NS = 200000,
+    GATE_BUSY_NS = 5000000,
     GATE_MOST_NS = 100000000
 };
 

@@ -166,3 +166,18 @@ bool gr_holds_begun(Holds *h, uint32_t number) {
     pthread_mutex_unlock(&h->lock);
     return begun;
 }
+
+void gr_holds_share(Holds *h, uint32_t number) {
+    pthread_mutex_lock(&h->lock);
+    size_t n = h->pages.len;
+    pthread_mutex_unlock(&h->lock);
+    if (n < 2)
+        return;
+    for (uint64_t until = gr_late_now() + HOLD_SHARE_NS; !gr_holds_begun(h, number);)
+        if (gr_late_now() > until)
+            return;
+    pthread_mutex_lock(&h->lock);
+    for (size_t i = 0; i < h->pages.len; i++)
+        __atomic_store_n(&h->pages.data[i].words->begun[number % GR_HOLD_RING], number, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&h->lock);
+}

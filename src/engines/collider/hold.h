@@ -63,5 +63,9 @@ void gr_holds_say(Holds *h, GrHostState state);
 GrHostState gr_holds_state(const Holds *h);
 // Whether the launch of that number has begun; false where there is no page. May be called in a function of the host.
 bool gr_holds_begun(Holds *h, uint32_t number);
+// Where there are several contexts, whose pages a kernel does not share: waits for HOLD_SHARE_NS at most until it has begun, and tells the kernels of
+// the others.
+enum { HOLD_SHARE_NS = 200000 };
+void gr_holds_share(Holds *h, uint32_t number);
 
 #endif

@@ -167,12 +167,6 @@ static void await_launch(GrLate *l) {
 
 // ---- What the engine is told ---------------------------------------------------------------------------------------
 
-void gr_late_stream_created(GrLate *l, unsigned flags) {
-    pthread_mutex_lock(&l->lock);
-    l->streams = l->streams || flags & CU_STREAM_NON_BLOCKING || ++l->n_blocking > 1;
-    pthread_mutex_unlock(&l->lock);
-}
-
 void gr_late_stream_destroyed(GrLate *l, unsigned flags) {
     pthread_mutex_lock(&l->lock);
     l->n_blocking -= !(flags & CU_STREAM_NON_BLOCKING) && l->n_blocking;
@@ -254,6 +248,14 @@ static void load_kernels(GrLate *l) {
         l->session->load_kernels(l->session);
 }
 
+void gr_late_stream_created(GrLate *l, unsigned flags) {
+    pthread_mutex_lock(&l->lock);
+    bool streams = l->streams = l->streams || flags & CU_STREAM_NON_BLOCKING || ++l->n_blocking > 1;
+    pthread_mutex_unlock(&l->lock);
+    if (streams)
+        load_kernels(l);
+}
+
 // Whether the host may touch what the launch works on; *r is some of that, or of size 0. Without the lock.
 static bool is_shared(GrLate *l, const GrLaunch *g, GrRange *r) {
     static const unsigned kinds =
@@ -332,10 +334,10 @@ void gr_late_launched(GrLate *l, const GrLaunch *g, CUresult result) {
     GrRange with;
     Rng draw;
     uint64_t ns = 0;
-    if (!l->driver.there)
-        return;
     if (result == CUDA_SUCCESS)
         note_work(l, g->stream, false);
+    if (!l->driver.there)
+        return;
     if (__atomic_load_n(&l->marked, __ATOMIC_RELAXED) != g->number)
         return;
     if (result == CUDA_SUCCESS && __atomic_load_n(&l->number, __ATOMIC_RELAXED) &&
@@ -345,6 +347,8 @@ void gr_late_launched(GrLate *l, const GrLaunch *g, CUresult result) {
         gr_holds_say(&l->holds, GR_HOST_OPEN);
         return;
     }
+    if (__atomic_load_n(&l->number, __ATOMIC_RELAXED))
+        gr_holds_share(&l->holds, __atomic_load_n(&l->number, __ATOMIC_RELAXED));
     pthread_mutex_lock(&l->lock);
     if (l->shared && draws_launch(l, KIND_HOST, g, &draw, NULL))
         ns = between(&draw, 0, 1) ? between(&draw, LATE_SOON_NS / 4, LATE_SOON_NS)
@@ -359,8 +363,9 @@ void gr_late_launched(GrLate *l, const GrLaunch *g, CUresult result) {
     gr_holds_say(&l->holds, shared ? GR_HOST_TOUCHES : GR_HOST_OPEN);
 }
 
-// Whether a copy is there to be made late: one that writes device memory, and for whose end the call need not wait. *pageable: it may return when
-// the bytes are staged, if it is small (CUDA runtime API, "API synchronization behavior").
+// Whether a copy is there to be made late: one that writes device memory, and for whose end the call need not wait. One from pageable memory may return
+// when the bytes are staged, if it is small (CUDA runtime API, "API synchronization behavior"); a large one waits for what is in front of it in its
+// stream. *pageable: so may one that is not async.
 static bool may_be_late(GrLate *l, const GrComing *w, bool *pageable) {
     enum { STAGED = 65536 };
     unsigned type = 0;
@@ -370,11 +375,13 @@ static bool may_be_late(GrLate *l, const GrComing *w, bool *pageable) {
     if (l->driver.ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, w->to) != CUDA_SUCCESS ||
         type == CU_MEMORYTYPE_HOST)
         return false;
-    if (w->async || !w->from)
+    if (!w->from)
         return true;
-    if (l->driver.ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, w->from) != CUDA_SUCCESS)
-        return *pageable = w->size <= STAGED;
-    return type != CU_MEMORYTYPE_HOST;
+    if (l->driver.ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, w->from) == CUDA_SUCCESS)
+        return w->async || type != CU_MEMORYTYPE_HOST;
+    bool small = w->size <= STAGED;
+    *pageable = small && !w->async;
+    return small;
 }
 
 // Kernels of one graph begin soon behind each other, and may be many.
@@ -437,10 +444,9 @@ bool gr_late_submitting(GrLate *l, const GrComing *w) {
 }
 
 void gr_late_submitted(GrLate *l, const GrComing *w) {
-    if (!l->driver.there)
-        return;
     note_work(l, w->stream, w->kind == GR_COMING_BRANCHING_GRAPH);
-    gr_holds_say(&l->holds, GR_HOST_OPEN);
+    if (l->driver.there)
+        gr_holds_say(&l->holds, GR_HOST_OPEN);
 }
 
 void gr_late_waiting(GrLate *l, const GrWait *w) {

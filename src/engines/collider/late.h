@@ -11,7 +11,7 @@
 //     the host    goes on late behind a launch that has an address of memory that the host sees, too, when the launch has begun
 //
 // Of the launches that the host submits without a wait for all work, the earlier ones mostly wait until the later ones have begun, and then go on: so what
-// they do later meets the windows of those, and the poison of those meets their own. In one case of three it is the other way round.
+// they do later meets the windows of those, and the poison of those meets their own. With one seed of four it is the other way round.
 //
 // Each of these waits has a bound, so whatever a program waits for comes: hold.h and gate.h have theirs; the host waits for LATE_PATIENCE_NS
 // at most for a launch to begin, and less where it was in vain before.
@@ -29,7 +29,7 @@
 enum {
     LATE_LAUNCHES = 8,
     LATE_COMING = 16,
-    LATE_GRAPHS = 2,
+    LATE_GRAPHS = 1,
     LATE_SOMETIMES = 8,
     LATE_OFTEN = 64,
     LATE_RARELY = 64,
@@ -39,7 +39,7 @@ enum {
     LATE_MOST_NS = 1000000,
     LATE_PATIENCE_NS = 40000000,
     LATE_LEAST_PATIENCE_NS = 500000,
-    LATE_STAYS = 3,  // in one of so many turns the earlier launches stay
+    LATE_STAYS = 4,  // in one of so many turns the earlier launches stay
     LATE_NEWEST = 4, // of so many launches it is known whether they have ended
     LATE_TURN =
         8 // so many launches that are held, without a wait for all work between them, are held in one way
@@ -52,7 +52,6 @@ GrLate *gr_late_new(GrSession *s, uint64_t seed, uint64_t longest_ns, bool alway
 void gr_late_free(GrLate *l);
 
 // With the injection's lock. What the program has: a stream more or less, memory that the host sees.
-void gr_late_stream_created(GrLate *l, unsigned flags);
 void gr_late_stream_destroyed(GrLate *l, unsigned flags);
 void gr_late_shared(GrLate *l, const GrRange *r);
 // Yields what the module's GrControl.hold is to be.
@@ -63,6 +62,7 @@ void gr_late_next_run(GrLate *l, uint64_t seed);
 void gr_late_context_ended(GrLate *l, CUcontext context);
 
 // Without it; by any thread.
+void gr_late_stream_created(GrLate *l, unsigned flags);
 void gr_late_launching(GrLate *l, const GrLaunch *g);
 void gr_late_launched(GrLate *l, const GrLaunch *g, CUresult result);
 // What GrEngine.submitting yields.

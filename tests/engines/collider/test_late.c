@@ -26,6 +26,7 @@ static struct {
     GrHold *page;
     bool begins; // a launch begins when it is asked for
     bool no_page;
+    bool elsewhere;             // in another context
     uint64_t extra, most_extra; // of the gates, ns
     CUstream in;
     CUdeviceptr at;
@@ -39,7 +40,7 @@ static const CUstream one = (CUstream)(uintptr_t)0x100, other = (CUstream)(uintp
 static const CUcontext context = (CUcontext)(uintptr_t)0x1000;
 
 static CUresult current(CUcontext *c) {
-    *c = context;
+    *c = d.elsewhere ? (CUcontext)(uintptr_t)0x2000 : context;
     return CUDA_SUCCESS;
 }
 static CUresult fill(CUdeviceptr at, unsigned word, size_t n, CUstream stream) {
@@ -92,6 +93,8 @@ static CUresult new_event(CUevent *e, unsigned flags) {
 static CUresult record(CUevent e, CUstream stream) {
     (void)e, (void)stream;
     d.n_records++;
+    if (d.begins)
+        d.page->begun[d.page->newest % GR_HOLD_RING] = d.page->newest;
     return CUDA_SUCCESS;
 }
 static CUresult query(CUevent e) {
@@ -368,6 +371,7 @@ static void copies(void **state) {
     } cases[] = {{0x20, CU_MEMORYTYPE_DEVICE, false, true},
                  {0x2000, CU_MEMORYTYPE_HOST, false, false},
                  {0x2000, 0, false, true},
+                 {0x2000, 0, true, true},
                  {0x2000, CU_MEMORYTYPE_HOST, true, true},
                  {0x2000, CU_MEMORYTYPE_DEVICE, false, true},
                  {0, CU_MEMORYTYPE_HOST, false, true}};
@@ -385,9 +389,14 @@ static void copies(void **state) {
     d.type = CU_MEMORYTYPE_HOST; // to the host: no kernel notices
     gr_late_submitting(
         l, &(GrComing){.kind = GR_COMING_COPY, .stream = one, .async = true, .to = 0x3000, .from = 0x10});
-    d.type = 0; // large, from pageable memory: the call waits
-    gr_late_submitting(
-        l, &(GrComing){.kind = GR_COMING_COPY, .stream = one, .to = 0x10, .from = 0x3000, .size = 1 << 20});
+    d.type = 0; // large, from pageable memory: the call waits, async or not
+    for (unsigned async = 0; async < 2; async++)
+        gr_late_submitting(l, &(GrComing){.kind = GR_COMING_COPY,
+                                          .stream = one,
+                                          .async = async,
+                                          .to = 0x10,
+                                          .from = 0x3000,
+                                          .size = 1 << 20});
     assert_int_equal(d.n_functions, before);
     end(l);
 }
@@ -521,15 +530,34 @@ static void kernels_are_loaded_before(void **state) {
     (void)state;
     GrLate *l = begin(false);
     submit(l, GR_COMING_COPY, one, 0x20, true);
-    assert_int_equal(d.n_loads, 0);
-    gr_late_stream_created(l, CU_STREAM_NON_BLOCKING);
+    gr_late_stream_created(l, CU_STREAM_NON_BLOCKING); // something is under way
     submit(l, GR_COMING_COPY, one, 0x20, true);
-    assert_int_equal(d.n_loads, 1);
-    launch(l, "a", one); // something is under way
-    assert_int_equal(d.n_loads, 1);
+    launch(l, "a", one);
+    assert_int_equal(d.n_loads, 0);
     wait_for(l, GR_WAIT_ALL, NULL);
     launch(l, "a", one);
+    assert_int_equal(d.n_loads, 1);
+    wait_for(l, GR_WAIT_ALL, NULL);
+    gr_late_stream_created(l, CU_STREAM_NON_BLOCKING);
     assert_int_equal(d.n_loads, 2);
+    end(l);
+}
+
+// Kernels of one device hear that one of another device has begun.
+static void several_devices(void **state) {
+    (void)state;
+    GrLate *l = begin(true);
+    GrHold *of_first = d.page;
+    d.elsewhere = d.begins = true;
+    assert_int_equal(gr_late_loaded(l, &first, 0x7000), 0x9000);
+    assert_ptr_not_equal(d.page, of_first);
+    while (!d.n_records) // in front of some there is a gate
+        launch(l, "a", one), wait_for(l, GR_WAIT_ALL, NULL);
+    uint32_t number = d.page->newest;
+    assert_int_equal(of_first->newest, number);
+    assert_int_equal(of_first->begun[number % GR_HOLD_RING], number);
+    assert_int_equal(of_first->host, d.page->host);
+    assert_int_equal(d.at, 0x7000 + offsetof(GrControl, beside));
     end(l);
 }
 
@@ -598,6 +626,7 @@ int main(void) {
         cmocka_unit_test(host_states),
         cmocka_unit_test(kernels_are_loaded_before),
         cmocka_unit_test(no_page),
+        cmocka_unit_test(several_devices),
         cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

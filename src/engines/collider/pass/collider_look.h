@@ -27,5 +27,7 @@ typedef struct Look {
 gr_status gr_look_begin(ColliderWork *w, const Access *a, PtxStmt *at, ColliderWait what, uint32_t max_ns,
                         Look *l);
 gr_status gr_look_end(ColliderWork *w, const Access *a, PtxStmt *at, const Look *l);
+// A wait before an access that has no window of its own, or none yet, without looks. In a launch that is held and lets others pass it may be longer.
+gr_status gr_look_late(ColliderWork *w, const Access *a, PtxStmt *at);
 
 #endif

@@ -41,9 +41,13 @@ done:
 }
 
 // Where the host or another device may look: in a range, granules whose bit is set. The engine keeps both (kept.h).
+static bool may_be_kept(const Access *a) {
+    return a->site->space == PTX_GLOBAL || a->site->space == PTX_GENERIC;
+}
+
 static gr_status skip_kept(ColliderWork *w, Access *a, PtxLabel *over) {
     gr_status st = GR_OK;
-    if (a->site->space != PTX_GLOBAL && a->site->space != PTX_GENERIC)
+    if (!may_be_kept(a))
         return GR_OK;
     PtxReg *at, *low = gr_ptx_new_reg(a->func, PTX_U64), *bytes = gr_ptx_new_reg(a->func, PTX_U64);
     PtxReg *n = gr_ptx_new_reg(a->func, PTX_U32), *p = gr_ptx_new_reg(a->func, PTX_PRED);
@@ -117,7 +121,8 @@ gr_status gr_collider_poison(ColliderWork *w, Access *a, const PtxOperand *store
                              unsigned bits, const char *mods, const PtxReg *alone, bool *late) {
     gr_status st = GR_OK;
     PtxOperand turned[EMIT_MAX_ELEMENTS];
-    PtxLabel *over = gr_ptx_new_label(a->func);
+    PtxLabel *over = gr_ptx_new_label(a->func), *kept = gr_ptx_new_label(a->func);
+    PtxOperand end = gr_ptx_label_operand(over);
     bool never;
     *late = false;
     if (w->polled && gr_is_polled(w->polled, a->site, &a->address))
@@ -125,12 +130,18 @@ gr_status gr_collider_poison(ColliderWork *w, Access *a, const PtxOperand *store
     GR_TRY(skip_addresses(a, stored, over, &never));
     if (never)
         return GR_OK;
-    GR_TRY(skip_kept(w, a, over));
+    GR_TRY(skip_kept(w, a, w->o->beside ? kept : over));
     GR_TRY(put_turned(a, stored, bits, mods, turned));
     if (alone)
         GR_TRY(gr_segment_late(w, a, a->before, stored, alone, over));
     GR_TRY(wait_for_others(w, a, turned, type, bits));
     *late = alone != NULL;
+    if (w->o->beside &&
+        may_be_kept(a)) { // what shows without poison is the value itself, which has to come late
+        GR_TRY(gr_access_put(a, a->before, &end, 1, "bra $0;"));
+        gr_ptx_insert_label(a->func, a->before, kept);
+        GR_TRY(gr_look_late(w, a, a->before));
+    }
     gr_ptx_insert_label(a->func, a->before, over);
 done:
     return st;

@@ -157,19 +157,13 @@ done:
 gr_status gr_collider_come_late(ColliderWork *w, Access *a) {
     gr_status st = GR_OK;
     Gate gate;
-    Look look;
     if (!w->pace || !w->o->write_delay_ns)
         return GR_OK;
     GR_TRY(gr_pace_open(w, a, a->before, &gate));
     if (a->site->access != PTX_ACCESS_READ)
         GR_TRY(gr_segment_own(w, a, gate.at, gate.open));
-    a->guard = NULL;    // the gate has it
-    if (w->o->beside) { // a launch that is held may come late by more
-        GR_TRY(gr_look_begin(w, a, gate.at, WAIT_LATE, w->o->write_delay_ns, &look));
-        GR_TRY(gr_look_end(w, a, gate.at, &look));
-    } else {
-        GR_TRY(gr_collider_wait(w, a, gate.at, WAIT_LATE, w->o->write_delay_ns));
-    }
+    a->guard = NULL; // the gate has it
+    GR_TRY(gr_look_late(w, a, gate.at));
     GR_TRY(gr_again_over(w->again, a, gate.at, gate.open));
     GR_TRY(gr_pace_close(a, &gate));
 done:
@@ -377,8 +371,7 @@ done:
     return st;
 }
 
-// Each launch that is held tells the host that it has begun. In one of four all warps wait long as well, and begin at different times; but not where it
-// is one of many.
+// Each launch that is held tells the host that it has begun. In one of four all warps wait long as well; but not where it is one of many.
 static gr_status put_beside(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     gr_status st = GR_OK;
     char text[640], seed[96];
@@ -408,14 +401,6 @@ static gr_status put_beside(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
         gr_collider_seed(w, h, seed, sizeof seed), grid, t, grid, t, h, t, t, t, 0x9E3779B1u, h, told,
         3u << GR_BESIDE_SHORTER, p, h, p, t, 3u << 30, p, p, w->length->name, UINT32_MAX);
     GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
-    if (w->pace->outside) {
-        uint32_t most = longest_of(w->o->read_delay_ns > w->o->write_delay_ns ? w->o->read_delay_ns
-                                                                              : w->o->write_delay_ns);
-        gr_format(text, sizeof text,
-                  "and.pred %s, %s, %s; mul.lo.u32 %s, %s, %u; mul.hi.u32 %s, %s, %u; @%s nanosleep.u32 %s;",
-                  p, p, w->pace->outside->name, r, r, (unsigned)STEP, t, r, most, p, t);
-        GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
-    }
     gr_ptx_insert_label(f, at, over);
 done:
     return st;
