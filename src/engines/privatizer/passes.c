@@ -438,7 +438,7 @@ CUresult gr_passes_end(Passes *p, bool *held) {
 
 bool gr_passes_says(const Passes *p, uint32_t mode) {
     static const GrPrivHead empty;
-    return memcmp(&p->memory->heads[mode == GR_OF_WARPS], &empty, sizeof empty);
+    return memcmp(&p->memory->heads[mode - GR_OF_BLOCKS], &empty, sizeof empty);
 }
 
 CUresult gr_passes_release(Passes *p) {
