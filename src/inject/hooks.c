@@ -3,6 +3,7 @@
 
 #include "base/map.h"
 #include "inject/handlers.h"
+#include "inject/memory.h"
 #include "inject/session.h"
 
 #include <string.h>
@@ -38,6 +39,7 @@ CUstream gr_call_stream(CUstream s) { return !s && call_flavor == PERTHREAD ? CU
             return real args;                                                                                \
         call_flavor = flavor;                                                                                \
         CUresult result_ = gr_on_##handler CALL_WITH(real, PAREN args);                                      \
+        gr_work_came();                                                                                      \
         gr_session_leave();                                                                                  \
         return result_;                                                                                      \
     }

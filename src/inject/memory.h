@@ -62,12 +62,17 @@ void gr_fill_tell(const GrFill *f);
 // Before the driver is given the work, of which `stream` is what the program's call says. Nothing is told of what is only recorded for a graph.
 // True: GrEngine.submitting wants the call to return when the bytes are staged.
 bool gr_work_comes(GrComing w);
+// Behind each call of the program: tells the engine that the driver has the work that came in it.
+void gr_work_came(void);
+// Around a call that waits for the device, in the stream that the program's call says.
+void gr_host_waits(GrWaitKind kind, CUstream stream);
+void gr_host_waited(GrWaitKind kind, CUstream stream);
 // The same of a copy; of none to a CUDA array.
 bool gr_copy_comes(const GrCopy *c, CUstream stream, bool async);
 
 // ---- on_wait.c -----------------------------------------------------------------------------------------------------
 
-// The host knows that all of the device's work has ended, if `rc` says so, which is yielded.
+// A call that waited for all of the device's work yields `rc`, which it yields.
 CUresult gr_waited_for_all(CUresult rc);
 
 #endif

@@ -186,6 +186,7 @@ static void free_module(LoadedModule *m) {
             gr_map_remove_u64(&s->modules_of, s->modules_of.entries[i].key);
     gr_kernels_free(m);
     gr_vec_free(&m->ready);
+    gr_vec_free(&m->complete);
     gr_arena_free(&m->arena);
     free(m->text);
     free(m->linked);
@@ -571,7 +572,7 @@ void gr_modules_unloaded(void *handle) {
             s->engine->unloaded(s->engine_self, &m->pub);
         m->module = NULL;
         m->library = NULL;
-        m->ready.len = 0;
+        m->ready.len = m->complete.len = 0;
     }
     keep_unloaded(list);
 }

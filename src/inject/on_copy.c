@@ -115,6 +115,12 @@ static bool is_of_host(CUdeviceptr at) {
 // it, is done.
 static CUresult brought(CUresult rc, bool to_host) { return to_host ? gr_waited_for_all(rc) : rc; }
 
+static bool brings(bool to_host) {
+    if (to_host)
+        gr_host_waits(GR_WAIT_ALL, NULL);
+    return to_host;
+}
+
 #define TO_HOST(c)                                                                                           \
     ((c)->dstMemoryType == CU_MEMORYTYPE_HOST ||                                                             \
      ((c)->dstMemoryType == CU_MEMORYTYPE_UNIFIED && is_of_host((c)->dstDevice)))
@@ -123,8 +129,10 @@ static CUresult brought(CUresult rc, bool to_host) { return to_host ? gr_waited_
 
 CUresult gr_on_memcpy(CUresult (*real)(CUdeviceptr, CUdeviceptr, size_t), CUdeviceptr dst, CUdeviceptr src,
                       size_t size) {
-    CUresult rc = COPIED(real(dst, src, size), dst, src, size);
-    return brought(rc, rc == CUDA_SUCCESS && is_of_host(dst));
+    bool to_host = gr_session.engine->waiting && brings(is_of_host(dst));
+    CUresult rc =
+        to_host ? copied(real(dst, src, size), dst, src, size) : COPIED(real(dst, src, size), dst, src, size);
+    return brought(rc, to_host || (rc == CUDA_SUCCESS && is_of_host(dst)));
 }
 
 CUresult gr_on_memcpy_htod(CUresult (*real)(CUdeviceptr, const void *, size_t), CUdeviceptr dst,
@@ -134,6 +142,7 @@ CUresult gr_on_memcpy_htod(CUresult (*real)(CUdeviceptr, const void *, size_t), 
 
 CUresult gr_on_memcpy_dtoh(CUresult (*real)(void *, CUdeviceptr, size_t), void *dst, CUdeviceptr src,
                            size_t size) {
+    brings(true);
     return brought(copied(real(dst, src, size), (CUdeviceptr)(uintptr_t)dst, src, size), true);
 }
 
@@ -249,8 +258,12 @@ gr_on_memcpy_3d_batch_v2(CUresult (*real)(size_t, CUDA_MEMCPY3D_BATCH_OP *, unsi
 
 #define BOX_COMES(of, stream, async)                                                                         \
     do {                                                                                                     \
-        if (gr_session.engine->submitting && c && !TO_HOST(c))                                               \
+        if (!gr_session.engine->submitting || !(c))                                                          \
+            break;                                                                                           \
+        if (!TO_HOST(c))                                                                                     \
             gr_copy_comes(&(GrCopy)of(c), stream, async);                                                    \
+        else if (!(async))                                                                                   \
+            brings(true);                                                                                    \
     } while (0)
 
 CUresult gr_on_memcpy_2d(CUresult (*real)(const CUDA_MEMCPY2D *), const CUDA_MEMCPY2D *c) {

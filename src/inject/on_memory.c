@@ -91,6 +91,7 @@ CUresult gr_on_mem_alloc_from_pool(CUresult (*real)(CUdeviceptr *, size_t, CUmem
 CUresult gr_on_mem_free(CUresult (*real)(CUdeviceptr), CUdeviceptr p) {
     uint64_t clock = 0;
     CUdeviceptr ticket = gr_placed_leave(p, &clock);
+    gr_host_waits(GR_WAIT_ALL, NULL); // the driver waits for the device
     goes(p);
     return ticket ? gr_placed_left(real(ticket), p, clock, false) : real(p);
 }
@@ -168,6 +169,7 @@ CUresult gr_on_mem_host_alloc(CUresult (*real)(void **, size_t, unsigned), void 
 }
 
 CUresult gr_on_mem_free_host(CUresult (*real)(void *), void *p) {
+    gr_host_waits(GR_WAIT_ALL, NULL);
     host_goes(p);
     return real(p);
 }

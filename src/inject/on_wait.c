@@ -7,6 +7,7 @@
 // ---- waiting ---------------------------------------------------------------------------------------------
 
 CUresult gr_waited_for_all(CUresult rc) {
+    gr_host_waited(GR_WAIT_ALL, NULL);
     if (rc != CUDA_SUCCESS)
         return rc;
     gr_session_lock();
@@ -16,14 +17,20 @@ CUresult gr_waited_for_all(CUresult rc) {
     return rc;
 }
 
-CUresult gr_on_ctx_synchronize(CUresult (*real)(void)) { return gr_waited_for_all(real()); }
+CUresult gr_on_ctx_synchronize(CUresult (*real)(void)) {
+    gr_host_waits(GR_WAIT_ALL, NULL);
+    return gr_waited_for_all(real());
+}
 
 CUresult gr_on_ctx_synchronize_v2(CUresult (*real)(CUcontext), CUcontext ctx) {
+    gr_host_waits(GR_WAIT_ALL, NULL);
     return gr_waited_for_all(real(ctx));
 }
 
 CUresult gr_on_stream_synchronize(CUresult (*real)(CUstream), CUstream stream) {
+    gr_host_waits(GR_WAIT_STREAM, stream);
     CUresult rc = real(stream);
+    gr_host_waited(GR_WAIT_STREAM, stream);
     if (rc != CUDA_SUCCESS)
         return rc;
     gr_session_lock();
@@ -44,7 +51,9 @@ CUresult gr_on_event_record(CUresult (*real)(CUevent, CUstream), CUevent event, 
 }
 
 CUresult gr_on_event_synchronize(CUresult (*real)(CUevent), CUevent event) {
+    gr_host_waits(GR_WAIT_EVENT, NULL);
     CUresult rc = real(event);
+    gr_host_waited(GR_WAIT_EVENT, NULL);
     if (rc != CUDA_SUCCESS)
         return rc;
     gr_session_lock();
@@ -64,7 +73,7 @@ static void context_ends(void) {
     gr_session_lock();
     gr_records_sync();
     for (size_t i = 0; i < s->modules.len; i++)
-        s->modules.data[i]->ready.len = 0;
+        s->modules.data[i]->ready.len = s->modules.data[i]->complete.len = 0;
     gr_session_unlock();
 }
 

@@ -92,6 +92,11 @@ static bool session_points(GrSession *s, const GrLaunch *l, unsigned kinds, GrRa
     return gr_launch_points(l, kinds, out);
 }
 
+static void session_load_kernels(GrSession *s) {
+    (void)s;
+    gr_modules_load_kernels();
+}
+
 static void append_number(GrRecordKind kind, uint64_t number) {
     StrBuf b = {0};
     gr_put_u64(&b, number);
@@ -112,9 +117,10 @@ static gr_status begin(gr_error *err) {
     s->engine = gr_engine_choose(&s->options, strcmp(s->options.device, "cpu"));
     if (!s->engine)
         return gr_fail(err, GR_ERR_ARGUMENT, "there is no engine '%s' in this build", s->options.engine);
-    s->pub = (GrSession){session_driver, session_write,  session_take,   session_note,     session_remark,
-                         session_symbol, session_record, session_area,   session_watch,    session_watching,
-                         session_raced,  session_arena,  session_points, &gr_thread_clocks};
+    s->pub =
+        (GrSession){session_driver, session_write,  session_take,   session_note,         session_remark,
+                    session_symbol, session_record, session_area,   session_watch,        session_watching,
+                    session_raced,  session_arena,  session_points, session_load_kernels, &gr_thread_clocks};
     if (s->engine->begin)
         GR_TRY(s->engine->begin(&s->pub, &s->options, &s->engine_self, err));
 done:

@@ -34,6 +34,7 @@ typedef struct LoadedModule {
     CUmodule module; // one of the two, or none yet
     CUlibrary library;
     VEC(CUcontext) ready;      // contexts whose copy of the module the engine knows
+    VEC(CUcontext) complete;   // those where the driver has loaded its kernels
     bool attach_failed;        // said once
     bool recorded;             // its MODULE record is written
     bool wrapped;              // stands in a fatbin wrapper of the program (wrappers.c)
@@ -140,6 +141,9 @@ LoadedModule *gr_modules_of(const void *handle);
 
 // Gives the engine its chance at a module in the current context, once per context. False when it is not attached.
 bool gr_module_attach(LoadedModule *m);
+
+// Without the lock: has the driver load the kernels of all rewritten modules that it has whole, once per context. It waits for the device.
+void gr_modules_load_kernels(void);
 
 // The context that is current in this thread, or NULL.
 CUcontext gr_current_context(void);

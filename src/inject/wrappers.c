@@ -22,12 +22,17 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
+// Of the wrappers there are when the program starts: of its modules so much PTX at most is compiled at once.
+enum { EARLY_BYTES = 1 << 20 };
+static bool others; // there are libraries of NVIDIA's, too
+
 // ---- one wrapper -----------------------------------------------------------------------------------------
 
 static void rewrite_wrapper(FatbinWrapper *w) {
     if (w->magic != GR_FATBIN_WRAPPER_MAGIC || !w->data)
         return;
     const char *library = gr_library_left_alone(w);
+    others = others || library;
     if (library) {
         if (gr_modules_have_ptx(w))
             gr_session_remarkf("kernels of %s, a library of NVIDIA's, are not checked: --libraries yes "
@@ -111,6 +116,19 @@ static int look_into(struct dl_phdr_info *info, size_t info_size, void *user) {
     return 0;
 }
 
+// The runtime has the driver load a module when it is first needed, and a driver loads nothing while a kernel runs. An engine that wants kernels to
+// run beside other work the first time, too, needs them before. The program's own setting counts.
+static void load_early(void) {
+    const Session *s = &gr_session;
+    size_t bytes = 0;
+    for (size_t i = 0; i < s->modules.len; i++)
+        bytes += s->modules.data[i]->original_len;
+    if (others || bytes > EARLY_BYTES || !s->engine->loads_early || !s->engine->loads_early(s->engine_self))
+        return;
+    setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+    gr_session_verbose("%zu bytes of PTX are loaded when the program begins", bytes);
+}
+
 static bool wanted(void) {
     const char *options = getenv(GR_OPTIONS_ENV);
     return getenv(GR_RESULTS_ENV) && options && strstr(options, "device=gpu");
@@ -128,6 +146,7 @@ __attribute__((constructor)) static void rewrite_wrappers(void) {
         for (size_t k = 0; k < segments.found[i].size / sizeof *w; k++)
             rewrite_wrapper(&w[k]);
     }
+    load_early();
     gr_session_leave();
 }
 

@@ -237,10 +237,16 @@ gr_status gr_access_address64(const Access *a, PtxStmt *at, PtxReg **out) {
     const PtxOperand *base = &a->address.sub[0];
     *out = gr_ptx_new_reg(a->func, PTX_B64);
     gr_status st = GR_OK;
-    if (base->kind == PTX_O_REG && gr_ptx_type_bits(base->reg->type) == 32)
-        GR_TRY(gr_access_put(a, at, base, 1, "cvt.u64.u32 %s, $0;", (*out)->name));
-    else
-        GR_TRY(gr_access_put(a, at, base, 1, "mov.u64 %s, $0;", (*out)->name));
+    if (base->kind == PTX_O_REG && gr_ptx_type_bits(base->reg->type) == 32) {
+        // An address of 32 bits is one when the offset has been added: the base may be below zero.
+        PtxReg *sum = gr_ptx_new_reg(a->func, PTX_B32);
+        if (a->address.offset)
+            return gr_access_put(a, at, base, 1, "mov.b32 %s, $0; add.s32 %s, %s, %lld; cvt.u64.u32 %s, %s;",
+                                 sum->name, sum->name, sum->name, (long long)a->address.offset, (*out)->name,
+                                 sum->name);
+        return gr_access_put(a, at, base, 1, "cvt.u64.u32 %s, $0;", (*out)->name);
+    }
+    GR_TRY(gr_access_put(a, at, base, 1, "mov.u64 %s, $0;", (*out)->name));
     if (a->address.offset)
         GR_TRY(gr_access_put(a, at, NULL, 0, "add.s64 %s, %s, %lld;", (*out)->name, (*out)->name,
                              (long long)a->address.offset));

@@ -453,7 +453,8 @@ gr_status gr_ptx_link_runtime(PtxModule *dst, const PtxModule *src, gr_error *er
     }
     if (p.items) {
         PtxItem **at = &dst->items;
-        while (*at && ((*at)->kind != PTX_ITEM_FUNC || !(*at)->func->has_body))
+        // Behind the runtimes that are there already, which this one may call.
+        while (*at && ((*at)->kind != PTX_ITEM_FUNC || !(*at)->func->has_body || (*at)->func->tag.inserted))
             at = &(*at)->next;
         p.last_item->next = *at;
         if (!*at)

@@ -106,11 +106,29 @@ static void test_tracker(void **state) {
                 GR_VERDICT_RACES);
 }
 
+// Where work may come beside kernels the driver is to have them before, unless the program sets it otherwise.
+static void test_early(void **state) {
+    static const char *const options[] = {"device=gpu verbose", "device=gpu verbose late-work=no",
+                                          "device=gpu engine=none verbose"};
+    (void)state;
+    for (unsigned k = 0; k < sizeof options / sizeof *options; k++) {
+        char file[] = "/tmp/gpurace-test-wrappers-XXXXXX", *said;
+        close(mkstemp(file));
+        GrReport report;
+        run(args[3], "quiet", options[k], file, &report, &said);
+        assert_int_equal(strstr(said, "bytes of PTX are loaded when the program begins") != NULL, k == 0);
+        free(said);
+        gr_report_free(&report);
+        unlink(file);
+    }
+}
+
 int main(int argc, char **argv) {
     if (argc < 6)
         return 2;
     args = argv;
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_racy), cmocka_unit_test(test_quiet),
-                                       cmocka_unit_test(test_linked), cmocka_unit_test(test_tracker)};
+                                       cmocka_unit_test(test_linked), cmocka_unit_test(test_tracker),
+                                       cmocka_unit_test(test_early)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

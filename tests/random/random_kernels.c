@@ -105,6 +105,17 @@ static const Way collided[] = {
       .holds = true,
       .suffix = ""},
      false},
+    {"and watched to the end of each segment",
+     {.seed = 13, .split_one_in = 7},
+     {.seed = 13,
+      .read_delay_ns = 5000,
+      .write_delay_ns = 5000,
+      .same_value = true,
+      .poison = true,
+      .thinned = true,
+      .holds = true,
+      .suffix = ""},
+     false},
     {"and kept to a budget",
      {.seed = 11, .split_one_in = 3},
      {.seed = 11,
@@ -114,6 +125,17 @@ static const Way collided[] = {
       .thinned = true,
       .budget = true,
       .suffix = "7"},
+     false},
+    {"held until something comes beside it",
+     {.seed = 12, .split_one_in = 10, .quantum = 40},
+     {.seed = 12,
+      .read_delay_ns = 5000,
+      .write_delay_ns = 5000,
+      .poison = true,
+      .thinned = true,
+      .holds = true,
+      .beside = true,
+      .suffix = ""},
      false},
     {"two threads",
      {.seed = 7, .jobs = 2},
@@ -156,7 +178,7 @@ typedef struct Rig {
     const Mutant *mutant;
     VmMem *mem;
     VmDevice *device[MOST];
-    uint64_t addr, slots, met;
+    uint64_t addr, slots, met, hold;
     uint8_t *view;
     GrSlot *seen; // of n_sites
     struct Meetings {
@@ -181,6 +203,10 @@ static bool open_rig(Rig *r, gr_error *err) {
         return false;
     r->met = range->addr;
     r->meetings = (struct Meetings *)gr_vm_mem_view(r->mem, range->addr, sizeof *r->meetings);
+    if (gr_vm_mem_alloc(r->mem, VM_MEM_DEVICE, 0, sizeof(GrHold), 256, &range, err) != GR_OK)
+        return false;
+    r->hold = range->addr;
+    *(GrHold *)gr_vm_mem_view(r->mem, range->addr, sizeof(GrHold)) = (GrHold){.host = GR_HOST_OPEN};
     for (int w = 0; w < r->n_ways; w++) {
         VmConfig c = r->ways[w].config;
         c.mem = r->mem;
@@ -280,6 +306,10 @@ static bool attach(Rig *r, const Way *way, VmModule *m, const PtxModule *ptx, gr
     r->n_sites = ptx->n_sites;
     memset(r->seen, 0, (ptx->n_sites + 1) * GR_CLASS_COUNT * sizeof *r->seen);
     GrControl control = {.slots = r->slots, .n_sites = ptx->n_sites, .windows = way->meets ? r->met : 0};
+    if (way->collider.beside) {
+        control.hold = r->hold;
+        control.beside = 1 << GR_BESIDE_NUMBER | 1 << GR_BESIDE_SHORTER;
+    }
     memset(r->meetings, 0, sizeof *r->meetings);
     for (unsigned k = 0; k < GR_MEET_TARGETS; k++)
         r->meetings->table.records[k] = r->met + offsetof(struct Meetings, of) + k * sizeof(GrMeeting);

@@ -177,7 +177,7 @@ static gr_status collider_loaded(void *self, GrModule *m,
     if (!gr_vec_push(&c->loaded, ((struct Loaded){m, at})))
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     if (c->late)
-        gr_late_loaded(c->late, m, at);
+        control.hold = gr_late_loaded(c->late, m, at);
     CUresult rc = c->session->write(c->session, at, &control, sizeof control);
     return rc == CUDA_SUCCESS ? GR_OK : gr_fail(err, GR_ERR_IO, "writing %s: CUDA error %d", name, (int)rc);
 }
@@ -239,6 +239,26 @@ static bool collider_submitting(void *self, const GrComing *w) {
     return c->late && gr_late_submitting(c->late, w);
 }
 
+static bool collider_loads_early(void *self) { return ((const Collider *)self)->late != NULL; }
+
+static void collider_submitted(void *self, const GrComing *w) {
+    Collider *c = self;
+    if (c->late)
+        gr_late_submitted(c->late, w);
+}
+
+static void collider_waiting(void *self, const GrWait *w) {
+    Collider *c = self;
+    if (c->late)
+        gr_late_waiting(c->late, w);
+}
+
+static void collider_waited(void *self, const GrWait *w) {
+    Collider *c = self;
+    if (c->late)
+        gr_late_waited(c->late, w);
+}
+
 static void collider_launching(void *self, const GrLaunch *l) {
     Collider *c = self;
     if (c->late)
@@ -283,6 +303,10 @@ const GrEngine gr_engine_collider = {
     .allocated = collider_allocated,
     .context_ended = collider_context_ended,
     .submitting = collider_submitting,
+    .loads_early = collider_loads_early,
+    .submitted = collider_submitted,
+    .waiting = collider_waiting,
+    .waited = collider_waited,
     .stream_created = collider_stream_created,
     .stream_destroyed = collider_stream_destroyed,
     .launching = collider_launching,

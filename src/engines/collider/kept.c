@@ -11,8 +11,8 @@ void gr_kept_free(GrKept *k) { gr_vec_free(&k->controls); }
 
 // Rarely more than once: most such memory is allocated before kernels are loaded.
 static void tell(GrKept *k, CUdeviceptr control) {
-    uint64_t range[2] = {k->low, k->high - k->low};
-    CUresult rc = k->session->write(k->session, control + offsetof(GrControl, kept), range, sizeof range);
+    uint64_t told[3] = {k->low, k->high - k->low, k->granules};
+    CUresult rc = k->session->write(k->session, control + offsetof(GrControl, kept), told, sizeof told);
     if (rc == CUDA_SUCCESS || k->failed)
         return;
     char text[96];
@@ -22,10 +22,23 @@ static void tell(GrKept *k, CUdeviceptr control) {
     k->failed = true;
 }
 
+static uint64_t granules_of(uint64_t low, uint64_t high) {
+    uint64_t first = low >> GR_GRANULE_SHIFT, last = (high - 1) >> GR_GRANULE_SHIFT, bits = 0;
+    if (last - first >= GR_GRANULES)
+        return UINT64_MAX;
+    for (uint64_t n = first; n <= last; n++)
+        bits |= (uint64_t)1 << n % GR_GRANULES;
+    return bits;
+}
+
 static void keep(GrKept *k, uint64_t low, uint64_t high) {
     bool none = k->low == k->high;
-    if (low == high || (!none && low >= k->low && high <= k->high))
+    if (low == high)
         return;
+    uint64_t granules = granules_of(low, high);
+    if (!none && low >= k->low && high <= k->high && !(granules & ~k->granules))
+        return;
+    k->granules |= granules;
     k->low = none || low < k->low ? low : k->low;
     k->high = none || high > k->high ? high : k->high;
     for (size_t i = 0; i < k->controls.len; i++)
@@ -77,8 +90,11 @@ void gr_kept_loaded(GrKept *k, const GrModule *m, CUdeviceptr at, GrControl *con
     see_device(k);
     control->kept = k->low;
     control->kept_bytes = k->high - k->low;
-    if (!gr_vec_push(&k->controls, ((struct GrKeptControl){m, at})))
-        control->kept_bytes = UINT64_MAX - (control->kept = 0); // nobody will tell it of more
+    control->kept_granules = k->granules;
+    if (gr_vec_push(&k->controls, ((struct GrKeptControl){m, at})))
+        return;
+    control->kept = 0; // nobody will tell it of more
+    control->kept_bytes = control->kept_granules = UINT64_MAX;
 }
 
 void gr_kept_unloaded(GrKept *k, const GrModule *m) {

@@ -4,47 +4,41 @@
 #include "base/map.h"
 #include "base/rng.h"
 #include "base/str.h"
-#include "base/vec.h"
-#include "engines/collider/device/record.h"
+#include "engines/collider/gate.h"
+#include "engines/collider/hold.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-// The control block of a module, or of a part of it, in a context; and what its word was last told in a stream.
-typedef struct Control {
-    const GrModule *module;
-    CUcontext context;
-    CUdeviceptr hold;
-    bool held;
-} Control;
 
 struct GrLate {
     GrSession *session;
-    uint64_t seed, span;  // ns
+    uint64_t seed, span; // ns
+    LateDriver driver;
+    Holds holds;
+    Gates gates;
     pthread_mutex_t lock; // of all that follows
-    bool there, missing, said;
-    CUresult (*current)(CUcontext *);
-    CUresult (*fill)(CUdeviceptr, unsigned, size_t, CUstream);
-    CUresult (*host_function)(CUstream, CUhostFn, void *);
-    CUresult (*ask)(void *, CUpointer_attribute, CUdeviceptr);
-    CUresult (*prefetch)(CUdeviceptr, size_t, CUdevice, CUstream); // NULL: there is none
-    CUresult (*device)(CUdevice *);
-    CUresult (*wait)(CUstream);
-    CUresult (*new_event)(CUevent *, unsigned);
-    CUresult (*record)(CUevent, CUstream);
-    CUresult (*query)(CUevent);
-    CUevent begun, ended; // in front of the newest launch that is held, and behind it; NULL: not needed yet
-    CUcontext launched_in;
-    uint64_t marked;        // the number of that launch
+    struct {
+        CUevent ended;     // behind it; NULL: not needed yet
+        uint32_t number;   // by what it was told that it is held
+    } newest[LATE_NEWEST]; // launches that are held and have no gate in front of them
+    unsigned n_newest;
+    CUcontext launched_in;  // where the events are of
+    uint64_t marked;        // GrLaunch.number of the newest launch that is held
+    uint32_t number;        // by what it was told; 0: there is a gate in front of it
     bool always;            // whatever of these the program has
     bool streams;           // work may run beside other work
     bool shared, variables; // there was memory that the host sees; such variables of kernels
     unsigned n_kernels;     // that were launched
     unsigned n_blocking;    // streams
     Map counts;             // kind -> how many there were, and one more
-    VEC(Control) controls;
+    // Since the host waited for all work:
+    bool some, several; // there was some in `stream`; in several streams, or side by side in a graph
+    CUstream stream;
+    unsigned n_held;   // launches
+    unsigned n_turns;  // of all launches that are held
+    bool stay;         // the earlier ones let the later ones pass; else the other way round
+    uint64_t patience; // how long a launch is waited for, ns
 };
 
 GrLate *gr_late_new(GrSession *s, uint64_t seed, uint64_t longest_ns, bool always) {
@@ -55,6 +49,9 @@ GrLate *gr_late_new(GrSession *s, uint64_t seed, uint64_t longest_ns, bool alway
     l->seed = seed;
     l->span = longest_ns < LATE_MOST_NS ? longest_ns : LATE_MOST_NS;
     l->always = l->streams = l->shared = l->variables = always;
+    l->patience = LATE_PATIENCE_NS;
+    gr_holds_begin(&l->holds, s, &l->driver);
+    gr_gates_begin(&l->gates, &l->holds, &l->driver);
     pthread_mutex_init(&l->lock, NULL);
     return l;
 }
@@ -62,36 +59,12 @@ GrLate *gr_late_new(GrSession *s, uint64_t seed, uint64_t longest_ns, bool alway
 void gr_late_free(GrLate *l) {
     if (!l)
         return;
+    if (!gr_gates_end(&l->gates)) // the driver may yet call a function of ours
+        return;
+    gr_holds_end(&l->holds);
     gr_map_free(&l->counts);
-    gr_vec_free(&l->controls);
     pthread_mutex_destroy(&l->lock);
     free(l);
-}
-
-// With the lock. False, and said once: the driver lacks something.
-static bool find_driver(GrLate *l) {
-    if (l->there || l->missing)
-        return l->there;
-    bool all = true;
-#define FIND(field, name)                                                                                    \
-    l->field = (__typeof__(l->field))l->session->driver(l->session, name);                                   \
-    all = all && l->field;
-    FIND(current, "cuCtxGetCurrent")
-    FIND(fill, "cuMemsetD32Async")
-    FIND(host_function, "cuLaunchHostFunc")
-    FIND(ask, "cuPointerGetAttribute")
-    FIND(device, "cuCtxGetDevice")
-    FIND(wait, "cuStreamSynchronize")
-    FIND(new_event, "cuEventCreate")
-    FIND(record, "cuEventRecord")
-    FIND(query, "cuEventQuery")
-    l->there = all;
-    FIND(prefetch, "cuMemPrefetchAsync")
-#undef FIND
-    l->missing = !all;
-    if (!all)
-        l->session->remark(l->session, "--late-work had no effect: the driver lacks what it needs");
-    return all;
 }
 
 // ---- What is late -------------------------------------------------------------------------------------------------
@@ -106,123 +79,93 @@ static uint64_t kernel_of(const GrLaunch *g) {
 }
 
 // Counts one of its kind, of which the first `first` are late. Whether it is late; `draw` gets uniform bits. With the lock.
-static bool draws(GrLate *l, uint64_t kind, uint64_t first, Rng *draw) {
+static bool draws(GrLate *l, uint64_t kind, uint64_t first, Rng *draw, uint64_t *number) {
     uint64_t n = (uintptr_t)gr_map_get_u64(&l->counts, kind);
     if (!n && l->counts.live >= LATE_KINDS)
         n = (uintptr_t)gr_map_get_u64(&l->counts, kind = 0);
     if (!gr_map_put_u64(&l->counts, kind, (void *)(uintptr_t)(n + 1)))
         return false;
+    if (number)
+        *number = n;
     *draw = gr_rng_fork(l->seed, RNG_LATE, kind + n);
     return n < first || n % (n < LATE_OFTEN ? LATE_SOMETIMES : LATE_RARELY) == 0;
 }
 
-static bool draws_launch(GrLate *l, unsigned kind, const GrLaunch *g, Rng *draw) {
+static bool draws_launch(GrLate *l, unsigned kind, const GrLaunch *g, Rng *draw, uint64_t *number) {
     uint64_t key = kind_of(kind, kernel_of(g));
     l->n_kernels += kind == KIND_LAUNCH && !gr_map_get_u64(&l->counts, key);
-    return draws(l, key, LATE_LAUNCHES, draw);
+    return draws(l, key, LATE_LAUNCHES, draw, number);
 }
 
 // A program that launches another kernel does something else: its copies count anew.
-static bool draws_coming(GrLate *l, const GrComing *w, bool graph, Rng *draw) {
+static bool draws_coming(GrLate *l, const GrComing *w, bool graph, Rng *draw, uint64_t *number) {
     uint64_t key = kind_of(graph ? GR_COMING_GRAPH : w->kind, gr_mix64(l->n_kernels) ^ w->size);
-    return draws(l, key, LATE_COMING, draw);
+    return draws(l, key, graph ? LATE_GRAPHS : LATE_COMING, draw, number);
 }
 
 static uint64_t between(Rng *draw, uint64_t least, uint64_t most) {
     return least + gr_rng_below(draw, (uint32_t)(most - least + 1));
 }
 
-// ---- Sleeping -----------------------------------------------------------------------------------------------------
-
-static uint64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
+// ---- The newest launch that is held --------------------------------------------------------------------------------
 
 // Awake: a sleep may take some 60 us longer than it is told.
 static void pause_for(uint64_t ns) {
-    for (uint64_t until = now_ns() + ns; now_ns() < until;) {
+    for (uint64_t until = gr_late_now() + ns; gr_late_now() < until;) {
     }
 }
 
-static void CUDA_CB sleep_in_stream(void *ns) { pause_for((uintptr_t)ns); }
-
-static void delay_stream(GrLate *l, CUstream stream, uint64_t ns) {
-    // What is refused here is a matter of the stream, which the program's own call is about to learn.
-    (void)l->host_function(stream, sleep_in_stream, (void *)(uintptr_t)ns);
-}
-
-// ---- When a launch begins -------------------------------------------------------------------------------------------
-
-// A GPU that other processes use, too, may begin a launch long after the call. So an event goes in front of a launch, and one behind it.
-static void mark_launch(GrLate *l, CUcontext context, CUevent *which, CUstream stream) {
+static void mark_end(GrLate *l, CUcontext context, CUstream stream) {
     pthread_mutex_lock(&l->lock);
     if (!l->launched_in)
         l->launched_in = context;
-    bool mine =
-        l->launched_in == context && (*which || l->new_event(which, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS);
-    CUevent event = *which;
+    unsigned k = l->n_newest++ % LATE_NEWEST;
+    bool mine = l->launched_in == context &&
+                (l->newest[k].ended ||
+                 l->driver.new_event(&l->newest[k].ended, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS);
+    l->newest[k].number = mine ? l->number : 0;
+    CUevent event = l->newest[k].ended;
     pthread_mutex_unlock(&l->lock);
     if (mine)
-        (void)l->record(event, stream);
+        (void)l->driver.record(event, stream);
 }
 
-static bool is_pending(GrLate *l, const CUevent *which) {
-    pthread_mutex_lock(&l->lock);
-    CUevent event = *which;
-    pthread_mutex_unlock(&l->lock);
-    return event && l->query(event) == CUDA_ERROR_NOT_READY;
-}
-
-// Waits until all that is in front of the newest launch has ended, but not for long: that may need what this thread is about to do.
-static void await_launch(GrLate *l) {
-    uint64_t until = now_ns() + LATE_MOST_NS;
-    while (is_pending(l, &l->begun) && now_ns() < until) {
-    }
-}
-
-// ---- Kernels are held ----------------------------------------------------------------------------------------------
-
-static void complain(GrLate *l) {
-    bool first = !l->said;
-    l->said = true;
-    if (first)
-        l->session->remark(
-            l->session,
-            "--late-work: the driver refused to write a word before a launch, which then waits as others do");
-}
-
-// Tells the controls of a module in the context, all of them where `m` is NULL, in the stream. Another thread may add controls meanwhile.
-static void hold(GrLate *l, const GrModule *m, CUcontext context, CUstream stream, bool held) {
-    for (size_t i = 0;; i++) {
-        CUdeviceptr at = 0;
+// Whether one of the newest launches has not ended; *begun: one of those has begun.
+static bool is_on_its_way(GrLate *l, bool *begun) {
+    bool some = false;
+    *begun = false;
+    for (unsigned k = 0; k < LATE_NEWEST && !*begun; k++) {
         pthread_mutex_lock(&l->lock);
-        while (i < l->controls.len && !at) {
-            Control *c = &l->controls.data[i];
-            if ((!m || c->module == m) && c->context == context && c->held != held) {
-                at = c->hold;
-                c->held = held;
-            } else {
-                i++;
-            }
-        }
+        CUevent event = l->newest[k].ended;
+        uint32_t number = l->newest[k].number;
         pthread_mutex_unlock(&l->lock);
-        if (!at)
-            return;
-        // Without the lock: it may wait for room in the stream.
-        if (l->fill(at, held, 1, stream) != CUDA_SUCCESS)
-            complain(l);
+        if (!event || !number || l->driver.query(event) != CUDA_ERROR_NOT_READY)
+            continue;
+        some = true;
+        *begun = gr_holds_begun(&l->holds, number);
+    }
+    return some;
+}
+
+// Waits until one has begun, but not for long: that may need what this thread is about to do. On a GPU that other processes use, too, it may take
+// some ms. Where it was in vain, the next wait is shorter.
+static void await_launch(GrLate *l) {
+    uint64_t patience = __atomic_load_n(&l->patience, __ATOMIC_RELAXED), from = gr_late_now();
+    bool in_vain = false;
+    for (bool begun; is_on_its_way(l, &begun) && !begun;) {
+        uint64_t now = gr_late_now();
+        if (!in_vain && now > from + patience / 2) {
+            in_vain = true;
+            gr_gates_open(&l->gates, NULL, GATES_ALL); // it may be behind one
+            if (patience > LATE_LEAST_PATIENCE_NS)
+                __atomic_store_n(&l->patience, patience / 4, __ATOMIC_RELAXED);
+        }
+        if (now > from + patience)
+            break;
     }
 }
 
 // ---- What the engine is told ---------------------------------------------------------------------------------------
-
-void gr_late_stream_created(GrLate *l, unsigned flags) {
-    pthread_mutex_lock(&l->lock);
-    l->streams = l->streams || flags & CU_STREAM_NON_BLOCKING || ++l->n_blocking > 1;
-    pthread_mutex_unlock(&l->lock);
-}
 
 void gr_late_stream_destroyed(GrLate *l, unsigned flags) {
     pthread_mutex_lock(&l->lock);
@@ -237,27 +180,16 @@ void gr_late_shared(GrLate *l, const GrRange *r) {
     pthread_mutex_unlock(&l->lock);
 }
 
-void gr_late_loaded(GrLate *l, const GrModule *m, CUdeviceptr control) {
+CUdeviceptr gr_late_loaded(GrLate *l, const GrModule *m, CUdeviceptr control) {
     CUcontext context = NULL;
-    pthread_mutex_lock(&l->lock);
-    l->current = (CUresult(*)(CUcontext *))l->session->driver(l->session, "cuCtxGetCurrent");
-    if (l->current && l->current(&context) == CUDA_SUCCESS)
-        (void)gr_vec_push(&l->controls,
-                          ((Control){m, context, control + offsetof(GrControl, beside), false}));
-    pthread_mutex_unlock(&l->lock);
+    CUresult (*current)(CUcontext *) =
+        (CUresult(*)(CUcontext *))l->session->driver(l->session, "cuCtxGetCurrent");
+    if (!current || current(&context) != CUDA_SUCCESS)
+        return 0;
+    return gr_holds_loaded(&l->holds, m, context, control);
 }
 
-static void forget(GrLate *l, const GrModule *m, CUcontext context) {
-    size_t n = 0;
-    pthread_mutex_lock(&l->lock);
-    for (size_t i = 0; i < l->controls.len; i++)
-        if (l->controls.data[i].module != m && l->controls.data[i].context != context)
-            l->controls.data[n++] = l->controls.data[i];
-    l->controls.len = n;
-    pthread_mutex_unlock(&l->lock);
-}
-
-void gr_late_unloaded(GrLate *l, const GrModule *m) { forget(l, m, NULL); }
+void gr_late_unloaded(GrLate *l, const GrModule *m) { gr_holds_forget(&l->holds, m, NULL); }
 
 void gr_late_next_run(GrLate *l, uint64_t seed) {
     pthread_mutex_lock(&l->lock);
@@ -266,16 +198,20 @@ void gr_late_next_run(GrLate *l, uint64_t seed) {
     l->n_kernels = l->n_blocking = 0;
     l->streams = l->always; // as a process of its own, but for the modules, which stay
     l->shared = l->variables;
+    l->some = l->several = false;
+    l->n_held = l->n_turns = 0;
+    l->patience = LATE_PATIENCE_NS;
+    l->gates.patience = GATE_LAUNCH_NS;
     l->seed = seed;
     pthread_mutex_unlock(&l->lock);
 }
 
 void gr_late_context_ended(GrLate *l, CUcontext context) {
-    forget(l, NULL, context);
+    gr_holds_forget(&l->holds, NULL, context);
     pthread_mutex_lock(&l->lock);
     if (l->launched_in == context) { // the events are gone, too
         l->launched_in = NULL;
-        l->begun = l->ended = NULL;
+        memset(l->newest, 0, sizeof l->newest);
     }
     pthread_mutex_unlock(&l->lock);
 }
@@ -283,7 +219,41 @@ void gr_late_context_ended(GrLate *l, CUcontext context) {
 // Whether work in the stream may run beside other work, by what is known now. With the lock.
 static bool runs_beside(GrLate *l, CUstream stream) {
     l->streams = l->streams || stream == CU_STREAM_PER_THREAD;
-    return l->streams && find_driver(l);
+    return l->streams && gr_late_driver(&l->driver, l->session);
+}
+
+// Each thread has a default stream by one name.
+static CUstream of_thread(CUstream stream) {
+    static __thread char own;
+    return stream == CU_STREAM_PER_THREAD ? (CUstream)(void *)&own : stream;
+}
+
+// The driver has taken work of this stream, or of several.
+static void note_work(GrLate *l, CUstream stream, bool several) {
+    stream = of_thread(stream);
+    pthread_mutex_lock(&l->lock);
+    l->several = l->several || several || (l->some && l->stream != stream);
+    l->some = true;
+    l->stream = stream;
+    pthread_mutex_unlock(&l->lock);
+}
+
+// The driver loads a kernel when it is first launched, and waits for the device then: nothing would run beside it. So kernels are loaded
+// before, while the device has nothing to do.
+static void load_kernels(GrLate *l) {
+    pthread_mutex_lock(&l->lock);
+    bool idle = !l->some;
+    pthread_mutex_unlock(&l->lock);
+    if (idle && l->session->load_kernels)
+        l->session->load_kernels(l->session);
+}
+
+void gr_late_stream_created(GrLate *l, unsigned flags) {
+    pthread_mutex_lock(&l->lock);
+    bool streams = l->streams = l->streams || flags & CU_STREAM_NON_BLOCKING || ++l->n_blocking > 1;
+    pthread_mutex_unlock(&l->lock);
+    if (streams)
+        load_kernels(l);
 }
 
 // Whether the host may touch what the launch works on; *r is some of that, or of size 0. Without the lock.
@@ -301,36 +271,61 @@ static bool is_shared(GrLate *l, const GrLaunch *g, GrRange *r) {
 static void fetch(GrLate *l, const GrRange *r, CUstream stream) {
     static const size_t most = 2 << 20;
     CUdevice device;
-    if (r->size && r->kind == GR_RANGE_MANAGED && l->prefetch && l->device(&device) == CUDA_SUCCESS)
-        (void)l->prefetch(r->at, r->size < most ? r->size : most, device, stream); // some devices refuse it
+    if (r->size && r->kind == GR_RANGE_MANAGED && l->driver.prefetch &&
+        l->driver.device(&device) == CUDA_SUCCESS)
+        (void)l->driver.prefetch(r->at, r->size < most ? r->size : most, device,
+                                 stream); // some devices refuse it
+}
+
+// How a launch is held, number `n` of its kernel or graph: it waits until the next one has begun, so that what it does later meets that one's
+// windows; or it stays while the next ones pass, which wait less. With the lock.
+static uint32_t how_held(GrLate *l, uint64_t n) {
+    if (l->n_held % LATE_TURN == 0) // by turns, so that a few seeds in a row have both
+        l->stay = (l->seed + l->n_turns++) % LATE_STAYS == 0;
+    unsigned shorter = n >= LATE_LAUNCHES, before = l->n_held++ % LATE_TURN;
+    if (l->stay)
+        shorter += before < 2 ? before : 2;
+    return (shorter < 3 ? shorter : 3) << GR_BESIDE_SHORTER | (l->stay ? GR_BESIDE_STAYS : 0);
 }
 
 void gr_late_launching(GrLate *l, const GrLaunch *g) {
     CUcontext context = NULL;
     GrRange with;
     Rng draw;
+    uint64_t n = 0;
     if (g->programmatic)
         return;
     pthread_mutex_lock(&l->lock);
     bool streams = runs_beside(l, g->stream), held = false;
-    if ((streams || l->shared) && find_driver(l))
-        held = draws_launch(l, KIND_LAUNCH, g, &draw);
-    uint64_t late = held && streams && between(&draw, 0, 7) == 0 ? between(&draw, 0, 2 * l->span) : 0;
-    bool known = l->there && l->current(&context) == CUDA_SUCCESS;
+    if ((streams || l->shared) && gr_late_driver(&l->driver, l->session))
+        held = draws_launch(l, KIND_LAUNCH, g, &draw, &n);
+    bool late = held && streams && between(&draw, 0, 7) == 0;
+    uint64_t extra = late ? between(&draw, 0, l->span) : 0;
+    uint32_t how = held ? how_held(l, n) : 0;
+    bool known = l->driver.there && l->driver.current(&context) == CUDA_SUCCESS;
     pthread_mutex_unlock(&l->lock);
-    bool shared = held && is_shared(l, g, &with);
-    held = held && (streams || shared);
     if (!known)
         return;
-    if (late)
-        delay_stream(l, g->stream, late);
+    bool shared = held && is_shared(l, g, &with);
+    held = held && (streams || shared);
+    if (streams)
+        load_kernels(l);
+    gr_gates_open(&l->gates, g->stream, GATES_OF_STREAM);
     if (shared)
         fetch(l, &with, g->stream);
-    if (g->module)
-        hold(l, g->module, context, g->stream, held);
-    if (!held)
+    if (!held) {
+        if (g->module)
+            gr_holds_release(&l->holds, g->module, context, g->stream);
         return;
-    mark_launch(l, context, &l->begun, g->stream);
+    }
+    gr_holds_say(&l->holds, GR_HOST_BUSY);
+    uint32_t number = 0;
+    if (g->module)
+        number = gr_holds_tell(&l->holds, g->module, context, g->stream,
+                               shared && !streams ? GR_BESIDE_STAYS : how);
+    if (late)
+        gr_gate_put(&l->gates, g->stream, extra);
+    __atomic_store_n(&l->number, late ? 0 : number, __ATOMIC_RELAXED);
     __atomic_store_n(&l->marked, g->number, __ATOMIC_RELAXED);
 }
 
@@ -339,81 +334,139 @@ void gr_late_launched(GrLate *l, const GrLaunch *g, CUresult result) {
     GrRange with;
     Rng draw;
     uint64_t ns = 0;
-    if (result != CUDA_SUCCESS)
+    if (result == CUDA_SUCCESS)
+        note_work(l, g->stream, false);
+    if (!l->driver.there)
         return;
-    if (__atomic_load_n(&l->marked, __ATOMIC_RELAXED) == g->number && l->current(&context) == CUDA_SUCCESS)
-        mark_launch(l, context, &l->ended, g->stream);
+    if (__atomic_load_n(&l->marked, __ATOMIC_RELAXED) != g->number)
+        return;
+    if (result == CUDA_SUCCESS && __atomic_load_n(&l->number, __ATOMIC_RELAXED) &&
+        l->driver.current(&context) == CUDA_SUCCESS)
+        mark_end(l, context, g->stream);
+    if (result != CUDA_SUCCESS) {
+        gr_holds_say(&l->holds, GR_HOST_OPEN);
+        return;
+    }
+    if (__atomic_load_n(&l->number, __ATOMIC_RELAXED))
+        gr_holds_share(&l->holds, __atomic_load_n(&l->number, __ATOMIC_RELAXED));
     pthread_mutex_lock(&l->lock);
-    if (l->shared && draws_launch(l, KIND_HOST, g, &draw))
-        ns = between(&draw, l->span / 16, l->span);
+    if (l->shared && draws_launch(l, KIND_HOST, g, &draw, NULL))
+        ns = between(&draw, 0, 1) ? between(&draw, LATE_SOON_NS / 4, LATE_SOON_NS)
+                                  : between(&draw, l->span / 16, l->span);
     pthread_mutex_unlock(&l->lock);
-    if (!ns || !is_shared(l, g, &with)) // asked last: it takes longest
-        return;
-    await_launch(l);
-    pause_for(ns);
+    bool shared = ns && is_shared(l, g, &with); // asked last: it takes longest
+    if (shared) {
+        await_launch(l);
+        pause_for(ns);
+    }
+    // To touch managed memory may take the host long.
+    gr_holds_say(&l->holds, shared ? GR_HOST_TOUCHES : GR_HOST_OPEN);
 }
 
-// Whether a copy is there to be made late: one that writes device memory, and for whose end the call need not wait. *pageable: it may return when
-// the bytes are staged, if it is small (CUDA runtime API, "API synchronization behavior").
+// Whether a copy is there to be made late: one that writes device memory, and for whose end the call need not wait. One from pageable memory may return
+// when the bytes are staged, if it is small (CUDA runtime API, "API synchronization behavior"); a large one waits for what is in front of it in its
+// stream. *pageable: so may one that is not async.
 static bool may_be_late(GrLate *l, const GrComing *w, bool *pageable) {
     enum { STAGED = 65536 };
     unsigned type = 0;
     *pageable = false;
     if (w->kind != GR_COMING_COPY)
         return true;
-    if (l->ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, w->to) != CUDA_SUCCESS || type == CU_MEMORYTYPE_HOST)
+    if (l->driver.ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, w->to) != CUDA_SUCCESS ||
+        type == CU_MEMORYTYPE_HOST)
         return false;
-    if (w->async || !w->from)
+    if (!w->from)
         return true;
-    if (l->ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, w->from) != CUDA_SUCCESS)
-        return *pageable = w->size <= STAGED;
-    return type != CU_MEMORYTYPE_HOST;
+    if (l->driver.ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, w->from) == CUDA_SUCCESS)
+        return w->async || type != CU_MEMORYTYPE_HOST;
+    bool small = w->size <= STAGED;
+    *pageable = small && !w->async;
+    return small;
 }
 
-// How long a delay in a stream is: any order of magnitude up to twice the longest wait is as likely as any other, since nobody knows when what
-// comes in other streams begins.
-static uint64_t of_any_size(const GrLate *l, Rng *draw) {
-    uint64_t most = 2 * l->span >> between(draw, 0, 3);
-    return between(draw, most / 2, most);
+// Kernels of one graph begin soon behind each other, and may be many.
+static uint32_t graph_held(GrLate *l, size_t n_kernels, uint64_t n) {
+    unsigned shorter = n_kernels > 16 ? 3 : n_kernels > 4 ? 2 : 1;
+    if (n_kernels == 1)
+        return how_held(l, n);
+    shorter += n >= LATE_GRAPHS;
+    return (shorter < 3 ? shorter : 3) << GR_BESIDE_SHORTER;
 }
 
 bool gr_late_submitting(GrLate *l, const GrComing *w) {
     CUcontext context = NULL;
     Rng draw;
     bool graph = w->kind == GR_COMING_GRAPH || w->kind == GR_COMING_BRANCHING_GRAPH;
-    bool late = false, pageable = false;
-    uint64_t in_stream = 0, in_host = 0;
+    bool late = false, pageable = false, gated = false, midst = false;
+    uint64_t ns = 0, n = 0;
+    uint32_t how = 0;
     pthread_mutex_lock(&l->lock);
     bool beside =
         (runs_beside(l, w->stream) || w->kind == GR_COMING_BRANCHING_GRAPH || (graph && l->shared)) &&
-        find_driver(l);
-    if (beside && (late = draws_coming(l, w, graph, &draw)) && l->streams) {
-        in_stream = of_any_size(l, &draw);
-        in_host = between(&draw, 0, 3) ? between(&draw, 1, l->span) : 0;
+        gr_late_driver(&l->driver, l->session);
+    if (beside && (late = draws_coming(l, w, graph, &draw, &n))) {
+        ns = between(&draw, 0, 1) ? between(&draw, 0, l->span) : 0;
+        gated = l->streams;
+        midst = gated && between(&draw, 0, 3);
+        how = graph ? graph_held(l, w->size, n) : 0;
     }
-    bool known = beside && l->current(&context) == CUDA_SUCCESS;
+    bool streams = l->streams, known = beside && l->driver.current(&context) == CUDA_SUCCESS;
     pthread_mutex_unlock(&l->lock);
     if (!known)
         return false;
-    if (in_host + in_stream && !may_be_late(l, w, &pageable))
-        in_host = in_stream = 0;
+    if (streams)
+        load_kernels(l);
+    gr_holds_say(&l->holds, w->async ? GR_HOST_BUSY : GR_HOST_OPEN);
+    if (gated && !may_be_late(l, w, &pageable))
+        gated = midst = false;
     // Nearly all programs take such a copy for done when the call returns. Unless asked, it is no more than the call that comes late.
-    if (pageable && !l->always) {
-        in_stream = 0;
-        pageable = false;
-    }
-    if (in_host && is_pending(l, &l->ended)) {
-        // A launch is on its way: the call itself comes late, into the midst of it.
-        await_launch(l);
-        pause_for(in_host);
-        pageable = false;
-    } else if (in_stream) {
-        // As the call would: what is in front of the copy has ended when the bytes are taken.
-        if (pageable && l->wait(w->stream) != CUDA_SUCCESS)
-            return false;
-        delay_stream(l, w->stream, in_stream);
-    }
+    if (pageable && !l->always)
+        gated = pageable = false;
     if (graph)
-        hold(l, NULL, context, w->stream, late);
-    return pageable;
+        gr_gates_open(&l->gates, w->stream, GATES_OF_STREAM);
+    if (graph && late)
+        (void)gr_holds_tell(&l->holds, NULL, context, w->stream, how);
+    else if (graph)
+        gr_holds_release(&l->holds, NULL, context, w->stream);
+    bool begun;
+    if (midst && is_on_its_way(l, &begun)) {
+        // The call itself comes late, into the midst of it.
+        await_launch(l);
+        pause_for(ns);
+        pageable = false;
+    } else if (gated) {
+        // As the call would: what is in front of the copy has ended when the bytes are taken.
+        if (pageable && l->driver.wait(w->stream) != CUDA_SUCCESS)
+            return false;
+        gr_gate_put(&l->gates, w->stream, ns);
+    }
+    return pageable && gated;
+}
+
+void gr_late_submitted(GrLate *l, const GrComing *w) {
+    note_work(l, w->stream, w->kind == GR_COMING_BRANCHING_GRAPH);
+    if (l->driver.there)
+        gr_holds_say(&l->holds, GR_HOST_OPEN);
+}
+
+void gr_late_waiting(GrLate *l, const GrWait *w) {
+    if (!l->driver.there)
+        return;
+    pthread_mutex_lock(&l->lock);
+    bool alone = !l->several &&
+                 (w->kind == GR_WAIT_ALL || (w->kind == GR_WAIT_STREAM && of_thread(w->stream) == l->stream));
+    pthread_mutex_unlock(&l->lock);
+    gr_gates_open(&l->gates, NULL, GATES_ALONE);
+    // Else what was submitted before may be about to come beside a kernel that is held; or the host is about to go on behind an event.
+    if (alone)
+        gr_holds_say(&l->holds, GR_HOST_WAITS);
+}
+
+void gr_late_waited(GrLate *l, const GrWait *w) {
+    pthread_mutex_lock(&l->lock);
+    if (w->kind == GR_WAIT_ALL) {
+        l->some = l->several = false;
+        l->n_held = 0;
+    }
+    pthread_mutex_unlock(&l->lock);
 }

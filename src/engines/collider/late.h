@@ -4,15 +4,17 @@
 // A race between a kernel and a copy, the host or another kernel shows when the one comes while a window of the other is open. Most kernels
 // are over within microseconds, before whatever comes next has begun. What may come later anyway may be made late:
 //
-//     a launch    the kernel's own waits have their longest maximum (GrControl.beside, collider_time.h), 80 us unless told otherwise.
-//                 One launch in eight comes late besides
+//     a launch    is held (hold.h): its kernel waits in a window for what comes beside it. One in eight has a gate in front of it besides
 //     a copy to device memory, a fill, a graph
-//                 while a launch is on its way, the call comes late, when the launch has begun; else, and in one case of four, a host function
-//                 that sleeps goes before it into its stream, which waits for that as for all work
-//     the host    goes on late behind a launch that has an address of memory that the host sees, too
+//                 while a launch that is held is on its way, the call waits until that has begun; else, and in one case of four, a gate (gate.h) goes before
+//                 it into its stream
+//     the host    goes on late behind a launch that has an address of memory that the host sees, too, when the launch has begun
 //
-// A host function needs no multiprocessor, so it comes to an end even where a kernel that fills the device waits for the copy behind it. Nothing
-// waits for a launch to begin for longer than LATE_MOST_NS.
+// Of the launches that the host submits without a wait for all work, the earlier ones mostly wait until the later ones have begun, and then go on: so what
+// they do later meets the windows of those, and the poison of those meets their own. With one seed of four it is the other way round.
+//
+// Each of these waits has a bound, so whatever a program waits for comes: hold.h and gate.h have theirs; the host waits for LATE_PATIENCE_NS
+// at most for a launch to begin, and less where it was in vain before.
 //
 // Work of one stream cannot run beside other work. So nothing is done unless the program has a non-blocking stream, two other ones at a time, used a
 // thread's own default stream, or launches a graph with branches; or launches a kernel with an address of memory that the host sees, too. What is
@@ -27,12 +29,20 @@
 enum {
     LATE_LAUNCHES = 8,
     LATE_COMING = 16,
+    LATE_GRAPHS = 1,
     LATE_SOMETIMES = 8,
     LATE_OFTEN = 64,
     LATE_RARELY = 64,
     LATE_KINDS = 4096,    // more kinds count as one
     LATE_LEAST_NS = 2000, // where waits are shorter than that nothing is late
-    LATE_MOST_NS = 1000000
+    LATE_SOON_NS = 20000, // behind a launch that has begun: mostly the host goes on within this
+    LATE_MOST_NS = 1000000,
+    LATE_PATIENCE_NS = 40000000,
+    LATE_LEAST_PATIENCE_NS = 500000,
+    LATE_STAYS = 4,  // in one of so many turns the earlier launches stay
+    LATE_NEWEST = 4, // of so many launches it is known whether they have ended
+    LATE_TURN =
+        8 // so many launches that are held, without a wait for all work between them, are held in one way
 };
 
 typedef struct GrLate GrLate;
@@ -42,19 +52,23 @@ GrLate *gr_late_new(GrSession *s, uint64_t seed, uint64_t longest_ns, bool alway
 void gr_late_free(GrLate *l);
 
 // With the injection's lock. What the program has: a stream more or less, memory that the host sees.
-void gr_late_stream_created(GrLate *l, unsigned flags);
 void gr_late_stream_destroyed(GrLate *l, unsigned flags);
 void gr_late_shared(GrLate *l, const GrRange *r);
-void gr_late_loaded(GrLate *l, const GrModule *m, CUdeviceptr control);
+// Yields what the module's GrControl.hold is to be.
+CUdeviceptr gr_late_loaded(GrLate *l, const GrModule *m, CUdeviceptr control);
 void gr_late_unloaded(GrLate *l, const GrModule *m);
 // What follows is drawn and counted as in a process of its own with that seed.
 void gr_late_next_run(GrLate *l, uint64_t seed);
 void gr_late_context_ended(GrLate *l, CUcontext context);
 
 // Without it; by any thread.
+void gr_late_stream_created(GrLate *l, unsigned flags);
 void gr_late_launching(GrLate *l, const GrLaunch *g);
 void gr_late_launched(GrLate *l, const GrLaunch *g, CUresult result);
 // What GrEngine.submitting yields.
 bool gr_late_submitting(GrLate *l, const GrComing *w);
+void gr_late_submitted(GrLate *l, const GrComing *w);
+void gr_late_waiting(GrLate *l, const GrWait *w);
+void gr_late_waited(GrLate *l, const GrWait *w);
 
 #endif

@@ -76,8 +76,19 @@ TELLS(context_ended, CUcontext)
 TELLS(copied, const GrCopy *)
 TELLS(filled, const GrFill *)
 TELLS(launching, const GrLaunch *)
+TELLS(submitted, const GrComing *)
+TELLS(waiting, const GrWait *)
+TELLS(waited, const GrWait *)
 TELLS(stream_created, unsigned)
 TELLS(stream_destroyed, unsigned)
+
+static bool loads_early(void *self) {
+    Two *t = self;
+    bool early = false;
+    for (unsigned k = 0; k < 2; k++)
+        early = early || (two.part[k]->loads_early && two.part[k]->loads_early(t->self[k]));
+    return early;
+}
 
 static bool submitting(void *self, const GrComing *w) {
     Two *t = self;
@@ -189,7 +200,11 @@ const GrEngine *gr_engine_compose(const char *name) {
     TAKE(filled);
     TAKE(around_launch);
     TAKE(launching);
+    TAKE(loads_early);
     TAKE(submitting);
+    TAKE(submitted);
+    TAKE(waiting);
+    TAKE(waited);
     TAKE(stream_created);
     TAKE(stream_destroyed);
     TAKE(launched);

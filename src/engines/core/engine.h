@@ -6,7 +6,7 @@
 // in the program.
 //
 // The lock. The injection has one lock, which it never holds while a call of the program is in the driver.
-//   - around_launch, launching, launched, submitting and finish are called without the lock. around_launch may be called by several
+//   - around_launch, launching, launched, submitting, submitted, waiting, waited and finish are called without the lock. around_launch may be called by several
 //     threads at once, may call any function of the driver, and may wait for the device. An engine that keeps data for
 //     around_launch and for other functions guards the data by a lock of its own. So for launching, launched and submitting, which must not wait for
 //     the device without an end.
@@ -76,6 +76,9 @@ typedef struct GrSession {
     // In launching and launched: whether a parameter of the launch is an address in memory of one of the kinds (1 << GrRangeKind), as far as its
     // parameters are known; *out gets what of that memory begins at the address. For an engine that is told of memory.
     bool (*points)(struct GrSession *s, const GrLaunch *l, unsigned kinds, GrRange *out);
+    // Without the lock. Loads all rewritten kernels that the current context does not have yet: the driver would do it when they are first launched, and
+    // waits for the device for it.
+    void (*load_kernels)(struct GrSession *s);
     // What orders the program's threads (thread_clocks.h); followed from the first wait that it is told of.
     const struct GrHostThreads *threads;
 } GrSession;
@@ -133,6 +136,8 @@ typedef struct GrEngine {
                         void *handle, gr_error *err);
     // The module leaves the driver, after its variables were told as freed.
     void (*unloaded)(void *self, GrModule *m);
+    // Whether something may run beside a kernel that is launched for the first time: then the driver should have loaded it before.
+    bool (*loads_early)(void *self);
     // A test runs several programs in this process, and number `run` (from 0) is about to begin: what follows is as in a process of its own
     // with the seed that many higher.
     void (*next_run)(void *self, uint32_t run);
@@ -144,7 +149,12 @@ typedef struct GrEngine {
     // Without the lock. The driver is about to be given a copy, a fill or a graph as a whole, which is not only captured: as for launching, below.
     // True, for a copy from pageable memory to the device that is not async: the call returns when the bytes are staged.
     bool (*submitting)(void *self, const GrComing *w);
-    // The program has a stream more, made with these flags (CU_STREAM_NON_BLOCKING, …).
+    // Without the lock: the driver has taken it, or refused it.
+    void (*submitted)(void *self, const GrComing *w);
+    // Without the lock. A call of the program is about to wait for the device; it has.
+    void (*waiting)(void *self, const GrWait *w);
+    void (*waited)(void *self, const GrWait *w);
+    // Without the lock, as for launching: the program has a stream more, made with these flags (CU_STREAM_NON_BLOCKING, …).
     void (*stream_created)(void *self, unsigned flags);
     // It has one less, that was made with these flags; what is still in it goes on.
     void (*stream_destroyed)(void *self, unsigned flags);

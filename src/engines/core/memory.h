@@ -63,6 +63,18 @@ typedef struct GrComing {
     size_t size; // in bytes; of a graph, in kernels
 } GrComing;
 
+// The host is about to wait in a call, or has done so.
+typedef enum GrWaitKind {
+    GR_WAIT_ALL,    // for all work of the context, as far as the host can order it
+    GR_WAIT_STREAM, // for that of `stream`
+    GR_WAIT_EVENT
+} GrWaitKind;
+
+typedef struct GrWait {
+    GrWaitKind kind;
+    CUstream stream; // as GrLaunch.stream
+} GrWait;
+
 typedef struct GrFill {
     GrBox to;
     uint64_t value;

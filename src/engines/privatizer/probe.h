@@ -12,8 +12,8 @@
 typedef struct ProbedKernel {
     char *name, *shown; // shown: demangled
     char *why[2];       // why not for blocks, for warps; NULL: the code is there
-    bool has_shared, writes_global, by_warps, orders, results, stages, tracks, pretends, meets, takes_turns,
-        lanes, mbarriers;
+    bool has_shared, writes_global, by_warps, orders, results, stages, tracks, pretends;
+    bool meets, takes_turns, lanes, mbarriers;
     uint32_t granule;                // as in GrPrivControl
     uint32_t near_shift, near_entry; // as in GrPrivNear
     bool far;                        // nothing is to be near

@@ -69,7 +69,7 @@ class Example:
     def __init__(self, truth, closed):
         self.key, self.family, self.labels = f"examples/{truth.name}", "examples", truth
         self.file, self.twin_file, self.twin_args, self.args, self.graphs = truth.name, truth.name.replace("_race", "_fixed"), [], [], False
-        self.races = {line: (closed.get((self.key, 0), ""),) * 2 for line in sorted({n for n, _ in truth.must})}
+        self.races = {line: (closed.get((self.key, line), closed.get((self.key, 0), "")),) * 2 for line in sorted({n for n, _ in truth.must})}
 
     def match(self, referee, record):
         file, line = frames(record["accesses"][0])[0]
@@ -182,13 +182,14 @@ def batch(options, referee, job, start):
 
 
 def jobs_of(options):
-    """(seed, set, binary, commands): twins come first, so that what a twin shares with the racy program has no report yet."""
+    """(seed, set, binary, commands): twins come first, so that what a twin shares with the racy program has no report yet. Each family has a process of its
+    own: memory that the host sees, streams and a driver's launches change what the collider does for the rest of a process, and no user's program begins with them."""
     binaries = collections.defaultdict(list)
     for p in programs(options.only):
         for twin, times in ((True, options.twins), (False, options.racy)):
             file = p.twin_file if twin else p.file
             where = os.path.realpath(os.path.join(options.examples if p.family == "examples" else os.path.join(options.corpus, p.family), file))
-            alone = (p.key, twin) if p.graphs else None
+            alone = (p.key, twin) if p.graphs else p.family
             if times:
                 binaries[where, alone].append(Command(p, twin, times))
     sets = [s.partition("=")[::2] for s in options.sets or ["default=", "poisoned=--poison-writes"]]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test_late — --late-work: which work comes late, in which programs, and what the driver is asked for it.
 #include "engines/collider/device/record.h"
+#include "engines/collider/gate.h"
 #include "engines/collider/late.h"
 
 #include <setjmp.h>
@@ -13,11 +14,20 @@
 enum { SPAN = 3000 }; // ns
 
 static struct {
-    unsigned n_functions, n_fills, n_remarks, n_prefetches, waited, word, n_events, n_records, n_queries;
-    unsigned begins;          // an event in front of a launch is reached when it was asked so often
-    bool runs;                // a launch has not ended
-    GrRange points_to;        // of each launch
-    uint64_t asleep, longest; // ns, asked for
+    unsigned n_functions, n_fills, n_remarks, n_prefetches, waited, word, n_events, n_records, n_queries,
+        n_loads;
+    bool runs;         // a launch has not ended
+    GrRange points_to; // of each launch
+    struct {
+        CUhostFn f;
+        void *gate;
+    } functions[64]; // that are in streams
+    unsigned n_waiting;
+    GrHold *page;
+    bool begins; // a launch begins when it is asked for
+    bool no_page;
+    bool elsewhere;             // in another context
+    uint64_t extra, most_extra; // of the gates, ns
     CUstream in;
     CUdeviceptr at;
     bool refuses;
@@ -25,11 +35,12 @@ static struct {
     const char *lacks;
 } d;
 
-static const CUstream one = (CUstream)(uintptr_t)0x100, other = (CUstream)(uintptr_t)0x200;
+static const CUstream one = (CUstream)(uintptr_t)0x100, other = (CUstream)(uintptr_t)0x200,
+                      blocking = (CUstream)(uintptr_t)0x300;
 static const CUcontext context = (CUcontext)(uintptr_t)0x1000;
 
 static CUresult current(CUcontext *c) {
-    *c = context;
+    *c = d.elsewhere ? (CUcontext)(uintptr_t)0x2000 : context;
     return CUDA_SUCCESS;
 }
 static CUresult fill(CUdeviceptr at, unsigned word, size_t n, CUstream stream) {
@@ -40,13 +51,27 @@ static CUresult fill(CUdeviceptr at, unsigned word, size_t n, CUstream stream) {
     d.in = stream;
     return d.refuses ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
-static CUresult host_function(CUstream stream, CUhostFn f, void *ns) {
+static CUresult host_function(CUstream stream, CUhostFn f, void *gate) {
     assert_non_null(f);
+    assert_in_range(d.n_waiting, 0, 63);
+    d.functions[d.n_waiting].f = f;
+    d.functions[d.n_waiting++].gate = gate;
     d.n_functions++;
     d.in = stream;
-    d.asleep += (uintptr_t)ns;
-    d.longest = (uintptr_t)ns > d.longest ? (uintptr_t)ns : d.longest;
-    f(ns);
+    d.extra += ((Gate *)gate)->extra;
+    d.most_extra = ((Gate *)gate)->extra > d.most_extra ? ((Gate *)gate)->extra : d.most_extra;
+    return CUDA_SUCCESS;
+}
+static CUresult register_page(void *at, size_t size, unsigned flags) {
+    assert_int_equal((uintptr_t)at % 4096 + size % 4096, 0);
+    assert_int_equal(flags, CU_MEMHOSTREGISTER_DEVICEMAP);
+    d.page = at;
+    return d.no_page ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+}
+static CUresult where(CUdeviceptr *out, void *at, unsigned flags) {
+    assert_ptr_equal(at, d.page);
+    assert_int_equal(flags, 0);
+    *out = 0x9000;
     return CUDA_SUCCESS;
 }
 static CUresult ask(void *out, CUpointer_attribute what, CUdeviceptr at) {
@@ -62,20 +87,27 @@ static CUresult wait(CUstream stream) {
 static CUresult new_event(CUevent *e, unsigned flags) {
     assert_int_equal(flags, CU_EVENT_DISABLE_TIMING);
     *e = (CUevent)(uintptr_t)++d.n_events;
-    assert_in_range(d.n_events, 1, 2);
+    assert_in_range(d.n_events, 1, LATE_NEWEST);
     return CUDA_SUCCESS;
 }
 static CUresult record(CUevent e, CUstream stream) {
     (void)e, (void)stream;
     d.n_records++;
+    if (d.begins)
+        d.page->begun[d.page->newest % GR_HOLD_RING] = d.page->newest;
     return CUDA_SUCCESS;
 }
-// Event 1 stands in front of a launch, 2 behind it.
 static CUresult query(CUevent e) {
+    assert_in_range((uintptr_t)e, 1, LATE_NEWEST);
     d.n_queries++;
-    if ((uintptr_t)e == 2)
-        return d.runs ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
-    return d.begins && d.n_queries % d.begins == 0 ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+    uint32_t newest = d.page->newest;
+    if (d.begins)
+        d.page->begun[newest % GR_HOLD_RING] = newest;
+    return d.runs ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+}
+static CUresult stream_flags(CUstream s, unsigned *flags) {
+    *flags = s == blocking ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING;
+    return CUDA_SUCCESS;
 }
 static CUresult device(CUdevice *out) {
     *out = 5;
@@ -107,6 +139,9 @@ static void *driver(GrSession *s, const char *name) {
                {"cuEventCreate", (void *)new_event},
                {"cuEventRecord", (void *)record},
                {"cuEventQuery", (void *)query},
+               {"cuMemHostRegister", (void *)register_page},
+               {"cuMemHostGetDevicePointer", (void *)where},
+               {"cuStreamGetFlags", (void *)stream_flags},
                {"cuMemPrefetchAsync", (void *)prefetch}};
     (void)s;
     for (unsigned k = 0; k < sizeof all / sizeof *all; k++)
@@ -120,18 +155,25 @@ static void remark(GrSession *s, const char *text) {
     d.n_remarks++;
 }
 
-static GrSession session = {.driver = driver, .remark = remark, .points = points};
+static void load_kernels(GrSession *s) {
+    (void)s;
+    d.n_loads++;
+}
+
+static GrSession session = {
+    .driver = driver, .remark = remark, .points = points, .load_kernels = load_kernels};
 static const GrModule first = {.number = 1, .hash = 11}, second = {.number = 2, .hash = 22};
 
 static GrLate *begin(bool always) {
     memset(&d, 0, sizeof d);
-    d.begins = 1;
     GrLate *l = gr_late_new(&session, 1, SPAN, always);
     assert_non_null(l);
-    gr_late_loaded(l, &first, 0x5000);
-    gr_late_loaded(l, &second, 0x6000);
+    assert_int_equal(gr_late_loaded(l, &first, 0x5000), 0x9000);
+    assert_int_equal(gr_late_loaded(l, &second, 0x6000), 0x9000);
     return l;
 }
+
+static void end(GrLate *l);
 
 static void launch(GrLate *l, const char *kernel, CUstream stream) {
     GrLaunch g = {.number = 1, .module = &first, .kernel = kernel, .stream = stream};
@@ -139,9 +181,33 @@ static void launch(GrLate *l, const char *kernel, CUstream stream) {
     gr_late_launched(l, &g, CUDA_SUCCESS);
 }
 
+// The streams come to the functions that are in them.
+static void go_on(void) {
+    for (unsigned k = 0; k < d.n_waiting; k++)
+        d.functions[k].f(d.functions[k].gate);
+    d.n_waiting = 0;
+}
+
+static void wait_for(GrLate *l, GrWaitKind kind, CUstream stream) {
+    GrWait w = {kind, stream};
+    gr_late_waiting(l, &w);
+    go_on();
+    gr_late_waited(l, &w);
+}
+
+static void end(GrLate *l) {
+    if (l && d.n_waiting)
+        wait_for(l, GR_WAIT_ALL, NULL);
+    gr_late_free(l);
+}
+
+static GrHostState host_state(void) { return (GrHostState)(d.page->host & ((1u << GR_HOST_STATE_BITS) - 1)); }
+
 static bool submit(GrLate *l, GrComingKind kind, CUstream stream, CUdeviceptr from, bool async) {
-    return gr_late_submitting(
-        l, &(GrComing){.kind = kind, .stream = stream, .async = async, .to = 0x10, .from = from, .size = 64});
+    GrComing w = {.kind = kind, .stream = stream, .async = async, .to = 0x10, .from = from, .size = 64};
+    bool staged = gr_late_submitting(l, &w);
+    gr_late_submitted(l, &w);
+    return staged;
 }
 
 // A program whose work is all in order pays nothing.
@@ -161,7 +227,7 @@ static void alone(void **state) {
             submit(l, GR_COMING_GRAPH, streams ? one : NULL, 0, true);
         }
         assert_int_equal(d.n_functions + d.n_fills + d.n_remarks, 0);
-        gr_late_free(l);
+        end(l);
     }
 }
 
@@ -182,7 +248,7 @@ static void beside(void **state) {
         assert_int_equal(d.n_functions, way != 3); // of a graph in the only stream only the kernels are late
         assert_int_equal(d.n_fills, way == 3 ? 2 : 0);
         assert_true(d.in == in);
-        gr_late_free(l);
+        end(l);
     }
 }
 
@@ -197,7 +263,7 @@ static void next_run(void **state) {
     launch(l, "a", one);
     submit(l, GR_COMING_COPY, one, 0x20, true);
     assert_int_equal(d.n_functions + d.n_fills, 0);
-    gr_late_free(l);
+    end(l);
 }
 
 // Memory that the host sees is about launches that may touch it: these wait long, and the host comes late.
@@ -212,19 +278,22 @@ static void host(void **state) {
         d.points_to = (GrRange){.at = 0x100, .size = k == 2 ? 16 << 20 : 64, .kind = kinds[k]};
         launch(l, k == 2 ? "b" : "a", NULL);
         assert_int_equal(d.n_functions, 0);
-        assert_int_equal(d.n_fills, k > 0);
+        assert_int_equal(d.n_fills, k);
+        if (k)
+            assert_int_equal(host_state(), GR_HOST_TOUCHES); // it may touch the memory, which takes time
         assert_int_equal(d.n_prefetches, k == 2);
     }
     assert_int_equal(d.at, 0x5000 + offsetof(GrControl, beside));
-    assert_int_equal(d.word, 1);
-    gr_late_free(l);
+    assert_int_equal(d.word >> GR_BESIDE_NUMBER, 2);
+    assert_int_equal(d.word & ((1 << GR_BESIDE_NUMBER) - 1), GR_BESIDE_STAYS);
+    end(l);
     // A managed variable has no address among the parameters.
     l = begin(false);
     gr_late_shared(l, &(GrRange){.at = 0x20, .size = 8, .kind = GR_RANGE_GLOBAL});
     launch(l, "a", NULL);
     assert_int_equal(d.n_fills, 1);
     assert_int_equal(d.n_prefetches, 0);
-    gr_late_free(l);
+    end(l);
 }
 
 // What is done often is rarely late.
@@ -237,31 +306,34 @@ static void rarely(void **state) {
         unsigned before = d.n_functions;
         submit(l, GR_COMING_FILL, one, 0, true);
         late += d.n_functions > before;
+        wait_for(l, GR_WAIT_ALL, NULL);
         if (k < LATE_COMING)
             assert_int_equal(late, k + 1);
     }
     assert_in_range(late, TIMES / LATE_RARELY,
                     TIMES / LATE_RARELY + LATE_COMING + LATE_OFTEN / LATE_SOMETIMES);
-    assert_in_range(d.longest, SPAN, SPAN * 2);
+    assert_in_range(d.most_extra, SPAN / 2, SPAN);
     submit(l, GR_COMING_COPY, one, 0x20, true); // of another kind
     assert_int_equal(d.n_functions, late + 1);
-    gr_late_free(l);
-    // The word is written where it changes.
+    end(l);
+    // Each launch that is held gets a word, and the next one that is not.
     l = begin(true);
-    for (unsigned k = 0; k < LATE_OFTEN; k++)
+    for (unsigned k = 0; k < LATE_OFTEN; k++) {
         launch(l, "a", one);
-    assert_int_equal(d.n_fills,
-                     1 + 1 + 2 * (LATE_OFTEN / LATE_SOMETIMES - 2)); // held, not held, then single ones
-    launch(l, "b", one);
-    assert_int_equal(d.word, 1);
+        bool early = k < LATE_LAUNCHES;
+        assert_int_equal(d.word != 0, early || k % LATE_SOMETIMES == 0);
+        if (d.word)
+            assert_int_equal(d.word >> GR_BESIDE_SHORTER & 3, !early);
+        wait_for(l, GR_WAIT_ALL, NULL);
+    }
+    assert_int_equal(d.n_fills, LATE_LAUNCHES + 2 * (LATE_OFTEN / LATE_SOMETIMES - 1));
     assert_true(d.n_functions < LATE_LAUNCHES);
-    assert_in_range(d.longest, 0, 2 * SPAN);
-    gr_late_free(l);
+    end(l);
 }
 
 // The same program with the same seed has the same things late, in whatever order the kinds come.
 static void repeats(void **state) {
-    uint64_t asleep[3];
+    uint64_t extra[3];
     (void)state;
     for (unsigned way = 0; way < 3; way++) {
         memset(&d, 0, sizeof d);
@@ -269,12 +341,13 @@ static void repeats(void **state) {
         for (unsigned k = 0; k < 10; k++) {
             submit(l, way == 1 ? GR_COMING_FILL : GR_COMING_COPY, one, 0x20, true);
             submit(l, way == 1 ? GR_COMING_COPY : GR_COMING_FILL, other, 0x20, true);
+            wait_for(l, GR_WAIT_ALL, NULL);
         }
-        asleep[way] = d.asleep;
-        gr_late_free(l);
+        extra[way] = d.extra;
+        end(l);
     }
-    assert_int_equal(asleep[0], asleep[1]);
-    assert_int_not_equal(asleep[0], asleep[2]);
+    assert_int_equal(extra[0], extra[1]);
+    assert_int_not_equal(extra[0], extra[2]);
 }
 
 // Unless asked, no copy from pageable memory comes behind its call.
@@ -285,7 +358,7 @@ static void pageable_copies(void **state) {
     for (unsigned k = 0; k < LATE_COMING; k++)
         assert_false(submit(l, GR_COMING_COPY, one, 0x2000, false));
     assert_int_equal(d.n_functions, 0);
-    gr_late_free(l);
+    end(l);
 }
 
 // A call that waits for its copy is not made to wait longer.
@@ -298,6 +371,7 @@ static void copies(void **state) {
     } cases[] = {{0x20, CU_MEMORYTYPE_DEVICE, false, true},
                  {0x2000, CU_MEMORYTYPE_HOST, false, false},
                  {0x2000, 0, false, true},
+                 {0x2000, 0, true, true},
                  {0x2000, CU_MEMORYTYPE_HOST, true, true},
                  {0x2000, CU_MEMORYTYPE_DEVICE, false, true},
                  {0, CU_MEMORYTYPE_HOST, false, true}};
@@ -315,32 +389,41 @@ static void copies(void **state) {
     d.type = CU_MEMORYTYPE_HOST; // to the host: no kernel notices
     gr_late_submitting(
         l, &(GrComing){.kind = GR_COMING_COPY, .stream = one, .async = true, .to = 0x3000, .from = 0x10});
-    d.type = 0; // large, from pageable memory: the call waits
-    gr_late_submitting(
-        l, &(GrComing){.kind = GR_COMING_COPY, .stream = one, .to = 0x10, .from = 0x3000, .size = 1 << 20});
+    d.type = 0; // large, from pageable memory: the call waits, async or not
+    for (unsigned async = 0; async < 2; async++)
+        gr_late_submitting(l, &(GrComing){.kind = GR_COMING_COPY,
+                                          .stream = one,
+                                          .async = async,
+                                          .to = 0x10,
+                                          .from = 0x3000,
+                                          .size = 1 << 20});
     assert_int_equal(d.n_functions, before);
-    gr_late_free(l);
+    end(l);
 }
 
-// While a launch runs, most copies come late into the midst of it, and the others late into their stream.
+// While a launch that is held runs, most copies come late into the midst of it, and the others late into their stream.
 static void in_the_midst(void **state) {
     unsigned in_stream = 0;
     (void)state;
     GrLate *l = begin(true);
-    launch(l, "a", one);
-    assert_int_equal(d.n_records, 2);
-    d.runs = true;
-    d.begins = 5;
+    for (unsigned k = 0; !d.n_records; k++) { // in front of some there is a gate, and none waits for them
+        launch(l, "a", one);
+        go_on();
+    }
+    d.runs = d.begins = true;
     for (unsigned k = 0; k < LATE_COMING; k++) {
         unsigned asked = d.n_queries, before = d.n_functions;
         assert_false(submit(l, GR_COMING_COPY, other, 0x20, true));
         in_stream += d.n_functions > before;
-        assert_true(d.n_functions > before || d.n_queries >= asked + 2);
+        assert_true(d.n_functions > before || d.n_queries > asked);
+        go_on();
     }
     assert_in_range(in_stream, 1, LATE_COMING / 2);
     // It does not begin, because it needs what comes: the wait has an end.
-    d.begins = 0;
+    d.begins = false;
+    memset(d.page->begun, 0, sizeof d.page->begun);
     submit(l, GR_COMING_FILL, other, 0, true);
+    go_on();
     d.runs = false;
     unsigned before = d.n_functions;
     submit(l, GR_COMING_FILL, other, 0, true);
@@ -349,7 +432,147 @@ static void in_the_midst(void **state) {
     before = d.n_queries;
     submit(l, GR_COMING_FILL, other, 0, true);
     assert_int_equal(d.n_queries, before);
-    gr_late_free(l);
+    end(l);
+}
+
+// A gate opens when a launch behind it has begun, when what comes in its stream is a launch, when the host waits, and by itself.
+static void gates(void **state) {
+    (void)state;
+    GrLate *l = begin(true);
+    submit(l, GR_COMING_FILL, one, 0, true);
+    assert_int_equal(d.n_waiting, 1);
+    go_on(); // by itself: nothing else comes
+    submit(l, GR_COMING_FILL, one, 0, true);
+    const Gate *g = d.functions[0].gate;
+    launch(l, "a", other);
+    d.page->begun[d.page->newest % GR_HOLD_RING] = d.page->newest;
+    uint32_t shut = g->state;
+    gr_late_waiting(l,
+                    &(GrWait){GR_WAIT_ALL, NULL}); // the launch is about to begin, or has: it is not opened
+    assert_int_equal(g->state, shut);
+    go_on();
+    assert_int_not_equal(g->state, shut);
+    submit(l, GR_COMING_FILL, one, 0, true);
+    g = d.functions[0].gate;
+    launch(l, "b", one);
+    assert_int_not_equal(g->state, shut);
+    go_on();
+    submit(l, GR_COMING_FILL, one, 0, true);
+    g = d.functions[0].gate;
+    gr_late_waiting(l, &(GrWait){GR_WAIT_EVENT, NULL});
+    assert_int_not_equal(g->state, shut);
+    go_on();
+    // The legacy stream and the blocking ones wait for each other.
+    static const CUstream pairs[][2] = {{NULL, blocking}, {blocking, NULL}, {NULL, one}, {one, NULL}};
+    for (unsigned k = 0; k < 4; k++) {
+        submit(l, GR_COMING_FILL, pairs[k][0], 0, true);
+        g = d.functions[0].gate;
+        launch(l, "b", pairs[k][1]);
+        assert_int_equal(g->state == shut, k >= 2);
+        d.page->begun[d.page->newest % GR_HOLD_RING] = d.page->newest;
+        go_on();
+    }
+    // No more than there is room for.
+    for (unsigned k = 0; k < 2 * GATES; k++)
+        launch(l, k % 2 ? "c" : "d", k % 3 ? one : other), submit(l, GR_COMING_COPY, other, 0x20, true);
+    assert_in_range(d.n_waiting, 8, GATES);
+    end(l);
+}
+
+// What held kernels are told.
+static void host_states(void **state) {
+    (void)state;
+    GrLate *l = begin(false);
+    gr_late_stream_created(l, CU_STREAM_NON_BLOCKING);
+    GrLaunch g = {.number = 1, .module = &first, .kernel = "a", .stream = one};
+    GrComing w = {.kind = GR_COMING_FILL, .stream = one, .async = true, .to = 0x10, .size = 64};
+    gr_late_launching(l, &g);
+    assert_int_equal(host_state(), GR_HOST_BUSY);
+    gr_late_launched(l, &g, CUDA_SUCCESS);
+    assert_int_equal(host_state(), GR_HOST_OPEN);
+    // In one stream nothing comes beside it.
+    gr_late_waiting(l, &(GrWait){GR_WAIT_STREAM, one});
+    assert_int_equal(host_state(), GR_HOST_WAITS);
+    gr_late_submitting(l, &w);
+    assert_int_equal(host_state(), GR_HOST_BUSY);
+    gr_late_submitted(l, &w);
+    assert_int_equal(host_state(), GR_HOST_OPEN);
+    gr_late_waiting(l, &(GrWait){GR_WAIT_STREAM, other});
+    gr_late_waiting(l, &(GrWait){GR_WAIT_EVENT, NULL});
+    assert_int_equal(host_state(), GR_HOST_OPEN);
+    wait_for(l, GR_WAIT_ALL, NULL);
+    assert_int_equal(host_state(), GR_HOST_WAITS);
+    // What is in two streams, or in a graph with branches, may still come.
+    for (unsigned way = 0; way < 2; way++) {
+        if (way) {
+            submit(l, GR_COMING_BRANCHING_GRAPH, one, 0, true);
+        } else {
+            launch(l, "b", one);
+            submit(l, GR_COMING_COPY, other, 0x20, true);
+        }
+        gr_late_waiting(l, &(GrWait){GR_WAIT_ALL, NULL});
+        assert_int_equal(host_state(), GR_HOST_OPEN);
+        go_on();
+        gr_late_waited(l, &(GrWait){GR_WAIT_ALL, NULL});
+        gr_late_waiting(l, &(GrWait){GR_WAIT_ALL, NULL});
+        assert_int_equal(host_state(), GR_HOST_WAITS);
+    }
+    // A launch that the driver refuses.
+    gr_late_launching(l, &g);
+    gr_late_launched(l, &g, CUDA_ERROR_INVALID_VALUE);
+    assert_int_equal(host_state(), GR_HOST_OPEN);
+    go_on();
+    end(l);
+}
+
+// The driver would load a kernel, and wait for the device, when it is first launched: it is to do so before there is something to run beside.
+static void kernels_are_loaded_before(void **state) {
+    (void)state;
+    GrLate *l = begin(false);
+    submit(l, GR_COMING_COPY, one, 0x20, true);
+    gr_late_stream_created(l, CU_STREAM_NON_BLOCKING); // something is under way
+    submit(l, GR_COMING_COPY, one, 0x20, true);
+    launch(l, "a", one);
+    assert_int_equal(d.n_loads, 0);
+    wait_for(l, GR_WAIT_ALL, NULL);
+    launch(l, "a", one);
+    assert_int_equal(d.n_loads, 1);
+    wait_for(l, GR_WAIT_ALL, NULL);
+    gr_late_stream_created(l, CU_STREAM_NON_BLOCKING);
+    assert_int_equal(d.n_loads, 2);
+    end(l);
+}
+
+// Kernels of one device hear that one of another device has begun.
+static void several_devices(void **state) {
+    (void)state;
+    GrLate *l = begin(true);
+    GrHold *of_first = d.page;
+    d.elsewhere = d.begins = true;
+    assert_int_equal(gr_late_loaded(l, &first, 0x7000), 0x9000);
+    assert_ptr_not_equal(d.page, of_first);
+    while (!d.n_records) // in front of some there is a gate
+        launch(l, "a", one), wait_for(l, GR_WAIT_ALL, NULL);
+    uint32_t number = d.page->newest;
+    assert_int_equal(of_first->newest, number);
+    assert_int_equal(of_first->begun[number % GR_HOLD_RING], number);
+    assert_int_equal(of_first->host, d.page->host);
+    assert_int_equal(d.at, 0x7000 + offsetof(GrControl, beside));
+    end(l);
+}
+
+// Without a page kernels are told, and nothing waits for them.
+static void no_page(void **state) {
+    (void)state;
+    memset(&d, 0, sizeof d);
+    d.no_page = true;
+    GrLate *l = gr_late_new(&session, 1, SPAN, true);
+    assert_int_equal(gr_late_loaded(l, &first, 0x5000), 0);
+    launch(l, "a", one);
+    assert_int_equal(d.n_fills, 1);
+    submit(l, GR_COMING_COPY, other, 0x20, true);
+    assert_int_equal(d.n_functions, d.n_waiting);
+    end(l);
 }
 
 static void refusals(void **state) {
@@ -372,7 +595,7 @@ static void refusals(void **state) {
     for (unsigned k = 0; k < 20; k++)
         submit(l, GR_COMING_GRAPH, one, 0, true);
     assert_int_equal(d.n_fills, before);
-    gr_late_free(l);
+    end(l);
     memset(&d, 0, sizeof d);
     d.lacks = "cuLaunchHostFunc";
     l = gr_late_new(&session, 1, SPAN, true);
@@ -384,15 +607,26 @@ static void refusals(void **state) {
     }
     assert_int_equal(d.n_remarks, 1);
     assert_int_equal(d.n_fills, 0);
-    gr_late_free(l);
+    end(l);
     gr_late_free(NULL);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(alone),           cmocka_unit_test(beside), cmocka_unit_test(host),
-        cmocka_unit_test(next_run),        cmocka_unit_test(rarely), cmocka_unit_test(repeats),
-        cmocka_unit_test(pageable_copies), cmocka_unit_test(copies), cmocka_unit_test(in_the_midst),
+        cmocka_unit_test(alone),
+        cmocka_unit_test(beside),
+        cmocka_unit_test(host),
+        cmocka_unit_test(next_run),
+        cmocka_unit_test(rarely),
+        cmocka_unit_test(repeats),
+        cmocka_unit_test(pageable_copies),
+        cmocka_unit_test(copies),
+        cmocka_unit_test(in_the_midst),
+        cmocka_unit_test(gates),
+        cmocka_unit_test(host_states),
+        cmocka_unit_test(kernels_are_loaded_before),
+        cmocka_unit_test(no_page),
+        cmocka_unit_test(several_devices),
         cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,8 @@
 // Filled by the injection after loading. Volatile: a debugger or the host may change it at any time.
 GR_GLOBAL volatile GrControl __gr_control;
 
+#include "engines/collider/device/hold.c"
+
 typedef struct Lanes {
     uint32_t all, stored[2]; // as GrSlot has them
 } Lanes;

@@ -9,7 +9,9 @@
 #include "engines/collider/pass/collider_hoisted.h"
 #include "engines/collider/pass/collider_later.h"
 #include "engines/collider/pass/collider_matrix.h"
+#include "engines/collider/pass/collider_order.h"
 #include "engines/collider/pass/collider_polled.h"
+#include "engines/collider/pass/collider_segment.h"
 #include "engines/collider/pass/collider_source.h"
 #include "engines/collider/pass/collider_tensor.h"
 #include "engines/collider/pass/collider_time.h"
@@ -156,6 +158,7 @@ static gr_status check_sites(ColliderWork *w, PtxFunc *f, FuncCode *code, GrSite
             gr_again_step(&code->again, s);
             gr_pace_step(w->pace, s);
         }
+        GR_TRY(gr_segment_step(w, f, s, depth > 0));
         depth += s->kind == PTX_SCOPE_OPEN;
         depth -= s->kind == PTX_SCOPE_CLOSE && depth > 0;
         if (!s->site || gr_site_is_left_alone(status[s->site]))
@@ -166,19 +169,21 @@ static gr_status check_sites(ColliderWork *w, PtxFunc *f, FuncCode *code, GrSite
         GR_TRY(check_site(w, &a, code, &status[s->site]));
     }
     GR_TRY(gr_group_close(w, &code->group, NULL));
+    GR_TRY(gr_segment_step(w, f, NULL, false));
 done:
     return st;
 }
 
 static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, const PolledModule *module,
-                                  GrSiteStatus *status) {
+                                  const OrderModule *order, GrSiteStatus *status) {
     gr_status st = GR_OK;
     Polled polled = {0};
     Pace pace = {0};
+    Segment segment = {.n_early = 0};
     HeldCopy held;
     FuncCode code = {.hoisted = {.has_cfg = false}, .again = {.n = 0}};
     GR_TRY(gr_defuse_build(f, &code.uses, w->err));
-    w->random = w->length = w->groups = NULL;
+    w->random = w->length = w->hold = w->count = w->kind = w->watches = w->groups = NULL;
     w->sources = NULL;
     w->later = NULL;
     w->pace = NULL;
@@ -195,19 +200,22 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, const PolledModul
         GR_TRY(gr_polled_begin(w->module, module, f, &polled, w->err));
         w->polled = &polled;
     }
+    GR_TRY(gr_segment_begin(w, order, f, &segment));
     GR_TRY(gr_held_begin(w, f, &held, status));
     GR_TRY(check_sites(w, f, &code, status));
     GR_TRY(gr_held_finish(w, f, gr_function_start(f)));
     GR_TRY(gr_later_finish(w, f, gr_function_start(f)));
     PtxStmt *body = gr_function_start(f);
     GR_TRY(put_random_seed(w, f));
-    if (w->pace && w->length && f->is_entry)
+    if (w->pace && f->is_entry && w->length)
         gr_pace_need_block(&pace, f);
     if (w->pace)
         GR_TRY(gr_pace_finish(&pace, w, f, gr_function_start(f)));
     GR_TRY(gr_collider_begin_waits(w, f, body));
     GR_TRY(gr_source_finish(w, f, body));
+    GR_TRY(gr_segment_finish(w, f, body));
 done:
+    gr_segment_free(&segment);
     gr_polled_free(&polled);
     gr_pace_free(&pace);
     gr_defuse_free(&code.uses);
@@ -220,6 +228,7 @@ typedef struct Rewriting {
     ColliderWork w;
     ColliderOptions o;
     PolledModule polled;
+    OrderModule order;
     bool *marked;
     uint32_t n_funcs; // the program's
     GrSiteStatus *status;
@@ -230,7 +239,7 @@ static gr_status rewrite_one(void *user, PtxFunc *f, gr_error *err) {
     r->w.err = err;
     if (f->index >= r->n_funcs || !r->marked[f->index] || !f->has_body || f->tag.inserted)
         return GR_OK;
-    return rewrite_function(&r->w, f, &r->polled, r->status);
+    return rewrite_function(&r->w, f, &r->polled, &r->order, r->status);
 }
 
 // Of which sites there is to choose: of those that would be checked.
@@ -253,6 +262,7 @@ static Rewriting *prepare(PtxModule *m, const ColliderOptions *o, GrSiteStatus *
     r->o.suffix = suffix;
     r->w = (ColliderWork){.module = m, .o = &r->o};
     r->polled = gr_polled_module(m);
+    r->order = gr_order_module(m);
     if (o->mark)
         o->mark(o->user, m, marked);
     else
@@ -273,6 +283,7 @@ gr_status gr_collider_rewrite(PtxModule *m, const ColliderOptions *o, GrSiteStat
         GR_TRY(choose_sites(r, m, err));
     GR_TRY(gr_runtime_raise(m, err));
     GR_TRY(gr_runtime_link(m, gr_copy_runtime(m, o->holds), o->suffix, err));
+    GR_TRY(gr_segment_link(m, o, err));
     if (o->later) {
         m->later = (PtxLater){rewrite_one, r};
         return GR_OK;

@@ -32,7 +32,7 @@ typedef struct ColliderOptions {
     // (collider_time.h): for a GPU. The CPU device decides by itself.
     bool thinned;
     bool
-        holds; // with thinned: threads hold asynchronous copies back (collider_held.h). Only values may be looked at then: no watchpoint hears of it
+        holds; // with thinned: threads hold asynchronous copies (collider_held.h) and stores (collider_segment.h) back. Only values may be looked at then: no watchpoint hears of it
     bool
         beside; // with thinned: where GrControl.beside says that something may run beside the launch, threads wait long
     bool budget; // with thinned: GrControl.shut says which share of the windows stays shut besides

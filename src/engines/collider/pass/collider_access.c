@@ -8,6 +8,7 @@
 #include "engines/collider/pass/collider_hoisted.h"
 #include "engines/collider/pass/collider_look.h"
 #include "engines/collider/pass/collider_poison.h"
+#include "engines/collider/pass/collider_segment.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -320,7 +321,7 @@ gr_status gr_collider_loads(ColliderWork *w, Access *a, unsigned n, PtxStmt *at,
     GR_TRY(gr_held_in_window(w, a, n, at));
     GR_TRY(gr_look_begin(w, &pause, at, WAIT_WINDOW, w->o->read_delay_ns, &look));
     GR_TRY(gr_collider_looks(w, a, n, at, spec));
-    GR_TRY(gr_look_end(&pause, at, &look));
+    GR_TRY(gr_look_end(w, &pause, at, &look));
 done:
     return st;
 }
@@ -340,6 +341,8 @@ gr_status gr_collider_load(ColliderWork *w, Access *a, const Speculation *spec) 
     GR_TRY(gr_pace_open(w, a, a->after, &gate));
     w->open = gate.open;
     GR_TRY(gr_collider_loads(w, a, 1, gate.at, spec));
+    if (!spec && !w->hoisted)
+        GR_TRY(gr_segment_keep_load(w, a, gate.at));
     GR_TRY(gr_pace_close(a, &gate));
 done:
     w->open = NULL;
@@ -386,12 +389,20 @@ gr_status gr_collider_store(ColliderWork *w, Access *a) {
     gr_format(type, sizeof type, "b%u", a->bytes * 8);
     Gate gate;
     Look look;
+    PtxReg *alone = NULL;
+    bool late = false, may_be_late = w->o->poison && gr_segment_may_be_late(w, a);
+    if (may_be_late) {
+        alone = gr_ptx_new_reg(a->func, PTX_PRED);
+        if (!w->segment->late)
+            w->segment->late = gr_ptx_new_reg(a->func, PTX_PRED);
+    }
     GR_TRY(gr_pace_open(w, a, a->before, &gate));
     a->before = gate.at;
     GR_TRY(gr_collider_prepare(a));
     GR_TRY(gr_access_comparable(a, a->before));
     GR_TRY(gr_collider_stored(a, bits, stored));
-    GR_TRY(gr_collider_warp_check(w, a, stored, bits));
+    GR_TRY(gr_segment_own(w, a, a->before, gate.open));
+    GR_TRY(gr_collider_warp_check(w, a, stored, bits, alone));
     // Threads that come together would all be done with their stores, or with the garbage, before the first of them looks.
     if (w->o->poison || w->o->thinned)
         GR_TRY(gr_collider_wait(w, a, a->before, WAIT_LATE, w->o->write_delay_ns));
@@ -399,11 +410,18 @@ gr_status gr_collider_store(ColliderWork *w, Access *a) {
     if (w->o->poison) {
         char mods[96];
         repeat_mods(a, type, mods, sizeof mods);
-        GR_TRY(gr_collider_poison(w, a, stored, type, bits, mods + strlen("ld")));
+        GR_TRY(gr_collider_poison(w, a, stored, type, bits, mods + strlen("ld"), alone, &late));
     }
     GR_TRY(gr_pace_close(a, &gate));
+    if (late)
+        GR_TRY(gr_segment_store(w, a));
     GR_TRY(gr_pace_open_again(w, a, a->after, &gate));
     a->after = a->report = gate.at;
+    PtxLabel *over = late ? gr_ptx_new_label(a->func) : NULL;
+    if (late) {
+        PtxOperand to = gr_ptx_label_operand(over);
+        GR_TRY(gr_access_put(a, gate.at, &to, 1, "@%s bra $0;", w->segment->late->name));
+    }
     if (w->pace)
         GR_TRY(gr_again_over(w->again, a, gate.at, gate.open));
     GR_TRY(gr_held_at_store(w, a, gate.at));
@@ -412,7 +430,10 @@ gr_status gr_collider_store(ColliderWork *w, Access *a) {
     GR_TRY(gr_collider_compare(w, a, stored, again, bits, GR_CLASS_LOST_UPDATE, NULL));
     if (w->pace)
         GR_TRY(gr_again_look(w, w->again, a, gate.at, gate.open));
-    GR_TRY(gr_look_end(a, gate.at, &look));
+    GR_TRY(gr_look_end(w, a, gate.at, &look));
+    GR_TRY(gr_segment_keep(w, a, gate.at, stored, bits, GR_CLASS_LOST_UPDATE));
+    if (late)
+        gr_ptx_insert_label(a->func, gate.at, over);
     GR_TRY(gr_pace_close(a, &gate));
 done:
     return st;

@@ -9,6 +9,7 @@
 #include "ptx/speculate.h"
 
 typedef struct Again Again;             // collider_again.h
+typedef struct Segment Segment;         // collider_segment.h
 typedef struct Polled Polled;           // collider_polled.h
 typedef struct SourceWatch SourceWatch; // collider_source.c
 typedef struct HeldCopy HeldCopy;       // collider_held.h
@@ -18,8 +19,12 @@ typedef struct LaterIssue LaterIssue;   // collider_later.c
 typedef struct ColliderWork {
     PtxModule *module;
     const ColliderOptions *o;
-    PtxReg *random; // the generator's state; NULL until the first delay needs it
-    PtxReg *length; // what is left of the delays (collider_time.h); likewise
+    PtxReg *random;  // the generator's state; NULL until the first delay needs it
+    PtxReg *count;   // how often the kernel was launched before, modulo WAIT_AGAIN; NULL: nobody asks
+    PtxReg *kind;    // of the launch (collider_time.h); likewise
+    PtxReg *watches; // whether threads keep what they access in this launch; NULL: nobody asks
+    PtxReg *length;  // what is left of the delays (collider_time.h); likewise
+    PtxReg *hold;    // how a thread of a kernel is held (device/hold.c); NULL: no window asks
     SourceWatch
         *sources; // bulk copies of which a thread watches the source until it waits (collider_source.h)
     const Polled *polled; // memory that strong reads are of; NULL where nothing is poisoned
@@ -31,6 +36,7 @@ typedef struct ColliderWork {
     bool classifies;   // only reads what each access is: nothing is inserted
     struct Pace *pace; // which windows open; NULL: all
     Again *again;      // which loads later windows look at again; used with a pace only
+    Segment *segment;  // what the thread keeps of its accesses; NULL: nothing
     PtxReg
         *open; // where the window that is being written stays shut unless this holds; NULL: it always opens
     struct Hoisted
@@ -77,8 +83,9 @@ gr_status gr_collider_breakpoint(const ColliderWork *w, const Access *a, PtxStmt
 // The stored elements, as registers of exactly the stored width (8-bit ones in 16): what a reload of the same bytes yields.
 gr_status gr_collider_stored(Access *a, unsigned bits, PtxOperand *stored);
 
-// Figure 3b: before the store, do lanes of this warp target one address?
-gr_status gr_collider_warp_check(ColliderWork *w, Access *a, const PtxOperand *stored, unsigned bits);
+// Figure 3b: before the store, do lanes of this warp target one address? `alone`, if not NULL, becomes whether no other lane has this lane's.
+gr_status gr_collider_warp_check(ColliderWork *w, Access *a, const PtxOperand *stored, unsigned bits,
+                                 const PtxReg *alone);
 
 // Reports that the lanes `peers` are about to store to `address`; this one half[0] and half[1], of which `size` bytes are shown.
 gr_status gr_collider_report_warp(ColliderWork *w, Access *a, PtxStmt *at, unsigned size,

@@ -231,7 +231,7 @@ gr_status gr_collider_copy(ColliderWork *w, Copy *c) {
     for (unsigned k = 0; k < dst->n && src->guard != dst->guard; k++) // what is not read is filled with zeros
         GR_TRY(gr_access_put(dst, dst->before, &v[k], 1, "mov.b%u $0, 0;", dst->bytes * 8));
     GR_TRY(PUT_END(src, "%sld.global.%s %s, $0;", by, type, list));
-    GR_TRY(gr_collider_warp_check(w, dst, v, dst->bytes * 8));
+    GR_TRY(gr_collider_warp_check(w, dst, v, dst->bytes * 8, NULL));
     GR_TRY(PUT_END(dst, "%sst.%s.%s $0, %s;", all, space, type, list));
     if (max_ns)
         GR_TRY(gr_access_put(dst, dst->before, NULL, 0, "%snanosleep.u32 %s;", all, delay));

@@ -43,7 +43,7 @@ gr_status gr_collider_store_async(ColliderWork *w, Access *a, GrSiteStatus *stat
     GR_TRY(gr_access_prepare(a));
     GR_TRY(gr_collider_own_guard(a));
     GR_TRY(gr_collider_stored(a, bits, stored));
-    GR_TRY(gr_collider_warp_check(w, a, stored, bits));
+    GR_TRY(gr_collider_warp_check(w, a, stored, bits, NULL));
     a->after = a->report = a->before;
     GR_TRY(gr_collider_repeat(a, type, reg, before));
     GR_TRY(gr_collider_wait(w, a, a->after, WAIT_WINDOW, w->o->write_delay_ns));
@@ -79,7 +79,7 @@ gr_status gr_collider_store_bulk(ColliderWork *w, Access *a, GrSiteStatus *statu
     const char *space = a->site->space == PTX_GENERIC ? "" : ".shared";
     GR_TRY(gr_access_prepare(a));
     GR_TRY(gr_collider_own_guard(a));
-    GR_TRY(gr_collider_warp_check(w, a, &zero, 64));
+    GR_TRY(gr_collider_warp_check(w, a, &zero, 64, NULL));
     GR_TRY(gr_collider_wait(w, a, a->after, WAIT_WINDOW, w->o->write_delay_ns));
     GR_TRY(gr_access_address64(a, a->after, &at));
     GR_TRY(gr_access_put(a, a->after, &i->operands[1], 1,

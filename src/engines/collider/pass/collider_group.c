@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/collider/pass/collider_group.h"
 
+#include "engines/collider/pass/collider_segment.h"
+
 gr_status gr_group_close(ColliderWork *w, LoadGroup *g, PtxStmt *at) {
     gr_status st = GR_OK;
     unsigned n = g->n;
@@ -15,6 +17,8 @@ gr_status gr_group_close(ColliderWork *w, LoadGroup *g, PtxStmt *at) {
         GR_TRY(gr_collider_prepare(a));
     }
     GR_TRY(gr_collider_loads(w, g->loads, n, gate.at, NULL));
+    for (unsigned k = 0; k < n; k++)
+        GR_TRY(gr_segment_keep_load(w, &g->loads[k], gate.at));
     GR_TRY(gr_pace_close(&g->loads[0], &gate));
     if (w->o->write_delay_ns > 1) // else there is no wait in which to look
         gr_again_take(w->again, g->loads, n, gate.open, w->pace->depth[w->pace->block]);

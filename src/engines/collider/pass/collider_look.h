@@ -16,7 +16,7 @@
 
 #include "engines/collider/pass/collider_time.h"
 
-enum { LOOK_NS = 1024, LOOK_MOST = 16 };
+enum { LOOK_NS = 256, LOOK_MOST = 64 };
 
 typedef struct Look {
     PtxLabel *again; // NULL: there is one look
@@ -26,6 +26,8 @@ typedef struct Look {
 // A wait at `at`, as gr_collider_wait. Behind it go the loads and comparisons, and then gr_look_end.
 gr_status gr_look_begin(ColliderWork *w, const Access *a, PtxStmt *at, ColliderWait what, uint32_t max_ns,
                         Look *l);
-gr_status gr_look_end(const Access *a, PtxStmt *at, const Look *l);
+gr_status gr_look_end(ColliderWork *w, const Access *a, PtxStmt *at, const Look *l);
+// A wait before an access that has no window of its own, or none yet, without looks. In a launch that is held and lets others pass it may be longer.
+gr_status gr_look_late(ColliderWork *w, const Access *a, PtxStmt *at);
 
 #endif

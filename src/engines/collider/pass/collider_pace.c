@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/collider/pass/collider_pace.h"
 
+#include "engines/collider/pass/collider_time.h"
+
 #include <stddef.h>
 #include <string.h>
 
@@ -140,8 +142,10 @@ gr_status gr_pace_finish(Pace *p, ColliderWork *w, PtxFunc *f, PtxStmt *at) {
         return gr_fail(w->err, GR_ERR_NOMEM, "out of memory");
     if (p->phase)
         GR_TRY(put_phase(p, w, f, at));
-    if (p->threshold)
+    if (p->threshold) {
         GR_TRY(put_threshold(p, w, f, at));
+        GR_TRY(gr_collider_begin_count(w, f, at));
+    }
     if (p->thresholds.len)
         GR_TRY(gr_ptx_insert(f, at, 0, p->thresholds.data, NULL, 0, NULL, w->err));
     if (p->shut) {

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "engines/collider/pass/collider_look.h"
 #include "engines/collider/pass/collider_polled.h"
+#include "engines/collider/pass/collider_segment.h"
 
 #include <stddef.h>
 
@@ -39,20 +40,33 @@ done:
     return st;
 }
 
-// Where the host or another device may look: one range, which the engine keeps (engine.c).
+// Where the host or another device may look: in a range, granules whose bit is set. The engine keeps both (kept.h).
+static bool may_be_kept(const Access *a) {
+    return a->site->space == PTX_GLOBAL || a->site->space == PTX_GENERIC;
+}
+
 static gr_status skip_kept(ColliderWork *w, Access *a, PtxLabel *over) {
     gr_status st = GR_OK;
-    if (a->site->space != PTX_GLOBAL && a->site->space != PTX_GENERIC)
+    if (!may_be_kept(a))
         return GR_OK;
     PtxReg *at, *low = gr_ptx_new_reg(a->func, PTX_U64), *bytes = gr_ptx_new_reg(a->func, PTX_U64);
-    PtxReg *p = gr_ptx_new_reg(a->func, PTX_PRED);
+    PtxReg *n = gr_ptx_new_reg(a->func, PTX_U32), *p = gr_ptx_new_reg(a->func, PTX_PRED);
+    const char *control = w->o->suffix;
     GR_TRY(gr_access_address64(a, a->before, &at));
     GR_TRY(gr_access_put(a, a->before, NULL, 0,
                          "ld.relaxed.sys.global.u64 %s, [__gr%s_control+%zu]; ld.relaxed.sys.global.u64 %s, "
                          "[__gr%s_control+%zu]; sub.u64 %s, %s, %s; setp.lt.u64 %s, %s, %s;",
-                         low->name, w->o->suffix, offsetof(GrControl, kept), bytes->name, w->o->suffix,
+                         low->name, control, offsetof(GrControl, kept), bytes->name, control,
                          offsetof(GrControl, kept_bytes), low->name, at->name, low->name, p->name, low->name,
                          bytes->name));
+    GR_TRY(gr_access_put(a, a->before, NULL, 0,
+                         "ld.relaxed.sys.global.u64 %s, [__gr%s_control+%zu]; shr.u64 %s, %s, %u; "
+                         "cvt.u32.u64 %s, %s; and.b32 %s, %s, %u; shr.u64 %s, %s, %s; cvt.u32.u64 %s, %s; "
+                         "and.b32 %s, %s, 1; setp.ne.and.u32 %s, %s, 0, %s;",
+                         bytes->name, control, offsetof(GrControl, kept_granules), low->name, at->name,
+                         (unsigned)GR_GRANULE_SHIFT, n->name, low->name, n->name, n->name, GR_GRANULES - 1u,
+                         bytes->name, bytes->name, n->name, n->name, bytes->name, n->name, n->name, p->name,
+                         n->name, p->name));
     GR_TRY(skip_if(a, p, over));
 done:
     return st;
@@ -98,25 +112,36 @@ static gr_status wait_for_others(ColliderWork *w, const Access *store, const Ptx
     GR_TRY(gr_look_begin(w, &a, a.before, WAIT_POISON, w->o->write_delay_ns, &look));
     GR_TRY(gr_collider_repeat(&a, type, bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16, seen));
     GR_TRY(gr_collider_compare(w, &a, turned, seen, bits, GR_CLASS_LOST_UPDATE, NULL));
-    GR_TRY(gr_look_end(&a, a.before, &look));
+    GR_TRY(gr_look_end(w, &a, a.before, &look));
 done:
     return st;
 }
 
 gr_status gr_collider_poison(ColliderWork *w, Access *a, const PtxOperand *stored, const char *type,
-                             unsigned bits, const char *mods) {
+                             unsigned bits, const char *mods, const PtxReg *alone, bool *late) {
     gr_status st = GR_OK;
     PtxOperand turned[EMIT_MAX_ELEMENTS];
-    PtxLabel *over = gr_ptx_new_label(a->func);
+    PtxLabel *over = gr_ptx_new_label(a->func), *kept = gr_ptx_new_label(a->func);
+    PtxOperand end = gr_ptx_label_operand(over);
     bool never;
+    *late = false;
     if (w->polled && gr_is_polled(w->polled, a->site, &a->address))
         return GR_OK;
     GR_TRY(skip_addresses(a, stored, over, &never));
     if (never)
         return GR_OK;
-    GR_TRY(skip_kept(w, a, over));
+    GR_TRY(skip_kept(w, a, w->o->beside ? kept : over));
     GR_TRY(put_turned(a, stored, bits, mods, turned));
+    if (alone)
+        GR_TRY(gr_segment_late(w, a, a->before, stored, alone, over));
     GR_TRY(wait_for_others(w, a, turned, type, bits));
+    *late = alone != NULL;
+    if (w->o->beside &&
+        may_be_kept(a)) { // what shows without poison is the value itself, which has to come late
+        GR_TRY(gr_access_put(a, a->before, &end, 1, "bra $0;"));
+        gr_ptx_insert_label(a->func, a->before, kept);
+        GR_TRY(gr_look_late(w, a, a->before));
+    }
     gr_ptx_insert_label(a->func, a->before, over);
 done:
     return st;

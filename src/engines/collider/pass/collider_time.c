@@ -3,7 +3,9 @@
 
 #include "base/str.h"
 #include "engines/collider/pass/collider_again.h"
+#include "engines/collider/pass/collider_look.h"
 #include "engines/collider/pass/collider_pace.h"
+#include "engines/collider/pass/collider_segment.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -158,8 +160,10 @@ gr_status gr_collider_come_late(ColliderWork *w, Access *a) {
     if (!w->pace || !w->o->write_delay_ns)
         return GR_OK;
     GR_TRY(gr_pace_open(w, a, a->before, &gate));
+    if (a->site->access != PTX_ACCESS_READ)
+        GR_TRY(gr_segment_own(w, a, gate.at, gate.open));
     a->guard = NULL; // the gate has it
-    GR_TRY(gr_collider_wait(w, a, gate.at, WAIT_LATE, w->o->write_delay_ns));
+    GR_TRY(gr_look_late(w, a, gate.at));
     GR_TRY(gr_again_over(w->again, a, gate.at, gate.open));
     GR_TRY(gr_pace_close(a, &gate));
 done:
@@ -179,6 +183,15 @@ static gr_status put_text(ColliderWork *w, PtxFunc *f, PtxStmt *at, StrBuf *text
     return st;
 }
 
+static unsigned count_of(const PtxFunc *f) {
+    return (unsigned)(offsetof(GrControl, launches) + f->index % GR_LAUNCH_COUNTS * sizeof(uint32_t));
+}
+
+gr_status gr_collider_count_launch(const ColliderWork *w, const Access *a, PtxStmt *at, const PtxReg *p) {
+    return gr_access_put(a, at, NULL, 0, "@%s red.relaxed.gpu.global.add.u32 [__gr%s_control+%u], 1;",
+                         p->name, w->o->suffix, count_of(a->func));
+}
+
 // How often the kernel was launched before, modulo WAIT_AGAIN; 0 in a function that is called. The launch's last block counts it when
 // its own look is over: so all blocks of a launch that fits on the device see one number.
 static gr_status put_count(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *count) {
@@ -186,10 +199,9 @@ static gr_status put_count(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char 
     if (!f->is_entry) {
         gr_str_addf(&text, "mov.u32 %s, 0;", count);
     } else {
-        unsigned place =
-            (unsigned)(offsetof(GrControl, launches) + f->index % GR_LAUNCH_COUNTS * sizeof(uint32_t));
+        unsigned place = count_of(f);
         const char *t = gr_ptx_new_reg(f, PTX_U32)->name, *u = gr_ptx_new_reg(f, PTX_U32)->name,
-                   *last = gr_ptx_new_reg(f, PTX_PRED)->name;
+                   *last = (w->segment ? w->segment->counts : gr_ptx_new_reg(f, PTX_PRED))->name;
         gr_str_addf(&text, "ld.relaxed.gpu.global.u32 %s, [__gr%s_control+%u];", count, w->o->suffix, place);
         gr_str_addf(&text,
                     "mov.u32 %s, %%nctaid.x; mov.u32 %s, %%nctaid.y; mul.lo.u32 %s, %s, %s;"
@@ -198,14 +210,62 @@ static gr_status put_count(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char 
         for (const char *axis = "xyz"; *axis; axis++)
             gr_str_addf(&text, "mov.u32 %s, %%tid.%c; or.b32 %s, %s, %s;", u, *axis, t, t, u);
         // The count is a condition so that the addition comes behind the load.
-        gr_str_addf(
-            &text,
-            "setp.eq.u32 %s, %s, 0; setp.ne.and.u32 %s, %s, %u, %s; @%s red.relaxed.gpu.global.add.u32 "
-            "[__gr%s_control+%u], 1;",
-            last, t, last, count, UINT32_MAX, last, last, w->o->suffix, place);
+        gr_str_addf(&text, "setp.eq.u32 %s, %s, 0; setp.ne.and.u32 %s, %s, %u, %s;", last, t, last, count,
+                    UINT32_MAX, last);
+        if (!w->segment)
+            gr_str_addf(&text, "@%s red.relaxed.gpu.global.add.u32 [__gr%s_control+%u], 1;", last,
+                        w->o->suffix, place);
         gr_str_addf(&text, "and.b32 %s, %s, %u;", count, count, WAIT_AGAIN - 1u);
     }
     return put_text(w, f, at, &text);
+}
+
+// In later launches of a kernel all windows stay shut but in one of WAIT_ONE_IN, which the seed chooses, and where something may run beside the launch.
+static gr_status put_rare(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *seed) {
+    const char *t = gr_ptx_new_reg(f, PTX_U32)->name, *p = gr_ptx_new_reg(f, PTX_PRED)->name,
+               *count = w->count->name;
+    char text[320], beside[128] = "";
+    if (w->o->beside)
+        gr_format(beside, sizeof beside,
+                  "ld.global.nc.u32 %s, [__gr%s_control+%u]; setp.eq.and.u32 %s, %s, 0, %s;", t, w->o->suffix,
+                  (unsigned)offsetof(GrControl, beside), p, t, p);
+    gr_format(text, sizeof text,
+              "add.u32 %s, %s, %s; and.b32 %s, %s, %u; setp.ne.u32 %s, %s, 0; setp.ge.and.u32 %s, %s, %u, "
+              "%s; %s@%s mov.u32 %s, 0;",
+              t, seed, count, t, t, WAIT_ONE_IN - 1u, p, t, p, count, (unsigned)WAIT_FIRST, p, beside, p,
+              w->pace->threshold->name);
+    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+}
+
+gr_status gr_collider_begin_count(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
+    static const WaitKind kinds[WAIT_CYCLE] = WAIT_KINDS;
+    gr_status st = GR_OK;
+    StrBuf code = {0};
+    w->count = w->kind = NULL;
+    if (!w->length || !f->is_entry || w->pace->shut)
+        return GR_OK;
+    w->count = gr_ptx_new_reg(f, PTX_U32);
+    GR_TRY(put_count(w, f, at, w->count->name));
+    const char *seed = gr_ptx_new_reg(f, PTX_U32)->name, *p = gr_ptx_new_reg(f, PTX_PRED)->name;
+    w->kind = gr_ptx_new_reg(f, PTX_U32);
+    char text[160];
+    const char *kind = w->kind->name;
+    GR_TRY(gr_ptx_insert(f, at, 0, gr_collider_seed(w, seed, text, sizeof text), NULL, 0, NULL, w->err));
+    GR_TRY(put_rare(w, f, at, seed));
+    gr_str_addf(&code, "shr.u32 %s, %s, 1; add.u32 %s, %s, %s; rem.u32 %s, %s, %u;", kind, w->count->name,
+                kind, kind, seed, kind, kind, (unsigned)WAIT_CYCLE);
+    if (w->watches)
+        gr_str_addf(&code, "setp.ne.u32 %s, 0, 0;", w->watches->name);
+    for (unsigned k = 0; w->watches && k < WAIT_CYCLE; k++)
+        if (kinds[k].watches)
+            gr_str_addf(&code, "setp.eq.u32 %s, %s, %u; or.pred %s, %s, %s;", p, kind, k, w->watches->name,
+                        w->watches->name, p);
+    if (w->watches) // in blocks whose windows all open; the others are to lose no time
+        gr_str_addf(&code, "setp.eq.and.u32 %s, %s, %u, %s;", w->watches->name, w->pace->threshold->name,
+                    UINT32_MAX, w->watches->name);
+    st = put_text(w, f, at, &code);
+done:
+    return st;
 }
 
 // Whether the other side of a race may be far: threads that wait for others do so by strong accesses, and fences go with them. An asynchronous copy
@@ -223,39 +283,65 @@ static bool has_far_sides(const PtxFunc *f) {
     return false;
 }
 
-// L, by the kind of the launch. In long kinds one half of the warps is quick.
-static gr_status put_kind(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *count) {
-    static const uint32_t kinds[WAIT_CYCLE] = WAIT_KINDS;
-    const char *length = w->length->name, *r = w->random->name, *kind = gr_ptx_new_reg(f, PTX_U32)->name,
+// `p`: whether the block or warp of that number is in one half of them. Neighbours 2k and 2k + 1 never are in the same half, and which of them is in it is the
+// other way round at the next `turn`. Of others, which go together is drawn anew at every second turn. So two blocks or warps that race wait differently
+// long in each launch, if they are the only ones; a draw for each of them would leave them alike in one launch of two.
+static void add_half(StrBuf *text, PtxFunc *f, const char *number, const char *turn, const char *p) {
+    const char *t = gr_ptx_new_reg(f, PTX_U32)->name;
+    gr_str_addf(text,
+                "shr.u32 %s, %s, 1; mul.lo.u32 %s, %s, 0x9E3779B1; shr.u32 %s, %s, 15; or.b32 %s, %s, 1;"
+                "and.b32 %s, %s, %s; popc.b32 %s, %s; add.u32 %s, %s, %s; and.b32 %s, %s, 1; setp.ne.u32 %s, "
+                "%s, 0;",
+                t, turn, t, t, t, t, t, t, t, t, number, t, t, t, t, turn, t, t, p, t);
+}
+
+static void add_warp(StrBuf *text, PtxFunc *f, const char *warp) {
+    const char *t = gr_ptx_new_reg(f, PTX_U32)->name, *u = gr_ptx_new_reg(f, PTX_U32)->name;
+    gr_str_addf(text,
+                "mov.u32 %s, %%tid.z; mov.u32 %s, %%ntid.y; mov.u32 %s, %%tid.y; mad.lo.u32 %s, %s, %s, %s;"
+                "mov.u32 %s, %%ntid.x; mov.u32 %s, %%tid.x; mad.lo.u32 %s, %s, %s, %s; shr.u32 %s, %s, 5;",
+                warp, t, u, warp, warp, t, u, t, u, warp, warp, t, u, warp, warp);
+}
+
+// L, by the kind of the launch. In most kinds one half of the warps is quick. `turn` is the seed and the launch's number together.
+static gr_status put_kind(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *count, const char *turn) {
+    static const WaitKind kinds[WAIT_CYCLE] = WAIT_KINDS;
+    const char *length = w->length->name, *kind = gr_ptx_new_reg(f, PTX_U32)->name,
                *is = gr_ptx_new_reg(f, PTX_PRED)->name, *quick = gr_ptx_new_reg(f, PTX_PRED)->name,
-               *l = gr_ptx_new_reg(f, PTX_U32)->name;
+               *l = gr_ptx_new_reg(f, PTX_U32)->name, *warp = gr_ptx_new_reg(f, PTX_U32)->name;
     const uint32_t called = f->is_entry ? 1 : WAIT_CALLED, most = has_far_sides(f) ? UINT32_MAX : WAIT_NEAR;
     StrBuf text = {0};
     char seed[96];
-    gr_str_addf(&text, "%s shr.u32 %s, %s, 1; add.u32 %s, %s, %s; rem.u32 %s, %s, %u; mov.u32 %s, %u;",
-                gr_collider_seed(w, kind, seed, sizeof seed), length, count, kind, kind, length, kind, kind,
-                (unsigned)WAIT_CYCLE, length, share_of(WAIT_USUAL) / called);
-    gr_str_addf(&text, "mul.lo.u32 %s, %s, %u; setp.lt.s32 %s, %s, 0;", r, r, (unsigned)STEP, quick, r);
+    if (w->kind) {
+        kind = w->kind->name;
+        gr_str_addf(&text, "%s add.u32 %s, %s, %s;", gr_collider_seed(w, turn, seed, sizeof seed), turn, turn,
+                    count);
+    } else {
+        gr_str_addf(&text, "%s add.u32 %s, %s, %s; rem.u32 %s, %s, %u;",
+                    gr_collider_seed(w, kind, seed, sizeof seed), turn, kind, count, kind, kind,
+                    (unsigned)WAIT_CYCLE);
+    }
+    add_warp(&text, f, warp);
+    gr_str_addf(&text, "shr.u32 %s, %s, 1;", l, turn); // so that blocks and warps do not turn together
+    add_half(&text, f, warp, l, quick);
+    gr_str_addf(&text, "mov.u32 %s, %u;", length, share_of(WAIT_USUAL) / called);
     for (unsigned k = 0; k < WAIT_CYCLE; k++)
-        if (kinds[k] != WAIT_USUAL && kinds[k] <= most)
+        if (kinds[k].hundredths <= most) {
+            uint32_t share = share_of(kinds[k].hundredths) / called;
             gr_str_addf(&text, "setp.eq.u32 %s, %s, %u; selp.b32 %s, %u, %u, %s; @%s mov.u32 %s, %s;", is,
-                        kind, k, l, share_of(kinds[k]) / called / WAIT_QUICKER, share_of(kinds[k]) / called,
-                        quick, is, length, l);
+                        kind, k, l, share / kinds[k].quicker, share, quick, is, length, l);
+        }
     return put_text(w, f, at, &text);
 }
 
-// One half of the blocks is quick, another one in each launch.
-static gr_status put_quick(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *count) {
-    const char *length = w->length->name, *x = gr_ptx_new_reg(f, PTX_U32)->name,
-               *y = gr_ptx_new_reg(f, PTX_U32)->name, *quick = gr_ptx_new_reg(f, PTX_PRED)->name;
-    char text[512], seed[96];
-    gr_format(text, sizeof text,
-              "%s add.u32 %s, %s, %s; mul.lo.u32 %s, %s, 0x85EBCA6B; mad.lo.u32 %s, %s, 0x9E3779B1, %s;"
-              "shr.u32 %s, %s, 15; xor.b32 %s, %s, %s; mul.lo.u32 %s, %s, 0x2C1B3C6D;"
-              "setp.lt.s32 %s, %s, 0; @%s shr.u32 %s, %s, %u;",
-              gr_collider_seed(w, x, seed, sizeof seed), x, x, count, x, x, x, w->pace->in_grid->name, x, y,
-              x, x, x, y, x, x, quick, x, quick, length, length, (unsigned)__builtin_ctz(WAIT_QUICKER));
-    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+// One half of the blocks is quick, the other one in the next launch.
+static gr_status put_quick(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *turn) {
+    const char *length = w->length->name, *quick = gr_ptx_new_reg(f, PTX_PRED)->name;
+    StrBuf text = {0};
+    add_half(&text, f, w->pace->in_grid->name, turn, quick);
+    gr_str_addf(&text, "@%s shr.u32 %s, %s, %u;", quick, length, length,
+                (unsigned)__builtin_ctz(WAIT_QUICKER));
+    return put_text(w, f, at, &text);
 }
 
 // A budget leaves no time for long waits, and makes waits shorter as it makes windows fewer: a kernel ends with its last warp, and so
@@ -270,11 +356,13 @@ static gr_status begin_length(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
                   w->pace->shut->name);
         return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
     }
-    const char *count = gr_ptx_new_reg(f, PTX_U32)->name;
-    GR_TRY(put_count(w, f, at, count));
-    GR_TRY(put_kind(w, f, at, count));
+    const char *count = gr_ptx_new_reg(f, PTX_U32)->name, *turn = gr_ptx_new_reg(f, PTX_U32)->name;
+    gr_format(text, sizeof text, f->is_entry ? "mov.u32 %s, %s;" : "mov.u32 %s, 0;", count,
+              f->is_entry ? w->count->name : "");
+    GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+    GR_TRY(put_kind(w, f, at, count, turn));
     if (f->is_entry)
-        GR_TRY(put_quick(w, f, at, count));
+        GR_TRY(put_quick(w, f, at, turn));
     // Half as long behind 2 launches, a quarter behind 4, and so on.
     gr_format(text, sizeof text, "shr.u32 %s, %s, 1; clz.b32 %s, %s; sub.u32 %s, 32, %s; shr.u32 %s, %s, %s;",
               count, count, count, count, count, count, length, length, count);
@@ -283,32 +371,37 @@ done:
     return st;
 }
 
-// In seven of eight launches beside which something may run all warps wait long, and begin at different times; the others have the lengths above.
+// Each launch that is held tells the host that it has begun. In one of four all warps wait long as well; but not where it is one of many.
 static gr_status put_beside(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     gr_status st = GR_OK;
-    char text[512], seed[96];
-    PtxReg *grid = gr_ptx_new_reg(f, PTX_U64), *t = gr_ptx_new_reg(f, PTX_U32),
-           *h = gr_ptx_new_reg(f, PTX_U32);
-    PtxReg *p = gr_ptx_new_reg(f, PTX_PRED);
+    char text[640], seed[96];
+    const char *r = w->random->name, *grid = gr_ptx_new_reg(f, PTX_U64)->name,
+               *t = gr_ptx_new_reg(f, PTX_U32)->name, *h = gr_ptx_new_reg(f, PTX_U32)->name,
+               *told = gr_ptx_new_reg(f, PTX_U32)->name, *p = gr_ptx_new_reg(f, PTX_PRED)->name;
+    PtxLabel *over = gr_ptx_new_label(f);
+    PtxOperand to = gr_ptx_label_operand(over);
+    gr_format(text, sizeof text, "ld.global.nc.u32 %s, [__gr%s_control+%u];", told, w->o->suffix,
+              (unsigned)offsetof(GrControl, beside));
+    GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+    if (w->hold) {
+        gr_format(text, sizeof text, "mov.u32 %s, 0;", w->hold->name);
+        GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+    }
+    gr_format(text, sizeof text, "setp.eq.u32 %s, %s, 0; @%s bra $0;", p, told, p);
+    GR_TRY(gr_ptx_insert(f, at, 0, text, &to, 1, NULL, w->err));
+    if (w->hold) {
+        gr_format(text, sizeof text, "mul.lo.u32 %s, %s, %u; call (%s), __gr%s_begun, (%s, %s);", r, r,
+                  (unsigned)STEP, w->hold->name, w->o->suffix, told, r);
+        GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+    }
     gr_format(
         text, sizeof text,
         "%s mov.u64 %s, %%gridid; cvt.u32.u64 %s, %s; mad.lo.u32 %s, %s, 3, %s; mul.lo.u32 %s, %s, %u;"
-        "ld.global.nc.u32 %s, [__gr%s_control+%u]; setp.ne.u32 %s, %s, 0; setp.ge.and.u32 %s, %s, %u, %s;"
-        "@%s mov.u32 %s, %u;",
-        gr_collider_seed(w, h->name, seed, sizeof seed), grid->name, t->name, grid->name, t->name, h->name,
-        t->name, t->name, t->name, 0x9E3779B1u, h->name, w->o->suffix, (unsigned)offsetof(GrControl, beside),
-        p->name, h->name, p->name, t->name, 1u << 29, p->name, p->name, w->length->name, UINT32_MAX);
+        "and.b32 %s, %s, %u; setp.eq.u32 %s, %s, 0; setp.ge.and.u32 %s, %s, %u, %s; @%s mov.u32 %s, %u;",
+        gr_collider_seed(w, h, seed, sizeof seed), grid, t, grid, t, h, t, t, t, 0x9E3779B1u, h, told,
+        3u << GR_BESIDE_SHORTER, p, h, p, t, 3u << 30, p, p, w->length->name, UINT32_MAX);
     GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
-    if (!w->pace->outside)
-        return GR_OK;
-    const char *r = w->random->name;
-    uint32_t most =
-        longest_of(w->o->read_delay_ns > w->o->write_delay_ns ? w->o->read_delay_ns : w->o->write_delay_ns);
-    gr_format(text, sizeof text,
-              "and.pred %s, %s, %s; mul.lo.u32 %s, %s, %u; mul.hi.u32 %s, %s, %u; @%s nanosleep.u32 %s;",
-              p->name, p->name, w->pace->outside->name, r, r, (unsigned)STEP, t->name, r, most, p->name,
-              t->name);
-    st = gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+    gr_ptx_insert_label(f, at, over);
 done:
     return st;
 }

@@ -21,10 +21,13 @@
 //
 // How long: what decides is not the length but that warps wait differently long. Most kernels take microseconds, so L is WAIT_USUAL hundredths of the
 // maximum in most launches. Of WAIT_CYCLE seeds in a row one has a longer L, and one the longest for kernels in which a barrier of the grid, a lock or a
-// flag may come between the two sides of a race (WAIT_KINDS). In these one half of the warps waits WAIT_QUICKER times less than the others: it comes to
-// what is far while a window of the others is open. So do, in every launch, one half of the blocks. Every second launch of a kernel goes on to the next kind.
+// flag may come between the two sides of a race (WAIT_KINDS). With two of them threads keep what they access (collider_segment.h) and wait for less.
+// In four of five one half of the warps waits 4 or 32 times less than the others: it comes to
+// what is far while a window of the others is open. In every launch one half of the blocks waits WAIT_QUICKER times less. Neighbours are never in the same half, and
+// the halves change places from launch to launch, and from seed to seed. Every second launch of a kernel goes on to the next kind.
 //
-// Each kernel counts its launches (GrControl.launches). L is half behind the second launch, a quarter behind the fourth, and so on; behind WAIT_AGAIN
+// Each kernel counts its launches (GrControl.launches). Behind WAIT_FIRST of them all windows stay shut in most launches: one of WAIT_ONE_IN has some,
+// which the seed chooses, and each beside which something may run. L is half behind the second launch, a quarter behind the fourth, and so on; behind WAIT_AGAIN
 // launches it begins anew. So a program that launches often does not pay for waits each time. In a function that is called, which may be often, L is
 // WAIT_CALLED times less.
 //
@@ -42,15 +45,22 @@ enum {
     WAIT_PARTS = 2,
     WAIT_SHORT_NS = 32, // a shorter part is left out: to sleep takes as long
     WAIT_AGAIN = 64,    // a power of two
+    WAIT_FIRST = 4,     // launches of a kernel have windows, later ones
+    WAIT_ONE_IN = 4,    // of so many one: a power of two
     WAIT_CYCLE = 5,
-    WAIT_USUAL = 20,   // hundredths of the maximum
-    WAIT_NEAR = 80,    // likewise: the longest L where no side can be far
+    WAIT_USUAL = 14,   // hundredths of the maximum
+    WAIT_WATCHES = 10, // likewise: where threads keep what they access (collider_segment.h)
+    WAIT_NEAR = 56,    // likewise: the longest L where no side can be far
     WAIT_LONGEST = 16, // times the maximum: no L is longer
     WAIT_QUICKER = 4
 };
-// L of the kinds of launches, in hundredths of the maximum.
+// A kind of launches: L in hundredths of the maximum, how many times less one half of the warps waits, and whether threads keep what they access.
+typedef struct WaitKind {
+    uint32_t hundredths, quicker;
+    bool watches;
+} WaitKind;
 #define WAIT_KINDS                                                                                           \
-    { WAIT_USUAL, WAIT_USUAL, WAIT_NEAR, WAIT_USUAL, 320 }
+    { {WAIT_USUAL, 1, 0}, {WAIT_WATCHES, 4, 1}, {WAIT_NEAR, 4, 0}, {WAIT_WATCHES, 4, 1}, {224, 4, 0}, }
 
 typedef enum ColliderWait { WAIT_WINDOW, WAIT_STORED, WAIT_LATE, WAIT_POISON } ColliderWait;
 
@@ -70,6 +80,10 @@ gr_status gr_collider_chance(ColliderWork *w, const Access *a, PtxStmt *at, uint
 
 // Before an access that has no window of its own.
 gr_status gr_collider_come_late(ColliderWork *w, Access *a);
+// At a function's beginning `at`, behind what counts the blocks: how often the kernel was launched, and whether this launch has windows.
+gr_status gr_collider_begin_count(ColliderWork *w, PtxFunc *f, PtxStmt *at);
+// Where threads end of which one, for which `p` holds, counts the launch: so all threads of a launch, which are there before it ends, see one number.
+gr_status gr_collider_count_launch(const ColliderWork *w, const Access *a, PtxStmt *at, const PtxReg *p);
 // At a function's beginning `at`, behind what sets the generator: how long L is.
 gr_status gr_collider_begin_waits(ColliderWork *w, PtxFunc *f, PtxStmt *at);
 

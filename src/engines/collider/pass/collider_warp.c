@@ -41,7 +41,8 @@ done:
 }
 
 // The addresses are equal where the base registers are.
-gr_status gr_collider_warp_check(ColliderWork *w, Access *a, const PtxOperand *stored, unsigned bits) {
+gr_status gr_collider_warp_check(ColliderWork *w, Access *a, const PtxOperand *stored, unsigned bits,
+                                 const PtxReg *alone) {
     gr_status st = GR_OK;
     const PtxOperand *base = &a->address.sub[0];
     PtxReg *mask = gr_ptx_new_reg(a->func, PTX_B32), *peers = mask, *odd;
@@ -54,6 +55,8 @@ gr_status gr_collider_warp_check(ColliderWork *w, Access *a, const PtxOperand *s
     PtxStmt *at = a->before;
     if (asks) {
         GR_TRY(put_side_by_side(a, mask, g, &odd));
+        if (alone)
+            GR_TRY(gr_access_put(a, a->before, NULL, 0, "not.pred %s, %s;", alone->name, odd->name));
         GR_TRY(gr_collider_open_detour(a, a->before, odd, &d));
         at = d.at;
         peers = gr_ptx_new_reg(a->func, PTX_B32);
@@ -62,6 +65,8 @@ gr_status gr_collider_warp_check(ColliderWork *w, Access *a, const PtxOperand *s
     }
     GR_TRY(gr_access_put(a, at, NULL, 0, "add.s32 %s, %s, -1; and.b32 %s, %s, %s;", rest->name, peers->name,
                          rest->name, rest->name, peers->name));
+    if (alone)
+        GR_TRY(gr_access_put(a, at, NULL, 0, "setp.eq.u32 %s, %s, 0;", alone->name, rest->name));
     if (asks) {
         PtxOperand back = gr_ptx_label_operand(d.back);
         GR_TRY(gr_access_put(a, at, &back, 1, "setp.eq.u32 %s, %s, 0; @%s bra $0;", shared->name, rest->name,

@@ -288,8 +288,8 @@ typedef struct GrPrivControl {
     uint64_t
         sums; // GR_OF_BLOCKS: of each copy what its threads stored, in GR_SUMS parts, of pass 1 and of pass 2
     uint64_t taken; // GR_OF_WARPS: of each slot 4 bytes: a block has it
-    uint64_t
-        slot_of; // of each block 4 bytes; GR_OF_WARPS: its slot and one; GR_OF_BLOCKS, with barriers of the grid: how many threads came to ends of regions, of all so far
+    // Of each block 4 bytes. GR_OF_WARPS: its slot and one; GR_OF_BLOCKS, with barriers of the grid: how many threads came to ends of regions, of all so far.
+    uint64_t slot_of;
     // Likewise: where each block's shared memory is kept, twice; its bytes, and the first of them that the system has.
     uint64_t shared_kept;
     uint32_t block_shared, block_reserved;

@@ -571,7 +571,7 @@ static GR_NOINLINE void gr_priv_rows_of_block(uint32_t region, uint32_t sequence
     Slot s;
     gr_priv_slot(&s);
     s.region = region_that_began(region);
-    s.block = gr_priv_block_number();
+    s.block = CONTROL.mode == GR_OF_BLOCKS ? 0 : gr_priv_block_number(); // else of all blocks
     s.sequence = sequence;
     s.commits = 1;
     Team t = team();

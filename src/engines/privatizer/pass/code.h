@@ -172,16 +172,14 @@ gr_status gr_code_regions(const Code *c);
 gr_status gr_code_meeting(const Code *c, PtxStmt *s, GrGridPart part);
 
 // meetings.c: steps of where a region ends, by all threads of the block. In code for warps most do nothing.
-gr_status gr_code_meets(
-    const Code *
-        c); // in front of what all units do to the rows: in code for blocks all blocks meet, and a thread that learns that some have given up ends
-gr_status gr_code_parts(const Code *c); // behind it: the units meet
-gr_status
-gr_code_goes_on(const Code *c,
-                const PtxReg *all); // `all`: all threads of the block have ended. It tells the other blocks
-gr_status gr_code_all_end(const Code *c, const PtxReg *all); // what all blocks have told
-gr_status gr_code_keep_shared(const Code *c);                // in front of the first region
-gr_status gr_code_shared(const Code *c, const PtxReg *start,
-                         bool second); // behind pass 1, or 2: as it was at the begin, or at the end of pass 1
+// In front of what all units do to the rows; in code for blocks all blocks meet, and a thread that learns that some have given up ends. gr_code_parts(): behind it.
+gr_status gr_code_meets(const Code *c);
+gr_status gr_code_parts(const Code *c);
+// `all`: all threads of the block have ended. It tells the other blocks; then `all` is what all blocks have told.
+gr_status gr_code_goes_on(const Code *c, const PtxReg *all);
+gr_status gr_code_all_end(const Code *c, const PtxReg *all);
+// Shared memory of code for blocks: in front of the first region; behind pass 1 it becomes what it was at the begin, behind pass 2 what it was at the end of pass 1.
+gr_status gr_code_keep_shared(const Code *c);
+gr_status gr_code_shared(const Code *c, const PtxReg *start, bool second);
 
 #endif

@@ -28,14 +28,14 @@ typedef struct PrivatizedKernel {
     bool gathers; // lanes of a warp wait for each other: barriers of a warp, shuffles, votes
     bool
         by_warps; // units are warps: it has barriers of a warp, which order lanes, or matrices that its lanes have together; or it was asked for
-    bool
-        lanes; // with by_warps: its barriers of a warp can end regions, from one of which to the next threads are compared
+    // It runs once more as threads: with by_warps, its barriers of a warp can end regions; else it has mbarriers.
+    bool lanes;
     bool mbarriers; // its threads arrive and wait at such
     bool meets;     // at barriers of the grid, which end regions of blocks
-    bool
-        takes_turns; // it uses results of atomic operations on memory that other blocks have: between barriers of the grid these tell of other blocks
-    bool pretends;   // on private copies it prints nothing, or has another clock
-    bool stages;     // its warps need memory for matrices
+    // It uses results of atomic operations on memory that other blocks have. Between barriers of the grid these tell of other blocks.
+    bool takes_turns;
+    bool pretends;    // on private copies it prints nothing, or has another clock
+    bool stages;      // its warps need memory for matrices
     uint32_t granule; // as in GrPrivControl: the largest access, as a power of two
     uint32_t near_shift,
         near_entry; // as in GrPrivNear, by the smallest access to shared memory; near_entry 0: nothing is near

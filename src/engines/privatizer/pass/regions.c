@@ -18,15 +18,14 @@
 #include "base/vec.h"
 #include "engines/privatizer/device/control.h"
 #include "engines/privatizer/pass/code.h"
+#include "engines/privatizer/pass/locals.h"
 
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum {
-    AT_END = 0x7fffffff,
-    AT_WAIT = GR_NO_BEGIN
-}; // WAIT: a thread starts nothing, for it is at a barrier of the block that others have not come to
+// WAIT: a thread starts nothing, for it is at a barrier of the block that others have not come to.
+enum { AT_END = 0x7fffffff, AT_WAIT = GR_NO_BEGIN };
 
 typedef struct Region {
     PtxStmt *barrier; // of the copy; NULL: the kernel's begin
@@ -45,11 +44,11 @@ typedef struct Regions {
     PtxReg *ends, *came; // how many regions the thread has ended; whether all threads came there
     // Of barriers that reduce; NULL: there are none. In pass 1: the thread's predicate, whether it is at such a barrier; how many predicates hold, of how many.
     PtxReg *vote, *votes, *ayes, *all_votes, *ayes_kept, *all_kept;
-    PtxReg *meets,
-        *all_meet; // with has_inner(): the thread is at a barrier of the block, or has ended; all threads are
-    PtxReg *token, *token_kept,
-        *waited; // of mbarriers: what the thread's last arrival gave; ends of regions that it has waited for
-    VEC(const PtxVar *) locals;
+    // With has_inner(): the thread is at a barrier of the block, or has ended; all threads are so.
+    PtxReg *meets, *all_meet;
+    // Of mbarriers: what the thread's last arrival gave; ends of regions that it has waited for.
+    PtxReg *token, *token_kept, *waited;
+    Locals locals;
 } Regions;
 
 static const char *mov_type(const PtxReg *r) {
@@ -59,69 +58,6 @@ static const char *mov_type(const PtxReg *r) {
     case 64: return "b64";
     default: return "b32";
     }
-}
-
-// ---- Local memory ------------------------------------------------------------------------------------------------------
-
-// Both copies of the code have such.
-typedef enum LocalCopy { OWN, KEPT, NOTED } LocalCopy;
-
-static const char *prefix_of(const Code *c, LocalCopy copy) {
-    static const char *const prefixes[2][3] = {{"", "__gr_kept_of_grid_", "__gr_noted_of_grid_"},
-                                               {"", "__gr_kept_", "__gr_noted_"}};
-    return prefixes[c->warps][copy];
-}
-
-static gr_status find_locals(Regions *r) {
-    const Code *c = r->c;
-    unsigned depth = 0;
-    PtxStmt *next;
-    for (PtxStmt *s = c->f->first; s; s = next) {
-        next = s->next;
-        depth += s->kind == PTX_SCOPE_OPEN;
-        depth -= s->kind == PTX_SCOPE_CLOSE;
-        if (s->kind != PTX_DECL_VAR || s->var->space != PTX_LOCAL || depth || s->tag.inserted)
-            continue;
-        gr_status st =
-            gr_code_put(c, s, NULL, 0, ".local .align 8 .b8 %s%s[%llu]; .local .align 8 .b8 %s%s[%llu];",
-                        prefix_of(c, KEPT), s->var->name, (unsigned long long)s->var->size,
-                        prefix_of(c, NOTED), s->var->name, (unsigned long long)s->var->size);
-        if (st != GR_OK)
-            return st;
-        if (!gr_vec_push(&r->locals, s->var))
-            return gr_fail(c->err, GR_ERR_NOMEM, "out of memory");
-    }
-    return GR_OK;
-}
-
-// Copies the local memory, or what is kept or noted of it. Under a predicate, NULL: always.
-static gr_status put_locals(const Regions *r, PtxStmt *at, LocalCopy to, LocalCopy from, const PtxReg *when) {
-    const Code *c = r->c;
-    const char *to_prefix = prefix_of(c, to), *from_prefix = prefix_of(c, from);
-    gr_status st = GR_OK;
-    for (size_t k = 0; k < r->locals.len && st == GR_OK; k++) {
-        const PtxVar *v = r->locals.data[k];
-        bool words = v->size % 4 == 0 && (v->align >= 4 || gr_ptx_type_bits(v->type) >= 32);
-        const char *type = words ? "u32" : "u8";
-        PtxReg *a = gr_ptx_new_reg(c->f, PTX_B64), *b = gr_ptx_new_reg(c->f, PTX_B64),
-               *n = gr_ptx_new_reg(c->f, PTX_B32), *value = gr_ptx_new_reg(c->f, PTX_B32),
-               *more = gr_ptx_new_reg(c->f, PTX_PRED);
-        char skip[64] = "";
-        if (!v->size)
-            continue;
-        if (when)
-            snprintf(skip, sizeof skip, "@!%s bra NONE; ", when->name);
-        st = gr_code_put(
-            c, at, NULL, 0,
-            "%smov.u64 %s, %s%s; mov.u64 %s, %s%s; mov.u32 %s, %llu; AGAIN: ld.local.%s %s, [%s]; "
-            "st.local.%s [%s], %s; add.s64 %s, %s, %u; add.s64 %s, %s, %u; sub.u32 %s, %s, 1; "
-            "setp.ne.u32 %s, %s, 0; @%s bra AGAIN;%s",
-            skip, a->name, from_prefix, v->name, b->name, to_prefix, v->name, n->name,
-            (unsigned long long)(words ? v->size / 4 : v->size), type, value->name, a->name, type, b->name,
-            value->name, a->name, a->name, words ? 4 : 1, b->name, b->name, words ? 4 : 1, n->name, n->name,
-            more->name, n->name, more->name, when ? " NONE:" : "");
-    }
-    return st;
 }
 
 // ---- Registers ---------------------------------------------------------------------------------------------------------
@@ -254,7 +190,7 @@ static gr_status put_arrival(const Regions *r, size_t k) {
     GR_TRY(put_each(r, g->barrier, g,
                     "{ .reg .pred n; @!$3 mov.pred $2, $0; xor.pred n, $2, $0; or.pred $4, $4, n; }",
                     "{ .reg .pred n; @!$3 mov.# $2, $0; setp.ne.# n, $2, $0; or.pred $4, $4, n; }"));
-    GR_TRY(put_locals(r, g->barrier, NOTED, OWN, first));
+    GR_TRY(gr_locals_copy(c, &r->locals, g->barrier, GR_LOCALS_NOTED, GR_LOCALS_OWN, first));
     GR_TRY(gr_code_put(c, g->barrier, &end, 1, "bra $0;"));
 done:
     return st;
@@ -334,8 +270,8 @@ static gr_status put_begin(const Regions *r, size_t k) {
         GR_TRY(gr_code_put(c, at, NULL, 0, "mov.%s %s, %s;", mov_type(r->too[i]), r->too[i]->name,
                            c->kept_too[i]->name));
     if (k)
-        GR_TRY(put_locals(r, at, OWN, NOTED, NULL));
-    GR_TRY(put_locals(r, at, KEPT, OWN, NULL));
+        GR_TRY(gr_locals_copy(c, &r->locals, at, GR_LOCALS_OWN, GR_LOCALS_NOTED, NULL));
+    GR_TRY(gr_locals_copy(c, &r->locals, at, GR_LOCALS_KEPT, GR_LOCALS_OWN, NULL));
     if (k && reduces(g))
         GR_TRY(gr_code_put(c, at, NULL, 0, "mov.u32 %s, %s; mov.u32 %s, %s;", r->ayes_kept->name,
                            r->ayes->name, r->all_kept->name, r->all_votes->name));
@@ -506,7 +442,7 @@ static gr_status put_end(const Regions *r) {
         for (unsigned i = 0; i < c->n_kept_too; i++)
             GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.%s %s, %s;", mov_type(r->too[i]), c->kept_too[i]->name,
                                r->too[i]->name));
-        GR_TRY(put_locals(r, NULL, OWN, KEPT, NULL));
+        GR_TRY(gr_locals_copy(c, &r->locals, NULL, GR_LOCALS_OWN, GR_LOCALS_KEPT, NULL));
         GR_TRY(gr_code_put(c, NULL, &back, 1, "bra $0;"));
     }
     gr_ptx_insert_label(c->f, NULL, leaves);
@@ -544,7 +480,7 @@ gr_status gr_code_regions(const Code *c) {
         r.too[k] = gr_ptx_new_reg(c->f, c->kept_too[k]->type);
     if (!r.kept || !r.noted || !r.too)
         GR_TRY(gr_fail(c->err, GR_ERR_NOMEM, "out of memory"));
-    GR_TRY(find_locals(&r));
+    GR_TRY(gr_locals_find(c, &r.locals));
     GR_TRY(add(&r, NULL, NULL));
     for (size_t k = 0; k < c->body.n; k++)
         if (c->body.stmt[k]->kind == PTX_INSTR && ends_region(c, c->body.from[k]))
@@ -568,6 +504,6 @@ gr_status gr_code_regions(const Code *c) {
     GR_TRY(put_end(&r));
 done:
     gr_vec_free(&r.all);
-    gr_vec_free(&r.locals);
+    gr_vec_free(&r.locals.vars);
     return st;
 }

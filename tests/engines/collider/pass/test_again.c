@@ -43,11 +43,15 @@ static Found run(const char *body, uint32_t threads, uint32_t seed, uint32_t del
                          .write_delay_ns = delay,
                          .thinned = true,
                          .poison = poison,
+                         .holds = poison,
                          .suffix = ""};
     gr_str_addf(&program, "%s%s ret; }\n", head, body);
     gr_test_rewrite(program.data, &o, SITES - 1, &text);
     StrBuf counted = {0};
-    for (const char *line = text.data, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+    const char *kernel = strstr(text.data, ".entry k("); // what it calls stands before it
+    assert_non_null(kernel);
+    gr_str_addn(&counted, text.data, (size_t)(kernel - text.data));
+    for (const char *line = kernel, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
         const char *look = strstr(line, "ld.relaxed.sys");
         if (look && look < end)
             gr_str_add(&counted, "red.global.add.u32 [looks], 1;\n");
@@ -133,16 +137,105 @@ static const Case cases[] = {
      false},
 };
 
+// Whether threads keep what they access in a kernel's first launch.
+static bool keeps(uint32_t seed) {
+    static const WaitKind kinds[WAIT_CYCLE] = WAIT_KINDS;
+    return kinds[seed % WAIT_CYCLE].watches;
+}
+
 static void loads_are_looked_at_again(void **state) {
     (void)state;
     for (unsigned k = 0; k < sizeof cases / sizeof *cases; k++)
-        for (uint32_t seed = 1; seed < 6; seed++) {
+        for (uint32_t seed = 1; seed < 10; seed++) {
+            if (keeps(seed))
+                continue;
             Found f = run(cases[k].body, LANES, seed, 5000, seed % 2);
             if ((f.of[1][GR_CLASS_CLOBBERED_READ] != 0) != cases[k].races ||
                 f.all != f.of[1][GR_CLASS_CLOBBERED_READ])
                 fail_msg("%s, seed %u: %llu reports, %llu of the load", cases[k].what, seed,
                          (unsigned long long)f.all, (unsigned long long)f.of[1][GR_CLASS_CLOBBERED_READ]);
         }
+}
+
+// Two warps: the first one accesses what the second one accesses much later, when all of the first one's windows are shut.
+#define LATER(first, second)                                                                                 \
+    "sub.s64 %d1, %g, 128; setp.ge.u32 %p1, %t, 32; @%p1 bra SECOND; " first                                 \
+    " bra.uni E; SECOND: nanosleep.u32 50000; " second " E: "
+
+static const Case segments[] = {
+    {"a store behind a load", LATER("ld.global.u32 %r1, [%g];", "st.global.u32 [%d1], %x;"), true},
+    {"the segment ends at a barrier",
+     LATER("ld.global.u32 %r1, [%g];", "st.global.u32 [%d1], %x;") "bar.sync 0;", true},
+    {"in shared memory", LATER("ld.shared.u32 %r1, [%s];", "st.shared.u32 [%s+-128], %x;") "bar.sync 0;",
+     true},
+    {"by generic addresses", LATER("cvta.global.u64 %d2, %g; ld.u32 %r1, [%d2];", "st.global.u32 [%d1], %x;"),
+     true},
+    {"an atomic operation", LATER("ld.global.u32 %r1, [%g];", "red.global.add.u32 [%d1], 1;"), true},
+    {"64 bits",
+     LATER("and.b32 %r3, %t, 1; mul.wide.u32 %d2, %r3, 4; sub.s64 %d2, %g, %d2; ld.global.u64 %d3, [%d2];",
+           "st.global.u32 [%d1], %x;"),
+     true},
+    {"a store behind a branch",
+     LATER("ld.global.u32 %r1, [%g]; setp.eq.u32 %p2, %r1, 77; @%p2 bra E; st.shared.u32 [%s], %x;",
+           "st.global.u32 [%d1], %x;"),
+     true},
+    {"a shuffle orders nothing",
+     LATER("ld.global.u32 %r1, [%g]; shfl.sync.bfly.b32 %r2, %r1, 1, 31, -1;", "st.global.u32 [%d1], %x;"),
+     true},
+    {"a load behind a store", LATER("", "ld.global.u32 %r1, [%d1];") "bar.sync 0;", false},
+    {"a barrier comes between",
+     LATER("ld.global.u32 %r1, [%g];", "") "bar.sync 0; @%p1 st.global.u32 [%d1], %x;", false},
+    {"a fence comes between",
+     LATER("ld.global.u32 %r1, [%g]; fence.acq_rel.gpu;", "st.global.u32 [%d1], %x;"), false},
+    {"a release comes between",
+     LATER("ld.global.u32 %r1, [%g]; st.release.gpu.global.u32 [%h], 7;", "st.global.u32 [%d1], %x;"), false},
+    {"the warp is synchronized",
+     LATER("ld.global.u32 %r1, [%g]; bar.warp.sync 0xffffffff;", "st.global.u32 [%d1], %x;"), false},
+    {"the thread itself stores", LATER("ld.global.u32 %r1, [%g]; st.global.u32 [%g], %x;", ""), false},
+    {"a byte of it", LATER("ld.global.u32 %r1, [%g]; st.global.u8 [%g+1], %x;", ""), false},
+    {"the thread itself adds", LATER("ld.global.u32 %r1, [%g]; red.global.add.u32 [%g], 1;", ""), false},
+    {"under a guard",
+     LATER("ld.global.u32 %r1, [%g]; setp.ne.u32 %p2, %t, 3; @%p2 st.global.u32 [%g], %x;", ""), false},
+    {"by a generic address", LATER("ld.global.u32 %r1, [%g]; cvta.global.u64 %d2, %g; st.u32 [%d2], %x;", ""),
+     false},
+    {"by an asynchronous copy",
+     LATER("ld.shared.u32 %r1, [%s]; cp.async.ca.shared.global [%s], [%g], 4; cp.async.wait_all;", ""),
+     false},
+    {"a matrix is stored",
+     LATER("ld.shared.u32 %r1, [%s]; and.b32 %r4, %t, 7; shl.b32 %r4, %r4, 4; mov.u32 %r2, s; add.u32 %r2, "
+           "%r2, %r4; stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r2], {%x};",
+           ""),
+     false},
+};
+
+static void segments_are_watched_to_their_ends(void **state) {
+    (void)state;
+    for (unsigned k = 0; k < sizeof segments / sizeof *segments; k++)
+        for (uint32_t seed = 1; seed < 10; seed++) {
+            if (!keeps(seed))
+                continue;
+            Found f = run(segments[k].body, 2 * LANES, seed, 20000, false);
+            if ((f.of[1][GR_CLASS_CLOBBERED_READ] != 0) != segments[k].races ||
+                f.all != f.of[1][GR_CLASS_CLOBBERED_READ])
+                fail_msg("%s, seed %u: %llu reports, %llu of the load", segments[k].what, seed,
+                         (unsigned long long)f.all, (unsigned long long)f.of[1][GR_CLASS_CLOBBERED_READ]);
+        }
+}
+
+// A store that is late shows even to a load behind it: in one case of two.
+static void late_stores_show(void **state) {
+    static const char body[] =
+        LATER("st.shared.u32 [%s], %x;", "ld.shared.u32 %r1, [%s+-128];") "bar.sync 0;";
+    unsigned shown = 0, runs = 0;
+    (void)state;
+    for (uint32_t seed = 1; seed < 60; seed++) {
+        Found f = run(body, 2 * LANES, seed, 200, true);
+        if (!keeps(seed))
+            continue;
+        runs++;
+        shown += f.of[2][GR_CLASS_CLOBBERED_READ] != 0;
+    }
+    assert_in_range(shown, runs / 5, runs * 4 / 5);
 }
 
 // Without waits nothing is looked at again: the code is to be fast.
@@ -155,7 +248,7 @@ static void not_without_waits(void **state) {
 static void looks_of_a_wait(void **state) {
     (void)state;
     for (uint32_t seed = 1; seed < 11; seed++) {
-        uint32_t n = run("ld.global.u32 %r1, [%g];", LANES, seed, 2000000, false).looks / LANES;
+        uint32_t n = run("ld.global.u32 %r1, [%g];", LANES, seed, 50000000, false).looks / LANES;
         assert_in_range(n, LOOK_MOST / 2, LOOK_MOST + 1);
         assert_int_equal(run("ld.global.u32 %r1, [%g];", LANES, seed, LOOK_NS, false).looks, LANES);
     }
@@ -181,10 +274,9 @@ static void garbage_is_overwritten(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loads_are_looked_at_again),
-        cmocka_unit_test(not_without_waits),
-        cmocka_unit_test(looks_of_a_wait),
-        cmocka_unit_test(garbage_is_overwritten),
+        cmocka_unit_test(loads_are_looked_at_again), cmocka_unit_test(segments_are_watched_to_their_ends),
+        cmocka_unit_test(late_stores_show),          cmocka_unit_test(not_without_waits),
+        cmocka_unit_test(looks_of_a_wait),           cmocka_unit_test(garbage_is_overwritten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -192,27 +192,27 @@ static void budget_shuts_them(void **state) {
     assert_in_range(n[2], 64 * 8 * LANES, 64 * 45 * LANES);
 }
 
-// A launch beside which something may run waits 80 us at most instead of 5, seven times of eight; other launches are as they were.
+// A launch beside which something may run waits 80 us at most instead of 5, one of four times; each of the others no longer than usual.
 static void held_launches_wait_long(void **state) {
     enum { SEEDS = 40 };
     static const char body[] = "ld.global.u32 %r5, [%rd1]; add.u32 %r6, %r5, 1; st.global.u32 [%rd1], %r6;";
-    unsigned longer = 0, same = 0;
+    unsigned longer = 0, usual = 0;
     (void)state;
     for (uint32_t seed = 1; seed <= SEEDS; seed++) {
         Options o = {.share = 1, .grid = 1, .seed = seed, .seed_at_load = true, .beside = true};
-        uint32_t n[SITES], usual, held;
+        uint32_t n[SITES], most, held;
         count(body, 1, &o, n);
-        usual = n[0] / LANES;
+        most = n[0] / LANES;
         o.held = 1;
         count(body, 1, &o, n);
         held = n[0] / LANES;
         assert_int_equal(n[1], LANES); // no window more or fewer
         assert_in_range(held, 0, 80000 * 4);
-        same += held == usual;
+        usual += held <= 4 * most;
         longer += held >= 40000;
     }
-    assert_in_range(longer, SEEDS / 2, SEEDS - 1);
-    assert_in_range(same, 1, SEEDS / 3);
+    assert_in_range(longer, SEEDS / 10, SEEDS / 2);
+    assert_in_range(usual, SEEDS / 2, SEEDS - longer);
 }
 
 // Which loads share a delay: that of the first one.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test_waits — how long threads wait on a GPU (collider_time.h): in which launches of a kernel, in which blocks, with which seeds.
 //
-// Each sleep of the inserted code is replaced by an atomic addition of its length to a counter of the block.
+// Each sleep of the code inserted in the kernel is replaced by an atomic addition of its length to a counter of the block.
 #include "../../../vm/harness.h"
 #include "rewritten.h"
 
@@ -51,7 +51,10 @@ static char *rewritten(bool budget, const char *end_of_kernel) {
                                .suffix = ""};
     gr_str_addf(&program, "%s%s", kernel, end_of_kernel);
     gr_test_rewrite(program.data, &o, SITES - 1, &text);
-    const char *line = text.data, *sleep;
+    // The kernel's own code; what it calls stands before it.
+    const char *line = strstr(text.data, ".entry k("), *sleep;
+    assert_non_null(line);
+    gr_str_addn(&counted, text.data, (size_t)(line - text.data));
     for (const char *word = "nanosleep.u32 "; (sleep = strstr(line, word)) != NULL;
          line = sleep + strlen(word)) {
         const char *guard = sleep;
@@ -129,8 +132,9 @@ static double longest_of(const char *end_of_kernel) {
 
 static void seeds_in_a_row_have_all_lengths(void **state) {
     (void)state;
-    assert_true(longest_of(far) > 5);
-    assert_true(longest_of(near) > 1.5 && longest_of(near) < 5);
+    double of_far = longest_of(far), of_near = longest_of(near);
+    assert_true(of_near > 1.5);
+    assert_true(of_far > 1.5 * of_near);
 }
 
 // About half of the blocks wait a quarter, and not the same ones in the next launch.

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of the collider's device runtime that holds a kernel until what may run beside it has come (hold.h). A part of collider.c.
+//
+// One window of each warp lasts until the host says that nothing more comes, and no longer than the bounds below. The thread goes on looking
+// meanwhile: its window asks for more time when its own is over (collider_look.h). What a thread knows of its hold is one word:
+//
+//     before    how many windows come first, HOLD_ONE for each, and how the launch is held (HOLD_HOW)
+//     while     HOLD_ON, the number of the launch modulo GR_HOLD_RING, how often the host's state had changed, modulo 4, and when the hold ends;
+//               HOLD_LEAVES: it ends whatever comes
+//     0         it is over
+//
+// Nothing here orders memory. The host's words tell when to go on, never what was written.
+#include "device_api/device.h"
+#include "engines/collider/device/record.h"
+
+// Time is in units of 4096 ns, modulo 2^32; in the word modulo 2^16.
+enum {
+    HOLD_UNIT = 12,
+    HOLD_LEAST = 75,    // 0.3 ms: a launch that lets others pass waits half of that or more for what comes
+    HOLD_LONGER = 3,    // times that: one that stays
+    HOLD_BUSY = 100,    // 0.4 ms: while the host is in a call
+    HOLD_TOUCHES = 500, // 2 ms: while it may touch the launch's memory
+    HOLD_MOST = 1000,   // in one launch
+    HOLD_PASSED = 4,    // 16 us or up to twice that, behind the next launch's beginning
+    HOLD_PIECE_NS = 8000,
+    HOLD_WINDOWS = 4 // of one of the first so many windows
+};
+// Bits and places.
+enum {
+    HOLD_HOW = GR_BESIDE_STAYS | 3 << GR_BESIDE_SHORTER,
+    HOLD_ON = 1 << 3,
+    HOLD_LEAVES = 1 << 14,
+    HOLD_STATE = 4,
+    HOLD_NUMBER = 6,
+    HOLD_ONE = 1 << 11,
+    HOLD_END = 16
+};
+
+static uint32_t time_now(void) {
+    uint64_t ns;
+    __asm__ volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+    return (uint32_t)(ns >> HOLD_UNIT);
+}
+
+static GR_GLOBAL GrHold *words(void) { return (GR_GLOBAL GrHold *)__gr_control.hold; }
+
+// A thread of a launch begins for which GrControl.beside was `told`. `random` is what it draws from, the same for all lanes. Yields its word.
+uint32_t __gr_begun(uint32_t told, uint32_t random) {
+    GR_GLOBAL GrHold *hold = words();
+    uint32_t number = told >> GR_BESIDE_NUMBER;
+    if (!hold)
+        return 0;
+    if (!(gr_tid_x() | gr_tid_y() | gr_tid_z() | gr_ctaid_x() | gr_ctaid_y() | gr_ctaid_z())) {
+        __gr_control.since = time_now();
+        gr_store32(&hold->begun[number % GR_HOLD_RING], number);
+    }
+    // With every second seed the first window, since most kernels have few; with the others in one case of two.
+    uint32_t seed = __gr_control.seed;
+    uint32_t windows = seed & 1 || random >> 31 ? 1 : 2 + (random >> 16) % (HOLD_WINDOWS - 1);
+    // Kernels of one graph begin together. About one half of them stays longer.
+    if (told & 3 << GR_BESIDE_SHORTER)
+        told ^= ((uint32_t)gr_grid_id() + 3 * seed) * 0x9E3779B1u >> 31;
+    return windows * HOLD_ONE | number % GR_HOLD_RING << HOLD_NUMBER | (told & HOLD_HOW);
+}
+
+// From `least` to twice that.
+static uint32_t about(uint32_t least, uint32_t now) { return least + (gr_clock() >> 4 ^ now) % (least + 1); }
+
+// How long the thread is held by what the host does now. Kernels of one graph are not held longer for a call.
+static uint32_t length_of(uint32_t word, uint32_t state, uint32_t now) {
+    uint32_t shorter = word >> GR_BESIDE_SHORTER & 3;
+    uint32_t least = HOLD_LEAST * (word & GR_BESIDE_STAYS ? HOLD_LONGER : 1) >> 2 * shorter >> 1;
+    if (state == GR_HOST_TOUCHES)
+        return HOLD_TOUCHES;
+    return 1 + (state == GR_HOST_BUSY && !shorter ? HOLD_BUSY : about(least, now));
+}
+
+// Whether the launch that was told next has begun.
+static int is_passed(GR_GLOBAL GrHold *hold, uint32_t word) {
+    uint32_t next = gr_load32(&hold->begun[((word >> HOLD_NUMBER) + 1) % GR_HOLD_RING]);
+    return next &&
+           gr_load32(&hold->newest) - next < GR_HOLD_RING - 1; // not the one that was at this place before
+}
+
+// A window is over in a thread whose word is not 0. The thread's word from now on; and above that for how many ns more the window stays open.
+uint64_t __gr_hold(uint32_t word) {
+    GR_GLOBAL GrHold *hold = words();
+    uint32_t now = time_now(), on = word & HOLD_ON;
+    if (!on && word >= 2 * HOLD_ONE)
+        return word - HOLD_ONE;
+    uint32_t host = gr_load32(&hold->host), state = host & ((1u << GR_HOST_STATE_BITS) - 1);
+    uint32_t change = host >> GR_HOST_STATE_BITS & 3, length = 0;
+    if (state == GR_HOST_WAITS || now - __gr_control.since > HOLD_MOST)
+        return 0;
+    if (!(word & (HOLD_LEAVES | GR_BESIDE_STAYS)) && is_passed(hold, word)) {
+        word |= HOLD_LEAVES;
+        length = about(HOLD_PASSED, now);
+    } else if (!on || (!(word & HOLD_LEAVES) && change != (word >> HOLD_STATE & 3))) {
+        length = length_of(word, state, now);
+    } else if ((int16_t)((word >> HOLD_END) - now) <= 0) {
+        return 0;
+    }
+    if (length) {
+        uint32_t kept = word & ((HOLD_ONE - 1) | HOLD_LEAVES) & ~(3u << HOLD_STATE);
+        word = kept | HOLD_ON | change << HOLD_STATE | (now + length) << HOLD_END;
+    }
+    return (uint64_t)HOLD_PIECE_NS << 32 | word;
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// segment's device runtime — looks again at what a thread keeps of its accesses (engines/collider/pass/collider_segment.h).
+//
+// Called from out of line only: when a thread that keeps something stores, or comes to the end of its segment.
+#include "engines/collider/device/segment.h"
+#include "device_api/device.h"
+
+void __gr_report(uint32_t site, uint32_t meta, uint64_t address, uint64_t expected, uint64_t seen);
+
+extern GR_GLOBAL volatile GrControl __gr_control;
+
+typedef __attribute__((address_space(5))) GrKept Kept;
+
+static uint32_t count_of(uint32_t kept) { return kept < GR_SEGMENT_KEEPS ? kept : GR_SEGMENT_KEEPS; }
+
+GR_INLINE uint32_t load_again(uint64_t at) {
+    uint32_t v;
+    __asm__ volatile("ld.relaxed.sys.u32 %0, [%1];" : "=r"(v) : "l"(at) : "memory");
+    return v;
+}
+
+// It is reported once, and looked at no more.
+static GR_NOINLINE void report(Kept *k, uint32_t seen) {
+    __gr_report(k->site, k->meta, k->address, k->now, seen);
+    if (!k->turned)
+        k->address = 0;
+}
+
+// The thread stores itself, `bytes` bytes at the generic address `at`: what it overwrites is looked at for the last time.
+void __gr_segment_own(Kept *entries, uint32_t kept, uint64_t at, uint32_t bytes) {
+    uint32_t n = count_of(kept);
+    GR_ROLLED
+    for (uint32_t k = 0; k < n; k++) {
+        uint64_t address = entries[k].address;
+        if (address - at + 3 < bytes + 3) {
+            uint32_t seen = load_again(address);
+            if (seen != entries[k].now)
+                report(&entries[k], seen);
+            entries[k].address = 0;
+        }
+    }
+}
+
+// All that the thread keeps. Nothing of the program comes between two looks at one place, but what the thread did not touch.
+// Code that runs for the first time takes its time, so there is little of it.
+GR_NOINLINE void __gr_segment_look(Kept *entries, uint32_t kept) {
+    enum { TOGETHER = 2 };
+    uint32_t n = count_of(kept);
+    GR_ROLLED
+    for (uint32_t k = 0; k < n; k += TOGETHER) {
+        uint64_t first = entries[k].address, second = k + 1 < n ? entries[k + 1].address : 0;
+        uint32_t seen = 0, other = 0;
+        if (first)
+            seen = load_again(first);
+        if (second)
+            other = load_again(second);
+        if (first && seen != entries[k].now)
+            report(&entries[k], seen);
+        if (second && other != entries[k + 1].now)
+            report(&entries[k + 1], other);
+    }
+}
+
+// Makes the late stores, behind a look.
+GR_NOINLINE void __gr_segment_store(Kept *entries, uint32_t kept) {
+    uint32_t n = count_of(kept);
+    GR_ROLLED
+    for (uint32_t k = 0; k < n; k++) {
+        if (entries[k].turned && entries[k].address) {
+            uint32_t v = entries[k].now ^ 1;
+            entries[k].now = v;
+            entries[k].turned = 0;
+            __asm__ volatile("st.u32 [%0], %1;" ::"l"(entries[k].address), "r"(v) : "memory");
+        }
+    }
+}
+
+GR_INLINE GR_GLOBAL uint32_t *end_of(uint32_t kernel, uint32_t part) {
+    return &((GR_GLOBAL GrControl *)&__gr_control)->ends[kernel][part];
+}
+
+// One of `all` threads of the kernel's launch is here, at a part of the kernel's end. Returns what __gr_segment_wait wants; 0: all are here. The last
+// ones put the count back to 0. These two call nothing, so that a kernel that calls them needs few registers.
+uint32_t __gr_segment_come(uint32_t kernel, uint32_t part, uint32_t all) {
+    GR_GLOBAL uint32_t *count = end_of(kernel, part);
+    uint32_t active = gr_active_mask(), first = (uint32_t)__builtin_ctz(active), mine = 0;
+    if (gr_lane() == first) {
+        uint32_t here = (uint32_t)__builtin_popcount(active);
+        mine = gr_add32(count, here) + here;
+        if (mine >= all) {
+            gr_add32(count, -all);
+            mine = 0;
+        }
+    }
+    return gr_shuffle32(active, mine, first);
+}
+
+// Waits a while for the others, where it has waited for so many ns. Returns how many these are now; 0: it need not wait any more.
+uint32_t __gr_segment_wait(uint32_t kernel, uint32_t part, uint32_t mine, uint32_t waited, uint32_t longest) {
+    uint32_t step = 64 + waited / 8;
+    if (!mine || waited >= longest || gr_load32(end_of(kernel, part)) < mine)
+        return 0;
+    gr_sleep(step);
+    return waited + step;
+}

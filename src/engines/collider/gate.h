@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// gate — work that comes late in its stream: a function of the host goes before it, which waits until a launch that is held has begun.
+//
+// A function of the host needs no multiprocessor. So a kernel that fills the device and waits for what is behind the gate gets it. A gate opens
+//
+//     when a launch that was held since has begun, and `extra` ns have passed
+//     when it is told to: the host waits for the device, or what comes next in its stream is to be in front of a launch
+//     at the latest GATE_LAUNCH_NS or less behind such a launch, which may wait for what is behind the gate; GATE_IDLE_NS behind the last call, GATE_BUSY_NS within one, which may be waiting for it; GATE_MOST_NS in all
+#ifndef GR_ENGINES_COLLIDER_GATE_H
+#define GR_ENGINES_COLLIDER_GATE_H
+
+#include "engines/collider/hold.h"
+
+enum {
+    GATES = 32,
+    GATE_LAUNCH_NS = 40000000,
+    GATE_LEAST_NS = 400000,
+    GATE_IDLE_NS = 200000,
+    GATE_BUSY_NS = 5000000,
+    GATE_MOST_NS = 100000000
+};
+
+typedef struct Gate {
+    struct Gates *of;
+    CUstream stream;
+    uint32_t newest; // launch that was held when the gate was made
+    uint64_t made, extra;
+    uint32_t state;
+} Gate;
+
+typedef struct Gates {
+    Holds *holds;
+    const LateDriver *driver;
+    uint64_t patience; // with a launch; GATE_LAUNCH_NS, less where it was in vain, GATE_LEAST_NS at least
+    Gate all[GATES];
+} Gates;
+
+void gr_gates_begin(Gates *g, Holds *h, const LateDriver *d);
+// Puts one into the stream; none where too many are shut.
+void gr_gate_put(Gates *g, CUstream stream, uint64_t extra);
+typedef enum GatesWhich {
+    GATES_OF_STREAM, // and those of streams that it waits for by itself: the legacy stream and the blocking ones wait for each other
+    GATES_ALONE,     // behind which no launch was told that it is held
+    GATES_ALL
+} GatesWhich;
+void gr_gates_open(Gates *g, CUstream stream, GatesWhich which);
+// Opens all and waits for their functions. False: some are still to be called.
+bool gr_gates_end(Gates *g);
+
+#endif

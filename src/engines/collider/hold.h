@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// hold — kernels that are held: they wait, in a window, until what may run beside them has come.
+//
+// A kernel that is held and the host share a page of the host's memory (GrHold, device/record.h), one in each context:
+//
+//     GrControl.beside    in front of a launch, in its stream, a fill tells the kernel that it is held, by which number, and how
+//     GrHold.begun        the kernel tells that it has begun
+//     GrHold.host         the host tells what it does: whether something may come, is about to, or nothing more does
+//
+// Each wait of a kernel has a bound (device/hold.c), whatever the host does. Where the page cannot be had, kernels are told and do not wait.
+#ifndef GR_ENGINES_COLLIDER_HOLD_H
+#define GR_ENGINES_COLLIDER_HOLD_H
+
+#include "base/vec.h"
+#include "engines/collider/device/record.h"
+#include "engines/collider/late_driver.h"
+
+#include <pthread.h>
+
+// The control block of a module, or of a part of it, in a context; and what its word was last told in a stream.
+typedef struct HoldControl {
+    const GrModule *module;
+    CUcontext context;
+    CUdeviceptr word;
+    uint32_t told;
+} HoldControl;
+
+typedef struct HoldPage {
+    CUcontext context;
+    GrHold *words;  // on pages of its own, until gr_holds_free
+    CUdeviceptr at; // 0: the context is gone
+} HoldPage;
+
+typedef struct Holds {
+    GrSession *session;
+    const LateDriver *driver;
+    pthread_mutex_t lock; // of what follows
+    VEC(HoldControl) controls;
+    VEC(HoldPage) pages;
+    bool said;
+    // By any thread, without it:
+    uint32_t newest;  // number of the launch that was told last
+    uint32_t state;   // as GrHold.host
+    uint64_t changed; // when it changed, in gr_late_now's ns
+} Holds;
+
+uint64_t gr_late_now(void); // ns
+
+void gr_holds_begin(Holds *h, GrSession *s, const LateDriver *d);
+void gr_holds_end(Holds *h);
+// A module is in the driver, in the current context. Yields what its GrControl.hold is to be.
+CUdeviceptr gr_holds_loaded(Holds *h, const GrModule *m, CUcontext context, CUdeviceptr control);
+// Of the module, or of the context: the other one is NULL.
+void gr_holds_forget(Holds *h, const GrModule *m, CUcontext context);
+
+// Tells the module's launches in the context that come next in the stream; all modules' where `m` is NULL. `how`: GR_BESIDE_STAYS and the shift
+// of GR_BESIDE_SHORTER. Yields the launch's number.
+uint32_t gr_holds_tell(Holds *h, const GrModule *m, CUcontext context, CUstream stream, uint32_t how);
+// The same for what is not held.
+void gr_holds_release(Holds *h, const GrModule *m, CUcontext context, CUstream stream);
+
+void gr_holds_say(Holds *h, GrHostState state);
+GrHostState gr_holds_state(const Holds *h);
+// Whether the launch of that number has begun; false where there is no page. May be called in a function of the host.
+bool gr_holds_begun(Holds *h, uint32_t number);
+// Where there are several contexts, whose pages a kernel does not share: waits for HOLD_SHARE_NS at most until it has begun, and tells the kernels of
+// the others.
+enum { HOLD_SHARE_NS = 200000 };
+void gr_holds_share(Holds *h, uint32_t number);
+
+#endif

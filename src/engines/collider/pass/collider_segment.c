@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/collider/pass/collider_segment.h"
+
+#include "engines/collider/device/segment.h"
+#include "engines/collider/pass/collider_pace.h"
+#include "engines/collider/pass/collider_time.h"
+#include "passes/runtime.h"
+
+#include <stddef.h>
+
+extern const char gr_segment_runtime_ptx[];
+
+// ---- What is kept, and which stores may be late ----------------------------------------------------------------------
+
+static bool keeps(const ColliderOptions *o) {
+    return o->thinned && !o->budget && o->read_delay_ns > 1 && o->write_delay_ns > 1;
+}
+
+// Whether each place has one generic address.
+static bool is_followed(const ColliderWork *w, const Access *a) {
+    PtxSpace space = a->site->space;
+    if (a->address.kind != PTX_O_ADDRESS || a->address.n_sub != 1)
+        return false;
+    if (w->segment->aliases && space != PTX_GLOBAL)
+        return false;
+    return space == PTX_GLOBAL || space == PTX_SHARED || space == PTX_SHARED_CTA || space == PTX_GENERIC;
+}
+
+static bool is_early(const struct Segment *g, const PtxStmt *s) {
+    for (unsigned k = 0; k < g->n_early; k++)
+        if (g->early[k] == s)
+            return true;
+    return false;
+}
+
+// Where threads wait for the launch's others.
+static bool is_end(const struct Segment *g, const PtxStmt *s) {
+    return s->instr->op != PTX_OP_TRAP && gr_ptx_instr_flags(s->instr) & PTX_F_EXIT && !is_early(g, s);
+}
+
+static bool can_be_late(const struct Segment *g, const PtxStmt *s) {
+    bool whole, zero;
+    const PtxStmt *end = gr_order_straight_end(s);
+    if (!end)
+        return false;
+    return is_end(g, end) ||
+           (g->meets && !g->polls && gr_order_is_barrier(end->instr, &whole, &zero) && whole);
+}
+
+bool gr_segment_may_be_late(const ColliderWork *w, const Access *a) {
+    for (unsigned k = 0; k < a->n; k++)
+        if (a->value[k]->kind == PTX_O_SINK)
+            return false;
+    return w->segment && w->o->holds && !a->nested && a->bytes >= sizeof(uint32_t) &&
+           a->n * a->bytes <= 4 * sizeof(uint32_t) && is_followed(w, a) && can_be_late(w->segment, a->stmt);
+}
+
+// ---- What is inserted ----------------------------------------------------------------------------------------------
+
+gr_status gr_segment_begin(ColliderWork *w, const OrderModule *m, const PtxFunc *f, struct Segment *g) {
+    gr_status st = GR_OK;
+    PtxFunc *func = (PtxFunc *)f;
+    w->segment = NULL;
+    *g = (struct Segment){0};
+    gr_arena_init(&g->arena);
+    if (!w->pace || !keeps(w->o) || !f->is_entry)
+        return GR_OK;
+    g->entries = gr_ptx_new_reg(func, PTX_U64);
+    g->kept = gr_ptx_new_reg(func, PTX_U32);
+    g->left = gr_ptx_new_reg(func, PTX_U32);
+    g->meets = gr_order_can_meet(m, f);
+    g->polls = gr_order_polls_in_loops(f, w->pace);
+    g->aliases = m->clusters;
+    w->segment = g;
+    GR_TRY(gr_order_early_ends(f, &g->arena, &g->early, &g->n_early, w->err));
+    // Where a thread may end while others begin, these may take the launch for the next one.
+    g->meets = g->meets && !g->n_early;
+    for (const PtxStmt *s = f->first; s && !g->late_at_end; s = s->next)
+        if (s->kind == PTX_INSTR && s->instr->op == PTX_OP_ST && gr_order_effect(s->instr) == ORDER_WRITES &&
+            w->o->poison && w->o->holds) {
+            const PtxStmt *end = gr_order_straight_end(s);
+            g->late_at_end = end && is_end(g, end);
+        }
+    w->watches = gr_ptx_new_reg(func, PTX_PRED);
+    g->whole = gr_ptx_new_reg(func, PTX_PRED);
+    g->small = gr_ptx_new_reg(func, PTX_PRED);
+    g->threads = gr_ptx_new_reg(func, PTX_U32);
+    g->counts = gr_ptx_new_reg(func, PTX_PRED);
+    g->acts = gr_ptx_new_reg(func, PTX_PRED);
+    g->passes = gr_ptx_new_reg(func, PTX_U32);
+done:
+    return st;
+}
+
+void gr_segment_free(struct Segment *g) { gr_arena_free(&g->arena); }
+
+static Access access_of(const ColliderWork *w, PtxFunc *f, PtxStmt *s, bool nested) {
+    return (Access){.func = f,
+                    .stmt = s,
+                    .before = s,
+                    .after = s,
+                    .report = s,
+                    .site = s->site ? &w->module->sites[s->site] : &w->segment->nowhere,
+                    .nested = nested,
+                    .err = w->err};
+}
+
+// A statement that writes, and of which nothing else is known.
+static gr_status put_forget(ColliderWork *w, PtxFunc *f, PtxStmt *s, bool nested) {
+    Access a = access_of(w, f, s, nested);
+    PtxOperand g = s->instr->guard ? gr_ptx_reg_operand(s->instr->guard) : (PtxOperand){.kind = PTX_O_SINK};
+    return gr_access_put(&a, s, &g, s->instr->guard ? 1 : 0, "%smov.u32 %s, 0;",
+                         !s->instr->guard          ? ""
+                         : s->instr->guard_negated ? "@!$0 "
+                                                   : "@$0 ",
+                         w->segment->kept->name);
+}
+
+// Before a barrier of the whole block: another one.
+static gr_status put_meeting(ColliderWork *w, const Access *a) {
+    const PtxInstr *i = a->stmt->instr;
+    bool aligned = i->op == PTX_OP_BAR || gr_ptx_instr_has(i, PTX_MOD_aligned);
+    return gr_access_put(a, a->stmt, NULL, 0, "@%s %s 0;", w->segment->whole->name,
+                         aligned ? "bar.sync" : "barrier.sync");
+}
+
+static gr_status put_look(const ColliderWork *w, const Access *a, PtxStmt *at) {
+    return gr_access_put(a, at, NULL, 0, "call __gr%s_segment_look, (%s, %s);", w->o->suffix,
+                         w->segment->entries->name, w->segment->kept->name);
+}
+
+// A way out of line that is taken in launches in which something may be kept, and there a look.
+static gr_status put_look_if_kept(ColliderWork *w, Access *a, bool last) {
+    gr_status st = GR_OK;
+    const char *kept = w->segment->kept->name;
+    PtxReg *condition = w->watches, *p;
+    Detour d;
+    if (a->stmt->instr->guard) {
+        condition = gr_ptx_new_reg(a->func, PTX_PRED);
+        GR_TRY(gr_access_performs(a, a->stmt, &p));
+        GR_TRY(gr_access_put(a, a->stmt, NULL, 0, "and.pred %s, %s, %s;", condition->name, w->watches->name,
+                             p->name));
+    }
+    GR_TRY(gr_collider_open_detour(a, a->stmt, condition, &d));
+    GR_TRY(put_look(w, a, d.at));
+    if (last)
+        GR_TRY(gr_access_put(a, d.at, NULL, 0, "mov.u32 %s, 0;", kept));
+    GR_TRY(gr_collider_close_detour(a, &d));
+done:
+    return st;
+}
+
+// At a barrier where stores may be late: all are here; a look; the late stores; all are here again.
+static gr_status put_late_stores(ColliderWork *w, Access *a) {
+    gr_status st = GR_OK;
+    const struct Segment *g = w->segment;
+    Detour d;
+    GR_TRY(put_look_if_kept(w, a, false));
+    GR_TRY(gr_collider_open_detour(a, a->stmt, g->late, &d));
+    GR_TRY(gr_access_put(a, d.at, NULL, 0, "call __gr%s_segment_store, (%s, %s); setp.ne.u32 %s, 0, 0;",
+                         w->o->suffix, g->entries->name, g->kept->name, g->late->name));
+    GR_TRY(gr_collider_close_detour(a, &d));
+    GR_TRY(put_meeting(w, a));
+done:
+    return st;
+}
+
+// At a thread's end: the launch's other threads come to theirs, and the thread looks meanwhile. One that may leave others behind at a barrier does not wait.
+static gr_status put_meeting_of_launch(const ColliderWork *w, const Access *a, PtxStmt *at, unsigned part) {
+    gr_status st = GR_OK;
+    uint32_t max_ns = w->o->read_delay_ns, kernel = a->func->index % GR_LAUNCH_COUNTS;
+    uint32_t longest = max_ns > UINT32_MAX / SEGMENT_END ? UINT32_MAX : max_ns * SEGMENT_END;
+    const char *mine = gr_ptx_new_reg(a->func, PTX_U32)->name,
+               *waited = gr_ptx_new_reg(a->func, PTX_U32)->name,
+               *more = gr_ptx_new_reg(a->func, PTX_PRED)->name;
+    PtxLabel *again = gr_ptx_new_label(a->func);
+    PtxOperand to = gr_ptx_label_operand(again);
+    GR_TRY(gr_access_put(a, at, NULL, 0, "call (%s), __gr%s_segment_come, (%u, %u, %s); mov.u32 %s, 0;", mine,
+                         w->o->suffix, kernel, part, w->segment->threads->name, waited));
+    if (is_early(w->segment, a->stmt))
+        return GR_OK;
+    gr_ptx_insert_label(a->func, at, again);
+    GR_TRY(put_look(w, a, at));
+    GR_TRY(gr_access_put(
+        a, at, &to, 1,
+        "call (%s), __gr%s_segment_wait, (%u, %u, %s, %s, %u); setp.ne.u32 %s, %s, 0; @%s bra $0;", waited,
+        w->o->suffix, kernel, part, mine, waited, longest, more, waited, more));
+done:
+    return st;
+}
+
+// The thread's end: in small launches a meeting; a look.
+static gr_status put_last(ColliderWork *w, Access *a) {
+    gr_status st = GR_OK;
+    const struct Segment *g = w->segment;
+    PtxReg *p = g->acts, *q;
+    Detour d;
+    PtxLabel *alone = gr_ptx_new_label(a->func);
+    PtxOperand to = gr_ptx_label_operand(alone);
+    if (a->stmt->instr->guard) {
+        p = gr_ptx_new_reg(a->func, PTX_PRED);
+        GR_TRY(gr_access_performs(a, a->stmt, &q));
+        GR_TRY(gr_access_put(a, a->stmt, NULL, 0, "and.pred %s, %s, %s;", p->name, g->acts->name, q->name));
+    }
+    GR_TRY(gr_collider_open_detour(a, a->stmt, p, &d));
+    GR_TRY(gr_access_put(a, d.at, &to, 1, "@!%s bra $0;", g->small->name));
+    GR_TRY(put_meeting_of_launch(w, a, d.at, 0));
+    if (g->late_at_end) {
+        GR_TRY(put_look(w, a, d.at));
+        GR_TRY(gr_access_put(a, d.at, NULL, 0, "call __gr%s_segment_store, (%s, %s);", w->o->suffix,
+                             g->entries->name, g->kept->name));
+        GR_TRY(put_meeting_of_launch(w, a, d.at, 1));
+    }
+    gr_ptx_insert_label(a->func, d.at, alone);
+    GR_TRY(put_look(w, a, d.at));
+    GR_TRY(gr_access_put(a, d.at, NULL, 0, "mov.u32 %s, 0;", g->kept->name));
+    if (g->late)
+        GR_TRY(gr_access_put(a, d.at, NULL, 0, "setp.ne.u32 %s, 0, 0;", g->late->name));
+    GR_TRY(gr_collider_count_launch(w, a, d.at, g->counts));
+    GR_TRY(gr_collider_close_detour(a, &d));
+done:
+    return st;
+}
+
+static gr_status put_end(ColliderWork *w, PtxFunc *f, PtxStmt *s, bool nested) {
+    gr_status st = GR_OK;
+    Access a = access_of(w, f, s, nested);
+    const struct Segment *g = w->segment;
+    bool whole = false, zero;
+    if (gr_ptx_instr_flags(s->instr) & PTX_F_EXIT && s->instr->op != PTX_OP_TRAP)
+        return put_last(w, &a);
+    if (g->meets && gr_order_is_barrier(s->instr, &whole, &zero) && whole)
+        GR_TRY(put_meeting(w, &a));
+    if (whole && g->meets && g->late)
+        GR_TRY(put_late_stores(w, &a));
+    GR_TRY(put_look_if_kept(w, &a, true));
+    if (whole && g->meets) // so many barriers
+        GR_TRY(gr_access_put(&a, s, NULL, 0, "add.s32 %s, %s, -1; setp.gt.and.s32 %s, %s, 0, %s;",
+                             g->passes->name, g->passes->name, g->whole->name, g->passes->name,
+                             g->whole->name));
+done:
+    return st;
+}
+
+gr_status gr_segment_step(ColliderWork *w, PtxFunc *f, PtxStmt *s, bool nested) {
+    gr_status st = GR_OK;
+    struct Segment *g = w->segment;
+    if (!g)
+        return GR_OK;
+    if (g->own)
+        GR_TRY(put_forget(w, f, (PtxStmt *)g->own, nested));
+    g->own = NULL;
+    if (!s || s->kind != PTX_INSTR)
+        return GR_OK;
+    OrderEffect e = gr_order_effect(s->instr);
+    if (e == ORDER_WRITES)
+        g->own = s;
+    if (e == ORDER_ENDS)
+        GR_TRY(put_end(w, f, s, nested));
+done:
+    return st;
+}
+
+static gr_status put_generic(const Access *a, PtxStmt *at, PtxReg **out) {
+    gr_status st = GR_OK;
+    GR_TRY(gr_access_address64(a, at, out));
+    if (a->site->space != PTX_GLOBAL && a->site->space != PTX_GENERIC)
+        GR_TRY(gr_access_put(a, at, NULL, 0, "cvta.shared.u64 %s, %s;", (*out)->name, (*out)->name));
+done:
+    return st;
+}
+
+gr_status gr_segment_own(ColliderWork *w, const Access *a, PtxStmt *at, const PtxReg *open) {
+    gr_status st = GR_OK;
+    struct Segment *g = w->segment;
+    if (!g || g->own != a->stmt || !is_followed(w, a) || !a->site->size)
+        return GR_OK;
+    g->own = NULL;
+    PtxReg *p, *q = gr_ptx_new_reg(a->func, PTX_PRED), *where;
+    if (open) { // at the statement: what was inserted before it may stand elsewhere
+        PtxStmt *s = a->stmt;
+        if (s->instr->guard) {
+            GR_TRY(gr_access_performs(a, s, &p));
+            GR_TRY(gr_access_put(a, s, NULL, 0, "not.pred %s, %s; and.pred %s, %s, %s; @%s mov.u32 %s, 0;",
+                                 q->name, open->name, q->name, q->name, p->name, q->name, g->kept->name));
+        } else {
+            GR_TRY(gr_access_put(a, s, NULL, 0, "@!%s mov.u32 %s, 0;", open->name, g->kept->name));
+        }
+    }
+    p = gr_ptx_new_reg(a->func, PTX_PRED);
+    GR_TRY(put_generic(a, at, &where));
+    if (a->guard) {
+        PtxOperand guard = gr_ptx_reg_operand(a->guard);
+        GR_TRY(gr_access_put(a, at, &guard, 1, "setp.ne.and.u32 %s, %s, 0, $0;", p->name, g->kept->name));
+    } else {
+        GR_TRY(gr_access_put(a, at, NULL, 0, "setp.ne.u32 %s, %s, 0;", p->name, g->kept->name));
+    }
+    GR_TRY(gr_access_put(a, at, NULL, 0, "@%s call __gr%s_segment_own, (%s, %s, %s, %u);", p->name,
+                         w->o->suffix, g->entries->name, g->kept->name, where->name, a->site->size));
+done:
+    return st;
+}
+
+// A word of the access, `offset` bytes behind its address. `now` is what memory has there.
+static gr_status put_entry(const ColliderWork *w, const Access *a, PtxStmt *at, const PtxReg *address,
+                           unsigned offset, const PtxReg *now, GrRaceClass class, bool turned) {
+    const struct Segment *g = w->segment;
+    PtxReg *k = gr_ptx_new_reg(a->func, PTX_U32), *e = gr_ptx_new_reg(a->func, PTX_U64),
+           *both = gr_ptx_new_reg(a->func, PTX_B64), *where = (PtxReg *)address;
+    gr_status st = GR_OK;
+    if (offset) {
+        where = gr_ptx_new_reg(a->func, PTX_U64);
+        GR_TRY(gr_access_put(a, at, NULL, 0, "add.s64 %s, %s, %u;", where->name, address->name, offset));
+    }
+    uint32_t meta =
+        (uint32_t) class | (uint32_t)GR_META_GENERIC << GR_META_SPACE | sizeof(uint32_t) << GR_META_SIZE;
+    GR_TRY(gr_access_put(a, at, NULL, 0,
+                         "and.b32 %s, %s, %u; mad.wide.u32 %s, %s, %u, %s; mov.b64 %s, {%s, %u};", k->name,
+                         g->kept->name, GR_SEGMENT_KEEPS - 1u, e->name, k->name, (unsigned)sizeof(GrKept),
+                         g->entries->name, both->name, now->name, (unsigned)turned));
+    GR_TRY(
+        gr_access_put(a, at, NULL, 0,
+                      "st.local.v2.u64 [%s], {%s, %s}; st.local.v2.u32 [%s+%u], {%u, %u}; add.u32 %s, %s, 1;",
+                      e->name, where->name, both->name, e->name, (unsigned)offsetof(GrKept, site),
+                      a->site->id, meta, g->kept->name, g->kept->name));
+done:
+    return st;
+}
+
+static bool uses_all(const Access *a, unsigned k) {
+    uint64_t all = a->bytes < 8 ? (1ull << a->bytes * 8) - 1 : UINT64_MAX;
+    return (a->used[k] & all) == all;
+}
+
+// What words of an access are kept: those of whole elements of 32 and 64 bits.
+static bool is_kept(const ColliderWork *w, const Access *a, const PtxOperand *values, unsigned bits,
+                    GrRaceClass class) {
+    if (!w->segment || !is_followed(w, a) || a->bytes < sizeof(uint32_t) || bits != a->bytes * 8 ||
+        a->n * a->bytes > GR_SEGMENT_KEEPS * sizeof(uint32_t))
+        return false;
+    for (unsigned k = 0; k < a->n; k++)
+        if (values[k].kind != PTX_O_REG || (class == GR_CLASS_CLOBBERED_READ && !uses_all(a, k)))
+            return false;
+    return true;
+}
+
+static gr_status keep(ColliderWork *w, Access *a, PtxStmt *at, const PtxOperand *values, GrRaceClass class,
+                      bool late) {
+    gr_status st = GR_OK;
+    PtxReg *address, *word[2];
+    GR_TRY(put_generic(a, at, &address));
+    for (unsigned k = 0; k < a->n; k++) {
+        unsigned n = a->bytes / sizeof(uint32_t);
+        word[0] = gr_ptx_new_reg(a->func, PTX_B32);
+        word[1] = n > 1 ? gr_ptx_new_reg(a->func, PTX_B32) : NULL;
+        if (n > 1)
+            GR_TRY(
+                gr_access_put(a, at, &values[k], 1, "mov.b64 {%s, %s}, $0;", word[0]->name, word[1]->name));
+        else
+            GR_TRY(gr_access_put(a, at, &values[k], 1, "mov.b32 %s, $0;", word[0]->name));
+        for (unsigned j = 0; j < n; j++) {
+            if (late && !j)
+                GR_TRY(gr_access_put(a, at, NULL, 0, "xor.b32 %s, %s, 1;", word[0]->name, word[0]->name));
+            GR_TRY(put_entry(w, a, at, address, k * a->bytes + j * (unsigned)sizeof(uint32_t), word[j], class,
+                             late && !j));
+        }
+    }
+done:
+    return st;
+}
+
+gr_status gr_segment_keep(ColliderWork *w, Access *a, PtxStmt *at, const PtxOperand *values, unsigned bits,
+                          GrRaceClass class) {
+    gr_status st = GR_OK;
+    PtxReg *p = gr_ptx_new_reg(a->func, PTX_PRED);
+    PtxLabel *on = gr_ptx_new_label(a->func);
+    PtxOperand to = gr_ptx_label_operand(on);
+    if (!is_kept(w, a, values, bits, class))
+        return GR_OK;
+    unsigned words = a->n * a->bytes / (unsigned)sizeof(uint32_t);
+    const char *left = w->segment->left->name;
+    if (a->guard)
+        GR_TRY(gr_access_put(a, at, NULL, 0, "setp.ge.and.s32 %s, %s, %u, %s;", p->name, left, words,
+                             a->guard->name));
+    else
+        GR_TRY(gr_access_put(a, at, NULL, 0, "setp.ge.s32 %s, %s, %u;", p->name, left, words));
+    GR_TRY(gr_access_put(a, at, &to, 1, "@!%s bra $0; sub.s32 %s, %s, %u;", p->name, left, left, words));
+    GR_TRY(keep(w, a, at, values, class, false));
+    gr_ptx_insert_label(a->func, at, on);
+done:
+    return st;
+}
+
+gr_status gr_segment_late(ColliderWork *w, Access *a, PtxStmt *at, const PtxOperand *stored,
+                          const PtxReg *alone, PtxLabel *over) {
+    gr_status st = GR_OK;
+    struct Segment *g = w->segment;
+    PtxReg *p = gr_ptx_new_reg(a->func, PTX_PRED);
+    PtxLabel *on = gr_ptx_new_label(a->func);
+    PtxOperand to[2] = {gr_ptx_label_operand(on), gr_ptx_label_operand(over)};
+    bool end = is_end(g, gr_order_straight_end(a->stmt));
+    GR_TRY(gr_collider_chance(w, a, at, 1u << 31, p));
+    GR_TRY(gr_access_put(a, at, to, 2, "and.pred %s, %s, %s; and.pred %s, %s, %s; @!%s bra $0;", p->name,
+                         p->name, alone->name, p->name, p->name, (end ? g->small : g->whole)->name, p->name));
+    if (a->guard)
+        GR_TRY(gr_access_put(a, at, to, 2, "@!%s bra $1;", a->guard->name));
+    GR_TRY(keep(w, a, at, stored, GR_CLASS_LOST_UPDATE, true));
+    GR_TRY(gr_access_put(a, at, to, 2, "setp.eq.u32 %s, 0, 0; bra $1;", g->late->name));
+    gr_ptx_insert_label(a->func, at, on);
+done:
+    return st;
+}
+
+gr_status gr_segment_store(ColliderWork *w, const Access *a) {
+    gr_status st = GR_OK;
+    struct Segment *g = w->segment;
+    PtxInstr *i = a->stmt->instr;
+    if (!i->guard) {
+        i->guard = g->late;
+        i->guard_negated = true;
+        return GR_OK;
+    }
+    PtxReg *p, *q = gr_ptx_new_reg(a->func, PTX_PRED);
+    GR_TRY(gr_access_performs(a, a->stmt, &p));
+    GR_TRY(gr_access_put(a, a->stmt, NULL, 0, "not.pred %s, %s; and.pred %s, %s, %s;", q->name, g->late->name,
+                         p->name, p->name, q->name));
+    i->guard = p;
+    i->guard_negated = false;
+done:
+    return st;
+}
+
+gr_status gr_segment_keep_load(ColliderWork *w, Access *a, PtxStmt *at) {
+    gr_status st = GR_OK;
+    PtxOperand values[EMIT_MAX_ELEMENTS];
+    if (!w->segment)
+        return GR_OK;
+    GR_TRY(gr_access_comparable(a, at));
+    for (unsigned k = 0; k < a->n; k++)
+        values[k] = *a->value[k];
+    GR_TRY(gr_segment_keep(w, a, at, values, gr_access_compare_bits(a), GR_CLASS_CLOBBERED_READ));
+done:
+    return st;
+}
+
+// Whether the launch's threads meet at their ends: where its blocks are mostly all on the device together, in launches in which they keep something.
+static gr_status put_small(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
+    gr_status st = GR_OK;
+    const struct Segment *g = w->segment;
+    char text[800];
+    const char *blocks = gr_ptx_new_reg(f, PTX_U32)->name, *t = gr_ptx_new_reg(f, PTX_U32)->name,
+               *all = gr_ptx_new_reg(f, PTX_U64)->name, *p = g->small->name;
+    gr_format(text, sizeof text,
+              "or.pred %s, %s, %s; setp.ne.u32 %s, 0, 0; mov.u32 %s, 0; @!%s bra BEGIN;"
+              "mov.u32 %s, %%nctaid.x; mov.u32 %s, %%nctaid.y; mul.lo.u32 %s, %s, %s; mov.u32 %s, "
+              "%%nctaid.z; mul.lo.u32 %s, %s, %s;"
+              "mov.u32 %s, %%ntid.x; mov.u32 %s, %%ntid.y; mul.lo.u32 %s, %s, %s; mov.u32 %s, %%ntid.z; "
+              "mul.lo.u32 %s, %s, %s;"
+              "mul.wide.u32 %s, %s, %s; mov.u32 %s, %%nsmid; setp.le.u32 %s, %s, %s; setp.le.and.u64 %s, %s, "
+              "%u, %s; cvt.u32.u64 %s, %s; BEGIN:",
+              g->acts->name, g->counts->name, w->watches->name, p, g->threads->name, w->watches->name, blocks,
+              t, blocks, blocks, t, t, blocks, blocks, t, t, g->threads->name, t, t, g->threads->name,
+              g->threads->name, t, t, g->threads->name, all, blocks, t, t, p, blocks, t, p, all,
+              (unsigned)PACE_WARPS * 32, p, g->threads->name, all);
+    GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+done:
+    return st;
+}
+
+gr_status gr_segment_finish(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
+    gr_status st = GR_OK;
+    struct Segment *g = w->segment;
+    char text[256];
+    if (!g)
+        return GR_OK;
+    gr_format(text, sizeof text, ".local .align 16 .b8 __gr_kept[%u];",
+              (unsigned)(GR_SEGMENT_KEEPS * sizeof(GrKept)));
+    GR_TRY(gr_ptx_insert(f, f->first, 0, text, NULL, 0, NULL, w->err));
+    if (!w->count) { // no window, so nobody has set these
+        gr_format(text, sizeof text, "setp.ne.u32 %s, 0, 0; setp.ne.u32 %s, 0, 0;", w->watches->name,
+                  g->counts->name);
+        GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+    }
+    gr_format(
+        text, sizeof text,
+        "mov.u64 %s, __gr_kept; mov.u32 %s, 0; selp.b32 %s, %u, 0, %s; mov.u32 %s, %u; mov.pred %s, %s;",
+        g->entries->name, g->kept->name, g->left->name, (unsigned)SEGMENT_MOST, w->watches->name,
+        g->passes->name, (unsigned)SEGMENT_BARRIERS, g->whole->name, w->watches->name);
+    GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+    if (g->late) {
+        gr_format(text, sizeof text, "setp.ne.u32 %s, 0, 0;", g->late->name);
+        GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+    }
+    st = put_small(w, f, at);
+done:
+    return st;
+}
+
+gr_status gr_segment_link(PtxModule *m, const ColliderOptions *o, gr_error *err) {
+    return keeps(o) ? gr_runtime_link(m, gr_segment_runtime_ptx, o->suffix, err) : GR_OK;
+}
