@@ -105,7 +105,9 @@ static GR_NOINLINE void gr_priv_fill_row(const Slot *s, uint32_t number, uint64_
     } else {
         from = gr_priv_line_of(offset);
     }
-    // All loads come first: memory is far.
+    // All loads come first. Lines of shared memory are in no list.
+    if (f->rank == 0 && !flags_of(s, (uint32_t)line) && !s->is_overlay)
+        put_in_list(s, number);
     uint32_t parts = f->n < CHUNKS ? 1 : CHUNKS;
     Chunk c[CHUNKS];
 #pragma unroll
@@ -130,12 +132,11 @@ static GR_NOINLINE void gr_priv_fill_row(const Slot *s, uint32_t number, uint64_
 // What a lane found.
 enum { ROW_RETRY = 0, ROW_THERE = 1, ROW_MINE = 2, ROW_NONE = 3 };
 
-// A row that is the lane's to be made is in the region's list already.
 static GR_NOINLINE uint32_t gr_priv_look_for_row(const Slot *s, uint64_t line, uint32_t *number,
                                                  uint32_t *was) {
     GR_GLOBAL GrPrivSlot *of = (GR_GLOBAL GrPrivSlot *)s->head;
     GR_GLOBAL uint32_t *entry = entry_of(s, line);
-    uint32_t v = gr_load32(entry), rows = gr_load32(&of->used), list = gr_load32(&of->now); // all at once
+    uint32_t v = gr_load32(entry), rows = gr_load32(&of->used); // both at once: memory is far
     *number = v;
     *was = v;
     if (is_row(v) && v <= s->capacity) // else the overlay has it
@@ -146,13 +147,8 @@ static GR_NOINLINE uint32_t gr_priv_look_for_row(const Slot *s, uint64_t line, u
         return ROW_NONE;
     if (gr_compare_swap(entry, v, GR_ROW_BUSY) != v)
         return ROW_RETRY;
-    int lists = !flags_of(s, (uint32_t)line) && !s->is_overlay; // lines of shared memory are in no list
-    uint32_t k = gr_add32(&of->used, 1), place = lists ? gr_add32(&of->count[list], 1) : 0;
+    uint32_t k = gr_add32(&of->used, 1);
     *number = k + 1;
-    if (lists)
-        say_near(s, GR_NEAR_LISTS, list);
-    if (lists && place < s->capacity)
-        put_word(list_at(s, list, place), k < s->capacity ? k + 1 : 0);
     if (k < s->capacity)
         return ROW_MINE;
     gr_store32(entry, v);

@@ -221,12 +221,11 @@ GR_INLINE uint32_t bytes_of(uint32_t v) {
     return (v & 0x01010101) * 0xff;
 }
 
-GR_INLINE void add_copy(GR_GLOBAL GrPrivFound *f, uint32_t copy) {
-    __asm__ volatile("red.relaxed.sys.global.or.b64 [%0], %1;" ::"l"(&f->copies[copy % GR_FOUND_COPIES / 64]),
-                     "l"((uint64_t)1 << copy % 64));
+GR_INLINE uint64_t copy_bit(uint32_t copy, uint32_t i) {
+    return copy % GR_FOUND_COPIES / 64 == i ? (uint64_t)1 << copy % 64 : 0;
 }
 
-// Its `copies` are those of `copy`.
+// Its `copies` and those of `copy`.
 static GR_NOINLINE void gr_priv_found(uint64_t to, const GrPrivFound *what) {
     GR_GLOBAL GrPrivLog *log = (GR_GLOBAL GrPrivLog *)to;
     GR_ROLLED for (uint32_t k = 0; k < GR_MOST_FOUND; k++) {
@@ -256,8 +255,12 @@ static GR_NOINLINE void gr_priv_found(uint64_t to, const GrPrivFound *what) {
                            f->round == what->round && f->part == what->part)) {
             if (what->bytes && f->block == what->block && f->sequence == what->sequence)
                 gr_count(&f->bytes, what->bytes);
-            add_copy(f, what->copy[0]);
-            add_copy(f, what->copy[1]);
+            GR_ROLLED for (uint32_t i = 0; i < GR_FOUND_COPIES / 64; i++) {
+                uint64_t bits = what->copies[i] | copy_bit(what->copy[0], i) | copy_bit(what->copy[1], i);
+                if (bits)
+                    __asm__ volatile("red.relaxed.sys.global.or.b64 [%0], %1;" ::"l"(&f->copies[i]),
+                                     "l"(bits));
+            }
             return;
         }
     }
@@ -288,17 +291,41 @@ static GR_NOINLINE uint32_t gr_priv_part(GR_GLOBAL GrPrivControl *c, uint64_t of
                                     : SHARED_PARTS + gr_priv_extents_until(c, offset);
 }
 
-static GR_NOINLINE void gr_priv_report(const Slot *s, uint32_t kind, uint32_t one, uint32_t other,
-                                       uint64_t at, uint32_t bytes) {
+// What is told of one word, all at once: places in the log are few, and lanes take turns at them.
+_Static_assert(GR_FOUND_COPIES == 4 * 64, "the literals below");
+typedef struct Told {
+    uint32_t any, one, other, bytes; // one, other: the first two copies; bytes: bits
+    uint64_t copies[GR_FOUND_COPIES / 64];
+} Told;
+
+GR_INLINE void tell(Told *t, uint32_t one, uint32_t other, uint32_t bytes) {
+    t->one = t->any ? t->one : one;
+    t->other = t->any ? t->other : other;
+    t->any = 1;
+    t->bytes |= bytes;
+#pragma unroll
+    for (uint32_t i = 0; i < GR_FOUND_COPIES / 64; i++)
+        t->copies[i] |= copy_bit(one, i) | copy_bit(other, i);
+}
+
+static GR_NOINLINE void gr_priv_report_all(const Slot *s, uint32_t kind, uint64_t at, const Told *t) {
     gr_priv_found(s->log, &(GrPrivFound){.kind = kind,
                                          .round = s->round,
                                          .part = gr_priv_part(s->control, at),
                                          .region = s->region,
-                                         .copy = {one, other},
+                                         .copy = {t->one, t->other},
                                          .offset = at,
                                          .block = s->block,
                                          .sequence = s->sequence,
-                                         .bytes = (uint64_t)__builtin_popcount(bytes) / 8});
+                                         .bytes = (uint64_t)__builtin_popcount(t->bytes) / 8,
+                                         .copies = {t->copies[0], t->copies[1], t->copies[2], t->copies[3]}});
+}
+
+GR_INLINE void gr_priv_report(const Slot *s, uint32_t kind, uint32_t one, uint32_t other, uint64_t at,
+                              uint32_t bytes) {
+    Told t = {0};
+    tell(&t, one, other, bytes);
+    gr_priv_report_all(s, kind, at, &t);
 }
 
 // One word behind pass 1, of a line that no atomic operation updated. Gives whether two copies changed the same byte, which is told. All lanes together.
@@ -318,16 +345,19 @@ GR_INLINE int merge_word(const Slot *s, uint64_t row, const Lanes *l, uint64_t o
     if (near)
         its = owner_of_word(s, row, word, changed);
     uint32_t owner = changed ? owner_of(its - 1) : 0, last = its - 1;
+    Told told = {0};
     EACH_MADE(m, i, {
         uint32_t own = bytes_of(m.word[i] ^ was), again = own & changed;
         if (again)
-            gr_priv_report(s, GR_FOUND_WRITES, m.k[i], last, offset, again & ~twice);
+            tell(&told, m.k[i], last, again & ~twice);
         twice |= again;
         changed |= own;
         last = own ? m.k[i] : last;
         all = (all & ~own) | (m.word[i] & own);
         owner = !own ? owner : owner ? OWNER_MANY : owner_of(m.k[i]);
     })
+    if (told.any)
+        gr_priv_report_all(s, GR_FOUND_WRITES, offset, &told);
     put_word(part_at(s, row, ROW_UNION) + 4 * word, all);
     *changer_at(s, row, word) = (uint16_t)owner;
     if (s->granule)
@@ -440,12 +470,15 @@ GR_INLINE void check_word(const Slot *s, uint64_t row, const Lanes *l, uint64_t 
         gr_priv_tell_owner(s, row, word, offset);
     if (numbered && !gr_all(members_of(l), !tells)) {
         uint32_t said = bytes_of(owned);
+        Told told_of = {0};
         EACH_MADE(m, i, {
             uint32_t now = bytes_of(m.word[i] ^ all);
             if (tells && now)
-                gr_priv_report(s, GR_FOUND_READ, m.k[i], m.k[i], offset, now & ~said);
+                tell(&told_of, m.k[i], m.k[i], now & ~said);
             said |= now;
         })
+        if (told_of.any)
+            gr_priv_report_all(s, GR_FOUND_READ, offset, &told_of);
     }
     if (!s->commits || (!differ && !updated && word_at(base) == all))
         return;

@@ -544,13 +544,24 @@ void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_
     }
 }
 
+// Lanes that come together are told together.
 void __gr_differs(uint32_t region, uint32_t copy, uint32_t sequence) {
-    gr_priv_found(CONTROL.log, &(GrPrivFound){.kind = GR_FOUND_READ,
-                                              .region = region,
-                                              .round = CONTROL.round,
-                                              .copy = {copy, copy},
-                                              .block = gr_priv_block_number(),
-                                              .sequence = sequence});
+    uint32_t team = gr_match_any(gr_active_mask(), region);
+    Told t = {0};
+    GR_ROLLED for (uint32_t left = team; left; left &= left - 1) {
+        uint32_t one = gr_shuffle32(team, copy, (uint32_t)__builtin_ctz(left));
+        tell(&t, one, one, 0);
+    }
+    if (team & gr_lanes_before())
+        return;
+    gr_priv_found(CONTROL.log,
+                  &(GrPrivFound){.kind = GR_FOUND_READ,
+                                 .region = region,
+                                 .round = CONTROL.round,
+                                 .copy = {t.one, t.one},
+                                 .block = gr_priv_block_number(),
+                                 .sequence = sequence,
+                                 .copies = {t.copies[0], t.copies[1], t.copies[2], t.copies[3]}});
 }
 
 void __gr_region(uint32_t region) { gr_store32(&slot_head()->region, region + 1); }
