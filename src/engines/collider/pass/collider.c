@@ -200,7 +200,7 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, const PolledModul
         GR_TRY(gr_polled_begin(w->module, module, f, &polled, w->err));
         w->polled = &polled;
     }
-    GR_TRY(gr_segment_begin(w, order, f, &segment));
+    GR_TRY(gr_segment_begin(w, order, f, status, &segment));
     GR_TRY(gr_held_begin(w, f, &held, status));
     GR_TRY(check_sites(w, f, &code, status));
     GR_TRY(gr_held_finish(w, f, gr_function_start(f)));
@@ -283,7 +283,7 @@ gr_status gr_collider_rewrite(PtxModule *m, const ColliderOptions *o, GrSiteStat
         GR_TRY(choose_sites(r, m, err));
     GR_TRY(gr_runtime_raise(m, err));
     GR_TRY(gr_runtime_link(m, gr_copy_runtime(m, o->holds), o->suffix, err));
-    GR_TRY(gr_segment_link(m, o, err));
+    GR_TRY(gr_segment_link(m, o, status, err));
     if (o->later) {
         m->later = (PtxLater){rewrite_one, r};
         return GR_OK;

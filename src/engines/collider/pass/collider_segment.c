@@ -13,7 +13,7 @@ extern const char gr_segment_runtime_ptx[];
 // ---- What is kept, and which stores may be late ----------------------------------------------------------------------
 
 static bool keeps(const ColliderOptions *o) {
-    return o->thinned && !o->budget && o->read_delay_ns > 1 && o->write_delay_ns > 1;
+    return o->thinned && !o->budget && !o->choose && o->read_delay_ns > 1 && o->write_delay_ns > 1;
 }
 
 // Whether each place has one generic address.
@@ -57,13 +57,21 @@ bool gr_segment_may_be_late(const ColliderWork *w, const Access *a) {
 
 // ---- What is inserted ----------------------------------------------------------------------------------------------
 
-gr_status gr_segment_begin(ColliderWork *w, const OrderModule *m, const PtxFunc *f, struct Segment *g) {
+static bool has_others(const PtxFunc *f, const GrSiteStatus *status) {
+    for (const PtxStmt *s = f->first; s; s = s->next)
+        if (s->site && gr_site_is_left_alone(status[s->site]))
+            return true;
+    return false;
+}
+
+gr_status gr_segment_begin(ColliderWork *w, const OrderModule *m, const PtxFunc *f,
+                           const GrSiteStatus *status, struct Segment *g) {
     gr_status st = GR_OK;
     PtxFunc *func = (PtxFunc *)f;
     w->segment = NULL;
     *g = (struct Segment){0};
     gr_arena_init(&g->arena);
-    if (!w->pace || !keeps(w->o) || !f->is_entry)
+    if (!w->pace || !keeps(w->o) || !f->is_entry || has_others(f, status))
         return GR_OK;
     g->entries = gr_ptx_new_reg(func, PTX_U64);
     g->kept = gr_ptx_new_reg(func, PTX_U32);
@@ -496,6 +504,9 @@ done:
     return st;
 }
 
-gr_status gr_segment_link(PtxModule *m, const ColliderOptions *o, gr_error *err) {
-    return keeps(o) ? gr_runtime_link(m, gr_segment_runtime_ptx, o->suffix, err) : GR_OK;
+gr_status gr_segment_link(PtxModule *m, const ColliderOptions *o, const GrSiteStatus *status, gr_error *err) {
+    bool some = false;
+    for (uint32_t k = 1; k <= m->n_sites; k++)
+        some = some || !gr_site_is_left_alone(status[k]);
+    return some && keeps(o) ? gr_runtime_link(m, gr_segment_runtime_ptx, o->suffix, err) : GR_OK;
 }

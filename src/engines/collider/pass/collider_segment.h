@@ -72,8 +72,10 @@ struct Segment {
     unsigned n_early;
 };
 
-// Before a function is rewritten: sets w->segment, NULL where nothing is kept. *g is to be freed in any case.
-gr_status gr_segment_begin(ColliderWork *w, const OrderModule *m, const PtxFunc *f, struct Segment *g);
+// Before a function is rewritten: sets w->segment, NULL where nothing is kept. *g is to be freed in any case. Of functions in which the user's options leave an access
+// alone (`status`, by site) nothing is kept: it would need code at stores that were not chosen. So nothing is with `choose`.
+gr_status gr_segment_begin(ColliderWork *w, const OrderModule *m, const PtxFunc *f,
+                           const GrSiteStatus *status, struct Segment *g);
 // Before the program's statement `s` (NULL: behind the last), when the windows of what comes before it are written; `nested` as in Access.
 gr_status gr_segment_step(ColliderWork *w, PtxFunc *f, PtxStmt *s, bool nested);
 // At `at`, in the window of a load or store `a`, whose elements are `values`, of `bits` bits.
@@ -93,6 +95,6 @@ gr_status gr_segment_own(ColliderWork *w, const Access *a, PtxStmt *at, const Pt
 // When the function has been rewritten: at its beginning `at`, behind what gr_pace_finish has inserted.
 gr_status gr_segment_finish(ColliderWork *w, PtxFunc *f, PtxStmt *at);
 // Before a module's functions are rewritten: what these call.
-gr_status gr_segment_link(PtxModule *m, const ColliderOptions *o, gr_error *err);
+gr_status gr_segment_link(PtxModule *m, const ColliderOptions *o, const GrSiteStatus *status, gr_error *err);
 
 #endif
