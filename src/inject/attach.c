@@ -8,7 +8,7 @@
 
 enum { KERNELS_LOADED = 256 }; // of a module with more, kernels are loaded as they are launched
 
-static gr_status get_global(void *handle, const char *name, CUdeviceptr *addr, size_t *size) {
+static CUresult get_global(void *handle, const char *name, CUdeviceptr *addr, size_t *size) {
     LoadedModule *m = handle;
     CUresult rc = CUDA_ERROR_NOT_FOUND;
     if (m->module) {
@@ -22,7 +22,7 @@ static gr_status get_global(void *handle, const char *name, CUdeviceptr *addr, s
         if (get)
             rc = get(addr, size, m->library, name);
     }
-    return rc == CUDA_SUCCESS ? GR_OK : GR_ERR_NOT_FOUND;
+    return rc;
 }
 
 CUcontext gr_current_context(void) {

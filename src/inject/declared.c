@@ -123,14 +123,12 @@ bool gr_declared_layout(const Kernel *k, CUfunction f, GrParam **out, uint32_t *
 
 // ---- Variables ------------------------------------------------------------------------------------------------
 
-void gr_declared_tell(LoadedModule *m, CUcontext ctx,
-                      gr_status (*get_global)(void *handle, const char *name, CUdeviceptr *addr,
-                                              size_t *size)) {
+void gr_declared_tell(LoadedModule *m, CUcontext ctx, GrGetGlobal get_global) {
     const Declared *d = m->declared;
     const void *owner = m->module ? (void *)m->module : (void *)m->library;
     for (uint32_t i = 0; gr_ranges_are_told() && d && i < d->n_variables; i++) {
         GrRange r = {.kind = GR_RANGE_GLOBAL, .context = ctx, .name = d->variables[i], .owner = owner};
-        if (get_global(m, r.name, &r.at, &r.size) == GR_OK)
+        if (get_global(m, r.name, &r.at, &r.size) == CUDA_SUCCESS)
             gr_range_add(&r);
     }
 }

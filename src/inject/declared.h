@@ -15,8 +15,6 @@ gr_status gr_declared_take(LoadedModule *m, const PtxModule *ptx, gr_error *err)
 bool gr_declared_layout(const Kernel *k, CUfunction f, GrParam **out, uint32_t *n, size_t *bytes);
 
 // Tells the engine of the module's variables in the current context. With the lock.
-void gr_declared_tell(LoadedModule *m, CUcontext ctx,
-                      gr_status (*get_global)(void *handle, const char *name, CUdeviceptr *addr,
-                                              size_t *size));
+void gr_declared_tell(LoadedModule *m, CUcontext ctx, GrGetGlobal get_global);
 
 #endif

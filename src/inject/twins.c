@@ -59,11 +59,11 @@ static uint64_t which(void) {
 
 // ---- One twin ------------------------------------------------------------------------------------------------------
 
-static gr_status get_global(void *handle, const char *name, CUdeviceptr *addr, size_t *size) {
+static CUresult get_global(void *handle, const char *name, CUdeviceptr *addr, size_t *size) {
     const Twin *t = handle;
     CUresult (*get)(CUdeviceptr *, size_t *, CUmodule, const char *) =
         (CUresult(*)(CUdeviceptr *, size_t *, CUmodule, const char *))gr_driver_function("cuModuleGetGlobal");
-    return get && get(addr, size, t->module, name) == CUDA_SUCCESS ? GR_OK : GR_ERR_NOT_FOUND;
+    return get ? get(addr, size, t->module, name) : CUDA_ERROR_NOT_SUPPORTED;
 }
 
 static gr_status attach(Twin *t, LoadedModule *m, gr_error *err) {

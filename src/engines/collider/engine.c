@@ -151,18 +151,16 @@ static gr_status collider_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_er
     return st == GR_OK ? gr_attribution_rewrite(&c->attribution, ptx, m, suffix, err) : st;
 }
 
-static gr_status collider_loaded(void *self, GrModule *m,
-                                 gr_status (*get_global)(void *handle, const char *name, CUdeviceptr *addr,
-                                                         size_t *size),
-                                 void *handle, gr_error *err) {
+static gr_status collider_loaded(void *self, GrModule *m, GrGetGlobal get_global, void *handle,
+                                 gr_error *err) {
     Collider *c = self;
     char suffix[24], name[64];
     gr_collider_control_name(gr_module_suffix(m, suffix, sizeof suffix), name, sizeof name);
     CUdeviceptr at;
     size_t size;
-    gr_status st = get_global(handle, name, &at, &size);
-    if (st != GR_OK)
-        return gr_fail(err, st, "the driver does not find %s", name);
+    CUresult rc = get_global(handle, name, &at, &size);
+    if (rc != CUDA_SUCCESS)
+        return gr_fail(err, GR_ERR_NOT_FOUND, "the driver does not find %s (CUDA error %d)", name, (int)rc);
     if (size != sizeof(GrControl) || !m->records_device)
         return gr_fail(err, GR_ERR_INTERNAL, "%s has %zu bytes", name, size);
     GrControl control = {.slots = m->records_device,
@@ -178,7 +176,7 @@ static gr_status collider_loaded(void *self, GrModule *m,
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     if (c->late)
         control.hold = gr_late_loaded(c->late, m, at);
-    CUresult rc = c->session->write(c->session, at, &control, sizeof control);
+    rc = c->session->write(c->session, at, &control, sizeof control);
     return rc == CUDA_SUCCESS ? GR_OK : gr_fail(err, GR_ERR_IO, "writing %s: CUDA error %d", name, (int)rc);
 }
 

@@ -48,10 +48,7 @@ static gr_status rewrite(void *self, PtxModule *ptx, GrModule *m, gr_error *err)
     return st;
 }
 
-static gr_status loaded(void *self, GrModule *m,
-                        gr_status (*get_global)(void *handle, const char *name, CUdeviceptr *addr,
-                                                size_t *size),
-                        void *handle, gr_error *err) {
+static gr_status loaded(void *self, GrModule *m, GrGetGlobal get_global, void *handle, gr_error *err) {
     Two *t = self;
     gr_status st = GR_OK;
     for (unsigned k = 0; k < 2 && st == GR_OK; k++)

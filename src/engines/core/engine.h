@@ -112,6 +112,9 @@ static inline const char *gr_module_suffix(const GrModule *m, char *buf, size_t 
     return buf;
 }
 
+// Where a variable of a module that is in the driver is, and its bytes; or why the driver does not say.
+typedef CUresult (*GrGetGlobal)(void *handle, const char *name, CUdeviceptr *addr, size_t *size);
+
 typedef struct GrEngine {
     const char *name;                 // --engine NAME
     const char *summary;              // one line for --help
@@ -130,10 +133,7 @@ typedef struct GrEngine {
     // the original is loaded and the module is named unchecked.
     gr_status (*rewrite)(void *self, PtxModule *ptx, GrModule *m, gr_error *err);
     // The module is in the driver: `get_global` finds the device address of one of its variables.
-    gr_status (*loaded)(void *self, GrModule *m,
-                        gr_status (*get_global)(void *handle, const char *name, CUdeviceptr *addr,
-                                                size_t *size),
-                        void *handle, gr_error *err);
+    gr_status (*loaded)(void *self, GrModule *m, GrGetGlobal get_global, void *handle, gr_error *err);
     // The module leaves the driver, after its variables were told as freed.
     void (*unloaded)(void *self, GrModule *m);
     // Whether something may run beside a kernel that is launched for the first time: then the driver should have loaded it before.

@@ -182,10 +182,8 @@ static gr_status privatizer_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_
     return GR_OK;
 }
 
-static gr_status privatizer_loaded(void *self, GrModule *m,
-                                   gr_status (*get_global)(void *handle, const char *name, CUdeviceptr *addr,
-                                                           size_t *size),
-                                   void *handle, gr_error *err) {
+static gr_status privatizer_loaded(void *self, GrModule *m, GrGetGlobal get_global, void *handle,
+                                   gr_error *err) {
     Privatizer *t = self;
     char suffix[24], name[64];
     ProbedModule *kept = m->engine_data;
@@ -194,11 +192,13 @@ static gr_status privatizer_loaded(void *self, GrModule *m,
     CUresult (*current)(CUcontext *) =
         (CUresult(*)(CUcontext *))t->session->driver(t->session, "cuCtxGetCurrent");
     gr_privatizer_control_name(gr_module_suffix(m, suffix, sizeof suffix), name, sizeof name);
-    gr_status st = get_global(handle, name, &control.at, &size);
-    if (st == GR_OK && size != sizeof(GrPrivControl))
+    CUresult rc = get_global(handle, name, &control.at, &size);
+    if (rc == CUDA_SUCCESS && size != sizeof(GrPrivControl))
         return gr_fail(err, GR_ERR_INTERNAL, "%s has %zu bytes", name, size);
-    if (st != GR_OK || !current || current(&control.context) != CUDA_SUCCESS)
-        return gr_fail(err, GR_ERR_NOT_FOUND, "the driver does not find %s", name);
+    if (rc == CUDA_SUCCESS)
+        rc = current ? current(&control.context) : CUDA_ERROR_NOT_SUPPORTED;
+    if (rc != CUDA_SUCCESS)
+        return gr_fail(err, GR_ERR_NOT_FOUND, "the driver does not find %s (CUDA error %d)", name, (int)rc);
     pthread_mutex_lock(&t->probe.memory);
     bool ok = gr_vec_push(&kept->controls, control);
     pthread_mutex_unlock(&t->probe.memory);

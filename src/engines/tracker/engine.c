@@ -174,18 +174,16 @@ static gr_status tracker_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_err
     return st;
 }
 
-static gr_status tracker_loaded(void *self, GrModule *m,
-                                gr_status (*get_global)(void *handle, const char *name, CUdeviceptr *addr,
-                                                        size_t *size),
-                                void *handle, gr_error *err) {
+static gr_status tracker_loaded(void *self, GrModule *m, GrGetGlobal get_global, void *handle,
+                                gr_error *err) {
     Tracker *t = self;
     char suffix[24], name[64];
     gr_tracker_control_name(gr_module_suffix(m, suffix, sizeof suffix), name, sizeof name);
     CUdeviceptr at;
     size_t size;
-    gr_status st = get_global(handle, name, &at, &size);
-    if (st != GR_OK)
-        return gr_fail(err, st, "the driver does not find %s", name);
+    CUresult rc = get_global(handle, name, &at, &size);
+    if (rc != CUDA_SUCCESS)
+        return gr_fail(err, GR_ERR_NOT_FOUND, "the driver does not find %s (CUDA error %d)", name, (int)rc);
     if (size != sizeof(GrTrackerControl) || !m->records_device)
         return gr_fail(err, GR_ERR_INTERNAL, "%s has %zu bytes", name, size);
     GrTrackerControl control = {.area = t->calls_only ? 0 : m->records_device,
@@ -196,7 +194,8 @@ static gr_status tracker_loaded(void *self, GrModule *m,
                                 .word_mode = t->words,
                                 .paper = t->paper,
                                 .module = (uint32_t)m->number};
-    if ((st = listen(t, err)) != GR_OK)
+    gr_status st = listen(t, err);
+    if (st != GR_OK)
         return st;
     if (!gr_tracker_memory_control(t->memory, &control))
         return gr_fail(err, GR_ERR_NOMEM, "the device has no room for the tracker's tables");
@@ -208,7 +207,7 @@ static gr_status tracker_loaded(void *self, GrModule *m,
     }
     if (!gr_vec_push(&t->modules, m))
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    CUresult rc = t->session->write(t->session, at, &control, sizeof control);
+    rc = t->session->write(t->session, at, &control, sizeof control);
     return rc == CUDA_SUCCESS ? GR_OK : gr_fail(err, GR_ERR_IO, "writing %s: CUDA error %d", name, (int)rc);
 }
 

@@ -107,19 +107,16 @@ static gr_status rewrite(void *self, PtxModule *ptx, GrModule *m, gr_error *err)
     return st;
 }
 
-static gr_status loaded(void *self, GrModule *m,
-                        gr_status (*get_global)(void *handle, const char *name, CUdeviceptr *addr,
-                                                size_t *size),
-                        void *handle, gr_error *err) {
+static gr_status loaded(void *self, GrModule *m, GrGetGlobal get_global, void *handle, gr_error *err) {
     Blocks *b = self;
     char name[48];
     CUdeviceptr at;
     size_t size;
-    gr_status st = get_global(handle, variable(m, name), &at, &size);
-    if (st != GR_OK)
-        return gr_fail(err, st, "the driver does not find %s", name);
+    CUresult rc = get_global(handle, variable(m, name), &at, &size);
+    if (rc != CUDA_SUCCESS)
+        return gr_fail(err, GR_ERR_NOT_FOUND, "the driver does not find %s (CUDA error %d)", name, (int)rc);
     ((BlocksCell *)m->records)[0].count = b->least;
-    CUresult rc = b->session->write(b->session, at, &m->records_device, sizeof m->records_device);
+    rc = b->session->write(b->session, at, &m->records_device, sizeof m->records_device);
     return rc == CUDA_SUCCESS ? GR_OK : gr_fail(err, GR_ERR_IO, "writing %s: CUDA error %d", name, (int)rc);
 }
 

@@ -68,17 +68,13 @@ static gr_status count_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_error
     return gr_count_rewrite(ptx, counter_name(m, name, sizeof name), err);
 }
 
-static gr_status count_loaded(void *self, GrModule *m,
-                              gr_status (*get_global)(void *handle, const char *name, CUdeviceptr *addr,
-                                                      size_t *size),
-                              void *handle, gr_error *err) {
+static gr_status count_loaded(void *self, GrModule *m, GrGetGlobal get_global, void *handle, gr_error *err) {
     (void)self;
     char name[48];
     CUdeviceptr at;
     size_t size;
-    gr_status st = get_global(handle, counter_name(m, name, sizeof name), &at, &size);
-    if (st != GR_OK)
-        return gr_fail(err, st, "no counters in module %s", m->name);
+    if (get_global(handle, counter_name(m, name, sizeof name), &at, &size) != CUDA_SUCCESS)
+        return gr_fail(err, GR_ERR_NOT_FOUND, "no counters in module %s", m->name);
     m->engine_data = (void *)(uintptr_t)at;
     return GR_OK;
 }

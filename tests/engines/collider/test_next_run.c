@@ -31,11 +31,11 @@ static void *driver(GrSession *s, const char *name) {
 static void say(GrSession *s, const char *text) { (void)s, (void)text; }
 static void note(GrSession *s, const char *what, const char *text) { (void)s, (void)what, (void)text; }
 
-static gr_status find(void *handle, const char *name, CUdeviceptr *at, size_t *size) {
+static CUresult find(void *handle, const char *name, CUdeviceptr *at, size_t *size) {
     (void)name;
     *at = (CUdeviceptr)(uintptr_t)handle;
     *size = sizeof(GrControl);
-    return GR_OK;
+    return CUDA_SUCCESS;
 }
 
 static void runs_in_a_row(void **state) {
