@@ -406,7 +406,7 @@ static void in_the_midst(void **state) {
     unsigned in_stream = 0;
     (void)state;
     GrLate *l = begin(true);
-    for (unsigned k = 0; !d.n_records; k++) { // in front of some there is a gate, and none waits for them
+    while (!d.n_records) { // in front of some there is a gate, and none waits for them
         launch(l, "a", one);
         go_on();
     }
