@@ -145,8 +145,8 @@ static const GrTrackerControl *control_of(const VmModule *m, const char *callee,
 static bool decoded(VmModule *m, VmFunc *f) {
     for (uint32_t n = 0; n < f->n_code; n++) {
         VmInsn *i = &f->code[n];
-        if (!i->tagged || !i->stmt || i->stmt->kind != PTX_INSTR || i->stmt->instr->op != PTX_OP_CALL ||
-            !i->extra)
+        // A call that could not be decoded stops the kernel when it gets there, and has something else in `extra`.
+        if (!i->tagged || (i->body[0] ? i->body[0] : i->exec[0]) != gr_vm_x_call)
             continue;
         const VmCallInfo *info = i->extra;
         Callee callee = info->callee ? callee_of(info->callee->name) : CALLEES;
