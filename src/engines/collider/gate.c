@@ -12,7 +12,7 @@ static void pause_until(uint64_t until) {
 
 static uint32_t state_of(Gate *g) { return __atomic_load_n(&g->state, __ATOMIC_ACQUIRE); }
 
-// Whether it is time, whoever asked for it or not.
+// Whether the gate opens by itself now: the launch that it waits for has begun, or nothing is to come.
 static bool is_time(Gate *g, uint64_t now) {
     Holds *h = g->of->holds;
     uint32_t newest = __atomic_load_n(&h->newest, __ATOMIC_RELAXED);

@@ -28,9 +28,9 @@
 // come and looked. Only then the store is done, all meet again, and look again:
 //
 //     st [b], y ^ 1;          in one case of two; kept: b, y, and that it is late
-//     bar.sync 0;             inserted; whoever loaded before the garbage came sees it now
+//     bar.sync 0;             inserted; a thread that loaded before the garbage came sees it now
 //     looks;  st [b], y;      inserted
-//     bar.sync 0;             inserted; whoever loaded the garbage sees it gone
+//     bar.sync 0;             inserted; a thread that loaded the garbage sees it gone
 //     looks                   inserted
 //     bar.sync 0;             the program's
 //

@@ -247,7 +247,7 @@ typedef struct GrPrivNear {
 #define GR_NEAR_END(n)    (GR_NEAR_SAYS(n) + 16)
 // Behind the heads, of the region's parity: not 0 if the slot's list has rows; if some line of near memory has private copies.
 enum { GR_NEAR_LISTS = 0, GR_NEAR_NUMBERED = 8 };
-// Of a line: the numbers of private copies, and who changed its words (merge.h).
+// Of a line: the numbers of private copies, and which units changed its words (merge.h).
 #define GR_NEAR_NUMBERS(copies) (4 * (uint64_t)(copies) + 2 * (GR_LINE / 4))
 
 typedef struct GrPrivControl {

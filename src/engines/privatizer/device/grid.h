@@ -10,7 +10,7 @@ GR_SREG32(nctaid_z, "nctaid.z")
 GR_INLINE uint32_t threads_of_block(void) { return ntid_x() * ntid_y() * ntid_z(); }
 GR_INLINE uint32_t blocks_of_grid(void) { return nctaid_x() * nctaid_y() * nctaid_z(); }
 
-// Who does the rows: the block, or the warps of the grid. Of a block with a part of a warp that part is left out, unless the block has no more.
+// Which threads do the rows: those of the block, or the warps of the grid. Of a block with a part of a warp that part is left out, unless the block has no more.
 GR_INLINE Team team(void) {
     uint32_t threads = threads_of_block(), thread = gr_priv_thread_number();
     if (CONTROL.mode != GR_OF_BLOCKS)

@@ -142,6 +142,9 @@ gr_status gr_code_expand(const Code *c, PtxStmt *s, const PtxSite *site);
 // redirect.c: the access `copy`, which stands for the program's own `site`, or for a part of what that does (its `stmt` is NULL), goes to the private copy.
 gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site);
 
+// redirect.c: `holds` keeps the lanes that the guard of `s` lets through. *over holds for these, and for lanes that the guard leaves out: they go on together.
+gr_status gr_code_own(const Code *c, PtxStmt *s, PtxReg *holds, PtxReg **over);
+
 // redirect.c: the instruction once more before itself, under another guard, at another address, with another destination (NULL: its own).
 gr_status gr_code_again(const Code *c, PtxStmt *s, PtxReg *guard, PtxReg *at, const PtxOperand *destination);
 

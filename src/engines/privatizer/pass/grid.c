@@ -113,7 +113,7 @@ static const PtxStmt *last_barrier(const CfgBlock *b, const PtxStmt *s, bool *op
     return NULL;
 }
 
-// The one barrier of the block that all come from who count at `s`. NULL: there are several, or something is between.
+// The one barrier of the block from which all threads come that count at `s`. NULL: there are several, or something is between.
 static const PtxStmt *find_arrival(const Finder *f, const PtxStmt *s) {
     const Cfg *g = f->g;
     const PtxStmt *found = NULL;

@@ -46,23 +46,14 @@ gr_status gr_code_near_low(const Code *c, PtxStmt *s, const PtxReg *at, PtxReg *
 gr_status gr_code_near_quick(const Code *c, PtxStmt *s, const PtxReg *low) {
     gr_status st = GR_OK;
     PtxFunc *f = c->f;
-    PtxInstr *i = s->instr;
-    PtxReg *quick = gr_ptx_new_reg(f, PTX_PRED), *to = gr_ptx_new_reg(f, PTX_B32), *over = quick;
+    PtxReg *quick = gr_ptx_new_reg(f, PTX_PRED), *to = gr_ptx_new_reg(f, PTX_B32), *over;
     PtxLabel *end = gr_ptx_new_label(f);
-    PtxOperand behind = gr_ptx_label_operand(end),
-               guard = i->guard ? gr_ptx_reg_operand(i->guard) : (PtxOperand){0};
+    PtxOperand behind = gr_ptx_label_operand(end);
     gr_ptx_insert_label(f, s->next, end);
     GR_TRY(gr_code_put(c, s, NULL, 0, "setp.lt.and.u32 %s, %s, %s, %s; add.u32 %s, %s, %s;", quick->name,
                        low->name, c->near_end->name, c->plain->name, to->name, low->name,
                        c->near_unmade->name));
-    if (i->guard) { // lanes that do not load go on with those that do
-        over = gr_ptx_new_reg(f, PTX_PRED);
-        GR_TRY(
-            gr_code_put(c, s, &guard, 1,
-                        "{ .reg .pred own; %s.pred own, $0; and.pred %s, %s, own; not.pred own, own; or.pred "
-                        "%s, %s, own; }",
-                        i->guard_negated ? "not" : "mov", quick->name, quick->name, over->name, quick->name));
-    }
+    GR_TRY(gr_code_own(c, s, quick, &over));
     GR_TRY(gr_code_again(c, s, quick, to, NULL));
     GR_TRY(gr_code_put(c, s, &behind, 1, "@%s bra $0;", over->name));
 done:

@@ -63,6 +63,20 @@ static gr_status set_address(const Code *c, PtxOperand *address, PtxReg *to) {
     return GR_OK;
 }
 
+gr_status gr_code_own(const Code *c, PtxStmt *s, PtxReg *holds, PtxReg **over) {
+    const PtxInstr *i = s->instr;
+    *over = holds;
+    if (!i->guard)
+        return GR_OK;
+    PtxOperand guard = gr_ptx_reg_operand(i->guard);
+    *over = gr_ptx_new_reg(c->f, PTX_PRED);
+    return gr_code_put(c, s, &guard, 1,
+                       "{ .reg .pred own; %s.pred own, $0; and.pred %s, %s, own; not.pred own, own; "
+                       "or.pred %s, %s, own; }",
+                       i->guard_negated ? "not" : "mov", holds->name, holds->name, (*over)->name,
+                       holds->name);
+}
+
 gr_status gr_code_again(const Code *c, PtxStmt *s, PtxReg *guard, PtxReg *at, const PtxOperand *destination) {
     gr_status st = GR_OK;
     PtxInstr *i = s->instr;
@@ -308,11 +322,10 @@ done:
 static gr_status put_only_read(const Code *c, PtxStmt *s, const PtxReg *at, unsigned group) {
     gr_status st = GR_OK;
     PtxFunc *f = c->f;
-    PtxInstr *i = s->instr;
     PtxReg *begin = gr_ptx_new_reg(f, PTX_B64), *size = gr_ptx_new_reg(f, PTX_B64),
-           *in = gr_ptx_new_reg(f, PTX_PRED), *due = in;
+           *in = gr_ptx_new_reg(f, PTX_PRED), *over;
     PtxLabel *end = gr_ptx_new_label(f);
-    PtxOperand behind = gr_ptx_label_operand(end), guard = i->guard ? gr_ptx_reg_operand(i->guard) : behind;
+    PtxOperand behind = gr_ptx_label_operand(end);
     char control[64];
     gr_privatizer_control_name(c->suffix, control, sizeof control);
     gr_ptx_insert_label(f, s->next, end);
@@ -321,16 +334,9 @@ static gr_status put_only_read(const Code *c, PtxStmt *s, const PtxReg *at, unsi
                        begin->name, size->name, control,
                        offsetof(GrPrivControl, only_read) + (group - 1) * sizeof(GrPrivOnlyRead), begin->name,
                        at->name, begin->name, in->name, begin->name, size->name));
-    if (i->guard) { // lanes that do not load go on with those that do
-        due = gr_ptx_new_reg(f, PTX_PRED);
-        GR_TRY(
-            gr_code_put(c, s, &guard, 1,
-                        "{ .reg .pred own; %s.pred own, $0; and.pred %s, %s, own; not.pred own, own; or.pred "
-                        "%s, %s, own; }",
-                        i->guard_negated ? "not" : "mov", due->name, in->name, in->name, in->name));
-    }
-    GR_TRY(gr_code_again(c, s, due, (PtxReg *)at, NULL));
-    GR_TRY(gr_code_put(c, s, &behind, 1, "@%s bra $0;", in->name));
+    GR_TRY(gr_code_own(c, s, in, &over));
+    GR_TRY(gr_code_again(c, s, in, (PtxReg *)at, NULL));
+    GR_TRY(gr_code_put(c, s, &behind, 1, "@%s bra $0;", over->name));
 done:
     return st;
 }
