@@ -11,6 +11,8 @@
 //
 // The pieces together take as long as the wait, so that looking more often costs the loads alone. What is left of a wait at the end is
 // at most half a piece, and is left out.
+//
+// Of an access of the whole warp (Access.together) a->guard is whether the warp performs it; no launch is held in its window.
 #ifndef GR_PASSES_COLLIDER_LOOK_H
 #define GR_PASSES_COLLIDER_LOOK_H
 
