@@ -21,8 +21,10 @@ GR_INLINE uint32_t load_again(uint64_t at) {
 
 // It is reported once, and looked at no more.
 static GR_NOINLINE void report(Kept *k, uint32_t seen) {
+    if (k->state == GR_KEPT_UNUSED)
+        return;
     __gr_report(k->site, k->meta, k->address, k->now, seen);
-    if (!k->turned)
+    if (k->state == GR_KEPT_WATCHED)
         k->address = 0;
 }
 
@@ -66,11 +68,24 @@ GR_NOINLINE void __gr_segment_store(Kept *entries, uint32_t kept) {
     uint32_t n = count_of(kept);
     GR_ROLLED
     for (uint32_t k = 0; k < n; k++) {
-        if (entries[k].turned && entries[k].address) {
+        if (entries[k].state == GR_KEPT_LATE && entries[k].address) {
             uint32_t v = entries[k].now ^ 1;
             entries[k].now = v;
-            entries[k].turned = 0;
+            entries[k].state = GR_KEPT_WATCHED;
             __asm__ volatile("st.u32 [%0], %1;" ::"l"(entries[k].address), "r"(v) : "memory");
+        }
+    }
+}
+
+// The thread uses what it loaded at `site` when it last came there: the newest `words` of that site are looked at from now on.
+void __gr_segment_used(Kept *entries, uint32_t kept, uint32_t site, uint32_t words) {
+    uint32_t oldest = kept - count_of(kept);
+    GR_ROLLED
+    for (uint32_t k = kept; k > oldest && words; k--) {
+        Kept *e = &entries[(k - 1) % GR_SEGMENT_KEEPS];
+        if (e->site == site) {
+            e->state = GR_KEPT_WATCHED;
+            words--;
         }
     }
 }

@@ -341,7 +341,9 @@ gr_status gr_collider_load(ColliderWork *w, Access *a, const Speculation *spec) 
     GR_TRY(gr_pace_open(w, a, a->after, &gate));
     w->open = gate.open;
     GR_TRY(gr_collider_loads(w, a, 1, gate.at, spec));
-    if (!spec && !w->hoisted)
+    if (w->hoisted)
+        GR_TRY(gr_collider_keep_hoisted(w, a, gate.at));
+    else if (!spec)
         GR_TRY(gr_segment_keep_load(w, a, gate.at));
     GR_TRY(gr_pace_close(a, &gate));
 done:

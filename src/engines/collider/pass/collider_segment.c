@@ -311,7 +311,7 @@ done:
 
 // A word of the access, `offset` bytes behind its address. `now` is what memory has there.
 static gr_status put_entry(const ColliderWork *w, const Access *a, PtxStmt *at, const PtxReg *address,
-                           unsigned offset, const PtxReg *now, GrRaceClass class, bool turned) {
+                           unsigned offset, const PtxReg *now, GrRaceClass class, unsigned state) {
     const struct Segment *g = w->segment;
     PtxReg *k = gr_ptx_new_reg(a->func, PTX_U32), *e = gr_ptx_new_reg(a->func, PTX_U64),
            *both = gr_ptx_new_reg(a->func, PTX_B64), *where = (PtxReg *)address;
@@ -325,7 +325,7 @@ static gr_status put_entry(const ColliderWork *w, const Access *a, PtxStmt *at, 
     GR_TRY(gr_access_put(a, at, NULL, 0,
                          "and.b32 %s, %s, %u; mad.wide.u32 %s, %s, %u, %s; mov.b64 %s, {%s, %u};", k->name,
                          g->kept->name, GR_SEGMENT_KEEPS - 1u, e->name, k->name, (unsigned)sizeof(GrKept),
-                         g->entries->name, both->name, now->name, (unsigned)turned));
+                         g->entries->name, both->name, now->name, state));
     GR_TRY(
         gr_access_put(a, at, NULL, 0,
                       "st.local.v2.u64 [%s], {%s, %s}; st.local.v2.u32 [%s+%u], {%u, %u}; add.u32 %s, %s, 1;",
@@ -353,7 +353,8 @@ static bool is_kept(const ColliderWork *w, const Access *a, const PtxOperand *va
 }
 
 static gr_status keep(ColliderWork *w, Access *a, PtxStmt *at, const PtxOperand *values, GrRaceClass class,
-                      bool late) {
+                      unsigned state) {
+    bool late = state == GR_KEPT_LATE;
     gr_status st = GR_OK;
     PtxReg *address, *word[2];
     GR_TRY(put_generic(a, at, &address));
@@ -370,22 +371,23 @@ static gr_status keep(ColliderWork *w, Access *a, PtxStmt *at, const PtxOperand 
             if (late && !j)
                 GR_TRY(gr_access_put(a, at, NULL, 0, "xor.b32 %s, %s, 1;", word[0]->name, word[0]->name));
             GR_TRY(put_entry(w, a, at, address, k * a->bytes + j * (unsigned)sizeof(uint32_t), word[j], class,
-                             late && !j));
+                             late && j ? GR_KEPT_WATCHED : state));
         }
     }
 done:
     return st;
 }
 
-gr_status gr_segment_keep(ColliderWork *w, Access *a, PtxStmt *at, const PtxOperand *values, unsigned bits,
-                          GrRaceClass class) {
+static unsigned words_of(const Access *a) { return a->n * a->bytes / (unsigned)sizeof(uint32_t); }
+
+// Where the thread may keep more words.
+static gr_status keep_if_left(ColliderWork *w, Access *a, PtxStmt *at, const PtxOperand *values,
+                              GrRaceClass class, const PtxReg *kept) {
     gr_status st = GR_OK;
     PtxReg *p = gr_ptx_new_reg(a->func, PTX_PRED);
     PtxLabel *on = gr_ptx_new_label(a->func);
     PtxOperand to = gr_ptx_label_operand(on);
-    if (!is_kept(w, a, values, bits, class))
-        return GR_OK;
-    unsigned words = a->n * a->bytes / (unsigned)sizeof(uint32_t);
+    unsigned words = words_of(a);
     const char *left = w->segment->left->name;
     if (a->guard)
         GR_TRY(gr_access_put(a, at, NULL, 0, "setp.ge.and.s32 %s, %s, %u, %s;", p->name, left, words,
@@ -393,10 +395,17 @@ gr_status gr_segment_keep(ColliderWork *w, Access *a, PtxStmt *at, const PtxOper
     else
         GR_TRY(gr_access_put(a, at, NULL, 0, "setp.ge.s32 %s, %s, %u;", p->name, left, words));
     GR_TRY(gr_access_put(a, at, &to, 1, "@!%s bra $0; sub.s32 %s, %s, %u;", p->name, left, left, words));
-    GR_TRY(keep(w, a, at, values, class, false));
+    GR_TRY(keep(w, a, at, values, class, kept ? GR_KEPT_UNUSED : GR_KEPT_WATCHED));
+    if (kept)
+        GR_TRY(gr_access_put(a, at, NULL, 0, "setp.eq.u32 %s, 0, 0;", kept->name));
     gr_ptx_insert_label(a->func, at, on);
 done:
     return st;
+}
+
+gr_status gr_segment_keep(ColliderWork *w, Access *a, PtxStmt *at, const PtxOperand *values, unsigned bits,
+                          GrRaceClass class) {
+    return is_kept(w, a, values, bits, class) ? keep_if_left(w, a, at, values, class, NULL) : GR_OK;
 }
 
 gr_status gr_segment_late(ColliderWork *w, Access *a, PtxStmt *at, const PtxOperand *stored,
@@ -412,7 +421,7 @@ gr_status gr_segment_late(ColliderWork *w, Access *a, PtxStmt *at, const PtxOper
                          p->name, alone->name, p->name, p->name, (end ? g->small : g->whole)->name, p->name));
     if (a->guard)
         GR_TRY(gr_access_put(a, at, to, 2, "@!%s bra $1;", a->guard->name));
-    GR_TRY(keep(w, a, at, stored, GR_CLASS_LOST_UPDATE, true));
+    GR_TRY(keep(w, a, at, stored, GR_CLASS_LOST_UPDATE, GR_KEPT_LATE));
     GR_TRY(gr_access_put(a, at, to, 2, "setp.eq.u32 %s, 0, 0; bra $1;", g->late->name));
     gr_ptx_insert_label(a->func, at, on);
 done:
@@ -438,17 +447,39 @@ done:
     return st;
 }
 
-gr_status gr_segment_keep_load(ColliderWork *w, Access *a, PtxStmt *at) {
+static gr_status keep_load(ColliderWork *w, Access *a, PtxStmt *at, const PtxReg *unused, unsigned *words) {
     gr_status st = GR_OK;
     PtxOperand values[EMIT_MAX_ELEMENTS];
+    *words = 0;
     if (!w->segment)
         return GR_OK;
     GR_TRY(gr_access_comparable(a, at));
     for (unsigned k = 0; k < a->n; k++)
         values[k] = *a->value[k];
-    GR_TRY(gr_segment_keep(w, a, at, values, gr_access_compare_bits(a), GR_CLASS_CLOBBERED_READ));
+    if (!is_kept(w, a, values, gr_access_compare_bits(a), GR_CLASS_CLOBBERED_READ))
+        return GR_OK;
+    *words = words_of(a);
+    GR_TRY(keep_if_left(w, a, at, values, GR_CLASS_CLOBBERED_READ, unused));
 done:
     return st;
+}
+
+gr_status gr_segment_keep_load(ColliderWork *w, Access *a, PtxStmt *at) {
+    unsigned words;
+    return keep_load(w, a, at, NULL, &words);
+}
+
+gr_status gr_segment_keep_unused(ColliderWork *w, Access *a, PtxStmt *at, const PtxReg *kept,
+                                 unsigned *words) {
+    return keep_load(w, a, at, kept, words);
+}
+
+gr_status gr_segment_used(const ColliderWork *w, const Access *a, PtxStmt *at, const PtxReg *kept,
+                          unsigned words) {
+    return gr_access_put(a, at, NULL, 0,
+                         "@%s call __gr%s_segment_used, (%s, %s, %u, %u); setp.ne.u32 %s, 0, 0;", kept->name,
+                         w->o->suffix, w->segment->entries->name, w->segment->kept->name, a->site->id, words,
+                         kept->name);
 }
 
 // Whether the launch's threads meet at their ends: where its blocks are mostly all on the device together, in launches in which they keep something.
