@@ -403,11 +403,11 @@ gr_status gr_collider_store(ColliderWork *w, Access *a) {
     GR_TRY(gr_collider_prepare(a));
     GR_TRY(gr_access_comparable(a, a->before));
     GR_TRY(gr_collider_stored(a, bits, stored));
-    GR_TRY(gr_segment_own(w, a, a->before, gate.open));
     GR_TRY(gr_collider_warp_check(w, a, stored, bits, alone));
     // Threads that come together would all be done with their stores, or with the garbage, before the first of them looks.
     if (w->o->poison || w->o->thinned)
         GR_TRY(gr_collider_wait(w, a, a->before, WAIT_LATE, w->o->write_delay_ns));
+    GR_TRY(gr_segment_own(w, a, a->before, gate.open)); // what the wait was long enough to show is seen
     GR_TRY(gr_held_at_store(w, a, a->before));
     if (w->o->poison) {
         char mods[96];
