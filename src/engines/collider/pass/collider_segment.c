@@ -16,14 +16,17 @@ static bool keeps(const ColliderOptions *o) {
     return o->thinned && !o->budget && !o->choose && o->read_delay_ns > 1 && o->write_delay_ns > 1;
 }
 
-// Whether each place has one generic address.
+static bool has_generic(const Access *a) {
+    PtxSpace space = a->site->space;
+    return a->address.kind == PTX_O_ADDRESS && a->address.n_sub == 1 &&
+           (space == PTX_GLOBAL || space == PTX_SHARED || space == PTX_SHARED_CTA ||
+            space == PTX_SHARED_CLUSTER || space == PTX_GENERIC);
+}
+
+// Whether each place has one generic address. Where it may have another one, what the thread stores there ends all that it keeps.
 static bool is_followed(const ColliderWork *w, const Access *a) {
     PtxSpace space = a->site->space;
-    if (a->address.kind != PTX_O_ADDRESS || a->address.n_sub != 1)
-        return false;
-    if (w->segment->aliases && space != PTX_GLOBAL)
-        return false;
-    return space == PTX_GLOBAL || space == PTX_SHARED || space == PTX_SHARED_CTA || space == PTX_GENERIC;
+    return has_generic(a) && space != PTX_SHARED_CLUSTER && (space == PTX_GLOBAL || !w->segment->aliases);
 }
 
 static bool is_early(const struct Segment *g, const PtxStmt *s) {
@@ -78,7 +81,7 @@ gr_status gr_segment_begin(ColliderWork *w, const OrderModule *m, const PtxFunc 
     g->left = gr_ptx_new_reg(func, PTX_U32);
     g->meets = gr_order_can_meet(m, f);
     g->polls = gr_order_polls_in_loops(f, w->pace);
-    g->aliases = m->clusters;
+    g->aliases = gr_order_aliases(m, f);
     w->segment = g;
     GR_TRY(gr_order_early_ends(f, &g->arena, &g->early, &g->n_early, w->err));
     // Where a thread may end while others begin, these may take the launch for the next one.
@@ -273,7 +276,9 @@ static gr_status put_generic(const Access *a, PtxStmt *at, PtxReg **out) {
     gr_status st = GR_OK;
     GR_TRY(gr_access_address64(a, at, out));
     if (a->site->space != PTX_GLOBAL && a->site->space != PTX_GENERIC)
-        GR_TRY(gr_access_put(a, at, NULL, 0, "cvta.shared.u64 %s, %s;", (*out)->name, (*out)->name));
+        GR_TRY(gr_access_put(a, at, NULL, 0, "cvta.%s.u64 %s, %s;",
+                             a->site->space == PTX_SHARED_CLUSTER ? "shared::cluster" : "shared",
+                             (*out)->name, (*out)->name));
 done:
     return st;
 }
@@ -343,7 +348,7 @@ static bool uses_all(const Access *a, unsigned k) {
 // What words of an access are kept: those of whole elements of 32 and 64 bits.
 static bool is_kept(const ColliderWork *w, const Access *a, const PtxOperand *values, unsigned bits,
                     GrRaceClass class) {
-    if (!w->segment || !is_followed(w, a) || a->bytes < sizeof(uint32_t) || bits != a->bytes * 8 ||
+    if (!w->segment || !has_generic(a) || a->bytes < sizeof(uint32_t) || bits != a->bytes * 8 ||
         a->n * a->bytes > GR_SEGMENT_KEEPS * sizeof(uint32_t))
         return false;
     for (unsigned k = 0; k < a->n; k++)
