@@ -209,7 +209,8 @@ static gr_status put_use(ColliderWork *w, const Access *a, const Hoisted *h, uns
     PtxOperand to = gr_ptx_label_operand(same);
     if (h->kept) {
         PtxReg *either = gr_ptx_new_reg(a->func, PTX_PRED);
-        GR_TRY(gr_access_put(a, at, NULL, 0, "or.pred %s, %s, %s;", either->name, raced->name, h->kept->name));
+        GR_TRY(
+            gr_access_put(a, at, NULL, 0, "or.pred %s, %s, %s;", either->name, raced->name, h->kept->name));
         uses = either;
     }
     if (h->d.at[k].pred) {

@@ -22,7 +22,8 @@ typedef struct Hoisted {
     PtxReg *raced[SPEC_MAX_HOLDERS];         // of each holder: whether what it holds was seen to change
     bool shares[SPEC_MAX_HOLDERS];           // it is the flag of the load
     const PtxReg *address, *expected, *seen; // of the change
-    PtxReg *kept;   // whether the thread keeps what it loaded to the end of the segment (collider_segment.h); NULL: never
+    PtxReg *
+        kept; // whether the thread keeps what it loaded to the end of the segment (collider_segment.h); NULL: never
     unsigned words; // that it keeps
 } Hoisted;
 

@@ -481,10 +481,9 @@ gr_status gr_segment_keep_unused(ColliderWork *w, Access *a, PtxStmt *at, const 
 
 gr_status gr_segment_used(const ColliderWork *w, const Access *a, PtxStmt *at, const PtxReg *kept,
                           unsigned words) {
-    return gr_access_put(a, at, NULL, 0,
-                         "@%s call __gr%s_segment_used, (%s, %s, %u, %u); setp.ne.u32 %s, 0, 0;", kept->name,
-                         w->o->suffix, w->segment->entries->name, w->segment->kept->name, a->site->id, words,
-                         kept->name);
+    return gr_access_put(
+        a, at, NULL, 0, "@%s call __gr%s_segment_used, (%s, %s, %u, %u); setp.ne.u32 %s, 0, 0;", kept->name,
+        w->o->suffix, w->segment->entries->name, w->segment->kept->name, a->site->id, words, kept->name);
 }
 
 // Whether the launch's threads meet at their ends: where its blocks are mostly all on the device together, in launches in which they keep something.
