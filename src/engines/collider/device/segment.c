@@ -90,6 +90,25 @@ void __gr_segment_used(Kept *entries, uint32_t kept, uint32_t site, uint32_t wor
     }
 }
 
+GR_INLINE uint32_t thread_of_block(uint32_t *threads) {
+    uint32_t x, y, z, nx, ny, nz;
+    __asm__("mov.u32 %0, %%tid.x; mov.u32 %1, %%tid.y; mov.u32 %2, %%tid.z;" : "=r"(x), "=r"(y), "=r"(z));
+    __asm__("mov.u32 %0, %%ntid.x; mov.u32 %1, %%ntid.y; mov.u32 %2, %%ntid.z;"
+            : "=r"(nx), "=r"(ny), "=r"(nz));
+    *threads = nx * ny * nz;
+    return (z * ny + y) * nx + x;
+}
+
+// This thread's share of the block's `bytes` bytes at the address `at` of shared memory: the lowest bit of each word is turned.
+void __gr_segment_stale(uint32_t at, uint32_t bytes) {
+    uint32_t threads, v, first = (at + 3) & ~3u, end = at + bytes;
+    GR_ROLLED
+    for (uint32_t k = first + 4 * thread_of_block(&threads); k + 4 <= end; k += 4 * threads) {
+        __asm__ volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(k) : "memory");
+        __asm__ volatile("st.shared.u32 [%0], %1;" ::"r"(k), "r"(v ^ 1) : "memory");
+    }
+}
+
 GR_INLINE GR_GLOBAL uint32_t *end_of(uint32_t kernel, uint32_t part) {
     return &((GR_GLOBAL GrControl *)&__gr_control)->ends[kernel][part];
 }

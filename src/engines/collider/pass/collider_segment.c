@@ -3,6 +3,7 @@
 
 #include "engines/collider/device/segment.h"
 #include "engines/collider/pass/collider_pace.h"
+#include "engines/collider/pass/collider_stale.h"
 #include "engines/collider/pass/collider_time.h"
 #include "passes/runtime.h"
 
@@ -534,7 +535,9 @@ gr_status gr_segment_finish(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
         gr_format(text, sizeof text, "setp.ne.u32 %s, 0, 0;", g->late->name);
         GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     }
-    st = put_small(w, f, at);
+    GR_TRY(put_small(w, f, at));
+    if (w->o->holds)
+        st = gr_stale_turn(w, f, at);
 done:
     return st;
 }
