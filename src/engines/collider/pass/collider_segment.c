@@ -536,7 +536,7 @@ gr_status gr_segment_finish(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
         GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     }
     GR_TRY(put_small(w, f, at));
-    if (w->o->holds)
+    if (w->o->poison && w->o->holds)
         st = gr_stale_turn(w, f, at);
 done:
     return st;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// collider_stale — what an earlier block left in shared memory is made to differ (ColliderOptions.holds).
+// collider_stale — what an earlier block left in shared memory is made to differ (ColliderOptions.poison and .holds).
 //
 // A multiprocessor does not clear its shared memory. Where a kernel is launched again and again, a block finds there what the same block of the launch before has
 // stored, which often is what it is about to store itself: then a thread that loads too early sees nothing change but poison. So in the launches in

@@ -283,6 +283,9 @@ static bool has_far_sides(const PtxFunc *f) {
     return false;
 }
 
+// No kind's L is longer, in hundredths.
+static uint32_t longest_in(const PtxFunc *f) { return has_far_sides(f) ? UINT32_MAX : WAIT_NEAR; }
+
 // `p`: whether the block or warp of that number is in one half of them. Neighbours 2k and 2k + 1 never are in the same half, and which of them is in it is the
 // other way round at the next `turn`. Of others, which go together is drawn anew at every second turn. So two blocks or warps that race wait differently
 // long in each launch, if they are the only ones; a draw for each of them would leave them alike in one launch of two.
@@ -309,7 +312,7 @@ static gr_status put_kind(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *
     const char *length = w->length->name, *kind = gr_ptx_new_reg(f, PTX_U32)->name,
                *is = gr_ptx_new_reg(f, PTX_PRED)->name, *quick = gr_ptx_new_reg(f, PTX_PRED)->name,
                *l = gr_ptx_new_reg(f, PTX_U32)->name, *warp = gr_ptx_new_reg(f, PTX_U32)->name;
-    const uint32_t called = f->is_entry ? 1 : WAIT_CALLED, most = has_far_sides(f) ? UINT32_MAX : WAIT_NEAR;
+    const uint32_t called = f->is_entry ? 1 : WAIT_CALLED, most = longest_in(f);
     StrBuf text = {0};
     char seed[96];
     if (w->kind) {
@@ -331,6 +334,33 @@ static gr_status put_kind(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *
             gr_str_addf(&text, "setp.eq.u32 %s, %s, %u; selp.b32 %s, %u, %u, %s; @%s mov.u32 %s, %s;", is,
                         kind, k, l, share / kinds[k].quicker, share, quick, is, length, l);
         }
+    return put_text(w, f, at, &text);
+}
+
+// Where L is short, it is longer in small launches.
+static gr_status put_small(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
+    enum { CUT = WAIT_SMALL_THREADS + 1 };
+    static const WaitKind kinds[WAIT_CYCLE] = WAIT_KINDS;
+    const char *length = w->length->name, *n = gr_ptx_new_reg(f, PTX_U32)->name,
+               *t = gr_ptx_new_reg(f, PTX_U32)->name, *all = gr_ptx_new_reg(f, PTX_U32)->name,
+               *p = gr_ptx_new_reg(f, PTX_PRED)->name;
+    StrBuf text = {0};
+    // Each factor is cut to the limit, so that no product overflows.
+    gr_str_addf(&text,
+                "mov.u32 %s, %%ntid.x; mov.u32 %s, %%ntid.y; mul.lo.u32 %s, %s, %s; mov.u32 %s, %%ntid.z; "
+                "mul.lo.u32 %s, %s, %s;",
+                all, t, all, all, t, t, all, all, t);
+    gr_str_addf(&text, "mov.u32 %s, %%nctaid.x; min.u32 %s, %s, %u; mul.lo.u32 %s, %s, %s;", n, n, n,
+                (unsigned)CUT, all, all, n);
+    for (const char *axis = "yz"; *axis; axis++)
+        gr_str_addf(&text,
+                    "min.u32 %s, %s, %u; mov.u32 %s, %%nctaid.%c; min.u32 %s, %s, %u; mul.lo.u32 %s, %s, %s;",
+                    all, all, (unsigned)CUT, n, *axis, n, n, (unsigned)CUT, all, all, n);
+    gr_str_addf(&text, "setp.le.u32 %s, %s, %u;", p, all, (unsigned)WAIT_SMALL_THREADS);
+    for (unsigned k = 0; k < WAIT_CYCLE; k++)
+        if (kinds[k].hundredths > WAIT_USUAL && kinds[k].hundredths <= longest_in(f))
+            gr_str_addf(&text, "setp.ne.and.u32 %s, %s, %u, %s;", p, w->kind->name, k, p);
+    gr_str_addf(&text, "@%s mul.lo.u32 %s, %s, %u;", p, length, length, (unsigned)WAIT_SMALL);
     return put_text(w, f, at, &text);
 }
 
@@ -361,8 +391,10 @@ static gr_status begin_length(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
               f->is_entry ? w->count->name : "");
     GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     GR_TRY(put_kind(w, f, at, count, turn));
-    if (f->is_entry)
+    if (f->is_entry) {
+        GR_TRY(put_small(w, f, at));
         GR_TRY(put_quick(w, f, at, turn));
+    }
     // Half as long behind 2 launches, a quarter behind 4, and so on.
     gr_format(text, sizeof text, "shr.u32 %s, %s, 1; clz.b32 %s, %s; sub.u32 %s, 32, %s; shr.u32 %s, %s, %s;",
               count, count, count, count, count, count, length, length, count);

@@ -33,6 +33,7 @@ typedef struct Found {
     uint64_t all;
     uint32_t looks;  // of all threads and windows
     uint64_t stored; // what the first lost update of the first site had stored
+    uint32_t out;    // the kernel's first word of global memory
 } Found;
 
 // Runs `body`, as a GPU executes it, in a block of so many threads.
@@ -77,6 +78,7 @@ static Found run(const char *body, uint32_t threads, uint32_t seed, uint32_t del
     memcpy(&f.stored, s[GR_CLASS_COUNT + GR_CLASS_LOST_UPDATE].expected, sizeof f.stored);
     assert_true(gr_vm_module_global(r.mod, "looks", &at, &size, &managed));
     memcpy(&f.looks, rig_view(&r, at, 4), 4);
+    memcpy(&f.out, rig_view(&r, out, 4), 4);
     rig_close(&r);
     gr_str_free(&program);
     gr_str_free(&text);
@@ -271,6 +273,17 @@ static void late_stores_show(void **state) {
     assert_in_range(shown, runs / 5, runs * 4 / 5);
 }
 
+// What is in shared memory before is turned in the launches in which threads keep what they access, and only where values alone are looked at.
+static void what_is_left_in_shared_memory_is_turned(void **state) {
+    (void)state;
+    for (uint32_t seed = 1; seed < 10; seed++)
+        for (unsigned poison = 0; poison < 2; poison++) {
+            Found f = run("ld.shared.u32 %r1, [s+4092]; st.global.u32 [%g], %r1;", LANES, seed, 5000, poison);
+            assert_int_equal(f.out, keeps(seed) && poison);
+            assert_int_equal(f.all, 0);
+        }
+}
+
 // Without waits nothing is looked at again: the code is to be fast.
 static void not_without_waits(void **state) {
     (void)state;
@@ -320,9 +333,13 @@ static void garbage_is_overwritten(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loads_are_looked_at_again), cmocka_unit_test(segments_are_watched_to_their_ends),
-        cmocka_unit_test(late_stores_show),          cmocka_unit_test(not_without_waits),
-        cmocka_unit_test(looks_of_a_wait),           cmocka_unit_test(looks_at_a_matrix),
+        cmocka_unit_test(loads_are_looked_at_again),
+        cmocka_unit_test(segments_are_watched_to_their_ends),
+        cmocka_unit_test(late_stores_show),
+        cmocka_unit_test(what_is_left_in_shared_memory_is_turned),
+        cmocka_unit_test(not_without_waits),
+        cmocka_unit_test(looks_of_a_wait),
+        cmocka_unit_test(looks_at_a_matrix),
         cmocka_unit_test(garbage_is_overwritten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
