@@ -517,6 +517,9 @@ gr_status gr_segment_finish(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     char text[256];
     if (!g)
         return GR_OK;
+    const bool turns = w->count && w->o->poison && w->o->holds;
+    if (turns && !g->meets)
+        GR_TRY(gr_stale_agree(w, f, at));
     gr_format(text, sizeof text, ".local .align 16 .b8 __gr_kept[%u];",
               (unsigned)(GR_SEGMENT_KEEPS * sizeof(GrKept)));
     GR_TRY(gr_ptx_insert(f, f->first, 0, text, NULL, 0, NULL, w->err));
@@ -536,7 +539,7 @@ gr_status gr_segment_finish(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
         GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     }
     GR_TRY(put_small(w, f, at));
-    if (w->o->poison && w->o->holds)
+    if (turns)
         st = gr_stale_turn(w, f, at);
 done:
     return st;
