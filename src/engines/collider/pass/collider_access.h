@@ -24,6 +24,7 @@ typedef struct ColliderWork {
     PtxReg *kind;    // of the launch (collider_time.h); likewise
     PtxReg *watches; // whether threads keep what they access in this launch; NULL: nobody asks
     PtxReg *length;  // what is left of the delays (collider_time.h); likewise
+    PtxReg *small;   // whether the waits are longer because the launch is small (collider_time.h)
     PtxReg *hold;    // how a thread of a kernel is held (device/hold.c); NULL: no window asks
     SourceWatch
         *sources; // bulk copies of which a thread watches the source until it waits (collider_source.h)

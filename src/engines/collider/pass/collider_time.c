@@ -342,9 +342,10 @@ static gr_status put_small(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     enum { CUT = WAIT_SMALL_THREADS + 1 };
     static const WaitKind kinds[WAIT_CYCLE] = WAIT_KINDS;
     const char *length = w->length->name, *n = gr_ptx_new_reg(f, PTX_U32)->name,
-               *t = gr_ptx_new_reg(f, PTX_U32)->name, *all = gr_ptx_new_reg(f, PTX_U32)->name,
-               *p = gr_ptx_new_reg(f, PTX_PRED)->name;
+               *t = gr_ptx_new_reg(f, PTX_U32)->name, *all = gr_ptx_new_reg(f, PTX_U32)->name;
     StrBuf text = {0};
+    w->small = gr_ptx_new_reg(f, PTX_PRED);
+    const char *p = w->small->name;
     // Each factor is cut to the limit, so that no product overflows.
     gr_str_addf(&text,
                 "mov.u32 %s, %%ntid.x; mov.u32 %s, %%ntid.y; mul.lo.u32 %s, %s, %s; mov.u32 %s, %%ntid.z; "
@@ -426,6 +427,10 @@ static gr_status put_beside(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
                   (unsigned)STEP, w->hold->name, w->o->suffix, told, r);
         GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     }
+    // What waits for the host has other waits to be in time for.
+    gr_format(text, sizeof text, "@%s shr.u32 %s, %s, %u;", w->small->name, w->length->name, w->length->name,
+              (unsigned)__builtin_ctz(WAIT_SMALL));
+    GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     gr_format(
         text, sizeof text,
         "%s mov.u64 %s, %%gridid; cvt.u32.u64 %s, %s; mad.lo.u32 %s, %s, 3, %s; mul.lo.u32 %s, %s, %u;"
