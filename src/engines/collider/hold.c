@@ -137,6 +137,17 @@ uint32_t gr_holds_tell(Holds *h, const GrModule *m, CUcontext context, CUstream 
     return number;
 }
 
+bool gr_holds_are_told(Holds *h, const GrModule *m, CUcontext context) {
+    bool told = false;
+    pthread_mutex_lock(&h->lock);
+    for (size_t i = 0; i < h->controls.len && !told; i++) {
+        const HoldControl *c = &h->controls.data[i];
+        told = (!m || c->module == m) && c->context == context && c->told;
+    }
+    pthread_mutex_unlock(&h->lock);
+    return told;
+}
+
 void gr_holds_release(Holds *h, const GrModule *m, CUcontext context, CUstream stream) {
     tell(h, m, context, stream, 0);
 }

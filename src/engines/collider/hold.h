@@ -56,6 +56,8 @@ void gr_holds_forget(Holds *h, const GrModule *m, CUcontext context);
 // Tells the module's launches in the context that come next in the stream; all modules' where `m` is NULL. `how`: GR_BESIDE_STAYS and the shift
 // of GR_BESIDE_SHORTER. Yields the launch's number.
 uint32_t gr_holds_tell(Holds *h, const GrModule *m, CUcontext context, CUstream stream, uint32_t how);
+// Whether what is not held would have to be told so.
+bool gr_holds_are_told(Holds *h, const GrModule *m, CUcontext context);
 // The same for what is not held.
 void gr_holds_release(Holds *h, const GrModule *m, CUcontext context, CUstream stream);
 

@@ -13,8 +13,7 @@
 // Of the launches that the host submits without a wait for all work, the earlier ones mostly wait until the later ones have begun, and then go on: so what
 // they do later meets the windows of those, and the poison of those meets their own. With one seed of four it is the other way round.
 //
-// Each of these waits has a bound, so whatever a program waits for comes: hold.h and gate.h have theirs; the host waits for LATE_PATIENCE_NS
-// at most for a launch to begin, and less where it was in vain before.
+// Each of these waits has a bound, so whatever a program waits for comes: hold.h and gate.h have theirs; underway.h has how long the host waits for a launch to begin.
 //
 // Work of one stream cannot run beside other work. So nothing is done unless the program has a non-blocking stream, two other ones at a time, used a
 // thread's own default stream, or launches a graph with branches; or launches a kernel with an address of memory that the host sees, too. What is
@@ -37,10 +36,7 @@ enum {
     LATE_LEAST_NS = 2000, // where waits are shorter than that nothing is late
     LATE_SOON_NS = 20000, // behind a launch that has begun: mostly the host goes on within this
     LATE_MOST_NS = 1000000,
-    LATE_PATIENCE_NS = 40000000,
-    LATE_LEAST_PATIENCE_NS = 500000,
     LATE_STAYS = 4,  // in one of so many turns the earlier launches stay
-    LATE_NEWEST = 4, // of so many launches it is known whether they have ended
     LATE_TURN =
         8 // so many launches that are held, without a wait for all work between them, are held in one way
 };

@@ -3,6 +3,7 @@
 #include "engines/collider/device/record.h"
 #include "engines/collider/gate.h"
 #include "engines/collider/late.h"
+#include "engines/collider/underway.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -87,7 +88,7 @@ static CUresult wait(CUstream stream) {
 static CUresult new_event(CUevent *e, unsigned flags) {
     assert_int_equal(flags, CU_EVENT_DISABLE_TIMING);
     *e = (CUevent)(uintptr_t)++d.n_events;
-    assert_in_range(d.n_events, 1, LATE_NEWEST);
+    assert_in_range(d.n_events, 1, UNDERWAY_NEWEST);
     return CUDA_SUCCESS;
 }
 static CUresult record(CUevent e, CUstream stream) {
@@ -98,7 +99,7 @@ static CUresult record(CUevent e, CUstream stream) {
     return CUDA_SUCCESS;
 }
 static CUresult query(CUevent e) {
-    assert_in_range((uintptr_t)e, 1, LATE_NEWEST);
+    assert_in_range((uintptr_t)e, 1, UNDERWAY_NEWEST);
     d.n_queries++;
     uint32_t newest = d.page->newest;
     if (d.begins)
@@ -592,6 +593,7 @@ static void refusals(void **state) {
     assert_int_equal(d.at, 0x6000 + offsetof(GrControl, beside));
     before = d.n_fills;
     gr_late_context_ended(l, context);
+    d.n_events = 0; // are gone
     for (unsigned k = 0; k < 20; k++)
         submit(l, GR_COMING_GRAPH, one, 0, true);
     assert_int_equal(d.n_fills, before);
