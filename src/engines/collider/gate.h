@@ -13,6 +13,8 @@
 
 enum {
     GATES = 32,
+    GATES_BEHIND =
+        64, // streams and events of which it is known behind which gates they are, besides the streams with gates
     GATE_LAUNCH_NS = 40000000,
     GATE_LEAST_NS = 400000,
     GATE_IDLE_NS = 200000,
@@ -33,13 +35,21 @@ typedef struct Gates {
     const LateDriver *driver;
     uint64_t patience; // with a launch; GATE_LAUNCH_NS, less where it was in vain, GATE_LEAST_NS at least
     Gate all[GATES];
+    unsigned n;           // gates that were made
+    pthread_mutex_t lock; // of what follows
+    struct {
+        const void *what;
+        uint32_t gates;
+    } behind[GATES_BEHIND];
 } Gates;
 
 void gr_gates_begin(Gates *g, Holds *h, const LateDriver *d);
 // Puts one into the stream; none where too many are shut.
 void gr_gate_put(Gates *g, CUstream stream, uint64_t extra);
+// What comes into a stream behind an event is behind the gates in front of that.
+void gr_gates_order(Gates *g, const GrOrdering *o);
 typedef enum GatesWhich {
-    GATES_OF_STREAM, // and those of streams that it waits for by itself: the legacy stream and the blocking ones wait for each other
+    GATES_OF_STREAM, // and those of streams that it waits for, by an event or by itself: the legacy stream and the blocking ones wait for each other
     GATES_ALONE,     // behind which no launch was told that it is held
     GATES_ALL
 } GatesWhich;

@@ -19,7 +19,7 @@ struct GrLate {
     Holds holds;
     Gates gates;
     Underway underway;
-    pthread_mutex_t lock; // of all that follows
+    pthread_mutex_t lock;   // of all that follows
     uint64_t marked;        // GrLaunch.number of the newest launch that is held
     uint32_t number;        // by what it was told; 0: there is a gate in front of it
     bool always;            // whatever of these the program has
@@ -31,9 +31,7 @@ struct GrLate {
     // Since the host waited for all work:
     bool some, several; // there was some in `stream`; in several streams, or side by side in a graph
     CUstream stream;
-    unsigned n_held;   // launches
-    unsigned n_turns;  // of all launches that are held
-    bool stay;         // the earlier ones let the later ones pass; else the other way round
+    unsigned n_held; // launches
 };
 
 GrLate *gr_late_new(GrSession *s, uint64_t seed, uint64_t longest_ns, bool always) {
@@ -144,7 +142,7 @@ void gr_late_next_run(GrLate *l, uint64_t seed) {
     l->streams = l->always; // as a process of its own, but for the modules, which stay
     l->shared = l->variables;
     l->some = l->several = false;
-    l->n_held = l->n_turns = 0;
+    l->n_held = 0;
     l->underway.patience = UNDERWAY_NS;
     l->gates.patience = GATE_LAUNCH_NS;
     l->seed = seed;
@@ -211,15 +209,11 @@ static void fetch(GrLate *l, const GrRange *r, CUstream stream) {
                                  stream); // some devices refuse it
 }
 
-// How a launch is held, number `n` of its kernel or graph: it waits until the next one has begun, so that what it does later meets that one's
-// windows; or it stays while the next ones pass, which wait less. With the lock.
+// How a launch is held, number `n` of its kernel or graph: it waits until the next one has begun, and then goes on, into the windows of that one. Of that one
+// some warps do not wait, and come into the windows of the first. With the lock.
 static uint32_t how_held(GrLate *l, uint64_t n) {
-    if (l->n_held % LATE_TURN == 0) // by turns, so that a few seeds in a row have both
-        l->stay = (l->seed + l->n_turns++) % LATE_STAYS == 0;
-    unsigned shorter = n >= LATE_LAUNCHES, before = l->n_held++ % LATE_TURN;
-    if (l->stay)
-        shorter += before < 2 ? before : 2;
-    return (shorter < 3 ? shorter : 3) << GR_BESIDE_SHORTER | (l->stay ? GR_BESIDE_STAYS : 0);
+    uint32_t shorter = n >= LATE_LAUNCHES, parts = l->n_held++ > 0;
+    return shorter << GR_BESIDE_SHORTER | (parts ? GR_BESIDE_PARTS : 0);
 }
 
 // What comes next in the stream is not held. A launch that was told in another stream, and reads the same word, is to have begun.
@@ -244,6 +238,7 @@ void gr_late_launching(GrLate *l, const GrLaunch *g) {
     bool late = held && streams && between(&draw, 0, 7) == 0;
     uint64_t extra = late ? between(&draw, 0, l->span) : 0;
     uint32_t how = held ? how_held(l, n) : 0;
+    bool stays = l->seed & 2; // what comes is the host, or another launch
     bool known = l->driver.there && l->driver.current(&context) == CUDA_SUCCESS;
     pthread_mutex_unlock(&l->lock);
     if (!known)
@@ -265,7 +260,7 @@ void gr_late_launching(GrLate *l, const GrLaunch *g) {
     uint32_t number = 0;
     if (g->module)
         number = gr_holds_tell(&l->holds, g->module, context, g->stream,
-                               shared && !streams ? GR_BESIDE_STAYS : how);
+                               shared && (!streams || stays) ? GR_BESIDE_STAYS : how);
     if (late)
         gr_gate_put(&l->gates, g->stream, extra);
     __atomic_store_n(&l->number, late ? 0 : number, __ATOMIC_RELAXED);
@@ -400,12 +395,14 @@ void gr_late_submitted(GrLate *l, const GrComing *w) {
         gr_holds_say(&l->holds, GR_HOST_OPEN);
 }
 
+void gr_late_ordered(GrLate *l, const GrOrdering *o) { gr_gates_order(&l->gates, o); }
+
 void gr_late_waiting(GrLate *l, const GrWait *w) {
     if (!l->driver.there)
         return;
     pthread_mutex_lock(&l->lock);
-    bool alone = !l->several &&
-                 (w->kind == GR_WAIT_ALL || (w->kind == GR_WAIT_STREAM && gr_stream_of_thread(w->stream) == l->stream));
+    bool alone = !l->several && (w->kind == GR_WAIT_ALL ||
+                                 (w->kind == GR_WAIT_STREAM && gr_stream_of_thread(w->stream) == l->stream));
     pthread_mutex_unlock(&l->lock);
     gr_gates_open(&l->gates, NULL, GATES_ALONE);
     // Else what was submitted before may be about to come beside a kernel that is held; or the host is about to go on behind an event.

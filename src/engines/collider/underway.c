@@ -20,9 +20,9 @@ void gr_underway_mark(Underway *u, CUcontext context, CUstream stream, uint32_t 
     if (!u->context)
         u->context = context;
     unsigned k = u->n++ % UNDERWAY_NEWEST;
-    bool mine =
-        u->context == context &&
-        (u->newest[k].ended || u->driver->new_event(&u->newest[k].ended, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS);
+    bool mine = u->context == context &&
+                (u->newest[k].ended ||
+                 u->driver->new_event(&u->newest[k].ended, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS);
     u->newest[k].number = mine ? number : 0;
     u->newest[k].stream = gr_stream_of_thread(stream);
     CUevent event = u->newest[k].ended;
@@ -86,4 +86,6 @@ static bool none_or_begun(Seen s) { return !s.some || s.begun; }
 static bool none_waits(Seen s) { return !s.waits; }
 
 void gr_underway_await_one(Underway *u) { await(u, none_or_begun, NULL); }
-void gr_underway_await_others(Underway *u, CUstream stream) { await(u, none_waits, gr_stream_of_thread(stream)); }
+void gr_underway_await_others(Underway *u, CUstream stream) {
+    await(u, none_waits, gr_stream_of_thread(stream));
+}

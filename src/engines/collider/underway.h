@@ -8,9 +8,9 @@
 #include "engines/collider/gate.h"
 
 enum {
-    UNDERWAY_NEWEST = 4,         // of so many it is known whether they have ended
-    UNDERWAY_NS = 40000000,      // one is waited for at most; a quarter of that where it was in vain, and so on
-    UNDERWAY_LEAST_NS = 500000,  // no less
+    UNDERWAY_NEWEST = 4,    // of so many it is known whether they have ended
+    UNDERWAY_NS = 40000000, // one is waited for at most; a quarter of that where it was in vain, and so on
+    UNDERWAY_LEAST_NS = 500000, // no less
 };
 
 typedef struct Underway {

@@ -28,6 +28,7 @@ static struct {
     bool begins;           // a launch begins when it is asked for
     bool no_page;
     bool elsewhere;             // in another context
+    bool in_turn;               // when a word was written last, the launch that was told before had begun
     uint64_t extra, most_extra; // of the gates, ns
     CUstream in;
     CUdeviceptr at;
@@ -50,6 +51,8 @@ static CUresult fill(CUdeviceptr at, unsigned word, size_t n, CUstream stream) {
     d.at = at;
     d.word = word;
     d.in = stream;
+    uint32_t before = (word >> GR_BESIDE_NUMBER) - 1;
+    d.in_turn = d.page && d.page->begun[before % GR_HOLD_RING] == before;
     return d.refuses ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 static CUresult host_function(CUstream stream, CUhostFn f, void *gate) {
@@ -436,6 +439,33 @@ static void in_the_midst(void **state) {
     end(l);
 }
 
+// Launches of one module read one word. So the next one in another stream is told when the one before has begun, and a graph as well; one in the same stream
+// comes behind it by itself. A launch that does not begin is waited for, but not for ever.
+static void in_turn(void **state) {
+    (void)state;
+    for (unsigned way = 0; way < 5; way++) {
+        GrLate *l = begin(false);
+        gr_late_stream_created(l, CU_STREAM_NON_BLOCKING);
+        if (way == 1)
+            submit(l, GR_COMING_GRAPH, one, 0, true);
+        else
+            while (!d.n_records) { // in front of some there is a gate, and none waits for them
+                launch(l, "a", one);
+                go_on();
+            }
+        d.runs = true;
+        d.begins = way < 3;
+        if (way == 2)
+            submit(l, GR_COMING_GRAPH, other, 0, true);
+        else
+            launch(l, "b", way == 3 ? one : other);
+        assert_int_equal(d.in_turn, way < 3);
+        assert_true(way == 3 || d.n_queries > 0);
+        d.runs = false;
+        end(l);
+    }
+}
+
 // A gate opens when a launch behind it has begun, when what comes in its stream is a launch, when the host waits, and by itself.
 static void gates(void **state) {
     (void)state;
@@ -470,6 +500,22 @@ static void gates(void **state) {
         g = d.functions[0].gate;
         launch(l, "b", pairs[k][1]);
         assert_int_equal(g->state == shut, k >= 2);
+        d.page->begun[d.page->newest % GR_HOLD_RING] = d.page->newest;
+        go_on();
+    }
+    // What waits for an event that stands behind it is behind it, too; but not once the event stands elsewhere.
+    const CUevent event = (CUevent)(uintptr_t)0x700;
+    for (unsigned way = 0; way < 4; way++) {
+        if (way == 2)
+            gr_late_ordered(l, &(GrOrdering){event, other, false});
+        submit(l, GR_COMING_FILL, one, 0, true);
+        g = d.functions[0].gate;
+        if (way != 2)
+            gr_late_ordered(l, &(GrOrdering){event, one, false});
+        if (way)
+            gr_late_ordered(l, &(GrOrdering){event, way == 3 ? blocking : other, true});
+        launch(l, "b", way == 3 ? blocking : other);
+        assert_int_equal(g->state == shut, way == 0 || way == 2);
         d.page->begun[d.page->newest % GR_HOLD_RING] = d.page->newest;
         go_on();
     }
@@ -624,6 +670,7 @@ int main(void) {
         cmocka_unit_test(pageable_copies),
         cmocka_unit_test(copies),
         cmocka_unit_test(in_the_midst),
+        cmocka_unit_test(in_turn),
         cmocka_unit_test(gates),
         cmocka_unit_test(host_states),
         cmocka_unit_test(kernels_are_loaded_before),

@@ -23,7 +23,8 @@ enum {
     HOLD_MOST = 1000,   // in one launch
     HOLD_PASSED = 4,    // 16 us or up to twice that, behind the next launch's beginning
     HOLD_PIECE_NS = 8000,
-    HOLD_WINDOWS = 4 // of one of the first so many windows
+    HOLD_WINDOWS = 4, // of one of the first so many windows
+    HOLD_PARTS = 4
 };
 // Bits and places.
 enum {
@@ -44,8 +45,16 @@ static uint32_t time_now(void) {
 
 static GR_GLOBAL GrHold *words(void) { return (GR_GLOBAL GrHold *)__gr_control.hold; }
 
-// A thread of a launch begins for which GrControl.beside was `told`. `random` is what it draws from, the same for all lanes. Yields its word.
-uint32_t __gr_begun(uint32_t told, uint32_t random) {
+// Neighbours have numbers in a row.
+static uint32_t warp_in_grid(void) {
+    uint32_t thread = gr_tid_x() + gr_ntid_x() * (gr_tid_y() + gr_ntid_y() * gr_tid_z());
+    uint32_t block = gr_ctaid_x() + gr_ctaid_y() + gr_ctaid_z();
+    return (thread >> 5) + 2 * block;
+}
+
+// A thread of a launch begins for which GrControl.beside was `told`. `random` is what it draws from, the same for all lanes; `most`: the places in the
+// kernel's code where a thread may be held. Yields its word.
+uint32_t __gr_begun(uint32_t told, uint32_t random, uint32_t most) {
     GR_GLOBAL GrHold *hold = words();
     uint32_t number = told >> GR_BESIDE_NUMBER;
     if (!hold)
@@ -54,9 +63,13 @@ uint32_t __gr_begun(uint32_t told, uint32_t random) {
         __gr_control.since = time_now();
         gr_store32(&hold->begun[number % GR_HOLD_RING], number);
     }
+    uint32_t seed = __gr_control.seed, windows = 1;
+    if (told & GR_BESIDE_PARTS && !((seed + number + warp_in_grid()) % HOLD_PARTS))
+        return 0;
     // With every second seed the first window, since most kernels have few; with the others in one case of two.
-    uint32_t seed = __gr_control.seed;
-    uint32_t windows = seed & 1 || random >> 31 ? 1 : 2 + (random >> 16) % (HOLD_WINDOWS - 1);
+    most = most < HOLD_WINDOWS ? most : HOLD_WINDOWS;
+    if (!(seed & 1) && most > 1 && random >> 31)
+        windows = 2 + (random >> 16 & 0x7fff) % (most - 1);
     // Kernels of one graph begin together. About one half of them stays longer.
     if (told & 3 << GR_BESIDE_SHORTER)
         told ^= ((uint32_t)gr_grid_id() + 3 * seed) * 0x9E3779B1u >> 31;

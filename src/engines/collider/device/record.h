@@ -77,7 +77,8 @@ typedef struct GrHold {
 enum {
     GR_BESIDE_STAYS = 1,   // it waits longer than what comes beside it
     GR_BESIDE_SHORTER = 1, // place of two bits: one of many waits 4, 16 or 64 times less
-    GR_BESIDE_NUMBER = 3   // place of the number, from 1
+    GR_BESIDE_PARTS = 8,   // one warp of four does not wait, and so passes what waits for it
+    GR_BESIDE_NUMBER = 4   // place of the number, from 1
 };
 
 // Module-scope variable "__gr_control" of every rewritten module; the injection fills it after loading. When
