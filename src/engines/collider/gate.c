@@ -43,6 +43,7 @@ static void CUDA_CB wait_at_gate(void *gate) {
         if (now > g->made + 2 * GATE_LEAST_NS) // a program that waits so long for us may want the processor
             nanosleep(&nap, NULL);
     }
+    gr_holds_opened(g->of->holds, g->newest);
     __atomic_store_n(&g->state, FREE, __ATOMIC_RELEASE);
 }
 
@@ -122,13 +123,15 @@ void gr_gate_put(Gates *gates, CUstream stream, uint64_t extra) {
         forget(gates, 1u << k);
         g->of = gates;
         g->stream = stream;
-        g->newest = __atomic_load_n(&gates->holds->newest, __ATOMIC_RELAXED);
+        g->newest = gr_holds_shut(gates->holds);
         g->made = gr_late_now();
         g->extra = extra;
         __atomic_store_n(&g->state, SHUT, __ATOMIC_RELEASE);
         // What is refused here is a matter of the stream, which the program's own call is about to learn.
-        if (gates->driver->host_function(stream, wait_at_gate, g) != CUDA_SUCCESS)
+        if (gates->driver->host_function(stream, wait_at_gate, g) != CUDA_SUCCESS) {
+            gr_holds_opened(gates->holds, g->newest);
             __atomic_store_n(&g->state, FREE, __ATOMIC_RELEASE);
+        }
         return;
     }
 }

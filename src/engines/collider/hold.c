@@ -15,7 +15,7 @@ uint64_t gr_late_now(void) {
 }
 
 void gr_holds_begin(Holds *h, GrSession *s, const LateDriver *d) {
-    *h = (Holds){.session = s, .driver = d, .state = GR_HOST_OPEN};
+    *h = (Holds){.session = s, .driver = d, .state = GR_HOST_OPEN, .host = GR_HOST_OPEN};
     pthread_mutex_init(&h->lock, NULL);
 }
 
@@ -130,6 +130,8 @@ uint32_t gr_holds_tell(Holds *h, const GrModule *m, CUcontext context, CUstream 
     pthread_mutex_lock(&h->lock);
     uint32_t number = h->newest < most ? h->newest + 1 : 1;
     __atomic_store_n(&h->newest, number, __ATOMIC_RELAXED);
+    h->n_before += h->n_behind;
+    h->n_behind = 0;
     for (size_t i = 0; i < h->pages.len; i++)
         __atomic_store_n(&h->pages.data[i].words->newest, number, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&h->lock);
@@ -154,13 +156,40 @@ void gr_holds_release(Holds *h, const GrModule *m, CUcontext context, CUstream s
 
 // ---- What the host does -------------------------------------------------------------------------------------------
 
-void gr_holds_say(Holds *h, GrHostState state) {
-    pthread_mutex_lock(&h->lock);
+// With the lock.
+static void show(Holds *h) {
+    GrHostState state = h->host == GR_HOST_OPEN && h->n_before ? GR_HOST_TOUCHES : h->host;
     uint32_t word = ((h->state >> GR_HOST_STATE_BITS) + 1) << GR_HOST_STATE_BITS | (uint32_t)state;
     __atomic_store_n(&h->state, word, __ATOMIC_RELAXED);
-    __atomic_store_n(&h->changed, gr_late_now(), __ATOMIC_RELAXED);
     for (size_t i = 0; i < h->pages.len; i++)
         __atomic_store_n(&h->pages.data[i].words->host, word, __ATOMIC_RELAXED);
+}
+
+void gr_holds_say(Holds *h, GrHostState state) {
+    pthread_mutex_lock(&h->lock);
+    h->host = state;
+    __atomic_store_n(&h->changed, gr_late_now(), __ATOMIC_RELAXED);
+    show(h);
+    pthread_mutex_unlock(&h->lock);
+}
+
+// What is behind it may be behind the newest launch in its stream.
+uint32_t gr_holds_shut(Holds *h) {
+    pthread_mutex_lock(&h->lock);
+    uint32_t newest = h->newest;
+    h->n_behind++;
+    pthread_mutex_unlock(&h->lock);
+    return newest;
+}
+
+void gr_holds_opened(Holds *h, uint32_t newest) {
+    pthread_mutex_lock(&h->lock);
+    if (newest == h->newest) {
+        h->n_behind--;
+    } else {
+        h->n_before--;
+        show(h);
+    }
     pthread_mutex_unlock(&h->lock);
 }
 

@@ -38,6 +38,8 @@ typedef struct Holds {
     VEC(HoldControl) controls;
     VEC(HoldPage) pages;
     bool said;
+    GrHostState host;
+    unsigned n_before, n_behind; // gates that are shut, from before and behind the newest launch
     // By any thread, without it:
     uint32_t newest;  // number of the launch that was told last
     uint32_t state;   // as GrHold.host
@@ -62,6 +64,10 @@ bool gr_holds_are_told(Holds *h, const GrModule *m, CUcontext context);
 void gr_holds_release(Holds *h, const GrModule *m, CUcontext context, CUstream stream);
 
 void gr_holds_say(Holds *h, GrHostState state);
+// A gate more: yields the number of the newest launch. One less, of which that number is given. While there are gates from before the newest launch, kernels
+// wait for what is behind those. May be called in a function of the host.
+uint32_t gr_holds_shut(Holds *h);
+void gr_holds_opened(Holds *h, uint32_t newest);
 GrHostState gr_holds_state(const Holds *h);
 // Whether the launch of that number has begun; false where there is no page. May be called in a function of the host.
 bool gr_holds_begun(Holds *h, uint32_t number);

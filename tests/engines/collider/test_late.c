@@ -564,6 +564,14 @@ static void host_states(void **state) {
         gr_late_waiting(l, &(GrWait){GR_WAIT_ALL, NULL});
         assert_int_equal(host_state(), GR_HOST_WAITS);
     }
+    // A kernel waits for what is behind a gate that is older, but not for what may be behind the kernel.
+    submit(l, GR_COMING_FILL, other, 0, true);
+    assert_int_equal(host_state(), GR_HOST_OPEN);
+    launch(l, "a", one);
+    assert_int_equal(host_state(), GR_HOST_TOUCHES);
+    d.page->begun[d.page->newest % GR_HOLD_RING] = d.page->newest;
+    go_on();
+    assert_int_equal(host_state(), GR_HOST_OPEN);
     // A launch that the driver refuses.
     gr_late_launching(l, &g);
     gr_late_launched(l, &g, CUDA_ERROR_INVALID_VALUE);

@@ -60,7 +60,7 @@ uint32_t __gr_begun(uint32_t told, uint32_t random, uint32_t most) {
     if (!hold)
         return 0;
     if (!(gr_tid_x() | gr_tid_y() | gr_tid_z() | gr_ctaid_x() | gr_ctaid_y() | gr_ctaid_z())) {
-        __gr_control.since = time_now();
+        __gr_control.since = (uint64_t)number << 32 | time_now();
         gr_store32(&hold->begun[number % GR_HOLD_RING], number);
     }
     uint32_t seed = __gr_control.seed, windows = 1;
@@ -88,6 +88,14 @@ static uint32_t length_of(uint32_t word, uint32_t state, uint32_t now) {
     return 1 + (state == GR_HOST_BUSY && !shorter ? HOLD_BUSY : about(least, now));
 }
 
+// Whether the launch is held for long enough, whatever comes. What is known of an older launch counts for nothing: the first thread of this one is about to say
+// when it began.
+static int is_over(uint32_t word, uint32_t now) {
+    uint64_t since = __gr_control.since;
+    uint32_t older = ((word >> HOLD_NUMBER) - (uint32_t)(since >> 32)) % GR_HOLD_RING;
+    return (!older || older > GR_HOLD_RING / 2) && now - (uint32_t)since > HOLD_MOST;
+}
+
 // Whether the launch that was told next has begun.
 static int is_passed(GR_GLOBAL GrHold *hold, uint32_t word) {
     uint32_t next = gr_load32(&hold->begun[((word >> HOLD_NUMBER) + 1) % GR_HOLD_RING]);
@@ -103,7 +111,7 @@ uint64_t __gr_hold(uint32_t word) {
         return word - HOLD_ONE;
     uint32_t host = gr_load32(&hold->host), state = host & ((1u << GR_HOST_STATE_BITS) - 1);
     uint32_t change = host >> GR_HOST_STATE_BITS & 3, length = 0;
-    if (state == GR_HOST_WAITS || now - __gr_control.since > HOLD_MOST)
+    if (state == GR_HOST_WAITS || is_over(word, now))
         return 0;
     if (!(word & (HOLD_LEAVES | GR_BESIDE_STAYS)) && is_passed(hold, word)) {
         word |= HOLD_LEAVES;

@@ -59,10 +59,10 @@ enum { GR_GRANULE_SHIFT = 21, GR_GRANULES = 64 };
 // What kernels that are held and the host tell each other (hold.h), in memory of the host that kernels of one context reach. All accesses are
 // relaxed, of system scope.
 typedef enum GrHostState {
-    GR_HOST_WAITS,  // for work: nothing more comes, held kernels go on
-    GR_HOST_OPEN,   // something may come at any time, or is on its way: they wait a while
-    GR_HOST_BUSY,   // within a call after which something comes: they wait for that
-    GR_HOST_TOUCHES // about to touch memory that a launch has
+    GR_HOST_WAITS, // for work: nothing more comes, held kernels go on
+    GR_HOST_OPEN,  // something may come at any time, or is on its way: they wait a while
+    GR_HOST_BUSY,  // within a call after which something comes: they wait for that
+    GR_HOST_TOUCHES // about to touch memory that a launch has; or something waits behind a gate, and comes when that has opened
 } GrHostState;
 enum { GR_HOLD_RING = 32, GR_HOST_STATE_BITS = 2 };
 typedef struct GrHold {
@@ -94,9 +94,9 @@ typedef struct GrControl {
         shut; // --budget: this share of the windows, in 2^-32, stays shut; read once by each thread, when it begins
     uint32_t
         beside; // not 0: something may run beside this launch, which therefore waits long (GR_BESIDE_*); likewise
-    uint64_t hold;  // device address of the context's GrHold; 0: there is none
-    uint32_t since; // when the newest launch that is held began, in the units of device/hold.c
-    uint32_t apart;
+    uint64_t hold; // device address of the context's GrHold; 0: there is none
+    uint64_t
+        since; // when the newest launch that is held began, in the units of device/hold.c; above that, its number
     uint64_t kept, kept_bytes; // where no store is poisoned: the host or another device may look
     uint64_t kept_granules;    // and of that, only in granules whose bit is set (GR_GRANULE_SHIFT)
     uint32_t launches
