@@ -17,7 +17,8 @@ static bool is_time(Gate *g, uint64_t now) {
     Holds *h = g->of->holds;
     uint32_t newest = __atomic_load_n(&h->newest, __ATOMIC_RELAXED);
     if (newest != g->newest && gr_holds_begun(h, newest)) {
-        pause_until(now + g->extra);
+        gr_holds_await_inside(h, newest);
+        pause_until(gr_late_now() + g->extra);
         return true;
     }
     uint64_t changed = __atomic_load_n(&h->changed, __ATOMIC_RELAXED);

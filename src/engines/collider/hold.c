@@ -197,14 +197,23 @@ GrHostState gr_holds_state(const Holds *h) {
     return (GrHostState)(__atomic_load_n(&h->state, __ATOMIC_RELAXED) & STATE_MASK);
 }
 
-bool gr_holds_begun(Holds *h, uint32_t number) {
-    bool begun = false;
+static bool has_said(Holds *h, size_t ring, uint32_t number) {
+    bool said = false;
     pthread_mutex_lock(&h->lock);
-    for (size_t i = 0; i < h->pages.len; i++)
-        begun = begun || __atomic_load_n(&h->pages.data[i].words->begun[number % GR_HOLD_RING],
-                                         __ATOMIC_RELAXED) == number;
+    for (size_t i = 0; i < h->pages.len; i++) {
+        const uint32_t *words = (const uint32_t *)((const char *)h->pages.data[i].words + ring);
+        said = said || __atomic_load_n(&words[number % GR_HOLD_RING], __ATOMIC_RELAXED) == number;
+    }
     pthread_mutex_unlock(&h->lock);
-    return begun;
+    return said;
+}
+
+bool gr_holds_begun(Holds *h, uint32_t number) { return has_said(h, offsetof(GrHold, begun), number); }
+
+void gr_holds_await_inside(Holds *h, uint32_t number) {
+    for (uint64_t until = gr_late_now() + HOLD_INSIDE_NS;
+         !has_said(h, offsetof(GrHold, inside), number) && gr_late_now() < until;) {
+    }
 }
 
 void gr_holds_share(Holds *h, uint32_t number) {
@@ -217,7 +226,10 @@ void gr_holds_share(Holds *h, uint32_t number) {
         if (gr_late_now() > until)
             return;
     pthread_mutex_lock(&h->lock);
-    for (size_t i = 0; i < h->pages.len; i++)
-        __atomic_store_n(&h->pages.data[i].words->begun[number % GR_HOLD_RING], number, __ATOMIC_RELAXED);
+    for (size_t i = 0; i < h->pages.len; i++) {
+        HoldPage *p = &h->pages.data[i];
+        __atomic_store_n(&p->words->begun[number % GR_HOLD_RING], number, __ATOMIC_RELAXED);
+        __atomic_store_n(&p->words->inside[number % GR_HOLD_RING], number, __ATOMIC_RELAXED);
+    }
     pthread_mutex_unlock(&h->lock);
 }

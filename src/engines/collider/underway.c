@@ -41,8 +41,9 @@ void gr_underway_context_ended(Underway *u, CUcontext context) {
 }
 
 typedef struct Seen {
-    bool some, begun; // that have not ended; one of those has begun
-    bool waits;       // one of another stream has not
+    bool some;      // that have not ended
+    uint32_t begun; // the number of the newest of those that has begun; 0: none has
+    bool waits;     // one of another stream has not
 } Seen;
 
 static Seen look(Underway *u, CUstream stream) {
@@ -57,7 +58,8 @@ static Seen look(Underway *u, CUstream stream) {
             continue;
         bool begun = gr_holds_begun(u->holds, number);
         s.some = true;
-        s.begun = s.begun || begun;
+        if (begun && (!s.begun || (int32_t)(number - s.begun) > 0))
+            s.begun = number;
         s.waits = s.waits || (!begun && in != stream);
     }
     return s;
@@ -82,10 +84,15 @@ static void await(Underway *u, bool (*is_over)(Seen), CUstream stream) {
     }
 }
 
-static bool none_or_begun(Seen s) { return !s.some || s.begun; }
+static bool none_or_begun(Seen s) { return !s.some || s.begun > 0; }
 static bool none_waits(Seen s) { return !s.waits; }
 
-void gr_underway_await_one(Underway *u) { await(u, none_or_begun, NULL); }
+void gr_underway_await_one(Underway *u) {
+    await(u, none_or_begun, NULL);
+    uint32_t begun = look(u, NULL).begun;
+    if (begun)
+        gr_holds_await_inside(u->holds, begun);
+}
 void gr_underway_await_others(Underway *u, CUstream stream) {
     await(u, none_waits, gr_stream_of_thread(stream));
 }

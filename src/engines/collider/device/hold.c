@@ -96,9 +96,16 @@ static int is_over(uint32_t word, uint32_t now) {
     return (!older || older > GR_HOLD_RING / 2) && now - (uint32_t)since > HOLD_MOST;
 }
 
-// Whether the launch that was told next has begun.
+// The thread waits in a window.
+static void say_inside(GR_GLOBAL GrHold *hold, uint32_t word) {
+    uint32_t k = (word >> HOLD_NUMBER) % GR_HOLD_RING, number = gr_load32(&hold->begun[k]);
+    if (gr_load32(&hold->inside[k]) != number)
+        gr_store32(&hold->inside[k], number);
+}
+
+// Whether a thread of the launch that was told next waits in a window.
 static int is_passed(GR_GLOBAL GrHold *hold, uint32_t word) {
-    uint32_t next = gr_load32(&hold->begun[((word >> HOLD_NUMBER) + 1) % GR_HOLD_RING]);
+    uint32_t next = gr_load32(&hold->inside[((word >> HOLD_NUMBER) + 1) % GR_HOLD_RING]);
     return next &&
            gr_load32(&hold->newest) - next < GR_HOLD_RING - 1; // not the one that was at this place before
 }
@@ -113,6 +120,8 @@ uint64_t __gr_hold(uint32_t word) {
     uint32_t change = host >> GR_HOST_STATE_BITS & 3, length = 0;
     if (state == GR_HOST_WAITS || is_over(word, now))
         return 0;
+    if (!on)
+        say_inside(hold, word);
     if (!(word & (HOLD_LEAVES | GR_BESIDE_STAYS)) && is_passed(hold, word)) {
         word |= HOLD_LEAVES;
         length = about(HOLD_PASSED, now);

@@ -69,8 +69,8 @@ typedef struct GrHold {
     uint32_t host;   // a GrHostState, and above it how often it has changed
     uint32_t newest; // number of the newest launch that is held
     uint32_t apart[30];
-    uint32_t
-        begun[GR_HOLD_RING]; // by the number of a launch modulo GR_HOLD_RING: the number, when it has begun
+    // By the number of a launch modulo GR_HOLD_RING: the number, when it has begun; when one of its threads waits in a window.
+    uint32_t begun[GR_HOLD_RING], inside[GR_HOLD_RING];
 } GrHold;
 
 // GrControl.beside of a launch that is held: its number, and above that how it is held.
