@@ -3,7 +3,7 @@
 //
 // A function of the host needs no multiprocessor. So a kernel that fills the device and waits for what is behind the gate gets it. A gate opens
 //
-//     when a launch that was held since has begun, and `extra` ns have passed
+//     when a launch that was held since waits in a window, and `extra` ns have passed
 //     when it is told to: the host waits for the device, or what comes next in its stream is to be in front of a launch
 //     at the latest GATE_LAUNCH_NS or less behind such a launch, which may wait for what is behind the gate; GATE_IDLE_NS behind the last call, GATE_BUSY_NS within one, which may be waiting for it; GATE_MOST_NS in all
 #ifndef GR_ENGINES_COLLIDER_GATE_H
