@@ -46,6 +46,7 @@ typedef struct Gates {
 void gr_gates_begin(Gates *g, Holds *h, const LateDriver *d);
 // Puts one into the stream; none where too many are shut.
 void gr_gate_put(Gates *g, CUstream stream, uint64_t extra);
+bool gr_gates_are_shut(Gates *g);
 // What comes into a stream behind an event is behind the gates in front of that.
 void gr_gates_order(Gates *g, const GrOrdering *o);
 typedef enum GatesWhich {

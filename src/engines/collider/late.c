@@ -235,7 +235,8 @@ void gr_late_launching(GrLate *l, const GrLaunch *g) {
     bool streams = runs_beside(l, g->stream), held = false;
     if ((streams || l->shared) && gr_late_driver(&l->driver, l->session))
         held = draws_launch(l, KIND_LAUNCH, g, &draw, &n);
-    bool late = held && streams && between(&draw, 0, 7) == 0;
+    // One gate opens after the other, and what is behind the older ones may wait for this launch.
+    bool late = held && streams && between(&draw, 0, 7) == 0 && !gr_gates_are_shut(&l->gates);
     uint64_t extra = late ? between(&draw, 0, l->span) : 0;
     uint32_t how = held ? how_held(l, n) : 0;
     bool stays = l->seed & 2; // what comes is the host, or another launch
@@ -256,7 +257,6 @@ void gr_late_launching(GrLate *l, const GrLaunch *g) {
         return;
     }
     gr_holds_say(&l->holds, GR_HOST_BUSY);
-    gr_underway_await_others(&l->underway, g->stream);
     uint32_t number = 0;
     if (g->module)
         number = gr_holds_tell(&l->holds, g->module, context, g->stream,
@@ -366,7 +366,6 @@ bool gr_late_submitting(GrLate *l, const GrComing *w) {
     if (graph)
         gr_gates_open(&l->gates, w->stream, GATES_OF_STREAM);
     if (graph && late) {
-        gr_underway_await_others(&l->underway, w->stream);
         graph_told = gr_holds_tell(&l->holds, NULL, context, w->stream, how);
     } else if (graph) {
         release(l, NULL, context, w->stream);
