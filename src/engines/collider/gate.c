@@ -16,7 +16,8 @@ static uint32_t state_of(Gate *g) { return __atomic_load_n(&g->state, __ATOMIC_A
 static bool is_time(Gate *g, uint64_t now) {
     Holds *h = g->of->holds;
     uint32_t newest = __atomic_load_n(&h->newest, __ATOMIC_RELAXED);
-    if (newest != g->newest && gr_holds_begun(h, newest)) {
+    bool awaits = newest != g->newest || g->for_newest;
+    if (awaits && gr_holds_begun(h, newest)) {
         gr_holds_await_inside(h, newest);
         pause_until(gr_late_now() + g->extra);
         return true;
@@ -24,7 +25,7 @@ static bool is_time(Gate *g, uint64_t now) {
     uint64_t changed = __atomic_load_n(&h->changed, __ATOMIC_RELAXED);
     uint64_t since = changed > g->made ? changed : g->made;
     uint64_t patience = __atomic_load_n(&g->of->patience, __ATOMIC_RELAXED);
-    if (newest == g->newest)
+    if (!awaits)
         return now > since + (gr_holds_state(h) == GR_HOST_BUSY ? GATE_BUSY_NS : GATE_IDLE_NS) ||
                now > g->made + GATE_MOST_NS;
     if (now < since + patience && now < g->made + GATE_MOST_NS)
@@ -44,7 +45,7 @@ static void CUDA_CB wait_at_gate(void *gate) {
         if (now > g->made + 2 * GATE_LEAST_NS) // a program that waits so long for us may want the processor
             nanosleep(&nap, NULL);
     }
-    gr_holds_opened(g->of->holds, g->newest);
+    gr_holds_opened(g->of->holds, g->newest, g->for_newest);
     __atomic_store_n(&g->state, FREE, __ATOMIC_RELEASE);
 }
 
@@ -113,7 +114,7 @@ void gr_gates_order(Gates *g, const GrOrdering *o) {
     pthread_mutex_unlock(&g->lock);
 }
 
-void gr_gate_put(Gates *gates, CUstream stream, uint64_t extra) {
+void gr_gate_put(Gates *gates, CUstream stream, uint64_t extra, bool for_newest) {
     unsigned first =
         __atomic_fetch_add(&gates->n, 1, __ATOMIC_RELAXED); // so that a place is soon behind no event
     for (unsigned i = 0; i < GATES; i++) {
@@ -126,13 +127,14 @@ void gr_gate_put(Gates *gates, CUstream stream, uint64_t extra) {
         forget(gates, 1u << k);
         g->of = gates;
         g->stream = stream;
-        g->newest = gr_holds_shut(gates->holds);
+        g->newest = gr_holds_shut(gates->holds, for_newest);
         g->made = gr_late_now();
         g->extra = extra;
+        g->for_newest = for_newest;
         __atomic_store_n(&g->state, SHUT, __ATOMIC_RELEASE);
         // What is refused here is a matter of the stream, which the program's own call is about to learn.
         if (gates->driver->host_function(stream, wait_at_gate, g) != CUDA_SUCCESS) {
-            gr_holds_opened(gates->holds, g->newest);
+            gr_holds_opened(gates->holds, g->newest, for_newest);
             __atomic_store_n(&g->state, FREE, __ATOMIC_RELEASE);
         }
         return;
@@ -162,7 +164,8 @@ void gr_gates_open(Gates *gates, CUstream stream, GatesWhich which) {
         if (state_of(g) != SHUT)
             continue;
         if (which == GATES_ALL || behind >> k & 1 ||
-            (which == GATES_ALONE ? g->newest == newest : waits_for(gates->driver, stream, g->stream)))
+            (which == GATES_ALONE ? g->newest == newest && !g->for_newest
+                                  : waits_for(gates->driver, stream, g->stream)))
             __atomic_compare_exchange_n(&g->state, &expected, OPEN, false, __ATOMIC_RELEASE,
                                         __ATOMIC_RELAXED);
     }

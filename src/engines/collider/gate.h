@@ -26,6 +26,7 @@ typedef struct Gate {
     struct Gates *of;
     CUstream stream;
     uint32_t newest; // launch that was held when the gate was made
+    bool for_newest; // that one has not begun, and is waited for
     uint64_t made, extra;
     uint32_t state;
 } Gate;
@@ -44,8 +45,8 @@ typedef struct Gates {
 } Gates;
 
 void gr_gates_begin(Gates *g, Holds *h, const LateDriver *d);
-// Puts one into the stream; none where too many are shut.
-void gr_gate_put(Gates *g, CUstream stream, uint64_t extra);
+// Puts one into the stream; none where too many are shut. `for_newest`: it waits for the newest launch, too, which has not begun.
+void gr_gate_put(Gates *g, CUstream stream, uint64_t extra, bool for_newest);
 bool gr_gates_are_shut(Gates *g);
 // What comes into a stream behind an event is behind the gates in front of that.
 void gr_gates_order(Gates *g, const GrOrdering *o);

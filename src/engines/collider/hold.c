@@ -174,17 +174,22 @@ void gr_holds_say(Holds *h, GrHostState state) {
 }
 
 // What is behind it may be behind the newest launch in its stream.
-uint32_t gr_holds_shut(Holds *h) {
+uint32_t gr_holds_shut(Holds *h, bool for_newest) {
     pthread_mutex_lock(&h->lock);
     uint32_t newest = h->newest;
-    h->n_behind++;
+    if (for_newest) {
+        h->n_before++;
+        show(h);
+    } else {
+        h->n_behind++;
+    }
     pthread_mutex_unlock(&h->lock);
     return newest;
 }
 
-void gr_holds_opened(Holds *h, uint32_t newest) {
+void gr_holds_opened(Holds *h, uint32_t newest, bool for_newest) {
     pthread_mutex_lock(&h->lock);
-    if (newest == h->newest) {
+    if (newest == h->newest && !for_newest) {
         h->n_behind--;
     } else {
         h->n_before--;

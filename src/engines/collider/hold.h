@@ -64,10 +64,10 @@ bool gr_holds_are_told(Holds *h, const GrModule *m, CUcontext context);
 void gr_holds_release(Holds *h, const GrModule *m, CUcontext context, CUstream stream);
 
 void gr_holds_say(Holds *h, GrHostState state);
-// A gate more: yields the number of the newest launch. One less, of which that number is given. While there are gates from before the newest launch, kernels
-// wait for what is behind those. May be called in a function of the host.
-uint32_t gr_holds_shut(Holds *h);
-void gr_holds_opened(Holds *h, uint32_t newest);
+// A gate more: yields the number of the newest launch. One less, of which that number is given. While there are gates from before the newest launch, or that
+// wait for it, kernels wait for what is behind those. May be called in a function of the host.
+uint32_t gr_holds_shut(Holds *h, bool for_newest);
+void gr_holds_opened(Holds *h, uint32_t newest, bool for_newest);
 GrHostState gr_holds_state(const Holds *h);
 // Whether the launch of that number has begun; false where there is no page. May be called in a function of the host.
 bool gr_holds_begun(Holds *h, uint32_t number);

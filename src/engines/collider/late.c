@@ -262,7 +262,7 @@ void gr_late_launching(GrLate *l, const GrLaunch *g) {
         number = gr_holds_tell(&l->holds, g->module, context, g->stream,
                                shared && (!streams || stays) ? GR_BESIDE_STAYS : how);
     if (late)
-        gr_gate_put(&l->gates, g->stream, extra);
+        gr_gate_put(&l->gates, g->stream, extra, false);
     __atomic_store_n(&l->number, late ? 0 : number, __ATOMIC_RELAXED);
     __atomic_store_n(&l->marked, g->number, __ATOMIC_RELAXED);
 }
@@ -379,7 +379,7 @@ bool gr_late_submitting(GrLate *l, const GrComing *w) {
         // As the call would: what is in front of the copy has ended when the bytes are taken.
         if (pageable && l->driver.wait(w->stream) != CUDA_SUCCESS)
             return false;
-        gr_gate_put(&l->gates, w->stream, ns);
+        gr_gate_put(&l->gates, w->stream, ns, gr_underway_is_to_begin(&l->underway, w->stream));
     }
     return pageable && gated;
 }

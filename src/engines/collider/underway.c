@@ -67,6 +67,11 @@ static Seen look(Underway *u, CUstream stream) {
 
 bool gr_underway_some(Underway *u) { return look(u, NULL).some; }
 
+bool gr_underway_is_to_begin(Underway *u, CUstream stream) {
+    Seen s = look(u, gr_stream_of_thread(stream));
+    return s.waits && !s.begun;
+}
+
 // On a GPU that other processes use, too, it may take some ms. Where it was in vain, the next wait is shorter.
 static void await(Underway *u, bool (*is_over)(Seen), CUstream stream) {
     uint64_t patience = __atomic_load_n(&u->patience, __ATOMIC_RELAXED), from = gr_late_now();

@@ -37,6 +37,8 @@ void gr_underway_mark(Underway *u, CUcontext context, CUstream stream, uint32_t 
 void gr_underway_context_ended(Underway *u, CUcontext context);
 
 bool gr_underway_some(Underway *u);
+// Whether there is one in another stream than this one, and none has begun.
+bool gr_underway_is_to_begin(Underway *u, CUstream stream);
 // Waits until there is none, or one has begun.
 void gr_underway_await_one(Underway *u);
 // Waits until all of other streams than this one have begun.

@@ -525,6 +525,48 @@ static void gates(void **state) {
     end(l);
 }
 
+// A launch in front of a gate, in another stream, may begin later than the gate opens: on a GPU that other processes use, too. So the gate waits for it.
+static void gates_for_what_is_to_begin(void **state) {
+    (void)state;
+    GrLate *l = begin(true);
+    while (!d.n_records) {
+        launch(l, "a", one);
+        go_on();
+    }
+    d.runs = true;
+    for (unsigned k = 0; !d.n_waiting; k++) { // the others come late into the midst of it
+        assert_in_range(k, 0, LATE_COMING - 1);
+        submit(l, GR_COMING_COPY, other, 0x20, true);
+    }
+    const Gate *g = d.functions[0].gate;
+    assert_true(g->for_newest);
+    uint32_t shut = g->state;
+    gr_late_waiting(l, &(GrWait){GR_WAIT_ALL, NULL});
+    assert_int_equal(g->state, shut);
+    assert_int_equal(host_state(), GR_HOST_TOUCHES); // and the launch for what is behind the gate
+    d.page->begun[d.page->newest % GR_HOLD_RING] = d.page->newest;
+    go_on();
+    assert_int_equal(host_state(), GR_HOST_OPEN);
+    d.runs = false;
+    end(l);
+}
+
+// Gates open one after the other. So a launch that a gate waits for has none in front of it.
+static void one_gate_for_a_launch(void **state) {
+    (void)state;
+    char kernel[2] = "A";
+    GrLate *l = begin(true);
+    submit(l, GR_COMING_FILL, one, 0, true);
+    for (unsigned k = 0; k < 26; k++, kernel[0]++)
+        launch(l, kernel, other);
+    assert_int_equal(d.n_functions, 1);
+    go_on();
+    for (unsigned k = 0; k < 26; k++, kernel[0]++)
+        launch(l, kernel, other), go_on();
+    assert_in_range(d.n_functions, 2, 27);
+    end(l);
+}
+
 // What held kernels are told.
 static void host_states(void **state) {
     (void)state;
@@ -679,6 +721,8 @@ int main(void) {
         cmocka_unit_test(in_the_midst),
         cmocka_unit_test(in_turn),
         cmocka_unit_test(gates),
+        cmocka_unit_test(gates_for_what_is_to_begin),
+        cmocka_unit_test(one_gate_for_a_launch),
         cmocka_unit_test(host_states),
         cmocka_unit_test(kernels_are_loaded_before),
         cmocka_unit_test(no_page),
