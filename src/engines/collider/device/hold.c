@@ -6,7 +6,7 @@
 //
 //     before    how many windows come first, HOLD_ONE for each, and how the launch is held (HOLD_HOW)
 //     while     HOLD_ON, the number of the launch modulo GR_HOLD_RING, how often the host's state had changed, modulo 4, and when the hold ends;
-//               HOLD_LEAVES: it ends whatever comes
+//               HOLD_LEAVES: it ends whatever comes; HOLD_AGAIN: that is the end of another hold, since the kernel stood still in the first one
 //     0         it is over
 //
 // Nothing here orders memory. The host's words tell when to go on, never what was written.
@@ -21,6 +21,7 @@ enum {
     HOLD_BUSY = 100,    // 0.4 ms: while the host is in a call
     HOLD_TOUCHES = 500, // 2 ms: while it may touch the launch's memory
     HOLD_MOST = 1000,   // in one launch
+    HOLD_AWAY = 75,     // 0.3 ms behind the end of a hold: the kernel stood still, and is held once more
     HOLD_PASSED = 4,    // 16 us or up to twice that, behind the next launch's beginning
     HOLD_PIECE_NS = 8000,
     HOLD_WINDOWS = 4, // of one of the first so many windows
@@ -31,6 +32,7 @@ enum {
     HOLD_HOW = GR_BESIDE_STAYS | 3 << GR_BESIDE_SHORTER,
     HOLD_ON = 1 << 3,
     HOLD_LEAVES = 1 << 14,
+    HOLD_AGAIN = 1 << 15,
     HOLD_STATE = 4,
     HOLD_NUMBER = 6,
     HOLD_ONE = 1 << 11,
@@ -88,6 +90,12 @@ static uint32_t length_of(uint32_t word, uint32_t state, uint32_t now) {
     return 1 + (state == GR_HOST_BUSY && !shorter ? HOLD_BUSY : about(least, now));
 }
 
+// Whether the GPU ran other processes' kernels, and this one's stood still: nothing came beside it meanwhile. A thread looks at the time more often
+// than that.
+static int is_away(uint32_t word, uint32_t now) {
+    return word & HOLD_ON && !(word & HOLD_AGAIN) && (int16_t)(now - (word >> HOLD_END)) > HOLD_AWAY;
+}
+
 // Whether the launch is held for long enough, whatever comes. What is known of an older launch counts for nothing: the first thread of this one is about to say
 // when it began.
 static int is_over(uint32_t word, uint32_t now) {
@@ -123,11 +131,14 @@ uint64_t __gr_hold(uint32_t word) {
         return word - HOLD_ONE;
     uint32_t host = gr_load32(&hold->host), state = host & ((1u << GR_HOST_STATE_BITS) - 1);
     uint32_t change = host >> GR_HOST_STATE_BITS & 3, length = 0;
-    if (state == GR_HOST_WAITS || is_over(word, now))
+    if (state == GR_HOST_WAITS || (!(on && word & HOLD_AGAIN) && !is_away(word, now) && is_over(word, now)))
         return 0;
     if (!on)
         say_inside(hold, word);
-    if (!(word & (HOLD_LEAVES | GR_BESIDE_STAYS)) && is_passed(hold, word)) {
+    if (is_away(word, now)) {
+        word |= HOLD_AGAIN | HOLD_LEAVES;
+        length = about(HOLD_LEAST / 2, now);
+    } else if (!(word & (HOLD_LEAVES | GR_BESIDE_STAYS)) && is_passed(hold, word)) {
         word |= HOLD_LEAVES;
         length = about(HOLD_PASSED, now);
     } else if (!on || (!(word & HOLD_LEAVES) && change != (word >> HOLD_STATE & 3))) {
@@ -136,7 +147,7 @@ uint64_t __gr_hold(uint32_t word) {
         return 0;
     }
     if (length) {
-        uint32_t kept = word & ((HOLD_ONE - 1) | HOLD_LEAVES) & ~(3u << HOLD_STATE);
+        uint32_t kept = word & ((HOLD_ONE - 1) | HOLD_LEAVES | HOLD_AGAIN) & ~(3u << HOLD_STATE);
         word = kept | HOLD_ON | change << HOLD_STATE | (now + length) << HOLD_END;
     }
     return (uint64_t)HOLD_PIECE_NS << 32 | word;
