@@ -25,7 +25,7 @@ enum {
     HOLD_PASSED = 4,    // 16 us or up to twice that, behind the next launch's beginning
     HOLD_PIECE_NS = 8000,
     HOLD_WINDOWS = 4, // of one of the first so many windows
-    HOLD_PARTS = 4
+    HOLD_PARTS = 3    // so that of seeds in a row odd and even ones have it
 };
 // Bits and places.
 enum {
