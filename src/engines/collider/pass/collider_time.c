@@ -423,8 +423,8 @@ static gr_status put_beside(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     gr_format(text, sizeof text, "setp.eq.u32 %s, %s, 0; @%s bra $0;", p, told, p);
     GR_TRY(gr_ptx_insert(f, at, 0, text, &to, 1, NULL, w->err));
     if (w->hold) {
-        gr_format(text, sizeof text, "mul.lo.u32 %s, %s, %u; call (%s), __gr%s_begun, (%s, %s);", r, r,
-                  (unsigned)STEP, w->hold->name, w->o->suffix, told, r);
+        gr_format(text, sizeof text, "mul.lo.u32 %s, %s, %u; call (%s), __gr%s_begun, (%s, %s, %u);", r, r,
+                  (unsigned)STEP, w->hold->name, w->o->suffix, told, r, w->n_holds);
         GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     }
     // What waits for the host has other waits to be in time for.

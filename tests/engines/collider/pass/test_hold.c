@@ -28,7 +28,7 @@ static bool is_wanted(void *user, const PtxModule *m, const PtxSite *site) {
 
 typedef struct Run {
     bool found;
-    uint32_t begun;
+    uint32_t begun, inside;
 } Run;
 
 // Of a launch told `how`; `held` 0: it was told nothing. The other block stores after so many us.
@@ -64,7 +64,9 @@ static Run run(uint32_t seed, bool held, uint32_t how, GrHostState host, uint32_
                     .beside = held ? NUMBER << GR_BESIDE_NUMBER | how : 0};
     if (RIG_RUN(&r, "k", 2, 32, out, us * 1000) != VM_FAULT_NONE)
         fail_msg("%s", r.fault.msg);
-    run.begun = ((GrHold *)rig_view(&r, words, sizeof *hold))->begun[NUMBER % GR_HOLD_RING];
+    hold = rig_view(&r, words, sizeof *hold);
+    run.begun = hold->begun[NUMBER % GR_HOLD_RING];
+    run.inside = hold->inside[NUMBER % GR_HOLD_RING];
     const GrSlot *s = rig_view(&r, slots, SITES * GR_CLASS_COUNT * sizeof *s);
     for (unsigned k = 0; k < SITES * GR_CLASS_COUNT; k++)
         run.found = run.found || s[k].count;
@@ -94,6 +96,8 @@ static void nothing_comes(void **state) {
     (void)state;
     assert_int_equal(found_of(SEEDS, true, GR_BESIDE_STAYS, GR_HOST_WAITS, 2000), 0);
     assert_int_equal(run(1, true, GR_BESIDE_STAYS, GR_HOST_WAITS, 1).begun, NUMBER);
+    assert_int_equal(run(1, true, GR_BESIDE_STAYS, GR_HOST_WAITS, 1).inside, 0);
+    assert_int_equal(run(1, true, GR_BESIDE_STAYS, GR_HOST_OPEN, 1).inside, NUMBER);
 }
 
 static void something_may_come(void **state) {
@@ -114,12 +118,19 @@ static void the_host_is_in_a_call(void **state) {
     assert_int_equal(found_of(SEEDS, true, GR_BESIDE_STAYS, GR_HOST_TOUCHES, 8000), 0);
 }
 
+// One warp of three does not wait, another one with each seed: it goes on to what is in the windows of others.
+static void some_warps_go_on(void **state) {
+    (void)state;
+    for (uint32_t seed = 1; seed <= SEEDS; seed++)
+        assert_int_equal(run(seed, true, GR_BESIDE_PARTS | GR_BESIDE_STAYS, GR_HOST_OPEN, 1).inside,
+                         (seed + NUMBER) % 3 ? NUMBER : 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_not_held_goes_on),
-        cmocka_unit_test(nothing_comes),
-        cmocka_unit_test(something_may_come),
-        cmocka_unit_test(the_host_is_in_a_call),
+        cmocka_unit_test(what_is_not_held_goes_on), cmocka_unit_test(nothing_comes),
+        cmocka_unit_test(something_may_come),       cmocka_unit_test(the_host_is_in_a_call),
+        cmocka_unit_test(some_warps_go_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
