@@ -6,7 +6,7 @@
 #include "engines/collider/pass/collider_time.h"
 
 // Of so many operations of a function, each of which takes registers; three of four are issued later.
-enum { LATER_MOST = 4 };
+enum { LATER_MOST = 4, LATER_BEHIND = 4 }; // the second: where others come before, times as late
 static const uint32_t later = 3u << 30;
 
 // An operation that a thread may hold.
@@ -152,12 +152,16 @@ done:
 static uint8_t bit_of(const LaterIssue *l) { return (uint8_t)(1u << (l->n - 1)); }
 
 // Where `issues` holds, of which the thread holds the operation.
-static gr_status put_issue(ColliderWork *w, const LaterIssue *l, PtxStmt *at, const PtxReg *issues) {
+static gr_status put_issue(ColliderWork *w, const LaterIssue *l, PtxStmt *at, const PtxReg *issues,
+                           uint32_t times) {
     gr_status st = GR_OK;
     char delay[DELAY_TEXT];
     const char *p = issues->name;
     bool bulk = gr_ptx_instr_has(l->of.stmt->instr, PTX_MOD_bulk);
-    GR_TRY(gr_collider_draw(w, &l->of, at, WAIT_POISON, gr_copy_delay_ns(w) / (bulk ? 1 : 2), delay));
+    uint32_t most = bulk ? gr_copy_delay_ns(w) : gr_copy_delay_ns(w) / 2;
+    if (bulk) // which keeps no thread waiting
+        most = most > UINT32_MAX / times ? UINT32_MAX : most * times;
+    GR_TRY(gr_collider_draw(w, &l->of, at, WAIT_POISON, most, delay));
     if (bulk)
         GR_TRY(gr_access_put(&l->of, at, NULL, 0, "@%s call __gr%s_jam, (%s);", p, w->o->suffix, delay));
     else
@@ -172,7 +176,8 @@ done:
     return st;
 }
 
-// All that may be held: the newest first, behind the oldest in one case of two. So each may be the last one to come.
+// All that may be held: the newest first, behind the oldest in one case of two. So each may be the last one to come. A copy behind another one comes later: threads that
+// were to wait for both go through windows of their own before they read what it brings.
 static gr_status put_issues(ColliderWork *w, uint8_t held, PtxStmt *at) {
     gr_status st = GR_OK;
     const LaterIssue *oldest = NULL;
@@ -184,11 +189,11 @@ static gr_status put_issues(ColliderWork *w, uint8_t held, PtxStmt *at) {
         GR_TRY(gr_collider_chance(w, &oldest->of, at, 1u << 31, p));
         GR_TRY(gr_access_put(&oldest->of, at, NULL, 0, "and.pred %s, %s, %s;", p->name, p->name,
                              oldest->held->name));
-        GR_TRY(put_issue(w, oldest, at, p));
+        GR_TRY(put_issue(w, oldest, at, p, 1));
     }
     for (const LaterIssue *l = w->later; l; l = l->next)
         if (held & bit_of(l))
-            GR_TRY(put_issue(w, l, at, l->held));
+            GR_TRY(put_issue(w, l, at, l->held, held & (held - 1) ? LATER_BEHIND : 1));
 done:
     return st;
 }
