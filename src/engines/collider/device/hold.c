@@ -107,14 +107,18 @@ static int is_over(uint32_t word, uint32_t now) {
 // The thread waits in a window.
 static void say_inside(GR_GLOBAL GrHold *hold, uint32_t word) {
     uint32_t k = (word >> HOLD_NUMBER) % GR_HOLD_RING, number = gr_load32(&hold->begun[k]);
-    gr_store32(&hold->grid, (uint32_t)gr_grid_id());
+    if ((int32_t)((uint32_t)gr_grid_id() - gr_load32(&hold->grid)) > 0)
+        gr_store32(&hold->grid, (uint32_t)gr_grid_id());
     if (gr_load32(&hold->inside[k]) != number)
         gr_store32(&hold->inside[k], number);
 }
 
-// Whether a thread of another launch has come to wait in a window since threads of this one have. What they were told does not tell them apart: launches that
-// come close behind each other in several streams may have got one number, and kernels of a graph have.
-static int is_passed(GR_GLOBAL GrHold *hold) { return gr_load32(&hold->grid) != (uint32_t)gr_grid_id(); }
+// Whether a thread of a later launch has come to wait in a window. What they were told does not tell them apart: launches that come close behind each other in
+// several streams may have got one number, and kernels of a graph have.
+static int is_passed(GR_GLOBAL GrHold *hold) {
+    uint32_t grid = gr_load32(&hold->grid);
+    return !grid || (int32_t)(grid - (uint32_t)gr_grid_id()) > 0;
+}
 
 // A window is over in a thread whose word is not 0. The thread's word from now on; and above that for how many ns more the window stays open.
 uint64_t __gr_hold(uint32_t word) {

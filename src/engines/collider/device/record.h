@@ -69,7 +69,8 @@ typedef struct GrHold {
     uint32_t host;   // a GrHostState, and above it how often it has changed
     uint32_t newest; // number of the newest launch that is held
     uint32_t apart[30];
-    // The low half of %gridid of the kernel whose thread came last to wait in a window; 0: a kernel in another context.
+    // The low half of %gridid of the newest kernel of which a thread has come to wait in a window: such numbers grow from launch to launch. 0: a kernel in another
+    // context.
     uint32_t grid;
     uint32_t apart_too[31];
     // By the number of a launch modulo GR_HOLD_RING: the number, when it has begun; when one of its threads waits in a window.
