@@ -233,6 +233,8 @@ void gr_holds_share(Holds *h, uint32_t number) {
     pthread_mutex_lock(&h->lock);
     for (size_t i = 0; i < h->pages.len; i++) {
         HoldPage *p = &h->pages.data[i];
+        if (__atomic_load_n(&p->words->begun[number % GR_HOLD_RING], __ATOMIC_RELAXED) != number)
+            __atomic_store_n(&p->words->grid, 0, __ATOMIC_RELAXED);
         __atomic_store_n(&p->words->begun[number % GR_HOLD_RING], number, __ATOMIC_RELAXED);
         __atomic_store_n(&p->words->inside[number % GR_HOLD_RING], number, __ATOMIC_RELAXED);
     }

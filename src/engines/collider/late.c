@@ -358,6 +358,9 @@ bool gr_late_submitting(GrLate *l, const GrComing *w) {
     if (streams)
         load_kernels(l);
     gr_holds_say(&l->holds, w->async ? GR_HOST_BUSY : GR_HOST_OPEN);
+    // One gate opens after the other, and what is behind the older ones may wait for a kernel of this graph.
+    if (graph && gr_gates_are_shut(&l->gates))
+        gated = midst = false;
     if (gated && !may_be_late(l, w, &pageable))
         gated = midst = false;
     // Nearly all programs take such a copy for done when the call returns. Unless asked, it is no more than the call that comes late.
@@ -380,6 +383,7 @@ bool gr_late_submitting(GrLate *l, const GrComing *w) {
         if (pageable && l->driver.wait(w->stream) != CUDA_SUCCESS)
             return false;
         gr_gate_put(&l->gates, w->stream, ns, gr_underway_is_to_begin(&l->underway, w->stream));
+        graph_told = 0; // as of a launch with a gate in front of it, none waits for it to begin
     }
     return pageable && gated;
 }

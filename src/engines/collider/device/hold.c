@@ -113,14 +113,11 @@ static void say_inside(GR_GLOBAL GrHold *hold, uint32_t word) {
         gr_store32(&hold->inside[k], number);
 }
 
-// Whether a thread of a later launch waits in a window, or did. Launches that come close behind each other in several streams may have been told one number, and
-// kernels of a graph are: so their own numbers count. Those of another device are known by what they were told.
-static int is_passed(GR_GLOBAL GrHold *hold, uint32_t word) {
-    uint32_t next = gr_load32(&hold->inside[((word >> HOLD_NUMBER) + 1) % GR_HOLD_RING]);
-    if ((int32_t)(gr_load32(&hold->grid) - (uint32_t)gr_grid_id()) > 0)
-        return 1;
-    return next &&
-           gr_load32(&hold->newest) - next < GR_HOLD_RING - 1; // not the one that was at this place before
+// Whether a thread of a later launch has come to wait in a window. What they were told does not tell them apart: launches that come close behind each other in
+// several streams may have got one number, and kernels of a graph have.
+static int is_passed(GR_GLOBAL GrHold *hold) {
+    uint32_t grid = gr_load32(&hold->grid);
+    return !grid || (int32_t)(grid - (uint32_t)gr_grid_id()) > 0;
 }
 
 // A window is over in a thread whose word is not 0. The thread's word from now on; and above that for how many ns more the window stays open.
@@ -138,7 +135,7 @@ uint64_t __gr_hold(uint32_t word) {
     if (is_away(word, now)) {
         word |= HOLD_AGAIN | HOLD_LEAVES;
         length = about(HOLD_LEAST / 2, now);
-    } else if (!(word & (HOLD_LEAVES | GR_BESIDE_STAYS)) && is_passed(hold, word)) {
+    } else if (on && !(word & (HOLD_LEAVES | GR_BESIDE_STAYS)) && is_passed(hold)) {
         word |= HOLD_LEAVES;
         length = about(HOLD_PASSED, now);
     } else if (!on || (!(word & HOLD_LEAVES) && change != (word >> HOLD_STATE & 3))) {

@@ -69,8 +69,9 @@ typedef struct GrHold {
     uint32_t host;   // a GrHostState, and above it how often it has changed
     uint32_t newest; // number of the newest launch that is held
     uint32_t apart[30];
-    uint32_t
-        grid; // the low half of %gridid of the newest kernel of which a thread has waited in a window; such numbers grow from launch to launch
+    // The low half of %gridid of the newest kernel of which a thread has come to wait in a window: such numbers grow from launch to launch. 0: a kernel in another
+    // context.
+    uint32_t grid;
     uint32_t apart_too[31];
     // By the number of a launch modulo GR_HOLD_RING: the number, when it has begun; when one of its threads waits in a window.
     uint32_t begun[GR_HOLD_RING], inside[GR_HOLD_RING];
