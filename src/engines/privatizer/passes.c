@@ -343,7 +343,8 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
                          .spent = p->spent ? m->spent.at : 0,
                          .once = once};
     if (!once) {
-        memcpy(c->only_read, p->only_read, sizeof c->only_read);
+        memcpy(c->only_read, p->proved->only_read, sizeof c->only_read);
+        memcpy(c->only_written, p->proved->only_written[to->mode != GR_OF_BLOCKS], sizeof c->only_written);
         c->known = p->known && to->mode == GR_OF_WARPS && (c->near.size || !p->near_entry);
     }
     c->taken = c->sums + sum_bytes;

@@ -3,7 +3,7 @@
 #ifndef GR_PRIVATIZER_PASSES_H
 #define GR_PRIVATIZER_PASSES_H
 
-#include "engines/privatizer/memory.h"
+#include "engines/privatizer/prove.h"
 #include "engines/privatizer/targets.h"
 
 // Device memory of one context that is kept from launch to launch.
@@ -29,20 +29,20 @@ typedef struct Passes {
     CUdeviceptr control;                   // the module's variable
     CUfunction merge, check, commit, gate; // device/privatizer_kernels.c
     Memory *memory;
-    uint64_t budget;                        // bytes of rows and tables
-    bool all;                               // all memory that is known has private copies
-    uint64_t most_copies;                   // --copies; 0: as many as fit
-    uint64_t clusters;                      // of the launch, which are its units; blocks, if there are none
-    uint32_t cluster[3];                    // blocks of one
-    uint64_t most_rounds;                   // of a loop
-    uint32_t granule;                       // as in GrPrivControl
-    bool meets;                             // blocks do, at barriers of the grid
-    bool exchanges;                         // as in GrPrivControl, if there is room
-    uint32_t block_shared, block_reserved;  // then: as in GrPrivControl
-    bool same_value;                        // stores of one value are races
-    GrPrivOnlyRead only_read[GR_ONLY_READ]; // as in GrPrivControl
-    bool known;                             // of all of the kernel's groups
-    const bool *left_out;                   // by site: its races are not told
+    uint64_t budget;                       // bytes of rows and tables
+    bool all;                              // all memory that is known has private copies
+    uint64_t most_copies;                  // --copies; 0: as many as fit
+    uint64_t clusters;                     // of the launch, which are its units; blocks, if there are none
+    uint32_t cluster[3];                   // blocks of one
+    uint64_t most_rounds;                  // of a loop
+    uint32_t granule;                      // as in GrPrivControl
+    bool meets;                            // blocks do, at barriers of the grid
+    bool exchanges;                        // as in GrPrivControl, if there is room
+    uint32_t block_shared, block_reserved; // then: as in GrPrivControl
+    bool same_value;                       // stores of one value are races
+    const Proved *proved;                  // of the launch
+    bool known;                            // of all of the kernel's groups of loads
+    const bool *left_out;                  // by site: its races are not told
     const Targets *targets;
     const uint8_t *target_of; // by site: Target
     // Bytes of shared memory: what the driver reserves at its begin, where what the block has ends, and where what it can have ends. The last is 0: nothing is to be near.

@@ -447,7 +447,7 @@ static bool cannot_meet(Probe *p, const GrLaunch *l, ProbedKernel *k) {
 // Which levels the launch is to be run on: bits of the modes. What is proved needs none.
 static unsigned levels_of(Probe *p, const GrLaunch *l, ProbedKernel *k) {
     unsigned levels = 0, proved = 0;
-    memset(p->only_read, 0, sizeof p->only_read);
+    p->known = (Proved){0};
     // Of one warp its lanes are looked at.
     if (!k->why[0] && clusters_of(l, k) >= 2 && k->writes_global && !cannot_meet(p, l, k))
         levels |= 1u << GR_OF_BLOCKS;
@@ -455,10 +455,10 @@ static unsigned levels_of(Probe *p, const GrLaunch *l, ProbedKernel *k) {
         levels |= 1u << GR_OF_WARPS;
     if (levels && p->proves) {
         pthread_mutex_lock(&p->memory);
-        unsigned found = gr_prove(k->places, l, &p->ranges, &k->proofs, p->only_read);
+        p->known = gr_prove(k->places, l, &p->ranges, &k->proofs);
         pthread_mutex_unlock(&p->memory);
-        proved = (found & GR_PROVED_BLOCKS ? 1u << GR_OF_BLOCKS : 0) |
-                 (found & GR_PROVED_THREADS ? 1u << GR_OF_WARPS : 0);
+        proved = (p->known.levels & GR_PROVED_BLOCKS ? 1u << GR_OF_BLOCKS : 0) |
+                 (p->known.levels & GR_PROVED_THREADS ? 1u << GR_OF_WARPS : 0);
     }
     p->proved += (levels & proved) != 0;
     levels &= ~proved;
@@ -613,7 +613,7 @@ static const char *unsuited(const GrLaunch *l, const ProbedKernel *k, const Prob
 }
 
 // Of all of the kernel's groups.
-static bool knows_reads(const ProbedKernel *k, const GrPrivOnlyRead *reads) {
+static bool knows_reads(const ProbedKernel *k, const GrPrivProved *reads) {
     uint32_t n = k->places ? k->places->n_groups : 0, known = 0;
     for (uint32_t g = 0; g < n && g < GR_ONLY_READ; g++)
         known += reads[g].size != 0;
@@ -647,8 +647,8 @@ CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
              (unsigned long long)l->number, k->shown);
     else if (k && (levels || p->what_for)) {
         Passes passes = passes_of(p, c, l, run, k, control);
-        memcpy(passes.only_read, p->only_read, sizeof passes.only_read);
-        passes.known = !k->wild && knows_reads(k, p->only_read);
+        passes.proved = &p->known;
+        passes.known = !k->wild && knows_reads(k, p->known.only_read);
         if (p->what_for)
             done = run_once(p, &passes, k, &rc);
         else if (probe(p, &passes, k, levels, &done, &rc) && p->stop) {

@@ -76,8 +76,8 @@ typedef struct Probe {
     uint64_t rounds, peak;
     uint64_t waited_ns,
         searched_ns; // the host's time with private runs; and, of that, with looking for accesses that race
-    GrPrivOnlyRead only_read[GR_ONLY_READ]; // of the launch that comes
-    uint64_t proved;                        // launches of which something was proved
+    Proved known;    // of the launch that comes
+    uint64_t proved; // launches of which something was proved
 } Probe;
 
 // What was made in the context goes with it.

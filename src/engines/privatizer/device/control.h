@@ -229,11 +229,13 @@ typedef struct GrPrivAsk {
 // while writes are compared.
 enum { GR_SPENT_PASS_1, GR_SPENT_MERGE, GR_SPENT_PASS_2, GR_SPENT_CHECK, GR_SPENT_CLEAR, GR_SPENT };
 
-// Memory that the launch only reads, by the kernel's text and its parameters: loads of a group of sites (GrPlace.group) go there without a look. size 0: that is not known.
-typedef struct GrPrivOnlyRead {
+// Memory of which the kernel's text and its parameters say enough, by group of sites. size 0: that is not known.
+// Only read by the launch: loads of a group (GrPlace.group) go there without a look. Only written, and no two units come to the same bytes: stores of a group
+// (GrPlace.puts) are not made, for nobody would find what they store, but what a thread stores has to be the same in both passes.
+typedef struct GrPrivProved {
     uint64_t at, size;
-} GrPrivOnlyRead;
-enum { GR_ONLY_READ = 16 };
+} GrPrivProved;
+enum { GR_ONLY_READ = 16, GR_ONLY_WRITTEN = 8 };
 
 // All in bytes, `first` and `size` multiples of a line. size 0: nothing is near.
 typedef struct GrPrivNear {
@@ -244,16 +246,18 @@ typedef struct GrPrivNear {
 #define GR_NEAR_OWNERS(n) ((n)->first + 3 * (n)->size)
 #define GR_NEAR_HEADS(n)  (GR_NEAR_OWNERS(n) + ((n)->size >> (n)->shift) * (n)->entry)
 #define GR_NEAR_SAYS(n)   (GR_NEAR_HEADS(n) + (n)->size / GR_LINE * (uint32_t)sizeof(GrPrivRow))
-#define GR_NEAR_END(n)    (GR_NEAR_SAYS(n) + 16)
-// Behind the heads, of the region's parity: not 0 if the slot's list has rows; if some line of near memory has private copies.
-enum { GR_NEAR_LISTS = 0, GR_NEAR_NUMBERED = 8 };
+#define GR_NEAR_END(n)    (GR_NEAR_SAYS(n) + GR_NEAR_SAID)
+// Behind the heads, of the region's parity: not 0 if the slot's list has rows; if some line of near memory has private copies. And what __gr_gather() needs: GrPrivSlot.arrived; whether a
+// thread of the block has given up.
+enum { GR_NEAR_LISTS = 0, GR_NEAR_NUMBERED = 8, GR_NEAR_ARRIVED = 16, GR_NEAR_APART = 20, GR_NEAR_SAID = 32 };
 // Of a line: the numbers of private copies, and which units changed its words (merge.h).
 #define GR_NEAR_NUMBERS(copies) (4 * (uint64_t)(copies) + 2 * (GR_LINE / 4))
 
 typedef struct GrPrivControl {
     uint32_t mode, pass; // pass: of GR_OF_BLOCKS
     uint64_t arena;
-    GrPrivOnlyRead only_read[GR_ONLY_READ]; // at a multiple of 16 bytes: inserted code loads both at once
+    GrPrivProved only_read[GR_ONLY_READ]; // at a multiple of 16 bytes: inserted code loads both at once
+    GrPrivProved only_written[GR_ONLY_WRITTEN];
     uint64_t
         known; // GR_OF_WARPS: of all groups of the kernel that is known, what it has of shared memory is near, and nothing is asked: the code runs that takes all of it for granted
     uint64_t arena_bytes, shared_bytes, span;
