@@ -165,8 +165,12 @@ bool gr_passes_more(const Passes *p, PassPlan *plan, uint32_t full) {
     return true;
 }
 
-static CUresult set(const Passes *p, const GrPrivControl *c) {
-    return p->d->write(p->control, c, sizeof *c, p->launch->stream);
+// `zero_bytes` of p->memory->small become 0, too.
+static CUresult set(const Passes *p, const GrPrivControl *c, uint64_t zero_bytes) {
+    GrPrivSet set = {*c, p->control, p->memory->small.at, zero_bytes};
+    void *params[] = {&set};
+    return p->d->launch(p->set, p->groups < 64 ? p->groups : 64, 1, 1, 256, 1, 1, 0, p->launch->stream,
+                        params, NULL);
 }
 
 static CUresult step(const Passes *p, CUfunction kernel) {
@@ -175,8 +179,8 @@ static CUresult step(const Passes *p, CUfunction kernel) {
     return p->d->launch(kernel, p->groups, 1, 1, 256, 1, 1, 0, p->launch->stream, params, NULL);
 }
 
-static CUresult run_blocks(const Passes *p, GrPrivControl *c) {
-    CUresult rc = set(p, c);
+static CUresult run_blocks(const Passes *p, GrPrivControl *c, uint64_t small) {
+    CUresult rc = set(p, c, small);
     if (p->meets) // the blocks do both, and what is between
         return rc == CUDA_SUCCESS ? p->run->submit(p->run, NULL) : rc;
     for (unsigned pass = 1; pass <= 2 && rc == CUDA_SUCCESS; pass++) { // the merge sets the second
@@ -188,11 +192,11 @@ static CUresult run_blocks(const Passes *p, GrPrivControl *c) {
 }
 
 // The program's kernel may have more dynamic shared memory meanwhile than the program has asked for.
-static CUresult run_warps(const Passes *p, GrPrivControl *c) {
+static CUresult run_warps(const Passes *p, GrPrivControl *c, uint64_t small) {
     const CUfunction_attribute most = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
     CUfunction f = p->launch->func;
     int had = 0;
-    CUresult rc = set(p, c);
+    CUresult rc = set(p, c, small);
     if (!c->near.size)
         return rc == CUDA_SUCCESS ? p->run->submit(p->run, NULL) : rc;
     uint32_t more = GR_NEAR_END(&c->near) - p->own_shared;
@@ -269,7 +273,8 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
     uint64_t blocks = gr_passes_blocks(p->launch), row_bytes = GR_ROW_BYTES(to->copies),
              head_bytes = (slots * sizeof(GrPrivSlot) + 7) / 8 * 8,
              sum_bytes = 2 * to->copies * GR_SUMS * sizeof(uint64_t);
-    *small = head_bytes + sum_bytes + (slots + blocks) * sizeof(uint32_t) + (once ? lines_of(p) : 0);
+    *small =
+        (head_bytes + sum_bytes + (slots + blocks) * sizeof(uint32_t) + (once ? lines_of(p) : 0) + 7) / 8 * 8;
     struct Tables *tables = tables_of(p, to);
     CUresult rc = prepare_tables(p, tables, slots);
     rc = rc == CUDA_SUCCESS
@@ -400,9 +405,7 @@ static CUresult submit(Passes *p, const PassPlan *plan, uint64_t first, uint64_t
         c.divide = power(plan->copies, plan->rounds - 1 - c.round);
         c.alone = c.threads == 1 && c.divide == 1 && plan->copies >= plan->units;
         c.known = known && !ask && (c.alone || c.threads > 1);
-        rc = p->d->fill(p->memory->small.at, 0, small, p->launch->stream);
-        if (rc == CUDA_SUCCESS)
-            rc = plan->mode == GR_OF_BLOCKS ? run_blocks(p, &c) : run_warps(p, &c);
+        rc = plan->mode == GR_OF_BLOCKS ? run_blocks(p, &c, small) : run_warps(p, &c, small);
         p->rounds += !ask;
     }
     return rc;
@@ -444,7 +447,7 @@ bool gr_passes_says(const Passes *p, uint32_t mode) {
 
 CUresult gr_passes_release(Passes *p) {
     static const GrPrivControl none = {.mode = GR_AS_IT_IS};
-    return set(p, &none);
+    return set(p, &none, 0);
 }
 
 CUresult gr_passes_run(Passes *p, const PassPlan *plan, uint64_t first, uint64_t rounds, const GrPrivAsk *ask,
@@ -477,8 +480,7 @@ CUresult gr_passes_once(Passes *p, const PassPlan *plan, GrPrivLog *log) {
     CUresult rc = prepare(p, plan, plan->slots + 1, true, &c, &small); // and one with the bases of all blocks
     c.slots = plan->slots;
     c.divide = 1;
-    rc = rc == CUDA_SUCCESS ? p->d->fill(p->memory->small.at, 0, small, p->launch->stream) : rc;
-    rc = rc == CUDA_SUCCESS ? run_warps(p, &c) : rc;
+    rc = rc == CUDA_SUCCESS ? run_warps(p, &c, small) : rc;
     rc = rc == CUDA_SUCCESS ? gr_passes_read(p, plan->mode, log) : rc;
     if (rc == CUDA_SUCCESS && !log->head.outside && !log->head.over && !log->head.apart && !log->head.full)
         rc = step(p, p->commit);

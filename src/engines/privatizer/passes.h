@@ -26,8 +26,8 @@ typedef struct Passes {
     const char *kernel; // as the verdict names it
     GrRun *run;
     const Layout *layout;
-    CUdeviceptr control;                   // the module's variable
-    CUfunction merge, check, commit, gate; // device/privatizer_kernels.c
+    CUdeviceptr control;                        // the module's variable
+    CUfunction set, merge, check, commit, gate; // device/privatizer_kernels.c
     Memory *memory;
     uint64_t budget;                       // bytes of rows and tables
     bool all;                              // all memory that is known has private copies

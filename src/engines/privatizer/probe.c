@@ -63,6 +63,7 @@ static ProbeContext *context_of(Probe *p, CUcontext context) {
     }
     c->context = context;
     c->failed = d->load(&module, gr_privatizer_kernels_runtime_ptx) != CUDA_SUCCESS ||
+                d->function(&c->set, module, "__gr_set") != CUDA_SUCCESS ||
                 d->function(&c->merge, module, "__gr_merge_blocks") != CUDA_SUCCESS ||
                 d->function(&c->check, module, "__gr_check_blocks") != CUDA_SUCCESS ||
                 d->function(&c->commit, module, "__gr_commit") != CUDA_SUCCESS ||
@@ -386,6 +387,7 @@ static Passes passes_of(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run
                     .kernel = k->shown,
                     .run = run,
                     .control = control,
+                    .set = c->set,
                     .merge = c->merge,
                     .check = c->check,
                     .commit = c->commit,

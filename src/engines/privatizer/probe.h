@@ -45,7 +45,7 @@ typedef struct ProbedModule {
 // Of one context.
 typedef struct ProbeContext {
     CUcontext context;
-    CUfunction merge, check, commit, gate;
+    CUfunction set, merge, check, commit, gate;
     uint64_t budget, changes; // bytes of rows and tables; of Probe.ranges when that was found
     Memory memory;
     bool failed;

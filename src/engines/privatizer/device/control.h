@@ -307,4 +307,10 @@ typedef struct GrPrivControl {
     GrPrivAsk ask;
 } GrPrivControl;
 
+// What __gr_set gets: what the control at `to` becomes, and memory that becomes 0; all in multiples of 8 bytes.
+typedef struct GrPrivSet {
+    GrPrivControl control;
+    uint64_t to, zeros, zero_bytes;
+} GrPrivSet;
+
 #endif

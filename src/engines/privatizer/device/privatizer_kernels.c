@@ -18,6 +18,16 @@ GR_INLINE int has_row(GR_GLOBAL GrPrivControl *c) {
     return warp == 0 || warp < c->shared_bytes / GR_LINE + ((GR_GLOBAL GrPrivSlot *)c->slot)->count[0];
 }
 
+// In front of a round. One launch takes less time than a copy from the host and a memset.
+KERNEL void __gr_set(const GrPrivSet set) {
+    uint32_t thread = gr_ctaid_x() * ntid_x() + gr_tid_x(), threads = nctaid_x() * ntid_x();
+    const uint64_t *from = (const uint64_t *)&set.control;
+    GR_ROLLED for (uint32_t k = thread; k < sizeof set.control / 8;
+                   k += threads)((GR_GLOBAL uint64_t *)set.to)[k] = from[k];
+    GR_ROLLED for (uint64_t k = thread; k < set.zero_bytes / 8;
+                   k += threads)((GR_GLOBAL uint64_t *)set.zeros)[k] = 0;
+}
+
 // Pass 2 comes next.
 KERNEL void __gr_merge_blocks(uint64_t control) {
     GR_GLOBAL GrPrivControl *c = (GR_GLOBAL GrPrivControl *)control;
