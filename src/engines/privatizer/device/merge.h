@@ -88,6 +88,13 @@ GR_INLINE uint32_t any_compare_swap(uint32_t *at, uint32_t expected, uint32_t de
     return old;
 }
 
+// Gives what was there before.
+GR_INLINE uint32_t gr_or32(GR_GLOBAL uint32_t *at, uint32_t bits) {
+    uint32_t old;
+    __asm__ volatile("atom.relaxed.sys.global.or.b32 %0, [%1], %2;" : "=r"(old) : "l"(at), "r"(bits));
+    return old;
+}
+
 GR_INLINE int is_row(uint32_t v) { return v - 1 < GR_ROW_EDGE - 1; }
 GR_INLINE GR_GLOBAL uint32_t *entry_of(const Slot *s, uint64_t line) {
     return (GR_GLOBAL uint32_t *)s->table + line;

@@ -227,7 +227,7 @@ uint32_t __gr_list(uint64_t row, uint32_t number) {
               .lists = CONTROL.lists + slot_number() * 8 * CONTROL.capacity,
               .capacity = CONTROL.capacity,
               .near = CONTROL.near};
-    list_row(&s, row, number + 1);
+    list_row(&s, row, number + 1, 1);
     return 1;
 }
 

@@ -122,7 +122,9 @@ GR_INLINE void next_list(GR_GLOBAL volatile GrPrivSlot *of, uint32_t list) {
 static GR_NOINLINE void gr_priv_all_rows(const Slot *s, const Team *t, int merges) {
     uint32_t warp = t->thread / 32, warps = (t->threads + 31) / 32, list = s->sequence & 1, lanes = t->lanes;
     GR_GLOBAL volatile GrPrivSlot *of = (GR_GLOBAL volatile GrPrivSlot *)s->head;
-    uint32_t shared = s->near.size ? 0 : lines_of_shared(s), n = shared + of->count[list];
+    uint32_t shared = s->near.size ? 0 : lines_of_shared(s), n = shared + of->count[list],
+             most = shared + s->capacity;
+    n = n < most ? n : most; // without room more have asked for a place
     while (lanes > t->threads - warp * 32)
         lanes /= 2;
     Lanes l = {t->thread % 32, lanes};
