@@ -413,36 +413,56 @@ static CUresult submit(Passes *p, const PassPlan *plan, uint64_t first, uint64_t
 
 CUresult gr_passes_submit(Passes *p, const PassPlan *plan) { return submit(p, plan, 0, plan->rounds, NULL); }
 
+static CUresult make_heads(const PrivatizerDriver *d, Memory *m) {
+    CUresult rc = m->heads ? CUDA_SUCCESS
+                           : d->host_alloc((void **)&m->heads, sizeof *m->heads, CU_MEMHOSTALLOC_DEVICEMAP);
+    if (rc == CUDA_SUCCESS)
+        m->heads->number = 0;
+    if (rc == CUDA_SUCCESS && !m->heads_are_there)
+        rc = d->event_new(&m->heads_are_there, CU_EVENT_DISABLE_TIMING);
+    if (rc == CUDA_SUCCESS)
+        rc = d->of_host(&m->heads_at, m->heads, 0);
+    return rc;
+}
+
+// The GPU's own word for it comes sooner than the driver's, which is asked now and then: a launch may have failed.
+static CUresult wait_for_heads(const PrivatizerDriver *d, const Memory *m) {
+    enum { LOOKS = 4096 };
+    bool there = false;
+    CUresult rc = d->is_cpu ? d->event_wait(m->heads_are_there) : CUDA_ERROR_NOT_READY;
+    while (rc == CUDA_ERROR_NOT_READY && !there) {
+        for (unsigned k = 0; k < LOOKS && !there; k++)
+            there = __atomic_load_n(&m->heads->number, __ATOMIC_ACQUIRE) == m->number;
+        rc = there ? CUDA_SUCCESS : d->event_query(m->heads_are_there);
+    }
+    return rc;
+}
+
 CUresult gr_passes_end(Passes *p, bool *held) {
     static const GrPrivHead empty;
     const PrivatizerDriver *d = p->d;
     Memory *m = p->memory;
-    CUdeviceptr control = p->control, heads = 0;
-    uint32_t n = GR_LEVELS;
-    CUresult rc =
-        m->heads ? CUDA_SUCCESS
-                 : d->host_alloc((void **)&m->heads, GR_LEVELS * sizeof *m->heads, CU_MEMHOSTALLOC_DEVICEMAP);
-    if (rc == CUDA_SUCCESS && !m->heads_are_there)
-        rc = d->event_new(&m->heads_are_there, CU_EVENT_DISABLE_TIMING);
+    CUdeviceptr control = p->control;
+    uint64_t n = GR_LEVELS;
+    CUresult rc = m->heads_at ? CUDA_SUCCESS : make_heads(d, m);
+    m->number++;
+    void *params[] = {&control, &m->log.at, &m->heads_at, &n, &m->number};
     if (rc == CUDA_SUCCESS)
-        rc = d->of_host(&heads, m->heads, 0);
-    void *params[] = {&control, &m->log.at, &heads, &n};
-    if (rc == CUDA_SUCCESS)
-        rc = d->launch(p->gate, 1, 1, 1, 1, 1, 1, 0, p->launch->stream, params, NULL);
+        rc = d->launch(p->gate, 1, 1, 1, 32, 1, 1, 0, p->launch->stream, params, NULL);
     if (rc == CUDA_SUCCESS)
         rc = d->event_record(m->heads_are_there, p->launch->stream);
     if (rc == CUDA_SUCCESS)
         rc = p->run->submit(p->run, NULL);
-    CUresult over = rc == CUDA_SUCCESS ? d->event_wait(m->heads_are_there) : rc;
+    CUresult over = rc == CUDA_SUCCESS ? wait_for_heads(d, m) : rc;
     *held = over != CUDA_SUCCESS;
     for (unsigned k = 0; k < GR_LEVELS && !*held; k++)
-        *held = memcmp(&m->heads[k], &empty, sizeof empty);
+        *held = memcmp(&m->heads->of[k], &empty, sizeof empty);
     return over;
 }
 
 bool gr_passes_says(const Passes *p, uint32_t mode) {
     static const GrPrivHead empty;
-    return memcmp(&p->memory->heads[mode - GR_OF_BLOCKS], &empty, sizeof empty);
+    return memcmp(&p->memory->heads->of[mode - GR_OF_BLOCKS], &empty, sizeof empty);
 }
 
 CUresult gr_passes_release(Passes *p) {

@@ -6,12 +6,21 @@
 #include "engines/privatizer/prove.h"
 #include "engines/privatizer/targets.h"
 
+// What is compared: blocks (GR_OF_BLOCKS), or units within a block (GR_OF_WARPS); and in kernels whose units are warps then, threads from barrier to barrier of their warp;
+// in kernels with mbarriers, threads once more.
+enum { GR_LEVEL_LANES = GR_OF_WARPS + 1, GR_LEVELS = 3 };
+
 // Device memory of one context that is kept from launch to launch.
 typedef struct Memory {
     Buffer rows, copies, marks, lists, numbers, notes, stage, shared, small, log, spent;
     uint64_t clean_numbers; // bytes of `numbers` that are 0
     bool logs_are_empty;
-    GrPrivHead *heads; // of the logs, in the host's memory
+    struct Heads { // of the logs, in the host's memory
+        GrPrivHead of[GR_LEVELS];
+        uint64_t number; // of the launch that they are of
+    } * heads;
+    CUdeviceptr heads_at; // likewise, as the GPU has it
+    uint64_t number;      // of launches so far
     CUevent heads_are_there;
     struct Tables { // for blocks, and for warps, whose layouts have shared memory
         Buffer tables, extents;
@@ -71,10 +80,6 @@ enum { GR_MOST_NOTES = 2048 };
 // Eight times what `full` (GR_FULL_...) says there was too little of. False: nothing needs so much.
 bool gr_room_more(PassRoom *r, uint32_t full);
 bool gr_room_exceeds(const PassRoom *r, const PassRoom *other); // in one of the three
-
-// What is compared: blocks (GR_OF_BLOCKS), or units within a block (GR_OF_WARPS); and in kernels whose units are warps then, threads from barrier to barrier of their warp;
-// in kernels with mbarriers, threads once more.
-enum { GR_LEVEL_LANES = GR_OF_WARPS + 1, GR_LEVELS = 3 };
 
 // How one level is run: `units` share `copies`, in rounds of smaller and smaller groups.
 typedef struct PassPlan {

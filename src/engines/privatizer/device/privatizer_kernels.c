@@ -50,18 +50,23 @@ KERNEL void __gr_check_blocks(uint64_t control) {
         gr_priv_report(&s, GR_FOUND_READ, k / GR_SUMS, k / GR_SUMS, 0, 0);
 }
 
-// The program's launch comes next: it runs, or is held until the host has seen to what the `n` logs say. `heads`: memory of the host that gets their heads.
-KERNEL void __gr_gate(uint64_t control, uint64_t logs, uint64_t heads, uint32_t n) {
+// The program's launch comes next: it runs, or is held until the host has seen to what the `n` logs say. `heads`: memory of the host that gets their heads, and then `number`.
+// By one warp: each lane has one number, for memory is far.
+KERNEL void __gr_gate(uint64_t control, uint64_t logs, uint64_t heads, uint64_t n, uint64_t number) {
+    const uint32_t words = sizeof(GrPrivHead) / 8;
     uint64_t all = 0;
-    GR_ROLLED for (uint32_t k = 0; k < n; k++) {
-        uint64_t head = logs + k * sizeof(GrPrivLog);
-        GR_ROLLED for (uint32_t b = 0; b < sizeof(GrPrivHead); b += 8) {
-            uint64_t v = gr_load64((GR_GLOBAL uint64_t *)(head + b));
-            gr_store64((GR_GLOBAL uint64_t *)(heads + k * sizeof(GrPrivHead) + b), v);
-            all |= v;
-        }
+    GR_ROLLED for (uint32_t k = gr_tid_x(); k < n * words; k += 32) {
+        uint64_t v = gr_load64((GR_GLOBAL uint64_t *)(logs + k / words * sizeof(GrPrivLog)) + k % words);
+        gr_store64((GR_GLOBAL uint64_t *)heads + k, v);
+        all |= v;
     }
-    ((GR_GLOBAL GrPrivControl *)control)->mode = all ? GR_HELD : GR_AS_IT_IS;
+    int nothing = gr_all(~0u, !all);
+    if (gr_tid_x() == 0)
+        ((GR_GLOBAL GrPrivControl *)control)->mode = nothing ? GR_AS_IT_IS : GR_HELD;
+    __asm__ volatile("fence.acq_rel.sys;" ::: "memory");
+    gr_meet(~0u);
+    if (gr_tid_x() == 0)
+        gr_store64((GR_GLOBAL uint64_t *)heads + n * words, number);
 }
 
 static GR_NOINLINE uint64_t gr_priv_address(GR_GLOBAL GrPrivControl *c, uint64_t offset) {
