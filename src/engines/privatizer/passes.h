@@ -51,7 +51,8 @@ typedef struct Passes {
     bool same_value;                       // stores of one value are races
     const Proved *proved;                  // of the launch
     bool known;                            // of all of the kernel's groups of loads
-    const bool *left_out;                  // by site: its races are not told
+    bool stores_known;    // GR_OF_WARPS: all stores to memory that is not shared are left out
+    const bool *left_out; // by site: its races are not told
     const Targets *targets;
     const uint8_t *target_of; // by site: Target
     // Bytes of shared memory: what the driver reserves at its begin, where what the block has ends, and where what it can have ends. The last is 0: nothing is to be near.

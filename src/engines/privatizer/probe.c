@@ -184,10 +184,12 @@ typedef struct Level {
     bool again; // but it has to
 } Level;
 
-static PassRoom room_of(ProbedKernel *k, bool warps) {
-    static const PassRoom first[2] = {{8192, 16384, 32, false}, {512, 4096, 32, false}};
+// `little`: hardly anything is written that needs rows.
+static PassRoom room_of(ProbedKernel *k, bool warps, bool little) {
+    static const PassRoom first[2] = {{8192, 16384, 32, false}, {512, 4096, 32, false}},
+                          least = {16, 4096, 32, false};
     if (!k->room[warps].rows)
-        k->room[warps] = first[warps];
+        k->room[warps] = little ? least : first[warps];
     k->room[warps].notes *= k->results;
     k->room[warps].stage = k->stages;
     return k->room[warps];
@@ -260,7 +262,10 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
 // With more room than `had`, which was not enough; NULL: none was had.
 static bool plan_level(Probe *p, const Passes *passes, ProbedKernel *k, uint32_t mode, uint32_t threads,
                        const PassRoom *had, PassPlan *plan) {
-    bool planned = gr_passes_plan(passes, mode, threads, room_of(k, mode != GR_OF_BLOCKS), plan) &&
+    bool planned = gr_passes_plan(passes, mode, threads,
+                                  room_of(k, mode != GR_OF_BLOCKS,
+                                          mode != GR_OF_BLOCKS && passes->known && passes->stores_known),
+                                  plan) &&
                    (!had || gr_room_exceeds(&plan->room, had));
     if (!planned)
         note(p,
@@ -575,7 +580,7 @@ static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
         if (!make_layout(p, l, true, some, &layout))
             return false;
         passes->layout = &layout;
-        if (!gr_passes_plan_once(passes, threads, room_of(k, true), &plan)) {
+        if (!gr_passes_plan_once(passes, threads, room_of(k, true, false), &plan)) {
             why = "there is no room for a private copy for each warp or thread";
         } else {
             *rc = gr_passes_once(passes, &plan, &log);
@@ -622,6 +627,16 @@ static bool knows_reads(const ProbedKernel *k, const GrPrivProved *reads) {
     return known == n;
 }
 
+// Likewise of all stores by threads to other memory than shared.
+static bool knows_stores(const ProbedKernel *k, const GrPrivProved *written) {
+    bool all = k->places;
+    for (uint32_t i = 0; all && i < k->places->n_places; i++) {
+        const GrPlace *a = &k->places->places[i];
+        all = !a->write || a->shared || (a->puts && written[a->puts - 1].size);
+    }
+    return all;
+}
+
 CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
     char buf[1200];
     ProbedKernel *k = kernel_of(l);
@@ -651,6 +666,7 @@ CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
         Passes passes = passes_of(p, c, l, run, k, control);
         passes.proved = &p->known;
         passes.known = !k->wild && knows_reads(k, p->known.only_read);
+        passes.stores_known = knows_stores(k, p->known.only_written[1]);
         if (p->what_for)
             done = run_once(p, &passes, k, &rc);
         else if (probe(p, &passes, k, levels, &done, &rc) && p->stop) {
