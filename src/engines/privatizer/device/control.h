@@ -247,9 +247,16 @@ typedef struct GrPrivNear {
 #define GR_NEAR_HEADS(n)  (GR_NEAR_OWNERS(n) + ((n)->size >> (n)->shift) * (n)->entry)
 #define GR_NEAR_SAYS(n)   (GR_NEAR_HEADS(n) + (n)->size / GR_LINE * (uint32_t)sizeof(GrPrivRow))
 #define GR_NEAR_END(n)    (GR_NEAR_SAYS(n) + GR_NEAR_SAID)
-// Behind the heads, of the region's parity: not 0 if the slot's list has rows; if some line of near memory has private copies. And what __gr_gather() needs: GrPrivSlot.arrived; whether a
-// thread of the block has given up.
-enum { GR_NEAR_LISTS = 0, GR_NEAR_NUMBERED = 8, GR_NEAR_ARRIVED = 16, GR_NEAR_APART = 20, GR_NEAR_SAID = 32 };
+// Behind the heads: GrPrivSlot's count, now and arrived, which are nearer here; of each list's regions, whether some line of near memory has private copies; and whether a thread of the
+// block has given up in __gr_gather().
+enum {
+    GR_NEAR_COUNT = 0,
+    GR_NEAR_NUMBERED = 8,
+    GR_NEAR_NOW = 16,
+    GR_NEAR_ARRIVED = 20,
+    GR_NEAR_APART = 24,
+    GR_NEAR_SAID = 32
+};
 // Of a line: the numbers of private copies, and which units changed its words (merge.h).
 #define GR_NEAR_NUMBERS(copies) (4 * (uint64_t)(copies) + 2 * (GR_LINE / 4))
 

@@ -70,17 +70,9 @@ static GR_NOINLINE uint64_t gr_priv_line_of(uint64_t offset) {
     return e->at + (offset - e->offset);
 }
 
-// At the end of the region, which has this list, the block finds what is said in shared memory.
-GR_INLINE void say_near(const Slot *s, uint32_t what, uint32_t list) {
-    if (s->near.size)
-        __asm__ volatile("st.shared.u32 [%0], %1;" ::"r"(GR_NEAR_SAYS(&s->near) + what + 4 * list), "r"(1)
-                         : "memory");
-}
-
 GR_INLINE void put_in_list(const Slot *s, uint32_t list, uint32_t place, uint32_t number) {
     if (place < s->capacity) // else there is no room, which is told
         put_word(list_at(s, list, place), number);
-    say_near(s, GR_NEAR_LISTS, list);
 }
 
 // What is done to a row by the lanes `team`, of which this is number `rank` of n, all of them with the same row; or by this lane alone: n is 1.
@@ -101,7 +93,7 @@ static GR_NOINLINE Look gr_priv_look_for_row(const Slot *s, uint64_t line) {
     GR_GLOBAL uint32_t *entry = entry_of(s, line);
     // All at once: memory is far.
     uint32_t v = gr_load32(entry), rows = gr_load32(&of->used);
-    Look l = {ROW_RETRY, v, gr_load32(&of->now)};
+    Look l = {ROW_RETRY, v, list_now(s)};
     if (is_row(v) && v <= s->capacity) // else the overlay has it
         l.state = ROW_THERE;
     else if (v != GR_ROW_BUSY && rows >= s->capacity)
@@ -120,7 +112,7 @@ static GR_NOINLINE uint32_t gr_priv_fill_row(const Slot *s, uint64_t line, const
     // What comes from memory is asked for at once: numbers, and what the program has.
     if (f->rank == 0) {
         number = gr_add32(&of->used, 1) + 1;
-        place = lists ? gr_add32(&of->count[l->list], 1) : 0;
+        place = lists ? list_place(s, l->list) : 0;
     }
     if (is_row(was)) { // of the overlay
         from = row_at(s, was);
@@ -243,13 +235,12 @@ static GR_NOINLINE uint32_t gr_priv_row(const Slot *s, uint64_t line) {
 GR_INLINE void list_row(const Slot *s, uint64_t row, uint32_t number, int says) {
     if (is_near(s, row))
         return;
-    GR_GLOBAL GrPrivSlot *of = (GR_GLOBAL GrPrivSlot *)s->head;
     GR_GLOBAL uint32_t *flags = (GR_GLOBAL uint32_t *)&head_of(s, row)->flags;
     if (!says && gr_load32(flags) & ROW_LISTED)
         return;
-    uint32_t list = gr_load32(&of->now); // both at once: memory is far
+    uint32_t list = list_now(s); // both at once: memory is far
     if (!(gr_or32(flags, ROW_LISTED) & ROW_LISTED))
-        put_in_list(s, list, gr_add32(&of->count[list], 1), number);
+        put_in_list(s, list, list_place(s, list), number);
 }
 
 // A new private copy of the row, as the units find it; 0: there is no room.
@@ -277,7 +268,8 @@ static GR_NOINLINE void gr_priv_number(const Slot *s, uint64_t row) {
     uint32_t *numbered = &head_of(s, row)->numbered;
     if (is_near(s, row)) { // where they are 0
         any_store32(numbered, GR_NUMBERED);
-        say_near(s, GR_NEAR_NUMBERED, gr_load32(&((GR_GLOBAL GrPrivSlot *)s->head)->now));
+        put_shared(GR_NEAR_SAYS(&s->near) + GR_NEAR_NUMBERED + 4 * list_now(s),
+                   1); // the block finds it at the region's end
         return;
     }
     GR_ROLLED for (uint32_t pause = 64;;) {

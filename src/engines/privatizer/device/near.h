@@ -19,13 +19,6 @@ GR_INLINE uint32_t region_that_began(uint32_t region) {
 // Until a thread gives up that waits for the others of its block, some 80 ms; and until it asks whether threads of another block have.
 enum { MOST_PAUSES = 1 << 12, SOME_PAUSES = 8 };
 
-// What another thread has just written is found.
-GR_INLINE uint32_t shared_now(uint32_t at) {
-    uint32_t v;
-    __asm__ volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(v) : "r"(at) : "memory");
-    return v;
-}
-
 // Where things are, of the block.
 typedef struct Near {
     uint32_t first, size, owners, heads, says, shift, entry;
@@ -165,13 +158,9 @@ static GR_NOINLINE uint32_t gr_priv_near_gather(uint32_t all) {
     return 0;
 }
 
-// Whether the slot's list has rows; behind pass 2 for the last time.
-GR_INLINE int near_lists(uint32_t sequence, int merges) {
-    Near n = near_of_block();
-    uint32_t list = sequence & 1, says = shared_at(n.says + GR_NEAR_LISTS + 4 * list);
-    if (!merges && n.thread == 0)
-        put_shared(n.says + GR_NEAR_LISTS + 4 * (1 - list), 0);
-    return (int)says;
+// Whether the slot's list has rows.
+GR_INLINE int near_lists(uint32_t sequence) {
+    return (int)shared_at(near_of_block().says + GR_NEAR_COUNT + 4 * (sequence & 1));
 }
 
 #endif

@@ -590,10 +590,12 @@ static GR_NOINLINE void gr_priv_rows_of_block(uint32_t region, uint32_t sequence
 
 // Most regions write shared memory alone.
 GR_INLINE void rows_of_region(uint32_t region, uint32_t sequence, int merges) {
-    if (!CONTROL.near.size || near_lists(sequence, merges))
+    if (!CONTROL.near.size || near_lists(sequence))
         gr_priv_rows_of_block(region, sequence, merges);
-    else if (!merges && !gr_priv_thread_number())
-        next_list(slot_head(), sequence & 1);
+    else if (!merges && !gr_priv_thread_number()) {
+        GrPrivNear near = CONTROL.near;
+        next_list(slot_head(), &near, sequence & 1);
+    }
 }
 
 void __gr_merge(uint32_t region, uint32_t sequence) {
