@@ -30,6 +30,7 @@ bool gr_log_has_found(const GrPrivLog *log) {
 
 // As few copies as do it in so many rounds: less is to be looked at.
 enum { MANY_COPIES = 256, MOST_THREADS = 1024 }; // MOST_THREADS: of a block
+enum { MOST_READY = 1 << 17 }; // rows of all slots that are ready: more take longer than to make some of them
 
 static uint64_t fewest(uint64_t units, uint64_t rounds) {
     uint64_t m = 2;
@@ -51,6 +52,32 @@ static GrPrivNear near_of(const Passes *p, uint32_t mode) {
     near.owners = GR_NEAR_OWNERS(&near) - (near.first >> near.shift) * near.entry;
     near.heads = GR_NEAR_HEADS(&near) - near.first / GR_LINE * (uint32_t)sizeof(GrPrivRow);
     return fits ? near : none;
+}
+
+static bool is_one_of(const GrPrivProved *of, unsigned n, uint64_t at) {
+    for (unsigned k = 0; k < n; k++)
+        if (of[k].size && of[k].at == at)
+            return true;
+    return false;
+}
+
+// Lines that the launch may write, as far as it is known what it may: their rows are made ready, all at once. How many there are; 0: none, or in too many pieces.
+static uint64_t find_spans(const Passes *p, uint32_t mode, GrPrivSpan out[GR_SPANS]) {
+    uint64_t lines = 0;
+    unsigned n = 0;
+    for (size_t k = 0; k < p->layout->extents.len; k++) {
+        const GrPrivExtent *e = &p->layout->extents.data[k];
+        uint64_t first = (e->offset + GR_LINE - 1) / GR_LINE, end = (e->offset + e->size) / GR_LINE;
+        if (is_one_of(p->proved->only_read, GR_ONLY_READ, e->at) ||
+            is_one_of(p->proved->only_written[mode != GR_OF_BLOCKS], GR_ONLY_WRITTEN, e->at) || first >= end)
+            continue;
+        if (n == GR_SPANS || end - first > MOST_READY)
+            return 0;
+        out[n++] =
+            (GrPrivSpan){e->at + (first * GR_LINE - e->offset), (uint32_t)first, (uint32_t)(end - first)};
+        lines += end - first;
+    }
+    return lines;
 }
 
 static uint64_t bytes_of_numbers(const Passes *p, const PassPlan *plan) {
@@ -131,12 +158,28 @@ static bool plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room
     return out->slots > 0;
 }
 
-bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room, PassPlan *out) {
+static bool plan_some(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room, PassPlan *out) {
     bool whole;
     if (!p->most_copies && mode != GR_OF_BLOCKS && plan(p, mode, threads, room, MOST_THREADS, out, &whole) &&
         whole)
         return true; // one round
     return plan(p, mode, threads, room, p->most_copies ? p->most_copies : MANY_COPIES, out, &whole);
+}
+
+bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room, PassPlan *out) {
+    GrPrivSpan spans[GR_SPANS];
+    PassPlan ready;
+    if (!plan_some(p, mode, threads, room, out))
+        return false;
+    uint64_t lines = p->proved && !p->meets && !out->exchanges ? find_spans(p, mode, spans) : 0,
+             slots = out->slots;
+    room.rows += lines;
+    if (lines && slots * lines <= MOST_READY && plan_some(p, mode, threads, room, &ready) &&
+        ready.slots == slots && ready.room.copies >= out->room.copies) {
+        *out = ready;
+        out->ready = (uint32_t)lines;
+    }
+    return true;
 }
 
 bool gr_room_more(PassRoom *r, uint32_t full) {
@@ -167,9 +210,13 @@ bool gr_passes_more(const Passes *p, PassPlan *plan, uint32_t full) {
 
 // `zero_bytes` of p->memory->small become 0, too.
 static CUresult set(const Passes *p, const GrPrivControl *c, uint64_t zero_bytes) {
-    GrPrivSet set = {*c, p->control, p->memory->small.at, zero_bytes};
+    GrPrivSet set = {.control = *c, .to = p->control, .zeros = p->memory->small.at, .zero_bytes = zero_bytes};
+    uint64_t most = 4 * (uint64_t)p->groups, warps = c->slots * c->ready, groups = 64 + warps / 8;
+    if (c->ready)
+        (void)find_spans(p, c->mode, set.spans);
     void *params[] = {&set};
-    return p->d->launch(p->set, p->groups < 64 ? p->groups : 64, 1, 1, 256, 1, 1, 0, p->launch->stream,
+    groups = groups < most ? groups : most;
+    return p->d->launch(p->set, p->groups == 1 ? 1 : (unsigned)groups, 1, 1, 256, 1, 1, 0, p->launch->stream,
                         params, NULL);
 }
 
@@ -214,11 +261,11 @@ static CUresult run_warps(const Passes *p, GrPrivControl *c, uint64_t small) {
 }
 
 // The tables and extents, if the last launch had others.
-static CUresult prepare_tables(Passes *p, struct Tables *m, uint64_t slots) {
+static CUresult prepare_tables(Passes *p, struct Tables *m, uint64_t slots, uint32_t ready) {
     const PrivatizerDriver *d = p->d;
     const Layout *l = p->layout;
     CUstream stream = p->launch->stream;
-    uint64_t bytes = lines_of(p) * sizeof(uint32_t), number = gr_layout_number(l);
+    uint64_t bytes = lines_of(p) * sizeof(uint32_t), number = gr_layout_number(l) + ready;
     size_t extent_bytes = l->extents.len * sizeof *l->extents.data;
     if (m->layout == number && m->n_clean >= slots)
         return CUDA_SUCCESS;
@@ -276,7 +323,7 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
     *small =
         (head_bytes + sum_bytes + (slots + blocks) * sizeof(uint32_t) + (once ? lines_of(p) : 0) + 7) / 8 * 8;
     struct Tables *tables = tables_of(p, to);
-    CUresult rc = prepare_tables(p, tables, slots);
+    CUresult rc = prepare_tables(p, tables, slots, to->ready);
     rc = rc == CUDA_SUCCESS
              ? gr_buffer_grow(d, &m->rows, (slots * to->room.rows + overlay_rows(p, to)) * row_bytes,
                               p->launch->stream)
@@ -336,6 +383,7 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
                          .shared_kept = m->shared.at,
                          .exchanges = to->exchanges,
                          .overlay_rows = (uint32_t)overlay_rows(p, to),
+                         .ready = to->ready,
                          .block_shared = p->block_shared,
                          .block_reserved = p->block_reserved,
                          .granule = once ? 0 : p->granule,

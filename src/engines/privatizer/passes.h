@@ -24,7 +24,7 @@ typedef struct Memory {
     CUevent heads_are_there;
     struct Tables { // for blocks, and for warps, whose layouts have shared memory
         Buffer tables, extents;
-        uint64_t layout;  // the number of the layout that they are for
+        uint64_t layout;  // the number of the layout that they are for, and of rows that are ready
         uint64_t n_clean; // of `tables`: no line has a row
     } of[2];
 } Memory;
@@ -86,6 +86,7 @@ bool gr_room_exceeds(const PassRoom *r, const PassRoom *other); // in one of the
 typedef struct PassPlan {
     uint32_t mode, threads; // the level; threads: in a unit within a block, 32 or 1
     uint64_t units, copies, slots, rounds;
+    uint32_t ready; // rows that each slot has from the begin
     bool exchanges; // GR_OF_WARPS: as in GrPrivControl
     PassRoom room;
 } PassPlan;

@@ -306,6 +306,8 @@ typedef struct GrPrivControl {
     uint32_t block_shared, block_reserved;
     // GR_OF_WARPS: each block has the slot with its number, and blocks tell each other at barriers of the grid what they wrote. The slot behind them, the overlay, has so many rows.
     uint32_t exchanges, overlay_rows;
+    uint32_t ready; // rows that each slot has from the begin, the first ones
+    uint32_t pad_ready;
     // GR_OF_WARPS: barriers of a warp end regions, as those of the block do, in kernels that suit (pass/suits.h); of kernels with mbarriers: arrivals do not (pass/mbarriers.h).
     uint32_t lanes, pad;
     uint64_t changed; // with `once`: a byte for each line: some slot has changed it
@@ -314,10 +316,18 @@ typedef struct GrPrivControl {
     GrPrivAsk ask;
 } GrPrivControl;
 
-// What __gr_set gets: what the control at `to` becomes, and memory that becomes 0; all in multiples of 8 bytes.
+// Lines that get their rows before a unit writes there: `lines` of them, wholly memory of the program, which has them at `at`.
+typedef struct GrPrivSpan {
+    uint64_t at;
+    uint32_t first, lines;
+} GrPrivSpan;
+enum { GR_SPANS = 16 };
+
+// What __gr_set gets: what the control at `to` becomes, and memory that becomes 0, from the first slot on; all in multiples of 8 bytes.
 typedef struct GrPrivSet {
     GrPrivControl control;
     uint64_t to, zeros, zero_bytes;
+    GrPrivSpan spans[GR_SPANS]; // control.ready rows of each slot
 } GrPrivSet;
 
 #endif

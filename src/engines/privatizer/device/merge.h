@@ -17,7 +17,7 @@ typedef struct Slot {
     uint64_t window,
         numbers; // window: shared memory, by generic addresses; numbers: of its line 0, if that were near
     GrPrivNear near;
-    uint32_t n, capacity, most_copies, round, granule;
+    uint32_t n, capacity, most_copies, round, granule, ready;
     uint32_t region;
     uint64_t block, sequence;
     int commits, once, is_overlay;
@@ -49,6 +49,7 @@ GR_INLINE Slot slot_of_control(GR_GLOBAL GrPrivControl *c, uint64_t k) {
                   .most_copies = c->most_copies,
                   .round = c->round,
                   .granule = c->granule,
+                  .ready = c->ready,
                   .once = (int)c->once};
 }
 

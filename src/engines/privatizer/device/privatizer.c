@@ -25,6 +25,7 @@ static GR_NOINLINE void gr_priv_take(uint64_t k) {
     gr_store32(slot_of_block(), (uint32_t)k + 1);
     *(GR_GLOBAL volatile GrPrivSlot *)s.head =
         (GrPrivSlot){.asks = CONTROL.ask.kind && CONTROL.ask.block == gr_priv_block_number(),
+                     .used = CONTROL.ready,
                      .table = s.table,
                      .rows = s.rows,
                      .copies = s.copies,
@@ -74,7 +75,7 @@ void __gr_clear(void) {
     gr_priv_slot(&s);
     uint32_t used = ((GR_GLOBAL volatile GrPrivSlot *)s.head)->used;
     Team t = team();
-    GR_ROLLED for (uint32_t k = t.thread; k < used && k < s.capacity && !s.once; k += t.threads) {
+    GR_ROLLED for (uint32_t k = s.ready + t.thread; k < used && k < s.capacity && !s.once; k += t.threads) {
         GR_GLOBAL volatile GrPrivRow *head = far_head(row_at(&s, k + 1));
         put_word(s.table + 4 * (uint64_t)head->line, head->was);
     }

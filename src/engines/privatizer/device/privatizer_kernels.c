@@ -18,14 +18,46 @@ GR_INLINE int has_row(GR_GLOBAL GrPrivControl *c) {
     return warp == 0 || warp < c->shared_bytes / GR_LINE + ((GR_GLOBAL GrPrivSlot *)c->slot)->count[0];
 }
 
+// A row that is ready, of the line `line`, which the program has at `from`; by the lanes of a warp.
+GR_INLINE void make_ready(uint64_t row, uint64_t entry, uint32_t number, uint32_t line, uint64_t from) {
+    uint32_t lane = gr_tid_x() % 32, v = word_at(from + 4 * lane);
+    put_word(row + ROW_BASE + 4 * lane, v);
+    put_word(row + ROW_UNION + 4 * lane, v);
+    put_word(row + ROW_OWN + 4 * lane, v);
+    put_word(row + GR_ROW_OWNERS + 4 * lane, 0);
+    if (lane < 2 * (GR_LINE / 4) / 4)
+        put_word(row + GR_ROW_TOUCHED + 4 * lane, 0);
+    if (lane < sizeof(GrPrivRow) / 4) // its line comes first
+        put_word(row + GR_ROW_HEAD + 4 * lane, lane ? 0 : line);
+    if (lane == 0)
+        put_word(entry, number);
+}
+
 // In front of a round. One launch takes less time than a copy from the host and a memset.
 KERNEL void __gr_set(const GrPrivSet set) {
     uint32_t thread = gr_ctaid_x() * ntid_x() + gr_tid_x(), threads = nctaid_x() * ntid_x();
+    // Code for blocks has one slot, and begins with it; in code for warps each block makes its own what it is.
+    const uint64_t used = set.control.mode == GR_OF_BLOCKS ? __builtin_offsetof(GrPrivSlot, used) / 8 : ~0ull;
     const uint64_t *from = (const uint64_t *)&set.control;
     GR_ROLLED for (uint32_t k = thread; k < sizeof set.control / 8;
                    k += threads)((GR_GLOBAL uint64_t *)set.to)[k] = from[k];
     GR_ROLLED for (uint64_t k = thread; k < set.zero_bytes / 8;
-                   k += threads)((GR_GLOBAL uint64_t *)set.zeros)[k] = 0;
+                   k += threads)((GR_GLOBAL uint64_t *)set.zeros)[k] = k == used ? set.control.ready : 0;
+    uint64_t rows = set.control.slots * set.control.ready;
+    GR_ROLLED for (uint64_t k = thread / 32; k < rows; k += threads / 32) {
+        uint64_t slot = k / set.control.ready, from = 0;
+        uint32_t number = (uint32_t)(k % set.control.ready), left = number, line = 0;
+#pragma unroll // parameters of a kernel are not indexed
+        for (uint32_t i = 0; i < GR_SPANS; i++) {
+            int here = !from && left < set.spans[i].lines;
+            line = here ? set.spans[i].first + left : line;
+            from = here ? set.spans[i].at + (uint64_t)left * GR_LINE : from;
+            left -= from ? 0 : set.spans[i].lines;
+        }
+        make_ready(set.control.rows + (slot * set.control.capacity + number) * set.control.row_bytes,
+                   set.control.tables + slot * set.control.table_bytes + 4 * (uint64_t)line, number + 1, line,
+                   from);
+    }
 }
 
 // Pass 2 comes next.
