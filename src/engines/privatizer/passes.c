@@ -68,7 +68,7 @@ static uint64_t find_spans(const Passes *p, uint32_t mode, GrPrivSpan out[GR_SPA
     for (size_t k = 0; k < p->layout->extents.len; k++) {
         const GrPrivExtent *e = &p->layout->extents.data[k];
         uint64_t first = (e->offset + GR_LINE - 1) / GR_LINE, end = (e->offset + e->size) / GR_LINE;
-        if (is_one_of(p->proved->only_read, GR_ONLY_READ, e->at) ||
+        if (!e->of_device || is_one_of(p->proved->only_read, GR_ONLY_READ, e->at) ||
             is_one_of(p->proved->only_written[mode != GR_OF_BLOCKS], GR_ONLY_WRITTEN, e->at) || first >= end)
             continue;
         if (n == GR_SPANS || end - first > MOST_READY)

@@ -159,7 +159,8 @@ enum {
 // Memory of the program, by offset: first what lies in the arena, then what does not, by address.
 typedef struct GrPrivExtent {
     uint64_t at, size;
-    uint64_t offset; // in the span
+    uint64_t offset;    // in the span
+    uint64_t of_device; // it is the GPU's own, whichever stream asks
 } GrPrivExtent;
 
 // Two private copies that were found different from what order would have made of them.
