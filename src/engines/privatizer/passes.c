@@ -260,12 +260,22 @@ static CUresult run_warps(const Passes *p, GrPrivControl *c, uint64_t small) {
     return rc == CUDA_SUCCESS ? restored : rc;
 }
 
+// A number for which lines have rows that are ready: their tables say so from launch to launch.
+static uint64_t ready_number(const Passes *p, uint32_t mode) {
+    GrPrivSpan spans[GR_SPANS] = {{0}};
+    uint64_t sum = find_spans(p, mode, spans);
+    for (unsigned k = 0; k < GR_SPANS; k++)
+        sum = (sum ^ spans[k].first ^ (uint64_t)spans[k].lines << 32) * UINT64_C(0x9e3779b97f4a7c15) +
+              (sum >> 29);
+    return sum;
+}
+
 // The tables and extents, if the last launch had others.
-static CUresult prepare_tables(Passes *p, struct Tables *m, uint64_t slots, uint32_t ready) {
+static CUresult prepare_tables(Passes *p, struct Tables *m, uint64_t slots, uint64_t ready) {
     const PrivatizerDriver *d = p->d;
     const Layout *l = p->layout;
     CUstream stream = p->launch->stream;
-    uint64_t bytes = lines_of(p) * sizeof(uint32_t), number = gr_layout_number(l) + ready;
+    uint64_t bytes = lines_of(p) * sizeof(uint32_t), number = gr_layout_number(l) ^ ready;
     size_t extent_bytes = l->extents.len * sizeof *l->extents.data;
     if (m->layout == number && m->n_clean >= slots)
         return CUDA_SUCCESS;
@@ -323,7 +333,7 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
     *small =
         (head_bytes + sum_bytes + (slots + blocks) * sizeof(uint32_t) + (once ? lines_of(p) : 0) + 7) / 8 * 8;
     struct Tables *tables = tables_of(p, to);
-    CUresult rc = prepare_tables(p, tables, slots, to->ready);
+    CUresult rc = prepare_tables(p, tables, slots, to->ready ? ready_number(p, to->mode) : 0);
     rc = rc == CUDA_SUCCESS
              ? gr_buffer_grow(d, &m->rows, (slots * to->room.rows + overlay_rows(p, to)) * row_bytes,
                               p->launch->stream)
