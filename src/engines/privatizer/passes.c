@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engines/privatizer/passes.h"
+#include "engines/privatizer/ready.h"
 
 #include <string.h>
 
@@ -30,7 +30,6 @@ bool gr_log_has_found(const GrPrivLog *log) {
 
 // As few copies as do it in so many rounds: less is to be looked at.
 enum { MANY_COPIES = 256, MOST_THREADS = 1024 }; // MOST_THREADS: of a block
-enum { MOST_READY = 1 << 17 }; // rows of all slots that are ready: more take longer than to make some of them
 
 static uint64_t fewest(uint64_t units, uint64_t rounds) {
     uint64_t m = 2;
@@ -52,32 +51,6 @@ static GrPrivNear near_of(const Passes *p, uint32_t mode) {
     near.owners = GR_NEAR_OWNERS(&near) - (near.first >> near.shift) * near.entry;
     near.heads = GR_NEAR_HEADS(&near) - near.first / GR_LINE * (uint32_t)sizeof(GrPrivRow);
     return fits ? near : none;
-}
-
-static bool is_one_of(const GrPrivProved *of, unsigned n, uint64_t at) {
-    for (unsigned k = 0; k < n; k++)
-        if (of[k].size && of[k].at == at)
-            return true;
-    return false;
-}
-
-// Lines that the launch may write, as far as it is known what it may: their rows are made ready, all at once. How many there are; 0: none, or in too many pieces.
-static uint64_t find_spans(const Passes *p, uint32_t mode, GrPrivSpan out[GR_SPANS]) {
-    uint64_t lines = 0;
-    unsigned n = 0;
-    for (size_t k = 0; k < p->layout->extents.len; k++) {
-        const GrPrivExtent *e = &p->layout->extents.data[k];
-        uint64_t first = (e->offset + GR_LINE - 1) / GR_LINE, end = (e->offset + e->size) / GR_LINE;
-        if (!e->of_device || is_one_of(p->proved->only_read, GR_ONLY_READ, e->at) ||
-            is_one_of(p->proved->only_written[mode != GR_OF_BLOCKS], GR_ONLY_WRITTEN, e->at) || first >= end)
-            continue;
-        if (n == GR_SPANS || end - first > MOST_READY)
-            return 0;
-        out[n++] =
-            (GrPrivSpan){e->at + (first * GR_LINE - e->offset), (uint32_t)first, (uint32_t)(end - first)};
-        lines += end - first;
-    }
-    return lines;
 }
 
 static uint64_t bytes_of_numbers(const Passes *p, const PassPlan *plan) {
@@ -171,10 +144,12 @@ bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom r
     PassPlan ready;
     if (!plan_some(p, mode, threads, room, out))
         return false;
-    uint64_t lines = p->proved && !p->meets && !out->exchanges ? find_spans(p, mode, spans) : 0,
-             slots = out->slots;
+    // A block that comes second to a slot would find the rows as the first one left them.
+    bool fits = p->proved && !p->meets && !out->exchanges &&
+                (mode == GR_OF_BLOCKS || out->slots >= gr_passes_blocks(p->launch));
+    uint64_t lines = fits ? gr_ready_spans(p, mode, spans) : 0, slots = out->slots;
     room.rows += lines;
-    if (lines && slots * lines <= MOST_READY && plan_some(p, mode, threads, room, &ready) &&
+    if (lines && slots * lines <= GR_MOST_READY && plan_some(p, mode, threads, room, &ready) &&
         ready.slots == slots && ready.room.copies >= out->room.copies) {
         *out = ready;
         out->ready = (uint32_t)lines;
@@ -213,7 +188,7 @@ static CUresult set(const Passes *p, const GrPrivControl *c, uint64_t zero_bytes
     GrPrivSet set = {.control = *c, .to = p->control, .zeros = p->memory->small.at, .zero_bytes = zero_bytes};
     uint64_t most = 4 * (uint64_t)p->groups, warps = c->slots * c->ready, groups = 64 + warps / 8;
     if (c->ready)
-        (void)find_spans(p, c->mode, set.spans);
+        (void)gr_ready_spans(p, c->mode, set.spans);
     void *params[] = {&set};
     groups = groups < most ? groups : most;
     return p->d->launch(p->set, p->groups == 1 ? 1 : (unsigned)groups, 1, 1, 256, 1, 1, 0, p->launch->stream,
@@ -258,16 +233,6 @@ static CUresult run_warps(const Passes *p, GrPrivControl *c, uint64_t small) {
     p->run->more_shared = 0;
     CUresult restored = needed > had ? p->d->set_attribute(f, most, had) : CUDA_SUCCESS;
     return rc == CUDA_SUCCESS ? restored : rc;
-}
-
-// A number for which lines have rows that are ready: their tables say so from launch to launch.
-static uint64_t ready_number(const Passes *p, uint32_t mode) {
-    GrPrivSpan spans[GR_SPANS] = {{0}};
-    uint64_t sum = find_spans(p, mode, spans);
-    for (unsigned k = 0; k < GR_SPANS; k++)
-        sum = (sum ^ spans[k].first ^ (uint64_t)spans[k].lines << 32) * UINT64_C(0x9e3779b97f4a7c15) +
-              (sum >> 29);
-    return sum;
 }
 
 // The tables and extents, if the last launch had others.
@@ -333,7 +298,7 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
     *small =
         (head_bytes + sum_bytes + (slots + blocks) * sizeof(uint32_t) + (once ? lines_of(p) : 0) + 7) / 8 * 8;
     struct Tables *tables = tables_of(p, to);
-    CUresult rc = prepare_tables(p, tables, slots, to->ready ? ready_number(p, to->mode) : 0);
+    CUresult rc = prepare_tables(p, tables, slots, to->ready ? gr_ready_number(p, to->mode) : 0);
     rc = rc == CUDA_SUCCESS
              ? gr_buffer_grow(d, &m->rows, (slots * to->room.rows + overlay_rows(p, to)) * row_bytes,
                               p->launch->stream)
