@@ -448,21 +448,21 @@ static CUresult make_heads(const PrivatizerDriver *d, Memory *m) {
     return rc;
 }
 
-// The GPU's own word for it comes sooner than the driver's, which is asked now and then: a launch may have failed.
-static CUresult wait_for_heads(const PrivatizerDriver *d, const Memory *m) {
+// The GPU's own word that nothing was found comes sooner than the driver's, which is asked now and then: a launch may have failed. Where something was found, the rest has to be there, too.
+static CUresult wait_for_heads(const PrivatizerDriver *d, const Memory *m, bool *held) {
     enum { LOOKS = 4096 };
-    bool there = false;
+    uint64_t said = 0;
     CUresult rc = d->is_cpu ? d->event_wait(m->heads_are_there) : CUDA_ERROR_NOT_READY;
-    while (rc == CUDA_ERROR_NOT_READY && !there) {
-        for (unsigned k = 0; k < LOOKS && !there; k++)
-            there = __atomic_load_n(&m->heads->number, __ATOMIC_ACQUIRE) == m->number;
-        rc = there ? CUDA_SUCCESS : d->event_query(m->heads_are_there);
+    while (rc == CUDA_ERROR_NOT_READY && said != 2 * m->number) {
+        for (unsigned k = 0; k < LOOKS && said / 2 != m->number; k++)
+            said = __atomic_load_n(&m->heads->number, __ATOMIC_ACQUIRE);
+        rc = said == 2 * m->number ? CUDA_SUCCESS : d->event_query(m->heads_are_there);
     }
+    *held = rc != CUDA_SUCCESS || m->heads->number != 2 * m->number;
     return rc;
 }
 
 CUresult gr_passes_end(Passes *p, bool *held) {
-    static const GrPrivHead empty;
     const PrivatizerDriver *d = p->d;
     Memory *m = p->memory;
     CUdeviceptr control = p->control;
@@ -476,11 +476,8 @@ CUresult gr_passes_end(Passes *p, bool *held) {
         rc = d->event_record(m->heads_are_there, p->launch->stream);
     if (rc == CUDA_SUCCESS)
         rc = p->run->submit(p->run, NULL);
-    CUresult over = rc == CUDA_SUCCESS ? wait_for_heads(d, m) : rc;
-    *held = over != CUDA_SUCCESS;
-    for (unsigned k = 0; k < GR_LEVELS && !*held; k++)
-        *held = memcmp(&m->heads->of[k], &empty, sizeof empty);
-    return over;
+    *held = true;
+    return rc == CUDA_SUCCESS ? wait_for_heads(d, m, held) : rc;
 }
 
 bool gr_passes_says(const Passes *p, uint32_t mode) {

@@ -17,7 +17,7 @@ typedef struct Memory {
     bool logs_are_empty;
     struct Heads { // of the logs, in the host's memory
         GrPrivHead of[GR_LEVELS];
-        uint64_t number; // of the launch that they are of
+        uint64_t number; // twice that of the launch that they are of, and one: it is held
     } * heads;
     CUdeviceptr heads_at; // likewise, as the GPU has it
     uint64_t number;      // of launches so far

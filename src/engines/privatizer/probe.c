@@ -68,6 +68,10 @@ static ProbeContext *context_of(Probe *p, CUcontext context) {
                 d->function(&c->check, module, "__gr_check_blocks") != CUDA_SUCCESS ||
                 d->function(&c->commit, module, "__gr_commit") != CUDA_SUCCESS ||
                 d->function(&c->gate, module, "__gr_gate") != CUDA_SUCCESS;
+    // Else the driver loads each where it is first launched, and waits for what runs by then.
+    const CUfunction of[] = {c->set, c->merge, c->check, c->gate};
+    for (size_t k = 0; k < sizeof of / sizeof *of && !c->failed && d->load_function; k++)
+        (void)d->load_function(of[k]);
     return c;
 }
 

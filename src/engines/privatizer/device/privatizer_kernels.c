@@ -73,6 +73,8 @@ KERNEL void __gr_merge_blocks(uint64_t control) {
 
 KERNEL void __gr_check_blocks(uint64_t control) {
     GR_GLOBAL GrPrivControl *c = (GR_GLOBAL GrPrivControl *)control;
+    if (!has_row(c) && gr_ctaid_x() * ntid_x() + gr_tid_x() >= c->privates * GR_SUMS)
+        return;
     Slot s = slot_of_control(c, 0);
     GR_GLOBAL uint64_t *sum = (GR_GLOBAL uint64_t *)c->sums;
     if (has_row(c))
@@ -82,7 +84,8 @@ KERNEL void __gr_check_blocks(uint64_t control) {
         gr_priv_report(&s, GR_FOUND_READ, k / GR_SUMS, k / GR_SUMS, 0, 0);
 }
 
-// The program's launch comes next: it runs, or is held until the host has seen to what the `n` logs say. `heads`: memory of the host that gets their heads, and then `number`.
+// The program's launch comes next: it runs, or is held until the host has seen to what the `n` logs say. `heads`: memory of the host that gets their heads, and then twice `number`, and one if
+// the launch is held. One word says that nothing was found, so the host need not have the others by then.
 // By one warp: each lane has one number, for memory is far.
 KERNEL void __gr_gate(uint64_t control, uint64_t logs, uint64_t heads, uint64_t n, uint64_t number) {
     const uint32_t words = sizeof(GrPrivHead) / 8;
@@ -92,13 +95,11 @@ KERNEL void __gr_gate(uint64_t control, uint64_t logs, uint64_t heads, uint64_t 
         gr_store64((GR_GLOBAL uint64_t *)heads + k, v);
         all |= v;
     }
-    int nothing = gr_all(~0u, !all);
-    if (gr_tid_x() == 0)
-        ((GR_GLOBAL GrPrivControl *)control)->mode = nothing ? GR_AS_IT_IS : GR_HELD;
-    __asm__ volatile("fence.acq_rel.sys;" ::: "memory");
-    gr_meet(~0u);
-    if (gr_tid_x() == 0)
-        gr_store64((GR_GLOBAL uint64_t *)heads + n * words, number);
+    int held = !gr_all(~0u, !all);
+    if (gr_tid_x())
+        return;
+    ((GR_GLOBAL GrPrivControl *)control)->mode = held ? GR_HELD : GR_AS_IT_IS;
+    gr_store64((GR_GLOBAL uint64_t *)heads + n * words, 2 * number + (uint64_t)held);
 }
 
 static GR_NOINLINE uint64_t gr_priv_address(GR_GLOBAL GrPrivControl *c, uint64_t offset) {
