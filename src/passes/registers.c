@@ -29,7 +29,8 @@ gr_status gr_registers_limit(PtxModule *m, gr_error *err) {
     for (uint32_t k = 0; k < m->n_funcs && !takes_many(m); k++) {
         PtxFunc *f = m->funcs[k];
         const char *has = f->directives ? f->directives : "";
-        if (!f->is_entry || strstr(has, ".maxnreg") || strstr(has, ".minnctapersm") || strstr(has, "ntid"))
+        if (!f->is_entry || !f->has_body || strstr(has, ".maxnreg") || strstr(has, ".minnctapersm") ||
+            strstr(has, "ntid"))
             continue;
         StrBuf text = {0};
         gr_str_addf(&text, "%s%s.maxnreg %d", has, *has ? " " : "", OF_LARGE_BLOCKS);

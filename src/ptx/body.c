@@ -32,18 +32,18 @@ PtxStmt *gr_parse_new_stmt(Parser *p, PtxStmtKind kind, PtxTag tag) {
 static gr_status add_reg_name(Parser *p, PtxRegDecl *d, uint32_t k, Slice name) {
     if (!d->names[k].count) {
         PtxReg *r = gr_parse_make_reg(p->f, d->names[k].name, d->type, d->vec);
-        if (!r || !gr_sym_bind(&p->syms, name.s, name.len, SYM_REG, r))
+        if (!r)
             return gr_parse_nomem(p);
         r->decl = d;
         r->entry = k;
-        return GR_OK;
+        return gr_parse_bind(p, name, SYM_REG, r);
     }
     RegRange *range = GR_NEW(&p->scratch, RegRange);
-    if (!range || !gr_sym_bind(&p->syms, name.s, name.len, SYM_RANGE, range))
+    if (!range)
         return gr_parse_nomem(p);
     *range = (RegRange){.decl = d, .entry = k, .next = p->ranges};
     p->ranges = range;
-    return GR_OK;
+    return gr_parse_bind(p, name, SYM_RANGE, range);
 }
 
 // .reg .v4 .f32 %a, %b<7>; — the cursor is after ".reg".
@@ -110,11 +110,11 @@ done:
 static gr_status add_body_var(Parser *p, PtxVar *v, PtxTag tag) {
     v->func = p->f;
     PtxStmt *s = gr_parse_new_stmt(p, PTX_DECL_VAR, tag);
-    if (!s || !gr_sym_bind(&p->syms, v->name, strlen(v->name), SYM_VAR, v))
+    if (!s)
         return gr_parse_nomem(p);
     s->var = v;
     s->line = v->line;
-    return GR_OK;
+    return gr_parse_bind(p, (Slice){v->name, strlen(v->name)}, SYM_VAR, v);
 }
 
 // An unknown directive, verbatim from `b`: up to and including a ';' on its line, else the line.

@@ -80,8 +80,9 @@ static gr_status bind_params(Parser *p, PtxFunc *f, PtxVar **list, uint32_t n) {
             obj = v->reg;
             kind = SYM_REG;
         }
-        if (!gr_sym_bind(&p->syms, v->name, strlen(v->name), kind, obj))
-            return gr_parse_nomem(p);
+        gr_status st = gr_parse_bind(p, (Slice){v->name, strlen(v->name)}, kind, obj);
+        if (st != GR_OK)
+            return st;
     }
     return GR_OK;
 }

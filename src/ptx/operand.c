@@ -169,6 +169,15 @@ gr_status gr_parse_label_def(Parser *p, Slice name, PtxStmt *stmt) {
     return GR_OK;
 }
 
+gr_status gr_parse_bind(Parser *p, Slice name, SymKind kind, void *obj) {
+    // %r<3> declares %r0 to %r2, so beside %r it is another name.
+    for (const Sym *s = gr_sym_find(&p->syms, name.s, name.len); s && s->depth == p->syms.depth; s = s->outer)
+        if ((s->kind == SYM_RANGE) == (kind == SYM_RANGE))
+            return gr_lex_fail(&p->lex, "'%.*s%s' is declared twice in its scope", (int)name.len, name.s,
+                               kind == SYM_RANGE ? "<...>" : "");
+    return gr_sym_bind(&p->syms, name.s, name.len, kind, obj) ? GR_OK : gr_parse_nomem(p);
+}
+
 gr_status gr_parse_scope_open(Parser *p) {
     if (p->syms.depth >= 1000)
         return gr_lex_fail(&p->lex, "more than 1000 nested scopes");

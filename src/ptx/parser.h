@@ -101,6 +101,8 @@ gr_status gr_parse_guard(Parser *p, PtxReg **reg, bool *negated);
 // The label `name` as mentioned here.
 LabelSym *gr_parse_label_ref(Parser *p, Slice name, bool soft);
 gr_status gr_parse_label_def(Parser *p, Slice name, PtxStmt *s);
+// Makes a register, a range of registers or a variable known in the innermost scope, where its name must be new.
+gr_status gr_parse_bind(Parser *p, Slice name, SymKind kind, void *obj);
 gr_status gr_parse_scope_open(Parser *p);
 void gr_parse_scope_close(Parser *p);
 gr_status gr_parse_labels_end(Parser *p); // at the end of the function

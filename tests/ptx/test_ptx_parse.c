@@ -135,12 +135,12 @@ static void test_register_ranges(void **state) {
 
 static void test_vector_and_video_operands(void **state) {
     (void)state;
-    const char *body = ".reg .v4 .f32 %v; .reg .f32 %f<3>; .reg .b32 %r<4>; .reg .pred p, q;\n"
+    const char *body = ".reg .v4 .f32 %v; .reg .f32 %f<3>; .reg .b32 %r<4>; .reg .pred t, q;\n"
                        "add.f32 %f1, %v.x, %v.w;\n"
                        "vadd.s32.u32.s32.sat %r1, %r2.b0, -%r3.h1;\n"
-                       "setp.eq.and.s32 p|q, %r1, %r2, !p;\n"
+                       "setp.eq.and.s32 t|q, %r1, %r2, !t;\n"
                        "mov.u32 %r1, %tid.x;\n"
-                       "shfl.sync.down.b32 %r1|p, %r2, 1, 31, -1;";
+                       "shfl.sync.down.b32 %r1|t, %r2, 1, 31, -1;";
     PtxModule *m = parse_body(body);
     const PtxFunc *f = m->funcs[0];
     const PtxInstr *add = nth_instr(f, 0)->instr;
@@ -155,7 +155,7 @@ static void test_vector_and_video_operands(void **state) {
     char *text = print(m, 0);
     assert_contains(text, "add.f32 %f1, %v.x, %v.w;");
     assert_contains(text, "vadd.s32.u32.s32.sat %r1, %r2.b0, -%r3.h1;");
-    assert_contains(text, "setp.eq.and.s32 p|q, %r1, %r2, !p;");
+    assert_contains(text, "setp.eq.and.s32 t|q, %r1, %r2, !t;");
     free(text);
     gr_ptx_free(m);
 }
@@ -403,7 +403,7 @@ static void test_spacing_and_unknowns(void **state) {
 static void test_sites(void **state) {
     (void)state;
     PtxModule *m =
-        parse_body(".reg .b32 %r<9>; .reg .b64 %rd<4>; .reg .pred p; .shared .b32 s;\n"
+        parse_body(".reg .b32 %r<9>; .reg .b64 %rd<4>; .reg .pred t; .shared .b32 s;\n"
                    "ld.param.u64 %rd1, [p];\n"                                                     // no site
                    "ld.global.v4.f32 {%r1,%r2,%r3,%r4}, [%rd1];\n"                                 // 1
                    "st.volatile.shared.u8 [s], %r1;\n"                                             // 2
@@ -476,6 +476,14 @@ static void test_errors(void **state) {
     check_error(BODY("@%p2 ret;"), 6, 2, "predicate '%p2' is not declared");
     check_error(BODY("bra nowhere;\n}"), 6, 5, "label 'nowhere' is not defined");
     check_error(BODY("L: L: ret; }"), 6, 4, "defined twice");
+    check_error(BODY("L: { L: ret; } .reg .b32 %q; { .reg .b32 %q; } .reg .u64 %q; }"), 6, 61,
+                "'%q' is declared twice in its scope");
+    check_error(BODY(".reg .b32 %r<2>; ret; }"), 6, 17, "'%r<...>' is declared twice in its scope");
+    check_error(BODY(".local .b8 x[8]; .shared .b8 x[4]; ret; }"), 6, 34,
+                "'x' is declared twice in its scope");
+    check_error(BODY(".reg .b32 x; .local .b8 x[4]; ret; }"), 6, 29, "'x' is declared twice in its scope");
+    check_error(HEADER ".entry k(.param .u32 a, .param .u64 a) { ret; }", 4, 41,
+                "'a' is declared twice in its scope");
     check_error(BODY("{ ret;"), 6, 7, "expected '}', found the end");
     check_error(BODY("ld.global.u32 %r1, [%r2;"), 6, 24, "expected ']'");
     check_error(BODY("mov.u32 %r1, 0f3F8;"), 6, 14, "exactly 8 hexadecimal digits");

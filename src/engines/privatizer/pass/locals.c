@@ -3,12 +3,22 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-// Both copies of the code have such.
+// The code for warps has such, and the code for blocks.
 static const char *prefix_of(const Code *c, LocalCopy copy) {
     static const char *const prefixes[2][3] = {{"", "__gr_kept_of_grid_", "__gr_noted_of_grid_"},
                                                {"", "__gr_kept_", "__gr_noted_"}};
     return prefixes[c->warps][copy];
+}
+
+// The code for warps is there with and without its general way. A thread takes one of them, so both have the same copies.
+static bool is_declared(const PtxFunc *f, const char *prefix, const char *name) {
+    size_t n = strlen(prefix);
+    for (const PtxStmt *s = f->first; s; s = s->next)
+        if (s->kind == PTX_DECL_VAR && !strncmp(s->var->name, prefix, n) && !strcmp(s->var->name + n, name))
+            return true;
+    return false;
 }
 
 gr_status gr_locals_find(const Code *c, Locals *out) {
@@ -20,10 +30,11 @@ gr_status gr_locals_find(const Code *c, Locals *out) {
         depth -= s->kind == PTX_SCOPE_CLOSE;
         if (s->kind != PTX_DECL_VAR || s->var->space != PTX_LOCAL || depth || s->tag.inserted)
             continue;
-        gr_status st =
-            gr_code_put(c, s, NULL, 0, ".local .align 8 .b8 %s%s[%llu]; .local .align 8 .b8 %s%s[%llu];",
-                        prefix_of(c, GR_LOCALS_KEPT), s->var->name, (unsigned long long)s->var->size,
-                        prefix_of(c, GR_LOCALS_NOTED), s->var->name, (unsigned long long)s->var->size);
+        gr_status st = GR_OK;
+        if (!is_declared(c->f, prefix_of(c, GR_LOCALS_KEPT), s->var->name))
+            st = gr_code_put(c, s, NULL, 0, ".local .align 8 .b8 %s%s[%llu]; .local .align 8 .b8 %s%s[%llu];",
+                             prefix_of(c, GR_LOCALS_KEPT), s->var->name, (unsigned long long)s->var->size,
+                             prefix_of(c, GR_LOCALS_NOTED), s->var->name, (unsigned long long)s->var->size);
         if (st != GR_OK)
             return st;
         if (!gr_vec_push(&out->vars, s->var))
