@@ -17,7 +17,7 @@ typedef struct Slot {
     uint64_t window,
         numbers; // window: shared memory, by generic addresses; numbers: of its line 0, if that were near
     GrPrivNear near;
-    uint32_t n, capacity, most_copies, round, granule;
+    uint32_t n, capacity, most_copies, round, granule, ready;
     uint32_t region;
     uint64_t block, sequence;
     int commits, once, is_overlay;
@@ -49,6 +49,7 @@ GR_INLINE Slot slot_of_control(GR_GLOBAL GrPrivControl *c, uint64_t k) {
                   .most_copies = c->most_copies,
                   .round = c->round,
                   .granule = c->granule,
+                  .ready = c->ready,
                   .once = (int)c->once};
 }
 
@@ -88,6 +89,34 @@ GR_INLINE uint32_t any_compare_swap(uint32_t *at, uint32_t expected, uint32_t de
     return old;
 }
 
+// Gives what was there before.
+GR_INLINE uint32_t gr_or32(GR_GLOBAL uint32_t *at, uint32_t bits) {
+    uint32_t old;
+    __asm__ volatile("atom.relaxed.sys.global.or.b32 %0, [%1], %2;" : "=r"(old) : "l"(at), "r"(bits));
+    return old;
+}
+
+// Shared memory of the block.
+GR_INLINE uint32_t shared_at(uint32_t at) {
+    uint32_t v;
+    __asm__ volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(at) : "memory");
+    return v;
+}
+GR_INLINE void put_shared(uint32_t at, uint32_t v) {
+    __asm__ volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(v) : "memory");
+}
+// What another thread has just written is found.
+GR_INLINE uint32_t shared_now(uint32_t at) {
+    uint32_t v;
+    __asm__ volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(v) : "r"(at) : "memory");
+    return v;
+}
+GR_INLINE uint32_t shared_add(uint32_t at, uint32_t n) {
+    uint32_t old;
+    __asm__ volatile("atom.shared.add.u32 %0, [%1], %2;" : "=r"(old) : "r"(at), "r"(n) : "memory");
+    return old;
+}
+
 GR_INLINE int is_row(uint32_t v) { return v - 1 < GR_ROW_EDGE - 1; }
 GR_INLINE GR_GLOBAL uint32_t *entry_of(const Slot *s, uint64_t line) {
     return (GR_GLOBAL uint32_t *)s->table + line;
@@ -113,6 +142,19 @@ GR_INLINE GrPrivRow *head_of(const Slot *s, uint64_t row) {
 }
 GR_INLINE uint32_t line_of(const Slot *s, uint64_t row) {
     return is_near(s, row) ? (uint32_t)((row - s->window) / GR_LINE) : head_of(s, row)->line;
+}
+// The list of the region that runs, how many have asked for a place in a list, and the next place. Where shared memory is near these are in there.
+GR_INLINE uint32_t list_now(const Slot *s) {
+    return s->near.size ? shared_now(GR_NEAR_SAYS(&s->near) + GR_NEAR_NOW)
+                        : gr_load32(&((GR_GLOBAL GrPrivSlot *)s->head)->now);
+}
+GR_INLINE uint32_t list_count(const Slot *s, uint32_t list) {
+    return s->near.size ? shared_now(GR_NEAR_SAYS(&s->near) + GR_NEAR_COUNT + 4 * list)
+                        : ((GR_GLOBAL volatile GrPrivSlot *)s->head)->count[list];
+}
+GR_INLINE uint32_t list_place(const Slot *s, uint32_t list) {
+    return s->near.size ? shared_add(GR_NEAR_SAYS(&s->near) + GR_NEAR_COUNT + 4 * list, 1)
+                        : gr_add32(&((GR_GLOBAL GrPrivSlot *)s->head)->count[list], 1);
 }
 GR_INLINE uint64_t list_at(const Slot *s, uint32_t list, uint32_t k) {
     return s->lists + 4 * ((uint64_t)list * s->capacity + k);
@@ -169,7 +211,10 @@ GR_INLINE uint32_t members_of(const Lanes *l) { return l->lanes == 32 ? ~0u : (1
 
 // The private copies of a row that were made, by number of the unit's copy, and in each of them one word. All lanes together. Some at a time are loaded, so that the
 // warp waits for memory once for all of them.
-enum { AT_A_TIME = 4 };
+enum {
+    AT_A_TIME = 4,
+    AHEAD = 8
+}; // AHEAD: times the lanes: so many numbers at a time, since most units have no copy
 typedef struct Made {
     uint32_t next, bits, numbers; // numbers: of the lane's
     uint32_t n, k[AT_A_TIME], number[AT_A_TIME], word[AT_A_TIME];
@@ -177,12 +222,22 @@ typedef struct Made {
 
 GR_INLINE int next_made(const Slot *s, uint64_t row, const Lanes *l, uint32_t word, Made *m) {
     GR_ROLLED while (!m->bits) {
-        uint32_t k = m->next + l->lane;
-        if (m->next >= s->n)
+        uint32_t numbers[AHEAD], from = m->next;
+        if (from >= s->n)
             return 0;
-        m->numbers = k < s->n ? word_at(number_at(s, row, k)) : 0;
-        m->bits = gr_ballot(members_of(l), m->numbers >= GR_COPY_FIRST);
-        m->next += l->lanes;
+#pragma unroll
+        for (uint32_t i = 0; i < AHEAD; i++) {
+            uint32_t k = from + i * l->lanes + l->lane;
+            numbers[i] = k < s->n ? word_at(number_at(s, row, k)) : 0;
+        }
+        m->next = from + AHEAD * l->lanes;
+#pragma unroll
+        for (uint32_t i = 0; i < AHEAD; i++) {
+            uint32_t bits = m->bits ? 0 : gr_ballot(members_of(l), numbers[i] >= GR_COPY_FIRST);
+            m->next = bits ? from + (i + 1) * l->lanes : m->next;
+            m->numbers = bits ? numbers[i] : m->numbers;
+            m->bits |= bits;
+        }
     }
     m->n = 0;
 #pragma unroll
