@@ -327,8 +327,8 @@ static gr_status put_entry(const ColliderWork *w, const Access *a, PtxStmt *at, 
         where = gr_ptx_new_reg(a->func, PTX_U64);
         GR_TRY(gr_access_put(a, at, NULL, 0, "add.s64 %s, %s, %u;", where->name, address->name, offset));
     }
-    uint32_t meta =
-        (uint32_t) class | (uint32_t)GR_META_GENERIC << GR_META_SPACE | sizeof(uint32_t) << GR_META_SIZE;
+    uint32_t space = a->site->space == PTX_SHARED_CLUSTER ? GR_META_SHARED : GR_META_GENERIC;
+    uint32_t meta = (uint32_t) class | space << GR_META_SPACE | sizeof(uint32_t) << GR_META_SIZE;
     GR_TRY(gr_access_put(a, at, NULL, 0,
                          "and.b32 %s, %s, %u; mad.wide.u32 %s, %s, %u, %s; mov.b64 %s, {%s, %u};", k->name,
                          g->kept->name, GR_SEGMENT_KEEPS - 1u, e->name, k->name, (unsigned)sizeof(GrKept),
