@@ -211,10 +211,7 @@ GR_INLINE uint32_t members_of(const Lanes *l) { return l->lanes == 32 ? ~0u : (1
 
 // The private copies of a row that were made, by number of the unit's copy, and in each of them one word. All lanes together. Some at a time are loaded, so that the
 // warp waits for memory once for all of them.
-enum {
-    AT_A_TIME = 4,
-    AHEAD = 8
-}; // AHEAD: times the lanes: so many numbers at a time, since most units have no copy
+enum { AT_A_TIME = 4 };
 typedef struct Made {
     uint32_t next, bits, numbers; // numbers: of the lane's
     uint32_t n, k[AT_A_TIME], number[AT_A_TIME], word[AT_A_TIME];
@@ -222,22 +219,12 @@ typedef struct Made {
 
 GR_INLINE int next_made(const Slot *s, uint64_t row, const Lanes *l, uint32_t word, Made *m) {
     GR_ROLLED while (!m->bits) {
-        uint32_t numbers[AHEAD], from = m->next;
-        if (from >= s->n)
+        uint32_t k = m->next + l->lane;
+        if (m->next >= s->n)
             return 0;
-#pragma unroll
-        for (uint32_t i = 0; i < AHEAD; i++) {
-            uint32_t k = from + i * l->lanes + l->lane;
-            numbers[i] = k < s->n ? word_at(number_at(s, row, k)) : 0;
-        }
-        m->next = from + AHEAD * l->lanes;
-#pragma unroll
-        for (uint32_t i = 0; i < AHEAD; i++) {
-            uint32_t bits = m->bits ? 0 : gr_ballot(members_of(l), numbers[i] >= GR_COPY_FIRST);
-            m->next = bits ? from + (i + 1) * l->lanes : m->next;
-            m->numbers = bits ? numbers[i] : m->numbers;
-            m->bits |= bits;
-        }
+        m->numbers = k < s->n ? word_at(number_at(s, row, k)) : 0;
+        m->bits = gr_ballot(members_of(l), m->numbers >= GR_COPY_FIRST);
+        m->next += l->lanes;
     }
     m->n = 0;
 #pragma unroll
