@@ -21,8 +21,14 @@ GR_INLINE uint32_t load_again(uint64_t at) {
 
 // It is reported once, and looked at no more.
 static GR_NOINLINE void report(Kept *k, uint32_t seen) {
-    __gr_report(k->site, k->meta, k->address, k->now, seen);
-    if (!k->turned)
+    uint64_t at = k->address;
+    if (k->state == GR_KEPT_UNUSED)
+        return;
+    if ((k->meta >> GR_META_SPACE & 0xff) ==
+        GR_META_SHARED) // of another block, which a generic address does not tell
+        __asm__("cvta.to.shared.u64 %0, %1;" : "=l"(at) : "l"(at));
+    __gr_report(k->site, k->meta, at, k->now, seen);
+    if (k->state == GR_KEPT_WATCHED)
         k->address = 0;
 }
 
@@ -66,12 +72,44 @@ GR_NOINLINE void __gr_segment_store(Kept *entries, uint32_t kept) {
     uint32_t n = count_of(kept);
     GR_ROLLED
     for (uint32_t k = 0; k < n; k++) {
-        if (entries[k].turned && entries[k].address) {
+        if (entries[k].state == GR_KEPT_LATE && entries[k].address) {
             uint32_t v = entries[k].now ^ 1;
             entries[k].now = v;
-            entries[k].turned = 0;
+            entries[k].state = GR_KEPT_WATCHED;
             __asm__ volatile("st.u32 [%0], %1;" ::"l"(entries[k].address), "r"(v) : "memory");
         }
+    }
+}
+
+// The thread uses what it loaded at `site` when it last came there: the newest `words` of that site are looked at from now on.
+void __gr_segment_used(Kept *entries, uint32_t kept, uint32_t site, uint32_t words) {
+    uint32_t oldest = kept - count_of(kept);
+    GR_ROLLED
+    for (uint32_t k = kept; k > oldest && words; k--) {
+        Kept *e = &entries[(k - 1) % GR_SEGMENT_KEEPS];
+        if (e->site == site) {
+            e->state = GR_KEPT_WATCHED;
+            words--;
+        }
+    }
+}
+
+GR_INLINE uint32_t thread_of_block(uint32_t *threads) {
+    uint32_t x, y, z, nx, ny, nz;
+    __asm__("mov.u32 %0, %%tid.x; mov.u32 %1, %%tid.y; mov.u32 %2, %%tid.z;" : "=r"(x), "=r"(y), "=r"(z));
+    __asm__("mov.u32 %0, %%ntid.x; mov.u32 %1, %%ntid.y; mov.u32 %2, %%ntid.z;"
+            : "=r"(nx), "=r"(ny), "=r"(nz));
+    *threads = nx * ny * nz;
+    return (z * ny + y) * nx + x;
+}
+
+// This thread's share of the block's `bytes` bytes at the address `at` of shared memory: the lowest bit of each word is turned.
+void __gr_segment_stale(uint32_t at, uint32_t bytes) {
+    uint32_t threads, v, first = (at + 3) & ~3u, end = at + bytes;
+    GR_ROLLED
+    for (uint32_t k = first + 4 * thread_of_block(&threads); k + 4 <= end; k += 4 * threads) {
+        __asm__ volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(k) : "memory");
+        __asm__ volatile("st.shared.u32 [%0], %1;" ::"r"(k), "r"(v ^ 1) : "memory");
     }
 }
 

@@ -7,11 +7,15 @@
 
 enum { GR_SEGMENT_KEEPS = 8 }; // words; a power of two
 
+// What becomes of an entry: it is looked at; it is a late store, which will turn the lowest bit of `now`; or it is not looked at yet, because the thread may throw away
+// what it loaded.
+enum { GR_KEPT_WATCHED, GR_KEPT_LATE, GR_KEPT_UNUSED };
+
 // A word of an access.
 typedef struct GrKept {
     uint64_t address;    // generic; 0: nothing is kept here
     uint32_t now;        // what memory has there
-    uint32_t turned;     // 1: a late store, which will turn the lowest bit of `now`
+    uint32_t state;      // GR_KEPT_...
     uint32_t site, meta; // as __gr_report wants them
     uint64_t unused;
 } GrKept;

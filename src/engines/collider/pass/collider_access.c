@@ -341,7 +341,9 @@ gr_status gr_collider_load(ColliderWork *w, Access *a, const Speculation *spec) 
     GR_TRY(gr_pace_open(w, a, a->after, &gate));
     w->open = gate.open;
     GR_TRY(gr_collider_loads(w, a, 1, gate.at, spec));
-    if (!spec && !w->hoisted)
+    if (w->hoisted)
+        GR_TRY(gr_collider_keep_hoisted(w, a, gate.at));
+    else if (!spec)
         GR_TRY(gr_segment_keep_load(w, a, gate.at));
     GR_TRY(gr_pace_close(a, &gate));
 done:
@@ -401,11 +403,11 @@ gr_status gr_collider_store(ColliderWork *w, Access *a) {
     GR_TRY(gr_collider_prepare(a));
     GR_TRY(gr_access_comparable(a, a->before));
     GR_TRY(gr_collider_stored(a, bits, stored));
-    GR_TRY(gr_segment_own(w, a, a->before, gate.open));
     GR_TRY(gr_collider_warp_check(w, a, stored, bits, alone));
     // Threads that come together would all be done with their stores, or with the garbage, before the first of them looks.
     if (w->o->poison || w->o->thinned)
         GR_TRY(gr_collider_wait(w, a, a->before, WAIT_LATE, w->o->write_delay_ns));
+    GR_TRY(gr_segment_own(w, a, a->before, gate.open)); // what the wait was long enough to show is seen
     GR_TRY(gr_held_at_store(w, a, a->before));
     if (w->o->poison) {
         char mods[96];

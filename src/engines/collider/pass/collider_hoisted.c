@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/collider/pass/collider_hoisted.h"
 
+#include "engines/collider/pass/collider_segment.h"
+
 static bool selects(const PtxFunc *f) {
     for (const PtxStmt *s = f->first; s; s = s->next)
         if (s->kind == PTX_INSTR && !s->tag.inserted &&
@@ -115,6 +117,19 @@ static bool is_first_of(const Hoisted *h, unsigned k) {
     return true;
 }
 
+gr_status gr_collider_keep_hoisted(ColliderWork *w, Access *a, PtxStmt *at) {
+    gr_status st = GR_OK;
+    Hoisted *h = w->hoisted;
+    if (!w->segment || h->d.n_holders != 1 || !is_only_ours(h, h->d.holder[0].reg))
+        return GR_OK;
+    PtxReg *kept = gr_ptx_new_reg(a->func, PTX_PRED);
+    GR_TRY(gr_segment_keep_unused(w, a, at, kept, &h->words));
+    if (h->words)
+        h->kept = kept;
+done:
+    return st;
+}
+
 gr_status gr_collider_remember(Hoisted *h, const Access *a, PtxStmt *at, const PtxReg *address,
                                const PtxReg *expected, const PtxReg *seen) {
     gr_status st = GR_OK;
@@ -187,9 +202,17 @@ static gr_status put_use(ColliderWork *w, const Access *a, const Hoisted *h, uns
     if (at->kind == PTX_INSTR)
         (void)gr_ptx_used_bytes(at, &pragma);
     at = pragma ? pragma : at;
-    const PtxReg *uses = flag_of(h, h->d.at[k].of);
+    const PtxReg *raced = flag_of(h, h->d.at[k].of), *uses = raced;
     Access here = *a;
     Detour away;
+    PtxLabel *same = gr_ptx_new_label(a->func);
+    PtxOperand to = gr_ptx_label_operand(same);
+    if (h->kept) {
+        PtxReg *either = gr_ptx_new_reg(a->func, PTX_PRED);
+        GR_TRY(
+            gr_access_put(a, at, NULL, 0, "or.pred %s, %s, %s;", either->name, raced->name, h->kept->name));
+        uses = either;
+    }
     if (h->d.at[k].pred) {
         PtxOperand pred = gr_ptx_reg_operand(h->d.at[k].pred);
         PtxReg *both = gr_ptx_new_reg(a->func, PTX_PRED);
@@ -201,10 +224,16 @@ static gr_status put_use(ColliderWork *w, const Access *a, const Hoisted *h, uns
         uses = both;
     }
     GR_TRY(gr_collider_open_detour(&here, at, uses, &away));
+    if (h->kept) {
+        GR_TRY(gr_segment_used(w, a, away.at, h->kept, h->words));
+        GR_TRY(gr_access_put(a, away.at, &to, 1, "@!%s bra $0;", raced->name));
+    }
     GR_TRY(gr_collider_report(w, a, away.at, GR_CLASS_CLOBBERED_READ, h->address, h->expected, h->seen));
     for (unsigned x = 0; x < h->d.n_holders; x++)
         if (is_first_of(h, x))
             GR_TRY(put_false(a, away.at, h->raced[x]));
+    if (h->kept)
+        gr_ptx_insert_label(a->func, away.at, same);
     GR_TRY(gr_collider_close_detour(&here, &away));
 done:
     return st;
@@ -223,6 +252,10 @@ gr_status gr_collider_put_uses(ColliderWork *w, Access *a, Hoisted *h) {
         GR_TRY(put_false(a, gr_function_start(a->func), h->raced[k]));
         if (!is_only_ours(h, r))
             GR_TRY(put_ends(a, h, r, h->raced[k]));
+    }
+    if (h->kept) {
+        GR_TRY(put_false(a, a->before, h->kept));
+        GR_TRY(put_false(a, gr_function_start(a->func), h->kept));
     }
     for (unsigned k = 0; k < h->d.n; k++)
         GR_TRY(put_use(w, a, h, k));

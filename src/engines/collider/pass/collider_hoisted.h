@@ -7,7 +7,8 @@
 //     …
 //     selp x, r, y, q;                             before it: p and q: report
 //
-// p goes with the value from register to register. What overwrites a register makes its p false.
+// p goes with the value from register to register. What overwrites a register makes its p false. Where the load's own register alone has the value, the thread also
+// keeps it to the end of the segment, and looks at it there if it has used it.
 #ifndef GR_PASSES_COLLIDER_HOISTED_H
 #define GR_PASSES_COLLIDER_HOISTED_H
 
@@ -21,6 +22,9 @@ typedef struct Hoisted {
     PtxReg *raced[SPEC_MAX_HOLDERS];         // of each holder: whether what it holds was seen to change
     bool shares[SPEC_MAX_HOLDERS];           // it is the flag of the load
     const PtxReg *address, *expected, *seen; // of the change
+    PtxReg *
+        kept; // whether the thread keeps what it loaded to the end of the segment (collider_segment.h); NULL: never
+    unsigned words; // that it keeps
 } Hoisted;
 
 // Of one function, built when the first load asks.
@@ -36,6 +40,9 @@ void gr_collider_forget_code(HoistedCode *code);
 gr_status gr_collider_is_hoisted(ColliderWork *w, const Access *a, const DefUse *uses, HoistedCode *code,
                                  Hoisted *h, bool *is);
 gr_status gr_collider_put_uses(ColliderWork *w, Access *a, Hoisted *h);
+
+// At `at`, in the load's window: the thread may keep what it loaded.
+gr_status gr_collider_keep_hoisted(ColliderWork *w, Access *a, PtxStmt *at);
 
 // At `at`, where threads come that saw a change.
 gr_status gr_collider_remember(Hoisted *h, const Access *a, PtxStmt *at, const PtxReg *address,

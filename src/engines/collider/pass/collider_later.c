@@ -6,7 +6,7 @@
 #include "engines/collider/pass/collider_time.h"
 
 // Of so many operations of a function, each of which takes registers; three of four are issued later.
-enum { LATER_MOST = 4 };
+enum { LATER_MOST = 4, LATER_BEHIND = 4 }; // the second: where others come before, times as late
 static const uint32_t later = 3u << 30;
 
 // An operation that a thread may hold.
@@ -149,12 +149,19 @@ done:
 
 // ---- Later ---------------------------------------------------------------------------------------------------------
 
-static gr_status put_issue(ColliderWork *w, const LaterIssue *l, PtxStmt *at) {
+static uint8_t bit_of(const LaterIssue *l) { return (uint8_t)(1u << (l->n - 1)); }
+
+// Where `issues` holds, of which the thread holds the operation.
+static gr_status put_issue(ColliderWork *w, const LaterIssue *l, PtxStmt *at, const PtxReg *issues,
+                           uint32_t times) {
     gr_status st = GR_OK;
     char delay[DELAY_TEXT];
-    const char *p = l->held->name;
+    const char *p = issues->name;
     bool bulk = gr_ptx_instr_has(l->of.stmt->instr, PTX_MOD_bulk);
-    GR_TRY(gr_collider_draw(w, &l->of, at, WAIT_POISON, gr_copy_delay_ns(w) / (bulk ? 1 : 2), delay));
+    uint32_t most = bulk ? gr_copy_delay_ns(w) : gr_copy_delay_ns(w) / 2;
+    if (bulk) // which keeps no thread waiting
+        most = most > UINT32_MAX / times ? UINT32_MAX : most * times;
+    GR_TRY(gr_collider_draw(w, &l->of, at, WAIT_POISON, most, delay));
     if (bulk)
         GR_TRY(gr_access_put(&l->of, at, NULL, 0, "@%s call __gr%s_jam, (%s);", p, w->o->suffix, delay));
     else
@@ -163,7 +170,30 @@ static gr_status put_issue(ColliderWork *w, const LaterIssue *l, PtxStmt *at) {
         GR_TRY(gr_access_put(&l->of, at, NULL, 0, "@%s call __gr%s_bulk_held, (%u, %s, %s, %s, %s);", p,
                              w->o->suffix, l->of.site->id, l->ends.dst->name, l->ends.src->name,
                              l->ends.size->name, l->ends.hash->name));
-    GR_TRY(gr_access_put(&l->of, at, NULL, 0, "@%s %s; @%s setp.ne.u32 %s, 0, 0;", p, l->text, p, p));
+    GR_TRY(gr_access_put(&l->of, at, NULL, 0, "@%s %s; @%s setp.ne.u32 %s, 0, 0;", p, l->text, p,
+                         l->held->name));
+done:
+    return st;
+}
+
+// All that may be held: the newest first, behind the oldest in one case of two. So each may be the last one to come. A copy behind another one comes later: threads that
+// were to wait for both go through windows of their own before they read what it brings.
+static gr_status put_issues(ColliderWork *w, uint8_t held, PtxStmt *at) {
+    gr_status st = GR_OK;
+    const LaterIssue *oldest = NULL;
+    for (const LaterIssue *l = w->later; l; l = l->next)
+        if (held & bit_of(l))
+            oldest = l;
+    if (held & (held - 1)) {
+        PtxReg *p = gr_ptx_new_reg(oldest->of.func, PTX_PRED);
+        GR_TRY(gr_collider_chance(w, &oldest->of, at, 1u << 31, p));
+        GR_TRY(gr_access_put(&oldest->of, at, NULL, 0, "and.pred %s, %s, %s;", p->name, p->name,
+                             oldest->held->name));
+        GR_TRY(put_issue(w, oldest, at, p, 1));
+    }
+    for (const LaterIssue *l = w->later; l; l = l->next)
+        if (held & bit_of(l))
+            GR_TRY(put_issue(w, l, at, l->held, held & (held - 1) ? LATER_BEHIND : 1));
 done:
     return st;
 }
@@ -191,8 +221,6 @@ static bool may_wait(const ColliderWork *w, const PtxStmt *s, const uint8_t *at)
         return s->site && w->module->sites[s->site].strong;
     return i->op != PTX_OP_MAPA && !gr_again_computes(i);
 }
-
-static uint8_t bit_of(const LaterIssue *l) { return (uint8_t)(1u << (l->n - 1)); }
 
 // `held` may be held at `s`, and goes on to where `s` may go. Nothing is held where the thread goes back, so text order is enough.
 static uint8_t follow(const PtxStmt *s, uint8_t held, uint8_t *at) {
@@ -222,9 +250,7 @@ gr_status gr_later_finish(ColliderWork *w, PtxFunc *f, PtxStmt *start) {
         if (s->kind != PTX_INSTR || (s->tag.inserted && !ends))
             continue;
         if (held && may_wait(w, s, at)) {
-            for (const LaterIssue *l = w->later; l; l = l->next)
-                if (held & bit_of(l))
-                    GR_TRY(put_issue(w, l, s));
+            GR_TRY(put_issues(w, held, s));
             held = 0;
         }
         held = follow(s, held, at);

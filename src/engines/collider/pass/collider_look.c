@@ -3,6 +3,13 @@
 
 #include "base/str.h"
 
+// Lanes that look together leave the loop together: all wait as long as the first one.
+static gr_status put_of_warp(const Access *a, PtxStmt *at, const char *left) {
+    char guard[64];
+    return gr_access_put(a, at, NULL, 0, "%sshfl.sync.idx.b32 %s, %s, 0, 31, 0xffffffff;",
+                         gr_access_guard(a, guard, sizeof guard), left, left);
+}
+
 gr_status gr_look_begin(ColliderWork *w, const Access *a, PtxStmt *at, ColliderWait what, uint32_t max_ns,
                         Look *l) {
     gr_status st = GR_OK;
@@ -12,6 +19,8 @@ gr_status gr_look_begin(ColliderWork *w, const Access *a, PtxStmt *at, ColliderW
     if (!w->pace || longest <= LOOK_NS)
         return gr_collider_wait(w, a, at, what, max_ns);
     GR_TRY(gr_collider_draw(w, a, at, what, max_ns, l->left));
+    if (a->together)
+        GR_TRY(put_of_warp(a, at, l->left));
     PtxReg *step = gr_ptx_new_reg(a->func, PTX_U32), *piece = gr_ptx_new_reg(a->func, PTX_U32);
     GR_TRY(gr_access_put(a, at, NULL, 0, "shr.u32 %s, %s, %u; max.u32 %s, %s, %u;", step->name, l->left,
                          (unsigned)__builtin_ctz(LOOK_MOST), step->name, step->name, (unsigned)LOOK_NS));
@@ -61,7 +70,7 @@ static gr_status put_end(ColliderWork *w, const Access *a, PtxStmt *at, const Lo
     PtxOperand again = gr_ptx_label_operand(l->again);
     GR_TRY(gr_access_put(a, at, &again, 1, "setp.gt.u32 %s, %s, %u; @%s bra $0;", more->name, l->left,
                          (unsigned)LOOK_NS / 2, more->name));
-    if (gr_look_hold(w, a))
+    if (held != LOOK_NOT_HELD && gr_look_hold(w, a))
         st = put_hold(w, a, at, l, held);
 done:
     return st;

@@ -11,6 +11,8 @@
 //
 // The pieces together take as long as the wait, so that looking more often costs the loads alone. What is left of a wait at the end is
 // at most half a piece, and is left out.
+//
+// Of an access of the whole warp (Access.together) a->guard is whether the warp performs it; no launch is held in its window.
 #ifndef GR_PASSES_COLLIDER_LOOK_H
 #define GR_PASSES_COLLIDER_LOOK_H
 
@@ -26,8 +28,9 @@ typedef struct Look {
 // Where a thread of a launch that is held may wait for what comes.
 typedef enum LookHeld {
     LOOK_HELD,
-    LOOK_PASSES, // only where the launch lets others pass
-    LOOK_STAYS   // only where it does not
+    LOOK_PASSES,  // only where the launch lets others pass
+    LOOK_STAYS,   // only where it does not
+    LOOK_NOT_HELD // nowhere: lanes that look together leave a window together
 } LookHeld;
 
 // A wait at `at`, as gr_collider_wait. Behind it go the loads and comparisons, and then gr_look_end.

@@ -20,7 +20,7 @@
 
 #include "base/str.h"
 #include "engines/collider/pass/collider_held.h"
-#include "engines/collider/pass/collider_time.h"
+#include "engines/collider/pass/collider_look.h"
 #include "passes/matrix.h"
 
 #include <stdio.h>
@@ -70,13 +70,15 @@ done:
     return st;
 }
 
-// The delay of all lanes, also those that do not look.
-static gr_status put_delay(ColliderWork *w, Access *a, uint32_t max_ns) {
-    PtxReg *guard = a->guard;
-    a->guard = (PtxReg *)a->whole;
-    gr_status st = gr_collider_wait(w, a, a->after, WAIT_WINDOW, max_ns);
-    a->guard = guard;
-    return st;
+// The window of all lanes, also those that do not look. What is to be seen goes between the two.
+static gr_status open_window(ColliderWork *w, const Access *a, uint32_t max_ns, Look *l) {
+    Access all = *a;
+    all.guard = (PtxReg *)a->whole;
+    return gr_look_begin(w, &all, a->after, WAIT_WINDOW, max_ns, l);
+}
+
+static gr_status close_window(ColliderWork *w, const Access *a, const Look *l) {
+    return gr_look_end(w, a, a->after, l, LOOK_NOT_HELD);
 }
 
 // "@p " or nothing: instructions that the whole warp performs.
@@ -128,11 +130,13 @@ done:
 static gr_status look_twice(ColliderWork *w, Access *a) {
     gr_status st = GR_OK;
     PtxOperand before[EMIT_MAX_ELEMENTS], again[EMIT_MAX_ELEMENTS];
+    Look window;
     GR_TRY(put_look(a, before));
     GR_TRY(gr_held_in_window(w, a, 1, a->after));
-    GR_TRY(put_delay(w, a, w->o->read_delay_ns));
+    GR_TRY(open_window(w, a, w->o->read_delay_ns, &window));
     GR_TRY(put_look(a, again));
     GR_TRY(gr_collider_compare(w, a, before, again, a->bytes * 8, GR_CLASS_CLOBBERED_READ, NULL));
+    GR_TRY(close_window(w, a, &window));
 done:
     return st;
 }
@@ -337,7 +341,8 @@ gr_status gr_collider_stmatrix(ColliderWork *w, Access *a, GrSiteStatus *status)
         a->at[k] = at;
         a->used[k] = UINT64_MAX;
     }
-    GR_TRY(put_delay(w, a, w->o->write_delay_ns));
+    Look window;
+    GR_TRY(open_window(w, a, w->o->write_delay_ns, &window));
     for (unsigned k = 0; k < a->n; k++) {
         seen[k] = gr_ptx_new_reg(a->func, parts == 2 ? PTX_B16 : PTX_B32);
         again[k] = gr_ptx_reg_operand(seen[k]);
@@ -354,6 +359,7 @@ gr_status gr_collider_stmatrix(ColliderWork *w, Access *a, GrSiteStatus *status)
         }
     }
     GR_TRY(gr_collider_compare(w, a, stored, again, a->bytes * 8, GR_CLASS_LOST_UPDATE, NULL));
+    GR_TRY(close_window(w, a, &window));
 done:
     return st;
 }
@@ -456,9 +462,11 @@ static gr_status wmma_store(ColliderWork *w, Access *a, GrSiteStatus *status) {
     if (i->n_operands > 2)
         ops[1] = i->operands[2];
     a->bytes = bits / 8;
-    GR_TRY(put_delay(w, a, w->o->write_delay_ns));
+    Look window;
+    GR_TRY(open_window(w, a, w->o->write_delay_ns, &window));
     GR_TRY(gr_access_put(a, a->after, ops, i->n_operands > 2 ? 2 : 1, "%s", text.data));
     GR_TRY(gr_collider_compare(w, a, stored, again, bits, GR_CLASS_LOST_UPDATE, NULL));
+    GR_TRY(close_window(w, a, &window));
 done:
     gr_str_free(&text);
     return st;

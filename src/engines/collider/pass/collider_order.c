@@ -43,12 +43,18 @@ OrderModule gr_order_module(const PtxModule *m) {
         for (const PtxStmt *s = m->funcs[k]->first; s; s = s->next) {
             if (s->kind != PTX_INSTR)
                 continue;
-            o.clusters = o.clusters || s->instr->op == PTX_OP_MAPA ||
-                         gr_ptx_instr_has(s->instr, PTX_MOD_shared__cluster);
+            o.maps = o.maps || (!m->funcs[k]->is_entry && s->instr->op == PTX_OP_MAPA);
             o.called =
                 o.called || (!m->funcs[k]->is_entry && gr_order_is_barrier(s->instr, &whole, &zero) && zero);
         }
     return o;
+}
+
+bool gr_order_aliases(const OrderModule *m, const PtxFunc *f) {
+    bool maps = m->maps;
+    for (const PtxStmt *s = f->first; s && !maps; s = s->next)
+        maps = s->kind == PTX_INSTR && s->instr->op == PTX_OP_MAPA;
+    return maps;
 }
 
 bool gr_order_can_meet(const OrderModule *m, const PtxFunc *f) {

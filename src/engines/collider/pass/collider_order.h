@@ -22,10 +22,14 @@ bool gr_order_is_barrier(const PtxInstr *i, bool *whole, bool *zero);
 
 // Of a module, before anything is inserted.
 typedef struct OrderModule {
-    bool called;   // functions that are called have barriers 0, or may have
-    bool clusters; // one place of shared memory may have two generic addresses
+    bool called; // functions that are called have barriers 0, or may have
+    bool maps;   // or name other blocks' shared memory
 } OrderModule;
 OrderModule gr_order_module(const PtxModule *m);
+
+// Whether one place of shared memory may have two generic addresses in the kernel `f`: its block's own one, and one that mapa makes. Bulk copies to shared memory
+// of a cluster name it by the block's own addresses.
+bool gr_order_aliases(const OrderModule *m, const PtxFunc *f);
 
 // Whether each barrier 0 that threads of the kernel `f` may come to is one of the whole block, in `f` itself and without a guard; and there is one.
 bool gr_order_can_meet(const OrderModule *m, const PtxFunc *f);

@@ -4,6 +4,7 @@
 #include "engines/collider/device/segment.h"
 #include "engines/collider/pass/collider_look.h"
 #include "engines/collider/pass/collider_pace.h"
+#include "engines/collider/pass/collider_stale.h"
 #include "engines/collider/pass/collider_time.h"
 #include "passes/runtime.h"
 
@@ -17,14 +18,17 @@ static bool keeps(const ColliderOptions *o) {
     return o->thinned && !o->budget && !o->choose && o->read_delay_ns > 1 && o->write_delay_ns > 1;
 }
 
-// Whether each place has one generic address.
+static bool has_generic(const Access *a) {
+    PtxSpace space = a->site->space;
+    return a->address.kind == PTX_O_ADDRESS && a->address.n_sub == 1 &&
+           (space == PTX_GLOBAL || space == PTX_SHARED || space == PTX_SHARED_CTA ||
+            space == PTX_SHARED_CLUSTER || space == PTX_GENERIC);
+}
+
+// Whether each place has one generic address. Where it may have another one, what the thread stores there ends all that it keeps.
 static bool is_followed(const ColliderWork *w, const Access *a) {
     PtxSpace space = a->site->space;
-    if (a->address.kind != PTX_O_ADDRESS || a->address.n_sub != 1)
-        return false;
-    if (w->segment->aliases && space != PTX_GLOBAL)
-        return false;
-    return space == PTX_GLOBAL || space == PTX_SHARED || space == PTX_SHARED_CTA || space == PTX_GENERIC;
+    return has_generic(a) && space != PTX_SHARED_CLUSTER && (space == PTX_GLOBAL || !w->segment->aliases);
 }
 
 static bool is_early(const struct Segment *g, const PtxStmt *s) {
@@ -79,7 +83,7 @@ gr_status gr_segment_begin(ColliderWork *w, const OrderModule *m, const PtxFunc 
     g->left = gr_ptx_new_reg(func, PTX_U32);
     g->meets = gr_order_can_meet(m, f);
     g->polls = gr_order_polls_in_loops(f, w->pace);
-    g->aliases = m->clusters;
+    g->aliases = gr_order_aliases(m, f);
     w->segment = g;
     GR_TRY(gr_order_early_ends(f, &g->arena, &g->early, &g->n_early, w->err));
     // Where a thread may end while others begin, these may take the launch for the next one.
@@ -274,7 +278,9 @@ static gr_status put_generic(const Access *a, PtxStmt *at, PtxReg **out) {
     gr_status st = GR_OK;
     GR_TRY(gr_access_address64(a, at, out));
     if (a->site->space != PTX_GLOBAL && a->site->space != PTX_GENERIC)
-        GR_TRY(gr_access_put(a, at, NULL, 0, "cvta.shared.u64 %s, %s;", (*out)->name, (*out)->name));
+        GR_TRY(gr_access_put(a, at, NULL, 0, "cvta.%s.u64 %s, %s;",
+                             a->site->space == PTX_SHARED_CLUSTER ? "shared::cluster" : "shared",
+                             (*out)->name, (*out)->name));
 done:
     return st;
 }
@@ -312,7 +318,7 @@ done:
 
 // A word of the access, `offset` bytes behind its address. `now` is what memory has there.
 static gr_status put_entry(const ColliderWork *w, const Access *a, PtxStmt *at, const PtxReg *address,
-                           unsigned offset, const PtxReg *now, GrRaceClass class, bool turned) {
+                           unsigned offset, const PtxReg *now, GrRaceClass class, unsigned state) {
     const struct Segment *g = w->segment;
     PtxReg *k = gr_ptx_new_reg(a->func, PTX_U32), *e = gr_ptx_new_reg(a->func, PTX_U64),
            *both = gr_ptx_new_reg(a->func, PTX_B64), *where = (PtxReg *)address;
@@ -321,12 +327,12 @@ static gr_status put_entry(const ColliderWork *w, const Access *a, PtxStmt *at, 
         where = gr_ptx_new_reg(a->func, PTX_U64);
         GR_TRY(gr_access_put(a, at, NULL, 0, "add.s64 %s, %s, %u;", where->name, address->name, offset));
     }
-    uint32_t meta =
-        (uint32_t) class | (uint32_t)GR_META_GENERIC << GR_META_SPACE | sizeof(uint32_t) << GR_META_SIZE;
+    uint32_t space = a->site->space == PTX_SHARED_CLUSTER ? GR_META_SHARED : GR_META_GENERIC;
+    uint32_t meta = (uint32_t) class | space << GR_META_SPACE | sizeof(uint32_t) << GR_META_SIZE;
     GR_TRY(gr_access_put(a, at, NULL, 0,
                          "and.b32 %s, %s, %u; mad.wide.u32 %s, %s, %u, %s; mov.b64 %s, {%s, %u};", k->name,
                          g->kept->name, GR_SEGMENT_KEEPS - 1u, e->name, k->name, (unsigned)sizeof(GrKept),
-                         g->entries->name, both->name, now->name, (unsigned)turned));
+                         g->entries->name, both->name, now->name, state));
     GR_TRY(
         gr_access_put(a, at, NULL, 0,
                       "st.local.v2.u64 [%s], {%s, %s}; st.local.v2.u32 [%s+%u], {%u, %u}; add.u32 %s, %s, 1;",
@@ -344,7 +350,7 @@ static bool uses_all(const Access *a, unsigned k) {
 // What words of an access are kept: those of whole elements of 32 and 64 bits.
 static bool is_kept(const ColliderWork *w, const Access *a, const PtxOperand *values, unsigned bits,
                     GrRaceClass class) {
-    if (!w->segment || !is_followed(w, a) || a->bytes < sizeof(uint32_t) || bits != a->bytes * 8 ||
+    if (!w->segment || !has_generic(a) || a->bytes < sizeof(uint32_t) || bits != a->bytes * 8 ||
         a->n * a->bytes > GR_SEGMENT_KEEPS * sizeof(uint32_t))
         return false;
     for (unsigned k = 0; k < a->n; k++)
@@ -354,7 +360,8 @@ static bool is_kept(const ColliderWork *w, const Access *a, const PtxOperand *va
 }
 
 static gr_status keep(ColliderWork *w, Access *a, PtxStmt *at, const PtxOperand *values, GrRaceClass class,
-                      bool late) {
+                      unsigned state) {
+    bool late = state == GR_KEPT_LATE;
     gr_status st = GR_OK;
     PtxReg *address, *word[2];
     GR_TRY(put_generic(a, at, &address));
@@ -371,22 +378,23 @@ static gr_status keep(ColliderWork *w, Access *a, PtxStmt *at, const PtxOperand 
             if (late && !j)
                 GR_TRY(gr_access_put(a, at, NULL, 0, "xor.b32 %s, %s, 1;", word[0]->name, word[0]->name));
             GR_TRY(put_entry(w, a, at, address, k * a->bytes + j * (unsigned)sizeof(uint32_t), word[j], class,
-                             late && !j));
+                             late && j ? GR_KEPT_WATCHED : state));
         }
     }
 done:
     return st;
 }
 
-gr_status gr_segment_keep(ColliderWork *w, Access *a, PtxStmt *at, const PtxOperand *values, unsigned bits,
-                          GrRaceClass class) {
+static unsigned words_of(const Access *a) { return a->n * a->bytes / (unsigned)sizeof(uint32_t); }
+
+// Where the thread may keep more words.
+static gr_status keep_if_left(ColliderWork *w, Access *a, PtxStmt *at, const PtxOperand *values,
+                              GrRaceClass class, const PtxReg *kept) {
     gr_status st = GR_OK;
     PtxReg *p = gr_ptx_new_reg(a->func, PTX_PRED);
     PtxLabel *on = gr_ptx_new_label(a->func);
     PtxOperand to = gr_ptx_label_operand(on);
-    if (!is_kept(w, a, values, bits, class))
-        return GR_OK;
-    unsigned words = a->n * a->bytes / (unsigned)sizeof(uint32_t);
+    unsigned words = words_of(a);
     const char *left = w->segment->left->name;
     if (a->guard)
         GR_TRY(gr_access_put(a, at, NULL, 0, "setp.ge.and.s32 %s, %s, %u, %s;", p->name, left, words,
@@ -394,10 +402,17 @@ gr_status gr_segment_keep(ColliderWork *w, Access *a, PtxStmt *at, const PtxOper
     else
         GR_TRY(gr_access_put(a, at, NULL, 0, "setp.ge.s32 %s, %s, %u;", p->name, left, words));
     GR_TRY(gr_access_put(a, at, &to, 1, "@!%s bra $0; sub.s32 %s, %s, %u;", p->name, left, left, words));
-    GR_TRY(keep(w, a, at, values, class, false));
+    GR_TRY(keep(w, a, at, values, class, kept ? GR_KEPT_UNUSED : GR_KEPT_WATCHED));
+    if (kept)
+        GR_TRY(gr_access_put(a, at, NULL, 0, "setp.eq.u32 %s, 0, 0;", kept->name));
     gr_ptx_insert_label(a->func, at, on);
 done:
     return st;
+}
+
+gr_status gr_segment_keep(ColliderWork *w, Access *a, PtxStmt *at, const PtxOperand *values, unsigned bits,
+                          GrRaceClass class) {
+    return is_kept(w, a, values, bits, class) ? keep_if_left(w, a, at, values, class, NULL) : GR_OK;
 }
 
 gr_status gr_segment_late(ColliderWork *w, Access *a, PtxStmt *at, const PtxOperand *stored,
@@ -416,7 +431,7 @@ gr_status gr_segment_late(ColliderWork *w, Access *a, PtxStmt *at, const PtxOper
                          p->name, alone->name, p->name, p->name, (end ? g->small : g->whole)->name, p->name));
     if (a->guard)
         GR_TRY(gr_access_put(a, at, to, 2, "@!%s bra $1;", a->guard->name));
-    GR_TRY(keep(w, a, at, stored, GR_CLASS_LOST_UPDATE, true));
+    GR_TRY(keep(w, a, at, stored, GR_CLASS_LOST_UPDATE, GR_KEPT_LATE));
     GR_TRY(gr_access_put(a, at, to, 2, "setp.eq.u32 %s, 0, 0; bra $1;", g->late->name));
     gr_ptx_insert_label(a->func, at, on);
 done:
@@ -442,17 +457,38 @@ done:
     return st;
 }
 
-gr_status gr_segment_keep_load(ColliderWork *w, Access *a, PtxStmt *at) {
+static gr_status keep_load(ColliderWork *w, Access *a, PtxStmt *at, const PtxReg *unused, unsigned *words) {
     gr_status st = GR_OK;
     PtxOperand values[EMIT_MAX_ELEMENTS];
+    *words = 0;
     if (!w->segment)
         return GR_OK;
     GR_TRY(gr_access_comparable(a, at));
     for (unsigned k = 0; k < a->n; k++)
         values[k] = *a->value[k];
-    GR_TRY(gr_segment_keep(w, a, at, values, gr_access_compare_bits(a), GR_CLASS_CLOBBERED_READ));
+    if (!is_kept(w, a, values, gr_access_compare_bits(a), GR_CLASS_CLOBBERED_READ))
+        return GR_OK;
+    *words = words_of(a);
+    GR_TRY(keep_if_left(w, a, at, values, GR_CLASS_CLOBBERED_READ, unused));
 done:
     return st;
+}
+
+gr_status gr_segment_keep_load(ColliderWork *w, Access *a, PtxStmt *at) {
+    unsigned words;
+    return keep_load(w, a, at, NULL, &words);
+}
+
+gr_status gr_segment_keep_unused(ColliderWork *w, Access *a, PtxStmt *at, const PtxReg *kept,
+                                 unsigned *words) {
+    return keep_load(w, a, at, kept, words);
+}
+
+gr_status gr_segment_used(const ColliderWork *w, const Access *a, PtxStmt *at, const PtxReg *kept,
+                          unsigned words) {
+    return gr_access_put(
+        a, at, NULL, 0, "@%s call __gr%s_segment_used, (%s, %s, %u, %u); setp.ne.u32 %s, 0, 0;", kept->name,
+        w->o->suffix, w->segment->entries->name, w->segment->kept->name, a->site->id, words, kept->name);
 }
 
 // Whether the launch's threads meet at their ends: where its blocks are mostly all on the device together, in launches in which they keep something.
@@ -485,6 +521,9 @@ gr_status gr_segment_finish(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     char text[256];
     if (!g)
         return GR_OK;
+    const bool turns = w->count && w->o->poison && w->o->holds;
+    if (turns && !g->meets)
+        GR_TRY(gr_stale_agree(w, f, at));
     gr_format(text, sizeof text, ".local .align 16 .b8 __gr_kept[%u];",
               (unsigned)(GR_SEGMENT_KEEPS * sizeof(GrKept)));
     GR_TRY(gr_ptx_insert(f, f->first, 0, text, NULL, 0, NULL, w->err));
@@ -503,7 +542,9 @@ gr_status gr_segment_finish(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
         gr_format(text, sizeof text, "setp.ne.u32 %s, 0, 0;", g->late->name);
         GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     }
-    st = put_small(w, f, at);
+    GR_TRY(put_small(w, f, at));
+    if (turns)
+        st = gr_stale_turn(w, f, at);
 done:
     return st;
 }

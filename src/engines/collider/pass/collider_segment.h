@@ -15,7 +15,7 @@
 //     bar.sync 0;             the program's
 //
 // What is kept, in kernels, in the launches that collider_time.h chooses: the last GR_SEGMENT_KEEPS words that were accessed while windows were open, in
-// local memory; SEGMENT_MOST in all, so that it takes a bounded time. They are of weak loads and stores of 32-bit and 64-bit elements. Loads whose value may be thrown away are not (collider_hoisted.h). A store or an atomic operation whose window stays shut, or whose bytes
+// local memory; SEGMENT_MOST in all, so that it takes a bounded time. They are of weak loads and stores of 32-bit and 64-bit elements. Loads whose value may be thrown away count from where the thread uses it (collider_hoisted.h). A store or an atomic operation whose window stays shut, or whose bytes
 // are not known, ends it all, without a look. Asynchronous copies end the segment where they are issued: they write later.
 //
 // Before a barrier of the whole block there is another one, so that the thread looks when all others have done what they do before theirs. That costs no
@@ -82,6 +82,12 @@ gr_status gr_segment_step(ColliderWork *w, PtxFunc *f, PtxStmt *s, bool nested);
 gr_status gr_segment_keep(ColliderWork *w, Access *a, PtxStmt *at, const PtxOperand *values, unsigned bits,
                           GrRaceClass class);
 gr_status gr_segment_keep_load(ColliderWork *w, Access *a, PtxStmt *at);
+// The same of a load whose value the thread may throw away: it is looked at only behind gr_segment_used. `kept` becomes true where it is kept. *words: how many; 0: never.
+gr_status gr_segment_keep_unused(ColliderWork *w, Access *a, PtxStmt *at, const PtxReg *kept,
+                                 unsigned *words);
+// Where `kept` holds, the thread uses what it loaded by the load `a` when it last came there. It does so once.
+gr_status gr_segment_used(const ColliderWork *w, const Access *a, PtxStmt *at, const PtxReg *kept,
+                          unsigned words);
 // Whether the store `a` can be late.
 bool gr_segment_may_be_late(const ColliderWork *w, const Access *a);
 // At `at`, behind the garbage of such a store: in one case of two the store itself is late, and what goes to `over` is left out.

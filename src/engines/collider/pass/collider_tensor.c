@@ -17,7 +17,7 @@
 #include "engines/collider/pass/collider_tensor.h"
 
 #include "base/str.h"
-#include "engines/collider/pass/collider_time.h"
+#include "engines/collider/pass/collider_look.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -191,10 +191,13 @@ gr_status gr_collider_tensor(ColliderWork *w, Access *a, GrSiteStatus *status) {
     a->after = a->report = wait->next;
     a->nested = a->nested || deeper;
     GR_TRY(prepare(a));
-    GR_TRY(gr_collider_wait(w, a, a->after, WAIT_WINDOW, store ? w->o->write_delay_ns : w->o->read_delay_ns));
+    Look window;
+    GR_TRY(gr_look_begin(w, a, a->after, WAIT_WINDOW, store ? w->o->write_delay_ns : w->o->read_delay_ns,
+                         &window));
     GR_TRY(put_again(a, store, again));
     GR_TRY(gr_collider_compare(w, a, expected, again, 32,
                                store ? GR_CLASS_LOST_UPDATE : GR_CLASS_CLOBBERED_READ, NULL));
+    GR_TRY(gr_look_end(w, a, a->after, &window, LOOK_NOT_HELD));
 done:
     return st;
 }

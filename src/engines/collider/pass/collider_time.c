@@ -51,6 +51,20 @@ static uint32_t longest_of(uint32_t max_ns) {
     return max_ns > UINT32_MAX / WAIT_LONGEST ? UINT32_MAX : max_ns * WAIT_LONGEST;
 }
 
+// A thread whose L has come down to the least has had its windows outside loops: in long straight code many of the shortest waits cost more than they find.
+// Where it keeps what it accesses it goes on, because what no window is open for ends that.
+static gr_status put_last(const ColliderWork *w, const Access *a, PtxStmt *at, uint32_t least) {
+    const PtxReg *open = w->pace ? w->pace->outside : NULL;
+    if (!open)
+        return GR_OK;
+    const char *p = gr_ptx_new_reg(a->func, PTX_PRED)->name, *length = w->length->name;
+    if (w->watches)
+        return gr_access_put(a, at, NULL, 0, "setp.gt.or.u32 %s, %s, %u, %s; and.pred %s, %s, %s;", p, length,
+                             least, w->watches->name, open->name, open->name, p);
+    return gr_access_put(a, at, NULL, 0, "setp.gt.and.u32 %s, %s, %u, %s;", open->name, length, least,
+                         open->name);
+}
+
 // What is left of the longest maximum, in 2^-32; in windows it becomes less.
 static gr_status put_share(ColliderWork *w, const Access *a, PtxStmt *at, ColliderWait what, uint32_t max_ns,
                            const char *drawn) {
@@ -65,6 +79,7 @@ static gr_status put_share(ColliderWork *w, const Access *a, PtxStmt *at, Collid
             max_ns > WAIT_LEAST_NS ? (uint32_t)(((uint64_t)WAIT_LEAST_NS << 32) / max_ns) : UINT32_MAX;
         GR_TRY(gr_access_put(a, at, NULL, 0, "shr.u32 %s, %s, 3; sub.u32 %s, %s, %s; max.u32 %s, %s, %u;",
                              t->name, length, length, length, t->name, length, length, least));
+        GR_TRY(put_last(w, a, at, least));
     }
 done:
     return st;
@@ -283,6 +298,9 @@ static bool has_far_sides(const PtxFunc *f) {
     return false;
 }
 
+// No kind's L is longer, in hundredths.
+static uint32_t longest_in(const PtxFunc *f) { return has_far_sides(f) ? UINT32_MAX : WAIT_NEAR; }
+
 // `p`: whether the block or warp of that number is in one half of them. Neighbours 2k and 2k + 1 never are in the same half, and which of them is in it is the
 // other way round at the next `turn`. Of others, which go together is drawn anew at every second turn. So two blocks or warps that race wait differently
 // long in each launch, if they are the only ones; a draw for each of them would leave them alike in one launch of two.
@@ -309,7 +327,7 @@ static gr_status put_kind(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *
     const char *length = w->length->name, *kind = gr_ptx_new_reg(f, PTX_U32)->name,
                *is = gr_ptx_new_reg(f, PTX_PRED)->name, *quick = gr_ptx_new_reg(f, PTX_PRED)->name,
                *l = gr_ptx_new_reg(f, PTX_U32)->name, *warp = gr_ptx_new_reg(f, PTX_U32)->name;
-    const uint32_t called = f->is_entry ? 1 : WAIT_CALLED, most = has_far_sides(f) ? UINT32_MAX : WAIT_NEAR;
+    const uint32_t called = f->is_entry ? 1 : WAIT_CALLED, most = longest_in(f);
     StrBuf text = {0};
     char seed[96];
     if (w->kind) {
@@ -331,6 +349,34 @@ static gr_status put_kind(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *
             gr_str_addf(&text, "setp.eq.u32 %s, %s, %u; selp.b32 %s, %u, %u, %s; @%s mov.u32 %s, %s;", is,
                         kind, k, l, share / kinds[k].quicker, share, quick, is, length, l);
         }
+    return put_text(w, f, at, &text);
+}
+
+// Where L is short, it is longer in small launches.
+static gr_status put_small(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
+    enum { CUT = WAIT_SMALL_THREADS + 1 };
+    static const WaitKind kinds[WAIT_CYCLE] = WAIT_KINDS;
+    const char *length = w->length->name, *n = gr_ptx_new_reg(f, PTX_U32)->name,
+               *t = gr_ptx_new_reg(f, PTX_U32)->name, *all = gr_ptx_new_reg(f, PTX_U32)->name;
+    StrBuf text = {0};
+    w->small = gr_ptx_new_reg(f, PTX_PRED);
+    const char *p = w->small->name;
+    // Each factor is cut to the limit, so that no product overflows.
+    gr_str_addf(&text,
+                "mov.u32 %s, %%ntid.x; mov.u32 %s, %%ntid.y; mul.lo.u32 %s, %s, %s; mov.u32 %s, %%ntid.z; "
+                "mul.lo.u32 %s, %s, %s;",
+                all, t, all, all, t, t, all, all, t);
+    gr_str_addf(&text, "mov.u32 %s, %%nctaid.x; min.u32 %s, %s, %u; mul.lo.u32 %s, %s, %s;", n, n, n,
+                (unsigned)CUT, all, all, n);
+    for (const char *axis = "yz"; *axis; axis++)
+        gr_str_addf(&text,
+                    "min.u32 %s, %s, %u; mov.u32 %s, %%nctaid.%c; min.u32 %s, %s, %u; mul.lo.u32 %s, %s, %s;",
+                    all, all, (unsigned)CUT, n, *axis, n, n, (unsigned)CUT, all, all, n);
+    gr_str_addf(&text, "setp.le.u32 %s, %s, %u;", p, all, (unsigned)WAIT_SMALL_THREADS);
+    for (unsigned k = 0; k < WAIT_CYCLE; k++)
+        if (kinds[k].hundredths > WAIT_USUAL && kinds[k].hundredths <= longest_in(f))
+            gr_str_addf(&text, "setp.ne.and.u32 %s, %s, %u, %s;", p, w->kind->name, k, p);
+    gr_str_addf(&text, "@%s mul.lo.u32 %s, %s, %u;", p, length, length, (unsigned)WAIT_SMALL);
     return put_text(w, f, at, &text);
 }
 
@@ -361,8 +407,10 @@ static gr_status begin_length(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
               f->is_entry ? w->count->name : "");
     GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     GR_TRY(put_kind(w, f, at, count, turn));
-    if (f->is_entry)
+    if (f->is_entry) {
+        GR_TRY(put_small(w, f, at));
         GR_TRY(put_quick(w, f, at, turn));
+    }
     // Half as long behind 2 launches, a quarter behind 4, and so on.
     gr_format(text, sizeof text, "shr.u32 %s, %s, 1; clz.b32 %s, %s; sub.u32 %s, 32, %s; shr.u32 %s, %s, %s;",
               count, count, count, count, count, count, length, length, count);
@@ -394,6 +442,10 @@ static gr_status put_beside(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
                   (unsigned)STEP, w->hold->name, w->o->suffix, told, r, w->n_holds);
         GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     }
+    // What waits for the host has other waits to be in time for.
+    gr_format(text, sizeof text, "@%s shr.u32 %s, %s, %u;", w->small->name, w->length->name, w->length->name,
+              (unsigned)__builtin_ctz(WAIT_SMALL));
+    GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     gr_format(
         text, sizeof text,
         "%s mov.u64 %s, %%gridid; cvt.u32.u64 %s, %s; mad.lo.u32 %s, %s, 3, %s; mul.lo.u32 %s, %s, %u;"

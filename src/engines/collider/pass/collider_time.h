@@ -22,7 +22,8 @@
 // How long: what decides is not the length but that warps wait differently long. Most kernels take microseconds, so L is WAIT_USUAL hundredths of the
 // maximum in most launches. Of WAIT_CYCLE seeds in a row one has a longer L, and one the longest for kernels in which a barrier of the grid, a lock or a
 // flag may come between the two sides of a race (WAIT_KINDS). With two of them threads keep what they access (collider_segment.h) and wait for less.
-// In four of five one half of the warps waits 4 or 32 times less than the others: it comes to
+// Code that runs for the first time takes a microsecond for each window (measured on an H100: it is fetched from far), so that warps that wait less come up with each other.
+// In small launches L is WAIT_SMALL times as long for that, but where something may run beside them; in large ones later blocks have the code. In four of five one half of the warps waits 4 or 32 times less than the others: it comes to
 // what is far while a window of the others is open. In every launch one half of the blocks waits WAIT_QUICKER times less. Neighbours are never in the same half, and
 // the halves change places from launch to launch, and from seed to seed. Every second launch of a kernel goes on to the next kind.
 //
@@ -45,13 +46,15 @@ enum {
     WAIT_PARTS = 2,
     WAIT_SHORT_NS = 32, // a shorter part is left out: to sleep takes as long
     WAIT_AGAIN = 64,    // a power of two
-    WAIT_FIRST = 4,     // launches of a kernel have windows, later ones
+    WAIT_FIRST = 2,     // launches of a kernel have windows, later ones
     WAIT_ONE_IN = 4,    // of so many one: a power of two
     WAIT_CYCLE = 5,
-    WAIT_USUAL = 14,   // hundredths of the maximum
-    WAIT_WATCHES = 10, // likewise: where threads keep what they access (collider_segment.h)
-    WAIT_NEAR = 56,    // likewise: the longest L where no side can be far
-    WAIT_LONGEST = 16, // times the maximum: no L is longer
+    WAIT_USUAL = 10,          // hundredths of the maximum
+    WAIT_WATCHES = 8,         // likewise: where threads keep what they access (collider_segment.h)
+    WAIT_NEAR = 40,           // likewise: the longest L where no side can be far
+    WAIT_SMALL = 4,           // times as long, where L would be WAIT_USUAL or less, in launches
+    WAIT_SMALL_THREADS = 256, // of so many threads at most
+    WAIT_LONGEST = 16,        // times the maximum: no L is longer
     WAIT_QUICKER = 4
 };
 // A kind of launches: L in hundredths of the maximum, how many times less one half of the warps waits, and whether threads keep what they access.
@@ -60,7 +63,7 @@ typedef struct WaitKind {
     bool watches;
 } WaitKind;
 #define WAIT_KINDS                                                                                           \
-    { {WAIT_USUAL, 1, 0}, {WAIT_WATCHES, 4, 1}, {WAIT_NEAR, 4, 0}, {WAIT_WATCHES, 4, 1}, {224, 4, 0}, }
+    { {WAIT_USUAL, 1, 0}, {WAIT_WATCHES, 4, 1}, {WAIT_NEAR, 4, 0}, {WAIT_WATCHES, 4, 1}, {160, 4, 0}, }
 
 typedef enum ColliderWait { WAIT_WINDOW, WAIT_STORED, WAIT_LATE, WAIT_POISON } ColliderWait;
 

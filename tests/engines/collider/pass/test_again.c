@@ -33,6 +33,7 @@ typedef struct Found {
     uint64_t all;
     uint32_t looks;  // of all threads and windows
     uint64_t stored; // what the first lost update of the first site had stored
+    uint32_t out;    // the kernel's first word of global memory
 } Found;
 
 // Runs `body`, as a GPU executes it, in a block of so many threads.
@@ -77,6 +78,7 @@ static Found run(const char *body, uint32_t threads, uint32_t seed, uint32_t del
     memcpy(&f.stored, s[GR_CLASS_COUNT + GR_CLASS_LOST_UPDATE].expected, sizeof f.stored);
     assert_true(gr_vm_module_global(r.mod, "looks", &at, &size, &managed));
     memcpy(&f.looks, rig_view(&r, at, 4), 4);
+    memcpy(&f.out, rig_view(&r, out, 4), 4);
     rig_close(&r);
     gr_str_free(&program);
     gr_str_free(&text);
@@ -162,6 +164,11 @@ static void loads_are_looked_at_again(void **state) {
     "sub.s64 %d1, %g, 128; setp.ge.u32 %p1, %t, 32; @%p1 bra SECOND; " first                                 \
     " bra.uni E; SECOND: nanosleep.u32 50000; " second " E: "
 
+// One that no thread issues.
+#define BULK                                                                                                 \
+    "setp.eq.u32 %p3, %t, 99; mov.u32 %r5, s; @%p3 cp.async.bulk.shared::cluster.global.mbarrier::"          \
+    "complete_tx::bytes [%r5], [%h], 16, [%r5];"
+
 static const Case segments[] = {
     {"a store behind a load", LATER("ld.global.u32 %r1, [%g];", "st.global.u32 [%d1], %x;"), true},
     {"the segment ends at a barrier",
@@ -206,6 +213,34 @@ static const Case segments[] = {
            "%r2, %r4; stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r2], {%x};",
            ""),
      false},
+    {"the value is used behind a branch",
+     LATER("ld.global.u32 %r1, [%g]; setp.eq.u32 %p2, %t, 3; @%p2 bra E; st.global.u32 [%g+1024], %r1;",
+           "st.global.u32 [%d1], %x;"),
+     true},
+    {"the value is thrown away there",
+     LATER("ld.global.u32 %r1, [%g]; setp.ne.u32 %p2, %x, 0; @%p2 bra E; st.global.u32 [%g+1024], %r1;",
+           "st.global.u32 [%d1], %x;"),
+     false},
+    {"only the value of the next round is used",
+     LATER("mov.u32 %r3, 0; mov.b64 %d2, %g; L: ld.global.u32 %r1, [%d2]; add.s64 %d2, %d2, 1024; add.u32 "
+           "%r3, %r3, 1; setp.lt.u32 %p2, %r3, 2; @%p2 bra L; st.global.u32 [%g+2048], %r1;",
+           "st.global.u32 [%d1], %x;"),
+     false},
+    {"the value of the next round changes",
+     LATER("mov.u32 %r3, 0; mov.b64 %d2, %g; L: ld.global.u32 %r1, [%d2]; add.s64 %d2, %d2, 1024; add.u32 "
+           "%r3, %r3, 1; setp.lt.u32 %p2, %r3, 2; @%p2 bra L; st.global.u32 [%g+2048], %r1;",
+           "st.global.u32 [%d1+1024], %x;"),
+     true},
+    {"the kernel has a bulk copy to a cluster's shared memory",
+     LATER("ld.shared.u32 %r1, [%s];", "st.shared.u32 [%s+-128], %x;") BULK, true},
+    {"another block's memory",
+     LATER("mapa.shared::cluster.u32 %r2, %s, 0; ld.shared::cluster.u32 %r1, [%r2];",
+           "st.shared.u32 [%s+-128], %x;"),
+     true},
+    {"the thread itself stores there by its block's address",
+     LATER("mapa.shared::cluster.u32 %r2, %s, 0; ld.shared::cluster.u32 %r1, [%r2]; st.shared.u32 [%s], %x;",
+           ""),
+     false},
 };
 
 static void segments_are_watched_to_their_ends(void **state) {
@@ -238,6 +273,17 @@ static void late_stores_show(void **state) {
     assert_in_range(shown, runs / 5, runs * 4 / 5);
 }
 
+// What is in shared memory before is turned in the launches in which threads keep what they access, and only where values alone are looked at.
+static void what_is_left_in_shared_memory_is_turned(void **state) {
+    (void)state;
+    for (uint32_t seed = 1; seed < 10; seed++)
+        for (unsigned poison = 0; poison < 2; poison++) {
+            Found f = run("ld.shared.u32 %r1, [s+4092]; st.global.u32 [%g], %r1;", LANES, seed, 5000, poison);
+            assert_int_equal(f.out, keeps(seed) && poison);
+            assert_int_equal(f.all, 0);
+        }
+}
+
 // Without waits nothing is looked at again: the code is to be fast.
 static void not_without_waits(void **state) {
     (void)state;
@@ -251,6 +297,19 @@ static void looks_of_a_wait(void **state) {
         uint32_t n = run("ld.global.u32 %r1, [%g];", LANES, seed, 50000000, false).looks / LANES;
         assert_in_range(n, LOOK_MOST / 2, LOOK_MOST + 1);
         assert_int_equal(run("ld.global.u32 %r1, [%g];", LANES, seed, LOOK_NS, false).looks, LANES);
+    }
+}
+
+// So has that of a matrix, in which the warp looks together.
+static void looks_at_a_matrix(void **state) {
+    (void)state;
+    for (uint32_t seed = 1; seed < 11; seed++) {
+        uint32_t n = run("and.b32 %r4, %t, 7; shl.b32 %r4, %r4, 4; mov.u32 %r2, s; add.u32 %r2, %r2, %r4; "
+                         "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r2];",
+                         LANES, seed, 50000000, false)
+                         .looks /
+                     LANES;
+        assert_in_range(n, LOOK_MOST / 2, LOOK_MOST + 2);
     }
 }
 
@@ -274,9 +333,14 @@ static void garbage_is_overwritten(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loads_are_looked_at_again), cmocka_unit_test(segments_are_watched_to_their_ends),
-        cmocka_unit_test(late_stores_show),          cmocka_unit_test(not_without_waits),
-        cmocka_unit_test(looks_of_a_wait),           cmocka_unit_test(garbage_is_overwritten),
+        cmocka_unit_test(loads_are_looked_at_again),
+        cmocka_unit_test(segments_are_watched_to_their_ends),
+        cmocka_unit_test(late_stores_show),
+        cmocka_unit_test(what_is_left_in_shared_memory_is_turned),
+        cmocka_unit_test(not_without_waits),
+        cmocka_unit_test(looks_of_a_wait),
+        cmocka_unit_test(looks_at_a_matrix),
+        cmocka_unit_test(garbage_is_overwritten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

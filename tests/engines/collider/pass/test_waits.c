@@ -74,7 +74,8 @@ static char *rewritten(bool budget, const char *end_of_kernel) {
     return counted.data;
 }
 
-static void run(const char *end_of_kernel, uint32_t seed, bool budget, unsigned launches, Slept *s) {
+static void run_blocks(const char *end_of_kernel, uint32_t seed, bool budget, unsigned launches,
+                       uint32_t blocks, Slept *s) {
     Rig r;
     VmConfig c = {.seed = seed};
     uint64_t control, slept, size;
@@ -89,7 +90,7 @@ static void run(const char *end_of_kernel, uint32_t seed, bool budget, unsigned 
     memset(s, 0, sizeof *s);
     for (unsigned k = 0; k < launches; k++) {
         memset(rig_view(&r, slept, sizeof s->of[k]), 0, sizeof s->of[k]);
-        if (RIG_RUN(&r, "k", BLOCKS, WARPS * 32, out) != VM_FAULT_NONE)
+        if (RIG_RUN(&r, "k", blocks, WARPS * 32, out) != VM_FAULT_NONE)
             fail_msg("%s", r.fault.msg);
         memcpy(s->of[k], rig_view(&r, slept, sizeof s->of[k]), sizeof s->of[k]);
         for (unsigned b = 0; b < BLOCKS; b++)
@@ -98,6 +99,10 @@ static void run(const char *end_of_kernel, uint32_t seed, bool budget, unsigned 
     s->counted = ((GrControl *)rig_view(&r, control, sizeof *block))->launches[0];
     rig_close(&r);
     free(text);
+}
+
+static void run(const char *end_of_kernel, uint32_t seed, bool budget, unsigned launches, Slept *s) {
+    run_blocks(end_of_kernel, seed, budget, launches, BLOCKS, s);
 }
 
 static uint64_t sum(const Slept *s, unsigned first, unsigned behind) {
@@ -154,6 +159,26 @@ static void half_of_the_blocks_are_quick(void **state) {
     assert_true(both < quick[0] && both < quick[1]);
 }
 
+// Where waits are short in large launches.
+static void small_launches_wait_longer(void **state) {
+    enum { FEW = WAIT_SMALL_THREADS / (WARPS * 32) };
+    static Slept s;
+    (void)state;
+    for (uint32_t seed = 5; seed < 5 + WAIT_CYCLE; seed++) {
+        uint64_t of[3] = {0}, blocks[3] = {FEW, FEW + 1, BLOCKS};
+        for (unsigned k = 0; k < 3; k++) {
+            run_blocks(near, seed, false, 1, (uint32_t)blocks[k], &s);
+            of[k] = s.launch[0] / blocks[k];
+        }
+        static const WaitKind kinds[WAIT_CYCLE] = WAIT_KINDS;
+        uint32_t hundredths = kinds[seed % WAIT_CYCLE].hundredths;
+        bool longer =
+            hundredths <= WAIT_USUAL || hundredths > WAIT_NEAR; // without far sides, as all the others
+        assert_true((of[0] > 2 * of[1]) == longer);
+        assert_in_range(of[1], of[2] / 2, of[2] * 2);
+    }
+}
+
 // It keeps its own account.
 static void a_budget_counts_nothing(void **state) {
     static Slept s;
@@ -164,9 +189,8 @@ static void a_budget_counts_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(later_launches_wait_less),
-        cmocka_unit_test(seeds_in_a_row_have_all_lengths),
-        cmocka_unit_test(half_of_the_blocks_are_quick),
+        cmocka_unit_test(later_launches_wait_less),     cmocka_unit_test(seeds_in_a_row_have_all_lengths),
+        cmocka_unit_test(half_of_the_blocks_are_quick), cmocka_unit_test(small_launches_wait_longer),
         cmocka_unit_test(a_budget_counts_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
