@@ -177,6 +177,8 @@ GR_INLINE int gr_is_shared(uint64_t generic, uint64_t *offset) {
 GR_SREG32(gr_tid_x, "tid.x")
 GR_SREG32(gr_tid_y, "tid.y")
 GR_SREG32(gr_tid_z, "tid.z")
+GR_SREG32(gr_ntid_x, "ntid.x")
+GR_SREG32(gr_ntid_y, "ntid.y")
 GR_SREG32(gr_ctaid_x, "ctaid.x")
 GR_SREG32(gr_ctaid_y, "ctaid.y")
 GR_SREG32(gr_ctaid_z, "ctaid.z")

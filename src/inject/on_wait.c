@@ -40,6 +40,13 @@ CUresult gr_on_stream_synchronize(CUresult (*real)(CUstream), CUstream stream) {
     return rc;
 }
 
+static CUresult ordered(CUresult rc, GrOrdering o) {
+    const Session *s = &gr_session;
+    if (rc == CUDA_SUCCESS && s->engine->ordered)
+        s->engine->ordered(s->engine_self, &o);
+    return rc;
+}
+
 CUresult gr_on_event_record(CUresult (*real)(CUevent, CUstream), CUevent event, CUstream stream) {
     CUresult rc = real(event, stream);
     if (rc != CUDA_SUCCESS)
@@ -47,7 +54,12 @@ CUresult gr_on_event_record(CUresult (*real)(CUevent, CUstream), CUevent event, 
     gr_session_lock();
     gr_event_recorded(event, gr_call_stream(stream));
     gr_session_unlock();
-    return rc;
+    return ordered(rc, (GrOrdering){event, gr_call_stream(stream), false});
+}
+
+CUresult gr_on_stream_wait_event(CUresult (*real)(CUstream, CUevent, unsigned), CUstream stream,
+                                 CUevent event, unsigned flags) {
+    return ordered(real(stream, event, flags), (GrOrdering){event, gr_call_stream(stream), true});
 }
 
 CUresult gr_on_event_synchronize(CUresult (*real)(CUevent), CUevent event) {

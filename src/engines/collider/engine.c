@@ -257,6 +257,12 @@ static void collider_waited(void *self, const GrWait *w) {
         gr_late_waited(c->late, w);
 }
 
+static void collider_ordered(void *self, const GrOrdering *o) {
+    Collider *c = self;
+    if (c->late)
+        gr_late_ordered(c->late, o);
+}
+
 static void collider_launching(void *self, const GrLaunch *l) {
     Collider *c = self;
     if (c->late)
@@ -305,6 +311,7 @@ const GrEngine gr_engine_collider = {
     .submitted = collider_submitted,
     .waiting = collider_waiting,
     .waited = collider_waited,
+    .ordered = collider_ordered,
     .stream_created = collider_stream_created,
     .stream_destroyed = collider_stream_destroyed,
     .launching = collider_launching,

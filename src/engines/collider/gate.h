@@ -3,7 +3,7 @@
 //
 // A function of the host needs no multiprocessor. So a kernel that fills the device and waits for what is behind the gate gets it. A gate opens
 //
-//     when a launch that was held since has begun, and `extra` ns have passed
+//     when a launch that was held since waits in a window, and `extra` ns have passed
 //     when it is told to: the host waits for the device, or what comes next in its stream is to be in front of a launch
 //     at the latest GATE_LAUNCH_NS or less behind such a launch, which may wait for what is behind the gate; GATE_IDLE_NS behind the last call, GATE_BUSY_NS within one, which may be waiting for it; GATE_MOST_NS in all
 #ifndef GR_ENGINES_COLLIDER_GATE_H
@@ -13,6 +13,8 @@
 
 enum {
     GATES = 32,
+    GATES_BEHIND =
+        64, // streams and events of which it is known behind which gates they are, besides the streams with gates
     GATE_LAUNCH_NS = 40000000,
     GATE_LEAST_NS = 400000,
     GATE_IDLE_NS = 200000,
@@ -24,6 +26,7 @@ typedef struct Gate {
     struct Gates *of;
     CUstream stream;
     uint32_t newest; // launch that was held when the gate was made
+    bool for_newest; // that one has not begun, and is waited for
     uint64_t made, extra;
     uint32_t state;
 } Gate;
@@ -33,13 +36,22 @@ typedef struct Gates {
     const LateDriver *driver;
     uint64_t patience; // with a launch; GATE_LAUNCH_NS, less where it was in vain, GATE_LEAST_NS at least
     Gate all[GATES];
+    unsigned n;           // gates that were made
+    pthread_mutex_t lock; // of what follows
+    struct {
+        const void *what;
+        uint32_t gates;
+    } behind[GATES_BEHIND];
 } Gates;
 
 void gr_gates_begin(Gates *g, Holds *h, const LateDriver *d);
-// Puts one into the stream; none where too many are shut.
-void gr_gate_put(Gates *g, CUstream stream, uint64_t extra);
+// Puts one into the stream; none where too many are shut. `for_newest`: it waits for the newest launch, too, which has not begun.
+void gr_gate_put(Gates *g, CUstream stream, uint64_t extra, bool for_newest);
+bool gr_gates_are_shut(Gates *g);
+// What comes into a stream behind an event is behind the gates in front of that.
+void gr_gates_order(Gates *g, const GrOrdering *o);
 typedef enum GatesWhich {
-    GATES_OF_STREAM, // and those of streams that it waits for by itself: the legacy stream and the blocking ones wait for each other
+    GATES_OF_STREAM, // and those of streams that it waits for, by an event or by itself: the legacy stream and the blocking ones wait for each other
     GATES_ALONE,     // behind which no launch was told that it is held
     GATES_ALL
 } GatesWhich;

@@ -15,7 +15,7 @@ uint64_t gr_late_now(void) {
 }
 
 void gr_holds_begin(Holds *h, GrSession *s, const LateDriver *d) {
-    *h = (Holds){.session = s, .driver = d, .state = GR_HOST_OPEN};
+    *h = (Holds){.session = s, .driver = d, .state = GR_HOST_OPEN, .host = GR_HOST_OPEN};
     pthread_mutex_init(&h->lock, NULL);
 }
 
@@ -130,11 +130,24 @@ uint32_t gr_holds_tell(Holds *h, const GrModule *m, CUcontext context, CUstream 
     pthread_mutex_lock(&h->lock);
     uint32_t number = h->newest < most ? h->newest + 1 : 1;
     __atomic_store_n(&h->newest, number, __ATOMIC_RELAXED);
+    h->n_before += h->n_behind;
+    h->n_behind = 0;
     for (size_t i = 0; i < h->pages.len; i++)
         __atomic_store_n(&h->pages.data[i].words->newest, number, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&h->lock);
     tell(h, m, context, stream, number << GR_BESIDE_NUMBER | how);
     return number;
+}
+
+bool gr_holds_are_told(Holds *h, const GrModule *m, CUcontext context) {
+    bool told = false;
+    pthread_mutex_lock(&h->lock);
+    for (size_t i = 0; i < h->controls.len && !told; i++) {
+        const HoldControl *c = &h->controls.data[i];
+        told = (!m || c->module == m) && c->context == context && c->told;
+    }
+    pthread_mutex_unlock(&h->lock);
+    return told;
 }
 
 void gr_holds_release(Holds *h, const GrModule *m, CUcontext context, CUstream stream) {
@@ -143,13 +156,45 @@ void gr_holds_release(Holds *h, const GrModule *m, CUcontext context, CUstream s
 
 // ---- What the host does -------------------------------------------------------------------------------------------
 
-void gr_holds_say(Holds *h, GrHostState state) {
-    pthread_mutex_lock(&h->lock);
+// With the lock.
+static void show(Holds *h) {
+    GrHostState state = h->host == GR_HOST_OPEN && h->n_before ? GR_HOST_TOUCHES : h->host;
     uint32_t word = ((h->state >> GR_HOST_STATE_BITS) + 1) << GR_HOST_STATE_BITS | (uint32_t)state;
     __atomic_store_n(&h->state, word, __ATOMIC_RELAXED);
-    __atomic_store_n(&h->changed, gr_late_now(), __ATOMIC_RELAXED);
     for (size_t i = 0; i < h->pages.len; i++)
         __atomic_store_n(&h->pages.data[i].words->host, word, __ATOMIC_RELAXED);
+}
+
+void gr_holds_say(Holds *h, GrHostState state) {
+    pthread_mutex_lock(&h->lock);
+    h->host = state;
+    __atomic_store_n(&h->changed, gr_late_now(), __ATOMIC_RELAXED);
+    show(h);
+    pthread_mutex_unlock(&h->lock);
+}
+
+// What is behind it may be behind the newest launch in its stream.
+uint32_t gr_holds_shut(Holds *h, bool for_newest) {
+    pthread_mutex_lock(&h->lock);
+    uint32_t newest = h->newest;
+    if (for_newest) {
+        h->n_before++;
+        show(h);
+    } else {
+        h->n_behind++;
+    }
+    pthread_mutex_unlock(&h->lock);
+    return newest;
+}
+
+void gr_holds_opened(Holds *h, uint32_t newest, bool for_newest) {
+    pthread_mutex_lock(&h->lock);
+    if (newest == h->newest && !for_newest) {
+        h->n_behind--;
+    } else {
+        h->n_before--;
+        show(h);
+    }
     pthread_mutex_unlock(&h->lock);
 }
 
@@ -157,14 +202,23 @@ GrHostState gr_holds_state(const Holds *h) {
     return (GrHostState)(__atomic_load_n(&h->state, __ATOMIC_RELAXED) & STATE_MASK);
 }
 
-bool gr_holds_begun(Holds *h, uint32_t number) {
-    bool begun = false;
+static bool has_said(Holds *h, size_t ring, uint32_t number) {
+    bool said = false;
     pthread_mutex_lock(&h->lock);
-    for (size_t i = 0; i < h->pages.len; i++)
-        begun = begun || __atomic_load_n(&h->pages.data[i].words->begun[number % GR_HOLD_RING],
-                                         __ATOMIC_RELAXED) == number;
+    for (size_t i = 0; i < h->pages.len; i++) {
+        const uint32_t *words = (const uint32_t *)((const char *)h->pages.data[i].words + ring);
+        said = said || __atomic_load_n(&words[number % GR_HOLD_RING], __ATOMIC_RELAXED) == number;
+    }
     pthread_mutex_unlock(&h->lock);
-    return begun;
+    return said;
+}
+
+bool gr_holds_begun(Holds *h, uint32_t number) { return has_said(h, offsetof(GrHold, begun), number); }
+
+void gr_holds_await_inside(Holds *h, uint32_t number) {
+    for (uint64_t until = gr_late_now() + HOLD_INSIDE_NS;
+         !has_said(h, offsetof(GrHold, inside), number) && gr_late_now() < until;) {
+    }
 }
 
 void gr_holds_share(Holds *h, uint32_t number) {
@@ -177,7 +231,12 @@ void gr_holds_share(Holds *h, uint32_t number) {
         if (gr_late_now() > until)
             return;
     pthread_mutex_lock(&h->lock);
-    for (size_t i = 0; i < h->pages.len; i++)
-        __atomic_store_n(&h->pages.data[i].words->begun[number % GR_HOLD_RING], number, __ATOMIC_RELAXED);
+    for (size_t i = 0; i < h->pages.len; i++) {
+        HoldPage *p = &h->pages.data[i];
+        if (__atomic_load_n(&p->words->begun[number % GR_HOLD_RING], __ATOMIC_RELAXED) != number)
+            __atomic_store_n(&p->words->grid, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&p->words->begun[number % GR_HOLD_RING], number, __ATOMIC_RELAXED);
+        __atomic_store_n(&p->words->inside[number % GR_HOLD_RING], number, __ATOMIC_RELAXED);
+    }
     pthread_mutex_unlock(&h->lock);
 }

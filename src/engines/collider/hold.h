@@ -4,7 +4,7 @@
 // A kernel that is held and the host share a page of the host's memory (GrHold, device/record.h), one in each context:
 //
 //     GrControl.beside    in front of a launch, in its stream, a fill tells the kernel that it is held, by which number, and how
-//     GrHold.begun        the kernel tells that it has begun
+//     GrHold.begun        the kernel tells that it has begun, GrHold.inside that one of its threads waits in a window
 //     GrHold.host         the host tells what it does: whether something may come, is about to, or nothing more does
 //
 // Each wait of a kernel has a bound (device/hold.c), whatever the host does. Where the page cannot be had, kernels are told and do not wait.
@@ -38,6 +38,8 @@ typedef struct Holds {
     VEC(HoldControl) controls;
     VEC(HoldPage) pages;
     bool said;
+    GrHostState host;
+    unsigned n_before, n_behind; // gates that are shut, from before and behind the newest launch
     // By any thread, without it:
     uint32_t newest;  // number of the launch that was told last
     uint32_t state;   // as GrHold.host
@@ -56,13 +58,22 @@ void gr_holds_forget(Holds *h, const GrModule *m, CUcontext context);
 // Tells the module's launches in the context that come next in the stream; all modules' where `m` is NULL. `how`: GR_BESIDE_STAYS and the shift
 // of GR_BESIDE_SHORTER. Yields the launch's number.
 uint32_t gr_holds_tell(Holds *h, const GrModule *m, CUcontext context, CUstream stream, uint32_t how);
+// Whether what is not held would have to be told so.
+bool gr_holds_are_told(Holds *h, const GrModule *m, CUcontext context);
 // The same for what is not held.
 void gr_holds_release(Holds *h, const GrModule *m, CUcontext context, CUstream stream);
 
 void gr_holds_say(Holds *h, GrHostState state);
+// A gate more: yields the number of the newest launch. One less, of which that number is given. While there are gates from before the newest launch, or that
+// wait for it, kernels wait for what is behind those. May be called in a function of the host.
+uint32_t gr_holds_shut(Holds *h, bool for_newest);
+void gr_holds_opened(Holds *h, uint32_t newest, bool for_newest);
 GrHostState gr_holds_state(const Holds *h);
 // Whether the launch of that number has begun; false where there is no page. May be called in a function of the host.
 bool gr_holds_begun(Holds *h, uint32_t number);
+// Waits until a thread of the launch waits in a window, for HOLD_INSIDE_NS at most: the first time that code runs takes long, and in some launches none does.
+void gr_holds_await_inside(Holds *h, uint32_t number);
+enum { HOLD_INSIDE_NS = 60000 };
 // Where there are several contexts, whose pages a kernel does not share: waits for HOLD_SHARE_NS at most until it has begun, and tells the kernels of
 // the others.
 enum { HOLD_SHARE_NS = 200000 };

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "engines/collider/gate.h"
 #include "engines/collider/hold.h"
+#include "engines/collider/underway.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -17,13 +18,8 @@ struct GrLate {
     LateDriver driver;
     Holds holds;
     Gates gates;
-    pthread_mutex_t lock; // of all that follows
-    struct {
-        CUevent ended;     // behind it; NULL: not needed yet
-        uint32_t number;   // by what it was told that it is held
-    } newest[LATE_NEWEST]; // launches that are held and have no gate in front of them
-    unsigned n_newest;
-    CUcontext launched_in;  // where the events are of
+    Underway underway;
+    pthread_mutex_t lock;   // of all that follows
     uint64_t marked;        // GrLaunch.number of the newest launch that is held
     uint32_t number;        // by what it was told; 0: there is a gate in front of it
     bool always;            // whatever of these the program has
@@ -35,10 +31,7 @@ struct GrLate {
     // Since the host waited for all work:
     bool some, several; // there was some in `stream`; in several streams, or side by side in a graph
     CUstream stream;
-    unsigned n_held;   // launches
-    unsigned n_turns;  // of all launches that are held
-    bool stay;         // the earlier ones let the later ones pass; else the other way round
-    uint64_t patience; // how long a launch is waited for, ns
+    unsigned n_held; // launches
 };
 
 GrLate *gr_late_new(GrSession *s, uint64_t seed, uint64_t longest_ns, bool always) {
@@ -49,9 +42,9 @@ GrLate *gr_late_new(GrSession *s, uint64_t seed, uint64_t longest_ns, bool alway
     l->seed = seed;
     l->span = longest_ns < LATE_MOST_NS ? longest_ns : LATE_MOST_NS;
     l->always = l->streams = l->shared = l->variables = always;
-    l->patience = LATE_PATIENCE_NS;
     gr_holds_begin(&l->holds, s, &l->driver);
     gr_gates_begin(&l->gates, &l->holds, &l->driver);
+    gr_underway_begin(&l->underway, &l->driver, &l->holds, &l->gates);
     pthread_mutex_init(&l->lock, NULL);
     return l;
 }
@@ -62,6 +55,7 @@ void gr_late_free(GrLate *l) {
     if (!gr_gates_end(&l->gates)) // the driver may yet call a function of ours
         return;
     gr_holds_end(&l->holds);
+    gr_underway_end(&l->underway);
     gr_map_free(&l->counts);
     pthread_mutex_destroy(&l->lock);
     free(l);
@@ -100,68 +94,17 @@ static bool draws_launch(GrLate *l, unsigned kind, const GrLaunch *g, Rng *draw,
 // A program that launches another kernel does something else: its copies count anew.
 static bool draws_coming(GrLate *l, const GrComing *w, bool graph, Rng *draw, uint64_t *number) {
     uint64_t key = kind_of(graph ? GR_COMING_GRAPH : w->kind, gr_mix64(l->n_kernels) ^ w->size);
-    return draws(l, key, graph ? LATE_GRAPHS : LATE_COMING, draw, number);
+    unsigned graphs = w->size > 1 ? LATE_GRAPHS : LATE_LAUNCHES; // one of a single kernel is a launch
+    return draws(l, key, graph ? graphs : LATE_COMING, draw, number);
 }
 
 static uint64_t between(Rng *draw, uint64_t least, uint64_t most) {
     return least + gr_rng_below(draw, (uint32_t)(most - least + 1));
 }
 
-// ---- The newest launch that is held --------------------------------------------------------------------------------
-
 // Awake: a sleep may take some 60 us longer than it is told.
 static void pause_for(uint64_t ns) {
     for (uint64_t until = gr_late_now() + ns; gr_late_now() < until;) {
-    }
-}
-
-static void mark_end(GrLate *l, CUcontext context, CUstream stream) {
-    pthread_mutex_lock(&l->lock);
-    if (!l->launched_in)
-        l->launched_in = context;
-    unsigned k = l->n_newest++ % LATE_NEWEST;
-    bool mine = l->launched_in == context &&
-                (l->newest[k].ended ||
-                 l->driver.new_event(&l->newest[k].ended, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS);
-    l->newest[k].number = mine ? l->number : 0;
-    CUevent event = l->newest[k].ended;
-    pthread_mutex_unlock(&l->lock);
-    if (mine)
-        (void)l->driver.record(event, stream);
-}
-
-// Whether one of the newest launches has not ended; *begun: one of those has begun.
-static bool is_on_its_way(GrLate *l, bool *begun) {
-    bool some = false;
-    *begun = false;
-    for (unsigned k = 0; k < LATE_NEWEST && !*begun; k++) {
-        pthread_mutex_lock(&l->lock);
-        CUevent event = l->newest[k].ended;
-        uint32_t number = l->newest[k].number;
-        pthread_mutex_unlock(&l->lock);
-        if (!event || !number || l->driver.query(event) != CUDA_ERROR_NOT_READY)
-            continue;
-        some = true;
-        *begun = gr_holds_begun(&l->holds, number);
-    }
-    return some;
-}
-
-// Waits until one has begun, but not for long: that may need what this thread is about to do. On a GPU that other processes use, too, it may take
-// some ms. Where it was in vain, the next wait is shorter.
-static void await_launch(GrLate *l) {
-    uint64_t patience = __atomic_load_n(&l->patience, __ATOMIC_RELAXED), from = gr_late_now();
-    bool in_vain = false;
-    for (bool begun; is_on_its_way(l, &begun) && !begun;) {
-        uint64_t now = gr_late_now();
-        if (!in_vain && now > from + patience / 2) {
-            in_vain = true;
-            gr_gates_open(&l->gates, NULL, GATES_ALL); // it may be behind one
-            if (patience > LATE_LEAST_PATIENCE_NS)
-                __atomic_store_n(&l->patience, patience / 4, __ATOMIC_RELAXED);
-        }
-        if (now > from + patience)
-            break;
     }
 }
 
@@ -199,8 +142,8 @@ void gr_late_next_run(GrLate *l, uint64_t seed) {
     l->streams = l->always; // as a process of its own, but for the modules, which stay
     l->shared = l->variables;
     l->some = l->several = false;
-    l->n_held = l->n_turns = 0;
-    l->patience = LATE_PATIENCE_NS;
+    l->n_held = 0;
+    l->underway.patience = UNDERWAY_NS;
     l->gates.patience = GATE_LAUNCH_NS;
     l->seed = seed;
     pthread_mutex_unlock(&l->lock);
@@ -208,12 +151,7 @@ void gr_late_next_run(GrLate *l, uint64_t seed) {
 
 void gr_late_context_ended(GrLate *l, CUcontext context) {
     gr_holds_forget(&l->holds, NULL, context);
-    pthread_mutex_lock(&l->lock);
-    if (l->launched_in == context) { // the events are gone, too
-        l->launched_in = NULL;
-        memset(l->newest, 0, sizeof l->newest);
-    }
-    pthread_mutex_unlock(&l->lock);
+    gr_underway_context_ended(&l->underway, context);
 }
 
 // Whether work in the stream may run beside other work, by what is known now. With the lock.
@@ -222,15 +160,9 @@ static bool runs_beside(GrLate *l, CUstream stream) {
     return l->streams && gr_late_driver(&l->driver, l->session);
 }
 
-// Each thread has a default stream by one name.
-static CUstream of_thread(CUstream stream) {
-    static __thread char own;
-    return stream == CU_STREAM_PER_THREAD ? (CUstream)(void *)&own : stream;
-}
-
 // The driver has taken work of this stream, or of several.
 static void note_work(GrLate *l, CUstream stream, bool several) {
-    stream = of_thread(stream);
+    stream = gr_stream_of_thread(stream);
     pthread_mutex_lock(&l->lock);
     l->several = l->several || several || (l->some && l->stream != stream);
     l->some = true;
@@ -277,15 +209,19 @@ static void fetch(GrLate *l, const GrRange *r, CUstream stream) {
                                  stream); // some devices refuse it
 }
 
-// How a launch is held, number `n` of its kernel or graph: it waits until the next one has begun, so that what it does later meets that one's
-// windows; or it stays while the next ones pass, which wait less. With the lock.
+// How a launch is held, number `n` of its kernel or graph: it waits until the next one has begun, and then goes on, into the windows of that one. Of that one
+// some warps do not wait, and come into the windows of the first. With the lock.
 static uint32_t how_held(GrLate *l, uint64_t n) {
-    if (l->n_held % LATE_TURN == 0) // by turns, so that a few seeds in a row have both
-        l->stay = (l->seed + l->n_turns++) % LATE_STAYS == 0;
-    unsigned shorter = n >= LATE_LAUNCHES, before = l->n_held++ % LATE_TURN;
-    if (l->stay)
-        shorter += before < 2 ? before : 2;
-    return (shorter < 3 ? shorter : 3) << GR_BESIDE_SHORTER | (l->stay ? GR_BESIDE_STAYS : 0);
+    uint32_t shorter = n >= LATE_LAUNCHES, parts = l->n_held++ > 0;
+    return shorter << GR_BESIDE_SHORTER | (parts ? GR_BESIDE_PARTS : 0);
+}
+
+// What comes next in the stream is not held. A launch that was told in another stream, and reads the same word, is to have begun.
+static void release(GrLate *l, const GrModule *m, CUcontext context, CUstream stream) {
+    if (!gr_holds_are_told(&l->holds, m, context))
+        return;
+    gr_underway_await_others(&l->underway, stream);
+    gr_holds_release(&l->holds, m, context, stream);
 }
 
 void gr_late_launching(GrLate *l, const GrLaunch *g) {
@@ -299,9 +235,11 @@ void gr_late_launching(GrLate *l, const GrLaunch *g) {
     bool streams = runs_beside(l, g->stream), held = false;
     if ((streams || l->shared) && gr_late_driver(&l->driver, l->session))
         held = draws_launch(l, KIND_LAUNCH, g, &draw, &n);
-    bool late = held && streams && between(&draw, 0, 7) == 0;
+    // One gate opens after the other, and what is behind the older ones may wait for this launch.
+    bool late = held && streams && between(&draw, 0, 7) == 0 && !gr_gates_are_shut(&l->gates);
     uint64_t extra = late ? between(&draw, 0, l->span) : 0;
     uint32_t how = held ? how_held(l, n) : 0;
+    bool stays = l->seed & 2; // what comes is the host, or another launch
     bool known = l->driver.there && l->driver.current(&context) == CUDA_SUCCESS;
     pthread_mutex_unlock(&l->lock);
     if (!known)
@@ -315,16 +253,16 @@ void gr_late_launching(GrLate *l, const GrLaunch *g) {
         fetch(l, &with, g->stream);
     if (!held) {
         if (g->module)
-            gr_holds_release(&l->holds, g->module, context, g->stream);
+            release(l, g->module, context, g->stream);
         return;
     }
     gr_holds_say(&l->holds, GR_HOST_BUSY);
     uint32_t number = 0;
     if (g->module)
         number = gr_holds_tell(&l->holds, g->module, context, g->stream,
-                               shared && !streams ? GR_BESIDE_STAYS : how);
+                               shared && (!streams || stays) ? GR_BESIDE_STAYS : how);
     if (late)
-        gr_gate_put(&l->gates, g->stream, extra);
+        gr_gate_put(&l->gates, g->stream, extra, false);
     __atomic_store_n(&l->number, late ? 0 : number, __ATOMIC_RELAXED);
     __atomic_store_n(&l->marked, g->number, __ATOMIC_RELAXED);
 }
@@ -342,7 +280,7 @@ void gr_late_launched(GrLate *l, const GrLaunch *g, CUresult result) {
         return;
     if (result == CUDA_SUCCESS && __atomic_load_n(&l->number, __ATOMIC_RELAXED) &&
         l->driver.current(&context) == CUDA_SUCCESS)
-        mark_end(l, context, g->stream);
+        gr_underway_mark(&l->underway, context, g->stream, __atomic_load_n(&l->number, __ATOMIC_RELAXED));
     if (result != CUDA_SUCCESS) {
         gr_holds_say(&l->holds, GR_HOST_OPEN);
         return;
@@ -356,7 +294,7 @@ void gr_late_launched(GrLate *l, const GrLaunch *g, CUresult result) {
     pthread_mutex_unlock(&l->lock);
     bool shared = ns && is_shared(l, g, &with); // asked last: it takes longest
     if (shared) {
-        await_launch(l);
+        gr_underway_await_one(&l->underway);
         pause_for(ns);
     }
     // To touch managed memory may take the host long.
@@ -393,6 +331,9 @@ static uint32_t graph_held(GrLate *l, size_t n_kernels, uint64_t n) {
     return (shorter < 3 ? shorter : 3) << GR_BESIDE_SHORTER;
 }
 
+// By what number the graph was told that this thread is submitting; 0: it is not held.
+static __thread uint32_t graph_told;
+
 bool gr_late_submitting(GrLate *l, const GrComing *w) {
     CUcontext context = NULL;
     Rng draw;
@@ -417,6 +358,9 @@ bool gr_late_submitting(GrLate *l, const GrComing *w) {
     if (streams)
         load_kernels(l);
     gr_holds_say(&l->holds, w->async ? GR_HOST_BUSY : GR_HOST_OPEN);
+    // One gate opens after the other, and what is behind the older ones may wait for a kernel of this graph.
+    if (graph && gr_gates_are_shut(&l->gates))
+        gated = midst = false;
     if (gated && !may_be_late(l, w, &pageable))
         gated = midst = false;
     // Nearly all programs take such a copy for done when the call returns. Unless asked, it is no more than the call that comes late.
@@ -424,37 +368,44 @@ bool gr_late_submitting(GrLate *l, const GrComing *w) {
         gated = pageable = false;
     if (graph)
         gr_gates_open(&l->gates, w->stream, GATES_OF_STREAM);
-    if (graph && late)
-        (void)gr_holds_tell(&l->holds, NULL, context, w->stream, how);
-    else if (graph)
-        gr_holds_release(&l->holds, NULL, context, w->stream);
-    bool begun;
-    if (midst && is_on_its_way(l, &begun)) {
+    if (graph && late) {
+        graph_told = gr_holds_tell(&l->holds, NULL, context, w->stream, how);
+    } else if (graph) {
+        release(l, NULL, context, w->stream);
+    }
+    if (midst && gr_underway_some(&l->underway)) {
         // The call itself comes late, into the midst of it.
-        await_launch(l);
+        gr_underway_await_one(&l->underway);
         pause_for(ns);
         pageable = false;
     } else if (gated) {
         // As the call would: what is in front of the copy has ended when the bytes are taken.
         if (pageable && l->driver.wait(w->stream) != CUDA_SUCCESS)
             return false;
-        gr_gate_put(&l->gates, w->stream, ns);
+        gr_gate_put(&l->gates, w->stream, ns, gr_underway_is_to_begin(&l->underway, w->stream));
+        graph_told = 0; // as of a launch with a gate in front of it, none waits for it to begin
     }
     return pageable && gated;
 }
 
 void gr_late_submitted(GrLate *l, const GrComing *w) {
+    CUcontext context = NULL;
     note_work(l, w->stream, w->kind == GR_COMING_BRANCHING_GRAPH);
+    if (graph_told && l->driver.current(&context) == CUDA_SUCCESS)
+        gr_underway_mark(&l->underway, context, w->stream, graph_told);
+    graph_told = 0;
     if (l->driver.there)
         gr_holds_say(&l->holds, GR_HOST_OPEN);
 }
+
+void gr_late_ordered(GrLate *l, const GrOrdering *o) { gr_gates_order(&l->gates, o); }
 
 void gr_late_waiting(GrLate *l, const GrWait *w) {
     if (!l->driver.there)
         return;
     pthread_mutex_lock(&l->lock);
-    bool alone = !l->several &&
-                 (w->kind == GR_WAIT_ALL || (w->kind == GR_WAIT_STREAM && of_thread(w->stream) == l->stream));
+    bool alone = !l->several && (w->kind == GR_WAIT_ALL ||
+                                 (w->kind == GR_WAIT_STREAM && gr_stream_of_thread(w->stream) == l->stream));
     pthread_mutex_unlock(&l->lock);
     gr_gates_open(&l->gates, NULL, GATES_ALONE);
     // Else what was submitted before may be about to come beside a kernel that is held; or the host is about to go on behind an event.

@@ -10,11 +10,10 @@
 //                 it into its stream
 //     the host    goes on late behind a launch that has an address of memory that the host sees, too, when the launch has begun
 //
-// Of the launches that the host submits without a wait for all work, the earlier ones mostly wait until the later ones have begun, and then go on: so what
-// they do later meets the windows of those, and the poison of those meets their own. With one seed of four it is the other way round.
+// Of the launches that the host submits without a wait for all work, each waits until the next one has begun, and then goes on: so what it does later meets
+// the windows of that one. One warp of three of the later ones does not wait, but goes on into the windows of the earlier one.
 //
-// Each of these waits has a bound, so whatever a program waits for comes: hold.h and gate.h have theirs; the host waits for LATE_PATIENCE_NS
-// at most for a launch to begin, and less where it was in vain before.
+// Each of these waits has a bound, so whatever a program waits for comes: hold.h and gate.h have theirs; underway.h has how long the host waits for a launch to begin.
 //
 // Work of one stream cannot run beside other work. So nothing is done unless the program has a non-blocking stream, two other ones at a time, used a
 // thread's own default stream, or launches a graph with branches; or launches a kernel with an address of memory that the host sees, too. What is
@@ -36,13 +35,7 @@ enum {
     LATE_KINDS = 4096,    // more kinds count as one
     LATE_LEAST_NS = 2000, // where waits are shorter than that nothing is late
     LATE_SOON_NS = 20000, // behind a launch that has begun: mostly the host goes on within this
-    LATE_MOST_NS = 1000000,
-    LATE_PATIENCE_NS = 40000000,
-    LATE_LEAST_PATIENCE_NS = 500000,
-    LATE_STAYS = 4,  // in one of so many turns the earlier launches stay
-    LATE_NEWEST = 4, // of so many launches it is known whether they have ended
-    LATE_TURN =
-        8 // so many launches that are held, without a wait for all work between them, are held in one way
+    LATE_MOST_NS = 1000000
 };
 
 typedef struct GrLate GrLate;
@@ -68,6 +61,7 @@ void gr_late_launched(GrLate *l, const GrLaunch *g, CUresult result);
 // What GrEngine.submitting yields.
 bool gr_late_submitting(GrLate *l, const GrComing *w);
 void gr_late_submitted(GrLate *l, const GrComing *w);
+void gr_late_ordered(GrLate *l, const GrOrdering *o);
 void gr_late_waiting(GrLate *l, const GrWait *w);
 void gr_late_waited(GrLate *l, const GrWait *w);
 

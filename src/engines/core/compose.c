@@ -76,6 +76,7 @@ TELLS(launching, const GrLaunch *)
 TELLS(submitted, const GrComing *)
 TELLS(waiting, const GrWait *)
 TELLS(waited, const GrWait *)
+TELLS(ordered, const GrOrdering *)
 TELLS(stream_created, unsigned)
 TELLS(stream_destroyed, unsigned)
 
@@ -201,6 +202,7 @@ const GrEngine *gr_engine_compose(const char *name) {
     TAKE(submitting);
     TAKE(submitted);
     TAKE(waiting);
+    TAKE(ordered);
     TAKE(waited);
     TAKE(stream_created);
     TAKE(stream_destroyed);

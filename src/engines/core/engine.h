@@ -154,6 +154,8 @@ typedef struct GrEngine {
     // Without the lock. A call of the program is about to wait for the device; it has.
     void (*waiting)(void *self, const GrWait *w);
     void (*waited)(void *self, const GrWait *w);
+    // Without the lock.
+    void (*ordered)(void *self, const GrOrdering *o);
     // Without the lock, as for launching: the program has a stream more, made with these flags (CU_STREAM_NON_BLOCKING, …).
     void (*stream_created)(void *self, unsigned flags);
     // It has one less, that was made with these flags; what is still in it goes on.

@@ -47,6 +47,13 @@ typedef struct GrCopy {
     bool async;
 } GrCopy;
 
+// The driver has taken an event into a stream: the stream records it, or what comes next in the stream waits for it.
+typedef struct GrOrdering {
+    CUevent event;
+    CUstream stream; // as GrLaunch.stream
+    bool waits;
+} GrOrdering;
+
 // Work that the driver is about to be given, besides single launches.
 typedef enum GrComingKind {
     GR_COMING_COPY, // to device memory or, by a call that does not say so, to the host's

@@ -33,6 +33,7 @@ void gr_privatizer_driver(GrSession *s, PrivatizerDriver *d) {
     FIND(device, "cuCtxGetDevice")
 #undef FIND
     d->of_kernel = (CUresult(*)(CUfunction *, CUkernel))s->driver(s, "cuKernelGetFunction");
+    d->load_function = (CUresult(*)(CUfunction))s->driver(s, "cuFuncLoad");
     d->is_cpu = s->symbol(s, "gr_cpu_device_view") != NULL;
     d->there = all;
 }

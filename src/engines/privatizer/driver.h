@@ -24,7 +24,8 @@ typedef struct PrivatizerDriver {
         (*set_attribute)(CUfunction, CUfunction_attribute, int),
         (*of_device)(int *, CUdevice_attribute, CUdevice);
     CUresult (*device)(CUdevice *);
-    CUresult (*of_kernel)(CUfunction *, CUkernel); // may be missing
+    CUresult (*of_kernel)(CUfunction *, CUkernel); // may be missing, as the next one
+    CUresult (*load_function)(CUfunction);
     bool is_cpu;
 } PrivatizerDriver;
 

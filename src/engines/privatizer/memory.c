@@ -91,7 +91,9 @@ bool gr_layout_make(const Ranges *r, CUcontext context, const GrArena *arena, ui
             bool wanted = (!one->context || one->context == context) && one->size &&
                           (!params || one->kind == GR_RANGE_GLOBAL || points_into(one, params, bytes));
             if (wanted && outside == !(arena->size && one->at - arena->base < arena->size))
-                ok = gr_vec_push(&out->extents, ((GrPrivExtent){one->at, one->size, 0})) &&
+                ok = gr_vec_push(&out->extents, ((GrPrivExtent){one->at, one->size, 0,
+                                                                one->kind == GR_RANGE_DEVICE ||
+                                                                    one->kind == GR_RANGE_GLOBAL})) &&
                      (!one->name || gr_vec_push(&out->variables, *one));
         }
         if (!outside)

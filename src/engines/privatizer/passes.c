@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engines/privatizer/passes.h"
+#include "engines/privatizer/ready.h"
 
 #include <string.h>
 
@@ -131,12 +131,30 @@ static bool plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room
     return out->slots > 0;
 }
 
-bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room, PassPlan *out) {
+static bool plan_some(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room, PassPlan *out) {
     bool whole;
     if (!p->most_copies && mode != GR_OF_BLOCKS && plan(p, mode, threads, room, MOST_THREADS, out, &whole) &&
         whole)
         return true; // one round
     return plan(p, mode, threads, room, p->most_copies ? p->most_copies : MANY_COPIES, out, &whole);
+}
+
+bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room, PassPlan *out) {
+    GrPrivSpan spans[GR_SPANS];
+    PassPlan ready;
+    if (!plan_some(p, mode, threads, room, out))
+        return false;
+    // A block that comes second to a slot would find the rows as the first one left them.
+    bool fits = p->proved && !p->meets && !out->exchanges &&
+                (mode == GR_OF_BLOCKS || out->slots >= gr_passes_blocks(p->launch));
+    uint64_t lines = fits ? gr_ready_spans(p, mode, spans) : 0, slots = out->slots;
+    room.rows += lines;
+    if (lines && slots * lines <= GR_MOST_READY && plan_some(p, mode, threads, room, &ready) &&
+        ready.slots == slots && ready.room.copies >= out->room.copies) {
+        *out = ready;
+        out->ready = (uint32_t)lines;
+    }
+    return true;
 }
 
 bool gr_room_more(PassRoom *r, uint32_t full) {
@@ -165,8 +183,16 @@ bool gr_passes_more(const Passes *p, PassPlan *plan, uint32_t full) {
     return true;
 }
 
-static CUresult set(const Passes *p, const GrPrivControl *c) {
-    return p->d->write(p->control, c, sizeof *c, p->launch->stream);
+// `zero_bytes` of p->memory->small become 0, too.
+static CUresult set(const Passes *p, const GrPrivControl *c, uint64_t zero_bytes) {
+    GrPrivSet set = {.control = *c, .to = p->control, .zeros = p->memory->small.at, .zero_bytes = zero_bytes};
+    uint64_t most = 4 * (uint64_t)p->groups, warps = c->slots * c->ready, groups = 64 + warps / 8;
+    if (c->ready)
+        (void)gr_ready_spans(p, c->mode, set.spans);
+    void *params[] = {&set};
+    groups = groups < most ? groups : most;
+    return p->d->launch(p->set, p->groups == 1 ? 1 : (unsigned)groups, 1, 1, 256, 1, 1, 0, p->launch->stream,
+                        params, NULL);
 }
 
 static CUresult step(const Passes *p, CUfunction kernel) {
@@ -175,8 +201,8 @@ static CUresult step(const Passes *p, CUfunction kernel) {
     return p->d->launch(kernel, p->groups, 1, 1, 256, 1, 1, 0, p->launch->stream, params, NULL);
 }
 
-static CUresult run_blocks(const Passes *p, GrPrivControl *c) {
-    CUresult rc = set(p, c);
+static CUresult run_blocks(const Passes *p, GrPrivControl *c, uint64_t small) {
+    CUresult rc = set(p, c, small);
     if (p->meets) // the blocks do both, and what is between
         return rc == CUDA_SUCCESS ? p->run->submit(p->run, NULL) : rc;
     for (unsigned pass = 1; pass <= 2 && rc == CUDA_SUCCESS; pass++) { // the merge sets the second
@@ -188,11 +214,11 @@ static CUresult run_blocks(const Passes *p, GrPrivControl *c) {
 }
 
 // The program's kernel may have more dynamic shared memory meanwhile than the program has asked for.
-static CUresult run_warps(const Passes *p, GrPrivControl *c) {
+static CUresult run_warps(const Passes *p, GrPrivControl *c, uint64_t small) {
     const CUfunction_attribute most = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
     CUfunction f = p->launch->func;
     int had = 0;
-    CUresult rc = set(p, c);
+    CUresult rc = set(p, c, small);
     if (!c->near.size)
         return rc == CUDA_SUCCESS ? p->run->submit(p->run, NULL) : rc;
     uint32_t more = GR_NEAR_END(&c->near) - p->own_shared;
@@ -210,11 +236,11 @@ static CUresult run_warps(const Passes *p, GrPrivControl *c) {
 }
 
 // The tables and extents, if the last launch had others.
-static CUresult prepare_tables(Passes *p, struct Tables *m, uint64_t slots) {
+static CUresult prepare_tables(Passes *p, struct Tables *m, uint64_t slots, uint64_t ready) {
     const PrivatizerDriver *d = p->d;
     const Layout *l = p->layout;
     CUstream stream = p->launch->stream;
-    uint64_t bytes = lines_of(p) * sizeof(uint32_t), number = gr_layout_number(l);
+    uint64_t bytes = lines_of(p) * sizeof(uint32_t), number = gr_layout_number(l) ^ ready;
     size_t extent_bytes = l->extents.len * sizeof *l->extents.data;
     if (m->layout == number && m->n_clean >= slots)
         return CUDA_SUCCESS;
@@ -269,9 +295,10 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
     uint64_t blocks = gr_passes_blocks(p->launch), row_bytes = GR_ROW_BYTES(to->copies),
              head_bytes = (slots * sizeof(GrPrivSlot) + 7) / 8 * 8,
              sum_bytes = 2 * to->copies * GR_SUMS * sizeof(uint64_t);
-    *small = head_bytes + sum_bytes + (slots + blocks) * sizeof(uint32_t) + (once ? lines_of(p) : 0);
+    *small =
+        (head_bytes + sum_bytes + (slots + blocks) * sizeof(uint32_t) + (once ? lines_of(p) : 0) + 7) / 8 * 8;
     struct Tables *tables = tables_of(p, to);
-    CUresult rc = prepare_tables(p, tables, slots);
+    CUresult rc = prepare_tables(p, tables, slots, to->ready ? gr_ready_number(p, to->mode) : 0);
     rc = rc == CUDA_SUCCESS
              ? gr_buffer_grow(d, &m->rows, (slots * to->room.rows + overlay_rows(p, to)) * row_bytes,
                               p->launch->stream)
@@ -331,6 +358,7 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
                          .shared_kept = m->shared.at,
                          .exchanges = to->exchanges,
                          .overlay_rows = (uint32_t)overlay_rows(p, to),
+                         .ready = to->ready,
                          .block_shared = p->block_shared,
                          .block_reserved = p->block_reserved,
                          .granule = once ? 0 : p->granule,
@@ -343,7 +371,8 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
                          .spent = p->spent ? m->spent.at : 0,
                          .once = once};
     if (!once) {
-        memcpy(c->only_read, p->only_read, sizeof c->only_read);
+        memcpy(c->only_read, p->proved->only_read, sizeof c->only_read);
+        memcpy(c->only_written, p->proved->only_written[to->mode != GR_OF_BLOCKS], sizeof c->only_written);
         c->known = p->known && to->mode == GR_OF_WARPS && (c->near.size || !p->near_entry);
     }
     c->taken = c->sums + sum_bytes;
@@ -399,9 +428,7 @@ static CUresult submit(Passes *p, const PassPlan *plan, uint64_t first, uint64_t
         c.divide = power(plan->copies, plan->rounds - 1 - c.round);
         c.alone = c.threads == 1 && c.divide == 1 && plan->copies >= plan->units;
         c.known = known && !ask && (c.alone || c.threads > 1);
-        rc = p->d->fill(p->memory->small.at, 0, small, p->launch->stream);
-        if (rc == CUDA_SUCCESS)
-            rc = plan->mode == GR_OF_BLOCKS ? run_blocks(p, &c) : run_warps(p, &c);
+        rc = plan->mode == GR_OF_BLOCKS ? run_blocks(p, &c, small) : run_warps(p, &c, small);
         p->rounds += !ask;
     }
     return rc;
@@ -409,41 +436,58 @@ static CUresult submit(Passes *p, const PassPlan *plan, uint64_t first, uint64_t
 
 CUresult gr_passes_submit(Passes *p, const PassPlan *plan) { return submit(p, plan, 0, plan->rounds, NULL); }
 
-CUresult gr_passes_end(Passes *p, bool *held) {
-    static const GrPrivHead empty;
-    const PrivatizerDriver *d = p->d;
-    Memory *m = p->memory;
-    CUdeviceptr control = p->control, heads = 0;
-    uint32_t n = GR_LEVELS;
-    CUresult rc =
-        m->heads ? CUDA_SUCCESS
-                 : d->host_alloc((void **)&m->heads, GR_LEVELS * sizeof *m->heads, CU_MEMHOSTALLOC_DEVICEMAP);
+static CUresult make_heads(const PrivatizerDriver *d, Memory *m) {
+    CUresult rc = m->heads ? CUDA_SUCCESS
+                           : d->host_alloc((void **)&m->heads, sizeof *m->heads, CU_MEMHOSTALLOC_DEVICEMAP);
+    if (rc == CUDA_SUCCESS)
+        m->heads->number = 0;
     if (rc == CUDA_SUCCESS && !m->heads_are_there)
         rc = d->event_new(&m->heads_are_there, CU_EVENT_DISABLE_TIMING);
     if (rc == CUDA_SUCCESS)
-        rc = d->of_host(&heads, m->heads, 0);
-    void *params[] = {&control, &m->log.at, &heads, &n};
+        rc = d->of_host(&m->heads_at, m->heads, 0);
+    return rc;
+}
+
+// The GPU's own word that nothing was found comes sooner than the driver's, which is asked now and then: a launch may have failed. Where something was found, the rest has to be there, too.
+static CUresult wait_for_heads(const PrivatizerDriver *d, const Memory *m, bool *held) {
+    enum { LOOKS = 4096 };
+    uint64_t said = 0;
+    CUresult rc = d->is_cpu ? d->event_wait(m->heads_are_there) : CUDA_ERROR_NOT_READY;
+    while (rc == CUDA_ERROR_NOT_READY && said != 2 * m->number) {
+        for (unsigned k = 0; k < LOOKS && said / 2 != m->number; k++)
+            said = __atomic_load_n(&m->heads->number, __ATOMIC_ACQUIRE);
+        rc = said == 2 * m->number ? CUDA_SUCCESS : d->event_query(m->heads_are_there);
+    }
+    *held = rc != CUDA_SUCCESS || m->heads->number != 2 * m->number;
+    return rc;
+}
+
+CUresult gr_passes_end(Passes *p, bool *held) {
+    const PrivatizerDriver *d = p->d;
+    Memory *m = p->memory;
+    CUdeviceptr control = p->control;
+    uint64_t n = GR_LEVELS;
+    CUresult rc = m->heads_at ? CUDA_SUCCESS : make_heads(d, m);
+    m->number++;
+    void *params[] = {&control, &m->log.at, &m->heads_at, &n, &m->number};
     if (rc == CUDA_SUCCESS)
-        rc = d->launch(p->gate, 1, 1, 1, 1, 1, 1, 0, p->launch->stream, params, NULL);
+        rc = d->launch(p->gate, 1, 1, 1, 32, 1, 1, 0, p->launch->stream, params, NULL);
     if (rc == CUDA_SUCCESS)
         rc = d->event_record(m->heads_are_there, p->launch->stream);
     if (rc == CUDA_SUCCESS)
         rc = p->run->submit(p->run, NULL);
-    CUresult over = rc == CUDA_SUCCESS ? d->event_wait(m->heads_are_there) : rc;
-    *held = over != CUDA_SUCCESS;
-    for (unsigned k = 0; k < GR_LEVELS && !*held; k++)
-        *held = memcmp(&m->heads[k], &empty, sizeof empty);
-    return over;
+    *held = true;
+    return rc == CUDA_SUCCESS ? wait_for_heads(d, m, held) : rc;
 }
 
 bool gr_passes_says(const Passes *p, uint32_t mode) {
     static const GrPrivHead empty;
-    return memcmp(&p->memory->heads[mode - GR_OF_BLOCKS], &empty, sizeof empty);
+    return memcmp(&p->memory->heads->of[mode - GR_OF_BLOCKS], &empty, sizeof empty);
 }
 
 CUresult gr_passes_release(Passes *p) {
     static const GrPrivControl none = {.mode = GR_AS_IT_IS};
-    return set(p, &none);
+    return set(p, &none, 0);
 }
 
 CUresult gr_passes_run(Passes *p, const PassPlan *plan, uint64_t first, uint64_t rounds, const GrPrivAsk *ask,
@@ -476,8 +520,7 @@ CUresult gr_passes_once(Passes *p, const PassPlan *plan, GrPrivLog *log) {
     CUresult rc = prepare(p, plan, plan->slots + 1, true, &c, &small); // and one with the bases of all blocks
     c.slots = plan->slots;
     c.divide = 1;
-    rc = rc == CUDA_SUCCESS ? p->d->fill(p->memory->small.at, 0, small, p->launch->stream) : rc;
-    rc = rc == CUDA_SUCCESS ? run_warps(p, &c) : rc;
+    rc = rc == CUDA_SUCCESS ? run_warps(p, &c, small) : rc;
     rc = rc == CUDA_SUCCESS ? gr_passes_read(p, plan->mode, log) : rc;
     if (rc == CUDA_SUCCESS && !log->head.outside && !log->head.over && !log->head.apart && !log->head.full)
         rc = step(p, p->commit);

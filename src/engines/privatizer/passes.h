@@ -3,19 +3,28 @@
 #ifndef GR_PRIVATIZER_PASSES_H
 #define GR_PRIVATIZER_PASSES_H
 
-#include "engines/privatizer/memory.h"
+#include "engines/privatizer/prove.h"
 #include "engines/privatizer/targets.h"
+
+// What is compared: blocks (GR_OF_BLOCKS), or units within a block (GR_OF_WARPS); and in kernels whose units are warps then, threads from barrier to barrier of their warp;
+// in kernels with mbarriers, threads once more.
+enum { GR_LEVEL_LANES = GR_OF_WARPS + 1, GR_LEVELS = 3 };
 
 // Device memory of one context that is kept from launch to launch.
 typedef struct Memory {
     Buffer rows, copies, marks, lists, numbers, notes, stage, shared, small, log, spent;
     uint64_t clean_numbers; // bytes of `numbers` that are 0
     bool logs_are_empty;
-    GrPrivHead *heads; // of the logs, in the host's memory
+    struct Heads { // of the logs, in the host's memory
+        GrPrivHead of[GR_LEVELS];
+        uint64_t number; // twice that of the launch that they are of, and one: it is held
+    } * heads;
+    CUdeviceptr heads_at; // likewise, as the GPU has it
+    uint64_t number;      // of launches so far
     CUevent heads_are_there;
     struct Tables { // for blocks, and for warps, whose layouts have shared memory
         Buffer tables, extents;
-        uint64_t layout;  // the number of the layout that they are for
+        uint64_t layout;  // the number of the layout that they are for, and of rows that are ready
         uint64_t n_clean; // of `tables`: no line has a row
     } of[2];
 } Memory;
@@ -26,23 +35,24 @@ typedef struct Passes {
     const char *kernel; // as the verdict names it
     GrRun *run;
     const Layout *layout;
-    CUdeviceptr control;                   // the module's variable
-    CUfunction merge, check, commit, gate; // device/privatizer_kernels.c
+    CUdeviceptr control;                        // the module's variable
+    CUfunction set, merge, check, commit, gate; // device/privatizer_kernels.c
     Memory *memory;
-    uint64_t budget;                        // bytes of rows and tables
-    bool all;                               // all memory that is known has private copies
-    uint64_t most_copies;                   // --copies; 0: as many as fit
-    uint64_t clusters;                      // of the launch, which are its units; blocks, if there are none
-    uint32_t cluster[3];                    // blocks of one
-    uint64_t most_rounds;                   // of a loop
-    uint32_t granule;                       // as in GrPrivControl
-    bool meets;                             // blocks do, at barriers of the grid
-    bool exchanges;                         // as in GrPrivControl, if there is room
-    uint32_t block_shared, block_reserved;  // then: as in GrPrivControl
-    bool same_value;                        // stores of one value are races
-    GrPrivOnlyRead only_read[GR_ONLY_READ]; // as in GrPrivControl
-    bool known;                             // of all of the kernel's groups
-    const bool *left_out;                   // by site: its races are not told
+    uint64_t budget;                       // bytes of rows and tables
+    bool all;                              // all memory that is known has private copies
+    uint64_t most_copies;                  // --copies; 0: as many as fit
+    uint64_t clusters;                     // of the launch, which are its units; blocks, if there are none
+    uint32_t cluster[3];                   // blocks of one
+    uint64_t most_rounds;                  // of a loop
+    uint32_t granule;                      // as in GrPrivControl
+    bool meets;                            // blocks do, at barriers of the grid
+    bool exchanges;                        // as in GrPrivControl, if there is room
+    uint32_t block_shared, block_reserved; // then: as in GrPrivControl
+    bool same_value;                       // stores of one value are races
+    const Proved *proved;                  // of the launch
+    bool known;                            // of all of the kernel's groups of loads
+    bool stores_known;    // GR_OF_WARPS: all stores to memory that is not shared are left out
+    const bool *left_out; // by site: its races are not told
     const Targets *targets;
     const uint8_t *target_of; // by site: Target
     // Bytes of shared memory: what the driver reserves at its begin, where what the block has ends, and where what it can have ends. The last is 0: nothing is to be near.
@@ -72,14 +82,11 @@ enum { GR_MOST_NOTES = 2048 };
 bool gr_room_more(PassRoom *r, uint32_t full);
 bool gr_room_exceeds(const PassRoom *r, const PassRoom *other); // in one of the three
 
-// What is compared: blocks (GR_OF_BLOCKS), or units within a block (GR_OF_WARPS); and in kernels whose units are warps then, threads from barrier to barrier of their warp;
-// in kernels with mbarriers, threads once more.
-enum { GR_LEVEL_LANES = GR_OF_WARPS + 1, GR_LEVELS = 3 };
-
 // How one level is run: `units` share `copies`, in rounds of smaller and smaller groups.
 typedef struct PassPlan {
     uint32_t mode, threads; // the level; threads: in a unit within a block, 32 or 1
     uint64_t units, copies, slots, rounds;
+    uint32_t ready; // rows that each slot has from the begin
     bool exchanges; // GR_OF_WARPS: as in GrPrivControl
     PassRoom room;
 } PassPlan;

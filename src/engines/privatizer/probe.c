@@ -63,10 +63,15 @@ static ProbeContext *context_of(Probe *p, CUcontext context) {
     }
     c->context = context;
     c->failed = d->load(&module, gr_privatizer_kernels_runtime_ptx) != CUDA_SUCCESS ||
+                d->function(&c->set, module, "__gr_set") != CUDA_SUCCESS ||
                 d->function(&c->merge, module, "__gr_merge_blocks") != CUDA_SUCCESS ||
                 d->function(&c->check, module, "__gr_check_blocks") != CUDA_SUCCESS ||
                 d->function(&c->commit, module, "__gr_commit") != CUDA_SUCCESS ||
                 d->function(&c->gate, module, "__gr_gate") != CUDA_SUCCESS;
+    // Else the driver loads each where it is first launched, and waits for what runs by then.
+    const CUfunction of[] = {c->set, c->merge, c->check, c->gate};
+    for (size_t k = 0; k < sizeof of / sizeof *of && !c->failed && d->load_function; k++)
+        (void)d->load_function(of[k]);
     return c;
 }
 
@@ -183,10 +188,12 @@ typedef struct Level {
     bool again; // but it has to
 } Level;
 
-static PassRoom room_of(ProbedKernel *k, bool warps) {
-    static const PassRoom first[2] = {{8192, 16384, 32, false}, {512, 4096, 32, false}};
+// `little`: hardly anything is written that needs rows.
+static PassRoom room_of(ProbedKernel *k, bool warps, bool little) {
+    static const PassRoom first[2] = {{8192, 16384, 32, false}, {512, 4096, 32, false}},
+                          least = {16, 4096, 32, false};
     if (!k->room[warps].rows)
-        k->room[warps] = first[warps];
+        k->room[warps] = little ? least : first[warps];
     k->room[warps].notes *= k->results;
     k->room[warps].stage = k->stages;
     return k->room[warps];
@@ -259,7 +266,10 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
 // With more room than `had`, which was not enough; NULL: none was had.
 static bool plan_level(Probe *p, const Passes *passes, ProbedKernel *k, uint32_t mode, uint32_t threads,
                        const PassRoom *had, PassPlan *plan) {
-    bool planned = gr_passes_plan(passes, mode, threads, room_of(k, mode != GR_OF_BLOCKS), plan) &&
+    bool planned = gr_passes_plan(passes, mode, threads,
+                                  room_of(k, mode != GR_OF_BLOCKS,
+                                          mode != GR_OF_BLOCKS && passes->known && passes->stores_known),
+                                  plan) &&
                    (!had || gr_room_exceeds(&plan->room, had));
     if (!planned)
         note(p,
@@ -386,6 +396,7 @@ static Passes passes_of(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run
                     .kernel = k->shown,
                     .run = run,
                     .control = control,
+                    .set = c->set,
                     .merge = c->merge,
                     .check = c->check,
                     .commit = c->commit,
@@ -447,7 +458,7 @@ static bool cannot_meet(Probe *p, const GrLaunch *l, ProbedKernel *k) {
 // Which levels the launch is to be run on: bits of the modes. What is proved needs none.
 static unsigned levels_of(Probe *p, const GrLaunch *l, ProbedKernel *k) {
     unsigned levels = 0, proved = 0;
-    memset(p->only_read, 0, sizeof p->only_read);
+    p->known = (Proved){0};
     // Of one warp its lanes are looked at.
     if (!k->why[0] && clusters_of(l, k) >= 2 && k->writes_global && !cannot_meet(p, l, k))
         levels |= 1u << GR_OF_BLOCKS;
@@ -455,10 +466,10 @@ static unsigned levels_of(Probe *p, const GrLaunch *l, ProbedKernel *k) {
         levels |= 1u << GR_OF_WARPS;
     if (levels && p->proves) {
         pthread_mutex_lock(&p->memory);
-        unsigned found = gr_prove(k->places, l, &p->ranges, &k->proofs, p->only_read);
+        p->known = gr_prove(k->places, l, &p->ranges, &k->proofs);
         pthread_mutex_unlock(&p->memory);
-        proved = (found & GR_PROVED_BLOCKS ? 1u << GR_OF_BLOCKS : 0) |
-                 (found & GR_PROVED_THREADS ? 1u << GR_OF_WARPS : 0);
+        proved = (p->known.levels & GR_PROVED_BLOCKS ? 1u << GR_OF_BLOCKS : 0) |
+                 (p->known.levels & GR_PROVED_THREADS ? 1u << GR_OF_WARPS : 0);
     }
     p->proved += (levels & proved) != 0;
     levels &= ~proved;
@@ -573,7 +584,7 @@ static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
         if (!make_layout(p, l, true, some, &layout))
             return false;
         passes->layout = &layout;
-        if (!gr_passes_plan_once(passes, threads, room_of(k, true), &plan)) {
+        if (!gr_passes_plan_once(passes, threads, room_of(k, true, false), &plan)) {
             why = "there is no room for a private copy for each warp or thread";
         } else {
             *rc = gr_passes_once(passes, &plan, &log);
@@ -613,11 +624,21 @@ static const char *unsuited(const GrLaunch *l, const ProbedKernel *k, const Prob
 }
 
 // Of all of the kernel's groups.
-static bool knows_reads(const ProbedKernel *k, const GrPrivOnlyRead *reads) {
+static bool knows_reads(const ProbedKernel *k, const GrPrivProved *reads) {
     uint32_t n = k->places ? k->places->n_groups : 0, known = 0;
     for (uint32_t g = 0; g < n && g < GR_ONLY_READ; g++)
         known += reads[g].size != 0;
     return known == n;
+}
+
+// Likewise of all stores by threads to other memory than shared.
+static bool knows_stores(const ProbedKernel *k, const GrPrivProved *written) {
+    bool all = k->places;
+    for (uint32_t i = 0; all && i < k->places->n_places; i++) {
+        const GrPlace *a = &k->places->places[i];
+        all = !a->write || a->shared || (a->puts && written[a->puts - 1].size);
+    }
+    return all;
 }
 
 CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
@@ -647,8 +668,9 @@ CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
              (unsigned long long)l->number, k->shown);
     else if (k && (levels || p->what_for)) {
         Passes passes = passes_of(p, c, l, run, k, control);
-        memcpy(passes.only_read, p->only_read, sizeof passes.only_read);
-        passes.known = !k->wild && knows_reads(k, p->only_read);
+        passes.proved = &p->known;
+        passes.known = !k->wild && knows_reads(k, p->known.only_read);
+        passes.stores_known = knows_stores(k, p->known.only_written[1]);
         if (p->what_for)
             done = run_once(p, &passes, k, &rc);
         else if (probe(p, &passes, k, levels, &done, &rc) && p->stop) {

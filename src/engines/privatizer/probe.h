@@ -45,7 +45,7 @@ typedef struct ProbedModule {
 // Of one context.
 typedef struct ProbeContext {
     CUcontext context;
-    CUfunction merge, check, commit, gate;
+    CUfunction set, merge, check, commit, gate;
     uint64_t budget, changes; // bytes of rows and tables; of Probe.ranges when that was found
     Memory memory;
     bool failed;
@@ -76,8 +76,8 @@ typedef struct Probe {
     uint64_t rounds, peak;
     uint64_t waited_ns,
         searched_ns; // the host's time with private runs; and, of that, with looking for accesses that race
-    GrPrivOnlyRead only_read[GR_ONLY_READ]; // of the launch that comes
-    uint64_t proved;                        // launches of which something was proved
+    Proved known;    // of the launch that comes
+    uint64_t proved; // launches of which something was proved
 } Probe;
 
 // What was made in the context goes with it.

@@ -438,11 +438,11 @@ static bool is_proved(Prover *p, bool blocks) {
 }
 
 // Memory that some places of the group load from, and nothing writes to.
-static void find_only_read(const Prover *p, GrPrivOnlyRead *out) {
+static void find_only_read(const Prover *p, GrPrivProved *out) {
     const GrPlaces *places = p->p;
     for (uint32_t i = 0; i < places->n_places; i++) {
         const GrPlace *a = &places->places[i];
-        GrPrivOnlyRead *to = a->group ? &out[a->group - 1] : NULL;
+        GrPrivProved *to = a->group ? &out[a->group - 1] : NULL;
         int64_t range = to ? memory_of(p, a->params) : -1;
         bool same, written = false;
         if (range < 0 || to->size)
@@ -450,7 +450,44 @@ static void find_only_read(const Prover *p, GrPrivOnlyRead *out) {
         for (uint32_t k = 0; k < places->n_places && !written; k++)
             written = places->places[k].write && !are_elsewhere(p, a, &places->places[k], &same);
         if (!written)
-            *to = (GrPrivOnlyRead){p->r->list.data[range].at, p->r->list.data[range].size};
+            *to = (GrPrivProved){p->r->list.data[range].at, p->r->list.data[range].size};
+    }
+}
+
+// Whether the place may be in this memory.
+static bool may_be_in(const Prover *p, const GrPlace *a, int64_t range) {
+    if (a->shared)
+        return a->generic && a->lost;
+    int64_t its = a->lost || a->var ? -1 : memory_of(p, a->params);
+    return its < 0 ? a->lost || !a->var || p->r->list.data[range].kind == GR_RANGE_GLOBAL : its == range;
+}
+
+// Whether nothing is read from the memory, and no two units write the same bytes there.
+static bool is_only_written(Prover *p, int64_t range, bool blocks, size_t *pairs) {
+    const GrPlaces *places = p->p;
+    for (uint32_t i = 0; i < places->n_places; i++) {
+        const GrPlace *a = &places->places[i];
+        if (!may_be_in(p, a, range))
+            continue;
+        if (!a->write || a->atomic)
+            return false;
+        for (uint32_t k = i; k < places->n_places; k++)
+            if (may_be_in(p, &places->places[k], range) && (blocks || gr_places_meet(places, i, k)) &&
+                (++*pairs > MOST_PAIRS || !pair_is_proved(p, a, &places->places[k], blocks)))
+                return false;
+    }
+    return true;
+}
+
+static void find_only_written(Prover *p, bool blocks, GrPrivProved *out) {
+    const GrPlaces *places = p->p;
+    size_t pairs = 0;
+    for (uint32_t i = 0; i < places->n_places; i++) {
+        const GrPlace *a = &places->places[i];
+        GrPrivProved *to = a->puts ? &out[a->puts - 1] : NULL;
+        int64_t range = to ? memory_of(p, a->params) : -1;
+        if (range >= 0 && !to->size && is_only_written(p, range, blocks, &pairs))
+            *to = (GrPrivProved){p->r->list.data[range].at, p->r->list.data[range].size};
     }
 }
 
@@ -476,40 +513,38 @@ static uint64_t number_of_launch(const Prover *p) {
     return sum;
 }
 
-static unsigned prove(Prover *p) {
+static void prove(Prover *p, Proved *out) {
     uint64_t blocks = (uint64_t)p->l->grid[0] * p->l->grid[1] * p->l->grid[2],
              threads = (uint64_t)p->l->block[0] * p->l->block[1] * p->l->block[2];
     if (!blocks || !threads || blocks > MOST_BLOCKS || threads > 1024 ||
         blocks * p->p->n_nodes > MOST_NUMBERS)
-        return 0;
+        return;
     p->blocks = (uint32_t)blocks;
     p->threads = (uint32_t)threads;
     p->numbers = GR_NEW_ARRAY(&p->arena, Number, p->p->n_nodes);
     if (!p->numbers)
-        return 0;
+        return;
     for (uint32_t k = 0; k < p->p->n_nodes; k++)
         p->numbers[k] = number_of(p, &p->p->nodes[k]);
-    return (is_proved(p, true) ? GR_PROVED_BLOCKS : 0) | (is_proved(p, false) ? GR_PROVED_THREADS : 0);
+    out->levels = (is_proved(p, true) ? GR_PROVED_BLOCKS : 0) | (is_proved(p, false) ? GR_PROVED_THREADS : 0);
+    find_only_written(p, true, out->only_written[0]);
+    find_only_written(p, false, out->only_written[1]);
 }
 
-unsigned gr_prove(const GrPlaces *places, const GrLaunch *l, const Ranges *r, Proofs *known,
-                  GrPrivOnlyRead only_read[GR_ONLY_READ]) {
+Proved gr_prove(const GrPlaces *places, const GrLaunch *l, const Ranges *r, Proofs *known) {
     Prover p = {.p = places, .l = l, .r = r};
-    memset(only_read, 0, GR_ONLY_READ * sizeof *only_read);
+    Proved proved = {0};
     if (!places || !l->params_known)
-        return 0;
+        return proved;
     find_ranges(&p);
     uint64_t launch = number_of_launch(&p);
     for (size_t k = 0; k < known->known.len; k++)
-        if (known->known.data[k].launch == launch) {
-            memcpy(only_read, known->known.data[k].only_read, GR_ONLY_READ * sizeof *only_read);
+        if (known->known.data[k].launch == launch)
             return known->known.data[k].proved;
-        }
-    unsigned proved = prove(&p);
+    prove(&p, &proved);
     gr_arena_free(&p.arena);
-    find_only_read(&p, only_read);
+    find_only_read(&p, proved.only_read);
     struct Proof one = {.launch = launch, .proved = proved};
-    memcpy(one.only_read, only_read, sizeof one.only_read);
     if (known->known.len < KNOWN) {
         (void)gr_vec_push(&known->known, one);
     } else {

@@ -3,6 +3,7 @@
 #include "engines/collider/device/record.h"
 #include "engines/collider/gate.h"
 #include "engines/collider/late.h"
+#include "engines/collider/underway.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,6 +28,7 @@ static struct {
     bool begins;           // a launch begins when it is asked for
     bool no_page;
     bool elsewhere;             // in another context
+    bool in_turn;               // when a word was written last, the newest launch that was told had begun
     uint64_t extra, most_extra; // of the gates, ns
     CUstream in;
     CUdeviceptr at;
@@ -49,6 +51,7 @@ static CUresult fill(CUdeviceptr at, unsigned word, size_t n, CUstream stream) {
     d.at = at;
     d.word = word;
     d.in = stream;
+    d.in_turn = d.page && d.page->begun[d.page->newest % GR_HOLD_RING] == d.page->newest;
     return d.refuses ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 static CUresult host_function(CUstream stream, CUhostFn f, void *gate) {
@@ -87,7 +90,7 @@ static CUresult wait(CUstream stream) {
 static CUresult new_event(CUevent *e, unsigned flags) {
     assert_int_equal(flags, CU_EVENT_DISABLE_TIMING);
     *e = (CUevent)(uintptr_t)++d.n_events;
-    assert_in_range(d.n_events, 1, LATE_NEWEST);
+    assert_in_range(d.n_events, 1, UNDERWAY_NEWEST);
     return CUDA_SUCCESS;
 }
 static CUresult record(CUevent e, CUstream stream) {
@@ -98,7 +101,7 @@ static CUresult record(CUevent e, CUstream stream) {
     return CUDA_SUCCESS;
 }
 static CUresult query(CUevent e) {
-    assert_in_range((uintptr_t)e, 1, LATE_NEWEST);
+    assert_in_range((uintptr_t)e, 1, UNDERWAY_NEWEST);
     d.n_queries++;
     uint32_t newest = d.page->newest;
     if (d.begins)
@@ -435,6 +438,33 @@ static void in_the_midst(void **state) {
     end(l);
 }
 
+// Launches of one module read one word. So the next one that is not held is told so when the one before, in another stream, has begun; one in the same stream
+// comes behind it by itself. A launch that does not begin is waited for, but not for ever.
+static void in_turn(void **state) {
+    (void)state;
+    for (unsigned way = 0; way < 4; way++) {
+        GrLate *l = begin(false);
+        gr_late_stream_created(l, CU_STREAM_NON_BLOCKING);
+        for (unsigned k = 0; k < LATE_LAUNCHES; k++) {
+            launch(l, "a", one);
+            go_on();
+        }
+        assert_true(d.n_records > 0 && d.word);
+        d.runs = true;
+        d.begins = way < 2;
+        for (unsigned k = 0; d.word; k++) {
+            assert_in_range(k, 0, 1);
+            if (way == 1)
+                submit(l, GR_COMING_GRAPH, other, 0, true);
+            else
+                launch(l, "a", way == 2 ? one : other);
+        }
+        assert_int_equal(d.in_turn, way < 2);
+        d.runs = false;
+        end(l);
+    }
+}
+
 // A gate opens when a launch behind it has begun, when what comes in its stream is a launch, when the host waits, and by itself.
 static void gates(void **state) {
     (void)state;
@@ -472,10 +502,68 @@ static void gates(void **state) {
         d.page->begun[d.page->newest % GR_HOLD_RING] = d.page->newest;
         go_on();
     }
+    // What waits for an event that stands behind it is behind it, too; but not once the event stands elsewhere.
+    const CUevent event = (CUevent)(uintptr_t)0x700;
+    for (unsigned way = 0; way < 4; way++) {
+        if (way == 2)
+            gr_late_ordered(l, &(GrOrdering){event, other, false});
+        submit(l, GR_COMING_FILL, one, 0, true);
+        g = d.functions[0].gate;
+        if (way != 2)
+            gr_late_ordered(l, &(GrOrdering){event, one, false});
+        if (way)
+            gr_late_ordered(l, &(GrOrdering){event, way == 3 ? blocking : other, true});
+        launch(l, "b", way == 3 ? blocking : other);
+        assert_int_equal(g->state == shut, way == 0 || way == 2);
+        d.page->begun[d.page->newest % GR_HOLD_RING] = d.page->newest;
+        go_on();
+    }
     // No more than there is room for.
     for (unsigned k = 0; k < 2 * GATES; k++)
         launch(l, k % 2 ? "c" : "d", k % 3 ? one : other), submit(l, GR_COMING_COPY, other, 0x20, true);
     assert_in_range(d.n_waiting, 8, GATES);
+    end(l);
+}
+
+// A launch in front of a gate, in another stream, may begin later than the gate opens: on a GPU that other processes use, too. So the gate waits for it.
+static void gates_for_what_is_to_begin(void **state) {
+    (void)state;
+    GrLate *l = begin(true);
+    while (!d.n_records) {
+        launch(l, "a", one);
+        go_on();
+    }
+    d.runs = true;
+    for (unsigned k = 0; !d.n_waiting; k++) { // the others come late into the midst of it
+        assert_in_range(k, 0, LATE_COMING - 1);
+        submit(l, GR_COMING_COPY, other, 0x20, true);
+    }
+    const Gate *g = d.functions[0].gate;
+    assert_true(g->for_newest);
+    uint32_t shut = g->state;
+    gr_late_waiting(l, &(GrWait){GR_WAIT_ALL, NULL});
+    assert_int_equal(g->state, shut);
+    assert_int_equal(host_state(), GR_HOST_TOUCHES); // and the launch for what is behind the gate
+    d.page->begun[d.page->newest % GR_HOLD_RING] = d.page->newest;
+    go_on();
+    assert_int_equal(host_state(), GR_HOST_OPEN);
+    d.runs = false;
+    end(l);
+}
+
+// Gates open one after the other. So a launch that a gate waits for has none in front of it.
+static void one_gate_for_a_launch(void **state) {
+    (void)state;
+    char kernel[2] = "A";
+    GrLate *l = begin(true);
+    submit(l, GR_COMING_FILL, one, 0, true);
+    for (unsigned k = 0; k < 26; k++, kernel[0]++)
+        launch(l, kernel, other);
+    assert_int_equal(d.n_functions, 1);
+    go_on();
+    for (unsigned k = 0; k < 26; k++, kernel[0]++)
+        launch(l, kernel, other), go_on();
+    assert_in_range(d.n_functions, 2, 27);
     end(l);
 }
 
@@ -517,6 +605,14 @@ static void host_states(void **state) {
         gr_late_waiting(l, &(GrWait){GR_WAIT_ALL, NULL});
         assert_int_equal(host_state(), GR_HOST_WAITS);
     }
+    // A kernel waits for what is behind a gate that is older, but not for what may be behind the kernel.
+    submit(l, GR_COMING_FILL, other, 0, true);
+    assert_int_equal(host_state(), GR_HOST_OPEN);
+    launch(l, "a", one);
+    assert_int_equal(host_state(), GR_HOST_TOUCHES);
+    d.page->begun[d.page->newest % GR_HOLD_RING] = d.page->newest;
+    go_on();
+    assert_int_equal(host_state(), GR_HOST_OPEN);
     // A launch that the driver refuses.
     gr_late_launching(l, &g);
     gr_late_launched(l, &g, CUDA_ERROR_INVALID_VALUE);
@@ -592,6 +688,7 @@ static void refusals(void **state) {
     assert_int_equal(d.at, 0x6000 + offsetof(GrControl, beside));
     before = d.n_fills;
     gr_late_context_ended(l, context);
+    d.n_events = 0; // are gone
     for (unsigned k = 0; k < 20; k++)
         submit(l, GR_COMING_GRAPH, one, 0, true);
     assert_int_equal(d.n_fills, before);
@@ -622,7 +719,10 @@ int main(void) {
         cmocka_unit_test(pageable_copies),
         cmocka_unit_test(copies),
         cmocka_unit_test(in_the_midst),
+        cmocka_unit_test(in_turn),
         cmocka_unit_test(gates),
+        cmocka_unit_test(gates_for_what_is_to_begin),
+        cmocka_unit_test(one_gate_for_a_launch),
         cmocka_unit_test(host_states),
         cmocka_unit_test(kernels_are_loaded_before),
         cmocka_unit_test(no_page),

@@ -291,6 +291,21 @@ class Privatizer(unittest.TestCase):
                 said = ["it accesses memory that has no private copy" in r for r in report["reasons"]]
                 self.assertEqual((bool(said), all(said)), (word == "wild", True), (word, proves, report["reasons"]))
 
+    def test_stores_to_memory_that_is_only_written(self):
+        """They are left out where no two units come to the same bytes, and what they would store tells of races elsewhere all the same."""
+        source = (pathlib.Path(__file__).parent / "programs/only_written.cu").read_text(encoding="utf-8").splitlines()
+        for word in ("read", "twice", "alias", "clean"):
+            lines = {k for k, text in enumerate(source, 1) if text.endswith(f'// RACE of "{word}"')}
+            for proves in ("yes", "no"):
+                out, report = run(FOLDER / "only_written", "--prove", proves, words=[word])
+                self.assertEqual((out, report["reasons"]), ("cudaSuccess PASS\n", []), (word, proves))
+                self.assertEqual(bool(report["races"]), word != "clean", (word, proves))
+                self.assertTrue(all({a["line"] for a in race["accesses"]} & lines for race in report["races"]), (word, proves))
+                if word == "read":  # no copy has what was stored
+                    self.assertEqual(any(race["differs"].get("bytes") for race in report["races"]), proves == "no")
+        out, report = run(FOLDER / "only_written", "--privatize", "deterministic", words=["clean"])
+        self.assertEqual(out, "cudaSuccess PASS\n")
+
     def test_what_shared_memory_needs_is_in_shared_memory(self):
         """Where that does not do, the launch is run again without. The program is not told that it had more."""
         for units in ("threads", "warps"):

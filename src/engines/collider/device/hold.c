@@ -6,7 +6,7 @@
 //
 //     before    how many windows come first, HOLD_ONE for each, and how the launch is held (HOLD_HOW)
 //     while     HOLD_ON, the number of the launch modulo GR_HOLD_RING, how often the host's state had changed, modulo 4, and when the hold ends;
-//               HOLD_LEAVES: it ends whatever comes
+//               HOLD_LEAVES: it ends whatever comes; HOLD_AGAIN: that is the end of another hold, since the kernel stood still in the first one
 //     0         it is over
 //
 // Nothing here orders memory. The host's words tell when to go on, never what was written.
@@ -21,15 +21,18 @@ enum {
     HOLD_BUSY = 100,    // 0.4 ms: while the host is in a call
     HOLD_TOUCHES = 500, // 2 ms: while it may touch the launch's memory
     HOLD_MOST = 1000,   // in one launch
+    HOLD_AWAY = 75,     // 0.3 ms behind the end of a hold: the kernel stood still, and is held once more
     HOLD_PASSED = 4,    // 16 us or up to twice that, behind the next launch's beginning
     HOLD_PIECE_NS = 8000,
-    HOLD_WINDOWS = 4 // of one of the first so many windows
+    HOLD_WINDOWS = 4, // of one of the first so many windows
+    HOLD_PARTS = 3    // so that of seeds in a row odd and even ones have it
 };
 // Bits and places.
 enum {
     HOLD_HOW = GR_BESIDE_STAYS | 3 << GR_BESIDE_SHORTER,
     HOLD_ON = 1 << 3,
     HOLD_LEAVES = 1 << 14,
+    HOLD_AGAIN = 1 << 15,
     HOLD_STATE = 4,
     HOLD_NUMBER = 6,
     HOLD_ONE = 1 << 11,
@@ -44,19 +47,31 @@ static uint32_t time_now(void) {
 
 static GR_GLOBAL GrHold *words(void) { return (GR_GLOBAL GrHold *)__gr_control.hold; }
 
-// A thread of a launch begins for which GrControl.beside was `told`. `random` is what it draws from, the same for all lanes. Yields its word.
-uint32_t __gr_begun(uint32_t told, uint32_t random) {
+// Neighbours have numbers in a row.
+static uint32_t warp_in_grid(void) {
+    uint32_t thread = gr_tid_x() + gr_ntid_x() * (gr_tid_y() + gr_ntid_y() * gr_tid_z());
+    uint32_t block = gr_ctaid_x() + gr_ctaid_y() + gr_ctaid_z();
+    return (thread >> 5) + 2 * block;
+}
+
+// A thread of a launch begins for which GrControl.beside was `told`. `random` is what it draws from, the same for all lanes; `most`: the places in the
+// kernel's code where a thread may be held. Yields its word.
+uint32_t __gr_begun(uint32_t told, uint32_t random, uint32_t most) {
     GR_GLOBAL GrHold *hold = words();
     uint32_t number = told >> GR_BESIDE_NUMBER;
     if (!hold)
         return 0;
     if (!(gr_tid_x() | gr_tid_y() | gr_tid_z() | gr_ctaid_x() | gr_ctaid_y() | gr_ctaid_z())) {
-        __gr_control.since = time_now();
+        __gr_control.since = (uint64_t)number << 32 | time_now();
         gr_store32(&hold->begun[number % GR_HOLD_RING], number);
     }
+    uint32_t seed = __gr_control.seed, windows = 1;
+    if (told & GR_BESIDE_PARTS && !((seed + number + warp_in_grid()) % HOLD_PARTS))
+        return 0;
     // With every second seed the first window, since most kernels have few; with the others in one case of two.
-    uint32_t seed = __gr_control.seed;
-    uint32_t windows = seed & 1 || random >> 31 ? 1 : 2 + (random >> 16) % (HOLD_WINDOWS - 1);
+    most = most < HOLD_WINDOWS ? most : HOLD_WINDOWS;
+    if (!(seed & 1) && most > 1 && random >> 31)
+        windows = 2 + (random >> 16 & 0x7fff) % (most - 1);
     // Kernels of one graph begin together. About one half of them stays longer.
     if (told & 3 << GR_BESIDE_SHORTER)
         told ^= ((uint32_t)gr_grid_id() + 3 * seed) * 0x9E3779B1u >> 31;
@@ -75,11 +90,34 @@ static uint32_t length_of(uint32_t word, uint32_t state, uint32_t now) {
     return 1 + (state == GR_HOST_BUSY && !shorter ? HOLD_BUSY : about(least, now));
 }
 
-// Whether the launch that was told next has begun.
-static int is_passed(GR_GLOBAL GrHold *hold, uint32_t word) {
-    uint32_t next = gr_load32(&hold->begun[((word >> HOLD_NUMBER) + 1) % GR_HOLD_RING]);
-    return next &&
-           gr_load32(&hold->newest) - next < GR_HOLD_RING - 1; // not the one that was at this place before
+// Whether the GPU ran other processes' kernels, and this one's stood still: nothing came beside it meanwhile. A thread looks at the time more often
+// than that.
+static int is_away(uint32_t word, uint32_t now) {
+    return word & HOLD_ON && !(word & HOLD_AGAIN) && (int16_t)(now - (word >> HOLD_END)) > HOLD_AWAY;
+}
+
+// Whether the launch is held for long enough, whatever comes. What is known of an older launch counts for nothing: the first thread of this one is about to say
+// when it began.
+static int is_over(uint32_t word, uint32_t now) {
+    uint64_t since = __gr_control.since;
+    uint32_t older = ((word >> HOLD_NUMBER) - (uint32_t)(since >> 32)) % GR_HOLD_RING;
+    return (!older || older > GR_HOLD_RING / 2) && now - (uint32_t)since > HOLD_MOST;
+}
+
+// The thread waits in a window.
+static void say_inside(GR_GLOBAL GrHold *hold, uint32_t word) {
+    uint32_t k = (word >> HOLD_NUMBER) % GR_HOLD_RING, number = gr_load32(&hold->begun[k]);
+    if ((int32_t)((uint32_t)gr_grid_id() - gr_load32(&hold->grid)) > 0)
+        gr_store32(&hold->grid, (uint32_t)gr_grid_id());
+    if (gr_load32(&hold->inside[k]) != number)
+        gr_store32(&hold->inside[k], number);
+}
+
+// Whether a thread of a later launch has come to wait in a window. What they were told does not tell them apart: launches that come close behind each other in
+// several streams may have got one number, and kernels of a graph have.
+static int is_passed(GR_GLOBAL GrHold *hold) {
+    uint32_t grid = gr_load32(&hold->grid);
+    return !grid || (int32_t)(grid - (uint32_t)gr_grid_id()) > 0;
 }
 
 // A window is over in a thread whose word is not 0. The thread's word from now on; and above that for how many ns more the window stays open.
@@ -90,9 +128,14 @@ uint64_t __gr_hold(uint32_t word) {
         return word - HOLD_ONE;
     uint32_t host = gr_load32(&hold->host), state = host & ((1u << GR_HOST_STATE_BITS) - 1);
     uint32_t change = host >> GR_HOST_STATE_BITS & 3, length = 0;
-    if (state == GR_HOST_WAITS || now - __gr_control.since > HOLD_MOST)
+    if (state == GR_HOST_WAITS || (!(on && word & HOLD_AGAIN) && !is_away(word, now) && is_over(word, now)))
         return 0;
-    if (!(word & (HOLD_LEAVES | GR_BESIDE_STAYS)) && is_passed(hold, word)) {
+    if (!on)
+        say_inside(hold, word);
+    if (is_away(word, now)) {
+        word |= HOLD_AGAIN | HOLD_LEAVES;
+        length = about(HOLD_LEAST / 2, now);
+    } else if (on && !(word & (HOLD_LEAVES | GR_BESIDE_STAYS)) && is_passed(hold)) {
         word |= HOLD_LEAVES;
         length = about(HOLD_PASSED, now);
     } else if (!on || (!(word & HOLD_LEAVES) && change != (word >> HOLD_STATE & 3))) {
@@ -101,7 +144,7 @@ uint64_t __gr_hold(uint32_t word) {
         return 0;
     }
     if (length) {
-        uint32_t kept = word & ((HOLD_ONE - 1) | HOLD_LEAVES) & ~(3u << HOLD_STATE);
+        uint32_t kept = word & ((HOLD_ONE - 1) | HOLD_LEAVES | HOLD_AGAIN) & ~(3u << HOLD_STATE);
         word = kept | HOLD_ON | change << HOLD_STATE | (now + length) << HOLD_END;
     }
     return (uint64_t)HOLD_PIECE_NS << 32 | word;

@@ -59,25 +59,30 @@ enum { GR_GRANULE_SHIFT = 21, GR_GRANULES = 64 };
 // What kernels that are held and the host tell each other (hold.h), in memory of the host that kernels of one context reach. All accesses are
 // relaxed, of system scope.
 typedef enum GrHostState {
-    GR_HOST_WAITS,  // for work: nothing more comes, held kernels go on
-    GR_HOST_OPEN,   // something may come at any time, or is on its way: they wait a while
-    GR_HOST_BUSY,   // within a call after which something comes: they wait for that
-    GR_HOST_TOUCHES // about to touch memory that a launch has
+    GR_HOST_WAITS, // for work: nothing more comes, held kernels go on
+    GR_HOST_OPEN,  // something may come at any time, or is on its way: they wait a while
+    GR_HOST_BUSY,  // within a call after which something comes: they wait for that
+    GR_HOST_TOUCHES // about to touch memory that a launch has; or something waits behind a gate, and comes when that has opened
 } GrHostState;
 enum { GR_HOLD_RING = 32, GR_HOST_STATE_BITS = 2 };
 typedef struct GrHold {
     uint32_t host;   // a GrHostState, and above it how often it has changed
     uint32_t newest; // number of the newest launch that is held
     uint32_t apart[30];
-    uint32_t
-        begun[GR_HOLD_RING]; // by the number of a launch modulo GR_HOLD_RING: the number, when it has begun
+    // The low half of %gridid of the newest kernel of which a thread has come to wait in a window: such numbers grow from launch to launch. 0: a kernel in another
+    // context.
+    uint32_t grid;
+    uint32_t apart_too[31];
+    // By the number of a launch modulo GR_HOLD_RING: the number, when it has begun; when one of its threads waits in a window.
+    uint32_t begun[GR_HOLD_RING], inside[GR_HOLD_RING];
 } GrHold;
 
 // GrControl.beside of a launch that is held: its number, and above that how it is held.
 enum {
     GR_BESIDE_STAYS = 1,   // it waits longer than what comes beside it
     GR_BESIDE_SHORTER = 1, // place of two bits: one of many waits 4, 16 or 64 times less
-    GR_BESIDE_NUMBER = 3   // place of the number, from 1
+    GR_BESIDE_PARTS = 8,   // one warp of three does not wait, and so passes what waits for it
+    GR_BESIDE_NUMBER = 4   // place of the number, from 1
 };
 
 // Module-scope variable "__gr_control" of every rewritten module; the injection fills it after loading. When
@@ -93,9 +98,9 @@ typedef struct GrControl {
         shut; // --budget: this share of the windows, in 2^-32, stays shut; read once by each thread, when it begins
     uint32_t
         beside; // not 0: something may run beside this launch, which therefore waits long (GR_BESIDE_*); likewise
-    uint64_t hold;  // device address of the context's GrHold; 0: there is none
-    uint32_t since; // when the newest launch that is held began, in the units of device/hold.c
-    uint32_t apart;
+    uint64_t hold; // device address of the context's GrHold; 0: there is none
+    uint64_t
+        since; // when the newest launch that is held began, in the units of device/hold.c; above that, its number
     uint64_t kept, kept_bytes; // where no store is poisoned: the host or another device may look
     uint64_t kept_granules;    // and of that, only in granules whose bit is set (GR_GRANULE_SHIFT)
     uint32_t launches

@@ -21,9 +21,13 @@ GR_INLINE uint32_t load_again(uint64_t at) {
 
 // It is reported once, and looked at no more.
 static GR_NOINLINE void report(Kept *k, uint32_t seen) {
+    uint64_t at = k->address;
     if (k->state == GR_KEPT_UNUSED)
         return;
-    __gr_report(k->site, k->meta, k->address, k->now, seen);
+    if ((k->meta >> GR_META_SPACE & 0xff) ==
+        GR_META_SHARED) // of another block, which a generic address does not tell
+        __asm__("cvta.to.shared.u64 %0, %1;" : "=l"(at) : "l"(at));
+    __gr_report(k->site, k->meta, at, k->now, seen);
     if (k->state == GR_KEPT_WATCHED)
         k->address = 0;
 }

@@ -321,7 +321,7 @@ gr_status gr_collider_loads(ColliderWork *w, Access *a, unsigned n, PtxStmt *at,
     GR_TRY(gr_held_in_window(w, a, n, at));
     GR_TRY(gr_look_begin(w, &pause, at, WAIT_WINDOW, w->o->read_delay_ns, &look));
     GR_TRY(gr_collider_looks(w, a, n, at, spec));
-    GR_TRY(gr_look_end(w, &pause, at, &look));
+    GR_TRY(gr_look_end(w, &pause, at, &look, LOOK_HELD));
 done:
     return st;
 }
@@ -392,7 +392,7 @@ gr_status gr_collider_store(ColliderWork *w, Access *a) {
     Gate gate;
     Look look;
     PtxReg *alone = NULL;
-    bool late = false, may_be_late = w->o->poison && gr_segment_may_be_late(w, a);
+    bool late = false, poisoned = false, may_be_late = w->o->poison && gr_segment_may_be_late(w, a);
     if (may_be_late) {
         alone = gr_ptx_new_reg(a->func, PTX_PRED);
         if (!w->segment->late)
@@ -412,7 +412,7 @@ gr_status gr_collider_store(ColliderWork *w, Access *a) {
     if (w->o->poison) {
         char mods[96];
         repeat_mods(a, type, mods, sizeof mods);
-        GR_TRY(gr_collider_poison(w, a, stored, type, bits, mods + strlen("ld"), alone, &late));
+        GR_TRY(gr_collider_poison(w, a, stored, type, bits, mods + strlen("ld"), alone, &late, &poisoned));
     }
     GR_TRY(gr_pace_close(a, &gate));
     if (late)
@@ -432,7 +432,8 @@ gr_status gr_collider_store(ColliderWork *w, Access *a) {
     GR_TRY(gr_collider_compare(w, a, stored, again, bits, GR_CLASS_LOST_UPDATE, NULL));
     if (w->pace)
         GR_TRY(gr_again_look(w, w->again, a, gate.at, gate.open));
-    GR_TRY(gr_look_end(w, a, gate.at, &look));
+    // A thread that is held with its garbage sees all that it would see here.
+    GR_TRY(gr_look_end(w, a, gate.at, &look, poisoned ? LOOK_STAYS : LOOK_HELD));
     GR_TRY(gr_segment_keep(w, a, gate.at, stored, bits, GR_CLASS_LOST_UPDATE));
     if (late)
         gr_ptx_insert_label(a->func, gate.at, over);

@@ -19,13 +19,14 @@ typedef struct LaterIssue LaterIssue;   // collider_later.c
 typedef struct ColliderWork {
     PtxModule *module;
     const ColliderOptions *o;
-    PtxReg *random;  // the generator's state; NULL until the first delay needs it
-    PtxReg *count;   // how often the kernel was launched before, modulo WAIT_AGAIN; NULL: nobody asks
-    PtxReg *kind;    // of the launch (collider_time.h); likewise
-    PtxReg *watches; // whether threads keep what they access in this launch; NULL: nobody asks
-    PtxReg *length;  // what is left of the delays (collider_time.h); likewise
-    PtxReg *small;   // whether the waits are longer because the launch is small (collider_time.h)
-    PtxReg *hold;    // how a thread of a kernel is held (device/hold.c); NULL: no window asks
+    PtxReg *random;   // the generator's state; NULL until the first delay needs it
+    PtxReg *count;    // how often the kernel was launched before, modulo WAIT_AGAIN; NULL: nobody asks
+    PtxReg *kind;     // of the launch (collider_time.h); likewise
+    PtxReg *watches;  // whether threads keep what they access in this launch; NULL: nobody asks
+    PtxReg *length;   // what is left of the delays (collider_time.h); likewise
+    PtxReg *hold;     // how a thread of a kernel is held (device/hold.c); NULL: no window asks
+    PtxReg *small;    // whether the waits are longer because the launch is small (collider_time.h)
+    unsigned n_holds; // places of the function where it may be
     SourceWatch
         *sources; // bulk copies of which a thread watches the source until it waits (collider_source.h)
     const Polled *polled; // memory that strong reads are of; NULL where nothing is poisoned

@@ -33,20 +33,26 @@ done:
     return st;
 }
 
-// The window is over, unless the launch is held: then the device runtime says how long it goes on. `late`: only where it lets others pass.
-static gr_status put_hold(ColliderWork *w, const Access *a, PtxStmt *at, const Look *l, bool late) {
-    gr_status st = GR_OK;
-    if (!w->hold)
+const PtxReg *gr_look_hold(ColliderWork *w, const Access *a) {
+    if (!w->hold && w->o->beside && !w->o->budget && a->func->is_entry)
         w->hold = gr_ptx_new_reg(a->func, PTX_U32);
+    return w->hold;
+}
+
+// The window is over, unless the launch is held: then the device runtime says how long it goes on.
+static gr_status put_hold(ColliderWork *w, const Access *a, PtxStmt *at, const Look *l, LookHeld held) {
+    gr_status st = GR_OK;
     PtxReg *p = gr_ptx_new_reg(a->func, PTX_PRED), *told = gr_ptx_new_reg(a->func, PTX_B64);
     PtxLabel *over = gr_ptx_new_label(a->func);
     PtxOperand to[2] = {gr_ptx_label_operand(over), gr_ptx_label_operand(l->again)};
-    const char *hold = w->hold->name;
+    const char *hold = gr_look_hold(w, a)->name;
     GR_TRY(gr_access_put(a, at, NULL, 0, "setp.eq.u32 %s, %s, 0;", p->name, hold));
-    if (late) {
+    w->n_holds += held == LOOK_HELD;
+    if (held != LOOK_HELD) {
         PtxReg *stays = gr_ptx_new_reg(a->func, PTX_U32);
-        GR_TRY(gr_access_put(a, at, NULL, 0, "and.b32 %s, %s, %u; setp.ne.or.u32 %s, %s, 0, %s;", stays->name,
-                             hold, (unsigned)GR_BESIDE_STAYS, p->name, stays->name, p->name));
+        GR_TRY(gr_access_put(a, at, NULL, 0, "and.b32 %s, %s, %u; setp.%s.or.u32 %s, %s, 0, %s;", stays->name,
+                             hold, (unsigned)GR_BESIDE_STAYS, held == LOOK_PASSES ? "ne" : "eq", p->name,
+                             stays->name, p->name));
     }
     GR_TRY(gr_access_put(
         a, at, to, 2,
@@ -58,33 +64,29 @@ done:
     return st;
 }
 
-static bool is_held(const ColliderWork *w, const Access *a) {
-    return w->o->beside && !w->o->budget && a->func->is_entry && !a->together;
-}
-
-static gr_status put_end(ColliderWork *w, const Access *a, PtxStmt *at, const Look *l, bool late) {
+static gr_status put_end(ColliderWork *w, const Access *a, PtxStmt *at, const Look *l, LookHeld held) {
     gr_status st = GR_OK;
     PtxReg *more = gr_ptx_new_reg(a->func, PTX_PRED);
     PtxOperand again = gr_ptx_label_operand(l->again);
     GR_TRY(gr_access_put(a, at, &again, 1, "setp.gt.u32 %s, %s, %u; @%s bra $0;", more->name, l->left,
                          (unsigned)LOOK_NS / 2, more->name));
-    if (is_held(w, a))
-        st = put_hold(w, a, at, l, late);
+    if (held != LOOK_NOT_HELD && gr_look_hold(w, a))
+        st = put_hold(w, a, at, l, held);
 done:
     return st;
 }
 
-gr_status gr_look_end(ColliderWork *w, const Access *a, PtxStmt *at, const Look *l) {
-    return l->again ? put_end(w, a, at, l, false) : GR_OK;
+gr_status gr_look_end(ColliderWork *w, const Access *a, PtxStmt *at, const Look *l, LookHeld held) {
+    return l->again ? put_end(w, a, at, l, held) : GR_OK;
 }
 
 gr_status gr_look_late(ColliderWork *w, const Access *a, PtxStmt *at) {
     gr_status st = GR_OK;
     Look look;
-    if (!is_held(w, a))
+    if (!gr_look_hold(w, a))
         return gr_collider_wait(w, a, at, WAIT_LATE, w->o->write_delay_ns);
     GR_TRY(gr_look_begin(w, a, at, WAIT_LATE, w->o->write_delay_ns, &look));
-    st = look.again ? put_end(w, a, at, &look, true) : GR_OK;
+    st = look.again ? put_end(w, a, at, &look, LOOK_PASSES) : GR_OK;
 done:
     return st;
 }

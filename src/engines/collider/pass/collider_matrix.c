@@ -78,7 +78,7 @@ static gr_status open_window(ColliderWork *w, const Access *a, uint32_t max_ns, 
 }
 
 static gr_status close_window(ColliderWork *w, const Access *a, const Look *l) {
-    return gr_look_end(w, a, a->after, l);
+    return gr_look_end(w, a, a->after, l, LOOK_NOT_HELD);
 }
 
 // "@p " or nothing: instructions that the whole warp performs.

@@ -26,7 +26,7 @@
 
 #include "engines/collider/pass/collider_access.h"
 
-enum { PACE_WARPS = 512, PACE_EACH = 16, PACE_RAREST = 5, PACE_OWN = 4 };
+enum { PACE_WARPS = 512, PACE_EACH = 8, PACE_RAREST = 5, PACE_OWN = 4 };
 
 // Of one function. A basic block here is one of the program's own code, numbered from 0 in the order of the text.
 typedef struct Pace {

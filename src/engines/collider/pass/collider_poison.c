@@ -112,13 +112,14 @@ static gr_status wait_for_others(ColliderWork *w, const Access *store, const Ptx
     GR_TRY(gr_look_begin(w, &a, a.before, WAIT_POISON, w->o->write_delay_ns, &look));
     GR_TRY(gr_collider_repeat(&a, type, bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16, seen));
     GR_TRY(gr_collider_compare(w, &a, turned, seen, bits, GR_CLASS_LOST_UPDATE, NULL));
-    GR_TRY(gr_look_end(w, &a, a.before, &look));
+    GR_TRY(gr_look_end(w, &a, a.before, &look, LOOK_HELD));
 done:
     return st;
 }
 
 gr_status gr_collider_poison(ColliderWork *w, Access *a, const PtxOperand *stored, const char *type,
-                             unsigned bits, const char *mods, const PtxReg *alone, bool *late) {
+                             unsigned bits, const char *mods, const PtxReg *alone, bool *late,
+                             bool *poisoned) {
     gr_status st = GR_OK;
     PtxOperand turned[EMIT_MAX_ELEMENTS];
     PtxLabel *over = gr_ptx_new_label(a->func), *kept = gr_ptx_new_label(a->func);
@@ -131,6 +132,7 @@ gr_status gr_collider_poison(ColliderWork *w, Access *a, const PtxOperand *store
     if (never)
         return GR_OK;
     GR_TRY(skip_kept(w, a, w->o->beside ? kept : over));
+    *poisoned = true;
     GR_TRY(put_turned(a, stored, bits, mods, turned));
     if (alone)
         GR_TRY(gr_segment_late(w, a, a->before, stored, alone, over));

@@ -13,8 +13,10 @@
 #include "engines/collider/pass/collider_access.h"
 
 // Before the store `a`, whose elements are `stored` (registers of `bits` bits, of which `type` is loaded and stored). `mods` are the modifiers of a strong store of the same bytes.
-// `alone`: the store may be late (collider_segment.h) where this holds; *late becomes whether code for that was inserted.
+// `alone`: the store may be late (collider_segment.h) where this holds; *late becomes whether code for that was inserted,
+// *poisoned whether there is any.
 gr_status gr_collider_poison(ColliderWork *w, Access *a, const PtxOperand *stored, const char *type,
-                             unsigned bits, const char *mods, const PtxReg *alone, bool *late);
+                             unsigned bits, const char *mods, const PtxReg *alone, bool *late,
+                             bool *poisoned);
 
 #endif

@@ -2,6 +2,7 @@
 #include "engines/collider/pass/collider_segment.h"
 
 #include "engines/collider/device/segment.h"
+#include "engines/collider/pass/collider_look.h"
 #include "engines/collider/pass/collider_pace.h"
 #include "engines/collider/pass/collider_stale.h"
 #include "engines/collider/pass/collider_time.h"
@@ -326,8 +327,8 @@ static gr_status put_entry(const ColliderWork *w, const Access *a, PtxStmt *at, 
         where = gr_ptx_new_reg(a->func, PTX_U64);
         GR_TRY(gr_access_put(a, at, NULL, 0, "add.s64 %s, %s, %u;", where->name, address->name, offset));
     }
-    uint32_t meta =
-        (uint32_t) class | (uint32_t)GR_META_GENERIC << GR_META_SPACE | sizeof(uint32_t) << GR_META_SIZE;
+    uint32_t space = a->site->space == PTX_SHARED_CLUSTER ? GR_META_SHARED : GR_META_GENERIC;
+    uint32_t meta = (uint32_t) class | space << GR_META_SPACE | sizeof(uint32_t) << GR_META_SIZE;
     GR_TRY(gr_access_put(a, at, NULL, 0,
                          "and.b32 %s, %s, %u; mad.wide.u32 %s, %s, %u, %s; mov.b64 %s, {%s, %u};", k->name,
                          g->kept->name, GR_SEGMENT_KEEPS - 1u, e->name, k->name, (unsigned)sizeof(GrKept),
@@ -423,6 +424,9 @@ gr_status gr_segment_late(ColliderWork *w, Access *a, PtxStmt *at, const PtxOper
     PtxOperand to[2] = {gr_ptx_label_operand(on), gr_ptx_label_operand(over)};
     bool end = is_end(g, gr_order_straight_end(a->stmt));
     GR_TRY(gr_collider_chance(w, a, at, 1u << 31, p));
+    const PtxReg *hold = gr_look_hold(w, a);
+    if (hold) // who is to be held with the garbage does not come late besides
+        GR_TRY(gr_access_put(a, at, NULL, 0, "setp.eq.and.u32 %s, %s, 0, %s;", p->name, hold->name, p->name));
     GR_TRY(gr_access_put(a, at, to, 2, "and.pred %s, %s, %s; and.pred %s, %s, %s; @!%s bra $0;", p->name,
                          p->name, alone->name, p->name, p->name, (end ? g->small : g->whole)->name, p->name));
     if (a->guard)

@@ -197,7 +197,7 @@ gr_status gr_collider_tensor(ColliderWork *w, Access *a, GrSiteStatus *status) {
     GR_TRY(put_again(a, store, again));
     GR_TRY(gr_collider_compare(w, a, expected, again, 32,
                                store ? GR_CLASS_LOST_UPDATE : GR_CLASS_CLOBBERED_READ, NULL));
-    GR_TRY(gr_look_end(w, a, a->after, &window));
+    GR_TRY(gr_look_end(w, a, a->after, &window, LOOK_NOT_HELD));
 done:
     return st;
 }

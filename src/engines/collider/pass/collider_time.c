@@ -51,6 +51,20 @@ static uint32_t longest_of(uint32_t max_ns) {
     return max_ns > UINT32_MAX / WAIT_LONGEST ? UINT32_MAX : max_ns * WAIT_LONGEST;
 }
 
+// A thread whose L has come down to the least has had its windows outside loops: in long straight code many of the shortest waits cost more than they find.
+// Where it keeps what it accesses it goes on, because what no window is open for ends that.
+static gr_status put_last(const ColliderWork *w, const Access *a, PtxStmt *at, uint32_t least) {
+    const PtxReg *open = w->pace ? w->pace->outside : NULL;
+    if (!open)
+        return GR_OK;
+    const char *p = gr_ptx_new_reg(a->func, PTX_PRED)->name, *length = w->length->name;
+    if (w->watches)
+        return gr_access_put(a, at, NULL, 0, "setp.gt.or.u32 %s, %s, %u, %s; and.pred %s, %s, %s;", p, length,
+                             least, w->watches->name, open->name, open->name, p);
+    return gr_access_put(a, at, NULL, 0, "setp.gt.and.u32 %s, %s, %u, %s;", open->name, length, least,
+                         open->name);
+}
+
 // What is left of the longest maximum, in 2^-32; in windows it becomes less.
 static gr_status put_share(ColliderWork *w, const Access *a, PtxStmt *at, ColliderWait what, uint32_t max_ns,
                            const char *drawn) {
@@ -65,6 +79,7 @@ static gr_status put_share(ColliderWork *w, const Access *a, PtxStmt *at, Collid
             max_ns > WAIT_LEAST_NS ? (uint32_t)(((uint64_t)WAIT_LEAST_NS << 32) / max_ns) : UINT32_MAX;
         GR_TRY(gr_access_put(a, at, NULL, 0, "shr.u32 %s, %s, 3; sub.u32 %s, %s, %s; max.u32 %s, %s, %u;",
                              t->name, length, length, length, t->name, length, length, least));
+        GR_TRY(put_last(w, a, at, least));
     }
 done:
     return st;
@@ -423,8 +438,8 @@ static gr_status put_beside(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     gr_format(text, sizeof text, "setp.eq.u32 %s, %s, 0; @%s bra $0;", p, told, p);
     GR_TRY(gr_ptx_insert(f, at, 0, text, &to, 1, NULL, w->err));
     if (w->hold) {
-        gr_format(text, sizeof text, "mul.lo.u32 %s, %s, %u; call (%s), __gr%s_begun, (%s, %s);", r, r,
-                  (unsigned)STEP, w->hold->name, w->o->suffix, told, r);
+        gr_format(text, sizeof text, "mul.lo.u32 %s, %s, %u; call (%s), __gr%s_begun, (%s, %s, %u);", r, r,
+                  (unsigned)STEP, w->hold->name, w->o->suffix, told, r, w->n_holds);
         GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     }
     // What waits for the host has other waits to be in time for.

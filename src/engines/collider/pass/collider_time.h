@@ -46,12 +46,12 @@ enum {
     WAIT_PARTS = 2,
     WAIT_SHORT_NS = 32, // a shorter part is left out: to sleep takes as long
     WAIT_AGAIN = 64,    // a power of two
-    WAIT_FIRST = 4,     // launches of a kernel have windows, later ones
+    WAIT_FIRST = 2,     // launches of a kernel have windows, later ones
     WAIT_ONE_IN = 4,    // of so many one: a power of two
     WAIT_CYCLE = 5,
-    WAIT_USUAL = 14,          // hundredths of the maximum
-    WAIT_WATCHES = 10,        // likewise: where threads keep what they access (collider_segment.h)
-    WAIT_NEAR = 56,           // likewise: the longest L where no side can be far
+    WAIT_USUAL = 10,          // hundredths of the maximum
+    WAIT_WATCHES = 8,         // likewise: where threads keep what they access (collider_segment.h)
+    WAIT_NEAR = 40,           // likewise: the longest L where no side can be far
     WAIT_SMALL = 4,           // times as long, where L would be WAIT_USUAL or less, in launches
     WAIT_SMALL_THREADS = 256, // of so many threads at most
     WAIT_LONGEST = 16,        // times the maximum: no L is longer
@@ -63,7 +63,7 @@ typedef struct WaitKind {
     bool watches;
 } WaitKind;
 #define WAIT_KINDS                                                                                           \
-    { {WAIT_USUAL, 1, 0}, {WAIT_WATCHES, 4, 1}, {WAIT_NEAR, 4, 0}, {WAIT_WATCHES, 4, 1}, {224, 4, 0}, }
+    { {WAIT_USUAL, 1, 0}, {WAIT_WATCHES, 4, 1}, {WAIT_NEAR, 4, 0}, {WAIT_WATCHES, 4, 1}, {160, 4, 0}, }
 
 typedef enum ColliderWait { WAIT_WINDOW, WAIT_STORED, WAIT_LATE, WAIT_POISON } ColliderWait;
 

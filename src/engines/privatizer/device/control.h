@@ -159,7 +159,8 @@ enum {
 // Memory of the program, by offset: first what lies in the arena, then what does not, by address.
 typedef struct GrPrivExtent {
     uint64_t at, size;
-    uint64_t offset; // in the span
+    uint64_t offset;    // in the span
+    uint64_t of_device; // it is the GPU's own, whichever stream asks
 } GrPrivExtent;
 
 // Two private copies that were found different from what order would have made of them.
@@ -229,11 +230,13 @@ typedef struct GrPrivAsk {
 // while writes are compared.
 enum { GR_SPENT_PASS_1, GR_SPENT_MERGE, GR_SPENT_PASS_2, GR_SPENT_CHECK, GR_SPENT_CLEAR, GR_SPENT };
 
-// Memory that the launch only reads, by the kernel's text and its parameters: loads of a group of sites (GrPlace.group) go there without a look. size 0: that is not known.
-typedef struct GrPrivOnlyRead {
+// Memory of which the kernel's text and its parameters say enough, by group of sites. size 0: that is not known.
+// Only read by the launch: loads of a group (GrPlace.group) go there without a look. Only written, and no two units come to the same bytes: stores of a group
+// (GrPlace.puts) are not made, for nobody would find what they store, but what a thread stores has to be the same in both passes.
+typedef struct GrPrivProved {
     uint64_t at, size;
-} GrPrivOnlyRead;
-enum { GR_ONLY_READ = 16 };
+} GrPrivProved;
+enum { GR_ONLY_READ = 16, GR_ONLY_WRITTEN = 8 };
 
 // All in bytes, `first` and `size` multiples of a line. size 0: nothing is near.
 typedef struct GrPrivNear {
@@ -244,16 +247,25 @@ typedef struct GrPrivNear {
 #define GR_NEAR_OWNERS(n) ((n)->first + 3 * (n)->size)
 #define GR_NEAR_HEADS(n)  (GR_NEAR_OWNERS(n) + ((n)->size >> (n)->shift) * (n)->entry)
 #define GR_NEAR_SAYS(n)   (GR_NEAR_HEADS(n) + (n)->size / GR_LINE * (uint32_t)sizeof(GrPrivRow))
-#define GR_NEAR_END(n)    (GR_NEAR_SAYS(n) + 16)
-// Behind the heads, of the region's parity: not 0 if the slot's list has rows; if some line of near memory has private copies.
-enum { GR_NEAR_LISTS = 0, GR_NEAR_NUMBERED = 8 };
+#define GR_NEAR_END(n)    (GR_NEAR_SAYS(n) + GR_NEAR_SAID)
+// Behind the heads: GrPrivSlot's count, now and arrived, which are nearer here; of each list's regions, whether some line of near memory has private copies; and whether a thread of the
+// block has given up in __gr_gather().
+enum {
+    GR_NEAR_COUNT = 0,
+    GR_NEAR_NUMBERED = 8,
+    GR_NEAR_NOW = 16,
+    GR_NEAR_ARRIVED = 20,
+    GR_NEAR_APART = 24,
+    GR_NEAR_SAID = 32
+};
 // Of a line: the numbers of private copies, and which units changed its words (merge.h).
 #define GR_NEAR_NUMBERS(copies) (4 * (uint64_t)(copies) + 2 * (GR_LINE / 4))
 
 typedef struct GrPrivControl {
     uint32_t mode, pass; // pass: of GR_OF_BLOCKS
     uint64_t arena;
-    GrPrivOnlyRead only_read[GR_ONLY_READ]; // at a multiple of 16 bytes: inserted code loads both at once
+    GrPrivProved only_read[GR_ONLY_READ]; // at a multiple of 16 bytes: inserted code loads both at once
+    GrPrivProved only_written[GR_ONLY_WRITTEN];
     uint64_t
         known; // GR_OF_WARPS: of all groups of the kernel that is known, what it has of shared memory is near, and nothing is asked: the code runs that takes all of it for granted
     uint64_t arena_bytes, shared_bytes, span;
@@ -295,6 +307,8 @@ typedef struct GrPrivControl {
     uint32_t block_shared, block_reserved;
     // GR_OF_WARPS: each block has the slot with its number, and blocks tell each other at barriers of the grid what they wrote. The slot behind them, the overlay, has so many rows.
     uint32_t exchanges, overlay_rows;
+    uint32_t ready; // rows that each slot has from the begin, the first ones
+    uint32_t pad_ready;
     // GR_OF_WARPS: barriers of a warp end regions, as those of the block do, in kernels that suit (pass/suits.h); of kernels with mbarriers: arrivals do not (pass/mbarriers.h).
     uint32_t lanes, pad;
     uint64_t changed; // with `once`: a byte for each line: some slot has changed it
@@ -302,5 +316,19 @@ typedef struct GrPrivControl {
     uint64_t spent; // clock cycles of all blocks, by GR_SPENT_...; 0: nobody wants to know
     GrPrivAsk ask;
 } GrPrivControl;
+
+// Lines that get their rows before a unit writes there: `lines` of them, wholly memory of the program, which has them at `at`.
+typedef struct GrPrivSpan {
+    uint64_t at;
+    uint32_t first, lines;
+} GrPrivSpan;
+enum { GR_SPANS = 16 };
+
+// What __gr_set gets: what the control at `to` becomes, and memory that becomes 0, from the first slot on; all in multiples of 8 bytes.
+typedef struct GrPrivSet {
+    GrPrivControl control;
+    uint64_t to, zeros, zero_bytes;
+    GrPrivSpan spans[GR_SPANS]; // control.ready rows of each slot
+} GrPrivSet;
 
 #endif

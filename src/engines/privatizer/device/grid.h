@@ -63,15 +63,6 @@ void __gr_waits(void) { gr_store32(&slot_head()->ends, 1); }
 
 // ---- Shared memory, which is the launch's own ----------------------------------------------------------------------------
 
-GR_INLINE uint32_t shared_at(uint32_t at) {
-    uint32_t v;
-    __asm__ volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(at) : "memory");
-    return v;
-}
-GR_INLINE void put_shared(uint32_t at, uint32_t v) {
-    __asm__ volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(v) : "memory");
-}
-
 GR_INLINE uint64_t kept_of_block(void) {
     return CONTROL.shared_kept + gr_priv_block_number() * 2 * CONTROL.block_shared;
 }

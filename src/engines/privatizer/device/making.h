@@ -70,18 +70,9 @@ static GR_NOINLINE uint64_t gr_priv_line_of(uint64_t offset) {
     return e->at + (offset - e->offset);
 }
 
-// At the end of the region, which has this list, the block finds what is said in shared memory.
-GR_INLINE void say_near(const Slot *s, uint32_t what, uint32_t list) {
-    if (s->near.size)
-        __asm__ volatile("st.shared.u32 [%0], %1;" ::"r"(GR_NEAR_SAYS(&s->near) + what + 4 * list), "r"(1)
-                         : "memory");
-}
-
-GR_INLINE void put_in_list(const Slot *s, uint32_t number) {
-    GR_GLOBAL GrPrivSlot *of = (GR_GLOBAL GrPrivSlot *)s->head;
-    uint32_t list = gr_load32(&of->now), k = gr_add32(&of->count[list], 1);
-    put_word(list_at(s, list, k), number);
-    say_near(s, GR_NEAR_LISTS, list);
+GR_INLINE void put_in_list(const Slot *s, uint32_t list, uint32_t place, uint32_t number) {
+    if (place < s->capacity) // else there is no room, which is told
+        put_word(list_at(s, list, place), number);
 }
 
 // What is done to a row by the lanes `team`, of which this is number `rank` of n, all of them with the same row; or by this lane alone: n is 1.
@@ -89,34 +80,73 @@ typedef struct Fill {
     uint32_t team, rank, n;
 } Fill;
 
-// As it will be written.
-static GR_NOINLINE void gr_priv_fill_row(const Slot *s, uint32_t number, uint64_t line, uint32_t was,
-                                         const Fill *f) {
-    uint64_t row = row_at(s, number);
-    uint64_t offset = line << GR_LINE_SHIFT, from = row;
+// What a lane found.
+enum { ROW_RETRY = 0, ROW_THERE = 1, ROW_MINE = 2, ROW_NONE = 3 };
+typedef struct Look {
+    uint32_t state;
+    uint32_t number; // THERE: of the row. MINE: what the table said before
+    uint32_t list;   // of the region
+} Look;
+
+static GR_NOINLINE Look gr_priv_look_for_row(const Slot *s, uint64_t line) {
+    GR_GLOBAL GrPrivSlot *of = (GR_GLOBAL GrPrivSlot *)s->head;
+    GR_GLOBAL uint32_t *entry = entry_of(s, line);
+    // All at once: memory is far.
+    uint32_t v = gr_load32(entry), rows = gr_load32(&of->used);
+    Look l = {ROW_RETRY, v, list_now(s)};
+    if (is_row(v) && v <= s->capacity) // else the overlay has it
+        l.state = ROW_THERE;
+    else if (v != GR_ROW_BUSY && rows >= s->capacity)
+        l.state = ROW_NONE;
+    else if (v != GR_ROW_BUSY && gr_compare_swap(entry, v, GR_ROW_BUSY) == v)
+        l.state = ROW_MINE;
+    return l;
+}
+
+// The row of a line, as it will be written, for the lanes `f` that found that it is theirs to make. Its number; 0: there is no room.
+static GR_NOINLINE uint32_t gr_priv_fill_row(const Slot *s, uint64_t line, const Look *l, const Fill *f) {
+    GR_GLOBAL GrPrivSlot *of = (GR_GLOBAL GrPrivSlot *)s->head;
+    uint64_t offset = line << GR_LINE_SHIFT, from;
+    uint32_t was = l->number, number = 0, place = 0,
+             lists = !flags_of(s, (uint32_t)line) && !s->is_overlay; // lines of shared memory are in no list
+    // What comes from memory is asked for at once: numbers, and what the program has.
+    if (f->rank == 0) {
+        number = gr_add32(&of->used, 1) + 1;
+        place = lists ? list_place(s, l->list) : 0;
+    }
     if (is_row(was)) { // of the overlay
         from = row_at(s, was);
         was = head_of(s, from)->was;
-    } else if (was == GR_ROW_EDGE) {
-        if (f->rank == 0)
-            gr_priv_copy_edge(row, offset);
-        if (f->n > 1)
-            gr_meet(f->team);
     } else {
-        from = gr_priv_line_of(offset);
+        from = was == GR_ROW_EDGE ? 0 : gr_priv_line_of(offset);
     }
-    // All loads come first. Lines of shared memory are in no list.
-    if (f->rank == 0 && !flags_of(s, (uint32_t)line) && !s->is_overlay)
-        put_in_list(s, number);
     uint32_t parts = f->n < CHUNKS ? 1 : CHUNKS;
     Chunk c[CHUNKS];
 #pragma unroll
     for (uint32_t i = 0; i < CHUNKS; i++)
-        if (f->rank < parts && i % parts == f->rank)
+        if (from && f->rank < parts && i % parts == f->rank)
             c[i] = chunk_at(from + 16 * i);
+    if (f->n > 1)
+        number = gr_shuffle32(f->team, number, (uint32_t)__builtin_ctz(f->team));
+    int fits = number <= s->capacity;
+    if (f->rank == 0 && lists)
+        put_in_list(s, l->list, place, fits ? number : 0);
+    if (f->rank == 0 && !fits)
+        gr_store32(entry_of(s, line), l->number);
+    if (!fits)
+        return 0;
+    uint64_t row = row_at(s, number);
+    if (!from) {
+        if (f->rank == 0)
+            gr_priv_copy_edge(row, offset);
+        if (f->n > 1)
+            gr_meet(f->team);
+    }
 #pragma unroll
     for (uint32_t i = 0; i < CHUNKS; i++)
         if (f->rank < parts && i % parts == f->rank) {
+            if (!from)
+                c[i] = chunk_at(row + 16 * i);
             put_chunk(row + ROW_BASE + 16 * i, c[i]);
             put_chunk(row + ROW_UNION + 16 * i, c[i]);
             put_chunk(row + ROW_OWN + 16 * i, c[i]);
@@ -127,32 +157,7 @@ static GR_NOINLINE void gr_priv_fill_row(const Slot *s, uint32_t number, uint64_
     uint32_t flags = s->is_overlay ? 0 : ROW_LISTED; // nobody takes granules of the overlay
     if (f->rank == 0)
         put_chunk(row + GR_ROW_HEAD, (Chunk){(uint32_t)line, flags, was, 0});
-}
-
-// What a lane found.
-enum { ROW_RETRY = 0, ROW_THERE = 1, ROW_MINE = 2, ROW_NONE = 3 };
-
-static GR_NOINLINE uint32_t gr_priv_look_for_row(const Slot *s, uint64_t line, uint32_t *number,
-                                                 uint32_t *was) {
-    GR_GLOBAL GrPrivSlot *of = (GR_GLOBAL GrPrivSlot *)s->head;
-    GR_GLOBAL uint32_t *entry = entry_of(s, line);
-    uint32_t v = gr_load32(entry), rows = gr_load32(&of->used); // both at once: memory is far
-    *number = v;
-    *was = v;
-    if (is_row(v) && v <= s->capacity) // else the overlay has it
-        return ROW_THERE;
-    if (v == GR_ROW_BUSY)
-        return ROW_RETRY;
-    if (rows >= s->capacity)
-        return ROW_NONE;
-    if (gr_compare_swap(entry, v, GR_ROW_BUSY) != v)
-        return ROW_RETRY;
-    uint32_t k = gr_add32(&of->used, 1);
-    *number = k + 1;
-    if (k < s->capacity)
-        return ROW_MINE;
-    gr_store32(entry, v);
-    return ROW_NONE;
+    return number;
 }
 
 // Which the lane makes alone, if there is none.
@@ -160,15 +165,16 @@ static GR_NOINLINE uint32_t gr_priv_row_alone(const Slot *s, uint64_t line) {
     uint32_t pause = 16;
     Fill f = {0, 0, 1};
     GR_ROLLED for (;;) {
-        uint32_t number, was, state = gr_priv_look_for_row(s, line, &number, &was);
-        if (state == ROW_THERE)
-            return number;
-        if (state == ROW_NONE)
+        Look l = gr_priv_look_for_row(s, line);
+        if (l.state == ROW_THERE)
+            return l.number;
+        if (l.state == ROW_NONE)
             return 0;
-        if (state == ROW_MINE) {
-            gr_priv_fill_row(s, number, line, was, &f);
+        if (l.state == ROW_MINE) {
+            uint32_t number = gr_priv_fill_row(s, line, &l, &f);
             publish(); // granules are taken behind the caches
-            gr_store32(entry_of(s, line), number);
+            if (number)
+                gr_store32(entry_of(s, line), number);
             return number;
         }
         pause = pause < 8192 ? pause * 2 : pause; // the one that makes the row has to come to run
@@ -182,21 +188,20 @@ static GR_NOINLINE uint32_t gr_priv_row_together(const Slot *s, uint64_t line, u
     Fill f = {lanes, (uint32_t)__builtin_popcount(lanes & gr_lanes_before()),
               (uint32_t)__builtin_popcount(lanes)};
     GR_ROLLED for (;;) {
-        uint32_t state = ROW_RETRY, number = 0, was = 0;
+        Look l = {ROW_RETRY, 0, 0};
         if (f.rank == 0)
-            state = gr_priv_look_for_row(s, line, &number, &was);
-        state = gr_shuffle32(lanes, state, first);
-        number = gr_shuffle32(lanes, number, first);
-        was = gr_shuffle32(lanes, was, first);
-        if (state == ROW_THERE)
-            return number;
-        if (state == ROW_NONE)
+            l = gr_priv_look_for_row(s, line);
+        l.state = gr_shuffle32(lanes, l.state, first);
+        l.number = gr_shuffle32(lanes, l.number, first);
+        if (l.state == ROW_THERE)
+            return l.number;
+        if (l.state == ROW_NONE)
             return 0;
-        if (state == ROW_MINE) {
-            gr_priv_fill_row(s, number, line, was, &f);
+        if (l.state == ROW_MINE) {
+            uint32_t number = gr_priv_fill_row(s, line, &l, &f);
             publish();
             gr_meet(lanes);
-            if (f.rank == 0)
+            if (f.rank == 0 && number)
                 gr_store32(entry_of(s, line), number);
             gr_meet(lanes); // each of them finds it
             return number;
@@ -226,19 +231,16 @@ static GR_NOINLINE uint32_t gr_priv_row(const Slot *s, uint64_t line) {
     return number;
 }
 
-// The region's list has the row.
-GR_INLINE void list_row(const Slot *s, uint64_t row, uint32_t number) {
+// The region's list has the row from now on. `says`: its flags have said that it is not in there.
+GR_INLINE void list_row(const Slot *s, uint64_t row, uint32_t number, int says) {
     if (is_near(s, row))
         return;
     GR_GLOBAL uint32_t *flags = (GR_GLOBAL uint32_t *)&head_of(s, row)->flags;
-    GR_ROLLED for (uint32_t was = gr_load32(flags); !(was & ROW_LISTED);) {
-        uint32_t seen = gr_compare_swap(flags, was, was | ROW_LISTED);
-        if (seen == was) {
-            put_in_list(s, number);
-            return;
-        }
-        was = seen;
-    }
+    if (!says && gr_load32(flags) & ROW_LISTED)
+        return;
+    uint32_t list = list_now(s); // both at once: memory is far
+    if (!(gr_or32(flags, ROW_LISTED) & ROW_LISTED))
+        put_in_list(s, list, list_place(s, list), number);
 }
 
 // A new private copy of the row, as the units find it; 0: there is no room.
@@ -252,7 +254,7 @@ static GR_NOINLINE uint32_t gr_priv_new_copy(const Slot *s, uint32_t row_number,
     }
     uint64_t row = row_at(s, row_number);
     GR_GLOBAL volatile GrPrivMark *mark = (GR_GLOBAL volatile GrPrivMark *)mark_at(s, number);
-    list_row(s, row, row_number);
+    list_row(s, row, row_number, 0);
     gr_priv_copy_line(copy_at(s, number), part_at(s, row, unmade));
     GR_ROLLED for (uint32_t b = 0; b < GR_LINE / 4; b += 8) put_long(touched_at(s, number, b), 0);
     mark->row = row_number;
@@ -266,7 +268,8 @@ static GR_NOINLINE void gr_priv_number(const Slot *s, uint64_t row) {
     uint32_t *numbered = &head_of(s, row)->numbered;
     if (is_near(s, row)) { // where they are 0
         any_store32(numbered, GR_NUMBERED);
-        say_near(s, GR_NEAR_NUMBERED, gr_load32(&((GR_GLOBAL GrPrivSlot *)s->head)->now));
+        put_shared(GR_NEAR_SAYS(&s->near) + GR_NEAR_NUMBERED + 4 * list_now(s),
+                   1); // the block finds it at the region's end
         return;
     }
     GR_ROLLED for (uint32_t pause = 64;;) {
@@ -360,7 +363,7 @@ static GR_NOINLINE int gr_priv_own(const Slot *s, uint32_t number, uint32_t low,
         return o.mine == o.all;
     }
     uint32_t was = gr_compare_swap((GR_GLOBAL uint32_t *)owner_at(s, row, low), 0, k + 1);
-    list_row(s, row, number);
+    list_row(s, row, number, 0);
     return was == 0 || was == k + 1;
 }
 

@@ -17,7 +17,7 @@ typedef struct Slot {
     uint64_t window,
         numbers; // window: shared memory, by generic addresses; numbers: of its line 0, if that were near
     GrPrivNear near;
-    uint32_t n, capacity, most_copies, round, granule;
+    uint32_t n, capacity, most_copies, round, granule, ready;
     uint32_t region;
     uint64_t block, sequence;
     int commits, once, is_overlay;
@@ -49,6 +49,7 @@ GR_INLINE Slot slot_of_control(GR_GLOBAL GrPrivControl *c, uint64_t k) {
                   .most_copies = c->most_copies,
                   .round = c->round,
                   .granule = c->granule,
+                  .ready = c->ready,
                   .once = (int)c->once};
 }
 
@@ -88,6 +89,34 @@ GR_INLINE uint32_t any_compare_swap(uint32_t *at, uint32_t expected, uint32_t de
     return old;
 }
 
+// Gives what was there before.
+GR_INLINE uint32_t gr_or32(GR_GLOBAL uint32_t *at, uint32_t bits) {
+    uint32_t old;
+    __asm__ volatile("atom.relaxed.sys.global.or.b32 %0, [%1], %2;" : "=r"(old) : "l"(at), "r"(bits));
+    return old;
+}
+
+// Shared memory of the block.
+GR_INLINE uint32_t shared_at(uint32_t at) {
+    uint32_t v;
+    __asm__ volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(at) : "memory");
+    return v;
+}
+GR_INLINE void put_shared(uint32_t at, uint32_t v) {
+    __asm__ volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(v) : "memory");
+}
+// What another thread has just written is found.
+GR_INLINE uint32_t shared_now(uint32_t at) {
+    uint32_t v;
+    __asm__ volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(v) : "r"(at) : "memory");
+    return v;
+}
+GR_INLINE uint32_t shared_add(uint32_t at, uint32_t n) {
+    uint32_t old;
+    __asm__ volatile("atom.shared.add.u32 %0, [%1], %2;" : "=r"(old) : "r"(at), "r"(n) : "memory");
+    return old;
+}
+
 GR_INLINE int is_row(uint32_t v) { return v - 1 < GR_ROW_EDGE - 1; }
 GR_INLINE GR_GLOBAL uint32_t *entry_of(const Slot *s, uint64_t line) {
     return (GR_GLOBAL uint32_t *)s->table + line;
@@ -113,6 +142,19 @@ GR_INLINE GrPrivRow *head_of(const Slot *s, uint64_t row) {
 }
 GR_INLINE uint32_t line_of(const Slot *s, uint64_t row) {
     return is_near(s, row) ? (uint32_t)((row - s->window) / GR_LINE) : head_of(s, row)->line;
+}
+// The list of the region that runs, how many have asked for a place in a list, and the next place. Where shared memory is near these are in there.
+GR_INLINE uint32_t list_now(const Slot *s) {
+    return s->near.size ? shared_now(GR_NEAR_SAYS(&s->near) + GR_NEAR_NOW)
+                        : gr_load32(&((GR_GLOBAL GrPrivSlot *)s->head)->now);
+}
+GR_INLINE uint32_t list_count(const Slot *s, uint32_t list) {
+    return s->near.size ? shared_now(GR_NEAR_SAYS(&s->near) + GR_NEAR_COUNT + 4 * list)
+                        : ((GR_GLOBAL volatile GrPrivSlot *)s->head)->count[list];
+}
+GR_INLINE uint32_t list_place(const Slot *s, uint32_t list) {
+    return s->near.size ? shared_add(GR_NEAR_SAYS(&s->near) + GR_NEAR_COUNT + 4 * list, 1)
+                        : gr_add32(&((GR_GLOBAL GrPrivSlot *)s->head)->count[list], 1);
 }
 GR_INLINE uint64_t list_at(const Slot *s, uint32_t list, uint32_t k) {
     return s->lists + 4 * ((uint64_t)list * s->capacity + k);

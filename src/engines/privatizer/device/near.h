@@ -16,6 +16,9 @@ GR_INLINE uint32_t region_that_began(uint32_t region) {
     return some ? some - 1 : region;
 }
 
+// Until a thread gives up that waits for the others of its block, some 80 ms; and until it asks whether threads of another block have.
+enum { MOST_PAUSES = 1 << 12, SOME_PAUSES = 8 };
+
 // Where things are, of the block.
 typedef struct Near {
     uint32_t first, size, owners, heads, says, shift, entry;
@@ -53,7 +56,7 @@ static GR_NOINLINE void gr_priv_near_begin(void) {
         put_shared(n.first + n.size + k, (uint32_t)UNWRITTEN);
         put_shared(n.first + 2 * n.size + k, (uint32_t)UNWRITTEN);
     }
-    GR_ROLLED for (uint32_t k = n.owners + 4 * n.thread; k < n.says + 16; k += 4 * n.threads)
+    GR_ROLLED for (uint32_t k = n.owners + 4 * n.thread; k < n.says + GR_NEAR_SAID; k += 4 * n.threads)
         put_shared(k, 0);
 }
 
@@ -134,13 +137,30 @@ static GR_NOINLINE void gr_priv_near_check(uint32_t region, uint32_t sequence) {
         put_shared(n.owners + k, 0);
 }
 
-// Whether the slot's list has rows; behind pass 2 for the last time.
-GR_INLINE int near_lists(uint32_t sequence, int merges) {
+// As __gr_gather(), counted in shared memory, which is not far: most threads need not wait for memory of the GPU.
+static GR_NOINLINE uint32_t gr_priv_near_gather(uint32_t all) {
     Near n = near_of_block();
-    uint32_t list = sequence & 1, says = shared_at(n.says + GR_NEAR_LISTS + 4 * list);
-    if (!merges && n.thread == 0)
-        put_shared(n.says + GR_NEAR_LISTS + 4 * (1 - list), 0);
-    return (int)says;
+    GR_GLOBAL uint32_t *apart = &((GR_GLOBAL GrPrivLog *)CONTROL.log)->head.apart;
+    __asm__ volatile("red.shared.add.u32 [%0], 1;" ::"r"(n.says + GR_NEAR_ARRIVED) : "memory");
+    uint32_t pause = 32;
+    GR_ROLLED for (uint32_t k = 0; k < MOST_PAUSES; k++) {
+        if (shared_now(n.says + GR_NEAR_APART))
+            return 0;
+        if (shared_now(n.says + GR_NEAR_ARRIVED) >= all)
+            return 1;
+        if (k >= SOME_PAUSES && gr_load32(apart)) // another block has given up
+            break;
+        gr_sleep(pause);
+        pause = pause < 16384 ? pause * 2 : 20000;
+    }
+    put_shared(n.says + GR_NEAR_APART, 1);
+    gr_store32(apart, 1);
+    return 0;
+}
+
+// Whether the slot's list has rows.
+GR_INLINE int near_lists(uint32_t sequence) {
+    return (int)shared_at(near_of_block().says + GR_NEAR_COUNT + 4 * (sequence & 1));
 }
 
 #endif

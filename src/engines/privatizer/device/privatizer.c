@@ -25,11 +25,17 @@ static GR_NOINLINE void gr_priv_take(uint64_t k) {
     gr_store32(slot_of_block(), (uint32_t)k + 1);
     *(GR_GLOBAL volatile GrPrivSlot *)s.head =
         (GrPrivSlot){.asks = CONTROL.ask.kind && CONTROL.ask.block == gr_priv_block_number(),
+                     .used = CONTROL.ready,
                      .table = s.table,
                      .rows = s.rows,
                      .copies = s.copies,
                      .arena_table = s.table + CONTROL.shared_bytes / GR_LINE * 4,
                      .since = CONTROL.spent ? clock_now() : 0};
+}
+
+// Whether each block of the launch has a slot of its own, with its number.
+GR_INLINE int is_slot_of_each(void) {
+    return CONTROL.once || CONTROL.exchanges || CONTROL.slots >= blocks_of_grid();
 }
 
 // Blocks that have a slot are resident and give it back.
@@ -42,7 +48,7 @@ void __gr_enter(void) {
              k = first; // a multiprocessor has its own, if it can be
     if (CONTROL.ask.kind && CONTROL.ask.block != block && !CONTROL.exchanges)
         return;
-    if (CONTROL.once || CONTROL.exchanges) { // there is one for each
+    if (is_slot_of_each()) {
         gr_priv_take(block);
         return;
     }
@@ -69,7 +75,7 @@ void __gr_clear(void) {
     gr_priv_slot(&s);
     uint32_t used = ((GR_GLOBAL volatile GrPrivSlot *)s.head)->used;
     Team t = team();
-    GR_ROLLED for (uint32_t k = t.thread; k < used && k < s.capacity && !s.once; k += t.threads) {
+    GR_ROLLED for (uint32_t k = s.ready + t.thread; k < used && k < s.capacity && !s.once; k += t.threads) {
         GR_GLOBAL volatile GrPrivRow *head = far_head(row_at(&s, k + 1));
         put_word(s.table + 4 * (uint64_t)head->line, head->was);
     }
@@ -84,9 +90,12 @@ void __gr_clear(void) {
 }
 
 void __gr_leave(void) {
-    if (gr_priv_thread_number() || CONTROL.once || CONTROL.exchanges)
+    if (gr_priv_thread_number())
         return;
-    gr_priv_spent(GR_SPENT_CLEAR);
+    if (CONTROL.spent)
+        gr_priv_spent(GR_SPENT_CLEAR);
+    if (is_slot_of_each())
+        return;
     fence();
     gr_store32((GR_GLOBAL uint32_t *)CONTROL.taken + slot_number(), 0);
 }
@@ -219,7 +228,7 @@ uint32_t __gr_list(uint64_t row, uint32_t number) {
               .lists = CONTROL.lists + slot_number() * 8 * CONTROL.capacity,
               .capacity = CONTROL.capacity,
               .near = CONTROL.near};
-    list_row(&s, row, number + 1);
+    list_row(&s, row, number + 1, 1);
     return 1;
 }
 
@@ -449,13 +458,15 @@ uint64_t __gr_updates_all(uint64_t at, uint32_t pass) {
 // A lane may wait for one that has ended: a warp's operations go without lanes that have. Here it has not, so it must not wait for ever at the end of
 // the region. `ends`: how many regions the thread has ended.
 uint32_t __gr_gather(uint32_t ends) {
-    GR_GLOBAL uint32_t *arrived = CONTROL.mode == GR_OF_BLOCKS ? slot_of_block() : &slot_head()->arrived;
     uint32_t all = ntid_x() * ntid_y() * ntid_z() * ends;
-    GR_GLOBAL uint32_t *apart = &((GR_GLOBAL GrPrivLog *)CONTROL.log)->head.apart;
+    if (CONTROL.near.size)
+        return gr_priv_near_gather(all);
+    GR_GLOBAL uint32_t *arrived = CONTROL.mode == GR_OF_BLOCKS ? slot_of_block() : &slot_head()->arrived,
+                       *apart = &((GR_GLOBAL GrPrivLog *)CONTROL.log)->head.apart;
     gr_add32(arrived, 1);
     uint32_t pause = 32; // most come at once
     // 80 ms; from barrier to barrier of the grid 1.3 s. Once for all.
-    uint32_t most = CONTROL.mode == GR_OF_BLOCKS ? 1 << 16 : 1 << 12;
+    uint32_t most = CONTROL.mode == GR_OF_BLOCKS ? 16 * MOST_PAUSES : MOST_PAUSES;
     GR_ROLLED for (uint32_t k = 0; k < most && !gr_load32(apart); k++) {
         if (gr_load32(arrived) >= all)
             return 1;
@@ -580,10 +591,12 @@ static GR_NOINLINE void gr_priv_rows_of_block(uint32_t region, uint32_t sequence
 
 // Most regions write shared memory alone.
 GR_INLINE void rows_of_region(uint32_t region, uint32_t sequence, int merges) {
-    if (!CONTROL.near.size || near_lists(sequence, merges))
+    if (!CONTROL.near.size || near_lists(sequence))
         gr_priv_rows_of_block(region, sequence, merges);
-    else if (!merges && !gr_priv_thread_number())
-        next_list(slot_head(), sequence & 1);
+    else if (!merges && !gr_priv_thread_number()) {
+        GrPrivNear near = CONTROL.near;
+        next_list(slot_head(), &near, sequence & 1);
+    }
 }
 
 void __gr_merge(uint32_t region, uint32_t sequence) {

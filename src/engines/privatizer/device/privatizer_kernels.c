@@ -18,6 +18,48 @@ GR_INLINE int has_row(GR_GLOBAL GrPrivControl *c) {
     return warp == 0 || warp < c->shared_bytes / GR_LINE + ((GR_GLOBAL GrPrivSlot *)c->slot)->count[0];
 }
 
+// A row that is ready, of the line `line`, which the program has at `from`; by the lanes of a warp.
+GR_INLINE void make_ready(uint64_t row, uint64_t entry, uint32_t number, uint32_t line, uint64_t from) {
+    uint32_t lane = gr_tid_x() % 32, v = word_at(from + 4 * lane);
+    put_word(row + ROW_BASE + 4 * lane, v);
+    put_word(row + ROW_UNION + 4 * lane, v);
+    put_word(row + ROW_OWN + 4 * lane, v);
+    put_word(row + GR_ROW_OWNERS + 4 * lane, 0);
+    if (lane < 2 * (GR_LINE / 4) / 4)
+        put_word(row + GR_ROW_TOUCHED + 4 * lane, 0);
+    if (lane < sizeof(GrPrivRow) / 4) // its line comes first
+        put_word(row + GR_ROW_HEAD + 4 * lane, lane ? 0 : line);
+    if (lane == 0)
+        put_word(entry, number);
+}
+
+// In front of a round. One launch takes less time than a copy from the host and a memset.
+KERNEL void __gr_set(const GrPrivSet set) {
+    uint32_t thread = gr_ctaid_x() * ntid_x() + gr_tid_x(), threads = nctaid_x() * ntid_x();
+    // Code for blocks has one slot, and begins with it; in code for warps each block makes its own what it is.
+    const uint64_t used = set.control.mode == GR_OF_BLOCKS ? __builtin_offsetof(GrPrivSlot, used) / 8 : ~0ull;
+    const uint64_t *from = (const uint64_t *)&set.control;
+    GR_ROLLED for (uint32_t k = thread; k < sizeof set.control / 8;
+                   k += threads)((GR_GLOBAL uint64_t *)set.to)[k] = from[k];
+    GR_ROLLED for (uint64_t k = thread; k < set.zero_bytes / 8;
+                   k += threads)((GR_GLOBAL uint64_t *)set.zeros)[k] = k == used ? set.control.ready : 0;
+    uint64_t rows = set.control.slots * set.control.ready;
+    GR_ROLLED for (uint64_t k = thread / 32; k < rows; k += threads / 32) {
+        uint64_t slot = k / set.control.ready, from = 0;
+        uint32_t number = (uint32_t)(k % set.control.ready), left = number, line = 0;
+#pragma unroll // parameters of a kernel are not indexed
+        for (uint32_t i = 0; i < GR_SPANS; i++) {
+            int here = !from && left < set.spans[i].lines;
+            line = here ? set.spans[i].first + left : line;
+            from = here ? set.spans[i].at + (uint64_t)left * GR_LINE : from;
+            left -= from ? 0 : set.spans[i].lines;
+        }
+        make_ready(set.control.rows + (slot * set.control.capacity + number) * set.control.row_bytes,
+                   set.control.tables + slot * set.control.table_bytes + 4 * (uint64_t)line, number + 1, line,
+                   from);
+    }
+}
+
 // Pass 2 comes next.
 KERNEL void __gr_merge_blocks(uint64_t control) {
     GR_GLOBAL GrPrivControl *c = (GR_GLOBAL GrPrivControl *)control;
@@ -31,6 +73,8 @@ KERNEL void __gr_merge_blocks(uint64_t control) {
 
 KERNEL void __gr_check_blocks(uint64_t control) {
     GR_GLOBAL GrPrivControl *c = (GR_GLOBAL GrPrivControl *)control;
+    if (!has_row(c) && gr_ctaid_x() * ntid_x() + gr_tid_x() >= c->privates * GR_SUMS)
+        return;
     Slot s = slot_of_control(c, 0);
     GR_GLOBAL uint64_t *sum = (GR_GLOBAL uint64_t *)c->sums;
     if (has_row(c))
@@ -40,18 +84,22 @@ KERNEL void __gr_check_blocks(uint64_t control) {
         gr_priv_report(&s, GR_FOUND_READ, k / GR_SUMS, k / GR_SUMS, 0, 0);
 }
 
-// The program's launch comes next: it runs, or is held until the host has seen to what the `n` logs say. `heads`: memory of the host that gets their heads.
-KERNEL void __gr_gate(uint64_t control, uint64_t logs, uint64_t heads, uint32_t n) {
+// The program's launch comes next: it runs, or is held until the host has seen to what the `n` logs say. `heads`: memory of the host that gets their heads, and then twice `number`, and one if
+// the launch is held. One word says that nothing was found, so the host need not have the others by then.
+// By one warp: each lane has one number, for memory is far.
+KERNEL void __gr_gate(uint64_t control, uint64_t logs, uint64_t heads, uint64_t n, uint64_t number) {
+    const uint32_t words = sizeof(GrPrivHead) / 8;
     uint64_t all = 0;
-    GR_ROLLED for (uint32_t k = 0; k < n; k++) {
-        uint64_t head = logs + k * sizeof(GrPrivLog);
-        GR_ROLLED for (uint32_t b = 0; b < sizeof(GrPrivHead); b += 8) {
-            uint64_t v = gr_load64((GR_GLOBAL uint64_t *)(head + b));
-            gr_store64((GR_GLOBAL uint64_t *)(heads + k * sizeof(GrPrivHead) + b), v);
-            all |= v;
-        }
+    GR_ROLLED for (uint32_t k = gr_tid_x(); k < n * words; k += 32) {
+        uint64_t v = gr_load64((GR_GLOBAL uint64_t *)(logs + k / words * sizeof(GrPrivLog)) + k % words);
+        gr_store64((GR_GLOBAL uint64_t *)heads + k, v);
+        all |= v;
     }
-    ((GR_GLOBAL GrPrivControl *)control)->mode = all ? GR_HELD : GR_AS_IT_IS;
+    int held = !gr_all(~0u, !all);
+    if (gr_tid_x())
+        return;
+    ((GR_GLOBAL GrPrivControl *)control)->mode = held ? GR_HELD : GR_AS_IT_IS;
+    gr_store64((GR_GLOBAL uint64_t *)heads + n * words, 2 * number + (uint64_t)held);
 }
 
 static GR_NOINLINE uint64_t gr_priv_address(GR_GLOBAL GrPrivControl *c, uint64_t offset) {

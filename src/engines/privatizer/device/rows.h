@@ -111,9 +111,15 @@ GR_INLINE void check_plain(const Slot *s, const Some *of, uint32_t lane) {
     }
 }
 
-GR_INLINE void next_list(GR_GLOBAL volatile GrPrivSlot *of, uint32_t list) {
-    of->count[1 - list] = 0;
-    of->now = 1 - list;
+// Of the slot at `of`, whose shared memory may be near.
+GR_INLINE void next_list(GR_GLOBAL volatile GrPrivSlot *of, const GrPrivNear *near, uint32_t list) {
+    if (near->size) {
+        put_shared(GR_NEAR_SAYS(near) + GR_NEAR_COUNT + 4 * (1 - list), 0);
+        put_shared(GR_NEAR_SAYS(near) + GR_NEAR_NOW, 1 - list);
+    } else {
+        of->count[1 - list] = 0;
+        of->now = 1 - list;
+    }
     of->made = 0;
     of->reader = of->writer = 0;
 }
@@ -122,7 +128,9 @@ GR_INLINE void next_list(GR_GLOBAL volatile GrPrivSlot *of, uint32_t list) {
 static GR_NOINLINE void gr_priv_all_rows(const Slot *s, const Team *t, int merges) {
     uint32_t warp = t->thread / 32, warps = (t->threads + 31) / 32, list = s->sequence & 1, lanes = t->lanes;
     GR_GLOBAL volatile GrPrivSlot *of = (GR_GLOBAL volatile GrPrivSlot *)s->head;
-    uint32_t shared = s->near.size ? 0 : lines_of_shared(s), n = shared + of->count[list];
+    uint32_t shared = s->near.size ? 0 : lines_of_shared(s), n = shared + list_count(s, list),
+             most = shared + s->capacity;
+    n = n < most ? n : most; // without room more have asked for a place
     while (lanes > t->threads - warp * 32)
         lanes /= 2;
     Lanes l = {t->thread % 32, lanes};
@@ -141,7 +149,7 @@ static GR_NOINLINE void gr_priv_all_rows(const Slot *s, const Team *t, int merge
                 gr_priv_one_row(s, some.row[i], &l, merges);
     }
     if (t->thread == 0 && (s->once || !merges))
-        next_list(of, list);
+        next_list(of, &s->near, list);
 }
 
 #endif

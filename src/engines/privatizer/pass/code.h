@@ -61,11 +61,11 @@ typedef struct Code {
     bool orders;      // units may order what they do
     bool
         known; // of all groups the memory that they only read is known, shared memory is near, and nothing is asked: accesses to them need no other way
-    bool in_loop;          // what is written now is
-    PtxReg *wild;          // with `known`: one was elsewhere, so what the thread does is worth nothing
-    const uint8_t *groups; // by site, GrPlace.group; NULL: there are none
-    const uint8_t *roles;  // by site, GR_ORDERS_...; NULL: there are none
-    Copying *copying;      // n_copying: the kernel's cp.async that are done some time, in code for warps
+    bool in_loop;                 // what is written now is
+    PtxReg *wild;                 // with `known`: one was elsewhere, so what the thread does is worth nothing
+    const uint8_t *groups, *puts; // by site, GrPlace.group and .puts; NULL: there are none
+    const uint8_t *roles;         // by site, GR_ORDERS_...; NULL: there are none
+    Copying *copying; // n_copying: the kernel's cp.async that are done some time, in code for warps
     unsigned n_copying, n_kept_too;
     PtxReg *group; // of these, the thread's, by number
     PtxReg **

@@ -214,32 +214,36 @@ static GrPlace place_of(Finder *f, const PtxSite *site) {
     return p;
 }
 
-// A group whose pointers something is stored by as well is none: its memory is written.
-static void drop_written(GrPlaces *p) {
-    uint64_t written = 0;
-    uint32_t n = 0, number[GR_PLACE_GROUPS + 1] = {0};
-    for (uint32_t k = 0; k < p->n_places; k++)
+// A group of loads whose pointers something is stored by as well is none: its memory is written; likewise a group of stores whose memory is read.
+static void drop_mixed(GrPlaces *p) {
+    uint64_t written = 0, read = 0;
+    uint32_t n = 0, number[GR_PLACE_GROUPS + 1] = {0}, puts = 0, put[GR_PLACE_PUTS + 1] = {0};
+    for (uint32_t k = 0; k < p->n_places; k++) {
         written |= p->places[k].write ? p->places[k].params : 0;
+        read |= !p->places[k].write || p->places[k].atomic ? p->places[k].params : 0;
+    }
     for (uint32_t k = 0; k < p->n_places; k++) {
         GrPlace *one = &p->places[k];
         if (one->group && !(one->params & written) && !number[one->group])
             number[one->group] = ++n;
+        if (one->puts && !(one->params & read) && !put[one->puts])
+            put[one->puts] = ++puts;
         one->group = number[one->group];
+        one->puts = put[one->puts];
     }
     p->n_groups = n;
+    p->n_puts = puts;
 }
 
-// Loads of the same memory are in one group, as far as there are groups.
+// Loads of the same memory are in one group, as far as there are groups, and so are stores.
 static void put_in_group(GrPlaces *p, GrPlace *place, const PtxSite *site) {
-    if (place->write || place->shared || place->generic || place->lost || place->var || site->strong)
+    if (place->atomic || place->shared || place->generic || place->lost || place->var || site->strong)
         return;
-    for (const GrPlace *other = p->places; other < place; other++)
-        if (other->group && other->params == place->params) {
-            place->group = other->group;
-            return;
-        }
-    if (p->n_groups < GR_PLACE_GROUPS)
-        place->group = ++p->n_groups;
+    uint32_t *to = place->write ? &place->puts : &place->group, *n = place->write ? &p->n_puts : &p->n_groups;
+    for (const GrPlace *other = p->places; other < place && !*to; other++)
+        *to = other->params != place->params ? 0 : place->write ? other->puts : other->group;
+    if (!*to && *n < (place->write ? GR_PLACE_PUTS : GR_PLACE_GROUPS))
+        *to = ++*n;
 }
 
 static gr_status find(Finder *f, Arena *arena, bool *fits, gr_error *err) {
@@ -267,7 +271,7 @@ static gr_status find(Finder *f, Arena *arena, bool *fits, gr_error *err) {
             find_guards(f, s, place);
         }
     }
-    drop_written(p);
+    drop_mixed(p);
     p->n_nodes = (uint32_t)f->nodes.len;
     p->nodes = GR_NEW_ARRAY(arena, GrPlaceNode, f->nodes.len + 1);
     if (f->nomem || !p->nodes)

@@ -55,7 +55,7 @@ typedef struct GrPlaceGuard {
     uint32_t a, b;
 } GrPlaceGuard;
 
-enum { GR_PLACE_GUARDS = 4, GR_PLACE_GROUPS = 16 };
+enum { GR_PLACE_GUARDS = 4, GR_PLACE_GROUPS = 16, GR_PLACE_PUTS = 8 };
 
 // Where one access goes.
 typedef struct GrPlace {
@@ -68,6 +68,7 @@ typedef struct GrPlace {
     uint64_t params;
     uint32_t site;
     uint32_t group;    // of a weak load of what `params` point to: those with the same, from 1 on; 0: none
+    uint32_t puts;     // likewise of a weak store, if nothing is loaded by these pointers
     uint32_t n_guards; // there may be more, that are not known
     GrPlaceGuard guards[GR_PLACE_GUARDS];
 } GrPlace;
@@ -81,7 +82,7 @@ typedef struct GrPlaces {
         uint32_t param, offset; // 64 bits of the parameters, which may be a pointer: bit k of GrPlace.params
     } pointers[64];
     uint32_t n_nodes, n_places, n_pointers;
-    uint32_t n_groups;
+    uint32_t n_groups, n_puts;
 } GrPlaces;
 
 static inline bool gr_places_meet(const GrPlaces *p, uint32_t one, uint32_t other) {

@@ -365,14 +365,15 @@ static bool ends(const PtxStmt *s) {
             s->instr->op == PTX_OP_TRAP);
 }
 
-// By site, the group of what it loads. *out NULL: there are none.
-static gr_status find_groups(const Work *w, const GrPlaces *places, Arena *arena, const uint8_t **out) {
-    uint8_t *groups =
-        places && places->n_groups ? GR_NEW_ARRAY(arena, uint8_t, (size_t)w->m->n_sites + 1) : NULL;
+// By site, the group of what it loads, or stores. *out NULL: there are none.
+static gr_status find_groups(const Work *w, const GrPlaces *places, bool stores, Arena *arena,
+                             const uint8_t **out) {
+    bool some = places && (stores ? places->n_puts : places->n_groups);
+    uint8_t *groups = some ? GR_NEW_ARRAY(arena, uint8_t, (size_t)w->m->n_sites + 1) : NULL;
     for (uint32_t k = 0; groups && k < places->n_places; k++)
-        groups[places->places[k].site] = (uint8_t)places->places[k].group;
+        groups[places->places[k].site] = (uint8_t)(stores ? places->places[k].puts : places->places[k].group);
     *out = groups;
-    return groups || !places || !places->n_groups ? GR_OK : gr_fail(w->err, GR_ERR_NOMEM, "out of memory");
+    return groups || !some ? GR_OK : gr_fail(w->err, GR_ERR_NOMEM, "out of memory");
 }
 
 static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out) {
@@ -388,7 +389,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
     if (!set)
         GR_TRY(gr_fail(w->err, GR_ERR_NOMEM, "out of memory"));
     GrRoles roles = {{NULL, NULL}, {false, false}};
-    const uint8_t *groups = NULL;
+    const uint8_t *groups = NULL, *puts = NULL;
     GrGrid grid;
     GR_TRY(gr_grid_find(&cfg, &arena, &grid, w->err));
     GR_TRY(gr_order_find(f, &live, set, &grid, &arena, &roles, w->err));
@@ -403,7 +404,8 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
     bool suits = out->by_warps && !out->stages && !w->o->by_warps && gr_suits_lanes(&look);
     out->lanes = !out->warps.why && (suits || (out->mbarriers && !out->by_warps));
     GR_TRY(gr_places_find(&cfg, &grid, &w->m->arena, &out->places, w->err));
-    GR_TRY(find_groups(w, out->places, &arena, &groups));
+    GR_TRY(find_groups(w, out->places, false, &arena, &groups));
+    GR_TRY(find_groups(w, out->places, true, &arena, &puts));
     out->by_warps |= w->o->by_warps;
     find_granule(w, out);
     find_near(w, out);
@@ -427,6 +429,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
                  .pretends = out->pretends,
                  .by_warps = out->by_warps,
                  .groups = groups,
+                 .puts = puts,
                  .arena = &arena,
                  .err = w->err};
     if (!ends(last))

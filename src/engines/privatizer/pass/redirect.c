@@ -318,22 +318,27 @@ done:
     return st;
 }
 
+// Whether the address is in the memory of this group; `of`: in the control, that of all groups.
+static gr_status put_is_proved(const Code *c, PtxStmt *s, const PtxReg *at, size_t of, unsigned group,
+                               const PtxReg *in) {
+    PtxReg *begin = gr_ptx_new_reg(c->f, PTX_B64), *size = gr_ptx_new_reg(c->f, PTX_B64);
+    char control[64];
+    gr_privatizer_control_name(c->suffix, control, sizeof control);
+    return gr_code_put(c, s, NULL, 0,
+                       "ld.global.nc.v2.u64 {%s, %s}, [%s+%zu]; sub.u64 %s, %s, %s; setp.lt.u64 %s, %s, %s;",
+                       begin->name, size->name, control, of + (group - 1) * sizeof(GrPrivProved), begin->name,
+                       at->name, begin->name, in->name, begin->name, size->name);
+}
+
 // A load of memory that the launch only reads, if it stays in there, is done at once, and the thread goes on behind it.
 static gr_status put_only_read(const Code *c, PtxStmt *s, const PtxReg *at, unsigned group) {
     gr_status st = GR_OK;
     PtxFunc *f = c->f;
-    PtxReg *begin = gr_ptx_new_reg(f, PTX_B64), *size = gr_ptx_new_reg(f, PTX_B64),
-           *in = gr_ptx_new_reg(f, PTX_PRED), *over;
+    PtxReg *in = gr_ptx_new_reg(f, PTX_PRED), *over;
     PtxLabel *end = gr_ptx_new_label(f);
     PtxOperand behind = gr_ptx_label_operand(end);
-    char control[64];
-    gr_privatizer_control_name(c->suffix, control, sizeof control);
     gr_ptx_insert_label(f, s->next, end);
-    GR_TRY(gr_code_put(c, s, NULL, 0,
-                       "ld.global.v2.u64 {%s, %s}, [%s+%zu]; sub.u64 %s, %s, %s; setp.lt.u64 %s, %s, %s;",
-                       begin->name, size->name, control,
-                       offsetof(GrPrivControl, only_read) + (group - 1) * sizeof(GrPrivOnlyRead), begin->name,
-                       at->name, begin->name, in->name, begin->name, size->name));
+    GR_TRY(put_is_proved(c, s, at, offsetof(GrPrivControl, only_read), group, in));
     GR_TRY(gr_code_own(c, s, in, &over));
     GR_TRY(gr_code_again(c, s, in, (PtxReg *)at, NULL));
     GR_TRY(gr_code_put(c, s, &behind, 1, "@%s bra $0;", over->name));
@@ -341,7 +346,24 @@ done:
     return st;
 }
 
-// Likewise, where that is known. So there is no other way, and the thread need not wait for one load before it does the next one.
+// A store to memory that the launch only writes, each unit elsewhere, is left out, and the thread goes on behind it: what it would store is told.
+static gr_status put_only_written(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *at,
+                                  unsigned group) {
+    gr_status st = GR_OK;
+    PtxReg *value, *in = gr_ptx_new_reg(c->f, PTX_PRED), *over;
+    PtxLabel *end = gr_ptx_new_label(c->f);
+    PtxOperand behind = gr_ptx_label_operand(end);
+    gr_ptx_insert_label(c->f, s->next, end);
+    GR_TRY(put_is_proved(c, s, at, offsetof(GrPrivControl, only_written), group, in));
+    GR_TRY(gr_code_own(c, s, in, &over));
+    GR_TRY(put_value(c, s, site->size, &value));
+    GR_TRY(put_hash(c, s, at, in, value));
+    GR_TRY(gr_code_put(c, s, &behind, 1, "@%s bra $0;", over->name));
+done:
+    return st;
+}
+
+// Likewise a load, where that is known. So there is no other way, and the thread need not wait for one load before it does the next one.
 static gr_status put_known_read(const Code *c, PtxStmt *s, const PtxReg *at, unsigned group) {
     gr_status st = GR_OK;
     PtxFunc *f = c->f;
@@ -356,7 +378,7 @@ static gr_status put_known_read(const Code *c, PtxStmt *s, const PtxReg *at, uns
                        "ld.global.nc.v2.u64 {%s, %s}, [%s+%zu]; sub.u64 %s, %s, %s; setp.lt.u64 %s, %s, %s; "
                        "not.pred %s, %s; selp.b64 %s, %s, %s, %s;",
                        begin->name, size->name, control,
-                       offsetof(GrPrivControl, only_read) + (group - 1) * sizeof(GrPrivOnlyRead), to->name,
+                       offsetof(GrPrivControl, only_read) + (group - 1) * sizeof(GrPrivProved), to->name,
                        at->name, begin->name, in->name, to->name, size->name, out->name, in->name, to->name,
                        at->name, begin->name, in->name));
     if (i->guard)
@@ -580,6 +602,9 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     if (group && c->known)
         return put_known_read(c, copy, at, group);
     gr_code_change_space(i);
+    unsigned puts = c->puts && i->op == PTX_OP_ST && !generic ? c->puts[site - c->f->module->sites] : 0;
+    if (puts)
+        GR_TRY(put_only_written(c, copy, site, at, puts));
     if (group)
         GR_TRY(put_only_read(c, copy, at, group));
     // Lanes of one store are compared (put_lanes), so they have to come there together.

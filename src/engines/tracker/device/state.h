@@ -15,8 +15,6 @@ extern GR_GLOBAL GrTrackerControl __gr_control;
 #endif
 
 #ifndef GR_SEQUENTIAL
-GR_SREG32(gr_ntid_x, "ntid.x")
-GR_SREG32(gr_ntid_y, "ntid.y")
 GR_SREG32(gr_ntid_z, "ntid.z")
 GR_SREG32(gr_nctaid_x, "nctaid.x")
 GR_SREG32(gr_nctaid_y, "nctaid.y")

@@ -11,13 +11,15 @@ enum { SITES = 8, NUMBER = 7, WORDS = 64 };
 // nothing is looked at when the threads have come to their end.)
 static const char kernel[] =
     ".version 8.0\n.target sm_80\n.address_size 64\n"
-    ".visible .entry k(.param .u64 out, .param .u32 ns) {\n"
+    ".visible .entry k(.param .u64 out, .param .u32 ns, .param .u64 passes) {\n"
     ".reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %rd<9>;\n"
     "ld.param.u64 %rd1, [out]; mov.u32 %r1, %ctaid.x; setp.ne.u32 %p1, %r1, 0; @%p1 bra other;\n"
     "ld.global.u32 %r5, [%rd1]; st.global.u32 [%rd1+64], %r5; membar.gl; ret;\n"
     "other: ld.param.u32 %r2, [ns]; cvt.u64.u32 %rd2, %r2; mov.u64 %rd3, %globaltimer; add.u64 %rd2, %rd2, "
     "%rd3;\n"
-    "again: mov.u64 %rd3, %globaltimer; setp.lt.u64 %p2, %rd3, %rd2; @%p2 bra again;\n"
+    "ld.param.u64 %rd4, [passes]; setp.ne.u64 %p1, %rd4, 0;\n"
+    "again: @%p1 st.relaxed.sys.global.u32 [%rd4], 99; mov.u64 %rd3, %globaltimer; setp.lt.u64 %p2, %rd3, "
+    "%rd2; @%p2 bra again;\n"
     "mov.u32 %r3, 5; st.relaxed.gpu.global.u32 [%rd1], %r3; ret; }\n";
 
 // The other side comes when it comes.
@@ -28,11 +30,12 @@ static bool is_wanted(void *user, const PtxModule *m, const PtxSite *site) {
 
 typedef struct Run {
     bool found;
-    uint32_t begun;
+    uint32_t begun, inside;
 } Run;
 
-// Of a launch told `how`; `held` 0: it was told nothing. The other block stores after so many us.
-static Run run(uint32_t seed, bool held, uint32_t how, GrHostState host, uint32_t us) {
+// Of a launch told `how`; `held` 0: it was told nothing. The other block stores after so many us. `passed`: until then it says all the time that a thread of another
+// kernel has come to wait in a window.
+static Run run_passed(uint32_t seed, bool held, uint32_t how, GrHostState host, uint32_t us, bool passed) {
     StrBuf text = {0};
     const ColliderOptions o = {.seed_at_load = true,
                                .read_delay_ns = 5000,
@@ -62,15 +65,21 @@ static Run run(uint32_t seed, bool held, uint32_t how, GrHostState host, uint32_
                     .n_sites = SITES - 1,
                     .hold = words,
                     .beside = held ? NUMBER << GR_BESIDE_NUMBER | how : 0};
-    if (RIG_RUN(&r, "k", 2, 32, out, us * 1000) != VM_FAULT_NONE)
+    if (RIG_RUN(&r, "k", 2, 32, out, us * 1000, passed ? words + offsetof(GrHold, grid) : 0) != VM_FAULT_NONE)
         fail_msg("%s", r.fault.msg);
-    run.begun = ((GrHold *)rig_view(&r, words, sizeof *hold))->begun[NUMBER % GR_HOLD_RING];
+    hold = rig_view(&r, words, sizeof *hold);
+    run.begun = hold->begun[NUMBER % GR_HOLD_RING];
+    run.inside = hold->inside[NUMBER % GR_HOLD_RING];
     const GrSlot *s = rig_view(&r, slots, SITES * GR_CLASS_COUNT * sizeof *s);
     for (unsigned k = 0; k < SITES * GR_CLASS_COUNT; k++)
         run.found = run.found || s[k].count;
     rig_close(&r);
     gr_str_free(&text);
     return run;
+}
+
+static Run run(uint32_t seed, bool held, uint32_t how, GrHostState host, uint32_t us) {
+    return run_passed(seed, held, how, host, us, false);
 }
 
 static unsigned found_of(unsigned seeds, bool held, uint32_t how, GrHostState host, uint32_t us) {
@@ -94,6 +103,8 @@ static void nothing_comes(void **state) {
     (void)state;
     assert_int_equal(found_of(SEEDS, true, GR_BESIDE_STAYS, GR_HOST_WAITS, 2000), 0);
     assert_int_equal(run(1, true, GR_BESIDE_STAYS, GR_HOST_WAITS, 1).begun, NUMBER);
+    assert_int_equal(run(1, true, GR_BESIDE_STAYS, GR_HOST_WAITS, 1).inside, 0);
+    assert_int_equal(run(1, true, GR_BESIDE_STAYS, GR_HOST_OPEN, 1).inside, NUMBER);
 }
 
 static void something_may_come(void **state) {
@@ -114,12 +125,31 @@ static void the_host_is_in_a_call(void **state) {
     assert_int_equal(found_of(SEEDS, true, GR_BESIDE_STAYS, GR_HOST_TOUCHES, 8000), 0);
 }
 
+// Another kernel has come, and this one goes on soon, so that what it does comes into the windows of that one.
+static void another_kernel_comes(void **state) {
+    (void)state;
+    unsigned found = 0, stays = 0;
+    for (uint32_t seed = 1; seed <= SEEDS; seed++) {
+        found += run_passed(seed, true, YIELDS, GR_HOST_OPEN, 240, true).found;
+        stays += run_passed(seed, true, GR_BESIDE_STAYS, GR_HOST_OPEN, 240, true).found;
+    }
+    assert_in_range(found, 0, SEEDS / 4);
+    assert_in_range(stays, MOST, SEEDS);
+}
+
+// One warp of three does not wait, another one with each seed: it goes on to what is in the windows of others.
+static void some_warps_go_on(void **state) {
+    (void)state;
+    for (uint32_t seed = 1; seed <= SEEDS; seed++)
+        assert_int_equal(run(seed, true, GR_BESIDE_PARTS | GR_BESIDE_STAYS, GR_HOST_OPEN, 1).inside,
+                         (seed + NUMBER) % 3 ? NUMBER : 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_not_held_goes_on),
-        cmocka_unit_test(nothing_comes),
-        cmocka_unit_test(something_may_come),
-        cmocka_unit_test(the_host_is_in_a_call),
+        cmocka_unit_test(what_is_not_held_goes_on), cmocka_unit_test(nothing_comes),
+        cmocka_unit_test(something_may_come),       cmocka_unit_test(the_host_is_in_a_call),
+        cmocka_unit_test(another_kernel_comes),     cmocka_unit_test(some_warps_go_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 
 #include "engines/collider/device/record.h"
 #include "engines/collider/pass/collider_group.h"
+#include "engines/collider/pass/collider_time.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -109,7 +110,7 @@ static void first_ones_open(void **state) {
         count(LOOP("ld.global.u32 %r5, [%rd1]; st.shared.u32 [%r2], %r5;"), PACE_EACH, &o, n);
         assert_int_equal(n[1], PACE_EACH * LANES);
         assert_int_equal(n[2], PACE_EACH * LANES);
-        // 16 at each of five shares, then one in 32: 500 + 16 * 31 times, so about 80 + 16.
+        // PACE_EACH at each of five shares, which takes 31 * PACE_EACH times, then one in 32.
         count(LOOP("ld.global.u32 %r5, [%rd1];"), 1000, &o, n);
         assert_in_range(n[1], 50 * LANES, 160 * LANES);
         count(LOOP("ld.global.u32 %r5, [%rd1];"), 20000, &o, n);
@@ -175,6 +176,25 @@ static void later_blocks_open_fewer(void **state) {
     assert_in_range(n[1], PACE_WARPS * LANES * 5 / 4, PACE_WARPS * LANES * 9 / 4);
 }
 
+// In long straight code the windows of a thread end where its waits have become as short as they can, but not in launches in which threads keep what they access.
+static void straight_code_closes(void **state) {
+    uint32_t n[SITES], closed = 0;
+    StrBuf body = {0};
+    (void)state;
+    for (unsigned k = 1; k < SITES; k++)
+        gr_str_addf(&body, "ld.shared.u32 %%r5, [%%r2]; bar.sync 0;");
+    for (uint32_t seed = 1; seed <= 10; seed++) {
+        Options o = {.share = 1, .grid = 1, .seed = seed, .seed_at_load = true};
+        count(body.data, 1, &o, n);
+        assert_int_equal(n[4], LANES);
+        if (seed % WAIT_CYCLE == 1 || seed % WAIT_CYCLE == 3)
+            assert_int_equal(n[SITES - 1], LANES);
+        closed += n[SITES - 1] == 0;
+    }
+    assert_in_range(closed, 2, 6);
+    gr_str_free(&body);
+}
+
 static void budget_shuts_them(void **state) {
     uint32_t n[SITES];
     (void)state;
@@ -183,9 +203,9 @@ static void budget_shuts_them(void **state) {
     count(both, 100, &o, n);
     assert_in_range(n[1] + n[2], 0, LANES); // one in 2^32
     o.share = 1;
-    count(both, 10, &o, n);
+    count(both, PACE_EACH, &o, n);
     assert_int_equal(n[1], 64 * LANES);
-    assert_int_equal(n[2], 640 * LANES);
+    assert_int_equal(n[2], 64 * PACE_EACH * LANES);
     o.share = 0.25;
     count(both, 100, &o, n);
     assert_in_range(n[1], 4 * LANES, 40 * LANES);
@@ -278,6 +298,7 @@ int main(void) {
         cmocka_unit_test(rare_places_count_by_themselves),
         cmocka_unit_test(places_that_share_a_counter),
         cmocka_unit_test(later_blocks_open_fewer),
+        cmocka_unit_test(straight_code_closes),
         cmocka_unit_test(budget_shuts_them),
         cmocka_unit_test(held_launches_wait_long),
         cmocka_unit_test(loads_share),
