@@ -11,7 +11,7 @@
 //     the host    goes on late behind a launch that has an address of memory that the host sees, too, when the launch has begun
 //
 // Of the launches that the host submits without a wait for all work, each waits until the next one has begun, and then goes on: so what it does later meets
-// the windows of that one. One warp of three of the later ones does not wait, but goes on into the windows of the earlier one.
+// the windows of that one. One warp of four of the later ones does not wait, but goes on into the windows of the earlier one.
 //
 // Each of these waits has a bound, so whatever a program waits for comes: hold.h and gate.h have theirs; underway.h has how long the host waits for a launch to begin.
 //

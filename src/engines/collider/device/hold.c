@@ -25,7 +25,7 @@ enum {
     HOLD_PASSED = 4,    // 16 us or up to twice that, behind the next launch's beginning
     HOLD_PIECE_NS = 8000,
     HOLD_WINDOWS = 4, // of one of the first so many windows
-    HOLD_PARTS = 3    // so that of seeds in a row odd and even ones have it
+    HOLD_PARTS = 4
 };
 // Bits and places.
 enum {
@@ -66,7 +66,8 @@ uint32_t __gr_begun(uint32_t told, uint32_t random, uint32_t most) {
         gr_store32(&hold->begun[number % GR_HOLD_RING], number);
     }
     uint32_t seed = __gr_control.seed, windows = 1;
-    if (told & GR_BESIDE_PARTS && !((seed + number + warp_in_grid()) % HOLD_PARTS))
+    // By the seed, so that in most runs none of a few single warps goes on; and the first warp with odd seeds, which have the first window.
+    if (told & GR_BESIDE_PARTS && !((seed + 1 + warp_in_grid()) % HOLD_PARTS))
         return 0;
     // With every second seed the first window, since most kernels have few; with the others in one case of two.
     most = most < HOLD_WINDOWS ? most : HOLD_WINDOWS;

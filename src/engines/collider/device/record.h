@@ -81,7 +81,7 @@ typedef struct GrHold {
 enum {
     GR_BESIDE_STAYS = 1,   // it waits longer than what comes beside it
     GR_BESIDE_SHORTER = 1, // place of two bits: one of many waits 4, 16 or 64 times less
-    GR_BESIDE_PARTS = 8,   // one warp of three does not wait, and so passes what waits for it
+    GR_BESIDE_PARTS = 8,   // one warp of four does not wait, and so passes what waits for it
     GR_BESIDE_NUMBER = 4   // place of the number, from 1
 };
 
