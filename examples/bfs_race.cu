@@ -17,10 +17,10 @@ __global__ void expand(const int *edges, const int *frontier, int *next, int *di
     for (int e = 0; e < DEGREE; e++) {
         int v = edges[u * DEGREE + e];
         if (dist[v] == FAR) { // RACE: clobbered read
-            dist[v] = level; // RACE: intra-warp same-value write
+            dist[v] = level; // RACE: intra-warp same-value write; RACE-MAYBE: lost update
             parent[v] = u; // RACE: lost update; RACE-MAYBE: intra-warp lost update
-            next[v] = 1; // RACE-MAYBE: intra-warp same-value write
-            *more = 1; // RACE: intra-warp same-value write
+            next[v] = 1; // RACE-MAYBE: intra-warp same-value write; RACE-MAYBE: lost update
+            *more = 1; // RACE: intra-warp same-value write; RACE-MAYBE: lost update
         }
     }
 }

@@ -5,7 +5,7 @@
 // What is first: in a launch the warps of the first blocks, PACE_WARPS of them; in a loop the first PACE_EACH times of a thread. A kernel
 // begins with a threshold, 2^32 - 1 shifted right by one bit for each power of two that the number of warps in the blocks before is above
 // PACE_WARPS, by PACE_RAREST at most. A number is made of the clock. Where it is not above the threshold, all places outside loops have
-// windows in this thread. In a loop each basic block has a threshold of its own, which begins as the kernel's and falls to half after each
+// windows in this thread, until its waits have become as short as they can (collider_time.h). In a loop each basic block has a threshold of its own, which begins as the kernel's and falls to half after each
 // PACE_EACH windows that opened. The number is made anew at the block's first place, and the windows of all places in the block open or
 // stay shut together:
 //

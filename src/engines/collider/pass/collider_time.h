@@ -17,7 +17,8 @@
 //     WAIT_LATE     before a store, a strong or an atomic access: in one case of 2, up to L/2
 //     WAIT_POISON   between a poisoned store and the store: up to L
 //
-// L is what the launch has in a thread's first window of a function. After each window L is an eighth shorter, down to WAIT_LEAST_NS.
+// L is what the launch has in a thread's first window of a function. After each window L is an eighth shorter, down to WAIT_LEAST_NS. Then the thread has no more
+// windows outside loops, but where it keeps what it accesses.
 //
 // How long: what decides is not the length but that warps wait differently long. Most kernels take microseconds, so L is WAIT_USUAL hundredths of the
 // maximum in most launches. Of WAIT_CYCLE seeds in a row one has a longer L, and one the longest for kernels in which a barrier of the grid, a lock or a
