@@ -29,7 +29,7 @@ static inline PtxModule *parse(const char *text) {
 // A module with one kernel of this body.
 static inline PtxModule *parse_body(const char *body) {
     StrBuf s = {0};
-    gr_str_addf(&s, HEADER ".entry k(.param .u64 p)\n{\n%s\n}\n", body);
+    gr_str_addf(&s, HEADER ".entry k(.param .u64 parameter)\n{\n%s\n}\n", body);
     PtxModule *m = parse(s.data);
     gr_str_free(&s);
     return m;

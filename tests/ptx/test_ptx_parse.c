@@ -404,7 +404,7 @@ static void test_sites(void **state) {
     (void)state;
     PtxModule *m =
         parse_body(".reg .b32 %r<9>; .reg .b64 %rd<4>; .reg .pred t; .shared .b32 s;\n"
-                   "ld.param.u64 %rd1, [p];\n"                                                     // no site
+                   "ld.param.u64 %rd1, [parameter];\n"                                             // no site
                    "ld.global.v4.f32 {%r1,%r2,%r3,%r4}, [%rd1];\n"                                 // 1
                    "st.volatile.shared.u8 [s], %r1;\n"                                             // 2
                    "atom.global.add.u64 %rd2, [%rd1], 1;\n"                                        // 3
