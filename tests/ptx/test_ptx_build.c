@@ -142,7 +142,7 @@ static void test_scope_of_inserted_names(void **state) {
     // A name declared by inserted text is found by text inserted later.
     insert(f, f->first, 0, ".reg .b64 seed; .shared .b32 slot;", NULL, 0);
     assert_int_equal(insert(f, NULL, 0, "mov.u64 seed, slot;", NULL, 0)->instr->operands[1].kind, PTX_O_VAR);
-    insert(f, NULL, 0, "mov.u64 seed, p;", NULL, 0);
+    insert(f, NULL, 0, "mov.u64 seed, parameter;", NULL, 0);
     check_reads_back(m);
     gr_ptx_free(m);
 }
