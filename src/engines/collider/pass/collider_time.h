@@ -23,7 +23,7 @@
 // How long: what decides is not the length but that warps wait differently long. Most kernels take microseconds, so L is WAIT_USUAL hundredths of the
 // maximum in most launches. Of WAIT_CYCLE seeds in a row one has a longer L, and one the longest for kernels in which a barrier of the grid, a lock or a
 // flag may come between the two sides of a race (WAIT_KINDS). With two of them threads keep what they access (collider_segment.h) and wait for less.
-// Code that runs for the first time takes a microsecond for each window (measured on an H100: it is fetched from far), so that warps that wait less come up with each other.
+// Code that runs for the first time takes some microsecond for each window (it seems: the code is fetched from far; docs/detection-gpu.md), so that warps that wait less come up with each other.
 // In small launches L is WAIT_SMALL times as long for that, but where something may run beside them; in large ones later blocks have the code. In four of five one half of the warps waits 4 or 32 times less than the others: it comes to
 // what is far while a window of the others is open. In every launch one half of the blocks waits WAIT_QUICKER times less. Neighbours are never in the same half, and
 // the halves change places from launch to launch, and from seed to seed. Every second launch of a kernel goes on to the next kind.
