@@ -174,12 +174,13 @@ def batch(options, referee, job, start):
     rows = []
     while commands and (not options.seconds or time.monotonic() - start < options.seconds):
         begun = process(options, where, commands, words, seed, referee)
-        if len(begun) > 1 and "error" in begun[-1]:  # a program that hangs takes the report of those before it along: they run again
-            begun[:-1] = process(options, where, commands[:len(begun) - 1], words, seed, referee)
+        n = len(begun)
+        if n > 1 and "error" in begun[-1]:  # a program that hangs takes the report of those before it along: they run again
+            begun[:-1] = process(options, where, commands[:n - 1], words, seed, referee)
         rows += [{"set": name, "options": words, **row} for row in begun]
         if not begun:
             break
-        commands = commands[len(begun):]  # those behind one that ended the process
+        commands = commands[n:]  # those behind one that ended the process
     return rows
 
 

@@ -425,7 +425,7 @@ gr_status gr_segment_late(ColliderWork *w, Access *a, PtxStmt *at, const PtxOper
     bool end = is_end(g, gr_order_straight_end(a->stmt));
     GR_TRY(gr_collider_chance(w, a, at, 1u << 31, p));
     const PtxReg *hold = gr_look_hold(w, a);
-    if (hold) // who is to be held with the garbage does not come late besides
+    if (hold) // a thread that is to be held holds its garbage, and so has no late store
         GR_TRY(gr_access_put(a, at, NULL, 0, "setp.eq.and.u32 %s, %s, 0, %s;", p->name, hold->name, p->name));
     GR_TRY(gr_access_put(a, at, to, 2, "and.pred %s, %s, %s; and.pred %s, %s, %s; @!%s bra $0;", p->name,
                          p->name, alone->name, p->name, p->name, (end ? g->small : g->whole)->name, p->name));
