@@ -27,11 +27,15 @@ GR_INLINE int plain_rows(uint64_t slot, uint32_t sequence, Plain *out) {
     return out->granule && near.thread / 32 * 32 + 32 <= near.threads;
 }
 
-// The next row; 0: there is none there. Warps are whole.
+// The next row; 0: there is none.
 GR_INLINE uint64_t next_plain(Plain *p) {
-    uint32_t number = word_at(p->list + 4 * (uint64_t)p->k);
-    p->k += p->step;
-    return is_row(number) ? p->rows + (uint64_t)number * p->row_bytes : 0;
+    GR_ROLLED while (p->k < p->n) {
+        uint32_t number = word_at(p->list + 4 * (uint64_t)p->k);
+        p->k += p->step;
+        if (is_row(number)) // else there was no room, which is told
+            return p->rows + (uint64_t)number * p->row_bytes;
+    }
+    return 0;
 }
 
 GR_INLINE int is_plain(uint64_t row) {
@@ -45,10 +49,7 @@ uint32_t __gr_plain_merge(uint64_t slot, uint32_t sequence) {
     uint32_t lane = thread_of_block() % 32, left = 0;
     if (!plain_rows(slot, sequence, &p))
         return GR_REST_ROWS;
-    GR_ROLLED while (p.k < p.n) {
-        uint64_t row = next_plain(&p);
-        if (!row)
-            continue;
+    GR_ROLLED for (uint64_t row; (row = next_plain(&p));) {
         uint32_t was = word_at(row + ROW_BASE + 4 * lane), own = word_at(row + ROW_OWN + 4 * lane),
                  owner = word_at(row + GR_ROW_OWNERS + 4 * (4 * lane >> p.granule));
         if (!is_plain(row)) {
@@ -72,10 +73,7 @@ uint32_t __gr_plain_check(uint64_t slot, uint32_t sequence) {
     uint32_t lane = thread_of_block() % 32, left = 0;
     if (!plain_rows(slot, sequence, &p))
         return GR_REST_ROWS;
-    GR_ROLLED while (p.k < p.n) {
-        uint64_t row = next_plain(&p);
-        if (!row)
-            continue;
+    GR_ROLLED for (uint64_t row; (row = next_plain(&p));) {
         uint32_t was = word_at(row + ROW_BASE + 4 * lane), own = word_at(row + ROW_OWN + 4 * lane),
                  all = word_at(row + ROW_UNION + 4 * lane);
         // What is told needs owners.
