@@ -78,7 +78,7 @@ static gr_status put_one(const Regions *r, PtxStmt *at, uint32_t k, const char *
         else
             *p++ = *from;
     *p = 0;
-    PtxOperand ops[3] = {gr_ptx_reg_operand(reg), gr_ptx_reg_operand(r->other[k]),
+    PtxOperand ops[3] = {gr_ptx_reg_operand(reg), gr_ptx_reg_operand(r->other[k] ? r->other[k] : reg),
                          gr_ptx_reg_operand(r->unlike)};
     return gr_ptx_insert(c->f, at, 0, text, ops, 3, NULL, c->err);
 }
@@ -263,6 +263,18 @@ done:
     return st;
 }
 
+// Registers that may be used before they are set have some value, the same in both passes: what a GPU has there changes by all that is in between.
+static gr_status put_unset(const Regions *r, PtxStmt *at) {
+    gr_status st = GR_OK;
+    const Code *c = r->c;
+    if (!c->body.n || !gr_live_before(c->live, c->body.from[0], c->set))
+        return GR_OK;
+    for (uint32_t k = 0; k < c->live->n_regs && st == GR_OK; k++)
+        if (gr_live_has(c->live, c->set, c->f->regs[k]))
+            st = put_one(r, at, k, "setp.ne.u32 $0, 0, 0;", "mov.# $0, 0;");
+    return st;
+}
+
 static gr_status put_begin(const Regions *r, size_t k) {
     gr_status st = GR_OK;
     const Code *c = r->c;
@@ -307,6 +319,8 @@ static gr_status put_begin(const Regions *r, size_t k) {
         GR_TRY(gr_code_put(c, at, NULL, 0, "mov.u32 %s, %s; mov.u32 %s, %s;", r->ayes_kept->name,
                            r->ayes->name, r->all_kept->name, r->all_votes->name));
     gr_ptx_insert_label(c->f, at, g->starts);
+    if (!k)
+        GR_TRY(put_unset(r, at));
     if (c->clock)
         GR_TRY(gr_code_put(c, at, NULL, 0, "cvt.u64.u32 %s, %s; shl.b64 %s, %s, 32;", c->clock->name,
                            c->sequence->name, c->clock->name, c->clock->name));
