@@ -320,7 +320,8 @@ static GR_NOINLINE void gr_priv_found(uint64_t to, const GrPrivFound *what) {
                 gr_count(&f->bytes, what->bytes);
             GR_ROLLED for (uint32_t i = 0; i < GR_FOUND_COPIES / 64; i++) {
                 uint64_t bits = what->copies[i] | copy_bit(what->copy[0], i) | copy_bit(what->copy[1], i);
-                if (bits)
+                // Mostly they are there: loads of one place are one, atomic operations take turns.
+                if (bits & ~gr_load64(&f->copies[i]))
                     __asm__ volatile("red.relaxed.sys.global.or.b64 [%0], %1;" ::"l"(&f->copies[i]),
                                      "l"(bits));
             }
