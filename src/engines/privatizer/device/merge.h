@@ -288,6 +288,8 @@ GR_INLINE uint64_t copy_bit(uint32_t copy, uint32_t i) {
     return copy % GR_FOUND_COPIES / 64 == i ? (uint64_t)1 << copy % 64 : 0;
 }
 
+enum { SOME_LOOKS = 16 };
+
 // Its `copies` and those of `copy`.
 static GR_NOINLINE void gr_priv_found(uint64_t to, const GrPrivFound *what) {
     GR_GLOBAL GrPrivLog *log = (GR_GLOBAL GrPrivLog *)to;
@@ -313,7 +315,12 @@ static GR_NOINLINE void gr_priv_found(uint64_t to, const GrPrivFound *what) {
             gr_store32(&f->state, 2);
             gr_store32(&log->head.any, 1);
         }
-        // One that is being written may become the same: then there are two for one region, and the host has both.
+        // Mostly one that is being written becomes the same. Many come at once: without a wait each of them writes one more, and looks at those of all others.
+        GR_ROLLED for (uint32_t n = 0; state == 1 && n < SOME_LOOKS; n++) {
+            gr_sleep(64);
+            state = gr_load32(&f->state);
+        }
+        // One that is still being written may become the same: then there are two for one region, and the host has both.
         if (state == 0 || (gr_load32(&f->state) == 2 && f->kind == what->kind && f->region == what->region &&
                            f->round == what->round && f->part == what->part)) {
             if (what->bytes && f->block == what->block && f->sequence == what->sequence)
