@@ -312,6 +312,7 @@ static GR_NOINLINE void gr_priv_found(uint64_t to, const GrPrivFound *what) {
             f->offset = what->offset;
             f->block = what->block;
             f->sequence = what->sequence;
+            __asm__ volatile("fence.acq_rel.gpu;" ::: "memory");
             gr_store32(&f->state, 2);
             gr_store32(&log->head.any, 1);
         }
@@ -321,8 +322,10 @@ static GR_NOINLINE void gr_priv_found(uint64_t to, const GrPrivFound *what) {
             state = gr_load32(&f->state);
         }
         // One that is still being written may become the same: then there are two for one region, and the host has both.
-        if (state == 0 || (gr_load32(&f->state) == 2 && f->kind == what->kind && f->region == what->region &&
-                           f->round == what->round && f->part == what->part)) {
+        // Past the cache, which may have a part of what stood there before.
+        if (state == 0 || (gr_load32(&f->state) == 2 && gr_load32(&f->kind) == what->kind &&
+                           gr_load32(&f->region) == what->region && gr_load32(&f->round) == what->round &&
+                           gr_load32(&f->part) == what->part)) {
             if (what->bytes && f->block == what->block && f->sequence == what->sequence)
                 gr_count(&f->bytes, what->bytes);
             GR_ROLLED for (uint32_t i = 0; i < GR_FOUND_COPIES / 64; i++) {
