@@ -172,7 +172,7 @@ GR_INLINE void gr_store64(GR_GLOBAL uint64_t *at, uint64_t v) {
 // on, lanes that wait where a branch of the caller's ends wait no longer for those in the function, and the warp stays apart behind that
 // branch. Programs that count on who is together (activemask, and what the assembler makes of a leader's atomic operation) then compute something
 // else. Of a function that calls no other, ptxas leaves the YIELD out if all of that is in loops that do not end by what was loaded
-// (CUDA 13.0, seen in machine code; on an H100 the warp then stays together). So GR_IN_LOOP runs a block once, as a loop: the assembler does
+// (CUDA 13.0, sm_90 and later, seen in machine code; on an H100 the warp then stays together; code for sm_80 has it in loops, too). So GR_IN_LOOP runs a block once, as a loop: the assembler does
 // not know that each lane has a bit. Functions that call others leave what is strong to functions of its own (GR_STRONG_BY_CALL).
 #define GR_IN_LOOP for (uint32_t gr_again = 1; gr_again; gr_again = !gr_lane_bit())
 
