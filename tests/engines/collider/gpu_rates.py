@@ -18,6 +18,7 @@ import argparse
 import collections
 import concurrent.futures
 import json
+import math
 import os
 import pathlib
 import sys
@@ -37,6 +38,7 @@ import run_examples  # noqa: E402
 from truth import Run, frames, read  # noqa: E402
 
 EXAMPLES = RACE.parents[1] / "examples"
+GRACE_S = 20  # after so long without an end that gpurace was to make, the run counts as lost
 KINDS = {"clobbered read": "CR", "lost update": "LU", "intra-warp lost update": "ILU", "intra-warp same-value write": "ILU"}
 
 
@@ -126,11 +128,12 @@ def process(options, where, commands, words, seed, referee):
     """Runs commands of one binary, one after the other in one process. A row for each command that began."""
     words = words.split()
     gpurace = words.pop(0)[1:] if words and words[0].startswith("@") else options.gpurace
-    extra = ["--watchpoints", "no", "--schedule", "default"] if options.device == "cpu" else []
+    # gpurace ends a program that hangs, and reports what it had found; when gpurace hangs itself, nothing is left.
+    extra = ["--timeout", str(math.ceil(options.timeout)), *(["--watchpoints", "no", "--schedule", "default"] if options.device == "cpu" else [])]
     with tempfile.TemporaryDirectory(prefix="gpurace-rates-") as folder:
         log = os.path.join(folder, "log")
         before, program = repeating(options.repeat, where, ";".join(c.text() for c in commands), log)
-        run = Run(gpurace, "collider", program, seed, "json", [*words, *extra], device=options.device, timeout=options.timeout, before=before)
+        run = Run(gpurace, "collider", program, seed, "json", [*words, *extra], device=options.device, timeout=math.ceil(options.timeout) + GRACE_S, before=before)
         try:
             done = [tuple(map(int, line.split("\t"))) for line in open(log, encoding="utf-8")]
         except OSError:
@@ -331,7 +334,7 @@ def main():
     runs.add_argument("--only", action="append", default=[], help="a family or a program, with * and ?")
     runs.add_argument("--repeat", required=True, help="repeat.c, compiled: gcc -O2 -shared -fPIC -o librepeat.so repeat.c -ldl")
     runs.add_argument("--seconds", type=float)
-    runs.add_argument("--timeout", type=float, default=60, help="seconds of one process")
+    runs.add_argument("--timeout", type=float, default=60, help="seconds of one process; what it had found counts")
     runs.add_argument("--jobs", type=int, default=os.cpu_count())
     runs.set_defaults(do=run)
     tables = commands.add_parser("table")

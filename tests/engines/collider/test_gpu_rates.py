@@ -17,6 +17,15 @@ import waits_model  # noqa: E402
 
 PAGE = HERE.parents[2] / "docs/detection-gpu.md"
 
+# A gpurace whose program hangs.
+HANGS = """#!/usr/bin/env python3
+import sys
+told = dict(zip(sys.argv, sys.argv[1:]))
+if "--timeout" in told:
+    open(told["--output"], "w").write('{"races": [], "coverage": {"kernels": []}}')
+    sys.exit("ended after " + told["--timeout"] + " s")
+"""
+
 
 def printed(function, *args):
     with contextlib.redirect_stdout(io.StringIO()) as out:
@@ -65,6 +74,18 @@ class Counted(unittest.TestCase):
         ends = [(4, 0), (5, 0), (10, 1)]
         for launch, owners, expected in ((1, {0}, (0, 0)), (5, {0}, (1, 0)), (6, {1}, (2, 1)), (6, {0}, (1, 0)), (6, set(), (2, 1)), (6, {0, 1}, (2, 1)), (11, {1}, (None, None))):
             self.assertEqual(gpu_rates.run_of(launch, ends, owners.__contains__), expected)
+
+    def test_a_program_that_hangs(self):
+        """gpurace is told when to end it, and so has a report."""
+        with tempfile.TemporaryDirectory() as folder:
+            gpurace, program = pathlib.Path(folder, "gpurace"), pathlib.Path(folder, "program")
+            gpurace.write_text(HANGS, encoding="utf-8")
+            gpurace.chmod(0o755)
+            commands = [gpu_rates.Command(next(p for p in gpu_rates.programs() if p.key == "graph/visited_bits"), False, 1)]
+            options = types.SimpleNamespace(gpurace=str(gpurace), device="gpu", repeat="none", timeout=3.5)
+            row, = gpu_rates.process(options, str(program), commands, "", 1, None)
+        self.assertNotIn("error", row)
+        self.assertIn("ended after 4 s", row["ended"])
 
     def test_ends(self):
         rows = [{"program": "graph/visited_bits", "twin": True, "runs": 3, "first": {}, "statuses": [0, 1, 0], "false": ["lost update at x"]},
