@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "engines/collider/pass/collider_again.h"
+#include "engines/collider/pass/collider_halves.h"
 #include "engines/collider/pass/collider_look.h"
 #include "engines/collider/pass/collider_pace.h"
 #include "engines/collider/pass/collider_segment.h"
@@ -69,16 +70,21 @@ static gr_status put_last(const ColliderWork *w, const Access *a, PtxStmt *at, u
 static gr_status put_share(ColliderWork *w, const Access *a, PtxStmt *at, ColliderWait what, uint32_t max_ns,
                            const char *drawn) {
     gr_status st = GR_OK;
-    if (!w->length)
-        w->length = gr_ptx_new_reg(a->func, PTX_U32);
+    gr_collider_need_waits(w, a->func);
     const char *length = w->length->name;
     GR_TRY(gr_access_put(a, at, NULL, 0, "mul.hi.u32 %s, %s, %s;", drawn, drawn, length));
     if (what == WAIT_WINDOW || what == WAIT_STORED) {
         PtxReg *t = gr_ptx_new_reg(a->func, PTX_U32);
         uint32_t least =
             max_ns > WAIT_LEAST_NS ? (uint32_t)(((uint64_t)WAIT_LEAST_NS << 32) / max_ns) : UINT32_MAX;
-        GR_TRY(gr_access_put(a, at, NULL, 0, "shr.u32 %s, %s, 3; sub.u32 %s, %s, %s; max.u32 %s, %s, %u;",
-                             t->name, length, length, length, t->name, length, length, least));
+        char steady[64] = "";
+        if (a->func->is_entry && !w->o->budget) {
+            if (!w->small)
+                w->small = gr_ptx_new_reg(a->func, PTX_PRED);
+            gr_format(steady, sizeof steady, "@!%s ", w->small->name);
+        }
+        GR_TRY(gr_access_put(a, at, NULL, 0, "shr.u32 %s, %s, 3; %ssub.u32 %s, %s, %s; max.u32 %s, %s, %u;",
+                             t->name, length, steady, length, length, t->name, length, length, least));
         GR_TRY(put_last(w, a, at, least));
     }
 done:
@@ -153,6 +159,22 @@ gr_status gr_collider_sleep(ColliderWork *w, const Access *a, PtxStmt *at, const
                                  (unsigned)WAIT_SHORT_NS));
         GR_TRY(gr_access_put(a, at, NULL, 0, "@%s nanosleep.u32 %s;", sleeps->name, t->name));
     }
+done:
+    return st;
+}
+
+void gr_collider_need_waits(ColliderWork *w, PtxFunc *f) {
+    generator(w, f);
+    if (!w->length)
+        w->length = gr_ptx_new_reg(f, PTX_U32);
+}
+
+gr_status gr_collider_sleep_about(ColliderWork *w, const Access *a, PtxStmt *at, uint32_t ns) {
+    gr_status st = GR_OK;
+    const char *r = w->random->name, *t = gr_ptx_new_reg(a->func, PTX_U32)->name;
+    GR_TRY(gr_access_put(a, at, NULL, 0, "mul.lo.u32 %s, %s, %u; mul.hi.u32 %s, %s, %u; add.u32 %s, %s, %u;",
+                         r, r, STEP, t, r, ns / 2, t, t, ns / 2));
+    st = gr_collider_sleep(w, a, at, t);
 done:
     return st;
 }
@@ -301,32 +323,12 @@ static bool has_far_sides(const PtxFunc *f) {
 // No kind's L is longer, in hundredths.
 static uint32_t longest_in(const PtxFunc *f) { return has_far_sides(f) ? UINT32_MAX : WAIT_NEAR; }
 
-// `p`: whether the block or warp of that number is in one half of them. Neighbours 2k and 2k + 1 never are in the same half, and which of them is in it is the
-// other way round at the next `turn`. Of others, which go together is drawn anew at every second turn. So two blocks or warps that race wait differently
-// long in each launch, if they are the only ones; a draw for each of them would leave them alike in one launch of two.
-static void add_half(StrBuf *text, PtxFunc *f, const char *number, const char *turn, const char *p) {
-    const char *t = gr_ptx_new_reg(f, PTX_U32)->name;
-    gr_str_addf(text,
-                "shr.u32 %s, %s, 1; mul.lo.u32 %s, %s, 0x9E3779B1; shr.u32 %s, %s, 15; or.b32 %s, %s, 1;"
-                "and.b32 %s, %s, %s; popc.b32 %s, %s; add.u32 %s, %s, %s; and.b32 %s, %s, 1; setp.ne.u32 %s, "
-                "%s, 0;",
-                t, turn, t, t, t, t, t, t, t, t, number, t, t, t, t, turn, t, t, p, t);
-}
-
-static void add_warp(StrBuf *text, PtxFunc *f, const char *warp) {
-    const char *t = gr_ptx_new_reg(f, PTX_U32)->name, *u = gr_ptx_new_reg(f, PTX_U32)->name;
-    gr_str_addf(text,
-                "mov.u32 %s, %%tid.z; mov.u32 %s, %%ntid.y; mov.u32 %s, %%tid.y; mad.lo.u32 %s, %s, %s, %s;"
-                "mov.u32 %s, %%ntid.x; mov.u32 %s, %%tid.x; mad.lo.u32 %s, %s, %s, %s; shr.u32 %s, %s, 5;",
-                warp, t, u, warp, warp, t, u, t, u, warp, warp, t, u, warp, warp);
-}
-
 // L, by the kind of the launch. In most kinds one half of the warps is quick. `turn` is the seed and the launch's number together.
 static gr_status put_kind(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *count, const char *turn) {
     static const WaitKind kinds[WAIT_CYCLE] = WAIT_KINDS;
     const char *length = w->length->name, *kind = gr_ptx_new_reg(f, PTX_U32)->name,
                *is = gr_ptx_new_reg(f, PTX_PRED)->name, *quick = gr_ptx_new_reg(f, PTX_PRED)->name,
-               *l = gr_ptx_new_reg(f, PTX_U32)->name, *warp = gr_ptx_new_reg(f, PTX_U32)->name;
+               *l = gr_ptx_new_reg(f, PTX_U32)->name;
     const uint32_t called = f->is_entry ? 1 : WAIT_CALLED, most = longest_in(f);
     StrBuf text = {0};
     char seed[96];
@@ -339,9 +341,9 @@ static gr_status put_kind(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *
                     gr_collider_seed(w, kind, seed, sizeof seed), turn, kind, count, kind, kind,
                     (unsigned)WAIT_CYCLE);
     }
-    add_warp(&text, f, warp);
+    const char *warp = gr_halves_warp(&text, f);
     gr_str_addf(&text, "shr.u32 %s, %s, 1;", l, turn); // so that blocks and warps do not turn together
-    add_half(&text, f, warp, l, quick);
+    gr_halves_of(&text, f, warp, l, quick);
     gr_str_addf(&text, "mov.u32 %s, %u;", length, share_of(WAIT_USUAL) / called);
     for (unsigned k = 0; k < WAIT_CYCLE; k++)
         if (kinds[k].hundredths <= most) {
@@ -359,7 +361,8 @@ static gr_status put_small(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     const char *length = w->length->name, *n = gr_ptx_new_reg(f, PTX_U32)->name,
                *t = gr_ptx_new_reg(f, PTX_U32)->name, *all = gr_ptx_new_reg(f, PTX_U32)->name;
     StrBuf text = {0};
-    w->small = gr_ptx_new_reg(f, PTX_PRED);
+    if (!w->small)
+        w->small = gr_ptx_new_reg(f, PTX_PRED);
     const char *p = w->small->name;
     // Each factor is cut to the limit, so that no product overflows.
     gr_str_addf(&text,
@@ -384,7 +387,7 @@ static gr_status put_small(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
 static gr_status put_quick(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *turn) {
     const char *length = w->length->name, *quick = gr_ptx_new_reg(f, PTX_PRED)->name;
     StrBuf text = {0};
-    add_half(&text, f, w->pace->in_grid->name, turn, quick);
+    gr_halves_of(&text, f, gr_halves_block(w, &text, f, turn), turn, quick);
     gr_str_addf(&text, "@%s shr.u32 %s, %s, %u;", quick, length, length,
                 (unsigned)__builtin_ctz(WAIT_QUICKER));
     return put_text(w, f, at, &text);
@@ -443,8 +446,8 @@ static gr_status put_beside(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
         GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     }
     // What waits for the host has other waits to be in time for.
-    gr_format(text, sizeof text, "@%s shr.u32 %s, %s, %u;", w->small->name, w->length->name, w->length->name,
-              (unsigned)__builtin_ctz(WAIT_SMALL));
+    gr_format(text, sizeof text, "@%s shr.u32 %s, %s, %u; setp.ne.u32 %s, 0, 0;", w->small->name,
+              w->length->name, w->length->name, (unsigned)__builtin_ctz(WAIT_SMALL), w->small->name);
     GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     gr_format(
         text, sizeof text,
