@@ -61,12 +61,11 @@ gr_status gr_halves_begin(ColliderWork *w, const Access *a, PtxStmt *at, const P
     char seed[96];
     const char *turn = gr_ptx_new_reg(f, PTX_U32)->name, *is = gr_ptx_new_reg(f, PTX_PRED)->name,
                *p = gr_ptx_new_reg(f, PTX_PRED)->name, *length = w->length->name, *l = late->name;
-    gr_str_addf(&text, "setp.ne.u32 %s, 0, 0; and.pred %s, %s, %s;", l, p, w->watches->name, w->small->name);
-    gr_str_addf(&text, "setp.ne.u32 %s, 0, 0;", is);
+    gr_str_addf(&text, "setp.ne.u32 %s, 0, 0; setp.ne.u32 %s, 0, 0;", l, is);
     for (unsigned k = 0; k < WAIT_CYCLE; k++)
         if (kinds[k].parted)
             gr_str_addf(&text, "setp.eq.or.u32 %s, %s, %u, %s;", is, w->kind->name, k, is);
-    gr_str_addf(&text, "and.pred %s, %s, %s; @!%s bra $0;", p, p, is, p);
+    gr_str_addf(&text, "and.pred %s, %s, %s; @!%s bra $0;", p, w->watches->name, is, p);
     gr_str_addf(&text, "%s add.u32 %s, %s, %s;", gr_collider_seed(w, turn, seed, sizeof seed), turn, turn,
                 w->count->name);
     gr_halves_of(&text, f, gr_halves_warp(&text, f), turn, p);

@@ -274,16 +274,45 @@ static gr_status put_rare(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *
     return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
 }
 
-gr_status gr_collider_begin_count(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
+// How many threads the launch has, or HALVES_THREADS + 1 or more: each factor is cut to that, so that no product overflows.
+static void add_threads(StrBuf *text, PtxFunc *f, const char *all) {
+    enum { CUT = HALVES_THREADS + 1 };
+    const char *n = gr_ptx_new_reg(f, PTX_U32)->name;
+    gr_str_addf(text,
+                "mov.u32 %s, %%ntid.x; mov.u32 %s, %%ntid.y; mul.lo.u32 %s, %s, %s; mov.u32 %s, %%ntid.z; "
+                "mul.lo.u32 %s, %s, %s;",
+                all, n, all, all, n, n, all, all, n);
+    for (const char *axis = "xyz"; *axis; axis++)
+        gr_str_addf(text,
+                    "min.u32 %s, %s, %u; mov.u32 %s, %%nctaid.%c; min.u32 %s, %s, %u; mul.lo.u32 %s, %s, %s;",
+                    all, all, (unsigned)CUT, n, *axis, n, n, (unsigned)CUT, all, all, n);
+}
+
+// Whether threads keep what they access, in blocks whose windows all open; the others are to lose no time.
+static void add_watches(const ColliderWork *w, StrBuf *text, PtxFunc *f) {
     static const WaitKind kinds[WAIT_CYCLE] = WAIT_KINDS;
+    const char *watches = w->watches->name, *p = gr_ptx_new_reg(f, PTX_PRED)->name,
+               *few = gr_ptx_new_reg(f, PTX_PRED)->name;
+    gr_str_addf(text, "setp.ne.u32 %s, 0, 0; setp.le.u32 %s, %s, %u;", watches, few, w->threads->name,
+                (unsigned)HALVES_THREADS);
+    for (unsigned k = 0; k < WAIT_CYCLE; k++)
+        if (kinds[k].watches)
+            gr_str_addf(text, "setp.eq%s.u32 %s, %s, %u%s%s; or.pred %s, %s, %s;",
+                        kinds[k].parted ? ".and" : "", p, w->kind->name, k, kinds[k].parted ? ", " : "",
+                        kinds[k].parted ? few : "", watches, watches, p);
+    gr_str_addf(text, "setp.eq.and.u32 %s, %s, %u, %s;", watches, w->pace->threshold->name, UINT32_MAX,
+                watches);
+}
+
+gr_status gr_collider_begin_count(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     gr_status st = GR_OK;
     StrBuf code = {0};
-    w->count = w->kind = NULL;
+    w->count = w->kind = w->threads = NULL;
     if (!w->length || !f->is_entry || w->pace->shut)
         return GR_OK;
     w->count = gr_ptx_new_reg(f, PTX_U32);
     GR_TRY(put_count(w, f, at, w->count->name));
-    const char *seed = gr_ptx_new_reg(f, PTX_U32)->name, *p = gr_ptx_new_reg(f, PTX_PRED)->name;
+    const char *seed = gr_ptx_new_reg(f, PTX_U32)->name;
     w->kind = gr_ptx_new_reg(f, PTX_U32);
     char text[160];
     const char *kind = w->kind->name;
@@ -291,15 +320,10 @@ gr_status gr_collider_begin_count(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     GR_TRY(put_rare(w, f, at, seed));
     gr_str_addf(&code, "shr.u32 %s, %s, 1; add.u32 %s, %s, %s; rem.u32 %s, %s, %u;", kind, w->count->name,
                 kind, kind, seed, kind, kind, (unsigned)WAIT_CYCLE);
+    w->threads = gr_ptx_new_reg(f, PTX_U32);
+    add_threads(&code, f, w->threads->name);
     if (w->watches)
-        gr_str_addf(&code, "setp.ne.u32 %s, 0, 0;", w->watches->name);
-    for (unsigned k = 0; w->watches && k < WAIT_CYCLE; k++)
-        if (kinds[k].watches)
-            gr_str_addf(&code, "setp.eq.u32 %s, %s, %u; or.pred %s, %s, %s;", p, kind, k, w->watches->name,
-                        w->watches->name, p);
-    if (w->watches) // in blocks whose windows all open; the others are to lose no time
-        gr_str_addf(&code, "setp.eq.and.u32 %s, %s, %u, %s;", w->watches->name, w->pace->threshold->name,
-                    UINT32_MAX, w->watches->name);
+        add_watches(w, &code, f);
     st = put_text(w, f, at, &code);
 done:
     return st;
@@ -356,26 +380,13 @@ static gr_status put_kind(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *
 
 // Where L is short, it is longer in small launches.
 static gr_status put_small(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
-    enum { CUT = WAIT_SMALL_THREADS + 1 };
     static const WaitKind kinds[WAIT_CYCLE] = WAIT_KINDS;
-    const char *length = w->length->name, *n = gr_ptx_new_reg(f, PTX_U32)->name,
-               *t = gr_ptx_new_reg(f, PTX_U32)->name, *all = gr_ptx_new_reg(f, PTX_U32)->name;
+    const char *length = w->length->name;
     StrBuf text = {0};
     if (!w->small)
         w->small = gr_ptx_new_reg(f, PTX_PRED);
     const char *p = w->small->name;
-    // Each factor is cut to the limit, so that no product overflows.
-    gr_str_addf(&text,
-                "mov.u32 %s, %%ntid.x; mov.u32 %s, %%ntid.y; mul.lo.u32 %s, %s, %s; mov.u32 %s, %%ntid.z; "
-                "mul.lo.u32 %s, %s, %s;",
-                all, t, all, all, t, t, all, all, t);
-    gr_str_addf(&text, "mov.u32 %s, %%nctaid.x; min.u32 %s, %s, %u; mul.lo.u32 %s, %s, %s;", n, n, n,
-                (unsigned)CUT, all, all, n);
-    for (const char *axis = "yz"; *axis; axis++)
-        gr_str_addf(&text,
-                    "min.u32 %s, %s, %u; mov.u32 %s, %%nctaid.%c; min.u32 %s, %s, %u; mul.lo.u32 %s, %s, %s;",
-                    all, all, (unsigned)CUT, n, *axis, n, n, (unsigned)CUT, all, all, n);
-    gr_str_addf(&text, "setp.le.u32 %s, %s, %u;", p, all, (unsigned)WAIT_SMALL_THREADS);
+    gr_str_addf(&text, "setp.le.u32 %s, %s, %u;", p, w->threads->name, (unsigned)WAIT_SMALL_THREADS);
     for (unsigned k = 0; k < WAIT_CYCLE; k++)
         if (kinds[k].hundredths > WAIT_USUAL && kinds[k].hundredths <= longest_in(f))
             gr_str_addf(&text, "setp.ne.and.u32 %s, %s, %u, %s;", p, w->kind->name, k, p);

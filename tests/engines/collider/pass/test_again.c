@@ -159,10 +159,12 @@ static void loads_are_looked_at_again(void **state) {
         }
 }
 
+#define WHILE "nanosleep.u32 6000; nanosleep.u32 6000; nanosleep.u32 6000; nanosleep.u32 6000; "
+
 // Two warps: the first one accesses what the second one accesses much later, when all of the first one's windows are shut.
 #define LATER(first, second)                                                                                 \
     "sub.s64 %d1, %g, 128; setp.ge.u32 %p1, %t, 32; @%p1 bra SECOND; " first                                 \
-    " bra.uni E; SECOND: nanosleep.u32 20000; " second " E: "
+    " bra.uni E; SECOND: " WHILE WHILE second " E: "
 
 // A loop; %r3 counts, and %p2 tells whether there is another round.
 #define ROUNDS(times) "mov.u32 %r3, 0; L: add.u32 %r3, %r3, 1; setp.lt.u32 %p2, %r3, " times "; "
