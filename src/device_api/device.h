@@ -27,6 +27,13 @@ GR_INLINE uint32_t gr_lanes_before(void) {
     return v;
 }
 
+// This lane.
+GR_INLINE uint32_t gr_lane_bit(void) {
+    uint32_t v;
+    __asm__("mov.u32 %0, %%lanemask_eq;" : "=r"(v));
+    return v;
+}
+
 // The lanes that execute this together, for instructions that come next: nothing may part lanes, or bring others, in between.
 GR_INLINE uint32_t gr_active_mask_now(void) {
     uint32_t v;
@@ -87,23 +94,23 @@ GR_INLINE uint64_t gr_shuffle64(uint32_t mask, uint64_t value, uint32_t lane) {
     return (uint64_t)hi << 32 | lo;
 }
 
-GR_INLINE void gr_count(GR_GLOBAL uint64_t *at, uint64_t n) {
+GR_INLINE void gr_count_here(GR_GLOBAL uint64_t *at, uint64_t n) {
     __asm__ volatile("red.relaxed.sys.global.add.u64 [%0], %1;" ::"l"(at), "l"(n));
 }
 
-GR_INLINE void gr_max64(GR_GLOBAL uint64_t *at, uint64_t n) {
+GR_INLINE void gr_max64_here(GR_GLOBAL uint64_t *at, uint64_t n) {
     __asm__ volatile("red.relaxed.sys.global.max.u64 [%0], %1;" ::"l"(at), "l"(n));
 }
 
 // The old value.
-GR_INLINE uint32_t gr_add32(GR_GLOBAL uint32_t *at, uint32_t n) {
+GR_INLINE uint32_t gr_add32_here(GR_GLOBAL uint32_t *at, uint32_t n) {
     uint32_t old;
     __asm__ volatile("atom.relaxed.sys.global.add.u32 %0, [%1], %2;" : "=r"(old) : "l"(at), "r"(n));
     return old;
 }
 
 // The old value.
-GR_INLINE uint32_t gr_compare_swap(GR_GLOBAL uint32_t *at, uint32_t expected, uint32_t desired) {
+GR_INLINE uint32_t gr_compare_swap_here(GR_GLOBAL uint32_t *at, uint32_t expected, uint32_t desired) {
     uint32_t old;
     __asm__ volatile("atom.relaxed.sys.global.cas.b32 %0, [%1], %2, %3;"
                      : "=r"(old)
@@ -111,7 +118,7 @@ GR_INLINE uint32_t gr_compare_swap(GR_GLOBAL uint32_t *at, uint32_t expected, ui
     return old;
 }
 
-GR_INLINE uint64_t gr_compare_swap64(GR_GLOBAL uint64_t *at, uint64_t expected, uint64_t desired) {
+GR_INLINE uint64_t gr_compare_swap64_here(GR_GLOBAL uint64_t *at, uint64_t expected, uint64_t desired) {
     uint64_t old;
     __asm__ volatile("atom.relaxed.sys.global.cas.b64 %0, [%1], %2, %3;"
                      : "=l"(old)
@@ -119,7 +126,7 @@ GR_INLINE uint64_t gr_compare_swap64(GR_GLOBAL uint64_t *at, uint64_t expected, 
     return old;
 }
 
-GR_INLINE uint64_t gr_exchange64(GR_GLOBAL uint64_t *at, uint64_t v) {
+GR_INLINE uint64_t gr_exchange64_here(GR_GLOBAL uint64_t *at, uint64_t v) {
     uint64_t old;
     __asm__ volatile("atom.relaxed.sys.global.exch.b64 %0, [%1], %2;" : "=l"(old) : "l"(at), "l"(v));
     return old;
@@ -128,14 +135,14 @@ GR_INLINE uint64_t gr_exchange64(GR_GLOBAL uint64_t *at, uint64_t v) {
 // Memory that does not change while a kernel runs.
 GR_INLINE uint64_t gr_fetch64(const GR_GLOBAL uint64_t *at) { return *at; }
 
-GR_INLINE uint64_t gr_load64(GR_GLOBAL uint64_t *at) {
+GR_INLINE uint64_t gr_load64_here(GR_GLOBAL uint64_t *at) {
     uint64_t v;
     __asm__ volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(v) : "l"(at));
     return v;
 }
 
 // Of what only threads of the block write: the multiprocessor's own cache may answer.
-GR_INLINE uint64_t gr_load64_of_block(GR_GLOBAL uint64_t *at) {
+GR_INLINE uint64_t gr_load64_of_block_here(GR_GLOBAL uint64_t *at) {
     uint64_t v;
     __asm__ volatile("ld.relaxed.cta.global.u64 %0, [%1];" : "=l"(v) : "l"(at));
     return v;
@@ -145,7 +152,7 @@ GR_INLINE void gr_store64_of_block(GR_GLOBAL uint64_t *at, uint64_t v) {
     __asm__ volatile("st.relaxed.cta.global.u64 [%0], %1;" ::"l"(at), "l"(v));
 }
 
-GR_INLINE uint32_t gr_load32(GR_GLOBAL uint32_t *at) {
+GR_INLINE uint32_t gr_load32_here(GR_GLOBAL uint32_t *at) {
     uint32_t v;
     __asm__ volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(v) : "l"(at));
     return v;
@@ -158,6 +165,47 @@ GR_INLINE void gr_store32(GR_GLOBAL uint32_t *at, uint32_t v) {
 GR_INLINE void gr_store64(GR_GLOBAL uint64_t *at, uint64_t v) {
     __asm__ volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(at), "l"(v));
 }
+
+// ---- Strong accesses in functions that the program's code calls -----------------------------------------------
+//
+// ptxas begins a function with YIELD if it has strong loads or atomics: its caller may call it until another lane has stored something. From then
+// on, lanes that wait where a branch of the caller's ends wait no longer for those in the function, and the warp stays apart behind that
+// branch. Programs that count on who is together (activemask, and what the assembler makes of a leader's atomic operation) then compute something
+// else. Of a function that calls no other, ptxas leaves the YIELD out if all of that is in loops that do not end by what was loaded
+// (CUDA 13.0, sm_90 and later, seen in machine code; on an H100 the warp then stays together; code for sm_80 has it in loops, too). So GR_IN_LOOP runs a block once, as a loop: the assembler does
+// not know that each lane has a bit. Functions that call others leave what is strong to functions of its own (GR_STRONG_BY_CALL).
+#define GR_IN_LOOP for (uint32_t gr_again = 1; gr_again; gr_again = !gr_lane_bit())
+
+#ifdef GR_STRONG_BY_CALL
+#define GR_STRONG(type, name, params, ...)                                                                   \
+    __attribute__((unused)) static GR_NOINLINE type name params {                                            \
+        type old = 0;                                                                                        \
+        GR_IN_LOOP old = name##_here(__VA_ARGS__);                                                           \
+        return old;                                                                                          \
+    }
+#define GR_STRONG_VOID(name)                                                                                 \
+    __attribute__((unused)) static GR_NOINLINE void name(GR_GLOBAL uint64_t *at, uint64_t n) {               \
+        GR_IN_LOOP name##_here(at, n);                                                                       \
+    }
+#else
+#define GR_STRONG(type, name, params, ...)                                                                   \
+    GR_INLINE type name params { return name##_here(__VA_ARGS__); }
+#define GR_STRONG_VOID(name)                                                                                 \
+    GR_INLINE void name(GR_GLOBAL uint64_t *at, uint64_t n) { name##_here(at, n); }
+#endif
+GR_STRONG_VOID(gr_count)
+GR_STRONG_VOID(gr_max64)
+GR_STRONG(uint32_t, gr_add32, (GR_GLOBAL uint32_t * at, uint32_t n), at, n)
+GR_STRONG(uint32_t, gr_compare_swap, (GR_GLOBAL uint32_t * at, uint32_t expected, uint32_t desired), at,
+          expected, desired)
+GR_STRONG(uint64_t, gr_compare_swap64, (GR_GLOBAL uint64_t * at, uint64_t expected, uint64_t desired), at,
+          expected, desired)
+GR_STRONG(uint64_t, gr_exchange64, (GR_GLOBAL uint64_t * at, uint64_t v), at, v)
+GR_STRONG(uint64_t, gr_load64, (GR_GLOBAL uint64_t * at), at)
+GR_STRONG(uint64_t, gr_load64_of_block, (GR_GLOBAL uint64_t * at), at)
+GR_STRONG(uint32_t, gr_load32, (GR_GLOBAL uint32_t * at), at)
+
+// ---- The rest ------------------------------------------------------------------------------------------------
 
 // Whether a generic address lies in the shared window; *offset is then the offset in it.
 GR_INLINE int gr_is_shared(uint64_t generic, uint64_t *offset) {

@@ -13,6 +13,7 @@
 #define GR_INLINE     static inline
 #define GR_SEQUENTIAL 1
 #define GR_ROLLED
+#define GR_NOINLINE
 
 enum { BLOCKS = 3, THREADS = 128, SHARED_BYTES = 1 << 20 };
 

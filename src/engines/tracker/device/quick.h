@@ -10,6 +10,14 @@
 
 #include "engines/tracker/device/order.h"
 
+#ifdef GR_SEQUENTIAL // there is one way to do these
+#define gr_load32_here          gr_load32
+#define gr_load64_here          gr_load64
+#define gr_load64_of_block_here gr_load64_of_block
+#define gr_exchange64_here      gr_exchange64
+#define gr_compare_swap64_here  gr_compare_swap64
+#endif
+
 // What the function knows of its accesses when it is compiled: those of a shared and of a weak one are not the instructions of others.
 typedef struct Kind {
     int shared, writes, strong;
@@ -85,7 +93,8 @@ GR_INLINE unsigned quick_place(const Found *f, const Found *g, uint64_t first, u
 
 // Of a cell. That of shared memory is its block's own, so the multiprocessor's cache does.
 GR_INLINE uint64_t load(GR_GLOBAL const uint64_t *at, int shared) {
-    return shared ? gr_load64_of_block((GR_GLOBAL uint64_t *)at) : gr_load64((GR_GLOBAL uint64_t *)at);
+    return shared ? gr_load64_of_block_here((GR_GLOBAL uint64_t *)at)
+                  : gr_load64_here((GR_GLOBAL uint64_t *)at);
 }
 
 // Whether word k seems to be of an earlier launch, whose number has the same low bits.
@@ -103,13 +112,13 @@ GR_INLINE int put(GR_GLOBAL GrCell *cell, uint64_t before, unsigned k, uint64_t 
     uint64_t now = before;
     int kept = 1;
     if (!kind.writes && !k)
-        kept = gr_compare_swap64(&cell->word[0].is, before, own) == before;
+        kept = gr_compare_swap64_here(&cell->word[0].is, before, own) == before;
     else if (!kind.writes && kind.shared)
         gr_store64_of_block(&cell->word[1].is, own);
     else if (!kind.writes)
         gr_store64(&cell->word[1].is, own);
     else if (!kind.shared)
-        now = gr_exchange64(&cell->word[0].is, own);
+        now = gr_exchange64_here(&cell->word[0].is, own);
     else
         gr_store64_of_block(&cell->word[0].is, own);
     if (kind.writes && kind.shared)
@@ -177,7 +186,9 @@ GR_INLINE int is_special(uint64_t own) {
         return 0;
     Me m = gr_me();
     GR_GLOBAL GrLaunchState *l = gr_launch_state(m.launch);
-    return (l && gr_load32(&l->apart)) || (!gr_own_is_plain(own) && !is_kept(&m));
+    return (l && gr_load32_here(&l->apart)) ||
+           (!gr_own_is_plain(own) &&
+            gr_load64_here(&m.state->word[OWNER].is) != with_launch(m.launch, m.block));
 }
 
 // ---- Where metadata is looked for ------------------------------------------------------------------------------
@@ -251,7 +262,7 @@ GR_INLINE int quick_saw(uint32_t what, uint64_t at, uint64_t own, uint64_t where
             if (mark == MARK_SLOW)
                 return 0;
             if (mark == MARK_YES)
-                (void)gr_compare_swap64(&cell->word[k].is, word[k], word[k] | GR_WORD_SEEN);
+                (void)gr_compare_swap64_here(&cell->word[k].is, word[k], word[k] | GR_WORD_SEEN);
         }
     }
     return 1;
@@ -305,48 +316,55 @@ GR_INLINE uint64_t quick_word(uint32_t site, uint32_t what, uint64_t at, uint64_
                               uint64_t where, Kind kind) {
     const uint32_t size = what & 0xff, lanes = gr_active_mask();
     const uint32_t all = (1u << size) - 1, touched = kind.writes ? all : (uint32_t)value & all;
-    if (gr_own_is_slow(own) && !GR_CONTROL.area) { // nothing is tracked
-        gr_rejoin(lanes);
-        return 0;
+    uint64_t left = 0;
+    GR_IN_LOOP {
+        if (gr_own_is_slow(own) && !GR_CONTROL.area) // nothing is tracked
+            break;
+        uint32_t first = rest_of_lanes(what, at, kind), rest = first & REST_SLOW;
+        uint64_t came = 0;
+        GR_GLOBAL GrCell *cell = quick_cell_of(at, where, kind.shared);
+        if (GR_HISTORY != 2 || gr_own_is_slow(own) || is_special(own) ||
+            !(kind.shared ? where != 0 : cell != 0))
+            rest = REST_SLOW;
+        if (!rest)
+            rest = quick_cell(cell, own | quick_bits(what, kind) | (touched << ((uint32_t)at & 3) & 0xf),
+                              quick_kept(site, what, value, kind), kind, &came);
+        left = rest | first ? put_rest(rest | first, came, own) : 0;
     }
-    uint32_t first = rest_of_lanes(what, at, kind), rest = first & REST_SLOW;
-    uint64_t came = 0;
-    GR_GLOBAL GrCell *cell = quick_cell_of(at, where, kind.shared);
-    if (GR_HISTORY != 2 || gr_own_is_slow(own) || is_special(own) || !(kind.shared ? where != 0 : cell != 0))
-        rest = REST_SLOW;
-    if (!rest)
-        rest = quick_cell(cell, own | quick_bits(what, kind) | (touched << ((uint32_t)at & 3) & 0xf),
-                          quick_kept(site, what, value, kind), kind, &came);
-    uint64_t left = rest | first ? put_rest(rest | first, came, own) : 0;
     gr_rejoin(lanes);
     return left;
 }
 #endif
 
+// What is left to do for an access of several cells. `rest`: REST_ flags, and how many bytes in the last cell lies, << REST_DONE.
+typedef struct Cells {
+    uint64_t came;
+    uint32_t rest;
+} Cells;
+
 // One cell after the other. PTX aligns accesses to their size, so that only one of less than four bytes does not begin with a cell.
-GR_INLINE void quick(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own, uint64_t where,
-                     Kind kind) {
-    const uint32_t size = what & 0xff, lanes = gr_active_mask();
+GR_INLINE Cells quick_cells(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own,
+                            uint64_t where, Kind kind) {
+    const uint32_t size = what & 0xff;
     const uint32_t all = size < 4 ? (1u << size) - 1 : 0xf, within = (uint32_t)at & 3;
     const uint64_t word = own | quick_bits(what, kind);
     const uint32_t kept = quick_kept(site, what, value, kind);
-    uint64_t came = 0;
-    uint32_t done = 0, first = rest_of_lanes(what, at, kind), rest = first & REST_SLOW;
+    Cells c = {0, 0};
+    uint32_t first = rest_of_lanes(what, at, kind), rest = first & REST_SLOW;
     if (GR_HISTORY != 2 || gr_own_is_slow(own) || is_special(own) || (within && within + size > 4))
         rest = REST_SLOW;
+    uint32_t done = 0;
     GR_ROLLED
-    while (!rest && done < size) {
-        uint32_t touched = kind.writes ? all : (uint32_t)(value >> done) & all;
-        GR_GLOBAL GrCell *cell = quick_cell_at(at + done, where, kind.shared);
-        if (!cell)
-            rest = REST_SLOW;
-        else if (touched)
-            rest = quick_cell(cell, word | touched << within, kept, kind, &came);
-        done += 4;
+    for (uint32_t k = 0; k < size; k += 4) { // to the end, whatever is found: GR_IN_LOOP says why
+        uint32_t touched = kind.writes ? all : (uint32_t)(value >> k) & all;
+        if (rest || !touched)
+            continue;
+        done = k;
+        GR_GLOBAL GrCell *cell = quick_cell_at(at + k, where, kind.shared);
+        rest = cell ? quick_cell(cell, word | touched << within, kept, kind, &c.came) : REST_SLOW;
     }
-    if (rest | first)
-        finish_access(site, what, at, value, own, rest | first | (done - 4) << REST_DONE, came);
-    gr_rejoin(lanes);
+    c.rest = rest | first ? rest | first | done << REST_DONE : 0;
+    return c;
 }
 
 #endif

@@ -8,6 +8,7 @@
 //
 // What is not certain is no race. A thread counts before it synchronizes, so whoever is ordered behind it sees the count: these
 // functions add no fence and no atomic that orders, and need none.
+#define GR_STRONG_BY_CALL
 #include "engines/tracker/device/extent.h"
 #include "engines/tracker/device/order.h"
 
@@ -500,9 +501,17 @@ static GR_NOINLINE void finish_access(uint32_t site, uint32_t what, uint64_t at,
 }
 
 #define QUICK(name, shared, writes, strong)                                                                  \
+    static GR_NOINLINE Cells name##_cells(uint32_t site, uint32_t what, uint64_t at, uint64_t value,         \
+                                          uint64_t own, uint64_t where) {                                    \
+        return quick_cells(site, what, at, value, own, where, (Kind){shared, writes, strong});               \
+    }                                                                                                        \
     void __gr_##name(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own,                \
                      uint64_t where) {                                                                       \
-        quick(site, what, at, value, own, where, (Kind){shared, writes, strong});                            \
+        const uint32_t lanes = gr_active_mask();                                                             \
+        Cells c = name##_cells(site, what, at, value, own, where);                                           \
+        if (c.rest)                                                                                          \
+            finish_access(site, what, at, value, own, c.rest, c.came);                                       \
+        gr_rejoin(lanes);                                                                                    \
     }
 GR_QUICK(QUICK)
 #undef QUICK
@@ -565,11 +574,15 @@ static GR_NOINLINE void access_range(uint32_t site, uint32_t what, uint64_t at, 
     access(site, what, at, bytes, ~UINT64_C(0), kept_of_async(what), own);
 }
 
+static GR_NOINLINE int saw_quickly(uint32_t what, uint64_t at, uint64_t own, uint64_t where, int shared) {
+    return quick_saw(what, at, own, where, shared);
+}
+
 GR_INLINE void saw_any(uint32_t what, uint64_t at, uint64_t own) {
     uint64_t in;
     uint32_t block = (uint32_t)own >> GR_WORD_BLOCK;
     int shared = is_of_shared(what >> GR_WHAT_SPACE & 3, at, &in);
-    if (shared < 0 || gr_own_is_slow(own) || !quick_saw(what, in, own, where_of(block, shared), shared))
+    if (shared < 0 || gr_own_is_slow(own) || !saw_quickly(what, in, own, where_of(block, shared), shared))
         look_back(what, at, own);
 }
 
