@@ -26,7 +26,7 @@ typedef struct ColliderWork {
     PtxReg *watches;  // whether threads keep what they access in this launch; NULL: nobody asks
     PtxReg *length;   // what is left of the delays (collider_time.h); likewise
     PtxReg *hold;     // how a thread of a kernel is held (device/hold.c); NULL: no window asks
-    PtxReg *small;    // whether waits are longer, and stay so, because the launch is small (collider_time.h)
+    PtxReg *small;    // whether the waits are longer because the launch is small (collider_time.h)
     unsigned n_holds; // places of the function where it may be
     SourceWatch
         *sources; // bulk copies of which a thread watches the source until it waits (collider_source.h)

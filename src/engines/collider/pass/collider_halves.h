@@ -7,7 +7,7 @@
 // Blocks that wait for each other at barriers of their cluster are as quick as the slowest of them, and then all clusters are alike. So with every second pair of
 // seeds or launches it is one half of the clusters that is quick.
 //
-// One kind of launches goes further, if few threads are in them (WaitKind.parted): a warp is early or late, by its number and that of its block. A late one begins
+// One kind of launches goes further, if few threads are in them and they are among a kernel's first (WaitKind.parted): a warp is early or late, by its number and that of its block. A late one begins
 // late, and again behind each of the first HALVES_BARRIERS barriers of its block, by more than the early ones mostly take to come to the segment's end. These
 // hardly wait in windows: what they keep of their accesses (collider_segment.h) sees whatever the late ones do then, however many accesses both of them make before.
 #ifndef GR_PASSES_COLLIDER_HALVES_H
@@ -17,7 +17,7 @@
 #include "engines/collider/pass/collider_access.h"
 
 enum {
-    HALVES_THREADS = 1024, // in launches of so many at most
+    HALVES_THREADS = 512, // in launches of so many at most
     HALVES_BARRIERS = 6,
     HALVES_EARLIER = 8 // times less: so long L is in the early ones
 };

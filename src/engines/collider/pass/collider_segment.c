@@ -291,8 +291,8 @@ done:
     return st;
 }
 
-// At the statement, where its window stays shut: what was inserted before it may stand elsewhere. A way out of line that is taken where something is kept. Each time
-// counts as a word that is kept, so that there are few of them; when none is left, the thread looks at all for the last time.
+// At the statement, where its window stays shut: what was inserted before it may stand elsewhere. A way out of line that is taken where something is kept, a few
+// times: then that is kept no more.
 static gr_status put_own_shut(const ColliderWork *w, const Access *access, const PtxReg *open) {
     gr_status st = GR_OK;
     const struct Segment *g = w->segment;
@@ -308,11 +308,11 @@ static gr_status put_own_shut(const ColliderWork *w, const Access *access, const
     GR_TRY(gr_collider_open_detour(&a, a.stmt, own, &d));
     GR_TRY(put_generic(&a, d.at, &where));
     GR_TRY(gr_access_put(&a, d.at, NULL, 0,
-                         "add.s32 %s, %s, -1; setp.ge.s32 %s, %s, 0; @%s call __gr%s_segment_own, (%s, %s, "
-                         "%s, %u); @!%s call __gr%s_segment_look, (%s, %s); selp.b32 %s, %s, 0, %s;",
-                         g->left->name, g->left->name, left->name, g->left->name, left->name, w->o->suffix,
-                         g->entries->name, g->kept->name, where->name, a.site->size, left->name, w->o->suffix,
-                         g->entries->name, g->kept->name, g->kept->name, g->kept->name, left->name));
+                         "setp.ge.s32 %s, %s, %u; @%s sub.s32 %s, %s, %u; @%s call __gr%s_segment_own, (%s, "
+                         "%s, %s, %u); selp.b32 %s, %s, 0, %s;",
+                         left->name, g->left->name, SEGMENT_MOST / 2u, left->name, g->left->name,
+                         g->left->name, (unsigned)SEGMENT_SHUT, left->name, w->o->suffix, g->entries->name,
+                         g->kept->name, where->name, a.site->size, g->kept->name, g->kept->name, left->name));
     GR_TRY(gr_collider_close_detour(&a, &d));
 done:
     return st;

@@ -16,8 +16,9 @@
 //
 // What is kept, in kernels, in the launches that collider_time.h chooses: the last GR_SEGMENT_KEEPS words that were accessed while windows were open, in
 // local memory; SEGMENT_MOST in all, so that it takes a bounded time. They are of weak loads and stores of 32-bit and 64-bit elements. Loads whose value may be thrown away count from where the thread uses it (collider_hoisted.h). A store or an atomic operation whose bytes
-// are not known ends it all, without a look. One whose window stays shut takes its own bytes out, as one whose window opens does, but counts as a word that is kept; behind the
-// last of those it ends all, with a look. Loads of matrices by wmma are kept by the lanes that look at them. Asynchronous copies end the segment where they are issued: they write later.
+// are not known ends it all, without a look. One whose window stays shut takes its own bytes out, as one
+// whose window opens does, but counts as SEGMENT_SHUT words; when it has kept half of all words that it may keep, it ends all.
+// Loads of matrices by wmma are kept by the lanes that look at them. Asynchronous copies end the segment where they are issued: they write later.
 //
 // Before a barrier of the whole block there is another one, so that the thread looks when all others have done what they do before theirs. That costs no
 // more than the program's barrier, and orders nothing that this one does not: between the two no thread does anything of the program. It is there
@@ -44,7 +45,9 @@
 #include "engines/collider/pass/collider_order.h"
 
 enum {
-    SEGMENT_MOST = 24,     // so many words a thread keeps
+    SEGMENT_MOST = 24, // so many words a thread keeps
+    SEGMENT_SHUT =
+        2, // an access that writes while its window is shut counts as so many of the first half of them
     SEGMENT_BARRIERS = 32, // before so many barriers it meets the others
     SEGMENT_END = 4 // times the longest delay: so long it waits at its end for the launch's others, at most
 };

@@ -77,14 +77,8 @@ static gr_status put_share(ColliderWork *w, const Access *a, PtxStmt *at, Collid
         PtxReg *t = gr_ptx_new_reg(a->func, PTX_U32);
         uint32_t least =
             max_ns > WAIT_LEAST_NS ? (uint32_t)(((uint64_t)WAIT_LEAST_NS << 32) / max_ns) : UINT32_MAX;
-        char steady[64] = "";
-        if (a->func->is_entry && !w->o->budget) {
-            if (!w->small)
-                w->small = gr_ptx_new_reg(a->func, PTX_PRED);
-            gr_format(steady, sizeof steady, "@!%s ", w->small->name);
-        }
-        GR_TRY(gr_access_put(a, at, NULL, 0, "shr.u32 %s, %s, 3; %ssub.u32 %s, %s, %s; max.u32 %s, %s, %u;",
-                             t->name, length, steady, length, length, t->name, length, length, least));
+        GR_TRY(gr_access_put(a, at, NULL, 0, "shr.u32 %s, %s, 3; sub.u32 %s, %s, %s; max.u32 %s, %s, %u;",
+                             t->name, length, length, length, t->name, length, length, least));
         GR_TRY(put_last(w, a, at, least));
     }
 done:
@@ -293,8 +287,9 @@ static void add_watches(const ColliderWork *w, StrBuf *text, PtxFunc *f) {
     static const WaitKind kinds[WAIT_CYCLE] = WAIT_KINDS;
     const char *watches = w->watches->name, *p = gr_ptx_new_reg(f, PTX_PRED)->name,
                *few = gr_ptx_new_reg(f, PTX_PRED)->name;
-    gr_str_addf(text, "setp.ne.u32 %s, 0, 0; setp.le.u32 %s, %s, %u;", watches, few, w->threads->name,
-                (unsigned)HALVES_THREADS);
+    gr_str_addf(text, "setp.ne.u32 %s, 0, 0; setp.le.u32 %s, %s, %u; setp.lt.and.u32 %s, %s, %u, %s;",
+                watches, few, w->threads->name, (unsigned)HALVES_THREADS, few, w->count->name,
+                (unsigned)WAIT_FIRST, few);
     for (unsigned k = 0; k < WAIT_CYCLE; k++)
         if (kinds[k].watches)
             gr_str_addf(text, "setp.eq%s.u32 %s, %s, %u%s%s; or.pred %s, %s, %s;",
@@ -383,8 +378,7 @@ static gr_status put_small(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     static const WaitKind kinds[WAIT_CYCLE] = WAIT_KINDS;
     const char *length = w->length->name;
     StrBuf text = {0};
-    if (!w->small)
-        w->small = gr_ptx_new_reg(f, PTX_PRED);
+    w->small = gr_ptx_new_reg(f, PTX_PRED);
     const char *p = w->small->name;
     gr_str_addf(&text, "setp.le.u32 %s, %s, %u;", p, w->threads->name, (unsigned)WAIT_SMALL_THREADS);
     for (unsigned k = 0; k < WAIT_CYCLE; k++)
@@ -457,8 +451,8 @@ static gr_status put_beside(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
         GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     }
     // What waits for the host has other waits to be in time for.
-    gr_format(text, sizeof text, "@%s shr.u32 %s, %s, %u; setp.ne.u32 %s, 0, 0;", w->small->name,
-              w->length->name, w->length->name, (unsigned)__builtin_ctz(WAIT_SMALL), w->small->name);
+    gr_format(text, sizeof text, "@%s shr.u32 %s, %s, %u;", w->small->name, w->length->name, w->length->name,
+              (unsigned)__builtin_ctz(WAIT_SMALL));
     GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     gr_format(
         text, sizeof text,

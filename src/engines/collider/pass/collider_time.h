@@ -23,9 +23,9 @@
 // How long: what decides is not the length but that warps wait differently long. Most kernels take microseconds, so L is WAIT_USUAL hundredths of the
 // maximum in most launches. Of WAIT_CYCLE seeds in a row one has a longer L, and one the longest for kernels in which a barrier of the grid, a lock or a
 // flag may come between the two sides of a race (WAIT_KINDS). With two of them threads keep what they access (collider_segment.h) and wait for less;
-// in launches of few threads with a third one as well, in which one half begins late (collider_halves.h).
+// in a kernel's first launches, of few threads, with a third one as well, in which one half begins late (collider_halves.h).
 // Code that runs for the first time takes some microsecond for each window (it seems: the code is fetched from far; docs/detection-gpu.md), so that warps that wait less come up with each other.
-// In small launches L is WAIT_SMALL times as long for that, and stays so long, but where something may run beside them; in large ones later blocks have the code. In four of five one half of the warps waits 4 or 32 times less than the others: it comes to
+// In small launches L is WAIT_SMALL times as long for that, but where something may run beside them; in large ones later blocks have the code. In four of five one half of the warps waits 4 or 32 times less than the others: it comes to
 // what is far while a window of the others is open. In every launch one half of the blocks waits WAIT_QUICKER times less
 // (collider_halves.h). Every second launch of a kernel goes on to the next kind.
 //
@@ -60,7 +60,7 @@ enum {
     WAIT_QUICKER = 4
 };
 // A kind of launches: L in hundredths of the maximum, how many times less one half of the warps waits, and whether threads keep what they access. `parted`: they
-// do only where the launch has few threads, of which one half begins late (collider_halves.h).
+// do only in a kernel's first launches, and where these have few threads, of which one half begins late (collider_halves.h).
 typedef struct WaitKind {
     uint32_t hundredths, quicker;
     bool watches, parted;

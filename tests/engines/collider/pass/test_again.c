@@ -237,11 +237,11 @@ static const Case segments[] = {
            "st.global.u32 [%d1+1024], %x;"),
      true},
     {"the thread stores elsewhere so often that windows stay shut",
-     LATER("ld.global.u32 %r1, [%g];" ROUNDS("24") "st.shared.u8 [%s], %r3; @%p2 bra L;",
+     LATER("ld.global.u32 %r1, [%g];" ROUNDS("12") "st.shared.u8 [%s], %r3; @%p2 bra L;",
            "st.global.u32 [%d1], %x;"),
      true},
     {"so often there",
-     LATER("ld.global.u32 %r1, [%g];" ROUNDS("24") "st.global.u8 [%g], %r3; @%p2 bra L;", ""), false},
+     LATER("ld.global.u32 %r1, [%g];" ROUNDS("12") "st.global.u8 [%g], %r3; @%p2 bra L;", ""), false},
     {"a matrix of which nobody knows which lane loads what",
      LATER("mov.u32 %r0, s; wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 "
            "{%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [%r0];",
