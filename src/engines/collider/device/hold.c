@@ -54,6 +54,15 @@ static uint32_t warp_in_grid(void) {
     return (thread >> 5) + 2 * block;
 }
 
+GR_SREG32(threads_z, "ntid.z")
+GR_SREG32(blocks_x, "nctaid.x")
+GR_SREG32(blocks_y, "nctaid.y")
+GR_SREG32(blocks_z, "nctaid.z")
+
+static int is_single_warp(void) {
+    return gr_ntid_x() * gr_ntid_y() * threads_z() <= 32 && blocks_x() * blocks_y() * blocks_z() == 1;
+}
+
 // A thread of a launch begins for which GrControl.beside was `told`. `random` is what it draws from, the same for all lanes; `most`: the places in the
 // kernel's code where a thread may be held. Yields its word.
 uint32_t __gr_begun(uint32_t told, uint32_t random, uint32_t most) {
@@ -66,8 +75,9 @@ uint32_t __gr_begun(uint32_t told, uint32_t random, uint32_t most) {
         gr_store32(&hold->begun[number % GR_HOLD_RING], number);
     }
     uint32_t seed = __gr_control.seed, windows = 1;
-    // By the seed, so that in most runs none of a few single warps goes on; and the first warp with odd seeds, which have the first window.
-    if (told & GR_BESIDE_PARTS && !((seed + 1 + warp_in_grid()) % HOLD_PARTS))
+    // By the seed, so that in most runs none of a few single warps goes on, and one that is alone in one of two; and the first warp with odd seeds, which have the
+    // first window.
+    if (told & GR_BESIDE_PARTS && (seed + 1 + warp_in_grid()) % HOLD_PARTS < 1u + is_single_warp())
         return 0;
     // With every second seed the first window, since most kernels have few; with the others in one case of two.
     most = most < HOLD_WINDOWS ? most : HOLD_WINDOWS;

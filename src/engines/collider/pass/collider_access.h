@@ -22,6 +22,7 @@ typedef struct ColliderWork {
     PtxReg *random;   // the generator's state; NULL until the first delay needs it
     PtxReg *count;    // how often the kernel was launched before, modulo WAIT_AGAIN; NULL: nobody asks
     PtxReg *kind;     // of the launch (collider_time.h); likewise
+    PtxReg *threads;  // how many the launch has, if they are few; likewise
     PtxReg *watches;  // whether threads keep what they access in this launch; NULL: nobody asks
     PtxReg *length;   // what is left of the delays (collider_time.h); likewise
     PtxReg *hold;     // how a thread of a kernel is held (device/hold.c); NULL: no window asks

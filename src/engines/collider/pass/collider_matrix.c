@@ -21,6 +21,7 @@
 #include "base/str.h"
 #include "engines/collider/pass/collider_held.h"
 #include "engines/collider/pass/collider_look.h"
+#include "engines/collider/pass/collider_segment.h"
 #include "passes/matrix.h"
 
 #include <stdio.h>
@@ -127,7 +128,7 @@ done:
     return st;
 }
 
-static gr_status look_twice(ColliderWork *w, Access *a) {
+static gr_status look_twice(ColliderWork *w, Access *a, bool keeps) {
     gr_status st = GR_OK;
     PtxOperand before[EMIT_MAX_ELEMENTS], again[EMIT_MAX_ELEMENTS];
     Look window;
@@ -137,6 +138,8 @@ static gr_status look_twice(ColliderWork *w, Access *a) {
     GR_TRY(put_look(a, again));
     GR_TRY(gr_collider_compare(w, a, before, again, a->bytes * 8, GR_CLASS_CLOBBERED_READ, NULL));
     GR_TRY(close_window(w, a, &window));
+    if (keeps)
+        GR_TRY(gr_segment_keep(w, a, a->after, before, a->bytes * 8, GR_CLASS_CLOBBERED_READ));
 done:
     return st;
 }
@@ -168,7 +171,9 @@ gr_status gr_collider_ldmatrix(ColliderWork *w, Access *a, GrSiteStatus *status)
     a->bytes = 4;
     for (unsigned k = 0; k < a->n; k++)
         a->used[k] = k * 4 < bytes ? UINT64_MAX : 0;
-    GR_TRY(look_twice(w, a));
+    GR_TRY(look_twice(
+        w, a,
+        false)); // which lane gets what is specified: one may be done with its part while the lane that looked is not
 done:
     return st;
 }
@@ -420,7 +425,8 @@ static gr_status wmma_load(ColliderWork *w, Access *a, GrSiteStatus *status) {
     a->n = part / a->bytes;
     for (unsigned k = 0; k < a->n; k++)
         a->used[k] = UINT64_MAX;
-    GR_TRY(look_twice(w, a));
+    GR_TRY(look_twice(
+        w, a, true)); // which lane gets what is not specified, so only what orders all lanes orders the load
 done:
     return st;
 }

@@ -2,6 +2,7 @@
 #include "engines/collider/pass/collider_segment.h"
 
 #include "engines/collider/device/segment.h"
+#include "engines/collider/pass/collider_halves.h"
 #include "engines/collider/pass/collider_look.h"
 #include "engines/collider/pass/collider_pace.h"
 #include "engines/collider/pass/collider_stale.h"
@@ -84,6 +85,8 @@ gr_status gr_segment_begin(ColliderWork *w, const OrderModule *m, const PtxFunc 
     g->meets = gr_order_can_meet(m, f);
     g->polls = gr_order_polls_in_loops(f, w->pace);
     g->aliases = gr_order_aliases(m, f);
+    for (const PtxStmt *s = f->first; s; s = s->next)
+        g->accesses = g->accesses || s->site;
     w->segment = g;
     GR_TRY(gr_order_early_ends(f, &g->arena, &g->early, &g->n_early, w->err));
     // Where a thread may end while others begin, these may take the launch for the next one.
@@ -101,6 +104,7 @@ gr_status gr_segment_begin(ColliderWork *w, const OrderModule *m, const PtxFunc 
     g->counts = gr_ptx_new_reg(func, PTX_PRED);
     g->acts = gr_ptx_new_reg(func, PTX_PRED);
     g->passes = gr_ptx_new_reg(func, PTX_U32);
+    g->late_starts = gr_ptx_new_reg(func, PTX_PRED);
 done:
     return st;
 }
@@ -251,6 +255,8 @@ static gr_status put_end(ColliderWork *w, PtxFunc *f, PtxStmt *s, bool nested) {
         GR_TRY(gr_access_put(&a, s, NULL, 0, "add.s32 %s, %s, -1; setp.gt.and.s32 %s, %s, 0, %s;",
                              g->passes->name, g->passes->name, g->whole->name, g->passes->name,
                              g->whole->name));
+    if (whole && g->meets && g->accesses)
+        GR_TRY(gr_halves_again(w, &a, s->next, g->late_starts, g->passes, SEGMENT_BARRIERS));
 done:
     return st;
 }
@@ -285,24 +291,42 @@ done:
     return st;
 }
 
+// At the statement, where its window stays shut: what was inserted before it may stand elsewhere. A way out of line that is taken where something is kept, a few
+// times: then that is kept no more.
+static gr_status put_own_shut(const ColliderWork *w, const Access *access, const PtxReg *open) {
+    gr_status st = GR_OK;
+    const struct Segment *g = w->segment;
+    Access a = *access;
+    PtxReg *own = gr_ptx_new_reg(a.func, PTX_PRED), *left = gr_ptx_new_reg(a.func, PTX_PRED), *p, *where;
+    Detour d;
+    GR_TRY(gr_access_put(&a, a.stmt, NULL, 0, "setp.ne.and.u32 %s, %s, 0, !%s;", own->name, g->kept->name,
+                         open->name));
+    if (a.stmt->instr->guard) {
+        GR_TRY(gr_access_performs(&a, a.stmt, &p));
+        GR_TRY(gr_access_put(&a, a.stmt, NULL, 0, "and.pred %s, %s, %s;", own->name, own->name, p->name));
+    }
+    GR_TRY(gr_collider_open_detour(&a, a.stmt, own, &d));
+    GR_TRY(put_generic(&a, d.at, &where));
+    GR_TRY(gr_access_put(&a, d.at, NULL, 0,
+                         "setp.ge.s32 %s, %s, %u; @%s sub.s32 %s, %s, %u; @%s call __gr%s_segment_own, (%s, "
+                         "%s, %s, %u); selp.b32 %s, %s, 0, %s;",
+                         left->name, g->left->name, SEGMENT_MOST / 2u, left->name, g->left->name,
+                         g->left->name, (unsigned)SEGMENT_SHUT, left->name, w->o->suffix, g->entries->name,
+                         g->kept->name, where->name, a.site->size, g->kept->name, g->kept->name, left->name));
+    GR_TRY(gr_collider_close_detour(&a, &d));
+done:
+    return st;
+}
+
 gr_status gr_segment_own(ColliderWork *w, const Access *a, PtxStmt *at, const PtxReg *open) {
     gr_status st = GR_OK;
     struct Segment *g = w->segment;
     if (!g || g->own != a->stmt || !is_followed(w, a) || !a->site->size)
         return GR_OK;
     g->own = NULL;
-    PtxReg *p, *q = gr_ptx_new_reg(a->func, PTX_PRED), *where;
-    if (open) { // at the statement: what was inserted before it may stand elsewhere
-        PtxStmt *s = a->stmt;
-        if (s->instr->guard) {
-            GR_TRY(gr_access_performs(a, s, &p));
-            GR_TRY(gr_access_put(a, s, NULL, 0, "not.pred %s, %s; and.pred %s, %s, %s; @%s mov.u32 %s, 0;",
-                                 q->name, open->name, q->name, q->name, p->name, q->name, g->kept->name));
-        } else {
-            GR_TRY(gr_access_put(a, s, NULL, 0, "@!%s mov.u32 %s, 0;", open->name, g->kept->name));
-        }
-    }
-    p = gr_ptx_new_reg(a->func, PTX_PRED);
+    PtxReg *p = gr_ptx_new_reg(a->func, PTX_PRED), *where;
+    if (open)
+        GR_TRY(put_own_shut(w, a, open));
     GR_TRY(put_generic(a, at, &where));
     if (a->guard) {
         PtxOperand guard = gr_ptx_reg_operand(a->guard);
@@ -544,7 +568,14 @@ gr_status gr_segment_finish(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     }
     GR_TRY(put_small(w, f, at));
     if (turns)
-        st = gr_stale_turn(w, f, at);
+        GR_TRY(gr_stale_turn(w, f, at));
+    Access a = access_of(w, f, at, false);
+    if (w->kind && w->length) {
+        st = gr_halves_begin(w, &a, at, g->late_starts);
+    } else {
+        gr_format(text, sizeof text, "setp.ne.u32 %s, 0, 0;", g->late_starts->name);
+        st = gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+    }
 done:
     return st;
 }

@@ -15,8 +15,10 @@
 //     bar.sync 0;             the program's
 //
 // What is kept, in kernels, in the launches that collider_time.h chooses: the last GR_SEGMENT_KEEPS words that were accessed while windows were open, in
-// local memory; SEGMENT_MOST in all, so that it takes a bounded time. They are of weak loads and stores of 32-bit and 64-bit elements. Loads whose value may be thrown away count from where the thread uses it (collider_hoisted.h). A store or an atomic operation whose window stays shut, or whose bytes
-// are not known, ends it all, without a look. Asynchronous copies end the segment where they are issued: they write later.
+// local memory; SEGMENT_MOST in all, so that it takes a bounded time. They are of weak loads and stores of 32-bit and 64-bit elements. Loads whose value may be thrown away count from where the thread uses it (collider_hoisted.h). A store or an atomic operation whose bytes
+// are not known ends it all, without a look. One whose window stays shut takes its own bytes out, as one
+// whose window opens does, but counts as SEGMENT_SHUT words; when it has kept half of all words that it may keep, it ends all.
+// Loads of matrices by wmma are kept by the lanes that look at them. Asynchronous copies end the segment where they are issued: they write later.
 //
 // Before a barrier of the whole block there is another one, so that the thread looks when all others have done what they do before theirs. That costs no
 // more than the program's barrier, and orders nothing that this one does not: between the two no thread does anything of the program. It is there
@@ -43,7 +45,9 @@
 #include "engines/collider/pass/collider_order.h"
 
 enum {
-    SEGMENT_MOST = 24,     // so many words a thread keeps
+    SEGMENT_MOST = 24, // so many words a thread keeps
+    SEGMENT_SHUT =
+        2, // an access that writes while its window is shut counts as so many of the first half of them
     SEGMENT_BARRIERS = 32, // before so many barriers it meets the others
     SEGMENT_END = 4 // times the longest delay: so long it waits at its end for the launch's others, at most
 };
@@ -57,10 +61,12 @@ struct Segment {
     PtxReg *passes; // before how many barriers the thread goes on to meet the others
     PtxReg *
         whole; // whether it does so at the next one: of all threads of a block alike, because barriers go by it
-    PtxReg *acts;   // whether the thread does anything at its end
-    PtxReg *counts; // whether this thread counts the launch, at its end
+    PtxReg *late_starts; // whether the thread's warp begins late (collider_halves.h)
+    PtxReg *acts;        // whether the thread does anything at its end
+    PtxReg *counts;      // whether this thread counts the launch, at its end
     PtxReg *small,
         *threads;       // whether the launch's threads wait for each other at their ends; how many they are
+    bool accesses;      // there are some
     bool meets;         // before a barrier of the block there is another one
     bool polls;         // a thread may wait for another one's weak store in a loop
     bool late_at_end;   // there are stores that may be late there

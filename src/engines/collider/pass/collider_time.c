@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "engines/collider/pass/collider_again.h"
+#include "engines/collider/pass/collider_halves.h"
 #include "engines/collider/pass/collider_look.h"
 #include "engines/collider/pass/collider_pace.h"
 #include "engines/collider/pass/collider_segment.h"
@@ -69,8 +70,7 @@ static gr_status put_last(const ColliderWork *w, const Access *a, PtxStmt *at, u
 static gr_status put_share(ColliderWork *w, const Access *a, PtxStmt *at, ColliderWait what, uint32_t max_ns,
                            const char *drawn) {
     gr_status st = GR_OK;
-    if (!w->length)
-        w->length = gr_ptx_new_reg(a->func, PTX_U32);
+    gr_collider_need_waits(w, a->func);
     const char *length = w->length->name;
     GR_TRY(gr_access_put(a, at, NULL, 0, "mul.hi.u32 %s, %s, %s;", drawn, drawn, length));
     if (what == WAIT_WINDOW || what == WAIT_STORED) {
@@ -153,6 +153,22 @@ gr_status gr_collider_sleep(ColliderWork *w, const Access *a, PtxStmt *at, const
                                  (unsigned)WAIT_SHORT_NS));
         GR_TRY(gr_access_put(a, at, NULL, 0, "@%s nanosleep.u32 %s;", sleeps->name, t->name));
     }
+done:
+    return st;
+}
+
+void gr_collider_need_waits(ColliderWork *w, PtxFunc *f) {
+    generator(w, f);
+    if (!w->length)
+        w->length = gr_ptx_new_reg(f, PTX_U32);
+}
+
+gr_status gr_collider_sleep_about(ColliderWork *w, const Access *a, PtxStmt *at, uint32_t ns) {
+    gr_status st = GR_OK;
+    const char *r = w->random->name, *t = gr_ptx_new_reg(a->func, PTX_U32)->name;
+    GR_TRY(gr_access_put(a, at, NULL, 0, "mul.lo.u32 %s, %s, %u; mul.hi.u32 %s, %s, %u; add.u32 %s, %s, %u;",
+                         r, r, STEP, t, r, ns / 2, t, t, ns / 2));
+    st = gr_collider_sleep(w, a, at, t);
 done:
     return st;
 }
@@ -252,16 +268,46 @@ static gr_status put_rare(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *
     return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
 }
 
-gr_status gr_collider_begin_count(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
+// How many threads the launch has, or HALVES_THREADS + 1 or more: each factor is cut to that, so that no product overflows.
+static void add_threads(StrBuf *text, PtxFunc *f, const char *all) {
+    enum { CUT = HALVES_THREADS + 1 };
+    const char *n = gr_ptx_new_reg(f, PTX_U32)->name;
+    gr_str_addf(text,
+                "mov.u32 %s, %%ntid.x; mov.u32 %s, %%ntid.y; mul.lo.u32 %s, %s, %s; mov.u32 %s, %%ntid.z; "
+                "mul.lo.u32 %s, %s, %s;",
+                all, n, all, all, n, n, all, all, n);
+    for (const char *axis = "xyz"; *axis; axis++)
+        gr_str_addf(text,
+                    "min.u32 %s, %s, %u; mov.u32 %s, %%nctaid.%c; min.u32 %s, %s, %u; mul.lo.u32 %s, %s, %s;",
+                    all, all, (unsigned)CUT, n, *axis, n, n, (unsigned)CUT, all, all, n);
+}
+
+// Whether threads keep what they access, in blocks whose windows all open; the others are to lose no time.
+static void add_watches(const ColliderWork *w, StrBuf *text, PtxFunc *f) {
     static const WaitKind kinds[WAIT_CYCLE] = WAIT_KINDS;
+    const char *watches = w->watches->name, *p = gr_ptx_new_reg(f, PTX_PRED)->name,
+               *few = gr_ptx_new_reg(f, PTX_PRED)->name;
+    gr_str_addf(text, "setp.ne.u32 %s, 0, 0; setp.le.u32 %s, %s, %u; setp.lt.and.u32 %s, %s, %u, %s;",
+                watches, few, w->threads->name, (unsigned)HALVES_THREADS, few, w->count->name,
+                (unsigned)WAIT_FIRST, few);
+    for (unsigned k = 0; k < WAIT_CYCLE; k++)
+        if (kinds[k].watches)
+            gr_str_addf(text, "setp.eq%s.u32 %s, %s, %u%s%s; or.pred %s, %s, %s;",
+                        kinds[k].parted ? ".and" : "", p, w->kind->name, k, kinds[k].parted ? ", " : "",
+                        kinds[k].parted ? few : "", watches, watches, p);
+    gr_str_addf(text, "setp.eq.and.u32 %s, %s, %u, %s;", watches, w->pace->threshold->name, UINT32_MAX,
+                watches);
+}
+
+gr_status gr_collider_begin_count(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     gr_status st = GR_OK;
     StrBuf code = {0};
-    w->count = w->kind = NULL;
+    w->count = w->kind = w->threads = NULL;
     if (!w->length || !f->is_entry || w->pace->shut)
         return GR_OK;
     w->count = gr_ptx_new_reg(f, PTX_U32);
     GR_TRY(put_count(w, f, at, w->count->name));
-    const char *seed = gr_ptx_new_reg(f, PTX_U32)->name, *p = gr_ptx_new_reg(f, PTX_PRED)->name;
+    const char *seed = gr_ptx_new_reg(f, PTX_U32)->name;
     w->kind = gr_ptx_new_reg(f, PTX_U32);
     char text[160];
     const char *kind = w->kind->name;
@@ -269,15 +315,10 @@ gr_status gr_collider_begin_count(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     GR_TRY(put_rare(w, f, at, seed));
     gr_str_addf(&code, "shr.u32 %s, %s, 1; add.u32 %s, %s, %s; rem.u32 %s, %s, %u;", kind, w->count->name,
                 kind, kind, seed, kind, kind, (unsigned)WAIT_CYCLE);
+    w->threads = gr_ptx_new_reg(f, PTX_U32);
+    add_threads(&code, f, w->threads->name);
     if (w->watches)
-        gr_str_addf(&code, "setp.ne.u32 %s, 0, 0;", w->watches->name);
-    for (unsigned k = 0; w->watches && k < WAIT_CYCLE; k++)
-        if (kinds[k].watches)
-            gr_str_addf(&code, "setp.eq.u32 %s, %s, %u; or.pred %s, %s, %s;", p, kind, k, w->watches->name,
-                        w->watches->name, p);
-    if (w->watches) // in blocks whose windows all open; the others are to lose no time
-        gr_str_addf(&code, "setp.eq.and.u32 %s, %s, %u, %s;", w->watches->name, w->pace->threshold->name,
-                    UINT32_MAX, w->watches->name);
+        add_watches(w, &code, f);
     st = put_text(w, f, at, &code);
 done:
     return st;
@@ -301,32 +342,12 @@ static bool has_far_sides(const PtxFunc *f) {
 // No kind's L is longer, in hundredths.
 static uint32_t longest_in(const PtxFunc *f) { return has_far_sides(f) ? UINT32_MAX : WAIT_NEAR; }
 
-// `p`: whether the block or warp of that number is in one half of them. Neighbours 2k and 2k + 1 never are in the same half, and which of them is in it is the
-// other way round at the next `turn`. Of others, which go together is drawn anew at every second turn. So two blocks or warps that race wait differently
-// long in each launch, if they are the only ones; a draw for each of them would leave them alike in one launch of two.
-static void add_half(StrBuf *text, PtxFunc *f, const char *number, const char *turn, const char *p) {
-    const char *t = gr_ptx_new_reg(f, PTX_U32)->name;
-    gr_str_addf(text,
-                "shr.u32 %s, %s, 1; mul.lo.u32 %s, %s, 0x9E3779B1; shr.u32 %s, %s, 15; or.b32 %s, %s, 1;"
-                "and.b32 %s, %s, %s; popc.b32 %s, %s; add.u32 %s, %s, %s; and.b32 %s, %s, 1; setp.ne.u32 %s, "
-                "%s, 0;",
-                t, turn, t, t, t, t, t, t, t, t, number, t, t, t, t, turn, t, t, p, t);
-}
-
-static void add_warp(StrBuf *text, PtxFunc *f, const char *warp) {
-    const char *t = gr_ptx_new_reg(f, PTX_U32)->name, *u = gr_ptx_new_reg(f, PTX_U32)->name;
-    gr_str_addf(text,
-                "mov.u32 %s, %%tid.z; mov.u32 %s, %%ntid.y; mov.u32 %s, %%tid.y; mad.lo.u32 %s, %s, %s, %s;"
-                "mov.u32 %s, %%ntid.x; mov.u32 %s, %%tid.x; mad.lo.u32 %s, %s, %s, %s; shr.u32 %s, %s, 5;",
-                warp, t, u, warp, warp, t, u, t, u, warp, warp, t, u, warp, warp);
-}
-
 // L, by the kind of the launch. In most kinds one half of the warps is quick. `turn` is the seed and the launch's number together.
 static gr_status put_kind(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *count, const char *turn) {
     static const WaitKind kinds[WAIT_CYCLE] = WAIT_KINDS;
     const char *length = w->length->name, *kind = gr_ptx_new_reg(f, PTX_U32)->name,
                *is = gr_ptx_new_reg(f, PTX_PRED)->name, *quick = gr_ptx_new_reg(f, PTX_PRED)->name,
-               *l = gr_ptx_new_reg(f, PTX_U32)->name, *warp = gr_ptx_new_reg(f, PTX_U32)->name;
+               *l = gr_ptx_new_reg(f, PTX_U32)->name;
     const uint32_t called = f->is_entry ? 1 : WAIT_CALLED, most = longest_in(f);
     StrBuf text = {0};
     char seed[96];
@@ -339,9 +360,9 @@ static gr_status put_kind(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *
                     gr_collider_seed(w, kind, seed, sizeof seed), turn, kind, count, kind, kind,
                     (unsigned)WAIT_CYCLE);
     }
-    add_warp(&text, f, warp);
+    const char *warp = gr_halves_warp(&text, f);
     gr_str_addf(&text, "shr.u32 %s, %s, 1;", l, turn); // so that blocks and warps do not turn together
-    add_half(&text, f, warp, l, quick);
+    gr_halves_of(&text, f, warp, l, quick);
     gr_str_addf(&text, "mov.u32 %s, %u;", length, share_of(WAIT_USUAL) / called);
     for (unsigned k = 0; k < WAIT_CYCLE; k++)
         if (kinds[k].hundredths <= most) {
@@ -354,25 +375,12 @@ static gr_status put_kind(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *
 
 // Where L is short, it is longer in small launches.
 static gr_status put_small(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
-    enum { CUT = WAIT_SMALL_THREADS + 1 };
     static const WaitKind kinds[WAIT_CYCLE] = WAIT_KINDS;
-    const char *length = w->length->name, *n = gr_ptx_new_reg(f, PTX_U32)->name,
-               *t = gr_ptx_new_reg(f, PTX_U32)->name, *all = gr_ptx_new_reg(f, PTX_U32)->name;
+    const char *length = w->length->name;
     StrBuf text = {0};
     w->small = gr_ptx_new_reg(f, PTX_PRED);
     const char *p = w->small->name;
-    // Each factor is cut to the limit, so that no product overflows.
-    gr_str_addf(&text,
-                "mov.u32 %s, %%ntid.x; mov.u32 %s, %%ntid.y; mul.lo.u32 %s, %s, %s; mov.u32 %s, %%ntid.z; "
-                "mul.lo.u32 %s, %s, %s;",
-                all, t, all, all, t, t, all, all, t);
-    gr_str_addf(&text, "mov.u32 %s, %%nctaid.x; min.u32 %s, %s, %u; mul.lo.u32 %s, %s, %s;", n, n, n,
-                (unsigned)CUT, all, all, n);
-    for (const char *axis = "yz"; *axis; axis++)
-        gr_str_addf(&text,
-                    "min.u32 %s, %s, %u; mov.u32 %s, %%nctaid.%c; min.u32 %s, %s, %u; mul.lo.u32 %s, %s, %s;",
-                    all, all, (unsigned)CUT, n, *axis, n, n, (unsigned)CUT, all, all, n);
-    gr_str_addf(&text, "setp.le.u32 %s, %s, %u;", p, all, (unsigned)WAIT_SMALL_THREADS);
+    gr_str_addf(&text, "setp.le.u32 %s, %s, %u;", p, w->threads->name, (unsigned)WAIT_SMALL_THREADS);
     for (unsigned k = 0; k < WAIT_CYCLE; k++)
         if (kinds[k].hundredths > WAIT_USUAL && kinds[k].hundredths <= longest_in(f))
             gr_str_addf(&text, "setp.ne.and.u32 %s, %s, %u, %s;", p, w->kind->name, k, p);
@@ -384,7 +392,7 @@ static gr_status put_small(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
 static gr_status put_quick(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *turn) {
     const char *length = w->length->name, *quick = gr_ptx_new_reg(f, PTX_PRED)->name;
     StrBuf text = {0};
-    add_half(&text, f, w->pace->in_grid->name, turn, quick);
+    gr_halves_of(&text, f, gr_halves_block(w, &text, f, turn), turn, quick);
     gr_str_addf(&text, "@%s shr.u32 %s, %s, %u;", quick, length, length,
                 (unsigned)__builtin_ctz(WAIT_QUICKER));
     return put_text(w, f, at, &text);

@@ -22,11 +22,12 @@
 //
 // How long: what decides is not the length but that warps wait differently long. Most kernels take microseconds, so L is WAIT_USUAL hundredths of the
 // maximum in most launches. Of WAIT_CYCLE seeds in a row one has a longer L, and one the longest for kernels in which a barrier of the grid, a lock or a
-// flag may come between the two sides of a race (WAIT_KINDS). With two of them threads keep what they access (collider_segment.h) and wait for less.
+// flag may come between the two sides of a race (WAIT_KINDS). With two of them threads keep what they access (collider_segment.h) and wait for less;
+// in a kernel's first launches, of few threads, with a third one as well, in which one half begins late (collider_halves.h).
 // Code that runs for the first time takes some microsecond for each window (it seems: the code is fetched from far; docs/detection-gpu.md), so that warps that wait less come up with each other.
 // In small launches L is WAIT_SMALL times as long for that, but where something may run beside them; in large ones later blocks have the code. In four of five one half of the warps waits 4 or 32 times less than the others: it comes to
-// what is far while a window of the others is open. In every launch one half of the blocks waits WAIT_QUICKER times less. Neighbours are never in the same half, and
-// the halves change places from launch to launch, and from seed to seed. Every second launch of a kernel goes on to the next kind.
+// what is far while a window of the others is open. In every launch one half of the blocks waits WAIT_QUICKER times less
+// (collider_halves.h). Every second launch of a kernel goes on to the next kind.
 //
 // Each kernel counts its launches (GrControl.launches). Behind WAIT_FIRST of them all windows stay shut in most launches: one of WAIT_ONE_IN has some,
 // which the seed chooses, and each beside which something may run. L is half behind the second launch, a quarter behind the fourth, and so on; behind WAIT_AGAIN
@@ -58,13 +59,17 @@ enum {
     WAIT_LONGEST = 16,        // times the maximum: no L is longer
     WAIT_QUICKER = 4
 };
-// A kind of launches: L in hundredths of the maximum, how many times less one half of the warps waits, and whether threads keep what they access.
+// A kind of launches: L in hundredths of the maximum, how many times less one half of the warps waits, and whether threads keep what they access. `parted`: they
+// do only in a kernel's first launches, and where these have few threads, of which one half begins late (collider_halves.h).
 typedef struct WaitKind {
     uint32_t hundredths, quicker;
-    bool watches;
+    bool watches, parted;
 } WaitKind;
 #define WAIT_KINDS                                                                                           \
-    { {WAIT_USUAL, 1, 0}, {WAIT_WATCHES, 4, 1}, {WAIT_NEAR, 4, 0}, {WAIT_WATCHES, 4, 1}, {160, 4, 0}, }
+    {                                                                                                        \
+        {WAIT_USUAL, 1, 1, 1}, {WAIT_WATCHES, 4, 1, 0}, {WAIT_NEAR, 4, 0, 0}, {WAIT_WATCHES, 4, 1, 0},       \
+            {160, 4, 0, 0},                                                                                  \
+    }
 
 typedef enum ColliderWait { WAIT_WINDOW, WAIT_STORED, WAIT_LATE, WAIT_POISON } ColliderWait;
 
@@ -73,6 +78,11 @@ gr_status gr_collider_wait(ColliderWork *w, const Access *a, PtxStmt *at, Collid
 
 // Only sleeps: `delay` is a register, which it changes, or a number.
 gr_status gr_collider_sleep(ColliderWork *w, const Access *a, PtxStmt *at, const char *delay);
+
+// The function waits somewhere: w->length and w->random are there from now on.
+void gr_collider_need_waits(ColliderWork *w, PtxFunc *f);
+// Sleeps for `ns`, or less, down to half of that; whatever L is. Where there are waits.
+gr_status gr_collider_sleep_about(ColliderWork *w, const Access *a, PtxStmt *at, uint32_t ns);
 
 // Only chooses it: `delay` is the register or the number that holds it.
 enum { DELAY_TEXT = 32 };

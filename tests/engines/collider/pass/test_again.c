@@ -159,10 +159,15 @@ static void loads_are_looked_at_again(void **state) {
         }
 }
 
+#define WHILE "nanosleep.u32 6000; nanosleep.u32 6000; nanosleep.u32 6000; nanosleep.u32 6000; "
+
 // Two warps: the first one accesses what the second one accesses much later, when all of the first one's windows are shut.
 #define LATER(first, second)                                                                                 \
     "sub.s64 %d1, %g, 128; setp.ge.u32 %p1, %t, 32; @%p1 bra SECOND; " first                                 \
-    " bra.uni E; SECOND: nanosleep.u32 50000; " second " E: "
+    " bra.uni E; SECOND: " WHILE WHILE second " E: "
+
+// A loop; %r3 counts, and %p2 tells whether there is another round.
+#define ROUNDS(times) "mov.u32 %r3, 0; L: add.u32 %r3, %r3, 1; setp.lt.u32 %p2, %r3, " times "; "
 
 // One that no thread issues.
 #define BULK                                                                                                 \
@@ -231,6 +236,22 @@ static const Case segments[] = {
            "%r3, %r3, 1; setp.lt.u32 %p2, %r3, 2; @%p2 bra L; st.global.u32 [%g+2048], %r1;",
            "st.global.u32 [%d1+1024], %x;"),
      true},
+    {"the thread stores elsewhere so often that windows stay shut",
+     LATER("ld.global.u32 %r1, [%g];" ROUNDS("12") "st.shared.u8 [%s], %r3; @%p2 bra L;",
+           "st.global.u32 [%d1], %x;"),
+     true},
+    {"so often there",
+     LATER("ld.global.u32 %r1, [%g];" ROUNDS("12") "st.global.u8 [%g], %r3; @%p2 bra L;", ""), false},
+    {"a matrix of which nobody knows which lane loads what",
+     LATER("mov.u32 %r0, s; wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 "
+           "{%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [%r0];",
+           "st.shared.u32 [%s+-128], %x;"),
+     true},
+    {"a matrix, and a barrier behind it",
+     LATER("mov.u32 %r0, s; wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 "
+           "{%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [%r0];",
+           "") "bar.sync 0; @%p1 st.shared.u32 [%s+-128], %x;",
+     false},
     {"the kernel has a bulk copy to a cluster's shared memory",
      LATER("ld.shared.u32 %r1, [%s];", "st.shared.u32 [%s+-128], %x;") BULK, true},
     {"another block's memory",
@@ -255,6 +276,30 @@ static void segments_are_watched_to_their_ends(void **state) {
                 fail_msg("%s, seed %u: %llu reports, %llu of the load", segments[k].what, seed,
                          (unsigned long long)f.all, (unsigned long long)f.of[1][GR_CLASS_CLOBBERED_READ]);
         }
+}
+
+// The first warp looks behind many accesses, the second one stores at once: that shows where the second one begins late, at the kernel's beginning or behind a barrier.
+static void warps_that_begin_late_show(void **state) {
+#define OFTEN "ld.shared.u32 %r1, [%s]; xor.b32 %s, %s, 4; "
+#define BEHIND_MANY                                                                                          \
+    "sub.s64 %d1, %g, 128; setp.ge.u32 %p1, %t, 32; @%p1 bra SECOND; " OFTEN OFTEN OFTEN OFTEN OFTEN OFTEN   \
+        OFTEN OFTEN "ld.global.u32 %r2, [%g]; bra.uni E; SECOND: st.global.u32 [%d1], %x; E: "
+    static const WaitKind kinds[WAIT_CYCLE] = WAIT_KINDS;
+    static const char *const bodies[] = {BEHIND_MANY, "bar.sync 0; " BEHIND_MANY "bar.sync 0;"};
+    (void)state;
+    for (unsigned k = 0; k < 2; k++) {
+        unsigned shown = 0, runs = 0;
+        for (uint32_t seed = 1; seed < 100; seed++) {
+            Found f = run(bodies[k], 2 * LANES, seed, 20000, false);
+            if (kinds[seed % WAIT_CYCLE].parted) {
+                runs++;
+                shown += f.all != 0;
+            } else {
+                assert_int_equal(f.all, 0);
+            }
+        }
+        assert_in_range(shown, runs / 5, runs * 4 / 5);
+    }
 }
 
 // A store that is late shows even to a load behind it: in one case of two.
@@ -335,6 +380,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loads_are_looked_at_again),
         cmocka_unit_test(segments_are_watched_to_their_ends),
+        cmocka_unit_test(warps_that_begin_late_show),
         cmocka_unit_test(late_stores_show),
         cmocka_unit_test(what_is_left_in_shared_memory_is_turned),
         cmocka_unit_test(not_without_waits),

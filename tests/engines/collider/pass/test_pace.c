@@ -125,11 +125,11 @@ static void rare_places_count_by_themselves(void **state) {
     count(LOOP("and.b32 %r6, %r4, 127; setp.ne.u32 %p2, %r6, 0; ld.shared.u32 %r8, [%r2]; @%p2 bra N; "
                "ld.global.u32 %r5, [%rd1]; st.shared.u32 [%r2], %r5;"
                "N: @!%p2 ld.global.u32 %r7, [%rd1];"),
-          1280, &plain, n);
+          128 * PACE_EACH, &plain, n);
     assert_in_range(n[1], 50 * LANES, 200 * LANES);
-    assert_int_equal(n[2], 10 * LANES);
-    assert_int_equal(n[3], 10 * LANES);
-    assert_int_equal(n[4], 10 * LANES); // guarded
+    assert_int_equal(n[2], PACE_EACH * LANES);
+    assert_int_equal(n[3], PACE_EACH * LANES);
+    assert_int_equal(n[4], PACE_EACH * LANES); // guarded
 }
 
 // More of them than have counters of their own; and few lanes count for more.

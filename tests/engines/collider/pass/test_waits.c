@@ -26,13 +26,15 @@ enum {
 
 // With an atomic access, so that the other side of a race may be far, or without.
 static const char kernel[] =
-    ".version 8.0\n.target sm_80\n.address_size 64\n.visible .global .align 4 .b32 slept[64];\n"
-    ".visible .entry k(.param .u64 out) {\n"
-    ".reg .pred %p<2>; .reg .b32 %r<9>; .reg .b64 %rd<9>;\n"
-    "ld.param.u64 %rd1, [out]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x;\n"
-    "mad.lo.u32 %r4, %r1, %r2, %r3; mul.wide.u32 %rd2, %r4, 4; add.s64 %rd1, %rd1, %rd2;\n"
-    "ld.global.u32 %r5, [%rd1]; add.u32 %r5, %r5, 1; st.global.u32 [%rd1], %r5;\n";
+    ".version 8.0\n.target sm_90\n.address_size 64\n.visible .global .align 4 .b32 slept[64];\n"
+    ".visible .entry k(.param .u64 out) %s{\n"
+    ".reg .pred %%p<2>; .reg .b32 %%r<9>; .reg .b64 %%rd<9>;\n"
+    "ld.param.u64 %%rd1, [out]; mov.u32 %%r1, %%ctaid.x; mov.u32 %%r2, %%ntid.x; mov.u32 %%r3, %%tid.x;\n"
+    "mad.lo.u32 %%r4, %%r1, %%r2, %%r3; mul.wide.u32 %%rd2, %%r4, 4; add.s64 %%rd1, %%rd1, %%rd2;\n"
+    "ld.global.u32 %%r5, [%%rd1]; add.u32 %%r5, %%r5, 1; st.global.u32 [%%rd1], %%r5;\n";
 static const char far[] = "red.global.add.u32 [%rd1], 1; ret; }\n", near[] = "ret; }\n";
+// In clusters of two blocks.
+static const char clusters[] = "barrier.cluster.arrive; barrier.cluster.wait; ret; }\n";
 
 // The sleeps of all launches, for each block.
 typedef struct Slept {
@@ -49,7 +51,8 @@ static char *rewritten(bool budget, const char *end_of_kernel) {
                                .thinned = true,
                                .budget = budget,
                                .suffix = ""};
-    gr_str_addf(&program, "%s%s", kernel, end_of_kernel);
+    gr_str_addf(&program, kernel, end_of_kernel == clusters ? ".reqnctapercluster 2, 1, 1 " : "");
+    gr_str_add(&program, end_of_kernel);
     gr_test_rewrite(program.data, &o, SITES - 1, &text);
     // The kernel's own code; what it calls stands before it.
     const char *line = strstr(text.data, ".entry k("), *sleep;
@@ -159,18 +162,42 @@ static void half_of_the_blocks_are_quick(void **state) {
     assert_true(both < quick[0] && both < quick[1]);
 }
 
+// In each cluster one block of two is quick, or all of them are in one half of the clusters.
+static void half_of_the_clusters_are_quick(void **state) {
+    static Slept s;
+    unsigned alike = 0, quick = 0, all = 0;
+    (void)state;
+    for (uint32_t seed = 5; seed < 15; seed++) {
+        run(clusters, seed, false, 1, &s);
+        unsigned same = 0, n[2] = {0};
+        for (unsigned c = 0; c < BLOCKS / 2; c++) {
+            bool is[2];
+            for (unsigned k = 0; k < 2; k++)
+                n[k] += is[k] = s.of[0][2 * c + k] * (uint64_t)BLOCKS * 2 < s.launch[0];
+            same += is[0] == is[1];
+        }
+        alike += same > BLOCKS * 3 / 8;
+        quick += n[0] + n[1];
+        all += BLOCKS;
+    }
+    assert_in_range(alike, 4, 6);
+    assert_in_range(quick, all / 4, all * 3 / 4);
+}
+
 // Where waits are short in large launches.
 static void small_launches_wait_longer(void **state) {
     enum { FEW = WAIT_SMALL_THREADS / (WARPS * 32) };
     static Slept s;
     (void)state;
     for (uint32_t seed = 5; seed < 5 + WAIT_CYCLE; seed++) {
+        static const WaitKind kinds[WAIT_CYCLE] = WAIT_KINDS;
+        if (kinds[seed % WAIT_CYCLE].parted) // in both of them half of the warps begin late
+            continue;
         uint64_t of[3] = {0}, blocks[3] = {FEW, FEW + 1, BLOCKS};
         for (unsigned k = 0; k < 3; k++) {
             run_blocks(near, seed, false, 1, (uint32_t)blocks[k], &s);
             of[k] = s.launch[0] / blocks[k];
         }
-        static const WaitKind kinds[WAIT_CYCLE] = WAIT_KINDS;
         uint32_t hundredths = kinds[seed % WAIT_CYCLE].hundredths;
         bool longer =
             hundredths <= WAIT_USUAL || hundredths > WAIT_NEAR; // without far sides, as all the others
@@ -189,9 +216,9 @@ static void a_budget_counts_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(later_launches_wait_less),     cmocka_unit_test(seeds_in_a_row_have_all_lengths),
-        cmocka_unit_test(half_of_the_blocks_are_quick), cmocka_unit_test(small_launches_wait_longer),
-        cmocka_unit_test(a_budget_counts_nothing),
+        cmocka_unit_test(later_launches_wait_less),       cmocka_unit_test(seeds_in_a_row_have_all_lengths),
+        cmocka_unit_test(half_of_the_blocks_are_quick),   cmocka_unit_test(small_launches_wait_longer),
+        cmocka_unit_test(half_of_the_clusters_are_quick), cmocka_unit_test(a_budget_counts_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

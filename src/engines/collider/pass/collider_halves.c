@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/collider/pass/collider_halves.h"
+
+#include "engines/collider/pass/collider_pace.h"
+#include "engines/collider/pass/collider_time.h"
+
+// The number of a thread, block or cluster, whose coordinates are in the registers `is`, below those in `of`.
+static const char *add_number(StrBuf *text, PtxFunc *f, const char *is, const char *of) {
+    const char *n = gr_ptx_new_reg(f, PTX_U32)->name, *t = gr_ptx_new_reg(f, PTX_U32)->name,
+               *u = gr_ptx_new_reg(f, PTX_U32)->name;
+    gr_str_addf(text,
+                "mov.u32 %s, %s.z; mov.u32 %s, %s.y; mov.u32 %s, %s.y; mad.lo.u32 %s, %s, %s, %s;"
+                "mov.u32 %s, %s.x; mov.u32 %s, %s.x; mad.lo.u32 %s, %s, %s, %s;",
+                n, is, t, of, u, is, n, n, t, u, t, of, u, is, n, n, t, u);
+    return n;
+}
+
+const char *gr_halves_warp(StrBuf *text, PtxFunc *f) {
+    const char *n = add_number(text, f, "%tid", "%ntid");
+    gr_str_addf(text, "shr.u32 %s, %s, 5;", n, n);
+    return n;
+}
+
+static bool has_clusters(const PtxFunc *f) {
+    for (const PtxStmt *s = f->first; s; s = s->next)
+        if (s->kind == PTX_INSTR && !s->tag.inserted && gr_ptx_instr_has(s->instr, PTX_MOD_cluster))
+            return true;
+    return false;
+}
+
+const char *gr_halves_block(const ColliderWork *w, StrBuf *text, PtxFunc *f, const char *turn) {
+    const char *block = w->pace->in_grid->name;
+    if (!has_clusters(f))
+        return block;
+    const char *p = gr_ptx_new_reg(f, PTX_PRED)->name, *t = gr_ptx_new_reg(f, PTX_U32)->name,
+               *n = add_number(text, f, "%clusterid", "%nclusterid");
+    gr_str_addf(text, "and.b32 %s, %s, 2; setp.ne.u32 %s, %s, 0; selp.b32 %s, %s, %s, %s;", t, turn, p, t, n,
+                n, block, p);
+    return n;
+}
+
+// Neighbours 2k and 2k + 1 never are in the same half, and which of them is in it is the other way round at the next `turn`. Of others, which go together is drawn
+// anew at every second turn. So two blocks or warps that race wait differently long in each launch, if they are the only ones; a draw for each of them would leave
+// them alike in one launch of two.
+void gr_halves_of(StrBuf *text, PtxFunc *f, const char *number, const char *turn, const char *p) {
+    const char *t = gr_ptx_new_reg(f, PTX_U32)->name;
+    gr_str_addf(text,
+                "shr.u32 %s, %s, 1; mul.lo.u32 %s, %s, 0x9E3779B1; shr.u32 %s, %s, 15; or.b32 %s, %s, 1;"
+                "and.b32 %s, %s, %s; popc.b32 %s, %s; add.u32 %s, %s, %s; and.b32 %s, %s, 1; setp.ne.u32 %s, "
+                "%s, 0;",
+                t, turn, t, t, t, t, t, t, t, t, number, t, t, t, t, turn, t, t, p, t);
+}
+
+gr_status gr_halves_begin(ColliderWork *w, const Access *a, PtxStmt *at, const PtxReg *late) {
+    static const WaitKind kinds[WAIT_CYCLE] = WAIT_KINDS;
+    gr_status st = GR_OK;
+    PtxFunc *f = a->func;
+    StrBuf text = {0};
+    PtxLabel *on = gr_ptx_new_label(f);
+    PtxOperand to = gr_ptx_label_operand(on);
+    char seed[96];
+    const char *turn = gr_ptx_new_reg(f, PTX_U32)->name, *is = gr_ptx_new_reg(f, PTX_PRED)->name,
+               *p = gr_ptx_new_reg(f, PTX_PRED)->name, *length = w->length->name, *l = late->name;
+    gr_str_addf(&text, "setp.ne.u32 %s, 0, 0; setp.ne.u32 %s, 0, 0;", l, is);
+    for (unsigned k = 0; k < WAIT_CYCLE; k++)
+        if (kinds[k].parted)
+            gr_str_addf(&text, "setp.eq.or.u32 %s, %s, %u, %s;", is, w->kind->name, k, is);
+    gr_str_addf(&text, "and.pred %s, %s, %s; @!%s bra $0;", p, w->watches->name, is, p);
+    gr_str_addf(&text, "%s add.u32 %s, %s, %s;", gr_collider_seed(w, turn, seed, sizeof seed), turn, turn,
+                w->count->name);
+    gr_halves_of(&text, f, gr_halves_warp(&text, f), turn, p);
+    gr_str_addf(&text, "shr.u32 %s, %s, 1;", turn, turn); // so that blocks and warps do not turn together
+    gr_halves_of(&text, f, gr_halves_block(w, &text, f, turn), turn, is);
+    gr_str_addf(&text, "xor.pred %s, %s, %s; @!%s shr.u32 %s, %s, %u; @!%s bra $0;", l, p, is, l, length,
+                length, (unsigned)__builtin_ctz(HALVES_EARLIER), l);
+    st = text.oom ? gr_fail(w->err, GR_ERR_NOMEM, "out of memory")
+                  : gr_ptx_insert(f, at, 0, text.data, &to, 1, NULL, w->err);
+    gr_str_free(&text);
+    GR_TRY(st);
+    GR_TRY(gr_collider_sleep_about(w, a, at, w->o->read_delay_ns));
+    gr_ptx_insert_label(f, at, on);
+done:
+    return st;
+}
+
+gr_status gr_halves_again(ColliderWork *w, const Access *a, PtxStmt *at, const PtxReg *late,
+                          const PtxReg *left, unsigned all) {
+    gr_status st = GR_OK;
+    PtxReg *p = gr_ptx_new_reg(a->func, PTX_PRED);
+    Access here = *a;
+    Detour d;
+    gr_collider_need_waits(w, a->func); // no access may have come yet
+    GR_TRY(gr_access_put(a, at, NULL, 0, "setp.ge.and.s32 %s, %s, %u, %s;", p->name, left->name,
+                         all - HALVES_BARRIERS, late->name));
+    GR_TRY(gr_collider_open_detour(&here, at, p, &d));
+    GR_TRY(gr_collider_sleep_about(w, a, d.at, w->o->read_delay_ns));
+    GR_TRY(gr_collider_close_detour(&here, &d));
+done:
+    return st;
+}
