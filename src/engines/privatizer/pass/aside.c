@@ -19,31 +19,40 @@ static gr_status declare(const Code *c) {
     return gr_code_put(c, c->f->first, NULL, 0, ".local .align 8 .b8 %s[%d];", name, ASIDE);
 }
 
-// One register goes there, or comes back. *used: bytes that are taken.
-static gr_status put_one(const Code *c, PtxStmt *at, PtxReg *r, unsigned *used, bool back) {
+gr_status gr_code_aside_begins(Code *c) {
+    gr_status st = GR_OK;
+    c->aside_at = gr_ptx_new_reg(c->f, PTX_B64);
+    GR_TRY(declare(c));
+    GR_TRY(gr_code_put(c, c->body.n ? c->body.stmt[0] : NULL, NULL, 0, "mov.u64 %s, %s;", c->aside_at->name,
+                       name));
+done:
+    return st;
+}
+
+// One register goes there, or comes back. *used: bytes that are taken; `word`: a register of 32 bits.
+static gr_status put_one(const Code *c, PtxStmt *at, PtxReg *r, PtxReg *word, unsigned *used, bool back) {
     unsigned bits = gr_ptx_type_bits(r->type), size = bits == 64 ? 8 : 4,
              from = (*used + size - 1) / size * size;
-    PtxOperand ops[2] = {gr_ptx_reg_operand(r)};
+    PtxOperand ops[2] = {gr_ptx_reg_operand(r), gr_ptx_reg_operand(word)};
+    const char *base = c->aside_at->name;
     if (from + size > ASIDE || (bits != 1 && bits != 16 && bits != 32 && bits != 64))
         return GR_OK;
     *used = from + size;
-    const char *text = bits == 1 ? back ? "{ .reg .b32 v; ld.local.b32 v, [%s+%u]; setp.ne.u32 $0, v, 0; }"
-                                        : "{ .reg .b32 v; selp.b32 v, 1, 0, $0; st.local.b32 [%s+%u], v; }"
-                       : back    ? "ld.local.b%u $0, [%s+%u];"
-                                 : "st.local.b%u [%s+%u], $0;";
-    char put[160];
     if (bits == 1)
-        snprintf(put, sizeof put, text, name, from);
-    else
-        snprintf(put, sizeof put, text, bits, name, from);
-    return gr_code_put(c, at, ops, 1, "%s", put);
+        return back ? gr_code_put(c, at, ops, 2, "ld.local.b32 $1, [%s+%u]; setp.ne.u32 $0, $1, 0;", base,
+                                  from)
+                    : gr_code_put(c, at, ops, 2, "selp.b32 $1, 1, 0, $0; st.local.b32 [%s+%u], $1;", base,
+                                  from);
+    return back ? gr_code_put(c, at, ops, 1, "ld.local.b%u $0, [%s+%u];", bits, base, from)
+                : gr_code_put(c, at, ops, 1, "st.local.b%u [%s+%u], $0;", bits, base, from);
 }
 
 static gr_status put_all(const Code *c, PtxStmt *at, const GrAside *all, bool back) {
     gr_status st = GR_OK;
     unsigned used = 0;
+    PtxReg *word = gr_ptx_new_reg(c->f, PTX_B32);
     for (unsigned k = 0; k < all->n && st == GR_OK; k++)
-        st = put_one(c, at, all->regs[k], &used, back);
+        st = put_one(c, at, all->regs[k], word, &used, back);
     return st;
 }
 
@@ -78,7 +87,6 @@ gr_status gr_code_aside(const Code *c, PtxStmt *at, const GrAside *all, const Pt
     va_start(words, fmt);
     vsnprintf(call, sizeof call, fmt, words);
     va_end(words);
-    GR_TRY(declare(c));
     GR_TRY(gr_code_put(c, at, &to, 1, "@!%s bra $0;", due->name));
     GR_TRY(put_all(c, at, all, false));
     GR_TRY(gr_code_put(c, at, NULL, 0, "%s", call));

@@ -72,6 +72,7 @@ typedef struct Code {
     size_t now;                   // of the body's statements, the one that is written now
     bool in_loop;                 // which is in a loop
     GrBase **bases;               // with `known`: by site (bases.c)
+    PtxReg *aside_at;             // code for warps: the memory where registers are put aside
     GrAside aside;                // code for warps: registers that are needed wherever a region ends
     const uint8_t *groups, *puts; // by site, GrPlace.group and .puts; NULL: there are none
     const uint8_t *roles;         // by site, GR_ORDERS_...; NULL: there are none
@@ -170,7 +171,8 @@ gr_status gr_code_own(const Code *c, PtxStmt *s, PtxReg *holds, PtxReg **over);
 gr_status gr_code_again(const Code *c, PtxStmt *s, PtxReg *guard, PtxReg *at, const PtxOperand *destination);
 
 // aside.c: the call, where `due` holds. `all`: registers that code behind it needs.
-// What the body's statement that is written now needs, and code behind it.
+// It begins. What the body's statement that is written now needs, and code behind it.
+gr_status gr_code_aside_begins(Code *c);
 gr_status gr_code_aside_now(const Code *c, GrAside *out);
 gr_status gr_code_aside(const Code *c, PtxStmt *at, const GrAside *all, const PtxReg *due, const char *fmt,
                         ...) __attribute__((format(printf, 5, 6)));

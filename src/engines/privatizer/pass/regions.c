@@ -603,6 +603,7 @@ gr_status gr_code_regions(Code *c) {
     GR_TRY(gr_code_put(c, c->body.n ? c->body.stmt[0] : NULL, NULL, 0,
                        "mov.u32 %s, 0; mov.u32 %s, 0; setp.ne.u32 %s, 0, 0; mov.u64 %s, 0; mov.u32 %s, 0;",
                        r.start->name, r.at->name, r.differs->name, r.stores_other->name, r.ends->name));
+    GR_TRY(gr_code_aside_begins(c));
     GR_TRY(gr_code_keep_shared(c));
     for (size_t k = 0; k < r.regions.len; k++)
         GR_TRY(put_begin(&r, k));
