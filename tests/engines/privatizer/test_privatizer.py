@@ -315,6 +315,15 @@ class Privatizer(unittest.TestCase):
         self.assertEqual((out, report["reasons"]), ("cudaSuccess PASS\n", []))
         self.assertEqual({r["kernel"].split("(")[0] for r in report["races"]}, {"bytes", "turns", "wide"})
 
+    def test_loads_by_one_register_are_looked_at_once(self):
+        """Where all of them lead to where they may, the launch is run once; else again, by code that has other ways."""
+        for word, rounds in (("clean", 1), ("elsewhere", 2), ("racy", None)):
+            for units in ("threads", "warps"):
+                out, report = run(FOLDER / "bases", "--units", units, words=[word])
+                self.assertEqual((out, report["reasons"], bool(report["races"])), ("cudaSuccess PASS\n", [], word == "racy"), (word, units))
+                took = re.search(r"and (\d+) rounds", " ".join(" ".join(report["coverage"]["remarks"]).split()))
+                self.assertTrue(rounds is None or int(took[1]) == rounds, (word, units, took[1]))
+
     def test_what_launches_find_again_is_counted(self):
         """It is looked for in the launches 1, 2, 4 and 8 only."""
         one, nine = (run(FOLDER / "only_read", words=["same", n])[1]["races"] for n in "19")

@@ -54,7 +54,11 @@
 //   __gr_region(region)           where a region ends, by threads that have begun one, if others may not have
 //   __gr_begins(at, count, sequence), __gr_arrives(at, n, sequence), __gr_is_over(at, which, parity, sequence)   device/mbarriers.h
 //   __gr_gather(ends)             where a region ends, in kernels whose lanes wait for each other; 0: not all threads came, and this one ends
-//   __gr_merge(region, sequence), __gr_check(...)     by all threads of a block, where a region ends
+//   __gr_merges(sequence), __gr_checks(...)   by all threads of a block, where a region ends, in kernels with near memory and no roles, results or atomic operations: what most regions need.
+//                                 They give what else there is to do, bits of GR_REST_...; then
+//   __gr_plain_merge(slot, sequence), __gr_plain_check(...)   with GR_REST_ROWS alone; 0: then nothing is left
+//   __gr_tells(region, sequence)  with GR_REST_TELL, by that thread
+//   __gr_merge(region, sequence, rest), __gr_check(...)     what is left; in other kernels GR_REST_ALL
 // and code for blocks that meet at barriers of the grid (pass/meetings.c, device/grid.h), by all threads of a block:
 //   __gr_meets()                  all blocks meet; 0: some have given up
 //   __gr_goes_on(sequence)        the block has not come to its end in the region; __gr_all_end(sequence): behind the next meeting, whether all blocks have
@@ -96,6 +100,7 @@ typedef struct GrPrivSlot {
     // Each access loads these. They are a line of their own, for atomic operations on the others take their line out of the cache.
     uint64_t table __attribute__((aligned(128))), rows, copies; // where number 0 would be
     uint64_t arena_table;                                       // of the arena's first line
+    uint64_t lists;
 } GrPrivSlot;
 
 #define GR_MANY 0xffffffffu
@@ -124,11 +129,15 @@ enum { GR_LINE_SHIFT = 7, GR_LINE = 1 << GR_LINE_SHIFT };
 #define GR_ROW_EDGE 0xfffffffeu
 #define GR_ROW_BUSY 0xffffffffu
 enum { GR_NUMBERED = 1, GR_NUMBERED_BUSY = 2 };
-enum { GR_ROW_LISTED = 1 }; // GrPrivRow.flags: the region's list has it, and granules may be taken
+// GrPrivRow.flags. LISTED: the region's list has it, and granules may be taken. From MADE on, of rows that are not near: for some numbers of private copies each, whether some of these were made.
+enum { GR_ROW_LISTED = 1, GR_ROW_MADE = 16 };
 enum { GR_COPY_BUSY = 1, GR_COPY_FIRST = 2 }; // numbers of private copies
 
 // By what a strong access may order what units do (pass/order.h); in code for blocks INNER: what threads of one unit do, if it is to shared memory.
 enum { GR_ORDERS_READ = 1, GR_ORDERS_WRITE = 2, GR_ORDERS_INNER = 4 };
+
+// ROWS: the region's list has some. LINES: units have private copies of lines of near memory. ALL: nothing was done. TELL: near memory of the thread is something else than it has to be.
+enum { GR_REST_ROWS = 1, GR_REST_LINES = 2, GR_REST_ALL = 4, GR_REST_TELL = 8 };
 
 // In place of a region: a thread has not begun one (pass/regions.c).
 #define GR_NO_BEGIN 0x7ffffffeu

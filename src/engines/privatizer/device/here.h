@@ -35,9 +35,10 @@ static GR_NOINLINE uint64_t gr_priv_cluster_number(void) {
                (gr_ctaid_y() / of[1] + (uint64_t)(nctaid_y() / of[1]) * (gr_ctaid_z() / of[2]));
 }
 
-static GR_NOINLINE uint32_t gr_priv_thread_number(void) {
+GR_INLINE uint32_t thread_of_block(void) {
     return gr_tid_x() + ntid_x() * (gr_tid_y() + ntid_y() * gr_tid_z());
 }
+static GR_NOINLINE uint32_t gr_priv_thread_number(void) { return thread_of_block(); }
 
 GR_INLINE GR_GLOBAL uint32_t *slot_of_block(void) {
     return (GR_GLOBAL uint32_t *)CONTROL.slot_of + gr_priv_block_number();

@@ -254,7 +254,14 @@ static GR_NOINLINE uint32_t gr_priv_new_copy(const Slot *s, uint32_t row_number,
     }
     uint64_t row = row_at(s, row_number);
     GR_GLOBAL volatile GrPrivMark *mark = (GR_GLOBAL volatile GrPrivMark *)mark_at(s, number);
-    list_row(s, row, row_number, 0);
+    if (!is_near(s, row)) {
+        uint32_t was = gr_or32((GR_GLOBAL uint32_t *)&head_of(s, row)->flags,
+                               ROW_LISTED | 1u << (GR_ROW_MADE + (k >> made_shift(s))));
+        if (!(was & ROW_LISTED)) {
+            uint32_t list = list_now(s);
+            put_in_list(s, list, list_place(s, list), row_number);
+        }
+    }
     gr_priv_copy_line(copy_at(s, number), part_at(s, row, unmade));
     GR_ROLLED for (uint32_t b = 0; b < GR_LINE / 4; b += 8) put_long(touched_at(s, number, b), 0);
     mark->row = row_number;
@@ -275,7 +282,8 @@ static GR_NOINLINE void gr_priv_number(const Slot *s, uint64_t row) {
     GR_ROLLED for (uint32_t pause = 64;;) {
         uint32_t was = any_load32(numbered);
         if (was == 0 && any_compare_swap(numbered, 0, GR_NUMBERED_BUSY) == 0) {
-            GR_ROLLED for (uint32_t k = 0; k < s->n; k += 4) put_zeros(number_at(s, row, k));
+            uint64_t from = row + GR_ROW_COPIES;
+            GR_ROLLED for (uint64_t to = from; to < from + 4 * (uint64_t)s->n; to += 16) put_zeros(to);
             publish();
             was = GR_NUMBERED;
         }

@@ -207,6 +207,17 @@ GR_INLINE int is_numbered(const Slot *s, uint64_t row) {
     return *(volatile uint32_t *)&head_of(s, row)->numbered == GR_NUMBERED;
 }
 
+// GrPrivRow.flags has a bit for so many private copies, as a power of two, which a warp's lanes divide.
+GR_INLINE uint32_t made_shift(const Slot *s) {
+    uint32_t shift = 5;
+    GR_ROLLED while (s->n > 16u << shift) shift++;
+    return shift;
+}
+// Which of them may be made; 0: none.
+GR_INLINE uint32_t made_of(const Slot *s, uint64_t row, const volatile GrPrivRow *head) {
+    return !head->numbered ? 0 : is_near(s, row) ? ~0u : head->flags >> GR_ROW_MADE;
+}
+
 GR_INLINE uint32_t members_of(const Lanes *l) { return l->lanes == 32 ? ~0u : (1u << l->lanes) - 1; }
 
 // The private copies of a row that were made, by number of the unit's copy, and in each of them one word. All lanes together. Some at a time are loaded, so that the
@@ -214,15 +225,21 @@ GR_INLINE uint32_t members_of(const Lanes *l) { return l->lanes == 32 ? ~0u : (1
 enum { AT_A_TIME = 4 };
 typedef struct Made {
     uint32_t next, bits, numbers; // numbers: of the lane's
+    uint64_t from;                // where they are
+    uint32_t some, shift;         // bits: which of each 1 << shift were made
     uint32_t n, k[AT_A_TIME], number[AT_A_TIME], word[AT_A_TIME];
 } Made;
 
-GR_INLINE int next_made(const Slot *s, uint64_t row, const Lanes *l, uint32_t word, Made *m) {
+GR_INLINE int next_made(const Slot *s, const Lanes *l, uint32_t word, Made *m) {
     GR_ROLLED while (!m->bits) {
         uint32_t k = m->next + l->lane;
         if (m->next >= s->n)
             return 0;
-        m->numbers = k < s->n ? word_at(number_at(s, row, k)) : 0;
+        if (!(m->some >> (m->next >> m->shift) & 1)) {
+            m->next += l->lanes;
+            continue;
+        }
+        m->numbers = k < s->n ? word_at(m->from + 4 * (uint64_t)k) : 0;
         m->bits = gr_ballot(members_of(l), m->numbers >= GR_COPY_FIRST);
         m->next += l->lanes;
     }
@@ -241,9 +258,13 @@ GR_INLINE int next_made(const Slot *s, uint64_t row, const Lanes *l, uint32_t wo
     return 1;
 }
 
-// All of them, if there are such.
+// All of them, if there are such. `numbered`: which may be made, as bits.
 #define EACH_MADE(m, i, ...)                                                                                 \
-    for (Made m = {.next = numbered ? 0 : s->n}; next_made(s, row, l, word, &m);)                            \
+    for (Made m = {.next = numbered ? 0 : s->n,                                                              \
+                  .from = number_at(s, row, 0),                                                              \
+                  .some = numbered,                                                                          \
+                  .shift = made_shift(s)};                                                                   \
+         next_made(s, l, word, &m);)                                                                         \
     _Pragma("unroll") for (uint32_t i = 0; i < AT_A_TIME; i++) if (i < m.n) __VA_ARGS__
 
 // Unless regions run once, `touched` has of each word, in two bytes, which copy changed it: its number and one; OWNER_MANY: several. OWNER_UPDATED: atomic operations updated it.
@@ -267,6 +288,8 @@ GR_INLINE uint64_t copy_bit(uint32_t copy, uint32_t i) {
     return copy % GR_FOUND_COPIES / 64 == i ? (uint64_t)1 << copy % 64 : 0;
 }
 
+enum { SOME_LOOKS = 16 };
+
 // Its `copies` and those of `copy`.
 static GR_NOINLINE void gr_priv_found(uint64_t to, const GrPrivFound *what) {
     GR_GLOBAL GrPrivLog *log = (GR_GLOBAL GrPrivLog *)to;
@@ -289,17 +312,26 @@ static GR_NOINLINE void gr_priv_found(uint64_t to, const GrPrivFound *what) {
             f->offset = what->offset;
             f->block = what->block;
             f->sequence = what->sequence;
+            __asm__ volatile("fence.acq_rel.gpu;" ::: "memory");
             gr_store32(&f->state, 2);
             gr_store32(&log->head.any, 1);
         }
-        // One that is being written may become the same: then there are two for one region, and the host has both.
-        if (state == 0 || (gr_load32(&f->state) == 2 && f->kind == what->kind && f->region == what->region &&
-                           f->round == what->round && f->part == what->part)) {
+        // Mostly one that is being written becomes the same. Many come at once: without a wait each of them writes one more, and looks at those of all others.
+        GR_ROLLED for (uint32_t n = 0; state == 1 && n < SOME_LOOKS; n++) {
+            gr_sleep(64);
+            state = gr_load32(&f->state);
+        }
+        // One that is still being written may become the same: then there are two for one region, and the host has both.
+        // Past the cache, which may have a part of what stood there before.
+        if (state == 0 || (gr_load32(&f->state) == 2 && gr_load32(&f->kind) == what->kind &&
+                           gr_load32(&f->region) == what->region && gr_load32(&f->round) == what->round &&
+                           gr_load32(&f->part) == what->part)) {
             if (what->bytes && f->block == what->block && f->sequence == what->sequence)
                 gr_count(&f->bytes, what->bytes);
             GR_ROLLED for (uint32_t i = 0; i < GR_FOUND_COPIES / 64; i++) {
                 uint64_t bits = what->copies[i] | copy_bit(what->copy[0], i) | copy_bit(what->copy[1], i);
-                if (bits)
+                // Mostly they are there: loads of one place are one, atomic operations take turns.
+                if (bits & ~gr_load64(&f->copies[i]))
                     __asm__ volatile("red.relaxed.sys.global.or.b64 [%0], %1;" ::"l"(&f->copies[i]),
                                      "l"(bits));
             }
@@ -372,7 +404,7 @@ GR_INLINE void gr_priv_report(const Slot *s, uint32_t kind, uint32_t one, uint32
 
 // One word behind pass 1, of a line that no atomic operation updated. Gives whether two copies changed the same byte, which is told. All lanes together.
 GR_INLINE int merge_word(const Slot *s, uint64_t row, const Lanes *l, uint64_t offset, uint32_t word,
-                         int numbered) {
+                         uint32_t numbered) {
     uint64_t base = part_at(s, row, ROW_BASE) + 4 * word, own_at = part_at(s, row, ROW_OWN) + 4 * word;
     uint32_t was = word_at(base), all = was, its = 0, twice = 0;
     int near = is_near(s, row);
@@ -501,7 +533,7 @@ static GR_NOINLINE int gr_priv_updated_word(const Slot *s, uint64_t row, uint32_
 
 // One word behind pass 2. `told`: two copies wrote in its line, which was reported. `updated`: atomic operations updated the line. All lanes together.
 GR_INLINE void check_word(const Slot *s, uint64_t row, const Lanes *l, uint64_t offset, uint32_t word,
-                          int numbered, int told, int updated) {
+                          uint32_t numbered, int told, int updated) {
     uint64_t base = part_at(s, row, ROW_BASE) + 4 * word, united = part_at(s, row, ROW_UNION) + 4 * word,
              own_at = part_at(s, row, ROW_OWN) + 4 * word;
     uint32_t all = word_at(united), owned = s->granule ? word_at(own_at) ^ all : 0, differ = owned;
@@ -532,7 +564,7 @@ GR_INLINE void check_word(const Slot *s, uint64_t row, const Lanes *l, uint64_t 
 }
 
 // One word where a region ends that runs once: what the units wrote, in their order, becomes the base.
-GR_INLINE void merge_once(const Slot *s, uint64_t row, const Lanes *l, uint32_t word, int numbered) {
+GR_INLINE void merge_once(const Slot *s, uint64_t row, const Lanes *l, uint32_t word, uint32_t numbered) {
     uint64_t base = row + ROW_BASE + 4 * word;
     uint32_t was = word_at(base), all = was, updaters = 0, updated = 0;
     EACH_MADE(m, i, {
@@ -565,8 +597,9 @@ GR_INLINE uint32_t flags_of(const Slot *s, uint32_t line) {
 
 static GR_NOINLINE void gr_priv_one_row(const Slot *s, uint64_t row, const Lanes *l, int merges) {
     volatile GrPrivRow *head = head_of(s, row);
-    uint32_t line = line_of(s, row), was = head->flags, near = is_near(s, row);
-    int twice = 0, ends = s->once || !merges, numbered = head->numbered != 0;
+    uint32_t line = line_of(s, row), was = head->flags, near = is_near(s, row),
+             numbered = made_of(s, row, head);
+    int twice = 0, ends = s->once || !merges, cleared = head->numbered != 0;
     GR_ROLLED for (uint32_t k = l->lane; k < GR_LINE / 4; k += l->lanes) {
         uint64_t offset = (uint64_t)line * GR_LINE + 4 * k;
         if (s->once)
@@ -583,14 +616,16 @@ static GR_NOINLINE void gr_priv_one_row(const Slot *s, uint64_t row, const Lanes
     gr_meet(members_of(l)); // another lane may still ask for the owner of its word
     GR_ROLLED for (uint32_t k = l->lane; k < owners && ends; k += l->lanes)
         put_word((near ? near_owner_at(s, row, 0) : row + GR_ROW_OWNERS) + 4 * k, 0);
-    GR_ROLLED for (uint32_t k = l->lane; k < s->n && ends && numbered; k += l->lanes)
-        put_word(number_at(s, row, k), 0);
+    uint64_t numbers = number_at(s, row, 0);
+    GR_ROLLED for (uint32_t k = l->lane; k < s->n && ends && cleared; k += l->lanes)
+        put_word(numbers + 4 * (uint64_t)k, 0);
     if (l->lane)
         return;
     if (ends)
         head->numbered = 0;
     head->flags =
-        ends ? flags_of(s, line) : ROW_LISTED | ROW_MERGED | (was & ROW_UPDATED) | (told ? ROW_TOLD : 0);
+        ends ? flags_of(s, line)
+             : ROW_LISTED | ROW_MERGED | (was & (ROW_UPDATED | ~0u << GR_ROW_MADE)) | (told ? ROW_TOLD : 0);
     if (s->once)
         put_byte(s->changed + line, 1);
     else if (ends && !s->commits) // the slot is not used again

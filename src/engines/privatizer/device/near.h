@@ -38,7 +38,7 @@ GR_INLINE Near near_of_block(void) {
                   .says = GR_NEAR_SAYS(&of),
                   .shift = of.shift,
                   .entry = of.entry,
-                  .thread = gr_priv_thread_number(),
+                  .thread = thread_of_block(),
                   .threads = threads_of_block()};
 }
 
@@ -88,32 +88,63 @@ static GR_NOINLINE void gr_priv_near_lines(uint32_t region, uint32_t sequence, i
     }
 }
 
-// Behind pass 1.
-static GR_NOINLINE void gr_priv_near_merge(uint32_t region, uint32_t sequence) {
-    Near n = near_of_block();
-    uint32_t numbered = shared_at(n.says + GR_NEAR_NUMBERED + 4 * (sequence & 1));
-    GR_ROLLED for (uint32_t k = 4 * n.thread; k < n.size; k += 4 * n.threads) {
-        uint32_t at = n.first + k, own = shared_at(at), was = shared_at(at + n.size);
-        if (own != was && !(numbered && shared_at(numbered_at(&n, k)))) {
-            put_shared(at + 2 * n.size, own);
+// What the words of the thread are behind pass 1. Lines with private copies are left to gr_priv_near_lines().
+GR_INLINE void near_merge(const Near *n, uint32_t numbered) {
+    GR_ROLLED for (uint32_t k = 4 * n->thread; k < n->size; k += 4 * n->threads) {
+        uint32_t at = n->first + k, own = shared_at(at), was = shared_at(at + n->size);
+        if (own != was && !(numbered && shared_at(numbered_at(n, k)))) {
+            put_shared(at + 2 * n->size, own);
             put_shared(at, was);
         }
     }
-    if (numbered)
-        gr_priv_near_lines(region, sequence, 1);
 }
 
-// Behind pass 2. Then nobody owns anything.
+// Behind pass 2, of a launch's region that has no such lines: a thread has all words that one owner is asked for. Then nobody owns anything. Gives whether some word is not what it has to be:
+// it is left as it is, with its owners, for gr_priv_near_tells().
+GR_INLINE uint32_t near_check(const Near *n) {
+    uint32_t unit = n->shift > 2 ? 1u << n->shift : 4, differs = 0;
+    GR_ROLLED for (uint32_t k = unit * n->thread; k < n->size; k += unit * n->threads) {
+        uint32_t owners = n->owners + (k >> n->shift) * n->entry, differ = 0;
+        GR_ROLLED for (uint32_t at = n->first + k; at < n->first + k + unit; at += 4) {
+            uint32_t own = shared_at(at), was = shared_at(at + n->size), all = shared_at(at + 2 * n->size);
+            differ |= own != all;
+            if (was != all)
+                put_shared(at + n->size, all);
+        }
+        differs |= differ;
+        if (!differ)
+            put_shared(owners, 0);
+        if (!differ && n->shift == 0)
+            put_shared(owners + 4, 0);
+    }
+    return differs;
+}
+
+static GR_NOINLINE void gr_priv_near_tells(uint32_t region, uint32_t sequence) {
+    Near n = near_of_block();
+    uint32_t unit = n.shift > 2 ? 1u << n.shift : 4;
+    GR_ROLLED for (uint32_t k = unit * n.thread; k < n.size; k += unit * n.threads) {
+        uint32_t owners = n.owners + (k >> n.shift) * n.entry;
+        GR_ROLLED for (uint32_t at = n.first + k; at < n.first + k + unit; at += 4) {
+            uint32_t all = shared_at(at + 2 * n.size);
+            if (shared_at(at) == all)
+                continue;
+            gr_priv_near_tell(region, sequence, at);
+            put_shared(at, all);
+        }
+        put_shared(owners, 0);
+        if (n.shift == 0)
+            put_shared(owners + 4, 0);
+    }
+}
+
+// Likewise, of a region in which units have private copies of lines.
 static GR_NOINLINE void gr_priv_near_check(uint32_t region, uint32_t sequence) {
     Near n = near_of_block();
-    uint32_t numbered = shared_at(n.says + GR_NEAR_NUMBERED + 4 * (sequence & 1)),
-             at_once = !numbered && n.shift <= 2; // no other thread asks for the owners of this one's word
-    if (n.thread == 0)                            // the next region's: all have read them in the last one
-        put_shared(n.says + GR_NEAR_NUMBERED + 4 * (1 - (sequence & 1)), 0);
     GR_ROLLED for (uint32_t k = 4 * n.thread; k < n.size; k += 4 * n.threads) {
         uint32_t at = n.first + k, own = shared_at(at), was = shared_at(at + n.size),
-                 all = shared_at(at + 2 * n.size), owners = n.owners + (k >> n.shift) * n.entry;
-        if (numbered && shared_at(numbered_at(&n, k)))
+                 all = shared_at(at + 2 * n.size);
+        if (shared_at(numbered_at(&n, k)))
             continue;
         if (own != all) {
             gr_priv_near_tell(region, sequence, at);
@@ -121,21 +152,46 @@ static GR_NOINLINE void gr_priv_near_check(uint32_t region, uint32_t sequence) {
         }
         if (was != all)
             put_shared(at + n.size, all);
-        if (at_once)
-            put_shared(owners, 0);
-        if (at_once && n.shift == 0)
-            put_shared(owners + 4, 0);
     }
-    if (at_once)
-        return;
     barrier();
-    if (numbered) {
-        gr_priv_near_lines(region, sequence, 0);
-        barrier();
-    }
+    gr_priv_near_lines(region, sequence, 0);
+    barrier();
     GR_ROLLED for (uint32_t k = 4 * n.thread; k < (n.size >> n.shift) * n.entry; k += 4 * n.threads)
         put_shared(n.owners + k, 0);
 }
+
+// Whether some line of near memory has private copies, and whether the slot's list has rows.
+GR_INLINE uint32_t near_numbered(const Near *n, uint32_t sequence) {
+    return shared_at(n->says + GR_NEAR_NUMBERED + 4 * (sequence & 1));
+}
+GR_INLINE uint32_t near_lists(const Near *n, uint32_t sequence) {
+    return shared_at(n->says + GR_NEAR_COUNT + 4 * (sequence & 1));
+}
+
+uint32_t __gr_merges(uint32_t sequence) {
+    Near n = near_of_block();
+    if (!n.size || CONTROL.spent)
+        return GR_REST_ALL;
+    uint32_t numbered = near_numbered(&n, sequence);
+    near_merge(&n, numbered);
+    return (near_lists(&n, sequence) ? GR_REST_ROWS : 0) | (numbered ? GR_REST_LINES : 0);
+}
+
+uint32_t __gr_checks(uint32_t sequence) {
+    Near n = near_of_block();
+    if (!n.size || CONTROL.spent || near_numbered(&n, sequence))
+        return GR_REST_ALL;
+    uint32_t lists = near_lists(&n, sequence), differs = near_check(&n);
+    if (n.thread == 0 && !lists) { // next_list() of a region without private copies
+        put_shared(n.says + GR_NEAR_COUNT + 4 * (1 - (sequence & 1)), 0);
+        put_shared(n.says + GR_NEAR_NOW, 1 - (sequence & 1));
+    }
+    if (n.thread == 0)
+        put_shared(n.says + GR_NEAR_NUMBERED + 4 * (1 - (sequence & 1)), 0);
+    return (lists ? GR_REST_ROWS : 0) | (differs ? GR_REST_TELL : 0);
+}
+
+void __gr_tells(uint32_t region, uint32_t sequence) { gr_priv_near_tells(region, sequence); }
 
 // As __gr_gather(), counted in shared memory, which is not far: most threads need not wait for memory of the GPU.
 static GR_NOINLINE uint32_t gr_priv_near_gather(uint32_t all) {
@@ -156,11 +212,6 @@ static GR_NOINLINE uint32_t gr_priv_near_gather(uint32_t all) {
     put_shared(n.says + GR_NEAR_APART, 1);
     gr_store32(apart, 1);
     return 0;
-}
-
-// Whether the slot's list has rows.
-GR_INLINE int near_lists(uint32_t sequence) {
-    return (int)shared_at(near_of_block().says + GR_NEAR_COUNT + 4 * (sequence & 1));
 }
 
 #endif

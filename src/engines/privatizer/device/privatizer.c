@@ -2,7 +2,7 @@
 // privatizer — the device runtime that inserted code calls (control.h).
 #include "engines/privatizer/device/exchange.h"
 #include "engines/privatizer/device/mbarriers.h"
-#include "engines/privatizer/device/near.h"
+#include "engines/privatizer/device/plain.h"
 
 GR_INLINE uint64_t clock_now(void) {
     uint64_t v;
@@ -30,6 +30,7 @@ static GR_NOINLINE void gr_priv_take(uint64_t k) {
                      .rows = s.rows,
                      .copies = s.copies,
                      .arena_table = s.table + CONTROL.shared_bytes / GR_LINE * 4,
+                     .lists = s.lists,
                      .since = CONTROL.spent ? clock_now() : 0};
 }
 
@@ -589,32 +590,40 @@ static GR_NOINLINE void gr_priv_rows_of_block(uint32_t region, uint32_t sequence
     gr_priv_all_rows(&s, &t, merges);
 }
 
-// Most regions write shared memory alone.
-GR_INLINE void rows_of_region(uint32_t region, uint32_t sequence, int merges) {
-    if (!CONTROL.near.size || near_lists(sequence))
-        gr_priv_rows_of_block(region, sequence, merges);
-    else if (!merges && !gr_priv_thread_number()) {
-        GrPrivNear near = CONTROL.near;
-        next_list(slot_head(), &near, sequence & 1);
-    }
+// Of near memory, what __gr_merges() and __gr_checks() have not done.
+static GR_NOINLINE void gr_priv_rest_of_near(uint32_t region, uint32_t sequence, uint32_t rest, int merges) {
+    Near n = near_of_block();
+    uint32_t numbered = near_numbered(&n, sequence);
+    if (merges && rest & GR_REST_ALL)
+        near_merge(&n, numbered);
+    if (merges && numbered)
+        gr_priv_near_lines(region, sequence, 1);
+    if (merges || !(rest & GR_REST_ALL))
+        return;
+    if (n.thread == 0) // the next region's: all have read them in the last one
+        put_shared(n.says + GR_NEAR_NUMBERED + 4 * (1 - (sequence & 1)), 0);
+    if (numbered)
+        gr_priv_near_check(region, sequence);
+    else if (near_check(&n))
+        gr_priv_near_tells(region, sequence);
 }
 
-void __gr_merge(uint32_t region, uint32_t sequence) {
+void __gr_merge(uint32_t region, uint32_t sequence, uint32_t rest) {
     if (CONTROL.spent)
         gr_priv_spent(GR_SPENT_PASS_1);
     if (CONTROL.near.size)
-        gr_priv_near_merge(region, sequence);
-    rows_of_region(region, sequence, 1);
+        gr_priv_rest_of_near(region, sequence, rest, 1);
+    gr_priv_rows_of_block(region, sequence, 1);
     if (CONTROL.spent)
         gr_priv_spent(GR_SPENT_MERGE);
 }
 
-void __gr_check(uint32_t region, uint32_t sequence) {
+void __gr_check(uint32_t region, uint32_t sequence, uint32_t rest) {
     if (CONTROL.spent)
         gr_priv_spent(GR_SPENT_PASS_2);
     if (CONTROL.near.size)
-        gr_priv_near_check(region, sequence);
-    rows_of_region(region, sequence, 0);
+        gr_priv_rest_of_near(region, sequence, rest, 0);
+    gr_priv_rows_of_block(region, sequence, 0);
     if (CONTROL.spent)
         gr_priv_spent(GR_SPENT_CHECK);
 }

@@ -26,9 +26,14 @@ GR_INLINE GR_GLOBAL uint16_t *far_changer(uint64_t row, uint32_t word) {
 #define EACH_PLAIN(of, i)                                                                                    \
     _Pragma("unroll") for (uint32_t i = 0; i < ROWS_AT_A_TIME; i++) if ((of)->plain >> i & 1)
 
+// Whether this step has been done of the row, by plain.h.
+GR_INLINE int is_done(uint32_t flags, int merges) {
+    return merges ? (flags & ROW_MERGED) != 0 : !(flags & ROW_LISTED);
+}
+
 // Those of the warp from number k of the region's on. `shared`: so many lines of shared memory come first.
 GR_INLINE void find_some(const Slot *s, uint32_t list, uint32_t shared, uint32_t k, uint32_t step, uint32_t n,
-                         Some *out) {
+                         int merges, Some *out) {
     uint32_t number[ROWS_AT_A_TIME], numbered[ROWS_AT_A_TIME];
     *out = (Some){.any = 0};
 #pragma unroll
@@ -49,6 +54,7 @@ GR_INLINE void find_some(const Slot *s, uint32_t list, uint32_t shared, uint32_t
         out->line[i] = head->line;
         out->flags[i] = head->flags;
         numbered[i] = head->numbered;
+        out->row[i] = !s->once && is_done(out->flags[i], merges) ? 0 : out->row[i];
     }
 #pragma unroll
     for (uint32_t i = 0; i < ROWS_AT_A_TIME && s->granule && !s->once; i++)
@@ -137,7 +143,8 @@ static GR_NOINLINE void gr_priv_all_rows(const Slot *s, const Team *t, int merge
     GR_ROLLED for (uint32_t k = warp; k < n && l.lane < lanes && t->thread < t->threads;
                    k += ROWS_AT_A_TIME * warps) {
         Some some;
-        find_some(s, list, shared, k, warps, n, &some);
+        find_some(s, list, shared, k, warps, n, merges, &some);
+        gr_meet(members_of(&l)); // all of them have read the flags
         some.plain = lanes == 32 ? some.plain : 0;
         if (some.plain && merges)
             merge_plain(s, &some, l.lane);

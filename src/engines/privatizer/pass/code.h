@@ -9,6 +9,14 @@
 #include "ptx/speculate.h"
 
 typedef struct Copying Copying; // copies.c
+typedef struct GrBase GrBase;   // bases.c
+typedef struct GrAside {        // aside.c
+    PtxReg **regs;
+    unsigned n;
+} GrAside;
+
+// Code.left of a thread that has gone where it cannot in code for what is known (Code.known), or round too often: what it does is worth nothing.
+enum { GR_LEFT_WILD = 1 };
 
 typedef struct Code {
     PtxFunc *f;
@@ -61,8 +69,10 @@ typedef struct Code {
     bool orders;      // units may order what they do
     bool
         known; // of all groups the memory that they only read is known, shared memory is near, and nothing is asked: accesses to them need no other way
-    bool in_loop;                 // what is written now is
-    PtxReg *wild;                 // with `known`: one was elsewhere, so what the thread does is worth nothing
+    size_t now;                   // of the body's statements, the one that is written now
+    bool in_loop;                 // which is in a loop
+    GrBase **bases;               // with `known`: by site (bases.c)
+    GrAside aside;                // code for warps: registers that are needed wherever a region ends
     const uint8_t *groups, *puts; // by site, GrPlace.group and .puts; NULL: there are none
     const uint8_t *roles;         // by site, GR_ORDERS_...; NULL: there are none
     Copying *copying; // n_copying: the kernel's cp.async that are done some time, in code for warps
@@ -94,6 +104,9 @@ gr_status gr_code_once(const Code *c, PtxStmt *s, PtxReg **out);
 
 // redirect.c: code that leaves the address in the new 64-bit register *out.
 gr_status gr_code_address(const Code *c, PtxStmt *at, const PtxOperand *address, PtxReg **out);
+// The operand that is the address; NULL: there is none. And what it becomes.
+PtxOperand *gr_code_address_of(PtxInstr *i);
+gr_status gr_code_set_address(const Code *c, PtxOperand *address, PtxReg *to, int64_t offset);
 
 // near.c: whether the access may be to near memory. Its address in the new register *low. A load that is done at once, and behind which the thread goes on. And, with c->near, where
 // the access goes, as a generic address in *to, or in *slow that __gr_at has to say where.
@@ -105,8 +118,16 @@ gr_status gr_code_near_known_load(const Code *c, PtxStmt *s, const PtxSite *site
                                   PtxReg **to);
 gr_status gr_code_near_known_store(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low,
                                    PtxReg **kept);
+// Likewise, of a load at at + `from`, whose owners are behind `owners`: whether it is the thread's own, in *own. `asks`: it may be.
+gr_status gr_code_near_owned(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *at,
+                             const PtxReg *owners, int64_t from, const PtxReg *asks, PtxReg *own);
 gr_status gr_code_near(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low, const PtxReg *at,
                        const PtxReg *to, const PtxReg *slow, const PtxOperand *guard, bool negated);
+
+// bases.c: with c->known, what is common to the load and others of straight code, of near memory or (`group`) of memory that is only read; NULL: nothing is. Then how it loads.
+gr_status gr_code_base(const Code *c, PtxStmt *s, unsigned group, const GrBase **out);
+gr_status gr_code_base_near(const Code *c, PtxStmt *s, const PtxSite *site, const GrBase *b);
+gr_status gr_code_base_read(const Code *c, PtxStmt *s, const GrBase *b);
 
 // redirect.c: the private copy of what is in shared memory may be there, or in global memory, so no state space is written; what is read may change, so it is not .nc.
 void gr_code_change_space(PtxInstr *i);
@@ -148,6 +169,12 @@ gr_status gr_code_own(const Code *c, PtxStmt *s, PtxReg *holds, PtxReg **over);
 // redirect.c: the instruction once more before itself, under another guard, at another address, with another destination (NULL: its own).
 gr_status gr_code_again(const Code *c, PtxStmt *s, PtxReg *guard, PtxReg *at, const PtxOperand *destination);
 
+// aside.c: the call, where `due` holds. `all`: registers that code behind it needs.
+// What the body's statement that is written now needs, and code behind it.
+gr_status gr_code_aside_now(const Code *c, GrAside *out);
+gr_status gr_code_aside(const Code *c, PtxStmt *at, const GrAside *all, const PtxReg *due, const char *fmt,
+                        ...) __attribute__((format(printf, 5, 6)));
+
 // At the end of the kernel: code for threads that find no room for a note, or have gone round a loop too often. The threads go on with the code that follows.
 gr_status gr_code_lost(const Code *c);
 
@@ -169,7 +196,7 @@ gr_status gr_code_exchange(const Code *c, const PtxReg *due, const PtxReg *all, 
 bool gr_has_regions(const Code *c);
 
 // regions.c: barriers and ends of threads become ends of regions, which run twice.
-gr_status gr_code_regions(const Code *c);
+gr_status gr_code_regions(Code *c);
 
 // meetings.c: the copy of a part of a barrier of the grid, which is none of its ARRIVES.
 gr_status gr_code_meeting(const Code *c, PtxStmt *s, GrGridPart part);

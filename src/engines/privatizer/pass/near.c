@@ -12,18 +12,11 @@ typedef struct Parts {
     PtxReg *mine; // what the thread's look like, in each
 } Parts;
 
-static gr_status put_parts(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low, PtxReg *at,
-                           Parts *out) {
+static gr_status put_mine(const Code *c, PtxStmt *s, const PtxSite *site, Parts *out) {
     unsigned bits = (site->size >> c->near_shift) * c->near_entry * 8;
-    const unsigned shift = c->near_entry == 2 ? 1 : 2;
     *out = (Parts){.n = bits > 64 ? bits / 64 : 1, .bits = bits > 64 ? 64 : bits};
     out->mine = gr_ptx_new_reg(c->f, out->bits == 64 ? PTX_B64 : out->bits == 32 ? PTX_B32 : PTX_B16);
     const char *me = c->me->name, *mine = out->mine->name;
-    gr_status st = gr_code_put(c, s, NULL, 0, "shr.u32 %s, %s, %u; shl.b32 %s, %s, %u; add.u32 %s, %s, %s;",
-                               at->name, low->name, c->near_shift, at->name, at->name, shift, at->name,
-                               at->name, c->near_owners->name);
-    if (st != GR_OK)
-        return st;
     if (out->bits == 16)
         return gr_code_put(c, s, NULL, 0, "cvt.u16.u32 %s, %s;", mine, me);
     if (out->bits == 32)
@@ -31,6 +24,19 @@ static gr_status put_parts(const Code *c, PtxStmt *s, const PtxSite *site, const
                            c->near_entry == 4 ? 1 : 0x10001);
     return gr_code_put(c, s, NULL, 0, "{ .reg .b32 one; mul.lo.u32 one, %s, %u; mov.b64 %s, {one, one}; }",
                        me, c->near_entry == 4 ? 1 : 0x10001, mine);
+}
+
+// Owners of an access are as many bytes behind c->near_owners as the access is, where both have one size: it is aligned.
+static gr_status put_parts(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low, PtxReg *at,
+                           Parts *out) {
+    const unsigned shift = c->near_entry == 2 ? 1 : 2;
+    gr_status st =
+        c->near_shift == shift
+            ? gr_code_put(c, s, NULL, 0, "add.u32 %s, %s, %s;", at->name, low->name, c->near_owners->name)
+            : gr_code_put(c, s, NULL, 0, "shr.u32 %s, %s, %u; shl.b32 %s, %s, %u; add.u32 %s, %s, %s;",
+                          at->name, low->name, c->near_shift, at->name, at->name, shift, at->name, at->name,
+                          c->near_owners->name);
+    return st == GR_OK ? put_mine(c, s, site, out) : st;
 }
 
 bool gr_near_fits(const Code *c, const PtxSite *site) {
@@ -72,23 +78,32 @@ static gr_status put_numbered(const Code *c, PtxStmt *s, const PtxReg *low, cons
                        in->name, (unsigned)offsetof(GrPrivRow, numbered), out->name);
 }
 
-// Whether the unit owns all of it, in *own, and whether somebody owns some of it, in *some.
-static gr_status put_owned(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low,
-                           const PtxReg *asks, PtxReg *own, PtxReg *some) {
+// Whether the unit owns all of it, in *own, and whether somebody owns some of it, in *some. Owners are `from` bytes behind `at`. `asks` NULL: they can be looked at in any case.
+static gr_status put_parts_owned(const Code *c, PtxStmt *s, const Parts *p, const PtxReg *at, uint64_t from,
+                                 const PtxReg *asks, PtxReg *own, PtxReg *some) {
     gr_status st = GR_OK;
-    Parts p;
-    PtxReg *at = gr_ptx_new_reg(c->f, PTX_B32);
-    GR_TRY(put_parts(c, s, site, low, at, &p));
-    for (unsigned k = 0; k < p.n; k++)
-        GR_TRY(gr_code_put(
-            c, s, NULL, 0,
-            "{ .reg .b%u has; mov.b%u has, 0; @%s ld.shared.b%u has, [%s+%u]; setp.eq%s.b%u %s, has, "
-            "%s%s%s; setp.ne%s.b%u %s, has, 0%s%s; }",
-            p.bits, p.bits, asks->name, p.bits, at->name, 8 * k, k ? ".and" : "", p.bits, own->name,
-            p.mine->name, k ? ", " : "", k ? own->name : "", k ? ".or" : "", p.bits, some->name,
-            k ? ", " : "", k ? some->name : ""));
+    char first[80] = "";
+    for (unsigned k = 0; k < p->n; k++) {
+        if (asks)
+            snprintf(first, sizeof first, "mov.b%u has, 0; @%s ", p->bits, asks->name);
+        GR_TRY(gr_code_put(c, s, NULL, 0,
+                           "{ .reg .b%u has; %sld.shared.b%u has, [%s+%llu]; setp.eq%s.b%u %s, has, %s%s%s; "
+                           "setp.ne%s.b%u %s, has, 0%s%s; }",
+                           p->bits, first, p->bits, at->name, (unsigned long long)from + 8 * k,
+                           k ? ".and" : "", p->bits, own->name, p->mine->name, k ? ", " : "",
+                           k ? own->name : "", k ? ".or" : "", p->bits, some->name, k ? ", " : "",
+                           k ? some->name : ""));
+    }
 done:
     return st;
+}
+
+static gr_status put_owned(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low,
+                           const PtxReg *asks, PtxReg *own, PtxReg *some) {
+    Parts p;
+    PtxReg *at = gr_ptx_new_reg(c->f, PTX_B32);
+    gr_status st = put_parts(c, s, site, low, at, &p);
+    return st == GR_OK ? put_parts_owned(c, s, &p, at, 0, asks, own, some) : st;
 }
 
 // The unit takes what is nobody's. Whether it has all of it, in *own.
@@ -158,8 +173,37 @@ static gr_status put_guard(const Code *c, PtxStmt *s, const PtxReg *pred) {
 static gr_status put_wild(const Code *c, PtxStmt *s, const PtxReg *due, const PtxReg *done) {
     return gr_code_put(
         c, s, NULL, 0,
-        "{ .reg .pred lost; not.pred lost, %s; and.pred lost, lost, %s; or.pred %s, %s, lost; }", done->name,
-        due->name, c->wild->name, c->wild->name);
+        "{ .reg .pred lost; not.pred lost, %s; and.pred lost, lost, %s; @lost mov.u32 %s, %d; }", done->name,
+        due->name, c->left->name, GR_LEFT_WILD);
+}
+
+// What a thread may not find: some of what it loads is its own and some is not; or another's copy of the line is made.
+static gr_status put_owned_wild(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low,
+                                const PtxReg *asks, const PtxReg *own, const PtxReg *some) {
+    gr_status st = GR_OK;
+    PtxReg *numbered = gr_ptx_new_reg(c->f, PTX_PRED);
+    if (site->size > 1u << c->near_shift)
+        GR_TRY(put_wild(c, s, some, own));
+    GR_TRY(put_numbered(c, s, low, asks, numbered));
+    GR_TRY(gr_code_put(c, s, NULL, 0, "and.pred %s, %s, %s;", numbered->name, numbered->name, asks->name));
+    GR_TRY(put_wild(c, s, numbered, own));
+done:
+    return st;
+}
+
+gr_status gr_code_near_owned(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *at,
+                             const PtxReg *owners, int64_t from, const PtxReg *asks, PtxReg *own) {
+    gr_status st = GR_OK;
+    Parts p;
+    PtxReg *some = gr_ptx_new_reg(c->f, PTX_PRED), *low = gr_ptx_new_reg(c->f, PTX_B32);
+    GR_TRY(put_mine(c, s, site, &p));
+    GR_TRY(put_parts_owned(c, s, &p, owners, ((uint64_t)from >> c->near_shift) * c->near_entry, NULL, own,
+                           some));
+    GR_TRY(gr_code_put(c, s, NULL, 0, "add.u32 %s, %s, %lld;", low->name, at->name, (long long)from));
+    GR_TRY(gr_code_put(c, s, NULL, 0, "and.pred %s, %s, %s;", some->name, some->name, asks->name));
+    GR_TRY(put_owned_wild(c, s, site, low, asks, own, some));
+done:
+    return st;
 }
 
 gr_status gr_code_near_known_load(const Code *all, PtxStmt *s, const PtxSite *site, const PtxReg *low,

@@ -14,9 +14,10 @@ gr_status gr_code_lost(const Code *c) {
                            c->pass->name));
     }
     gr_ptx_insert_label(c->f, NULL, c->over);
-    if (c->wild)
-        GR_TRY(gr_code_put(c, NULL, &leaves, 1, "@%s bra $0;", c->wild->name)); // which is told behind
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_over;", c->suffix));
+    // In pass 2 it does not go round again.
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u32 %s, %d;", c->left->name, GR_LEFT_WILD));
+    if (!c->known) // where it is told behind, and then found out in the other code
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_over;", c->suffix));
     gr_ptx_insert_label(c->f, NULL, c->leaves);
 done:
     return st;

@@ -94,9 +94,6 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
                            none->name, c->near_unmade->name, c->near_end->name, c->near_end->name,
                            c->near_unmade->name, none->name, c->near_end->name));
     }
-    c->wild = c->known ? gr_ptx_new_reg(f, PTX_PRED) : NULL;
-    if (c->wild)
-        GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.ne.u32 %s, 0, 0;", c->wild->name));
     if (c->clock)
         GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u64 %s, 0;", c->clock->name));
     if (exchanges)
@@ -146,9 +143,8 @@ static gr_status limit_loops(const Code *c) {
         else if (s->kind == PTX_INSTR && gr_ptx_instr_flags(s->instr) & PTX_F_BRANCH &&
                  goes_back(s->instr, seen)) {
             c->over->uses++;
-            GR_TRY(gr_code_put(c, s, &over, 1, "sub.u32 %s, %s, 1; setp.eq%s.u32 %s, %s, 0%s%s; @%s bra $0;",
-                               c->left->name, c->left->name, c->wild ? ".or" : "", none->name, c->left->name,
-                               c->wild ? ", " : "", c->wild ? c->wild->name : "", none->name));
+            GR_TRY(gr_code_put(c, s, &over, 1, "sub.u32 %s, %s, 1; setp.eq.u32 %s, %s, 0; @%s bra $0;",
+                               c->left->name, c->left->name, none->name, c->left->name, none->name));
         }
     }
 done:
@@ -232,6 +228,9 @@ static gr_status make(Code *c, const PtxStmt *first, const PtxStmt *last, PtxLab
     bool *in_loop;
     GR_TRY(find_loops(c, &in_loop));
     GR_TRY(limit_loops(c));
+    c->bases = c->known ? GR_NEW_ARRAY(c->arena, GrBase *, (size_t)c->f->module->n_sites + 1) : NULL;
+    if (c->known && !c->bases)
+        GR_TRY(gr_fail(c->err, GR_ERR_NOMEM, "out of memory"));
     GR_TRY(gr_code_find_copies(c));
     if (gr_has_regions(c))
         GR_TRY(gr_code_regions(c));
@@ -242,6 +241,7 @@ static gr_status make(Code *c, const PtxStmt *first, const PtxStmt *last, PtxLab
     for (size_t k = 0; k < c->body.n; k++) {
         PtxStmt *s = c->body.stmt[k];
         unsigned half;
+        c->now = k;
         c->in_loop = in_loop[k];
         if (gr_grid_is_access(c->grid, c->body.from[k]))
             GR_TRY(gr_code_meeting(c, s, gr_grid_part(c->grid, c->body.from[k])));

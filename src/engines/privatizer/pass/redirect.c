@@ -24,7 +24,7 @@ static void guard_of(const PtxInstr *i, Guard *g) {
     snprintf(g->alone, sizeof g->alone, "@%s$1 ", sign);
 }
 
-static PtxOperand *address_of(PtxInstr *i) {
+PtxOperand *gr_code_address_of(PtxInstr *i) {
     for (unsigned k = 0; k < i->n_operands; k++)
         if (i->operands[k].kind == PTX_O_ADDRESS)
             return &i->operands[k];
@@ -54,12 +54,12 @@ void gr_code_change_space(PtxInstr *i) {
     gr_ptx_instr_summarize(i);
 }
 
-static gr_status set_address(const Code *c, PtxOperand *address, PtxReg *to) {
+gr_status gr_code_set_address(const Code *c, PtxOperand *address, PtxReg *to, int64_t offset) {
     PtxOperand *sub = GR_NEW(&c->f->module->arena, PtxOperand);
     if (!sub)
         return gr_fail(c->err, GR_ERR_NOMEM, "out of memory");
     *sub = gr_ptx_reg_operand(to);
-    *address = (PtxOperand){.kind = PTX_O_ADDRESS, .n_sub = 1, .sub = sub};
+    *address = (PtxOperand){.kind = PTX_O_ADDRESS, .n_sub = 1, .sub = sub, .offset = offset};
     return GR_OK;
 }
 
@@ -80,7 +80,7 @@ gr_status gr_code_own(const Code *c, PtxStmt *s, PtxReg *holds, PtxReg **over) {
 gr_status gr_code_again(const Code *c, PtxStmt *s, PtxReg *guard, PtxReg *at, const PtxOperand *destination) {
     gr_status st = GR_OK;
     PtxInstr *i = s->instr;
-    PtxOperand *address = address_of(i), own = i->operands[0], to = gr_ptx_reg_operand(at);
+    PtxOperand *address = gr_code_address_of(i), own = i->operands[0], to = gr_ptx_reg_operand(at);
     PtxReg *kept = i->guard;
     bool negated = i->guard_negated;
     StrBuf text = {0};
@@ -192,7 +192,7 @@ done:
 static gr_status put_value(const Code *c, PtxStmt *at, uint32_t bytes, PtxReg **out) {
     gr_status st = GR_OK;
     const PtxInstr *i = at->instr;
-    const PtxOperand *address = address_of(at->instr), *value = address + 1;
+    const PtxOperand *address = gr_code_address_of(at->instr), *value = address + 1;
     if (value == i->operands + i->n_operands) // red of nothing: there is none
         value = address;
     unsigned n = value->kind == PTX_O_VECTOR ? value->n_sub : 1, size = bytes / (n ? n : 1);
@@ -368,6 +368,10 @@ static gr_status put_known_read(const Code *c, PtxStmt *s, const PtxReg *at, uns
     gr_status st = GR_OK;
     PtxFunc *f = c->f;
     PtxInstr *i = s->instr;
+    const GrBase *base;
+    GR_TRY(gr_code_base(c, s, group, &base));
+    if (base)
+        return gr_code_base_read(c, s, base);
     PtxReg *begin = gr_ptx_new_reg(f, PTX_B64), *size = gr_ptx_new_reg(f, PTX_B64),
            *in = gr_ptx_new_reg(f, PTX_PRED), *out = gr_ptx_new_reg(f, PTX_PRED),
            *to = gr_ptx_new_reg(f, PTX_B64);
@@ -384,9 +388,9 @@ static gr_status put_known_read(const Code *c, PtxStmt *s, const PtxReg *at, uns
     if (i->guard)
         GR_TRY(gr_code_put(c, s, &guard, 1, "{ .reg .pred own; %s.pred own, $0; and.pred %s, %s, own; }",
                            i->guard_negated ? "not" : "mov", out->name, out->name));
-    GR_TRY(gr_code_put(c, s, NULL, 0, "or.pred %s, %s, %s;", c->wild->name, c->wild->name, out->name));
+    GR_TRY(gr_code_put(c, s, NULL, 0, "@%s mov.u32 %s, %d;", out->name, c->left->name, GR_LEFT_WILD));
     // The load comes in any case, else what it loads to would have to be kept until then.
-    GR_TRY(set_address(c, address_of(i), to));
+    GR_TRY(gr_code_set_address(c, gr_code_address_of(i), to, 0));
 done:
     return st;
 }
@@ -511,8 +515,15 @@ found:
                            l.made->name, l.slow->name, l.slow->name, l.made->name, g->operand));
     if (low && l.stores)
         GR_TRY(gr_code_put(c, copy, NULL, 0, "@%s setp.eq.u32 %s, 0, 0;", l.slow->name, c->copied->name));
-    GR_TRY(gr_code_put(c, copy, NULL, 0, "@%s call (%s), __gr%s_at, (%s, %s, %u, %s);", l.slow->name,
-                       l.to->name, c->suffix, at->name, c->copy->name, what, c->unmade->name));
+    GrAside aside;
+    if (!all->known) {
+        GR_TRY(gr_code_put(c, copy, NULL, 0, "@%s call (%s), __gr%s_at, (%s, %s, %u, %s);", l.slow->name,
+                           l.to->name, c->suffix, at->name, c->copy->name, what, c->unmade->name));
+    } else {
+        GR_TRY(gr_code_aside_now(all, &aside));
+        GR_TRY(gr_code_aside(all, copy, &aside, l.slow, "call (%s), __gr%s_at, (%s, %s, %u, %s);", l.to->name,
+                             c->suffix, at->name, c->copy->name, what, c->unmade->name));
+    }
 done:
     return st;
 }
@@ -524,8 +535,12 @@ static gr_status put_known_near(const Code *c, PtxStmt *s, const PtxSite *site, 
     PtxInstr *i = s->instr;
     PtxReg *to = (PtxReg *)low, *kept, *value, *generic = gr_ptx_new_reg(c->f, PTX_B64), *lanes = NULL;
     if (!(what & GR_AT_STORE)) {
+        const GrBase *base;
+        GR_TRY(gr_code_base(c, s, 0, &base));
+        if (base)
+            return gr_code_base_near(c, s, site, base);
         GR_TRY(gr_code_near_known_load(c, s, site, low, &to));
-        return set_address(c, address_of(i), to);
+        return gr_code_set_address(c, gr_code_address_of(i), to, 0);
     } else {
         if (c->by_warps) { // they are compared
             lanes = gr_ptx_new_reg(c->f, PTX_B32);
@@ -546,7 +561,7 @@ static gr_status put_known_near(const Code *c, PtxStmt *s, const PtxSite *site, 
         if (lanes)
             GR_TRY(put_lanes(c, s, site, generic, kept, what, value));
     }
-    GR_TRY(set_address(c, address_of(i), to));
+    GR_TRY(gr_code_set_address(c, gr_code_address_of(i), to, 0));
     i->guard = kept;
     i->guard_negated = false;
 done:
@@ -556,7 +571,7 @@ done:
 gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     gr_status st = GR_OK;
     PtxInstr *i = copy->instr;
-    PtxOperand *address = address_of(i);
+    PtxOperand *address = gr_code_address_of(i);
     bool shared = gr_is_shared_space(site->space), inside = shared || site->space == PTX_SHARED_CLUSTER;
     bool generic = site->space == PTX_GENERIC;
     bool result = gr_has_result(site, c->live, c->set);
@@ -619,8 +634,10 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
         to = gr_ptx_new_reg(c->f, PTX_B64);
         if (c->copied && what & GR_AT_STORE)
             GR_TRY(gr_code_put(c, copy, NULL, 0,
-                               "{ .reg .pred in; isspacep.shared in, %s; @in setp.eq.u32 %s, 0, 0; }",
-                               at->name, c->known ? c->wild->name : c->copied->name));
+                               c->known
+                                   ? "{ .reg .pred in; isspacep.shared in, %s; @in mov.u32 %s, 1; }"
+                                   : "{ .reg .pred in; isspacep.shared in, %s; @in setp.eq.u32 %s, 0, 0; }",
+                               at->name, c->known ? c->left->name : c->copied->name));
         GR_TRY(gr_code_put(c, copy, ops, n_ops, "mov.u64 %s, 0; %scall (%s), __gr%s_at, (%s, %s, %u, %s);",
                            to->name, g.alone, to->name, c->suffix, at->name, c->copy->name, what,
                            c->unmade->name));
@@ -656,7 +673,7 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
                            what, value ? value->name : "0", c->copy->name, c->pass->name, c->sequence->name));
     if (c->warps && i->op == PTX_OP_ST && !site->strong)
         GR_TRY(put_lanes(c, copy, site, to, kept, what, value));
-    GR_TRY(set_address(c, address, to));
+    GR_TRY(gr_code_set_address(c, address, to, 0));
     i->guard = kept;
     i->guard_negated = false;
     if (common)

@@ -4,14 +4,14 @@
 //
 // Where a region begins, the registers that are live there and the local memory are kept, so that it can be run again: from wherever threads came to its
 // end, they go back by a table of all beginnings. What is live at its end is a result of the region as memory is (the paper's downward-exposed values): in pass 2 it
-// is compared, and the thread goes on with pass 1's, as memory does.
+// is compared, and the thread goes on with pass 1's, as memory does. So a register needs one other: in pass 1 that has what the register was at the begin, in pass 2 what it was at the end of pass 1.
 //
-//     at a barrier k:    pass 1: note what is live, at = k; pass 2: compare it, and k with `at`; go to END
+//     at a barrier k:    pass 1: at = k; pass 2: compare what is live with the others, and k with `at`; go to END
 //     END:               wait for all threads of the block; in code for blocks, of all
-//                        pass 1: leave if threads may have ordered what they did; merge, wait, pass = 2; go to R_start
+//                        pass 1: each register and its other take each other's place; leave if threads may have ordered what they did; merge, wait, pass = 2; go to R_start
 //                        pass 2: check, wait, pass = 1; leave if all threads are at their end; start = at; go to C_at
-//     C_k:               what is live becomes what was noted, and is kept; S_k: (the barrier) ... ---> the next barrier, or the thread's end
-//     R_k:               restore what was kept; go to S_k
+//     C_k:               what is live becomes what the others have; S_k: (the barrier) ... ---> the next barrier, or the thread's end
+//     R_k:               the local memory becomes what was kept; go to S_k
 //
 // A thread that has ended takes part in the ends of all regions that follow, with nothing to do in between. So does one at a barrier of the block while others are at barriers of their warps
 // (gr_suits_lanes), or arrive or wait at mbarriers (mbarriers.h).
@@ -35,11 +35,13 @@ typedef struct Region {
 
 typedef struct Regions {
     const Code *c;
-    VEC(Region) all;
-    PtxReg *at, *start, *second, *differs; // second: it is pass 2
+    VEC(Region) regions;
+    PtxReg *all, *rest; // all threads have ended; what is left where a region ends
+    PtxReg *at, *start, *second, *differs,
+        *unlike; // second: it is pass 2; unlike: what is compared just now differs
     PtxLabel *end;
-    PtxReg **kept, **noted; // by PtxReg.index: the registers that have its value
-    PtxReg *stores_kept, *stores_noted;
+    PtxReg **other; // by PtxReg.index: its other one; NULL: it is not live where regions begin
+    PtxReg *stores_other;
     PtxReg **too;        // that keep c->kept_too
     PtxReg *ends, *came; // how many regions the thread has ended; whether all threads came there
     // Of barriers that reduce; NULL: there are none. In pass 1: the thread's predicate, whether it is at such a barrier; how many predicates hold, of how many.
@@ -62,7 +64,26 @@ static const char *mov_type(const PtxReg *r) {
 
 // ---- Registers ---------------------------------------------------------------------------------------------------------
 
-// For each register that is live where region `g` begins: PTX text, of the register $0, what keeps it $1 and what has it noted $2; %s stands for its type.
+static PtxReg *copied(const Code *c, uint32_t k) { return c->body.regs[k] ? c->body.regs[k] : c->f->regs[k]; }
+
+// One register and its other: PTX text, of the register $0, the other $1, whether something differs $2; # stands for its type.
+static gr_status put_one(const Regions *r, PtxStmt *at, uint32_t k, const char *of_predicate,
+                         const char *of_other) {
+    const Code *c = r->c;
+    PtxReg *reg = copied(c, k);
+    char text[200], *p = text, *end = text + sizeof text;
+    for (const char *from = reg->type == PTX_PRED ? of_predicate : of_other; *from && p + 8 < end; from++)
+        if (*from == '#')
+            p += snprintf(p, (size_t)(end - p), "%s", mov_type(reg));
+        else
+            *p++ = *from;
+    *p = 0;
+    PtxOperand ops[3] = {gr_ptx_reg_operand(reg), gr_ptx_reg_operand(r->other[k] ? r->other[k] : reg),
+                         gr_ptx_reg_operand(r->unlike)};
+    return gr_ptx_insert(c->f, at, 0, text, ops, 3, NULL, c->err);
+}
+
+// Each that is live where region `g` begins.
 static gr_status put_each(const Regions *r, PtxStmt *at, const Region *g, const char *of_predicate,
                           const char *of_other) {
     const Code *c = r->c;
@@ -70,26 +91,33 @@ static gr_status put_each(const Regions *r, PtxStmt *at, const Region *g, const 
     if (!g->from || !gr_live_before(c->live, g->from, c->set))
         return GR_OK;
     for (uint32_t k = 0; k < c->live->n_regs && st == GR_OK; k++) {
-        PtxReg *own = c->f->regs[k], *reg = c->body.regs[k] ? c->body.regs[k] : own;
-        char text[200], *p = text, *end = text + sizeof text;
-        if (!gr_live_has(c->live, c->set, own))
+        if (!gr_live_has(c->live, c->set, c->f->regs[k]))
             continue;
-        if (!r->kept[k]) {
-            r->kept[k] = gr_ptx_new_reg(c->f, reg->type);
-            r->noted[k] = gr_ptx_new_reg(c->f, reg->type);
-        }
-        bool predicate = reg->type == PTX_PRED;
-        for (const char *from = predicate ? of_predicate : of_other; *from && p + 8 < end; from++)
-            if (*from == '#')
-                p += snprintf(p, (size_t)(end - p), "%s", mov_type(reg));
-            else
-                *p++ = *from;
-        *p = 0;
-        PtxOperand ops[5] = {gr_ptx_reg_operand(reg), gr_ptx_reg_operand(r->kept[k]),
-                             gr_ptx_reg_operand(r->noted[k]), gr_ptx_reg_operand(r->second),
-                             gr_ptx_reg_operand(r->differs)};
-        st = gr_ptx_insert(c->f, at, 0, text, ops, 5, NULL, c->err);
+        if (!r->other[k])
+            r->other[k] = gr_ptx_new_reg(c->f, copied(c, k)->type);
+        st = put_one(r, at, k, of_predicate, of_other);
     }
+    return st;
+}
+
+// All that are live where some region begins, and their others take each other's place, unless the thread began none.
+static gr_status put_swap(const Regions *r) {
+    gr_status st = GR_OK;
+    const Code *c = r->c;
+    PtxLabel *end = gr_ptx_new_label(c->f);
+    PtxOperand to_end = gr_ptx_label_operand(end);
+    GR_TRY(gr_code_put(c, NULL, &to_end, 1, "setp.ge.u32 %s, %s, %u; @%s bra $0;", r->unlike->name,
+                       r->start->name, GR_NO_BEGIN, r->unlike->name));
+    for (uint32_t k = 0; k < c->live->n_regs; k++)
+        if (r->other[k])
+            GR_TRY(put_one(r, NULL, k,
+                           "{ .reg .pred was; mov.pred was, $0; mov.pred $0, $1; mov.pred $1, was; }",
+                           "{ .reg .# was; mov.# was, $0; mov.# $0, $1; mov.# $1, was; }"));
+    GR_TRY(gr_code_put(c, NULL, NULL, 0,
+                       "{ .reg .b64 was; mov.b64 was, %s; mov.b64 %s, %s; mov.b64 %s, was; }",
+                       c->stores->name, c->stores->name, r->stores_other->name, r->stores_other->name));
+    gr_ptx_insert_label(c->f, NULL, end);
+done:
     return st;
 }
 
@@ -161,35 +189,39 @@ static bool ends_region(const Code *c, const PtxStmt *s) {
 static gr_status add(Regions *r, PtxStmt *barrier, const PtxStmt *from) {
     PtxFunc *f = r->c->f;
     Region g = {barrier, from, gr_ptx_new_label(f), gr_ptx_new_label(f), gr_ptx_new_label(f)};
-    return gr_vec_push(&r->all, g) ? GR_OK : gr_fail(r->c->err, GR_ERR_NOMEM, "out of memory");
+    return gr_vec_push(&r->regions, g) ? GR_OK : gr_fail(r->c->err, GR_ERR_NOMEM, "out of memory");
 }
 
 // Where a thread arrives, `k`: in pass 1 that is noted, in pass 2 it has to be the same place.
 static gr_status put_place(const Regions *r, PtxStmt *at, size_t k, const PtxReg *first) {
     const Code *c = r->c;
-    PtxReg *other = gr_ptx_new_reg(c->f, PTX_PRED);
     return gr_code_put(
         c, at, NULL, 0,
         "setp.eq.u32 %s, %s, 2; not.pred %s, %s; @%s mov.u32 %s, %zu; setp.ne.u32 %s, %s, %zu; "
-        "or.pred %s, %s, %s; @!%s mov.u64 %s, %s; setp.ne.u64 %s, %s, %s; or.pred %s, %s, %s;",
+        "setp.ne.or.u64 %s, %s, %s, %s;",
         r->second->name, c->pass->name, first->name, r->second->name, first->name, r->at->name, k,
-        other->name, r->at->name, k, r->differs->name, r->differs->name, other->name, r->second->name,
-        r->stores_noted->name, c->stores->name, other->name, r->stores_noted->name, c->stores->name,
-        r->differs->name, r->differs->name, other->name);
+        r->unlike->name, r->at->name, k, r->unlike->name, c->stores->name, r->stores_other->name,
+        r->unlike->name);
 }
 
-// In front of a barrier. What is noted and compared at once is the same.
+// Behind it, and what else is compared: only in pass 2 the others have what was noted.
+static gr_status put_unlike(const Regions *r, PtxStmt *at) {
+    return gr_code_put(r->c, at, NULL, 0, "and.pred %s, %s, %s; or.pred %s, %s, %s;", r->unlike->name,
+                       r->unlike->name, r->second->name, r->differs->name, r->differs->name, r->unlike->name);
+}
+
+// In front of a barrier.
 static gr_status put_arrival(const Regions *r, size_t k) {
     gr_status st = GR_OK;
     const Code *c = r->c;
-    const Region *g = &r->all.data[k];
+    const Region *g = &r->regions.data[k];
     PtxOperand end = gr_ptx_label_operand(r->end);
     PtxReg *first = gr_ptx_new_reg(c->f, PTX_PRED);
     GR_TRY(put_place(r, g->barrier, k, first));
     GR_TRY(put_vote(r, g->barrier, g));
-    GR_TRY(put_each(r, g->barrier, g,
-                    "{ .reg .pred n; @!$3 mov.pred $2, $0; xor.pred n, $2, $0; or.pred $4, $4, n; }",
-                    "{ .reg .pred n; @!$3 mov.# $2, $0; setp.ne.# n, $2, $0; or.pred $4, $4, n; }"));
+    GR_TRY(put_each(r, g->barrier, g, "{ .reg .pred n; xor.pred n, $0, $1; or.pred $2, $2, n; }",
+                    "setp.ne.or.# $2, $0, $1, $2;"));
+    GR_TRY(put_unlike(r, g->barrier));
     GR_TRY(gr_locals_copy(c, &r->locals, g->barrier, GR_LOCALS_NOTED, GR_LOCALS_OWN, first));
     GR_TRY(gr_code_put(c, g->barrier, &end, 1, "bra $0;"));
 done:
@@ -231,10 +263,22 @@ done:
     return st;
 }
 
+// Registers that may be used before they are set have some value, the same in both passes: what a GPU has there changes by all that is in between.
+static gr_status put_unset(const Regions *r, PtxStmt *at) {
+    gr_status st = GR_OK;
+    const Code *c = r->c;
+    if (!c->body.n || !gr_live_before(c->live, c->body.from[0], c->set))
+        return GR_OK;
+    for (uint32_t k = 0; k < c->live->n_regs && st == GR_OK; k++)
+        if (gr_live_has(c->live, c->set, c->f->regs[k]))
+            st = put_one(r, at, k, "setp.ne.u32 $0, 0, 0;", "mov.# $0, 0;");
+    return st;
+}
+
 static gr_status put_begin(const Regions *r, size_t k) {
     gr_status st = GR_OK;
     const Code *c = r->c;
-    const Region *g = &r->all.data[k];
+    const Region *g = &r->regions.data[k];
     PtxStmt *at = k ? g->barrier : c->body.n ? c->body.stmt[0] : NULL;
     GrMeeting meeting = meeting_of(g);
     PtxLabel *passes = is_of_warp(g) || meeting == GR_MEETS_ARRIVES ? gr_ptx_new_label(c->f) : NULL;
@@ -263,9 +307,8 @@ static gr_status put_begin(const Regions *r, size_t k) {
         if (c->copied)
             GR_TRY(gr_code_put(c, at, NULL, 0, "not.pred %s, %s;", c->copied->name, alone->name));
     }
-    GR_TRY(put_each(r, at, g, "mov.pred $0, $2; mov.pred $1, $2;", "mov.# $0, $2; mov.# $1, $2;"));
-    GR_TRY(gr_code_put(c, at, NULL, 0, "mov.u64 %s, %s; mov.u64 %s, %s;", c->stores->name,
-                       r->stores_noted->name, r->stores_kept->name, r->stores_noted->name));
+    GR_TRY(put_each(r, at, g, "mov.pred $0, $1;", "mov.# $0, $1;"));
+    GR_TRY(gr_code_put(c, at, NULL, 0, "mov.u64 %s, %s;", c->stores->name, r->stores_other->name));
     for (unsigned i = 0; i < c->n_kept_too; i++)
         GR_TRY(gr_code_put(c, at, NULL, 0, "mov.%s %s, %s;", mov_type(r->too[i]), r->too[i]->name,
                            c->kept_too[i]->name));
@@ -276,6 +319,8 @@ static gr_status put_begin(const Regions *r, size_t k) {
         GR_TRY(gr_code_put(c, at, NULL, 0, "mov.u32 %s, %s; mov.u32 %s, %s;", r->ayes_kept->name,
                            r->ayes->name, r->all_kept->name, r->all_votes->name));
     gr_ptx_insert_label(c->f, at, g->starts);
+    if (!k)
+        GR_TRY(put_unset(r, at));
     if (c->clock)
         GR_TRY(gr_code_put(c, at, NULL, 0, "cvt.u64.u32 %s, %s; shl.b64 %s, %s, 32;", c->clock->name,
                            c->sequence->name, c->clock->name, c->clock->name));
@@ -317,8 +362,9 @@ static gr_status put_table(const Regions *r, const PtxReg *which, bool restores)
     gr_status st = GR_OK;
     const Code *c = r->c;
     PtxReg *is = gr_ptx_new_reg(c->f, PTX_PRED);
-    for (size_t k = 0; k < r->all.len && st == GR_OK; k++) {
-        PtxOperand to = gr_ptx_label_operand(restores ? r->all.data[k].restores : r->all.data[k].begins);
+    for (size_t k = 0; k < r->regions.len && st == GR_OK; k++) {
+        PtxOperand to =
+            gr_ptx_label_operand(restores ? r->regions.data[k].restores : r->regions.data[k].begins);
         st = gr_code_put(c, NULL, &to, 1, "setp.eq.u32 %s, %s, %zu; @%s bra $0;", is->name, which->name, k,
                          is->name);
     }
@@ -332,8 +378,8 @@ static gr_status put_exchange(const Regions *r, const PtxReg *all, PtxLabel *lea
         return GR_OK;
     PtxReg *due = gr_ptx_new_reg(c->f, PTX_PRED);
     GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.ne.u32 %s, 0, 0;", due->name));
-    for (size_t k = 1; k < r->all.len; k++)
-        if (gr_grid_part(c->grid, r->all.data[k].from) == GR_GRID_ARRIVES)
+    for (size_t k = 1; k < r->regions.len; k++)
+        if (gr_grid_part(c->grid, r->regions.data[k].from) == GR_GRID_ARRIVES)
             GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.eq.or.u32 %s, %s, %zu, %s;", due->name, r->at->name, k,
                                due->name));
     if (has_inner(c))
@@ -351,8 +397,8 @@ static gr_status put_all_meet(const Regions *r) {
     if (!has_inner(c))
         return GR_OK;
     GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.eq.u32 %s, 0, 0;", r->all_meet->name));
-    for (size_t k = 1; k < r->all.len; k++)
-        if (is_of_warp(&r->all.data[k]) || meeting_of(&r->all.data[k]))
+    for (size_t k = 1; k < r->regions.len; k++)
+        if (is_of_warp(&r->regions.data[k]) || meeting_of(&r->regions.data[k]))
             GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.ne.and.u32 %s, %s, %zu, %s;", r->all_meet->name,
                                r->at->name, k, r->all_meet->name));
     GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.lt.u32 %s, %s, %u; @%s call __gr%s_region, (%s);",
@@ -364,19 +410,81 @@ done:
     return st;
 }
 
+// Whether most regions need little where they end (__gr_merges()).
+static bool ends_quickly(const Code *c) {
+    return c->warps && c->near_unmade && !c->roles && !c->results && !c->updates && !c->grid->n &&
+           !c->mbarriers;
+}
+
+// The registers that code behind the end of a region needs.
+static gr_status find_aside(const Regions *r, const Code *c, GrAside *out) {
+    PtxReg *of_all[] = {c->slot,     c->unmade,      c->stores,   r->stores_other, c->stage,
+                        c->clock,    c->copy,        c->pass,     c->sequence,     c->left,
+                        c->near_end, c->near_unmade, r->at,       r->start,        r->ends,
+                        r->rest,     r->ayes_kept,   r->all_kept, r->ayes,         r->all_votes,
+                        c->asks,     c->plain,       c->copied,   c->lanewise,     r->all};
+    const size_t n = sizeof of_all / sizeof *of_all;
+    *out = (GrAside){GR_NEW_ARRAY(c->arena, PtxReg *, n + 2 * (size_t)c->live->n_regs + 1), 0};
+    if (!out->regs)
+        return gr_fail(c->err, GR_ERR_NOMEM, "out of memory");
+    for (size_t k = 0; k < n; k++)
+        if (of_all[k])
+            out->regs[out->n++] = of_all[k];
+    for (uint32_t k = 0; k < c->live->n_regs; k++)
+        if (r->other[k]) {
+            out->regs[out->n++] = copied(c, k);
+            out->regs[out->n++] = r->other[k];
+        }
+    return GR_OK;
+}
+
+// The step behind pass 1, or behind pass 2.
+static gr_status put_step(const Regions *r, bool merges) {
+    gr_status st = GR_OK;
+    const Code *c = r->c;
+    const GrAside *aside = &c->aside;
+    const char *name = merges ? "merge" : "check";
+    PtxReg *due = gr_ptx_new_reg(c->f, PTX_PRED), *bit = gr_ptx_new_reg(c->f, PTX_B32);
+    if (!ends_quickly(c))
+        return gr_code_put(c, NULL, NULL, 0, "call __gr%s_%s, (%s, %s, %d);", c->suffix, name, r->start->name,
+                           c->sequence->name, GR_REST_ALL);
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "call (%s), __gr%s_%ss, (%s);", r->rest->name, c->suffix, name,
+                       c->sequence->name));
+    if (!merges) {
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "and.b32 %s, %s, %d; setp.ne.u32 %s, %s, 0;", bit->name,
+                           r->rest->name, GR_REST_TELL, due->name, bit->name));
+        GR_TRY(gr_code_aside(c, NULL, aside, due, "call __gr%s_tells, (%s, %s);", c->suffix, r->start->name,
+                             c->sequence->name));
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "and.b32 %s, %s, %d;", r->rest->name, r->rest->name,
+                           ~GR_REST_TELL));
+    }
+    GR_TRY(gr_code_put(
+        c, NULL, NULL, 0,
+        "setp.eq.u32 %s, %s, %d; @%s call (%s), __gr%s_plain_%s, (%s, %s); setp.ne.u32 %s, %s, 0;", due->name,
+        r->rest->name, GR_REST_ROWS, due->name, r->rest->name, c->suffix, name, c->slot->name,
+        c->sequence->name, due->name, r->rest->name));
+    GR_TRY(gr_code_aside(c, NULL, aside, due, "call __gr%s_%s, (%s, %s, %s);", c->suffix, name,
+                         r->start->name, c->sequence->name, r->rest->name));
+done:
+    return st;
+}
+
 static gr_status put_end(const Regions *r) {
     gr_status st = GR_OK;
     const Code *c = r->c;
-    PtxReg *ends = gr_ptx_new_reg(c->f, PTX_PRED), *all = gr_ptx_new_reg(c->f, PTX_PRED);
+    PtxReg *ends = gr_ptx_new_reg(c->f, PTX_PRED), *all = r->all;
     PtxLabel *checks = gr_ptx_new_label(c->f), *leaves = gr_ptx_new_label(c->f);
     PtxOperand to_end = gr_ptx_label_operand(r->end), to_checks = gr_ptx_label_operand(checks),
                to_leaves = gr_ptx_label_operand(leaves);
     GR_TRY(gr_code_lost(c));
     GR_TRY(put_place(r, NULL, AT_END, gr_ptx_new_reg(c->f, PTX_PRED)));
+    GR_TRY(put_unlike(r, NULL));
     GR_TRY(put_vote(r, NULL, NULL));
     gr_ptx_insert_label(c->f, NULL, r->end);
-    if (c->wild)
-        GR_TRY(gr_code_put(c, NULL, NULL, 0, "@%s call __gr%s_wild;", c->wild->name, c->suffix));
+    if (c->known)
+        GR_TRY(gr_code_put(c, NULL, NULL, 0,
+                           "{ .reg .pred wild; setp.eq.u32 wild, %s, %d; @wild call __gr%s_wild; }",
+                           c->left->name, GR_LEFT_WILD, c->suffix));
     if (c->results) // each pass begins with the first one
         GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.b64 %s, %s;", c->note->name, c->notes->name));
     if (c->gathers || !c->warps)
@@ -392,6 +500,7 @@ static gr_status put_end(const Regions *r) {
     GR_TRY(gr_code_goes_on(c, all));
     GR_TRY(gr_code_put(c, NULL, &to_checks, 1, "@%s bra $0;", r->second->name));
     GR_TRY(put_reduction(r));
+    GR_TRY(put_swap(r));
     PtxReg *once;
     GR_TRY(gr_code_once(c, NULL, &once));
     GR_TRY(gr_code_put(c, NULL, &to_checks, 1, "@%s bra $0;", once->name));
@@ -401,8 +510,7 @@ static gr_status put_end(const Regions *r) {
                            c->suffix, ends->name, r->came->name, ends->name));
     GR_TRY(gr_code_shared(c, r->start, false));
     GR_TRY(gr_code_meets(c));
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_merge, (%s, %s);", c->suffix, r->start->name,
-                       c->sequence->name));
+    GR_TRY(put_step(r, true));
     GR_TRY(gr_code_parts(c));
     GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u32 %s, 2; mov.u64 %s, %u;", c->pass->name, c->unmade->name,
                        (unsigned)GR_LINE));
@@ -414,13 +522,12 @@ static gr_status put_end(const Regions *r) {
     gr_ptx_insert_label(c->f, NULL, checks);
     if (c->near_unmade)
         GR_TRY(gr_code_field(c, NULL, "u32", c->near_unmade, offsetof(GrPrivControl, near.size)));
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "@%s call __gr%s_differs, (%s, %s, %s); setp.ne.u32 %s, %s, %s;",
-                       r->differs->name, c->suffix, r->start->name, c->copy->name, c->sequence->name,
-                       r->differs->name, r->at->name, r->at->name));
+    GR_TRY(gr_code_aside(c, NULL, &c->aside, r->differs, "call __gr%s_differs, (%s, %s, %s);", c->suffix,
+                         r->start->name, c->copy->name, c->sequence->name));
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.ne.u32 %s, 0, 0;", r->differs->name));
     GR_TRY(gr_code_shared(c, r->start, true));
     GR_TRY(gr_code_meets(c));
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_check, (%s, %s);", c->suffix, r->start->name,
-                       c->sequence->name));
+    GR_TRY(put_step(r, false));
     GR_TRY(gr_code_parts(c));
     GR_TRY(put_exchange(r, all, leaves));
     GR_TRY(gr_code_all_end(c, all));
@@ -434,11 +541,9 @@ static gr_status put_end(const Regions *r) {
                            r->start->name, AT_WAIT));
     GR_TRY(put_table(r, r->start, false));
     GR_TRY(gr_code_put(c, NULL, &to_end, 1, "bra $0;"));
-    for (size_t k = 0; k < r->all.len; k++) {
-        PtxOperand back = gr_ptx_label_operand(r->all.data[k].starts);
-        gr_ptx_insert_label(c->f, NULL, r->all.data[k].restores);
-        GR_TRY(put_each(r, NULL, &r->all.data[k], "mov.pred $0, $1;", "mov.# $0, $1;"));
-        GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u64 %s, %s;", c->stores->name, r->stores_kept->name));
+    for (size_t k = 0; k < r->regions.len; k++) {
+        PtxOperand back = gr_ptx_label_operand(r->regions.data[k].starts);
+        gr_ptx_insert_label(c->f, NULL, r->regions.data[k].restores);
         for (unsigned i = 0; i < c->n_kept_too; i++)
             GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.%s %s, %s;", mov_type(r->too[i]), c->kept_too[i]->name,
                                r->too[i]->name));
@@ -456,7 +561,7 @@ done:
     return st;
 }
 
-gr_status gr_code_regions(const Code *c) {
+gr_status gr_code_regions(Code *c) {
     gr_status st = GR_OK;
     Regions r = {.c = c,
                  .at = gr_ptx_new_reg(c->f, PTX_B32),
@@ -465,29 +570,30 @@ gr_status gr_code_regions(const Code *c) {
                  .second = gr_ptx_new_reg(c->f, PTX_PRED),
                  .ends = gr_ptx_new_reg(c->f, PTX_B32),
                  .came = gr_ptx_new_reg(c->f, PTX_B32),
-                 .stores_kept = gr_ptx_new_reg(c->f, PTX_B64),
-                 .stores_noted = gr_ptx_new_reg(c->f, PTX_B64),
+                 .stores_other = gr_ptx_new_reg(c->f, PTX_B64),
                  .differs = gr_ptx_new_reg(c->f, PTX_PRED),
+                 .unlike = gr_ptx_new_reg(c->f, PTX_PRED),
+                 .all = gr_ptx_new_reg(c->f, PTX_PRED),
+                 .rest = gr_ptx_new_reg(c->f, PTX_B32),
                  .meets = gr_ptx_new_reg(c->f, PTX_PRED),
                  .all_meet = gr_ptx_new_reg(c->f, PTX_PRED),
                  .token = gr_ptx_new_reg(c->f, PTX_B32),
                  .token_kept = gr_ptx_new_reg(c->f, PTX_B32),
                  .waited = gr_ptx_new_reg(c->f, PTX_B32),
-                 .kept = GR_NEW_ARRAY(c->arena, PtxReg *, (size_t)c->f->n_regs + 1),
-                 .noted = GR_NEW_ARRAY(c->arena, PtxReg *, (size_t)c->f->n_regs + 1)};
+                 .other = GR_NEW_ARRAY(c->arena, PtxReg *, (size_t)c->f->n_regs + 1)};
     r.too = GR_NEW_ARRAY(c->arena, PtxReg *, (size_t)c->n_kept_too + 1);
     for (unsigned k = 0; r.too && k < c->n_kept_too; k++)
         r.too[k] = gr_ptx_new_reg(c->f, c->kept_too[k]->type);
-    if (!r.kept || !r.noted || !r.too)
+    if (!r.other || !r.too)
         GR_TRY(gr_fail(c->err, GR_ERR_NOMEM, "out of memory"));
     GR_TRY(gr_locals_find(c, &r.locals));
     GR_TRY(add(&r, NULL, NULL));
     for (size_t k = 0; k < c->body.n; k++)
         if (c->body.stmt[k]->kind == PTX_INSTR && ends_region(c, c->body.from[k]))
             GR_TRY(add(&r, c->body.stmt[k], c->body.from[k]));
-    for (size_t k = 1; k < r.all.len && !r.vote; k++) {
+    for (size_t k = 1; k < r.regions.len && !r.vote; k++) {
         PtxReg **regs[] = {&r.ayes, &r.all_votes, &r.ayes_kept, &r.all_kept};
-        if (!reduces(&r.all.data[k]))
+        if (!reduces(&r.regions.data[k]))
             continue;
         r.vote = gr_ptx_new_reg(c->f, PTX_PRED);
         r.votes = gr_ptx_new_reg(c->f, PTX_PRED);
@@ -496,14 +602,15 @@ gr_status gr_code_regions(const Code *c) {
     }
     GR_TRY(gr_code_put(c, c->body.n ? c->body.stmt[0] : NULL, NULL, 0,
                        "mov.u32 %s, 0; mov.u32 %s, 0; setp.ne.u32 %s, 0, 0; mov.u64 %s, 0; mov.u32 %s, 0;",
-                       r.start->name, r.at->name, r.differs->name, r.stores_noted->name, r.ends->name));
+                       r.start->name, r.at->name, r.differs->name, r.stores_other->name, r.ends->name));
     GR_TRY(gr_code_keep_shared(c));
-    for (size_t k = 0; k < r.all.len; k++)
+    for (size_t k = 0; k < r.regions.len; k++)
         GR_TRY(put_begin(&r, k));
     GR_TRY(put_exits(&r));
+    GR_TRY(find_aside(&r, c, &c->aside));
     GR_TRY(put_end(&r));
 done:
-    gr_vec_free(&r.all);
+    gr_vec_free(&r.regions);
     gr_vec_free(&r.locals.vars);
     return st;
 }
