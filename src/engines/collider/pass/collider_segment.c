@@ -291,9 +291,24 @@ done:
     return st;
 }
 
-// At the statement, where its window stays shut: what was inserted before it may stand elsewhere. A way out of line that is taken where something is kept, a few
-// times: then that is kept no more.
-static gr_status put_own_shut(const ColliderWork *w, const Access *access, const PtxReg *open) {
+// At the statement `s`, where its window stays shut: what was inserted before it may stand elsewhere. All is kept no more.
+static gr_status put_shut(ColliderWork *w, const Access *a, const PtxReg *open) {
+    gr_status st = GR_OK;
+    PtxStmt *s = a->stmt;
+    const char *kept = w->segment->kept->name;
+    PtxReg *p, *q;
+    if (!s->instr->guard)
+        return gr_access_put(a, s, NULL, 0, "@!%s mov.u32 %s, 0;", open->name, kept);
+    q = gr_ptx_new_reg(a->func, PTX_PRED);
+    GR_TRY(gr_access_performs(a, s, &p));
+    GR_TRY(gr_access_put(a, s, NULL, 0, "not.pred %s, %s; and.pred %s, %s, %s; @%s mov.u32 %s, 0;", q->name,
+                         open->name, q->name, q->name, p->name, q->name, kept));
+done:
+    return st;
+}
+
+// The same in a loop: in launches of few threads the rest stays kept, a few times. A way out of line, which is taken where something is kept.
+static gr_status put_shut_in_loop(const ColliderWork *w, const Access *access, const PtxReg *open) {
     gr_status st = GR_OK;
     const struct Segment *g = w->segment;
     Access a = *access;
@@ -307,12 +322,14 @@ static gr_status put_own_shut(const ColliderWork *w, const Access *access, const
     }
     GR_TRY(gr_collider_open_detour(&a, a.stmt, own, &d));
     GR_TRY(put_generic(&a, d.at, &where));
+    GR_TRY(gr_access_put(
+        &a, d.at, NULL, 0, "setp.le.u32 %s, %s, %u; setp.ge.and.s32 %s, %s, %u, %s; @%s sub.s32 %s, %s, %u;",
+        left->name, g->threads->name, (unsigned)SEGMENT_FEW, left->name, g->left->name, SEGMENT_MOST / 2u,
+        left->name, left->name, g->left->name, g->left->name, (unsigned)SEGMENT_SHUT));
     GR_TRY(gr_access_put(&a, d.at, NULL, 0,
-                         "setp.ge.s32 %s, %s, %u; @%s sub.s32 %s, %s, %u; @%s call __gr%s_segment_own, (%s, "
-                         "%s, %s, %u); selp.b32 %s, %s, 0, %s;",
-                         left->name, g->left->name, SEGMENT_MOST / 2u, left->name, g->left->name,
-                         g->left->name, (unsigned)SEGMENT_SHUT, left->name, w->o->suffix, g->entries->name,
-                         g->kept->name, where->name, a.site->size, g->kept->name, g->kept->name, left->name));
+                         "@%s call __gr%s_segment_own, (%s, %s, %s, %u); selp.b32 %s, %s, 0, %s;", left->name,
+                         w->o->suffix, g->entries->name, g->kept->name, where->name, a.site->size,
+                         g->kept->name, g->kept->name, left->name));
     GR_TRY(gr_collider_close_detour(&a, &d));
 done:
     return st;
@@ -325,8 +342,9 @@ gr_status gr_segment_own(ColliderWork *w, const Access *a, PtxStmt *at, const Pt
         return GR_OK;
     g->own = NULL;
     PtxReg *p = gr_ptx_new_reg(a->func, PTX_PRED), *where;
+    // Outside loops a window is open wherever something may be kept, so there is no code for more.
     if (open)
-        GR_TRY(put_own_shut(w, a, open));
+        GR_TRY(open == w->pace->outside ? put_shut(w, a, open) : put_shut_in_loop(w, a, open));
     GR_TRY(put_generic(a, at, &where));
     if (a->guard) {
         PtxOperand guard = gr_ptx_reg_operand(a->guard);

@@ -16,8 +16,9 @@
 //
 // What is kept, in kernels, in the launches that collider_time.h chooses: the last GR_SEGMENT_KEEPS words that were accessed while windows were open, in
 // local memory; SEGMENT_MOST in all, so that it takes a bounded time. They are of weak loads and stores of 32-bit and 64-bit elements. Loads whose value may be thrown away count from where the thread uses it (collider_hoisted.h). A store or an atomic operation whose bytes
-// are not known ends it all, without a look. One whose window stays shut takes its own bytes out, as one
-// whose window opens does, but counts as SEGMENT_SHUT words; when it has kept half of all words that it may keep, it ends all.
+// are not known ends it all, without a look. One whose window stays shut ends it all as well; but in
+// a loop, in a launch of few threads, it takes its own bytes out, as one whose window opens does, and counts as SEGMENT_SHUT words, until the thread has kept half of all
+// words that it may keep.
 // Loads of matrices by wmma are kept by the lanes that look at them. Asynchronous copies end the segment where they are issued: they write later.
 //
 // Before a barrier of the whole block there is another one, so that the thread looks when all others have done what they do before theirs. That costs no
@@ -45,9 +46,9 @@
 #include "engines/collider/pass/collider_order.h"
 
 enum {
-    SEGMENT_MOST = 24, // so many words a thread keeps
-    SEGMENT_SHUT =
-        2, // an access that writes while its window is shut counts as so many of the first half of them
+    SEGMENT_MOST = 24,     // so many words a thread keeps
+    SEGMENT_SHUT = 2,      // such an access in a loop counts as so many, of the first half of them
+    SEGMENT_FEW = 512,     // in launches of so many threads at most
     SEGMENT_BARRIERS = 32, // before so many barriers it meets the others
     SEGMENT_END = 4 // times the longest delay: so long it waits at its end for the launch's others, at most
 };
