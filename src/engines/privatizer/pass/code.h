@@ -170,10 +170,11 @@ gr_status gr_code_own(const Code *c, PtxStmt *s, PtxReg *holds, PtxReg **over);
 // redirect.c: the instruction once more before itself, under another guard, at another address, with another destination (NULL: its own).
 gr_status gr_code_again(const Code *c, PtxStmt *s, PtxReg *guard, PtxReg *at, const PtxOperand *destination);
 
-// aside.c: the call, where `due` holds. `all`: registers that code behind it needs.
-// It begins. What the body's statement that is written now needs, and code behind it.
+// aside.c. Declares the memory, and loads its address where the body begins.
 gr_status gr_code_aside_begins(Code *c);
+// What the body's statement that is written now needs, and code behind it.
 gr_status gr_code_aside_now(const Code *c, GrAside *out);
+// The call, where `due` holds. `all`: registers that code behind it needs.
 gr_status gr_code_aside(const Code *c, PtxStmt *at, const GrAside *all, const PtxReg *due, const char *fmt,
                         ...) __attribute__((format(printf, 5, 6)));
 
