@@ -170,8 +170,8 @@ GR_INLINE void gr_store64(GR_GLOBAL uint64_t *at, uint64_t v) {
 //
 // ptxas begins a function with YIELD if it has strong loads or atomics: its caller may call it until another lane has stored something. From then
 // on, lanes that wait where a branch of the caller's ends wait no longer for those in the function, and the warp stays apart behind that
-// branch. Programs that count on who is together (activemask, and what the assembler makes of a leader's atomic operation) then compute something
-// else. Of a function that calls no other, ptxas leaves the YIELD out if all of that is in loops that do not end by what was loaded
+// branch. Programs that count on a warp being together (by activemask, or by what the assembler makes of a leader's atomic operation) then compute
+// something else. Of a function that calls no other, ptxas leaves the YIELD out if all of that is in loops that do not end by what was loaded
 // (CUDA 13.0, sm_90 and later, seen in machine code; on an H100 the warp then stays together; code for sm_80 has it in loops, too). So GR_IN_LOOP runs a block once, as a loop: the assembler does
 // not know that each lane has a bit. Functions that call others leave what is strong to functions of its own (GR_STRONG_BY_CALL).
 #define GR_IN_LOOP for (uint32_t gr_again = 1; gr_again; gr_again = !gr_lane_bit())
@@ -205,7 +205,7 @@ GR_STRONG(uint64_t, gr_load64, (GR_GLOBAL uint64_t * at), at)
 GR_STRONG(uint64_t, gr_load64_of_block, (GR_GLOBAL uint64_t * at), at)
 GR_STRONG(uint32_t, gr_load32, (GR_GLOBAL uint32_t * at), at)
 
-// ---- The rest ------------------------------------------------------------------------------------------------
+// ---- Shared memory, special registers, time ---------------------------------------------------------------------
 
 // Whether a generic address lies in the shared window; *offset is then the offset in it.
 GR_INLINE int gr_is_shared(uint64_t generic, uint64_t *offset) {

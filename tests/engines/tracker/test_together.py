@@ -126,7 +126,7 @@ def main():
             text, registers = rewrite(head + PROGRAM, "--rules", rules)
             names, found = assemble(text, target, registers)
             print(f"{target}, rules {rules}: {len(names)} functions, with YIELD: {', '.join(sorted(found)) or 'none'}")
-            if found or len(names) < 10:
+            if found or not {"__gr_access", "__gr_order", "each"} <= names:  # what has to be looked at
                 return 1
     return 0 if checked else SKIPPED
 

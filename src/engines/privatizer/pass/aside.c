@@ -85,8 +85,10 @@ gr_status gr_code_aside(const Code *c, PtxStmt *at, const GrAside *all, const Pt
     char call[300];
     va_list words;
     va_start(words, fmt);
-    vsnprintf(call, sizeof call, fmt, words);
+    int n = vsnprintf(call, sizeof call, fmt, words);
     va_end(words);
+    if (n < 0 || (size_t)n >= sizeof call)
+        return gr_fail(c->err, GR_ERR_INTERNAL, "%s: a call of the privatizer is too long", c->f->name);
     GR_TRY(gr_code_put(c, at, &to, 1, "@!%s bra $0;", due->name));
     GR_TRY(put_all(c, at, all, false));
     GR_TRY(gr_code_put(c, at, NULL, 0, "%s", call));

@@ -11,11 +11,12 @@ enum { MOST_APART = 256 };
 _Static_assert(sizeof(GrPrivControl) >= MOST_APART, "a load from the control stays in there");
 
 struct GrBase {
-    int64_t least; // what is added to the register
-    PtxReg *at;    // that sum, where it leads to memory that it may; of 32 bits for near memory, else of 64
-    PtxReg *unmade, *owners; // of near memory: where the thread finds what it does not own, and who does
-    PtxReg *me;              // the number of the thread's copy and one
-    PtxReg *heads;           // with by_warps: Code.near_heads
+    int64_t least;  // what is added to the register
+    PtxReg *at;     // that sum, where it leads to memory that it may; of 32 bits for near memory, else of 64
+    PtxReg *unmade; // of near memory: where the bytes are that the thread does not own
+    PtxReg *owners; // and where their owners stand
+    PtxReg *me;     // the number of the thread's copy and one
+    PtxReg *heads;  // with by_warps: Code.near_heads
 };
 
 // What the load adds to, the body's statement `k`; NULL: it is none of several, maybe.

@@ -27,7 +27,7 @@
 //   two stores: the second exchange judges the first store likewise. The sides of last writer and last accessor may then be of two
 //     threads; where the last accessor writes, it counts as the last writer.
 // Where the halves of a side stay of two accesses, nothing is judged: what is not certain is no race.
-#define GR_STRONG_BY_CALL
+#define GR_STRONG_BY_CALL // the functions here call others (device_api/device.h)
 #include "engines/tracker/device/paper_rules.h"
 #include "engines/tracker/device/state.h"
 

@@ -8,7 +8,7 @@
 //
 // What is not certain is no race. A thread counts before it synchronizes, so whoever is ordered behind it sees the count: these
 // functions add no fence and no atomic that orders, and need none.
-#define GR_STRONG_BY_CALL
+#define GR_STRONG_BY_CALL // the functions here call others (device_api/device.h)
 #include "engines/tracker/device/extent.h"
 #include "engines/tracker/device/order.h"
 
