@@ -56,6 +56,7 @@ static gr_status privatizer_begin(GrSession *s, const GrOptions *o, void **self,
                         : !strcmp(words->privatize, "deterministic") ? PROBE_DETERMINISTIC
                                                                      : PROBE_DETECT;
     t->by_warps = !strcmp(words->units, "warps") && t->probe.what_for == PROBE_DETECT;
+    t->probe.by_warps = t->by_warps;
     if (s && t->probe.what_for)
         s->note(s, "engine privatizer", "nothing was checked, because of --privatize");
     pthread_mutex_init(&t->probe.lock, NULL);
@@ -125,6 +126,8 @@ static bool keep_kernels(ProbedModule *out, const PtxModule *m, const Privatized
                              .granule = kernels[k].granule,
                              .near_shift = kernels[k].near_shift,
                              .near_entry = kernels[k].near_entry,
+                             .dense = kernels[k].dense,
+                             .whole = kernels[k].whole,
                              .orders = kernels[k].orders,
                              .results = kernels[k].results,
                              .stages = kernels[k].stages,

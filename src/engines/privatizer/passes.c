@@ -40,12 +40,14 @@ static uint64_t fewest(uint64_t units, uint64_t rounds) {
 
 static uint64_t lines_of(const Passes *p) { return p->layout->span / GR_LINE; }
 
-// What is near (control.h) of the launch's shared memory: all of it, if its row fits behind it.
-static GrPrivNear near_of(const Passes *p, uint32_t mode) {
+// What is near (control.h) of the launch's shared memory: all of it, if its row, or with `units` their copies, fit behind it.
+static GrPrivNear near_of(const Passes *p, uint32_t mode, uint64_t units) {
     GrPrivNear none = {0}, near = {.first = p->reserved_shared,
                                    .size = (uint32_t)p->layout->shared_bytes - p->reserved_shared,
                                    .shift = p->near_shift,
-                                   .entry = p->near_entry};
+                                   .entry = p->near_entry,
+                                   .units = (uint32_t)units};
+    near.says = GR_NEAR_SAYS(&near);
     bool fits = mode == GR_OF_WARPS && near.entry && p->own_shared > near.first && !(near.first % GR_LINE) &&
                 GR_NEAR_END(&near) <= p->most_shared;
     near.owners = GR_NEAR_OWNERS(&near) - (near.first >> near.shift) * near.entry;
@@ -54,7 +56,7 @@ static GrPrivNear near_of(const Passes *p, uint32_t mode) {
 }
 
 static uint64_t bytes_of_numbers(const Passes *p, const PassPlan *plan) {
-    return near_of(p, plan->mode).size / GR_LINE * GR_NEAR_NUMBERS(plan->copies);
+    return near_of(p, plan->mode, 0).size / GR_LINE * GR_NEAR_NUMBERS(plan->copies);
 }
 
 // Of a block, or of the launch.
@@ -66,6 +68,11 @@ static uint64_t bytes_of_notes(const Passes *p, const PassPlan *plan) {
 static uint64_t bytes_of_stage(const Passes *p, const PassPlan *plan) {
     uint64_t blocks = plan->mode != GR_OF_BLOCKS ? 1 : gr_passes_blocks(p->launch);
     return plan->room.stage ? (gr_passes_threads(p->launch) + 31) / 32 * blocks * GR_STAGE : 0;
+}
+
+// With the union, and a word for each line.
+static uint64_t bytes_of_window(const GrPrivWindow *w, uint64_t units) {
+    return (units + 1) * w->size + w->size / GR_LINE * sizeof(uint32_t);
 }
 
 // Of blocks that meet: what is kept of their shared memory.
@@ -100,13 +107,16 @@ static uint64_t bytes_of(const Passes *p, const PassPlan *plan) {
            overlay_rows(p, plan) * GR_ROW_BYTES(plan->copies);
 }
 
+static uint64_t warps_of(const GrLaunch *l) { return (gr_passes_threads(l) + 31) / 32; }
+
 static bool plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room, uint64_t most,
                  PassPlan *out, bool *whole) {
     uint64_t blocks = gr_passes_blocks(p->launch);
     *out = (PassPlan){.mode = mode,
                       .threads = threads,
                       .units = mode != GR_OF_BLOCKS ? (gr_passes_threads(p->launch) + threads - 1) / threads
-                                                    : p->clusters};
+                               : p->whole            ? gr_passes_blocks(p->launch) * warps_of(p->launch)
+                                                     : p->clusters};
     most = most < 2 ? 2 : most;
     out->rounds = gr_passes_rounds(out->units, most);
     out->copies = p->most_copies ? most : fewest(out->units, out->rounds);
@@ -131,6 +141,24 @@ static bool plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room
     return out->slots > 0;
 }
 
+// What a window of the launch would be, without its copies. size 0: it has none, or copies for all units are too large.
+static GrPrivWindow window_of(const Passes *p, const PassPlan *plan) {
+    enum { MOST_BYTES = 256 << 20 }; // the GPU looks at all of it
+    GrPrivSpan spans[GR_SPANS] = {{0}};
+    GrPrivWindow w = {.at = UINT64_MAX};
+    uint64_t end = 0;
+    if (!gr_window_spans(p, spans))
+        return (GrPrivWindow){0};
+    for (unsigned k = 0; k < GR_SPANS && spans[k].lines; k++) {
+        uint64_t high = spans[k].at + (uint64_t)spans[k].lines * GR_LINE;
+        w.at = spans[k].at < w.at ? spans[k].at : w.at;
+        end = high > end ? high : end;
+    }
+    w.size = end - w.at;
+    uint64_t all = bytes_of_window(&w, plan->units);
+    return w.size < MOST_BYTES && all < MOST_BYTES && all < p->budget ? w : (GrPrivWindow){0};
+}
+
 static bool plan_some(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room, PassPlan *out) {
     bool whole;
     if (!p->most_copies && mode != GR_OF_BLOCKS && plan(p, mode, threads, room, MOST_THREADS, out, &whole) &&
@@ -144,6 +172,10 @@ bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom r
     PassPlan ready;
     if (!plan_some(p, mode, threads, room, out))
         return false;
+    out->dense = out->rounds == 1 && !p->wild &&
+                 (mode == GR_OF_BLOCKS ? p->whole && window_of(p, out).size
+                                       : mode == GR_OF_WARPS && threads > 1 && p->dense && p->known &&
+                                             near_of(p, mode, out->units).size);
     // A block that comes second to a slot would find the rows as the first one left them.
     bool fits = p->proved && !p->meets && !out->exchanges &&
                 (mode == GR_OF_BLOCKS || out->slots >= gr_passes_blocks(p->launch));
@@ -151,6 +183,7 @@ bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom r
     room.rows += lines;
     if (lines && slots * lines <= GR_MOST_READY && plan_some(p, mode, threads, room, &ready) &&
         ready.slots == slots && ready.room.copies >= out->room.copies) {
+        ready.dense = out->dense;
         *out = ready;
         out->ready = (uint32_t)lines;
     }
@@ -189,6 +222,8 @@ static CUresult set(const Passes *p, const GrPrivControl *c, uint64_t zero_bytes
     uint64_t most = 4 * (uint64_t)p->groups, warps = c->slots * c->ready, groups = 64 + warps / 8;
     if (c->ready)
         (void)gr_ready_spans(p, c->mode, set.spans);
+    if (c->window.size)
+        warps = set.lines = gr_window_spans(p, set.spans);
     void *params[] = {&set};
     groups = groups < most ? groups : most;
     return p->d->launch(p->set, p->groups == 1 ? 1 : (unsigned)groups, 1, 1, 256, 1, 1, 0, p->launch->stream,
@@ -201,13 +236,26 @@ static CUresult step(const Passes *p, CUfunction kernel) {
     return p->d->launch(kernel, p->groups, 1, 1, 256, 1, 1, 0, p->launch->stream, params, NULL);
 }
 
+// A step of a window: a warp for a line.
+static CUresult window_step(const Passes *p, CUfunction kernel) {
+    GrPrivWindowed w = {.control = p->control};
+    uint64_t most = 16 * (uint64_t)p->groups, groups;
+    w.lines = gr_window_spans(p, w.spans);
+    groups = w.lines / 8 + 1 < most ? w.lines / 8 + 1 : most;
+    void *params[] = {&w};
+    return p->d->launch(kernel, p->groups == 1 ? 1 : (unsigned)groups, 1, 1, 256, 1, 1, 0, p->launch->stream,
+                        params, NULL);
+}
+
 static CUresult run_blocks(const Passes *p, GrPrivControl *c, uint64_t small) {
     CUresult rc = set(p, c, small);
     if (p->meets) // the blocks do both, and what is between
         return rc == CUDA_SUCCESS ? p->run->submit(p->run, NULL) : rc;
     for (unsigned pass = 1; pass <= 2 && rc == CUDA_SUCCESS; pass++) { // the merge sets the second
         rc = p->run->submit(p->run, NULL);
-        if (rc == CUDA_SUCCESS)
+        if (rc == CUDA_SUCCESS && c->window.size)
+            rc = window_step(p, pass == 1 ? p->merge_window : p->check_window);
+        else if (rc == CUDA_SUCCESS)
             rc = step(p, pass == 1 ? p->merge : p->check);
     }
     return rc;
@@ -318,6 +366,10 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->stage, slots * bytes_of_stage(p, to), p->launch->stream)
                             : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->shared, bytes_of_shared(p, to), p->launch->stream) : rc;
+    GrPrivWindow window = to->dense && to->mode == GR_OF_BLOCKS ? window_of(p, to) : (GrPrivWindow){0};
+    if (rc == CUDA_SUCCESS && window.size)
+        rc = gr_buffer_grow(d, &m->window, bytes_of_window(&window, to->units), p->launch->stream);
+    window.copies = m->window.at;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->small, *small, p->launch->stream) : rc;
     rc = rc == CUDA_SUCCESS ? prepare_logs(p) : rc;
     if (rc == CUDA_SUCCESS && p->spent && !m->spent.at) {
@@ -339,7 +391,7 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
                          .rows = m->rows.at,
                          .row_bytes = row_bytes,
                          .numbers = m->numbers.at,
-                         .near = once ? (GrPrivNear){0} : near_of(p, to->mode),
+                         .near = once ? (GrPrivNear){0} : near_of(p, to->mode, to->dense ? to->units : 0),
                          .copies = m->copies.at,
                          .rows_from = m->rows.at - row_bytes,
                          .copies_from = m->copies.at - (uint64_t)GR_COPY_FIRST * GR_LINE,
@@ -358,7 +410,9 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
                          .shared_kept = m->shared.at,
                          .exchanges = to->exchanges,
                          .overlay_rows = (uint32_t)overlay_rows(p, to),
-                         .ready = to->ready,
+                         .ready = window.size ? 0 : to->ready,
+                         .whole = p->whole && to->mode == GR_OF_BLOCKS,
+                         .window = window,
                          .block_shared = p->block_shared,
                          .block_reserved = p->block_reserved,
                          .granule = once ? 0 : p->granule,
@@ -373,7 +427,8 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
     if (!once) {
         memcpy(c->only_read, p->proved->only_read, sizeof c->only_read);
         memcpy(c->only_written, p->proved->only_written[to->mode != GR_OF_BLOCKS], sizeof c->only_written);
-        c->known = p->known && to->mode == GR_OF_WARPS && (c->near.size || !p->near_entry);
+        bool known = p->known && to->mode == GR_OF_WARPS && (c->near.size || !p->near_entry);
+        c->known = to->dense ? GR_KNOWN_DENSE : known ? GR_KNOWN : GR_KNOWN_NOT;
     }
     c->taken = c->sums + sum_bytes;
     c->slot_of = c->taken + slots * sizeof(uint32_t);
@@ -383,9 +438,8 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
     return rc;
 }
 
-CUresult gr_passes_read(Passes *p, uint32_t mode, GrPrivLog *log) {
-    CUresult rc = p->d->read(log, log_at(p, mode), sizeof *log, p->launch->stream);
-    rc = rc == CUDA_SUCCESS ? p->d->wait(p->launch->stream) : rc;
+// What comes of what a level's log says.
+static void heed(Passes *p, uint32_t mode, const GrPrivLog *log, CUresult rc) {
     const uint64_t *words = (const uint64_t *)&log->head;
     for (size_t k = 0; k < sizeof log->head / sizeof *words; k++)
         if (words[k])
@@ -393,6 +447,12 @@ CUresult gr_passes_read(Passes *p, uint32_t mode, GrPrivLog *log) {
     if (rc != CUDA_SUCCESS || log->head.apart ||
         (p->exchanges && log->head.waited)) // blocks have left their tables as they were
         p->memory->of[mode != GR_OF_BLOCKS].n_clean = 0;
+}
+
+static CUresult read_log(Passes *p, uint32_t mode, GrPrivLog *log) {
+    CUresult rc = p->d->read(log, log_at(p, mode), sizeof *log, p->launch->stream);
+    rc = rc == CUDA_SUCCESS ? p->d->wait(p->launch->stream) : rc;
+    heed(p, mode, log, rc);
     return rc;
 }
 
@@ -414,7 +474,9 @@ static CUresult submit(Passes *p, const PassPlan *plan, uint64_t first, uint64_t
                        const GrPrivAsk *ask) {
     GrPrivControl c;
     size_t small;
-    CUresult rc = prepare(p, plan,
+    PassPlan own = *plan;
+    own.dense = plan->dense && !ask;
+    CUresult rc = prepare(p, &own,
                           plan->exchanges ? plan->slots + 1
                           : ask           ? 1
                                           : plan->slots,
@@ -426,8 +488,10 @@ static CUresult submit(Passes *p, const PassPlan *plan, uint64_t first, uint64_t
         c.ask = *ask;
     for (c.round = (uint32_t)first; c.round < first + rounds && rc == CUDA_SUCCESS; c.round++) {
         c.divide = power(plan->copies, plan->rounds - 1 - c.round);
-        c.alone = c.threads == 1 && c.divide == 1 && plan->copies >= plan->units;
-        c.known = known && !ask && (c.alone || c.threads > 1);
+        c.alone = c.mode == GR_OF_BLOCKS
+                      ? !c.whole
+                      : c.threads == 1 && c.divide == 1 && plan->copies >= plan->units;
+        c.known = !ask && (c.alone || c.threads > 1 || c.whole) ? known : GR_KNOWN_NOT;
         rc = plan->mode == GR_OF_BLOCKS ? run_blocks(p, &c, small) : run_warps(p, &c, small);
         p->rounds += !ask;
     }
@@ -448,15 +512,15 @@ static CUresult make_heads(const PrivatizerDriver *d, Memory *m) {
     return rc;
 }
 
-// The GPU's own word that nothing was found comes sooner than the driver's, which is asked now and then: a launch may have failed. Where something was found, the rest has to be there, too.
+// The GPU's own word comes sooner than the driver's, which is asked now and then: a launch may have failed.
 static CUresult wait_for_heads(const PrivatizerDriver *d, const Memory *m, bool *held) {
     enum { LOOKS = 4096 };
     uint64_t said = 0;
     CUresult rc = d->is_cpu ? d->event_wait(m->heads_are_there) : CUDA_ERROR_NOT_READY;
-    while (rc == CUDA_ERROR_NOT_READY && said != 2 * m->number) {
+    while (rc == CUDA_ERROR_NOT_READY) {
         for (unsigned k = 0; k < LOOKS && said / 2 != m->number; k++)
             said = __atomic_load_n(&m->heads->number, __ATOMIC_ACQUIRE);
-        rc = said == 2 * m->number ? CUDA_SUCCESS : d->event_query(m->heads_are_there);
+        rc = said / 2 == m->number ? CUDA_SUCCESS : d->event_query(m->heads_are_there);
     }
     *held = rc != CUDA_SUCCESS || m->heads->number != 2 * m->number;
     return rc;
@@ -480,9 +544,16 @@ CUresult gr_passes_end(Passes *p, bool *held) {
     return rc == CUDA_SUCCESS ? wait_for_heads(d, m, held) : rc;
 }
 
-bool gr_passes_says(const Passes *p, uint32_t mode) {
+bool gr_passes_says(Passes *p, uint32_t mode, GrPrivLog *log) {
     static const GrPrivHead empty;
-    return memcmp(&p->memory->heads->of[mode - GR_OF_BLOCKS], &empty, sizeof empty);
+    const GrPrivHeads *heads = p->memory->heads;
+    unsigned level = mode - GR_OF_BLOCKS;
+    memset(log, 0, sizeof *log);
+    log->head = heads->of[level];
+    uint64_t n = heads->n[level] < GR_MOST_FOUND ? heads->n[level] : GR_MOST_FOUND;
+    memcpy(log->found, heads->found[level], n * sizeof *log->found);
+    heed(p, mode, log, CUDA_SUCCESS);
+    return memcmp(&log->head, &empty, sizeof empty);
 }
 
 CUresult gr_passes_release(Passes *p) {
@@ -496,7 +567,7 @@ CUresult gr_passes_run(Passes *p, const PassPlan *plan, uint64_t first, uint64_t
     CUresult rc = submit(p, plan, first, rounds, ask), restored = gr_passes_release(p);
     rc = rc == CUDA_SUCCESS ? restored : rc;
     if (rc == CUDA_SUCCESS)
-        return gr_passes_read(p, plan->mode, log);
+        return read_log(p, plan->mode, log);
     tables_of(p, plan)->n_clean = 0;
     return rc;
 }
@@ -521,7 +592,7 @@ CUresult gr_passes_once(Passes *p, const PassPlan *plan, GrPrivLog *log) {
     c.slots = plan->slots;
     c.divide = 1;
     rc = rc == CUDA_SUCCESS ? run_warps(p, &c, small) : rc;
-    rc = rc == CUDA_SUCCESS ? gr_passes_read(p, plan->mode, log) : rc;
+    rc = rc == CUDA_SUCCESS ? read_log(p, plan->mode, log) : rc;
     if (rc == CUDA_SUCCESS && !log->head.outside && !log->head.over && !log->head.apart && !log->head.full)
         rc = step(p, p->commit);
     if (rc == CUDA_SUCCESS) // the next launch, in another stream maybe, has the same rows

@@ -8,17 +8,14 @@
 
 // What is compared: blocks (GR_OF_BLOCKS), or units within a block (GR_OF_WARPS); and in kernels whose units are warps then, threads from barrier to barrier of their warp;
 // in kernels with mbarriers, threads once more.
-enum { GR_LEVEL_LANES = GR_OF_WARPS + 1, GR_LEVELS = 3 };
+enum { GR_LEVEL_LANES = GR_OF_WARPS + 1, GR_LEVELS = GR_LOGS };
 
 // Device memory of one context that is kept from launch to launch.
 typedef struct Memory {
-    Buffer rows, copies, marks, lists, numbers, notes, stage, shared, small, log, spent;
+    Buffer rows, copies, marks, lists, numbers, notes, stage, shared, window, small, log, spent;
     uint64_t clean_numbers; // bytes of `numbers` that are 0
     bool logs_are_empty;
-    struct Heads { // of the logs, in the host's memory
-        GrPrivHead of[GR_LEVELS];
-        uint64_t number; // twice that of the launch that they are of, and one: it is held
-    } * heads;
+    GrPrivHeads *heads;   // of the logs, in the host's memory
     CUdeviceptr heads_at; // likewise, as the GPU has it
     uint64_t number;      // of launches so far
     CUevent heads_are_there;
@@ -36,7 +33,7 @@ typedef struct Passes {
     GrRun *run;
     const Layout *layout;
     CUdeviceptr control;                        // the module's variable
-    CUfunction set, merge, check, commit, gate; // device/privatizer_kernels.c
+    CUfunction set, merge, check, merge_window, check_window, commit, gate; // device/privatizer_kernels.c
     Memory *memory;
     uint64_t budget;                       // bytes of rows and tables
     bool all;                              // all memory that is known has private copies
@@ -51,6 +48,8 @@ typedef struct Passes {
     bool same_value;                       // stores of one value are races
     const Proved *proved;                  // of the launch
     bool known;                            // of all of the kernel's groups of loads
+    bool dense;                            // it has code for copies of all near memory
+    bool whole, wild;                      // as in GrPrivControl; and it goes elsewhere than what is known
     bool stores_known;    // GR_OF_WARPS: all stores to memory that is not shared are left out
     const bool *left_out; // by site: its races are not told
     const Targets *targets;
@@ -88,6 +87,7 @@ typedef struct PassPlan {
     uint64_t units, copies, slots, rounds;
     uint32_t ready; // rows that each slot has from the begin
     bool exchanges; // GR_OF_WARPS: as in GrPrivControl
+    bool dense;     // each unit has a copy of all near memory (GrPrivNear.units), or of a window (GrPrivWindow), but in runs that ask
     PassRoom room;
 } PassPlan;
 
@@ -105,8 +105,8 @@ CUresult gr_passes_run(Passes *p, const PassPlan *plan, uint64_t first, uint64_t
 // anything; with *held it has done nothing, the logs can be read, and behind gr_passes_release() launches run again.
 CUresult gr_passes_submit(Passes *p, const PassPlan *plan);
 CUresult gr_passes_end(Passes *p, bool *held);
-bool gr_passes_says(const Passes *p, uint32_t mode); // behind gr_passes_end(): the level's log does
-CUresult gr_passes_read(Passes *p, uint32_t mode, GrPrivLog *log);
+// Behind gr_passes_end(), with *held: what the level's log says, but what was asked for. False: nothing.
+bool gr_passes_says(Passes *p, uint32_t mode, GrPrivLog *log);
 CUresult gr_passes_release(Passes *p);
 
 // A copy for each unit of all blocks. False: there is no room for them.

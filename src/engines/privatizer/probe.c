@@ -66,10 +66,12 @@ static ProbeContext *context_of(Probe *p, CUcontext context) {
                 d->function(&c->set, module, "__gr_set") != CUDA_SUCCESS ||
                 d->function(&c->merge, module, "__gr_merge_blocks") != CUDA_SUCCESS ||
                 d->function(&c->check, module, "__gr_check_blocks") != CUDA_SUCCESS ||
+                d->function(&c->merge_window, module, "__gr_merge_window") != CUDA_SUCCESS ||
+                d->function(&c->check_window, module, "__gr_check_window") != CUDA_SUCCESS ||
                 d->function(&c->commit, module, "__gr_commit") != CUDA_SUCCESS ||
                 d->function(&c->gate, module, "__gr_gate") != CUDA_SUCCESS;
     // Else the driver loads each where it is first launched, and waits for what runs by then.
-    const CUfunction of[] = {c->set, c->merge, c->check, c->gate};
+    const CUfunction of[] = {c->set, c->merge, c->check, c->merge_window, c->check_window, c->gate};
     for (size_t k = 0; k < sizeof of / sizeof *of && !c->failed && d->load_function; k++)
         (void)d->load_function(of[k]);
     return c;
@@ -222,6 +224,7 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
     if (rc == CUDA_SUCCESS && log.head.full == GR_FULL_WILD && !k->wild) {
         k->wild = true;
         passes->known = false;
+        passes->wild = true;
         return false;
     }
     if (rc == CUDA_SUCCESS && log.head.full &&
@@ -388,6 +391,13 @@ static uint64_t budget_of(Probe *p, ProbeContext *c) {
     return c->budget;
 }
 
+// Whether units are all warps of the grid, whose private copies are made at once: what blocks do is compared by that, too.
+static bool is_whole(const GrLaunch *l, const ProbedKernel *k) {
+    enum { MOST_UNITS = 256 };
+    return k->whole && gr_passes_blocks(l) * ((gr_passes_threads(l) + 31) / 32) <= MOST_UNITS &&
+           clusters_of(l, k) == gr_passes_blocks(l);
+}
+
 static Passes passes_of(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run, const ProbedKernel *k,
                         CUdeviceptr control) {
     const PrivatizerDriver *d = &p->driver;
@@ -399,6 +409,8 @@ static Passes passes_of(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run
                     .set = c->set,
                     .merge = c->merge,
                     .check = c->check,
+                    .merge_window = c->merge_window,
+                    .check_window = c->check_window,
                     .commit = c->commit,
                     .gate = c->gate,
                     .memory = &c->memory,
@@ -420,6 +432,9 @@ static Passes passes_of(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run
                     .most_shared = most_shared(d, l, k),
                     .near_shift = k->near_shift,
                     .near_entry = k->near_entry,
+                    .dense = k->dense,
+                    .wild = k->wild,
+                    .whole = is_whole(l, k),
                     .target_of = ((const ProbedModule *)l->module->engine_data)->targets,
                     .most_slots = d->is_cpu ? 8 : resident(d, l),
                     .groups = d->is_cpu ? 1 : 264,
@@ -459,10 +474,9 @@ static bool cannot_meet(Probe *p, const GrLaunch *l, ProbedKernel *k) {
 static unsigned levels_of(Probe *p, const GrLaunch *l, ProbedKernel *k) {
     unsigned levels = 0, proved = 0;
     p->known = (Proved){0};
-    // Of one warp its lanes are looked at.
     if (!k->why[0] && clusters_of(l, k) >= 2 && k->writes_global && !cannot_meet(p, l, k))
         levels |= 1u << GR_OF_BLOCKS;
-    if (!k->why[1] && gr_passes_threads(l) >= 2 && (k->writes_global || k->has_shared))
+    if (!k->why[1] && gr_passes_threads(l) > (p->by_warps ? 32 : 1) && (k->writes_global || k->has_shared))
         levels |= 1u << GR_OF_WARPS;
     if (levels && p->proves) {
         pthread_mutex_lock(&p->memory);
@@ -473,6 +487,12 @@ static unsigned levels_of(Probe *p, const GrLaunch *l, ProbedKernel *k) {
     }
     p->proved += (levels & proved) != 0;
     levels &= ~proved;
+    if (is_whole(l, k) && levels) {
+        levels = 1u << GR_OF_BLOCKS;
+        for (unsigned i = 0; i < GR_ONLY_WRITTEN; i++)
+            if (!p->known.only_written[1][i].size)
+                p->known.only_written[0][i].size = 0;
+    }
     return levels >> GR_OF_WARPS & 1 && k->lanes ? levels | 1u << GR_LEVEL_LANES : levels;
 }
 
@@ -504,8 +524,8 @@ static void run_ahead(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels
     if (*held)
         memset(logs, 0, GR_LEVELS * sizeof *logs);
     for (uint32_t mode = GR_LEVEL_LANES; mode >= GR_OF_BLOCKS && *held && *rc == CUDA_SUCCESS; mode--)
-        if (ran >> mode & 1 && gr_passes_says(passes, mode))
-            *rc = gr_passes_read(passes, mode, &logs[mode - GR_OF_BLOCKS]);
+        if (ran >> mode & 1)
+            (void)gr_passes_says(passes, mode, &logs[mode - GR_OF_BLOCKS]);
     if (*held) {
         CUresult released = ran ? gr_passes_release(passes) : CUDA_SUCCESS;
         *rc = *rc == CUDA_SUCCESS ? released : *rc;

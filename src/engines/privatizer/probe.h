@@ -16,6 +16,7 @@ typedef struct ProbedKernel {
     bool meets, takes_turns, lanes, mbarriers;
     uint32_t granule;                // as in GrPrivControl
     uint32_t near_shift, near_entry; // as in GrPrivNear
+    bool dense, whole;               // it has code for GrPrivNear.units; for GrPrivControl.whole
     bool far;                        // nothing is to be near
     bool wild;                       // it loads elsewhere than from what is only read
     bool told[2];                    // the verdict names it
@@ -45,7 +46,7 @@ typedef struct ProbedModule {
 // Of one context.
 typedef struct ProbeContext {
     CUcontext context;
-    CUfunction set, merge, check, commit, gate;
+    CUfunction set, merge, check, merge_window, check_window, commit, gate;
     uint64_t budget, changes; // bytes of rows and tables; of Probe.ranges when that was found
     Memory memory;
     bool failed;
@@ -63,6 +64,7 @@ typedef struct Probe {
     uint64_t copies; // --copies
     const Targets *targets;
     bool same_value, stop, proves;
+    bool by_warps; // units are warps where they would be threads: of a block of one warp nothing is compared
     enum { PROBE_DETECT, PROBE_RACE_FREE, PROBE_DETERMINISTIC } what_for; // --privatize
     pthread_mutex_t lock;                                                 // of all below
     bool impatient;                                                       // work was not over in time

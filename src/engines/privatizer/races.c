@@ -139,7 +139,7 @@ static void put_pair(Search *s, uint64_t offset, const GrPrivSeen *one, const Gr
                        .round = f->round + 1,
                        .regions = UINT64_C(1) << (f->region < 63 ? f->region : 63),
                        .last = f->part,
-                       .unit = s->plan.mode == GR_OF_BLOCKS ? 0 : s->plan.threads};
+                       .unit = s->plan.mode == GR_OF_BLOCKS && !p->whole ? 0 : s->plan.threads};
     if (f->kind == GR_FOUND_LANES) { // `region` is the store
         r.region = GR_NO_REGION;
         r.regions = 0;

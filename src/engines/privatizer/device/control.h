@@ -57,6 +57,7 @@
 //   __gr_merges(sequence), __gr_checks(...)   by all threads of a block, where a region ends, in kernels with near memory and no roles, results or atomic operations: what most regions need.
 //                                 They give what else there is to do, bits of GR_REST_...; then
 //   __gr_plain_merge(slot, sequence), __gr_plain_check(...)   with GR_REST_ROWS alone; 0: then nothing is left
+//   __gr_dense_merges(sequence), __gr_dense_checks(sequence)   likewise, where each unit has a copy of all near memory: __gr_merges() may say GR_REST_TELL, too, which __gr_merge() does
 //   __gr_tells(region, sequence)  with GR_REST_TELL, by that thread
 //   __gr_merge(region, sequence, rest), __gr_check(...)     what is left; in other kernels GR_REST_ALL
 // and code for blocks that meet at barriers of the grid (pass/meetings.c, device/grid.h), by all threads of a block:
@@ -178,15 +179,18 @@ enum { GR_FOUND_COPIES = 256 };
 typedef struct GrPrivFound {
     uint32_t state; // 0: free, 1: being written, 2: there
     uint32_t kind;
-    uint32_t region;                  // where it began: 0: the kernel, else a barrier of it. LANES: the site
-    uint32_t copy[2];                 // READ: [0] alone. LANES: the numbers of the two threads in their block
-    uint32_t size;                    // LANES: of the access
-    uint32_t same, pad;               // LANES: all of them stored the same
-    uint64_t offset, block, sequence; // of the first
-    uint64_t bytes;                   // that differ, each once, of that block's region
+    uint32_t region; // where it began: 0: the kernel, else a barrier of it. LANES: the site
     uint32_t round;
     uint32_t part;                         // of memory: one of each region, kind and part is told
+    uint32_t size;                         // LANES: of the access
+    uint32_t copy[2];                      // READ: [0] alone. LANES: the numbers of the two threads in their block
+    uint64_t block, sequence;              // of the first
     uint64_t copies[GR_FOUND_COPIES / 64]; // bits: which took part, number modulo GR_FOUND_COPIES
+    // What finds the same again loads all above at once: memory is far.
+    uint64_t offset;
+    uint64_t bytes;     // that differ, each once, of that block's region
+    uint32_t same, pad; // LANES: all of them stored the same
+    uint64_t pad_again;
 } GrPrivFound;
 
 // An access that was asked for.
@@ -218,9 +222,18 @@ typedef struct GrPrivHead {
 
 typedef struct GrPrivLog {
     GrPrivHead head;
-    GrPrivFound found[GR_MOST_FOUND];
+    GrPrivFound found[GR_MOST_FOUND] __attribute__((aligned(16)));
     GrPrivSeen seen[GR_MOST_SEEN];
 } GrPrivLog;
+
+// Memory of the host that gets of all logs what it has to know, by level: so it need not ask the driver for them. With `n` of `found`, those that are there, if the launch is held.
+enum { GR_LOGS = 3 };
+typedef struct GrPrivHeads {
+    GrPrivHead of[GR_LOGS];
+    uint64_t number; // twice that of the launch that this is of, and one: it is held
+    uint64_t n[GR_LOGS];
+    GrPrivFound found[GR_LOGS][GR_MOST_FOUND];
+} GrPrivHeads;
 
 // Which accesses the host asks for, in one region of one block (GR_OF_WARPS) or the launch.
 enum {
@@ -252,11 +265,16 @@ typedef struct GrPrivNear {
     uint32_t first, size;
     uint32_t shift, entry;  // an owner is asked for each 1 << shift bytes, in `entry` bytes: 2 or 4
     uint32_t owners, heads; // where they would be of the byte 0, and of the line 0
+    uint32_t says;          // behind all of it: GR_NEAR_COUNT and so on
+    uint32_t units;         // that have a private copy of all of it each (device/dense.h); 0: they have what they own
 } GrPrivNear;
 #define GR_NEAR_OWNERS(n) ((n)->first + 3 * (n)->size)
 #define GR_NEAR_HEADS(n)  (GR_NEAR_OWNERS(n) + ((n)->size >> (n)->shift) * (n)->entry)
-#define GR_NEAR_SAYS(n)   (GR_NEAR_HEADS(n) + (n)->size / GR_LINE * (uint32_t)sizeof(GrPrivRow))
-#define GR_NEAR_END(n)    (GR_NEAR_SAYS(n) + GR_NEAR_SAID)
+// Where says is. Of copies of all of it, the base and the union lie behind these.
+#define GR_NEAR_SAYS(n)                                                                                      \
+    ((n)->units ? (n)->first + ((n)->units + 2) * (n)->size                                                  \
+                : GR_NEAR_HEADS(n) + (n)->size / GR_LINE * (uint32_t)sizeof(GrPrivRow))
+#define GR_NEAR_END(n) ((n)->says + GR_NEAR_SAID)
 // Behind the heads: GrPrivSlot's count, now and arrived, which are nearer here; of each list's regions, whether some line of near memory has private copies; and whether a thread of the
 // block has given up in __gr_gather().
 enum {
@@ -270,13 +288,21 @@ enum {
 // Of a line: the numbers of private copies, and which units changed its words (merge.h).
 #define GR_NEAR_NUMBERS(copies) (4 * (uint64_t)(copies) + 2 * (GR_LINE / 4))
 
+// Memory of the program of which each unit has a private copy (device/window.h): `size` bytes from `at` on, in multiples of a line; unit k's copy is at copies + k * size, and the union behind
+// the last one. size 0: there is none.
+typedef struct GrPrivWindow {
+    uint64_t at, size, copies;
+} GrPrivWindow;
+
+enum { GR_KNOWN_NOT, GR_KNOWN, GR_KNOWN_DENSE };
+
 typedef struct GrPrivControl {
     uint32_t mode, pass; // pass: of GR_OF_BLOCKS
     uint64_t arena;
     GrPrivProved only_read[GR_ONLY_READ]; // at a multiple of 16 bytes: inserted code loads both at once
     GrPrivProved only_written[GR_ONLY_WRITTEN];
     uint64_t
-        known; // GR_OF_WARPS: of all groups of the kernel that is known, what it has of shared memory is near, and nothing is asked: the code runs that takes all of it for granted
+        known; // GR_KNOWN_...; GR_OF_WARPS: of all groups of the kernel that is known, what it has of shared memory is near, and nothing is asked: the code runs that takes all of it for granted
     uint64_t arena_bytes, shared_bytes, span;
     uint64_t slots;
     uint64_t slot;                // GrPrivSlot of each slot
@@ -287,6 +313,7 @@ typedef struct GrPrivControl {
         numbers; // of each slot GR_NEAR_NUMBERS for each line of near memory; numbers are 0 between launches
     uint64_t rows_from, copies_from, arena_table; // GR_OF_BLOCKS: as in GrPrivSlot
     uint64_t copies, marks;                       // of each slot `most_copies` private copies of lines
+    GrPrivWindow window; // GR_OF_BLOCKS, with `whole`
     uint64_t notes,
         note_bytes; // of each thread of each slot, or of the grid: results of pass 1, of kernels that use such
     uint64_t stage; // GR_STAGE bytes of each warp of each slot, or of the grid, of kernels that need them
@@ -297,7 +324,7 @@ typedef struct GrPrivControl {
     uint32_t privates, round;
     uint64_t divide;
     uint32_t threads;    // GR_OF_WARPS: of a unit: 32 or 1
-    uint32_t alone;      // likewise: each thread of a block has private copies that no other has
+    uint32_t alone;      // likewise: each thread of a block has private copies that no other has. GR_OF_BLOCKS: lanes are not compared
     uint32_t all;        // all memory that is known has private copies
     uint32_t most_notes; // bytes; a thread that wants more waits
     uint32_t cluster[3]; // GR_OF_BLOCKS: how many blocks a unit has
@@ -317,7 +344,7 @@ typedef struct GrPrivControl {
     // GR_OF_WARPS: each block has the slot with its number, and blocks tell each other at barriers of the grid what they wrote. The slot behind them, the overlay, has so many rows.
     uint32_t exchanges, overlay_rows;
     uint32_t ready; // rows that each slot has from the begin, the first ones
-    uint32_t pad_ready;
+    uint32_t whole; // GR_OF_BLOCKS: units are the warps of the grid, of a kernel that is one region for them, too
     // GR_OF_WARPS: barriers of a warp end regions, as those of the block do, in kernels that suit (pass/suits.h); of kernels with mbarriers: arrivals do not (pass/mbarriers.h).
     uint32_t lanes, pad;
     uint64_t changed; // with `once`: a byte for each line: some slot has changed it
@@ -337,7 +364,14 @@ enum { GR_SPANS = 16 };
 typedef struct GrPrivSet {
     GrPrivControl control;
     uint64_t to, zeros, zero_bytes;
-    GrPrivSpan spans[GR_SPANS]; // control.ready rows of each slot
+    GrPrivSpan spans[GR_SPANS]; // control.ready rows of each slot; or lines of control.window
+    uint64_t lines;             // with control.window: of these
 } GrPrivSet;
+
+// What the kernels get that do the steps of a window.
+typedef struct GrPrivWindowed {
+    uint64_t control, lines;
+    GrPrivSpan spans[GR_SPANS];
+} GrPrivWindowed;
 
 #endif

@@ -275,7 +275,7 @@ static GR_NOINLINE void gr_priv_number(const Slot *s, uint64_t row) {
     uint32_t *numbered = &head_of(s, row)->numbered;
     if (is_near(s, row)) { // where they are 0
         any_store32(numbered, GR_NUMBERED);
-        put_shared(GR_NEAR_SAYS(&s->near) + GR_NEAR_NUMBERED + 4 * list_now(s),
+        put_shared(s->near.says + GR_NEAR_NUMBERED + 4 * list_now(s),
                    1); // the block finds it at the region's end
         return;
     }

@@ -145,15 +145,15 @@ GR_INLINE uint32_t line_of(const Slot *s, uint64_t row) {
 }
 // The list of the region that runs, how many have asked for a place in a list, and the next place. Where shared memory is near these are in there.
 GR_INLINE uint32_t list_now(const Slot *s) {
-    return s->near.size ? shared_now(GR_NEAR_SAYS(&s->near) + GR_NEAR_NOW)
+    return s->near.size ? shared_now(s->near.says + GR_NEAR_NOW)
                         : gr_load32(&((GR_GLOBAL GrPrivSlot *)s->head)->now);
 }
 GR_INLINE uint32_t list_count(const Slot *s, uint32_t list) {
-    return s->near.size ? shared_now(GR_NEAR_SAYS(&s->near) + GR_NEAR_COUNT + 4 * list)
+    return s->near.size ? shared_now(s->near.says + GR_NEAR_COUNT + 4 * list)
                         : ((GR_GLOBAL volatile GrPrivSlot *)s->head)->count[list];
 }
 GR_INLINE uint32_t list_place(const Slot *s, uint32_t list) {
-    return s->near.size ? shared_add(GR_NEAR_SAYS(&s->near) + GR_NEAR_COUNT + 4 * list, 1)
+    return s->near.size ? shared_add(s->near.says + GR_NEAR_COUNT + 4 * list, 1)
                         : gr_add32(&((GR_GLOBAL GrPrivSlot *)s->head)->count[list], 1);
 }
 GR_INLINE uint64_t list_at(const Slot *s, uint32_t list, uint32_t k) {
@@ -290,6 +290,36 @@ GR_INLINE uint64_t copy_bit(uint32_t copy, uint32_t i) {
 
 enum { SOME_LOOKS = 16 };
 
+// What of it says whether something else is the same. Past the cache, which may have a part of what stood there before.
+typedef struct FoundNow {
+    uint32_t state, kind, region, round, part;
+    uint64_t block, sequence, copies[GR_FOUND_COPIES / 64];
+} FoundNow;
+
+GR_INLINE void found_now(const GR_GLOBAL GrPrivFound *f, FoundNow *n) {
+    uint32_t rest[3];
+    __asm__ volatile("ld.relaxed.sys.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(n->state), "=r"(n->kind), "=r"(n->region), "=r"(n->round)
+                     : "l"(f)
+                     : "memory");
+    __asm__ volatile("ld.relaxed.sys.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(n->part), "=r"(rest[0]), "=r"(rest[1]), "=r"(rest[2])
+                     : "l"(&f->part)
+                     : "memory");
+    __asm__ volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];"
+                     : "=l"(n->block), "=l"(n->sequence)
+                     : "l"(&f->block)
+                     : "memory");
+    __asm__ volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];"
+                     : "=l"(n->copies[0]), "=l"(n->copies[1])
+                     : "l"(f->copies)
+                     : "memory");
+    __asm__ volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];"
+                     : "=l"(n->copies[2]), "=l"(n->copies[3])
+                     : "l"(&f->copies[2])
+                     : "memory");
+}
+
 // Its `copies` and those of `copy`.
 static GR_NOINLINE void gr_priv_found(uint64_t to, const GrPrivFound *what) {
     GR_GLOBAL GrPrivLog *log = (GR_GLOBAL GrPrivLog *)to;
@@ -297,9 +327,9 @@ static GR_NOINLINE void gr_priv_found(uint64_t to, const GrPrivFound *what) {
         GR_GLOBAL GrPrivFound *f =
             &log->found[(what->region * 7 + what->round * 31 + what->part * 3 + what->kind + k) %
                         GR_MOST_FOUND];
-        uint32_t state =
-            gr_load32(&f->state); // lanes that load one place do it at once, and take turns at atomics
-        state = state ? state : gr_compare_swap(&f->state, 0, 1);
+        FoundNow now;
+        found_now(f, &now); // lanes that load one place do it at once, and take turns at atomics
+        uint32_t state = now.state ? now.state : gr_compare_swap(&f->state, 0, 1);
         if (state == 0) {
             f->kind = what->kind;
             f->region = what->region;
@@ -322,16 +352,17 @@ static GR_NOINLINE void gr_priv_found(uint64_t to, const GrPrivFound *what) {
             state = gr_load32(&f->state);
         }
         // One that is still being written may become the same: then there are two for one region, and the host has both.
-        // Past the cache, which may have a part of what stood there before.
-        if (state == 0 || (gr_load32(&f->state) == 2 && gr_load32(&f->kind) == what->kind &&
-                           gr_load32(&f->region) == what->region && gr_load32(&f->round) == what->round &&
-                           gr_load32(&f->part) == what->part)) {
-            if (what->bytes && f->block == what->block && f->sequence == what->sequence)
+        if (now.state != 2)
+            found_now(f, &now);
+        if (now.state == 2 && now.kind == what->kind && now.region == what->region &&
+            now.round == what->round && now.part == what->part) {
+            if (what->bytes && now.block == what->block && now.sequence == what->sequence)
                 gr_count(&f->bytes, what->bytes);
-            GR_ROLLED for (uint32_t i = 0; i < GR_FOUND_COPIES / 64; i++) {
+#pragma unroll
+            for (uint32_t i = 0; i < GR_FOUND_COPIES / 64; i++) {
                 uint64_t bits = what->copies[i] | copy_bit(what->copy[0], i) | copy_bit(what->copy[1], i);
                 // Mostly they are there: loads of one place are one, atomic operations take turns.
-                if (bits & ~gr_load64(&f->copies[i]))
+                if (bits & ~now.copies[i])
                     __asm__ volatile("red.relaxed.sys.global.or.b64 [%0], %1;" ::"l"(&f->copies[i]),
                                      "l"(bits));
             }

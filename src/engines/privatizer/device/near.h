@@ -22,6 +22,7 @@ enum { MOST_PAUSES = 1 << 12, SOME_PAUSES = 8 };
 // Where things are, of the block.
 typedef struct Near {
     uint32_t first, size, owners, heads, says, shift, entry;
+    uint32_t units; // as in GrPrivNear
     uint32_t thread, threads;
 } Near;
 
@@ -31,11 +32,15 @@ GR_INLINE Near near_of_block(void) {
     __asm__("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
             : "=r"(of.first), "=r"(of.size), "=r"(of.shift), "=r"(of.entry)
             : "l"(at));
+    __asm__("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4+16];"
+            : "=r"(of.owners), "=r"(of.heads), "=r"(of.says), "=r"(of.units)
+            : "l"(at));
     return (Near){.first = of.first,
                   .size = of.size,
                   .owners = GR_NEAR_OWNERS(&of),
                   .heads = GR_NEAR_HEADS(&of),
-                  .says = GR_NEAR_SAYS(&of),
+                  .says = of.says,
+                  .units = of.units,
                   .shift = of.shift,
                   .entry = of.entry,
                   .thread = thread_of_block(),
@@ -56,7 +61,10 @@ static GR_NOINLINE void gr_priv_near_begin(void) {
         put_shared(n.first + n.size + k, (uint32_t)UNWRITTEN);
         put_shared(n.first + 2 * n.size + k, (uint32_t)UNWRITTEN);
     }
-    GR_ROLLED for (uint32_t k = n.owners + 4 * n.thread; k < n.says + GR_NEAR_SAID; k += 4 * n.threads)
+    GR_ROLLED for (uint32_t k = 3 * n.size + 4 * n.thread; k < (n.units ? n.units + 2 : 0) * n.size;
+                   k += 4 * n.threads)
+        put_shared(n.first + k, (uint32_t)UNWRITTEN);
+    GR_ROLLED for (uint32_t k = (n.units ? n.says : n.owners) + 4 * n.thread; k < n.says + GR_NEAR_SAID; k += 4 * n.threads)
         put_shared(k, 0);
 }
 
@@ -190,8 +198,6 @@ uint32_t __gr_checks(uint32_t sequence) {
         put_shared(n.says + GR_NEAR_NUMBERED + 4 * (1 - (sequence & 1)), 0);
     return (lists ? GR_REST_ROWS : 0) | (differs ? GR_REST_TELL : 0);
 }
-
-void __gr_tells(uint32_t region, uint32_t sequence) { gr_priv_near_tells(region, sequence); }
 
 // As __gr_gather(), counted in shared memory, which is not far: most threads need not wait for memory of the GPU.
 static GR_NOINLINE uint32_t gr_priv_near_gather(uint32_t all) {

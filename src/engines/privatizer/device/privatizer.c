@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // privatizer — the device runtime that inserted code calls (control.h).
+#include "engines/privatizer/device/dense.h"
 #include "engines/privatizer/device/exchange.h"
 #include "engines/privatizer/device/mbarriers.h"
 #include "engines/privatizer/device/plain.h"
@@ -81,7 +82,8 @@ void __gr_clear(void) {
         put_word(s.table + 4 * (uint64_t)head->line, head->was);
     }
     // The block may leave within a region.
-    GR_ROLLED for (uint32_t k = gr_priv_thread_number(); k < s.near.size / GR_LINE; k += threads_of_block()) {
+    GR_ROLLED for (uint32_t k = gr_priv_thread_number(); !s.near.units && k < s.near.size / GR_LINE;
+                   k += threads_of_block()) {
         uint64_t row = near_row(&s, s.near.first / GR_LINE + k);
         GR_ROLLED for (uint32_t i = 0; i < s.n && is_numbered(&s, row); i++)
             put_word(number_at(&s, row, i), 0);
@@ -107,8 +109,9 @@ uint64_t __gr_slot(void) {
 }
 
 uint32_t __gr_copy(void) {
-    uint64_t unit =
-        CONTROL.mode == GR_OF_WARPS ? gr_priv_thread_number() / CONTROL.threads : gr_priv_cluster_number();
+    uint64_t unit = CONTROL.mode == GR_OF_WARPS ? gr_priv_thread_number() / CONTROL.threads
+                    : CONTROL.whole ? gr_priv_block_number() * warps_of_block() + gr_priv_thread_number() / 32
+                                    : gr_priv_cluster_number();
     if (unit <= UINT32_MAX && CONTROL.divide <= UINT32_MAX) // faster
         return (uint32_t)unit / (uint32_t)CONTROL.divide % CONTROL.privates;
     return (uint32_t)(unit / CONTROL.divide % CONTROL.privates);
@@ -405,6 +408,12 @@ uint64_t __gr_updated(uint64_t at, uint32_t pass, uint32_t size, uint32_t observ
     return CONTROL.once ? row + ROW_BASE + at % GR_LINE : pass == 1 ? row + ROW_UNION + at % GR_LINE : 0;
 }
 
+// The offset of what is at `at` in a private copy; ~0: it is in none.
+static GR_NOINLINE uint64_t gr_priv_offset_of_copy(const Slot *s, uint64_t at) {
+    uint32_t number = number_of(s, at), row = number ? row_of_copy(s, number) : row_of(s, at);
+    return row ? (uint64_t)line_of(s, row_at(s, row)) * GR_LINE + at % GR_LINE : ~UINT64_C(0);
+}
+
 // Lanes that store to one place at once (the GRace papers' check of a warp, LDetector's section 4.7): the last one's value stays, and there
 // is a race.
 uint32_t __gr_lanes(uint32_t site, uint64_t at, uint32_t what, uint64_t value, uint32_t pass,
@@ -420,8 +429,8 @@ uint32_t __gr_lanes(uint32_t site, uint64_t at, uint32_t what, uint64_t value, u
              first = (uint32_t)__builtin_ctz(same);
     Slot s;
     gr_priv_slot(&s);
-    uint32_t number = number_of(&s, at), row = number ? row_of_copy(&s, number) : row_of(&s, at);
-    if (!row) // local memory, by a generic address
+    uint64_t offset = CONTROL.mode == GR_OF_BLOCKS ? at - CONTROL.arena : gr_priv_offset_of_copy(&s, at);
+    if (!~offset) // local memory, by a generic address
         return 1;
     if (same != 1u << lane && lane == first && pass == 1) {
         uint32_t others = equal != same ? same & ~equal : same & ~(1u << lane);
@@ -432,8 +441,7 @@ uint32_t __gr_lanes(uint32_t site, uint64_t at, uint32_t what, uint64_t value, u
                                                   .size = what >> GR_AT_SIZE,
                                                   .same = equal == same,
                                                   .round = CONTROL.round,
-                                                  .offset = (uint64_t)line_of(&s, row_at(&s, row)) * GR_LINE +
-                                                            at % GR_LINE,
+                                                  .offset = offset,
                                                   .block = gr_priv_block_number(),
                                                   .sequence = sequence,
                                                   .bytes = what >> GR_AT_SIZE});
@@ -593,6 +601,11 @@ static GR_NOINLINE void gr_priv_rows_of_block(uint32_t region, uint32_t sequence
 // Of near memory, what __gr_merges() and __gr_checks() have not done.
 static GR_NOINLINE void gr_priv_rest_of_near(uint32_t region, uint32_t sequence, uint32_t rest, int merges) {
     Near n = near_of_block();
+    if (n.units) {
+        if (rest & (GR_REST_ALL | GR_REST_TELL))
+            gr_priv_dense_rest(&n, region, sequence, rest, merges);
+        return;
+    }
     uint32_t numbered = near_numbered(&n, sequence);
     if (merges && rest & GR_REST_ALL)
         near_merge(&n, numbered);
@@ -605,6 +618,13 @@ static GR_NOINLINE void gr_priv_rest_of_near(uint32_t region, uint32_t sequence,
     if (numbered)
         gr_priv_near_check(region, sequence);
     else if (near_check(&n))
+        gr_priv_near_tells(region, sequence);
+}
+
+void __gr_tells(uint32_t region, uint32_t sequence) {
+    if (CONTROL.near.units)
+        gr_priv_dense_tells(region, sequence, 0);
+    else
         gr_priv_near_tells(region, sequence);
 }
 

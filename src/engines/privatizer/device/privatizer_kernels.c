@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // privatizer_kernels — what the host launches between the passes of GR_OF_BLOCKS.
-#include "engines/privatizer/device/rows.h"
-
-GR_SREG32(ntid_x, "ntid.x")
-GR_SREG32(nctaid_x, "nctaid.x")
+#include "engines/privatizer/device/window.h"
 
 #define KERNEL __attribute__((nvptx_kernel))
 
@@ -43,17 +40,13 @@ KERNEL void __gr_set(const GrPrivSet set) {
                    k += threads)((GR_GLOBAL uint64_t *)set.to)[k] = from[k];
     GR_ROLLED for (uint64_t k = thread; k < set.zero_bytes / 8;
                    k += threads)((GR_GLOBAL uint64_t *)set.zeros)[k] = k == used ? set.control.ready : 0;
+    if (set.control.window.size)
+        window_make(&set.control.window, set.spans, set.lines, set.control.privates);
     uint64_t rows = set.control.slots * set.control.ready;
     GR_ROLLED for (uint64_t k = thread / 32; k < rows; k += threads / 32) {
         uint64_t slot = k / set.control.ready, from = 0;
-        uint32_t number = (uint32_t)(k % set.control.ready), left = number, line = 0;
-#pragma unroll // parameters of a kernel are not indexed
-        for (uint32_t i = 0; i < GR_SPANS; i++) {
-            int here = !from && left < set.spans[i].lines;
-            line = here ? set.spans[i].first + left : line;
-            from = here ? set.spans[i].at + (uint64_t)left * GR_LINE : from;
-            left -= from ? 0 : set.spans[i].lines;
-        }
+        uint32_t number = (uint32_t)(k % set.control.ready), line = 0;
+        from = line_of_spans(set.spans, number, &line);
         make_ready(set.control.rows + (slot * set.control.capacity + number) * set.control.row_bytes,
                    set.control.tables + slot * set.control.table_bytes + 4 * (uint64_t)line, number + 1, line,
                    from);
@@ -71,35 +64,90 @@ KERNEL void __gr_merge_blocks(uint64_t control) {
     gr_priv_rows_of_grid(&s, 1);
 }
 
+// What the threads of each unit stored.
+static GR_NOINLINE void gr_priv_check_sums(const Slot *s, GR_GLOBAL GrPrivControl *c) {
+    GR_GLOBAL uint64_t *sum = (GR_GLOBAL uint64_t *)c->sums;
+    GR_ROLLED for (uint32_t k = gr_ctaid_x() * ntid_x() + gr_tid_x(); k < s->n * GR_SUMS;
+                   k += nctaid_x() * ntid_x()) if (sum[k] != sum[s->n * GR_SUMS + k])
+        gr_priv_report(s, GR_FOUND_READ, k / GR_SUMS, k / GR_SUMS, 0, 0);
+}
+
 KERNEL void __gr_check_blocks(uint64_t control) {
     GR_GLOBAL GrPrivControl *c = (GR_GLOBAL GrPrivControl *)control;
     if (!has_row(c) && gr_ctaid_x() * ntid_x() + gr_tid_x() >= c->privates * GR_SUMS)
         return;
     Slot s = slot_of_control(c, 0);
-    GR_GLOBAL uint64_t *sum = (GR_GLOBAL uint64_t *)c->sums;
     if (has_row(c))
         gr_priv_rows_of_grid(&s, 0);
-    GR_ROLLED for (uint32_t k = gr_ctaid_x() * ntid_x() + gr_tid_x(); k < s.n * GR_SUMS;
-                   k += nctaid_x() * ntid_x()) if (sum[k] != sum[s.n * GR_SUMS + k])
-        gr_priv_report(&s, GR_FOUND_READ, k / GR_SUMS, k / GR_SUMS, 0, 0);
+    gr_priv_check_sums(&s, c);
 }
 
-// The program's launch comes next: it runs, or is held until the host has seen to what the `n` logs say. `heads`: memory of the host that gets their heads, and then twice `number`, and one if
-// the launch is held. One word says that nothing was found, so the host need not have the others by then.
-// By one warp: each lane has one number, for memory is far.
-KERNEL void __gr_gate(uint64_t control, uint64_t logs, uint64_t heads, uint64_t n, uint64_t number) {
+// What was found goes to the host, by one warp.
+static GR_NOINLINE uint64_t gr_priv_tell_host(GR_GLOBAL GrPrivLog *log, GR_GLOBAL GrPrivFound *to) {
+    enum { WORDS = sizeof(GrPrivFound) / 8, THERE = 2 };
+    uint32_t n = 0;
+    GR_ROLLED for (uint32_t k = gr_tid_x(); k < GR_MOST_FOUND; k += 32) {
+        GR_GLOBAL GrPrivFound *f = &log->found[k];
+        int there = gr_load32(&f->state) == THERE;
+        uint32_t all = gr_ballot(~0u, there);
+        GR_GLOBAL uint64_t *out =
+            (GR_GLOBAL uint64_t *)(to + n + (uint32_t)__builtin_popcount(all & gr_lanes_before()));
+        GR_ROLLED for (uint32_t w = 0; there && w < WORDS; w++)
+            gr_store64(out + w, gr_load64((GR_GLOBAL uint64_t *)f + w));
+        n += (uint32_t)__builtin_popcount(all);
+    }
+    return n;
+}
+
+// The program's launch comes next: it runs, or is held until the host has seen to what the `n` logs say. `to`: a GrPrivHeads. One word says that nothing was found, so the host need not have the
+// others by then. By one warp: each lane has one number, for memory is far.
+KERNEL void __gr_gate(uint64_t control, uint64_t logs, uint64_t to, uint64_t n, uint64_t number) {
     const uint32_t words = sizeof(GrPrivHead) / 8;
+    GR_GLOBAL GrPrivHeads *heads = (GR_GLOBAL GrPrivHeads *)to;
     uint64_t all = 0;
     GR_ROLLED for (uint32_t k = gr_tid_x(); k < n * words; k += 32) {
         uint64_t v = gr_load64((GR_GLOBAL uint64_t *)(logs + k / words * sizeof(GrPrivLog)) + k % words);
-        gr_store64((GR_GLOBAL uint64_t *)heads + k, v);
+        gr_store64((GR_GLOBAL uint64_t *)heads->of + k, v);
         all |= v;
     }
     int held = !gr_all(~0u, !all);
+    GR_ROLLED for (uint32_t k = 0; held && k < n; k++) {
+        uint64_t found =
+            gr_priv_tell_host((GR_GLOBAL GrPrivLog *)(logs + k * sizeof(GrPrivLog)), heads->found[k]);
+        gr_store64(&heads->n[k], found);
+    }
+    if (held) { // what each lane has stored
+        __asm__ volatile("fence.acq_rel.sys;" ::: "memory");
+        gr_meet(~0u);
+    }
     if (gr_tid_x())
         return;
     ((GR_GLOBAL GrPrivControl *)control)->mode = held ? GR_HELD : GR_AS_IT_IS;
-    gr_store64((GR_GLOBAL uint64_t *)heads + n * words, 2 * number + (uint64_t)held);
+    gr_store64(&heads->number, 2 * number + (uint64_t)held);
+}
+
+// In place of __gr_merge_blocks and __gr_check_blocks, where units have copies of a window.
+KERNEL void __gr_merge_window(const GrPrivWindowed w) {
+    GR_GLOBAL GrPrivControl *c = (GR_GLOBAL GrPrivControl *)w.control;
+    if (gr_ctaid_x() == 0 && gr_tid_x() == 0)
+        c->pass = 2;
+    Slot s = slot_of_control(c, 0);
+    EACH_LINE(k, w.lines) {
+        uint32_t line;
+        uint64_t from = line_of_spans(w.spans, k, &line);
+        gr_priv_merge_line(&s, &c->window, from, line, k);
+    }
+}
+
+KERNEL void __gr_check_window(const GrPrivWindowed w) {
+    GR_GLOBAL GrPrivControl *c = (GR_GLOBAL GrPrivControl *)w.control;
+    Slot s = slot_of_control(c, 0);
+    EACH_LINE(k, w.lines) {
+        uint32_t line;
+        uint64_t from = line_of_spans(w.spans, k, &line);
+        gr_priv_check_line(&s, &c->window, from, line, k);
+    }
+    gr_priv_check_sums(&s, c);
 }
 
 static GR_NOINLINE uint64_t gr_priv_address(GR_GLOBAL GrPrivControl *c, uint64_t offset) {

@@ -120,8 +120,8 @@ GR_INLINE void check_plain(const Slot *s, const Some *of, uint32_t lane) {
 // Of the slot at `of`, whose shared memory may be near.
 GR_INLINE void next_list(GR_GLOBAL volatile GrPrivSlot *of, const GrPrivNear *near, uint32_t list) {
     if (near->size) {
-        put_shared(GR_NEAR_SAYS(near) + GR_NEAR_COUNT + 4 * (1 - list), 0);
-        put_shared(GR_NEAR_SAYS(near) + GR_NEAR_NOW, 1 - list);
+        put_shared(near->says + GR_NEAR_COUNT + 4 * (1 - list), 0);
+        put_shared(near->says + GR_NEAR_NOW, 1 - list);
     } else {
         of->count[1 - list] = 0;
         of->now = 1 - list;

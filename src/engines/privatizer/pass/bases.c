@@ -100,6 +100,8 @@ static gr_status put_near_base(const Code *c, PtxStmt *s, const PtxOperand *reg,
                        (long long)apart, most->name, most->name, b->at->name, sum->name, most->name,
                        out->name, b->at->name, sum->name, out->name, c->left->name, GR_LEFT_WILD,
                        b->unmade->name, b->at->name, c->near_unmade->name));
+    if (c->dense)
+        return GR_OK;
     if (same)
         GR_TRY(gr_code_put(c, s, NULL, 0, "add.u32 %s, %s, %s;", b->owners->name, b->at->name,
                            hand.near_owners->name));
@@ -163,6 +165,8 @@ gr_status gr_code_base_near(const Code *c, PtxStmt *s, const PtxSite *site, cons
     gr_status st = GR_OK;
     PtxOperand *a = gr_code_address_of(s->instr);
     int64_t from = a->offset - b->least;
+    if (c->dense)
+        return gr_code_set_address(c, a, b->unmade, from);
     PtxReg *to = gr_ptx_new_reg(c->f, PTX_B32), *own = gr_ptx_new_reg(c->f, PTX_PRED),
            *asks = gr_ptx_new_reg(c->f, PTX_PRED);
     Code hand = *c;

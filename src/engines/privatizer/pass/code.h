@@ -69,6 +69,11 @@ typedef struct Code {
     bool orders;      // units may order what they do
     bool
         known; // of all groups the memory that they only read is known, shared memory is near, and nothing is asked: accesses to them need no other way
+    // Units have copies at a constant distance: code for warps, with `known`, of near memory (device/dense.h), c->near_unmade behind the program's own; code for blocks, of
+    // GrPrivWindow: of window_size bytes from window_at on, window_off further on.
+    bool dense;
+    PtxReg *window_at, *window_size, *window_off;
+    bool whole; // code for blocks: units are warps of the grid, so lanes of a store are compared, too
     size_t now;                   // of the body's statements, the one that is written now
     bool in_loop;                 // which is in a loop
     GrBase **bases;               // with `known`: by site (bases.c)
@@ -114,11 +119,11 @@ gr_status gr_code_set_address(const Code *c, PtxOperand *address, PtxReg *to, in
 bool gr_near_fits(const Code *c, const PtxSite *site);
 gr_status gr_code_near_low(const Code *c, PtxStmt *s, const PtxReg *at, PtxReg **low);
 gr_status gr_code_near_quick(const Code *c, PtxStmt *s, const PtxReg *low);
-// With c->known: where a load goes, in shared memory, in the new register *to; and whether a store is to be made, in the new predicate *kept.
+// With c->known: where a load or a store goes, in shared memory, in the register *to; and whether a store is to be made, in the new predicate *kept.
 gr_status gr_code_near_known_load(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low,
                                   PtxReg **to);
 gr_status gr_code_near_known_store(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low,
-                                   PtxReg **kept);
+                                   PtxReg **to, PtxReg **kept);
 // Likewise, of a load at at + `from`, whose owners are behind `owners`: whether it is the thread's own, in *own. `asks`: it may be.
 gr_status gr_code_near_owned(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *at,
                              const PtxReg *owners, int64_t from, const PtxReg *asks, PtxReg *own);
@@ -129,6 +134,23 @@ gr_status gr_code_near(const Code *c, PtxStmt *s, const PtxSite *site, const Ptx
 gr_status gr_code_base(const Code *c, PtxStmt *s, unsigned group, const GrBase **out);
 gr_status gr_code_base_near(const Code *c, PtxStmt *s, const PtxSite *site, const GrBase *b);
 gr_status gr_code_base_read(const Code *c, PtxStmt *s, const GrBase *b);
+
+// dense.c: in code for blocks with c->dense, loads where the window is; an access to it; where a thread ends.
+gr_status gr_code_window(Code *c);
+gr_status gr_code_windowed(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *at, uint32_t what);
+gr_status gr_code_window_ends(const Code *c, PtxStmt *s);
+
+// redirect.c, of a store that `at` is the address of: what it stores, as one number; a hash of all that the thread stored takes that in under `kept`; and of lanes that store to one place at once one
+// keeps `kept`: `lanes` are those that came together (gr_code_together).
+gr_status gr_code_value(const Code *c, PtxStmt *at, uint32_t bytes, PtxReg **out);
+gr_status gr_code_hash(const Code *c, PtxStmt *at, const PtxReg *address, const PtxReg *kept,
+                       const PtxReg *value);
+gr_status gr_code_lanes(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *to, PtxReg *kept,
+                        uint32_t what, const PtxReg *value);
+gr_status gr_code_together(const Code *c, PtxStmt *s, PtxReg **lanes);
+// redirect.c: whether the address is in the memory of this group; `of`: in the control, that of all groups.
+gr_status gr_code_is_proved(const Code *c, PtxStmt *s, const PtxReg *at, size_t of, unsigned group,
+                            const PtxReg *in);
 
 // redirect.c: the private copy of what is in shared memory may be there, or in global memory, so no state space is written; what is read may change, so it is not .nc.
 void gr_code_change_space(PtxInstr *i);

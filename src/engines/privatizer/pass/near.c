@@ -223,6 +223,9 @@ gr_status gr_code_near_known_load(const Code *all, PtxStmt *s, const PtxSite *si
                        in->name, low->name, c->near_end->name, due->name, asks->name, c->plain->name,
                        asks->name, asks->name, in->name));
     GR_TRY(put_wild(c, s, due, in));
+    if (c->dense)
+        return gr_code_put(c, s, NULL, 0, "add.u32 %s, %s, %s; @!%s mov.b32 %s, %s;", (*to)->name, low->name,
+                           c->near_unmade->name, in->name, (*to)->name, c->near_end->name);
     GR_TRY(put_owned(c, s, site, low, asks, own, some));
     if (site->size > 1u << c->near_shift)
         GR_TRY(put_wild(c, s, some, own));
@@ -239,7 +242,7 @@ done:
 }
 
 gr_status gr_code_near_known_store(const Code *all, PtxStmt *s, const PtxSite *site, const PtxReg *low,
-                                   PtxReg **kept) {
+                                   PtxReg **to, PtxReg **kept) {
     gr_status st = GR_OK;
     PtxFunc *f = all->f;
     Code at_hand;
@@ -247,12 +250,19 @@ gr_status gr_code_near_known_store(const Code *all, PtxStmt *s, const PtxSite *s
     PtxReg *due = gr_ptx_new_reg(f, PTX_PRED), *in = gr_ptx_new_reg(f, PTX_PRED),
            *from = gr_ptx_new_reg(f, PTX_B32);
     *kept = gr_ptx_new_reg(f, PTX_PRED);
+    *to = (PtxReg *)low;
     GR_TRY(gr_code_at_hand(all, s, GR_HAND_NEAR, &at_hand));
     GR_TRY(gr_code_put(c, s, NULL, 0, "setp.eq.u32 %s, 0, 0;", due->name));
     GR_TRY(put_guard(c, s, due));
     GR_TRY(gr_code_put(c, s, NULL, 0, "sub.u32 %s, %s, %s; setp.lt.and.u32 %s, %s, %s, %s;", from->name,
                        low->name, c->near_first->name, in->name, from->name, c->near_size->name, due->name));
-    GR_TRY(put_taken(c, s, site, low, in, *kept));
+    if (c->dense) {
+        *to = gr_ptx_new_reg(f, PTX_B32);
+        GR_TRY(gr_code_put(c, s, NULL, 0, "mov.pred %s, %s; add.u32 %s, %s, %s;", (*kept)->name, in->name,
+                           (*to)->name, low->name, c->near_unmade->name));
+    } else {
+        GR_TRY(put_taken(c, s, site, low, in, *kept));
+    }
     GR_TRY(put_wild(c, s, due, *kept));
 done:
     return st;

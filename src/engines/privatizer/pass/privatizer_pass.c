@@ -93,6 +93,9 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
         GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.eq.u32 %s, %s, 0; add.u32 %s, %s, %s; @%s mov.u32 %s, 0;",
                            none->name, c->near_unmade->name, c->near_end->name, c->near_end->name,
                            c->near_unmade->name, none->name, c->near_end->name));
+        if (c->dense)
+            GR_TRY(gr_code_put(c, NULL, NULL, 0, "mul.lo.u32 %s, %s, %s;", c->near_unmade->name,
+                               c->near_unmade->name, c->copy->name));
     }
     if (c->clock)
         GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u64 %s, 0;", c->clock->name));
@@ -111,6 +114,8 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
             "call (%s), __gr%s_notes; ld.global.u64 %s, [%s+%zu]; add.u64 %s, %s, %s; mov.b64 %s, %s;",
             c->notes->name, c->suffix, c->note_end->name, at->name, offsetof(GrPrivControl, note_bytes),
             c->note_end->name, c->note_end->name, c->notes->name, c->note->name, c->notes->name));
+    if (c->dense && !c->warps)
+        GR_TRY(gr_code_window(c));
     if (c->stages)
         GR_TRY(gr_code_put(c, NULL, NULL, 0, "call (%s), __gr%s_stage;", c->stage->name, c->suffix));
 done:
@@ -157,12 +162,16 @@ done:
 static gr_status put_ends_of_blocks(const Code *c) {
     gr_status st = GR_OK;
     GR_TRY(gr_code_lost(c));
+    if (c->dense)
+        GR_TRY(gr_code_window_ends(c, NULL));
     GR_TRY(gr_code_put(c, NULL, NULL, 0, "ret;"));
     for (size_t k = 0; k < c->body.n; k++) {
         PtxStmt *s = c->body.stmt[k];
         if (s->kind != PTX_INSTR || !(gr_ptx_instr_flags(s->instr) & PTX_F_EXIT))
             continue;
         PtxOperand guard = s->instr->guard ? gr_ptx_reg_operand(s->instr->guard) : (PtxOperand){0};
+        if (c->dense)
+            GR_TRY(gr_code_window_ends(c, s));
         GR_TRY(gr_code_put(c, s, &guard, 1, "%scall __gr%s_done, (%s, %s);",
                            !s->instr->guard          ? ""
                            : s->instr->guard_negated ? "@!$0 "
@@ -306,13 +315,15 @@ static bool asks_for_size(const PtxStmt *s) {
 // A kernel that asks how much shared memory it has must not get more of it.
 static void find_near(const Work *w, PrivatizedKernel *k) {
     uint32_t least = 16;
-    bool some = false, fits = k->granule != 0 && !k->mbarriers; // which stay where the program has them
+    bool some = false, generic = false,
+         fits = k->granule != 0 && !k->mbarriers; // which stay where the program has them
     for (const PtxStmt *s = k->f->first; s; s = s->next) {
         const PtxSite *site = s->site ? &w->m->sites[s->site] : NULL;
         if (!site || !(gr_is_shared_space(site->space) || site->space == PTX_GENERIC))
             continue;
         fits &= !gr_expands(s->instr); // to accesses of other sizes
         some |= site->space != PTX_GENERIC;
+        generic |= site->space == PTX_GENERIC;
         fits &= site->size <= 16;
         least = site->size < least ? site->size : least;
     }
@@ -324,6 +335,20 @@ static void find_near(const Work *w, PrivatizedKernel *k) {
     while (1u << k->near_shift < least)
         k->near_shift++;
     k->near_entry = least < 4 ? 2 : 4;
+    k->dense = w->o->by_warps && !generic && !k->warps.why;
+}
+
+// For warps the launch is one region, as for blocks, and all that they access is global memory, by loads and stores.
+static void find_whole(const Work *w, PrivatizedKernel *k) {
+    k->whole = w->o->by_warps && k->granule && !k->blocks.why && !k->warps.why && !k->has_shared &&
+               !k->pretends && !k->meets && !k->mbarriers;
+    for (const PtxStmt *s = k->f->first; s && k->whole; s = s->next) {
+        const PtxSite *site = s->site ? &w->m->sites[s->site] : NULL;
+        unsigned flags = s->kind == PTX_INSTR ? gr_ptx_instr_flags(s->instr) : 0;
+        k->whole = !(flags & PTX_F_BARRIER) && !(s->kind == PTX_INSTR && is_any_barrier(s->instr)) &&
+                   (!site || (!site->strong && !gr_expands(s->instr) && site->space != PTX_GENERIC &&
+                              site->space != PTX_SHARED_CLUSTER));
+    }
 }
 
 static void look_at_sites(const Work *w, const Liveness *live, uint64_t *set, const GrGrid *grid,
@@ -409,6 +434,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
     out->by_warps |= w->o->by_warps;
     find_granule(w, out);
     find_near(w, out);
+    find_whole(w, out);
     PtxStmt *first = gr_function_start(f), *last = f->last;
     if (!first || (out->blocks.why && out->warps.why))
         goto done;
@@ -443,11 +469,20 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
                        "ld.global.u32 %s, [%s]; setp.ne.u32 %s, %s, %d; @%s bra $0;", mode->name, control,
                        is->name, mode->name, GR_AS_IT_IS, is->name));
     gr_ptx_insert_label(f, NULL, other);
-    static const struct { bool warps, known; } copies[] = {{true, true}, {true, false}, {false, false}};
-    PtxLabel *label[3] = {NULL, NULL, NULL};
-    for (unsigned k = 0; k < 3; k++) {
+    static const struct {
+        bool warps;
+        uint32_t known;
+    } copies[] = {{true, GR_KNOWN_DENSE},
+                {true, GR_KNOWN},
+                {true, GR_KNOWN_NOT},
+                {false, GR_KNOWN_DENSE},
+                {false, GR_KNOWN_NOT}};
+    enum { COPIES = sizeof copies / sizeof *copies };
+    PtxLabel *label[COPIES] = {NULL};
+    for (unsigned k = 0; k < COPIES; k++) {
         bool warps = copies[k].warps, known = copies[k].known;
-        if ((warps ? out->warps.why : out->blocks.why) || (known && !groups && !out->near_entry))
+        if ((warps ? out->warps.why : out->blocks.why) || (copies[k].known == GR_KNOWN && !groups && !out->near_entry) ||
+            (copies[k].known == GR_KNOWN_DENSE && !(warps ? out->dense : out->whole)))
             continue;
         label[k] = gr_ptx_new_label(f);
         PtxOperand to = gr_ptx_label_operand(label[k]);
@@ -456,15 +491,17 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
         if (known)
             GR_TRY(gr_code_put(
                 &code, NULL, NULL, 0,
-                "{ .reg .b64 known; ld.global.u64 known, [%s+%zu]; setp.ne.and.u64 %s, known, 0, %s; }",
-                control, offsetof(GrPrivControl, known), is->name, is->name));
+                "{ .reg .b64 known; ld.global.u64 known, [%s+%zu]; setp.eq.and.u64 %s, known, %u, %s; }",
+                control, offsetof(GrPrivControl, known), is->name, copies[k].known, is->name));
         GR_TRY(gr_code_put(&code, NULL, &to, 1, "@%s bra $0;", is->name));
     }
     GR_TRY(gr_code_put(&code, NULL, NULL, 0, "ret;")); // GR_HELD
-    for (unsigned k = 0; k < 3; k++) {
+    for (unsigned k = 0; k < COPIES; k++) {
         Code one = code;
         one.warps = copies[k].warps;
         one.known = copies[k].known;
+        one.dense = copies[k].known == GR_KNOWN_DENSE;
+        one.whole = !one.warps && out->whole;
         one.roles = roles.of[one.warps];
         one.orders = roles.orders[one.warps];
         one.lanes = one.warps && out->lanes && !out->mbarriers;

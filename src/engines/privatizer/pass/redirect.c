@@ -189,7 +189,7 @@ done:
 }
 
 // What a store stores, as one number of 64 bits in the new register *out: of several elements one that differs if they do, most likely.
-static gr_status put_value(const Code *c, PtxStmt *at, uint32_t bytes, PtxReg **out) {
+gr_status gr_code_value(const Code *c, PtxStmt *at, uint32_t bytes, PtxReg **out) {
     gr_status st = GR_OK;
     const PtxInstr *i = at->instr;
     const PtxOperand *address = gr_code_address_of(at->instr), *value = address + 1;
@@ -222,7 +222,7 @@ done:
 }
 
 // In pass 2 a thread has to store the same as in pass 1, at the same places, in the same order: also what changes nothing.
-static gr_status put_hash(const Code *c, PtxStmt *at, const PtxReg *address, const PtxReg *kept,
+gr_status gr_code_hash(const Code *c, PtxStmt *at, const PtxReg *address, const PtxReg *kept,
                           const PtxReg *value) {
     const char *hash = gr_ptx_new_reg(c->f, PTX_B64)->name;
     return gr_code_put(
@@ -231,8 +231,17 @@ static gr_status put_hash(const Code *c, PtxStmt *at, const PtxReg *address, con
         address->name, value->name, kept->name, c->stores->name, c->stores->name, hash);
 }
 
+gr_status gr_code_together(const Code *c, PtxStmt *s, PtxReg **lanes) {
+    *lanes = gr_ptx_new_reg(c->f, PTX_B32);
+    const char *name = (*lanes)->name;
+    return gr_code_put(
+        c, s, NULL, 0,
+        "{ .reg .b32 own; activemask.b32 %s; mov.u32 own, %%lanemask_eq; or.b32 %s, %s, own; }", name, name,
+        name);
+}
+
 // Of lanes that store to one place at once, one does.
-static gr_status put_lanes(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *to, PtxReg *kept,
+gr_status gr_code_lanes(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *to, PtxReg *kept,
                            uint32_t what, const PtxReg *value) {
     gr_status st = GR_OK;
     PtxReg *last = gr_ptx_new_reg(c->f, PTX_B32), *due = gr_ptx_new_reg(c->f, PTX_PRED), *alone;
@@ -319,7 +328,7 @@ done:
 }
 
 // Whether the address is in the memory of this group; `of`: in the control, that of all groups.
-static gr_status put_is_proved(const Code *c, PtxStmt *s, const PtxReg *at, size_t of, unsigned group,
+gr_status gr_code_is_proved(const Code *c, PtxStmt *s, const PtxReg *at, size_t of, unsigned group,
                                const PtxReg *in) {
     PtxReg *begin = gr_ptx_new_reg(c->f, PTX_B64), *size = gr_ptx_new_reg(c->f, PTX_B64);
     char control[64];
@@ -338,7 +347,7 @@ static gr_status put_only_read(const Code *c, PtxStmt *s, const PtxReg *at, unsi
     PtxLabel *end = gr_ptx_new_label(f);
     PtxOperand behind = gr_ptx_label_operand(end);
     gr_ptx_insert_label(f, s->next, end);
-    GR_TRY(put_is_proved(c, s, at, offsetof(GrPrivControl, only_read), group, in));
+    GR_TRY(gr_code_is_proved(c, s, at, offsetof(GrPrivControl, only_read), group, in));
     GR_TRY(gr_code_own(c, s, in, &over));
     GR_TRY(gr_code_again(c, s, in, (PtxReg *)at, NULL));
     GR_TRY(gr_code_put(c, s, &behind, 1, "@%s bra $0;", over->name));
@@ -354,10 +363,10 @@ static gr_status put_only_written(const Code *c, PtxStmt *s, const PtxSite *site
     PtxLabel *end = gr_ptx_new_label(c->f);
     PtxOperand behind = gr_ptx_label_operand(end);
     gr_ptx_insert_label(c->f, s->next, end);
-    GR_TRY(put_is_proved(c, s, at, offsetof(GrPrivControl, only_written), group, in));
+    GR_TRY(gr_code_is_proved(c, s, at, offsetof(GrPrivControl, only_written), group, in));
     GR_TRY(gr_code_own(c, s, in, &over));
-    GR_TRY(put_value(c, s, site->size, &value));
-    GR_TRY(put_hash(c, s, at, in, value));
+    GR_TRY(gr_code_value(c, s, site->size, &value));
+    GR_TRY(gr_code_hash(c, s, at, in, value));
     GR_TRY(gr_code_put(c, s, &behind, 1, "@%s bra $0;", over->name));
 done:
     return st;
@@ -528,6 +537,26 @@ done:
     return st;
 }
 
+// As gr_code_lanes(), of a store that goes to `to` in the warp's copy of near memory. Each lane leaves its number there, and finds another one's where two store to one place: else nothing is called.
+static gr_status put_near_lanes(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *to,
+                                const PtxReg *at, PtxReg *kept, const PtxReg *lanes, uint32_t what,
+                                const PtxReg *value) {
+    gr_status st = GR_OK;
+    PtxReg *other = gr_ptx_new_reg(c->f, PTX_PRED);
+    PtxLabel *apart = gr_ptx_new_label(c->f);
+    PtxOperand behind = gr_ptx_label_operand(apart);
+    GR_TRY(gr_code_put(c, s, &behind, 1,
+                       "{ .reg .b32 own, seen; mov.u32 own, %%laneid; mov.u32 seen, own; @%s st.shared.u8 [%s], "
+                       "own; bar.warp.sync %s; @%s ld.shared.u8 seen, [%s]; setp.ne.u32 %s, seen, own; } "
+                       "vote.sync.any.pred %s, %s, %s; @!%s bra $0;",
+                       kept->name, to->name, lanes->name, kept->name, to->name, other->name, other->name,
+                       other->name, lanes->name, other->name));
+    GR_TRY(gr_code_lanes(c, s, site, at, kept, what, value));
+    gr_ptx_insert_label(c->f, s, apart);
+done:
+    return st;
+}
+
 // An access to near memory, where there is no other way.
 static gr_status put_known_near(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *at,
                                 const PtxReg *low, uint32_t what) {
@@ -542,24 +571,21 @@ static gr_status put_known_near(const Code *c, PtxStmt *s, const PtxSite *site, 
         GR_TRY(gr_code_near_known_load(c, s, site, low, &to));
         return gr_code_set_address(c, gr_code_address_of(i), to, 0);
     } else {
-        if (c->by_warps) { // they are compared
-            lanes = gr_ptx_new_reg(c->f, PTX_B32);
-            GR_TRY(gr_code_put(
-                c, s, NULL, 0,
-                "{ .reg .b32 own; activemask.b32 %s; mov.u32 own, %%lanemask_eq; or.b32 %s, %s, own; }",
-                lanes->name, lanes->name, lanes->name));
-        }
-        GR_TRY(gr_code_near_known_store(c, s, site, low, &kept));
+        if (c->by_warps) // they are compared
+            GR_TRY(gr_code_together(c, s, &lanes));
+        GR_TRY(gr_code_near_known_store(c, s, site, low, &to, &kept));
         GR_TRY(gr_code_put(c, s, NULL, 0, "@%s setp.ne.u32 %s, 0, 0;", kept->name, c->plain->name));
-        GR_TRY(put_value(c, s, site->size, &value));
-        GR_TRY(put_hash(c, s, at, kept, value));
+        GR_TRY(gr_code_value(c, s, site->size, &value));
+        GR_TRY(gr_code_hash(c, s, at, kept, value));
         if (lanes)
             GR_TRY(gr_code_put(c, s, NULL, 0,
                                "bar.warp.sync %s; mov.u64 %s, 0; cvta.shared.u64 %s, %s; add.u64 %s, %s, %s;",
                                lanes->name, generic->name, generic->name, generic->name, generic->name,
                                generic->name, at->name));
-        if (lanes)
-            GR_TRY(put_lanes(c, s, site, generic, kept, what, value));
+        if (lanes && c->dense)
+            GR_TRY(put_near_lanes(c, s, site, to, generic, kept, lanes, what, value));
+        else if (lanes)
+            GR_TRY(gr_code_lanes(c, s, site, generic, kept, what, value));
     }
     GR_TRY(gr_code_set_address(c, gr_code_address_of(i), to, 0));
     i->guard = kept;
@@ -589,6 +615,8 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
         return GR_OK;
     if (generic && !c->warps && (roles & GR_ORDERS_INNER || c->clusters))
         GR_TRY(put_own(c, copy, at));
+    if (c->dense && !c->warps)
+        return gr_code_windowed(c, copy, site, at, what);
     guard_of(i, &g);
     PtxOperand ops[2] = {{0}, i->guard ? gr_ptx_reg_operand(i->guard) : (PtxOperand){0}};
     unsigned n_ops = i->guard ? 2 : 0;
@@ -608,7 +636,7 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     if (gr_near_fits(c, site)) {
         GR_TRY(gr_code_near_low(c, copy, at, &low));
         if (c->known &&
-            !(what & GR_AT_STORE && !c->in_loop)) // a call costs what the loop could have kept in registers
+            (c->dense || !(what & GR_AT_STORE && !c->in_loop))) // a call costs what the loop could have kept in registers
             return put_known_near(c, copy, site, at, low, what);
         if (!(site->access & PTX_ACCESS_WRITE))
             GR_TRY(gr_code_near_quick(c, copy, low));
@@ -622,14 +650,11 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
         GR_TRY(put_only_written(c, copy, site, at, puts));
     if (group)
         GR_TRY(put_only_read(c, copy, at, group));
-    // Lanes of one store are compared (put_lanes), so they have to come there together.
-    bool together = c->warps && c->by_warps && i->op == PTX_OP_ST && !site->strong;
-    PtxReg *lanes = together ? gr_ptx_new_reg(c->f, PTX_B32) : NULL;
+    // Lanes of one store are compared (gr_code_lanes), so they have to come there together.
+    bool together = (c->whole || (c->warps && c->by_warps)) && i->op == PTX_OP_ST && !site->strong;
+    PtxReg *lanes = NULL;
     if (together)
-        GR_TRY(gr_code_put(
-            c, copy, NULL, 0,
-            "{ .reg .b32 own; activemask.b32 %s; mov.u32 own, %%lanemask_eq; or.b32 %s, %s, own; }",
-            lanes->name, lanes->name, lanes->name));
+        GR_TRY(gr_code_together(c, copy, &lanes));
     if (generic) {
         to = gr_ptx_new_reg(c->f, PTX_B64);
         if (c->copied && what & GR_AT_STORE)
@@ -657,8 +682,8 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     if (what & GR_AT_STORE && c->plain)
         GR_TRY(gr_code_put(c, copy, NULL, 0, "@%s setp.ne.u32 %s, 0, 0;", kept->name, c->plain->name));
     if (what & GR_AT_STORE) {
-        GR_TRY(put_value(c, copy, site->size, &value));
-        GR_TRY(put_hash(c, copy, at, kept, value));
+        GR_TRY(gr_code_value(c, copy, site->size, &value));
+        GR_TRY(gr_code_hash(c, copy, at, kept, value));
     }
     if (c->updates && i->op == PTX_OP_ST && !site->strong)
         common = gr_ptx_new_reg(c->f, PTX_B64);
@@ -671,8 +696,8 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
                            "and.pred %s, %s, %s; @%s call __gr%s_look, (%u, %s, %u, %s, %s, %s, %s);",
                            told->name, kept->name, c->asks->name, told->name, c->suffix, site->id, at->name,
                            what, value ? value->name : "0", c->copy->name, c->pass->name, c->sequence->name));
-    if (c->warps && i->op == PTX_OP_ST && !site->strong)
-        GR_TRY(put_lanes(c, copy, site, to, kept, what, value));
+    if ((c->warps || c->whole) && i->op == PTX_OP_ST && !site->strong)
+        GR_TRY(gr_code_lanes(c, copy, site, c->whole ? at : to, kept, what, value));
     GR_TRY(gr_code_set_address(c, address, to, 0));
     i->guard = kept;
     i->guard_negated = false;

@@ -448,8 +448,8 @@ static gr_status put_step(const Regions *r, bool merges) {
     if (!ends_quickly(c))
         return gr_code_put(c, NULL, NULL, 0, "call __gr%s_%s, (%s, %s, %d);", c->suffix, name, r->start->name,
                            c->sequence->name, GR_REST_ALL);
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "call (%s), __gr%s_%ss, (%s);", r->rest->name, c->suffix, name,
-                       c->sequence->name));
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "call (%s), __gr%s_%s%ss, (%s);", r->rest->name, c->suffix,
+                       c->dense ? "dense_" : "", name, c->sequence->name));
     if (!merges) {
         GR_TRY(gr_code_put(c, NULL, NULL, 0, "and.b32 %s, %s, %d; setp.ne.u32 %s, %s, 0;", bit->name,
                            r->rest->name, GR_REST_TELL, due->name, bit->name));
@@ -514,13 +514,13 @@ static gr_status put_end(const Regions *r) {
     GR_TRY(gr_code_parts(c));
     GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u32 %s, 2; mov.u64 %s, %u;", c->pass->name, c->unmade->name,
                        (unsigned)GR_LINE));
-    if (c->near_unmade)
+    if (c->near_unmade && !c->dense)
         GR_TRY(
             gr_code_put(c, NULL, NULL, 0, "shl.b32 %s, %s, 1;", c->near_unmade->name, c->near_unmade->name));
     GR_TRY(put_table(r, r->start, true));
     GR_TRY(gr_code_put(c, NULL, &to_end, 1, "bra $0;"));
     gr_ptx_insert_label(c->f, NULL, checks);
-    if (c->near_unmade)
+    if (c->near_unmade && !c->dense)
         GR_TRY(gr_code_field(c, NULL, "u32", c->near_unmade, offsetof(GrPrivControl, near.size)));
     GR_TRY(gr_code_aside(c, NULL, &c->aside, r->differs, "call __gr%s_differs, (%s, %s, %s);", c->suffix,
                          r->start->name, c->copy->name, c->sequence->name));

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// dense — near memory of which each unit has a private copy of all of it, as in the LDetector paper: at a constant distance from the program's own, so that an access needs no look (control.h,
+// GrPrivNear.units). The steps of merge.h read all copies of a word. For the one file that has the runtime of inserted code.
+//
+//     shared memory: | reserved | copy 0, where the program's own is | copy 1 | ... | base | union | GrPrivNear.says |
+#ifndef GR_PRIVATIZER_DENSE_H
+#define GR_PRIVATIZER_DENSE_H
+
+#include "engines/privatizer/device/near.h"
+
+enum { DENSE_AT_A_TIME = 4 };
+
+// The words at `at` of copies `unit` and the next ones; of copies that are none, `none`.
+GR_INLINE void dense_words(const Near *n, uint32_t at, uint32_t unit, uint32_t none, uint32_t *out) {
+#pragma unroll
+    for (uint32_t i = 0; i < DENSE_AT_A_TIME; i++) {
+        out[i] = none;
+        if (unit + i < n->units)
+            out[i] = shared_at(at + (unit + i) * n->size);
+    }
+}
+
+// One word behind pass 1: the union, and what each copy begins pass 2 with. Gives whether two units changed a byte: that goes to *told, or, if there is none, the word is left as it is.
+GR_INLINE int dense_merge_word(const Near *n, uint32_t at, Told *told) {
+    uint32_t was = shared_at(at + n->units * n->size), all = was, changed = 0, twice = 0, last = 0;
+    uint32_t v[DENSE_AT_A_TIME];
+    GR_ROLLED for (uint32_t unit = 0; unit < n->units; unit += DENSE_AT_A_TIME) {
+        dense_words(n, at, unit, was, v);
+#pragma unroll
+        for (uint32_t i = 0; i < DENSE_AT_A_TIME; i++) {
+            if (v[i] == was)
+                continue;
+            uint32_t own = bytes_of(v[i] ^ was), again = own & changed;
+            if (told && again)
+                tell(told, unit + i, last, again & ~twice);
+            twice |= again;
+            changed |= own;
+            last = unit + i;
+            all = (all & ~own) | (v[i] & own);
+        }
+    }
+    if (!changed || (twice && !told))
+        return twice != 0;
+    put_shared(at + (n->units + 1) * n->size, all);
+    GR_ROLLED for (uint32_t unit = 0; unit < n->units; unit += DENSE_AT_A_TIME) {
+        dense_words(n, at, unit, was, v);
+#pragma unroll
+        for (uint32_t i = 0; i < DENSE_AT_A_TIME; i++)
+            if (unit + i < n->units) {
+                uint32_t own = bytes_of(v[i] ^ was);
+                put_shared(at + (unit + i) * n->size, (all & ~own) | (was & own));
+            }
+    }
+    return twice != 0;
+}
+
+// One word behind pass 2. Gives whether some copy is not what it has to be: it becomes that, and which it was goes to *told.
+GR_INLINE int dense_check_word(const Near *n, uint32_t at, Told *told) {
+    uint32_t base = at + n->units * n->size, was = shared_at(base), all = shared_at(base + n->size),
+             differ = 0;
+    uint32_t v[DENSE_AT_A_TIME];
+    GR_ROLLED for (uint32_t unit = 0; unit < n->units; unit += DENSE_AT_A_TIME) {
+        dense_words(n, at, unit, all, v);
+#pragma unroll
+        for (uint32_t i = 0; i < DENSE_AT_A_TIME; i++) {
+            uint32_t other = v[i] ^ all;
+            if (!other)
+                continue;
+            tell(told, unit + i, unit + i, bytes_of(other) & ~differ);
+            put_shared(at + (unit + i) * n->size, all);
+            differ |= bytes_of(other);
+        }
+    }
+    if (was != all)
+        put_shared(base, all);
+    return differ != 0;
+}
+
+// Four words of shared memory at once.
+typedef struct Four {
+    uint32_t w[4];
+} Four;
+GR_INLINE Four four_at(uint32_t at) {
+    Four f;
+    __asm__ volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(f.w[0]), "=r"(f.w[1]), "=r"(f.w[2]), "=r"(f.w[3])
+                     : "r"(at)
+                     : "memory");
+    return f;
+}
+GR_INLINE void put_four(uint32_t at, Four f) {
+    __asm__ volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(f.w[0]), "r"(f.w[1]),
+                     "r"(f.w[2]), "r"(f.w[3])
+                     : "memory");
+}
+GR_INLINE uint32_t unlike(Four one, Four other) {
+    return (one.w[0] ^ other.w[0]) | (one.w[1] ^ other.w[1]) | (one.w[2] ^ other.w[2]) |
+           (one.w[3] ^ other.w[3]);
+}
+
+// Four words, of which most are changed by one unit at most: then that unit's is the union. Gives what dense_merge_word() does of the others.
+GR_INLINE uint32_t dense_merge_four(const Near *n, uint32_t at) {
+    Four was = four_at(at + n->units * n->size), all = was;
+    uint32_t who[4] = {0, 0, 0, 0}, any = 0, many = 0, left = 0, end = at + n->units * n->size;
+    GR_ROLLED for (uint32_t from = at; from < end; from += n->size) {
+        Four v = four_at(from);
+#pragma unroll
+        for (uint32_t i = 0; i < 4; i++) {
+            int own = v.w[i] != was.w[i];
+            many |= own && all.w[i] != was.w[i];
+            all.w[i] = own ? v.w[i] : all.w[i];
+            who[i] = own ? from : who[i];
+        }
+        any |= unlike(v, was);
+    }
+    if (!any)
+        return 0;
+    if (many) {
+        GR_ROLLED for (uint32_t i = 0; i < 16; i += 4) left |= (uint32_t)dense_merge_word(n, at + i, 0);
+        return left;
+    }
+    put_four(end + n->size, all);
+    GR_ROLLED for (uint32_t from = at; from < end; from += n->size) {
+        Four v;
+#pragma unroll
+        for (uint32_t i = 0; i < 4; i++)
+            v.w[i] = who[i] == from ? was.w[i] : all.w[i];
+        put_four(from, v);
+    }
+    return 0;
+}
+
+GR_INLINE uint32_t dense_merge(const Near *n) {
+    uint32_t left = 0;
+    GR_ROLLED for (uint32_t k = 16 * n->thread; k < n->size; k += 16 * n->threads)
+        left |= dense_merge_four(n, n->first + k);
+    return left;
+}
+
+GR_INLINE uint32_t dense_check(const Near *n) {
+    uint32_t left = 0;
+    GR_ROLLED for (uint32_t k = 16 * n->thread; k < n->size; k += 16 * n->threads) {
+        uint32_t base = n->first + k + n->units * n->size, differ = 0;
+        Four was = four_at(base), all = four_at(base + n->size);
+        GR_ROLLED for (uint32_t from = n->first + k; from < base; from += n->size)
+            differ |= unlike(four_at(from), all);
+        if (!differ && unlike(was, all))
+            put_four(base, all);
+        left |= differ;
+    }
+    return left;
+}
+
+// Whether the word is one that dense_merge() has left: what it has done has another union than base, or no copy that changed.
+GR_INLINE int is_left(const Near *n, uint32_t at) {
+    uint32_t base = at + n->units * n->size;
+    return shared_at(base) == shared_at(base + n->size);
+}
+
+// What dense_merge() or dense_check() of this thread has left.
+static GR_NOINLINE void gr_priv_dense_tells(uint32_t region, uint32_t sequence, int merges) {
+    Near n = near_of_block();
+    Slot s;
+    gr_priv_slot(&s);
+    s.region = region_that_began(region);
+    s.block = gr_priv_block_number();
+    s.sequence = sequence;
+    GR_ROLLED for (uint32_t k = 16 * n.thread; k < n.size; k += 16 * n.threads) {
+        GR_ROLLED for (uint32_t at = n.first + k; at < n.first + k + 16; at += 4) {
+            Told told = {0};
+            if (merges ? is_left(&n, at) && dense_merge_word(&n, at, &told)
+                       : dense_check_word(&n, at, &told))
+                gr_priv_report_all(&s, merges ? GR_FOUND_WRITES : GR_FOUND_READ, at, &told);
+        }
+    }
+}
+
+// All of it, where the quick way was not taken; or what that has left.
+static GR_NOINLINE void gr_priv_dense_rest(const Near *n, uint32_t region, uint32_t sequence, uint32_t rest,
+                                           int merges) {
+    if (rest & GR_REST_ALL && !(merges ? dense_merge(n) : dense_check(n)))
+        return;
+    gr_priv_dense_tells(region, sequence, merges);
+}
+
+uint32_t __gr_dense_merges(uint32_t sequence) {
+    Near n = near_of_block();
+    if (CONTROL.spent)
+        return GR_REST_ALL;
+    return (dense_merge(&n) ? GR_REST_TELL : 0) | (near_lists(&n, sequence) ? GR_REST_ROWS : 0);
+}
+
+// next_list() of a region without private copies in global memory.
+GR_INLINE void dense_next(const Near *n, uint32_t sequence) {
+    if (n->thread)
+        return;
+    put_shared(n->says + GR_NEAR_COUNT + 4 * (1 - (sequence & 1)), 0);
+    put_shared(n->says + GR_NEAR_NOW, 1 - (sequence & 1));
+}
+
+uint32_t __gr_dense_checks(uint32_t sequence) {
+    Near n = near_of_block();
+    if (CONTROL.spent)
+        return GR_REST_ALL;
+    uint32_t lists = near_lists(&n, sequence), differs = dense_check(&n);
+    if (!lists)
+        dense_next(&n, sequence);
+    return (lists ? GR_REST_ROWS : 0) | (differs ? GR_REST_TELL : 0);
+}
+
+#endif

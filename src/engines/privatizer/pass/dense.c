@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// dense — code for blocks of kernels in which each unit has a private copy of all that the launch may write, at a constant distance from the program's own (LDetector, section 5.2). So nothing is
+// looked up. What is elsewhere has to be known: loads of memory that is only read, and stores to memory that is only written.
+#include "engines/privatizer/device/control.h"
+#include "engines/privatizer/pass/code.h"
+
+#include <stddef.h>
+
+gr_status gr_code_window(Code *c) {
+    gr_status st = GR_OK;
+    PtxReg **wide[] = {&c->window_at, &c->window_size, &c->window_off}, *word = gr_ptx_new_reg(c->f, PTX_B32);
+    for (size_t k = 0; k < sizeof wide / sizeof *wide; k++)
+        *wide[k] = gr_ptx_new_reg(c->f, PTX_B64);
+    GR_TRY(gr_code_field(c, NULL, "u64", c->window_at, offsetof(GrPrivControl, window.at)));
+    GR_TRY(gr_code_field(c, NULL, "u64", c->window_size, offsetof(GrPrivControl, window.size)));
+    GR_TRY(gr_code_field(c, NULL, "u64", c->window_off, offsetof(GrPrivControl, window.copies)));
+    GR_TRY(gr_code_put(c, NULL, NULL, 0,
+                       "cvt.u32.u64 %s, %s; mad.wide.u32 %s, %s, %s, %s; sub.u64 %s, %s, %s;", word->name,
+                       c->window_size->name, c->window_off->name, c->copy->name, word->name,
+                       c->window_off->name, c->window_off->name, c->window_off->name, c->window_at->name));
+done:
+    return st;
+}
+
+// An access that is due, and to nothing that is known, makes the thread's work worth nothing.
+static gr_status put_wild(const Code *c, PtxStmt *s, const PtxReg *due, const PtxReg *known) {
+    return gr_code_put(c, s, NULL, 0,
+                       "{ .reg .pred lost; not.pred lost, %s; and.pred lost, lost, %s; @lost mov.u32 %s, %d; }",
+                       known->name, due->name, c->left->name, GR_LEFT_WILD);
+}
+
+static gr_status put_store(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *at, PtxReg *kept,
+                           const PtxReg *known, uint32_t what) {
+    gr_status st = GR_OK;
+    PtxReg *value, *lanes;
+    GR_TRY(gr_code_together(c, s, &lanes));
+    GR_TRY(gr_code_value(c, s, site->size, &value));
+    GR_TRY(gr_code_hash(c, s, at, known, value));
+    GR_TRY(gr_code_put(c, s, NULL, 0, "bar.warp.sync %s;", lanes->name));
+    GR_TRY(gr_code_lanes(c, s, site, at, kept, what, value));
+    s->instr->guard = kept;
+    s->instr->guard_negated = false;
+done:
+    return st;
+}
+
+gr_status gr_code_windowed(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *at, uint32_t what) {
+    gr_status st = GR_OK;
+    PtxFunc *f = c->f;
+    PtxInstr *i = s->instr;
+    bool stores = what & GR_AT_STORE;
+    const uint8_t *groups = stores ? c->puts : c->groups;
+    unsigned group = groups ? groups[site - f->module->sites] : 0;
+    PtxReg *in = gr_ptx_new_reg(f, PTX_PRED), *known = gr_ptx_new_reg(f, PTX_PRED),
+           *due = gr_ptx_new_reg(f, PTX_PRED), *to = gr_ptx_new_reg(f, PTX_B64);
+    PtxOperand guard = i->guard ? gr_ptx_reg_operand(i->guard) : (PtxOperand){0};
+    char control[64];
+    gr_privatizer_control_name(c->suffix, control, sizeof control);
+    if (i->guard)
+        GR_TRY(gr_code_put(c, s, &guard, 1, "%s.pred %s, $0;", i->guard_negated ? "not" : "mov", due->name));
+    else
+        GR_TRY(gr_code_put(c, s, NULL, 0, "setp.eq.u32 %s, 0, 0;", due->name));
+    GR_TRY(gr_code_put(c, s, NULL, 0,
+                       "sub.u64 %s, %s, %s; setp.lt.u64 %s, %s, %s; mov.pred %s, %s;", to->name, at->name,
+                       c->window_at->name, in->name, to->name, c->window_size->name, known->name, in->name));
+    if (group) {
+        PtxReg *proved = gr_ptx_new_reg(f, PTX_PRED);
+        GR_TRY(gr_code_is_proved(
+            c, s, at, stores ? offsetof(GrPrivControl, only_written) : offsetof(GrPrivControl, only_read),
+            group, proved));
+        GR_TRY(gr_code_put(c, s, NULL, 0, "or.pred %s, %s, %s;", known->name, known->name, proved->name));
+    }
+    GR_TRY(put_wild(c, s, due, known));
+    // A load comes in any case, as its guard says: from the control, if nothing is known.
+    GR_TRY(gr_code_put(c, s, NULL, 0, "add.u64 %s, %s, %s; @!%s mov.b64 %s, %s; @!%s mov.u64 %s, %s;",
+                       to->name, at->name, c->window_off->name, in->name, to->name, at->name, known->name,
+                       to->name, control));
+    gr_code_change_space(i);
+    if (stores) {
+        GR_TRY(gr_code_put(c, s, NULL, 0, "and.pred %s, %s, %s; and.pred %s, %s, %s;", in->name, in->name,
+                           due->name, known->name, known->name, due->name));
+        GR_TRY(put_store(c, s, site, at, in, known, what));
+    }
+    GR_TRY(gr_code_set_address(c, gr_code_address_of(i), to, 0));
+done:
+    return st;
+}
+
+gr_status gr_code_window_ends(const Code *c, PtxStmt *s) {
+    return gr_code_put(c, s, NULL, 0,
+                       "{ .reg .pred wild; setp.eq.u32 wild, %s, %d; @wild call __gr%s_wild; }",
+                       c->left->name, GR_LEFT_WILD, c->suffix);
+}
