@@ -172,8 +172,8 @@ bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom r
     PassPlan ready;
     if (!plan_some(p, mode, threads, room, out))
         return false;
-    out->dense = out->rounds == 1 && !p->wild &&
-                 (mode == GR_OF_BLOCKS ? p->whole && window_of(p, out).size
+    out->dense = out->rounds == 1 &&
+                 (mode == GR_OF_BLOCKS ? p->windows && window_of(p, out).size
                                        : mode == GR_OF_WARPS && threads > 1 && p->dense && p->known &&
                                              near_of(p, mode, out->units).size);
     // A block that comes second to a slot would find the rows as the first one left them.
@@ -223,7 +223,7 @@ static CUresult set(const Passes *p, const GrPrivControl *c, uint64_t zero_bytes
     if (c->ready)
         (void)gr_ready_spans(p, c->mode, set.spans);
     if (c->window.size)
-        warps = set.lines = gr_window_spans(p, set.spans);
+        warps = 4 * (set.lines = gr_window_spans(p, set.spans));
     void *params[] = {&set};
     groups = groups < most ? groups : most;
     return p->d->launch(p->set, p->groups == 1 ? 1 : (unsigned)groups, 1, 1, 256, 1, 1, 0, p->launch->stream,
@@ -491,7 +491,7 @@ static CUresult submit(Passes *p, const PassPlan *plan, uint64_t first, uint64_t
         c.alone = c.mode == GR_OF_BLOCKS
                       ? !c.whole
                       : c.threads == 1 && c.divide == 1 && plan->copies >= plan->units;
-        c.known = !ask && (c.alone || c.threads > 1 || c.whole) ? known : GR_KNOWN_NOT;
+        c.known = !ask && (c.alone || c.threads > 1) ? known : GR_KNOWN_NOT;
         rc = plan->mode == GR_OF_BLOCKS ? run_blocks(p, &c, small) : run_warps(p, &c, small);
         p->rounds += !ask;
     }

@@ -49,7 +49,7 @@ typedef struct Passes {
     const Proved *proved;                  // of the launch
     bool known;                            // of all of the kernel's groups of loads
     bool dense;                            // it has code for copies of all near memory
-    bool whole, wild;                      // as in GrPrivControl; and it goes elsewhere than what is known
+    bool windows, whole;                   // it has code for GrPrivWindow; as in GrPrivControl
     bool stores_known;    // GR_OF_WARPS: all stores to memory that is not shared are left out
     const bool *left_out; // by site: its races are not told
     const Targets *targets;

@@ -221,10 +221,13 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
         passes->most_shared = 0;
         return false;
     }
-    if (rc == CUDA_SUCCESS && log.head.full == GR_FULL_WILD && !k->wild) {
-        k->wild = true;
-        passes->known = false;
-        passes->wild = true;
+    bool *wild = &k->wild[plan->mode != GR_OF_BLOCKS];
+    if (rc == CUDA_SUCCESS && log.head.full == GR_FULL_WILD && !*wild) {
+        *wild = true;
+        if (plan->mode == GR_OF_BLOCKS)
+            passes->windows = false;
+        else
+            passes->known = false;
         return false;
     }
     if (rc == CUDA_SUCCESS && log.head.full &&
@@ -293,9 +296,9 @@ static bool level(Probe *p, Passes *passes, ProbedKernel *k, uint32_t mode, uint
         if (!plan_level(p, passes, k, mode, threads, &had, &plan))
             return true;
         had = plan.room;
-        bool far = k->far, wild = k->wild;
+        bool far = k->far, wild = k->wild[mode != GR_OF_BLOCKS];
         done = run_level(p, passes, &plan, k, &l, known);
-        if (far != k->far || wild != k->wild) // it needs other code, not more room
+        if (far != k->far || wild != k->wild[mode != GR_OF_BLOCKS]) // it needs other code, not more room
             had = (PassRoom){0};
         known = NULL;
     }
@@ -433,7 +436,7 @@ static Passes passes_of(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run
                     .near_shift = k->near_shift,
                     .near_entry = k->near_entry,
                     .dense = k->dense,
-                    .wild = k->wild,
+                    .windows = k->windows && !k->wild[0],
                     .whole = is_whole(l, k),
                     .target_of = ((const ProbedModule *)l->module->engine_data)->targets,
                     .most_slots = d->is_cpu ? 8 : resident(d, l),
@@ -689,7 +692,7 @@ CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
     else if (k && (levels || p->what_for)) {
         Passes passes = passes_of(p, c, l, run, k, control);
         passes.proved = &p->known;
-        passes.known = !k->wild && knows_reads(k, p->known.only_read);
+        passes.known = !k->wild[1] && knows_reads(k, p->known.only_read);
         passes.stores_known = knows_stores(k, p->known.only_written[1]);
         if (p->what_for)
             done = run_once(p, &passes, k, &rc);

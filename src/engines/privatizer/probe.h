@@ -16,9 +16,9 @@ typedef struct ProbedKernel {
     bool meets, takes_turns, lanes, mbarriers;
     uint32_t granule;                // as in GrPrivControl
     uint32_t near_shift, near_entry; // as in GrPrivNear
-    bool dense, whole;               // it has code for GrPrivNear.units; for GrPrivControl.whole
+    bool dense, windows, whole;      // it has code for GrPrivNear.units; for GrPrivWindow; for GrPrivControl.whole
     bool far;                        // nothing is to be near
-    bool wild;                       // it loads elsewhere than from what is only read
+    bool wild[2];                    // it goes elsewhere than what is known, as blocks, as warps
     bool told[2];                    // the verdict names it
     uint32_t cluster[3];             // as its code says; zeros: it does not
     bool cut[2];                     // likewise, that it was not checked to its end

@@ -288,8 +288,8 @@ enum {
 // Of a line: the numbers of private copies, and which units changed its words (merge.h).
 #define GR_NEAR_NUMBERS(copies) (4 * (uint64_t)(copies) + 2 * (GR_LINE / 4))
 
-// Memory of the program of which each unit has a private copy (device/window.h): `size` bytes from `at` on, in multiples of a line; unit k's copy is at copies + k * size, and the union behind
-// the last one. size 0: there is none.
+// Memory of the program of which each unit has a private copy (device/window.h): `size` bytes from `at` on, in multiples of a line. At `copies` each line of it follows, of all units one behind the
+// other: so what looks at all of them has them together. size 0: there is none.
 typedef struct GrPrivWindow {
     uint64_t at, size, copies;
 } GrPrivWindow;

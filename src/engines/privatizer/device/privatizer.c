@@ -414,6 +414,31 @@ static GR_NOINLINE uint64_t gr_priv_offset_of_copy(const Slot *s, uint64_t at) {
     return row ? (uint64_t)line_of(s, row_at(s, row)) * GR_LINE + at % GR_LINE : ~UINT64_C(0);
 }
 
+// `same`: of the lanes that store, those that do so where this one does.
+static GR_NOINLINE void gr_priv_lanes_race(uint32_t site, uint64_t at, uint32_t what, uint64_t value,
+                                           uint32_t sequence, uint32_t lanes, uint32_t same) {
+    uint32_t lane = gr_lane(), first = (uint32_t)__builtin_ctz(same),
+             equal = gr_match_any(lanes, value) & same, others = equal != same ? same & ~equal : same & ~(1u << lane);
+    if (lane != first || same == 1u << lane)
+        return;
+    Slot s;
+    gr_priv_slot(&s);
+    uint64_t offset = CONTROL.mode == GR_OF_BLOCKS ? at - CONTROL.arena : gr_priv_offset_of_copy(&s, at);
+    uint32_t other = (uint32_t)__builtin_ctz(others), thread = gr_priv_thread_number();
+    if (!~offset) // it is none that others see
+        return;
+    gr_priv_found(CONTROL.log, &(GrPrivFound){.kind = GR_FOUND_LANES,
+                                              .region = site,
+                                              .copy = {thread, thread - lane + other},
+                                              .size = what >> GR_AT_SIZE,
+                                              .same = equal == same,
+                                              .round = CONTROL.round,
+                                              .offset = offset,
+                                              .block = gr_priv_block_number(),
+                                              .sequence = sequence,
+                                              .bytes = what >> GR_AT_SIZE});
+}
+
 // Lanes that store to one place at once (the GRace papers' check of a warp, LDetector's section 4.7): the last one's value stays, and there
 // is a race.
 uint32_t __gr_lanes(uint32_t site, uint64_t at, uint32_t what, uint64_t value, uint32_t pass,
@@ -425,28 +450,19 @@ uint32_t __gr_lanes(uint32_t site, uint64_t at, uint32_t what, uint64_t value, u
     uint64_t beside = gr_shuffle64(lanes, at, neighbour);
     if (gr_all(lanes, !before || beside < at)) // no two at one place, as mostly
         return 1;
-    uint32_t same = gr_match_any(lanes, at), equal = gr_match_any(lanes, value) & same,
-             first = (uint32_t)__builtin_ctz(same);
-    Slot s;
-    gr_priv_slot(&s);
-    uint64_t offset = CONTROL.mode == GR_OF_BLOCKS ? at - CONTROL.arena : gr_priv_offset_of_copy(&s, at);
-    if (!~offset) // local memory, by a generic address
-        return 1;
-    if (same != 1u << lane && lane == first && pass == 1) {
-        uint32_t others = equal != same ? same & ~equal : same & ~(1u << lane);
-        uint32_t other = (uint32_t)__builtin_ctz(others), thread = gr_priv_thread_number();
-        gr_priv_found(CONTROL.log, &(GrPrivFound){.kind = GR_FOUND_LANES,
-                                                  .region = site,
-                                                  .copy = {thread, thread - lane + other},
-                                                  .size = what >> GR_AT_SIZE,
-                                                  .same = equal == same,
-                                                  .round = CONTROL.round,
-                                                  .offset = offset,
-                                                  .block = gr_priv_block_number(),
-                                                  .sequence = sequence,
-                                                  .bytes = what >> GR_AT_SIZE});
+    uint32_t same;
+    if (gr_all(lanes, !before || beside <= at)) { // then those that are at one lie side by side
+        uint32_t firsts = gr_ballot(lanes, !before || beside != at), own = firsts & (before | 1u << lane),
+                 later = firsts & ~(before | 1u << lane);
+        same = lanes & (later ? (later & -later) - 1 : ~0u) & ~((1u << (31 - (uint32_t)__builtin_clz(own))) - 1);
+    } else {
+        same = gr_match_any(lanes, at);
+        if (gr_all(lanes, same == 1u << lane))
+            return 1;
     }
-    return !(same >> lane >> 1);
+    if (pass == 1)
+        gr_priv_lanes_race(site, at, what, value, sequence, lanes, same);
+    return !(same >> lane >> 1) || is_local(at); // by a generic address: each lane has its own
 }
 
 uint64_t __gr_updates_all(uint64_t at, uint32_t pass) {

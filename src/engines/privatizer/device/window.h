@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// window — a launch in which each unit has a private copy of all memory that it may write, as in the LDetector paper: at a constant distance from the program's own (control.h, GrPrivWindow). A
+// window — a launch in which each unit has a private copy of all memory that it may write, as in the LDetector paper: which an access finds without a look (control.h, GrPrivWindow). A
 // warp takes lines, its lanes words, and looks at all copies of them. For the one file that has what the host launches between the passes.
 //
-//     copy of unit 0 | copy of unit 1 | ... | union | of each line 4 bytes: which words of it two units changed alike
+//     line 0 of unit 0 | line 0 of unit 1 | ... | line 1 of unit 0 | ... | union | of each line 4 bytes: which words of it two units changed alike
 #ifndef GR_PRIVATIZER_WINDOW_H
 #define GR_PRIVATIZER_WINDOW_H
 
@@ -30,30 +30,42 @@ GR_INLINE uint64_t line_of_spans(const GrPrivSpan *spans, uint32_t number, uint3
 
 // Lanes have 16 bytes of it each, so a warp has four units at a time.
 GR_INLINE void window_make(const GrPrivWindow *w, const GrPrivSpan *spans, uint64_t lines, uint32_t units) {
-    EACH_LINE(k, lines) {
+    enum { PARTS = 4 }; // of the units, each by a warp
+    EACH_LINE(k, lines * PARTS) {
         uint32_t line, lane = gr_tid_x() % 32;
-        uint64_t from = line_of_spans(spans, k, &line) + 16 * (lane % 8), to = w->copies + (from - w->at);
-        const uint64_t *at = (const uint64_t *)from;
+        uint64_t from = line_of_spans(spans, k / PARTS, &line),
+                 to = w->copies + (from - w->at) * units + 16 * (lane % 8);
+        const uint64_t *at = (const uint64_t *)(from + 16 * (lane % 8));
         uint64_t low = at[0], high = at[1];
-        for (uint32_t unit = lane / 8; unit < units; unit += 4) {
-            uint64_t *out = (uint64_t *)(to + unit * w->size);
+        GR_ROLLED for (uint32_t unit = 4 * (k % PARTS) + lane / 8; unit < units; unit += 4 * PARTS) {
+            uint64_t *out = (uint64_t *)(to + unit * GR_LINE);
             out[0] = low;
             out[1] = high;
         }
     }
 }
 
-enum { UNITS_AT_A_TIME = 8 };
+enum { UNITS_AT_A_TIME = 16 };
 
-// The word at `at` of copies `unit` and the next ones; of copies that are none, `none`.
-GR_INLINE void window_words(uint64_t at, uint64_t size, uint32_t unit, uint32_t units, uint32_t none,
-                            uint32_t *out) {
+// A word of the line's copies from `unit` on; of copies that are none, `none`.
+GR_INLINE void window_words(uint64_t at, uint32_t unit, uint32_t units, uint32_t none, uint32_t *out) {
 #pragma unroll
     for (uint32_t i = 0; i < UNITS_AT_A_TIME; i++) {
         out[i] = none;
         if (unit + i < units)
-            out[i] = word_at(at + (unit + i) * size);
+            out[i] = word_at(at + (unit + i) * GR_LINE);
     }
+}
+
+// gr_priv_part() of memory that is not shared, by all lanes.
+GR_INLINE uint32_t part_of_warp(GR_GLOBAL GrPrivControl *c, uint64_t offset) {
+    uint32_t n = 0;
+    GR_ROLLED for (uint32_t k = 0; k < c->n_extents; k += 32) {
+        uint32_t mine = k + gr_lane();
+        n += (uint32_t)__builtin_popcount(
+            gr_ballot(~0u, mine < c->n_extents && extent(c, mine)->offset <= offset));
+    }
+    return SHARED_PARTS + n;
 }
 
 // What the lanes of a warp found in a line is told at once.
@@ -67,11 +79,12 @@ static GR_NOINLINE void gr_priv_report_line(const Slot *s, uint32_t kind, uint64
         for (uint32_t i = 0; i < GR_FOUND_COPIES / 64; i++)
             t.copies[i] |= gr_shuffle64(~0u, t.copies[i], lane ^ step);
     }
+    uint32_t part = part_of_warp(s->control, gr_shuffle64(~0u, offset, first));
     if (lane != first)
         return;
     gr_priv_found(s->log, &(GrPrivFound){.kind = kind,
                                          .round = s->round,
-                                         .part = gr_priv_part(s->control, offset),
+                                         .part = part,
                                          .copy = {t.one, t.other},
                                          .offset = offset,
                                          .bytes = bytes,
@@ -86,11 +99,13 @@ GR_INLINE uint32_t *window_twice(GR_GLOBAL const GrPrivWindow *w, uint32_t units
 static GR_NOINLINE void gr_priv_merge_line(const Slot *s, GR_GLOBAL const GrPrivWindow *w, uint64_t from,
                                            uint32_t line, uint32_t k) {
     uint32_t lane = gr_tid_x() % 32, units = s->n, was = word_at(from + 4 * lane), all = was, changed = 0,
-             twice = 0, last = 0, v[UNITS_AT_A_TIME];
-    uint64_t size = w->size, at = w->copies + (from - w->at) + 4 * lane;
+             twice = 0, v[UNITS_AT_A_TIME];
+    // The first unit that changed the word, and the last one, and which bytes of it.
+    uint32_t n = 0, first = 0, last = 0, firsts = 0, lasts = 0;
+    uint64_t at = w->copies + (from - w->at) * units + 4 * lane;
     Told told = {0};
     GR_ROLLED for (uint32_t unit = 0; unit < units; unit += UNITS_AT_A_TIME) {
-        window_words(at, size, unit, units, was, v);
+        window_words(at, unit, units, was, v);
 #pragma unroll
         for (uint32_t i = 0; i < UNITS_AT_A_TIME; i++) {
             if (v[i] == was)
@@ -100,23 +115,34 @@ static GR_NOINLINE void gr_priv_merge_line(const Slot *s, GR_GLOBAL const GrPriv
                 tell(&told, unit + i, last, again & ~twice);
             twice |= again;
             changed |= own;
+            first = n ? first : unit + i;
+            firsts = n ? firsts : own;
             last = unit + i;
+            lasts = own;
+            n++;
             all = (all & ~own) | (v[i] & own);
         }
     }
-    put_word(at + units * size, all);
+    put_word(w->copies + units * w->size + (from - w->at) + 4 * lane, all);
     uint32_t both = gr_ballot(~0u, twice != 0);
     if (lane == 0)
         *window_twice(w, units, k) = both;
     if (both)
         gr_priv_report_line(s, GR_FOUND_WRITES, (uint64_t)line * GR_LINE + 4 * lane, &told);
-    GR_ROLLED for (uint32_t unit = 0; changed && unit < units; unit += UNITS_AT_A_TIME) {
-        window_words(at, size, unit, units, was, v);
+    if (gr_all(~0u, n <= 2)) {
+        GR_ROLLED for (uint32_t unit = 0; n && unit < units; unit++) {
+            uint32_t own = unit == first ? firsts : unit == last ? lasts : 0;
+            put_word(at + unit * GR_LINE, (all & ~own) | (was & own));
+        }
+        return;
+    }
+    GR_ROLLED for (uint32_t unit = 0; n && unit < units; unit += UNITS_AT_A_TIME) {
+        window_words(at, unit, units, was, v);
 #pragma unroll
         for (uint32_t i = 0; i < UNITS_AT_A_TIME; i++)
             if (unit + i < units) {
                 uint32_t own = bytes_of(v[i] ^ was);
-                put_word(at + (unit + i) * size, (all & ~own) | (was & own));
+                put_word(at + (unit + i) * GR_LINE, (all & ~own) | (was & own));
             }
     }
 }
@@ -125,11 +151,12 @@ static GR_NOINLINE void gr_priv_merge_line(const Slot *s, GR_GLOBAL const GrPriv
 static GR_NOINLINE void gr_priv_check_line(const Slot *s, GR_GLOBAL const GrPrivWindow *w, uint64_t from,
                                            uint32_t line, uint32_t k) {
     uint32_t lane = gr_tid_x() % 32, units = s->n, differ = 0, v[UNITS_AT_A_TIME];
-    uint64_t size = w->size, at = w->copies + (from - w->at) + 4 * lane;
-    uint32_t all = word_at(at + units * size), silent = *window_twice(w, units, k) >> lane & 1;
+    uint64_t at = w->copies + (from - w->at) * units + 4 * lane;
+    uint32_t all = word_at(w->copies + units * w->size + (from - w->at) + 4 * lane),
+             silent = *window_twice(w, units, k) >> lane & 1;
     Told told = {0};
     GR_ROLLED for (uint32_t unit = 0; unit < units; unit += UNITS_AT_A_TIME) {
-        window_words(at, size, unit, units, all, v);
+        window_words(at, unit, units, all, v);
 #pragma unroll
         for (uint32_t i = 0; i < UNITS_AT_A_TIME; i++) {
             if (v[i] == all || silent)

@@ -70,10 +70,10 @@ typedef struct Code {
     bool
         known; // of all groups the memory that they only read is known, shared memory is near, and nothing is asked: accesses to them need no other way
     // Units have copies at a constant distance: code for warps, with `known`, of near memory (device/dense.h), c->near_unmade behind the program's own; code for blocks, of
-    // GrPrivWindow: of window_size bytes from window_at on, window_off further on.
+    // GrPrivWindow: of window_size bytes from window_at on, of which window_off has the thread's first line, and window_others lines of other units lie between that and its next one.
     bool dense;
-    PtxReg *window_at, *window_size, *window_off;
-    bool whole; // code for blocks: units are warps of the grid, so lanes of a store are compared, too
+    PtxReg *window_at, *window_size, *window_off, *window_others;
+    bool whole; // code for blocks: units may be warps of the grid, so lanes of a store are compared, too
     size_t now;                   // of the body's statements, the one that is written now
     bool in_loop;                 // which is in a loop
     GrBase **bases;               // with `known`: by site (bases.c)
@@ -146,7 +146,7 @@ gr_status gr_code_value(const Code *c, PtxStmt *at, uint32_t bytes, PtxReg **out
 gr_status gr_code_hash(const Code *c, PtxStmt *at, const PtxReg *address, const PtxReg *kept,
                        const PtxReg *value);
 gr_status gr_code_lanes(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *to, PtxReg *kept,
-                        uint32_t what, const PtxReg *value);
+                        const PtxReg *lanes, uint32_t what, const PtxReg *value);
 gr_status gr_code_together(const Code *c, PtxStmt *s, PtxReg **lanes);
 // redirect.c: whether the address is in the memory of this group; `of`: in the control, that of all groups.
 gr_status gr_code_is_proved(const Code *c, PtxStmt *s, const PtxReg *at, size_t of, unsigned group,

@@ -8,16 +8,17 @@
 
 gr_status gr_code_window(Code *c) {
     gr_status st = GR_OK;
-    PtxReg **wide[] = {&c->window_at, &c->window_size, &c->window_off}, *word = gr_ptx_new_reg(c->f, PTX_B32);
+    PtxReg **wide[] = {&c->window_at, &c->window_size, &c->window_off};
     for (size_t k = 0; k < sizeof wide / sizeof *wide; k++)
         *wide[k] = gr_ptx_new_reg(c->f, PTX_B64);
+    c->window_others = gr_ptx_new_reg(c->f, PTX_B32);
     GR_TRY(gr_code_field(c, NULL, "u64", c->window_at, offsetof(GrPrivControl, window.at)));
     GR_TRY(gr_code_field(c, NULL, "u64", c->window_size, offsetof(GrPrivControl, window.size)));
     GR_TRY(gr_code_field(c, NULL, "u64", c->window_off, offsetof(GrPrivControl, window.copies)));
-    GR_TRY(gr_code_put(c, NULL, NULL, 0,
-                       "cvt.u32.u64 %s, %s; mad.wide.u32 %s, %s, %s, %s; sub.u64 %s, %s, %s;", word->name,
-                       c->window_size->name, c->window_off->name, c->copy->name, word->name,
-                       c->window_off->name, c->window_off->name, c->window_off->name, c->window_at->name));
+    GR_TRY(gr_code_field(c, NULL, "u32", c->window_others, offsetof(GrPrivControl, privates)));
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "mad.wide.u32 %s, %s, %u, %s; sub.u32 %s, %s, 1;", c->window_off->name,
+                       c->copy->name, (unsigned)GR_LINE, c->window_off->name, c->window_others->name,
+                       c->window_others->name));
 done:
     return st;
 }
@@ -33,11 +34,14 @@ static gr_status put_store(const Code *c, PtxStmt *s, const PtxSite *site, const
                            const PtxReg *known, uint32_t what) {
     gr_status st = GR_OK;
     PtxReg *value, *lanes;
-    GR_TRY(gr_code_together(c, s, &lanes));
+    if (c->whole)
+        GR_TRY(gr_code_together(c, s, &lanes));
     GR_TRY(gr_code_value(c, s, site->size, &value));
     GR_TRY(gr_code_hash(c, s, at, known, value));
-    GR_TRY(gr_code_put(c, s, NULL, 0, "bar.warp.sync %s;", lanes->name));
-    GR_TRY(gr_code_lanes(c, s, site, at, kept, what, value));
+    if (c->whole) {
+        GR_TRY(gr_code_put(c, s, NULL, 0, "bar.warp.sync %s;", lanes->name));
+        GR_TRY(gr_code_lanes(c, s, site, at, kept, lanes, what, value));
+    }
     s->instr->guard = kept;
     s->instr->guard_negated = false;
 done:
@@ -63,6 +67,11 @@ gr_status gr_code_windowed(const Code *c, PtxStmt *s, const PtxSite *site, const
     GR_TRY(gr_code_put(c, s, NULL, 0,
                        "sub.u64 %s, %s, %s; setp.lt.u64 %s, %s, %s; mov.pred %s, %s;", to->name, at->name,
                        c->window_at->name, in->name, to->name, c->window_size->name, known->name, in->name));
+    // The line comes as often as there are units, and the thread's own is behind those of the units before.
+    GR_TRY(gr_code_put(c, s, NULL, 0,
+                       "{ .reg .b32 line; .reg .b64 all; cvt.u32.u64 line, %s; and.b32 line, line, %d; "
+                       "mad.wide.u32 all, line, %s, %s; add.u64 %s, %s, all; }",
+                       to->name, -GR_LINE, c->window_others->name, c->window_off->name, to->name, to->name));
     if (group) {
         PtxReg *proved = gr_ptx_new_reg(f, PTX_PRED);
         GR_TRY(gr_code_is_proved(
@@ -72,9 +81,8 @@ gr_status gr_code_windowed(const Code *c, PtxStmt *s, const PtxSite *site, const
     }
     GR_TRY(put_wild(c, s, due, known));
     // A load comes in any case, as its guard says: from the control, if nothing is known.
-    GR_TRY(gr_code_put(c, s, NULL, 0, "add.u64 %s, %s, %s; @!%s mov.b64 %s, %s; @!%s mov.u64 %s, %s;",
-                       to->name, at->name, c->window_off->name, in->name, to->name, at->name, known->name,
-                       to->name, control));
+    GR_TRY(gr_code_put(c, s, NULL, 0, "@!%s mov.b64 %s, %s; @!%s mov.u64 %s, %s;", in->name, to->name, at->name,
+                       known->name, to->name, control));
     gr_code_change_space(i);
     if (stores) {
         GR_TRY(gr_code_put(c, s, NULL, 0, "and.pred %s, %s, %s; and.pred %s, %s, %s;", in->name, in->name,

@@ -338,17 +338,21 @@ static void find_near(const Work *w, PrivatizedKernel *k) {
     k->dense = w->o->by_warps && !generic && !k->warps.why;
 }
 
-// For warps the launch is one region, as for blocks, and all that they access is global memory, by loads and stores.
-static void find_whole(const Work *w, PrivatizedKernel *k) {
-    k->whole = w->o->by_warps && k->granule && !k->blocks.why && !k->warps.why && !k->has_shared &&
-               !k->pretends && !k->meets && !k->mbarriers;
-    for (const PtxStmt *s = k->f->first; s && k->whole; s = s->next) {
+// Code for blocks whose accesses to memory that others see are all loads and stores of global memory; and whether the launch is one region for warps, too.
+static void find_windows(const Work *w, const GrRoles *roles, PrivatizedKernel *k) {
+    k->windows = k->granule && !k->blocks.why && !roles->of[0] && !roles->orders[0] && !k->meets &&
+                 !k->mbarriers;
+    k->whole = w->o->by_warps && k->windows && !k->warps.why && !k->has_shared && !k->pretends;
+    for (const PtxStmt *s = k->f->first; s; s = s->next) {
         const PtxSite *site = s->site ? &w->m->sites[s->site] : NULL;
-        unsigned flags = s->kind == PTX_INSTR ? gr_ptx_instr_flags(s->instr) : 0;
-        k->whole = !(flags & PTX_F_BARRIER) && !(s->kind == PTX_INSTR && is_any_barrier(s->instr)) &&
-                   (!site || (!site->strong && !gr_expands(s->instr) && site->space != PTX_GENERIC &&
-                              site->space != PTX_SHARED_CLUSTER));
+        k->whole &= s->kind != PTX_INSTR ||
+                    (!(gr_ptx_instr_flags(s->instr) & PTX_F_BARRIER) && !is_any_barrier(s->instr));
+        if (!site || (gr_is_shared_space(site->space) && !site->copy))
+            continue;
+        k->windows &= !site->strong && !gr_expands(s->instr) && !site->copy && site->space != PTX_GENERIC &&
+                      site->space != PTX_SHARED_CLUSTER;
     }
+    k->whole &= k->windows;
 }
 
 static void look_at_sites(const Work *w, const Liveness *live, uint64_t *set, const GrGrid *grid,
@@ -434,7 +438,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
     out->by_warps |= w->o->by_warps;
     find_granule(w, out);
     find_near(w, out);
-    find_whole(w, out);
+    find_windows(w, &roles, out);
     PtxStmt *first = gr_function_start(f), *last = f->last;
     if (!first || (out->blocks.why && out->warps.why))
         goto done;
@@ -482,7 +486,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
     for (unsigned k = 0; k < COPIES; k++) {
         bool warps = copies[k].warps, known = copies[k].known;
         if ((warps ? out->warps.why : out->blocks.why) || (copies[k].known == GR_KNOWN && !groups && !out->near_entry) ||
-            (copies[k].known == GR_KNOWN_DENSE && !(warps ? out->dense : out->whole)))
+            (copies[k].known == GR_KNOWN_DENSE && !(warps ? out->dense : out->windows)))
             continue;
         label[k] = gr_ptx_new_label(f);
         PtxOperand to = gr_ptx_label_operand(label[k]);

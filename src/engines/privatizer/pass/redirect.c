@@ -242,16 +242,26 @@ gr_status gr_code_together(const Code *c, PtxStmt *s, PtxReg **lanes) {
 
 // Of lanes that store to one place at once, one does.
 gr_status gr_code_lanes(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *to, PtxReg *kept,
-                           uint32_t what, const PtxReg *value) {
+                           const PtxReg *lanes, uint32_t what, const PtxReg *value) {
     gr_status st = GR_OK;
-    PtxReg *last = gr_ptx_new_reg(c->f, PTX_B32), *due = gr_ptx_new_reg(c->f, PTX_PRED), *alone;
+    PtxReg *last = gr_ptx_new_reg(c->f, PTX_B32), *due = gr_ptx_new_reg(c->f, PTX_PRED), *alone,
+           *pass = c->pass;
     GR_TRY(gr_code_alone(c, s, &alone));
+    if (c->whole && c->dense) { // a thread tells of it once, as in pass 2 it does not
+        pass = gr_ptx_new_reg(c->f, PTX_B32);
+        GR_TRY(gr_code_put(c, c->body.stmt[0], NULL, 0, "mov.u32 %s, %s;", pass->name, c->pass->name));
+    }
     GR_TRY(gr_code_put(c, s, NULL, 0,
                        "selp.u32 %s, 1, 0, %s; not.pred %s, %s; and.pred %s, %s, %s; @%s call (%s), "
                        "__gr%s_lanes, (%u, %s, %u, %s, %s, %s); setp.ne.u32 %s, %s, 0;",
                        last->name, kept->name, due->name, alone->name, due->name, due->name, kept->name,
-                       due->name, last->name, c->suffix, site->id, to->name, what, value->name, c->pass->name,
+                       due->name, last->name, c->suffix, site->id, to->name, what, value->name, pass->name,
                        c->sequence->name, kept->name, last->name));
+    if (pass != c->pass) // of lanes of which it keeps the last one
+        GR_TRY(gr_code_put(c, s, NULL, 0,
+                           "{ .reg .pred lost; not.pred lost, %s; and.pred lost, lost, %s; vote.sync.any.pred lost, lost, "
+                           "%s; @lost mov.u32 %s, 2; }",
+                           kept->name, due->name, lanes->name, pass->name));
 done:
     return st;
 }
@@ -551,7 +561,7 @@ static gr_status put_near_lanes(const Code *c, PtxStmt *s, const PtxSite *site, 
                        "vote.sync.any.pred %s, %s, %s; @!%s bra $0;",
                        kept->name, to->name, lanes->name, kept->name, to->name, other->name, other->name,
                        other->name, lanes->name, other->name));
-    GR_TRY(gr_code_lanes(c, s, site, at, kept, what, value));
+    GR_TRY(gr_code_lanes(c, s, site, at, kept, lanes, what, value));
     gr_ptx_insert_label(c->f, s, apart);
 done:
     return st;
@@ -585,7 +595,7 @@ static gr_status put_known_near(const Code *c, PtxStmt *s, const PtxSite *site, 
         if (lanes && c->dense)
             GR_TRY(put_near_lanes(c, s, site, to, generic, kept, lanes, what, value));
         else if (lanes)
-            GR_TRY(gr_code_lanes(c, s, site, generic, kept, what, value));
+            GR_TRY(gr_code_lanes(c, s, site, generic, kept, lanes, what, value));
     }
     GR_TRY(gr_code_set_address(c, gr_code_address_of(i), to, 0));
     i->guard = kept;
@@ -697,7 +707,7 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
                            told->name, kept->name, c->asks->name, told->name, c->suffix, site->id, at->name,
                            what, value ? value->name : "0", c->copy->name, c->pass->name, c->sequence->name));
     if ((c->warps || c->whole) && i->op == PTX_OP_ST && !site->strong)
-        GR_TRY(gr_code_lanes(c, copy, site, c->whole ? at : to, kept, what, value));
+        GR_TRY(gr_code_lanes(c, copy, site, c->whole ? at : to, kept, lanes, what, value));
     GR_TRY(gr_code_set_address(c, address, to, 0));
     i->guard = kept;
     i->guard_negated = false;
