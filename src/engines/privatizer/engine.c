@@ -127,6 +127,7 @@ static bool keep_kernels(ProbedModule *out, const PtxModule *m, const Privatized
                              .near_shift = kernels[k].near_shift,
                              .near_entry = kernels[k].near_entry,
                              .dense = kernels[k].dense,
+                             .pads = kernels[k].pads,
                              .windows = kernels[k].windows,
                              .whole = kernels[k].whole,
                              .orders = kernels[k].orders,

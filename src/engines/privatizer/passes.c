@@ -41,14 +41,15 @@ static uint64_t fewest(uint64_t units, uint64_t rounds) {
 static uint64_t lines_of(const Passes *p) { return p->layout->span / GR_LINE; }
 
 // What is near (control.h) of the launch's shared memory: all of it, if its row, or with `units` their copies, fit behind it.
-static GrPrivNear near_of(const Passes *p, uint32_t mode, uint64_t units) {
+static GrPrivNear near_of(const Passes *p, uint32_t mode, uint64_t units, uint64_t window) {
     GrPrivNear none = {0}, near = {.first = p->reserved_shared,
                                    .size = (uint32_t)p->layout->shared_bytes - p->reserved_shared,
                                    .shift = p->near_shift,
                                    .entry = p->near_entry,
                                    .units = (uint32_t)units};
+    near.stride = near.size + (uint32_t)window;
     near.says = GR_NEAR_SAYS(&near);
-    bool fits = mode == GR_OF_WARPS && near.entry && p->own_shared > near.first && !(near.first % GR_LINE) &&
+    bool fits = mode == GR_OF_WARPS && near.entry && near.size && !(near.first % GR_LINE) &&
                 GR_NEAR_END(&near) <= p->most_shared;
     near.owners = GR_NEAR_OWNERS(&near) - (near.first >> near.shift) * near.entry;
     near.heads = GR_NEAR_HEADS(&near) - near.first / GR_LINE * (uint32_t)sizeof(GrPrivRow);
@@ -56,7 +57,7 @@ static GrPrivNear near_of(const Passes *p, uint32_t mode, uint64_t units) {
 }
 
 static uint64_t bytes_of_numbers(const Passes *p, const PassPlan *plan) {
-    return near_of(p, plan->mode, 0).size / GR_LINE * GR_NEAR_NUMBERS(plan->copies);
+    return near_of(p, plan->mode, 0, 0).size / GR_LINE * GR_NEAR_NUMBERS(plan->copies);
 }
 
 // Of a block, or of the launch.
@@ -143,11 +144,11 @@ static bool plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room
 
 // What a window of the launch would be, without its copies. size 0: it has none, or copies for all units are too large.
 static GrPrivWindow window_of(const Passes *p, const PassPlan *plan) {
-    enum { MOST_BYTES = 256 << 20 }; // the GPU looks at all of it
+    enum { MOST_BYTES = 256 << 20, PAGE = 1 << 16 }; // the GPU looks at all of it
     GrPrivSpan spans[GR_SPANS] = {{0}};
     GrPrivWindow w = {.at = UINT64_MAX};
     uint64_t end = 0;
-    if (!gr_window_spans(p, spans))
+    if (!gr_window_spans(p, plan->mode, spans))
         return (GrPrivWindow){0};
     for (unsigned k = 0; k < GR_SPANS && spans[k].lines; k++) {
         uint64_t high = spans[k].at + (uint64_t)spans[k].lines * GR_LINE;
@@ -155,6 +156,11 @@ static GrPrivWindow window_of(const Passes *p, const PassPlan *plan) {
         end = high > end ? high : end;
     }
     w.size = end - w.at;
+    if (plan->mode != GR_OF_BLOCKS) // within a page all memory is there
+        return w.size <= p->most_shared && w.at / PAGE == (end - 1) / PAGE &&
+                       near_of(p, plan->mode, plan->units, w.size).size
+                   ? w
+                   : (GrPrivWindow){0};
     uint64_t all = bytes_of_window(&w, plan->units);
     return w.size < MOST_BYTES && all < MOST_BYTES && all < p->budget ? w : (GrPrivWindow){0};
 }
@@ -175,7 +181,8 @@ bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom r
     out->dense = out->rounds == 1 &&
                  (mode == GR_OF_BLOCKS ? p->windows && window_of(p, out).size
                                        : mode == GR_OF_WARPS && threads > 1 && p->dense && p->known &&
-                                             near_of(p, mode, out->units).size);
+                                             (p->pads ? window_of(p, out).size
+                                                      : near_of(p, mode, out->units, 0).size));
     // A block that comes second to a slot would find the rows as the first one left them.
     bool fits = p->proved && !p->meets && !out->exchanges &&
                 (mode == GR_OF_BLOCKS || out->slots >= gr_passes_blocks(p->launch));
@@ -222,8 +229,8 @@ static CUresult set(const Passes *p, const GrPrivControl *c, uint64_t zero_bytes
     uint64_t most = 4 * (uint64_t)p->groups, warps = c->slots * c->ready, groups = 64 + warps / 8;
     if (c->ready)
         (void)gr_ready_spans(p, c->mode, set.spans);
-    if (c->window.size)
-        warps = 4 * (set.lines = gr_window_spans(p, set.spans));
+    if (c->window.size && c->mode == GR_OF_BLOCKS)
+        warps = 4 * (set.lines = gr_window_spans(p, c->mode, set.spans));
     void *params[] = {&set};
     groups = groups < most ? groups : most;
     return p->d->launch(p->set, p->groups == 1 ? 1 : (unsigned)groups, 1, 1, 256, 1, 1, 0, p->launch->stream,
@@ -240,7 +247,7 @@ static CUresult step(const Passes *p, CUfunction kernel) {
 static CUresult window_step(const Passes *p, CUfunction kernel) {
     GrPrivWindowed w = {.control = p->control};
     uint64_t most = 16 * (uint64_t)p->groups, groups;
-    w.lines = gr_window_spans(p, w.spans);
+    w.lines = gr_window_spans(p, GR_OF_BLOCKS, w.spans);
     groups = w.lines / 8 + 1 < most ? w.lines / 8 + 1 : most;
     void *params[] = {&w};
     return p->d->launch(kernel, p->groups == 1 ? 1 : (unsigned)groups, 1, 1, 256, 1, 1, 0, p->launch->stream,
@@ -366,10 +373,11 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->stage, slots * bytes_of_stage(p, to), p->launch->stream)
                             : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->shared, bytes_of_shared(p, to), p->launch->stream) : rc;
-    GrPrivWindow window = to->dense && to->mode == GR_OF_BLOCKS ? window_of(p, to) : (GrPrivWindow){0};
-    if (rc == CUDA_SUCCESS && window.size)
+    GrPrivWindow window = to->dense ? window_of(p, to) : (GrPrivWindow){0};
+    GrPrivNear near = near_of(p, to->mode, to->dense ? to->units : 0, window.size);
+    if (rc == CUDA_SUCCESS && window.size && to->mode == GR_OF_BLOCKS)
         rc = gr_buffer_grow(d, &m->window, bytes_of_window(&window, to->units), p->launch->stream);
-    window.copies = m->window.at;
+    window.copies = to->mode == GR_OF_BLOCKS ? m->window.at : near.first + near.size;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->small, *small, p->launch->stream) : rc;
     rc = rc == CUDA_SUCCESS ? prepare_logs(p) : rc;
     if (rc == CUDA_SUCCESS && p->spent && !m->spent.at) {
@@ -391,7 +399,7 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
                          .rows = m->rows.at,
                          .row_bytes = row_bytes,
                          .numbers = m->numbers.at,
-                         .near = once ? (GrPrivNear){0} : near_of(p, to->mode, to->dense ? to->units : 0),
+                         .near = once ? (GrPrivNear){0} : near,
                          .copies = m->copies.at,
                          .rows_from = m->rows.at - row_bytes,
                          .copies_from = m->copies.at - (uint64_t)GR_COPY_FIRST * GR_LINE,
@@ -410,7 +418,7 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
                          .shared_kept = m->shared.at,
                          .exchanges = to->exchanges,
                          .overlay_rows = (uint32_t)overlay_rows(p, to),
-                         .ready = window.size ? 0 : to->ready,
+                         .ready = window.size && to->mode == GR_OF_BLOCKS ? 0 : to->ready,
                          .whole = p->whole && to->mode == GR_OF_BLOCKS,
                          .window = window,
                          .block_shared = p->block_shared,

@@ -48,7 +48,7 @@ typedef struct Passes {
     bool same_value;                       // stores of one value are races
     const Proved *proved;                  // of the launch
     bool known;                            // of all of the kernel's groups of loads
-    bool dense;                            // it has code for copies of all near memory
+    bool dense, pads;                      // it has code for copies of all near memory; as in PrivatizedKernel
     bool windows, whole;                   // it has code for GrPrivWindow; as in GrPrivControl
     bool stores_known;    // GR_OF_WARPS: all stores to memory that is not shared are left out
     const bool *left_out; // by site: its races are not told

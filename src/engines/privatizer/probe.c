@@ -325,12 +325,13 @@ static bool level(Probe *p, Passes *passes, ProbedKernel *k, uint32_t mode, uint
     return true;
 }
 
-static bool make_layout(Probe *p, const GrLaunch *l, bool shared, bool some, Layout *out) {
+static bool make_layout(Probe *p, const GrLaunch *l, const ProbedKernel *k, bool shared, bool some,
+                        Layout *out) {
     GrArena arena = {0};
     if (!p->session->arena(p->session, &arena))
         arena = (GrArena){0};
     pthread_mutex_lock(&p->memory);
-    bool made = gr_layout_make(&p->ranges, l->context, &arena, shared ? shared_bytes(p, l) : 0,
+    bool made = gr_layout_make(&p->ranges, l->context, &arena, shared ? shared_bytes(p, l) + (k->pads ? GR_LINE : 0) : 0,
                                some ? l->params : NULL, l->param_bytes, out);
     pthread_mutex_unlock(&p->memory);
     if (!made)
@@ -436,6 +437,7 @@ static Passes passes_of(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run
                     .near_shift = k->near_shift,
                     .near_entry = k->near_entry,
                     .dense = k->dense,
+                    .pads = k->pads,
                     .windows = k->windows && !k->wild[0],
                     .whole = is_whole(l, k),
                     .target_of = ((const ProbedModule *)l->module->engine_data)->targets,
@@ -513,7 +515,7 @@ static void run_ahead(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels
         bool warps = mode != GR_OF_BLOCKS;
         Layout layout;
         PassPlan plan;
-        if (!(levels >> mode & 1) || !make_layout(p, l, warps, some, &layout))
+        if (!(levels >> mode & 1) || !make_layout(p, l, k, warps, some, &layout))
             continue;
         passes->layout = &layout;
         if (plan_level(p, passes, k, mode, threads_of_unit(k, mode), NULL, &plan)) {
@@ -565,7 +567,7 @@ static bool probe(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels, bo
             known = NULL;
         while (!over) {
             bool some = known ? ahead : l->params_known && !k->reaches;
-            if (!make_layout(p, l, warps, some, &layout))
+            if (!make_layout(p, l, k, warps, some, &layout))
                 return differs;
             passes->layout = &layout;
             passes->all = !some;
@@ -604,7 +606,7 @@ static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
         PassPlan plan;
         GrPrivLog log;
         again = false;
-        if (!make_layout(p, l, true, some, &layout))
+        if (!make_layout(p, l, k, true, some, &layout))
             return false;
         passes->layout = &layout;
         if (!gr_passes_plan_once(passes, threads, room_of(k, true, false), &plan)) {

@@ -17,6 +17,7 @@ typedef struct ProbedKernel {
     uint32_t granule;                // as in GrPrivControl
     uint32_t near_shift, near_entry; // as in GrPrivNear
     bool dense, windows, whole;      // it has code for GrPrivNear.units; for GrPrivWindow; for GrPrivControl.whole
+    bool pads;                       // as in PrivatizedKernel
     bool far;                        // nothing is to be near
     bool wild[2];                    // it goes elsewhere than what is known, as blocks, as warps
     bool told[2];                    // the verdict names it

@@ -26,14 +26,14 @@ uint64_t gr_ready_spans(const Passes *p, uint32_t mode, GrPrivSpan out[GR_SPANS]
     return lines;
 }
 
-uint64_t gr_window_spans(const Passes *p, GrPrivSpan out[GR_SPANS]) {
+uint64_t gr_window_spans(const Passes *p, uint32_t mode, GrPrivSpan out[GR_SPANS]) {
     uint64_t lines = 0;
     unsigned n = 0;
     for (size_t k = 0; k < p->layout->extents.len; k++) {
         const GrPrivExtent *e = &p->layout->extents.data[k];
         uint64_t first = e->offset / GR_LINE, end = (e->offset + e->size + GR_LINE - 1) / GR_LINE;
         if (is_one_of(p->proved->only_read, GR_ONLY_READ, e->at) ||
-            is_one_of(p->proved->only_written[0], GR_ONLY_WRITTEN, e->at))
+            is_one_of(p->proved->only_written[mode != GR_OF_BLOCKS], GR_ONLY_WRITTEN, e->at))
             continue;
         if (n == GR_SPANS || k >= p->layout->n_inside || !e->of_device || end - first > GR_MOST_READY)
             return 0;

@@ -13,8 +13,8 @@ enum {
 // Whole lines that the launch may write, for all that is known of it. How many there are; 0: none, or they are too many, or lie in too many pieces.
 uint64_t gr_ready_spans(const Passes *p, uint32_t mode, GrPrivSpan out[GR_SPANS]);
 
-// Likewise lines of which some bytes are the program's, in the arena, of a launch that is GrPrivControl.whole; 0 also if some lie elsewhere.
-uint64_t gr_window_spans(const Passes *p, GrPrivSpan out[GR_SPANS]);
+// Likewise lines of which some bytes are the program's, in the arena, for a window (GrPrivWindow); 0 also if some lie elsewhere.
+uint64_t gr_window_spans(const Passes *p, uint32_t mode, GrPrivSpan out[GR_SPANS]);
 
 // A number for these lines. Tables say from launch to launch that they have rows.
 uint64_t gr_ready_number(const Passes *p, uint32_t mode);

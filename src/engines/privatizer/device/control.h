@@ -264,15 +264,16 @@ enum { GR_ONLY_READ = 16, GR_ONLY_WRITTEN = 8 };
 typedef struct GrPrivNear {
     uint32_t first, size;
     uint32_t shift, entry;  // an owner is asked for each 1 << shift bytes, in `entry` bytes: 2 or 4
-    uint32_t owners, heads; // where they would be of the byte 0, and of the line 0
     uint32_t says;          // behind all of it: GR_NEAR_COUNT and so on
     uint32_t units;         // that have a private copy of all of it each (device/dense.h); 0: they have what they own
+    uint32_t stride, pad;   // with `units`: of a copy, which has the window behind near memory
+    uint32_t owners, heads; // where they would be of the byte 0, and of the line 0
 } GrPrivNear;
 #define GR_NEAR_OWNERS(n) ((n)->first + 3 * (n)->size)
 #define GR_NEAR_HEADS(n)  (GR_NEAR_OWNERS(n) + ((n)->size >> (n)->shift) * (n)->entry)
 // Where says is. Of copies of all of it, the base and the union lie behind these.
 #define GR_NEAR_SAYS(n)                                                                                      \
-    ((n)->units ? (n)->first + ((n)->units + 2) * (n)->size                                                  \
+    ((n)->units ? (n)->first + ((n)->units + 2) * (n)->stride                                                \
                 : GR_NEAR_HEADS(n) + (n)->size / GR_LINE * (uint32_t)sizeof(GrPrivRow))
 #define GR_NEAR_END(n) ((n)->says + GR_NEAR_SAID)
 // Behind the heads: GrPrivSlot's count, now and arrived, which are nearer here; of each list's regions, whether some line of near memory has private copies; and whether a thread of the
@@ -289,7 +290,8 @@ enum {
 #define GR_NEAR_NUMBERS(copies) (4 * (uint64_t)(copies) + 2 * (GR_LINE / 4))
 
 // Memory of the program of which each unit has a private copy (device/window.h): `size` bytes from `at` on, in multiples of a line. At `copies` each line of it follows, of all units one behind the
-// other: so what looks at all of them has them together. size 0: there is none.
+// other: so what looks at all of them has them together. GR_OF_WARPS, with
+// GrPrivNear.units: each copy of near memory has it behind that, the first one at `copies` of shared memory. size 0: there is none.
 typedef struct GrPrivWindow {
     uint64_t at, size, copies;
 } GrPrivWindow;
@@ -313,7 +315,7 @@ typedef struct GrPrivControl {
         numbers; // of each slot GR_NEAR_NUMBERS for each line of near memory; numbers are 0 between launches
     uint64_t rows_from, copies_from, arena_table; // GR_OF_BLOCKS: as in GrPrivSlot
     uint64_t copies, marks;                       // of each slot `most_copies` private copies of lines
-    GrPrivWindow window; // GR_OF_BLOCKS, with `whole`
+    GrPrivWindow window; // with GR_KNOWN_DENSE
     uint64_t notes,
         note_bytes; // of each thread of each slot, or of the grid: results of pass 1, of kernels that use such
     uint64_t stage; // GR_STAGE bytes of each warp of each slot, or of the grid, of kernels that need them

@@ -3,6 +3,7 @@
 // GrPrivNear.units). The steps of merge.h read all copies of a word. For the one file that has the runtime of inserted code.
 //
 //     shared memory: | reserved | copy 0, where the program's own is | copy 1 | ... | base | union | GrPrivNear.says |
+//     each of them:              | near memory | window, if there is one |
 #ifndef GR_PRIVATIZER_DENSE_H
 #define GR_PRIVATIZER_DENSE_H
 
@@ -16,13 +17,13 @@ GR_INLINE void dense_words(const Near *n, uint32_t at, uint32_t unit, uint32_t n
     for (uint32_t i = 0; i < DENSE_AT_A_TIME; i++) {
         out[i] = none;
         if (unit + i < n->units)
-            out[i] = shared_at(at + (unit + i) * n->size);
+            out[i] = shared_at(at + (unit + i) * n->stride);
     }
 }
 
 // One word behind pass 1: the union, and what each copy begins pass 2 with. Gives whether two units changed a byte: that goes to *told, or, if there is none, the word is left as it is.
 GR_INLINE int dense_merge_word(const Near *n, uint32_t at, Told *told) {
-    uint32_t was = shared_at(at + n->units * n->size), all = was, changed = 0, twice = 0, last = 0;
+    uint32_t was = shared_at(at + n->units * n->stride), all = was, changed = 0, twice = 0, last = 0;
     uint32_t v[DENSE_AT_A_TIME];
     GR_ROLLED for (uint32_t unit = 0; unit < n->units; unit += DENSE_AT_A_TIME) {
         dense_words(n, at, unit, was, v);
@@ -41,14 +42,14 @@ GR_INLINE int dense_merge_word(const Near *n, uint32_t at, Told *told) {
     }
     if (!changed || (twice && !told))
         return twice != 0;
-    put_shared(at + (n->units + 1) * n->size, all);
+    put_shared(at + (n->units + 1) * n->stride, all);
     GR_ROLLED for (uint32_t unit = 0; unit < n->units; unit += DENSE_AT_A_TIME) {
         dense_words(n, at, unit, was, v);
 #pragma unroll
         for (uint32_t i = 0; i < DENSE_AT_A_TIME; i++)
             if (unit + i < n->units) {
                 uint32_t own = bytes_of(v[i] ^ was);
-                put_shared(at + (unit + i) * n->size, (all & ~own) | (was & own));
+                put_shared(at + (unit + i) * n->stride, (all & ~own) | (was & own));
             }
     }
     return twice != 0;
@@ -56,7 +57,7 @@ GR_INLINE int dense_merge_word(const Near *n, uint32_t at, Told *told) {
 
 // One word behind pass 2. Gives whether some copy is not what it has to be: it becomes that, and which it was goes to *told.
 GR_INLINE int dense_check_word(const Near *n, uint32_t at, Told *told) {
-    uint32_t base = at + n->units * n->size, was = shared_at(base), all = shared_at(base + n->size),
+    uint32_t base = at + n->units * n->stride, was = shared_at(base), all = shared_at(base + n->stride),
              differ = 0;
     uint32_t v[DENSE_AT_A_TIME];
     GR_ROLLED for (uint32_t unit = 0; unit < n->units; unit += DENSE_AT_A_TIME) {
@@ -67,7 +68,7 @@ GR_INLINE int dense_check_word(const Near *n, uint32_t at, Told *told) {
             if (!other)
                 continue;
             tell(told, unit + i, unit + i, bytes_of(other) & ~differ);
-            put_shared(at + (unit + i) * n->size, all);
+            put_shared(at + (unit + i) * n->stride, all);
             differ |= bytes_of(other);
         }
     }
@@ -100,9 +101,9 @@ GR_INLINE uint32_t unlike(Four one, Four other) {
 
 // Four words, of which most are changed by one unit at most: then that unit's is the union. Gives what dense_merge_word() does of the others.
 GR_INLINE uint32_t dense_merge_four(const Near *n, uint32_t at) {
-    Four was = four_at(at + n->units * n->size), all = was;
-    uint32_t who[4] = {0, 0, 0, 0}, any = 0, many = 0, left = 0, end = at + n->units * n->size;
-    GR_ROLLED for (uint32_t from = at; from < end; from += n->size) {
+    Four was = four_at(at + n->units * n->stride), all = was;
+    uint32_t who[4] = {0, 0, 0, 0}, any = 0, many = 0, left = 0, end = at + n->units * n->stride;
+    GR_ROLLED for (uint32_t from = at; from < end; from += n->stride) {
         Four v = four_at(from);
 #pragma unroll
         for (uint32_t i = 0; i < 4; i++) {
@@ -119,8 +120,8 @@ GR_INLINE uint32_t dense_merge_four(const Near *n, uint32_t at) {
         GR_ROLLED for (uint32_t i = 0; i < 16; i += 4) left |= (uint32_t)dense_merge_word(n, at + i, 0);
         return left;
     }
-    put_four(end + n->size, all);
-    GR_ROLLED for (uint32_t from = at; from < end; from += n->size) {
+    put_four(end + n->stride, all);
+    GR_ROLLED for (uint32_t from = at; from < end; from += n->stride) {
         Four v;
 #pragma unroll
         for (uint32_t i = 0; i < 4; i++)
@@ -132,17 +133,17 @@ GR_INLINE uint32_t dense_merge_four(const Near *n, uint32_t at) {
 
 GR_INLINE uint32_t dense_merge(const Near *n) {
     uint32_t left = 0;
-    GR_ROLLED for (uint32_t k = 16 * n->thread; k < n->size; k += 16 * n->threads)
+    GR_ROLLED for (uint32_t k = 16 * n->thread; k < n->stride; k += 16 * n->threads)
         left |= dense_merge_four(n, n->first + k);
     return left;
 }
 
 GR_INLINE uint32_t dense_check(const Near *n) {
     uint32_t left = 0;
-    GR_ROLLED for (uint32_t k = 16 * n->thread; k < n->size; k += 16 * n->threads) {
-        uint32_t base = n->first + k + n->units * n->size, differ = 0;
-        Four was = four_at(base), all = four_at(base + n->size);
-        GR_ROLLED for (uint32_t from = n->first + k; from < base; from += n->size)
+    GR_ROLLED for (uint32_t k = 16 * n->thread; k < n->stride; k += 16 * n->threads) {
+        uint32_t base = n->first + k + n->units * n->stride, differ = 0;
+        Four was = four_at(base), all = four_at(base + n->stride);
+        GR_ROLLED for (uint32_t from = n->first + k; from < base; from += n->stride)
             differ |= unlike(four_at(from), all);
         if (!differ && unlike(was, all))
             put_four(base, all);
@@ -153,8 +154,16 @@ GR_INLINE uint32_t dense_check(const Near *n) {
 
 // Whether the word is one that dense_merge() has left: what it has done has another union than base, or no copy that changed.
 GR_INLINE int is_left(const Near *n, uint32_t at) {
-    uint32_t base = at + n->units * n->size;
-    return shared_at(base) == shared_at(base + n->size);
+    uint32_t base = at + n->units * n->stride;
+    return shared_at(base) == shared_at(base + n->stride);
+}
+
+// The offset of what copy 0 has at `at`: of near memory, or of the window.
+GR_INLINE uint64_t dense_offset(const Near *n, uint32_t at) {
+    uint32_t behind = at - n->first - n->size;
+    return at < n->first + n->size
+               ? at
+               : CONTROL.shared_bytes + (CONTROL.window.at - CONTROL.arena) + behind;
 }
 
 // What dense_merge() or dense_check() of this thread has left.
@@ -165,12 +174,12 @@ static GR_NOINLINE void gr_priv_dense_tells(uint32_t region, uint32_t sequence, 
     s.region = region_that_began(region);
     s.block = gr_priv_block_number();
     s.sequence = sequence;
-    GR_ROLLED for (uint32_t k = 16 * n.thread; k < n.size; k += 16 * n.threads) {
+    GR_ROLLED for (uint32_t k = 16 * n.thread; k < n.stride; k += 16 * n.threads) {
         GR_ROLLED for (uint32_t at = n.first + k; at < n.first + k + 16; at += 4) {
             Told told = {0};
             if (merges ? is_left(&n, at) && dense_merge_word(&n, at, &told)
                        : dense_check_word(&n, at, &told))
-                gr_priv_report_all(&s, merges ? GR_FOUND_WRITES : GR_FOUND_READ, at, &told);
+                gr_priv_report_all(&s, merges ? GR_FOUND_WRITES : GR_FOUND_READ, dense_offset(&n, at), &told);
         }
     }
 }

@@ -22,7 +22,7 @@ enum { MOST_PAUSES = 1 << 12, SOME_PAUSES = 8 };
 // Where things are, of the block.
 typedef struct Near {
     uint32_t first, size, owners, heads, says, shift, entry;
-    uint32_t units; // as in GrPrivNear
+    uint32_t units, stride; // as in GrPrivNear
     uint32_t thread, threads;
 } Near;
 
@@ -33,7 +33,7 @@ GR_INLINE Near near_of_block(void) {
             : "=r"(of.first), "=r"(of.size), "=r"(of.shift), "=r"(of.entry)
             : "l"(at));
     __asm__("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4+16];"
-            : "=r"(of.owners), "=r"(of.heads), "=r"(of.says), "=r"(of.units)
+            : "=r"(of.says), "=r"(of.units), "=r"(of.stride), "=r"(of.pad)
             : "l"(at));
     return (Near){.first = of.first,
                   .size = of.size,
@@ -41,6 +41,7 @@ GR_INLINE Near near_of_block(void) {
                   .heads = GR_NEAR_HEADS(&of),
                   .says = of.says,
                   .units = of.units,
+                  .stride = of.stride,
                   .shift = of.shift,
                   .entry = of.entry,
                   .thread = thread_of_block(),
@@ -53,18 +54,16 @@ GR_INLINE uint32_t numbered_at(const Near *n, uint32_t k) {
            (uint32_t) __builtin_offsetof(GrPrivRow, numbered);
 }
 
-// No unit has written, and there are no private copies.
+// No unit has written, and there are no private copies; or all copies are what the program has.
 static GR_NOINLINE void gr_priv_near_begin(void) {
     Near n = near_of_block();
-    GR_ROLLED for (uint32_t k = 4 * n.thread; k < n.size; k += 4 * n.threads) {
-        put_shared(n.first + k, (uint32_t)UNWRITTEN);
-        put_shared(n.first + n.size + k, (uint32_t)UNWRITTEN);
-        put_shared(n.first + 2 * n.size + k, (uint32_t)UNWRITTEN);
+    uint32_t stride = n.units ? n.stride : n.size, end = n.first + (n.units ? n.units + 2 : 3) * stride;
+    GR_ROLLED for (uint32_t k = 4 * n.thread; k < stride; k += 4 * n.threads) {
+        uint32_t v = k < n.size ? (uint32_t)UNWRITTEN : word_at(CONTROL.window.at + (k - n.size));
+        GR_ROLLED for (uint32_t at = n.first + k; at < end; at += stride) put_shared(at, v);
     }
-    GR_ROLLED for (uint32_t k = 3 * n.size + 4 * n.thread; k < (n.units ? n.units + 2 : 0) * n.size;
+    GR_ROLLED for (uint32_t k = (n.units ? n.says : n.owners) + 4 * n.thread; k < n.says + GR_NEAR_SAID;
                    k += 4 * n.threads)
-        put_shared(n.first + k, (uint32_t)UNWRITTEN);
-    GR_ROLLED for (uint32_t k = (n.units ? n.says : n.owners) + 4 * n.thread; k < n.says + GR_NEAR_SAID; k += 4 * n.threads)
         put_shared(k, 0);
 }
 

@@ -423,7 +423,9 @@ static GR_NOINLINE void gr_priv_lanes_race(uint32_t site, uint64_t at, uint32_t 
         return;
     Slot s;
     gr_priv_slot(&s);
-    uint64_t offset = CONTROL.mode == GR_OF_BLOCKS ? at - CONTROL.arena : gr_priv_offset_of_copy(&s, at);
+    uint64_t offset = CONTROL.mode == GR_OF_BLOCKS || at - CONTROL.window.at < CONTROL.window.size
+                          ? CONTROL.shared_bytes + (at - CONTROL.arena)
+                          : gr_priv_offset_of_copy(&s, at);
     uint32_t other = (uint32_t)__builtin_ctz(others), thread = gr_priv_thread_number();
     if (!~offset) // it is none that others see
         return;

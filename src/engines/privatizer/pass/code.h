@@ -139,6 +139,9 @@ gr_status gr_code_base_read(const Code *c, PtxStmt *s, const GrBase *b);
 gr_status gr_code_window(Code *c);
 gr_status gr_code_windowed(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *at, uint32_t what);
 gr_status gr_code_window_ends(const Code *c, PtxStmt *s);
+// Likewise in code for warps: what is in the window is done, and the thread goes on behind it.
+gr_status gr_code_near_window(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *at,
+                              uint32_t what);
 
 // redirect.c, of a store that `at` is the address of: what it stores, as one number; a hash of all that the thread stored takes that in under `kept`; and of lanes that store to one place at once one
 // keeps `kept`: `lanes` are those that came together (gr_code_together).

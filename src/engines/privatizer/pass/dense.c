@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// dense — code for blocks of kernels in which each unit has a private copy of all that the launch may write, at a constant distance from the program's own (LDetector, section 5.2). So nothing is
-// looked up. What is elsewhere has to be known: loads of memory that is only read, and stores to memory that is only written.
+// dense — code for kernels in which each unit has a private copy of all that the launch may write, at a constant distance from the program's own (LDetector, section 5.2). So nothing is
+// looked up. In code for blocks what is elsewhere has to be known: loads of memory that is only read, and stores to memory that is only written.
 #include "engines/privatizer/device/control.h"
 #include "engines/privatizer/pass/code.h"
 
 #include <stddef.h>
+#include <string.h>
 
 gr_status gr_code_window(Code *c) {
     gr_status st = GR_OK;
@@ -15,6 +16,11 @@ gr_status gr_code_window(Code *c) {
     GR_TRY(gr_code_field(c, NULL, "u64", c->window_at, offsetof(GrPrivControl, window.at)));
     GR_TRY(gr_code_field(c, NULL, "u64", c->window_size, offsetof(GrPrivControl, window.size)));
     GR_TRY(gr_code_field(c, NULL, "u64", c->window_off, offsetof(GrPrivControl, window.copies)));
+    if (c->warps)
+        return gr_code_put(c, NULL, NULL, 0,
+                           "{ .reg .b64 own; cvta.shared.u64 %s, %s; cvt.u64.u32 own, %s; add.u64 %s, %s, own; }",
+                           c->window_off->name, c->window_off->name, c->near_unmade->name,
+                           c->window_off->name, c->window_off->name);
     GR_TRY(gr_code_field(c, NULL, "u32", c->window_others, offsetof(GrPrivControl, privates)));
     GR_TRY(gr_code_put(c, NULL, NULL, 0, "mad.wide.u32 %s, %s, %u, %s; sub.u32 %s, %s, 1;", c->window_off->name,
                        c->copy->name, (unsigned)GR_LINE, c->window_off->name, c->window_others->name,
@@ -90,6 +96,58 @@ gr_status gr_code_windowed(const Code *c, PtxStmt *s, const PtxSite *site, const
         GR_TRY(put_store(c, s, site, at, in, known, what));
     }
     GR_TRY(gr_code_set_address(c, gr_code_address_of(i), to, 0));
+done:
+    return st;
+}
+
+// The access once more before itself, to shared memory by a generic address.
+static gr_status put_generic(const Code *c, PtxStmt *s, PtxReg *guard, PtxReg *to) {
+    PtxInstr *i = s->instr;
+    unsigned n = 0, had = i->n_mods;
+    size_t size = had * sizeof *i->mods;
+    void *kept = gr_arena_alloc(c->arena, size + 1);
+    if (!kept)
+        return gr_fail(c->err, GR_ERR_NOMEM, "out of memory");
+    memcpy(kept, i->mods, size);
+    for (unsigned k = 0; k < had; k++)
+        if (i->mods[k].id != PTX_MOD_global)
+            i->mods[n++] = i->mods[k];
+    i->n_mods = (uint16_t)n;
+    gr_ptx_instr_summarize(i);
+    gr_status st = gr_code_again(c, s, guard, to, NULL);
+    memcpy(i->mods, kept, size);
+    i->n_mods = (uint16_t)had;
+    gr_ptx_instr_summarize(i);
+    return st;
+}
+
+gr_status gr_code_near_window(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *at,
+                              uint32_t what) {
+    gr_status st = GR_OK;
+    PtxFunc *f = c->f;
+    PtxInstr *i = s->instr;
+    PtxReg *in = gr_ptx_new_reg(f, PTX_PRED), *to = gr_ptx_new_reg(f, PTX_B64);
+    PtxLabel *others = gr_ptx_new_label(f), *end = gr_ptx_new_label(f);
+    PtxOperand guard = i->guard ? gr_ptx_reg_operand(i->guard) : (PtxOperand){0},
+               to_others = gr_ptx_label_operand(others), behind = gr_ptx_label_operand(end);
+    gr_ptx_insert_label(f, s->next, end);
+    GR_TRY(gr_code_put(c, s, NULL, 0, "sub.u64 %s, %s, %s; setp.lt.u64 %s, %s, %s; add.u64 %s, %s, %s;",
+                       to->name, at->name, c->window_at->name, in->name, to->name, c->window_size->name,
+                       to->name, to->name, c->window_off->name));
+    GR_TRY(gr_code_put(c, s, &to_others, 1, "@!%s bra $0;", in->name));
+    if (i->guard)
+        GR_TRY(gr_code_put(c, s, &guard, 1, "%s.pred %s, $0;", i->guard_negated ? "not" : "mov", in->name));
+    if (what & GR_AT_STORE) {
+        PtxReg *value, *lanes;
+        GR_TRY(gr_code_together(c, s, &lanes));
+        GR_TRY(gr_code_value(c, s, site->size, &value));
+        GR_TRY(gr_code_hash(c, s, at, in, value));
+        GR_TRY(gr_code_put(c, s, NULL, 0, "bar.warp.sync %s;", lanes->name));
+        GR_TRY(gr_code_lanes(c, s, site, at, in, lanes, what, value));
+    }
+    GR_TRY(put_generic(c, s, in, to));
+    GR_TRY(gr_code_put(c, s, &behind, 1, "bra $0;"));
+    gr_ptx_insert_label(f, s, others);
 done:
     return st;
 }

@@ -93,9 +93,11 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
         GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.eq.u32 %s, %s, 0; add.u32 %s, %s, %s; @%s mov.u32 %s, 0;",
                            none->name, c->near_unmade->name, c->near_end->name, c->near_end->name,
                            c->near_unmade->name, none->name, c->near_end->name));
-        if (c->dense)
+        if (c->dense) {
+            GR_TRY(gr_code_field(c, NULL, "u32", c->near_unmade, offsetof(GrPrivControl, near.stride)));
             GR_TRY(gr_code_put(c, NULL, NULL, 0, "mul.lo.u32 %s, %s, %s;", c->near_unmade->name,
                                c->near_unmade->name, c->copy->name));
+        }
     }
     if (c->clock)
         GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u64 %s, 0;", c->clock->name));
@@ -114,7 +116,7 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
             "call (%s), __gr%s_notes; ld.global.u64 %s, [%s+%zu]; add.u64 %s, %s, %s; mov.b64 %s, %s;",
             c->notes->name, c->suffix, c->note_end->name, at->name, offsetof(GrPrivControl, note_bytes),
             c->note_end->name, c->note_end->name, c->notes->name, c->note->name, c->notes->name));
-    if (c->dense && !c->warps)
+    if (c->dense)
         GR_TRY(gr_code_window(c));
     if (c->stages)
         GR_TRY(gr_code_put(c, NULL, NULL, 0, "call (%s), __gr%s_stage;", c->stage->name, c->suffix));
@@ -327,9 +329,16 @@ static void find_near(const Work *w, PrivatizedKernel *k) {
         fits &= site->size <= 16;
         least = site->size < least ? site->size : least;
     }
-    for (uint32_t f = 0; f < w->m->n_funcs && fits && some; f++)
+    for (uint32_t f = 0; f < w->m->n_funcs && fits; f++)
         for (const PtxStmt *s = w->m->funcs[f]->first; s; s = s->next)
             fits &= !asks_for_size(s);
+    // Without any, copies of a small window can be there.
+    if (!some && w->o->by_warps && fits && k->writes_global && !k->whole && !generic &&
+        !k->warps.why) {
+        k->near_shift = 2;
+        k->near_entry = 4;
+        k->dense = k->pads = true;
+    }
     if (!fits || !some)
         return;
     while (1u << k->near_shift < least)
@@ -437,8 +446,8 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
     GR_TRY(find_groups(w, out->places, true, &arena, &puts));
     out->by_warps |= w->o->by_warps;
     find_granule(w, out);
-    find_near(w, out);
     find_windows(w, &roles, out);
+    find_near(w, out);
     PtxStmt *first = gr_function_start(f), *last = f->last;
     if (!first || (out->blocks.why && out->warps.why))
         goto done;

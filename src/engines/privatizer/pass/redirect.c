@@ -655,6 +655,8 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     if (group && c->known)
         return put_known_read(c, copy, at, group);
     gr_code_change_space(i);
+    if (c->dense && site->space == PTX_GLOBAL && (i->op == PTX_OP_LD || i->op == PTX_OP_ST) && !site->strong)
+        GR_TRY(gr_code_near_window(c, copy, site, at, what));
     unsigned puts = c->puts && i->op == PTX_OP_ST && !generic ? c->puts[site - c->f->module->sites] : 0;
     if (puts)
         GR_TRY(put_only_written(c, copy, site, at, puts));
