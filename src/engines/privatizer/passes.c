@@ -226,12 +226,13 @@ bool gr_passes_more(const Passes *p, PassPlan *plan, uint32_t full) {
 // `zero_bytes` of p->memory->small become 0, too.
 static CUresult set(const Passes *p, const GrPrivControl *c, uint64_t zero_bytes) {
     GrPrivSet set = {.control = *c, .to = p->control, .zeros = p->memory->small.at, .zero_bytes = zero_bytes};
-    uint64_t most = 4 * (uint64_t)p->groups, warps = c->slots * c->ready, groups = 64 + warps / 8;
+    uint64_t most = 16 * (uint64_t)p->groups, warps = c->slots * c->ready, groups;
     if (c->ready)
         (void)gr_ready_spans(p, c->mode, set.spans);
     if (c->window.size && c->mode == GR_OF_BLOCKS)
         warps = 4 * (set.lines = gr_window_spans(p, c->mode, set.spans));
     void *params[] = {&set};
+    groups = 64 + warps / 8;
     groups = groups < most ? groups : most;
     return p->d->launch(p->set, p->groups == 1 ? 1 : (unsigned)groups, 1, 1, 256, 1, 1, 0, p->launch->stream,
                         params, NULL);

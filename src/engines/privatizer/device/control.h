@@ -284,7 +284,9 @@ enum {
     GR_NEAR_NOW = 16,
     GR_NEAR_ARRIVED = 20,
     GR_NEAR_APART = 24,
-    GR_NEAR_SAID = 32
+    GR_NEAR_STORED = 32, // with GrPrivNear.units, of each list's regions: a byte for each unit: it has stored
+    GR_NEAR_UNITS = 32,
+    GR_NEAR_SAID = GR_NEAR_STORED + 2 * GR_NEAR_UNITS
 };
 // Of a line: the numbers of private copies, and which units changed its words (merge.h).
 #define GR_NEAR_NUMBERS(copies) (4 * (uint64_t)(copies) + 2 * (GR_LINE / 4))

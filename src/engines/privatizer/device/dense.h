@@ -99,11 +99,22 @@ GR_INLINE uint32_t unlike(Four one, Four other) {
            (one.w[3] ^ other.w[3]);
 }
 
+// Which units have stored in the region so far, as bits: all others have what each unit has.
+GR_INLINE uint32_t dense_stored(const Near *n, uint32_t sequence) {
+    uint32_t at = n->says + GR_NEAR_STORED + GR_NEAR_UNITS * (sequence & 1), bits = 0;
+    Four low = four_at(at), high = four_at(at + 16);
+#pragma unroll
+    for (uint32_t i = 0; i < 4; i++) // four bytes, each 0 or 1, side by side
+        bits |= (low.w[i] * 0x01020408 >> 24 & 15) << 4 * i | (high.w[i] * 0x01020408 >> 24 & 15) << (4 * i + 16);
+    return bits;
+}
+
 // Four words, of which most are changed by one unit at most: then that unit's is the union. Gives what dense_merge_word() does of the others.
-GR_INLINE uint32_t dense_merge_four(const Near *n, uint32_t at) {
+GR_INLINE uint32_t dense_merge_four(const Near *n, uint32_t at, uint32_t stored) {
     Four was = four_at(at + n->units * n->stride), all = was;
     uint32_t who[4] = {0, 0, 0, 0}, any = 0, many = 0, left = 0, end = at + n->units * n->stride;
-    GR_ROLLED for (uint32_t from = at; from < end; from += n->stride) {
+    GR_ROLLED for (; stored; stored &= stored - 1) {
+        uint32_t from = at + (uint32_t)__builtin_ctz(stored) * n->stride;
         Four v = four_at(from);
 #pragma unroll
         for (uint32_t i = 0; i < 4; i++) {
@@ -131,20 +142,25 @@ GR_INLINE uint32_t dense_merge_four(const Near *n, uint32_t at) {
     return 0;
 }
 
-GR_INLINE uint32_t dense_merge(const Near *n) {
-    uint32_t left = 0;
-    GR_ROLLED for (uint32_t k = 16 * n->thread; k < n->stride; k += 16 * n->threads)
-        left |= dense_merge_four(n, n->first + k);
+GR_INLINE uint32_t dense_merge(const Near *n, uint32_t sequence) {
+    uint32_t left = 0, stored = dense_stored(n, sequence);
+    GR_ROLLED for (uint32_t k = 16 * n->thread; stored && k < n->stride; k += 16 * n->threads)
+        left |= dense_merge_four(n, n->first + k, stored);
     return left;
 }
 
-GR_INLINE uint32_t dense_check(const Near *n) {
-    uint32_t left = 0;
-    GR_ROLLED for (uint32_t k = 16 * n->thread; k < n->stride; k += 16 * n->threads) {
+GR_INLINE uint32_t dense_check(const Near *n, uint32_t sequence) {
+    uint32_t left = 0, stored = dense_stored(n, sequence);
+    if (n->thread == 0) { // the next region's: all have read them in the last one
+        uint32_t next = n->says + GR_NEAR_STORED + GR_NEAR_UNITS * (1 - (sequence & 1));
+        put_four(next, (Four){{0, 0, 0, 0}});
+        put_four(next + 16, (Four){{0, 0, 0, 0}});
+    }
+    GR_ROLLED for (uint32_t k = 16 * n->thread; stored && k < n->stride; k += 16 * n->threads) {
         uint32_t base = n->first + k + n->units * n->stride, differ = 0;
         Four was = four_at(base), all = four_at(base + n->stride);
-        GR_ROLLED for (uint32_t from = n->first + k; from < base; from += n->stride)
-            differ |= unlike(four_at(from), all);
+        GR_ROLLED for (uint32_t some = stored; some; some &= some - 1)
+            differ |= unlike(four_at(n->first + k + (uint32_t)__builtin_ctz(some) * n->stride), all);
         if (!differ && unlike(was, all))
             put_four(base, all);
         left |= differ;
@@ -187,7 +203,7 @@ static GR_NOINLINE void gr_priv_dense_tells(uint32_t region, uint32_t sequence, 
 // All of it, where the quick way was not taken; or what that has left.
 static GR_NOINLINE void gr_priv_dense_rest(const Near *n, uint32_t region, uint32_t sequence, uint32_t rest,
                                            int merges) {
-    if (rest & GR_REST_ALL && !(merges ? dense_merge(n) : dense_check(n)))
+    if (rest & GR_REST_ALL && !(merges ? dense_merge(n, sequence) : dense_check(n, sequence)))
         return;
     gr_priv_dense_tells(region, sequence, merges);
 }
@@ -196,7 +212,7 @@ uint32_t __gr_dense_merges(uint32_t sequence) {
     Near n = near_of_block();
     if (CONTROL.spent)
         return GR_REST_ALL;
-    return (dense_merge(&n) ? GR_REST_TELL : 0) | (near_lists(&n, sequence) ? GR_REST_ROWS : 0);
+    return (dense_merge(&n, sequence) ? GR_REST_TELL : 0) | (near_lists(&n, sequence) ? GR_REST_ROWS : 0);
 }
 
 // next_list() of a region without private copies in global memory.
@@ -211,7 +227,7 @@ uint32_t __gr_dense_checks(uint32_t sequence) {
     Near n = near_of_block();
     if (CONTROL.spent)
         return GR_REST_ALL;
-    uint32_t lists = near_lists(&n, sequence), differs = dense_check(&n);
+    uint32_t lists = near_lists(&n, sequence), differs = dense_check(&n, sequence);
     if (!lists)
         dense_next(&n, sequence);
     return (lists ? GR_REST_ROWS : 0) | (differs ? GR_REST_TELL : 0);

@@ -445,8 +445,6 @@ static GR_NOINLINE void gr_priv_lanes_race(uint32_t site, uint64_t at, uint32_t 
 // is a race.
 uint32_t __gr_lanes(uint32_t site, uint64_t at, uint32_t what, uint64_t value, uint32_t pass,
                     uint32_t sequence) {
-    if (CONTROL.threads == 1 && CONTROL.divide == 1 && CONTROL.privates >= ntid_x() * ntid_y() * ntid_z())
-        return 1; // each lane has a copy of its own
     uint32_t lanes = gr_active_mask(), lane = gr_lane(), before = lanes & gr_lanes_before(),
              neighbour = before ? 31 - (uint32_t)__builtin_clz(before) : lane;
     uint64_t beside = gr_shuffle64(lanes, at, neighbour);

@@ -82,19 +82,28 @@ KERNEL void __gr_check_blocks(uint64_t control) {
     gr_priv_check_sums(&s, c);
 }
 
-// What was found goes to the host, by one warp.
+// What was found goes to the host, by one warp; gives how many. Each lane asks for all that it looks at at once.
 static GR_NOINLINE uint64_t gr_priv_tell_host(GR_GLOBAL GrPrivLog *log, GR_GLOBAL GrPrivFound *to) {
-    enum { WORDS = sizeof(GrPrivFound) / 8, THERE = 2 };
-    uint32_t n = 0;
-    GR_ROLLED for (uint32_t k = gr_tid_x(); k < GR_MOST_FOUND; k += 32) {
-        GR_GLOBAL GrPrivFound *f = &log->found[k];
-        int there = gr_load32(&f->state) == THERE;
-        uint32_t all = gr_ballot(~0u, there);
-        GR_GLOBAL uint64_t *out =
-            (GR_GLOBAL uint64_t *)(to + n + (uint32_t)__builtin_popcount(all & gr_lanes_before()));
-        GR_ROLLED for (uint32_t w = 0; there && w < WORDS; w++)
-            gr_store64(out + w, gr_load64((GR_GLOBAL uint64_t *)f + w));
+    enum { WORDS = sizeof(GrPrivFound) / 8, THERE = 2, EACH = GR_MOST_FOUND / 32 };
+    uint32_t n = 0, state[EACH];
+#pragma unroll
+    for (uint32_t i = 0; i < EACH; i++)
+        state[i] = gr_load32(&log->found[gr_tid_x() + 32 * i].state);
+#pragma unroll
+    for (uint32_t i = 0; i < EACH; i++) {
+        uint32_t all = gr_ballot(~0u, state[i] == THERE),
+                 place = n + (uint32_t)__builtin_popcount(all & gr_lanes_before());
         n += (uint32_t)__builtin_popcount(all);
+        if (state[i] != THERE)
+            continue;
+        const GR_GLOBAL uint64_t *from = (GR_GLOBAL uint64_t *)&log->found[gr_tid_x() + 32 * i];
+        uint64_t v[WORDS];
+#pragma unroll
+        for (uint32_t w = 0; w < WORDS; w++)
+            v[w] = from[w];
+#pragma unroll
+        for (uint32_t w = 0; w < WORDS; w++)
+            gr_store64((GR_GLOBAL uint64_t *)(to + place) + w, v[w]);
     }
     return n;
 }
@@ -112,8 +121,9 @@ KERNEL void __gr_gate(uint64_t control, uint64_t logs, uint64_t to, uint64_t n, 
     }
     int held = !gr_all(~0u, !all);
     GR_ROLLED for (uint32_t k = 0; held && k < n; k++) {
-        uint64_t found =
-            gr_priv_tell_host((GR_GLOBAL GrPrivLog *)(logs + k * sizeof(GrPrivLog)), heads->found[k]);
+        GR_GLOBAL GrPrivLog *log = (GR_GLOBAL GrPrivLog *)(logs + k * sizeof(GrPrivLog));
+        int says = gr_tid_x() / words == k && all; // a lane has one number
+        uint64_t found = gr_all(~0u, !says) ? 0 : gr_priv_tell_host(log, heads->found[k]);
         gr_store64(&heads->n[k], found);
     }
     if (held) { // what each lane has stored

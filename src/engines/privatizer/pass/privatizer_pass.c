@@ -95,8 +95,13 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
                            c->near_unmade->name, none->name, c->near_end->name));
         if (c->dense) {
             GR_TRY(gr_code_field(c, NULL, "u32", c->near_unmade, offsetof(GrPrivControl, near.stride)));
-            GR_TRY(gr_code_put(c, NULL, NULL, 0, "mul.lo.u32 %s, %s, %s;", c->near_unmade->name,
-                               c->near_unmade->name, c->copy->name));
+            c->stored = gr_ptx_new_reg(f, PTX_PRED);
+            c->stored_at = gr_ptx_new_reg(f, PTX_B32);
+            GR_TRY(gr_code_field(c, NULL, "u32", c->stored_at, offsetof(GrPrivControl, near.says)));
+            GR_TRY(gr_code_put(c, NULL, NULL, 0,
+                               "mul.lo.u32 %s, %s, %s; add.u32 %s, %s, %s; setp.ne.u32 %s, 0, 0;",
+                               c->near_unmade->name, c->near_unmade->name, c->copy->name, c->stored_at->name,
+                               c->stored_at->name, c->copy->name, c->stored->name));
         }
     }
     if (c->clock)

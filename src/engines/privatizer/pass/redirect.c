@@ -584,7 +584,8 @@ static gr_status put_known_near(const Code *c, PtxStmt *s, const PtxSite *site, 
         if (c->by_warps) // they are compared
             GR_TRY(gr_code_together(c, s, &lanes));
         GR_TRY(gr_code_near_known_store(c, s, site, low, &to, &kept));
-        GR_TRY(gr_code_put(c, s, NULL, 0, "@%s setp.ne.u32 %s, 0, 0;", kept->name, c->plain->name));
+        GR_TRY(gr_code_put(c, s, NULL, 0, "@%s setp.%s.u32 %s, 0, 0;", kept->name, c->dense ? "eq" : "ne",
+                           c->dense ? c->stored->name : c->plain->name));
         GR_TRY(gr_code_value(c, s, site->size, &value));
         GR_TRY(gr_code_hash(c, s, at, kept, value));
         if (lanes)

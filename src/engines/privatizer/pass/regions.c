@@ -422,7 +422,8 @@ static gr_status find_aside(const Regions *r, const Code *c, GrAside *out) {
                         c->clock,    c->copy,        c->pass,     c->sequence,     c->left,
                         c->near_end, c->near_unmade, r->at,       r->start,        r->ends,
                         r->rest,     r->ayes_kept,   r->all_kept, r->ayes,         r->all_votes,
-                        c->asks,     c->plain,       c->copied,   c->lanewise,     r->all};
+                        c->asks,     c->plain,       c->copied,   c->lanewise,     r->all,
+                        c->stored,   c->stored_at,   c->window_at, c->window_size, c->window_off};
     const size_t n = sizeof of_all / sizeof *of_all;
     *out = (GrAside){GR_NEW_ARRAY(c->arena, PtxReg *, n + 2 * (size_t)c->live->n_regs + 1), 0};
     if (!out->regs)
@@ -493,6 +494,12 @@ static gr_status put_end(const Regions *r) {
                         "add.u32 %s, %s, 1; call (%s), __gr%s_gather, (%s); setp.eq.u32 %s, %s, 0; @%s ret;",
                         r->ends->name, r->ends->name, r->came->name, c->suffix, r->ends->name, ends->name,
                         r->came->name, ends->name));
+    if (c->dense)
+        GR_TRY(gr_code_put(c, NULL, NULL, 0,
+                           "{ .reg .b32 at; and.b32 at, %s, 1; mad.lo.u32 at, at, %d, %s; @%s st.shared.u8 "
+                           "[at+%d], 1; }",
+                           c->sequence->name, GR_NEAR_UNITS, c->stored_at->name, c->stored->name,
+                           GR_NEAR_STORED));
     GR_TRY(gr_code_put(
         c, NULL, NULL, 0, "setp.eq.u32 %s, %s, %d; barrier.red.and.pred %s, 0, %s; setp.eq.u32 %s, %s, 2;",
         ends->name, r->at->name, AT_END, all->name, ends->name, r->second->name, c->pass->name));
@@ -535,6 +542,8 @@ static gr_status put_end(const Regions *r) {
                        "mov.u32 %s, 1; mov.u64 %s, 0; add.u32 %s, %s, 1; @%s bra $0; mov.u32 %s, %s;",
                        c->pass->name, c->unmade->name, c->sequence->name, c->sequence->name, all->name,
                        r->start->name, r->at->name));
+    if (c->dense)
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.ne.u32 %s, 0, 0;", c->stored->name));
     if (has_inner(c))
         GR_TRY(gr_code_put(c, NULL, NULL, 0, "not.pred %s, %s; and.pred %s, %s, %s; @%s mov.u32 %s, %u;",
                            ends->name, r->all_meet->name, ends->name, ends->name, r->meets->name, ends->name,
