@@ -116,8 +116,8 @@ static bool plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room
     *out = (PassPlan){.mode = mode,
                       .threads = threads,
                       .units = mode != GR_OF_BLOCKS ? (gr_passes_threads(p->launch) + threads - 1) / threads
-                               : p->whole            ? gr_passes_blocks(p->launch) * warps_of(p->launch)
-                                                     : p->clusters};
+                               : p->whole           ? gr_passes_blocks(p->launch) * warps_of(p->launch)
+                                                    : p->clusters};
     most = most < 2 ? 2 : most;
     out->rounds = gr_passes_rounds(out->units, most);
     out->copies = p->most_copies ? most : fewest(out->units, out->rounds);
@@ -179,10 +179,10 @@ bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom r
     if (!plan_some(p, mode, threads, room, out))
         return false;
     out->dense = out->rounds == 1 &&
-                 (mode == GR_OF_BLOCKS ? p->windows && window_of(p, out).size
-                                       : mode == GR_OF_WARPS && threads > 1 && p->dense && p->known &&
-                                             (p->pads ? window_of(p, out).size
-                                                      : near_of(p, mode, out->units, 0).size));
+                 (mode == GR_OF_BLOCKS
+                      ? p->windows && window_of(p, out).size
+                      : mode == GR_OF_WARPS && threads > 1 && p->dense && p->known &&
+                            (p->pads ? window_of(p, out).size : near_of(p, mode, out->units, 0).size));
     // A block that comes second to a slot would find the rows as the first one left them.
     bool fits = p->proved && !p->meets && !out->exchanges &&
                 (mode == GR_OF_BLOCKS || out->slots >= gr_passes_blocks(p->launch));
@@ -442,7 +442,8 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
     c->taken = c->sums + sum_bytes;
     c->slot_of = c->taken + slots * sizeof(uint32_t);
     c->changed = c->slot_of + blocks * sizeof(uint32_t);
-    uint64_t bytes = slots * bytes_of_slot(p, to) + overlay_rows(p, to) * row_bytes;
+    uint64_t bytes = slots * bytes_of_slot(p, to) + overlay_rows(p, to) * row_bytes +
+                     (c->window.size && to->mode == GR_OF_BLOCKS ? bytes_of_window(&window, to->units) : 0);
     p->peak = bytes > p->peak ? bytes : p->peak;
     return rc;
 }
@@ -497,9 +498,8 @@ static CUresult submit(Passes *p, const PassPlan *plan, uint64_t first, uint64_t
         c.ask = *ask;
     for (c.round = (uint32_t)first; c.round < first + rounds && rc == CUDA_SUCCESS; c.round++) {
         c.divide = power(plan->copies, plan->rounds - 1 - c.round);
-        c.alone = c.mode == GR_OF_BLOCKS
-                      ? !c.whole
-                      : c.threads == 1 && c.divide == 1 && plan->copies >= plan->units;
+        c.alone = c.mode == GR_OF_BLOCKS ? !c.whole
+                                         : c.threads == 1 && c.divide == 1 && plan->copies >= plan->units;
         c.known = !ask && (c.alone || c.threads > 1) ? known : GR_KNOWN_NOT;
         rc = plan->mode == GR_OF_BLOCKS ? run_blocks(p, &c, small) : run_warps(p, &c, small);
         p->rounds += !ask;

@@ -32,7 +32,7 @@ typedef struct Passes {
     const char *kernel; // as the verdict names it
     GrRun *run;
     const Layout *layout;
-    CUdeviceptr control;                        // the module's variable
+    CUdeviceptr control;                                                    // the module's variable
     CUfunction set, merge, check, merge_window, check_window, commit, gate; // device/privatizer_kernels.c
     Memory *memory;
     uint64_t budget;                       // bytes of rows and tables
@@ -48,8 +48,8 @@ typedef struct Passes {
     bool same_value;                       // stores of one value are races
     const Proved *proved;                  // of the launch
     bool known;                            // of all of the kernel's groups of loads
-    bool dense, pads;                      // it has code for copies of all near memory; as in PrivatizedKernel
-    bool windows, whole;                   // it has code for GrPrivWindow; as in GrPrivControl
+    bool dense, pads;     // it has code for copies of all near memory; as in PrivatizedKernel
+    bool windows, whole;  // it has code for GrPrivWindow; as in GrPrivControl
     bool stores_known;    // GR_OF_WARPS: all stores to memory that is not shared are left out
     const bool *left_out; // by site: its races are not told
     const Targets *targets;
@@ -87,7 +87,8 @@ typedef struct PassPlan {
     uint64_t units, copies, slots, rounds;
     uint32_t ready; // rows that each slot has from the begin
     bool exchanges; // GR_OF_WARPS: as in GrPrivControl
-    bool dense;     // each unit has a copy of all near memory (GrPrivNear.units), or of a window (GrPrivWindow), but in runs that ask
+    bool
+        dense; // each unit has a copy of all near memory (GrPrivNear.units), or of a window (GrPrivWindow), but in runs that ask
     PassRoom room;
 } PassPlan;
 

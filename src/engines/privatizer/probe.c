@@ -331,7 +331,8 @@ static bool make_layout(Probe *p, const GrLaunch *l, const ProbedKernel *k, bool
     if (!p->session->arena(p->session, &arena))
         arena = (GrArena){0};
     pthread_mutex_lock(&p->memory);
-    bool made = gr_layout_make(&p->ranges, l->context, &arena, shared ? shared_bytes(p, l) + (k->pads ? GR_LINE : 0) : 0,
+    bool made = gr_layout_make(&p->ranges, l->context, &arena,
+                               shared ? shared_bytes(p, l) + (k->pads ? GR_LINE : 0) : 0,
                                some ? l->params : NULL, l->param_bytes, out);
     pthread_mutex_unlock(&p->memory);
     if (!made)

@@ -16,18 +16,18 @@ typedef struct ProbedKernel {
     bool meets, takes_turns, lanes, mbarriers;
     uint32_t granule;                // as in GrPrivControl
     uint32_t near_shift, near_entry; // as in GrPrivNear
-    bool dense, windows, whole;      // it has code for GrPrivNear.units; for GrPrivWindow; for GrPrivControl.whole
-    bool pads;                       // as in PrivatizedKernel
-    bool far;                        // nothing is to be near
-    bool wild[2];                    // it goes elsewhere than what is known, as blocks, as warps
-    bool told[2];                    // the verdict names it
-    uint32_t cluster[3];             // as its code says; zeros: it does not
-    bool cut[2];                     // likewise, that it was not checked to its end
-    bool reaches;                    // more memory than its parameters point into
-    PassRoom room[2];                // what its launches get, of blocks and of warps; 0: none came so far
-    GrPlaces *places;                // NULL: nothing of its launches can be proved
-    Proofs proofs;                   // with Probe.lock
-    KnownRaces known;                // likewise
+    bool dense, windows, whole; // it has code for GrPrivNear.units; for GrPrivWindow; for GrPrivControl.whole
+    bool pads;                  // as in PrivatizedKernel
+    bool far;                   // nothing is to be near
+    bool wild[2];               // it goes elsewhere than what is known, as blocks, as warps
+    bool told[2];               // the verdict names it
+    uint32_t cluster[3];        // as its code says; zeros: it does not
+    bool cut[2];                // likewise, that it was not checked to its end
+    bool reaches;               // more memory than its parameters point into
+    PassRoom room[2];           // what its launches get, of blocks and of warps; 0: none came so far
+    GrPlaces *places;           // NULL: nothing of its launches can be proved
+    Proofs proofs;              // with Probe.lock
+    KnownRaces known;           // likewise
 } ProbedKernel;
 
 // The variable of the module in one context.

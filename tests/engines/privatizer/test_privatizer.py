@@ -315,6 +315,21 @@ class Privatizer(unittest.TestCase):
         self.assertEqual((out, report["reasons"]), ("cudaSuccess PASS\n", []))
         self.assertEqual({r["kernel"].split("(")[0] for r in report["races"]}, {"bytes", "turns", "wide"})
 
+    def test_units_have_copies_of_all_that_may_be_written(self):
+        """Warps of the whole grid, and blocks; where a launch goes elsewhere it is run again without. Of one warp nothing is compared."""
+        source = (pathlib.Path(__file__).parent / "programs/windows.cu").read_text(encoding="utf-8").splitlines()
+        for units, words in (("warps", "clean blocks warps lanes alone reads elsewhere far"), ("threads", "clean alone elsewhere far")):
+            for word in words.split():
+                lines = {k for k, text in enumerate(source, 1) if "// RACE of " in text and f'"{word}"' in text}
+                out, report = run(FOLDER / "windows", "--units", units, words=[word])
+                self.assertEqual((out, report["reasons"]), ("cudaSuccess PASS\n", []), (units, word))
+                self.assertEqual(bool(report["races"]), bool(lines) and (units, word) != ("warps", "alone"), (units, word))
+                self.assertTrue(all({a["line"] for a in race["accesses"]} <= lines for race in report["races"]), (units, word))
+                if (units, word) == ("warps", "blocks"):  # two warps of the grid, and no level of blocks
+                    self.assertEqual({(r["differs"]["units"], r["differs"]["copies"]) for r in report["races"]}, {("warps", 2)})
+                    took = re.search(r"and (\d+) rounds", " ".join(" ".join(report["coverage"]["remarks"]).split()))
+                    self.assertEqual(int(took[1]), 3)
+
     def test_loads_by_one_register_are_looked_at_once(self):
         """Where all of them lead to where they may, the launch is run once; else again, by code that has other ways."""
         for word, rounds in (("clean", 1), ("elsewhere", 2), ("racy", None)):

@@ -181,10 +181,10 @@ typedef struct GrPrivFound {
     uint32_t kind;
     uint32_t region; // where it began: 0: the kernel, else a barrier of it. LANES: the site
     uint32_t round;
-    uint32_t part;                         // of memory: one of each region, kind and part is told
-    uint32_t size;                         // LANES: of the access
-    uint32_t copy[2];                      // READ: [0] alone. LANES: the numbers of the two threads in their block
-    uint64_t block, sequence;              // of the first
+    uint32_t part;            // of memory: one of each region, kind and part is told
+    uint32_t size;            // LANES: of the access
+    uint32_t copy[2];         // READ: [0] alone. LANES: the numbers of the two threads in their block
+    uint64_t block, sequence; // of the first
     uint64_t copies[GR_FOUND_COPIES / 64]; // bits: which took part, number modulo GR_FOUND_COPIES
     // What finds the same again loads all above at once: memory is far.
     uint64_t offset;
@@ -263,9 +263,9 @@ enum { GR_ONLY_READ = 16, GR_ONLY_WRITTEN = 8 };
 // All in bytes, `first` and `size` multiples of a line. size 0: nothing is near.
 typedef struct GrPrivNear {
     uint32_t first, size;
-    uint32_t shift, entry;  // an owner is asked for each 1 << shift bytes, in `entry` bytes: 2 or 4
-    uint32_t says;          // behind all of it: GR_NEAR_COUNT and so on
-    uint32_t units;         // that have a private copy of all of it each (device/dense.h); 0: they have what they own
+    uint32_t shift, entry; // an owner is asked for each 1 << shift bytes, in `entry` bytes: 2 or 4
+    uint32_t says;         // behind all of it: GR_NEAR_COUNT and so on
+    uint32_t units; // that have a private copy of all of it each (device/dense.h); 0: they have what they own
     uint32_t stride, pad;   // with `units`: of a copy, which has the window behind near memory
     uint32_t owners, heads; // where they would be of the byte 0, and of the line 0
 } GrPrivNear;
@@ -317,7 +317,7 @@ typedef struct GrPrivControl {
         numbers; // of each slot GR_NEAR_NUMBERS for each line of near memory; numbers are 0 between launches
     uint64_t rows_from, copies_from, arena_table; // GR_OF_BLOCKS: as in GrPrivSlot
     uint64_t copies, marks;                       // of each slot `most_copies` private copies of lines
-    GrPrivWindow window; // with GR_KNOWN_DENSE
+    GrPrivWindow window;                          // with GR_KNOWN_DENSE
     uint64_t notes,
         note_bytes; // of each thread of each slot, or of the grid: results of pass 1, of kernels that use such
     uint64_t stage; // GR_STAGE bytes of each warp of each slot, or of the grid, of kernels that need them
@@ -327,8 +327,9 @@ typedef struct GrPrivControl {
     uint32_t capacity, most_copies;
     uint32_t privates, round;
     uint64_t divide;
-    uint32_t threads;    // GR_OF_WARPS: of a unit: 32 or 1
-    uint32_t alone;      // likewise: each thread of a block has private copies that no other has. GR_OF_BLOCKS: lanes are not compared
+    uint32_t threads; // GR_OF_WARPS: of a unit: 32 or 1
+    uint32_t
+        alone; // likewise: each thread of a block has private copies that no other has. GR_OF_BLOCKS: lanes are not compared
     uint32_t all;        // all memory that is known has private copies
     uint32_t most_notes; // bytes; a thread that wants more waits
     uint32_t cluster[3]; // GR_OF_BLOCKS: how many blocks a unit has
@@ -348,7 +349,8 @@ typedef struct GrPrivControl {
     // GR_OF_WARPS: each block has the slot with its number, and blocks tell each other at barriers of the grid what they wrote. The slot behind them, the overlay, has so many rows.
     uint32_t exchanges, overlay_rows;
     uint32_t ready; // rows that each slot has from the begin, the first ones
-    uint32_t whole; // GR_OF_BLOCKS: units are the warps of the grid, of a kernel that is one region for them, too
+    uint32_t
+        whole; // GR_OF_BLOCKS: units are the warps of the grid, of a kernel that is one region for them, too
     // GR_OF_WARPS: barriers of a warp end regions, as those of the block do, in kernels that suit (pass/suits.h); of kernels with mbarriers: arrivals do not (pass/mbarriers.h).
     uint32_t lanes, pad;
     uint64_t changed; // with `once`: a byte for each line: some slot has changed it

@@ -105,7 +105,8 @@ GR_INLINE uint32_t dense_stored(const Near *n, uint32_t sequence) {
     Four low = four_at(at), high = four_at(at + 16);
 #pragma unroll
     for (uint32_t i = 0; i < 4; i++) // four bytes, each 0 or 1, side by side
-        bits |= (low.w[i] * 0x01020408 >> 24 & 15) << 4 * i | (high.w[i] * 0x01020408 >> 24 & 15) << (4 * i + 16);
+        bits |= (low.w[i] * 0x01020408 >> 24 & 15) << 4 * i | (high.w[i] * 0x01020408 >> 24 & 15)
+                                                                  << (4 * i + 16);
     return bits;
 }
 
@@ -144,8 +145,8 @@ GR_INLINE uint32_t dense_merge_four(const Near *n, uint32_t at, uint32_t stored)
 
 GR_INLINE uint32_t dense_merge(const Near *n, uint32_t sequence) {
     uint32_t left = 0, stored = dense_stored(n, sequence);
-    GR_ROLLED for (uint32_t k = 16 * n->thread; stored && k < n->stride; k += 16 * n->threads)
-        left |= dense_merge_four(n, n->first + k, stored);
+    GR_ROLLED for (uint32_t k = 16 * n->thread; stored && k < n->stride; k += 16 * n->threads) left |=
+        dense_merge_four(n, n->first + k, stored);
     return left;
 }
 
@@ -159,8 +160,8 @@ GR_INLINE uint32_t dense_check(const Near *n, uint32_t sequence) {
     GR_ROLLED for (uint32_t k = 16 * n->thread; stored && k < n->stride; k += 16 * n->threads) {
         uint32_t base = n->first + k + n->units * n->stride, differ = 0;
         Four was = four_at(base), all = four_at(base + n->stride);
-        GR_ROLLED for (uint32_t some = stored; some; some &= some - 1)
-            differ |= unlike(four_at(n->first + k + (uint32_t)__builtin_ctz(some) * n->stride), all);
+        GR_ROLLED for (uint32_t some = stored; some; some &= some - 1) differ |=
+            unlike(four_at(n->first + k + (uint32_t)__builtin_ctz(some) * n->stride), all);
         if (!differ && unlike(was, all))
             put_four(base, all);
         left |= differ;
@@ -177,9 +178,7 @@ GR_INLINE int is_left(const Near *n, uint32_t at) {
 // The offset of what copy 0 has at `at`: of near memory, or of the window.
 GR_INLINE uint64_t dense_offset(const Near *n, uint32_t at) {
     uint32_t behind = at - n->first - n->size;
-    return at < n->first + n->size
-               ? at
-               : CONTROL.shared_bytes + (CONTROL.window.at - CONTROL.arena) + behind;
+    return at < n->first + n->size ? at : CONTROL.shared_bytes + (CONTROL.window.at - CONTROL.arena) + behind;
 }
 
 // What dense_merge() or dense_check() of this thread has left.
@@ -193,8 +192,7 @@ static GR_NOINLINE void gr_priv_dense_tells(uint32_t region, uint32_t sequence, 
     GR_ROLLED for (uint32_t k = 16 * n.thread; k < n.stride; k += 16 * n.threads) {
         GR_ROLLED for (uint32_t at = n.first + k; at < n.first + k + 16; at += 4) {
             Told told = {0};
-            if (merges ? is_left(&n, at) && dense_merge_word(&n, at, &told)
-                       : dense_check_word(&n, at, &told))
+            if (merges ? is_left(&n, at) && dense_merge_word(&n, at, &told) : dense_check_word(&n, at, &told))
                 gr_priv_report_all(&s, merges ? GR_FOUND_WRITES : GR_FOUND_READ, dense_offset(&n, at), &told);
         }
     }

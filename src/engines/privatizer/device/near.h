@@ -63,8 +63,7 @@ static GR_NOINLINE void gr_priv_near_begin(void) {
         GR_ROLLED for (uint32_t at = n.first + k; at < end; at += stride) put_shared(at, v);
     }
     GR_ROLLED for (uint32_t k = (n.units ? n.says : n.owners) + 4 * n.thread; k < n.says + GR_NEAR_SAID;
-                   k += 4 * n.threads)
-        put_shared(k, 0);
+                   k += 4 * n.threads) put_shared(k, 0);
 }
 
 static GR_NOINLINE void gr_priv_near_tell(uint32_t region, uint32_t sequence, uint32_t at) {

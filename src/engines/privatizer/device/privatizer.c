@@ -418,7 +418,8 @@ static GR_NOINLINE uint64_t gr_priv_offset_of_copy(const Slot *s, uint64_t at) {
 static GR_NOINLINE void gr_priv_lanes_race(uint32_t site, uint64_t at, uint32_t what, uint64_t value,
                                            uint32_t sequence, uint32_t lanes, uint32_t same) {
     uint32_t lane = gr_lane(), first = (uint32_t)__builtin_ctz(same),
-             equal = gr_match_any(lanes, value) & same, others = equal != same ? same & ~equal : same & ~(1u << lane);
+             equal = gr_match_any(lanes, value) & same,
+             others = equal != same ? same & ~equal : same & ~(1u << lane);
     if (lane != first || same == 1u << lane)
         return;
     Slot s;
@@ -454,7 +455,8 @@ uint32_t __gr_lanes(uint32_t site, uint64_t at, uint32_t what, uint64_t value, u
     if (gr_all(lanes, !before || beside <= at)) { // then those that are at one lie side by side
         uint32_t firsts = gr_ballot(lanes, !before || beside != at), own = firsts & (before | 1u << lane),
                  later = firsts & ~(before | 1u << lane);
-        same = lanes & (later ? (later & -later) - 1 : ~0u) & ~((1u << (31 - (uint32_t)__builtin_clz(own))) - 1);
+        same =
+            lanes & (later ? (later & -later) - 1 : ~0u) & ~((1u << (31 - (uint32_t)__builtin_clz(own))) - 1);
     } else {
         same = gr_match_any(lanes, at);
         if (gr_all(lanes, same == 1u << lane))

@@ -73,11 +73,12 @@ typedef struct Code {
     // GrPrivWindow: of window_size bytes from window_at on, of which window_off has the thread's first line, and window_others lines of other units lie between that and its next one.
     bool dense;
     PtxReg *window_at, *window_size, *window_off, *window_others;
-    PtxReg *stored, *stored_at; // code for warps: the thread has stored in the region to such; where that is told of its unit (GR_NEAR_STORED)
-    bool whole; // code for blocks: units may be warps of the grid, so lanes of a store are compared, too
-    size_t now;                   // of the body's statements, the one that is written now
-    bool in_loop;                 // which is in a loop
-    GrBase **bases;               // with `known`: by site (bases.c)
+    PtxReg *stored,
+        *stored_at; // code for warps: the thread has stored in the region to such; where that is told of its unit (GR_NEAR_STORED)
+    bool whole;     // code for blocks: units may be warps of the grid, so lanes of a store are compared, too
+    size_t now;     // of the body's statements, the one that is written now
+    bool in_loop;   // which is in a loop
+    GrBase **bases; // with `known`: by site (bases.c)
     PtxReg *aside_at;             // code for warps: the memory where registers are put aside
     GrAside aside;                // code for warps: registers that are needed wherever a region ends
     const uint8_t *groups, *puts; // by site, GrPlace.group and .puts; NULL: there are none

@@ -17,23 +17,25 @@ gr_status gr_code_window(Code *c) {
     GR_TRY(gr_code_field(c, NULL, "u64", c->window_size, offsetof(GrPrivControl, window.size)));
     GR_TRY(gr_code_field(c, NULL, "u64", c->window_off, offsetof(GrPrivControl, window.copies)));
     if (c->warps)
-        return gr_code_put(c, NULL, NULL, 0,
-                           "{ .reg .b64 own; cvta.shared.u64 %s, %s; cvt.u64.u32 own, %s; add.u64 %s, %s, own; }",
-                           c->window_off->name, c->window_off->name, c->near_unmade->name,
-                           c->window_off->name, c->window_off->name);
+        return gr_code_put(
+            c, NULL, NULL, 0,
+            "{ .reg .b64 own; cvta.shared.u64 %s, %s; cvt.u64.u32 own, %s; add.u64 %s, %s, own; }",
+            c->window_off->name, c->window_off->name, c->near_unmade->name, c->window_off->name,
+            c->window_off->name);
     GR_TRY(gr_code_field(c, NULL, "u32", c->window_others, offsetof(GrPrivControl, privates)));
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "mad.wide.u32 %s, %s, %u, %s; sub.u32 %s, %s, 1;", c->window_off->name,
-                       c->copy->name, (unsigned)GR_LINE, c->window_off->name, c->window_others->name,
-                       c->window_others->name));
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "mad.wide.u32 %s, %s, %u, %s; sub.u32 %s, %s, 1;",
+                       c->window_off->name, c->copy->name, (unsigned)GR_LINE, c->window_off->name,
+                       c->window_others->name, c->window_others->name));
 done:
     return st;
 }
 
 // An access that is due, and to nothing that is known, makes the thread's work worth nothing.
 static gr_status put_wild(const Code *c, PtxStmt *s, const PtxReg *due, const PtxReg *known) {
-    return gr_code_put(c, s, NULL, 0,
-                       "{ .reg .pred lost; not.pred lost, %s; and.pred lost, lost, %s; @lost mov.u32 %s, %d; }",
-                       known->name, due->name, c->left->name, GR_LEFT_WILD);
+    return gr_code_put(
+        c, s, NULL, 0,
+        "{ .reg .pred lost; not.pred lost, %s; and.pred lost, lost, %s; @lost mov.u32 %s, %d; }", known->name,
+        due->name, c->left->name, GR_LEFT_WILD);
 }
 
 static gr_status put_store(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *at, PtxReg *kept,
@@ -70,9 +72,9 @@ gr_status gr_code_windowed(const Code *c, PtxStmt *s, const PtxSite *site, const
         GR_TRY(gr_code_put(c, s, &guard, 1, "%s.pred %s, $0;", i->guard_negated ? "not" : "mov", due->name));
     else
         GR_TRY(gr_code_put(c, s, NULL, 0, "setp.eq.u32 %s, 0, 0;", due->name));
-    GR_TRY(gr_code_put(c, s, NULL, 0,
-                       "sub.u64 %s, %s, %s; setp.lt.u64 %s, %s, %s; mov.pred %s, %s;", to->name, at->name,
-                       c->window_at->name, in->name, to->name, c->window_size->name, known->name, in->name));
+    GR_TRY(gr_code_put(c, s, NULL, 0, "sub.u64 %s, %s, %s; setp.lt.u64 %s, %s, %s; mov.pred %s, %s;",
+                       to->name, at->name, c->window_at->name, in->name, to->name, c->window_size->name,
+                       known->name, in->name));
     // The line comes as often as there are units, and the thread's own is behind those of the units before.
     GR_TRY(gr_code_put(c, s, NULL, 0,
                        "{ .reg .b32 line; .reg .b64 all; cvt.u32.u64 line, %s; and.b32 line, line, %d; "
@@ -87,8 +89,8 @@ gr_status gr_code_windowed(const Code *c, PtxStmt *s, const PtxSite *site, const
     }
     GR_TRY(put_wild(c, s, due, known));
     // A load comes in any case, as its guard says: from the control, if nothing is known.
-    GR_TRY(gr_code_put(c, s, NULL, 0, "@!%s mov.b64 %s, %s; @!%s mov.u64 %s, %s;", in->name, to->name, at->name,
-                       known->name, to->name, control));
+    GR_TRY(gr_code_put(c, s, NULL, 0, "@!%s mov.b64 %s, %s; @!%s mov.u64 %s, %s;", in->name, to->name,
+                       at->name, known->name, to->name, control));
     gr_code_change_space(i);
     if (stores) {
         GR_TRY(gr_code_put(c, s, NULL, 0, "and.pred %s, %s, %s; and.pred %s, %s, %s;", in->name, in->name,

@@ -338,8 +338,7 @@ static void find_near(const Work *w, PrivatizedKernel *k) {
         for (const PtxStmt *s = w->m->funcs[f]->first; s; s = s->next)
             fits &= !asks_for_size(s);
     // Without any, copies of a small window can be there.
-    if (!some && w->o->by_warps && fits && k->writes_global && !k->whole && !generic &&
-        !k->warps.why) {
+    if (!some && w->o->by_warps && fits && k->writes_global && !k->whole && !generic && !k->warps.why) {
         k->near_shift = 2;
         k->near_entry = 4;
         k->dense = k->pads = true;
@@ -354,8 +353,8 @@ static void find_near(const Work *w, PrivatizedKernel *k) {
 
 // Code for blocks whose accesses to memory that others see are all loads and stores of global memory; and whether the launch is one region for warps, too.
 static void find_windows(const Work *w, const GrRoles *roles, PrivatizedKernel *k) {
-    k->windows = k->granule && !k->blocks.why && !roles->of[0] && !roles->orders[0] && !k->meets &&
-                 !k->mbarriers;
+    k->windows =
+        k->granule && !k->blocks.why && !roles->of[0] && !roles->orders[0] && !k->meets && !k->mbarriers;
     k->whole = w->o->by_warps && k->windows && !k->warps.why && !k->has_shared && !k->pretends;
     for (const PtxStmt *s = k->f->first; s; s = s->next) {
         const PtxSite *site = s->site ? &w->m->sites[s->site] : NULL;
@@ -491,15 +490,16 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
         bool warps;
         uint32_t known;
     } copies[] = {{true, GR_KNOWN_DENSE},
-                {true, GR_KNOWN},
-                {true, GR_KNOWN_NOT},
-                {false, GR_KNOWN_DENSE},
-                {false, GR_KNOWN_NOT}};
+                  {true, GR_KNOWN},
+                  {true, GR_KNOWN_NOT},
+                  {false, GR_KNOWN_DENSE},
+                  {false, GR_KNOWN_NOT}};
     enum { COPIES = sizeof copies / sizeof *copies };
     PtxLabel *label[COPIES] = {NULL};
     for (unsigned k = 0; k < COPIES; k++) {
         bool warps = copies[k].warps, known = copies[k].known;
-        if ((warps ? out->warps.why : out->blocks.why) || (copies[k].known == GR_KNOWN && !groups && !out->near_entry) ||
+        if ((warps ? out->warps.why : out->blocks.why) ||
+            (copies[k].known == GR_KNOWN && !groups && !out->near_entry) ||
             (copies[k].known == GR_KNOWN_DENSE && !(warps ? out->dense : out->windows)))
             continue;
         label[k] = gr_ptx_new_label(f);

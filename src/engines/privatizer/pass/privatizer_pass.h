@@ -40,10 +40,10 @@ typedef struct PrivatizedKernel {
     uint32_t granule; // as in GrPrivControl: the largest access, as a power of two
     uint32_t near_shift,
         near_entry; // as in GrPrivNear, by the smallest access to shared memory; near_entry 0: nothing is near
-    bool dense;       // it has code for copies of all near memory (GrPrivNear.units)
-    bool pads;        // likewise, and no shared memory: so that there is near memory a block gets some
-    bool windows;     // it has code for blocks that have copies of windows (GrPrivWindow)
-    bool whole;       // likewise, and for warps it is one region (GrPrivControl.whole)
+    bool dense;     // it has code for copies of all near memory (GrPrivNear.units)
+    bool pads;      // likewise, and no shared memory: so that there is near memory a block gets some
+    bool windows;   // it has code for blocks that have copies of windows (GrPrivWindow)
+    bool whole;     // likewise, and for warps it is one region (GrPrivControl.whole)
     GrPlaces *places; // where its accesses go, in the module's arena; NULL: its text says too little
 } PrivatizedKernel;
 

@@ -223,7 +223,7 @@ done:
 
 // In pass 2 a thread has to store the same as in pass 1, at the same places, in the same order: also what changes nothing.
 gr_status gr_code_hash(const Code *c, PtxStmt *at, const PtxReg *address, const PtxReg *kept,
-                          const PtxReg *value) {
+                       const PtxReg *value) {
     const char *hash = gr_ptx_new_reg(c->f, PTX_B64)->name;
     return gr_code_put(
         c, at, NULL, 0,
@@ -242,7 +242,7 @@ gr_status gr_code_together(const Code *c, PtxStmt *s, PtxReg **lanes) {
 
 // Of lanes that store to one place at once, one does.
 gr_status gr_code_lanes(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *to, PtxReg *kept,
-                           const PtxReg *lanes, uint32_t what, const PtxReg *value) {
+                        const PtxReg *lanes, uint32_t what, const PtxReg *value) {
     gr_status st = GR_OK;
     PtxReg *last = gr_ptx_new_reg(c->f, PTX_B32), *due = gr_ptx_new_reg(c->f, PTX_PRED), *alone,
            *pass = c->pass;
@@ -258,10 +258,11 @@ gr_status gr_code_lanes(const Code *c, PtxStmt *s, const PtxSite *site, const Pt
                        due->name, last->name, c->suffix, site->id, to->name, what, value->name, pass->name,
                        c->sequence->name, kept->name, last->name));
     if (pass != c->pass) // of lanes of which it keeps the last one
-        GR_TRY(gr_code_put(c, s, NULL, 0,
-                           "{ .reg .pred lost; not.pred lost, %s; and.pred lost, lost, %s; vote.sync.any.pred lost, lost, "
-                           "%s; @lost mov.u32 %s, 2; }",
-                           kept->name, due->name, lanes->name, pass->name));
+        GR_TRY(gr_code_put(
+            c, s, NULL, 0,
+            "{ .reg .pred lost; not.pred lost, %s; and.pred lost, lost, %s; vote.sync.any.pred lost, lost, "
+            "%s; @lost mov.u32 %s, 2; }",
+            kept->name, due->name, lanes->name, pass->name));
 done:
     return st;
 }
@@ -339,7 +340,7 @@ done:
 
 // Whether the address is in the memory of this group; `of`: in the control, that of all groups.
 gr_status gr_code_is_proved(const Code *c, PtxStmt *s, const PtxReg *at, size_t of, unsigned group,
-                               const PtxReg *in) {
+                            const PtxReg *in) {
     PtxReg *begin = gr_ptx_new_reg(c->f, PTX_B64), *size = gr_ptx_new_reg(c->f, PTX_B64);
     char control[64];
     gr_privatizer_control_name(c->suffix, control, sizeof control);
@@ -555,12 +556,13 @@ static gr_status put_near_lanes(const Code *c, PtxStmt *s, const PtxSite *site, 
     PtxReg *other = gr_ptx_new_reg(c->f, PTX_PRED);
     PtxLabel *apart = gr_ptx_new_label(c->f);
     PtxOperand behind = gr_ptx_label_operand(apart);
-    GR_TRY(gr_code_put(c, s, &behind, 1,
-                       "{ .reg .b32 own, seen; mov.u32 own, %%laneid; mov.u32 seen, own; @%s st.shared.u8 [%s], "
-                       "own; bar.warp.sync %s; @%s ld.shared.u8 seen, [%s]; setp.ne.u32 %s, seen, own; } "
-                       "vote.sync.any.pred %s, %s, %s; @!%s bra $0;",
-                       kept->name, to->name, lanes->name, kept->name, to->name, other->name, other->name,
-                       other->name, lanes->name, other->name));
+    GR_TRY(
+        gr_code_put(c, s, &behind, 1,
+                    "{ .reg .b32 own, seen; mov.u32 own, %%laneid; mov.u32 seen, own; @%s st.shared.u8 [%s], "
+                    "own; bar.warp.sync %s; @%s ld.shared.u8 seen, [%s]; setp.ne.u32 %s, seen, own; } "
+                    "vote.sync.any.pred %s, %s, %s; @!%s bra $0;",
+                    kept->name, to->name, lanes->name, kept->name, to->name, other->name, other->name,
+                    other->name, lanes->name, other->name));
     GR_TRY(gr_code_lanes(c, s, site, at, kept, lanes, what, value));
     gr_ptx_insert_label(c->f, s, apart);
 done:
@@ -647,7 +649,8 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     if (gr_near_fits(c, site)) {
         GR_TRY(gr_code_near_low(c, copy, at, &low));
         if (c->known &&
-            (c->dense || !(what & GR_AT_STORE && !c->in_loop))) // a call costs what the loop could have kept in registers
+            (c->dense ||
+             !(what & GR_AT_STORE && !c->in_loop))) // a call costs what the loop could have kept in registers
             return put_known_near(c, copy, site, at, low, what);
         if (!(site->access & PTX_ACCESS_WRITE))
             GR_TRY(gr_code_near_quick(c, copy, low));

@@ -418,12 +418,11 @@ static bool ends_quickly(const Code *c) {
 
 // The registers that code behind the end of a region needs.
 static gr_status find_aside(const Regions *r, const Code *c, GrAside *out) {
-    PtxReg *of_all[] = {c->slot,     c->unmade,      c->stores,   r->stores_other, c->stage,
-                        c->clock,    c->copy,        c->pass,     c->sequence,     c->left,
-                        c->near_end, c->near_unmade, r->at,       r->start,        r->ends,
-                        r->rest,     r->ayes_kept,   r->all_kept, r->ayes,         r->all_votes,
-                        c->asks,     c->plain,       c->copied,   c->lanewise,     r->all,
-                        c->stored,   c->stored_at,   c->window_at, c->window_size, c->window_off};
+    PtxReg *of_all[] = {c->slot, c->unmade,    c->stores,    r->stores_other, c->stage,       c->clock,
+                        c->copy, c->pass,      c->sequence,  c->left,         c->near_end,    c->near_unmade,
+                        r->at,   r->start,     r->ends,      r->rest,         r->ayes_kept,   r->all_kept,
+                        r->ayes, r->all_votes, c->asks,      c->plain,        c->copied,      c->lanewise,
+                        r->all,  c->stored,    c->stored_at, c->window_at,    c->window_size, c->window_off};
     const size_t n = sizeof of_all / sizeof *of_all;
     *out = (GrAside){GR_NEW_ARRAY(c->arena, PtxReg *, n + 2 * (size_t)c->live->n_regs + 1), 0};
     if (!out->regs)
