@@ -71,9 +71,9 @@ static uint64_t bytes_of_stage(const Passes *p, const PassPlan *plan) {
     return plan->room.stage ? (gr_passes_threads(p->launch) + 31) / 32 * blocks * GR_STAGE : 0;
 }
 
-// With the union, and a word for each line.
+// With the union, and for each line a word and a byte for each unit.
 static uint64_t bytes_of_window(const GrPrivWindow *w, uint64_t units) {
-    return (units + 1) * w->size + w->size / GR_LINE * sizeof(uint32_t);
+    return (units + 1) * w->size + w->size / GR_LINE * (sizeof(uint32_t) + units);
 }
 
 // Of blocks that meet: what is kept of their shared memory.
@@ -379,6 +379,7 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
     if (rc == CUDA_SUCCESS && window.size && to->mode == GR_OF_BLOCKS)
         rc = gr_buffer_grow(d, &m->window, bytes_of_window(&window, to->units), p->launch->stream);
     window.copies = to->mode == GR_OF_BLOCKS ? m->window.at : near.first + near.size;
+    window.stored = window.copies + (to->units + 1) * window.size + window.size / GR_LINE * sizeof(uint32_t);
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->small, *small, p->launch->stream) : rc;
     rc = rc == CUDA_SUCCESS ? prepare_logs(p) : rc;
     if (rc == CUDA_SUCCESS && p->spent && !m->spent.at) {

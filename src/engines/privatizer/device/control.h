@@ -296,6 +296,7 @@ enum {
 // GrPrivNear.units: each copy of near memory has it behind that, the first one at `copies` of shared memory. size 0: there is none.
 typedef struct GrPrivWindow {
     uint64_t at, size, copies;
+    uint64_t stored; // GR_OF_BLOCKS: of each line a byte for each unit: it has stored there
 } GrPrivWindow;
 
 enum { GR_KNOWN_NOT, GR_KNOWN, GR_KNOWN_DENSE };

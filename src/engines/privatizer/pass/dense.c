@@ -38,6 +38,22 @@ static gr_status put_wild(const Code *c, PtxStmt *s, const PtxReg *due, const Pt
         due->name, c->left->name, GR_LEFT_WILD);
 }
 
+// The unit has stored to the line that is `off` behind the window's begin.
+static gr_status put_stored(const Code *c, PtxStmt *s, const PtxReg *off, const PtxReg *due) {
+    PtxReg *stored = gr_ptx_new_reg(c->f, PTX_B64);
+    gr_status st = gr_code_field(c, s, "u64", stored, offsetof(GrPrivControl, window.stored));
+    return st != GR_OK
+               ? st
+               : gr_code_put(
+                     c, s, NULL, 0,
+                     "{ .reg .b32 line; .reg .b64 all; shr.u32 line, %s, %u; cvt.u64.u32 all, %s; "
+                     "add.u64 %s, %s, all; cvt.u64.u32 all, line; add.u64 %s, %s, all; mad.wide.u32 %s, "
+                     "line, %s, %s; @%s st.global.u8 [%s], 1; }",
+                     off->name, (unsigned)GR_LINE_SHIFT, c->copy->name, stored->name, stored->name,
+                     stored->name, stored->name, stored->name, c->window_others->name, stored->name,
+                     due->name, stored->name);
+}
+
 static gr_status put_store(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *at, PtxReg *kept,
                            const PtxReg *known, uint32_t what) {
     gr_status st = GR_OK;
@@ -64,7 +80,8 @@ gr_status gr_code_windowed(const Code *c, PtxStmt *s, const PtxSite *site, const
     const uint8_t *groups = stores ? c->puts : c->groups;
     unsigned group = groups ? groups[site - f->module->sites] : 0;
     PtxReg *in = gr_ptx_new_reg(f, PTX_PRED), *known = gr_ptx_new_reg(f, PTX_PRED),
-           *due = gr_ptx_new_reg(f, PTX_PRED), *to = gr_ptx_new_reg(f, PTX_B64);
+           *due = gr_ptx_new_reg(f, PTX_PRED), *to = gr_ptx_new_reg(f, PTX_B64),
+           *off = gr_ptx_new_reg(f, PTX_B32);
     PtxOperand guard = i->guard ? gr_ptx_reg_operand(i->guard) : (PtxOperand){0};
     char control[64];
     gr_privatizer_control_name(c->suffix, control, sizeof control);
@@ -77,9 +94,10 @@ gr_status gr_code_windowed(const Code *c, PtxStmt *s, const PtxSite *site, const
                        known->name, in->name));
     // The line comes as often as there are units, and the thread's own is behind those of the units before.
     GR_TRY(gr_code_put(c, s, NULL, 0,
-                       "{ .reg .b32 line; .reg .b64 all; cvt.u32.u64 line, %s; and.b32 line, line, %d; "
+                       "{ .reg .b32 line; .reg .b64 all; cvt.u32.u64 %s, %s; and.b32 line, %s, %d; "
                        "mad.wide.u32 all, line, %s, %s; add.u64 %s, %s, all; }",
-                       to->name, -GR_LINE, c->window_others->name, c->window_off->name, to->name, to->name));
+                       off->name, to->name, off->name, -GR_LINE, c->window_others->name, c->window_off->name,
+                       to->name, to->name));
     if (group) {
         PtxReg *proved = gr_ptx_new_reg(f, PTX_PRED);
         GR_TRY(gr_code_is_proved(
@@ -95,6 +113,7 @@ gr_status gr_code_windowed(const Code *c, PtxStmt *s, const PtxSite *site, const
     if (stores) {
         GR_TRY(gr_code_put(c, s, NULL, 0, "and.pred %s, %s, %s; and.pred %s, %s, %s;", in->name, in->name,
                            due->name, known->name, known->name, due->name));
+        GR_TRY(put_stored(c, s, off, in));
         GR_TRY(put_store(c, s, site, at, in, known, what));
     }
     GR_TRY(gr_code_set_address(c, gr_code_address_of(i), to, 0));

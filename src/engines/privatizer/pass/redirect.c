@@ -240,6 +240,23 @@ gr_status gr_code_together(const Code *c, PtxStmt *s, PtxReg **lanes) {
         name);
 }
 
+// All lanes of a warp that store at addresses which never fall, to a window (so 32 bits tell them apart): those at one place are neighbours. They need no call, unless the store is to be told; `slow`:
+// where that is made.
+static gr_status put_neighbours(const Code *c, PtxStmt *s, const PtxReg *at, const PtxReg *kept,
+                                const PtxReg *lanes, const PtxReg *pass, PtxLabel *slow, PtxLabel *end) {
+    PtxOperand to[2] = {gr_ptx_label_operand(slow), gr_ptx_label_operand(end)};
+    return gr_code_put(
+        c, s, to, 2,
+        "{ .reg .b32 own, other; .reg .pred is, has; setp.ne.u32 is, %s, 0xffffffff; @is bra $0; "
+        "vote.sync.all.pred is, %s, 0xffffffff; @!is bra $0; cvt.u32.u64 own, %s; "
+        "shfl.sync.up.b32 other|has, own, 1, 0, 0xffffffff; setp.lt.and.u32 is, own, other, has; "
+        "vote.sync.any.pred is, is, 0xffffffff; @is bra $0; setp.eq.and.u32 is, own, other, has; "
+        "vote.sync.any.pred is, is, 0xffffffff; @!is bra $1; setp.eq.u32 is, %s, 1; "
+        "vote.sync.any.pred is, is, 0xffffffff; @is bra $0; shfl.sync.down.b32 other|has, own, 1, 31, "
+        "0xffffffff; setp.eq.and.u32 is, own, other, has; @is setp.ne.u32 %s, 0, 0; bra $1; }",
+        lanes->name, kept->name, at->name, pass->name, kept->name);
+}
+
 // Of lanes that store to one place at once, one does.
 gr_status gr_code_lanes(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *to, PtxReg *kept,
                         const PtxReg *lanes, uint32_t what, const PtxReg *value) {
@@ -247,9 +264,14 @@ gr_status gr_code_lanes(const Code *c, PtxStmt *s, const PtxSite *site, const Pt
     PtxReg *last = gr_ptx_new_reg(c->f, PTX_B32), *due = gr_ptx_new_reg(c->f, PTX_PRED), *alone,
            *pass = c->pass;
     GR_TRY(gr_code_alone(c, s, &alone));
+    PtxLabel *slow = NULL, *end = NULL;
     if (c->whole && c->dense) { // a thread tells of it once, as in pass 2 it does not
         pass = gr_ptx_new_reg(c->f, PTX_B32);
         GR_TRY(gr_code_put(c, c->body.stmt[0], NULL, 0, "mov.u32 %s, %s;", pass->name, c->pass->name));
+        slow = gr_ptx_new_label(c->f);
+        end = gr_ptx_new_label(c->f);
+        GR_TRY(put_neighbours(c, s, to, kept, lanes, pass, slow, end));
+        gr_ptx_insert_label(c->f, s, slow);
     }
     GR_TRY(gr_code_put(c, s, NULL, 0,
                        "selp.u32 %s, 1, 0, %s; not.pred %s, %s; and.pred %s, %s, %s; @%s call (%s), "
@@ -263,6 +285,8 @@ gr_status gr_code_lanes(const Code *c, PtxStmt *s, const PtxSite *site, const Pt
             "{ .reg .pred lost; not.pred lost, %s; and.pred lost, lost, %s; vote.sync.any.pred lost, lost, "
             "%s; @lost mov.u32 %s, 2; }",
             kept->name, due->name, lanes->name, pass->name));
+    if (end)
+        gr_ptx_insert_label(c->f, s, end);
 done:
     return st;
 }
