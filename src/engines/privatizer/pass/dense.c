@@ -62,10 +62,8 @@ static gr_status put_store(const Code *c, PtxStmt *s, const PtxSite *site, const
         GR_TRY(gr_code_together(c, s, &lanes));
     GR_TRY(gr_code_value(c, s, site->size, &value));
     GR_TRY(gr_code_hash(c, s, at, known, value));
-    if (c->whole) {
-        GR_TRY(gr_code_put(c, s, NULL, 0, "bar.warp.sync %s;", lanes->name));
+    if (c->whole)
         GR_TRY(gr_code_lanes(c, s, site, at, kept, lanes, what, value));
-    }
     s->instr->guard = kept;
     s->instr->guard_negated = false;
 done:
@@ -163,8 +161,7 @@ gr_status gr_code_near_window(const Code *c, PtxStmt *s, const PtxSite *site, co
         GR_TRY(gr_code_together(c, s, &lanes));
         GR_TRY(gr_code_value(c, s, site->size, &value));
         GR_TRY(gr_code_hash(c, s, at, in, value));
-        GR_TRY(gr_code_put(c, s, NULL, 0, "@%s setp.eq.u32 %s, 0, 0; bar.warp.sync %s;", in->name,
-                           c->stored->name, lanes->name));
+        GR_TRY(gr_code_put(c, s, NULL, 0, "@%s setp.eq.u32 %s, 0, 0;", in->name, c->stored->name));
         GR_TRY(gr_code_lanes(c, s, site, at, in, lanes, what, value));
     }
     GR_TRY(put_generic(c, s, in, to));

@@ -273,6 +273,8 @@ gr_status gr_code_lanes(const Code *c, PtxStmt *s, const PtxSite *site, const Pt
         GR_TRY(put_neighbours(c, s, to, kept, lanes, pass, slow, end));
         gr_ptx_insert_label(c->f, s, slow);
     }
+    if (c->dense)
+        GR_TRY(gr_code_put(c, s, NULL, 0, "bar.warp.sync %s;", lanes->name));
     GR_TRY(gr_code_put(c, s, NULL, 0,
                        "selp.u32 %s, 1, 0, %s; not.pred %s, %s; and.pred %s, %s, %s; @%s call (%s), "
                        "__gr%s_lanes, (%u, %s, %u, %s, %s, %s); setp.ne.u32 %s, %s, 0;",
@@ -572,21 +574,22 @@ done:
     return st;
 }
 
-// As gr_code_lanes(), of a store that goes to `to` in the warp's copy of near memory. Each lane leaves its number there, and finds another one's where two store to one place: else nothing is called.
+// As gr_code_lanes(), of a store that goes to `to` in the warp's copy of near memory. If all lanes store, each leaves its number there, and finds another one's where two store to one place: else
+// nothing is called. (With masks that are no constants ptxas looks first whether all lanes have the same one.)
 static gr_status put_near_lanes(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *to,
                                 const PtxReg *at, PtxReg *kept, const PtxReg *lanes, uint32_t what,
                                 const PtxReg *value) {
     gr_status st = GR_OK;
-    PtxReg *other = gr_ptx_new_reg(c->f, PTX_PRED);
-    PtxLabel *apart = gr_ptx_new_label(c->f);
-    PtxOperand behind = gr_ptx_label_operand(apart);
-    GR_TRY(
-        gr_code_put(c, s, &behind, 1,
-                    "{ .reg .b32 own, seen; mov.u32 own, %%laneid; mov.u32 seen, own; @%s st.shared.u8 [%s], "
-                    "own; bar.warp.sync %s; @%s ld.shared.u8 seen, [%s]; setp.ne.u32 %s, seen, own; } "
-                    "vote.sync.any.pred %s, %s, %s; @!%s bra $0;",
-                    kept->name, to->name, lanes->name, kept->name, to->name, other->name, other->name,
-                    other->name, lanes->name, other->name));
+    PtxLabel *some = gr_ptx_new_label(c->f), *apart = gr_ptx_new_label(c->f);
+    PtxOperand labels[2] = {gr_ptx_label_operand(some), gr_ptx_label_operand(apart)};
+    GR_TRY(gr_code_put(
+        c, s, labels, 2,
+        "{ .reg .b32 own, seen; .reg .pred other; setp.ne.u32 other, %s, 0xffffffff; @other bra $0; "
+        "mov.u32 own, %%laneid; mov.u32 seen, own; @%s st.shared.u8 [%s], own; "
+        "bar.warp.sync 0xffffffff; @%s ld.shared.u8 seen, [%s]; setp.ne.u32 other, seen, own; "
+        "vote.sync.any.pred other, other, 0xffffffff; @!other bra $1; }",
+        lanes->name, kept->name, to->name, kept->name, to->name));
+    gr_ptx_insert_label(c->f, s, some);
     GR_TRY(gr_code_lanes(c, s, site, at, kept, lanes, what, value));
     gr_ptx_insert_label(c->f, s, apart);
 done:
@@ -614,11 +617,12 @@ static gr_status put_known_near(const Code *c, PtxStmt *s, const PtxSite *site, 
                            c->dense ? c->stored->name : c->plain->name));
         GR_TRY(gr_code_value(c, s, site->size, &value));
         GR_TRY(gr_code_hash(c, s, at, kept, value));
+        if (lanes && !c->dense)
+            GR_TRY(gr_code_put(c, s, NULL, 0, "bar.warp.sync %s;", lanes->name));
         if (lanes)
-            GR_TRY(gr_code_put(c, s, NULL, 0,
-                               "bar.warp.sync %s; mov.u64 %s, 0; cvta.shared.u64 %s, %s; add.u64 %s, %s, %s;",
-                               lanes->name, generic->name, generic->name, generic->name, generic->name,
-                               generic->name, at->name));
+            GR_TRY(gr_code_put(c, s, NULL, 0, "mov.u64 %s, 0; cvta.shared.u64 %s, %s; add.u64 %s, %s, %s;",
+                               generic->name, generic->name, generic->name, generic->name, generic->name,
+                               at->name));
         if (lanes && c->dense)
             GR_TRY(put_near_lanes(c, s, site, to, generic, kept, lanes, what, value));
         else if (lanes)
