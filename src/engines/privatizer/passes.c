@@ -40,6 +40,9 @@ static uint64_t fewest(uint64_t units, uint64_t rounds) {
 
 static uint64_t lines_of(const Passes *p) { return p->layout->span / GR_LINE; }
 
+// What copies of all near memory may take: with more, little is left of the cache that local memory needs, and where a region ends they take longer than owners.
+enum { MOST_DENSE = 128 << 10 };
+
 // What is near (control.h) of the launch's shared memory: all of it, if its row, or with `units` their copies, fit behind it.
 static GrPrivNear near_of(const Passes *p, uint32_t mode, uint64_t units, uint64_t window) {
     GrPrivNear none = {0}, near = {.first = p->reserved_shared,
@@ -49,8 +52,9 @@ static GrPrivNear near_of(const Passes *p, uint32_t mode, uint64_t units, uint64
                                    .units = (uint32_t)units};
     near.stride = near.size + (uint32_t)window;
     near.says = GR_NEAR_SAYS(&near);
+    uint32_t most = units && p->most_shared > MOST_DENSE ? MOST_DENSE : p->most_shared;
     bool fits = mode == GR_OF_WARPS && near.entry && near.size && !(near.first % GR_LINE) &&
-                GR_NEAR_END(&near) <= p->most_shared;
+                GR_NEAR_END(&near) <= most;
     near.owners = GR_NEAR_OWNERS(&near) - (near.first >> near.shift) * near.entry;
     near.heads = GR_NEAR_HEADS(&near) - near.first / GR_LINE * (uint32_t)sizeof(GrPrivRow);
     return fits ? near : none;

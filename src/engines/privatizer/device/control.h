@@ -271,9 +271,9 @@ typedef struct GrPrivNear {
 } GrPrivNear;
 #define GR_NEAR_OWNERS(n) ((n)->first + 3 * (n)->size)
 #define GR_NEAR_HEADS(n)  (GR_NEAR_OWNERS(n) + ((n)->size >> (n)->shift) * (n)->entry)
-// Where says is. Of copies of all of it, the base and the union lie behind these.
+// Where says is. Of copies of all of it, the base lies behind these.
 #define GR_NEAR_SAYS(n)                                                                                      \
-    ((n)->units ? (n)->first + ((n)->units + 2) * (n)->stride                                                \
+    ((n)->units ? (n)->first + ((n)->units + 1) * (n)->stride                                                \
                 : GR_NEAR_HEADS(n) + (n)->size / GR_LINE * (uint32_t)sizeof(GrPrivRow))
 #define GR_NEAR_END(n) ((n)->says + GR_NEAR_SAID)
 // Behind the heads: GrPrivSlot's count, now and arrived, which are nearer here; of each list's regions, whether some line of near memory has private copies; and whether a thread of the

@@ -2,8 +2,10 @@
 // dense — near memory of which each unit has a private copy of all of it, as in the LDetector paper: at a constant distance from the program's own, so that an access needs no look (control.h,
 // GrPrivNear.units). The steps of merge.h read all copies of a word. For the one file that has the runtime of inserted code.
 //
-//     shared memory: | reserved | copy 0, where the program's own is | copy 1 | ... | base | union | GrPrivNear.says |
+//     shared memory: | reserved | copy 0, where the program's own is | copy 1 | ... | base | GrPrivNear.says |
 //     each of them:              | near memory | window, if there is one |
+//
+// Behind pass 1 the union takes the place of the base: it is what comes out of the region, if nothing races.
 #ifndef GR_PRIVATIZER_DENSE_H
 #define GR_PRIVATIZER_DENSE_H
 
@@ -40,9 +42,9 @@ GR_INLINE int dense_merge_word(const Near *n, uint32_t at, Told *told) {
             all = (all & ~own) | (v[i] & own);
         }
     }
-    if (!changed || (twice && !told))
+    if (!changed || !told == (twice != 0))
         return twice != 0;
-    put_shared(at + (n->units + 1) * n->stride, all);
+    put_shared(at + n->units * n->stride, all);
     GR_ROLLED for (uint32_t unit = 0; unit < n->units; unit += DENSE_AT_A_TIME) {
         dense_words(n, at, unit, was, v);
 #pragma unroll
@@ -57,8 +59,7 @@ GR_INLINE int dense_merge_word(const Near *n, uint32_t at, Told *told) {
 
 // One word behind pass 2. Gives whether some copy is not what it has to be: it becomes that, and which it was goes to *told.
 GR_INLINE int dense_check_word(const Near *n, uint32_t at, Told *told) {
-    uint32_t base = at + n->units * n->stride, was = shared_at(base), all = shared_at(base + n->stride),
-             differ = 0;
+    uint32_t all = shared_at(at + n->units * n->stride), differ = 0;
     uint32_t v[DENSE_AT_A_TIME];
     GR_ROLLED for (uint32_t unit = 0; unit < n->units; unit += DENSE_AT_A_TIME) {
         dense_words(n, at, unit, all, v);
@@ -72,8 +73,6 @@ GR_INLINE int dense_check_word(const Near *n, uint32_t at, Told *told) {
             differ |= bytes_of(other);
         }
     }
-    if (was != all)
-        put_shared(base, all);
     return differ != 0;
 }
 
@@ -132,7 +131,7 @@ GR_INLINE uint32_t dense_merge_four(const Near *n, uint32_t at, uint32_t stored)
         GR_ROLLED for (uint32_t i = 0; i < 16; i += 4) left |= (uint32_t)dense_merge_word(n, at + i, 0);
         return left;
     }
-    put_four(end + n->stride, all);
+    put_four(end, all);
     GR_ROLLED for (uint32_t from = at; from < end; from += n->stride) {
         Four v;
 #pragma unroll
@@ -158,21 +157,13 @@ GR_INLINE uint32_t dense_check(const Near *n, uint32_t sequence) {
         put_four(next + 16, (Four){{0, 0, 0, 0}});
     }
     GR_ROLLED for (uint32_t k = 16 * n->thread; stored && k < n->stride; k += 16 * n->threads) {
-        uint32_t base = n->first + k + n->units * n->stride, differ = 0;
-        Four was = four_at(base), all = four_at(base + n->stride);
+        uint32_t at = n->first + k, differ = 0;
+        Four all = four_at(at + n->units * n->stride);
         GR_ROLLED for (uint32_t some = stored; some; some &= some - 1) differ |=
-            unlike(four_at(n->first + k + (uint32_t)__builtin_ctz(some) * n->stride), all);
-        if (!differ && unlike(was, all))
-            put_four(base, all);
+            unlike(four_at(at + (uint32_t)__builtin_ctz(some) * n->stride), all);
         left |= differ;
     }
     return left;
-}
-
-// Whether the word is one that dense_merge() has left: what it has done has another union than base, or no copy that changed.
-GR_INLINE int is_left(const Near *n, uint32_t at) {
-    uint32_t base = at + n->units * n->stride;
-    return shared_at(base) == shared_at(base + n->stride);
 }
 
 // The offset of what copy 0 has at `at`: of near memory, or of the window.
@@ -192,7 +183,7 @@ static GR_NOINLINE void gr_priv_dense_tells(uint32_t region, uint32_t sequence, 
     GR_ROLLED for (uint32_t k = 16 * n.thread; k < n.stride; k += 16 * n.threads) {
         GR_ROLLED for (uint32_t at = n.first + k; at < n.first + k + 16; at += 4) {
             Told told = {0};
-            if (merges ? is_left(&n, at) && dense_merge_word(&n, at, &told) : dense_check_word(&n, at, &told))
+            if (merges ? dense_merge_word(&n, at, &told) : dense_check_word(&n, at, &told))
                 gr_priv_report_all(&s, merges ? GR_FOUND_WRITES : GR_FOUND_READ, dense_offset(&n, at), &told);
         }
     }

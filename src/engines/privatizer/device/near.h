@@ -57,7 +57,7 @@ GR_INLINE uint32_t numbered_at(const Near *n, uint32_t k) {
 // No unit has written, and there are no private copies; or all copies are what the program has.
 static GR_NOINLINE void gr_priv_near_begin(void) {
     Near n = near_of_block();
-    uint32_t stride = n.units ? n.stride : n.size, end = n.first + (n.units ? n.units + 2 : 3) * stride;
+    uint32_t stride = n.units ? n.stride : n.size, end = n.first + (n.units ? n.units + 1 : 3) * stride;
     GR_ROLLED for (uint32_t k = 4 * n.thread; k < stride; k += 4 * n.threads) {
         uint32_t v = k < n.size ? (uint32_t)UNWRITTEN : word_at(CONTROL.window.at + (k - n.size));
         GR_ROLLED for (uint32_t at = n.first + k; at < end; at += stride) put_shared(at, v);
