@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// privatizer_pass — the rewriting: each kernel gets up to three more copies of its code, which work on private copies of memory.
+// privatizer_pass — the rewriting: each kernel gets up to five more copies of its code, which work on private copies of memory.
 //
 //     kernel:  which mode? ---> its own code, as it is
 //              |  |
 //              |  +-----------> code for blocks: global memory is redirected to the block's private copy
 //              +--------------> code for warps: global and shared memory are redirected to the warp's private copy, and it runs from barrier to barrier, twice.
 //                             There are two of it: for launches of which all is known (Code.known), and for all others
+//
+// Of both there may be one more, for units that have private copies of all memory that is written, at a constant distance (Code.dense).
 //
 // The mode is a variable of the module, which the host sets before each launch (device/control.h). So the program's parameters, functions and launches
 // stay what they are.
