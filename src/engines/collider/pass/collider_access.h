@@ -38,8 +38,10 @@ typedef struct ColliderWork {
     gr_error *err;
     bool classifies;   // only reads what each access is: nothing is inserted
     struct Pace *pace; // which windows open; NULL: all
-    Again *again;      // which loads later windows look at again; used with a pace only
-    Segment *segment;  // what the thread keeps of its accesses; NULL: nothing
+    PtxReg *
+        joins; // the lanes that began together, which go on together behind what parts them (collider_together.h); NULL: they do not
+    Again *again;     // which loads later windows look at again; used with a pace only
+    Segment *segment; // what the thread keeps of its accesses; NULL: nothing
     PtxReg
         *open; // where the window that is being written stays shut unless this holds; NULL: it always opens
     struct Hoisted
