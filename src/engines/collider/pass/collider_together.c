@@ -151,22 +151,31 @@ static uint32_t end_of_loop(Together *t, uint32_t from) {
 
 // ---- The code ----------------------------------------------------------------------------------------------------
 
-// The lanes that are here now: from the next join on the assembler is to look at each lane's (device_api/device.h).
-static gr_status put_lanes(const ColliderWork *w, PtxFunc *f, PtxStmt *at, const PtxReg *lanes) {
-    const char *r = lanes->name, *own = gr_ptx_new_reg(f, PTX_B32)->name;
-    char text[160];
-    gr_format(text, sizeof text, "activemask.b32 %s; mov.u32 %s, %%lanemask_eq; or.b32 %s, %s, %s;", r, own,
-              r, r, own);
-    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+static gr_status put_lanes(const ColliderWork *w, PtxFunc *f, PtxStmt *at, const Lanes *l) {
+    const char *r = l->mask->name, *own = gr_ptx_new_reg(f, PTX_B32)->name,
+               *never = gr_ptx_new_reg(f, PTX_PRED)->name;
+    PtxOperand to = gr_ptx_label_operand(l->behind);
+    char text[200];
+    gr_format(text, sizeof text,
+              "activemask.b32 %s; mov.u32 %s, %%lanemask_eq; or.b32 %s, %s, %s; setp.eq.u32 %s, %s, 0; @%s "
+              "bra $0;",
+              r, own, r, r, own, never, own, never);
+    return gr_ptx_insert(f, at, 0, text, &to, 1, NULL, w->err);
 }
 
-static gr_status put_join(const ColliderWork *w, PtxFunc *f, PtxStmt *at, const PtxReg *lanes) {
+static gr_status put_join(const ColliderWork *w, PtxFunc *f, PtxStmt *at, const Lanes *l) {
+    gr_status st = GR_OK;
     const char *all = gr_ptx_new_reg(f, PTX_B32)->name, *p = gr_ptx_new_reg(f, PTX_PRED)->name;
     char text[160];
     gr_format(text, sizeof text, "setp.eq.u32 %s, 0, 0; vote.sync.ballot.b32 %s, %s, %s;", p, all, p,
-              lanes->name);
-    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+              l->mask->name);
+    GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+    gr_ptx_insert_label(f, at, l->behind);
+done:
+    return st;
 }
+
+static Lanes new_lanes(PtxFunc *f) { return (Lanes){gr_ptx_new_reg(f, PTX_B32), gr_ptx_new_label(f)}; }
 
 static PtxStmt *behind_labels(const CfgBlock *b) {
     PtxStmt *s = b->first;
@@ -191,9 +200,9 @@ static gr_status join(Together *t, uint32_t from) {
     else if (b->n_succs == 1 && b->succs[0] != from)
         end = end_of_loop(t, from);
     if (find_between(t, from, end)) {
-        const PtxReg *lanes = gr_ptx_new_reg(t->func, PTX_B32);
-        GR_TRY(put_lanes(t->w, t->func, before_end(b), lanes));
-        st = put_join(t->w, t->func, behind_labels(&t->cfg.blocks[end]), lanes);
+        const Lanes lanes = new_lanes(t->func);
+        GR_TRY(put_lanes(t->w, t->func, before_end(b), &lanes));
+        st = put_join(t->w, t->func, behind_labels(&t->cfg.blocks[end]), &lanes);
     }
 done:
     forget(t);
@@ -203,12 +212,12 @@ done:
 gr_status gr_together_open_detour(const ColliderWork *w, Access *a, PtxStmt *at, const PtxReg *condition,
                                   Detour *d) {
     gr_status st = GR_OK;
-    const PtxReg *lanes = w->joins && !a->nested ? gr_ptx_new_reg(a->func, PTX_B32) : NULL;
-    if (lanes)
-        GR_TRY(put_lanes(w, a->func, at, lanes));
+    if (!w->joins.mask || a->nested)
+        return gr_collider_open_detour(a, at, condition, d);
+    const Lanes lanes = new_lanes(a->func);
+    GR_TRY(put_lanes(w, a->func, at, &lanes));
     GR_TRY(gr_collider_open_detour(a, at, condition, d));
-    if (lanes)
-        st = put_join(w, a->func, d->back->stmt->next, lanes);
+    st = put_join(w, a->func, d->back->stmt->next, &lanes);
 done:
     return st;
 }
@@ -216,7 +225,7 @@ done:
 gr_status gr_together_begin(ColliderWork *w, const TogetherModule *m, PtxFunc *f) {
     gr_status st = GR_OK;
     Together t = {.w = w, .module = m, .func = f};
-    w->joins = NULL;
+    w->joins = (Lanes){0};
     if (!w->pace || !(m->called || asks(f)))
         return GR_OK;
     gr_arena_init(&t.arena);
@@ -229,13 +238,13 @@ gr_status gr_together_begin(ColliderWork *w, const TogetherModule *m, PtxFunc *f
     }
     for (uint32_t k = 0; k < t.cfg.n_order; k++)
         GR_TRY(join(&t, t.cfg.order[k]));
-    w->joins = gr_ptx_new_reg(f, PTX_B32);
-    st = put_join(w, f, gr_function_start(f), w->joins);
+    w->joins = new_lanes(f);
+    st = put_join(w, f, gr_function_start(f), &w->joins);
 done:
     gr_arena_free(&t.arena);
     return st;
 }
 
 gr_status gr_together_finish(const ColliderWork *w, PtxFunc *f) {
-    return w->joins ? put_lanes(w, f, gr_function_start(f), w->joins) : GR_OK;
+    return w->joins.mask ? put_lanes(w, f, gr_function_start(f), &w->joins) : GR_OK;
 }

@@ -7,8 +7,13 @@
 // in modules where a function that is called does, all lanes that went into a branch or a loop together wait for each other where it ends:
 //
 //     activemask m; or m, m, lanemask_eq;     before the branch, or before the loop (device_api/device.h says why the lane's own bit comes in again)
+//     setp.eq p, lanemask_eq, 0; @p bra OUT;  never
 //     …
-//     vote.sync.ballot x, p, m;               where all paths have met again. It orders no memory
+//     vote.sync.ballot x, q, m;               where all paths have met again. It orders no memory
+// OUT:
+//
+// Behind the vote the lanes are at one place at one time, but not together: ptxas does such a vote by a collective operation, in kernels with calls, that lets the parts
+// go on as they came. What makes them one is the end of the branch to OUT, where ptxas has lanes wait for each other (BSYNC), and between the vote and that none sleeps any more.
 //
 // Only where no lane can need another one that waits there already: all ways into the code between go by the branch and all ways out of it by its end, and nothing in between waits for other
 // threads: no barrier of the block, no function that may do so, and in loops nothing strong or atomic. Lanes that shuffle or vote in between wait for lanes that are in there as well.
@@ -25,9 +30,9 @@ typedef struct TogetherModule {
 } TogetherModule;
 bool gr_together_module(PtxModule *m, TogetherModule *t);
 
-// Before anything is inserted into the function: the program's branches and loops. Sets w->joins, NULL where the function is none of these.
+// Before anything is inserted into the function: the program's branches and loops. Sets w->joins, which has no mask where the function is none of these.
 gr_status gr_together_begin(ColliderWork *w, const TogetherModule *m, PtxFunc *f);
-// As gr_collider_open_detour; where w->joins is set, the lanes that are at `at` together go on together behind the detour.
+// As gr_collider_open_detour; where w->joins has a mask, the lanes that are at `at` together go on together behind the detour.
 gr_status gr_together_open_detour(const ColliderWork *w, Access *a, PtxStmt *at, const PtxReg *condition,
                                   Detour *d);
 // When the function has been rewritten: at its beginning, for what was inserted before its own code.
