@@ -213,11 +213,6 @@ def same_as_without(setting, engine, source, program):
     return complete.run(setting.gpurace, engine, str(source), program, "gpu", setting.timeout)
 
 
-def devices_of(source):
-    found = re.search(r"devices=(\d+)", " ".join(complete.comments(source, "DEVICE")))
-    return int(found.group(1)) if found else 1
-
-
 def judge_programs(setting, outcome, title, sources, built, engines=("none", *ENGINES)):
     """Complete programs without gpurace, and, where they print PASS then, under these engines: PASS again, and nothing reported."""
     plain = dict(zip(sources, setting.map(lambda s: same_as_without(setting, complete.PLAIN, s, built(s)), sources)))
@@ -246,7 +241,7 @@ def judge_programs(setting, outcome, title, sources, built, engines=("none", *EN
 def judge_all_programs(setting, *engines):
     outcome = Outcome()
     built = lambda s: setting.built.complete_program(s.stem)
-    sources = [s for s in sorted((ROOT / "tests/programs").glob("*.cu")) if devices_of(s) == 1][:: setting.every]
+    sources = [s for s in sorted((ROOT / "tests/programs").glob("*.cu")) if complete.devices_of(s) == 1][:: setting.every]
     if not any(os.access(built(s), os.X_OK) for s in sources):
         return Outcome(problems=[f"no program {built(sources[0])} (target complete-programs)"])
     judge_programs(setting, outcome, f"tests/programs{setting.some()}", sources, built, engines)
@@ -387,7 +382,7 @@ def devices(setting):
     for engine in "collider", "tracker":
         judged_corpus(setting, outcome, "tests/gpu/devices", engine, "--sources", ROOT / "tests/gpu", "--programs", setting.built.program("gpu-programs"), "devices")
         judged_corpus(setting, outcome, "tests/race, of several devices", engine, "--programs", setting.built.program("corpus"), "host/devices_*")
-    judge_programs(setting, outcome, "tests/programs, of several devices", [s for s in sorted((ROOT / "tests/programs").glob("*.cu")) if 2 <= devices_of(s) <= count],
+    judge_programs(setting, outcome, "tests/programs, of several devices", [s for s in sorted((ROOT / "tests/programs").glob("*.cu")) if 2 <= complete.devices_of(s) <= count],
                    lambda s: setting.built.complete_program(s.stem))
     return outcome
 

@@ -16,6 +16,8 @@ import machine
 import page
 import parts
 
+import complete  # parts names the folder that this is in
+
 
 def call(*words):
     """Exit status and output of gpu.py."""
@@ -59,6 +61,17 @@ class Find(Case):
             self.assertEqual(machine.find(str(self.folder / "device")).gpus, ["NVIDIA H100 80GB HBM3 (sm_90)"])
             os.environ["CUDA_VISIBLE_DEVICES"] = ""
             self.assertEqual(machine.find(str(self.folder / "device")).lacking, "CUDA_VISIBLE_DEVICES hides all GPUs")
+
+    def test_a_program_sees_as_many_devices_as_it_wants(self):
+        source, program = self.folder / "some.cu", self.folder / "some"
+        source.write_text("// DEVICE: devices=3\n// OUTPUT: GPUs 5,2,7\n")
+        program.write_text("#!/bin/sh\necho PASS\necho GPUs $CUDA_VISIBLE_DEVICES\n")
+        program.chmod(0o755)
+        with mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES="5,2,7,1"):
+            self.assertEqual(complete.run("gpurace", complete.PLAIN, str(source), str(program), "gpu").problems, [])
+        with mock.patch.dict(os.environ):
+            os.environ.pop("CUDA_VISIBLE_DEVICES", None)
+            self.assertIn("GPUs 0,1,2", complete.run("gpurace", complete.PLAIN, str(source), str(program), "gpu").text)
 
     def test_nothing_built(self):
         with mock.patch("machine.find", lambda: machine.Machine(["GPU (sm_90)"], "1.0")):

@@ -31,10 +31,24 @@ def race_of(record):
     return f"{record['class']} at {access['file']}:{access['line']}"
 
 
+def devices_of(source):
+    """How many devices the program wants."""
+    found = re.search(r"devices=(\d+)", " ".join(comments(source, "DEVICE")))
+    return int(found.group(1)) if found else 1
+
+
+def first_devices(count):
+    """CUDA_VISIBLE_DEVICES for a program that wants `count` devices and no more, out of those that are visible here."""
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return ",".join((visible.split(",") if visible else [str(i) for i in range(count)])[:count])
+
+
 def run(gpurace, engine, source, program, device="cpu", timeout=None):
     """Runs the program once. Whether a verdict other than `clean` is a problem is up to the caller."""
     options = WAYS.get(engine, [])
     environment = dict(os.environ, GPURACE_CPU_DEVICE=",".join(comments(source, "DEVICE")))
+    if device == "gpu" and devices_of(source) > 1:
+        environment["CUDA_VISIBLE_DEVICES"] = first_devices(devices_of(source))
     with tempfile.TemporaryDirectory(prefix="gpurace-program-") as folder:
         output = os.path.join(folder, "report")
         command = [gpurace, "run", *options, "--engine", "none" if engine in WAYS else engine, "--device", device]

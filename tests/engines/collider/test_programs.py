@@ -15,15 +15,20 @@ GPURACE, LOAD_PTX = sys.argv[1:3]
 HEAD = ".version 9.0\n.target sm_90\n.address_size 64\n"
 
 
-def races(text, seed, *options, grid=1, block=64):
-    """The races of a run, as its JSON report has them."""
+def report_of(text, seed, *options, grid=1, block=64):
+    """The JSON report of a run."""
     with tempfile.TemporaryDirectory() as folder:
         path, report = pathlib.Path(folder, "k.ptx"), pathlib.Path(folder, "r.json")
         path.write_text(HEAD + text)
         done = subprocess.run([GPURACE, "run", "--engine", "collider", "--device", "cpu", "--seed", str(seed), "--format", "json", "--output", report,
                                *options, "--", LOAD_PTX, path, str(grid), str(block)], capture_output=True, text=True, timeout=120, check=False)
         assert done.returncode in (0, 66), done.stdout + done.stderr
-        return json.loads(report.read_text())["races"]
+        return json.loads(report.read_text())
+
+
+def races(*args, **keys):
+    """The races of a run, as its JSON report has them."""
+    return report_of(*args, **keys)["races"]
 
 
 # One store that runs 2048 times. Only the last time do the two warps store to the same places.
@@ -62,6 +67,15 @@ class Poison(unittest.TestCase):
     def test_what_is_polled_gets_no_garbage(self):
         for seed in range(1, 4):
             races(PUBLISHED, seed, "--watchpoints", "no", "--windows", "inserted", "--poison", "yes", grid=8, block=1)
+
+
+class Together(unittest.TestCase):
+    def test_lanes_that_go_on_together(self):
+        """In pass/together.ptx, whose kernel asks which lanes are together, they wait for each other behind branches. None waits for ever."""
+        text = (pathlib.Path(__file__).parent / "pass/together.ptx").read_text()
+        for seed in range(1, 6):
+            report = report_of(text[text.index(".func"):], seed, "--watchpoints", "no", "--windows", "inserted", "--poison", "yes", grid=2, block=96)
+            self.assertIn(report["verdict"], ("clean", "races"), report)
 
 
 # Thread 0 issues a copy of shared memory, waits as the case says, and then, behind a barrier, all threads store there.

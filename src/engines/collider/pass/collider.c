@@ -15,6 +15,7 @@
 #include "engines/collider/pass/collider_source.h"
 #include "engines/collider/pass/collider_tensor.h"
 #include "engines/collider/pass/collider_time.h"
+#include "engines/collider/pass/collider_together.h"
 #include "passes/runtime.h"
 
 #include <stdio.h>
@@ -175,7 +176,8 @@ done:
 }
 
 static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, const PolledModule *module,
-                                  const OrderModule *order, GrSiteStatus *status) {
+                                  const OrderModule *order, const TogetherModule *together,
+                                  GrSiteStatus *status) {
     gr_status st = GR_OK;
     Polled polled = {0};
     Pace pace = {0};
@@ -183,7 +185,7 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, const PolledModul
     HeldCopy held;
     FuncCode code = {.hoisted = {.has_cfg = false}, .again = {.n = 0}};
     GR_TRY(gr_defuse_build(f, &code.uses, w->err));
-    w->random = w->length = w->hold = w->count = w->kind = w->watches = w->groups = NULL;
+    w->random = w->length = w->hold = w->count = w->kind = w->shuts = w->watches = w->groups = NULL;
     w->n_holds = 0;
     w->sources = NULL;
     w->later = NULL;
@@ -196,6 +198,7 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, const PolledModul
         GR_TRY(gr_pace_begin(&pace, w, f));
         w->pace = &pace;
     }
+    GR_TRY(gr_together_begin(w, together, f));
     w->polled = NULL;
     if (w->o->poison && !w->classifies) {
         GR_TRY(gr_polled_begin(w->module, module, f, &polled, w->err));
@@ -215,6 +218,7 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, const PolledModul
     GR_TRY(gr_collider_begin_waits(w, f, body));
     GR_TRY(gr_source_finish(w, f, body));
     GR_TRY(gr_segment_finish(w, f, body));
+    GR_TRY(gr_together_finish(w, f));
 done:
     gr_segment_free(&segment);
     gr_polled_free(&polled);
@@ -230,6 +234,7 @@ typedef struct Rewriting {
     ColliderOptions o;
     PolledModule polled;
     OrderModule order;
+    TogetherModule together;
     bool *marked;
     uint32_t n_funcs; // the program's
     GrSiteStatus *status;
@@ -240,7 +245,7 @@ static gr_status rewrite_one(void *user, PtxFunc *f, gr_error *err) {
     r->w.err = err;
     if (f->index >= r->n_funcs || !r->marked[f->index] || !f->has_body || f->tag.inserted)
         return GR_OK;
-    return rewrite_function(&r->w, f, &r->polled, &r->order, r->status);
+    return rewrite_function(&r->w, f, &r->polled, &r->order, &r->together, r->status);
 }
 
 // Of which sites there is to choose: of those that would be checked.
@@ -257,13 +262,15 @@ static Rewriting *prepare(PtxModule *m, const ColliderOptions *o, GrSiteStatus *
     Rewriting *r = GR_NEW(&m->arena, Rewriting);
     bool *marked = GR_NEW_ARRAY(&m->arena, bool, (size_t)m->n_funcs + 1);
     const char *suffix = gr_arena_strdup(&m->arena, o->suffix);
-    if (!r || !marked || !suffix)
+    TogetherModule together;
+    if (!r || !marked || !suffix || !gr_together_module(m, &together))
         return NULL;
     *r = (Rewriting){.o = *o, .marked = marked, .n_funcs = m->n_funcs, .status = status};
     r->o.suffix = suffix;
     r->w = (ColliderWork){.module = m, .o = &r->o};
     r->polled = gr_polled_module(m);
     r->order = gr_order_module(m);
+    r->together = together;
     if (o->mark)
         o->mark(o->user, m, marked);
     else

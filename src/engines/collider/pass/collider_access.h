@@ -15,6 +15,12 @@ typedef struct SourceWatch SourceWatch; // collider_source.c
 typedef struct HeldCopy HeldCopy;       // collider_held.h
 typedef struct LaterIssue LaterIssue;   // collider_later.c
 
+// Lanes that are to go on together (collider_together.h): which, in a register; the label behind the place where they are.
+typedef struct Lanes {
+    PtxReg *mask;
+    PtxLabel *behind;
+} Lanes;
+
 // One function under rewriting.
 typedef struct ColliderWork {
     PtxModule *module;
@@ -23,6 +29,7 @@ typedef struct ColliderWork {
     PtxReg *count;    // how often the kernel was launched before, modulo WAIT_AGAIN; NULL: nobody asks
     PtxReg *kind;     // of the launch (collider_time.h); likewise
     PtxReg *threads;  // how many the launch has, if they are few; likewise
+    PtxReg *shuts;    // whether all windows stay shut in this launch; likewise
     PtxReg *watches;  // whether threads keep what they access in this launch; NULL: nobody asks
     PtxReg *length;   // what is left of the delays (collider_time.h); likewise
     PtxReg *hold;     // how a thread of a kernel is held (device/hold.c); NULL: no window asks
@@ -38,6 +45,7 @@ typedef struct ColliderWork {
     gr_error *err;
     bool classifies;   // only reads what each access is: nothing is inserted
     struct Pace *pace; // which windows open; NULL: all
+    Lanes joins;       // that began together, and go on together behind what parts them; no mask: they do not
     Again *again;      // which loads later windows look at again; used with a pace only
     Segment *segment;  // what the thread keeps of its accesses; NULL: nothing
     PtxReg

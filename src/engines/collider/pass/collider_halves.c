@@ -3,6 +3,7 @@
 
 #include "engines/collider/pass/collider_pace.h"
 #include "engines/collider/pass/collider_time.h"
+#include "engines/collider/pass/collider_together.h"
 
 // The number of a thread, block or cluster, whose coordinates are in the registers `is`, below those in `of`.
 static const char *add_number(StrBuf *text, PtxFunc *f, const char *is, const char *of) {
@@ -92,7 +93,7 @@ gr_status gr_halves_again(ColliderWork *w, const Access *a, PtxStmt *at, const P
     gr_collider_need_waits(w, a->func); // no access may have come yet
     GR_TRY(gr_access_put(a, at, NULL, 0, "setp.ge.and.s32 %s, %s, %u, %s;", p->name, left->name,
                          all - HALVES_BARRIERS, late->name));
-    GR_TRY(gr_collider_open_detour(&here, at, p, &d));
+    GR_TRY(gr_together_open_detour(w, &here, at, p, &d));
     GR_TRY(gr_collider_sleep_about(w, a, d.at, w->o->read_delay_ns));
     GR_TRY(gr_collider_close_detour(&here, &d));
 done:

@@ -2,6 +2,7 @@
 #include "engines/collider/pass/collider_hoisted.h"
 
 #include "engines/collider/pass/collider_segment.h"
+#include "engines/collider/pass/collider_together.h"
 
 static bool selects(const PtxFunc *f) {
     for (const PtxStmt *s = f->first; s; s = s->next)
@@ -223,7 +224,7 @@ static gr_status put_use(ColliderWork *w, const Access *a, const Hoisted *h, uns
             GR_TRY(gr_access_put(a, at, &pred, 1, "and.pred %s, $0, %s;", both->name, uses->name));
         uses = both;
     }
-    GR_TRY(gr_collider_open_detour(&here, at, uses, &away));
+    GR_TRY(gr_together_open_detour(w, &here, at, uses, &away));
     if (h->kept) {
         GR_TRY(gr_segment_used(w, a, away.at, h->kept, h->words));
         GR_TRY(gr_access_put(a, away.at, &to, 1, "@!%s bra $0;", raced->name));

@@ -2,6 +2,7 @@
 #include "engines/collider/pass/collider_pace.h"
 
 #include "engines/collider/pass/collider_time.h"
+#include "engines/collider/pass/collider_together.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -209,9 +210,9 @@ gr_status gr_pace_open_again(ColliderWork *w, Access *a, PtxStmt *at, Gate *gate
         *d = (Detour){.at = gate->at};
         return GR_OK;
     }
-    GR_TRY(gr_collider_open_detour(a, at, gate->open, d));
+    GR_TRY(gr_together_open_detour(w, a, at, gate->open, d));
     gate->at = d->at;
-    p->last = d->inline_ ? NULL : d->back->stmt;
+    p->last = d->inline_ || !at ? NULL : at->prev;
     p->last_open = gate->open;
     p->last_at = d->at;
 done:

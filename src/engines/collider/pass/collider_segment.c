@@ -7,6 +7,7 @@
 #include "engines/collider/pass/collider_pace.h"
 #include "engines/collider/pass/collider_stale.h"
 #include "engines/collider/pass/collider_time.h"
+#include "engines/collider/pass/collider_together.h"
 #include "passes/runtime.h"
 
 #include <stddef.h>
@@ -158,7 +159,7 @@ static gr_status put_look_if_kept(ColliderWork *w, Access *a, bool last) {
         GR_TRY(gr_access_put(a, a->stmt, NULL, 0, "and.pred %s, %s, %s;", condition->name, w->watches->name,
                              p->name));
     }
-    GR_TRY(gr_collider_open_detour(a, a->stmt, condition, &d));
+    GR_TRY(gr_together_open_detour(w, a, a->stmt, condition, &d));
     GR_TRY(put_look(w, a, d.at));
     if (last)
         GR_TRY(gr_access_put(a, d.at, NULL, 0, "mov.u32 %s, 0;", kept));
@@ -173,7 +174,7 @@ static gr_status put_late_stores(ColliderWork *w, Access *a) {
     const struct Segment *g = w->segment;
     Detour d;
     GR_TRY(put_look_if_kept(w, a, false));
-    GR_TRY(gr_collider_open_detour(a, a->stmt, g->late, &d));
+    GR_TRY(gr_together_open_detour(w, a, a->stmt, g->late, &d));
     GR_TRY(gr_access_put(a, d.at, NULL, 0, "call __gr%s_segment_store, (%s, %s); setp.ne.u32 %s, 0, 0;",
                          w->o->suffix, g->entries->name, g->kept->name, g->late->name));
     GR_TRY(gr_collider_close_detour(a, &d));
@@ -320,7 +321,7 @@ static gr_status put_shut_in_loop(const ColliderWork *w, const Access *access, c
         GR_TRY(gr_access_performs(&a, a.stmt, &p));
         GR_TRY(gr_access_put(&a, a.stmt, NULL, 0, "and.pred %s, %s, %s;", own->name, own->name, p->name));
     }
-    GR_TRY(gr_collider_open_detour(&a, a.stmt, own, &d));
+    GR_TRY(gr_together_open_detour(w, &a, a.stmt, own, &d));
     GR_TRY(put_generic(&a, d.at, &where));
     GR_TRY(gr_access_put(
         &a, d.at, NULL, 0, "setp.le.u32 %s, %s, %u; setp.ge.and.s32 %s, %s, %u, %s; @%s sub.s32 %s, %s, %u;",

@@ -299,10 +299,18 @@ static void add_watches(const ColliderWork *w, StrBuf *text, PtxFunc *f) {
                 watches);
 }
 
+// To `over` at once where all windows stay shut: most of a kernel's launches are such, and what is set in between is asked for in windows alone.
+static gr_status put_shut(ColliderWork *w, PtxFunc *f, PtxStmt *at, PtxLabel *over) {
+    char text[96];
+    PtxOperand to = gr_ptx_label_operand(over);
+    gr_format(text, sizeof text, "@%s bra $0;", w->shuts->name);
+    return gr_ptx_insert(f, at, 0, text, &to, 1, NULL, w->err);
+}
+
 gr_status gr_collider_begin_count(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     gr_status st = GR_OK;
     StrBuf code = {0};
-    w->count = w->kind = w->threads = NULL;
+    w->count = w->kind = w->threads = w->shuts = NULL;
     if (!w->length || !f->is_entry || w->pace->shut)
         return GR_OK;
     w->count = gr_ptx_new_reg(f, PTX_U32);
@@ -313,13 +321,23 @@ gr_status gr_collider_begin_count(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     const char *kind = w->kind->name;
     GR_TRY(gr_ptx_insert(f, at, 0, gr_collider_seed(w, seed, text, sizeof text), NULL, 0, NULL, w->err));
     GR_TRY(put_rare(w, f, at, seed));
+    w->shuts = gr_ptx_new_reg(f, PTX_PRED);
+    gr_format(text, sizeof text, "setp.eq.u32 %s, %s, 0;", w->shuts->name, w->pace->threshold->name);
+    GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+    if (w->watches) {
+        gr_format(text, sizeof text, "setp.ne.u32 %s, 0, 0;", w->watches->name);
+        GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+    }
+    PtxLabel *over = gr_ptx_new_label(f);
+    GR_TRY(put_shut(w, f, at, over));
     gr_str_addf(&code, "shr.u32 %s, %s, 1; add.u32 %s, %s, %s; rem.u32 %s, %s, %u;", kind, w->count->name,
                 kind, kind, seed, kind, kind, (unsigned)WAIT_CYCLE);
     w->threads = gr_ptx_new_reg(f, PTX_U32);
     add_threads(&code, f, w->threads->name);
     if (w->watches)
         add_watches(w, &code, f);
-    st = put_text(w, f, at, &code);
+    GR_TRY(put_text(w, f, at, &code));
+    gr_ptx_insert_label(f, at, over);
 done:
     return st;
 }
@@ -439,10 +457,6 @@ static gr_status put_beside(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     gr_format(text, sizeof text, "ld.global.nc.u32 %s, [__gr%s_control+%u];", told, w->o->suffix,
               (unsigned)offsetof(GrControl, beside));
     GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
-    if (w->hold) {
-        gr_format(text, sizeof text, "mov.u32 %s, 0;", w->hold->name);
-        GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
-    }
     gr_format(text, sizeof text, "setp.eq.u32 %s, %s, 0; @%s bra $0;", p, told, p);
     GR_TRY(gr_ptx_insert(f, at, 0, text, &to, 1, NULL, w->err));
     if (w->hold) {
@@ -470,9 +484,19 @@ gr_status gr_collider_begin_waits(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     gr_status st = GR_OK;
     if (!w->length)
         return GR_OK;
+    PtxLabel *over = w->shuts ? gr_ptx_new_label(f) : NULL;
+    if (w->hold) {
+        char text[64];
+        gr_format(text, sizeof text, "mov.u32 %s, 0;", w->hold->name);
+        GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+    }
+    if (over)
+        GR_TRY(put_shut(w, f, at, over));
     GR_TRY(begin_length(w, f, at));
     if (w->o->beside && f->is_entry && !w->pace->shut)
         GR_TRY(put_beside(w, f, at));
+    if (over)
+        gr_ptx_insert_label(f, at, over);
 done:
     return st;
 }

@@ -107,6 +107,18 @@ with tempfile.TemporaryDirectory() as tmp:
             before = []
         before.append(line)
     check(not expected, f"--poison yes: all stores were seen, but {expected}")
+    # In a kernel that asks which lanes are together, they go on together behind a branch, where no lane can need one that waits there: each label of together.ptx says whether it is
+    # such a place.
+    joins, text = here / "together.ptx", rewrite(here / "together.ptx").stdout
+    for label, how in re.findall(r"(?m)^(\w+): // (joined|left)", joins.read_text()):
+        behind = re.search(rf"(?m)^{label}:\n((?:\s*/\*@gr\*/.*\n)*)", text).group(1)
+        check(("vote.sync.ballot" in behind) == (how == "joined"), f"{label}: {how}")
+    check("vote.sync" not in rewrite(joins, "--windows", "all").stdout, "with all windows no lanes go on together")
+    silent = write(tmp, "silent.ptx", joins.read_text().replace("activemask.b32 %r8", "mov.u32 %r8, 0"))
+    check("vote.sync" not in rewrite(silent).stdout, "nor in a kernel that does not ask")
+    if ptxas:
+        run = subprocess.run([ptxas, "-arch=sm_90", write(tmp, "joined.ptx", text), "-o", f"{tmp}/o"], capture_output=True, text=True)
+        check(run.returncode == 0, "ptxas takes it " + run.stderr[:300])
     weak = write(tmp, "weak.ptx", re.sub(r"(?m)^.*(ld\.(volatile|relaxed|acquire)|atom\.).*\n", "", source.read_text()))
     poisoned = rewrite(weak, "--windows", "all", "--poison-writes").stdout
     lines = [line.split("*/ ")[-1].strip() for line in poisoned.splitlines()]
