@@ -152,7 +152,8 @@ static GrPrivWindow window_of(const Passes *p, const PassPlan *plan) {
     GrPrivSpan spans[GR_SPANS] = {{0}};
     GrPrivWindow w = {.at = UINT64_MAX};
     uint64_t end = 0;
-    if (!gr_window_spans(p, plan->mode, spans))
+    // What blocks tell each other at barriers of the grid stands in rows.
+    if (plan->exchanges || !gr_window_spans(p, plan->mode, spans))
         return (GrPrivWindow){0};
     for (unsigned k = 0; k < GR_SPANS && spans[k].lines; k++) {
         uint64_t high = spans[k].at + (uint64_t)spans[k].lines * GR_LINE;
