@@ -13,7 +13,7 @@ enum {
 // Whole lines that the launch may write, for all that is known of it. How many there are; 0: none, or they are too many, or lie in too many pieces.
 uint64_t gr_ready_spans(const Passes *p, uint32_t mode, GrPrivSpan out[GR_SPANS]);
 
-// Likewise lines of which some bytes are the program's, in the arena, for a window (GrPrivWindow); 0 also if some lie elsewhere.
+// Likewise with lines of which some bytes are the program's, for a window (GrPrivWindow), in one piece; 0 also if some lie elsewhere than in the arena, or apart: a unit would find in its copy what it only reads.
 uint64_t gr_window_spans(const Passes *p, uint32_t mode, GrPrivSpan out[GR_SPANS]);
 
 // A number for these lines. Tables say from launch to launch that they have rows.

@@ -22,6 +22,12 @@ __global__ void turns(int *to, const int *at, bool lacks) {
     own[at[t]] = v + 1;
 }
 
+// What is only read lies between what is written.
+__global__ void apart(int *to, const int *at, int *more) {
+    int i = blockIdx.x * N + threadIdx.x;
+    to[at[i]] += more[at[i]] += i;
+}
+
 __global__ void away(int *const *rows, int *count, int apart) {
     int i = blockIdx.x * N + threadIdx.x;
     rows[i % 4][i / apart] = i + 1; // RACE of "far"
@@ -60,5 +66,10 @@ int main(int, char **words) {
         wrong += got[indices[k]] != N - k;
     if (says("elsewhere") || says("far"))
         away<<<BLOCKS, N>>>(rows, to, says("far") ? 128 : 1);
+    for (int k = 0; k < BLOCKS * N; k++)
+        indices[k] = k * 5 % (BLOCKS * N);
+    cudaMemcpy(at, indices, sizeof indices, cudaMemcpyHostToDevice);
+    if (says("clean"))
+        apart<<<BLOCKS, N>>>(to, at, row[0]);
     printf("%s %s\n", cudaGetErrorName(cudaDeviceSynchronize()), wrong ? "FAIL" : "PASS");
 }
