@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "engines/collider/device/record.h"
+#include "engines/collider/pass/collider_brief.h"
 #include "engines/collider/pass/collider_group.h"
 #include "engines/collider/pass/collider_held.h"
 #include "engines/collider/pass/collider_hoisted.h"
@@ -144,6 +145,17 @@ static gr_status put_address(Access *a, PtxStmt *at, unsigned k, PtxReg **out) {
     if (k)
         GR_TRY(
             gr_access_put(a, at, NULL, 0, "add.s64 %s, %s, %u;", (*out)->name, (*out)->name, k * a->bytes));
+done:
+    return st;
+}
+
+gr_status gr_collider_generic(const Access *a, PtxStmt *at, PtxReg **out) {
+    gr_status st = GR_OK;
+    GR_TRY(gr_access_address64(a, at, out));
+    if (a->site->space != PTX_GLOBAL && a->site->space != PTX_GENERIC)
+        GR_TRY(gr_access_put(a, at, NULL, 0, "cvta.%s.u64 %s, %s;",
+                             a->site->space == PTX_SHARED_CLUSTER ? "shared::cluster" : "shared",
+                             (*out)->name, (*out)->name));
 done:
     return st;
 }
@@ -370,6 +382,21 @@ done:
     return st;
 }
 
+static gr_status put_brief_look(ColliderWork *w, Access *a, PtxStmt *at, const Speculation *spec) {
+    gr_status st = GR_OK;
+    PtxOperand values[EMIT_MAX_ELEMENTS];
+    BriefAccess b;
+    GR_TRY(gr_access_comparable(a, at));
+    for (unsigned k = 0; k < a->n; k++)
+        values[k] = *a->value[k];
+    if (spec || !gr_brief_knows(w, a, values, gr_access_compare_bits(a)))
+        return gr_collider_looks(w, a, 1, at, spec);
+    GR_TRY(gr_brief_access(a, at, values, gr_access_compare_bits(a), &b));
+    st = gr_brief_look(w, a, at, &b, GR_CLASS_CLOBBERED_READ);
+done:
+    return st;
+}
+
 gr_status gr_collider_loads(ColliderWork *w, Access *a, unsigned n, PtxStmt *at, const Speculation *spec) {
     gr_status st = GR_OK;
     Access pause = *a;
@@ -377,6 +404,12 @@ gr_status gr_collider_loads(ColliderWork *w, Access *a, unsigned n, PtxStmt *at,
     pause.after = at;
     pause.guard = (PtxReg *)guard_of_all(a, n);
     GR_TRY(gr_held_in_window(w, a, n, at));
+    if (w->brief) {
+        GR_TRY(gr_brief_wait(w, &pause, at, WAIT_WINDOW, w->o->read_delay_ns));
+        for (unsigned k = 0; k < n; k++)
+            GR_TRY(put_brief_look(w, &a[k], at, spec));
+        return GR_OK;
+    }
     GR_TRY(gr_look_begin(w, &pause, at, WAIT_WINDOW, w->o->read_delay_ns, &look));
     GR_TRY(gr_collider_looks(w, a, n, at, spec));
     GR_TRY(gr_look_end(w, &pause, at, &look, LOOK_HELD));
@@ -440,6 +473,24 @@ done:
     return st;
 }
 
+// By calls, when its window is open.
+static gr_status put_brief_store(ColliderWork *w, Access *a, Gate *gate, const PtxOperand *stored,
+                                 unsigned bits) {
+    gr_status st = GR_OK;
+    BriefAccess b;
+    GR_TRY(gr_brief_access(a, gate->at, stored, bits, &b));
+    GR_TRY(gr_held_at_store(w, a, gate->at));
+    GR_TRY(gr_brief_before(w, a, gate->at, &b));
+    GR_TRY(gr_pace_close(a, gate));
+    GR_TRY(gr_pace_open_again(w, a, a->after, gate));
+    GR_TRY(gr_held_at_store(w, a, gate->at));
+    GR_TRY(gr_brief_wait(w, a, gate->at, WAIT_STORED, w->o->write_delay_ns));
+    GR_TRY(gr_brief_look(w, a, gate->at, &b, GR_CLASS_LOST_UPDATE));
+    GR_TRY(gr_pace_close(a, gate));
+done:
+    return st;
+}
+
 // Figure 3: the intra-warp check, the store, delay, load back, compare.
 gr_status gr_collider_store(ColliderWork *w, Access *a) {
     gr_status st = GR_OK;
@@ -461,6 +512,10 @@ gr_status gr_collider_store(ColliderWork *w, Access *a) {
     GR_TRY(gr_collider_prepare(a));
     GR_TRY(gr_access_comparable(a, a->before));
     GR_TRY(gr_collider_stored(a, bits, stored));
+    if (gr_brief_knows(w, a, stored, bits)) {
+        st = put_brief_store(w, a, &gate, stored, bits);
+        goto done;
+    }
     GR_TRY(gr_collider_warp_check(w, a, stored, bits, alone));
     // Threads that come together would all be done with their stores, or with the garbage, before the first of them looks.
     if (w->o->poison || w->o->thinned)

@@ -40,16 +40,17 @@
 #ifndef GR_PASSES_COLLIDER_TIME_H
 #define GR_PASSES_COLLIDER_TIME_H
 
+#include "engines/collider/device/brief.h"
 #include "engines/collider/pass/collider_access.h"
 
 enum {
-    WAIT_LEAST_NS = 50,
+    WAIT_LEAST_NS = GR_WAIT_LEAST_NS,
     WAIT_CALLED = 8,
-    WAIT_PARTS = 2,
-    WAIT_SHORT_NS = 32, // a shorter part is left out: to sleep takes as long
-    WAIT_AGAIN = 64,    // a power of two
-    WAIT_FIRST = 2,     // launches of a kernel have windows, later ones
-    WAIT_ONE_IN = 4,    // of so many one: a power of two
+    WAIT_PARTS = GR_WAIT_PARTS,
+    WAIT_SHORT_NS = GR_WAIT_SHORT_NS,
+    WAIT_AGAIN = 64, // a power of two
+    WAIT_FIRST = 2,  // launches of a kernel have windows, later ones
+    WAIT_ONE_IN = 4, // of so many one: a power of two
     WAIT_CYCLE = 5,
     WAIT_USUAL = 10,          // hundredths of the maximum
     WAIT_WATCHES = 8,         // likewise: where threads keep what they access (collider_segment.h)
@@ -88,6 +89,11 @@ gr_status gr_collider_sleep_about(ColliderWork *w, const Access *a, PtxStmt *at,
 enum { DELAY_TEXT = 32 };
 gr_status gr_collider_draw(ColliderWork *w, const Access *a, PtxStmt *at, ColliderWait what, uint32_t max_ns,
                            char delay[DELAY_TEXT]);
+
+// No wait of up to `max_ns` is longer than that.
+uint32_t gr_collider_longest(uint32_t max_ns);
+// Behind a window whose waits are of up to `max_ns`: whether the thread has more of them outside loops.
+gr_status gr_collider_last(const ColliderWork *w, const Access *a, PtxStmt *at, uint32_t max_ns);
 
 // Draws whether something is done, at `at`: `p` holds in `of` cases of 2^32, for all lanes that are together alike.
 gr_status gr_collider_chance(ColliderWork *w, const Access *a, PtxStmt *at, uint32_t of, const PtxReg *p);
