@@ -186,7 +186,8 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, const PolledModul
     HeldCopy held;
     FuncCode code = {.hoisted = {.has_cfg = false}, .again = {.n = 0}};
     GR_TRY(gr_defuse_build(f, &code.uses, w->err));
-    w->random = w->length = w->hold = w->count = w->kind = w->shuts = w->watches = w->groups = NULL;
+    w->random = w->length = w->hold = w->count = w->kind = w->shuts = w->watches = NULL;
+    w->groups = w->few = NULL;
     w->n_holds = 0;
     w->sources = NULL;
     w->later = NULL;

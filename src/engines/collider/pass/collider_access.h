@@ -29,6 +29,7 @@ typedef struct ColliderWork {
     PtxReg *count;    // how often the kernel was launched before, modulo WAIT_AGAIN; NULL: nobody asks
     PtxReg *kind;     // of the launch (collider_time.h); likewise
     PtxReg *threads;  // how many the launch has, if they are few; likewise
+    PtxReg *few;      // whether these are few, and the launch among the kernel's first; likewise
     PtxReg *shuts;    // whether all windows stay shut in this launch; likewise
     PtxReg *watches;  // whether threads keep what they access in this launch; NULL: nobody asks
     PtxReg *length;   // what is left of the delays (collider_time.h); likewise

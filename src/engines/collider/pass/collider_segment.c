@@ -99,6 +99,7 @@ gr_status gr_segment_begin(ColliderWork *w, const OrderModule *m, const PtxFunc 
             g->late_at_end = end && is_end(g, end);
         }
     w->watches = gr_ptx_new_reg(func, PTX_PRED);
+    w->few = gr_ptx_new_reg(func, PTX_PRED);
     g->whole = gr_ptx_new_reg(func, PTX_PRED);
     g->small = gr_ptx_new_reg(func, PTX_PRED);
     g->threads = gr_ptx_new_reg(func, PTX_U32);
@@ -560,8 +561,8 @@ gr_status gr_segment_finish(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
               (unsigned)(GR_SEGMENT_KEEPS * sizeof(GrKept)));
     GR_TRY(gr_ptx_insert(f, f->first, 0, text, NULL, 0, NULL, w->err));
     if (!w->count) { // no window, so nobody has set these
-        gr_format(text, sizeof text, "setp.ne.u32 %s, 0, 0; setp.ne.u32 %s, 0, 0;", w->watches->name,
-                  g->counts->name);
+        gr_format(text, sizeof text, "setp.ne.u32 %s, 0, 0; setp.ne.u32 %s, 0, 0; setp.ne.u32 %s, 0, 0;",
+                  w->watches->name, w->few->name, g->counts->name);
         GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     }
     gr_format(

@@ -168,11 +168,26 @@ void gr_collider_need_waits(ColliderWork *w, PtxFunc *f) {
         w->length = gr_ptx_new_reg(f, PTX_U32);
 }
 
+gr_status gr_collider_draw_below(ColliderWork *w, const Access *a, PtxStmt *at, uint32_t below,
+                                 const char *drawn) {
+    const char *r = w->random->name;
+    return gr_access_put(a, at, NULL, 0, "mul.lo.u32 %s, %s, %u; mul.hi.u32 %s, %s, %u;", r, r, STEP, drawn,
+                         r, below);
+}
+
+gr_status gr_collider_draw_about(ColliderWork *w, const Access *a, PtxStmt *at, uint32_t ns,
+                                 const char *drawn) {
+    gr_status st = GR_OK;
+    GR_TRY(gr_collider_draw_below(w, a, at, ns / 2, drawn));
+    st = gr_access_put(a, at, NULL, 0, "add.u32 %s, %s, %u;", drawn, drawn, ns / 2);
+done:
+    return st;
+}
+
 gr_status gr_collider_sleep_about(ColliderWork *w, const Access *a, PtxStmt *at, uint32_t ns) {
     gr_status st = GR_OK;
-    const char *r = w->random->name, *t = gr_ptx_new_reg(a->func, PTX_U32)->name;
-    GR_TRY(gr_access_put(a, at, NULL, 0, "mul.lo.u32 %s, %s, %u; mul.hi.u32 %s, %s, %u; add.u32 %s, %s, %u;",
-                         r, r, STEP, t, r, ns / 2, t, t, ns / 2));
+    const char *t = gr_ptx_new_reg(a->func, PTX_U32)->name;
+    GR_TRY(gr_collider_draw_about(w, a, at, ns, t));
     st = gr_collider_sleep(w, a, at, t);
 done:
     return st;
@@ -292,16 +307,15 @@ static void add_threads(StrBuf *text, PtxFunc *f, const char *all) {
 // Whether threads keep what they access, in blocks whose windows all open; the others are to lose no time.
 static void add_watches(const ColliderWork *w, StrBuf *text, PtxFunc *f) {
     static const WaitKind kinds[WAIT_CYCLE] = WAIT_KINDS;
-    const char *watches = w->watches->name, *p = gr_ptx_new_reg(f, PTX_PRED)->name,
-               *few = gr_ptx_new_reg(f, PTX_PRED)->name;
+    const char *watches = w->watches->name, *p = gr_ptx_new_reg(f, PTX_PRED)->name, *few = w->few->name;
     gr_str_addf(text, "setp.ne.u32 %s, 0, 0; setp.le.u32 %s, %s, %u; setp.lt.and.u32 %s, %s, %u, %s;",
                 watches, few, w->threads->name, (unsigned)HALVES_THREADS, few, w->count->name,
                 (unsigned)WAIT_FIRST, few);
     for (unsigned k = 0; k < WAIT_CYCLE; k++)
         if (kinds[k].watches)
-            gr_str_addf(text, "setp.eq%s.u32 %s, %s, %u%s%s; or.pred %s, %s, %s;",
-                        kinds[k].parted ? ".and" : "", p, w->kind->name, k, kinds[k].parted ? ", " : "",
-                        kinds[k].parted ? few : "", watches, watches, p);
+            gr_str_addf(text, "setp.eq%s.u32 %s, %s, %u%s%s; or.pred %s, %s, %s;", kinds[k].few ? ".and" : "",
+                        p, w->kind->name, k, kinds[k].few ? ", " : "", kinds[k].few ? few : "", watches,
+                        watches, p);
     gr_str_addf(text, "setp.eq.and.u32 %s, %s, %u, %s;", watches, w->pace->threshold->name, UINT32_MAX,
                 watches);
 }
