@@ -65,6 +65,15 @@ GR_INLINE uint32_t gr_match_any(uint32_t mask, uint64_t value) {
     return v;
 }
 
+// Whether all lanes of `mask` have the same value.
+GR_INLINE int gr_match_all(uint32_t mask, uint32_t value) {
+    uint32_t v;
+    __asm__ volatile("{ .reg .pred p; .reg .b32 m; match.all.sync.b32 m|p, %1, %2; selp.u32 %0, 1, 0, p; }"
+                     : "=r"(v)
+                     : "r"(value), "r"(mask));
+    return (int)v;
+}
+
 GR_INLINE uint32_t gr_shuffle32(uint32_t mask, uint32_t value, uint32_t lane) {
     uint32_t v;
     __asm__ volatile("shfl.sync.idx.b32 %0, %1, %2, 31, %3;" : "=r"(v) : "r"(value), "r"(lane), "r"(mask));

@@ -78,6 +78,60 @@ class Together(unittest.TestCase):
             self.assertIn(report["verdict"], ("clean", "races"), report)
 
 
+def of_many(accesses, race=""):
+    """A kernel of so many accesses, of all sizes and spaces, that traps if a load yields something else than was stored; and a race."""
+    kinds = [("st.global.u8 [%b], %r1;", "ld.global.u8 %r2, [%b]; and.b32 %r3, %r1, 255;"), ("st.global.u16 [%b+2], %r1;", "ld.global.u16 %r2, [%b+2]; and.b32 %r3, %r1, 65535;"),
+             ("st.global.u32 [%b+4], %r1;", "ld.global.u32 %r2, [%b+4]; mov.u32 %r3, %r1;"), ("st.global.u64 [%b+8], %d;", "ld.global.u64 %e, [%b+8]; cvt.u32.u64 %r2, %e; mov.u32 %r3, %r1;"),
+             ("st.global.v2.u32 [%b+16], {%r5, %r1};", "ld.global.v2.u32 {%r6, %r2}, [%b+16]; mov.u32 %r3, %r1;"),
+             ("st.global.v4.u32 [%b+32], {%r5, %r5, %r1, %r5};", "ld.global.v4.u32 {%r6, %r6, %r2, %r6}, [%b+32]; mov.u32 %r3, %r1;"),
+             ("st.global.v2.u64 [%b+48], {%d, %d};", "ld.global.v2.u64 {%d, %e}, [%b+48]; cvt.u32.u64 %r2, %e; mov.u32 %r3, %r1;"),
+             ("st.u32 [%b+4], %r1;", "ld.u32 %r2, [%b+4]; mov.u32 %r3, %r1;"), ("st.shared.u32 [%r4], %r1;", "ld.shared.u32 %r2, [%r4]; mov.u32 %r3, %r1;"),
+             ("st.global.v4.u8 [%b], {%r1, %r5, %r5, %r5};", "@%p2 st.global.u32 [%b+24], %r1;")]
+    body = [f"add.u32 %r1, %r1, {k + 1}; cvt.u64.u32 %d, %r1; {store} {load} setp.ne.u32 %p1, %r2, %r3; @%p1 trap;"
+            for k, (store, load) in enumerate((kinds * accesses)[: accesses // 2])]
+    return f""".shared .align 16 .b32 s[64];
+.visible .entry k(.param .u64 p) {{
+.reg .b64 %a, %b, %c, %d, %e; .reg .b32 %r<8>; .reg .pred %p<3>;
+ld.param.u64 %a, [p]; cvta.to.global.u64 %a, %a; mov.u32 %r1, %tid.x; mov.u32 %r5, 7; mul.wide.u32 %b, %r1, 64; add.s64 %b, %b, %a; mov.u32 %r4, s; mad.lo.u32 %r4, %r1, 4, %r4;
+setp.lt.u32 %p2, %r1, 40; and.b32 %r2, %r1, 31; mul.wide.u32 %c, %r2, 4; add.s64 %c, %a, %c; mov.u32 %r2, 0; mov.u32 %r3, 0;
+{race}
+{chr(10).join(body)}
+ret; }}
+"""
+
+
+class Many(unittest.TestCase):
+    """In a function of very many accesses windows are calls (collider_brief.h)."""
+    gpu = ("--watchpoints", "no", "--windows", "inserted", "--poison", "yes")
+
+    @staticmethod
+    def rewritten(text):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "k.ptx")
+            path.write_text(HEAD + text)
+            return subprocess.run([GPURACE, "ptx", path], capture_output=True, text=True, check=True)
+
+    def test_less_code(self):
+        few, many = self.rewritten(of_many(100)), self.rewritten(of_many(300))
+        self.assertIn("100 checked", few.stderr)
+        self.assertIn("300 checked", many.stderr)
+        own = [run.stdout[run.stdout.index(".entry k("):] for run in (few, many)]
+        for what, has in ("__gr_brief", (False, True)), ("st.local", (True, False)):
+            self.assertEqual(tuple(what in text for text in own), has, what)
+        self.assertLess(len(own[1]) / 3, len(own[0]) / 2)
+
+    def test_every_size_and_space(self):
+        """Nothing is reported where nothing races, and each load yields what was stored before it."""
+        for seed in range(1, 6):
+            self.assertEqual(report_of(of_many(300), seed, *self.gpu)["verdict"], "clean")
+
+    def test_races(self):
+        for race in ("st.global.u32 [%c+32768], %r1;", "@%p2 st.global.u32 [%c+32768], %r1; ld.global.u32 %r2, [%c+32768];", "st.global.v2.u64 [%a+32768], {%b, %d};",
+                     "st.shared.u16 [s], %r1;"):
+            found = [r for seed in range(1, 6) for r in races(of_many(300, "mov.u64 %d, 1; " + race), seed, *self.gpu)]
+            self.assertTrue(found, race)
+
+
 # Thread 0 issues a copy of shared memory, waits as the case says, and then, behind a barrier, all threads store there.
 SOURCE = """.shared .align 128 .b32 s[64];
 .func waits() {{ cp.async.bulk.wait_group 0; ret; }}

@@ -6,15 +6,17 @@ ptxas begins a function with YIELD if it has strong accesses and does not look l
 alone, on a GPU only: sorts of CUB and counters that one lane raises for others came out wrong. So the rewritten module is assembled, and no function of
 the runtime may have that instruction. A function of this script, which has it, shows that it is recognized.
 """
+import pathlib
 import re
-import struct
 import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import machine_code  # noqa: E402
+
 gpurace, ptxas = sys.argv[1:]
 SKIPPED = 77
-YIELD = 0x946  # the low 12 bits of a machine instruction
 TARGETS = {"sm_90": "8.0", "sm_100": "8.6", "sm_120": "8.7"}  # with the PTX that has them; before, ptxas puts it into loops, too, and nothing was found that keeps it out
 
 HEAD = ".version {version}\n.target {target}\n.address_size 64\n"
@@ -75,22 +77,8 @@ PROGRAM = """.visible .entry each(.param .u64 p)
 """
 
 
-def functions(path):
-    """The bytes of each section of code, by the name of its function."""
-    data = open(path, "rb").read()
-    at, = struct.unpack_from("<Q", data, 0x28)
-    size, n, names = struct.unpack_from("<HHH", data, 0x3A)
-    header = [struct.unpack_from("<IIQQQQ", data, at + k * size) for k in range(n)]
-    strings = header[names][4]
-    for name, _, _, _, offset, length in header:
-        end = data.index(b"\0", strings + name)
-        name = data[strings + name:end].decode()
-        if name.startswith(".text."):
-            yield name[len(".text."):], data[offset:offset + length]
-
-
 def yielding(path):
-    return {name for name, code in functions(path) if any(low & 0xFFF == YIELD for low, _ in struct.iter_unpack("<QQ", code))}
+    return {name for name, counts in machine_code.functions(path) if counts[machine_code.YIELD]}
 
 
 def assemble(text, target, registers=255):
@@ -98,7 +86,7 @@ def assemble(text, target, registers=255):
         ptx.write(text)
         ptx.flush()
         subprocess.run([ptxas, "-c", f"-arch={target}", f"-maxrregcount={registers}", ptx.name, "-o", cubin.name], check=True)
-        return {name for name, _ in functions(cubin.name)}, yielding(cubin.name)
+        return {name for name, _ in machine_code.functions(cubin.name)}, yielding(cubin.name)
 
 
 def rewrite(text, *words):

@@ -4,6 +4,7 @@
 // Called from out of line only: when a thread that keeps something stores, or comes to the end of its segment.
 #include "engines/collider/device/segment.h"
 #include "device_api/device.h"
+#include "engines/collider/device/late_starts.h"
 
 void __gr_report(uint32_t site, uint32_t meta, uint64_t address, uint64_t expected, uint64_t seen);
 
@@ -101,6 +102,28 @@ GR_INLINE uint32_t thread_of_block(uint32_t *threads) {
             : "=r"(nx), "=r"(ny), "=r"(nz));
     *threads = nx * ny * nz;
     return (z * ny + y) * nx + x;
+}
+
+// As gr_halves_of in engines/collider/pass/collider_halves.c.
+GR_INLINE uint32_t in_half(uint32_t number, uint32_t turn) {
+    uint32_t mask = (turn >> 1) * 0x9E3779B1u >> 15 | 1;
+    return ((uint32_t)__builtin_popcount(mask & number) + turn) & 1;
+}
+
+// Whether the thread's warp begins late: 1 or 0. The launch has so many `threads`; `block` is the block's number or that of its cluster, `in_grid` the block's number. The
+// kernel was launched `count` times before.
+uint32_t __gr_segment_late(uint32_t who, uint32_t turn, uint32_t block, uint32_t in_grid, uint32_t threads,
+                           uint32_t count) {
+    uint32_t of_block, warp = thread_of_block(&of_block) / 32, many = threads > 64;
+    if (threads <= 32)
+        return 0;
+    if (who == GR_LATE_WARPS)
+        return in_half(warp, turn) ^ in_half(block, turn >> 1);
+    if (count)
+        return 0;
+    if (who == GR_LATE_BLOCKS) // in one block: pairs of warps, if there are more than two
+        return in_half(of_block == threads ? warp >> many : block, turn);
+    return ((in_grid * ((of_block + 31) / 32) + warp + turn) & (many ? 3 : 1)) == 0;
 }
 
 // This thread's share of the block's `bytes` bytes at the address `at` of shared memory: the lowest bit of each word is turned.

@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "engines/collider/pass/collider_async.h"
+#include "engines/collider/pass/collider_brief.h"
 #include "engines/collider/pass/collider_deferred.h"
 #include "engines/collider/pass/collider_group.h"
 #include "engines/collider/pass/collider_held.h"
@@ -185,7 +186,8 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, const PolledModul
     HeldCopy held;
     FuncCode code = {.hoisted = {.has_cfg = false}, .again = {.n = 0}};
     GR_TRY(gr_defuse_build(f, &code.uses, w->err));
-    w->random = w->length = w->hold = w->count = w->kind = w->shuts = w->watches = w->groups = NULL;
+    w->random = w->length = w->hold = w->count = w->kind = w->shuts = w->watches = NULL;
+    w->groups = w->few = NULL;
     w->n_holds = 0;
     w->sources = NULL;
     w->later = NULL;
@@ -204,6 +206,7 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, const PolledModul
         GR_TRY(gr_polled_begin(w->module, module, f, &polled, w->err));
         w->polled = &polled;
     }
+    w->brief = w->pace && gr_brief_is(w->o, f, status);
     GR_TRY(gr_segment_begin(w, order, f, status, &segment));
     GR_TRY(gr_held_begin(w, f, &held, status));
     GR_TRY(check_sites(w, f, &code, status));
@@ -292,6 +295,7 @@ gr_status gr_collider_rewrite(PtxModule *m, const ColliderOptions *o, GrSiteStat
     GR_TRY(gr_runtime_raise(m, err));
     GR_TRY(gr_runtime_link(m, gr_copy_runtime(m, o->holds), o->suffix, err));
     GR_TRY(gr_segment_link(m, o, status, err));
+    GR_TRY(gr_brief_link(m, o, status, err));
     if (o->later) {
         m->later = (PtxLater){rewrite_one, r};
         return GR_OK;

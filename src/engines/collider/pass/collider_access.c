@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "engines/collider/device/record.h"
+#include "engines/collider/pass/collider_brief.h"
 #include "engines/collider/pass/collider_group.h"
 #include "engines/collider/pass/collider_held.h"
 #include "engines/collider/pass/collider_hoisted.h"
@@ -148,6 +149,17 @@ done:
     return st;
 }
 
+gr_status gr_collider_generic(const Access *a, PtxStmt *at, PtxReg **out) {
+    gr_status st = GR_OK;
+    GR_TRY(gr_access_address64(a, at, out));
+    if (a->site->space != PTX_GLOBAL && a->site->space != PTX_GENERIC)
+        GR_TRY(gr_access_put(a, at, NULL, 0, "cvta.%s.u64 %s, %s;",
+                             a->site->space == PTX_SHARED_CLUSTER ? "shared::cluster" : "shared",
+                             (*out)->name, (*out)->name));
+done:
+    return st;
+}
+
 gr_status gr_collider_report(const ColliderWork *w, const Access *a, PtxStmt *at, GrRaceClass class,
                              const PtxReg *address, const PtxReg *expected, const PtxReg *seen) {
     gr_status st = GR_OK;
@@ -160,81 +172,108 @@ done:
     return st;
 }
 
-gr_status gr_collider_compare(ColliderWork *w, Access *a, const PtxOperand *before, const PtxOperand *after,
-                              unsigned bits, GrRaceClass class, const Speculation *spec) {
-    gr_status st = GR_OK;
-    PtxReg *differs = gr_ptx_new_reg(a->func, PTX_PRED);
+// What a look has compared: the elements of which there is something to compare, and whether any of them differs.
+typedef struct Compared {
     PtxOperand old[EMIT_MAX_ELEMENTS], new[EMIT_MAX_ELEMENTS];
-    unsigned where[EMIT_MAX_ELEMENTS], n = 0;
+    unsigned where[EMIT_MAX_ELEMENTS], n, bits;
+    PtxReg *differs;
+} Compared;
+
+static gr_status put_comparison(Access *a, const PtxOperand *before, const PtxOperand *after, unsigned bits,
+                                Compared *c) {
+    gr_status st = GR_OK;
+    c->differs = gr_ptx_new_reg(a->func, PTX_PRED);
+    c->n = 0;
+    c->bits = bits;
     for (unsigned k = 0; k < a->n; k++) {
+        unsigned n = c->n;
         if (!a->used[k])
             continue;
-        old[n] = before[k];
-        new[n] = after[k];
+        c->old[n] = before[k];
+        c->new[n] = after[k];
         if (a->used[k] != UINT64_MAX) {
             PtxType t = bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16;
             PtxReg *x = gr_ptx_new_reg(a->func, t), *y = gr_ptx_new_reg(a->func, t);
-            PtxOperand both[2] = {old[n], new[n]};
+            PtxOperand both[2] = {c->old[n], c->new[n]};
             unsigned long long mask = a->used[k] & (bits == 64 ? UINT64_MAX : (1ull << bits) - 1);
             GR_TRY(gr_access_put(a, a->after, both, 2, "and.b%u %s, $0, 0x%llx; and.b%u %s, $1, 0x%llx;",
                                  bits, x->name, mask, bits, y->name, mask));
-            old[n] = gr_ptx_reg_operand(x);
-            new[n] = gr_ptx_reg_operand(y);
+            c->old[n] = gr_ptx_reg_operand(x);
+            c->new[n] = gr_ptx_reg_operand(y);
         }
-        where[n++] = k;
+        c->where[c->n++] = k;
     }
-    if (!n)
+    if (!c->n)
         return gr_fail(a->err, GR_ERR_INTERNAL, "site %u: nothing to compare", a->site->id);
-    for (unsigned k = 0; k < n; k++) {
-        PtxOperand both[2] = {old[k], new[k]};
-        if (k == 0 && n == 1 && a->guard)
-            GR_TRY(gr_access_put(a, a->after, both, 2, "setp.ne.and.b%u %s, $0, $1, %s;", bits, differs->name,
+    for (unsigned k = 0; k < c->n; k++) {
+        PtxOperand both[2] = {c->old[k], c->new[k]};
+        const char *differs = c->differs->name;
+        if (k == 0 && c->n == 1 && a->guard)
+            GR_TRY(gr_access_put(a, a->after, both, 2, "setp.ne.and.b%u %s, $0, $1, %s;", bits, differs,
                                  a->guard->name));
         else if (k == 0)
-            GR_TRY(gr_access_put(a, a->after, both, 2, "setp.ne.b%u %s, $0, $1;", bits, differs->name));
+            GR_TRY(gr_access_put(a, a->after, both, 2, "setp.ne.b%u %s, $0, $1;", bits, differs));
         else
-            GR_TRY(gr_access_put(a, a->after, both, 2, "setp.ne.or.b%u %s, $0, $1, %s;", bits, differs->name,
-                                 differs->name));
+            GR_TRY(gr_access_put(a, a->after, both, 2, "setp.ne.or.b%u %s, $0, $1, %s;", bits, differs,
+                                 differs));
     }
-    if (n > 1 && a->guard)
-        GR_TRY(gr_access_put(a, a->after, NULL, 0, "and.pred %s, %s, %s;", differs->name, differs->name,
+    if (c->n > 1 && a->guard)
+        GR_TRY(gr_access_put(a, a->after, NULL, 0, "and.pred %s, %s, %s;", c->differs->name, c->differs->name,
                              a->guard->name));
+done:
+    return st;
+}
 
+// Of the elements that differ the first one.
+static gr_status put_difference(ColliderWork *w, Access *a, PtxStmt *at, const Compared *c,
+                                GrRaceClass class) {
+    gr_status st = GR_OK;
+    PtxReg *address, *expected, *seen;
+    unsigned n = c->n, bits = c->bits;
+    GR_TRY(put_address(a, at, c->where[n - 1], &address));
+    GR_TRY(gr_access_widen(a, at, c->old[n - 1], bits, &expected));
+    GR_TRY(gr_access_widen(a, at, c->new[n - 1], bits, &seen));
+    for (unsigned k = n - 1; k-- > 0;) {
+        PtxReg *p = gr_ptx_new_reg(a->func, PTX_PRED), *x, *y, *z;
+        PtxOperand both[2] = {c->old[k], c->new[k]};
+        GR_TRY(gr_access_put(a, at, both, 2, "setp.ne.b%u %s, $0, $1;", bits, p->name));
+        GR_TRY(gr_access_widen(a, at, c->old[k], bits, &x));
+        GR_TRY(gr_access_widen(a, at, c->new[k], bits, &y));
+        GR_TRY(gr_access_put(a, at, NULL, 0, "selp.b64 %s, %s, %s, %s; selp.b64 %s, %s, %s, %s;",
+                             expected->name, x->name, expected->name, p->name, seen->name, y->name,
+                             seen->name, p->name));
+        if (a->at[0] && a->at[c->where[k]] == a->at[c->where[n - 1]])
+            continue;
+        GR_TRY(put_address(a, at, c->where[k], &z));
+        GR_TRY(gr_access_put(a, at, NULL, 0, "selp.b64 %s, %s, %s, %s;", address->name, z->name,
+                             address->name, p->name));
+    }
+    if (w->hoisted)
+        GR_TRY(gr_collider_remember(w->hoisted, a, at, address, expected, seen));
+    else
+        GR_TRY(gr_collider_report(w, a, at, class, address, expected, seen));
+done:
+    return st;
+}
+
+gr_status gr_collider_compare(ColliderWork *w, Access *a, const PtxOperand *before, const PtxOperand *after,
+                              unsigned bits, GrRaceClass class, const Speculation *spec) {
+    gr_status st = GR_OK;
+    Compared c;
+    GR_TRY(put_comparison(a, before, after, bits, &c));
     if (spec)
-        GR_TRY(gr_access_kept(a, a->report, spec, differs));
+        GR_TRY(gr_access_kept(a, a->report, spec, c.differs));
     if (spec && w->open)
-        GR_TRY(gr_access_put(a, a->report, NULL, 0, "and.pred %s, %s, %s;", differs->name, differs->name,
+        GR_TRY(gr_access_put(a, a->report, NULL, 0, "and.pred %s, %s, %s;", c.differs->name, c.differs->name,
                              w->open->name));
 
     Detour d;
     PtxLabel *others = NULL;
     if (a->together)
-        GR_TRY(gr_collider_open_together(a, a->report, differs, &d, &others));
+        GR_TRY(gr_collider_open_together(a, a->report, c.differs, &d, &others));
     else
-        GR_TRY(gr_collider_open_detour(a, a->report, differs, &d));
-    PtxReg *address, *expected, *seen;
-    GR_TRY(put_address(a, d.at, where[n - 1], &address));
-    GR_TRY(gr_access_widen(a, d.at, old[n - 1], bits, &expected));
-    GR_TRY(gr_access_widen(a, d.at, new[n - 1], bits, &seen));
-    for (unsigned k = n - 1; k-- > 0;) { // report the first element that differs
-        PtxReg *p = gr_ptx_new_reg(a->func, PTX_PRED), *x, *y, *z;
-        PtxOperand both[2] = {old[k], new[k]};
-        GR_TRY(gr_access_put(a, d.at, both, 2, "setp.ne.b%u %s, $0, $1;", bits, p->name));
-        GR_TRY(gr_access_widen(a, d.at, old[k], bits, &x));
-        GR_TRY(gr_access_widen(a, d.at, new[k], bits, &y));
-        GR_TRY(gr_access_put(a, d.at, NULL, 0, "selp.b64 %s, %s, %s, %s; selp.b64 %s, %s, %s, %s;",
-                             expected->name, x->name, expected->name, p->name, seen->name, y->name,
-                             seen->name, p->name));
-        if (a->at[0] && a->at[where[k]] == a->at[where[n - 1]])
-            continue;
-        GR_TRY(put_address(a, d.at, where[k], &z));
-        GR_TRY(gr_access_put(a, d.at, NULL, 0, "selp.b64 %s, %s, %s, %s;", address->name, z->name,
-                             address->name, p->name));
-    }
-    if (w->hoisted)
-        GR_TRY(gr_collider_remember(w->hoisted, a, d.at, address, expected, seen));
-    else
-        GR_TRY(gr_collider_report(w, a, d.at, class, address, expected, seen));
+        GR_TRY(gr_collider_open_detour(a, a->report, c.differs, &d));
+    GR_TRY(put_difference(w, a, d.at, &c, class));
     if (a->together)
         GR_TRY(gr_collider_close_together(a, &d, others));
     else
@@ -279,6 +318,37 @@ static const PtxReg *guard_of_all(const Access *a, unsigned n) {
 // So many loads are repeated before the first of them is compared: more at once would take less time and more registers.
 enum { AT_ONCE = 4 };
 
+// All of them are compared before one way out of line leads to the reports: what is executed in each look is one piece.
+static gr_status put_differences(ColliderWork *w, Access *a, unsigned n, PtxStmt *at,
+                                 PtxOperand again[AT_ONCE][EMIT_MAX_ELEMENTS]) {
+    gr_status st = GR_OK;
+    Compared *c = GR_NEW_ARRAY(&w->module->arena, Compared, n);
+    PtxReg *any = gr_ptx_new_reg(a->func, PTX_PRED);
+    Detour d;
+    if (!c)
+        return gr_fail(w->err, GR_ERR_NOMEM, "out of memory");
+    for (unsigned k = 0; k < n; k++) {
+        PtxOperand before[EMIT_MAX_ELEMENTS];
+        for (unsigned v = 0; v < a[k].n; v++)
+            before[v] = *a[k].value[v];
+        GR_TRY(put_comparison(&a[k], before, again[k], gr_access_compare_bits(&a[k]), &c[k]));
+        if (k)
+            GR_TRY(gr_access_put(&a[k], at, NULL, 0, "or.pred %s, %s, %s;", any->name,
+                                 k == 1 ? c[0].differs->name : any->name, c[k].differs->name));
+    }
+    GR_TRY(gr_collider_open_detour(a, at, any, &d));
+    for (unsigned k = 0; k < n; k++) {
+        PtxLabel *same = gr_ptx_new_label(a->func);
+        PtxOperand to = gr_ptx_label_operand(same);
+        GR_TRY(gr_access_put(&a[k], d.at, &to, 1, "@!%s bra $0;", c[k].differs->name));
+        GR_TRY(put_difference(w, &a[k], d.at, &c[k], GR_CLASS_CLOBBERED_READ));
+        gr_ptx_insert_label(a->func, d.at, same);
+    }
+    st = gr_collider_close_detour(a, &d);
+done:
+    return st;
+}
+
 static gr_status put_looks(ColliderWork *w, Access *a, unsigned n, PtxStmt *at, const Speculation *spec) {
     gr_status st = GR_OK;
     PtxOperand again[AT_ONCE][EMIT_MAX_ELEMENTS], before[EMIT_MAX_ELEMENTS];
@@ -294,12 +364,12 @@ static gr_status put_looks(ColliderWork *w, Access *a, unsigned n, PtxStmt *at, 
                                                : PTX_B16,
                                   again[k]));
     }
-    for (unsigned k = 0; k < n; k++) {
-        for (unsigned v = 0; v < a[k].n; v++)
-            before[v] = *a[k].value[v];
-        GR_TRY(gr_collider_compare(w, &a[k], before, again[k], gr_access_compare_bits(&a[k]),
-                                   GR_CLASS_CLOBBERED_READ, spec));
-    }
+    if (n > 1)
+        return put_differences(w, a, n, at, again);
+    for (unsigned v = 0; v < a->n; v++)
+        before[v] = *a->value[v];
+    st =
+        gr_collider_compare(w, a, before, again[0], gr_access_compare_bits(a), GR_CLASS_CLOBBERED_READ, spec);
 done:
     return st;
 }
@@ -312,6 +382,21 @@ done:
     return st;
 }
 
+static gr_status put_brief_look(ColliderWork *w, Access *a, PtxStmt *at, const Speculation *spec) {
+    gr_status st = GR_OK;
+    PtxOperand values[EMIT_MAX_ELEMENTS];
+    BriefAccess b;
+    GR_TRY(gr_access_comparable(a, at));
+    for (unsigned k = 0; k < a->n; k++)
+        values[k] = *a->value[k];
+    if (spec || !gr_brief_knows(w, a, values, gr_access_compare_bits(a)))
+        return gr_collider_looks(w, a, 1, at, spec);
+    GR_TRY(gr_brief_access(a, at, values, gr_access_compare_bits(a), &b));
+    st = gr_brief_look(w, a, at, &b, GR_CLASS_CLOBBERED_READ);
+done:
+    return st;
+}
+
 gr_status gr_collider_loads(ColliderWork *w, Access *a, unsigned n, PtxStmt *at, const Speculation *spec) {
     gr_status st = GR_OK;
     Access pause = *a;
@@ -319,6 +404,12 @@ gr_status gr_collider_loads(ColliderWork *w, Access *a, unsigned n, PtxStmt *at,
     pause.after = at;
     pause.guard = (PtxReg *)guard_of_all(a, n);
     GR_TRY(gr_held_in_window(w, a, n, at));
+    if (w->brief) {
+        GR_TRY(gr_brief_wait(w, &pause, at, WAIT_WINDOW, w->o->read_delay_ns));
+        for (unsigned k = 0; k < n; k++)
+            GR_TRY(put_brief_look(w, &a[k], at, spec));
+        return GR_OK;
+    }
     GR_TRY(gr_look_begin(w, &pause, at, WAIT_WINDOW, w->o->read_delay_ns, &look));
     GR_TRY(gr_collider_looks(w, a, n, at, spec));
     GR_TRY(gr_look_end(w, &pause, at, &look, LOOK_HELD));
@@ -382,6 +473,24 @@ done:
     return st;
 }
 
+// By calls, when its window is open.
+static gr_status put_brief_store(ColliderWork *w, Access *a, Gate *gate, const PtxOperand *stored,
+                                 unsigned bits) {
+    gr_status st = GR_OK;
+    BriefAccess b;
+    GR_TRY(gr_brief_access(a, gate->at, stored, bits, &b));
+    GR_TRY(gr_held_at_store(w, a, gate->at));
+    GR_TRY(gr_brief_before(w, a, gate->at, &b));
+    GR_TRY(gr_pace_close(a, gate));
+    GR_TRY(gr_pace_open_again(w, a, a->after, gate));
+    GR_TRY(gr_held_at_store(w, a, gate->at));
+    GR_TRY(gr_brief_wait(w, a, gate->at, WAIT_STORED, w->o->write_delay_ns));
+    GR_TRY(gr_brief_look(w, a, gate->at, &b, GR_CLASS_LOST_UPDATE));
+    GR_TRY(gr_pace_close(a, gate));
+done:
+    return st;
+}
+
 // Figure 3: the intra-warp check, the store, delay, load back, compare.
 gr_status gr_collider_store(ColliderWork *w, Access *a) {
     gr_status st = GR_OK;
@@ -403,6 +512,10 @@ gr_status gr_collider_store(ColliderWork *w, Access *a) {
     GR_TRY(gr_collider_prepare(a));
     GR_TRY(gr_access_comparable(a, a->before));
     GR_TRY(gr_collider_stored(a, bits, stored));
+    if (gr_brief_knows(w, a, stored, bits)) {
+        st = put_brief_store(w, a, &gate, stored, bits);
+        goto done;
+    }
     GR_TRY(gr_collider_warp_check(w, a, stored, bits, alone));
     // Threads that come together would all be done with their stores, or with the garbage, before the first of them looks.
     if (w->o->poison || w->o->thinned)

@@ -29,6 +29,7 @@ typedef struct ColliderWork {
     PtxReg *count;    // how often the kernel was launched before, modulo WAIT_AGAIN; NULL: nobody asks
     PtxReg *kind;     // of the launch (collider_time.h); likewise
     PtxReg *threads;  // how many the launch has, if they are few; likewise
+    PtxReg *few;      // whether these are few, and the launch among the kernel's first; likewise
     PtxReg *shuts;    // whether all windows stay shut in this launch; likewise
     PtxReg *watches;  // whether threads keep what they access in this launch; NULL: nobody asks
     PtxReg *length;   // what is left of the delays (collider_time.h); likewise
@@ -44,6 +45,7 @@ typedef struct ColliderWork {
     PtxReg *issues;       // of such an operation under rewriting: which lanes issue it where it stands
     gr_error *err;
     bool classifies;   // only reads what each access is: nothing is inserted
+    bool brief;        // windows are calls (collider_brief.h)
     struct Pace *pace; // which windows open; NULL: all
     Lanes joins;       // that began together, and go on together behind what parts them; no mask: they do not
     Again *again;      // which loads later windows look at again; used with a pace only
@@ -80,6 +82,9 @@ gr_status gr_collider_repeat(Access *a, const char *type, PtxType reg_type, PtxO
 // Compares before[] with after[] (registers of `bits` bits, a->used[] of each), and reports `class` where they differ.
 gr_status gr_collider_compare(ColliderWork *w, Access *a, const PtxOperand *before, const PtxOperand *after,
                               unsigned bits, GrRaceClass class, const Speculation *spec);
+
+// Leaves the generic address of the access in the new register *out.
+gr_status gr_collider_generic(const Access *a, PtxStmt *at, PtxReg **out);
 
 // The call that reports, at `at`; a breakpoint before it where nobody is attached.
 gr_status gr_collider_report(const ColliderWork *w, const Access *a, PtxStmt *at, GrRaceClass class,

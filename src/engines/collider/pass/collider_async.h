@@ -46,6 +46,9 @@ gr_status gr_collider_copy(ColliderWork *w, Copy *c);
 // collider_bulk.c: the same for bulk copies.
 gr_status gr_collider_bulk(ColliderWork *w, Copy *c);
 
+// At `at`, where `where` holds (NULL: always): bulk copies that come next are late, by up to `times` the longest that one is.
+gr_status gr_bulk_jam(ColliderWork *w, const Access *a, PtxStmt *at, uint32_t times, const PtxReg *where);
+
 // Both begin with this: what they insert goes before gate->at, and may be left out as other windows are.
 gr_status gr_copy_open(ColliderWork *w, Copy *c, Gate *gate);
 

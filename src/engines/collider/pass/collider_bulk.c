@@ -39,15 +39,21 @@ done:
     return st;
 }
 
-// A GPU performs a bulk copy within a fraction of a microsecond, mostly before a thread that should have waited looks.
-static gr_status put_jam(ColliderWork *w, Access *a) {
+// A GPU performs a bulk copy within a fraction of a microsecond, mostly before a thread that should have waited looks. No thread waits while the copy
+// is late, but for those that wait for the copy. So in a kernel's first small launches it may be late whatever L is: threads come to it through windows.
+gr_status gr_bulk_jam(ColliderWork *w, const Access *a, PtxStmt *at, uint32_t times, const PtxReg *where) {
     gr_status st = GR_OK;
     char delay[DELAY_TEXT];
-    if (!gr_copy_may_be_late(w))
-        return GR_OK;
-    GR_TRY(gr_collider_draw(w, a, a->before, WAIT_POISON, gr_copy_delay_ns(w), delay));
-    GR_TRY(gr_access_put(a, a->before, NULL, 0, "%s%s%scall __gr%s_jam, (%s);", w->issues ? "@" : "",
-                         w->issues ? w->issues->name : "", w->issues ? " " : "", w->o->suffix, delay));
+    uint32_t most = gr_copy_delay_ns(w);
+    GR_TRY(gr_collider_draw(w, a, at, WAIT_POISON, most > UINT32_MAX / times ? UINT32_MAX : most * times,
+                            delay));
+    if (w->few) {
+        const char *least = gr_ptx_new_reg(a->func, PTX_U32)->name;
+        GR_TRY(gr_collider_draw_below(w, a, at, most, least));
+        GR_TRY(gr_access_put(a, at, NULL, 0, "@%s max.u32 %s, %s, %s;", w->few->name, delay, delay, least));
+    }
+    st = gr_access_put(a, at, NULL, 0, "%s%s%scall __gr%s_jam, (%s);", where ? "@" : "",
+                       where ? where->name : "", where ? " " : "", w->o->suffix, delay);
 done:
     return st;
 }
@@ -57,7 +63,8 @@ static gr_status put_lateness(ColliderWork *w, Copy *c, const CopyEnds *e) {
     gr_status st = GR_OK;
     if (w->issues)
         GR_TRY(gr_later_take(w, &c->dst, e->hash ? e : NULL));
-    GR_TRY(put_jam(w, &c->dst));
+    if (gr_copy_may_be_late(w))
+        st = gr_bulk_jam(w, &c->dst, c->dst.before, 1, w->issues);
 done:
     return st;
 }

@@ -20,7 +20,7 @@ gr_status gr_group_close(ColliderWork *w, LoadGroup *g, PtxStmt *at) {
     for (unsigned k = 0; k < n; k++)
         GR_TRY(gr_segment_keep_load(w, &g->loads[k], gate.at));
     GR_TRY(gr_pace_close(&g->loads[0], &gate));
-    if (w->o->write_delay_ns > 1) // else there is no wait in which to look
+    if (w->o->write_delay_ns > 1 && !w->brief) // else there is no wait in which to look
         gr_again_take(w->again, g->loads, n, gate.open, w->pace->depth[w->pace->block]);
 done:
     return st;

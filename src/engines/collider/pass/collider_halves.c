@@ -2,6 +2,7 @@
 #include "engines/collider/pass/collider_halves.h"
 
 #include "engines/collider/pass/collider_pace.h"
+#include "engines/collider/pass/collider_segment.h"
 #include "engines/collider/pass/collider_time.h"
 #include "engines/collider/pass/collider_together.h"
 
@@ -52,6 +53,22 @@ void gr_halves_of(StrBuf *text, PtxFunc *f, const char *number, const char *turn
                 t, turn, t, t, t, t, t, t, t, t, number, t, t, t, t, turn, t, t, p, t);
 }
 
+// Sets `late`. Which warps are late in each kind of launches is a digit of a number. A call, because code in the kernel would take more registers.
+static void add_late(const ColliderWork *w, StrBuf *text, PtxFunc *f, const char *turn, const char *late) {
+    enum { BITS = 4 };
+    static const WaitKind kinds[WAIT_CYCLE] = WAIT_KINDS;
+    const char *t = gr_ptx_new_reg(f, PTX_U32)->name, *block = gr_halves_block(w, text, f, turn);
+    uint32_t digits = 0;
+    for (unsigned k = 0; k < WAIT_CYCLE; k++)
+        digits |= (uint32_t)kinds[k].late << BITS * k;
+    gr_str_addf(text,
+                "shl.b32 %s, %s, %u; shr.u32 %s, %u, %s; and.b32 %s, %s, %u; call (%s), __gr%s_segment_late, "
+                "(%s, %s, %s, %s, %s, %s); setp.ne.u32 %s, %s, 0;",
+                t, w->kind->name, (unsigned)__builtin_ctz(BITS), t, digits, t, t, t, (1u << BITS) - 1, t,
+                w->o->suffix, t, turn, block, w->pace->in_grid->name, w->threads->name, w->count->name, late,
+                t);
+}
+
 gr_status gr_halves_begin(ColliderWork *w, const Access *a, PtxStmt *at, const PtxReg *late) {
     static const WaitKind kinds[WAIT_CYCLE] = WAIT_KINDS;
     gr_status st = GR_OK;
@@ -60,25 +77,31 @@ gr_status gr_halves_begin(ColliderWork *w, const Access *a, PtxStmt *at, const P
     PtxLabel *on = gr_ptx_new_label(f);
     PtxOperand to = gr_ptx_label_operand(on);
     char seed[96];
-    const char *turn = gr_ptx_new_reg(f, PTX_U32)->name, *is = gr_ptx_new_reg(f, PTX_PRED)->name,
-               *p = gr_ptx_new_reg(f, PTX_PRED)->name, *length = w->length->name, *l = late->name;
-    gr_str_addf(&text, "setp.ne.u32 %s, 0, 0; setp.ne.u32 %s, 0, 0;", l, is);
+    const char *turn = gr_ptx_new_reg(f, PTX_U32)->name, *p = gr_ptx_new_reg(f, PTX_PRED)->name,
+               *few = gr_ptx_new_reg(f, PTX_PRED)->name, *length = w->length->name, *l = late->name,
+               *ns = gr_ptx_new_reg(f, PTX_U32)->name, *less = gr_ptx_new_reg(f, PTX_U32)->name;
+    gr_str_addf(&text, "setp.ne.u32 %s, 0, 0; and.pred %s, %s, %s;", l, p, w->watches->name, w->few->name);
+    gr_str_addf(&text, "@!%s bra $0; %s add.u32 %s, %s, %s;", p, gr_collider_seed(w, turn, seed, sizeof seed),
+                turn, turn, w->count->name);
+    add_late(w, &text, f, turn, l);
+    gr_str_addf(&text, "setp.ne.u32 %s, 0, 0;", few);
     for (unsigned k = 0; k < WAIT_CYCLE; k++)
-        if (kinds[k].parted)
-            gr_str_addf(&text, "setp.eq.or.u32 %s, %s, %u, %s;", is, w->kind->name, k, is);
-    gr_str_addf(&text, "and.pred %s, %s, %s; @!%s bra $0;", p, w->watches->name, is, p);
-    gr_str_addf(&text, "%s add.u32 %s, %s, %s;", gr_collider_seed(w, turn, seed, sizeof seed), turn, turn,
-                w->count->name);
-    gr_halves_of(&text, f, gr_halves_warp(&text, f), turn, p);
-    gr_str_addf(&text, "shr.u32 %s, %s, 1;", turn, turn); // so that blocks and warps do not turn together
-    gr_halves_of(&text, f, gr_halves_block(w, &text, f, turn), turn, is);
-    gr_str_addf(&text, "xor.pred %s, %s, %s; @!%s shr.u32 %s, %s, %u; @!%s bra $0;", l, p, is, l, length,
-                length, (unsigned)__builtin_ctz(HALVES_EARLIER), l);
+        if (kinds[k].few)
+            gr_str_addf(&text, "setp.eq.or.u32 %s, %s, %u, %s;", few, w->kind->name, k, few);
+    gr_str_addf(&text,
+                "@%s mov.u32 %s, %u; not.pred %s, %s; and.pred %s, %s, %s; @%s shr.u32 %s, %s, %u;"
+                "@!%s bra $0;",
+                few, w->segment->left->name, (unsigned)SEGMENT_MOST_LATE, p, l, p, p, few, p, length, length,
+                (unsigned)__builtin_ctz(HALVES_EARLIER), l);
     st = text.oom ? gr_fail(w->err, GR_ERR_NOMEM, "out of memory")
                   : gr_ptx_insert(f, at, 0, text.data, &to, 1, NULL, w->err);
     gr_str_free(&text);
     GR_TRY(st);
-    GR_TRY(gr_collider_sleep_about(w, a, at, w->o->read_delay_ns));
+    GR_TRY(gr_collider_draw_about(w, a, at, w->o->read_delay_ns, ns));
+    GR_TRY(gr_collider_draw_below(w, a, at, HALVES_ORDERS, less));
+    GR_TRY(gr_access_put(a, at, NULL, 0, "@%s mov.u32 %s, 0; shr.u32 %s, %s, %s;", few, less, ns, ns, less));
+    GR_TRY(gr_collider_sleep(w, a, at, ns));
+    GR_TRY(gr_access_put(a, at, NULL, 0, "and.pred %s, %s, %s;", l, l, few)); // which are late again
     gr_ptx_insert_label(f, at, on);
 done:
     return st;

@@ -7,9 +7,15 @@
 // Blocks that wait for each other at barriers of their cluster are as quick as the slowest of them, and then all clusters are alike. So with every second pair of
 // seeds or launches it is one half of the clusters that is quick.
 //
-// One kind of launches goes further, if few threads are in them and they are among a kernel's first (WaitKind.parted): a warp is early or late, by its number and that of its block. A late one begins
-// late, and again behind each of the first HALVES_BARRIERS barriers of its block, by more than the early ones mostly take to come to the segment's end. These
-// hardly wait in windows: what they keep of their accesses (collider_segment.h) sees whatever the late ones do then, however many accesses both of them make before.
+// The kinds of launches in which threads keep what they access go further, if few threads are in them and they are among a kernel's first (WaitKind.late): some warps begin
+// late. What the early ones keep (collider_segment.h) sees whatever the late ones do then, however many accesses both of them make before. Which ones are late:
+//
+//     GR_LATE_WARPS     of two neighbours one, in one block and in two
+//     GR_LATE_BLOCKS    of two neighbouring blocks one: where warps meet at barriers, blocks with a late one each are all as late. In one block of two pairs of warps one
+//     GR_LATE_FOURTH    one warp of four, or of two: for races in which one warp has to be later than several others
+//
+// Where the early ones hardly wait in windows (WaitKind.few), the late ones are late by more than these mostly take to come to the segment's end, and again behind each of the first HALVES_BARRIERS
+// barriers of their block. Where they wait as elsewhere, which takes longer, it is so in the kernel's first launch alone, once, and by that, a half or a quarter of it.
 #ifndef GR_PASSES_COLLIDER_HALVES_H
 #define GR_PASSES_COLLIDER_HALVES_H
 
@@ -18,8 +24,9 @@
 
 enum {
     HALVES_THREADS = 512, // in launches of so many at most
-    HALVES_BARRIERS = 6,
-    HALVES_EARLIER = 8 // times less: so long L is in the early ones
+    HALVES_BARRIERS = 12,
+    HALVES_ORDERS = 3, // that late, half of it or a quarter, where the others wait as elsewhere
+    HALVES_EARLIER = 8 // times less: so long L is in the early ones where they hardly wait
 };
 
 // Code is written to `text`. A register that gets the number of the thread's warp in its block.

@@ -151,25 +151,22 @@ done:
 
 static uint8_t bit_of(const LaterIssue *l) { return (uint8_t)(1u << (l->n - 1)); }
 
-// Where `issues` holds, of which the thread holds the operation.
+// Where `issues` holds, of which the thread holds the operation. The look takes microseconds, so it comes before what makes a bulk copy late.
 static gr_status put_issue(ColliderWork *w, const LaterIssue *l, PtxStmt *at, const PtxReg *issues,
                            uint32_t times) {
     gr_status st = GR_OK;
     char delay[DELAY_TEXT];
     const char *p = issues->name;
-    bool bulk = gr_ptx_instr_has(l->of.stmt->instr, PTX_MOD_bulk);
-    uint32_t most = bulk ? gr_copy_delay_ns(w) : gr_copy_delay_ns(w) / 2;
-    if (bulk) // which keeps no thread waiting
-        most = most > UINT32_MAX / times ? UINT32_MAX : most * times;
-    GR_TRY(gr_collider_draw(w, &l->of, at, WAIT_POISON, most, delay));
-    if (bulk)
-        GR_TRY(gr_access_put(&l->of, at, NULL, 0, "@%s call __gr%s_jam, (%s);", p, w->o->suffix, delay));
-    else
-        GR_TRY(gr_access_put(&l->of, at, NULL, 0, "@%s nanosleep.u32 %s;", p, delay));
     if (l->ends.hash)
         GR_TRY(gr_access_put(&l->of, at, NULL, 0, "@%s call __gr%s_bulk_held, (%u, %s, %s, %s, %s);", p,
                              w->o->suffix, l->of.site->id, l->ends.dst->name, l->ends.src->name,
                              l->ends.size->name, l->ends.hash->name));
+    if (gr_ptx_instr_has(l->of.stmt->instr, PTX_MOD_bulk)) {
+        GR_TRY(gr_bulk_jam(w, &l->of, at, times, issues));
+    } else {
+        GR_TRY(gr_collider_draw(w, &l->of, at, WAIT_POISON, gr_copy_delay_ns(w) / 2, delay));
+        GR_TRY(gr_access_put(&l->of, at, NULL, 0, "@%s nanosleep.u32 %s;", p, delay));
+    }
     GR_TRY(gr_access_put(&l->of, at, NULL, 0, "@%s %s; @%s setp.ne.u32 %s, 0, 0;", p, l->text, p,
                          l->held->name));
 done:

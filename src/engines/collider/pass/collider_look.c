@@ -16,7 +16,7 @@ gr_status gr_look_begin(ColliderWork *w, const Access *a, PtxStmt *at, ColliderW
     l->again = NULL;
     // With a budget no wait is longer than usual.
     uint64_t longest = w->o->budget ? (uint64_t)max_ns * WAIT_USUAL / 100 : max_ns;
-    if (!w->pace || longest <= LOOK_NS)
+    if (!w->pace || w->brief || longest <= LOOK_NS)
         return gr_collider_wait(w, a, at, what, max_ns);
     GR_TRY(gr_collider_draw(w, a, at, what, max_ns, l->left));
     if (a->together)
@@ -34,7 +34,7 @@ done:
 }
 
 const PtxReg *gr_look_hold(ColliderWork *w, const Access *a) {
-    if (!w->hold && w->o->beside && !w->o->budget && a->func->is_entry)
+    if (!w->hold && !w->brief && w->o->beside && !w->o->budget && a->func->is_entry)
         w->hold = gr_ptx_new_reg(a->func, PTX_U32);
     return w->hold;
 }

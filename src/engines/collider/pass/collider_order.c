@@ -136,15 +136,22 @@ static void push(const PtxLabel **stack, unsigned *n, bool *seen, const PtxLabel
     }
 }
 
+// A barrier at which threads that have ended are not waited for. One that says how many come does not know of them.
+static bool is_of_all(const PtxInstr *i) {
+    bool whole, zero;
+    return gr_order_is_barrier(i, &whole, &zero) &&
+           i->n_operands == (gr_ptx_instr_has(i, PTX_MOD_red) ? 3 : 1);
+}
+
 // Fills g->early: threads that end there may leave others behind at a barrier.
 gr_status gr_order_early_ends(const PtxFunc *f, Arena *arena, const PtxStmt ***early, unsigned *n_early,
                               gr_error *err) {
     const PtxLabel **stack = GR_NEW_ARRAY(arena, const PtxLabel *, (size_t)f->n_labels + 1);
-    bool *seen = GR_NEW_ARRAY(arena, bool, (size_t)f->n_labels + 1), whole, zero, any = false;
+    bool *seen = GR_NEW_ARRAY(arena, bool, (size_t)f->n_labels + 1), any = false;
     unsigned n = 0, ends = 0;
     for (const PtxStmt *s = f->first; s; s = s->next) {
         ends += s->kind == PTX_INSTR && gr_ptx_instr_flags(s->instr) & PTX_F_EXIT;
-        any = any || (s->kind == PTX_INSTR && gr_order_is_barrier(s->instr, &whole, &zero));
+        any = any || (s->kind == PTX_INSTR && is_of_all(s->instr));
     }
     *early = GR_NEW_ARRAY(arena, const PtxStmt *, (size_t)ends + 1);
     if (!stack || !seen || !*early)
@@ -159,7 +166,7 @@ gr_status gr_order_early_ends(const PtxFunc *f, Arena *arena, const PtxStmt ***e
             if (s->kind != PTX_INSTR)
                 continue;
             unsigned flags = gr_ptx_instr_flags(s->instr);
-            if (gr_order_is_barrier(s->instr, &whole, &zero))
+            if (is_of_all(s->instr))
                 break;
             if (flags & PTX_F_EXIT)
                 (*early)[(*n_early)++] = s;

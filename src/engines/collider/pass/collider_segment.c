@@ -78,7 +78,7 @@ gr_status gr_segment_begin(ColliderWork *w, const OrderModule *m, const PtxFunc 
     w->segment = NULL;
     *g = (struct Segment){0};
     gr_arena_init(&g->arena);
-    if (!w->pace || !keeps(w->o) || !f->is_entry || has_others(f, status))
+    if (!w->pace || w->brief || !keeps(w->o) || !f->is_entry || has_others(f, status))
         return GR_OK;
     g->entries = gr_ptx_new_reg(func, PTX_U64);
     g->kept = gr_ptx_new_reg(func, PTX_U32);
@@ -99,6 +99,7 @@ gr_status gr_segment_begin(ColliderWork *w, const OrderModule *m, const PtxFunc 
             g->late_at_end = end && is_end(g, end);
         }
     w->watches = gr_ptx_new_reg(func, PTX_PRED);
+    w->few = gr_ptx_new_reg(func, PTX_PRED);
     g->whole = gr_ptx_new_reg(func, PTX_PRED);
     g->small = gr_ptx_new_reg(func, PTX_PRED);
     g->threads = gr_ptx_new_reg(func, PTX_U32);
@@ -281,17 +282,6 @@ done:
     return st;
 }
 
-static gr_status put_generic(const Access *a, PtxStmt *at, PtxReg **out) {
-    gr_status st = GR_OK;
-    GR_TRY(gr_access_address64(a, at, out));
-    if (a->site->space != PTX_GLOBAL && a->site->space != PTX_GENERIC)
-        GR_TRY(gr_access_put(a, at, NULL, 0, "cvta.%s.u64 %s, %s;",
-                             a->site->space == PTX_SHARED_CLUSTER ? "shared::cluster" : "shared",
-                             (*out)->name, (*out)->name));
-done:
-    return st;
-}
-
 // At the statement `s`, where its window stays shut: what was inserted before it may stand elsewhere. All is kept no more.
 static gr_status put_shut(ColliderWork *w, const Access *a, const PtxReg *open) {
     gr_status st = GR_OK;
@@ -322,7 +312,7 @@ static gr_status put_shut_in_loop(const ColliderWork *w, const Access *access, c
         GR_TRY(gr_access_put(&a, a.stmt, NULL, 0, "and.pred %s, %s, %s;", own->name, own->name, p->name));
     }
     GR_TRY(gr_together_open_detour(w, &a, a.stmt, own, &d));
-    GR_TRY(put_generic(&a, d.at, &where));
+    GR_TRY(gr_collider_generic(&a, d.at, &where));
     GR_TRY(gr_access_put(
         &a, d.at, NULL, 0, "setp.le.u32 %s, %s, %u; setp.ge.and.s32 %s, %s, %u, %s; @%s sub.s32 %s, %s, %u;",
         left->name, g->threads->name, (unsigned)SEGMENT_FEW, left->name, g->left->name, SEGMENT_MOST / 2u,
@@ -346,7 +336,7 @@ gr_status gr_segment_own(ColliderWork *w, const Access *a, PtxStmt *at, const Pt
     // Outside loops a window is open wherever something may be kept, so there is no code for more.
     if (open)
         GR_TRY(open == w->pace->outside ? put_shut(w, a, open) : put_shut_in_loop(w, a, open));
-    GR_TRY(put_generic(a, at, &where));
+    GR_TRY(gr_collider_generic(a, at, &where));
     if (a->guard) {
         PtxOperand guard = gr_ptx_reg_operand(a->guard);
         GR_TRY(gr_access_put(a, at, &guard, 1, "setp.ne.and.u32 %s, %s, 0, $0;", p->name, g->kept->name));
@@ -407,7 +397,7 @@ static gr_status keep(ColliderWork *w, Access *a, PtxStmt *at, const PtxOperand 
     bool late = state == GR_KEPT_LATE;
     gr_status st = GR_OK;
     PtxReg *address, *word[2];
-    GR_TRY(put_generic(a, at, &address));
+    GR_TRY(gr_collider_generic(a, at, &address));
     for (unsigned k = 0; k < a->n; k++) {
         unsigned n = a->bytes / sizeof(uint32_t);
         word[0] = gr_ptx_new_reg(a->func, PTX_B32);
@@ -571,8 +561,8 @@ gr_status gr_segment_finish(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
               (unsigned)(GR_SEGMENT_KEEPS * sizeof(GrKept)));
     GR_TRY(gr_ptx_insert(f, f->first, 0, text, NULL, 0, NULL, w->err));
     if (!w->count) { // no window, so nobody has set these
-        gr_format(text, sizeof text, "setp.ne.u32 %s, 0, 0; setp.ne.u32 %s, 0, 0;", w->watches->name,
-                  g->counts->name);
+        gr_format(text, sizeof text, "setp.ne.u32 %s, 0, 0; setp.ne.u32 %s, 0, 0; setp.ne.u32 %s, 0, 0;",
+                  w->watches->name, w->few->name, g->counts->name);
         GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     }
     gr_format(

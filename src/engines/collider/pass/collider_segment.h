@@ -46,10 +46,11 @@
 #include "engines/collider/pass/collider_order.h"
 
 enum {
-    SEGMENT_MOST = 24,     // so many words a thread keeps
-    SEGMENT_SHUT = 2,      // such an access in a loop counts as so many, of the first half of them
-    SEGMENT_FEW = 512,     // in launches of so many threads at most
-    SEGMENT_BARRIERS = 32, // before so many barriers it meets the others
+    SEGMENT_MOST = 24,      // so many words a thread keeps
+    SEGMENT_MOST_LATE = 96, // where some warps begin late and the others hardly wait (collider_halves.h)
+    SEGMENT_SHUT = 2,       // such an access in a loop counts as so many, of the first half of them
+    SEGMENT_FEW = 512,      // in launches of so many threads at most
+    SEGMENT_BARRIERS = 32,  // before so many barriers it meets the others
     SEGMENT_END = 4 // times the longest delay: so long it waits at its end for the launch's others, at most
 };
 

@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "engines/collider/pass/collider_again.h"
+#include "engines/collider/pass/collider_brief.h"
 #include "engines/collider/pass/collider_halves.h"
 #include "engines/collider/pass/collider_look.h"
 #include "engines/collider/pass/collider_pace.h"
@@ -11,8 +12,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-// A step of the generator alone. 29 is 5 modulo 8, as the bases below are.
-enum { STEP = 29 };
+// A step of the generator alone: 5 modulo 8, as the bases below are.
+enum { STEP = GR_WAIT_STEP };
 
 static const PtxReg *generator(ColliderWork *w, PtxFunc *f) {
     if (!w->random)
@@ -48,13 +49,18 @@ gr_status gr_collider_chance(ColliderWork *w, const Access *a, PtxStmt *at, uint
                          p->name, r, of);
 }
 
-static uint32_t longest_of(uint32_t max_ns) {
+uint32_t gr_collider_longest(uint32_t max_ns) {
     return max_ns > UINT32_MAX / WAIT_LONGEST ? UINT32_MAX : max_ns * WAIT_LONGEST;
 }
 
 // A thread whose L has come down to the least has had its windows outside loops: in long straight code many of the shortest waits cost more than they find.
 // Where it keeps what it accesses it goes on, because what no window is open for ends that.
-static gr_status put_last(const ColliderWork *w, const Access *a, PtxStmt *at, uint32_t least) {
+static uint32_t least_of(uint32_t max_ns) {
+    return max_ns > WAIT_LEAST_NS ? (uint32_t)(((uint64_t)WAIT_LEAST_NS << 32) / max_ns) : UINT32_MAX;
+}
+
+gr_status gr_collider_last(const ColliderWork *w, const Access *a, PtxStmt *at, uint32_t max_ns) {
+    uint32_t least = least_of(max_ns);
     const PtxReg *open = w->pace ? w->pace->outside : NULL;
     if (!open)
         return GR_OK;
@@ -75,11 +81,10 @@ static gr_status put_share(ColliderWork *w, const Access *a, PtxStmt *at, Collid
     GR_TRY(gr_access_put(a, at, NULL, 0, "mul.hi.u32 %s, %s, %s;", drawn, drawn, length));
     if (what == WAIT_WINDOW || what == WAIT_STORED) {
         PtxReg *t = gr_ptx_new_reg(a->func, PTX_U32);
-        uint32_t least =
-            max_ns > WAIT_LEAST_NS ? (uint32_t)(((uint64_t)WAIT_LEAST_NS << 32) / max_ns) : UINT32_MAX;
+        uint32_t least = least_of(max_ns);
         GR_TRY(gr_access_put(a, at, NULL, 0, "shr.u32 %s, %s, 3; sub.u32 %s, %s, %s; max.u32 %s, %s, %u;",
                              t->name, length, length, length, t->name, length, length, least));
-        GR_TRY(put_last(w, a, at, least));
+        GR_TRY(gr_collider_last(w, a, at, max_ns));
     }
 done:
     return st;
@@ -128,7 +133,7 @@ gr_status gr_collider_draw(ColliderWork *w, const Access *a, PtxStmt *at, Collid
     generator(w, a->func);
     PtxReg *drawn = gr_ptx_new_reg(a->func, PTX_U32);
     gr_format(delay, DELAY_TEXT, "%s", drawn->name);
-    return w->o->thinned ? draw_even(w, a, at, what, longest_of(max_ns), drawn->name)
+    return w->o->thinned ? draw_even(w, a, at, what, gr_collider_longest(max_ns), drawn->name)
                          : draw_any(w, a, at, max_ns, drawn->name);
 }
 
@@ -163,11 +168,26 @@ void gr_collider_need_waits(ColliderWork *w, PtxFunc *f) {
         w->length = gr_ptx_new_reg(f, PTX_U32);
 }
 
+gr_status gr_collider_draw_below(ColliderWork *w, const Access *a, PtxStmt *at, uint32_t below,
+                                 const char *drawn) {
+    const char *r = w->random->name;
+    return gr_access_put(a, at, NULL, 0, "mul.lo.u32 %s, %s, %u; mul.hi.u32 %s, %s, %u;", r, r, STEP, drawn,
+                         r, below);
+}
+
+gr_status gr_collider_draw_about(ColliderWork *w, const Access *a, PtxStmt *at, uint32_t ns,
+                                 const char *drawn) {
+    gr_status st = GR_OK;
+    GR_TRY(gr_collider_draw_below(w, a, at, ns / 2, drawn));
+    st = gr_access_put(a, at, NULL, 0, "add.u32 %s, %s, %u;", drawn, drawn, ns / 2);
+done:
+    return st;
+}
+
 gr_status gr_collider_sleep_about(ColliderWork *w, const Access *a, PtxStmt *at, uint32_t ns) {
     gr_status st = GR_OK;
-    const char *r = w->random->name, *t = gr_ptx_new_reg(a->func, PTX_U32)->name;
-    GR_TRY(gr_access_put(a, at, NULL, 0, "mul.lo.u32 %s, %s, %u; mul.hi.u32 %s, %s, %u; add.u32 %s, %s, %u;",
-                         r, r, STEP, t, r, ns / 2, t, t, ns / 2));
+    const char *t = gr_ptx_new_reg(a->func, PTX_U32)->name;
+    GR_TRY(gr_collider_draw_about(w, a, at, ns, t));
     st = gr_collider_sleep(w, a, at, t);
 done:
     return st;
@@ -179,6 +199,8 @@ gr_status gr_collider_wait(ColliderWork *w, const Access *a, PtxStmt *at, Collid
     char delay[DELAY_TEXT];
     if (max_ns == 0)
         return GR_OK;
+    if (w->brief)
+        return gr_brief_wait(w, a, at, what, max_ns);
     GR_TRY(gr_collider_draw(w, a, at, what, max_ns, delay));
     GR_TRY(gr_collider_sleep(w, a, at, delay));
 done:
@@ -285,16 +307,15 @@ static void add_threads(StrBuf *text, PtxFunc *f, const char *all) {
 // Whether threads keep what they access, in blocks whose windows all open; the others are to lose no time.
 static void add_watches(const ColliderWork *w, StrBuf *text, PtxFunc *f) {
     static const WaitKind kinds[WAIT_CYCLE] = WAIT_KINDS;
-    const char *watches = w->watches->name, *p = gr_ptx_new_reg(f, PTX_PRED)->name,
-               *few = gr_ptx_new_reg(f, PTX_PRED)->name;
+    const char *watches = w->watches->name, *p = gr_ptx_new_reg(f, PTX_PRED)->name, *few = w->few->name;
     gr_str_addf(text, "setp.ne.u32 %s, 0, 0; setp.le.u32 %s, %s, %u; setp.lt.and.u32 %s, %s, %u, %s;",
                 watches, few, w->threads->name, (unsigned)HALVES_THREADS, few, w->count->name,
                 (unsigned)WAIT_FIRST, few);
     for (unsigned k = 0; k < WAIT_CYCLE; k++)
         if (kinds[k].watches)
-            gr_str_addf(text, "setp.eq%s.u32 %s, %s, %u%s%s; or.pred %s, %s, %s;",
-                        kinds[k].parted ? ".and" : "", p, w->kind->name, k, kinds[k].parted ? ", " : "",
-                        kinds[k].parted ? few : "", watches, watches, p);
+            gr_str_addf(text, "setp.eq%s.u32 %s, %s, %u%s%s; or.pred %s, %s, %s;", kinds[k].few ? ".and" : "",
+                        p, w->kind->name, k, kinds[k].few ? ", " : "", kinds[k].few ? few : "", watches,
+                        watches, p);
     gr_str_addf(text, "setp.eq.and.u32 %s, %s, %u, %s;", watches, w->pace->threshold->name, UINT32_MAX,
                 watches);
 }

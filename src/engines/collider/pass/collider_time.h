@@ -23,7 +23,7 @@
 // How long: what decides is not the length but that warps wait differently long. Most kernels take microseconds, so L is WAIT_USUAL hundredths of the
 // maximum in most launches. Of WAIT_CYCLE seeds in a row one has a longer L, and one the longest for kernels in which a barrier of the grid, a lock or a
 // flag may come between the two sides of a race (WAIT_KINDS). With two of them threads keep what they access (collider_segment.h) and wait for less;
-// in a kernel's first launches, of few threads, with a third one as well, in which one half begins late (collider_halves.h).
+// in a kernel's first launches, of few threads, with a third one as well; in all three some warps begin late (collider_halves.h).
 // Code that runs for the first time takes some microsecond for each window (it seems: the code is fetched from far; docs/detection-gpu.md), so that warps that wait less come up with each other.
 // In small launches L is WAIT_SMALL times as long for that, but where something may run beside them; in large ones later blocks have the code. In four of five one half of the warps waits 4 or 32 times less than the others: it comes to
 // what is far while a window of the others is open. In every launch one half of the blocks waits WAIT_QUICKER times less
@@ -40,16 +40,18 @@
 #ifndef GR_PASSES_COLLIDER_TIME_H
 #define GR_PASSES_COLLIDER_TIME_H
 
+#include "engines/collider/device/brief.h"
+#include "engines/collider/device/late_starts.h"
 #include "engines/collider/pass/collider_access.h"
 
 enum {
-    WAIT_LEAST_NS = 50,
+    WAIT_LEAST_NS = GR_WAIT_LEAST_NS,
     WAIT_CALLED = 8,
-    WAIT_PARTS = 2,
-    WAIT_SHORT_NS = 32, // a shorter part is left out: to sleep takes as long
-    WAIT_AGAIN = 64,    // a power of two
-    WAIT_FIRST = 2,     // launches of a kernel have windows, later ones
-    WAIT_ONE_IN = 4,    // of so many one: a power of two
+    WAIT_PARTS = GR_WAIT_PARTS,
+    WAIT_SHORT_NS = GR_WAIT_SHORT_NS,
+    WAIT_AGAIN = 64, // a power of two
+    WAIT_FIRST = 2,  // launches of a kernel have windows, later ones
+    WAIT_ONE_IN = 4, // of so many one: a power of two
     WAIT_CYCLE = 5,
     WAIT_USUAL = 10,          // hundredths of the maximum
     WAIT_WATCHES = 8,         // likewise: where threads keep what they access (collider_segment.h)
@@ -59,16 +61,18 @@ enum {
     WAIT_LONGEST = 16,        // times the maximum: no L is longer
     WAIT_QUICKER = 4
 };
-// A kind of launches: L in hundredths of the maximum, how many times less one half of the warps waits, and whether threads keep what they access. `parted`: they
-// do only in a kernel's first launches, and where these have few threads, of which one half begins late (collider_halves.h).
+// A kind of launches: L in hundredths of the maximum, how many times less one half of the warps waits, and whether threads keep what they access. `late`: which warps begin
+// late in a kernel's first launches, if they have few threads (collider_halves.h). `few`: only in such launches do threads keep what they access, and there the others hardly wait.
 typedef struct WaitKind {
     uint32_t hundredths, quicker;
-    bool watches, parted;
+    bool watches, few;
+    GrLateStarts late;
 } WaitKind;
 #define WAIT_KINDS                                                                                           \
     {                                                                                                        \
-        {WAIT_USUAL, 1, 1, 1}, {WAIT_WATCHES, 4, 1, 0}, {WAIT_NEAR, 4, 0, 0}, {WAIT_WATCHES, 4, 1, 0},       \
-            {160, 4, 0, 0},                                                                                  \
+        {WAIT_USUAL, 1, true, true, GR_LATE_WARPS}, {WAIT_WATCHES, 4, true, false, GR_LATE_BLOCKS},          \
+            {WAIT_NEAR, 4, false, false, GR_LATE_NONE}, {WAIT_WATCHES, 4, true, false, GR_LATE_FOURTH},      \
+            {160, 4, false, false, GR_LATE_NONE},                                                            \
     }
 
 typedef enum ColliderWait { WAIT_WINDOW, WAIT_STORED, WAIT_LATE, WAIT_POISON } ColliderWait;
@@ -81,13 +85,25 @@ gr_status gr_collider_sleep(ColliderWork *w, const Access *a, PtxStmt *at, const
 
 // The function waits somewhere: w->length and w->random are there from now on.
 void gr_collider_need_waits(ColliderWork *w, PtxFunc *f);
-// Sleeps for `ns`, or less, down to half of that; whatever L is. Where there are waits.
+// A number below `below`, in `drawn`. Where there are waits.
+gr_status gr_collider_draw_below(ColliderWork *w, const Access *a, PtxStmt *at, uint32_t below,
+                                 const char *drawn);
+
+// `ns`, or less, down to half of that, in `drawn`. Likewise.
+gr_status gr_collider_draw_about(ColliderWork *w, const Access *a, PtxStmt *at, uint32_t ns,
+                                 const char *drawn);
+// Sleeps for that, whatever L is.
 gr_status gr_collider_sleep_about(ColliderWork *w, const Access *a, PtxStmt *at, uint32_t ns);
 
 // Only chooses it: `delay` is the register or the number that holds it.
 enum { DELAY_TEXT = 32 };
 gr_status gr_collider_draw(ColliderWork *w, const Access *a, PtxStmt *at, ColliderWait what, uint32_t max_ns,
                            char delay[DELAY_TEXT]);
+
+// No wait of up to `max_ns` is longer than that.
+uint32_t gr_collider_longest(uint32_t max_ns);
+// Behind a window whose waits are of up to `max_ns`: whether the thread has more of them outside loops.
+gr_status gr_collider_last(const ColliderWork *w, const Access *a, PtxStmt *at, uint32_t max_ns);
 
 // Draws whether something is done, at `at`: `p` holds in `of` cases of 2^32, for all lanes that are together alike.
 gr_status gr_collider_chance(ColliderWork *w, const Access *a, PtxStmt *at, uint32_t of, const PtxReg *p);

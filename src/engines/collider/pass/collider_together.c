@@ -229,7 +229,12 @@ gr_status gr_together_begin(ColliderWork *w, const TogetherModule *m, PtxFunc *f
     if (!w->pace || !(m->called || asks(f)))
         return GR_OK;
     gr_arena_init(&t.arena);
-    GR_TRY(gr_cfg_build(f, &t.arena, &t.cfg, w->err));
+    gr_error why = {0};
+    st = gr_cfg_build(f, &t.arena, &t.cfg, &why);
+    if (st != GR_OK) { // its branches make no sense: the assembler will say so
+        st = st == GR_ERR_NOMEM ? gr_fail(w->err, GR_ERR_NOMEM, "out of memory") : GR_OK;
+        goto done;
+    }
     t.in = GR_NEW_ARRAY(&t.arena, bool, (size_t)t.cfg.n_blocks + 1);
     t.queue = GR_NEW_ARRAY(&t.arena, uint32_t, BLOCKS_MOST);
     if (!t.in || !t.queue) {

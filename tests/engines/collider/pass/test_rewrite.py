@@ -85,6 +85,8 @@ with tempfile.TemporaryDirectory() as tmp:
             budget = rewrite(source, "--budget", "2x", "--seed", "3")
             run = subprocess.run([ptxas, f"-arch={arch}", write(tmp, "budget.ptx", budget.stdout), "-o", f"{tmp}/o"], capture_output=True, text=True)
             check(budget.returncode == 0 and run.returncode == 0, f"{name}: ptxas takes it with --budget " + budget.stderr[:300] + run.stderr[:300])
+        for size in re.findall(r"__gr_jam_bytes\[(\d+)\]", done.stdout):
+            check(int(size) <= 1 << 18, f"{name}: a prefetch of {size} bytes takes an H100 as long as its size says")
         again = rewrite(out, "--engine", "none")
         check(again.stdout == done.stdout, f"{name}: parsed and printed again it is the same, tags included")
 

@@ -81,8 +81,8 @@ static bool try(void *user, bool must) {
 
 static void test_every_allocation(void **state) {
     (void)state;
-    static const char *const names[] = {"accesses", "matrices", "tensor", "wide", "bulk",
-                                        "copies",   "deferred", "held",   "loops"};
+    static const char *const names[] = {"accesses", "matrices", "tensor", "wide",  "bulk",
+                                        "copies",   "deferred", "held",   "loops", "together"};
     enum { SAME = 4 }; // so many of them are the same where threads choose windows
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         for (unsigned way = 0; way < 3; way++) {
