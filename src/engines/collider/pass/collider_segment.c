@@ -548,6 +548,14 @@ done:
     return st;
 }
 
+// The threads of a block keep something all or none, because barriers go by it. They may have read different counts of launches: the launch's last block, where it is
+// soon over, counts the launch while others begin.
+static gr_status put_agreement(const ColliderWork *w, PtxFunc *f, PtxStmt *at) {
+    char text[96];
+    gr_format(text, sizeof text, "bar.red.and.pred %s, 0, %s;", w->watches->name, w->watches->name);
+    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+}
+
 gr_status gr_segment_finish(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     gr_status st = GR_OK;
     struct Segment *g = w->segment;
@@ -555,8 +563,8 @@ gr_status gr_segment_finish(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     if (!g)
         return GR_OK;
     const bool turns = w->count && w->o->poison && w->o->holds;
-    if (turns && !g->meets)
-        GR_TRY(gr_stale_agree(w, f, at));
+    if (g->meets || (turns && gr_stale_turns(f, at)))
+        GR_TRY(put_agreement(w, f, at));
     gr_format(text, sizeof text, ".local .align 16 .b8 __gr_kept[%u];",
               (unsigned)(GR_SEGMENT_KEEPS * sizeof(GrKept)));
     GR_TRY(gr_ptx_insert(f, f->first, 0, text, NULL, 0, NULL, w->err));

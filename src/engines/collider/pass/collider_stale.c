@@ -22,13 +22,11 @@ static bool has_async_proxy(const PtxFunc *f) {
     return false;
 }
 
-gr_status gr_stale_agree(const ColliderWork *w, PtxFunc *f, PtxStmt *at) {
-    char text[96];
-    bool some = false;
+bool gr_stale_turns(const PtxFunc *f, const PtxStmt *at) {
     for (const PtxStmt *s = f->first; s && s != at; s = s->next)
-        some = some || is_own(s);
-    gr_format(text, sizeof text, "bar.red.and.pred %s, 0, %s;", w->watches->name, w->watches->name);
-    return some ? gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err) : GR_OK;
+        if (is_own(s))
+            return true;
+    return false;
 }
 
 gr_status gr_stale_turn(ColliderWork *w, PtxFunc *f, PtxStmt *at) {

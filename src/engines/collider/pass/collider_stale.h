@@ -14,10 +14,9 @@
 
 #include "engines/collider/pass/collider_access.h"
 
-// Both at the beginning `at` of the kernel `f`, behind what sets w->watches. Before gr_stale_turn all threads of a block must have the same there: where the kernel has a
-// barrier of the block that all of them pass they do, and elsewhere gr_stale_agree makes it so. (A thread that begins when others have ended may take the launch
-// for the next one.)
-gr_status gr_stale_agree(const ColliderWork *w, PtxFunc *f, PtxStmt *at);
+// Whether the kernel `f`, which begins at `at`, has such variables.
+bool gr_stale_turns(const PtxFunc *f, const PtxStmt *at);
+// There, behind what sets w->watches, which all threads of a block have alike.
 gr_status gr_stale_turn(ColliderWork *w, PtxFunc *f, PtxStmt *at);
 
 #endif
