@@ -119,12 +119,11 @@ uint32_t __gr_segment_late(uint32_t who, uint32_t turn, uint32_t block, uint32_t
         return 0;
     if (who == GR_LATE_WARPS)
         return in_half(warp, turn) ^ in_half(block, turn >> 1);
-    // In one of two seeds: where warps are parted by as much, windows of stores that nothing keeps miss each other.
-    if (count || (turn & 1) != (who == GR_LATE_FOURTH))
+    if (count)
         return 0;
     if (who == GR_LATE_BLOCKS) // in one block: pairs of warps, if there are more than two
-        return in_half(of_block == threads ? warp >> many : block, turn >> 1);
-    return ((in_grid * ((of_block + 31) / 32) + warp + (turn >> 1)) & (many ? 3 : 1)) == 0;
+        return in_half(of_block == threads ? warp >> many : block, turn);
+    return ((in_grid * ((of_block + 31) / 32) + warp + turn) & (many ? 3 : 1)) == 0;
 }
 
 // This thread's share of the block's `bytes` bytes at the address `at` of shared memory: the lowest bit of each word is turned.
