@@ -187,7 +187,7 @@ def together(found, rows, columns):
     yield "| | kernels and programs | geometric mean | worst |"
     yield "|---|---|---|---|"
     for c in columns:
-        slow = {k: ms / found["plain"][k] for k, ms in found[c].items()} if c in found and c != "plain" else {}
+        slow = {f"{k}, kernel": ms / found["plain"][k] for k, ms in found[c].items()} if c in found and c != "plain" else {}  # programs may have a kernel's name
         slow |= gpu_programs.ratios(rows, c, 1) if c not in ("none", "racecheck") else {}
         if c in found and len(slow) > len(found[c]):
             worst = max(slow, key=slow.get)
