@@ -41,7 +41,7 @@ static uint64_t fewest(uint64_t units, uint64_t rounds) {
 static uint64_t lines_of(const Passes *p) { return p->layout->span / GR_LINE; }
 
 // What copies of all near memory may take: with more, little is left of the cache that local memory needs, and where a region ends they take longer than owners.
-enum { MOST_DENSE = 128 << 10 };
+enum { MOST_DENSE = 160 << 10 };
 
 // What is near (control.h) of the launch's shared memory: all of it, if its row, or with `units` their copies, fit behind it.
 static GrPrivNear near_of(const Passes *p, uint32_t mode, uint64_t units, uint64_t window) {
