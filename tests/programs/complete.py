@@ -8,7 +8,12 @@ import tempfile
 from dataclasses import dataclass, field
 
 
-WAYS = {"jobs": ["--jobs", "3"], "weak": ["--weak"]}
+# An engine with options of its own. gpu-code: what the collider inserts for a GPU, by values alone; the seed is one with which warps of a block once disagreed.
+WAYS = {
+    "jobs": ("none", ["--jobs", "3"]),
+    "weak": ("none", ["--weak"]),
+    "gpu-code": ("collider", ["--windows", "inserted", "--poison", "yes", "--watchpoints", "no", "--schedule", "default", "--seed", "3"]),
+}
 PLAIN = "plain"
 
 
@@ -31,6 +36,11 @@ def race_of(record):
     return f"{record['class']} at {access['file']}:{access['line']}"
 
 
+def engine_of(way):
+    """The engine and the options of one of WAYS, or of an engine by its name."""
+    return WAYS.get(way, (way, []))
+
+
 def devices_of(source):
     """How many devices the program wants."""
     found = re.search(r"devices=(\d+)", " ".join(comments(source, "DEVICE")))
@@ -45,13 +55,13 @@ def first_devices(count):
 
 def run(gpurace, engine, source, program, device="cpu", timeout=None):
     """Runs the program once. Whether a verdict other than `clean` is a problem is up to the caller."""
-    options = WAYS.get(engine, [])
+    name, options = engine_of(engine)
     environment = dict(os.environ, GPURACE_CPU_DEVICE=",".join(comments(source, "DEVICE")))
     if device == "gpu" and devices_of(source) > 1:
         environment["CUDA_VISIBLE_DEVICES"] = first_devices(devices_of(source))
     with tempfile.TemporaryDirectory(prefix="gpurace-program-") as folder:
         output = os.path.join(folder, "report")
-        command = [gpurace, "run", *options, "--engine", "none" if engine in WAYS else engine, "--device", device]
+        command = [gpurace, "run", *options, "--engine", name, "--device", device]
         command += ["--format", "json", "--output", output, "--"]
         command = (command if engine != PLAIN else []) + [program, *" ".join(comments(source, "ARGS")).split()]
         try:
