@@ -69,7 +69,23 @@ class Poison(unittest.TestCase):
             races(PUBLISHED, seed, "--watchpoints", "no", "--windows", "inserted", "--poison", "yes", grid=8, block=1)
 
 
+# The halves of a warp come to its barrier at two places, the second one behind the end of the first one's branch.
+APART = """.visible .entry k(.param .u64 p) {
+.reg .b64 %a, %b; .reg .b32 %r<5>; .reg .pred %p1;
+ld.param.u64 %a, [p]; cvta.to.global.u64 %a, %a; mov.u32 %r1, %tid.x; mul.wide.u32 %b, %r1, 4; add.s64 %b, %a, %b;
+activemask.b32 %r2; st.global.u32 [%b], %r2; and.b32 %r3, %r1, 16; setp.ne.u32 %p1, %r3, 0;
+@%p1 bra SECOND; ld.global.u32 %r4, [%b]; st.global.u32 [%b], %r1; bar.warp.sync 0xffffffff;
+SECOND: @!%p1 bra OUT; st.global.u32 [%b], %r3; bar.warp.sync 0xffffffff;
+OUT: ret; }
+"""
+
+
 class Together(unittest.TestCase):
+    def test_a_barrier_of_the_warp_at_two_places(self):
+        for seed in range(1, 4):
+            report = report_of(APART, seed, "--watchpoints", "no", "--windows", "inserted", "--poison", "yes")
+            self.assertEqual(report["verdict"], "clean", report)
+
     def test_lanes_that_go_on_together(self):
         """In pass/together.ptx, whose kernel asks which lanes are together, they wait for each other behind branches. None waits for ever."""
         text = (pathlib.Path(__file__).parent / "pass/together.ptx").read_text()

@@ -200,7 +200,7 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, const PolledModul
         GR_TRY(gr_pace_begin(&pace, w, f));
         w->pace = &pace;
     }
-    GR_TRY(gr_together_begin(w, together, f));
+    GR_TRY(gr_together_begin(w, together, &code.uses, f));
     w->polled = NULL;
     if (w->o->poison && !w->classifies) {
         GR_TRY(gr_polled_begin(w->module, module, f, &polled, w->err));

@@ -11,6 +11,7 @@ enum { BLOCKS_MOST = 4096 }; // between a branch and its end; lanes behind more 
 typedef struct Together {
     const ColliderWork *w;
     const TogetherModule *module;
+    const DefUse *uses;
     PtxFunc *func;
     Cfg cfg;
     Arena arena;
@@ -63,6 +64,53 @@ static const PtxStmt *last_instr(const CfgBlock *b) {
     return s && s->kind == PTX_INSTR ? s : NULL;
 }
 
+static bool is_mask_of(const Together *t, const PtxOperand *o, unsigned depth);
+
+// Whether what the instruction leaves are lanes that lie between, with it. (Votes and matches have a mask that is looked at, too.)
+static bool gives_lanes(const Together *t, const PtxInstr *i, unsigned depth) {
+    switch (i->op) {
+    case PTX_OP_ACTIVEMASK:
+    case PTX_OP_VOTE:
+    case PTX_OP_MATCH: return true;
+    case PTX_OP_MOV: return is_mask_of(t, &i->operands[1], depth);
+    case PTX_OP_AND: return is_mask_of(t, &i->operands[1], depth) || is_mask_of(t, &i->operands[2], depth);
+    case PTX_OP_OR: return is_mask_of(t, &i->operands[1], depth) && is_mask_of(t, &i->operands[2], depth);
+    default: return false;
+    }
+}
+
+// Whether the operand has no lanes but those that lie between: all that sets it lies between, and has asked there.
+static bool is_mask_of(const Together *t, const PtxOperand *o, unsigned depth) {
+    uint32_t found = 0;
+    if (o->kind != PTX_O_REG || !depth)
+        return false;
+    for (uint32_t k = 0; k < t->n; k++) {
+        const CfgBlock *b = &t->cfg.blocks[t->queue[k]];
+        for (const PtxStmt *s = b->first; s; s = s == b->last ? NULL : s->next) {
+            if (s->kind != PTX_INSTR || !s->instr->n_operands || gr_ptx_op_flags(s->instr->op) & PTX_F_NO_DST)
+                continue;
+            const PtxOperand *to = &s->instr->operands[0];
+            if (to->kind != PTX_O_REG && to->n_sub)
+                to = &to->sub[0];
+            if (to->kind != PTX_O_REG || to->reg != o->reg)
+                continue;
+            found++;
+            if (!gives_lanes(t, s->instr, depth - 1))
+                return false;
+        }
+    }
+    return found && found == t->uses->regs[o->reg->index].defs;
+}
+
+// Whether lanes that are elsewhere may belong to it: a lane that shuffles, votes or waits for the warp here may need one that does so behind the end.
+static bool needs_others(const Together *t, const PtxInstr *i) {
+    enum { DEPTH = 4 };
+    bool masked = i->op == PTX_OP_SHFL || i->op == PTX_OP_VOTE || i->op == PTX_OP_MATCH ||
+                  i->op == PTX_OP_REDUX || i->op == PTX_OP_ELECT ||
+                  (gr_ptx_instr_flags(i) & PTX_F_BARRIER && gr_ptx_instr_has(i, PTX_MOD_warp));
+    return masked && i->n_operands && !is_mask_of(t, &i->operands[i->n_operands - 1], DEPTH);
+}
+
 // Whether lanes between may wait for others than those that are there, too. A loop has a jump back in the text.
 static bool may_wait(const Together *t) {
     bool loops = false, strong = false;
@@ -74,7 +122,7 @@ static bool may_wait(const Together *t) {
             if (s->kind != PTX_INSTR)
                 continue;
             strong = strong || is_strong(s->instr);
-            if (is_block_barrier(s->instr) ||
+            if (is_block_barrier(s->instr) || needs_others(t, s->instr) ||
                 (gr_ptx_instr_flags(s->instr) & PTX_F_CALL &&
                  !(s->instr->callee && t->module->quiet[s->instr->callee->index])))
                 return true;
@@ -222,9 +270,9 @@ done:
     return st;
 }
 
-gr_status gr_together_begin(ColliderWork *w, const TogetherModule *m, PtxFunc *f) {
+gr_status gr_together_begin(ColliderWork *w, const TogetherModule *m, const DefUse *uses, PtxFunc *f) {
     gr_status st = GR_OK;
-    Together t = {.w = w, .module = m, .func = f};
+    Together t = {.w = w, .module = m, .uses = uses, .func = f};
     w->joins = (Lanes){0};
     if (!w->pace || !(m->called || asks(f)))
         return GR_OK;

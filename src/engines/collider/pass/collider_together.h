@@ -16,12 +16,14 @@
 // go on as they came. What makes them one is the end of the branch to OUT, where ptxas has lanes wait for each other (BSYNC), and between the vote and that none sleeps any more.
 //
 // Only where no lane can need another one that waits there already: all ways into the code between go by the branch and all ways out of it by its end, and nothing in between waits for other
-// threads: no barrier of the block, no function that may do so, and in loops nothing strong or atomic. Lanes that shuffle or vote in between wait for lanes that are in there as well.
+// threads: no barrier of the block, no function that may do so, and in loops nothing strong or atomic. Lanes that shuffle, vote or wait for the warp in between may do so for lanes alone that are in there as well, which
+// the mask must show: it comes from an activemask in between. (With a mask of all lanes, others may do the same behind the end.)
 // What is inserted waits for a bounded time, so it may be in between.
 #ifndef GR_PASSES_COLLIDER_TOGETHER_H
 #define GR_PASSES_COLLIDER_TOGETHER_H
 
 #include "engines/collider/pass/collider_access.h"
+#include "ptx/defuse.h"
 
 // Of a module, before anything is inserted. False: out of memory.
 typedef struct TogetherModule {
@@ -30,8 +32,8 @@ typedef struct TogetherModule {
 } TogetherModule;
 bool gr_together_module(PtxModule *m, TogetherModule *t);
 
-// Before anything is inserted into the function: the program's branches and loops. Sets w->joins, which has no mask where the function is none of these.
-gr_status gr_together_begin(ColliderWork *w, const TogetherModule *m, PtxFunc *f);
+// Before anything is inserted into the function, of which `uses` knows: the program's branches and loops. Sets w->joins, which has no mask where the function is none of these.
+gr_status gr_together_begin(ColliderWork *w, const TogetherModule *m, const DefUse *uses, PtxFunc *f);
 // As gr_collider_open_detour; where w->joins has a mask, the lanes that are at `at` together go on together behind the detour.
 gr_status gr_together_open_detour(const ColliderWork *w, Access *a, PtxStmt *at, const PtxReg *condition,
                                   Detour *d);
