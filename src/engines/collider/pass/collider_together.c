@@ -29,9 +29,11 @@ static bool asks(const PtxFunc *f) {
 
 // ---- What may lie between ----------------------------------------------------------------------------------------
 
+// Loads past the first cache count as well: programs poll by these, too.
 static bool is_strong(const PtxInstr *i) {
     return gr_ptx_instr_flags(i) & PTX_F_ATOMIC || (i->sem != PTX_SEM_NONE && i->sem != PTX_WEAK) ||
-           i->op == PTX_OP_MBARRIER || i->op == PTX_OP_UNKNOWN;
+           i->op == PTX_OP_MBARRIER || i->op == PTX_OP_UNKNOWN ||
+           (i->op == PTX_OP_LD && (gr_ptx_instr_has(i, PTX_MOD_cg) || gr_ptx_instr_has(i, PTX_MOD_cv)));
 }
 
 static bool is_block_barrier(const PtxInstr *i) {
