@@ -110,18 +110,18 @@ GR_INLINE uint32_t in_half(uint32_t number, uint32_t turn) {
     return ((uint32_t)__builtin_popcount(mask & number) + turn) & 1;
 }
 
-// Whether the thread's warp begins late: 1 or 0. The launch has so many `threads`; `block` is the block's number or that of its cluster, `in_grid` the block's number. The
+// Whether the thread's warp begins late: 1 or 0. `kind`: a GrLateStarts. The launch has so many `threads`; `block` is the block's number or that of its cluster, `in_grid` the block's number. The
 // kernel was launched `count` times before.
-uint32_t __gr_segment_late(uint32_t who, uint32_t turn, uint32_t block, uint32_t in_grid, uint32_t threads,
-                           uint32_t count) {
+uint32_t __gr_segment_starts_late(uint32_t kind, uint32_t turn, uint32_t block, uint32_t in_grid,
+                                  uint32_t threads, uint32_t count) {
     uint32_t of_block, warp = thread_of_block(&of_block) / 32, many = threads > 64;
     if (threads <= 32)
         return 0;
-    if (who == GR_LATE_WARPS)
+    if (kind == GR_LATE_WARPS)
         return in_half(warp, turn) ^ in_half(block, turn >> 1);
     if (count)
         return 0;
-    if (who == GR_LATE_BLOCKS) // in one block: pairs of warps, if there are more than two
+    if (kind == GR_LATE_BLOCKS) // in one block: pairs of warps, if there are more than two
         return in_half(of_block == threads ? warp >> many : block, turn);
     return ((in_grid * ((of_block + 31) / 32) + warp + turn) & (many ? 3 : 1)) == 0;
 }

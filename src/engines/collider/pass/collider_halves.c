@@ -61,12 +61,12 @@ static void add_late(const ColliderWork *w, StrBuf *text, PtxFunc *f, const char
     uint32_t digits = 0;
     for (unsigned k = 0; k < WAIT_CYCLE; k++)
         digits |= (uint32_t)kinds[k].late << BITS * k;
-    gr_str_addf(text,
-                "shl.b32 %s, %s, %u; shr.u32 %s, %u, %s; and.b32 %s, %s, %u; call (%s), __gr%s_segment_late, "
-                "(%s, %s, %s, %s, %s, %s); setp.ne.u32 %s, %s, 0;",
-                t, w->kind->name, (unsigned)__builtin_ctz(BITS), t, digits, t, t, t, (1u << BITS) - 1, t,
-                w->o->suffix, t, turn, block, w->pace->in_grid->name, w->threads->name, w->count->name, late,
-                t);
+    gr_str_addf(
+        text,
+        "shl.b32 %s, %s, %u; shr.u32 %s, %u, %s; and.b32 %s, %s, %u; call (%s), __gr%s_segment_starts_late, "
+        "(%s, %s, %s, %s, %s, %s); setp.ne.u32 %s, %s, 0;",
+        t, w->kind->name, (unsigned)__builtin_ctz(BITS), t, digits, t, t, t, (1u << BITS) - 1, t,
+        w->o->suffix, t, turn, block, w->pace->in_grid->name, w->threads->name, w->count->name, late, t);
 }
 
 gr_status gr_halves_begin(ColliderWork *w, const Access *a, PtxStmt *at, const PtxReg *late) {

@@ -68,7 +68,7 @@ static const PtxStmt *last_instr(const CfgBlock *b) {
 
 static bool is_mask_of(const Together *t, const PtxOperand *o, unsigned depth);
 
-// Whether what the instruction leaves are lanes that lie between, with it. (Votes and matches have a mask that is looked at, too.)
+// Whether the instruction's result names only lanes that lie between. (The masks of votes and matches are looked at as well.)
 static bool gives_lanes(const Together *t, const PtxInstr *i, unsigned depth) {
     switch (i->op) {
     case PTX_OP_ACTIVEMASK:

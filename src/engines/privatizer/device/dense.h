@@ -112,7 +112,7 @@ GR_INLINE uint32_t dense_stored(const Near *n, uint32_t sequence) {
 // Four words, of which most are changed by one unit at most: then that unit's is the union. Gives what dense_merge_word() does of the others.
 GR_INLINE uint32_t dense_merge_four(const Near *n, uint32_t at, uint32_t stored) {
     Four was = four_at(at + n->units * n->stride), all = was;
-    uint32_t who[4] = {0, 0, 0, 0}, any = 0, many = 0, left = 0, end = at + n->units * n->stride;
+    uint32_t by[4] = {0, 0, 0, 0}, any = 0, many = 0, left = 0, end = at + n->units * n->stride;
     GR_ROLLED for (; stored; stored &= stored - 1) {
         uint32_t from = at + (uint32_t)__builtin_ctz(stored) * n->stride;
         Four v = four_at(from);
@@ -121,7 +121,7 @@ GR_INLINE uint32_t dense_merge_four(const Near *n, uint32_t at, uint32_t stored)
             int own = v.w[i] != was.w[i];
             many |= own && all.w[i] != was.w[i];
             all.w[i] = own ? v.w[i] : all.w[i];
-            who[i] = own ? from : who[i];
+            by[i] = own ? from : by[i];
         }
         any |= unlike(v, was);
     }
@@ -136,7 +136,7 @@ GR_INLINE uint32_t dense_merge_four(const Near *n, uint32_t at, uint32_t stored)
         Four v;
 #pragma unroll
         for (uint32_t i = 0; i < 4; i++)
-            v.w[i] = who[i] == from ? was.w[i] : all.w[i];
+            v.w[i] = by[i] == from ? was.w[i] : all.w[i];
         put_four(from, v);
     }
     return 0;

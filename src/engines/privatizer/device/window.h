@@ -66,7 +66,7 @@ GR_INLINE void window_make(const GrPrivWindow *w, const GrPrivSpan *spans, uint6
 // Units that have stored to the line, some at a time, and the lane's word of each. All lanes together.
 enum { UNITS_AT_A_TIME = 4 };
 typedef struct Stored {
-    uint64_t from, at; // of the line: what says who has stored; the lane's word of unit 0
+    uint64_t from, at; // of the line: which units have stored; the lane's word of unit 0
     uint32_t next, units, bits, n, unit[UNITS_AT_A_TIME], word[UNITS_AT_A_TIME];
 } Stored;
 
