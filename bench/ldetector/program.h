@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cuda_runtime.h>
 #include <functional>
+#include <string>
 #include <vector>
 
 #define MUST(call)                                                                                           \
@@ -74,7 +75,7 @@ class Program {
         tell("first", first, "ms");
     }
 
-    // Milliseconds, of `rounds` of them. *first: of the first one.
+    // Milliseconds, of `rounds` of them. *first: of the first one; then each has a line as well.
     float median(const std::function<void()> &prepare, const std::function<void()> &launch,
                  float *first = nullptr) const {
         std::vector<float> all;
@@ -82,8 +83,11 @@ class Program {
             prepare();
             all.push_back(once(launch));
         }
-        if (first)
+        if (first) {
             *first = all[0];
+            for (int k = 0; k < rounds; k++)
+                tell(("launch_" + std::to_string(k + 1)).c_str(), all[k], "ms");
+        }
         std::sort(all.begin(), all.end());
         return all[all.size() / 2];
     }

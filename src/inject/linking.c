@@ -118,15 +118,25 @@ static CUresult add_all(const Linker *l, CUlinkState state, const LoadedModule *
 // The machine code, which the caller frees; NULL: there is none, and why is in `log`.
 static void *link_all(const Linker *l, const LoadedModule *list, unsigned registers, size_t *size, char *log,
                       size_t log_size) {
-    bool lines = false;
-    for (const LoadedModule *m = list; m; m = m->next)
+    bool lines = false, split = false;
+    for (const LoadedModule *m = list; m; m = m->next) {
         lines |= m->has_lines;
-    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
-                              CU_JIT_GENERATE_LINE_INFO, CU_JIT_MAX_REGISTERS};
-    void *values[] = {log, (void *)log_size, (void *)(uintptr_t)lines, (void *)(uintptr_t)registers};
+        split |= m->split;
+    }
+    CUjit_option options[5] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+                               CU_JIT_GENERATE_LINE_INFO};
+    void *values[5] = {log, (void *)log_size, (void *)(uintptr_t)lines};
     CUlinkState state;
     void *made, *copy = NULL;
-    unsigned n = sizeof options / sizeof *options - !registers; // 0: as many as each function likes
+    unsigned n = 3;
+    if (registers) { // 0: as many as each function likes
+        options[n] = CU_JIT_MAX_REGISTERS;
+        values[n++] = (void *)(uintptr_t)registers;
+    }
+    if (split) { // 0: as many threads as there are processors
+        options[n] = CU_JIT_SPLIT_COMPILE;
+        values[n++] = 0;
+    }
     CUresult rc = l->create(n, options, values, &state);
     if (rc == CUDA_SUCCESS) {
         rc = add_all(l, state, list);

@@ -339,6 +339,21 @@ class Privatizer(unittest.TestCase):
                 took = re.search(r"and (\d+) rounds", " ".join(" ".join(report["coverage"]["remarks"]).split()))
                 self.assertTrue(rounds is None or int(took[1]) == rounds, (word, units, took[1]))
 
+    def test_kernels_of_very_many_accesses_are_brief(self):
+        """Their accesses are calls, so that the driver compiles them in time; what is found is the same."""
+        source = (pathlib.Path(__file__).parent / "programs/many.cu").read_text(encoding="utf-8").splitlines()
+        for units in ("threads", "warps"):
+            for word in ("clean", "shared", "blocks", "lanes", "counted"):
+                lines = {k for k, text in enumerate(source, 1) if f'// RACE of "{word}"' in text}
+                out, report = run(FOLDER / "many", "--units", units, words=[word])
+                self.assertEqual((out, report["reasons"], bool(report["races"])), ("cudaSuccess PASS\n", [], bool(lines)), (units, word))
+                self.assertTrue(all({a["line"] for a in race["accesses"]} <= lines for race in report["races"]), (units, word, report["races"]))
+        said = subprocess.run([GPURACE, "run", "--device", "cpu", "--engine", "privatizer", "--verbose", "--output", "/dev/null", "--", FOLDER / "many"],
+                              capture_output=True, text=True, check=True).stderr
+        accesses, had, made = map(int, re.search(r"(\d+) memory accesses, (\d+) bytes of PTX rewritten to (\d+)", said).groups())
+        self.assertGreater(accesses, 5 * 144)
+        self.assertLess(made, 2500 * accesses)  # 11 000 without
+
     def test_what_launches_find_again_is_counted(self):
         """It is looked for in the launches 1, 2, 4 and 8 only."""
         one, nine = (run(FOLDER / "only_read", words=["same", n])[1]["races"] for n in "19")

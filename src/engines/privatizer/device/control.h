@@ -48,6 +48,8 @@
 //   __gr_done(stores, copy)       the thread ends, in code for blocks; `stores`: a hash of all that it stored and where
 //   __gr_lanes(site, at, what, value, pass, sequence)   before a store of code for warps; gives 1 to the lane whose value stays there
 //   __gr_look(site, a, what, value, copy, pass, sequence)     an access to address `a`, when asked
+//   __gr_goes(site, a, what, value, copy, pass, sequence)     in brief kernels (pass/brief.h): __gr_at() and __gr_look()
+//   __gr_puts(site, a, what, value, copy, pass, sequence)     likewise, and __gr_lanes(); 1: the value of another lane stays
 //   __gr_wild()                   the thread has gone where it cannot in code for GrPrivControl.known: a load is elsewhere than in memory that is only read, or units share a line
 //   __gr_over()                   a loop went round too often
 //   __gr_differs(region, copy, sequence)   a thread has other results in registers than in pass 1

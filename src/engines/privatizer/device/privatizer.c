@@ -582,6 +582,22 @@ void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_
     }
 }
 
+uint64_t __gr_goes(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_t copy, uint32_t pass,
+                   uint32_t sequence) {
+    uint64_t to = __gr_at(a, copy, what, (pass - 1) * GR_LINE);
+    if (to && CONTROL.ask.kind && (CONTROL.mode == GR_OF_BLOCKS || slot_head()->asks))
+        __gr_look(site, a, what, value, copy, pass, sequence);
+    return to;
+}
+
+uint64_t __gr_puts(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_t copy, uint32_t pass,
+                   uint32_t sequence) {
+    uint32_t lanes = gr_active_mask();
+    uint64_t to = __gr_goes(site, a, what, value, copy, pass, sequence);
+    gr_meet(lanes);
+    return !to || CONTROL.alone || __gr_lanes(site, to, what, value, pass, sequence) ? to : 1;
+}
+
 // Lanes that come together are told together.
 void __gr_differs(uint32_t region, uint32_t copy, uint32_t sequence) {
     uint32_t team = gr_match_any(gr_active_mask(), region);

@@ -22,6 +22,7 @@ typedef struct Code {
     PtxFunc *f;
     const char *suffix;
     bool warps; // else for blocks
+    bool brief; // an access is a call (brief.h)
     const GrGrid *grid;
     Body body;
     const Liveness *live; // of the kernel's own code

@@ -2,6 +2,7 @@
 #include "engines/privatizer/pass/privatizer_pass.h"
 
 #include "engines/privatizer/device/control.h"
+#include "engines/privatizer/pass/brief.h"
 #include "engines/privatizer/pass/code.h"
 #include "engines/privatizer/pass/order.h"
 #include "passes/emit.h"
@@ -281,6 +282,7 @@ typedef struct Work {
     const PrivatizerOptions *o;
     GrSiteStatus *status;
     GrCalls calls;
+    const bool *brief; // by function
     gr_error *err;
 } Work;
 
@@ -446,16 +448,21 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
     bool suits = out->by_warps && !out->stages && !w->o->by_warps && gr_suits_lanes(&look);
     out->lanes = !out->warps.why && (suits || (out->mbarriers && !out->by_warps));
     GR_TRY(gr_places_find(&cfg, &grid, &w->m->arena, &out->places, w->err));
-    GR_TRY(find_groups(w, out->places, false, &arena, &groups));
+    bool brief = w->brief[f->index];
+    if (!brief)
+        GR_TRY(find_groups(w, out->places, false, &arena, &groups));
     GR_TRY(find_groups(w, out->places, true, &arena, &puts));
     out->by_warps |= w->o->by_warps;
     find_granule(w, out);
-    find_windows(w, &roles, out);
-    find_near(w, out);
+    if (!brief) {
+        find_windows(w, &roles, out);
+        find_near(w, out);
+    }
     PtxStmt *first = gr_function_start(f), *last = f->last;
     if (!first || (out->blocks.why && out->warps.why))
         goto done;
     Code code = {.f = f,
+                 .brief = brief,
                  .suffix = w->o->suffix,
                  .grid = &grid,
                  .live = &live,
@@ -551,6 +558,9 @@ gr_status gr_privatizer_rewrite(PtxModule *m, const PrivatizerOptions *o, GrSite
         status[k] = marked[m->sites[k].func->index] && (!o->wanted || o->wanted(o->user, m, &m->sites[k]))
                         ? GR_SITE_UNSEEN
                         : GR_SITE_FILTERED;
+    bool *brief;
+    GR_TRY(gr_brief_find(m, marked, &m->arena, &brief, err));
+    w.brief = brief;
     GR_TRY(gr_calls_find(m, &m->arena, &w.calls, err));
     GR_TRY(gr_registers_limit(m, err));
     GR_TRY(gr_runtime_raise(m, err));

@@ -7,7 +7,8 @@
 //              +--------------> code for warps: global and shared memory are redirected to the warp's private copy, and it runs from barrier to barrier, twice.
 //                             There are two of it: for launches of which all is known (Code.known), and for all others
 //
-// Of both there may be one more, for units that have private copies of all memory that is written, at a constant distance (Code.dense).
+// Of both there may be one more, for units that have private copies of all memory that is written, at a constant distance (Code.dense). Kernels of very many accesses have just one of each
+// (brief.h).
 //
 // The mode is a variable of the module, which the host sets before each launch (device/control.h). So the program's parameters, functions and launches
 // stay what they are.

@@ -695,11 +695,20 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     if (group)
         GR_TRY(put_only_read(c, copy, at, group));
     // Lanes of one store are compared (gr_code_lanes), so they have to come there together.
-    bool together = (c->whole || (c->warps && c->by_warps)) && i->op == PTX_OP_ST && !site->strong;
-    PtxReg *lanes = NULL;
+    bool compares = (c->warps || c->whole) && i->op == PTX_OP_ST && !site->strong,
+         together = compares && (c->whole || c->by_warps) && !c->brief;
+    PtxReg *lanes = NULL, *value = NULL;
     if (together)
         GR_TRY(gr_code_together(c, copy, &lanes));
-    if (generic) {
+    if (c->brief) {
+        to = gr_ptx_new_reg(c->f, PTX_B64);
+        if (what & GR_AT_STORE)
+            GR_TRY(gr_code_value(c, copy, site->size, &value));
+        GR_TRY(gr_code_put(c, copy, ops, n_ops,
+                           "mov.u64 %s, 0; %scall (%s), __gr%s_%s, (%u, %s, %u, %s, %s, %s, %s);", to->name,
+                           g.alone, to->name, c->suffix, compares ? "puts" : "goes", site->id, at->name, what,
+                           value ? value->name : "0", c->copy->name, c->pass->name, c->sequence->name));
+    } else if (generic) {
         to = gr_ptx_new_reg(c->f, PTX_B64);
         if (c->copied && what & GR_AT_STORE)
             GR_TRY(gr_code_put(c, copy, NULL, 0,
@@ -722,25 +731,28 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
                        g.combine, lost->name, to->name, g.operand, g.combine, kept->name, to->name,
                        g.operand));
     GR_TRY(gr_code_put(c, copy, &leaves, 1, "@%s bra $0;", lost->name));
-    PtxReg *told = gr_ptx_new_reg(c->f, PTX_PRED), *value = NULL, *common = NULL;
-    if (what & GR_AT_STORE && c->plain)
+    PtxReg *told = gr_ptx_new_reg(c->f, PTX_PRED), *common = NULL;
+    if (what & GR_AT_STORE && c->plain && !c->brief)
         GR_TRY(gr_code_put(c, copy, NULL, 0, "@%s setp.ne.u32 %s, 0, 0;", kept->name, c->plain->name));
-    if (what & GR_AT_STORE) {
+    if (what & GR_AT_STORE && !value)
         GR_TRY(gr_code_value(c, copy, site->size, &value));
+    if (value)
         GR_TRY(gr_code_hash(c, copy, at, kept, value));
-    }
     if (c->updates && i->op == PTX_OP_ST && !site->strong)
         common = gr_ptx_new_reg(c->f, PTX_B64);
     if (common)
         GR_TRY(gr_code_put(c, copy, NULL, 0, "mov.u64 %s, 0; @%s call (%s), __gr%s_stored, (%s, %s, %u);",
                            common->name, kept->name, common->name, c->suffix, to->name, c->pass->name,
                            site->size));
-    if (!c->known)
+    if (!c->known && !c->brief)
         GR_TRY(gr_code_put(c, copy, NULL, 0,
                            "and.pred %s, %s, %s; @%s call __gr%s_look, (%u, %s, %u, %s, %s, %s, %s);",
                            told->name, kept->name, c->asks->name, told->name, c->suffix, site->id, at->name,
                            what, value ? value->name : "0", c->copy->name, c->pass->name, c->sequence->name));
-    if ((c->warps || c->whole) && i->op == PTX_OP_ST && !site->strong)
+    if (compares && c->brief) // 1: another lane's value stays
+        GR_TRY(gr_code_put(c, copy, NULL, 0, "setp.ne.and.u64 %s, %s, 1, %s;", kept->name, to->name,
+                           kept->name));
+    else if (compares)
         GR_TRY(gr_code_lanes(c, copy, site, c->whole ? at : to, kept, lanes, what, value));
     GR_TRY(gr_code_set_address(c, address, to, 0));
     i->guard = kept;
