@@ -188,8 +188,9 @@ bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom r
                       ? p->windows && window_of(p, out).size
                       : mode == GR_OF_WARPS && threads > 1 && p->dense && p->known &&
                             (p->pads ? window_of(p, out).size : near_of(p, mode, out->units, 0).size));
-    // A block that comes second to a slot would find the rows as the first one left them.
-    bool fits = p->proved && !p->meets && !out->exchanges &&
+    // A block that comes second to a slot would find the rows as the first one left them. In kernels with atomic operations or strong stores (granule 0) a row was seen that nobody had made, on
+    // the CPU device with some seeds; never without ready rows.
+    bool fits = p->proved && !p->meets && !out->exchanges && p->granule &&
                 (mode == GR_OF_BLOCKS || out->slots >= gr_passes_blocks(p->launch));
     uint64_t lines = fits ? gr_ready_spans(p, mode, spans) : 0, slots = out->slots;
     room.rows += lines;
@@ -398,6 +399,7 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
                          .arena = l->arena,
                          .arena_bytes = l->arena_bytes,
                          .shared_bytes = l->shared_bytes,
+                         .own_shared = p->own_shared,
                          .span = l->span,
                          .slot = m->small.at,
                          .tables = tables->tables.at,

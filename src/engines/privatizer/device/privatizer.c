@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // privatizer — the device runtime that inserted code calls (control.h).
+#include "engines/privatizer/device/brief.h"
 #include "engines/privatizer/device/dense.h"
 #include "engines/privatizer/device/exchange.h"
 #include "engines/privatizer/device/mbarriers.h"
@@ -173,6 +174,7 @@ static GR_NOINLINE uint64_t gr_priv_offset(const Slot *s, uint64_t a, uint32_t w
     if (space == GR_AT_GENERIC && (is_local(a) || is_const(a)))
         return offset;
     if (space == GR_AT_GENERIC && gr_is_shared(a, &in)) {
+        *outside = CONTROL.mode == GR_OF_BLOCKS && in + (what >> GR_AT_SIZE) > CONTROL.own_shared;
         if (CONTROL.mode == GR_OF_BLOCKS)
             return offset;
         space = GR_AT_SHARED;
@@ -584,7 +586,8 @@ void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_
 
 uint64_t __gr_goes(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_t copy, uint32_t pass,
                    uint32_t sequence) {
-    uint64_t to = __gr_at(a, copy, what, (pass - 1) * GR_LINE);
+    uint64_t unmade = (pass - 1) * GR_LINE, to = brief_at(a, copy, what, unmade);
+    to = to ? to : __gr_at(a, copy, what, unmade);
     if (to && CONTROL.ask.kind && (CONTROL.mode == GR_OF_BLOCKS || slot_head()->asks))
         __gr_look(site, a, what, value, copy, pass, sequence);
     return to;
@@ -594,8 +597,10 @@ uint64_t __gr_puts(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uin
                    uint32_t sequence) {
     uint32_t lanes = gr_active_mask();
     uint64_t to = __gr_goes(site, a, what, value, copy, pass, sequence);
+    if (CONTROL.alone)
+        return to;
     gr_meet(lanes);
-    return !to || CONTROL.alone || __gr_lanes(site, to, what, value, pass, sequence) ? to : 1;
+    return !to || __gr_lanes(site, to, what, value, pass, sequence) ? to : 1;
 }
 
 // Lanes that come together are told together.

@@ -111,6 +111,9 @@ gr_status gr_code_field(const Code *c, PtxStmt *s, const char *type, const PtxRe
 gr_status gr_code_alone(const Code *c, PtxStmt *s, PtxReg **out);
 gr_status gr_code_once(const Code *c, PtxStmt *s, PtxReg **out);
 
+// inside.c: an access to memory of the thread or the block that has no private copies, where an address that comes of what never was there stays within it.
+gr_status gr_code_inside(const Code *c, PtxStmt *s, const PtxSite *site);
+
 // redirect.c: code that leaves the address in the new 64-bit register *out.
 gr_status gr_code_address(const Code *c, PtxStmt *at, const PtxOperand *address, PtxReg **out);
 // The operand that is the address; NULL: there is none. And what it becomes.
