@@ -354,6 +354,15 @@ class Privatizer(unittest.TestCase):
         self.assertGreater(accesses, 5 * 144)
         self.assertLess(made, 2500 * accesses)  # 11 000 without
 
+    def test_an_index_that_never_was_stays_within_its_array(self):
+        source = (pathlib.Path(__file__).parent / "programs/inside.cu").read_text(encoding="utf-8").splitlines()
+        lines = {k for k, text in enumerate(source, 1) if text.endswith("// RACE")}
+        for options in ((), ("--units", "warps"), ("--prove", "no")):
+            out, report = run(FOLDER / "inside", *options)
+            self.assertEqual((out, report["reasons"]), ("cudaSuccess\n", []), options)
+            self.assertEqual({r["kernel"].split("(")[0] for r in report["races"]}, {"of_block", "of_thread"}, options)
+            self.assertTrue(all({a["line"] for a in race["accesses"]} <= lines for race in report["races"]), (options, report["races"]))
+
     def test_what_launches_find_again_is_counted(self):
         """It is looked for in the launches 1, 2, 4 and 8 only."""
         one, nine = (run(FOLDER / "only_read", words=["same", n])[1]["races"] for n in "19")

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Block 2 finds in `where` what blocks 0 and 1 wrote, a byte each, which no memory ever held: 0x380. As an index that leads out of the array, which has no private copies.
+#include <cstdio>
+
+enum { LOW = 0x80, HIGH = 0x300, SIZE = HIGH + 1, THREADS = 32 };
+
+__global__ void of_block(unsigned *where, int *out) {
+    __shared__ int array[SIZE];
+    for (int k = threadIdx.x; k < SIZE; k += THREADS)
+        array[k] = k;
+    __syncthreads();
+    if (blockIdx.x < 2 && threadIdx.x == 0)
+        where[0] = blockIdx.x ? HIGH : LOW; // RACE
+    if (blockIdx.x == 2) {
+        unsigned at = where[0]; // RACE
+        array[at] = 5;
+        out[threadIdx.x] = array[at];
+    }
+}
+
+__global__ void of_thread(unsigned *where, int *out) {
+    int array[SIZE];
+    for (int k = 0; k < SIZE; k++)
+        array[k] = k + threadIdx.x;
+    if (blockIdx.x < 2 && threadIdx.x == 0)
+        where[0] = blockIdx.x ? HIGH : LOW; // RACE
+    if (blockIdx.x == 2) {
+        unsigned at = where[0]; // RACE
+        array[at] = 5;
+        out[threadIdx.x] = array[at] + array[at / 2];
+    }
+}
+
+int main() {
+    unsigned *where;
+    int *out;
+    cudaMalloc(&where, sizeof *where);
+    cudaMalloc(&out, THREADS * sizeof *out);
+    for (auto kernel : {of_block, of_thread}) {
+        cudaMemset(where, 0, sizeof *where);
+        kernel<<<3, THREADS>>>(where, out);
+    }
+    printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+}
