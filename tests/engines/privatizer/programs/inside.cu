@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Block 2 finds in `where` what blocks 0 and 1 wrote, a byte each, which no memory ever held: 0x380. As an index that leads out of the array, which has no private copies.
+// Block 2 finds in `where` what blocks 0 and 1 wrote, a byte each, which no memory ever held: 0x380. The index that it makes of that leads out of the array, which has no private copies.
 #include <cstdio>
 
 enum { LOW = 0x80, HIGH = 0x300, SIZE = HIGH + 1, THREADS = 32 };
+
+__device__ unsigned index(unsigned v) { return v == (LOW | HIGH) ? 0x10000000 : v; }
 
 __global__ void of_block(unsigned *where, int *out) {
     __shared__ int array[SIZE];
@@ -12,7 +14,7 @@ __global__ void of_block(unsigned *where, int *out) {
     if (blockIdx.x < 2 && threadIdx.x == 0)
         where[0] = blockIdx.x ? HIGH : LOW; // RACE
     if (blockIdx.x == 2) {
-        unsigned at = where[0]; // RACE
+        unsigned at = index(where[0]); // RACE
         array[at] = 5;
         out[threadIdx.x] = array[at];
     }
@@ -25,7 +27,7 @@ __global__ void of_thread(unsigned *where, int *out) {
     if (blockIdx.x < 2 && threadIdx.x == 0)
         where[0] = blockIdx.x ? HIGH : LOW; // RACE
     if (blockIdx.x == 2) {
-        unsigned at = where[0]; // RACE
+        unsigned at = index(where[0]); // RACE
         array[at] = 5;
         out[threadIdx.x] = array[at] + array[at / 2];
     }
