@@ -188,9 +188,8 @@ bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom r
                       ? p->windows && window_of(p, out).size
                       : mode == GR_OF_WARPS && threads > 1 && p->dense && p->known &&
                             (p->pads ? window_of(p, out).size : near_of(p, mode, out->units, 0).size));
-    // A block that comes second to a slot would find the rows as the first one left them. In kernels with atomic operations or strong stores (granule 0) a row was seen that nobody had made, on
-    // the CPU device with some seeds; never without ready rows.
-    bool fits = p->proved && !p->meets && !out->exchanges && p->granule &&
+    // A block that comes second to a slot would find the rows as the first one left them.
+    bool fits = p->proved && !p->meets && !out->exchanges &&
                 (mode == GR_OF_BLOCKS || out->slots >= gr_passes_blocks(p->launch));
     uint64_t lines = fits ? gr_ready_spans(p, mode, spans) : 0, slots = out->slots;
     room.rows += lines;
@@ -229,10 +228,19 @@ bool gr_passes_more(const Passes *p, PassPlan *plan, uint32_t full) {
     return true;
 }
 
-// `zero_bytes` of p->memory->small become 0, too.
+static CUdeviceptr log_at(const Passes *p, uint32_t mode) {
+    return p->memory->log.at + (mode - GR_OF_BLOCKS) * sizeof(GrPrivLog);
+}
+
+// `zero_bytes` of p->memory->small become 0, too. If what was submitted before on the same tables was cut short, the round is not run.
 static CUresult set(const Passes *p, const GrPrivControl *c, uint64_t zero_bytes) {
     GrPrivSet set = {.control = *c, .to = p->control, .zeros = p->memory->small.at, .zero_bytes = zero_bytes};
     uint64_t most = 16 * (uint64_t)p->groups, warps = c->slots * c->ready, groups;
+    bool within = c->mode == GR_OF_WARPS; // blocks: two levels have the same tables then
+    if (c->mode != GR_AS_IT_IS && p->submitted[within]) {
+        set.before = log_at(p, within ? GR_OF_WARPS : GR_OF_BLOCKS);
+        set.n_before = within ? GR_LEVEL_LANES - GR_OF_WARPS + 1 : 1;
+    }
     if (c->ready)
         (void)gr_ready_spans(p, c->mode, set.spans);
     if (c->window.size && c->mode == GR_OF_BLOCKS)
@@ -320,10 +328,6 @@ static CUresult prepare_tables(Passes *p, struct Tables *m, uint64_t slots, uint
 
 static struct Tables *tables_of(const Passes *p, const PassPlan *plan) {
     return &p->memory->of[plan->mode != GR_OF_BLOCKS];
-}
-
-static CUdeviceptr log_at(const Passes *p, uint32_t mode) {
-    return p->memory->log.at + (mode - GR_OF_BLOCKS) * sizeof(GrPrivLog);
 }
 
 // A log for each level, both of them empty.
@@ -462,9 +466,14 @@ static void heed(Passes *p, uint32_t mode, const GrPrivLog *log, CUresult rc) {
     for (size_t k = 0; k < sizeof log->head / sizeof *words; k++)
         if (words[k])
             p->memory->logs_are_empty = false;
-    if (rc != CUDA_SUCCESS || log->head.apart ||
-        (p->exchanges && log->head.waited)) // blocks have left their tables as they were
+    if (rc != CUDA_SUCCESS ||
+        gr_is_cut_short(log->head.apart, log->head.full, log->head.waited, p->exchanges))
         p->memory->of[mode != GR_OF_BLOCKS].n_clean = 0;
+}
+
+void gr_passes_forget(Passes *p) {
+    p->memory->logs_are_empty = false;
+    p->memory->of[0].n_clean = p->memory->of[1].n_clean = 0;
 }
 
 static CUresult read_log(Passes *p, uint32_t mode, GrPrivLog *log) {
@@ -510,6 +519,7 @@ static CUresult submit(Passes *p, const PassPlan *plan, uint64_t first, uint64_t
                                          : c.threads == 1 && c.divide == 1 && plan->copies >= plan->units;
         c.known = !ask && (c.alone || c.threads > 1) ? known : GR_KNOWN_NOT;
         rc = plan->mode == GR_OF_BLOCKS ? run_blocks(p, &c, small) : run_warps(p, &c, small);
+        p->submitted[plan->mode != GR_OF_BLOCKS] = true;
         p->rounds += !ask;
     }
     return rc;

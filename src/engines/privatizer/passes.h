@@ -62,6 +62,7 @@ typedef struct Passes {
     uint64_t *spent;                 // [GR_SPENT]: clock cycles are added; NULL: nobody wants to know
     // What became of it.
     uint64_t rounds, peak; // bytes
+    bool submitted[2];     // something has, for blocks, and for warps
 } Passes;
 
 uint64_t gr_passes_blocks(const GrLaunch *l);  // of the grid
@@ -109,6 +110,8 @@ CUresult gr_passes_end(Passes *p, bool *held);
 // Behind gr_passes_end(), with *held: what the level's log says, but what was asked for. False: nothing.
 bool gr_passes_says(Passes *p, uint32_t mode, GrPrivLog *log);
 CUresult gr_passes_release(Passes *p);
+// Something failed, and what it left is not known: all that is kept from launch to launch is made anew.
+void gr_passes_forget(Passes *p);
 
 // A copy for each unit of all blocks. False: there is no room for them.
 bool gr_passes_plan_once(const Passes *p, uint32_t threads, PassRoom room, PassPlan *out);

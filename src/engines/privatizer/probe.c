@@ -529,6 +529,8 @@ static void run_ahead(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels
         *rc = gr_passes_end(passes, held);
     if (*held)
         memset(logs, 0, GR_LEVELS * sizeof *logs);
+    if (*rc != CUDA_SUCCESS)
+        gr_passes_forget(passes);
     for (uint32_t mode = GR_LEVEL_LANES; mode >= GR_OF_BLOCKS && *held && *rc == CUDA_SUCCESS; mode--)
         if (ran >> mode & 1)
             (void)gr_passes_says(passes, mode, &logs[mode - GR_OF_BLOCKS]);
@@ -563,8 +565,10 @@ static bool probe(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels, bo
         Layout layout;
         if (!(levels >> mode & 1) || (known && says_nothing(known)))
             continue;
-        if (known && known->head.full &&
-            gr_room_exceeds(&k->room[warps], &had[warps])) // another level got more
+        if (known && (known->head.skipped ||
+                      (known->head.full &&
+                       gr_room_exceeds(&k->room[warps],
+                                       &had[warps])))) // another level was cut short, or got more room
             known = NULL;
         while (!over) {
             bool some = known ? ahead : l->params_known && !k->reaches;

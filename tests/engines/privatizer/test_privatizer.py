@@ -363,6 +363,17 @@ class Privatizer(unittest.TestCase):
             self.assertEqual({r["kernel"].split("(")[0] for r in report["races"]}, {"of_block", "of_thread"}, options)
             self.assertTrue(all({a["line"] for a in race["accesses"]} <= lines for race in report["races"]), (options, report["races"]))
 
+    def test_a_run_behind_one_that_was_cut_short_finds_no_rows_of_it(self):
+        """Lanes as units leave their rows in the tables; warps as units, whose rows have another size, come next."""
+        source = (pathlib.Path(__file__).parent / "programs/cut_short.cu").read_text(encoding="utf-8").splitlines()
+        lines = {k for k, text in enumerate(source, 1) if text.endswith("// RACE")}
+        for options in ((), ("--prove", "no"), ("--copies", "2")):
+            out, report = run(FOLDER / "cut_short", *options)
+            self.assertEqual(out, "cudaSuccess, 0 wrong\n", options)
+            self.assertEqual([{a["line"] for a in race["accesses"]} for race in report["races"]], [lines], options)
+            self.assertEqual(len(report["reasons"]), 1, options)
+            self.assertIn("not checked between threads: its threads did not all come to the end of a region", report["reasons"][0])
+
     def test_what_launches_find_again_is_counted(self):
         """It is looked for in the launches 1, 2, 4 and 8 only."""
         one, nine = (run(FOLDER / "only_read", words=["same", n])[1]["races"] for n in "19")

@@ -220,7 +220,14 @@ typedef struct GrPrivHead {
     uint32_t ordered; // blocks of GR_OF_WARPS that left because units may have ordered what they do
     uint32_t waited;  // likewise, because a thread waits
     uint32_t any;     // something was found, or seen
+    uint32_t skipped; // rounds that were not run, because what ran before them was cut short
+    uint32_t unused;
 } GrPrivHead;
+
+// Whether blocks left their tables as they were in the middle of a region: what comes next would take rows for made that are not. `exchanges`: as in GrPrivControl.
+static inline int gr_is_cut_short(uint32_t apart, uint32_t full, uint32_t waited, uint32_t exchanges) {
+    return apart || full || (exchanges && waited);
+}
 
 typedef struct GrPrivLog {
     GrPrivHead head;
@@ -376,6 +383,7 @@ typedef struct GrPrivSet {
     uint64_t to, zeros, zero_bytes;
     GrPrivSpan spans[GR_SPANS]; // control.ready rows of each slot; or lines of control.window
     uint64_t lines;             // with control.window: of these
+    uint64_t before, n_before;  // logs of what has run on the same tables, and the host has not seen yet
 } GrPrivSet;
 
 // What the kernels get that do the steps of a window.

@@ -30,6 +30,16 @@ GR_INLINE void make_ready(uint64_t row, uint64_t entry, uint32_t number, uint32_
         put_word(entry, number);
 }
 
+// Whether something that ran before on the same tables was cut short. The host will make them anew.
+static GR_NOINLINE int gr_priv_finds_rest(const GrPrivSet *set) {
+    int rest = 0;
+    GR_ROLLED for (uint64_t k = 0; k < set->n_before; k++) {
+        const GR_GLOBAL GrPrivHead *of = &((GR_GLOBAL GrPrivLog *)set->before)[k].head;
+        rest |= of->skipped || gr_is_cut_short(of->apart, of->full, of->waited, set->control.exchanges);
+    }
+    return rest;
+}
+
 // In front of a round. One launch takes less time than a copy from the host and a memset.
 KERNEL void __gr_set(const GrPrivSet set) {
     uint32_t thread = gr_ctaid_x() * ntid_x() + gr_tid_x(), threads = nctaid_x() * ntid_x();
@@ -38,6 +48,10 @@ KERNEL void __gr_set(const GrPrivSet set) {
     const uint64_t *from = (const uint64_t *)&set.control;
     GR_ROLLED for (uint32_t k = thread; k < sizeof set.control / 8;
                    k += threads)((GR_GLOBAL uint64_t *)set.to)[k] = from[k];
+    if (thread == 0 && set.n_before && gr_priv_finds_rest(&set)) {
+        ((GR_GLOBAL GrPrivControl *)set.to)->mode = GR_HELD;
+        ((GR_GLOBAL GrPrivLog *)set.control.log)->head.skipped = 1;
+    }
     GR_ROLLED for (uint64_t k = thread; k < set.zero_bytes / 8;
                    k += threads)((GR_GLOBAL uint64_t *)set.zeros)[k] = k == used ? set.control.ready : 0;
     if (set.control.window.size)
