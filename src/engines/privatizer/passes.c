@@ -540,35 +540,38 @@ static CUresult make_heads(const PrivatizerDriver *d, Memory *m) {
 }
 
 // The GPU's own word comes sooner than the driver's, which is asked now and then: a launch may have failed.
-static CUresult wait_for_heads(const PrivatizerDriver *d, const Memory *m, bool *held) {
+static CUresult wait_for_heads(const PrivatizerDriver *d, const Memory *m, unsigned *says) {
     enum { LOOKS = 4096 };
     uint64_t said = 0;
     CUresult rc = d->is_cpu ? d->event_wait(m->heads_are_there) : CUDA_ERROR_NOT_READY;
     while (rc == CUDA_ERROR_NOT_READY) {
-        for (unsigned k = 0; k < LOOKS && said / 2 != m->number; k++)
+        for (unsigned k = 0; k < LOOKS && said / GR_GATE != m->number; k++)
             said = __atomic_load_n(&m->heads->number, __ATOMIC_ACQUIRE);
-        rc = said / 2 == m->number ? CUDA_SUCCESS : d->event_query(m->heads_are_there);
+        rc = said / GR_GATE == m->number ? CUDA_SUCCESS : d->event_query(m->heads_are_there);
     }
-    *held = rc != CUDA_SUCCESS || m->heads->number != 2 * m->number;
+    *says = rc == CUDA_SUCCESS ? (unsigned)(m->heads->number - GR_GATE * m->number) : GR_GATE_HELD;
     return rc;
 }
 
 CUresult gr_passes_end(Passes *p, bool *held) {
     const PrivatizerDriver *d = p->d;
     Memory *m = p->memory;
-    CUdeviceptr control = p->control;
-    uint64_t n = GR_LEVELS;
     CUresult rc = m->heads_at ? CUDA_SUCCESS : make_heads(d, m);
-    m->number++;
-    void *params[] = {&control, &m->log.at, &m->heads_at, &n, &m->number};
+    GrPrivGate gate = {.control = p->control, .logs = m->log.at, .to = m->heads_at, .number = ++m->number};
+    unsigned says = GR_GATE_HELD;
+    memcpy(gate.expected, p->expected, sizeof gate.expected);
+    void *params[] = {&gate};
     if (rc == CUDA_SUCCESS)
         rc = d->launch(p->gate, 1, 1, 1, 32, 1, 1, 0, p->launch->stream, params, NULL);
     if (rc == CUDA_SUCCESS)
         rc = d->event_record(m->heads_are_there, p->launch->stream);
     if (rc == CUDA_SUCCESS)
         rc = p->run->submit(p->run, NULL);
-    *held = true;
-    return rc == CUDA_SUCCESS ? wait_for_heads(d, m, held) : rc;
+    rc = rc == CUDA_SUCCESS ? wait_for_heads(d, m, &says) : rc;
+    *held = says == GR_GATE_HELD;
+    for (unsigned k = 0; k < GR_LEVELS; k++)
+        p->again[k] = says == GR_GATE_AGAIN ? m->heads->again[k] : 0;
+    return rc;
 }
 
 bool gr_passes_says(Passes *p, uint32_t mode, GrPrivLog *log) {

@@ -56,13 +56,15 @@ typedef struct Passes {
     const uint8_t *target_of; // by site: Target
     // Bytes of shared memory: what the driver reserves at its begin, where what the block has ends, and where what it can have ends. The last is 0: nothing is to be near.
     uint32_t reserved_shared, own_shared, most_shared;
-    uint32_t near_shift, near_entry; // as in GrPrivNear; near_entry 0: nothing is near
-    uint64_t most_slots;             // blocks that run at once, of whose warps or threads there are copies
-    unsigned groups;                 // blocks of merge and check
-    uint64_t *spent;                 // [GR_SPENT]: clock cycles are added; NULL: nobody wants to know
+    uint32_t near_shift, near_entry;    // as in GrPrivNear; near_entry 0: nothing is near
+    uint64_t most_slots;                // blocks that run at once, of whose warps or threads there are copies
+    unsigned groups;                    // blocks of merge and check
+    uint64_t *spent;                    // [GR_SPENT]: clock cycles are added; NULL: nobody wants to know
+    GrPrivExpected expected[GR_LEVELS]; // of gr_passes_end(), by level
     // What became of it.
-    uint64_t rounds, peak; // bytes
-    bool submitted[2];     // something has, for blocks, and for warps
+    uint64_t again[GR_LEVELS]; // bits: which of these a launch that was not held has found
+    uint64_t rounds, peak;     // bytes
+    bool submitted[2];         // something has, for blocks, and for warps
 } Passes;
 
 uint64_t gr_passes_blocks(const GrLaunch *l);  // of the grid
@@ -104,7 +106,7 @@ CUresult gr_passes_run(Passes *p, const PassPlan *plan, uint64_t first, uint64_t
                        GrPrivLog *log);
 
 // The same without waiting, all rounds of one level. Then, behind all levels, gr_passes_end(): the program's launch itself. It runs as the program asked if no log says
-// anything; with *held it has done nothing, the logs can be read, and behind gr_passes_release() launches run again.
+// anything but what is expected; with *held it has done nothing, the logs can be read, and behind gr_passes_release() launches run again.
 CUresult gr_passes_submit(Passes *p, const PassPlan *plan);
 CUresult gr_passes_end(Passes *p, bool *held);
 // Behind gr_passes_end(), with *held: what the level's log says, but what was asked for. False: nothing.

@@ -522,11 +522,15 @@ static void run_ahead(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels
         if (plan_level(p, passes, k, mode, threads_of_unit(k, mode), NULL, &plan)) {
             *rc = gr_passes_submit(passes, &plan);
             ran |= 1u << mode;
+            if (!p->stop && l->module->records)
+                gr_races_expect(passes, &plan, &k->known, &passes->expected[mode - GR_OF_BLOCKS]);
         }
         gr_layout_free(&layout);
     }
     if (*rc == CUDA_SUCCESS && ran)
         *rc = gr_passes_end(passes, held);
+    for (unsigned i = 0; i < GR_LEVELS && !*held; i++)
+        gr_races_count(passes, &passes->expected[i], passes->again[i], l->module->records, &k->known);
     if (*held)
         memset(logs, 0, GR_LEVELS * sizeof *logs);
     if (*rc != CUDA_SUCCESS)

@@ -353,9 +353,36 @@ static Known *known_of(KnownRaces *all, const Passes *p, const PassPlan *plan, c
 }
 
 // As often as the launch has found it.
-static void count_again(const Search *s) {
-    for (size_t k = 0; k < s->known->races.len; k++)
-        s->area->race[s->known->races.data[k]].count++;
+static void count_again(GrPrivateArea *area, const Known *known) {
+    for (size_t k = 0; k < known->races.len; k++)
+        area->race[known->races.data[k]].count++;
+}
+
+void gr_races_expect(const Passes *p, const PassPlan *plan, const KnownRaces *known, GrPrivExpected *out) {
+    uint64_t layout = gr_layout_number(p->layout);
+    out->n = 0;
+    for (size_t k = 0; k < known->len && plan->rounds == 1 && out->n < GR_MOST_EXPECTED; k++) {
+        const Known *one = &known->data[k];
+        if (one->layout != layout || one->mode != plan->mode || !one->placed || one->kind == GR_FOUND_LANES ||
+            gr_races_are_due(one->launches + 1))
+            continue;
+        out->of[out->n].kind = one->kind;
+        out->of[out->n].region = one->region;
+        out->of[out->n].part = one->part;
+        out->of[out->n++].known = (uint32_t)k;
+    }
+}
+
+void gr_races_count(const Passes *p, const GrPrivExpected *expected, uint64_t again, GrPrivateArea *area,
+                    KnownRaces *known) {
+    for (uint32_t k = 0; k < expected->n; k++) {
+        Known *one = &known->data[expected->of[k].known];
+        if (!(again >> k & 1))
+            continue;
+        one->launches++;
+        one->last = p->launch->number + 1;
+        count_again(area, one);
+    }
 }
 
 CUresult gr_races_find(Passes *p, const PassPlan *plan, const GrPrivLog *log, GrPrivateArea *area,
@@ -376,7 +403,7 @@ CUresult gr_races_find(Passes *p, const PassPlan *plan, const GrPrivLog *log, Gr
             if (f.kind == GR_FOUND_LANES)
                 put_lanes(&s);
             else if (again)
-                count_again(&s);
+                count_again(area, s.known);
             else if (f.kind == GR_FOUND_WRITES)
                 rc = find_pairs(&s, f.offset, NULL, &placed);
             else if (put_last(&s))

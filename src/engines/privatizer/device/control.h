@@ -239,10 +239,23 @@ typedef struct GrPrivLog {
 enum { GR_LOGS = 3 };
 typedef struct GrPrivHeads {
     GrPrivHead of[GR_LOGS];
-    uint64_t number; // twice that of the launch that this is of, and one: it is held
+    uint64_t number;         // four times that of the launch that this is of, and GR_GATE_...
+    uint64_t again[GR_LOGS]; // GR_GATE_AGAIN: bits: which of GrPrivExpected.of
     uint64_t n[GR_LOGS];
     GrPrivFound found[GR_LOGS][GR_MOST_FOUND];
 } GrPrivHeads;
+
+// HELD: the launch is. AGAIN: all that was found is expected, so it is not.
+enum { GR_GATE_HELD = 1, GR_GATE_AGAIN = 2, GR_GATE = 4 };
+
+// What launches of the kernel found before, and is not to be looked for now: kind, region and part as in GrPrivFound. `known` is the host's.
+enum { GR_MOST_EXPECTED = 16 };
+typedef struct GrPrivExpected {
+    uint32_t n;
+    struct {
+        uint32_t kind, region, part, known;
+    } of[GR_MOST_EXPECTED];
+} GrPrivExpected;
 
 // Which accesses the host asks for, in one region of one block (GR_OF_WARPS) or the launch.
 enum {
@@ -385,6 +398,12 @@ typedef struct GrPrivSet {
     uint64_t lines;             // with control.window: of these
     uint64_t before, n_before;  // logs of what has run on the same tables, and the host has not seen yet
 } GrPrivSet;
+
+// What __gr_gate gets. `to`: a GrPrivHeads.
+typedef struct GrPrivGate {
+    uint64_t control, logs, to, number;
+    GrPrivExpected expected[GR_LOGS];
+} GrPrivGate;
 
 // What the kernels get that do the steps of a window.
 typedef struct GrPrivWindowed {

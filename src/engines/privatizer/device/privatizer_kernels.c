@@ -96,13 +96,21 @@ KERNEL void __gr_check_blocks(uint64_t control) {
     gr_priv_check_sums(&s, c);
 }
 
-// What was found goes to the host, by one warp; gives how many. Each lane asks for all that it looks at at once.
-static GR_NOINLINE uint64_t gr_priv_tell_host(GR_GLOBAL GrPrivLog *log, GR_GLOBAL GrPrivFound *to) {
-    enum { WORDS = sizeof(GrPrivFound) / 8, THERE = 2, EACH = GR_MOST_FOUND / 32 };
-    uint32_t n = 0, state[EACH];
+enum { THERE = 2 }; // GrPrivFound.state
+
+// The states of what a lane looks at, all asked for at once: memory is far.
+enum { EACH = GR_MOST_FOUND / 32 };
+GR_INLINE void found_states(const GR_GLOBAL GrPrivLog *log, uint32_t state[EACH]) {
 #pragma unroll
     for (uint32_t i = 0; i < EACH; i++)
-        state[i] = gr_load32(&log->found[gr_tid_x() + 32 * i].state);
+        state[i] = log->found[gr_tid_x() + 32 * i].state;
+}
+
+// What was found goes to the host, by one warp; gives how many. Each lane asks for all that it looks at at once.
+static GR_NOINLINE uint64_t gr_priv_tell_host(GR_GLOBAL GrPrivLog *log, GR_GLOBAL GrPrivFound *to) {
+    enum { WORDS = sizeof(GrPrivFound) / 8 };
+    uint32_t n = 0, state[EACH];
+    found_states(log, state);
 #pragma unroll
     for (uint32_t i = 0; i < EACH; i++) {
         uint32_t all = gr_ballot(~0u, state[i] == THERE),
@@ -122,32 +130,97 @@ static GR_NOINLINE uint64_t gr_priv_tell_host(GR_GLOBAL GrPrivLog *log, GR_GLOBA
     return n;
 }
 
-// The program's launch comes next: it runs, or is held until the host has seen to what the `n` logs say. `to`: a GrPrivHeads. One word says that nothing was found, so the host need not have the
+// Whether something went wrong, or was not done.
+GR_INLINE int is_strange(const GR_GLOBAL GrPrivHead *of) {
+    return of->outside || of->over || of->dropped || of->apart || of->full || of->stopped || of->ordered ||
+           of->waited || of->skipped;
+}
+
+// Which of what is expected was found, as bits; 0: something else was. By one warp, to all of its lanes.
+static GR_NOINLINE uint32_t gr_priv_found_again(const GR_GLOBAL GrPrivLog *log, const GrPrivExpected *e) {
+    uint32_t mine = 0, bits = 0, state[EACH];
+    int other = 0;
+    found_states(log, state);
+#pragma unroll
+    for (uint32_t i = 0; i < EACH; i++) {
+        const GR_GLOBAL GrPrivFound *f = &log->found[gr_tid_x() + 32 * i];
+        if (!state[i])
+            continue;
+        uint32_t kind = f->kind, region = f->region, round = f->round, part = f->part, k = 0;
+        GR_ROLLED while (k < e->n &&
+                         (e->of[k].kind != kind || e->of[k].region != region || e->of[k].part != part)) k++;
+        other |= k == e->n || state[i] != THERE || round;
+        mine |= k < e->n ? 1u << k : 0;
+    }
+    GR_ROLLED for (uint32_t k = 0; k < e->n; k++) bits |= gr_all(~0u, !(mine >> k & 1)) ? 0 : 1u << k;
+    return gr_all(~0u, !other) ? bits : 0;
+}
+
+// As it was before the first unit told something.
+static GR_NOINLINE void gr_priv_empty(GR_GLOBAL GrPrivLog *log) {
+    uint32_t state[EACH];
+    found_states(log, state);
+#pragma unroll
+    for (uint32_t i = 0; i < EACH; i++) {
+        GR_GLOBAL uint64_t *word = (GR_GLOBAL uint64_t *)&log->found[gr_tid_x() + 32 * i];
+        GR_ROLLED for (uint32_t w = 0; w < sizeof(GrPrivFound) / 8 && state[i]; w++) word[w] = 0;
+    }
+    if (gr_tid_x() < sizeof(GrPrivHead) / 8)
+        ((GR_GLOBAL uint64_t *)&log->head)[gr_tid_x()] = 0;
+}
+
+// Whether the logs say nothing but what is expected. Then the host gets which, and they are empty again.
+static GR_NOINLINE int gr_priv_finds_again(const GrPrivGate *g) {
+    GR_GLOBAL GrPrivHeads *heads = (GR_GLOBAL GrPrivHeads *)g->to;
+    GR_GLOBAL GrPrivLog *logs = (GR_GLOBAL GrPrivLog *)g->logs;
+    uint32_t bits[GR_LOGS] = {0};
+    int other = 0;
+    GR_ROLLED for (uint32_t k = 0; k < GR_LOGS && !other; k++) {
+        int any = logs[k].head.any != 0;
+        bits[k] = any ? gr_priv_found_again(&logs[k], &g->expected[k]) : 0;
+        other = is_strange(&logs[k].head) || (any && !bits[k]);
+    }
+    GR_ROLLED for (uint32_t k = 0; k < GR_LOGS && !other; k++) {
+        if (gr_tid_x() == 0)
+            gr_store64(&heads->again[k], bits[k]);
+        if (bits[k])
+            gr_priv_empty(&logs[k]);
+    }
+    return !other;
+}
+
+// All that they say.
+static GR_NOINLINE void gr_priv_tell_all(const GrPrivGate *g) {
+    GR_GLOBAL GrPrivHeads *heads = (GR_GLOBAL GrPrivHeads *)g->to;
+    GR_ROLLED for (uint32_t k = 0; k < GR_LOGS; k++) {
+        uint64_t found = gr_priv_tell_host((GR_GLOBAL GrPrivLog *)g->logs + k, heads->found[k]);
+        if (gr_tid_x() == 0)
+            gr_store64(&heads->n[k], found);
+    }
+}
+
+// The program's launch comes next: it runs, or is held until the host has seen to what the logs say. One word says that nothing was found, so the host need not have the
 // others by then. By one warp: each lane has one number, for memory is far.
-KERNEL void __gr_gate(uint64_t control, uint64_t logs, uint64_t to, uint64_t n, uint64_t number) {
+KERNEL void __gr_gate(const GrPrivGate g) {
     const uint32_t words = sizeof(GrPrivHead) / 8;
-    GR_GLOBAL GrPrivHeads *heads = (GR_GLOBAL GrPrivHeads *)to;
+    GR_GLOBAL GrPrivHeads *heads = (GR_GLOBAL GrPrivHeads *)g.to;
     uint64_t all = 0;
-    GR_ROLLED for (uint32_t k = gr_tid_x(); k < n * words; k += 32) {
-        uint64_t v = gr_load64((GR_GLOBAL uint64_t *)(logs + k / words * sizeof(GrPrivLog)) + k % words);
+    GR_ROLLED for (uint32_t k = gr_tid_x(); k < GR_LOGS * words; k += 32) {
+        uint64_t v = gr_load64((GR_GLOBAL uint64_t *)(g.logs + k / words * sizeof(GrPrivLog)) + k % words);
         gr_store64((GR_GLOBAL uint64_t *)heads->of + k, v);
         all |= v;
     }
-    int held = !gr_all(~0u, !all);
-    GR_ROLLED for (uint32_t k = 0; held && k < n; k++) {
-        GR_GLOBAL GrPrivLog *log = (GR_GLOBAL GrPrivLog *)(logs + k * sizeof(GrPrivLog));
-        int says = gr_tid_x() / words == k && all; // a lane has one number
-        uint64_t found = gr_all(~0u, !says) ? 0 : gr_priv_tell_host(log, heads->found[k]);
-        gr_store64(&heads->n[k], found);
-    }
-    if (held) { // what each lane has stored
+    uint64_t says = gr_all(~0u, !all) ? 0 : gr_priv_finds_again(&g) ? GR_GATE_AGAIN : GR_GATE_HELD;
+    if (says == GR_GATE_HELD)
+        gr_priv_tell_all(&g);
+    if (says) { // what each lane has stored
         __asm__ volatile("fence.acq_rel.sys;" ::: "memory");
         gr_meet(~0u);
     }
     if (gr_tid_x())
         return;
-    ((GR_GLOBAL GrPrivControl *)control)->mode = held ? GR_HELD : GR_AS_IT_IS;
-    gr_store64(&heads->number, 2 * number + (uint64_t)held);
+    ((GR_GLOBAL GrPrivControl *)g.control)->mode = says == GR_GATE_HELD ? GR_HELD : GR_AS_IT_IS;
+    gr_store64(&heads->number, GR_GATE * g.number + says);
 }
 
 // In place of __gr_merge_blocks and __gr_check_blocks, where units have copies of a window.
