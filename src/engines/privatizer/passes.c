@@ -352,6 +352,9 @@ static CUresult prepare_numbers(Passes *p, uint64_t bytes) {
     return rc;
 }
 
+// Whether blocks of the launch are of clusters that have others.
+static bool in_clusters(const Passes *p) { return p->cluster[0] * p->cluster[1] * p->cluster[2] > 1; }
+
 // Device memory for the plan with that many slots, and the control without what a round sets. *small: bytes that each round finds 0. `once`: as control->once.
 static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once, GrPrivControl *c,
                         size_t *small) {
@@ -403,7 +406,7 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
                          .arena = l->arena,
                          .arena_bytes = l->arena_bytes,
                          .shared_bytes = l->shared_bytes,
-                         .own_shared = p->own_shared,
+                         .held_shared = in_clusters(p) ? UINT32_MAX : p->own_shared,
                          .span = l->span,
                          .slot = m->small.at,
                          .tables = tables->tables.at,

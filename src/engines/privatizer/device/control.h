@@ -165,6 +165,7 @@ enum {
     GR_AT_MAYBE = 16,  // a load that the compiler may have moved out of its guard: its value need not be used
     GR_AT_STRONG = 32, // not weak: two of them do not race
     GR_AT_STOPS = 64,  // where no memory of the program is, the thread stops
+    GR_AT_NOTED = 128, // of a store: by __gr_goes() and __gr_puts(), as by __gr_stored()
     GR_AT_SIZE = 8,    // bits from 8 on: bytes
 };
 
@@ -357,7 +358,9 @@ typedef struct GrPrivControl {
     uint32_t most_notes; // bytes; a thread that wants more waits
     uint32_t cluster[3]; // GR_OF_BLOCKS: how many blocks a unit has
     uint32_t granule;    // of `own`, as a power of two: each access is to one. 0: it is not used
-    uint32_t own_shared; // where the block's shared memory ends that the program asked for
+    // Where the block's shared memory ends that the program asked for; accesses to it that have no private copy stay before that (pass/inside.c). UINT32_MAX: anywhere: on a GPU the block's rank in
+    // its cluster is a part of addresses in shared memory.
+    uint32_t held_shared;
     // Likewise: each region runs once, and what its units wrote is merged in their order: the launch is the program's (section 4.6). There is one slot more, whose
     // bases are for the atomic operations of all blocks.
     uint32_t once;

@@ -174,7 +174,7 @@ static GR_NOINLINE uint64_t gr_priv_offset(const Slot *s, uint64_t a, uint32_t w
     if (space == GR_AT_GENERIC && (is_local(a) || is_const(a)))
         return offset;
     if (space == GR_AT_GENERIC && gr_is_shared(a, &in)) {
-        *outside = CONTROL.mode == GR_OF_BLOCKS && in + (what >> GR_AT_SIZE) > CONTROL.own_shared;
+        *outside = CONTROL.mode == GR_OF_BLOCKS && in + (what >> GR_AT_SIZE) > CONTROL.held_shared;
         if (CONTROL.mode == GR_OF_BLOCKS)
             return offset;
         space = GR_AT_SHARED;
@@ -584,8 +584,15 @@ void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_
     }
 }
 
-uint64_t __gr_goes(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_t copy, uint32_t pass,
-                   uint32_t sequence) {
+// As __gr_stored(), and what it gives is stored to.
+static GR_NOINLINE void gr_priv_note(uint64_t at, uint32_t what, uint64_t value, uint32_t pass) {
+    uint32_t size = what >> GR_AT_SIZE;
+    uint64_t common = __gr_stored(at, pass, size);
+    GR_ROLLED for (uint32_t k = 0; common && k < size; k++) put_byte(common + k, (uint8_t)(value >> 8 * k));
+}
+
+static GR_NOINLINE uint64_t gr_priv_goes(uint32_t site, uint64_t a, uint32_t what, uint64_t value,
+                                         uint32_t copy, uint32_t pass, uint32_t sequence) {
     uint64_t unmade = (pass - 1) * GR_LINE, to = brief_at(a, copy, what, unmade);
     to = to ? to : __gr_at(a, copy, what, unmade);
     if (to && CONTROL.ask.kind && (CONTROL.mode == GR_OF_BLOCKS || slot_head()->asks))
@@ -593,14 +600,26 @@ uint64_t __gr_goes(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uin
     return to;
 }
 
+uint64_t __gr_goes(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_t copy, uint32_t pass,
+                   uint32_t sequence) {
+    uint64_t to = gr_priv_goes(site, a, what, value, copy, pass, sequence);
+    if (to && what & GR_AT_NOTED)
+        gr_priv_note(to, what, value, pass);
+    return to;
+}
+
 uint64_t __gr_puts(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_t copy, uint32_t pass,
                    uint32_t sequence) {
     uint32_t lanes = gr_active_mask();
-    uint64_t to = __gr_goes(site, a, what, value, copy, pass, sequence);
-    if (CONTROL.alone)
-        return to;
-    gr_meet(lanes);
-    return !to || __gr_lanes(site, to, what, value, pass, sequence) ? to : 1;
+    uint64_t to = gr_priv_goes(site, a, what, value, copy, pass, sequence);
+    int stays = 0;
+    if (!CONTROL.alone) {
+        gr_meet(lanes);
+        stays = to && !__gr_lanes(site, to, what, value, pass, sequence);
+    }
+    if (to && !stays && what & GR_AT_NOTED)
+        gr_priv_note(to, what, value, pass);
+    return stays ? 1 : to;
 }
 
 // Lanes that come together are told together.

@@ -31,11 +31,11 @@ GR_INLINE void make_ready(uint64_t row, uint64_t entry, uint32_t number, uint32_
 }
 
 // Whether something that ran before on the same tables was cut short. The host will make them anew.
-static GR_NOINLINE int gr_priv_finds_rest(const GrPrivSet *set) {
+static GR_NOINLINE int gr_priv_finds_rest(uint64_t logs, uint64_t n, uint32_t exchanges) {
     int rest = 0;
-    GR_ROLLED for (uint64_t k = 0; k < set->n_before; k++) {
-        const GR_GLOBAL GrPrivHead *of = &((GR_GLOBAL GrPrivLog *)set->before)[k].head;
-        rest |= of->skipped || gr_is_cut_short(of->apart, of->full, of->waited, set->control.exchanges);
+    GR_ROLLED for (uint64_t k = 0; k < n; k++) {
+        const GR_GLOBAL GrPrivHead *of = &((GR_GLOBAL GrPrivLog *)logs)[k].head;
+        rest |= of->skipped || gr_is_cut_short(of->apart, of->full, of->waited, exchanges);
     }
     return rest;
 }
@@ -48,7 +48,7 @@ KERNEL void __gr_set(const GrPrivSet set) {
     const uint64_t *from = (const uint64_t *)&set.control;
     GR_ROLLED for (uint32_t k = thread; k < sizeof set.control / 8;
                    k += threads)((GR_GLOBAL uint64_t *)set.to)[k] = from[k];
-    if (thread == 0 && set.n_before && gr_priv_finds_rest(&set)) {
+    if (thread == 0 && set.n_before && gr_priv_finds_rest(set.before, set.n_before, set.control.exchanges)) {
         ((GR_GLOBAL GrPrivControl *)set.to)->mode = GR_HELD;
         ((GR_GLOBAL GrPrivLog *)set.control.log)->head.skipped = 1;
     }
@@ -137,7 +137,7 @@ GR_INLINE int is_strange(const GR_GLOBAL GrPrivHead *of) {
 }
 
 // Which of what is expected was found, as bits; 0: something else was. By one warp, to all of its lanes.
-static GR_NOINLINE uint32_t gr_priv_found_again(const GR_GLOBAL GrPrivLog *log, const GrPrivExpected *e) {
+GR_INLINE uint32_t found_again(const GR_GLOBAL GrPrivLog *log, const GrPrivExpected *e) {
     uint32_t mine = 0, bits = 0, state[EACH];
     int other = 0;
     found_states(log, state);
@@ -169,28 +169,31 @@ static GR_NOINLINE void gr_priv_empty(GR_GLOBAL GrPrivLog *log) {
         ((GR_GLOBAL uint64_t *)&log->head)[gr_tid_x()] = 0;
 }
 
+// (A kernel's parameters would be copied to local memory, if a function that is called got their address.)
 // Whether the logs say nothing but what is expected. Then the host gets which, and they are empty again.
-static GR_NOINLINE int gr_priv_finds_again(const GrPrivGate *g) {
+GR_INLINE int finds_again(const GrPrivGate *g) {
     GR_GLOBAL GrPrivHeads *heads = (GR_GLOBAL GrPrivHeads *)g->to;
     GR_GLOBAL GrPrivLog *logs = (GR_GLOBAL GrPrivLog *)g->logs;
-    uint32_t bits[GR_LOGS] = {0};
+    uint32_t bits[GR_LOGS];
     int other = 0;
-    GR_ROLLED for (uint32_t k = 0; k < GR_LOGS && !other; k++) {
+#pragma unroll
+    for (uint32_t k = 0; k < GR_LOGS; k++) {
         int any = logs[k].head.any != 0;
-        bits[k] = any ? gr_priv_found_again(&logs[k], &g->expected[k]) : 0;
-        other = is_strange(&logs[k].head) || (any && !bits[k]);
+        bits[k] = any ? found_again(&logs[k], &g->expected[k]) : 0;
+        other |= is_strange(&logs[k].head) || (any && !bits[k]);
     }
-    GR_ROLLED for (uint32_t k = 0; k < GR_LOGS && !other; k++) {
+#pragma unroll
+    for (uint32_t k = 0; k < GR_LOGS; k++) {
         if (gr_tid_x() == 0)
             gr_store64(&heads->again[k], bits[k]);
-        if (bits[k])
+        if (bits[k] && !other)
             gr_priv_empty(&logs[k]);
     }
     return !other;
 }
 
 // All that they say.
-static GR_NOINLINE void gr_priv_tell_all(const GrPrivGate *g) {
+GR_INLINE void tell_all(const GrPrivGate *g) {
     GR_GLOBAL GrPrivHeads *heads = (GR_GLOBAL GrPrivHeads *)g->to;
     GR_ROLLED for (uint32_t k = 0; k < GR_LOGS; k++) {
         uint64_t found = gr_priv_tell_host((GR_GLOBAL GrPrivLog *)g->logs + k, heads->found[k]);
@@ -210,9 +213,9 @@ KERNEL void __gr_gate(const GrPrivGate g) {
         gr_store64((GR_GLOBAL uint64_t *)heads->of + k, v);
         all |= v;
     }
-    uint64_t says = gr_all(~0u, !all) ? 0 : gr_priv_finds_again(&g) ? GR_GATE_AGAIN : GR_GATE_HELD;
+    uint64_t says = gr_all(~0u, !all) ? 0 : finds_again(&g) ? GR_GATE_AGAIN : GR_GATE_HELD;
     if (says == GR_GATE_HELD)
-        gr_priv_tell_all(&g);
+        tell_all(&g);
     if (says) { // what each lane has stored
         __asm__ volatile("fence.acq_rel.sys;" ::: "memory");
         gr_meet(~0u);

@@ -39,7 +39,7 @@ gr_status gr_code_inside(const Code *c, PtxStmt *s, const PtxSite *site) {
                            variable->name, end->name, (unsigned long long)(variable->size - site->size)));
     else {
         GR_TRY(gr_code_put(c, s, NULL, 0, "mov.%s %s, 0;", type, from->name));
-        GR_TRY(gr_code_field(c, s, "u32", end, offsetof(GrPrivControl, own_shared)));
+        GR_TRY(gr_code_field(c, s, "u32", end, offsetof(GrPrivControl, held_shared)));
         GR_TRY(gr_code_put(c, s, NULL, 0, "sub.u32 %s, %s, %u;", end->name, end->name, site->size));
     }
     GR_TRY(gr_code_put(c, s, address->sub, 1, "add.s%s %s, $0, %lld; sub.%s %s, %s, %s;", type + 1, to->name,

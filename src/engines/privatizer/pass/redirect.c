@@ -221,6 +221,13 @@ done:
     return st;
 }
 
+// Whether the value that is stored is all of gr_code_value().
+static bool is_one_value(const PtxInstr *i, uint32_t bytes) {
+    const PtxOperand *value = i->n_operands == 2 ? &i->operands[1] : NULL;
+    unsigned bits = value && value->kind == PTX_O_REG ? gr_ptx_type_bits(value->reg->type) : 0;
+    return value && bytes <= 8 && (value->kind == PTX_O_INT || (bits >= 16 && bits <= 64));
+}
+
 // In pass 2 a thread has to store the same as in pass 1, at the same places, in the same order: also what changes nothing.
 gr_status gr_code_hash(const Code *c, PtxStmt *at, const PtxReg *address, const PtxReg *kept,
                        const PtxReg *value) {
@@ -648,6 +655,11 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     what |= site->access == PTX_ACCESS_RMW ? GR_AT_ATOMIC : is_maybe(c, site) ? GR_AT_MAYBE : 0;
     what |= site->strong ? GR_AT_STRONG | (c->warps || c->stops ? GR_AT_STOPS : 0) : 0;
     what |= generic ? GR_AT_GENERIC : shared ? GR_AT_SHARED : GR_AT_GLOBAL;
+    bool noted = c->updates && i->op == PTX_OP_ST && !site->strong;
+    if (noted && c->brief && is_one_value(i, site->size)) {
+        what |= GR_AT_NOTED; // so the call does that, too
+        noted = false;
+    }
     Guard g;
     PtxReg *at, *to, *kept = gr_ptx_new_reg(c->f, PTX_PRED);
     GR_TRY(gr_code_address(c, copy, address, &at));
@@ -738,7 +750,7 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
         GR_TRY(gr_code_value(c, copy, site->size, &value));
     if (value)
         GR_TRY(gr_code_hash(c, copy, at, kept, value));
-    if (c->updates && i->op == PTX_OP_ST && !site->strong)
+    if (noted)
         common = gr_ptx_new_reg(c->f, PTX_B64);
     if (common)
         GR_TRY(gr_code_put(c, copy, NULL, 0, "mov.u64 %s, 0; @%s call (%s), __gr%s_stored, (%s, %s, %u);",
