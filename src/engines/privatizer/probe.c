@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engines/privatizer/probe.h"
+#include "engines/privatizer/level.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,18 +14,6 @@ enum {
     ASKS = 1 << 16,
     SPIN_NS = 100000
 }; // ASKS: the CPU device works while it is asked, the same each time. A thread that sleeps wakes up later than SPIN_NS
-
-static void note(Probe *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void note(Probe *p, const char *fmt, ...) { // names of kernels may be long
-    va_list words;
-    char *text = NULL;
-    va_start(words, fmt);
-    int n = vasprintf(&text, fmt, words);
-    va_end(words);
-    p->session->note(p->session, "engine privatizer", n < 0 ? "out of memory" : text);
-    if (n >= 0)
-        free(text);
-}
 
 // ---- What is there -------------------------------------------------------------------------------------------------------
 
@@ -174,157 +161,6 @@ static uint32_t kept_bytes(const Probe *p, const GrLaunch *l) {
     return (uint32_t)(shared_bytes(p, l) + 3) / 4 * 4;
 }
 
-// ---- One level -------------------------------------------------------------------------------------------------------------
-
-static const char *level_name(uint32_t mode, uint32_t threads) {
-    return mode == GR_OF_BLOCKS ? "blocks" : threads == 1 ? "threads" : "warps";
-}
-
-// What became of a level, or of its rounds so far.
-typedef struct Level {
-    const char *name;
-    RacesFound found;
-    bool differs;
-    bool dropped;
-    bool some;  // not all memory has copies
-    bool again; // but it has to
-} Level;
-
-// `little`: hardly anything is written that needs rows.
-static PassRoom room_of(ProbedKernel *k, bool warps, bool little) {
-    static const PassRoom first[2] = {{8192, 16384, 32, false}, {512, 4096, 32, false}},
-                          least = {16, 4096, 32, false};
-    if (!k->room[warps].rows)
-        k->room[warps] = little ? least : first[warps];
-    k->room[warps].notes *= k->results;
-    k->room[warps].stage = k->stages;
-    return k->room[warps];
-}
-
-// All rounds, or what `known` says of them. False: once more, with more room, or copies of more memory.
-static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKernel *k, Level *l,
-                      const GrPrivLog *known) {
-    const GrLaunch *launch = passes->launch;
-    GrPrivateArea *area = launch->module->records;
-    GrPrivLog log;
-    CUresult rc = CUDA_SUCCESS;
-    if (known)
-        log = *known;
-    else
-        rc = gr_passes_run(passes, plan, 0, plan->rounds, NULL, &log);
-    if (rc == CUDA_SUCCESS && log.head.outside && l->some) {
-        k->reaches = l->again = true;
-        return true;
-    }
-    if (rc == CUDA_SUCCESS && log.head.full == GR_FULL_NEAR && !k->far) {
-        k->far = true;
-        passes->most_shared = 0;
-        return false;
-    }
-    bool *wild = &k->wild[plan->mode != GR_OF_BLOCKS];
-    if (rc == CUDA_SUCCESS && log.head.full == GR_FULL_WILD && !*wild) {
-        *wild = true;
-        if (plan->mode == GR_OF_BLOCKS)
-            passes->windows = false;
-        else
-            passes->known = false;
-        return false;
-    }
-    if (rc == CUDA_SUCCESS && log.head.full &&
-        gr_room_more(&k->room[plan->mode != GR_OF_BLOCKS], log.head.full))
-        return false;
-    if (rc == CUDA_SUCCESS && (log.head.outside || log.head.over || log.head.apart || log.head.full)) {
-        note(p, "launch %llu of kernel %s was not checked between %s: %s", (unsigned long long)launch->number,
-             passes->kernel, l->name,
-             log.head.apart
-                 ? "its threads did not all come to the end of a region: a lane may have ended that "
-                   "others of its warp wait for"
-             : log.head.over ? "a loop went round too often, maybe waiting for what another thread writes"
-             : log.head.full
-                 ? "a thread made too many atomic operations or strong loads between barriers, maybe "
-                   "waiting for another"
-                 : "it accesses memory that has no private copy");
-        return true;
-    }
-    bool *cut = &k->cut[plan->mode != GR_OF_BLOCKS];
-    if (rc == CUDA_SUCCESS && (log.head.ordered || log.head.stopped || log.head.waited) && !*cut) {
-        note(p, "kernel %s was not checked between %s to its end, but until %s", passes->kernel, l->name,
-             log.head.waited && !log.head.ordered
-                 ? "one waits for what other blocks, or the host, may do"
-                 : "they may order what they do by atomic operations, or volatile or "
-                   "strong accesses, beside fences");
-        *cut = true;
-    }
-    if (rc == CUDA_SUCCESS && area)
-        rc = gr_races_find(passes, plan, &log, area, &k->known, &l->found);
-    if (rc == CUDA_SUCCESS && l->found.outside && l->some) {
-        k->reaches = l->again = true;
-        return true;
-    }
-    if (rc != CUDA_SUCCESS)
-        note(p, "launch %llu of kernel %s was not checked between %s: CUDA error %d",
-             (unsigned long long)launch->number, passes->kernel, l->name, (int)rc);
-    l->differs |= gr_log_has_found(&log);
-    l->dropped |= log.head.dropped || (area && area->dropped);
-    return true;
-}
-
-// With more room than `had`, which was not enough; NULL: none was had.
-static bool plan_level(Probe *p, const Passes *passes, ProbedKernel *k, uint32_t mode, uint32_t threads,
-                       const PassRoom *had, PassPlan *plan) {
-    bool planned = gr_passes_plan(passes, mode, threads,
-                                  room_of(k, mode != GR_OF_BLOCKS,
-                                          mode != GR_OF_BLOCKS && passes->known && passes->stores_known),
-                                  plan) &&
-                   (!had || gr_room_exceeds(&plan->room, had));
-    if (!planned)
-        note(p,
-             "launch %llu of kernel %s was not checked between %s: there is no room for private copies of "
-             "what it writes",
-             (unsigned long long)passes->launch->number, passes->kernel, level_name(mode, threads));
-    return planned;
-}
-
-// *differs: what came out was not the same for smaller units, so it may not be for these. `some`: not all memory has copies. `known`: what the first run has
-// found; NULL: it was not run. False: all memory has to have copies.
-static bool level(Probe *p, Passes *passes, ProbedKernel *k, uint32_t mode, uint32_t threads, bool some,
-                  const GrPrivLog *known, bool *differs) {
-    Level l = {.name = level_name(mode, threads), .some = some};
-    PassRoom had = {0};
-    for (bool done = false; !done;) {
-        PassPlan plan;
-        if (!plan_level(p, passes, k, mode, threads, &had, &plan))
-            return true;
-        had = plan.room;
-        bool far = k->far, wild = k->wild[mode != GR_OF_BLOCKS];
-        done = run_level(p, passes, &plan, k, &l, known);
-        if (far != k->far || wild != k->wild[mode != GR_OF_BLOCKS]) // it needs other code, not more room
-            had = (PassRoom){0};
-        known = NULL;
-    }
-    if (l.again)
-        return false;
-    if (l.dropped)
-        note(p, "kernel %s: more was found than there is room for", passes->kernel);
-    // Units that share a copy may do something else each time once they race; so may blocks whose threads race.
-    if (l.found.unplaced && l.found.cut)
-        note(p,
-             "kernel %s: in %u regions two runs on the same private copies of %s differ, and the run that "
-             "looks "
-             "for the accesses was given up",
-             passes->kernel, l.found.unplaced, l.name);
-    else if (l.found.unplaced && !l.found.placed && !*differs)
-        note(p,
-             "kernel %s: in %u regions two runs on the same private copies of %s differ, but none read what "
-             "another wrote: lanes of a warp may race, or sums of floating-point atomics come in another "
-             "order",
-             passes->kernel, l.found.unplaced, l.name);
-    for (unsigned n = 0; n < l.found.races; n++)
-        p->session->raced(p->session);
-    *differs |= l.differs;
-    return true;
-}
-
 static bool make_layout(Probe *p, const GrLaunch *l, const ProbedKernel *k, bool shared, bool some,
                         Layout *out) {
     GrArena arena = {0};
@@ -336,7 +172,7 @@ static bool make_layout(Probe *p, const GrLaunch *l, const ProbedKernel *k, bool
                                some ? l->params : NULL, l->param_bytes, out);
     pthread_mutex_unlock(&p->memory);
     if (!made)
-        note(p, "out of memory");
+        gr_probe_note(p, "out of memory");
     return made;
 }
 
@@ -447,17 +283,13 @@ static Passes passes_of(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run
                     .most_rounds = d->is_cpu ? (uint64_t)1 << 18 : (uint64_t)1 << 28};
 }
 
-static uint32_t threads_of_unit(const ProbedKernel *k, uint32_t mode) {
-    return mode == GR_LEVEL_LANES || (mode == GR_OF_WARPS && !k->by_warps) ? 1 : 32;
-}
-
 // Names the levels that the kernel does not suit, once.
 static void tell_unsuited(Probe *p, ProbedKernel *k) {
     for (uint32_t mode = GR_OF_WARPS; mode >= GR_OF_BLOCKS; mode--) {
         bool warps = mode == GR_OF_WARPS;
         if (k->why[warps] && !k->told[warps])
-            note(p, "kernel %s was not checked between %s: it %s", k->shown,
-                 level_name(mode, threads_of_unit(k, mode)), k->why[warps]);
+            gr_probe_note(p, "kernel %s was not checked between %s: it %s", k->shown,
+                          gr_level_name(mode, gr_level_threads(k, mode)), k->why[warps]);
         k->told[warps] = k->told[warps] || k->why[warps];
     }
 }
@@ -470,8 +302,9 @@ static bool cannot_meet(Probe *p, const GrLaunch *l, ProbedKernel *k) {
                       : cluster_of(l, k, 0) * cluster_of(l, k, 1) * cluster_of(l, k, 2) > 1 ? "has clusters"
                                                                                             : NULL;
     if (why && !k->told[0])
-        note(p, "kernel %s was not checked between blocks: it has barriers of the grid, and its launch %s",
-             k->shown, why);
+        gr_probe_note(
+            p, "kernel %s was not checked between blocks: it has barriers of the grid, and its launch %s",
+            k->shown, why);
     k->told[0] = k->told[0] || why;
     return why;
 }
@@ -519,7 +352,7 @@ static void run_ahead(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels
         if (!(levels >> mode & 1) || !make_layout(p, l, k, warps, some, &layout))
             continue;
         passes->layout = &layout;
-        if (plan_level(p, passes, k, mode, threads_of_unit(k, mode), NULL, &plan)) {
+        if (gr_level_plan(p, passes, k, mode, NULL, &plan)) {
             *rc = gr_passes_submit(passes, &plan);
             ran |= 1u << mode;
             if (!p->stop && l->module->records)
@@ -529,8 +362,8 @@ static void run_ahead(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels
     }
     if (*rc == CUDA_SUCCESS && ran)
         *rc = gr_passes_end(passes, held);
-    for (unsigned i = 0; i < GR_LEVELS && !*held; i++)
-        gr_races_count(passes, &passes->expected[i], passes->again[i], l->module->records, &k->known);
+    if (!*held)
+        gr_level_again(p, passes, k);
     if (*held)
         memset(logs, 0, GR_LEVELS * sizeof *logs);
     if (*rc != CUDA_SUCCESS)
@@ -564,7 +397,6 @@ static bool probe(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels, bo
         return false;
     for (uint32_t mode = GR_LEVEL_LANES; mode >= GR_OF_BLOCKS; mode--) { // the smaller units first
         bool warps = mode != GR_OF_BLOCKS, over = false;
-        uint32_t threads = threads_of_unit(k, mode);
         const GrPrivLog *known = *rc == CUDA_SUCCESS ? &logs[mode - GR_OF_BLOCKS] : NULL;
         Layout layout;
         if (!(levels >> mode & 1) || (known && says_nothing(known)))
@@ -580,7 +412,7 @@ static bool probe(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels, bo
                 return differs;
             passes->layout = &layout;
             passes->all = !some;
-            over = level(p, passes, k, mode, threads, some, known, &differs);
+            over = gr_level_run(p, passes, k, mode, some, known, &differs);
             known = NULL;
             gr_layout_free(&layout);
         }
@@ -607,7 +439,7 @@ static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
                             "(floating-point sums, exchanges)"
                           : NULL;
     if (why && !k->told[1])
-        note(p, "kernel %s was not made %s: it %s", k->shown, made[p->what_for], why);
+        gr_probe_note(p, "kernel %s was not made %s: it %s", k->shown, made[p->what_for], why);
     k->told[1] = k->told[1] || why;
     for (bool again = !why; again;) {
         bool some = l->params_known && !k->reaches;
@@ -618,7 +450,7 @@ static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
         if (!make_layout(p, l, k, true, some, &layout))
             return false;
         passes->layout = &layout;
-        if (!gr_passes_plan_once(passes, threads, room_of(k, true, false), &plan)) {
+        if (!gr_passes_plan_once(passes, threads, gr_level_room(k, true, false), &plan)) {
             why = "there is no room for a private copy for each warp or thread";
         } else {
             *rc = gr_passes_once(passes, &plan, &log);
@@ -638,8 +470,8 @@ static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
         }
         gr_layout_free(&layout);
         if (why && !again)
-            note(p, "launch %llu of kernel %s was not made %s: %s", (unsigned long long)l->number, k->shown,
-                 made[p->what_for], why);
+            gr_probe_note(p, "launch %llu of kernel %s was not made %s: %s", (unsigned long long)l->number,
+                          k->shown, made[p->what_for], why);
     }
     return !why;
 }
@@ -691,15 +523,16 @@ CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
     if (checks)
         tell_unsuited(p, k);
     if (why && !k->told[0])
-        note(p, "kernel %s was not %s%s: %s", k->shown, p->what_for ? "made " : "checked", made[p->what_for],
-             why);
+        gr_probe_note(p, "kernel %s was not %s%s: %s", k->shown, p->what_for ? "made " : "checked",
+                      made[p->what_for], why);
     if (why)
         k->told[0] = true;
     else if (k && (levels || p->what_for) && !is_quiet(p, l))
-        note(p,
-             "launch %llu of kernel %s was not checked: the work in front of it, or other launches, were not "
-             "over in time",
-             (unsigned long long)l->number, k->shown);
+        gr_probe_note(
+            p,
+            "launch %llu of kernel %s was not checked: the work in front of it, or other launches, were not "
+            "over in time",
+            (unsigned long long)l->number, k->shown);
     else if (k && (levels || p->what_for)) {
         Passes passes = passes_of(p, c, l, run, k, control);
         passes.proved = &p->known;

@@ -363,7 +363,7 @@ void gr_races_expect(const Passes *p, const PassPlan *plan, const KnownRaces *kn
     out->n = 0;
     for (size_t k = 0; k < known->len && plan->rounds == 1 && out->n < GR_MOST_EXPECTED; k++) {
         const Known *one = &known->data[k];
-        if (one->layout != layout || one->mode != plan->mode || !one->placed || one->kind == GR_FOUND_LANES ||
+        if (one->layout != layout || one->mode != plan->mode || one->kind == GR_FOUND_LANES ||
             gr_races_are_due(one->launches + 1))
             continue;
         out->of[out->n].kind = one->kind;
@@ -374,7 +374,7 @@ void gr_races_expect(const Passes *p, const PassPlan *plan, const KnownRaces *kn
 }
 
 void gr_races_count(const Passes *p, const GrPrivExpected *expected, uint64_t again, GrPrivateArea *area,
-                    KnownRaces *known) {
+                    KnownRaces *known, RacesFound *found) {
     for (uint32_t k = 0; k < expected->n; k++) {
         Known *one = &known->data[expected->of[k].known];
         if (!(again >> k & 1))
@@ -382,6 +382,8 @@ void gr_races_count(const Passes *p, const GrPrivExpected *expected, uint64_t ag
         one->launches++;
         one->last = p->launch->number + 1;
         count_again(area, one);
+        found->placed += one->placed;
+        found->unplaced += !one->placed;
     }
 }
 

@@ -31,10 +31,10 @@ typedef VEC(Known) KnownRaces;
 bool gr_races_are_due(uint64_t launches);
 void gr_races_free(KnownRaces *known);
 
-// What of it the launch need not be held for if it finds it: its accesses are known, and are not looked for this time. And it did find these of it, bits.
+// What of it the launch need not be held for if it finds it: that is not looked for this time. And it did find these of it, bits.
 void gr_races_expect(const Passes *p, const PassPlan *plan, const KnownRaces *known, GrPrivExpected *out);
 void gr_races_count(const Passes *p, const GrPrivExpected *expected, uint64_t again, GrPrivateArea *area,
-                    KnownRaces *known);
+                    KnownRaces *known, RacesFound *found);
 
 // Finds the accesses behind what `log` says, writes them into the area, and adds to *found and *known, which is of the kernel.
 CUresult gr_races_find(Passes *p, const PassPlan *plan, const GrPrivLog *log, GrPrivateArea *area,
