@@ -406,6 +406,7 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
                          .arena = l->arena,
                          .arena_bytes = l->arena_bytes,
                          .shared_bytes = l->shared_bytes,
+                         .own_shared = p->own_shared,
                          .held_shared = in_clusters(p) ? UINT32_MAX : p->own_shared,
                          .span = l->span,
                          .slot = m->small.at,

@@ -358,9 +358,9 @@ typedef struct GrPrivControl {
     uint32_t most_notes; // bytes; a thread that wants more waits
     uint32_t cluster[3]; // GR_OF_BLOCKS: how many blocks a unit has
     uint32_t granule;    // of `own`, as a power of two: each access is to one. 0: it is not used
-    // Where the block's shared memory ends that the program asked for; accesses to it that have no private copy stay before that (pass/inside.c). UINT32_MAX: anywhere: on a GPU the block's rank in
-    // its cluster is a part of addresses in shared memory.
-    uint32_t held_shared;
+    // Where the block's shared memory ends that the program asked for; accesses to it that have no private copy stay before that (pass/inside.c). held: UINT32_MAX: anywhere, in clusters, whose blocks'
+    // ranks are a part of addresses in shared memory on a GPU.
+    uint32_t own_shared, held_shared;
     // Likewise: each region runs once, and what its units wrote is merged in their order: the launch is the program's (section 4.6). There is one slot more, whose
     // bases are for the atomic operations of all blocks.
     uint32_t once;

@@ -27,6 +27,8 @@ gr_status gr_code_access(const Code *c, PtxStmt *s, const PtxSite *site, PtxAcce
     own.size = size;
     own.async = own.copy = false;
     gr_status st = gr_ptx_insert(c->f, s, 0, text, ops, n_ops, &made, c->err);
+    if (st == GR_OK && !c->warps && gr_is_shared_space(space))
+        st = gr_code_inside(c, made, &own);
     return st == GR_OK ? gr_code_redirect(c, made, &own) : st;
 }
 

@@ -227,12 +227,13 @@ static bool is_any_barrier(const PtxInstr *i) {
 
 static gr_status put_site(const Code *c, PtxStmt *s, const PtxSite *site) {
     if (!gr_expands(s->instr)) {
-        bool own = site->space == PTX_LOCAL || (!c->warps && gr_is_shared_space(site->space) && !site->copy);
+        bool own = site->space == PTX_LOCAL || site->space == PTX_CONST ||
+                   (!c->warps && gr_is_shared_space(site->space) && !site->copy);
         gr_status st = own ? gr_code_inside(c, s, site) : GR_OK;
         return st == GR_OK ? gr_code_redirect(c, s, site) : st;
     }
     bool shared = gr_is_shared_space(site->space) && !site->copy;
-    return shared && !c->warps ? GR_OK : gr_code_expand(c, s, site);
+    return shared && !c->warps ? gr_code_inside(c, s, site) : gr_code_expand(c, s, site);
 }
 
 static gr_status make(Code *c, const PtxStmt *first, const PtxStmt *last, PtxLabel *label) {

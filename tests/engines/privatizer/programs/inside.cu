@@ -33,12 +33,41 @@ __global__ void of_thread(unsigned *where, int *out) {
     }
 }
 
+__global__ void of_two(unsigned *where, int *out) {
+    int array[SIZE];
+    short other[SIZE];
+    for (int k = 0; k < SIZE; k++) {
+        array[k] = k + threadIdx.x;
+        other[k] = k;
+    }
+    if (blockIdx.x < 2 && threadIdx.x == 0)
+        where[0] = blockIdx.x ? HIGH : LOW; // RACE
+    if (blockIdx.x == 2) {
+        unsigned at = index(where[0]); // RACE
+        array[at] = 5;
+        other[at] = 7;
+        out[threadIdx.x] = array[at / 2] + other[at / 3];
+    }
+}
+
+__constant__ int table[SIZE];
+__constant__ short small[SIZE];
+
+__global__ void of_constants(unsigned *where, int *out) {
+    if (blockIdx.x < 2 && threadIdx.x == 0)
+        where[0] = blockIdx.x ? HIGH : LOW; // RACE
+    if (blockIdx.x == 2) {
+        unsigned at = index(where[0]); // RACE
+        out[threadIdx.x] = table[at] + small[at];
+    }
+}
+
 int main() {
     unsigned *where;
     int *out;
     cudaMalloc(&where, sizeof *where);
     cudaMalloc(&out, THREADS * sizeof *out);
-    for (auto kernel : {of_block, of_thread}) {
+    for (auto kernel : {of_block, of_thread, of_two, of_constants}) {
         cudaMemset(where, 0, sizeof *where);
         kernel<<<3, THREADS>>>(where, out);
     }
