@@ -401,11 +401,10 @@ static bool probe(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels, bo
         Layout layout;
         if (!(levels >> mode & 1) || (known && says_nothing(known)))
             continue;
-        if (known && (known->head.skipped ||
-                      (known->head.full &&
-                       gr_room_exceeds(&k->room[warps],
-                                       &had[warps])))) // another level was cut short, or got more room
-            known = NULL;
+        // Another level was cut short, not its own earlier rounds; or another one got more room.
+        bool again = known && ((known->head.skipped && !known->head.apart) ||
+                               (known->head.full && gr_room_exceeds(&k->room[warps], &had[warps])));
+        known = again ? NULL : known;
         while (!over) {
             bool some = known ? ahead : l->params_known && !k->reaches;
             if (!make_layout(p, l, k, warps, some, &layout))
