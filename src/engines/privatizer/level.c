@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void gr_probe_note(Probe *p, const char *fmt, ...) { // names of kernels may be long
+void gr_level_note(Probe *p, const char *fmt, ...) { // names of kernels may be long
     va_list words;
     char *text = NULL;
     va_start(words, fmt);
@@ -77,7 +77,7 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
         gr_room_more(&k->room[plan->mode != GR_OF_BLOCKS], log.head.full))
         return false;
     if (rc == CUDA_SUCCESS && (log.head.outside || log.head.over || log.head.apart || log.head.full)) {
-        gr_probe_note(
+        gr_level_note(
             p, "launch %llu of kernel %s was not checked between %s: %s", (unsigned long long)launch->number,
             passes->kernel, l->name,
             log.head.apart
@@ -92,7 +92,7 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
     }
     bool *cut = &k->cut[plan->mode != GR_OF_BLOCKS];
     if (rc == CUDA_SUCCESS && (log.head.ordered || log.head.stopped || log.head.waited) && !*cut) {
-        gr_probe_note(p, "kernel %s was not checked between %s to its end, but until %s", passes->kernel,
+        gr_level_note(p, "kernel %s was not checked between %s to its end, but until %s", passes->kernel,
                       l->name,
                       log.head.waited && !log.head.ordered
                           ? "one waits for what other blocks, or the host, may do"
@@ -107,7 +107,7 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
         return true;
     }
     if (rc != CUDA_SUCCESS)
-        gr_probe_note(p, "launch %llu of kernel %s was not checked between %s: CUDA error %d",
+        gr_level_note(p, "launch %llu of kernel %s was not checked between %s: CUDA error %d",
                       (unsigned long long)launch->number, passes->kernel, l->name, (int)rc);
     l->differs |= gr_log_has_found(&log);
     l->dropped |= log.head.dropped || (area && area->dropped);
@@ -124,7 +124,7 @@ bool gr_level_plan(Probe *p, const Passes *passes, ProbedKernel *k, uint32_t mod
                        plan) &&
         (!had || gr_room_exceeds(&plan->room, had));
     if (!planned)
-        gr_probe_note(
+        gr_level_note(
             p,
             "launch %llu of kernel %s was not checked between %s: there is no room for private copies of "
             "what it writes",
@@ -136,14 +136,14 @@ bool gr_level_plan(Probe *p, const Passes *passes, ProbedKernel *k, uint32_t mod
 static void tell_unplaced(Probe *p, const Passes *passes, const char *level, const RacesFound *found,
                           bool differs) {
     if (found->unplaced && found->cut)
-        gr_probe_note(
+        gr_level_note(
             p,
             "kernel %s: in %u regions two runs on the same private copies of %s differ, and the run that "
             "looks "
             "for the accesses was given up",
             passes->kernel, found->unplaced, level);
     else if (found->unplaced && !found->placed && !differs)
-        gr_probe_note(
+        gr_level_note(
             p,
             "kernel %s: in %u regions two runs on the same private copies of %s differ, but none read what "
             "another wrote: lanes of a warp may race, or sums of floating-point atomics come in another "
@@ -169,7 +169,7 @@ bool gr_level_run(Probe *p, Passes *passes, ProbedKernel *k, uint32_t mode, bool
     if (l.again)
         return false;
     if (l.dropped)
-        gr_probe_note(p, "kernel %s: more was found than there is room for", passes->kernel);
+        gr_level_note(p, "kernel %s: more was found than there is room for", passes->kernel);
     tell_unplaced(p, passes, l.name, &l.found, *differs);
     for (unsigned n = 0; n < l.found.races; n++)
         p->session->raced(p->session);

@@ -6,7 +6,7 @@
 #include "engines/privatizer/probe.h"
 
 // For the verdict.
-void gr_probe_note(Probe *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void gr_level_note(Probe *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 const char *gr_level_name(uint32_t mode, uint32_t threads);
 // Of a unit of the level.

@@ -172,7 +172,7 @@ static bool make_layout(Probe *p, const GrLaunch *l, const ProbedKernel *k, bool
                                some ? l->params : NULL, l->param_bytes, out);
     pthread_mutex_unlock(&p->memory);
     if (!made)
-        gr_probe_note(p, "out of memory");
+        gr_level_note(p, "out of memory");
     return made;
 }
 
@@ -288,7 +288,7 @@ static void tell_unsuited(Probe *p, ProbedKernel *k) {
     for (uint32_t mode = GR_OF_WARPS; mode >= GR_OF_BLOCKS; mode--) {
         bool warps = mode == GR_OF_WARPS;
         if (k->why[warps] && !k->told[warps])
-            gr_probe_note(p, "kernel %s was not checked between %s: it %s", k->shown,
+            gr_level_note(p, "kernel %s was not checked between %s: it %s", k->shown,
                           gr_level_name(mode, gr_level_threads(k, mode)), k->why[warps]);
         k->told[warps] = k->told[warps] || k->why[warps];
     }
@@ -302,7 +302,7 @@ static bool cannot_meet(Probe *p, const GrLaunch *l, ProbedKernel *k) {
                       : cluster_of(l, k, 0) * cluster_of(l, k, 1) * cluster_of(l, k, 2) > 1 ? "has clusters"
                                                                                             : NULL;
     if (why && !k->told[0])
-        gr_probe_note(
+        gr_level_note(
             p, "kernel %s was not checked between blocks: it has barriers of the grid, and its launch %s",
             k->shown, why);
     k->told[0] = k->told[0] || why;
@@ -438,7 +438,7 @@ static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
                             "(floating-point sums, exchanges)"
                           : NULL;
     if (why && !k->told[1])
-        gr_probe_note(p, "kernel %s was not made %s: it %s", k->shown, made[p->what_for], why);
+        gr_level_note(p, "kernel %s was not made %s: it %s", k->shown, made[p->what_for], why);
     k->told[1] = k->told[1] || why;
     for (bool again = !why; again;) {
         bool some = l->params_known && !k->reaches;
@@ -469,7 +469,7 @@ static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
         }
         gr_layout_free(&layout);
         if (why && !again)
-            gr_probe_note(p, "launch %llu of kernel %s was not made %s: %s", (unsigned long long)l->number,
+            gr_level_note(p, "launch %llu of kernel %s was not made %s: %s", (unsigned long long)l->number,
                           k->shown, made[p->what_for], why);
     }
     return !why;
@@ -522,12 +522,12 @@ CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
     if (checks)
         tell_unsuited(p, k);
     if (why && !k->told[0])
-        gr_probe_note(p, "kernel %s was not %s%s: %s", k->shown, p->what_for ? "made " : "checked",
+        gr_level_note(p, "kernel %s was not %s%s: %s", k->shown, p->what_for ? "made " : "checked",
                       made[p->what_for], why);
     if (why)
         k->told[0] = true;
     else if (k && (levels || p->what_for) && !is_quiet(p, l))
-        gr_probe_note(
+        gr_level_note(
             p,
             "launch %llu of kernel %s was not checked: the work in front of it, or other launches, were not "
             "over in time",

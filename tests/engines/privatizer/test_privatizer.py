@@ -360,7 +360,7 @@ class Privatizer(unittest.TestCase):
         for options in ((), ("--units", "warps"), ("--prove", "no")):
             out, report = run(FOLDER / "inside", *options)
             self.assertEqual((out, report["reasons"]), ("cudaSuccess\n", []), options)
-            self.assertEqual({r["kernel"].split("(")[0] for r in report["races"]}, {"of_block", "of_thread", "of_two", "of_constants"}, options)
+            self.assertEqual({r["kernel"].split("(")[0] for r in report["races"]}, {"of_block", "of_thread", "of_two", "of_constants", "of_copy", "of_matrix"}, options)
             self.assertTrue(all({a["line"] for a in race["accesses"]} <= lines for race in report["races"]), (options, report["races"]))
 
     def test_a_run_behind_one_that_was_cut_short_finds_no_rows_of_it(self):

@@ -62,13 +62,49 @@ __global__ void of_constants(unsigned *where, int *out) {
     }
 }
 
+__device__ unsigned place(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
+
+__global__ void of_copy(unsigned *where, int *out) {
+    __shared__ int array[SIZE];
+    for (int k = threadIdx.x; k < SIZE; k += THREADS)
+        array[k] = k;
+    __syncthreads();
+    if (blockIdx.x < 2 && threadIdx.x == 0)
+        where[0] = blockIdx.x ? HIGH : LOW; // RACE
+    if (blockIdx.x == 2) {
+        unsigned at = index(where[0]); // RACE
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(place(array + at)), "l"(where + 1)
+                     : "memory");
+        asm volatile("cp.async.wait_all;" ::: "memory");
+        out[threadIdx.x] = array[threadIdx.x];
+    }
+}
+
+__global__ void of_matrix(unsigned *where, int *out) {
+    __shared__ __align__(16) int array[SIZE + 3];
+    for (int k = threadIdx.x; k < SIZE; k += THREADS)
+        array[k] = k;
+    __syncthreads();
+    if (blockIdx.x < 2 && threadIdx.x == 0)
+        where[0] = blockIdx.x ? HIGH : LOW; // RACE
+    if (blockIdx.x == 2) {
+        unsigned at = index(where[0]); // RACE
+        int v;
+        asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];"
+                     : "=r"(v)
+                     : "r"(place(array + at))
+                     : "memory");
+        out[threadIdx.x] = v;
+    }
+}
+
 int main() {
     unsigned *where;
     int *out;
-    cudaMalloc(&where, sizeof *where);
+    cudaMalloc(&where, 2 * sizeof *where);
     cudaMalloc(&out, THREADS * sizeof *out);
-    for (auto kernel : {of_block, of_thread, of_two, of_constants}) {
-        cudaMemset(where, 0, sizeof *where);
+    for (auto kernel : {of_block, of_thread, of_two, of_constants, of_copy, of_matrix}) {
+        cudaMemset(where, 0, 2 * sizeof *where);
         kernel<<<3, THREADS>>>(where, out);
     }
     printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
