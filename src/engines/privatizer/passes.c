@@ -286,15 +286,13 @@ static CUresult run_blocks(const Passes *p, GrPrivControl *c, uint64_t small) {
 // The program's kernel may have more dynamic shared memory meanwhile than the program has asked for.
 static CUresult run_warps(const Passes *p, GrPrivControl *c, uint64_t small) {
     const CUfunction_attribute most = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-    CUfunction f = p->launch->func;
+    CUfunction f = p->function;
     int had = 0;
     CUresult rc = set(p, c, small);
     if (!c->near.size)
         return rc == CUDA_SUCCESS ? p->run->submit(p->run, NULL) : rc;
     uint32_t more = GR_NEAR_END(&c->near) - p->own_shared;
     int needed = (int)(p->launch->shared_bytes + more);
-    if (p->d->attribute(&had, most, f) != CUDA_SUCCESS && p->d->of_kernel)
-        rc = rc == CUDA_SUCCESS ? p->d->of_kernel(&f, (CUkernel)p->launch->func) : rc;
     rc = rc == CUDA_SUCCESS ? p->d->attribute(&had, most, f) : rc;
     if (rc == CUDA_SUCCESS && needed > had)
         rc = p->d->set_attribute(f, most, needed);
@@ -536,45 +534,59 @@ static CUresult make_heads(const PrivatizerDriver *d, Memory *m) {
                            : d->host_alloc((void **)&m->heads, sizeof *m->heads, CU_MEMHOSTALLOC_DEVICEMAP);
     if (rc == CUDA_SUCCESS)
         m->heads->number = 0;
-    if (rc == CUDA_SUCCESS && !m->heads_are_there)
-        rc = d->event_new(&m->heads_are_there, CU_EVENT_DISABLE_TIMING);
     if (rc == CUDA_SUCCESS)
         rc = d->of_host(&m->heads_at, m->heads, 0);
     return rc;
 }
 
-// The GPU's own word comes sooner than the driver's, which is asked now and then: a launch may have failed.
-static CUresult wait_for_heads(const PrivatizerDriver *d, const Memory *m, unsigned *says) {
+// Until the word, in the host's memory, is `value` times `of`, and something: the GPU says so sooner than the driver, which is asked now and then, for a launch may have failed. If
+// that is the program's own, which comes last, the word is there all the same.
+static CUresult wait_for(const Passes *p, const uint64_t *word, uint64_t of, uint64_t value) {
     enum { LOOKS = 4096 };
-    uint64_t said = 0;
-    CUresult rc = d->is_cpu ? d->event_wait(m->heads_are_there) : CUDA_ERROR_NOT_READY;
-    while (rc == CUDA_ERROR_NOT_READY) {
-        for (unsigned k = 0; k < LOOKS && said / GR_GATE != m->number; k++)
-            said = __atomic_load_n(&m->heads->number, __ATOMIC_ACQUIRE);
-        rc = said / GR_GATE == m->number ? CUDA_SUCCESS : d->event_query(m->heads_are_there);
+    const PrivatizerDriver *d = p->d;
+    CUresult rc = d->is_cpu ? d->event_wait(p->behind) : CUDA_ERROR_NOT_READY;
+    bool said = false;
+    while (!said) {
+        for (unsigned k = 0; k < LOOKS && !said; k++)
+            said = __atomic_load_n(word, __ATOMIC_ACQUIRE) / of == value;
+        if (!said && rc != CUDA_ERROR_NOT_READY)
+            return rc == CUDA_SUCCESS ? CUDA_ERROR_UNKNOWN : rc;
+        rc = said ? CUDA_SUCCESS : d->event_query(p->behind);
     }
-    *says = rc == CUDA_SUCCESS ? (unsigned)(m->heads->number - GR_GATE * m->number) : GR_GATE_HELD;
+    return rc;
+}
+
+// *says: GR_GATE_...; 0: nothing was found.
+static CUresult wait_for_heads(Passes *p, unsigned *says) {
+    const Memory *m = p->memory;
+    const uint64_t of = GR_AGAIN(1, 0);
+    CUresult rc = wait_for(p, &m->heads->number, GR_GATE, m->number);
+    unsigned said = rc == CUDA_SUCCESS ? (unsigned)(m->heads->number % GR_GATE) : GR_GATE_HELD;
+    for (unsigned k = 0; k < GR_LEVELS && rc == CUDA_SUCCESS && said == GR_GATE_AGAIN; k++) {
+        rc = wait_for(p, &m->heads->again[k], of, (uint32_t)m->number);
+        p->again[k] = m->heads->again[k] % of;
+    }
+    *says = rc == CUDA_SUCCESS ? said : GR_GATE_HELD;
     return rc;
 }
 
 CUresult gr_passes_end(Passes *p, bool *held) {
     const PrivatizerDriver *d = p->d;
     Memory *m = p->memory;
-    CUresult rc = m->heads_at ? CUDA_SUCCESS : make_heads(d, m);
+    CUresult rc = !p->behind ? CUDA_ERROR_OUT_OF_MEMORY : m->heads_at ? CUDA_SUCCESS : make_heads(d, m);
     GrPrivGate gate = {.control = p->control, .logs = m->log.at, .to = m->heads_at, .number = ++m->number};
     unsigned says = GR_GATE_HELD;
+    memset(p->again, 0, sizeof p->again);
     memcpy(gate.expected, p->expected, sizeof gate.expected);
     void *params[] = {&gate};
     if (rc == CUDA_SUCCESS)
         rc = d->launch(p->gate, 1, 1, 1, 32, 1, 1, 0, p->launch->stream, params, NULL);
     if (rc == CUDA_SUCCESS)
-        rc = d->event_record(m->heads_are_there, p->launch->stream);
-    if (rc == CUDA_SUCCESS)
         rc = p->run->submit(p->run, NULL);
-    rc = rc == CUDA_SUCCESS ? wait_for_heads(d, m, &says) : rc;
+    if (rc == CUDA_SUCCESS)
+        rc = d->event_record(p->behind, p->launch->stream);
+    rc = rc == CUDA_SUCCESS ? wait_for_heads(p, &says) : rc;
     *held = says == GR_GATE_HELD;
-    for (unsigned k = 0; k < GR_LEVELS; k++)
-        p->again[k] = says == GR_GATE_AGAIN ? m->heads->again[k] : 0;
     return rc;
 }
 

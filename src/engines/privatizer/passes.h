@@ -18,8 +18,7 @@ typedef struct Memory {
     GrPrivHeads *heads;   // of the logs, in the host's memory
     CUdeviceptr heads_at; // likewise, as the GPU has it
     uint64_t number;      // of launches so far
-    CUevent heads_are_there;
-    struct Tables { // for blocks, and for warps, whose layouts have shared memory
+    struct Tables {       // for blocks, and for warps, whose layouts have shared memory
         Buffer tables, extents;
         uint64_t layout;  // the number of the layout that they are for, and of rows that are ready
         uint64_t n_clean; // of `tables`: no line has a row
@@ -31,6 +30,8 @@ typedef struct Passes {
     const GrLaunch *launch;
     const char *kernel; // as the verdict names it
     GrRun *run;
+    CUfunction function; // the launch's, never a CUkernel
+    CUevent behind;      // of the launch's stream; is recorded behind the launch itself
     const Layout *layout;
     CUdeviceptr control;                                                    // the module's variable
     CUfunction set, merge, check, merge_window, check_window, commit, gate; // device/privatizer_kernels.c

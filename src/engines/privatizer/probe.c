@@ -37,6 +37,15 @@ static CUdeviceptr control_of(Probe *p, const GrLaunch *l) {
     return at;
 }
 
+// 0: the driver does not say.
+static uint32_t device_value(const PrivatizerDriver *d, CUdevice_attribute which) {
+    int value = 0;
+    CUdevice device = 0;
+    if (d->device(&device) != CUDA_SUCCESS || d->of_device(&value, which, device) != CUDA_SUCCESS)
+        return 0;
+    return (uint32_t)value;
+}
+
 static ProbeContext *context_of(Probe *p, CUcontext context) {
     const PrivatizerDriver *d = &p->driver;
     for (size_t k = 0; k < p->contexts.len; k++)
@@ -49,6 +58,13 @@ static ProbeContext *context_of(Probe *p, CUcontext context) {
         return NULL;
     }
     c->context = context;
+    // On the CPU device what the system has comes last, and a kernel that does not use it has none of it.
+    c->reserved_shared =
+        d->is_cpu ? 0 : device_value(d, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
+    c->most_shared =
+        device_value(d, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) + c->reserved_shared;
+    c->multiprocessors = device_value(d, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    c->most_threads = device_value(d, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
     c->failed = d->load(&module, gr_privatizer_kernels_runtime_ptx) != CUDA_SUCCESS ||
                 d->function(&c->set, module, "__gr_set") != CUDA_SUCCESS ||
                 d->function(&c->merge, module, "__gr_merge_blocks") != CUDA_SUCCESS ||
@@ -90,21 +106,22 @@ static bool is_over(const PrivatizerDriver *d, CUstream stream, CUevent event, c
     }
 }
 
-// The mode is a variable of the module, so no launch in its own code may be under way; nor work in the stream that may wait for the host.
+// The mode is a variable of the module, so no launch in its own code may be under way; nor work in the stream that may wait for the host. (Of what is behind an event in that stream, the
+// stream says enough.)
 static bool is_quiet(Probe *p, const GrLaunch *l) {
     struct timespec since;
     time_t patience = p->impatient ? SHORT_S : PATIENCE_S;
     clock_gettime(CLOCK_MONOTONIC, &since);
     bool over = is_over(&p->driver, l->stream, NULL, &since, patience);
     for (size_t k = 0; k < p->streams.len && over; k++)
-        if (p->streams.data[k].context == l->context)
+        if (p->streams.data[k].context == l->context && p->streams.data[k].stream != l->stream)
             over = is_over(&p->driver, NULL, p->streams.data[k].event, &since, patience);
     p->impatient |= !over;
     return over;
 }
 
-// A launch that is not on private copies is under way.
-static void submitted(Probe *p, const GrLaunch *l) {
+// What is recorded behind a launch that is not on private copies. NULL: out of memory.
+static CUevent behind(Probe *p, const GrLaunch *l) {
     ProbeStream *s = NULL;
     for (size_t k = 0; k < p->streams.len && !s; k++)
         if (p->streams.data[k].stream == l->stream && p->streams.data[k].context == l->context)
@@ -115,8 +132,7 @@ static void submitted(Probe *p, const GrLaunch *l) {
             gr_vec_push(&p->streams, one))
             s = &p->streams.data[p->streams.len - 1];
     }
-    if (s)
-        (void)p->driver.event_record(s->event, l->stream);
+    return s ? s->event : NULL;
 }
 
 // ---- What the launch is ------------------------------------------------------------------------------------------------
@@ -132,43 +148,29 @@ static const char *launch_unsuited(const GrLaunch *l, bool once) {
     return NULL;
 }
 
-// 0: the driver does not say.
-static uint32_t device_value(const PrivatizerDriver *d, CUdevice_attribute which) {
-    int value = 0;
-    CUdevice device = 0;
-    if (d->device(&device) != CUDA_SUCCESS || d->of_device(&value, which, device) != CUDA_SUCCESS)
-        return 0;
-    return (uint32_t)value;
-}
-
-// What the system has of a block's shared memory, at its begin. On the CPU device it comes last, and a kernel that does not use it has none of it.
-static uint32_t reserved_shared(const PrivatizerDriver *d) {
-    return d->is_cpu ? 0 : device_value(d, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
-}
-
-static uint64_t shared_bytes(const Probe *p, const GrLaunch *l) {
+static const ProbedFunction *function_of(const Probe *p, const GrLaunch *l, ProbedKernel *k) {
     const PrivatizerDriver *d = &p->driver;
-    int own = 0;
-    CUfunction f = l->func;
-    CUresult rc = d->attribute(&own, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f);
-    if (rc != CUDA_SUCCESS && d->of_kernel && d->of_kernel(&f, (CUkernel)l->func) == CUDA_SUCCESS)
-        (void)d->attribute(&own, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f);
-    return (uint64_t)own + l->shared_bytes + reserved_shared(d);
+    ProbedFunction *f = &k->function;
+    int shared = 0;
+    if (f->context == l->context && f->of == l->func && f->ended == p->ended)
+        return f;
+    *f = (ProbedFunction){l->context, p->ended, l->func, l->func, 0};
+    CUresult rc = d->attribute(&shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, l->func);
+    if (rc != CUDA_SUCCESS && d->of_kernel && d->of_kernel(&f->its, (CUkernel)l->func) == CUDA_SUCCESS)
+        (void)d->attribute(&shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f->its);
+    f->shared = (uint32_t)shared;
+    return f;
 }
 
-// What is kept of a block's shared memory.
-static uint32_t kept_bytes(const Probe *p, const GrLaunch *l) {
-    return (uint32_t)(shared_bytes(p, l) + 3) / 4 * 4;
-}
-
-static bool make_layout(Probe *p, const GrLaunch *l, const ProbedKernel *k, bool shared, bool some,
+static bool make_layout(Probe *p, const Passes *passes, const ProbedKernel *k, bool shared, bool some,
                         Layout *out) {
+    const GrLaunch *l = passes->launch;
     GrArena arena = {0};
     if (!p->session->arena(p->session, &arena))
         arena = (GrArena){0};
     pthread_mutex_lock(&p->memory);
     bool made = gr_layout_make(&p->ranges, l->context, &arena,
-                               shared ? shared_bytes(p, l) + (k->pads ? GR_LINE : 0) : 0,
+                               shared ? passes->own_shared + (uint64_t)(k->pads ? GR_LINE : 0) : 0,
                                some ? l->params : NULL, l->param_bytes, out);
     pthread_mutex_unlock(&p->memory);
     if (!made)
@@ -182,23 +184,10 @@ static uint64_t size_of(const Memory *m) {
 }
 
 // How many blocks of the launch a GPU runs at a time, at most.
-static uint64_t resident(const PrivatizerDriver *d, const GrLaunch *l) {
-    int units = 0, threads = 0;
-    CUdevice device = 0;
-    if (d->device(&device) == CUDA_SUCCESS) {
-        (void)d->of_device(&units, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
-        (void)d->of_device(&threads, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, device);
-    }
+static uint64_t resident(const ProbeContext *c, const GrLaunch *l) {
     uint64_t of_block = (gr_passes_threads(l) + 31) / 32 * 32,
-             each = (uint64_t)threads / (of_block ? of_block : 32);
-    return (uint64_t)units * (each > 32 ? 32 : each ? each : 1);
-}
-
-// What a block can have of shared memory with what the driver reserves; 0: the launch may not take more than it does. Blocks of a cooperative launch have to fit on the device all at once.
-static uint32_t most_shared(const PrivatizerDriver *d, const GrLaunch *l, const ProbedKernel *k) {
-    return l->cooperative || k->far
-               ? 0
-               : device_value(d, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) + reserved_shared(d);
+             each = c->most_threads / (of_block ? of_block : 32);
+    return (uint64_t)c->multiprocessors * (each > 32 ? 32 : each ? each : 1);
 }
 
 // Blocks of a cluster, in one dimension.
@@ -239,13 +228,17 @@ static bool is_whole(const GrLaunch *l, const ProbedKernel *k) {
            clusters_of(l, k) == gr_passes_blocks(l);
 }
 
-static Passes passes_of(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run, const ProbedKernel *k,
+static Passes passes_of(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run, ProbedKernel *k,
                         CUdeviceptr control) {
     const PrivatizerDriver *d = &p->driver;
+    const ProbedFunction *f = function_of(p, l, k);
+    uint32_t own_shared = f->shared + (uint32_t)l->shared_bytes + c->reserved_shared;
     return (Passes){.d = d,
                     .launch = l,
                     .kernel = k->shown,
                     .run = run,
+                    .function = f->its,
+                    .behind = behind(p, l),
                     .control = control,
                     .set = c->set,
                     .merge = c->merge,
@@ -262,15 +255,16 @@ static Passes passes_of(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run
                     .granule = k->granule,
                     .meets = k->meets,
                     .exchanges = k->meets && l->cooperative && !k->takes_turns && !k->tracks && !p->what_for,
-                    .block_shared = k->meets ? kept_bytes(p, l) : 0,
-                    .block_reserved = k->meets ? reserved_shared(d) : 0,
+                    .block_shared = k->meets ? (own_shared + 3) / 4 * 4 : 0,
+                    .block_reserved = k->meets ? c->reserved_shared : 0,
                     .same_value = p->same_value,
                     .left_out = ((const ProbedModule *)l->module->engine_data)->left_out,
                     .targets = p->targets,
                     .spent = p->tells ? p->spent : NULL,
-                    .reserved_shared = reserved_shared(d),
-                    .own_shared = (uint32_t)shared_bytes(p, l),
-                    .most_shared = most_shared(d, l, k),
+                    .reserved_shared = c->reserved_shared,
+                    .own_shared = own_shared,
+                    // Blocks of a cooperative launch have to fit on the device all at once.
+                    .most_shared = l->cooperative || k->far ? 0 : c->most_shared,
                     .near_shift = k->near_shift,
                     .near_entry = k->near_entry,
                     .dense = k->dense,
@@ -278,7 +272,7 @@ static Passes passes_of(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run
                     .windows = k->windows && !k->wild[0],
                     .whole = is_whole(l, k),
                     .target_of = ((const ProbedModule *)l->module->engine_data)->targets,
-                    .most_slots = d->is_cpu ? 8 : resident(d, l),
+                    .most_slots = d->is_cpu ? 8 : resident(c, l),
                     .groups = d->is_cpu ? 1 : 264,
                     .most_rounds = d->is_cpu ? (uint64_t)1 << 18 : (uint64_t)1 << 28};
 }
@@ -349,7 +343,7 @@ static void run_ahead(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels
         bool warps = mode != GR_OF_BLOCKS;
         Layout layout;
         PassPlan plan;
-        if (!(levels >> mode & 1) || !make_layout(p, l, k, warps, some, &layout))
+        if (!(levels >> mode & 1) || !make_layout(p, passes, k, warps, some, &layout))
             continue;
         passes->layout = &layout;
         if (gr_level_plan(p, passes, k, mode, NULL, &plan)) {
@@ -382,7 +376,7 @@ static bool says_nothing(const GrPrivLog *log) {
     return !memcmp(&log->head, &empty, sizeof empty);
 }
 
-// Gives whether there are races. *done: the launch was submitted, with result *rc.
+// Gives whether there are races. *done: the launch was submitted, with result *rc, and what comes behind it was recorded.
 static bool probe(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels, bool *done, CUresult *rc) {
     static GrPrivLog logs[GR_LEVELS]; // with Probe.lock
     const GrLaunch *l = passes->launch;
@@ -407,7 +401,7 @@ static bool probe(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels, bo
         known = again ? NULL : known;
         while (!over) {
             bool some = known ? ahead : l->params_known && !k->reaches;
-            if (!make_layout(p, l, k, warps, some, &layout))
+            if (!make_layout(p, passes, k, warps, some, &layout))
                 return differs;
             passes->layout = &layout;
             passes->all = !some;
@@ -446,7 +440,7 @@ static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
         PassPlan plan;
         GrPrivLog log;
         again = false;
-        if (!make_layout(p, l, k, true, some, &layout))
+        if (!make_layout(p, passes, k, true, some, &layout))
             return false;
         passes->layout = &layout;
         if (!gr_passes_plan_once(passes, threads, gr_level_room(k, true, false), &plan)) {
@@ -517,7 +511,7 @@ CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
     ProbeContext *c = k && p->driver.there ? context_of(p, l->context) : NULL;
     const char *why = k ? unsuited(l, k, c, p->what_for != PROBE_DETECT, buf, sizeof buf) : NULL;
     CUresult rc = CUDA_SUCCESS;
-    bool done = false, checks = k && !why && !p->what_for;
+    bool done = false, recorded = false, checks = k && !why && !p->what_for;
     unsigned levels = checks ? levels_of(p, l, k) : 0;
     if (checks)
         tell_unsuited(p, k);
@@ -539,7 +533,7 @@ CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
         passes.stores_known = knows_stores(k, p->known.only_written[1]);
         if (p->what_for)
             done = run_once(p, &passes, k, &rc);
-        else if (probe(p, &passes, k, levels, &done, &rc) && p->stop) {
+        else if (probe(p, &passes, k, levels, &recorded, &rc) && p->stop) {
             done = true;
             rc = CUDA_ERROR_LAUNCH_FAILED;
         }
@@ -547,10 +541,11 @@ CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
         p->rounds += passes.rounds;
         p->peak = passes.peak > p->peak ? passes.peak : p->peak;
     }
-    if (!done)
+    if (!done && !recorded)
         rc = run->submit(run, NULL);
-    if (rc == CUDA_SUCCESS)
-        submitted(p, l);
+    CUevent event = rc == CUDA_SUCCESS && !recorded ? behind(p, l) : NULL;
+    if (event)
+        (void)p->driver.event_record(event, l->stream);
     pthread_mutex_unlock(&p->lock);
     return rc;
 }
@@ -562,6 +557,7 @@ void gr_probe_context_ended(Probe *p, CUcontext context) {
             free(p->contexts.data[k]);
             p->contexts.data[k] = p->contexts.data[--p->contexts.len];
         }
+    p->ended++;
     for (size_t k = p->streams.len; k-- > 0;)
         if (p->streams.data[k].context == context)
             p->streams.data[k] = p->streams.data[--p->streams.len];

@@ -8,6 +8,14 @@
 
 #include <pthread.h>
 
+// A kernel's function in one context, as it was asked for last: to ask the driver takes its time.
+typedef struct ProbedFunction {
+    CUcontext context;  // NULL: none was
+    uint64_t ended;     // contexts by then: another one may have the same address
+    CUfunction of, its; // of: of a launch, which may be a CUkernel
+    uint32_t shared;    // bytes of its variables
+} ProbedFunction;
+
 // A kernel as the pass left it.
 typedef struct ProbedKernel {
     char *name, *shown; // shown: demangled
@@ -28,6 +36,7 @@ typedef struct ProbedKernel {
     GrPlaces *places;           // NULL: nothing of its launches can be proved
     Proofs proofs;              // with Probe.lock
     KnownRaces known;           // likewise
+    ProbedFunction function;    // likewise
 } ProbedKernel;
 
 // The variable of the module in one context.
@@ -49,6 +58,8 @@ typedef struct ProbeContext {
     CUcontext context;
     CUfunction set, merge, check, merge_window, check_window, commit, gate;
     uint64_t budget, changes; // bytes of rows and tables; of Probe.ranges when that was found
+    // Of the device; 0: the driver does not say. Of a block's shared memory, what the system has at its begin, and what a block can have.
+    uint32_t reserved_shared, most_shared, multiprocessors, most_threads; // most_threads: of one of these
     Memory memory;
     bool failed;
 } ProbeContext;
@@ -70,6 +81,7 @@ typedef struct Probe {
     pthread_mutex_t lock;                                                 // of all below
     bool impatient;                                                       // work was not over in time
     VEC(ProbeContext *) contexts;
+    uint64_t ended; // contexts
     VEC(ProbeStream) streams;
     pthread_mutex_t memory; // of `ranges` and of modules' controls
     Ranges ranges;

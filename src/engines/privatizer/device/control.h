@@ -241,13 +241,14 @@ enum { GR_LOGS = 3 };
 typedef struct GrPrivHeads {
     GrPrivHead of[GR_LOGS];
     uint64_t number;         // four times that of the launch that this is of, and GR_GATE_...
-    uint64_t again[GR_LOGS]; // GR_GATE_AGAIN: bits: which of GrPrivExpected.of
+    uint64_t again[GR_LOGS]; // GR_GATE_AGAIN: GR_AGAIN() of that launch; they may come later than the number
     uint64_t n[GR_LOGS];
     GrPrivFound found[GR_LOGS][GR_MOST_FOUND];
 } GrPrivHeads;
 
 // HELD: the launch is. AGAIN: all that was found is expected, so it is not.
 enum { GR_GATE_HELD = 1, GR_GATE_AGAIN = 2, GR_GATE = 4 };
+#define GR_AGAIN(number, bits) ((uint64_t)(number) << 32 | (bits)) // bits: which of GrPrivExpected.of
 
 // What launches of the kernel found before, and is not to be looked for now: kind, region and part as in GrPrivFound. `known` is the host's.
 enum { GR_MOST_EXPECTED = 16 };

@@ -96,29 +96,43 @@ KERNEL void __gr_check_blocks(uint64_t control) {
     gr_priv_check_sums(&s, c);
 }
 
+// What the gate does is little, but each launch waits for it, and code that was not run for a while comes from far. So it is short: loops are not unrolled but where
+// memory is asked for all at once.
 enum { THERE = 2 }; // GrPrivFound.state
+enum { HEAD_WORDS = sizeof(GrPrivHead) / 8, ANY_WORD = __builtin_offsetof(GrPrivHead, any) / 8 };
+#define ANY_BITS (~UINT64_C(0) << 32) // of that word
+_Static_assert(__builtin_offsetof(GrPrivHead, any) % 8 == 4 && GR_LOGS * HEAD_WORDS <= 32, "a lane has one");
 
-// The states of what a lane looks at, all asked for at once: memory is far.
-enum { EACH = GR_MOST_FOUND / 32 };
-GR_INLINE void found_states(const GR_GLOBAL GrPrivLog *log, uint32_t state[EACH]) {
+// What the log has, as bits of each lane: of bit i, its place 32 * i + lane.
+GR_INLINE uint32_t found_places(const GR_GLOBAL GrPrivLog *log) {
+    enum { EACH = GR_MOST_FOUND / 32 };
+    uint32_t state[EACH], places = 0;
 #pragma unroll
     for (uint32_t i = 0; i < EACH; i++)
         state[i] = log->found[gr_tid_x() + 32 * i].state;
+#pragma unroll
+    for (uint32_t i = 0; i < EACH; i++)
+        places |= state[i] ? 1u << i : 0;
+    return places;
+}
+
+GR_INLINE uint64_t found_at(uint64_t log, uint32_t places) {
+    uint32_t place = gr_tid_x() + 32 * (uint32_t)__builtin_ctz(places);
+    return log + __builtin_offsetof(GrPrivLog, found) + place * sizeof(GrPrivFound);
 }
 
 // What was found goes to the host, by one warp; gives how many. Each lane asks for all that it looks at at once.
 static GR_NOINLINE uint64_t gr_priv_tell_host(GR_GLOBAL GrPrivLog *log, GR_GLOBAL GrPrivFound *to) {
     enum { WORDS = sizeof(GrPrivFound) / 8 };
-    uint32_t n = 0, state[EACH];
-    found_states(log, state);
-#pragma unroll
-    for (uint32_t i = 0; i < EACH; i++) {
-        uint32_t all = gr_ballot(~0u, state[i] == THERE),
+    uint32_t n = 0;
+    GR_ROLLED for (uint32_t places = found_places(log); gr_ballot(~0u, places != 0); places &= places - 1) {
+        GR_GLOBAL uint64_t *from = (GR_GLOBAL uint64_t *)found_at((uint64_t)log, places);
+        int there = places && ((GR_GLOBAL GrPrivFound *)from)->state == THERE;
+        uint32_t all = gr_ballot(~0u, there),
                  place = n + (uint32_t)__builtin_popcount(all & gr_lanes_before());
         n += (uint32_t)__builtin_popcount(all);
-        if (state[i] != THERE)
+        if (!there)
             continue;
-        const GR_GLOBAL uint64_t *from = (GR_GLOBAL uint64_t *)&log->found[gr_tid_x() + 32 * i];
         uint64_t v[WORDS];
 #pragma unroll
         for (uint32_t w = 0; w < WORDS; w++)
@@ -130,26 +144,17 @@ static GR_NOINLINE uint64_t gr_priv_tell_host(GR_GLOBAL GrPrivLog *log, GR_GLOBA
     return n;
 }
 
-// Whether something went wrong, or was not done.
-GR_INLINE int is_strange(const GR_GLOBAL GrPrivHead *of) {
-    return of->outside || of->over || of->dropped || of->apart || of->full || of->stopped || of->ordered ||
-           of->waited || of->skipped;
-}
-
 // Which of what is expected was found, as bits; 0: something else was. By one warp, to all of its lanes.
-GR_INLINE uint32_t found_again(const GR_GLOBAL GrPrivLog *log, const GrPrivExpected *e) {
-    uint32_t mine = 0, bits = 0, state[EACH];
+GR_INLINE uint32_t found_again(uint64_t log, const GrPrivExpected *e) {
+    uint32_t mine = 0, bits = 0;
     int other = 0;
-    found_states(log, state);
-#pragma unroll
-    for (uint32_t i = 0; i < EACH; i++) {
-        const GR_GLOBAL GrPrivFound *f = &log->found[gr_tid_x() + 32 * i];
-        if (!state[i])
-            continue;
-        uint32_t kind = f->kind, region = f->region, round = f->round, part = f->part, k = 0;
+    GR_ROLLED for (uint32_t places = found_places((GR_GLOBAL GrPrivLog *)log); places; places &= places - 1) {
+        const GR_GLOBAL GrPrivFound *f = (GR_GLOBAL GrPrivFound *)found_at(log, places);
+        uint32_t state = f->state, kind = f->kind, region = f->region, round = f->round, part = f->part,
+                 k = 0;
         GR_ROLLED while (k < e->n &&
                          (e->of[k].kind != kind || e->of[k].region != region || e->of[k].part != part)) k++;
-        other |= k == e->n || state[i] != THERE || round;
+        other |= k == e->n || state != THERE || round;
         mine |= k < e->n ? 1u << k : 0;
     }
     GR_ROLLED for (uint32_t k = 0; k < e->n; k++) bits |= gr_all(~0u, !(mine >> k & 1)) ? 0 : 1u << k;
@@ -157,38 +162,30 @@ GR_INLINE uint32_t found_again(const GR_GLOBAL GrPrivLog *log, const GrPrivExpec
 }
 
 // As it was before the first unit told something.
-static GR_NOINLINE void gr_priv_empty(GR_GLOBAL GrPrivLog *log) {
-    uint32_t state[EACH];
-    found_states(log, state);
-#pragma unroll
-    for (uint32_t i = 0; i < EACH; i++) {
-        GR_GLOBAL uint64_t *word = (GR_GLOBAL uint64_t *)&log->found[gr_tid_x() + 32 * i];
-        GR_ROLLED for (uint32_t w = 0; w < sizeof(GrPrivFound) / 8 && state[i]; w++) word[w] = 0;
+GR_INLINE void make_empty(uint64_t log) {
+    GR_ROLLED for (uint32_t places = found_places((GR_GLOBAL GrPrivLog *)log); places; places &= places - 1) {
+        GR_GLOBAL uint64_t *word = (GR_GLOBAL uint64_t *)found_at(log, places);
+        GR_ROLLED for (uint32_t w = 0; w < sizeof(GrPrivFound) / 8; w++) word[w] = 0;
     }
-    if (gr_tid_x() < sizeof(GrPrivHead) / 8)
-        ((GR_GLOBAL uint64_t *)&log->head)[gr_tid_x()] = 0;
+    if (gr_tid_x() < HEAD_WORDS)
+        ((GR_GLOBAL uint64_t *)log)[gr_tid_x()] = 0;
 }
 
 // (A kernel's parameters would be copied to local memory, if a function that is called got their address.)
-// Whether the logs say nothing but what is expected. Then the host gets which, and they are empty again.
-GR_INLINE int finds_again(const GrPrivGate *g) {
+// Whether the logs with something in them, of `any`, have nothing but what is expected. Then the host gets which, and they are empty again.
+GR_INLINE int finds_again(const GrPrivGate *g, uint32_t any) {
     GR_GLOBAL GrPrivHeads *heads = (GR_GLOBAL GrPrivHeads *)g->to;
-    GR_GLOBAL GrPrivLog *logs = (GR_GLOBAL GrPrivLog *)g->logs;
-    uint32_t bits[GR_LOGS];
     int other = 0;
-#pragma unroll
-    for (uint32_t k = 0; k < GR_LOGS; k++) {
-        int any = logs[k].head.any != 0;
-        bits[k] = any ? found_again(&logs[k], &g->expected[k]) : 0;
-        other |= is_strange(&logs[k].head) || (any && !bits[k]);
-    }
-#pragma unroll
-    for (uint32_t k = 0; k < GR_LOGS; k++) {
+    GR_ROLLED for (uint32_t k = 0; k < GR_LOGS; k++) {
+        uint32_t has = any >> k * HEAD_WORDS & ((1u << HEAD_WORDS) - 1),
+                 bits = has ? found_again(g->logs + k * sizeof(GrPrivLog), &g->expected[k]) : 0;
+        other |= has && !bits;
         if (gr_tid_x() == 0)
-            gr_store64(&heads->again[k], bits[k]);
-        if (bits[k] && !other)
-            gr_priv_empty(&logs[k]);
+            gr_store64(&heads->again[k], GR_AGAIN(g->number, bits));
     }
+    GR_ROLLED for (uint32_t k = 0; k < GR_LOGS && !other;
+                   k++) if (any >> k * HEAD_WORDS & ((1u << HEAD_WORDS) - 1))
+        make_empty(g->logs + k * sizeof(GrPrivLog));
     return !other;
 }
 
@@ -202,25 +199,28 @@ GR_INLINE void tell_all(const GrPrivGate *g) {
     }
 }
 
-// The program's launch comes next: it runs, or is held until the host has seen to what the logs say. One word says that nothing was found, so the host need not have the
-// others by then. By one warp: each lane has one number, for memory is far.
+// The program's launch comes next: it runs, or is held until the host has seen to what the logs say. One word says that it runs, so the host need not have the
+// others by then; GrPrivHeads.again says itself when it is there. By one warp: each lane has one word of the logs' heads, for memory is far.
 KERNEL void __gr_gate(const GrPrivGate g) {
-    const uint32_t words = sizeof(GrPrivHead) / 8;
+    uint32_t lane = gr_tid_x(), word = lane % HEAD_WORDS;
     GR_GLOBAL GrPrivHeads *heads = (GR_GLOBAL GrPrivHeads *)g.to;
-    uint64_t all = 0;
-    GR_ROLLED for (uint32_t k = gr_tid_x(); k < GR_LOGS * words; k += 32) {
-        uint64_t v = gr_load64((GR_GLOBAL uint64_t *)(g.logs + k / words * sizeof(GrPrivLog)) + k % words);
-        gr_store64((GR_GLOBAL uint64_t *)heads->of + k, v);
-        all |= v;
+    uint64_t v = 0;
+    if (lane < GR_LOGS * HEAD_WORDS) {
+        v = gr_load64((GR_GLOBAL uint64_t *)(g.logs + lane / HEAD_WORDS * sizeof(GrPrivLog)) + word);
+        gr_store64((GR_GLOBAL uint64_t *)heads->of + lane, v);
     }
-    uint64_t says = gr_all(~0u, !all) ? 0 : finds_again(&g) ? GR_GATE_AGAIN : GR_GATE_HELD;
-    if (says == GR_GATE_HELD)
+    // Of all that a head says, only `any` is of what was found. The rest went wrong, or was not done.
+    uint64_t found = word == ANY_WORD ? v & ANY_BITS : 0;
+    uint32_t any = gr_ballot(~0u, found != 0);
+    uint64_t says = gr_all(~0u, !v)                                   ? 0
+                    : gr_all(~0u, v == found) && finds_again(&g, any) ? GR_GATE_AGAIN
+                                                                      : GR_GATE_HELD;
+    if (says == GR_GATE_HELD) {
         tell_all(&g);
-    if (says) { // what each lane has stored
-        __asm__ volatile("fence.acq_rel.sys;" ::: "memory");
+        __asm__ volatile("fence.acq_rel.sys;" ::: "memory"); // what each lane has stored
         gr_meet(~0u);
     }
-    if (gr_tid_x())
+    if (lane)
         return;
     ((GR_GLOBAL GrPrivControl *)g.control)->mode = says == GR_GATE_HELD ? GR_HELD : GR_AS_IT_IS;
     gr_store64(&heads->number, GR_GATE * g.number + says);
