@@ -12,21 +12,11 @@ enum { ASIDE = 640 };
 static const char name[] = "__gr_aside";
 
 // All copies of the code share it: a thread takes one of them.
-static gr_status declare(const Code *c) {
+gr_status gr_code_aside_begins(const Code *c) {
     for (const PtxStmt *s = c->f->first; s; s = s->next)
         if (s->kind == PTX_DECL_VAR && !strcmp(s->var->name, name))
             return GR_OK;
     return gr_code_put(c, c->f->first, NULL, 0, ".local .align 8 .b8 %s[%d];", name, ASIDE);
-}
-
-gr_status gr_code_aside_begins(Code *c) {
-    gr_status st = GR_OK;
-    c->aside_at = gr_ptx_new_reg(c->f, PTX_B64);
-    GR_TRY(declare(c));
-    GR_TRY(gr_code_put(c, c->body.n ? c->body.stmt[0] : NULL, NULL, 0, "mov.u64 %s, %s;", c->aside_at->name,
-                       name));
-done:
-    return st;
 }
 
 // One register goes there, or comes back. *used: bytes that are taken; `word`: a register of 32 bits.
@@ -34,17 +24,16 @@ static gr_status put_one(const Code *c, PtxStmt *at, PtxReg *r, PtxReg *word, un
     unsigned bits = gr_ptx_type_bits(r->type), size = bits == 64 ? 8 : 4,
              from = (*used + size - 1) / size * size;
     PtxOperand ops[2] = {gr_ptx_reg_operand(r), gr_ptx_reg_operand(word)};
-    const char *base = c->aside_at->name;
     if (from + size > ASIDE || (bits != 1 && bits != 16 && bits != 32 && bits != 64))
         return GR_OK;
     *used = from + size;
     if (bits == 1)
-        return back ? gr_code_put(c, at, ops, 2, "ld.local.b32 $1, [%s+%u]; setp.ne.u32 $0, $1, 0;", base,
+        return back ? gr_code_put(c, at, ops, 2, "ld.local.b32 $1, [%s+%u]; setp.ne.u32 $0, $1, 0;", name,
                                   from)
-                    : gr_code_put(c, at, ops, 2, "selp.b32 $1, 1, 0, $0; st.local.b32 [%s+%u], $1;", base,
+                    : gr_code_put(c, at, ops, 2, "selp.b32 $1, 1, 0, $0; st.local.b32 [%s+%u], $1;", name,
                                   from);
-    return back ? gr_code_put(c, at, ops, 1, "ld.local.b%u $0, [%s+%u];", bits, base, from)
-                : gr_code_put(c, at, ops, 1, "st.local.b%u [%s+%u], $0;", bits, base, from);
+    return back ? gr_code_put(c, at, ops, 1, "ld.local.b%u $0, [%s+%u];", bits, name, from)
+                : gr_code_put(c, at, ops, 1, "st.local.b%u [%s+%u], $0;", bits, name, from);
 }
 
 static gr_status put_all(const Code *c, PtxStmt *at, const GrAside *all, bool back) {

@@ -80,8 +80,7 @@ typedef struct Code {
     size_t now;     // of the body's statements, the one that is written now
     bool in_loop;   // which is in a loop
     GrBase **bases; // with `known`: by site (bases.c)
-    PtxReg *aside_at;             // code for warps: the memory where registers are put aside
-    GrAside aside;                // code for warps: registers that are needed wherever a region ends
+    GrAside aside;  // code for warps: registers that are needed wherever a region ends
     const uint8_t *groups, *puts; // by site, GrPlace.group and .puts; NULL: there are none
     const uint8_t *roles;         // by site, GR_ORDERS_...; NULL: there are none
     Copying *copying; // n_copying: the kernel's cp.async that are done some time, in code for warps
@@ -201,8 +200,8 @@ gr_status gr_code_own(const Code *c, PtxStmt *s, PtxReg *holds, PtxReg **over);
 // redirect.c: the instruction once more before itself, under another guard, at another address, with another destination (NULL: its own).
 gr_status gr_code_again(const Code *c, PtxStmt *s, PtxReg *guard, PtxReg *at, const PtxOperand *destination);
 
-// aside.c. Declares the memory, and loads its address where the body begins.
-gr_status gr_code_aside_begins(Code *c);
+// aside.c. Declares the memory.
+gr_status gr_code_aside_begins(const Code *c);
 // What the body's statement that is written now needs, and code behind it.
 gr_status gr_code_aside_now(const Code *c, GrAside *out);
 // The call, where `due` holds. `all`: registers that code behind it needs.

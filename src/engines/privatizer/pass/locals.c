@@ -43,8 +43,7 @@ gr_status gr_locals_find(const Code *c, Locals *out) {
     return GR_OK;
 }
 
-gr_status gr_locals_copy(const Code *c, const Locals *l, PtxStmt *at, LocalCopy to, LocalCopy from,
-                         const PtxReg *when) {
+gr_status gr_locals_copy(const Code *c, const Locals *l, PtxStmt *at, LocalCopy to, LocalCopy from) {
     const char *to_prefix = prefix_of(c, to), *from_prefix = prefix_of(c, from);
     gr_status st = GR_OK;
     for (size_t k = 0; k < l->vars.len && st == GR_OK; k++) {
@@ -54,20 +53,16 @@ gr_status gr_locals_copy(const Code *c, const Locals *l, PtxStmt *at, LocalCopy 
         PtxReg *a = gr_ptx_new_reg(c->f, PTX_B64), *b = gr_ptx_new_reg(c->f, PTX_B64),
                *n = gr_ptx_new_reg(c->f, PTX_B32), *value = gr_ptx_new_reg(c->f, PTX_B32),
                *more = gr_ptx_new_reg(c->f, PTX_PRED);
-        char skip[64] = "";
         if (!v->size)
             continue;
-        if (when)
-            snprintf(skip, sizeof skip, "@!%s bra NONE; ", when->name);
-        st = gr_code_put(
-            c, at, NULL, 0,
-            "%smov.u64 %s, %s%s; mov.u64 %s, %s%s; mov.u32 %s, %llu; AGAIN: ld.local.%s %s, [%s]; "
-            "st.local.%s [%s], %s; add.s64 %s, %s, %u; add.s64 %s, %s, %u; sub.u32 %s, %s, 1; "
-            "setp.ne.u32 %s, %s, 0; @%s bra AGAIN;%s",
-            skip, a->name, from_prefix, v->name, b->name, to_prefix, v->name, n->name,
-            (unsigned long long)(words ? v->size / 4 : v->size), type, value->name, a->name, type, b->name,
-            value->name, a->name, a->name, words ? 4 : 1, b->name, b->name, words ? 4 : 1, n->name, n->name,
-            more->name, n->name, more->name, when ? " NONE:" : "");
+        st = gr_code_put(c, at, NULL, 0,
+                         "mov.u64 %s, %s%s; mov.u64 %s, %s%s; mov.u32 %s, %llu; AGAIN: ld.local.%s %s, [%s]; "
+                         "st.local.%s [%s], %s; add.s64 %s, %s, %u; add.s64 %s, %s, %u; sub.u32 %s, %s, 1; "
+                         "setp.ne.u32 %s, %s, 0; @%s bra AGAIN;",
+                         a->name, from_prefix, v->name, b->name, to_prefix, v->name, n->name,
+                         (unsigned long long)(words ? v->size / 4 : v->size), type, value->name, a->name,
+                         type, b->name, value->name, a->name, a->name, words ? 4 : 1, b->name, b->name,
+                         words ? 4 : 1, n->name, n->name, more->name, n->name, more->name);
     }
     return st;
 }

@@ -15,8 +15,7 @@ typedef enum LocalCopy { GR_LOCALS_OWN, GR_LOCALS_KEPT, GR_LOCALS_NOTED } LocalC
 // Declares the copies, for this copy of the kernel's code. GR_ERR_NOMEM.
 gr_status gr_locals_find(const Code *c, Locals *out);
 
-// In front of `at`: all variables of one kind become what another kind is. Under a predicate; NULL: always.
-gr_status gr_locals_copy(const Code *c, const Locals *l, PtxStmt *at, LocalCopy to, LocalCopy from,
-                         const PtxReg *when);
+// In front of `at`: all variables of one kind become what another kind is.
+gr_status gr_locals_copy(const Code *c, const Locals *l, PtxStmt *at, LocalCopy to, LocalCopy from);
 
 #endif

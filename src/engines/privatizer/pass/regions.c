@@ -2,22 +2,22 @@
 // regions — code for warps: what a thread does from barrier to barrier is a region, and the block runs each region twice (LDetector, section 4). Code for blocks of kernels with barriers of the
 // grid: what a block does from one of these to the next is one, and all blocks run it twice (section 4.4); its own barriers stay what they are, and its shared memory is kept and put back.
 //
-// Where a region begins, the registers that are live there and the local memory are kept, so that it can be run again: from wherever threads came to its
+// Where a region begins, the registers that are live there (kept.h) and the local memory are kept, so that it can be run again: from wherever threads came to its
 // end, they go back by a table of all beginnings. What is live at its end is a result of the region as memory is (the paper's downward-exposed values): in pass 2 it
-// is compared, and the thread goes on with pass 1's, as memory does. So a register needs one other: in pass 1 that has what the register was at the begin, in pass 2 what it was at the end of pass 1.
+// is compared, and the thread goes on with pass 1's, as memory does. So it is with the hash of what the thread stored.
 //
-//     at a barrier k:    pass 1: at = k; pass 2: compare what is live with the others, and k with `at`; go to END
+//     at a barrier k:    pass 1: at = k, what is live is noted; pass 2: compare what is live with that, and k with `at`; go to END
 //     END:               wait for all threads of the block; in code for blocks, of all
-//                        pass 1: each register and its other take each other's place; leave if threads may have ordered what they did; merge, wait, pass = 2; go to R_start
+//                        pass 1: leave if threads may have ordered what they did; merge, wait, pass = 2; go to R_start
 //                        pass 2: check, wait, pass = 1; leave if all threads are at their end; start = at; go to C_at
-//     C_k:               what is live becomes what the others have; S_k: (the barrier) ... ---> the next barrier, or the thread's end
-//     R_k:               the local memory becomes what was kept; go to S_k
+//     C_k:               what was noted is kept; what is live becomes that; S_k: (the barrier) ... ---> the next barrier, or the thread's end
+//     R_k:               what is live, and the local memory, become what was kept; go to S_k
 //
 // A thread that has ended takes part in the ends of all regions that follow, with nothing to do in between. So does one at a barrier of the block while others are at barriers of their warps
 // (gr_suits_lanes), or arrive or wait at mbarriers (mbarriers.h).
 #include "base/vec.h"
 #include "engines/privatizer/device/control.h"
-#include "engines/privatizer/pass/code.h"
+#include "engines/privatizer/pass/kept.h"
 #include "engines/privatizer/pass/locals.h"
 
 #include <stddef.h>
@@ -40,8 +40,7 @@ typedef struct Regions {
     PtxReg *at, *start, *second, *differs,
         *unlike; // second: it is pass 2; unlike: what is compared just now differs
     PtxLabel *end;
-    PtxReg **other; // by PtxReg.index: its other one; NULL: it is not live where regions begin
-    PtxReg *stores_other;
+    Kept kept;
     PtxReg **too;        // that keep c->kept_too
     PtxReg *ends, *came; // how many regions the thread has ended; whether all threads came there
     // Of barriers that reduce; NULL: there are none. In pass 1: the thread's predicate, whether it is at such a barrier; how many predicates hold, of how many.
@@ -60,65 +59,6 @@ static const char *mov_type(const PtxReg *r) {
     case 64: return "b64";
     default: return "b32";
     }
-}
-
-// ---- Registers ---------------------------------------------------------------------------------------------------------
-
-static PtxReg *copied(const Code *c, uint32_t k) { return c->body.regs[k] ? c->body.regs[k] : c->f->regs[k]; }
-
-// One register and its other: PTX text, of the register $0, the other $1, whether something differs $2; # stands for its type.
-static gr_status put_one(const Regions *r, PtxStmt *at, uint32_t k, const char *of_predicate,
-                         const char *of_other) {
-    const Code *c = r->c;
-    PtxReg *reg = copied(c, k);
-    char text[200], *p = text, *end = text + sizeof text;
-    for (const char *from = reg->type == PTX_PRED ? of_predicate : of_other; *from && p + 8 < end; from++)
-        if (*from == '#')
-            p += snprintf(p, (size_t)(end - p), "%s", mov_type(reg));
-        else
-            *p++ = *from;
-    *p = 0;
-    PtxOperand ops[3] = {gr_ptx_reg_operand(reg), gr_ptx_reg_operand(r->other[k] ? r->other[k] : reg),
-                         gr_ptx_reg_operand(r->unlike)};
-    return gr_ptx_insert(c->f, at, 0, text, ops, 3, NULL, c->err);
-}
-
-// Each that is live where region `g` begins.
-static gr_status put_each(const Regions *r, PtxStmt *at, const Region *g, const char *of_predicate,
-                          const char *of_other) {
-    const Code *c = r->c;
-    gr_status st = GR_OK;
-    if (!g->from || !gr_live_before(c->live, g->from, c->set))
-        return GR_OK;
-    for (uint32_t k = 0; k < c->live->n_regs && st == GR_OK; k++) {
-        if (!gr_live_has(c->live, c->set, c->f->regs[k]))
-            continue;
-        if (!r->other[k])
-            r->other[k] = gr_ptx_new_reg(c->f, copied(c, k)->type);
-        st = put_one(r, at, k, of_predicate, of_other);
-    }
-    return st;
-}
-
-// All that are live where some region begins, and their others take each other's place, unless the thread began none.
-static gr_status put_swap(const Regions *r) {
-    gr_status st = GR_OK;
-    const Code *c = r->c;
-    PtxLabel *end = gr_ptx_new_label(c->f);
-    PtxOperand to_end = gr_ptx_label_operand(end);
-    GR_TRY(gr_code_put(c, NULL, &to_end, 1, "setp.ge.u32 %s, %s, %u; @%s bra $0;", r->unlike->name,
-                       r->start->name, GR_NO_BEGIN, r->unlike->name));
-    for (uint32_t k = 0; k < c->live->n_regs; k++)
-        if (r->other[k])
-            GR_TRY(put_one(r, NULL, k,
-                           "{ .reg .pred was; mov.pred was, $0; mov.pred $0, $1; mov.pred $1, was; }",
-                           "{ .reg .# was; mov.# was, $0; mov.# $0, $1; mov.# $1, was; }"));
-    GR_TRY(gr_code_put(c, NULL, NULL, 0,
-                       "{ .reg .b64 was; mov.b64 was, %s; mov.b64 %s, %s; mov.b64 %s, was; }",
-                       c->stores->name, c->stores->name, r->stores_other->name, r->stores_other->name));
-    gr_ptx_insert_label(c->f, NULL, end);
-done:
-    return st;
 }
 
 // ---- Barriers that reduce --------------------------------------------------------------------------------------------------
@@ -197,17 +137,28 @@ static gr_status put_place(const Regions *r, PtxStmt *at, size_t k, const PtxReg
     const Code *c = r->c;
     return gr_code_put(
         c, at, NULL, 0,
-        "setp.eq.u32 %s, %s, 2; not.pred %s, %s; @%s mov.u32 %s, %zu; setp.ne.u32 %s, %s, %zu; "
-        "setp.ne.or.u64 %s, %s, %s, %s;",
+        "setp.eq.u32 %s, %s, 2; not.pred %s, %s; @%s mov.u32 %s, %zu; setp.ne.u32 %s, %s, %zu;",
         r->second->name, c->pass->name, first->name, r->second->name, first->name, r->at->name, k,
-        r->unlike->name, r->at->name, k, r->unlike->name, c->stores->name, r->stores_other->name,
-        r->unlike->name);
+        r->unlike->name, r->at->name, k);
 }
 
-// Behind it, and what else is compared: only in pass 2 the others have what was noted.
-static gr_status put_unlike(const Regions *r, PtxStmt *at) {
-    return gr_code_put(r->c, at, NULL, 0, "and.pred %s, %s, %s; or.pred %s, %s, %s;", r->unlike->name,
-                       r->unlike->name, r->second->name, r->differs->name, r->differs->name, r->unlike->name);
+// Behind it: what is live at `from` is noted, or compared with that. Then the thread goes to the end of the region.
+static gr_status put_result_of_thread(const Regions *r, PtxStmt *at, const PtxStmt *from) {
+    gr_status st = GR_OK;
+    const Code *c = r->c;
+    PtxLabel *compares = gr_ptx_new_label(c->f);
+    PtxOperand end = gr_ptx_label_operand(r->end), to_compares = gr_ptx_label_operand(compares);
+    GR_TRY(gr_code_put(c, at, &to_compares, 1, "@%s bra $0;", r->second->name));
+    GR_TRY(gr_kept_note(c, &r->kept, at, from));
+    if (from)
+        GR_TRY(gr_locals_copy(c, &r->locals, at, GR_LOCALS_NOTED, GR_LOCALS_OWN));
+    GR_TRY(gr_code_put(c, at, &end, 1, "bra $0;"));
+    gr_ptx_insert_label(c->f, at, compares);
+    GR_TRY(gr_kept_compare(c, &r->kept, at, from, r->unlike));
+    GR_TRY(gr_code_put(c, at, &end, 1, "or.pred %s, %s, %s; bra $0;", r->differs->name, r->differs->name,
+                       r->unlike->name));
+done:
+    return st;
 }
 
 // In front of a barrier.
@@ -215,15 +166,9 @@ static gr_status put_arrival(const Regions *r, size_t k) {
     gr_status st = GR_OK;
     const Code *c = r->c;
     const Region *g = &r->regions.data[k];
-    PtxOperand end = gr_ptx_label_operand(r->end);
-    PtxReg *first = gr_ptx_new_reg(c->f, PTX_PRED);
-    GR_TRY(put_place(r, g->barrier, k, first));
+    GR_TRY(put_place(r, g->barrier, k, gr_ptx_new_reg(c->f, PTX_PRED)));
     GR_TRY(put_vote(r, g->barrier, g));
-    GR_TRY(put_each(r, g->barrier, g, "{ .reg .pred n; xor.pred n, $0, $1; or.pred $2, $2, n; }",
-                    "setp.ne.or.# $2, $0, $1, $2;"));
-    GR_TRY(put_unlike(r, g->barrier));
-    GR_TRY(gr_locals_copy(c, &r->locals, g->barrier, GR_LOCALS_NOTED, GR_LOCALS_OWN, first));
-    GR_TRY(gr_code_put(c, g->barrier, &end, 1, "bra $0;"));
+    GR_TRY(put_result_of_thread(r, g->barrier, g->from));
 done:
     return st;
 }
@@ -264,14 +209,17 @@ done:
 }
 
 // Registers that may be used before they are set have some value, the same in both passes: what a GPU has there changes by all that is in between.
-static gr_status put_unset(const Regions *r, PtxStmt *at) {
+static gr_status put_unset(const Code *c, PtxStmt *at) {
     gr_status st = GR_OK;
-    const Code *c = r->c;
     if (!c->body.n || !gr_live_before(c->live, c->body.from[0], c->set))
         return GR_OK;
-    for (uint32_t k = 0; k < c->live->n_regs && st == GR_OK; k++)
+    for (uint32_t k = 0; k < c->live->n_regs && st == GR_OK; k++) {
+        PtxReg *own = c->body.regs[k] ? c->body.regs[k] : c->f->regs[k];
+        PtxOperand op = gr_ptx_reg_operand(own);
         if (gr_live_has(c->live, c->set, c->f->regs[k]))
-            st = put_one(r, at, k, "setp.ne.u32 $0, 0, 0;", "mov.# $0, 0;");
+            st = own->type == PTX_PRED ? gr_code_put(c, at, &op, 1, "setp.ne.u32 $0, 0, 0;")
+                                       : gr_code_put(c, at, &op, 1, "mov.%s $0, 0;", mov_type(own));
+    }
     return st;
 }
 
@@ -307,20 +255,22 @@ static gr_status put_begin(const Regions *r, size_t k) {
         if (c->copied)
             GR_TRY(gr_code_put(c, at, NULL, 0, "not.pred %s, %s;", c->copied->name, alone->name));
     }
-    GR_TRY(put_each(r, at, g, "mov.pred $0, $1;", "mov.# $0, $1;"));
-    GR_TRY(gr_code_put(c, at, NULL, 0, "mov.u64 %s, %s;", c->stores->name, r->stores_other->name));
+    if (!k)
+        GR_TRY(gr_kept_note(c, &r->kept, at, NULL));
+    GR_TRY(gr_kept_turn(c, &r->kept, at));
+    GR_TRY(gr_kept_fetch(c, &r->kept, at, g->from));
     for (unsigned i = 0; i < c->n_kept_too; i++)
         GR_TRY(gr_code_put(c, at, NULL, 0, "mov.%s %s, %s;", mov_type(r->too[i]), r->too[i]->name,
                            c->kept_too[i]->name));
     if (k)
-        GR_TRY(gr_locals_copy(c, &r->locals, at, GR_LOCALS_OWN, GR_LOCALS_NOTED, NULL));
-    GR_TRY(gr_locals_copy(c, &r->locals, at, GR_LOCALS_KEPT, GR_LOCALS_OWN, NULL));
+        GR_TRY(gr_locals_copy(c, &r->locals, at, GR_LOCALS_OWN, GR_LOCALS_NOTED));
+    GR_TRY(gr_locals_copy(c, &r->locals, at, GR_LOCALS_KEPT, GR_LOCALS_OWN));
     if (k && reduces(g))
         GR_TRY(gr_code_put(c, at, NULL, 0, "mov.u32 %s, %s; mov.u32 %s, %s;", r->ayes_kept->name,
                            r->ayes->name, r->all_kept->name, r->all_votes->name));
     gr_ptx_insert_label(c->f, at, g->starts);
     if (!k)
-        GR_TRY(put_unset(r, at));
+        GR_TRY(put_unset(c, at));
     if (c->clock)
         GR_TRY(gr_code_put(c, at, NULL, 0, "cvt.u64.u32 %s, %s; shl.b64 %s, %s, 32;", c->clock->name,
                            c->sequence->name, c->clock->name, c->clock->name));
@@ -418,23 +368,19 @@ static bool ends_quickly(const Code *c) {
 
 // The registers that code behind the end of a region needs.
 static gr_status find_aside(const Regions *r, const Code *c, GrAside *out) {
-    PtxReg *of_all[] = {c->slot, c->unmade,    c->stores,    r->stores_other, c->stage,       c->clock,
-                        c->copy, c->pass,      c->sequence,  c->left,         c->near_end,    c->near_unmade,
-                        r->at,   r->start,     r->ends,      r->rest,         r->ayes_kept,   r->all_kept,
-                        r->ayes, r->all_votes, c->asks,      c->plain,        c->copied,      c->lanewise,
-                        r->all,  c->stored,    c->stored_at, c->window_at,    c->window_size, c->window_off};
+    PtxReg *ends = c->gathers || !c->warps ? r->ends : NULL;
+    PtxReg *of_all[] = {c->slot,      c->unmade,    c->stores,    c->stage,       c->clock,       c->copy,
+                        c->pass,      c->sequence,  c->left,      c->near_end,    c->near_unmade, r->at,
+                        r->start,     ends,         r->rest,      r->ayes_kept,   r->all_kept,    r->ayes,
+                        r->all_votes, c->asks,      c->plain,     c->copied,      c->lanewise,    r->all,
+                        c->stored,    c->stored_at, c->window_at, c->window_size, c->window_off,  r->kept.at};
     const size_t n = sizeof of_all / sizeof *of_all;
-    *out = (GrAside){GR_NEW_ARRAY(c->arena, PtxReg *, n + 2 * (size_t)c->live->n_regs + 1), 0};
+    *out = (GrAside){GR_NEW_ARRAY(c->arena, PtxReg *, n), 0};
     if (!out->regs)
         return gr_fail(c->err, GR_ERR_NOMEM, "out of memory");
     for (size_t k = 0; k < n; k++)
         if (of_all[k])
             out->regs[out->n++] = of_all[k];
-    for (uint32_t k = 0; k < c->live->n_regs; k++)
-        if (r->other[k]) {
-            out->regs[out->n++] = copied(c, k);
-            out->regs[out->n++] = r->other[k];
-        }
     return GR_OK;
 }
 
@@ -478,8 +424,8 @@ static gr_status put_end(const Regions *r) {
                to_leaves = gr_ptx_label_operand(leaves);
     GR_TRY(gr_code_lost(c));
     GR_TRY(put_place(r, NULL, AT_END, gr_ptx_new_reg(c->f, PTX_PRED)));
-    GR_TRY(put_unlike(r, NULL));
     GR_TRY(put_vote(r, NULL, NULL));
+    GR_TRY(put_result_of_thread(r, NULL, NULL));
     gr_ptx_insert_label(c->f, NULL, r->end);
     if (c->known)
         GR_TRY(gr_code_put(c, NULL, NULL, 0,
@@ -506,7 +452,6 @@ static gr_status put_end(const Regions *r) {
     GR_TRY(gr_code_goes_on(c, all));
     GR_TRY(gr_code_put(c, NULL, &to_checks, 1, "@%s bra $0;", r->second->name));
     GR_TRY(put_reduction(r));
-    GR_TRY(put_swap(r));
     PtxReg *once;
     GR_TRY(gr_code_once(c, NULL, &once));
     GR_TRY(gr_code_put(c, NULL, &to_checks, 1, "@%s bra $0;", once->name));
@@ -555,7 +500,8 @@ static gr_status put_end(const Regions *r) {
         for (unsigned i = 0; i < c->n_kept_too; i++)
             GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.%s %s, %s;", mov_type(r->too[i]), c->kept_too[i]->name,
                                r->too[i]->name));
-        GR_TRY(gr_locals_copy(c, &r->locals, NULL, GR_LOCALS_OWN, GR_LOCALS_KEPT, NULL));
+        GR_TRY(gr_kept_fetch(c, &r->kept, NULL, r->regions.data[k].from));
+        GR_TRY(gr_locals_copy(c, &r->locals, NULL, GR_LOCALS_OWN, GR_LOCALS_KEPT));
         GR_TRY(gr_code_put(c, NULL, &back, 1, "bra $0;"));
     }
     gr_ptx_insert_label(c->f, NULL, leaves);
@@ -578,7 +524,6 @@ gr_status gr_code_regions(Code *c) {
                  .second = gr_ptx_new_reg(c->f, PTX_PRED),
                  .ends = gr_ptx_new_reg(c->f, PTX_B32),
                  .came = gr_ptx_new_reg(c->f, PTX_B32),
-                 .stores_other = gr_ptx_new_reg(c->f, PTX_B64),
                  .differs = gr_ptx_new_reg(c->f, PTX_PRED),
                  .unlike = gr_ptx_new_reg(c->f, PTX_PRED),
                  .all = gr_ptx_new_reg(c->f, PTX_PRED),
@@ -587,18 +532,23 @@ gr_status gr_code_regions(Code *c) {
                  .all_meet = gr_ptx_new_reg(c->f, PTX_PRED),
                  .token = gr_ptx_new_reg(c->f, PTX_B32),
                  .token_kept = gr_ptx_new_reg(c->f, PTX_B32),
-                 .waited = gr_ptx_new_reg(c->f, PTX_B32),
-                 .other = GR_NEW_ARRAY(c->arena, PtxReg *, (size_t)c->f->n_regs + 1)};
+                 .waited = gr_ptx_new_reg(c->f, PTX_B32)};
     r.too = GR_NEW_ARRAY(c->arena, PtxReg *, (size_t)c->n_kept_too + 1);
     for (unsigned k = 0; r.too && k < c->n_kept_too; k++)
         r.too[k] = gr_ptx_new_reg(c->f, c->kept_too[k]->type);
-    if (!r.other || !r.too)
+    if (!r.too)
         GR_TRY(gr_fail(c->err, GR_ERR_NOMEM, "out of memory"));
     GR_TRY(gr_locals_find(c, &r.locals));
     GR_TRY(add(&r, NULL, NULL));
     for (size_t k = 0; k < c->body.n; k++)
         if (c->body.stmt[k]->kind == PTX_INSTR && ends_region(c, c->body.from[k]))
             GR_TRY(add(&r, c->body.stmt[k], c->body.from[k]));
+    const PtxStmt **from = GR_NEW_ARRAY(c->arena, const PtxStmt *, r.regions.len);
+    if (!from)
+        GR_TRY(gr_fail(c->err, GR_ERR_NOMEM, "out of memory"));
+    for (size_t k = 0; k < r.regions.len; k++)
+        from[k] = r.regions.data[k].from;
+    GR_TRY(gr_kept_find(c, from, r.regions.len, &r.kept));
     for (size_t k = 1; k < r.regions.len && !r.vote; k++) {
         PtxReg **regs[] = {&r.ayes, &r.all_votes, &r.ayes_kept, &r.all_kept};
         if (!reduces(&r.regions.data[k]))
@@ -609,8 +559,8 @@ gr_status gr_code_regions(Code *c) {
             *regs[i] = gr_ptx_new_reg(c->f, PTX_B32);
     }
     GR_TRY(gr_code_put(c, c->body.n ? c->body.stmt[0] : NULL, NULL, 0,
-                       "mov.u32 %s, 0; mov.u32 %s, 0; setp.ne.u32 %s, 0, 0; mov.u64 %s, 0; mov.u32 %s, 0;",
-                       r.start->name, r.at->name, r.differs->name, r.stores_other->name, r.ends->name));
+                       "mov.u32 %s, 0; mov.u32 %s, 0; setp.ne.u32 %s, 0, 0; mov.u32 %s, 0;", r.start->name,
+                       r.at->name, r.differs->name, r.ends->name));
     GR_TRY(gr_code_aside_begins(c));
     GR_TRY(gr_code_keep_shared(c));
     for (size_t k = 0; k < r.regions.len; k++)
