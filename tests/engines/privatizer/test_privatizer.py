@@ -374,6 +374,18 @@ class Privatizer(unittest.TestCase):
             self.assertEqual(len(report["reasons"]), 1, options)
             self.assertIn("not checked between threads: its threads did not all come to the end of a region", report["reasons"][0])
 
+    def test_what_registers_hold_goes_on_from_region_to_region(self):
+        """In registers of all sizes; what a thread holds in one of them alone is compared."""
+        for options in ((), ("--units", "warps"), ("--prove", "no"), ("--copies", "2"), ("--privatize", "race-free"), ("--privatize", "deterministic")):
+            out, report = run(FOLDER / "registers", *options)
+            self.assertEqual(out, "PASS\n", options)
+            if "--privatize" in options:
+                self.assertEqual(report["races"], [], options)
+                continue
+            kernels = sorted(n.split("(")[0] for race in report["races"] for n in race.get("kernels", {"names": [race["kernel"]]})["names"])
+            self.assertEqual(kernels, ["decides", *(f"void keeps<{of}>" for of in ("double", "float", "int", "long long", "short"))], options)
+            self.assertEqual(({r["class"] for r in report["races"]}, report["reasons"]), ({"read-write race"}, []), options)
+
     def test_what_launches_find_again_is_counted(self):
         """It is looked for in the launches 1, 2, 4 and 8 only."""
         one, nine = (run(FOLDER / "only_read", words=["same", n])[1]["races"] for n in "19")

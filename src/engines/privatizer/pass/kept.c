@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// In a set, registers of 64 bits come first, of them the hash of what the thread stored, and then all others, a word each: so most are stored and loaded four words at a time.
+// In a set, registers of 64 bits come first, of them the hash of what the thread stored, then those of 32 bits and predicates, then those of 16: so two or four are stored and loaded at once.
 #include "engines/privatizer/pass/kept.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { AT_ONCE = 16 }; // bytes of a vector
+enum { AT_ONCE = 16 }; // bytes, at most
 
 typedef enum Way { NOTE, COMPARE, FETCH } Way;
 
-// Registers that go together, and words of theirs.
+// Registers that go together, and what is stored or loaded of them.
 typedef struct Group {
     const Code *c;
     PtxStmt *at;
@@ -17,45 +17,33 @@ typedef struct Group {
     Way way;
     PtxReg *unlike;
     PtxReg *regs[4], *words[4];
-    unsigned n, bits, from; // bits: of a word; from: bytes
+    unsigned n, bits, from; // bits: of each; from: bytes
 } Group;
 
-static unsigned size_of(const PtxReg *r) { return gr_ptx_type_bits(r->type) == 64 ? 8 : 4; }
-
-// A register of another size than its word.
-static bool is_small(const PtxReg *r) { return gr_ptx_type_bits(r->type) < 32; }
-
-static gr_status to_word(const Group *g, unsigned i) {
-    PtxOperand own = gr_ptx_reg_operand(g->regs[i]);
-    return gr_code_put(g->c, g->at, &own, 1,
-                       gr_ptx_type_bits(g->regs[i]->type) == 1 ? "selp.b32 %s, 1, 0, $0;"
-                                                               : "cvt.u32.u16 %s, $0;",
-                       g->words[i]->name);
+static unsigned size_of(const PtxReg *r) {
+    unsigned bits = gr_ptx_type_bits(r->type);
+    return bits == 64 ? 8 : bits == 16 ? 2 : 4;
 }
 
-static gr_status from_word(const Group *g, unsigned i) {
+static bool is_predicate(const PtxReg *r) { return r->type == PTX_PRED; }
+
+static gr_status to_word(const Group *g, unsigned i, const PtxReg *word) {
     PtxOperand own = gr_ptx_reg_operand(g->regs[i]);
-    return gr_code_put(g->c, g->at, &own, 1,
-                       gr_ptx_type_bits(g->regs[i]->type) == 1 ? "setp.ne.u32 $0, %s, 0;"
-                                                               : "cvt.u16.u32 $0, %s;",
-                       g->words[i]->name);
+    return gr_code_put(g->c, g->at, &own, 1, "selp.b32 %s, 1, 0, $0;", word->name);
 }
 
 // The word has what was noted.
 static gr_status compare(const Group *g, unsigned i) {
     PtxReg *own = g->regs[i];
-    if (is_small(own)) {
-        Group now = *g;
-        gr_status st = GR_OK;
-        now.words[i] = gr_ptx_new_reg(g->c->f, PTX_B32);
-        st = to_word(&now, i);
-        own = now.words[i];
-        if (st != GR_OK)
-            return st;
+    gr_status st = GR_OK;
+    if (is_predicate(own)) {
+        own = gr_ptx_new_reg(g->c->f, PTX_B32);
+        st = to_word(g, i, own);
     }
-    PtxOperand ops[1] = {gr_ptx_reg_operand(own)};
-    return gr_code_put(g->c, g->at, ops, 1, "setp.ne.or.b%u %s, $0, %s, %s;", g->bits, g->unlike->name,
-                       g->words[i]->name, g->unlike->name);
+    PtxOperand op = gr_ptx_reg_operand(own);
+    return st != GR_OK ? st
+                       : gr_code_put(g->c, g->at, &op, 1, "setp.ne.or.b%u %s, $0, %s, %s;", g->bits,
+                                     g->unlike->name, g->words[i]->name, g->unlike->name);
 }
 
 // All registers of the group, by one instruction.
@@ -65,11 +53,12 @@ static gr_status put_group(Group *g) {
     gr_status st = GR_OK;
     PtxOperand ops[4];
     for (unsigned i = 0; i < g->n; i++) {
-        bool direct = g->way != COMPARE && !is_small(g->regs[i]);
-        g->words[i] = direct ? g->regs[i] : gr_ptx_new_reg(g->c->f, g->bits == 64 ? PTX_B64 : PTX_B32);
+        bool direct = g->way != COMPARE && !is_predicate(g->regs[i]);
+        PtxType type = g->bits == 64 ? PTX_B64 : g->bits == 16 ? PTX_B16 : PTX_B32;
+        g->words[i] = direct ? g->regs[i] : gr_ptx_new_reg(g->c->f, type);
         ops[i] = gr_ptx_reg_operand(g->words[i]);
         if (g->way == NOTE && !direct)
-            GR_TRY(to_word(g, i));
+            GR_TRY(to_word(g, i, g->words[i]));
     }
     char text[100];
     if (g->way == NOTE)
@@ -80,10 +69,11 @@ static gr_status put_group(Group *g) {
                  g->base, g->from);
     GR_TRY(gr_code_put(g->c, g->at, ops, g->n, "%s", text));
     for (unsigned i = 0; i < g->n; i++) {
+        PtxOperand own = gr_ptx_reg_operand(g->regs[i]);
         if (g->way == COMPARE)
             GR_TRY(compare(g, i));
-        else if (g->way == FETCH && is_small(g->regs[i]))
-            GR_TRY(from_word(g, i));
+        else if (g->way == FETCH && is_predicate(g->regs[i]))
+            GR_TRY(gr_code_put(g->c, g->at, &own, 1, "setp.ne.u32 $0, %s, 0;", g->words[i]->name));
     }
     g->from += g->n * g->bits / 8;
     g->n = 0;
@@ -96,7 +86,7 @@ static gr_status put_rest(Group *g) {
     gr_status st = GR_OK;
     Group all = *g;
     for (unsigned done = 0; done < all.n && st == GR_OK;) {
-        g->n = all.n - done >= 2 && g->bits == 32 ? 2 : 1;
+        g->n = all.n - done >= 2 ? 2 : 1;
         memcpy(g->regs, all.regs + done, g->n * sizeof *g->regs);
         done += g->n;
         st = put_group(g);
@@ -107,7 +97,7 @@ static gr_status put_rest(Group *g) {
 
 static gr_status put_next(Group *g, PtxReg *r) {
     g->regs[g->n++] = r;
-    return g->n == AT_ONCE * 8 / g->bits ? put_group(g) : GR_OK;
+    return g->n == (g->bits == 64 ? 2 : 4) ? put_group(g) : GR_OK;
 }
 
 // Of one size. `g` NULL: none is written. Gives how many bytes that takes, in *from.
@@ -143,6 +133,7 @@ static gr_status put_set(const Code *c, Group *g, const PtxStmt *from, unsigned 
         memset(c->set, 0, c->live->n_words * sizeof *c->set);
     GR_TRY(put_of_size(c, g, 8, bytes));
     GR_TRY(put_of_size(c, g, 4, bytes));
+    GR_TRY(put_of_size(c, g, 2, bytes));
 done:
     return st;
 }

@@ -133,8 +133,9 @@ static gr_status add(Regions *r, PtxStmt *barrier, const PtxStmt *from) {
 }
 
 // Where a thread arrives, `k`: in pass 1 that is noted, in pass 2 it has to be the same place.
-static gr_status put_place(const Regions *r, PtxStmt *at, size_t k, const PtxReg *first) {
+static gr_status put_place(const Regions *r, PtxStmt *at, size_t k) {
     const Code *c = r->c;
+    const PtxReg *first = gr_ptx_new_reg(c->f, PTX_PRED);
     return gr_code_put(
         c, at, NULL, 0,
         "setp.eq.u32 %s, %s, 2; not.pred %s, %s; @%s mov.u32 %s, %zu; setp.ne.u32 %s, %s, %zu;",
@@ -164,9 +165,8 @@ done:
 // In front of a barrier.
 static gr_status put_arrival(const Regions *r, size_t k) {
     gr_status st = GR_OK;
-    const Code *c = r->c;
     const Region *g = &r->regions.data[k];
-    GR_TRY(put_place(r, g->barrier, k, gr_ptx_new_reg(c->f, PTX_PRED)));
+    GR_TRY(put_place(r, g->barrier, k));
     GR_TRY(put_vote(r, g->barrier, g));
     GR_TRY(put_result_of_thread(r, g->barrier, g->from));
 done:
@@ -423,7 +423,7 @@ static gr_status put_end(const Regions *r) {
     PtxOperand to_end = gr_ptx_label_operand(r->end), to_checks = gr_ptx_label_operand(checks),
                to_leaves = gr_ptx_label_operand(leaves);
     GR_TRY(gr_code_lost(c));
-    GR_TRY(put_place(r, NULL, AT_END, gr_ptx_new_reg(c->f, PTX_PRED)));
+    GR_TRY(put_place(r, NULL, AT_END));
     GR_TRY(put_vote(r, NULL, NULL));
     GR_TRY(put_result_of_thread(r, NULL, NULL));
     gr_ptx_insert_label(c->f, NULL, r->end);
