@@ -7,10 +7,14 @@
 #include "driver/cuda/queue.h"
 #include "vm/virtual.h"
 
-static uint64_t host_visible; // allocations that the host can see
+static uint64_t host_visible;         // allocations that the host can see
+static uint64_t visible_changes = 1; // and how often another one came or went
 static uint64_t lowest = UINT64_MAX, highest;
 
-void gr_mem_count_visible(int64_t n) { host_visible += (uint64_t)n; }
+void gr_mem_count_visible(int64_t n) {
+    host_visible += (uint64_t)n;
+    visible_changes += n != 0;
+}
 
 // All that gr_mem_alloc hands out comes from one region of addresses, and freed addresses are not used again.
 bool gr_mem_reserved(uint64_t addr) {
@@ -30,7 +34,7 @@ __attribute__((visibility("default"))) void gr_cpu_device_tool_memory(const void
     gr_cu_lock();
     VmRange *r = gr_cu.initialized ? gr_vm_mem_find(gr_cu.mem, (uint64_t)(uintptr_t)address) : NULL;
     if (r && is_host_visible(r)) {
-        host_visible--;
+        gr_mem_count_visible(-1);
         r->flags |= TOOL_MEMORY;
     }
     gr_cu_unlock();
@@ -41,15 +45,19 @@ gr_cpu_device_shared_memory(void (*each)(void *user, GrSharedMemory kind, uint64
                             void *user) {
     if (!gr_cu.initialized)
         return 0;
-    const VmRange *r = each ? gr_vm_mem_after(gr_cu.mem, 0) : NULL;
-    for (; r; r = gr_vm_mem_after(gr_cu.mem, r->addr))
-        if (is_host_visible(r))
-            each(user,
-                 r->kind == VM_MEM_MANAGED  ? GR_SHARED_MANAGED
-                 : r->kind == VM_MEM_PINNED ? GR_SHARED_PINNED
-                                            : GR_SHARED_REGISTERED,
-                 r->addr, r->size);
-    return gr_vm_mem_generation(gr_cu.mem);
+    uint64_t left = each ? host_visible : 0;
+    const VmRange *r = left ? gr_vm_mem_after(gr_cu.mem, 0) : NULL;
+    for (; r && left; r = gr_vm_mem_after(gr_cu.mem, r->addr)) {
+        if (!is_host_visible(r))
+            continue;
+        each(user,
+             r->kind == VM_MEM_MANAGED  ? GR_SHARED_MANAGED
+             : r->kind == VM_MEM_PINNED ? GR_SHARED_PINNED
+                                        : GR_SHARED_REGISTERED,
+             r->addr, r->size);
+        left--;
+    }
+    return visible_changes;
 }
 
 __attribute__((visibility("default"))) int gr_cpu_device_used_pageable(void) {
@@ -72,7 +80,7 @@ CUresult gr_mem_alloc(Ctx *ctx, VmMemKind kind, size_t size, unsigned flags, VmR
         gr_vm_mem_free(gr_cu.mem, r->addr, NULL);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    host_visible += is_host_visible(r);
+    gr_mem_count_visible(is_host_visible(r));
     lowest = r->addr < lowest ? r->addr : lowest;
     highest = r->addr + r->size > highest ? r->addr + r->size : highest;
     *out = r;
@@ -86,7 +94,7 @@ CUresult gr_mem_free_now(uint64_t addr) {
     Ctx *ctx = gr_cu_handle(r->user, HANDLE_CTX);
     if (ctx)
         gr_map_remove_u64(&ctx->allocs, addr);
-    host_visible -= is_host_visible(r);
+    gr_mem_count_visible(-is_host_visible(r));
     gr_pool_forget(r);
     gr_advice_forget(addr);
     return gr_cu_status(gr_vm_mem_free(gr_cu.mem, addr, NULL));
@@ -218,7 +226,7 @@ CUresult cuMemHostRegister_v2(void *p, size_t size, unsigned int flags) {
     if (st == CUDA_SUCCESS) {
         r->flags = flags;
         r->user = c;
-        host_visible++;
+        gr_mem_count_visible(1);
     }
     return gr_cu_leave(st);
 }
@@ -236,7 +244,7 @@ CUresult cuMemHostUnregister(void *p) {
         return gr_cu_leave(p && !gr_vm_mem_find(gr_cu.mem, (uint64_t)(uintptr_t)p)
                                ? CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED
                                : CUDA_ERROR_INVALID_VALUE);
-    host_visible -= is_host_visible(r);
+    gr_mem_count_visible(-is_host_visible(r));
     return gr_cu_leave(gr_cu_status(gr_vm_mem_unregister(gr_cu.mem, p, NULL)));
 }
 

@@ -332,17 +332,38 @@ void gr_races_free(KnownRaces *known) {
     gr_vec_free(known);
 }
 
+static bool is_of_place(const Known *k, const Known *other) {
+    return k->mode == other->mode && k->kind == other->kind && k->region == other->region &&
+           k->part == other->part;
+}
+
+// What is known of that place in this layout, or in others that have nothing of their own; NULL: nothing. *layouts: that have.
+static Known *find_known(const KnownRaces *all, const Known *place, unsigned *layouts) {
+    Known *own = NULL, *others = NULL;
+    *layouts = 0;
+    for (size_t i = 0; i < all->len && !own; i++) {
+        Known *k = &all->data[i];
+        if (!is_of_place(k, place))
+            continue;
+        if (k->others)
+            others = k;
+        else if (k->layout == place->layout)
+            own = k;
+        *layouts += !k->others;
+    }
+    return own ? own : others;
+}
+
 // What is known of such a place; NULL: there is no memory for it.
 static Known *known_of(KnownRaces *all, const Passes *p, const PassPlan *plan, const GrPrivFound *f) {
-    Known *k = NULL;
-    uint64_t layout = gr_layout_number(p->layout);
-    for (size_t i = 0; i < all->len && !k; i++) {
-        k = &all->data[i];
-        if (k->layout != layout || k->mode != plan->mode || k->kind != f->kind || k->region != f->region ||
-            k->part != f->part)
-            k = NULL;
-    }
-    Known one = {.layout = layout, .mode = plan->mode, .kind = f->kind, .region = f->region, .part = f->part};
+    Known one = {.layout = gr_layout_number(p->layout),
+                 .mode = plan->mode,
+                 .kind = f->kind,
+                 .region = f->region,
+                 .part = f->part};
+    unsigned layouts;
+    Known *k = find_known(all, &one, &layouts);
+    one.others = layouts >= GR_MOST_LAYOUTS;
     if (!k && gr_vec_push(all, one))
         k = &all->data[all->len - 1];
     if (k && k->last != p->launch->number + 1) {
@@ -360,11 +381,15 @@ static void count_again(GrPrivateArea *area, const Known *known) {
 
 void gr_races_expect(const Passes *p, const PassPlan *plan, const KnownRaces *known, GrPrivExpected *out) {
     uint64_t layout = gr_layout_number(p->layout);
+    unsigned layouts;
     out->n = 0;
     for (size_t k = 0; k < known->len && plan->rounds == 1 && out->n < GR_MOST_EXPECTED; k++) {
         const Known *one = &known->data[k];
-        if (one->layout != layout || one->mode != plan->mode || one->kind == GR_FOUND_LANES ||
-            gr_races_are_due(one->launches + 1))
+        Known here = *one;
+        here.layout = layout;
+        if ((!one->others && one->layout != layout) || one->mode != plan->mode ||
+            one->kind == GR_FOUND_LANES || gr_races_are_due(one->launches + 1) ||
+            (one->others && find_known(known, &here, &layouts) != one))
             continue;
         out->of[out->n].kind = one->kind;
         out->of[out->n].region = one->region;

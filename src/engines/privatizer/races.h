@@ -18,6 +18,7 @@ typedef struct RacesFound {
 typedef struct Known {
     uint32_t mode, kind, region, part;
     uint64_t layout;   // the number of the memory's layout
+    bool others;       // in place of that: of all layouts that have none of their own
     uint64_t launches; // that found it
     uint64_t last;     // of them: its number
     bool placed;       // accesses were found
@@ -27,7 +28,8 @@ typedef struct Known {
 typedef VEC(Known) KnownRaces;
 
 // What a kernel's launches find again and again is looked for in the first of them, and in the 2nd, 4th, 8th and so on: each search runs a part of the launch again. In between it is counted
-// as what it was.
+// as what it was. Launches in other memory count by themselves, until there were GR_MOST_LAYOUTS: so a program that has new memory for each launch is not searched for ever.
+enum { GR_MOST_LAYOUTS = 16 };
 bool gr_races_are_due(uint64_t launches);
 void gr_races_free(KnownRaces *known);
 

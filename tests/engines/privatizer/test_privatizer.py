@@ -393,6 +393,13 @@ class Privatizer(unittest.TestCase):
         self.assertGreaterEqual(nine[0]["count"], 4 * one[0]["count"] + 5)
         self.assertLess(nine[0]["count"], 9 * one[0]["count"])
 
+    def test_launches_in_new_memory_are_not_searched_for_ever(self):
+        """16 of them are, and then those of others that are 1, 2, 4, 8 and 16 of these: the program has 40."""
+        one, forty = (run(FOLDER / "only_read", words=["fresh", n])[1]["races"] for n in ("1", "40"))
+        self.assertEqual([r["id"] for r in one], [r["id"] for r in forty])
+        self.assertGreaterEqual(forty[0]["count"], 21 * one[0]["count"] + 19)
+        self.assertLess(forty[0]["count"], 32 * one[0]["count"])
+
     def test_options_leave_out_kernels_files_and_same_values(self):
         for words in (["--not-kernel", "block_sum"], ["--not-file", "reduction_race"], ["--file", "nothing"]):
             self.assertEqual(run(EXAMPLES / "reduction_race", *words)[1]["races"], [], words)

@@ -157,6 +157,19 @@ static void what_is_not_due_is_expected(void **state) {
         assert_true(gr_vec_push(&known, all[0]));
     gr_races_expect(&m.passes, &plan, &known, &e);
     assert_int_equal(e.n, GR_MOST_EXPECTED);
+    known.len = 1; // what other layouts have, too, if this one has nothing of its own
+    Known others = all[0];
+    others.others = true;
+    others.layout = layout + 1;
+    assert_true(gr_vec_push(&known, others));
+    gr_races_expect(&m.passes, &plan, &known, &e);
+    assert_int_equal(e.n, 1);
+    assert_int_equal(e.of[0].known, 0);
+    known.data[0].layout = layout + 2;
+    gr_races_expect(&m.passes, &plan, &known, &e);
+    assert_int_equal(e.n, 1);
+    assert_int_equal(e.of[0].known, 1);
+    known.data[0].layout = layout;
     plan.rounds = 2; // which round it was is not compared
     gr_races_expect(&m.passes, &plan, &known, &e);
     assert_int_equal(e.n, 0);

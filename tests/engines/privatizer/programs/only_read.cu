@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// only_read other|same|wild|wide [LAUNCHES]: kernels that load by indices which they have loaded: from memory that nothing writes to, from what others write, from a place that an index in
-// a private copy does not have; and threads with high numbers that read what other such write.
+// only_read other|same|fresh|wild|wide [LAUNCHES]: kernels that load by indices which they have loaded: from memory that nothing writes to, from what others write, from a place that an index in
+// a private copy does not have; and threads with high numbers that read what other such write. "fresh" is "same" with new memory for
+// each launch.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -47,8 +48,11 @@ int main(int argc, char **words) {
             neighbours<<<1, 1024>>>(out, at);
         else if (wild)
             far_away<<<2, 32>>>(in, at, out);
-        else
-            gathers<<<4, 64>>>(!strcmp(words[1], "same") ? out : in, at, out);
+        else {
+            if (!strcmp(words[1], "fresh"))
+                cudaMalloc(&out, sizeof numbers);
+            gathers<<<4, 64>>>(strcmp(words[1], "other") ? out : in, at, out);
+        }
     }
     printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
 }
