@@ -7,7 +7,7 @@
 #include "driver/cuda/queue.h"
 #include "vm/virtual.h"
 
-static uint64_t host_visible;         // allocations that the host can see
+static uint64_t host_visible;        // allocations that the host can see
 static uint64_t visible_changes = 1; // and how often another one came or went
 static uint64_t lowest = UINT64_MAX, highest;
 
