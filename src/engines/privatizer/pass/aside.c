@@ -11,12 +11,18 @@
 enum { ASIDE = 640 };
 static const char name[] = "__gr_aside";
 
+bool gr_code_declares(const Code *c, const char *variable) {
+    for (const PtxStmt *s = c->f->first; s; s = s->next)
+        if (s->kind == PTX_DECL_VAR && !strcmp(s->var->name, variable))
+            return true;
+    return false;
+}
+
 // All copies of the code share it: a thread takes one of them.
 gr_status gr_code_aside_begins(const Code *c) {
-    for (const PtxStmt *s = c->f->first; s; s = s->next)
-        if (s->kind == PTX_DECL_VAR && !strcmp(s->var->name, name))
-            return GR_OK;
-    return gr_code_put(c, c->f->first, NULL, 0, ".local .align 8 .b8 %s[%d];", name, ASIDE);
+    return gr_code_declares(c, name)
+               ? GR_OK
+               : gr_code_put(c, c->f->first, NULL, 0, ".local .align 8 .b8 %s[%d];", name, ASIDE);
 }
 
 // One register goes there, or comes back. *used: bytes that are taken; `word`: a register of 32 bits.

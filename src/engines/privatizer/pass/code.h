@@ -200,7 +200,8 @@ gr_status gr_code_own(const Code *c, PtxStmt *s, PtxReg *holds, PtxReg **over);
 // redirect.c: the instruction once more before itself, under another guard, at another address, with another destination (NULL: its own).
 gr_status gr_code_again(const Code *c, PtxStmt *s, PtxReg *guard, PtxReg *at, const PtxOperand *destination);
 
-// aside.c. Declares the memory.
+// aside.c. Whether the function has the variable. Declares the memory.
+bool gr_code_declares(const Code *c, const char *variable);
 gr_status gr_code_aside_begins(const Code *c);
 // What the body's statement that is written now needs, and code behind it.
 gr_status gr_code_aside_now(const Code *c, GrAside *out);

@@ -138,13 +138,6 @@ done:
     return st;
 }
 
-static bool is_declared(const PtxFunc *f, const char *name) {
-    for (const PtxStmt *s = f->first; s; s = s->next)
-        if (s->kind == PTX_DECL_VAR && !strcmp(s->var->name, name))
-            return true;
-    return false;
-}
-
 gr_status gr_kept_find(const Code *c, const PtxStmt *const *from, size_t n, Kept *out) {
     gr_status st = GR_OK;
     out->size = AT_ONCE;
@@ -156,7 +149,7 @@ gr_status gr_kept_find(const Code *c, const PtxStmt *const *from, size_t n, Kept
     }
     // Copies of the code with as much share it: a thread takes one of them.
     snprintf(out->name, sizeof out->name, "__gr_kept_%u", out->size);
-    if (!is_declared(c->f, out->name))
+    if (!gr_code_declares(c, out->name))
         GR_TRY(
             gr_code_put(c, c->f->first, NULL, 0, ".local .align 16 .b8 %s[%u];", out->name, 2 * out->size));
     GR_TRY(gr_code_put(c, c->body.n ? c->body.stmt[0] : NULL, NULL, 0, "mov.u32 %s, 0;", out->at->name));
