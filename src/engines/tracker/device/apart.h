@@ -26,7 +26,7 @@ static int unordered_apart(const Look *l, const GrEntry *e, GR_GLOBAL GrLaunchSt
     if (since <= gr_load32(&of->begun)) // no release since that launch began
         return 1;
     Maker m = maker_of(launch, gr_threads_of(of), e->block, e->tid);
-    uint32_t first = passed_on(e, launch, m);
+    uint32_t first = passed_on(e, launch, m.known ? m.state : 0);
     if (ended < first) // what comes behind it in its stream may pass it on
         first = ended + 1;
     return m.known && since < first;

@@ -383,15 +383,16 @@ static int unordered_within(const Look *l, const GrEntry *e) {
     return block_word(l, e->block, LAST_RELEASE, ~0u) <= e->barriers;
 }
 
-// The number of the first release beyond the block that may pass the access on; 0: not known, ~0: there was none. `m`: the thread that made it.
-static uint32_t passed_on(const GrEntry *e, uint32_t launch, Maker m) {
+// The number of the first release beyond the block that may pass the access on; 0: not known, ~0: there was none. `maker`: of the thread that made it; NULL: it is not known. (By a pointer: a
+// structure would be a parameter whose address clang takes, which the CPU device does not have.)
+static uint32_t passed_on(const GrEntry *e, uint32_t launch, GR_GLOBAL GrThreadState *maker) {
     uint32_t own = ~0u, phase = e->barriers + 1;
-    if (m.known) {
-        uint64_t last = kept_word(m.state, WIDE);
+    if (maker) {
+        uint64_t last = kept_word(maker, WIDE);
         if (last >> 32 > e->syncs)
-            own = kept_word(m.state, WIDE_BEFORE) >> 32 > e->syncs ? 0 : (uint32_t)last;
+            own = kept_word(maker, WIDE_BEFORE) >> 32 > e->syncs ? 0 : (uint32_t)last;
         // A thread that has neither released nor met lanes since passed its access on at the next barrier.
-        phase += (uint32_t)kept_word(m.state, RELEASED) <= e->syncs && warps_of(m.state) >> 32 <= e->syncs;
+        phase += (uint32_t)kept_word(maker, RELEASED) <= e->syncs && warps_of(maker) >> 32 <= e->syncs;
     }
     uint32_t last = word_of_block(launch, e->block, LAST_WIDE, ~0u);
     if (!own || last < phase)
@@ -416,7 +417,10 @@ static uint32_t passed_on(const GrEntry *e, uint32_t launch, Maker m) {
 // Of threads of two blocks: this block has acquired nothing from beyond it since then.
 GR_INLINE int unordered_between(const Look *l, const GrEntry *e) {
     uint32_t acquired = block_word(l, l->me.block, WIDE_ACQUIRE, ~0u);
-    return acquired == 0 || acquired < passed_on(e, l->me.launch, maker(l, e->block, e->tid));
+    if (!acquired)
+        return 1;
+    Maker m = maker(l, e->block, e->tid);
+    return acquired < passed_on(e, l->me.launch, m.known ? m.state : 0);
 }
 
 // An asynchronous operation is over when its thread has waited for it; where it completes on an mbarrier, when the thread that asks
