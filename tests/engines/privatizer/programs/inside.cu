@@ -6,11 +6,16 @@ enum { LOW = 0x80, HIGH = 0x300, SIZE = HIGH + 1, THREADS = 32 };
 
 __device__ unsigned index(unsigned v) { return v == (LOW | HIGH) ? 0x10000000 : v; }
 
-__global__ void of_block(unsigned *where, int *out) {
-    __shared__ int array[SIZE];
+// Of a block.
+__device__ void fill(int *array) {
     for (int k = threadIdx.x; k < SIZE; k += THREADS)
         array[k] = k;
     __syncthreads();
+}
+
+__global__ void of_block(unsigned *where, int *out) {
+    __shared__ int array[SIZE];
+    fill(array);
     if (blockIdx.x < 2 && threadIdx.x == 0)
         where[0] = blockIdx.x ? HIGH : LOW; // RACE
     if (blockIdx.x == 2) {
@@ -66,9 +71,7 @@ __device__ unsigned place(const void *p) { return (unsigned)__cvta_generic_to_sh
 
 __global__ void of_copy(unsigned *where, int *out) {
     __shared__ int array[SIZE];
-    for (int k = threadIdx.x; k < SIZE; k += THREADS)
-        array[k] = k;
-    __syncthreads();
+    fill(array);
     if (blockIdx.x < 2 && threadIdx.x == 0)
         where[0] = blockIdx.x ? HIGH : LOW; // RACE
     if (blockIdx.x == 2) {
@@ -82,9 +85,7 @@ __global__ void of_copy(unsigned *where, int *out) {
 
 __global__ void of_matrix(unsigned *where, int *out) {
     __shared__ __align__(16) int array[SIZE + 3];
-    for (int k = threadIdx.x; k < SIZE; k += THREADS)
-        array[k] = k;
-    __syncthreads();
+    fill(array);
     if (blockIdx.x < 2 && threadIdx.x == 0)
         where[0] = blockIdx.x ? HIGH : LOW; // RACE
     if (blockIdx.x == 2) {
