@@ -20,11 +20,11 @@ import time
 SOURCES = pathlib.Path(__file__).resolve().parents[2] / "programs"
 REFUSED = re.compile(r"engine privatizer: (launch \d+ of )?kernel (.*?) was not (?:checked|made [\w-]+)(?: between (\w+))?(: | to its end, but until )(?:it )?(.*?)(?: \([^()]*:\d+\))?$")
 
+
 def is_whole(levels):
     """Whether nothing of the kernel was checked: {(level, its end)}."""
     whole = {level for level, end in levels if not end}
     return None in whole or ("blocks" in whole and whole & {"threads", "warps"})
-
 
 
 def run(options, program, engine, seed):
@@ -49,10 +49,12 @@ def run(options, program, engine, seed):
     return report, wrong, seconds
 
 
-def one(options, program):
-    plain = run(options, program, "none", 1)
-    rows = [run(options, program, "privatizer", seed) for seed in range(1, options.seeds + 1)]
-    return program, plain, rows
+def run_all(options, programs):
+    """Yields (program, its run without an engine, its runs with seeds 1, 2, ...), in the order of the programs; a slow one does not hold up the runs of others."""
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        started = [(p, pool.submit(run, options, p, "none", 1), [pool.submit(run, options, p, "privatizer", seed) for seed in range(1, options.seeds + 1)]) for p in programs]
+        for program, plain, rows in started:
+            yield program, plain.result(), [row.result() for row in rows]
 
 
 def main():
@@ -73,43 +75,42 @@ def main():
         sys.exit(f"no program of tests/programs is in {options.folder}")
     failed = kernels = refused_kernels = nothing = whole = 0
     ratios, why = [], {}
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for program, (_, plain_wrong, plain_seconds), rows in pool.map(lambda p: one(options, p), programs):
-            for seed, (report, wrong, seconds) in enumerate(rows, 1):
-                if report is None or (wrong and not plain_wrong):
-                    print(f"{program.name}, seed {seed}: {wrong}")
-                    failed += 1
-                for race in (report or {}).get("races", []):
-                    a = race["accesses"]
-                    print(f"{program.name}, seed {seed}: {race['class']} at {a[0]['file']}:{a[0]['line']} and {a[-1]['file']}:{a[-1]['line']}")
-                    failed += 1
-            report, _, seconds = rows[0]
-            if not report:
-                continue
-            ratios.append((seconds / plain_seconds, program.name, plain_seconds, seconds))
-            of = {}
-            for reason in report.get("reasons", []) + report["coverage"].get("besides", []):
-                match = REFUSED.match(reason)
-                if match:
-                    of.setdefault(match[2], []).append((match[3], match[5], "end" in match[4]))
-                elif reason.startswith("engine privatizer"):
-                    key = reason.split(": ", 1)[1][:150]
-                    why[key] = why.get(key, 0) + 1
-            for k in report["coverage"]["kernels"]:
-                n = k.get("launches", 0)
-                if isinstance(n, list):
-                    n = sum(x.get("count", 1) for x in n)
-                if n:
-                    kernels += 1
-            refused_kernels += len(of)
-            whole += bool(of)
-            nothing += sum(bool(is_whole({(level, end) for level, _, end in rows_of})) for rows_of in of.values())
-            for rows_of in of.values():
-                for level, reason, end in rows_of:
-                    key = f"{reason} [{level or 'all levels'}{', behind' if end else ''}]"
-                    why[key] = why.get(key, 0) + 1
-            if options.list:
-                print(f"{program.name}: {seconds:.2f} s, {plain_seconds:.2f} s without; {len(of)} kernels refused: {sorted({r for v in of.values() for _, r, _ in v})}")
+    for program, (_, plain_wrong, plain_seconds), rows in run_all(options, programs):
+        for seed, (report, wrong, seconds) in enumerate(rows, 1):
+            if report is None or (wrong and not plain_wrong):
+                print(f"{program.name}, seed {seed}: {wrong}")
+                failed += 1
+            for race in (report or {}).get("races", []):
+                a = race["accesses"]
+                print(f"{program.name}, seed {seed}: {race['class']} at {a[0]['file']}:{a[0]['line']} and {a[-1]['file']}:{a[-1]['line']}")
+                failed += 1
+        report, _, seconds = rows[0]
+        if not report:
+            continue
+        ratios.append((seconds / plain_seconds, program.name, plain_seconds, seconds))
+        of = {}
+        for reason in report.get("reasons", []) + report["coverage"].get("besides", []):
+            match = REFUSED.match(reason)
+            if match:
+                of.setdefault(match[2], []).append((match[3], match[5], "end" in match[4]))
+            elif reason.startswith("engine privatizer"):
+                key = reason.split(": ", 1)[1][:150]
+                why[key] = why.get(key, 0) + 1
+        for k in report["coverage"]["kernels"]:
+            n = k.get("launches", 0)
+            if isinstance(n, list):
+                n = sum(x.get("count", 1) for x in n)
+            if n:
+                kernels += 1
+        refused_kernels += len(of)
+        whole += bool(of)
+        nothing += sum(bool(is_whole({(level, end) for level, _, end in rows_of})) for rows_of in of.values())
+        for rows_of in of.values():
+            for level, reason, end in rows_of:
+                key = f"{reason} [{level or 'all levels'}{', behind' if end else ''}]"
+                why[key] = why.get(key, 0) + 1
+        if options.list:
+            print(f"{program.name}: {seconds:.2f} s, {plain_seconds:.2f} s without; {len(of)} kernels refused: {sorted({r for v in of.values() for _, r, _ in v})}")
     ratios.sort()
     print(f"{len(programs)} programs, {kernels} kernels launched, {refused_kernels} refused in part or whole, in {whole} programs; {nothing} of them whole")
     for key, n in sorted(why.items(), key=lambda x: -x[1]):
