@@ -469,6 +469,54 @@ static void lanes_go_on_together(void **state) {
     }
 }
 
+// Lanes that were parted in front of a call, and in front of the next one in it, are together where the warp meets; what their
+// registers and parameters of all sizes hold goes with them, and each returns to its own caller.
+// EM-22
+static void calls_become_one(void **state) {
+    (void)state;
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        Rig r;
+        const uint32_t *w = run_block(
+            &r,
+            // x + 1 + (x odd) + the structure's bytes + x * 3 + x * 5 + x * 7, and all lanes that are there
+            ".func (.param .b64 got) inner(.param .b32 x, .param .align 8 .b8 s[16], .param .b64 at) {\n" REGS
+            ".reg .b128 %q<2>; .reg .b16 %h<2>; ld.param.u32 %r1, [x]; ld.param.u64 %rd1, [at];"
+            "ld.global.u32 %r2, [%rd1]; and.b32 %r3, %r2, 1; setp.ne.u32 %p1, %r3, 0;"
+            "cvt.u16.u32 %h1, %r2; mul.lo.u16 %h1, %h1, 3; cvt.u64.u32 %rd2, %r2; mul.lo.u64 %rd3, %rd2, 5; "
+            "mul.lo.u64 %rd4, %rd2, 7;"
+            "mov.b128 %q1, {%rd3, %rd4}; st.global.u32 [%rd1], %r2; ld.global.u32 %r4, [%rd1];"
+            "bar.warp.sync 0xffffffff; activemask.b32 %r5; st.global.u32 [%rd1+512], %r5;"
+            "mov.b128 {%rd5, %rd6}, %q1; add.u64 %rd7, %rd5, %rd6; cvt.u64.u16 %rd8, %h1; add.u64 %rd7, "
+            "%rd7, %rd8;"
+            "selp.u32 %r6, 1, 0, %p1; add.u32 %r6, %r6, %r1; cvt.u64.u32 %rd8, %r6; add.u64 %rd7, %rd7, %rd8;"
+            "ld.param.u64 %rd9, [s]; add.u64 %rd7, %rd7, %rd9; ld.param.u32 %r7, [s+8]; cvt.u64.u32 %rd9, "
+            "%r7; add.u64 "
+            "%rd7, %rd7, %rd9;"
+            "st.param.b64 [got], %rd7; ret; }\n"
+            ".func (.param .b32 got) outer(.param .b64 at) {\n" REGS
+            "ld.param.u64 %rd1, [at]; ld.global.u32 %r1, [%rd1]; mul.lo.u32 %r2, %r1, 1000; st.global.u32 "
+            "[%rd1], %r1;"
+            "ld.global.u32 %r1, [%rd1]; add.u32 %r3, %r1, 1; cvt.u64.u32 %rd2, %r1;"
+            "{ .param .b32 a; .param .align 8 .b8 b[16]; .param .b64 c; .param .b64 d; st.param.b32 [a], "
+            "%r3; st.param.b64 [b], "
+            "%rd2; st.param.b32 [b+8], %r1; st.param.b64 [c], %rd1;"
+            "call.uni (d), inner, (a, b, c); ld.param.b64 %rd3, [d]; }"
+            "cvt.u32.u64 %r4, %rd3; add.u32 %r4, %r4, %r2; st.param.b32 [got], %r4; ret; }\n" KERNEL("k")
+                PROLOGUE "st.global.u32 [%rd2], %r1; ld.global.u32 %r3, [%rd2]; st.global.u32 [%rd2], %r3;"
+                         "{ .param .b64 a; .param .b32 b; st.param.b64 [a], %rd2; call.uni (b), outer, (a); "
+                         "ld.param.b32 %r4, [b]; }"
+                         "st.global.u32 [%rd2], %r4; bar.warp.sync 0xffffffff; activemask.b32 %r5; "
+                         "st.global.u32 [%rd2+1024], %r5; ret; }",
+            seed, 2, 32);
+        for (uint32_t l = 0; l < 32; l++) {
+            assert_int_equal(w[l], 1000 * l + (l + 1) + (l & 1) + 2 * l + 15 * l);
+            assert_int_equal(w[128 + l], UINT32_MAX);
+            assert_int_equal(w[256 + l], UINT32_MAX);
+        }
+        rig_close(&r);
+    }
+}
+
 // Every mode of every collective, against the definition.
 static void collective_results(void **state) {
     (void)state;
@@ -533,6 +581,7 @@ int main(void) {
         cmocka_unit_test(active_lanes_are_whole),
         cmocka_unit_test(active_lanes_after_a_long_branch),
         cmocka_unit_test(lanes_go_on_together),
+        cmocka_unit_test(calls_become_one),
         cmocka_unit_test(collective_results),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

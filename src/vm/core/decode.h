@@ -35,6 +35,7 @@ typedef struct Decoder {
     VEC(VmInsn) code;
     VEC(VmFixup) fixups;
     VEC(VmFill) fills;
+    VEC(VmLanePlace) places;
     Map fill_of;
     Map param_of;    // const PtxVar * -> VmParamSlot *
     Map local_of;    // const PtxVar * -> offset + 1 in the activation's stack

@@ -94,6 +94,11 @@ typedef struct VmParamSlot {
     uint32_t offset, stride;
 } VmParamSlot;
 
+// Where a frame keeps something of each lane: lane l's bytes are at offset + l * bytes. With 0 bytes it is bit l of a word.
+typedef struct VmLanePlace {
+    uint32_t offset, bytes;
+} VmLanePlace;
+
 // A module-scope variable after linking.
 typedef struct VmGlobal {
     const char *name;
@@ -121,9 +126,11 @@ struct VmFunc {
     uint32_t frame_bytes;
     VmFill *fills;
     uint32_t n_static, n_warp, n_block; // consecutive in fills[]
-    uint32_t local_bytes;               // of one activation
-    VmParamSlot *formals, *rets;        // device functions
-    const VmBuiltin *builtin;           // instead of code
+    VmLanePlace *places;                // device functions: all that their frames keep of lanes
+    uint32_t n_places;
+    uint32_t local_bytes;        // of one activation
+    VmParamSlot *formals, *rets; // device functions
+    const VmBuiltin *builtin;    // instead of code
     // Call graph: what it needs of its kernel's shared memory and stack.
     VmFunc **callees;
     uint32_t n_callees;

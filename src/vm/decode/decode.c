@@ -361,6 +361,14 @@ static bool finish(Decoder *d) {
         f->callees[f->n_callees++] = d->callees.data[k];
     for (size_t k = 0; k < d->shared.len; k++)
         f->shared[f->n_shared++] = d->shared.data[k];
+    if (!f->ptx->is_entry) {
+        f->places = GR_NEW_ARRAY(&d->m->arena, VmLanePlace, d->places.len + 1);
+        if (!f->places)
+            return false;
+        if (d->places.len)
+            memcpy(f->places, d->places.data, d->places.len * sizeof *f->places);
+        f->n_places = (uint32_t)d->places.len;
+    }
     f->local_bytes = (d->local_bytes + 15) & ~15u;
     f->decoded = true;
     return true;
@@ -416,6 +424,7 @@ done:
     gr_vec_free(&d.code);
     gr_vec_free(&d.fixups);
     gr_vec_free(&d.fills);
+    gr_vec_free(&d.places);
     gr_vec_free(&d.callees);
     gr_vec_free(&d.shared);
     gr_map_free(&d.fill_of);

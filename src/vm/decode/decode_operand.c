@@ -13,6 +13,11 @@ uint32_t gr_vm_lane_bytes(PtxType t) {
     return t == PTX_PRED ? 0 : bits <= 16 ? 2 : bits / 8;
 }
 
+static void add_place(Decoder *d, uint32_t offset, uint32_t bytes) {
+    if (!gr_vec_push(&d->places, ((VmLanePlace){offset, bytes})))
+        d->oom = true;
+}
+
 uint32_t gr_vm_new_slot(Decoder *d, uint32_t width) {
     uint32_t bytes = width * VM_LANES;
     if (width == 0) {
@@ -24,10 +29,14 @@ uint32_t gr_vm_new_slot(Decoder *d, uint32_t width) {
         d->pred_left--;
         uint32_t at = d->pred_slot;
         d->pred_slot += 4;
+        add_place(d, at, 0);
         return at;
     }
     uint32_t at = d->frame;
     d->frame += (bytes + 63) & ~63u;
+    add_place(d, at, width < 8 ? width : 8);
+    if (width > 8) // low halves, then high ones
+        add_place(d, at + 8 * VM_LANES, 8);
     return at;
 }
 
@@ -197,6 +206,7 @@ VmParamSlot *gr_vm_param_slot(Decoder *d, const PtxVar *v) {
     p->stride = (uint32_t)size;
     p->offset = d->frame;
     d->frame += (p->stride * VM_LANES + 63) & ~63u;
+    add_place(d, p->offset, p->stride);
     return p;
 }
 

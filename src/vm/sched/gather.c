@@ -44,7 +44,7 @@ static bool unify(VmWarpRest *r, VmJoin *a, VmJoin *b) {
 }
 
 static bool waits_with(const VmSplit *p, const VmSplit *q) {
-    return p->state == VM_SPLIT_GATHER && p->pc == q->pc && p->act == q->act;
+    return p->state == VM_SPLIT_GATHER && gr_vm_same_place(p, q);
 }
 
 static uint32_t lanes_in(const VmWarpRest *r, VmSplitState a, VmSplitState b) {
@@ -61,6 +61,7 @@ static void meet(VmWarpRest *r, uint32_t s) {
     const VmSplit key = r->splits[s];
     for (uint32_t k = 0; k < r->n_splits; k++)
         if (waits_with(&r->splits[k], &key)) {
+            gr_vm_unify_calls(r, &key, &r->splits[k]);
             unify(r, key.top, r->splits[k].top);
             split_set_state(r, k, VM_SPLIT_READY);
         }

@@ -214,10 +214,11 @@ void gr_vm_merge_ready(VmWarpRest *r) {
             continue;
         for (uint32_t b = a + 1; b < r->n_splits;) {
             VmSplit *x = &r->splits[a], *y = &r->splits[b];
-            if (y->state != VM_SPLIT_READY || x->pc != y->pc || x->act != y->act) {
+            if (y->state != VM_SPLIT_READY || !gr_vm_same_place(x, y)) {
                 b++;
                 continue;
             }
+            gr_vm_unify_calls(r, x, y);
             gr_vm_close_window(r, x); // y's closes as it goes
             VmJoin *common = x->top;
             while (!is_ancestor(common, y->top))
