@@ -172,6 +172,7 @@ static gr_status run_program(Run *r, gr_error *err) {
     const char *more = getenv("GPURACE_CPU_DEVICE");
     gr_str_addf(&device, "seed=%llu", (unsigned long long)o->seed);
     gr_str_addf(&device, ",devices=%llu", (unsigned long long)o->cpu_devices);
+    gr_str_addf(&device, ",arch=%llu", (unsigned long long)o->cpu_arch);
     gr_str_addf(&device, ",jobs=%llu", (unsigned long long)o->jobs);
     if (o->shuffle_blocks)
         gr_str_add(&device, ",shuffle=1");

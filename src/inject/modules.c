@@ -219,7 +219,8 @@ static uint32_t device_cc(void) {
     if (!attribute ||
         attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device) != CUDA_SUCCESS ||
         attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device) != CUDA_SUCCESS)
-        return getenv(GR_DEVICE_CC_ENV) ? (uint32_t)atoi(getenv(GR_DEVICE_CC_ENV)) : 90; // before cuInit
+        return getenv(GR_DEVICE_CC_ENV) ? (uint32_t)atoi(getenv(GR_DEVICE_CC_ENV)) // before cuInit
+                                        : (uint32_t)gr_session.options.cpu_arch;
     return (uint32_t)(major * 10 + minor);
 }
 
@@ -238,6 +239,15 @@ static void list_targets(const Fatbin *fb, char *buf, size_t size) {
                               fb->entries[i].kind == FATBIN_PTX ? "PTX" : "machine code",
                               gr_fatbin_target(&fb->entries[i], target));
     }
+}
+
+// The first architecture as which the CPU device could take PTX of the container; 0: on a GPU, or there is none.
+static uint32_t arch_that_fits(const Fatbin *fb) {
+    uint32_t arch = 0;
+    for (size_t i = 0; i < fb->count && !on_gpu(); i++)
+        if (fb->entries[i].kind == FATBIN_PTX && (!arch || fb->entries[i].sm < arch))
+            arch = fb->entries[i].sm;
+    return arch;
 }
 
 // The program or library that holds a container, which else has no name; NULL: it is in other memory.
@@ -276,8 +286,13 @@ static LoadedModule *add_container(const void *data, size_t len, const char *nam
     if (st != GR_OK) {
         set_unchecked(m, "%s", err.msg);
     } else if (!e) {
+        char advice[64] = "";
+        uint32_t arch = arch_that_fits(fb);
         list_targets(fb, held, sizeof held);
-        set_unchecked(m, held[0] ? "it holds no PTX for this device, only %s" : "it holds no code%s", held);
+        if (arch)
+            snprintf(advice, sizeof advice, "; --cpu-arch %u makes the device take it", arch);
+        set_unchecked(m, held[0] ? "it holds no PTX for this device, only %s%s" : "it holds no code%s%s",
+                      held, advice);
     } else if (extracted != GR_OK) {
         set_unchecked(m, "%s", err.msg);
     } else {

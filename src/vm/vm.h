@@ -36,6 +36,7 @@ typedef struct VmConfig {
     uint32_t quantum;      // mean number of warp instructions between seeded switches; 0: default
     uint32_t jobs;         // threads that run the blocks of a launch; 0 or 1: one, and all is repeatable
     uint32_t sm_count;     // 0: default
+    uint32_t arch;         // compute capability, 120 for 12.0; 0: 90
     bool shuffle_blocks;   // clusters start in a seeded order, an affine permutation
     bool weak;             // weak accesses show weak outcomes: weak.h; jobs is 1 then
     VmSchedule schedule;   // other than the default: jobs is 1
@@ -49,7 +50,7 @@ typedef struct VmConfig {
 
 // What a device is: read by the driver for its attributes.
 typedef struct VmProps {
-    uint32_t cc_major, cc_minor; // 9.0
+    uint32_t cc_major, cc_minor; // 9.0, unless VmConfig.arch says otherwise
     uint32_t sm_count, warp_size, max_threads_per_block, max_threads_per_sm, max_blocks_per_sm;
     uint32_t shared_per_block, shared_per_block_optin, shared_per_sm, shared_reserved, regs_per_block;
     uint32_t max_grid[3], max_block[3];

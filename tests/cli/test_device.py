@@ -89,6 +89,16 @@ class Programs(unittest.TestCase):
         self.assertIn("it holds no PTX for this device, only machine code for sm_90", "\n".join(report["reasons"]))
         self.assertEqual(status, 0)  # the program's own: it looks at no launch error
 
+    def test_code_for_a_later_gpu(self):
+        status, report, _, _ = run("ends_later", "racy", "sync")
+        self.assertEqual((status, report["verdict"]), (0, "inconclusive")) # it looks at no launch error
+        self.assertIn("it holds no PTX for this device, only machine code for sm_100, PTX for sm_100; --cpu-arch 100 makes the device take it",
+                      "\n".join(report["reasons"]))
+        for engine in "exact", "collider", "tracker", "privatizer":
+            status, report, out, _ = run("ends_later", "racy", "sync", options=["--cpu-arch", "100", "--engine", engine])
+            self.assertEqual((engine, status, out, report["verdict"]), (engine, 66, "cudaSuccess\n", "races"))
+            self.assertIn(" --cpu-arch 100 ", report["reproduce"])
+
     def test_separate_compilation(self):
         status, report, out, _ = run("ends_rdc", "racy", "sync")
         self.assertEqual((status, out, report["verdict"]), (66, "cudaSuccess\n", "races"))

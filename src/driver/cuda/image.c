@@ -14,7 +14,7 @@
 
 #include <stdio.h>
 
-enum { DEVICE_CC = 90 };
+static uint32_t device_cc(void) { return (uint32_t)gr_cu.config.arch; }
 
 // ---- Logs of the JIT compiler ------------------------------------------------------------------------------
 
@@ -83,7 +83,7 @@ static gr_status add_kept(const void *code, size_t len, Arena *arena, PtxTexts *
     const void *at = gr_cubin_kept(code, gr_cubin_size(code, len), &left);
     gr_status st = GR_OK;
     for (Fatbin *fb; at && st == GR_OK && (fb = gr_cubin_next_kept(&at, &left, arena));) {
-        const FatbinEntry *e = gr_fatbin_best_ptx(fb, DEVICE_CC, FATBIN_PREFER_SPECIFIC);
+        const FatbinEntry *e = gr_fatbin_best_ptx(fb, device_cc(), FATBIN_PREFER_SPECIFIC);
         st = e ? add_entry(e, out, err) : GR_OK;
     }
     return st;
@@ -96,7 +96,7 @@ static gr_status add_kept_of(const Fatbin *fb, Arena *arena, PtxTexts *out, gr_e
         const FatbinEntry *e = &fb->entries[i];
         char *code;
         size_t len;
-        if (e->kind != FATBIN_CUBIN || e->sm > DEVICE_CC || e->sm / 10 != DEVICE_CC / 10 ||
+        if (e->kind != FATBIN_CUBIN || e->sm > device_cc() || e->sm / 10 != device_cc() / 10 ||
             gr_fatbin_unpack(e, &code, &len, NULL) != GR_OK)
             continue;
         st = add_kept(code, len, arena, out, err);
@@ -120,7 +120,7 @@ static gr_status add_container(const void *data, size_t size, Arena *arena, PtxT
                 return st;
         }
     }
-    const FatbinEntry *best = linked ? NULL : gr_fatbin_best_ptx(fb, DEVICE_CC, FATBIN_PREFER_PLAIN);
+    const FatbinEntry *best = linked ? NULL : gr_fatbin_best_ptx(fb, device_cc(), FATBIN_PREFER_PLAIN);
     if (best)
         return add_entry(best, out, err);
     return linked ? GR_OK : add_kept_of(fb, arena, out, err);
@@ -202,7 +202,7 @@ CUresult gr_image_parse(const PtxTexts *texts, JitLog *log, Image **out) {
         gr_status st = gr_ptx_parse(texts->data[i], strlen(texts->data[i]), "ptx", &m, &err);
         if (st == GR_OK) {
             image->modules[image->count++] = m;
-            if (gr_fatbin_ptx_fits(m->sm, m->sm_suffix, DEVICE_CC))
+            if (gr_fatbin_ptx_fits(m->sm, m->sm_suffix, device_cc()))
                 continue;
             st = gr_fail(&err, GR_ERR_SYNTAX, "PTX for sm_%u%.1s does not run on compute capability 9.0",
                          m->sm, (const char[]){m->sm_suffix, 0});

@@ -192,6 +192,7 @@ static gr_status make_device(int i, gr_error *err) {
         .pct_depth = (uint32_t)c->pct_depth,
         .pct_steps = (uint32_t)c->pct_steps,
         .sm_count = (uint32_t)c->sms,
+        .arch = (uint32_t)c->arch,
         .heap_bytes = c->heap,
         .extensions = gr_vm_extensions,
     };

@@ -20,13 +20,14 @@ static void print_stdout(void *user, const char *text, size_t len, uint64_t cost
 }
 
 // The limits are those of a device of compute capability 9.0 (CUDA C++ Programming Guide, "Technical
-// Specifications per Compute Capability"), its size is ours.
+// Specifications per Compute Capability"), also where it says to be of another one; its size is ours.
 static void set_props(VmDevice *d) {
     uint64_t used, total;
     gr_vm_mem_info(d->mem, d->config.index, &used, &total);
+    uint32_t arch = d->config.arch ? d->config.arch : 90;
     d->props = (VmProps){
-        .cc_major = 9,
-        .cc_minor = 0,
+        .cc_major = arch / 10,
+        .cc_minor = arch % 10,
         .sm_count = d->config.sm_count ? d->config.sm_count : SM_COUNT,
         .warp_size = VM_LANES,
         .max_threads_per_block = 1024,
