@@ -174,7 +174,7 @@ void gr_text_misuse(const GrReport *r, const GrRace *misuse, Arena *arena, StrBu
     if (at->file && at->line)
         gr_text_place(r, at, out);
     else
-        gr_str_addf(out, "PTX line %u (compile with -lineinfo to see source lines)", a->ptx_line);
+        gr_text_ptx_line(a, m->kernel, out);
     gr_str_addf(out, ": synchronization misuse: %s ", class->name);
     if (m->kernel)
         gr_str_addf(out, "in kernel %s", gr_short_name(m->kernel, arena));

@@ -30,6 +30,8 @@ void gr_text_break(StrBuf *out, size_t from, unsigned width);
 
 // FILE:LINE:COLUMN.
 void gr_text_place(const GrReport *r, const GrFrame *f, StrBuf *out);
+// "PTX line N", and why that is all. `kernel`: the finding's; NULL: not known.
+void gr_text_ptx_line(const GrAccess *a, const char *kernel, StrBuf *out);
 
 // The lines around the place.
 void gr_text_excerpt(const GrReport *r, const GrFrame *f, StrBuf *out);

@@ -38,7 +38,17 @@ void gr_text_excerpt(const GrReport *r, const GrFrame *f, StrBuf *out) {
 // The headline of an access.
 static const GrFrame *headline_of(const GrAccess *a) { return gr_access_frame(a, a->headline); }
 
-static void add_where(const GrReport *r, const GrAccess *a, const char *module, StrBuf *out) {
+// What is known of an access without a line. CUDA's own functions, which debug builds do not inline, have none whatever the build asks for.
+void gr_text_ptx_line(const GrAccess *a, const char *kernel, StrBuf *out) {
+    const char *function = headline_of(a)->function;
+    bool called = function && kernel && strcmp(function, kernel);
+    gr_str_addf(out, "PTX line %u (%s)", a->ptx_line,
+                called ? "this function has no source lines; -lineinfo or -G gives them to your own"
+                       : "compile with -lineinfo to see source lines");
+}
+
+static void add_where(const GrReport *r, const GrRace *race, const GrAccess *a, StrBuf *out) {
+    const char *module = race->found.module;
     if (a->host && a->at.file)
         gr_text_place(r, &a->at, out);
     else if (a->host)
@@ -50,8 +60,10 @@ static void add_where(const GrReport *r, const GrAccess *a, const char *module, 
     else if (a->near)
         gr_str_addf(out, "%s: near line %u (PTX line %u, to which the compiler gave no line)",
                     a->near->file ? gr_report_file(r, a->near->file) : module, a->near->line, a->ptx_line);
-    else
-        gr_str_addf(out, "%s, PTX line %u (compile with -lineinfo to see source lines)", module, a->ptx_line);
+    else {
+        gr_str_addf(out, "%s, ", module);
+        gr_text_ptx_line(a, race->found.kernel, out);
+    }
 }
 
 void gr_text_triple(const char *what, const uint32_t v[3], StrBuf *out) {
@@ -218,7 +230,7 @@ static void add_inlined(const GrReport *r, const GrAccess *a, Arena *arena, StrB
 static void add_pair(const GrReport *r, const GrRace *race, Arena *arena, StrBuf *out) {
     const GrAccess *a = &race->found.accesses[0], *b = &race->found.accesses[1];
     gr_str_add(out, "    other side: ");
-    add_where(r, b, race->found.module, out);
+    add_where(r, race, b, out);
     add_other_function(a, b, arena, out);
     if (b->ptx_line || b->host) {
         gr_text_source(r, b, arena, out);
@@ -241,7 +253,7 @@ static void add_met(const GrReport *r, const GrRace *race, Arena *arena, StrBuf 
     const GrMet *m = race->met;
     const GrAccess *a = &m->first, *b = &m->other;
     gr_str_add(out, "    other side, caught by a replay: ");
-    add_where(r, b, race->found.module, out);
+    add_where(r, race, b, out);
     add_other_function(a, b, arena, out);
     gr_text_source(r, b, arena, out);
     add_inlined(r, b, arena, out);
@@ -303,7 +315,7 @@ static void add_witness(const GrReport *r, const GrRace *race, Arena *arena, Str
     const GrRace *w = race->witness;
     gr_str_addf(out, "    confirmed by causality in the same execution: %s of ",
                 gr_report_class(r, w->found.class)->name);
-    add_where(r, &w->found.accesses[0], w->found.module, out);
+    add_where(r, w, &w->found.accesses[0], out);
     gr_str_add(out, "\n    ");
     add_side(r, w, &w->found.accesses[0], 0, arena, out);
     add_pair(r, w, arena, out);
@@ -349,7 +361,7 @@ void gr_text_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {
     const GrAccess *a = &shown->found.accesses[0];
     gr_str_add(out, GR_TEXT_RULE);
     gr_text_paint(r, GR_PAINT_HEAD, out);
-    add_where(r, a, race->found.module, out);
+    add_where(r, race, a, out);
     gr_str_addf(out, ": data race: %s ", gr_report_class(r, race->found.class)->name);
     add_function(race, a, arena, out);
     gr_text_paint(r, GR_PAINT_OFF, out);

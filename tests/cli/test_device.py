@@ -103,6 +103,13 @@ class Programs(unittest.TestCase):
         status, report, out, _ = run("ends_rdc", "racy", "sync")
         self.assertEqual((status, out, report["verdict"]), (66, "cudaSuccess\n", "races"))
 
+    def test_debug_build(self):
+        status, report, _, _ = run("ends_debug", "counted", "sync")
+        self.assertEqual((status, report["verdict"]), (66, "races"))
+        self.assertEqual({a["line"] for race in report["races"] for a in race["accesses"]}, {line_of("READS"), None})
+        done = subprocess.run([GPURACE, "run", "--", os.path.join(PROGRAMS, "ends_debug"), "counted", "sync"], capture_output=True, text=True, timeout=100, check=False)
+        self.assertRegex(done.stderr, r"PTX line \d+ \(this function has no source lines; -lineinfo or -G gives them to your own\)\s+in \w*Atomic")
+
     def test_without_line_information(self):
         status, report, _, _ = run("ends_plain", "racy", "sync")
         self.assertEqual((status, report["verdict"]), (66, "races"))

@@ -19,6 +19,14 @@ __global__ void racy(int *p)
         p[0] = p[0] + (int)threadIdx.x; // RACE
 }
 
+__global__ void counted(int *p)
+{
+    if (threadIdx.x == 0)
+        p[1] = p[0]; // READS
+    else
+        atomicAdd(p, 1);
+}
+
 __global__ void out_of_bounds(int *p)
 {
     if (threadIdx.x == 0)
@@ -99,7 +107,7 @@ int main(int argc, char **argv)
 #define LAUNCH(name)                                                                                         \
     if (!strcmp(kernel, #name))                                                                              \
         name<<<1, 64>>>(p);
-    LAUNCH(quiet) LAUNCH(racy) LAUNCH(out_of_bounds) LAUNCH(misaligned) LAUNCH(endless) LAUNCH(stack_overflow)
+    LAUNCH(quiet) LAUNCH(racy) LAUNCH(counted) LAUNCH(out_of_bounds) LAUNCH(misaligned) LAUNCH(endless) LAUNCH(stack_overflow)
     LAUNCH(barrier) LAUNCH(asserts)
     if (!strcmp(end, "return"))
         return 0;
