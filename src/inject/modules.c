@@ -241,10 +241,18 @@ static void list_targets(const Fatbin *fb, char *buf, size_t size) {
     }
 }
 
-// The first architecture as which the CPU device could take PTX of the container; 0: on a GPU, or there is none.
-static uint32_t arch_that_fits(const Fatbin *fb) {
+// How the CPU device takes PTX for that architecture; empty on a GPU, or if it is 0.
+static const char *how_to_take(uint32_t arch, char buf[64]) {
+    *buf = 0;
+    if (arch && !on_gpu())
+        snprintf(buf, 64, "; --cpu-arch %u makes the device take it", arch);
+    return buf;
+}
+
+// The first architecture that the container has PTX for; 0: none.
+static uint32_t first_arch(const Fatbin *fb) {
     uint32_t arch = 0;
-    for (size_t i = 0; i < fb->count && !on_gpu(); i++)
+    for (size_t i = 0; i < fb->count; i++)
         if (fb->entries[i].kind == FATBIN_PTX && (!arch || fb->entries[i].sm < arch))
             arch = fb->entries[i].sm;
     return arch;
@@ -286,13 +294,10 @@ static LoadedModule *add_container(const void *data, size_t len, const char *nam
     if (st != GR_OK) {
         set_unchecked(m, "%s", err.msg);
     } else if (!e) {
-        char advice[64] = "";
-        uint32_t arch = arch_that_fits(fb);
+        char how[64];
         list_targets(fb, held, sizeof held);
-        if (arch)
-            snprintf(advice, sizeof advice, "; --cpu-arch %u makes the device take it", arch);
         set_unchecked(m, held[0] ? "it holds no PTX for this device, only %s%s" : "it holds no code%s%s",
-                      held, advice);
+                      held, how_to_take(first_arch(fb), how));
     } else if (extracted != GR_OK) {
         set_unchecked(m, "%s", err.msg);
     } else {
@@ -535,7 +540,12 @@ void gr_modules_refused(LoadedModule *list, CUresult error) {
     for (LoadedModule *m = list; m; m = m->next) {
         if (!m->pub.rewritten)
             continue;
-        set_unchecked(m, "the driver refused its rewritten PTX (CUDA error %d)", (int)error);
+        char how[64];
+        if (gr_fatbin_ptx_fits(m->built.sm, m->built.suffix, device_cc()))
+            set_unchecked(m, "the driver refused its rewritten PTX (CUDA error %d)", (int)error);
+        else
+            set_unchecked(m, "it is PTX for sm_%u%.1s, which this device does not take%s", m->built.sm,
+                          (const char[]){m->built.suffix, 0}, how_to_take(m->built.sm, how));
         m->info.n_sites = m->info.n_functions = 0;
     }
 }

@@ -86,5 +86,13 @@ with tempfile.TemporaryDirectory() as tmp:
             done = run(path, "--engine", engine, "--strict")
             says = "not understood and not checked, at PTX line 6" if engine == "collider" else r"because .*line 6\b"
             check(done.returncode == 67 and re.search(says, done.stderr), f"{text} {engine}: {done.returncode} {done.stderr}")
+    # PTX for a later GPU.
+    path.write_text(racy(".loc 1 2 1", NAMED).replace("sm_90", "sm_120a"))
+    for options, says in ((), "it is PTX for sm_120a, which this device does not take; --cpu-arch 120 makes"), (("--cpu-arch", "121"), "does not take; --cpu-arch 120 makes"):
+        for engine in ("exact", "collider"):
+            done = run(path, "--engine", engine, "--strict", *options)
+            check(done.returncode == 67 and says in done.stderr, f"a later GPU, {options}, {engine}: {done.returncode} {done.stderr}")
+    done = run(path, "--cpu-arch", "120")
+    check(done.returncode == 66 and "x.cu:2:1: data race" in done.stderr, f"a later GPU, --cpu-arch 120: {done.returncode}")
 
 sys.exit(failures != 0)

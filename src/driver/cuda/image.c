@@ -204,8 +204,8 @@ CUresult gr_image_parse(const PtxTexts *texts, JitLog *log, Image **out) {
             image->modules[image->count++] = m;
             if (gr_fatbin_ptx_fits(m->sm, m->sm_suffix, device_cc()))
                 continue;
-            st = gr_fail(&err, GR_ERR_SYNTAX, "PTX for sm_%u%.1s does not run on compute capability 9.0",
-                         m->sm, (const char[]){m->sm_suffix, 0});
+            st = gr_fail(&err, GR_ERR_SYNTAX, "PTX for sm_%u%.1s does not run on compute capability %u.%u",
+                         m->sm, (const char[]){m->sm_suffix, 0}, device_cc() / 10, device_cc() % 10);
         }
         r = failed(log, st, &err);
     }
