@@ -158,10 +158,17 @@ function index() {
 
 // ---- A race ----------------------------------------------------------------------------------------------------------
 
-function sourceOf(access) {
+// What is said of an access without a line, as in the text (src/report/text_race.c).
+function withoutLine(access, race) {
+  if (!access.ptx_line) return "No place in the source.";
+  const called = access.function && race.kernel && access.function !== race.kernel;
+  return `Line ${access.ptx_line} of the PTX: ` + (called ? "this function has no source lines; -lineinfo or -G gives them to your own." : "compile with -lineinfo to see source lines.");
+}
+
+function sourceOf(access, race) {
   const lines = access.file && report.sources ? report.sources[access.file] : null;
   if (!lines || !access.line)
-    return el("p", { class: "soft" }, access.line ? "The source was not there." : access.ptx_line ? `Line ${access.ptx_line} of the PTX: compile with -lineinfo to see source lines.` : "No place in the source.");
+    return el("p", { class: "soft" }, access.line ? "The source was not there." : withoutLine(access, race));
   const pre = el("pre", { class: "source" });
   for (let n = Math.max(1, access.line - 4); n <= access.line + 4; n++) {
     if (lines[n] === undefined) continue;
@@ -199,7 +206,7 @@ function whoOf(access, race) {
 function sidePane(access, race, letter, title) {
   return el("div", { class: "side " + letter },
     el("h3", {}, title + ": " + (access.file ? shortFile(access.file) + ":" + (access.line || "?") : access.kind || "") + (access.function ? " in " + access.function : "")),
-    sourceOf(access), framesOf(access), el("p", {}, whoOf(access, race)));
+    sourceOf(access, race), framesOf(access), el("p", {}, whoOf(access, race)));
 }
 
 function kernelOf(race) { return report.coverage.kernels.find((kernel) => kernel.name === race.kernel && kernel.launches) || null; }
