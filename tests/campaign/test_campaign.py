@@ -33,6 +33,7 @@ class Case(unittest.TestCase):
         self.addCleanup(self.scratch.cleanup)
         self.folder = pathlib.Path(self.scratch.name)
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith("GPURACE")} | {"OF_TEST": self.scratch.name}
+        self.addCleanup(self.wait_for_all)
 
     def words(self, state, *options, program=(RACY,)):
         return [GPURACE, "campaign", "--device", "cpu", "--state", str(self.folder / state), *options, "--", *program]
@@ -43,6 +44,23 @@ class Case(unittest.TestCase):
         if status is not None:
             self.assertEqual(done.returncode, status, done.stderr)
         return done
+
+    def processes(self, of=b""):
+        """The processes of this test that have this command line; of any command line if none is given."""
+        found = []
+        for path in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                if f"OF_TEST={self.scratch.name}\0".encode() in path.joinpath("environ").read_bytes() and \
+                        of in (b"", path.joinpath("cmdline").read_bytes()):
+                    found.append(path)
+            except OSError:
+                pass
+        return found
+
+    def wait_for_all(self):
+        """A run of a campaign that was killed still writes its report. The test's own time limit ends this if a process stays."""
+        while self.processes():
+            time.sleep(0.01)
 
     def rows(self, state, query, name="campaign.sqlite"):
         with sqlite3.connect(f"file:{self.folder / state / name}?mode=ro", uri=True) as db:
@@ -257,22 +275,10 @@ class Killed(Case):
 
     def test_no_child_outlives_it(self):
         with subprocess.Popen(self.words("a", "--seeds", "1..2", "--jobs", "2", program=("env", "sleep", "4321")), env=self.environment) as process:
-            while len(self.sleepers()) < 2:
+            while len(self.processes(b"sleep\x004321\x00")) < 2:
                 time.sleep(0.01)
             process.kill()
-        while self.sleepers():  # the test's own time limit is what ends this if they stay
-            time.sleep(0.01)
-
-    def sleepers(self):
-        found = []
-        for path in pathlib.Path("/proc").glob("[0-9]*"):
-            try:
-                if path.joinpath("cmdline").read_bytes() == b"sleep\x004321\x00" and \
-                        f"OF_TEST={self.scratch.name}\0".encode() in path.joinpath("environ").read_bytes():
-                    found.append(path)
-            except OSError:
-                pass
-        return found
+        self.wait_for_all()
 
 
 class Shares(Case):

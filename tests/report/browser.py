@@ -21,7 +21,7 @@ class Browser:
     """One page. `problems` are the errors, warnings and exceptions that it told its console."""
 
     def __init__(self, width=1280, height=900):
-        self.home = tempfile.TemporaryDirectory()
+        self.home = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)  # a child of the browser may still write there
         to_browser, self.out = os.pipe()
         self.into, from_browser = os.pipe()
 
