@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/privatizer/races.h"
 
+#include "engines/privatizer/device/first.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -173,15 +175,38 @@ static bool put_pairs(Search *s, uint64_t offset, const GrPrivSeen *reader, cons
     return placed;
 }
 
-// Where this run found it. A run in which atomic operations came in another order may find it elsewhere. NULL: nowhere.
-static const GrPrivFound *found_again(const GrPrivLog *log, const GrPrivFound *f) {
+static bool is_same(const GrPrivFound *one, const GrPrivFound *other) {
+    return one->state == 2 && other->state == 2 && one->kind == other->kind && one->region == other->region &&
+           one->round == other->round && one->part == other->part;
+}
+
+// Warps that find the same at once may each write it: *out has what all say, and where that comes first. False: there is one before.
+static bool gather(const GrPrivLog *log, unsigned k, GrPrivFound *out) {
+    *out = log->found[k];
+    for (unsigned i = 0; i < GR_MOST_FOUND; i++) {
+        const GrPrivFound *f = &log->found[i];
+        if (i == k || !is_same(f, out))
+            continue;
+        if (i < k)
+            return false;
+        for (unsigned n = 0; n < GR_FOUND_COPIES / 64; n++)
+            out->copies[n] |= f->copies[n];
+        out->bytes += f->block == out->block && f->sequence == out->sequence ? f->bytes : 0;
+        out->first = f->first > out->first ? f->first : out->first;
+    }
+    gr_first_take(out);
+    return true;
+}
+
+// Where this run found it. A run in which atomic operations came in another order may find it elsewhere, or nowhere: false.
+static bool found_again(const GrPrivLog *log, const GrPrivFound *f, GrPrivFound *out) {
     for (unsigned k = 0; k < GR_MOST_FOUND; k++) {
         const GrPrivFound *again = &log->found[k];
         if (again->state == 2 && again->kind == f->kind && again->region == f->region &&
             again->part == f->part)
-            return again;
+            return gather(log, k, out);
     }
-    return NULL;
+    return false;
 }
 
 // Runs the round again, and asks. In a run in which atomic operations come in another order the launch may write more, or go further.
@@ -209,18 +234,19 @@ static CUresult find_pairs(Search *s, uint64_t offset, const GrPrivSeen *reader,
     bool done = false;
     for (unsigned k = 0; k < TRIES && rc == CUDA_SUCCESS && !done; k++) {
         GrPrivLog log;
-        const GrPrivFound *again;
+        GrPrivFound again;
         rc = run_again(s, &ask, &log);
         done = rc == CUDA_SUCCESS && put_pairs(s, ask.offset, reader, &log);
         *placed |= done;
-        again = reader ? NULL : found_again(&log, f);         // a reader is one of that byte
-        if (reader || (again && again->offset == ask.offset)) // another run would tell nothing else
+        if (reader) // it is one of that byte
             break;
-        if (!again) // not in this order of atomic operations
+        if (!found_again(&log, f, &again)) // not in this order of atomic operations
             continue;
-        ask.block = again->block;
-        ask.sequence = again->sequence;
-        ask.offset = again->offset;
+        if (again.offset == ask.offset) // another run would tell nothing else
+            break;
+        ask.block = again.block;
+        ask.sequence = again.sequence;
+        ask.offset = again.offset;
     }
     return rc;
 }
@@ -280,8 +306,9 @@ static uint64_t copies_of(const GrPrivFound *f) {
 
 // Whether the last run that asked for reads of the same units found this, too.
 static bool put_last(Search *s) {
+    GrPrivFound again;
     if (!s->is_last || s->last_round != s->f->round || s->last_copies != copies_of(s->f) ||
-        !found_again(&s->last, s->f))
+        !found_again(&s->last, s->f, &again))
         return false;
     for (size_t k = 0; k < s->pairs.len; k++)
         put_pair(s, s->pairs.data[k].offset, &s->pairs.data[k].one, &s->pairs.data[k].other);
@@ -301,27 +328,6 @@ static CUresult find_reads(Search *s, bool *placed) {
     if (rc == CUDA_SUCCESS && !*placed)
         rc = find_reads_of(s, ~UINT64_C(0), placed);
     return rc;
-}
-
-static bool is_same(const GrPrivFound *one, const GrPrivFound *other) {
-    return one->state == 2 && other->state == 2 && one->kind == other->kind && one->region == other->region &&
-           one->round == other->round && one->part == other->part;
-}
-
-// Warps that find the same at once may each write it: the first one has what all say. False: there is one before.
-static bool gather(const GrPrivLog *log, unsigned k, GrPrivFound *out) {
-    *out = log->found[k];
-    for (unsigned i = 0; i < GR_MOST_FOUND; i++) {
-        const GrPrivFound *f = &log->found[i];
-        if (i == k || !is_same(f, out))
-            continue;
-        if (i < k)
-            return false;
-        for (unsigned n = 0; n < GR_FOUND_COPIES / 64; n++)
-            out->copies[n] |= f->copies[n];
-        out->bytes += f->block == out->block && f->sequence == out->sequence ? f->bytes : 0;
-    }
-    return true;
 }
 
 bool gr_races_are_due(uint64_t launches) { return !(launches & (launches - 1)); }

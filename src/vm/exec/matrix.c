@@ -9,7 +9,12 @@
 
 #include "vm/core/exec.h"
 #include "vm/core/exec_mem.h"
+#include "vm/core/fault.h"
+#include "vm/core/launch.h"
 #include "vm/core/sync_insn.h"
+#include "vm/core/warp.h"
+
+#include <stdio.h>
 
 // ---- Steps -------------------------------------------------------------------------------------------------
 
@@ -113,6 +118,33 @@ static uint32_t fetch(Decoder *d, uint32_t value, uint32_t from) {
     return to;
 }
 
+// Undefined behaviour (PTX ISA 9.7.14.5): some of the warp's threads do not execute it. The others do.
+static void tell_part(VmWarp *w, const VmInsn *i) {
+    const VmWarpRest *r = rest_of(w);
+    uint32_t gone = r->exists & ~r->live, elsewhere = r->live & ~w->mask, none = ~r->exists;
+    char text[160];
+    int n = 0;
+    const struct {
+        uint32_t lanes;
+        const char *text;
+    } missing[] = {{gone, "exited"}, {elsewhere, "at another instruction"}, {none, "not in the block"}};
+    for (unsigned k = 0; k < sizeof missing / sizeof *missing; k++)
+        if (missing[k].lanes)
+            n += snprintf(text + n, sizeof text - (size_t)n, "%s%u %s", n ? ", " : "",
+                          count_lanes(missing[k].lanes), missing[k].text);
+    rest_of(w)->launch->undefined_collectives++;
+    gr_vm_misuse(
+        w, i, VM_MISUSE_PART_OF_WARP, (unsigned)__builtin_ctz(w->mask), count_lanes(w->mask),
+        "executed the instruction with %u of the 32 threads of its warp (lanes 0x%08x); the others: %s",
+        count_lanes(w->mask), w->mask, text);
+}
+
+static VM_HANDLER(run_whole) {
+    if (w->mask != UINT32_MAX)
+        tell_part(w, i);
+    return i + 1;
+}
+
 bool gr_vm_matrix_meet(Decoder *d) {
     VmCollectiveInfo *info = GR_NEW(&d->m->arena, VmCollectiveInfo);
     uint32_t all = gr_vm_const_slot(d, 0xffffffff, 4);
@@ -128,7 +160,7 @@ bool gr_vm_matrix_meet(Decoder *d) {
     n->e = all;
     n->extra = info;
     gr_vm_fix_rejoin(d);
-    return true;
+    return gr_vm_emit(d, run_whole, run_whole) != NULL;
 }
 
 bool gr_vm_matrix_access(Decoder *d, VmMemInfo *info, uint32_t address) {

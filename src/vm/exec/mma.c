@@ -9,7 +9,6 @@
 #include "vm/exec/mma.h"
 
 #include "vm/alu/alu_half.h"
-#include "vm/core/launch.h"
 #include "vm/core/warp.h"
 
 #include <fenv.h>
@@ -207,7 +206,6 @@ static void multiply_doubles(VmWarp *w, const VmMma *p) {
 
 VM_HANDLER(gr_vm_x_mma) {
     const VmMma *p = i->extra;
-    rest_of(w)->launch->undefined_collectives += w->mask != UINT32_MAX; // PTX wants all lanes
     switch (p->a.f.element) {
     case VM_ELEM_F64: multiply_doubles(w, p); break;
     case VM_ELEM_S8:

@@ -3,13 +3,16 @@
 // lanes meet, and each computes where its parts of the matrix are, and loads or stores them for itself. So observers see each
 // lane's own access. Which part is a lane's: see fragment.h.
 //
-// PTX wants one address and one stride of all lanes; each goes by its own here, and the launch counts it if they differ.
+// PTX wants one address and one stride of all lanes; each goes by its own here, and observers hear of it if they differ.
 #include "vm/core/exec.h"
 #include "vm/core/exec_mem.h"
+#include "vm/core/fault.h"
 #include "vm/core/launch.h"
 #include "vm/core/matrix.h"
 #include "vm/core/warp.h"
 #include "vm/exec/fragment.h"
+
+#include <inttypes.h>
 
 // ---- Where a part is -----------------------------------------------------------------------------------------
 
@@ -21,20 +24,35 @@ typedef struct Place {
     bool wide;         // 64-bit addresses
 } Place;
 
+static uint64_t address_of(const VmWarp *w, const VmInsn *i, unsigned lane) {
+    const Place *p = i->extra;
+    return p->wide ? VM_U64(w, i->a)[lane] : VM_U32(w, i->a)[lane];
+}
+
+// Undefined behaviour (PTX ISA 9.7.14.5): lanes that do not give what the first one gives. Each of them goes by what it gave.
+static void tell_unlike(VmWarp *w, const VmInsn *i) {
+    unsigned first = (unsigned)__builtin_ctz(w->mask);
+    uint64_t address = address_of(w, i, first);
+    uint32_t stride = VM_U32(w, i->b)[first], unlike = 0;
+    for (uint32_t m = w->mask; m; m &= m - 1) {
+        unsigned l = (unsigned)__builtin_ctz(m);
+        if (VM_U32(w, i->b)[l] != stride || address_of(w, i, l) != address)
+            unlike |= 1u << l;
+    }
+    if (!unlike)
+        return;
+    unsigned lane = (unsigned)__builtin_ctz(unlike);
+    rest_of(w)->launch->undefined_collectives++;
+    gr_vm_misuse(w, i, VM_MISUSE_UNLIKE_OPERANDS, lane, count_lanes(unlike),
+                 "gave address 0x%" PRIx64 " and stride %u, lane %u of its warp 0x%" PRIx64 " and %u",
+                 address_of(w, i, lane) + i->imm, VM_U32(w, i->b)[lane], first, address + i->imm, stride);
+}
+
 // d = a + what part of the matrix with stride b the lane has; extra: Place
 static VM_HANDLER(run_place) {
     const Place *p = i->extra;
-    if (p->first == 0) {
-        uint32_t l0 = (uint32_t)__builtin_ctz(w->mask);
-        bool same = w->mask == UINT32_MAX;
-        for (uint32_t m = w->mask; m; m &= m - 1) {
-            unsigned l = (unsigned)__builtin_ctz(m);
-            same = same && VM_U32(w, i->b)[l] == VM_U32(w, i->b)[l0] &&
-                   (p->wide ? VM_U64(w, i->a)[l] == VM_U64(w, i->a)[l0]
-                            : VM_U32(w, i->a)[l] == VM_U32(w, i->a)[l0]);
-        }
-        rest_of(w)->launch->undefined_collectives += !same;
-    }
+    if (p->first == 0)
+        tell_unlike(w, i);
     for (uint32_t m = w->mask; m; m &= m - 1) {
         unsigned l = (unsigned)__builtin_ctz(m);
         uint32_t e = l * p->n + p->first, line = e / p->length, at = e % p->length;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the privatizer makes of the corpus: of each labelled race, in how many runs it was found, or why it need not be.
 
-    corpus.py GPURACE CORPUS [FAMILY...] [--seeds N] [--schedules WORDS] [--confirm N] [--device D] [--list] [--state FILE] [--seconds N]
+    corpus.py GPURACE CORPUS [FAMILY...] [--seeds N] [--schedules WORDS] [--confirm N] [--one-report] [--device D] [--list] [--state FILE] [--seconds N]
 
 CORPUS is the folder with the built programs. A race may be left out for three reasons: a kernel of it is refused by name in the verdict; the labels and the
 accesses of its sides (tests/race/sides.tsv) say that it is none of two accesses within one launch; or cannot.tsv beside this file names it and says which of the
@@ -178,6 +178,7 @@ def main():
     parser.add_argument("--confirm", type=int, default=0, metavar="N", help="each pair of lines that is reported has to be reported by exact, in one of N seeds under each of three schedules")
     parser.add_argument("--schedules", default="default")
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--one-report", action="store_true", help="a program with different reports in different runs has failed")
     parser.add_argument("--list", action="store_true", help="each race that is left out, and why")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--state", metavar="FILE", help="of the runs that were made, and are not made again; of one gpurace and corpus")
@@ -199,8 +200,9 @@ def main():
             t["programs"] += 1
             t["refused"] += bool(refused)
             same += len(found.reports) < 2
+            failed += options.one_report and len(found.reports) > 1
             confirmed += len(found.pairs)
-            if options.list and len(found.reports) > 1:
+            if (options.list or options.one_report) and len(found.reports) > 1:
                 of = [f"{len(r)}: {', '.join(sorted(r - frozenset.intersection(*found.reports)))}" for r in found.reports]
                 print(f"{program.key}: {len(of)} different reports, of so many races, with, beside those of all: {' | '.join(sorted(of))}")
             for text in [f"false: {x}" for x in found.false] + [f"error: {x}" for x in found.errors]:

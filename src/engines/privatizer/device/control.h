@@ -184,16 +184,17 @@ typedef struct GrPrivFound {
     uint32_t kind;
     uint32_t region; // where it began: 0: the kernel, else a barrier of it. LANES: the site
     uint32_t round;
-    uint32_t part;            // of memory: one of each region, kind and part is told
-    uint32_t size;            // LANES: of the access
-    uint32_t copy[2];         // READ: [0] alone. LANES: the numbers of the two threads in their block
-    uint64_t block, sequence; // of the first
+    uint32_t part;    // of memory: one of each region, kind and part is told
+    uint32_t size;    // LANES: of the access
+    uint32_t copy[2]; // READ: [0] alone. LANES: the numbers of the two threads in their block
+    uint64_t block,
+        sequence; // of what was written first; gr_first_take() has what comes first in the program
     uint64_t copies[GR_FOUND_COPIES / 64]; // bits: which took part, number modulo GR_FOUND_COPIES
     // What finds the same again loads all above at once: memory is far.
     uint64_t offset;
     uint64_t bytes;     // that differ, each once, of that block's region
     uint32_t same, pad; // LANES: all of them stored the same
-    uint64_t pad_again;
+    uint64_t first;     // gr_first_key()
 } GrPrivFound;
 
 // An access that was asked for.

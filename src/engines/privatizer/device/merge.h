@@ -9,6 +9,7 @@
 
 #include "device_api/device.h"
 #include "engines/privatizer/device/control.h"
+#include "engines/privatizer/device/first.h"
 
 typedef struct Slot {
     GR_GLOBAL GrPrivControl *control;
@@ -293,7 +294,7 @@ enum { SOME_LOOKS = 16 };
 // What of it says whether something else is the same. Past the cache, which may have a part of what stood there before.
 typedef struct FoundNow {
     uint32_t state, kind, region, round, part;
-    uint64_t block, sequence, copies[GR_FOUND_COPIES / 64];
+    uint64_t block, sequence, copies[GR_FOUND_COPIES / 64], first;
 } FoundNow;
 
 GR_INLINE void found_now(const GR_GLOBAL GrPrivFound *f, FoundNow *n) {
@@ -318,11 +319,13 @@ GR_INLINE void found_now(const GR_GLOBAL GrPrivFound *f, FoundNow *n) {
                      : "=l"(n->copies[2]), "=l"(n->copies[3])
                      : "l"(&f->copies[2])
                      : "memory");
+    __asm__ volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(n->first) : "l"(&f->first) : "memory");
 }
 
 // Its `copies` and those of `copy`.
 static GR_NOINLINE void gr_priv_found(uint64_t to, const GrPrivFound *what) {
     GR_GLOBAL GrPrivLog *log = (GR_GLOBAL GrPrivLog *)to;
+    uint64_t first = gr_first_key(what);
     GR_ROLLED for (uint32_t k = 0; k < GR_MOST_FOUND; k++) {
         GR_GLOBAL GrPrivFound *f =
             &log->found[(what->region * 7 + what->round * 31 + what->part * 3 + what->kind + k) %
@@ -366,6 +369,8 @@ static GR_NOINLINE void gr_priv_found(uint64_t to, const GrPrivFound *what) {
                     __asm__ volatile("red.relaxed.sys.global.or.b64 [%0], %1;" ::"l"(&f->copies[i]),
                                      "l"(bits));
             }
+            if (first > now.first)
+                __asm__ volatile("red.relaxed.sys.global.max.u64 [%0], %1;" ::"l"(&f->first), "l"(first));
             return;
         }
     }

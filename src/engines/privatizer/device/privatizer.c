@@ -526,8 +526,8 @@ static GR_NOINLINE int gr_priv_is_of_others(const Slot *s, uint64_t offset, uint
            byte_at(own) == all;
 }
 
-// So many units' accesses by one instruction are told: loads are all alike, stores may store different values.
-enum { SOME_LOADS = 3, SOME_STORES = 8 };
+// So many units' accesses by one instruction are told of those that are alike, and in all. Loads are all alike, and stores of the same value: which of them are told makes no other report.
+enum { SOME_ALIKE = 3, SOME = 64 };
 
 void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_t copy, uint32_t pass,
                uint32_t sequence) {
@@ -554,7 +554,8 @@ void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_
         found++;
     if (found == end)
         return;
-    uint32_t of_site = 0;
+    uint32_t of_site = 0, alike = 0;
+    int has_value = store && !(what & GR_AT_ATOMIC);
     GR_ROLLED for (uint32_t n = 0; n < GR_MOST_SEEN; n++) {
         GR_GLOBAL GrPrivSeen *seen = &log->seen[n];
         uint32_t state =
@@ -578,8 +579,11 @@ void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_
         }
         if (gr_load32(&seen->state) != 2 || seen->site != site)
             continue;
+        int is_alike = !has_value || (seen->value == value && seen->offset == found);
         of_site++;
-        if (seen->copy == copy || ask->kind == GR_ASK_READS || of_site == (store ? SOME_STORES : SOME_LOADS))
+        alike += is_alike ? 1 : 0;
+        if ((is_alike && seen->copy == copy) || ask->kind == GR_ASK_READS || alike == SOME_ALIKE ||
+            of_site == SOME)
             return;
     }
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cooperative_groups.h>
+#include <mma.h>
 
 __device__ int result[64];
 __shared__ alignas(8) uint64_t bar; // of every kernel below
@@ -178,6 +179,53 @@ __global__ __cluster_dims__(2, 1, 1) void finished_block(bool right)
         cluster.sync();
 }
 
+// Matrix instructions need the whole warp, wherever its other threads are.
+__device__ float matrix[1024]; // all zero
+static __device__ void multiply(int where)
+{
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %3}, {%4}, {%0, %1};" // WHERE exited, branches, short_block
+                 : "+r"(c), "+r"(d)
+                 : "r"(a), "r"(a), "r"(b));
+    result[where] = c | d;
+}
+
+__global__ void exited(bool right)
+{
+    if (threadIdx.x >= 16 && !right)
+        return;
+    multiply(threadIdx.x); // WHERE exited
+}
+
+__global__ void branches(bool right)
+{
+    if (threadIdx.x < 20 || right)
+        multiply(threadIdx.x); // WHERE branches
+    else
+        multiply(63 - threadIdx.x); // WHERE branches
+}
+
+__global__ void short_block(bool right)
+{
+    if (!right || threadIdx.x < 32)
+        multiply(threadIdx.x); // WHERE short_block
+}
+
+// The lanes come to it one after the other; __syncwarp() is not asked for.
+__global__ void together(bool)
+{
+    if (threadIdx.x % 3)
+        result[threadIdx.x] = 1;
+    multiply(threadIdx.x);
+}
+
+__global__ void unlike(bool right)
+{
+    nvcuda::wmma::fragment<nvcuda::wmma::accumulator, 16, 16, 16, float> c;
+    nvcuda::wmma::load_matrix_sync(c, matrix + (right ? 0 : threadIdx.x / 8 * 16), 16, nvcuda::wmma::mem_row_major); // WHERE unlike
+    result[threadIdx.x] = c.x[0] != 0;
+}
+
 static const struct {
     const char *name;
     void (*kernel)(bool);
@@ -197,6 +245,11 @@ static const struct {
     {"deadlock", deadlock, 64, 1},
     {"cluster_barrier", cluster_barrier, 64, 1},
     {"finished_block", finished_block, 64, 2},
+    {"exited", exited, 32, 1},
+    {"branches", branches, 32, 1},
+    {"short_block", short_block, 48, 1},
+    {"together", together, 64, 1},
+    {"unlike", unlike, 32, 1},
 };
 
 int main(int argc, char **argv)
