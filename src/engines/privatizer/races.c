@@ -242,7 +242,8 @@ static CUresult find_pairs(Search *s, uint64_t offset, const GrPrivSeen *reader,
             break;
         if (!found_again(&log, f, &again)) // not in this order of atomic operations
             continue;
-        if (again.offset == ask.offset) // another run would tell nothing else
+        if (again.offset == ask.offset && again.block == ask.block &&
+            again.sequence == ask.sequence) // another run would tell nothing else
             break;
         ask.block = again.block;
         ask.sequence = again.sequence;
@@ -276,12 +277,13 @@ static bool is_again(const GrPrivLog *log, unsigned k) {
     return false;
 }
 
-// Loads of what others had changed, by units of these copies (bits, modulo 64): those whose value is used, if there are such.
-static CUresult find_reads_of(Search *s, uint64_t copies, bool *placed) {
+// Loads of what others had changed, by units of these copies (bits, modulo 64): those whose value is used, if there are such. *again: where that run found it; false: nowhere.
+static CUresult find_reads_at(Search *s, uint64_t copies, bool *placed, GrPrivFound *again, bool *found) {
     GrPrivAsk ask = {
         .kind = GR_ASK_READS, .block = s->f->block, .sequence = s->f->sequence, .copies = copies};
     GrPrivLog log;
     CUresult rc = run_again(s, &ask, &log);
+    *found = rc == CUDA_SUCCESS && found_again(&log, s->f, again);
     s->pairs.len = 0;
     s->last = log;
     s->is_last = s->keeps = rc == CUDA_SUCCESS;
@@ -293,6 +295,23 @@ static CUresult find_reads_of(Search *s, uint64_t copies, bool *placed) {
         }
     s->keeps = false;
     s->is_last = s->is_last && *placed;
+    return rc;
+}
+
+// In a run in which atomic operations come in another order it may be in another block, or in a later region of it.
+static CUresult find_reads_of(Search *s, uint64_t copies, bool *placed) {
+    enum { TRIES = 4 };
+    const GrPrivFound *f = s->f;
+    GrPrivFound at, again;
+    CUresult rc = CUDA_SUCCESS;
+    bool found = true;
+    for (unsigned k = 0; k < TRIES && rc == CUDA_SUCCESS && found && !*placed; k++) {
+        rc = find_reads_at(s, copies, placed, &again, &found);
+        found = found && (again.block != s->f->block || again.sequence != s->f->sequence);
+        at = again;
+        s->f = found ? &at : s->f;
+    }
+    s->f = f;
     return rc;
 }
 

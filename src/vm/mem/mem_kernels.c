@@ -247,8 +247,13 @@ INLINE void move_strided(VmWarp *w, const VmMemInfo *info, unsigned elem, uint8_
             continue;
         }
         const uint8_t *reg = w->frame + info->slot[e];
-        for (unsigned l = 0; l < VM_LANES; l++)
-            if (!part || (w->mask >> l & 1))
+        if (part)
+            for (uint32_t m = w->mask; m; m &= m - 1) {
+                unsigned l = (unsigned)__builtin_ctz(m);
+                memcpy(p + step[l], reg + (size_t)l * elem, elem);
+            }
+        else
+            for (unsigned l = 0; l < VM_LANES; l++)
                 memcpy(p + step[l], reg + (size_t)l * elem, elem);
     }
 }

@@ -527,7 +527,7 @@ static GR_NOINLINE int gr_priv_is_of_others(const Slot *s, uint64_t offset, uint
 }
 
 // So many units' accesses by one instruction are told of those that are alike, and in all. Loads are all alike, and stores of the same value: which of them are told makes no other report.
-enum { SOME_ALIKE = 3, SOME = 64 };
+enum { SOME_ALIKE = 3, SOME = 24 };
 
 void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_t copy, uint32_t pass,
                uint32_t sequence) {
@@ -554,7 +554,7 @@ void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_
         found++;
     if (found == end)
         return;
-    uint32_t of_site = 0, alike = 0;
+    uint32_t of_site = 0, alike = 0, last = ~0u; // alike: of different units
     int has_value = store && !(what & GR_AT_ATOMIC);
     GR_ROLLED for (uint32_t n = 0; n < GR_MOST_SEEN; n++) {
         GR_GLOBAL GrPrivSeen *seen = &log->seen[n];
@@ -581,7 +581,8 @@ void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_
             continue;
         int is_alike = !has_value || (seen->value == value && seen->offset == found);
         of_site++;
-        alike += is_alike ? 1 : 0;
+        alike += is_alike && seen->copy != last ? 1 : 0; // lanes of one may all have come here at once
+        last = is_alike ? seen->copy : last;
         if ((is_alike && seen->copy == copy) || ask->kind == GR_ASK_READS || alike == SOME_ALIKE ||
             of_site == SOME)
             return;

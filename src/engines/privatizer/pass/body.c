@@ -12,6 +12,7 @@ static bool is_copied(const PtxStmt *s, unsigned depth) {
     case PTX_DECL_REG:
     case PTX_DECL_VAR: return depth > 0;
     case PTX_LOC: return false;
+    case PTX_RAW: return s->text[0]; // what was taken away is nothing
     default: return true;
     }
 }

@@ -6,6 +6,7 @@
 #include "engines/privatizer/pass/code.h"
 #include "engines/privatizer/pass/order.h"
 #include "passes/emit.h"
+#include "passes/inline.h"
 #include "passes/registers.h"
 #include "passes/runtime.h"
 
@@ -544,11 +545,32 @@ done:
     return st;
 }
 
+// ---- Functions that were not inlined ---------------------------------------------------------------------------------------
+
+static bool has_to_be_seen(const void *calls, const PtxFunc *callee) {
+    return !((const GrCalls *)calls)->harmless[callee->index];
+}
+
+// Accesses of functions that were put into kernels: an access is checked if it is in one of them.
+static void fold_status(const PtxModule *m, uint32_t n_sites, const GrSiteStatus *all, GrSiteStatus *status) {
+    static const GrSiteStatus order[] = {GR_SITE_CHECKED, GR_SITE_UNSEEN, GR_SITE_PRIVATE, GR_SITE_FILTERED};
+    memcpy(status, all, ((size_t)n_sites + 1) * sizeof *status);
+    for (uint32_t k = n_sites + 1; k <= m->n_sites; k++)
+        for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+            GrSiteStatus *own = &status[m->sites[k].id];
+            if (all[k] == order[i])
+                *own = order[i];
+            if (*own == order[i])
+                break;
+        }
+}
+
 gr_status gr_privatizer_rewrite(PtxModule *m, const PrivatizerOptions *o, GrSiteStatus *status,
                                 PrivatizedKernel **kernels, uint32_t *n, gr_error *err) {
     gr_status st = GR_OK;
-    uint32_t n_funcs = m->n_funcs; // the program's
-    Work w = {.m = m, .o = o, .status = status, .err = err};
+    uint32_t n_funcs = m->n_funcs, n_sites = m->n_sites; // the program's
+    GrInlined inlined = {0};
+    Work w = {.m = m, .o = o, .err = err};
     bool *marked = GR_NEW_ARRAY(&m->arena, bool, (size_t)n_funcs + 1);
     *kernels = GR_NEW_ARRAY(&m->arena, PrivatizedKernel, (size_t)n_funcs + 1);
     *n = 0;
@@ -558,14 +580,20 @@ gr_status gr_privatizer_rewrite(PtxModule *m, const PrivatizerOptions *o, GrSite
         o->mark(o->user, m, marked);
     else
         memset(marked, true, n_funcs * sizeof *marked);
+    GR_TRY(gr_calls_find(m, &m->arena, &w.calls, err));
+    for (uint32_t k = 0; k < n_funcs; k++)
+        if (m->funcs[k]->is_entry && m->funcs[k]->has_body && !m->funcs[k]->tag.inserted && marked[k])
+            GR_TRY(gr_inline_calls(&inlined, m, m->funcs[k], has_to_be_seen, &w.calls, err));
+    w.status = GR_NEW_ARRAY(&m->arena, GrSiteStatus, (size_t)m->n_sites + 1);
+    if (!w.status)
+        GR_TRY(gr_fail(err, GR_ERR_NOMEM, "out of memory"));
     for (uint32_t k = 1; k <= m->n_sites; k++)
-        status[k] = marked[m->sites[k].func->index] && (!o->wanted || o->wanted(o->user, m, &m->sites[k]))
-                        ? GR_SITE_UNSEEN
-                        : GR_SITE_FILTERED;
+        w.status[k] = marked[m->sites[k].func->index] && (!o->wanted || o->wanted(o->user, m, &m->sites[k]))
+                          ? GR_SITE_UNSEEN
+                          : GR_SITE_FILTERED;
     bool *brief;
     GR_TRY(gr_brief_find(m, marked, &m->arena, &brief, err));
     w.brief = brief;
-    GR_TRY(gr_calls_find(m, &m->arena, &w.calls, err));
     GR_TRY(gr_registers_limit(m, err));
     GR_TRY(gr_runtime_raise(m, err));
     GR_TRY(gr_runtime_link(m, o->runtime, o->suffix, err));
@@ -576,6 +604,8 @@ gr_status gr_privatizer_rewrite(PtxModule *m, const PrivatizerOptions *o, GrSite
     }
     if (m->nomem)
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    fold_status(m, n_sites, w.status, status);
 done:
+    gr_inline_end(&inlined, m);
     return st;
 }

@@ -642,8 +642,14 @@ done:
     return st;
 }
 
+// 0: it is a part of what a site does, and of that nothing is known.
+static uint32_t number_of(const Code *c, const PtxSite *site) {
+    return site->stmt ? (uint32_t)(site - c->f->module->sites) : 0;
+}
+
 gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     gr_status st = GR_OK;
+    uint32_t number = number_of(c, site);
     PtxInstr *i = copy->instr;
     PtxOperand *address = gr_code_address_of(i);
     bool shared = gr_is_shared_space(site->space), inside = shared || site->space == PTX_SHARED_CLUSTER;
@@ -663,7 +669,7 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     Guard g;
     PtxReg *at, *to, *kept = gr_ptx_new_reg(c->f, PTX_PRED);
     GR_TRY(gr_code_address(c, copy, address, &at));
-    unsigned roles = c->roles ? c->roles[site->id] : 0;
+    unsigned roles = c->roles ? c->roles[number] : 0;
     if (inside && !c->warps && roles & GR_ORDERS_INNER)
         return GR_OK;
     if (generic && !c->warps && (roles & GR_ORDERS_INNER || c->clusters))
@@ -695,13 +701,13 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
         if (!(site->access & PTX_ACCESS_WRITE))
             GR_TRY(gr_code_near_quick(c, copy, low));
     }
-    unsigned group = c->groups && i->op == PTX_OP_LD && !generic ? c->groups[site - c->f->module->sites] : 0;
+    unsigned group = c->groups && i->op == PTX_OP_LD && !generic ? c->groups[number] : 0;
     if (group && c->known)
         return put_known_read(c, copy, at, group);
     gr_code_change_space(i);
     if (c->dense && site->space == PTX_GLOBAL && (i->op == PTX_OP_LD || i->op == PTX_OP_ST) && !site->strong)
         GR_TRY(gr_code_near_window(c, copy, site, at, what));
-    unsigned puts = c->puts && i->op == PTX_OP_ST && !generic ? c->puts[site - c->f->module->sites] : 0;
+    unsigned puts = c->puts && i->op == PTX_OP_ST && !generic ? c->puts[number] : 0;
     if (puts)
         GR_TRY(put_only_written(c, copy, site, at, puts));
     if (group)

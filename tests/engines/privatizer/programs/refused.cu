@@ -5,7 +5,13 @@
 #include <cuda_runtime.h>
 
 __device__ int spare[64];
-__device__ __noinline__ void stores(int *p, int v) { *p = v; }
+__device__ __noinline__ void stores(int *p, int v) {
+    *p = v;
+    if (v > 1000) {
+        stores(p, v / 2);
+        stores(p + 1, *p);
+    }
+}
 __device__ int twice(int v) { return 2 * v; }
 __device__ int kept(int v) { return spare[v & 63] += v; }
 __device__ int (*const functions[2])(int) = {twice, kept};

@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/inline.h"
+
+#include "base/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MOST_DEEP = 24,
+    MOST_STMTS = 20000, // that are put into one kernel
+    MOST_PARAMS = 64,
+};
+
+#define END "GR_INLINE_END"
+
+// What a parameter, or a result, becomes: a register, if all that is done to it is that it is loaded and stored whole; else a variable of the thread.
+typedef struct Passed {
+    PtxVar *caller, *callee;
+    PtxReg *reg;
+    PtxVar *local;
+} Passed;
+
+typedef struct Call {
+    PtxFunc *f, *callee;
+    PtxStmt *stmt;
+    Passed passed[MOST_PARAMS];
+    unsigned n_passed;
+    VEC(const PtxStmt *) from; // the statements that are printed, in order
+    VEC(Passed) locals;        // of the callee's .local variables: caller is NULL
+} Call;
+
+typedef struct Inliner {
+    GrInlined *all;
+    PtxModule *m;
+    PtxFunc *f;
+    bool (*wants)(const void *user, const PtxFunc *callee);
+    const void *user;
+    const PtxFunc *chain[MOST_DEEP];
+    unsigned depth;
+    uint32_t n_stmts;
+    gr_error *err;
+} Inliner;
+
+// ---- Uses of a variable -------------------------------------------------------------------------------------------------
+
+static bool names_var(const PtxOperand *o, const PtxVar *v) {
+    if (o->var == v)
+        return true;
+    for (unsigned k = 0; k < o->n_sub; k++)
+        if (names_var(&o->sub[k], v))
+            return true;
+    return false;
+}
+
+static bool uses_var(const PtxStmt *s, const PtxVar *v) {
+    for (unsigned k = 0; s->kind == PTX_INSTR && k < s->instr->n_operands; k++)
+        if (names_var(&s->instr->operands[k], v))
+            return true;
+    return false;
+}
+
+static bool is_param_space(PtxSpace s) { return s == PTX_PARAM || s == PTX_PARAM_FUNC; }
+
+// The value of a load or store of a parameter; NULL: it is something else. *address: its other operand.
+static PtxOperand *value_of(const PtxStmt *s, PtxOperand **address) {
+    const PtxInstr *i = s->instr;
+    bool load = i->op == PTX_OP_LD;
+    if ((!load && i->op != PTX_OP_ST) || !is_param_space(i->space) || i->n_operands != 2)
+        return NULL;
+    *address = &i->operands[load];
+    return &i->operands[!load];
+}
+
+static bool is_whole(const PtxStmt *s, const PtxVar *v) {
+    PtxOperand *address, *value = value_of(s, &address);
+    if (!value || s->instr->vec > 1 || address->kind != PTX_O_ADDRESS || address->offset ||
+        address->n_sub != 1 || address->sub[0].kind != PTX_O_VAR || address->sub[0].offset)
+        return false;
+    unsigned bits = gr_ptx_type_bits(s->instr->type[0]);
+    if (bits != 8 * v->size)
+        return false;
+    return value->kind == PTX_O_REG
+               ? !value->negated && value->reg->vec <= 1 && gr_ptx_type_bits(value->reg->type) == bits
+               : s->instr->op == PTX_OP_ST &&
+                     (value->kind == PTX_O_INT || value->kind == PTX_O_F32 || value->kind == PTX_O_F64);
+}
+
+// Whether all uses but the call itself are such. *loads: all are loads and stores at all.
+static bool uses_whole(const PtxFunc *f, const PtxVar *v, const PtxStmt *call, bool *moves) {
+    bool whole = v->ndims == 0 && (v->size == 2 || v->size == 4 || v->size == 8);
+    *moves = true;
+    for (const PtxStmt *s = f->first; s; s = s->next) {
+        PtxOperand *address;
+        if (s == call || !uses_var(s, v))
+            continue;
+        whole = whole && is_whole(s, v);
+        *moves &= value_of(s, &address) != NULL;
+    }
+    return whole;
+}
+
+// ---- What can be put in -------------------------------------------------------------------------------------------------
+
+static bool is_shared(const PtxVar *v) { return v->space == PTX_SHARED || v->space == PTX_SHARED_CTA; }
+
+static bool is_plain(const PtxFunc *f) {
+    if (!f->has_body || f->tag.inserted || f->is_entry || f->reg_params ||
+        f->n_rets + f->n_params > MOST_PARAMS)
+        return false;
+    for (uint32_t k = 0; k < f->n_regs; k++)
+        if (f->regs[k]->vec > 1)
+            return false;
+    for (const PtxStmt *s = f->first; s; s = s->next) {
+        const PtxVar *v = s->kind == PTX_DECL_VAR ? s->var : NULL;
+        bool fits = !v || ((v->space == PTX_LOCAL || is_param_space(v->space) || is_shared(v)) && !v->init &&
+                           !v->is_extern);
+        if (s->tag.inserted || (s->kind == PTX_RAW && s->text[0]) || !fits ||
+            (s->kind == PTX_DECL_REG && s->reg_decl->vec > 1))
+            return false;
+    }
+    return true;
+}
+
+static bool pass(Call *c, const PtxOperand *given, PtxVar *callee) {
+    Passed p = {.caller = given->var, .callee = callee};
+    bool moves, moves_too;
+    if (given->kind != PTX_O_VAR || given->offset || !p.caller || p.caller->func != c->f ||
+        !is_param_space(p.caller->space) || p.caller->size != callee->size)
+        return false;
+    for (uint32_t k = 0; k < c->f->n_params; k++)
+        if (c->f->params[k] == p.caller)
+            return false;
+    bool whole = uses_whole(c->f, p.caller, c->stmt, &moves);
+    whole = uses_whole(c->callee, callee, NULL, &moves_too) && whole;
+    if (!moves || !moves_too)
+        return false;
+    if (whole)
+        p.reg = gr_ptx_new_reg(c->f, callee->size == 2 ? PTX_B16 : callee->size == 4 ? PTX_B32 : PTX_B64);
+    c->passed[c->n_passed++] = p;
+    return true;
+}
+
+static bool pass_all(Call *c) {
+    PtxCallParts parts = gr_ptx_call_parts(c->stmt->instr);
+    unsigned n_rets = parts.rets ? parts.rets->n_sub : 0, n_params = parts.params ? parts.params->n_sub : 0;
+    bool ok = n_rets == c->callee->n_rets && n_params == c->callee->n_params;
+    for (unsigned k = 0; ok && k < n_rets; k++)
+        ok = pass(c, &parts.rets->sub[k], c->callee->rets[k]);
+    for (unsigned k = 0; ok && k < n_params; k++)
+        ok = pass(c, &parts.params->sub[k], c->callee->params[k]);
+    return ok;
+}
+
+// ---- Variables ----------------------------------------------------------------------------------------------------------
+
+static uint32_t align_of(const PtxVar *v) {
+    uint32_t natural = gr_ptx_type_bits(v->type) / 8 * (v->vec ? v->vec : 1);
+    return v->align ? v->align : natural ? natural : 1;
+}
+
+static void to_local(PtxOperand *o, const PtxVar *from, PtxVar *to) {
+    if (o->var == from)
+        o->var = to;
+    for (unsigned k = 0; k < o->n_sub; k++)
+        to_local(&o->sub[k], from, to);
+}
+
+static void drop(PtxStmt *s) {
+    s->kind = PTX_RAW;
+    s->text = "";
+    s->site = 0;
+}
+
+static gr_status make_local(Inliner *n, const PtxVar *like, PtxVar **out) {
+    char text[160];
+    PtxStmt *s = NULL;
+    uint32_t align =
+        like->align ? like->align : gr_ptx_type_bits(like->type) / 8 * (like->vec ? like->vec : 1);
+    snprintf(text, sizeof text, ".local .align %u .b8 __gr_of_call_%u[%llu];", align ? align : 1,
+             n->all->names++, (unsigned long long)like->size);
+    gr_status st = gr_ptx_insert(n->f, n->f->first, 0, text, NULL, 0, &s, n->err);
+    if (st != GR_OK)
+        return st;
+    s->tag = (PtxTag){0};
+    *out = s->var;
+    return gr_vec_push(&n->all->stmts, s) ? GR_OK : gr_fail(n->err, GR_ERR_NOMEM, "out of memory");
+}
+
+// A variable of the block that a function declares is one for all calls of it: the module has it from now on.
+static gr_status lift(Inliner *n, PtxFunc *g, PtxStmt *declared) {
+    char text[1024];
+    PtxModule *with = NULL;
+    PtxVar *v = declared->var, *now;
+    int len = snprintf(text, sizeof text,
+                       ".version 6.0\n.target sm_50\n.address_size 64\n.shared .align %u .b8 %s[%llu];\n",
+                       align_of(v), v->name, (unsigned long long)v->size);
+    if (len < 0 || (size_t)len >= sizeof text)
+        return gr_fail(n->err, GR_ERR_INTERNAL, "%s: the variable %s cannot be the module's", g->name,
+                       v->name);
+    gr_status st = gr_ptx_parse(text, (size_t)len, "a variable of a function", &with, n->err);
+    if (st == GR_OK)
+        st = gr_ptx_link_runtime(n->m, with, n->err);
+    gr_ptx_free(with);
+    if (st != GR_OK)
+        return st;
+    if (!(now = gr_ptx_find_var(n->m, v->name)))
+        return gr_fail(n->err, GR_ERR_NOMEM, "out of memory");
+    for (PtxStmt *s = g->first; s; s = s->next)
+        for (unsigned k = 0; s->kind == PTX_INSTR && k < s->instr->n_operands; k++)
+            to_local(&s->instr->operands[k], v, now);
+    drop(declared);
+    return GR_OK;
+}
+
+static gr_status lift_all(Inliner *n, PtxFunc *g) {
+    gr_status st = GR_OK;
+    for (PtxStmt *s = g->first; s && st == GR_OK; s = s->next)
+        if (s->kind == PTX_DECL_VAR && is_shared(s->var))
+            st = lift(n, g, s);
+    return st;
+}
+
+static gr_status make_locals(Inliner *n, Call *c) {
+    gr_status st = GR_OK;
+    for (unsigned k = 0; k < c->n_passed && st == GR_OK; k++)
+        if (!c->passed[k].reg)
+            st = make_local(n, c->passed[k].callee, &c->passed[k].local);
+    for (const PtxStmt *s = c->callee->first; s && st == GR_OK; s = s->next) {
+        if (s->kind != PTX_DECL_VAR || s->var->space != PTX_LOCAL)
+            continue;
+        Passed p = {.callee = s->var};
+        st = make_local(n, s->var, &p.local);
+        if (st == GR_OK && !gr_vec_push(&c->locals, p))
+            st = gr_fail(n->err, GR_ERR_NOMEM, "out of memory");
+    }
+    return st;
+}
+
+static const Passed *passed_of(const Call *c, const PtxStmt *s, bool caller) {
+    for (unsigned k = 0; k < c->n_passed; k++) {
+        const PtxVar *v = caller ? c->passed[k].caller : c->passed[k].callee;
+        if (v && uses_var(s, v))
+            return &c->passed[k];
+    }
+    return NULL;
+}
+
+// Of an access to what was a parameter, and is a variable now.
+static void in_local_space(PtxInstr *i) {
+    for (unsigned k = 0; k < i->n_mods; k++)
+        if (!strncmp(i->mods[k].text, "param", 5)) {
+            i->mods[k].id = PTX_MOD_local;
+            i->mods[k].text = "local";
+        }
+    gr_ptx_instr_summarize(i);
+}
+
+// ---- The code -----------------------------------------------------------------------------------------------------------
+
+static void print_guard(const PtxInstr *i, StrBuf *out) {
+    if (i->guard)
+        gr_str_addf(out, "@%s%s ", i->guard_negated ? "!" : "", i->guard->name);
+}
+
+static void print_move(const PtxStmt *s, const Passed *p, StrBuf *out) {
+    PtxOperand *address, *value = value_of(s, &address);
+    bool load = s->instr->op == PTX_OP_LD;
+    print_guard(s->instr, out);
+    gr_str_addf(out, "mov.b%u ", 8 * (unsigned)p->callee->size);
+    if (!load)
+        gr_str_addf(out, "%s, ", p->reg->name);
+    gr_ptx_print_operand(value, out);
+    gr_str_addf(out, load ? ", %s;" : ";", p->reg->name);
+}
+
+static bool is_left_out(const PtxStmt *s) {
+    return s->kind == PTX_LOC || s->kind == PTX_DECL_REG || s->kind == PTX_RAW ||
+           (s->kind == PTX_DECL_VAR && s->var->space == PTX_LOCAL);
+}
+
+// The callee's body with the names that it has in the kernel. False: memory is out.
+static bool print_body(Call *c, StrBuf *out) {
+    PtxFunc *g = c->callee;
+    for (const PtxStmt *s = g->first; s; s = s->next) {
+        if (is_left_out(s))
+            continue;
+        const Passed *p = s->kind == PTX_INSTR ? passed_of(c, s, false) : NULL;
+        if (p && p->reg)
+            print_move(s, p, out);
+        else if (s->kind == PTX_INSTR && s->instr->op == PTX_OP_RET) {
+            print_guard(s->instr, out);
+            gr_str_add(out, "bra " END ";");
+        } else
+            gr_ptx_print_stmt(s, out);
+        gr_str_addc(out, '\n');
+        if (!gr_vec_push(&c->from, s))
+            return false;
+    }
+    gr_str_add(out, END ":\n");
+    return !out->oom;
+}
+
+static gr_status print_renamed(Inliner *n, Call *c, StrBuf *out) {
+    PtxFunc *g = c->callee;
+    const char **names = malloc((g->n_regs + 1) * sizeof *names),
+               **of_locals = malloc((c->locals.len + 1) * sizeof *of_locals);
+    bool ok = names && of_locals;
+    for (uint32_t k = 0; ok && k < g->n_regs; k++) {
+        names[k] = g->regs[k]->name;
+        g->regs[k]->name = gr_ptx_new_reg(n->f, g->regs[k]->type)->name;
+    }
+    for (size_t k = 0; ok && k < c->locals.len; k++) {
+        of_locals[k] = c->locals.data[k].callee->name;
+        c->locals.data[k].callee->name = c->locals.data[k].local->name;
+    }
+    const char *of_passed[MOST_PARAMS];
+    for (unsigned k = 0; ok && k < c->n_passed; k++) {
+        of_passed[k] = c->passed[k].callee->name;
+        if (c->passed[k].local)
+            c->passed[k].callee->name = c->passed[k].local->name;
+    }
+    bool printed = ok && print_body(c, out);
+    for (unsigned k = 0; ok && k < c->n_passed; k++)
+        c->passed[k].callee->name = of_passed[k];
+    for (size_t k = 0; ok && k < c->locals.len; k++)
+        c->locals.data[k].callee->name = of_locals[k];
+    for (uint32_t k = 0; ok && k < g->n_regs; k++)
+        g->regs[k]->name = names[k];
+    free(names);
+    free(of_locals);
+    return printed && !n->m->nomem ? GR_OK : gr_fail(n->err, GR_ERR_NOMEM, "out of memory");
+}
+
+// The kernel's side of parameters and results.
+static gr_status change_caller(Inliner *n, Call *c) {
+    for (PtxStmt *s = n->f->first; s; s = s->next) {
+        for (unsigned k = 0; s->kind == PTX_DECL_VAR && k < c->n_passed; k++)
+            if (s->var == c->passed[k].caller)
+                drop(s);
+        const Passed *p = s->kind == PTX_INSTR && s != c->stmt ? passed_of(c, s, true) : NULL;
+        if (p && p->local) {
+            for (unsigned k = 0; k < s->instr->n_operands; k++)
+                to_local(&s->instr->operands[k], p->caller, p->local);
+            in_local_space(s->instr);
+        } else if (p) {
+            StrBuf text = {0};
+            PtxStmt *move = NULL;
+            print_move(s, p, &text);
+            gr_status st = text.oom ? gr_fail(n->err, GR_ERR_NOMEM, "out of memory")
+                                    : gr_ptx_insert(n->f, s, 0, text.data, NULL, 0, &move, n->err);
+            gr_str_free(&text);
+            if (st != GR_OK)
+                return st;
+            move->tag = (PtxTag){0};
+            move->loc = s->loc;
+            if (!gr_vec_push(&n->all->stmts, move))
+                return gr_fail(n->err, GR_ERR_NOMEM, "out of memory");
+            drop(s);
+        }
+    }
+    return GR_OK;
+}
+
+static gr_status note_copies(Inliner *n, Call *c, PtxStmt *copy) {
+    GrInlined *all = n->all;
+    for (size_t k = 0; k < c->from.len; k++, copy = copy->next) {
+        const PtxStmt *s = c->from.data[k];
+        const Passed *p = s->kind == PTX_INSTR ? passed_of(c, s, false) : NULL;
+        if (copy == c->stmt || copy->kind != s->kind)
+            return gr_fail(n->err, GR_ERR_INTERNAL, "%s: a copy of the code is another code",
+                           c->callee->name);
+        copy->tag = (PtxTag){0};
+        copy->loc = s->loc;
+        copy->line = s->line;
+        copy->col = s->col;
+        if (p && p->local)
+            in_local_space(copy->instr);
+        bool ok = gr_vec_push(&all->stmts, copy);
+        if (ok && s->site) {
+            PtxSite site = all->own[s->site];
+            site.func = n->f;
+            site.stmt = copy;
+            copy->site = (uint32_t)all->sites.len;
+            ok = gr_vec_push(&all->sites, site);
+        }
+        if (!ok)
+            return gr_fail(n->err, GR_ERR_NOMEM, "out of memory");
+    }
+    return GR_OK;
+}
+
+static gr_status visit(Inliner *n, PtxStmt *first, const PtxStmt *end);
+
+static gr_status put_in(Inliner *n, PtxStmt *s) {
+    gr_status st = GR_OK;
+    StrBuf text = {0};
+    PtxStmt *first = NULL;
+    Call c = {.f = n->f, .callee = s->instr->callee, .stmt = s};
+    if (!pass_all(&c))
+        goto done;
+    GR_TRY(lift_all(n, c.callee));
+    GR_TRY(make_locals(n, &c));
+    GR_TRY(print_renamed(n, &c, &text));
+    GR_TRY(change_caller(n, &c));
+    GR_TRY(gr_ptx_insert(n->f, s, 0, text.data, NULL, 0, &first, n->err));
+    GR_TRY(note_copies(n, &c, first));
+    n->n_stmts += (uint32_t)c.from.len;
+    n->chain[n->depth++] = c.callee;
+    st = visit(n, first, s);
+    n->depth--;
+    drop(s);
+done:
+    gr_str_free(&text);
+    gr_vec_free(&c.from);
+    gr_vec_free(&c.locals);
+    return st;
+}
+
+static bool is_under_way(const Inliner *n, const PtxFunc *callee) {
+    for (unsigned k = 0; k < n->depth; k++)
+        if (n->chain[k] == callee)
+            return true;
+    return n->depth == MOST_DEEP;
+}
+
+static gr_status visit(Inliner *n, PtxStmt *first, const PtxStmt *end) {
+    gr_status st = GR_OK;
+    for (PtxStmt *s = first; s && s != end && st == GR_OK; s = s->next) {
+        PtxFunc *callee = s->kind == PTX_INSTR && s->instr->op == PTX_OP_CALL ? s->instr->callee : NULL;
+        if (callee && !s->tag.inserted && !s->instr->guard && n->n_stmts < MOST_STMTS &&
+            !is_under_way(n, callee) && n->wants(n->user, callee) && is_plain(callee))
+            st = put_in(n, s);
+    }
+    return st;
+}
+
+// ---- Beginning and end --------------------------------------------------------------------------------------------------
+
+static bool begin(GrInlined *all, PtxModule *m) {
+    if (all->began)
+        return true;
+    all->own = m->sites;
+    all->n_sites = m->n_sites;
+    bool ok = true;
+    for (uint32_t k = 0; k <= m->n_sites && ok; k++)
+        ok = gr_vec_push(&all->sites, m->sites[k]);
+    all->began = ok;
+    return ok;
+}
+
+gr_status gr_inline_calls(GrInlined *all, PtxModule *m, PtxFunc *kernel,
+                          bool (*wants)(const void *user, const PtxFunc *callee), const void *user,
+                          gr_error *err) {
+    Inliner n = {.all = all, .m = m, .f = kernel, .wants = wants, .user = user, .err = err};
+    if (!begin(all, m))
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    gr_status st = visit(&n, kernel->first, NULL);
+    m->sites = all->sites.data;
+    m->n_sites = (uint32_t)all->sites.len - 1;
+    return st;
+}
+
+void gr_inline_end(GrInlined *all, PtxModule *m) {
+    if (all->began) {
+        m->sites = all->own;
+        m->n_sites = all->n_sites;
+    }
+    for (size_t k = 0; k < all->stmts.len; k++) {
+        all->stmts.data[k]->tag.inserted = true;
+        all->stmts.data[k]->site = 0;
+    }
+    gr_vec_free(&all->stmts);
+    gr_vec_free(&all->sites);
+}
