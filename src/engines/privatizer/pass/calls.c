@@ -56,7 +56,8 @@ static bool is_alone(const PtxFunc *f) {
         if (!i)
             continue;
         bool accesses = s->site && !gr_is_private_space(f->module->sites[s->site].space);
-        unsigned most = PTX_F_BARRIER | PTX_F_FENCE | PTX_F_ASYNC | PTX_F_ATOMIC;
+        // Where lanes wait for each other, the kernel's code has to see to it that none waits for ever.
+        unsigned most = PTX_F_BARRIER | PTX_F_FENCE | PTX_F_ASYNC | PTX_F_ATOMIC | PTX_F_COLLECTIVE;
         if (accesses || gr_ptx_instr_flags(i) & most || i->op == PTX_OP_MBARRIER || i->op == PTX_OP_CP ||
             i->op == PTX_OP_TRAP || gr_reads_clock(i))
             return false;
