@@ -99,12 +99,17 @@ PtxOperand gr_ptx_int_operand(int64_t v) {
 
 // ---- Names as seen from a statement ----------------------------------------------------------------------
 
-static bool note_declared(PtxFunc *f, const PtxStmt *s) {
+// `declared`: name, or prefix of names -> the one statement that declares it; the function, where that is a parameter's, or there are several.
+static bool note_name(PtxFunc *f, const char *name, PtxStmt *s) {
+    return gr_map_put(&f->declared, name, gr_map_get(&f->declared, name) ? (void *)f : s);
+}
+
+static bool note_declared(PtxFunc *f, PtxStmt *s) {
     bool ok = true;
     if (s->kind == PTX_DECL_VAR)
-        ok = gr_map_put(&f->declared, s->var->name, f);
+        ok = note_name(f, s->var->name, s);
     for (uint32_t k = 0; s->kind == PTX_DECL_REG && ok && k < s->reg_decl->n_names; k++)
-        ok = gr_map_put(&f->declared, s->reg_decl->names[k].name, f);
+        ok = note_name(f, s->reg_decl->names[k].name, s);
     return ok;
 }
 
@@ -113,7 +118,7 @@ static bool note_declared(PtxFunc *f, const PtxStmt *s) {
 static bool may_be_declared(PtxFunc *f, const char *name) {
     if (!f->declared_known) {
         bool ok = true;
-        for (const PtxStmt *s = f->first; s && ok; s = s->next)
+        for (PtxStmt *s = f->first; s && ok; s = s->next)
             ok = note_declared(f, s);
         for (uint32_t k = 0; k < f->n_params && ok; k++)
             ok = gr_map_put(&f->declared, f->params[k]->name, f);
@@ -134,6 +139,34 @@ static bool may_be_declared(PtxFunc *f, const char *name) {
         prefix[len] = 0;
     }
     return true;
+}
+
+static bool is_outermost(const PtxStmt *decl) {
+    int depth = 0;
+    for (const PtxStmt *s = decl->prev; s; s = s->prev)
+        depth += (s->kind == PTX_SCOPE_OPEN) - (s->kind == PTX_SCOPE_CLOSE);
+    return depth == 0;
+}
+
+// The statement outside nested scopes that declares `name`, if no other one in the function does; NULL: that is not known, or none does.
+// Large functions take long to look through.
+static PtxStmt *only_decl(PtxFunc *f, const char *name, bool (*match)(PtxStmt *, const char *)) {
+    char prefix[256];
+    size_t len = strlen(name);
+    PtxStmt *only = NULL;
+    if (!f->declared_known || len >= sizeof prefix)
+        return NULL;
+    memcpy(prefix, name, len + 1);
+    for (;;) {
+        void *by = gr_map_get(&f->declared, prefix);
+        if (by && (only || by == f))
+            return NULL;
+        only = by ? by : only;
+        if (!len || !lex_is(prefix[len - 1], CH_DIGIT))
+            break;
+        prefix[--len] = 0;
+    }
+    return only && match(only, name) && is_outermost(only) ? only : NULL;
 }
 
 // Calls `match` on the declarations visible at `at` (NULL: at the end of the body), innermost first, until it is true.
@@ -201,18 +234,19 @@ static PtxReg *declared_reg(PtxFunc *f, PtxRegDecl *d, const char *name) {
 // nested scopes, is looked up once.
 PtxReg *gr_build_find_reg(PtxFunc *f, PtxStmt *at, const char *name) {
     PtxReg *r = gr_map_get(&f->reg_names, name);
-    if (r || !may_be_declared(f, name))
+    if (r || !may_be_declared(f, name) || only_decl(f, name, declares_var))
         return r;
     for (uint32_t k = 0; k < f->n_regs; k++)
         if (!f->regs[k]->decl && !strcmp(f->regs[k]->name, name))
             r = f->regs[k]; // made by a pass, or a parameter: unique, unless shadowed
-    PtxStmt *decl = visible_decl(f, at, name, declares_reg);
+    PtxStmt *only = only_decl(f, name, declares_reg),
+            *decl = only ? only : visible_decl(f, at, name, declares_reg);
     if (decl)
         r = declared_reg(f, decl->reg_decl, name);
     if (!r)
         return NULL;
-    unsigned n = 0, depth = 0, nested = 0;
-    for (PtxStmt *s = f->first; s; s = s->next) {
+    unsigned n = only != NULL, depth = 0, nested = 0;
+    for (PtxStmt *s = only ? NULL : f->first; s; s = s->next) {
         depth += s->kind == PTX_SCOPE_OPEN;
         depth -= s->kind == PTX_SCOPE_CLOSE;
         if (declares_reg(s, name)) {
@@ -228,7 +262,8 @@ PtxReg *gr_build_find_reg(PtxFunc *f, PtxStmt *at, const char *name) {
 PtxVar *gr_build_find_var(PtxFunc *f, PtxStmt *at, const char *name) {
     if (!may_be_declared(f, name))
         return NULL;
-    PtxStmt *decl = visible_decl(f, at, name, declares_var);
+    PtxStmt *only = only_decl(f, name, declares_var),
+            *decl = only ? only : visible_decl(f, at, name, declares_var);
     if (decl)
         return decl->var;
     for (uint32_t k = 0; k < f->n_params; k++)
