@@ -24,6 +24,7 @@ typedef struct Passed {
 typedef struct Call {
     PtxFunc *f, *callee;
     PtxStmt *stmt;
+    PtxStmt *first, *end; // all that uses what is passed is from `first` on, before `end`
     Passed passed[MOST_PARAMS];
     unsigned n_passed;
     VEC(const PtxStmt *) from; // the statements that are printed, in order
@@ -86,11 +87,12 @@ static bool is_whole(const PtxStmt *s, const PtxVar *v) {
                      (value->kind == PTX_O_INT || value->kind == PTX_O_F32 || value->kind == PTX_O_F64);
 }
 
-// Whether all uses but the call itself are such. *loads: all are loads and stores at all.
-static bool uses_whole(const PtxFunc *f, const PtxVar *v, const PtxStmt *call, bool *moves) {
+// Whether all uses but the call itself are such. *moves: all are loads and stores at all.
+static bool uses_whole(const PtxStmt *first, const PtxStmt *end, const PtxVar *v, const PtxStmt *call,
+                       bool *moves) {
     bool whole = v->ndims == 0 && (v->size == 2 || v->size == 4 || v->size == 8);
     *moves = true;
-    for (const PtxStmt *s = f->first; s; s = s->next) {
+    for (const PtxStmt *s = first; s != end; s = s->next) {
         PtxOperand *address;
         if (s == call || !uses_var(s, v))
             continue;
@@ -131,8 +133,8 @@ static bool pass(Call *c, const PtxOperand *given, PtxVar *callee) {
     for (uint32_t k = 0; k < c->f->n_params; k++)
         if (c->f->params[k] == p.caller)
             return false;
-    bool whole = uses_whole(c->f, p.caller, c->stmt, &moves);
-    whole = uses_whole(c->callee, callee, NULL, &moves_too) && whole;
+    bool whole = uses_whole(c->first, c->end, p.caller, c->stmt, &moves);
+    whole = uses_whole(c->callee->first, NULL, callee, NULL, &moves_too) && whole;
     if (!moves || !moves_too)
         return false;
     if (whole)
@@ -141,8 +143,31 @@ static bool pass(Call *c, const PtxOperand *given, PtxVar *callee) {
     return true;
 }
 
+static bool is_declared(const PtxStmt *first, const PtxStmt *end, const PtxOperand *list) {
+    unsigned found = 0;
+    for (const PtxStmt *s = first; s != end; s = s->next)
+        for (unsigned k = 0; s->kind == PTX_DECL_VAR && k < list->n_sub; k++)
+            found += list->sub[k].var == s->var;
+    return found == list->n_sub;
+}
+
+// The scope around the call, if it declares all that is passed, as a compiler writes it; else the function.
+static void find_scope(Call *c, const PtxCallParts *parts) {
+    int depth = 0;
+    PtxStmt *first = c->stmt->prev, *end = c->stmt->next;
+    for (; first && (depth || first->kind != PTX_SCOPE_OPEN); first = first->prev)
+        depth += (first->kind == PTX_SCOPE_CLOSE) - (first->kind == PTX_SCOPE_OPEN);
+    for (depth = 0; end && (depth || end->kind != PTX_SCOPE_CLOSE); end = end->next)
+        depth += (end->kind == PTX_SCOPE_OPEN) - (end->kind == PTX_SCOPE_CLOSE);
+    bool all = first && end && (!parts->rets || is_declared(first, end, parts->rets)) &&
+               (!parts->params || is_declared(first, end, parts->params));
+    c->first = all ? first : c->f->first;
+    c->end = all ? end : NULL;
+}
+
 static bool pass_all(Call *c) {
     PtxCallParts parts = gr_ptx_call_parts(c->stmt->instr);
+    find_scope(c, &parts);
     unsigned n_rets = parts.rets ? parts.rets->n_sub : 0, n_params = parts.params ? parts.params->n_sub : 0;
     bool ok = n_rets == c->callee->n_rets && n_params == c->callee->n_params;
     for (unsigned k = 0; ok && k < n_rets; k++)
@@ -334,7 +359,7 @@ static gr_status print_renamed(Inliner *n, Call *c, StrBuf *out) {
 
 // The kernel's side of parameters and results.
 static gr_status change_caller(Inliner *n, Call *c) {
-    for (PtxStmt *s = n->f->first; s; s = s->next) {
+    for (PtxStmt *s = c->first; s != c->end; s = s->next) {
         for (unsigned k = 0; s->kind == PTX_DECL_VAR && k < c->n_passed; k++)
             if (s->var == c->passed[k].caller)
                 drop(s);
