@@ -200,9 +200,7 @@ static void drop(PtxStmt *s) {
 static gr_status make_local(Inliner *n, const PtxVar *like, PtxVar **out) {
     char text[160];
     PtxStmt *s = NULL;
-    uint32_t align =
-        like->align ? like->align : gr_ptx_type_bits(like->type) / 8 * (like->vec ? like->vec : 1);
-    snprintf(text, sizeof text, ".local .align %u .b8 __gr_of_call_%u[%llu];", align ? align : 1,
+    snprintf(text, sizeof text, ".local .align %u .b8 __gr_of_call_%u[%llu];", align_of(like),
              n->all->names++, (unsigned long long)like->size);
     gr_status st = gr_ptx_insert(n->f, n->f->first, 0, text, NULL, 0, &s, n->err);
     if (st != GR_OK)
@@ -212,30 +210,44 @@ static gr_status make_local(Inliner *n, const PtxVar *like, PtxVar **out) {
     return gr_vec_push(&n->all->stmts, s) ? GR_OK : gr_fail(n->err, GR_ERR_NOMEM, "out of memory");
 }
 
+// Whether the module may have a variable of that name: nothing else is called so, in whatever scope.
+static bool is_only(const PtxModule *m, const PtxVar *v) {
+    bool only = !gr_ptx_find_var(m, v->name) && !gr_ptx_find_func(m, v->name);
+    for (uint32_t k = 0; k < m->n_funcs && only; k++) {
+        const PtxFunc *f = m->funcs[k];
+        for (uint32_t i = 0; i < f->n_params; i++)
+            only = only && strcmp(f->params[i]->name, v->name);
+        for (const PtxStmt *s = f->first; s && only; s = s->next)
+            only = s->kind != PTX_DECL_VAR || s->var == v || strcmp(s->var->name, v->name);
+    }
+    return only;
+}
+
 // A variable of the block that a function declares is one for all calls of it: the module has it from now on.
 static gr_status lift(Inliner *n, PtxFunc *g, PtxStmt *declared) {
-    char text[1024];
+    gr_status st = GR_OK;
+    StrBuf text = {0};
+    char made[32];
     PtxModule *with = NULL;
-    PtxVar *v = declared->var, *now;
-    int len = snprintf(text, sizeof text,
-                       ".version 6.0\n.target sm_50\n.address_size 64\n.shared .align %u .b8 %s[%llu];\n",
-                       align_of(v), v->name, (unsigned long long)v->size);
-    if (len < 0 || (size_t)len >= sizeof text)
-        return gr_fail(n->err, GR_ERR_INTERNAL, "%s: the variable %s cannot be the module's", g->name,
-                       v->name);
-    gr_status st = gr_ptx_parse(text, (size_t)len, "a variable of a function", &with, n->err);
-    if (st == GR_OK)
-        st = gr_ptx_link_runtime(n->m, with, n->err);
-    gr_ptx_free(with);
-    if (st != GR_OK)
-        return st;
-    if (!(now = gr_ptx_find_var(n->m, v->name)))
-        return gr_fail(n->err, GR_ERR_NOMEM, "out of memory");
+    PtxVar *v = declared->var, *now = NULL;
+    snprintf(made, sizeof made, "__gr_of_block_%u", n->all->names++);
+    const char *name = is_only(n->m, v) ? v->name : made;
+    gr_str_addf(&text, ".version 6.0\n.target sm_50\n.address_size 64\n.shared .align %u .b8 %s[%llu];\n",
+                align_of(v), name, (unsigned long long)v->size);
+    if (text.oom)
+        GR_TRY(gr_fail(n->err, GR_ERR_NOMEM, "out of memory"));
+    GR_TRY(gr_ptx_parse(text.data, text.len, "a variable of a function", &with, n->err));
+    GR_TRY(gr_ptx_link_runtime(n->m, with, n->err));
+    if (!(now = gr_ptx_find_var(n->m, name)))
+        GR_TRY(gr_fail(n->err, GR_ERR_NOMEM, "out of memory"));
     for (PtxStmt *s = g->first; s; s = s->next)
         for (unsigned k = 0; s->kind == PTX_INSTR && k < s->instr->n_operands; k++)
             to_local(&s->instr->operands[k], v, now);
     drop(declared);
-    return GR_OK;
+done:
+    gr_ptx_free(with);
+    gr_str_free(&text);
+    return st;
 }
 
 static gr_status lift_all(Inliner *n, PtxFunc *g) {
@@ -291,8 +303,9 @@ static void print_guard(const PtxInstr *i, StrBuf *out) {
 static void print_move(const PtxStmt *s, const Passed *p, StrBuf *out) {
     PtxOperand *address, *value = value_of(s, &address);
     bool load = s->instr->op == PTX_OP_LD;
+    bool literal = value->kind == PTX_O_F32 || value->kind == PTX_O_F64;
     print_guard(s->instr, out);
-    gr_str_addf(out, "mov.b%u ", 8 * (unsigned)p->callee->size);
+    gr_str_addf(out, "mov.%c%u ", literal ? 'f' : 'b', 8 * (unsigned)p->callee->size);
     if (!load)
         gr_str_addf(out, "%s, ", p->reg->name);
     gr_ptx_print_operand(value, out);
@@ -368,6 +381,8 @@ static gr_status change_caller(Inliner *n, Call *c) {
             for (unsigned k = 0; k < s->instr->n_operands; k++)
                 to_local(&s->instr->operands[k], p->caller, p->local);
             in_local_space(s->instr);
+            if (!gr_vec_push(&n->all->stmts, s)) // an access to local memory would be a site
+                return gr_fail(n->err, GR_ERR_NOMEM, "out of memory");
         } else if (p) {
             StrBuf text = {0};
             PtxStmt *move = NULL;
@@ -387,12 +402,30 @@ static gr_status change_caller(Inliner *n, Call *c) {
     return GR_OK;
 }
 
+// Whether the kernel has nothing else of the name of a variable that the function takes from the module.
+static bool are_same(const PtxOperand *own, const PtxOperand *copy) {
+    bool same = own->n_sub == copy->n_sub && (!own->var || own->var->func || own->var == copy->var);
+    for (unsigned k = 0; k < own->n_sub && same; k++)
+        same = are_same(&own->sub[k], &copy->sub[k]);
+    return same;
+}
+
+static bool is_copy(const PtxStmt *own, const PtxStmt *copy, bool moves) {
+    bool same = own->kind == copy->kind;
+    if (!same || own->kind != PTX_INSTR || moves || own->instr->op == PTX_OP_RET)
+        return same;
+    same = own->instr->op == copy->instr->op && own->instr->n_operands == copy->instr->n_operands;
+    for (unsigned k = 0; same && k < own->instr->n_operands; k++)
+        same = are_same(&own->instr->operands[k], &copy->instr->operands[k]);
+    return same;
+}
+
 static gr_status note_copies(Inliner *n, Call *c, PtxStmt *copy) {
     GrInlined *all = n->all;
     for (size_t k = 0; k < c->from.len; k++, copy = copy->next) {
         const PtxStmt *s = c->from.data[k];
         const Passed *p = s->kind == PTX_INSTR ? passed_of(c, s, false) : NULL;
-        if (copy == c->stmt || copy->kind != s->kind)
+        if (copy == c->stmt || !is_copy(s, copy, p && p->reg))
             return gr_fail(n->err, GR_ERR_INTERNAL, "%s: a copy of the code is another code",
                            c->callee->name);
         copy->tag = (PtxTag){0};
