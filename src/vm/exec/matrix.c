@@ -16,6 +16,32 @@
 
 #include <stdio.h>
 
+// Undefined behaviour (PTX ISA 9.7.14.5): some of the warp's threads do not execute it. The others do.
+static void tell_part(VmWarp *w, const VmInsn *i) {
+    const VmWarpRest *r = rest_of(w);
+    uint32_t gone = r->exists & ~r->live, elsewhere = r->live & ~w->mask, none = ~r->exists;
+    char text[160];
+    int n = 0;
+    const struct {
+        uint32_t lanes;
+        const char *text;
+    } missing[] = {{gone, "exited"}, {elsewhere, "at another instruction"}, {none, "not in the block"}};
+    for (unsigned k = 0; k < sizeof missing / sizeof *missing; k++)
+        if (missing[k].lanes)
+            n += snprintf(text + n, sizeof text - (size_t)n, "%s%u %s", n ? ", " : "",
+                          count_lanes(missing[k].lanes), missing[k].text);
+    rest_of(w)->launch->undefined_collectives++;
+    gr_vm_misuse(
+        w, i, VM_MISUSE_PART_OF_WARP, (unsigned)__builtin_ctz(w->mask), count_lanes(w->mask),
+        "executed the instruction with %u of the 32 threads of its warp (lanes 0x%08x); the others: %s",
+        count_lanes(w->mask), w->mask, text);
+}
+
+void gr_vm_matrix_whole(VmWarp *w, const VmInsn *i) {
+    if (w->mask != UINT32_MAX)
+        tell_part(w, i);
+}
+
 // ---- Steps -------------------------------------------------------------------------------------------------
 
 // d = a + imm as an address of 32 bits in the shared window; c: the width of a, e: whether it is a generic address.
@@ -39,7 +65,10 @@ static VM_HANDLER(run_place) {
     return i + 1;
 }
 
+// d = a + b; imm: the lanes have just met
 static VM_HANDLER(run_add) {
+    if (i->imm)
+        gr_vm_matrix_whole(w, i);
     for (uint32_t m = w->mask; m; m &= m - 1) {
         unsigned l = (unsigned)__builtin_ctz(m);
         VM_U32(w, i->d)[l] = VM_U32(w, i->a)[l] + VM_U32(w, i->b)[l];
@@ -64,6 +93,7 @@ VM_HANDLER(gr_vm_x_part16) { // d of 16 bits: half imm of a
 }
 
 static VM_HANDLER(run_transposed) { // half (l / 4) mod 2 of a, and of b above it
+    gr_vm_matrix_whole(w, i);
     for (uint32_t m = w->mask; m; m &= m - 1) {
         unsigned l = (unsigned)__builtin_ctz(m), shift = 16 * (l >> 2 & 1);
         uint32_t low = VM_U32(w, i->a)[l] >> shift & 0xffff, high = VM_U32(w, i->b)[l] >> shift & 0xffff;
@@ -118,33 +148,6 @@ static uint32_t fetch(Decoder *d, uint32_t value, uint32_t from) {
     return to;
 }
 
-// Undefined behaviour (PTX ISA 9.7.14.5): some of the warp's threads do not execute it. The others do.
-static void tell_part(VmWarp *w, const VmInsn *i) {
-    const VmWarpRest *r = rest_of(w);
-    uint32_t gone = r->exists & ~r->live, elsewhere = r->live & ~w->mask, none = ~r->exists;
-    char text[160];
-    int n = 0;
-    const struct {
-        uint32_t lanes;
-        const char *text;
-    } missing[] = {{gone, "exited"}, {elsewhere, "at another instruction"}, {none, "not in the block"}};
-    for (unsigned k = 0; k < sizeof missing / sizeof *missing; k++)
-        if (missing[k].lanes)
-            n += snprintf(text + n, sizeof text - (size_t)n, "%s%u %s", n ? ", " : "",
-                          count_lanes(missing[k].lanes), missing[k].text);
-    rest_of(w)->launch->undefined_collectives++;
-    gr_vm_misuse(
-        w, i, VM_MISUSE_PART_OF_WARP, (unsigned)__builtin_ctz(w->mask), count_lanes(w->mask),
-        "executed the instruction with %u of the 32 threads of its warp (lanes 0x%08x); the others: %s",
-        count_lanes(w->mask), w->mask, text);
-}
-
-static VM_HANDLER(run_whole) {
-    if (w->mask != UINT32_MAX)
-        tell_part(w, i);
-    return i + 1;
-}
-
 bool gr_vm_matrix_meet(Decoder *d) {
     VmCollectiveInfo *info = GR_NEW(&d->m->arena, VmCollectiveInfo);
     uint32_t all = gr_vm_const_slot(d, 0xffffffff, 4);
@@ -160,7 +163,7 @@ bool gr_vm_matrix_meet(Decoder *d) {
     n->e = all;
     n->extra = info;
     gr_vm_fix_rejoin(d);
-    return gr_vm_emit(d, run_whole, run_whole) != NULL;
+    return true;
 }
 
 bool gr_vm_matrix_access(Decoder *d, VmMemInfo *info, uint32_t address) {
@@ -191,9 +194,9 @@ static bool access(Decoder *d, const PtxInstr *i, uint32_t address, uint32_t reg
     return gr_vm_matrix_access(d, info, address);
 }
 
-static uint32_t row_address(Decoder *d, uint32_t rows, uint32_t from, uint32_t offset) {
+static uint32_t row_address(Decoder *d, uint32_t rows, uint32_t from, uint32_t offset, bool first) {
     uint32_t row = fetch(d, rows, from), to = gr_vm_new_slot(d, 4);
-    gr_vm_emit3(d, run_add, to, row, offset, 0);
+    gr_vm_emit3(d, run_add, to, row, offset, first);
     return to;
 }
 
@@ -201,11 +204,11 @@ static bool matrix(Decoder *d, const PtxInstr *i, uint32_t rows, unsigned k, boo
     bool store = i->op == PTX_OP_STMATRIX;
     if (!trans) {
         uint32_t from = place(d, 2, 0, 8 * k), offset = place(d, 0, 4, 0);
-        return access(d, i, row_address(d, rows, from, offset), reg, 4);
+        return access(d, i, row_address(d, rows, from, offset, k == 0), reg, 4);
     }
     uint32_t half[2], offset = place(d, 4, 0, 0);
     for (unsigned h = 0; h < 2; h++) {
-        uint32_t from = place(d, 0, 2, 8 * k + h), address = row_address(d, rows, from, offset);
+        uint32_t from = place(d, 0, 2, 8 * k + h), address = row_address(d, rows, from, offset, k + h == 0);
         half[h] = gr_vm_new_slot(d, 2);
         if (store)
             gr_vm_emit3(d, gr_vm_x_part16, half[h], reg, 0, h);

@@ -9,6 +9,7 @@
 #include "vm/exec/mma.h"
 
 #include "vm/alu/alu_half.h"
+#include "vm/core/matrix.h"
 #include "vm/core/warp.h"
 
 #include <fenv.h>
@@ -206,6 +207,7 @@ static void multiply_doubles(VmWarp *w, const VmMma *p) {
 
 VM_HANDLER(gr_vm_x_mma) {
     const VmMma *p = i->extra;
+    gr_vm_matrix_whole(w, i);
     switch (p->a.f.element) {
     case VM_ELEM_F64: multiply_doubles(w, p); break;
     case VM_ELEM_S8:

@@ -51,8 +51,10 @@ static void tell_unlike(VmWarp *w, const VmInsn *i) {
 // d = a + what part of the matrix with stride b the lane has; extra: Place
 static VM_HANDLER(run_place) {
     const Place *p = i->extra;
-    if (p->first == 0)
+    if (p->first == 0) {
+        gr_vm_matrix_whole(w, i);
         tell_unlike(w, i);
+    }
     for (uint32_t m = w->mask; m; m &= m - 1) {
         unsigned l = (unsigned)__builtin_ctz(m);
         uint32_t e = l * p->n + p->first, line = e / p->length, at = e % p->length;

@@ -211,6 +211,20 @@ __global__ void short_block(bool right)
         multiply(threadIdx.x); // WHERE short_block
 }
 
+__global__ void rows(bool right)
+{
+    __shared__ alignas(16) int tile[256];
+    unsigned got = 0, turned = 0;
+    for (int k = threadIdx.x; k < 256; k += 32)
+        tile[k] = k;
+    __syncthreads();
+    if (threadIdx.x % 2 && !right)
+        return;
+    asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(got) : "r"(at(tile + threadIdx.x % 8 * 4)) : "memory"); // WHERE rows
+    asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(turned) : "r"(got)); // WHERE rows
+    result[threadIdx.x] = got + turned;
+}
+
 // The lanes come to it one after the other; __syncwarp() is not asked for.
 __global__ void together(bool)
 {
@@ -248,6 +262,7 @@ static const struct {
     {"exited", exited, 32, 1},
     {"branches", branches, 32, 1},
     {"short_block", short_block, 48, 1},
+    {"rows", rows, 32, 1},
     {"together", together, 64, 1},
     {"unlike", unlike, 32, 1},
 };
