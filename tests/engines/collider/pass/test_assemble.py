@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Rewrites every PTX file of a folder with the collider and assembles the result: test_assemble.py GPURACE PTXAS FOLDER
+"""Rewrites PTX files, or all of a folder, with the collider and assembles the result: test_assemble.py GPURACE PTXAS FILE|FOLDER...
 
 ptxas must take each of them for the target that the file names, and every site must be checked, strong or private: whatever the
 pass does not understand in the examples is a failure here.
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-gpurace, ptxas, folder = sys.argv[1:4]
+gpurace, ptxas = sys.argv[1:3]
 
 
 def rewrite_and_assemble(path):
@@ -27,7 +27,7 @@ def rewrite_and_assemble(path):
         return f"{path.name}: {run.stderr[:600]}" if run.returncode != 0 else None
 
 
-files = sorted(pathlib.Path(folder).glob("*.ptx"))
+files = [f for path in map(pathlib.Path, sys.argv[3:]) for f in (sorted(path.glob("*.ptx")) if path.is_dir() else [path])]
 with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
     failed = [f for f in pool.map(rewrite_and_assemble, files) if f]
 print("\n".join(failed))
