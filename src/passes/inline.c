@@ -184,11 +184,11 @@ static uint32_t align_of(const PtxVar *v) {
     return v->align ? v->align : natural ? natural : 1;
 }
 
-static void to_local(PtxOperand *o, const PtxVar *from, PtxVar *to) {
+static void replace_var(PtxOperand *o, const PtxVar *from, PtxVar *to) {
     if (o->var == from)
         o->var = to;
     for (unsigned k = 0; k < o->n_sub; k++)
-        to_local(&o->sub[k], from, to);
+        replace_var(&o->sub[k], from, to);
 }
 
 static void drop(PtxStmt *s) {
@@ -242,7 +242,7 @@ static gr_status lift(Inliner *n, PtxFunc *g, PtxStmt *declared) {
         GR_TRY(gr_fail(n->err, GR_ERR_NOMEM, "out of memory"));
     for (PtxStmt *s = g->first; s; s = s->next)
         for (unsigned k = 0; s->kind == PTX_INSTR && k < s->instr->n_operands; k++)
-            to_local(&s->instr->operands[k], v, now);
+            replace_var(&s->instr->operands[k], v, now);
     drop(declared);
 done:
     gr_ptx_free(with);
@@ -379,7 +379,7 @@ static gr_status change_caller(Inliner *n, Call *c) {
         const Passed *p = s->kind == PTX_INSTR && s != c->stmt ? passed_of(c, s, true) : NULL;
         if (p && p->local) {
             for (unsigned k = 0; k < s->instr->n_operands; k++)
-                to_local(&s->instr->operands[k], p->caller, p->local);
+                replace_var(&s->instr->operands[k], p->caller, p->local);
             in_local_space(s->instr);
             if (!gr_vec_push(&n->all->stmts, s)) // an access to local memory would be a site
                 return gr_fail(n->err, GR_ERR_NOMEM, "out of memory");

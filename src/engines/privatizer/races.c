@@ -308,8 +308,10 @@ static CUresult find_reads_of(Search *s, uint64_t copies, bool *placed) {
     for (unsigned k = 0; k < TRIES && rc == CUDA_SUCCESS && found && !*placed; k++) {
         rc = find_reads_at(s, copies, placed, &again, &found);
         found = found && (again.block != s->f->block || again.sequence != s->f->sequence);
-        at = again;
-        s->f = found ? &at : s->f;
+        if (found) {
+            at = again;
+            s->f = &at;
+        }
     }
     s->f = f;
     return rc;

@@ -551,18 +551,19 @@ static bool has_to_be_seen(const void *calls, const PtxFunc *callee) {
     return !((const GrCalls *)calls)->harmless[callee->index];
 }
 
-// Accesses of functions that were put into kernels: an access is checked if it is in one of them.
+// The more of it was looked at, the less.
+static unsigned rank(GrSiteStatus status) {
+    return status == GR_SITE_CHECKED ? 0 : status == GR_SITE_UNSEEN ? 1 : status == GR_SITE_PRIVATE ? 2 : 3;
+}
+
+// An access of a function that was put into kernels is checked if it is in one of them.
 static void fold_status(const PtxModule *m, uint32_t n_sites, const GrSiteStatus *all, GrSiteStatus *status) {
-    static const GrSiteStatus order[] = {GR_SITE_CHECKED, GR_SITE_UNSEEN, GR_SITE_PRIVATE, GR_SITE_FILTERED};
     memcpy(status, all, ((size_t)n_sites + 1) * sizeof *status);
-    for (uint32_t k = n_sites + 1; k <= m->n_sites; k++)
-        for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
-            GrSiteStatus *own = &status[m->sites[k].id];
-            if (all[k] == order[i])
-                *own = order[i];
-            if (*own == order[i])
-                break;
-        }
+    for (uint32_t k = n_sites + 1; k <= m->n_sites; k++) {
+        GrSiteStatus *own = &status[m->sites[k].id];
+        if (rank(all[k]) < rank(*own))
+            *own = all[k];
+    }
 }
 
 gr_status gr_privatizer_rewrite(PtxModule *m, const PrivatizerOptions *o, GrSiteStatus *status,
