@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// tma.h — mbarriers and bulk copies as inline PTX.
 #pragma once
 #include <cstdint>
 __device__ __forceinline__ unsigned sm(const void *p) { return unsigned(__cvta_generic_to_shared(p)); }
