@@ -142,12 +142,13 @@ bool gr_work_waited(Work *w, const GrWork *e) {
     return true;
 }
 
+// Streams come and go, those of a graph's branches with each launch of it: one that gets work again has a new number.
 void gr_work_settle(Work *w) {
     for (size_t k = 0; k < w->streams.len; k++) {
-        w->streams.data[k].kernel = false;
         gr_clock_take(&w->streams.data[k].before, NULL);
         gr_clock_take(&w->streams.data[k].clock, NULL);
     }
+    w->streams.len = 0;
     gr_clock_take(&w->host, NULL);
     clear_map(&w->marks);
 }

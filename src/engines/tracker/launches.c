@@ -335,8 +335,7 @@ static void begins(TrackerLaunches *t, const GrWork *w) {
 // Everything is over, and all that comes knows of it.
 static void settle(TrackerLaunches *t) {
     gr_work_settle(&t->work);
-    // Streams come and go, those of a graph's branches with each launch of it.
-    t->work.streams.len = t->begun.len = t->lost.len = 0;
+    t->begun.len = t->lost.len = 0;
     t->lost_to = 0;
     t->first = t->work.n_streams;
     t->copies.len = 0;

@@ -76,8 +76,10 @@ static void mark_running(Order *o) {
 
 // ---- What goes -----------------------------------------------------------------------------------------------------
 
+// The page that the next number is in stays: its place says where the numbers go on.
 static void free_infos(Order *o) {
     size_t gone = 0;
+    gr_order_mark(o, 0, o->next_id);
     for (size_t k = 0; k < o->infos.len; k++) {
         InfoPage *p = o->infos.data[k];
         if (p && !p->needed) {
