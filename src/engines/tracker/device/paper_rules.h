@@ -69,7 +69,7 @@ GR_RULE gr_paper_r2(const GrPaperCase *c) {
 GR_RULE gr_paper_r3(const GrPaperCase *c) { return gr_paper_no_fence(c) && !c->dev_shared; }
 GR_RULE gr_paper_r4(const GrPaperCase *c) { return !gr_paper_same_block(c) && gr_paper_no_dev_fence(c); }
 GR_RULE gr_paper_r5(const GrPaperCase *c) {
-    return (c->md.locks || c->cur.locks) && !(c->md.locks & c->cur.locks);
+    return (c->md.locks || c->cur.locks) && !gr_lock_common(c->md.locks, c->cur.locks);
 }
 #undef GR_RULE
 

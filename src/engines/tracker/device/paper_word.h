@@ -167,15 +167,19 @@ static inline uint64_t gr_lock_give(uint64_t table, uint64_t address, int narrow
     return table;
 }
 
-// The locks held, as a Bloom filter: each lock sets one of the low eight bits and one of the high eight.
+// The locks held, as a Bloom filter: each lock sets one of the low eight bits and one of the high eight, which all 18 bits of the hash choose.
 static inline uint32_t gr_lock_bloom(uint64_t table) {
     uint32_t bloom = 0;
     for (unsigned k = 0; k < GR_LOCKS; k++) {
         uint32_t e = gr_lock_entry(table, k);
+        uint32_t hash = gr_paper_get(e, 0, GR_LOCK_HASH_BITS) * UINT32_C(0x9E3779B1) >> 26;
         if (e & GR_LOCK_VALID && e & GR_LOCK_ACTIVE)
-            bloom |= 1u << (e & 7) | 1u << (8 + (e >> 3 & 7));
+            bloom |= 1u << (hash & 7) | 1u << (8 + (hash >> 3));
     }
     return bloom;
 }
+
+// Both filters may hold one lock: they have both its bits.
+static inline int gr_lock_common(uint32_t a, uint32_t b) { return a & b & 0xff && a & b & 0xff00; }
 
 #endif
