@@ -39,6 +39,7 @@ VmAsyncOp *gr_vm_async_new(VmWarpRest *r, const VmInsn *i, uint32_t mask) {
     memset(op, 0, offsetof(VmAsyncOp, src));
     op->warp = r;
     op->insn = i;
+    op->module = r->splits[r->cur].act->func->ptx->module;
     op->id = ++b->async_ids;
     op->mask = op->unread = op->unwritten = mask;
     op->byte_mask = UINT16_MAX;
@@ -85,7 +86,8 @@ static void report_bytes(VmAsyncOp *op, VmAsyncKind kind, uint32_t lanes, uint32
         return;
     bool read = kind == VM_ASYNC_READ;
     const VmBlock *b = read ? op->src_block : op->dst_block;
-    VmAsyncEvent e = {.kind = kind,
+    VmAsyncEvent e = {.where = {.module = op->module},
+                      .kind = kind,
                       .completes = op->completes,
                       .proxy = op->proxy,
                       .op = op->id,

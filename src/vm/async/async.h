@@ -39,6 +39,7 @@ struct VmAsyncOp {
     VmAsyncOp *prev, *next; // in the warp's list, in order of issue
     VmWarpRest *warp;
     const VmInsn *insn;
+    const PtxModule *module; // that it is in
     uint64_t id;
     uint64_t alarm;    // number of the heap's entry that means this operation
     uint64_t write_ps; // how long after reading it writes

@@ -48,13 +48,15 @@ typedef struct Change {
     const VmInsn *i;
     unsigned lane;
     VmEnd bar;
-    uint64_t op; // 0: the instruction itself
+    uint64_t op;             // 0: the instruction itself
+    const PtxModule *module; // of an operation's instruction
     PtxSem sem;
     PtxScope scope;
 } Change;
 
 static void report(const Change *c, VmAsyncKind kind, uint32_t phase, uint32_t count) {
-    VmAsyncEvent e = {.kind = kind,
+    VmAsyncEvent e = {.where = {.module = c->module},
+                      .kind = kind,
                       .completes = VM_COMPLETES_MBARRIER,
                       .op = c->op,
                       .bar_block = c->bar.block->linear,
@@ -241,6 +243,7 @@ static Change change_by(VmAsyncOp *op, unsigned lane) {
                     .lane = lane,
                     .bar = op->act == VM_ASYNC_ARRIVE ? (VmEnd){op->bar.block, op->dst[lane]} : op->bar,
                     .op = op->id,
+                    .module = op->module,
                     .sem = op->act == VM_ASYNC_ARRIVE ? PTX_SEM_NONE : PTX_RELAXED,
                     .scope = op->act == VM_ASYNC_ARRIVE ? PTX_SCOPE_CTA : PTX_SCOPE_CLUSTER};
 }

@@ -95,6 +95,7 @@ typedef struct VmSplit {
 typedef struct VmHeldLoad {
     const VmInsn *insn;
     uint32_t lanes, passed[SPEC_MAX]; // passed: those that have been at that decision since
+    uint64_t generation;              // gr_vm_mem_generation when the first of the lanes loaded
     uint64_t address[VM_LANES];       // as gr_vm_resolve gives them
 } VmHeldLoad;
 

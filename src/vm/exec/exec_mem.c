@@ -57,7 +57,7 @@ static bool fault_global(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t add
                          PtxAccess access) {
     char near[120];
     neighbourhood(rest_of(w)->launch->device->mem, address, size, near, sizeof near);
-    gr_vm_report_gone(w, i, lane, address, size, access);
+    gr_vm_report_gone(w, i, lane, address, size, access, NULL);
     gr_vm_fault(w, i, VM_FAULT_ILLEGAL_ADDRESS, (int)lane, address, "%s %u bytes at 0x%llx, %s",
                 verb_of(access), size, (unsigned long long)address, near);
     return false;

@@ -11,18 +11,22 @@
 #include "vm/core/tell.h"
 #include "vm/core/warp.h"
 #include "vm/mem/weak.h"
+#include "vm/observe/observe_internal.h"
 
 #include <string.h>
 
-static void where(const VmWarpRest *r, const VmInsn *i, uint32_t mask, VmWhere *out) {
+// `late`: the module of what is told late, since the warp may be in a function of another one by now; NULL: that of the running function.
+static void where(const VmWarpRest *r, const VmInsn *i, uint32_t mask, const PtxModule *late, VmWhere *out) {
     const VmBlock *b = r->block;
-    const VmFunc *f = r->splits[r->cur].act->func;
+    const VmFunc *f = late ? NULL : r->splits[r->cur].act->func;
     *out = (VmWhere){.launch = r->launch->number,
                      .block_linear = b->linear,
                      .warp = r->index,
                      .mask = mask,
                      .site = i ? i->site : 0,
-                     .module = f->ptx ? f->ptx->module : NULL,
+                     .module = late     ? late
+                               : f->ptx ? f->ptx->module
+                                        : NULL,
                      .stmt = i ? i->stmt : NULL};
     memcpy(out->block, b->ctaid, sizeof out->block);
 }
@@ -52,8 +56,10 @@ void gr_vm_tell_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind k
         gr_vm_weak_sync(r, mask, kind, barrier, sem);
     if (i && i->tagged)
         return;
-    if (r->holding & mask)
-        gr_vm_settle_loads(r, mask, 0);
+    uint32_t ordered =
+        kind == VM_SYNC_WARP ? barrier : mask; // the first event of a meeting speaks for all that met
+    if (r->holding & ordered)
+        gr_vm_settle_loads(r, ordered, 0);
     VmSyncEvent e = {.kind = kind, .sem = sem, .scope = scope};
     if (kind == VM_SYNC_FENCE_PROXY)
         e.proxy = (VmProxy)barrier;
@@ -64,12 +70,25 @@ void gr_vm_tell_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind k
         e.last = gr_vm_barrier_complete(r->block, barrier);
         e.waits = ((const VmBarrierInfo *)i->extra)->kind != VM_BAR_ARRIVE;
     }
-    where(r, i, mask, &e.where);
+    where(r, i, mask, NULL, &e.where);
     e.where.site = 0;
     e.cluster = cluster_index(r->block);
     for (size_t k = 0; k < d->observers.len; k++)
         if (d->observers.data[k].sync)
             d->observers.data[k].sync(d->observers.data[k].user, &e);
+}
+
+// Whether the event orders what its lanes did before it. What an operation does once it is under way, its arrival at an mbarrier included,
+// orders the operation and not its thread, which has gone on.
+static bool orders_lanes(const VmAsyncEvent *e) {
+    switch (e->kind) {
+    case VM_ASYNC_ISSUE:
+    case VM_ASYNC_WAIT:
+    case VM_MBAR_WAIT: return true;
+    case VM_MBAR_ARRIVE:
+    case VM_MBAR_DROP: return !e->op;
+    default: return false;
+    }
 }
 
 void gr_vm_report_async(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmAsyncEvent *e) {
@@ -78,11 +97,9 @@ void gr_vm_report_async(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmAsyncEv
         gr_vm_weak_async(r, mask, e->kind);
     if (!d->listens_async || (i && i->tagged))
         return;
-    bool by_lanes = e->kind != VM_ASYNC_READ && e->kind != VM_ASYNC_WRITE && e->kind != VM_MBAR_TX &&
-                    e->kind != VM_MBAR_PHASE;
-    if (by_lanes && r->holding & mask)
+    if (r->holding & mask && orders_lanes(e))
         gr_vm_settle_loads(r, mask, 0);
-    where(r, i, mask, &e->where);
+    where(r, i, mask, e->where.module, &e->where);
     for (size_t k = 0; k < d->observers.len; k++)
         if (d->observers.data[k].async)
             d->observers.data[k].async(d->observers.data[k].user, e);
@@ -112,9 +129,9 @@ static uint64_t owner_of(const VmWarpRest *r, PtxSpace space, uint32_t rank) {
 
 // The lanes of `mask` access one space, and of shared memory one block's. `to`: the observers that are told, a bit for each.
 static void report_one(VmWarpRest *r, const VmInsn *i, uint32_t mask, uint32_t rank, uint32_t to,
-                       VmAccessEvent *e) {
+                       const PtxModule *late, VmAccessEvent *e) {
     VmDevice *d = r->launch->device;
-    where(r, i, mask, &e->where);
+    where(r, i, mask, late, &e->where);
     e->owner = owner_of(r, e->space, rank);
     for (size_t k = 0; k < d->observers.len; k++)
         if (d->observers.data[k].access && to >> k & 1)
@@ -140,11 +157,11 @@ void gr_vm_report_range(VmWarp *w, const VmInsn *i, unsigned lane, VmEnd end, ui
                        .sem = PTX_WEAK,
                        .size = (uint32_t)size,
                        .address = at};
-    report_one(r, i, UINT32_C(1) << lane, end.block ? end.block->rank : 0, UINT32_MAX, &e);
+    report_one(r, i, UINT32_C(1) << lane, end.block ? end.block->rank : 0, UINT32_MAX, NULL, &e);
 }
 
 void gr_vm_report_gone(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t address, uint32_t size,
-                       PtxAccess access) {
+                       PtxAccess access, const PtxModule *late) {
     VmWarpRest *r = rest_of(w);
     VmDevice *d = r->launch->device;
     if (!d->observers.len || i->tagged || r->launch->faulted)
@@ -152,7 +169,7 @@ void gr_vm_report_gone(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t addre
     uint64_t at[VM_LANES] = {0};
     at[lane] = address;
     VmAccessEvent e = {.access = access, .space = PTX_GLOBAL, .size = size, .address = at};
-    where(r, i, UINT32_C(1) << lane, &e.where);
+    where(r, i, UINT32_C(1) << lane, late, &e.where);
     for (size_t k = 0; k < d->observers.len; k++)
         if (d->observers.data[k].gone)
             d->observers.data[k].gone(d->observers.data[k].user, &e);
@@ -166,7 +183,7 @@ void gr_vm_report_free(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t addre
     if (r->holding >> lane & 1)
         gr_vm_settle_loads(r, UINT32_C(1) << lane, 0);
     VmFreeEvent e = {.address = address, .size = size};
-    where(r, i, UINT32_C(1) << lane, &e.where);
+    where(r, i, UINT32_C(1) << lane, NULL, &e.where);
     const VmFunc *f = split_of(w)->act->func;
     e.function = f->name;
     e.ptx_line = i->stmt ? i->stmt->line : 0;
@@ -264,8 +281,8 @@ static uint32_t glance(VmWarpRest *r, const VmInsn *i, const VmAccessEvent *e, u
     return to;
 }
 
-static void report_anywhere(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES], uint32_t mask,
-                            uint32_t discards) {
+void gr_vm_tell_access(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES], uint32_t mask,
+                       uint32_t discards) {
     VmWarpRest *r = rest_of(w);
     VmMemInfo *info = i->extra;
     bool glances = r->launch->device->glances && !info->speculated && !r->launch->device->weak;
@@ -288,66 +305,15 @@ static void report_anywhere(VmWarp *w, const VmInsn *i, const uint64_t address[V
             bool own = e.space == PTX_GLOBAL || (e.space == PTX_SHARED && rank == r->block->rank);
             uint32_t to = glances && own ? glance(r, i, &e, lanes) : UINT32_MAX;
             if (to)
-                report_one(r, i, lanes, rank, to, &e);
+                report_one(r, i, lanes, rank, to, info->speculated ? info->site.module : NULL, &e);
         }
     }
 }
 
-static void settle(VmWarpRest *r, VmHeldLoad *h, uint32_t lanes, uint32_t discards) {
-    h->lanes &= ~lanes;
-    if (lanes)
-        report_anywhere(&r->hot, h->insn, h->address, lanes, discards);
-}
-
-void gr_vm_settle_loads(VmWarpRest *r, uint32_t mask, uint32_t discards) {
-    for (uint32_t k = 0; r->holding & mask && k < r->launch->module->n_speculated; k++)
-        settle(r, &r->held[k], r->held[k].lanes & mask, discards);
-    r->holding &= ~mask;
-}
-
+// A strong access is about to order what its lanes did before it.
 static inline void settle_before(VmWarp *w, const VmMemInfo *info) {
     if (rest_of(w)->holding & w->mask && (info->access == PTX_ACCESS_RMW || info->sem != PTX_WEAK))
         gr_vm_settle_loads(rest_of(w), w->mask, 0);
-}
-
-// The loads wait for their fate.
-static void hold(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES], uint32_t mask) {
-    VmWarpRest *r = rest_of(w);
-    const VmSpeculated *s = ((const VmMemInfo *)i->extra)->speculated;
-    if (!r->held)
-        r->held = gr_vm_own(r->launch, r->launch->module->n_speculated * sizeof *r->held);
-    if (!r->held) { // out of memory
-        report_anywhere(w, i, address, mask, 0);
-        return;
-    }
-    VmHeldLoad *h = &r->held[s->number];
-    settle(r, h, h->lanes & mask, 0); // of another activation, or of a value that is still in use
-    h->insn = i;
-    h->lanes |= mask;
-    r->holding |= mask;
-    for (uint32_t k = 0; k < s->n_decisions; k++)
-        h->passed[k] &= ~mask;
-    for (uint32_t m = mask; m; m &= m - 1)
-        h->address[__builtin_ctz(m)] = address[__builtin_ctz(m)];
-}
-
-static void decide(VmWarp *w, const VmDecision *d) {
-    VmWarpRest *r = rest_of(w);
-    VmHeldLoad *h = &r->held[d->load->number];
-    uint32_t lanes = h->lanes & w->mask, keep = d->negated ? ~VM_PRED(w, d->pred) : VM_PRED(w, d->pred);
-    settle(r, h, lanes & keep, 0);
-    lanes &= ~keep;
-    h->passed[d->index] |= lanes;
-    for (uint32_t k = 0; k < d->load->n_decisions; k++)
-        lanes &= h->passed[k];
-    settle(r, h, lanes, lanes);
-}
-
-VM_HANDLER(gr_vm_x_decide) {
-    if (rest_of(w)->holding & w->mask)
-        for (const VmDecision *d = i->extra; d; d = d->next)
-            decide(w, d);
-    return i->body[w->partial](w, i);
 }
 
 void gr_vm_report_access(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES]) {
@@ -356,9 +322,9 @@ void gr_vm_report_access(VmWarp *w, const VmInsn *i, const uint64_t address[VM_L
         return;
     settle_before(w, info);
     if (info->speculated)
-        hold(w, i, address, w->mask);
+        gr_vm_hold_load(w, i, address, w->mask);
     else
-        report_anywhere(w, i, address, w->mask, 0);
+        gr_vm_tell_access(w, i, address, w->mask, 0);
 }
 
 void gr_vm_report_lanes(VmWarp *w, const VmInsn *i, PtxSpace space, uint64_t base, uint32_t to) {
@@ -378,7 +344,7 @@ void gr_vm_report_lanes(VmWarp *w, const VmInsn *i, PtxSpace space, uint64_t bas
         for (unsigned l = 0; l < VM_LANES; l++)
             at[l] = VM_U64(w, i->a)[l] + (i->imm - base);
     if (info->speculated) {
-        hold(w, i, at, w->mask);
+        gr_vm_hold_load(w, i, at, w->mask);
         return;
     }
     VmAccessEvent e = {.access = info->access,
@@ -391,7 +357,7 @@ void gr_vm_report_lanes(VmWarp *w, const VmInsn *i, PtxSpace space, uint64_t bas
                        .owner = r->block->linear,
                        .turn = r->rotate};
     who_stores(w, i, &e);
-    where(r, i, w->mask, &e.where);
+    where(r, i, w->mask, NULL, &e.where);
     for (size_t k = 0; k < d->observers.len; k++)
         if (d->observers.data[k].access && to >> k & 1)
             d->observers.data[k].access(d->observers.data[k].user, &e);
@@ -444,7 +410,7 @@ void gr_vm_open_window(VmWarp *w, const VmInsn *access, const VmInsn *look, bool
         e.space = s ? PTX_SHARED : PTX_GLOBAL;
         while (p.of[s]) {
             uint32_t rank, lanes = next_place(&p, s, &rank);
-            where(r, access, lanes, &e.where);
+            where(r, access, lanes, NULL, &e.where);
             e.owner = owner_of(r, e.space, rank);
             tell_window(d, &e);
         }
@@ -453,7 +419,7 @@ void gr_vm_open_window(VmWarp *w, const VmInsn *access, const VmInsn *look, bool
     if (e.speculated) {
         uint32_t held = r->held ? r->held[info->speculated->number].lanes : 0;
         if (mask & ~held)
-            hold(w, access, address, mask & ~held);
+            gr_vm_hold_load(w, access, address, mask & ~held);
     }
 }
 
