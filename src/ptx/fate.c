@@ -257,14 +257,6 @@ static bool tell_early(const Cfg *g, Decisions *t, const PtxStmt *load) {
 
 // ---- What the source has ---------------------------------------------------------------------------------------
 
-// No compiler moves a load up over such an instruction.
-static bool orders(const PtxInstr *i) {
-    unsigned flags = gr_ptx_op_flags(i->op);
-    bool strong = i->sem != PTX_SEM_NONE && i->sem != PTX_WEAK;
-    return flags & (PTX_F_ATOMIC | PTX_F_BARRIER | PTX_F_FENCE | PTX_F_CALL | PTX_F_ASYNC) ||
-           (strong && flags & (PTX_F_READS | PTX_F_WRITES));
-}
-
 static bool is_use(const Decisions *t, const PtxStmt *s, bool *sure) {
     bool found = false;
     for (unsigned k = 0; k < t->n; k++)
@@ -290,7 +282,7 @@ static bool walk_block(const Decisions *t, const PtxStmt *load, const CfgBlock *
             return true;
         over |= s == load;
         if (s->kind == PTX_INSTR && !s->tag.inserted)
-            behind |= orders(s->instr);
+            behind |= gr_orders_threads(s->instr);
     }
     for (uint32_t k = 0; k < b->n_succs && !over; k++)
         if (!w->seen[behind][b->succs[k]]) {
@@ -300,9 +292,7 @@ static bool walk_block(const Decisions *t, const PtxStmt *load, const CfgBlock *
     return false;
 }
 
-// Whether an instruction that orders may come between the load and a use. Then the source loads where the PTX does, whatever it guards: nothing
-// was hoisted. A sequence lock's data is such a load.
-static bool crosses_order(const Cfg *g, const Decisions *t, const PtxStmt *load) {
+bool gr_crosses_order(const Cfg *g, const Decisions *t, const PtxStmt *load) {
     uint32_t from = gr_cfg_block_of(g, load);
     Way w = {{calloc(g->n_blocks, sizeof(bool)), calloc(g->n_blocks, sizeof(bool))},
              calloc((size_t)g->n_blocks * 2 + 1, sizeof(uint32_t)),
@@ -332,7 +322,7 @@ static bool behind_branches(const DefUse *d, const Cfg *g, PtxStmt *s, Decisions
     const PtxStmt *end;
     *out = (Decisions){0};
     return take_loaded(s, out) && defined_once(d, out) && follow_line(s, d, out, &end) &&
-           follow_far(d, s, end, out) && out->n > 0 && !crosses_order(g, out, s) && tell_early(g, out, s);
+           follow_far(d, s, end, out) && out->n > 0 && !gr_crosses_order(g, out, s) && tell_early(g, out, s);
 }
 
 bool gr_may_be_discarded(const DefUse *d, const Cfg *g, PtxStmt *s, Decisions *out) {

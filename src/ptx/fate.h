@@ -15,6 +15,10 @@
 // statement (`holder`) on until another statement overwrites it. When in doubt every thread uses the value, and this is false.
 bool gr_may_be_discarded(const DefUse *d, const Cfg *g, PtxStmt *s, Decisions *out);
 
+// Whether an instruction that orders may come between the load and one of those places. Then the source loads where the PTX does, whatever it
+// guards: nothing was hoisted. A sequence lock's data is such a load.
+bool gr_crosses_order(const Cfg *g, const Decisions *t, const PtxStmt *load);
+
 // Whether the straight line of code behind the load has an instruction that uses the value: then the above is false, and no Cfg is needed to
 // know it. With `d`: or puts it into a register that other statements write, too. In a function that selects nothing the above is false then.
 bool gr_used_at_once(const DefUse *d, PtxStmt *s);

@@ -7,8 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool gr_orders_threads(const PtxInstr *i) {
+    unsigned flags = gr_ptx_op_flags(i->op);
+    bool strong = i->sem != PTX_SEM_NONE && i->sem != PTX_WEAK;
+    return flags & (PTX_F_ATOMIC | PTX_F_BARRIER | PTX_F_FENCE | PTX_F_CALL | PTX_F_ASYNC) ||
+           i->op == PTX_OP_MBARRIER || (strong && flags & (PTX_F_READS | PTX_F_WRITES));
+}
+
 // Where the straight line that starts behind `s` ends: no branch, label, call or barrier may lie between the
-// load and the selp, or the value's fate would be decided elsewhere.
+// load and the selp, or the value's fate would be decided elsewhere; nor anything else that orders.
 static bool in_line(const PtxStmt *s, const PtxStmt *target) {
     for (const PtxStmt *p = s->next; p; p = p->next) {
         if (p == target)
@@ -16,8 +23,8 @@ static bool in_line(const PtxStmt *s, const PtxStmt *target) {
         if (p->kind == PTX_LABEL_DEF || p->kind == PTX_SCOPE_OPEN || p->kind == PTX_SCOPE_CLOSE)
             return false;
         if (p->kind == PTX_INSTR && !p->tag.inserted &&
-            gr_ptx_op_flags(p->instr->op) &
-                (PTX_F_BRANCH | PTX_F_EXIT | PTX_F_CALL | PTX_F_BARRIER | PTX_F_COLLECTIVE))
+            (gr_ptx_op_flags(p->instr->op) & (PTX_F_BRANCH | PTX_F_EXIT | PTX_F_COLLECTIVE) ||
+             gr_orders_threads(p->instr)))
             return false;
     }
     return false;

@@ -13,6 +13,9 @@
 
 enum { SPEC_MAX = 8, SPEC_MAX_HOLDERS = 32 };
 
+// Whether the instruction may order what its thread did before with what others do. No compiler moves a load up over such an instruction.
+bool gr_orders_threads(const PtxInstr *i);
+
 typedef struct Speculation {
     unsigned n; // the value is kept where any of these holds
     struct {
@@ -22,7 +25,8 @@ typedef struct Speculation {
     PtxStmt *last; // behind this statement all of them are known
 } Speculation;
 
-// Whether the load `s` is speculated; *out says for which lanes it is real. When in doubt it is not.
+// Whether the load `s` is speculated; *out says for which lanes it is real. When in doubt it is not: nothing that orders lies between it and
+// the last selp, so that it may be told there as well as where it is.
 bool gr_speculated(const DefUse *d, PtxStmt *s, Speculation *out);
 
 // The same wherever the selp are: nvcc may put branches and stores between, and merge the value with others that come

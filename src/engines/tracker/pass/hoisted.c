@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/tracker/pass/hoisted.h"
 
-#include "engines/tracker/pass/order.h"
-
 #include <stdio.h>
 
 gr_status gr_hoisted_put(const TrackerWork *w, const Access *a, const Decisions *d, uint32_t what,
@@ -32,21 +30,16 @@ done:
     return st;
 }
 
-gr_status gr_hoisted_forget(const TrackerWork *w, PtxFunc *f, const Hoisted *all) {
-    bool first = true;
-    for (PtxStmt *s = all->n ? f->first : NULL; s; s = s->next) {
-        bool declares = s->kind == PTX_DECL_REG || s->kind == PTX_DECL_VAR || s->kind == PTX_LOC;
-        if ((!first || declares) &&
-            (s->kind != PTX_INSTR || s->tag.inserted || !gr_tracker_synchronizes(w->module, s)))
-            continue;
-        first = false;
-        for (uint32_t k = 0; k < all->n; k++) {
-            char text[80];
-            snprintf(text, sizeof text, "setp.ne.u32 %s, 0, 0;", all->loaded[k]->name);
-            gr_status st = gr_ptx_insert(f, s, s->site, text, NULL, 0, NULL, w->err);
-            if (st != GR_OK)
-                return st;
-        }
+gr_status gr_hoisted_begin(const TrackerWork *w, PtxFunc *f, const Hoisted *all) {
+    PtxStmt *s = all->n ? f->first : NULL;
+    while (s && (s->kind == PTX_DECL_REG || s->kind == PTX_DECL_VAR || s->kind == PTX_LOC))
+        s = s->next;
+    for (uint32_t k = 0; s && k < all->n; k++) {
+        char text[80];
+        snprintf(text, sizeof text, "setp.ne.u32 %s, 0, 0;", all->loaded[k]->name);
+        gr_status st = gr_ptx_insert(f, s, s->site, text, NULL, 0, NULL, w->err);
+        if (st != GR_OK)
+            return st;
     }
     return GR_OK;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // hoisted — loads that the compiler hoisted out of their guard, where it is decided elsewhere whether a thread uses the value (ptx/speculate.h). Such a
-// load is told where its thread decides to use it. If the thread synchronizes in between, it is not told: the counters of then are gone.
+// load is told where its thread decides to use it. Nothing that orders may come in between (gr_crosses_order): the counters of then would be
+// gone, and the source would load there, too.
 #ifndef GR_TRACKER_PASS_HOISTED_H
 #define GR_TRACKER_PASS_HOISTED_H
 
@@ -15,7 +16,7 @@ typedef struct Hoisted {
 gr_status gr_hoisted_put(const TrackerWork *w, const Access *a, const Decisions *d, uint32_t what,
                          const PtxReg *address, const char *used, Hoisted *all);
 
-// Behind all others: where the kernel begins and where it synchronizes nothing is loaded.
-gr_status gr_hoisted_forget(const TrackerWork *w, PtxFunc *f, const Hoisted *all);
+// Behind all others: where the function begins nothing is loaded.
+gr_status gr_hoisted_begin(const TrackerWork *w, PtxFunc *f, const Hoisted *all);
 
 #endif

@@ -15,6 +15,7 @@
 #include "passes/registers.h"
 #include "passes/runtime.h"
 #include "ptx/cfg.h"
+#include "ptx/fate.h"
 #include "ptx/feeds.h"
 #include "ptx/reach.h"
 
@@ -217,7 +218,8 @@ static gr_status put_access(const TrackerWork *w, Access *a, const Code *code) {
     Decisions decisions;
     bool weak_load = site->access == PTX_ACCESS_READ && !site->strong;
     bool speculated = weak_load && gr_speculated(&code->uses, a->stmt, &spec);
-    bool hoisted = weak_load && !speculated && gr_decisions(&code->uses, &code->cfg, a->stmt, &decisions);
+    bool hoisted = weak_load && !speculated && gr_decisions(&code->uses, &code->cfg, a->stmt, &decisions) &&
+                   !gr_crosses_order(&code->cfg, &decisions, a->stmt);
     if (w->classifies)
         return GR_OK;
     PtxStmt *at = speculated ? spec.last->next : a->before;
@@ -502,7 +504,7 @@ static gr_status rewrite_function(const TrackerWork *module, PtxFunc *f) {
         if (w->own && s->instr->op == PTX_OP_CALL && !is_of_system(s->instr))
             GR_TRY(put_called(w, f, s));
     }
-    GR_TRY(gr_hoisted_forget(w, f, &hoisted));
+    GR_TRY(gr_hoisted_begin(w, f, &hoisted));
 done:
     gr_defuse_free(&code.uses);
     gr_arena_free(&code.arena);
