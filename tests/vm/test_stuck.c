@@ -16,9 +16,8 @@
     "add.s64 %rd2, %rd1, %rd3; setp.lt.u32 %p1, %r1, 32; setp.eq.u32 %p2, %r2, 0; setp.eq.u32 %p3, %r1, "    \
     "0;" body " ret; }"
 
-static bool is_stuck(const char *text, unsigned grid, unsigned block, VmSchedule schedule, VmFault *fault) {
+static bool is_stuck_with(VmConfig c, const char *text, unsigned grid, unsigned block, VmFault *fault) {
     Rig r;
-    VmConfig c = {.seed = 3, .split_one_in = 100, .schedule = schedule};
     rig_open(&r, text, &c);
     uint64_t out = rig_alloc(&r, 4096);
     VmLaunch *l = rig_start(&r, "k", (Dims){grid, block, 0}, 1, &out);
@@ -33,13 +32,18 @@ static bool is_stuck(const char *text, unsigned grid, unsigned block, VmSchedule
         }
     }
     if (!gr_vm_launch_done(l))
-        print_message("%s under schedule %d\n", strstr(text, "mov.u32 %r1"), (int)schedule);
+        print_message("%s under schedule %d\n", strstr(text, "mov.u32 %r1"), (int)c.schedule);
     assert_true(gr_vm_launch_done(l));
     if (fault && gr_vm_launch_fault(l))
         *fault = *gr_vm_launch_fault(l);
     gr_vm_launch_free(l);
     rig_close(&r);
     return stuck;
+}
+
+static bool is_stuck(const char *text, unsigned grid, unsigned block, VmSchedule schedule, VmFault *fault) {
+    VmConfig c = {.seed = 3, .split_one_in = 100, .schedule = schedule};
+    return is_stuck_with(c, text, grid, block, fault);
 }
 
 #define POLL(flag) "W: ld.volatile.global.u32 %r4, [%rd1+" flag "]; setp.eq.u32 %p4, %r4, 0; @%p4 bra W;"
@@ -94,6 +98,18 @@ static void kernels_that_do(void **state) {
     }
 }
 
+// A poll that counts: another split's turn may come before its load, which is then executed later, and still once.
+// EM-159
+static void a_poll_that_counts(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 3; seed++)
+        assert_false(is_stuck_with(
+            (VmConfig){.seed = seed, .split_one_in = 4},
+            KERNEL("mov.u32 %r5, 0; C: ld.volatile.global.u32 %r4, [%rd1]; setp.eq.u32 %p4, %r4, 0; add.u32 "
+                   "%r5, %r5, 1; setp.lt.u32 %p5, %r5, 900000; and.pred %p4, %p4, %p5; @%p4 bra C;"),
+            1, 1, NULL));
+}
+
 // Memory that changes from outside lets it go on, if the caller does not end it.
 // EM-159
 static void stuck_until_memory_changes(void **state) {
@@ -117,6 +133,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_that_cannot_go_on),
         cmocka_unit_test(kernels_that_do),
+        cmocka_unit_test(a_poll_that_counts),
         cmocka_unit_test(stuck_until_memory_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

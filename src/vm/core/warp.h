@@ -67,6 +67,7 @@ typedef struct VmSeenState {
     const VmInsn *pc;
     uint64_t state;
     uint32_t look, mask, visits;
+    bool again; // it stopped there without having executed it: the next visit is the same one
 } VmSeenState;
 
 typedef struct VmSplit {
