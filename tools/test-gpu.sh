@@ -11,7 +11,7 @@ command -v python3 >/dev/null || { echo "skipped: no python3 to look for a GPU w
 python3 $driver --find || exit
 
 make --no-print-directory setup || exit
-targets=(gpurace gpurace_inject conformance examples corpus complete-programs gpu-programs)
+targets=(gpurace gpurace_inject conformance examples corpus complete-programs gpu-programs cudart_programs)
 help=$(cmake --build build --target help)
 for target in jit jit_linked; do # only where the toolkit has NVRTC and nvJitLink
     grep -qE "^$target:|^\.\.\. $target\b" <<<"$help" && targets+=("$target")

@@ -214,14 +214,14 @@ VmObserver gr_aim_observer(Aim *a) {
     return o;
 }
 
-void gr_aim_launch(Aim *a, uint64_t launch, uint64_t stream) {
+void gr_aim_launch(Aim *a, uint64_t launch, uint64_t stream, uint64_t blocking) {
     if (a->conflicts)
-        gr_conflicts_launch(a->conflicts, launch, stream);
+        gr_conflicts_launch(a->conflicts, launch, stream, blocking);
 }
 
-void gr_aim_waited(Aim *a, uint64_t stream) {
+void gr_aim_waited(Aim *a, uint64_t stream, uint64_t legacy) {
     if (a->conflicts)
-        gr_conflicts_waited(a->conflicts, stream);
+        gr_conflicts_waited(a->conflicts, stream, legacy);
 }
 
 static uint32_t side_of(const Aim *a, const RaceSide *s) {

@@ -47,10 +47,11 @@ gr_status gr_aim_check(const char *at, gr_error *err);
 // is out.
 bool gr_aim_module(Aim *a, const PtxModule *m);
 
-// The device begins a launch of a stream.
-void gr_aim_launch(Aim *a, uint64_t launch, uint64_t stream);
-// The host has waited for a stream's launches; 0: for all.
-void gr_aim_waited(Aim *a, uint64_t stream);
+// The device begins a launch of a stream. `blocking`: the context whose legacy stream waits for it; 0: none does.
+void gr_aim_launch(Aim *a, uint64_t launch, uint64_t stream, uint64_t blocking);
+// The host has waited for a stream's launches; 0: for all. `legacy`: the context of which it is the legacy stream, so that it has waited for
+// the blocking ones, too; 0: it is none.
+void gr_aim_waited(Aim *a, uint64_t stream, uint64_t legacy);
 // Two accesses overlapped.
 void gr_aim_met(Aim *a, const Race *r);
 

@@ -37,8 +37,8 @@ uint32_t gr_aim_place(Aim *a, const PtxModule *m, uint32_t site);
 Conflicts *gr_conflicts_new(Aim *a);
 void gr_conflicts_free(Conflicts *c);
 void gr_conflicts_listen(VmObserver *o); // whose user is the Aim
-void gr_conflicts_launch(Conflicts *c, uint64_t launch, uint64_t stream);
-void gr_conflicts_waited(Conflicts *c, uint64_t stream);
+void gr_conflicts_launch(Conflicts *c, uint64_t launch, uint64_t stream, uint64_t blocking);
+void gr_conflicts_waited(Conflicts *c, uint64_t stream, uint64_t legacy);
 void gr_conflicts_met(Conflicts *c, uint32_t x, uint32_t y);
 
 #endif

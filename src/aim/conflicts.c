@@ -47,7 +47,8 @@ typedef struct WarpTimes {
 } WarpTimes;
 
 typedef struct LaunchOf {
-    uint64_t launch, stream, began, waited; // when; 0: never
+    uint64_t launch, stream, blocking; // of gr_aim_launch
+    uint64_t began, waited;            // when; 0: never
 } LaunchOf;
 
 typedef struct Noted {
@@ -284,15 +285,18 @@ static void on_sync(void *user, const VmSyncEvent *e) {
 
 // ---- Launches, creation ------------------------------------------------------------------------------------
 
-void gr_conflicts_launch(Conflicts *c, uint64_t launch, uint64_t stream) {
-    c->launches[launch % LAUNCHES] = (LaunchOf){.launch = launch, .stream = stream, .began = ++c->now};
+void gr_conflicts_launch(Conflicts *c, uint64_t launch, uint64_t stream, uint64_t blocking) {
+    c->launches[launch % LAUNCHES] =
+        (LaunchOf){.launch = launch, .stream = stream, .blocking = blocking, .began = ++c->now};
 }
 
-void gr_conflicts_waited(Conflicts *c, uint64_t stream) {
+void gr_conflicts_waited(Conflicts *c, uint64_t stream, uint64_t legacy) {
     ++c->now;
-    for (size_t k = 0; k < LAUNCHES; k++)
-        if (!c->launches[k].waited && (!stream || c->launches[k].stream == stream))
-            c->launches[k].waited = c->now;
+    for (size_t k = 0; k < LAUNCHES; k++) {
+        LaunchOf *l = &c->launches[k];
+        if (!l->waited && (!stream || l->stream == stream || (legacy && l->blocking == legacy)))
+            l->waited = c->now;
+    }
 }
 
 Conflicts *gr_conflicts_new(Aim *a) {

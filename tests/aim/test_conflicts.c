@@ -363,21 +363,38 @@ static void copies(void **state) {
 
 // ---- Launches ------------------------------------------------------------------------------------------------
 
-typedef enum Between { NOT_WAITED, WAITED, WAITED_FOR_ALL, WAITED_FOR_ANOTHER, WAITED_TOO_LATE } Between;
+typedef enum Between {
+    NOT_WAITED,
+    WAITED,
+    WAITED_FOR_ALL,
+    WAITED_FOR_ANOTHER,
+    WAITED_FOR_LEGACY,
+    WAITED_FOR_OTHER_LEGACY,
+    WAITED_TOO_LATE
+} Between;
+
+// The contexts of legacy streams: the launches' own, and another one.
+enum { LEGACY = 3, OTHER_LEGACY = 4 };
 
 // One launch after the other, which write and read one place.
-static size_t launches(uint64_t stream, uint64_t other, Between what) {
+static size_t launches_in(uint64_t stream, uint64_t other, Between what, uint64_t blocking) {
     Notes n = {0};
     Bed b;
     open_bed(&b, "@%p0 st.global.u32 [%rd1], 7;", "", NULL, &n);
     if (what == WAITED_TOO_LATE)
-        gr_aim_launch(b.aim, 2, other);
-    gr_aim_launch(b.aim, 1, stream);
+        gr_aim_launch(b.aim, 2, other, blocking);
+    gr_aim_launch(b.aim, 1, stream, blocking);
     assert_int_equal(RIG_RUN(&b.rig, "k", 1, 32, b.out), VM_FAULT_NONE);
     if (what != NOT_WAITED)
-        gr_aim_waited(b.aim, what == WAITED_FOR_ALL ? 0 : what == WAITED_FOR_ANOTHER ? 77 : stream);
+        gr_aim_waited(b.aim,
+                      what == WAITED_FOR_ALL                      ? 0
+                      : what == WAITED || what == WAITED_TOO_LATE ? stream
+                                                                  : 77,
+                      what == WAITED_FOR_LEGACY         ? LEGACY
+                      : what == WAITED_FOR_OTHER_LEGACY ? OTHER_LEGACY
+                                                        : 0);
     if (what != WAITED_TOO_LATE)
-        gr_aim_launch(b.aim, 2, other);
+        gr_aim_launch(b.aim, 2, other, blocking);
     assert_int_equal(RIG_RUN(&b.rig, "k", 1, 32, b.out), VM_FAULT_NONE);
     close_bed(&b);
     if (n.n) {
@@ -388,6 +405,10 @@ static size_t launches(uint64_t stream, uint64_t other, Between what) {
     return n.n;
 }
 
+static size_t launches(uint64_t stream, uint64_t other, Between what) {
+    return launches_in(stream, other, what, LEGACY);
+}
+
 static void two_launches(void **state) {
     (void)state;
     assert_int_equal(launches(5, 5, NOT_WAITED), 0);
@@ -395,7 +416,10 @@ static void two_launches(void **state) {
     assert_int_equal(launches(5, 6, WAITED), 0);
     assert_int_equal(launches(5, 6, WAITED_FOR_ALL), 0);
     assert_int_equal(launches(5, 6, WAITED_FOR_ANOTHER), 1);
-    assert_int_equal(launches(5, 6, WAITED_TOO_LATE), 1); // the second had begun
+    assert_int_equal(launches(5, 6, WAITED_FOR_LEGACY), 0);
+    assert_int_equal(launches(5, 6, WAITED_FOR_OTHER_LEGACY), 1);
+    assert_int_equal(launches_in(5, 6, WAITED_FOR_LEGACY, 0), 1); // non-blocking streams
+    assert_int_equal(launches(5, 6, WAITED_TOO_LATE), 1);         // the second had begun
 }
 
 // ---- What met ------------------------------------------------------------------------------------------------

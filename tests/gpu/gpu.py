@@ -3,7 +3,7 @@
 """gpu.py [OPTIONS] PART…: tests of gpurace on NVIDIA GPUs. Each part runs something without gpurace and under its engines, and compares.
 
 Needs what was built, in one folder (--gpurace): gpurace and lib, the programs of the targets `examples`, `corpus`, `complete-programs` and
-`gpu-programs`, tests/conformance/conformance, tests/cli/jit and jit_linked. `make test-gpu` builds them, runs each part as a test of CTest, and
+`gpu-programs`, `cudart_programs`, tests/conformance/conformance, tests/cli/jit and jit_linked. `make test-gpu` builds them, runs each part as a test of CTest, and
 writes docs/gpu.md's table (--page). On a machine that cannot build, the folder may be one that was carried there:
 
     tests/gpu/gpu.py --gpurace FOLDER --results RESULTS all

@@ -300,6 +300,26 @@ def conformance(setting):
     return outcome
 
 
+def waits(setting):
+    """Which calls of CUDA wait for what: the table that the CPU device's test has."""
+    source = ROOT / "tests/driver/cudart/programs/waits.cu"
+    program = setting.built.program("cudart-programs/waits")
+    if not os.access(program, os.X_OK):
+        return Outcome(problems=[f"{program} is not built (target cudart_programs)"])
+    outcome, wanted = Outcome(), source.with_suffix(".expected").read_text(encoding="utf-8").splitlines()
+    status, text = setting.call(program, timeout=200)
+    rows = text.splitlines()
+    if status != 0:
+        outcome.problems.append(f"exit status {status}: {text[-1500:]}")
+    outcome.problems += [f"waits.expected has:\n{want}\nthis GPU has:\n{row}" for want, row in zip(wanted, rows) if want != row]
+    if len(rows) != len(wanted):
+        outcome.problems.append(f"{len(rows)} rows of {len(wanted)}")
+    setting.log("waits", text + setting.call(program, "open", timeout=200)[1])
+    same = sum(want == row for want, row in zip(wanted[1:], rows[1:]))
+    outcome.row("tests/driver/cudart/programs/waits.cu: which calls wait for what", f"{same} of {len(wanted) - 1} rows as on the CPU device")
+    return outcome
+
+
 def python_for(setting, program):
     """A Python that has the packages of a program of tests/jit: that of the build folder, or the user's."""
     for python in (setting.built.program("python/bin/python"), shutil.which("python3")):
@@ -468,4 +488,4 @@ class Part:
 
 LONG = (corpus_whole, programs_privatized, soak)
 PARTS = {f.__name__: Part(f, f.__doc__, f in LONG) for f in
-         (examples, programs, corpus, several, conformance, ahead_of_time, just_in_time, devices, processes, corpus_whole, programs_privatized, soak)}
+         (examples, programs, corpus, several, conformance, waits, ahead_of_time, just_in_time, devices, processes, corpus_whole, programs_privatized, soak)}

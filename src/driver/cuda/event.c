@@ -133,7 +133,7 @@ CUresult cuEventQuery(CUevent handle) {
         return gr_cu_leave(r);
     gr_queue_asked();
     if (e->mark && e->mark->done)
-        gr_work_waited(0, NULL, e->mark);
+        gr_work_waited((GrWaited){.mark = e->mark});
     return gr_cu_leave(e->mark && !e->mark->done ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);
 }
 

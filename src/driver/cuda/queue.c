@@ -558,24 +558,39 @@ uint64_t gr_queue_slice(void) { return step(SLICE, false, true); }
 // ---- Synchronization ---------------------------------------------------------------------------------------
 
 typedef struct Goal {
-    const Stream *stream; // NULL: all of ctx
+    const Stream *stream; // and, with the legacy one, the blocking ones of ctx; NULL: all of ctx
     uint64_t stream_id;
     const Ctx *ctx; // NULL: all
     const Mark *mark;
     uint64_t seq;
 } Goal;
 
+static bool is_covered(const Goal *g, const Stream *s) {
+    if (!g->stream)
+        return !g->ctx || s->ctx == g->ctx;
+    if (g->stream == g->ctx->legacy && s->ctx == g->ctx)
+        return is_blocking(s);
+    return s == g->stream && s->id == g->stream_id;
+}
+
 static bool is_reached(const Goal *g) {
     if (g->mark)
         return g->mark->done;
     for (size_t i = 0; i < streams.len; i++) {
         const Stream *s = streams.data[i];
-        if (g->stream ? s == g->stream && s->id == g->stream_id : !g->ctx || s->ctx == g->ctx) {
-            if (s->head && s->head->seq <= g->seq)
-                return false;
-        }
+        if (is_covered(g, s) && s->head && s->head->seq <= g->seq)
+            return false;
     }
     return true;
+}
+
+static Goal goal_of(const Stream *s) {
+    return (Goal){.stream = s, .stream_id = s->id, .ctx = s->ctx, .seq = next_seq};
+}
+
+bool gr_queue_is_done(const Stream *s) {
+    Goal g = goal_of(s);
+    return is_reached(&g);
 }
 
 static void run_until(const Goal *g) {
@@ -604,13 +619,17 @@ static void drain(const Goal *g) {
     run_until(g);
     uint64_t begun = thread_ns();
     if (is_reached(g))
-        gr_work_waited(g->stream ? g->stream_id : 0, g->ctx, g->mark);
+        gr_work_waited((GrWaited){.stream = g->stream ? g->stream_id : 0,
+                                  .ctx = g->ctx,
+                                  .mark = g->mark,
+                                  .legacy = g->stream && g->stream == g->ctx->legacy});
     work_ns += thread_ns() - begun;
 }
 
 CUresult gr_queue_drain_stream(Stream *s) {
     Ctx *ctx = s->ctx;
-    drain(&(Goal){.stream = s, .stream_id = s->id, .ctx = ctx, .seq = next_seq});
+    Goal g = goal_of(s);
+    drain(&g);
     return ctx->sticky;
 }
 

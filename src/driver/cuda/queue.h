@@ -98,8 +98,11 @@ unsigned gr_queue_pending_streams(void);
 void gr_queue_print_times(void);
 void gr_queue_exit(uint64_t steps); // what is done once exit was called: at most so much, and little in all
 uint64_t gr_queue_slice(void);      // a slice for the device thread; 0: nothing could run
-CUresult gr_queue_drain_stream(Stream *s); // all that is queued there now
-CUresult gr_queue_drain_ctx(Ctx *ctx);     // likewise for all streams of the context
+// All that is queued there now. Who waits for the legacy stream waits for the blocking ones of its context, too, whether or not
+// anything was queued in itself (as an H100 does).
+CUresult gr_queue_drain_stream(Stream *s);
+bool gr_queue_is_done(const Stream *s); // whether that would not wait
+CUresult gr_queue_drain_ctx(Ctx *ctx);  // likewise for all streams of the context
 CUresult gr_queue_drain_mark(Ctx *ctx, Mark *m);
 void gr_queue_drain_device(void); // every context: before memory goes away
 void gr_queue_outlast(
@@ -110,10 +113,16 @@ void gr_queue_remove_stream(Stream *s);
 Stream *gr_queue_stream(size_t i); // NULL past the last
 void gr_queue_seed(uint64_t seed);
 
-// Observers of work (work.c): the host has waited for a stream, for all of a context,
-// for everything (all NULL), or for a mark.
+// Observers of work (work.c). The host has waited for a stream, for all of a context, for everything (all zero), or for a mark.
+typedef struct GrWaited {
+    uint64_t stream;
+    const Ctx *ctx;
+    const Mark *mark;
+    bool legacy; // the stream is its context's legacy one
+} GrWaited;
+
 void gr_work_item(const Item *it, GrWorkKind kind);
-void gr_work_waited(uint64_t stream, const Ctx *ctx, const Mark *mark);
+void gr_work_waited(GrWaited waited);
 // The host frees it without having waited for anything.
 void gr_work_freed(const VmRange *r);
 uint64_t gr_work_waits(void); // of which gr_work_waited told

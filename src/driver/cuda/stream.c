@@ -169,11 +169,11 @@ CUresult cuStreamQuery(CUstream handle) {
     if (r != CUDA_SUCCESS)
         return gr_cu_leave(r);
     gr_queue_asked();
-    if (!s->head) {
-        gr_print_flush();
-        gr_work_waited(s->id, NULL, NULL);
-    }
-    return gr_cu_leave(s->head ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);
+    if (!gr_queue_is_done(s))
+        return gr_cu_leave(CUDA_ERROR_NOT_READY);
+    gr_print_flush();
+    gr_work_waited((GrWaited){.stream = s->id, .ctx = s->ctx, .legacy = s == s->ctx->legacy});
+    return gr_cu_leave(CUDA_SUCCESS);
 }
 
 // ---- Properties --------------------------------------------------------------------------------------------

@@ -91,12 +91,13 @@ void gr_work_item(const Item *it, GrWorkKind kind) {
     tell(&w);
 }
 
-void gr_work_waited(uint64_t stream, const Ctx *ctx, const Mark *mark) {
+void gr_work_waited(GrWaited waited) {
     GrWork w = {.size = sizeof w,
                 .kind = GR_WORK_WAITED,
-                .stream = stream,
-                .context = ctx ? ctx->id : 0,
-                .mark = mark};
+                .stream = waited.stream,
+                .context = waited.ctx ? waited.ctx->id : 0,
+                .legacy = waited.legacy,
+                .mark = waited.mark};
     waits++;
     if (!ears.len)
         return;

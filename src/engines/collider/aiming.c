@@ -26,9 +26,9 @@ static void noted(void *user, const Conflict *c) {
 static void work(void *user, const GrWork *w) {
     Aim *aim = ((Aiming *)user)->aim;
     if (w->kind == GR_WORK_BEGINS && w->type == GR_WORK_KERNEL)
-        gr_aim_launch(aim, w->launch, w->stream);
+        gr_aim_launch(aim, w->launch, w->stream, w->blocking ? w->context : 0);
     else if (w->kind == GR_WORK_WAITED)
-        gr_aim_waited(aim, w->stream);
+        gr_aim_waited(aim, w->stream, w->legacy ? w->context : 0);
 }
 
 gr_status gr_aiming_begin(GrSession *s, const GrOptions *o, Aiming **out, gr_error *err) {

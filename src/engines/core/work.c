@@ -121,14 +121,19 @@ void gr_work_sweep(Work *w, ClockFilter *f) {
     gr_clock_filter(f, &w->host);
 }
 
+// Whether the host has waited for the stream: for the legacy one as what is submitted to it would.
+static bool is_waited(const WorkStream *s, const GrWork *e) {
+    if (e->stream && s->id != e->stream)
+        return e->legacy && s->context == e->context && s->blocking;
+    return e->stream || !e->context || s->context == e->context;
+}
+
 bool gr_work_waited(Work *w, const GrWork *e) {
     if (e->mark)
         gr_clock_merge(&w->host, gr_map_get_u64(&w->marks, (uint64_t)(uintptr_t)e->mark));
-    for (size_t k = 0; k < w->streams.len && !e->mark; k++) {
-        const WorkStream *s = &w->streams.data[k];
-        if (e->stream ? s->id == e->stream : !e->context || s->context == e->context)
-            gr_clock_merge(&w->host, s->clock);
-    }
+    for (size_t k = 0; k < w->streams.len && !e->mark; k++)
+        if (is_waited(&w->streams.data[k], e))
+            gr_clock_merge(&w->host, w->streams.data[k].clock);
     if (w->pending)
         return false;
     for (size_t k = 0; k < w->streams.len; k++) // all over, but does the host know?

@@ -247,6 +247,50 @@ static void test_synchronization_points(void **state) { // [EM-112] [EM-111]
     OK(cuStreamDestroy(a));
 }
 
+// Work that no call does by the way; what was before is over.
+static void begin_long(CUstream s) {
+    *next = 0;
+    append(s, 1, LOG);
+}
+
+// Who waits for the legacy stream waits for blocking streams, too, even if it has no work of its own; and only for those.
+static void test_waiting_for_the_legacy_stream(void **state) { // [EM-112] [EM-108]
+    (void)state;
+    CUstream handles[] = {NULL, CU_STREAM_LEGACY}, blocking = stream(0), other = stream(0);
+    CUdeviceptr d;
+    unsigned host[4] = {0};
+    OK(cuMemAlloc(&d, sizeof host));
+    for (unsigned k = 0; k < 2; k++) {
+        begin_long(blocking);
+        assert_int_equal(cuStreamQuery(handles[k]), CUDA_ERROR_NOT_READY);
+        OK(cuStreamSynchronize(other)); // none of the others waits for another
+        OK(cuStreamQuery(other));
+        assert_true(*next < LOG);
+        OK(cuStreamSynchronize(handles[k]));
+        assert_int_equal(*next, LOG);
+        OK(cuStreamQuery(handles[k]));
+    }
+    begin_long(CU_STREAM_PER_THREAD); // a blocking stream
+    OK(cuStreamSynchronize(NULL));
+    assert_int_equal(*next, LOG);
+    begin_long(blocking);
+    OK(cuMemcpyHtoD(d, host, sizeof host)); // from pageable memory: first it waits for the same
+    assert_int_equal(*next, LOG);
+    OK(cuStreamDestroy(blocking));
+    blocking = stream(CU_STREAM_NON_BLOCKING);
+    begin_long(blocking);
+    OK(cuStreamQuery(NULL));
+    OK(cuStreamSynchronize(NULL));
+    OK(cuMemcpyHtoD(d, host, sizeof host));
+    OK(cuMemsetD32Async(d, 1, 4, CU_STREAM_LEGACY)); // now it has work of its own
+    OK(cuStreamSynchronize(CU_STREAM_LEGACY));
+    assert_true(*next < LOG);
+    OK(cuCtxSynchronize());
+    OK(cuStreamDestroy(blocking));
+    OK(cuStreamDestroy(other));
+    OK(cuMemFree(d));
+}
+
 static void test_stream_destroyed_with_work(void **state) { // [EM-122]
     (void)state;
     CUstream a = stream(CU_STREAM_NON_BLOCKING);
@@ -700,6 +744,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test_setup(test_event_times, clear),
         cmocka_unit_test_setup(test_polling, clear),
         cmocka_unit_test_setup(test_synchronization_points, clear),
+        cmocka_unit_test_setup(test_waiting_for_the_legacy_stream, clear),
         cmocka_unit_test_setup(test_stream_destroyed_with_work, clear),
         cmocka_unit_test_setup(test_copies, clear),
         cmocka_unit_test_setup(test_fills, clear),

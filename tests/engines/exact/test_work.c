@@ -178,16 +178,22 @@ static void end(Model *m, unsigned s) {
     tell(m, it, GR_WORK_ENDED);
 }
 
-// The host waits for a stream that has nothing left to do, for a mark, or for everything.
+// The host waits for a stream that has nothing left to do (with the legacy one, for those that wait for it), for a mark, or for
+// everything.
 static void wait(Model *m) {
     GrWork w = {.size = sizeof w, .kind = GR_WORK_WAITED};
-    unsigned s = gr_rng_below(&m->rng, STREAMS + 2);
-    bool idle = true;
-    for (unsigned k = 0; k < STREAMS; k++)
+    unsigned s = gr_rng_below(&m->rng, STREAMS + 2), first = s, last = s ? s : 2;
+    bool idle = true, over = s < STREAMS;
+    for (unsigned k = 0; k < STREAMS; k++) {
         idle &= !is_waiting(m, k);
-    if (s < STREAMS && !is_waiting(m, s)) {
+        over &= k < first || k > last || !is_waiting(m, k);
+    }
+    if (over) {
         w.stream = s + 1;
-        set_join(&m->host, &m->stream[s]);
+        w.context = 1;
+        w.legacy = s == 0;
+        for (unsigned k = first; k <= last; k++)
+            set_join(&m->host, &m->stream[k]);
     } else if (s == STREAMS) {
         unsigned mark = gr_rng_below(&m->rng, MARKS);
         w.mark = &m->marks[mark];
