@@ -204,7 +204,8 @@ const VmInsn *gr_vm_look(VmWarp *w, const VmInsn *i, uint64_t *weight) {
             note_meeting(r, !next);
         else if (i->stmt && i->stmt->kind == PTX_INSTR && i->stmt->instr->op == PTX_OP_CALL && next == i + 1)
             changed |= split_of(w)->act == act; // a function of the device's own, such as vprintf
-        if (!next && !r->launch->done && split_of(w)->pc == i) // another split's turn, or a pause, comes first
+        if (!next && !r->launch->done &&
+            split_of(w)->pc == i) // another split's turn, or a pause, comes first
             split_of(w)->seen.again = true;
         changed |= !next && w->stop == VM_STOP_CLOCK;
         if (changed && s->looking)
