@@ -25,7 +25,7 @@ bool gr_ptx_matrix(const PtxInstr *i, PtxMatrix *m) {
             m->length = which == PTX_MOD_a ? shapes[k].k : shapes[k].n;
         }
     for (unsigned k = 0; k < sizeof types / sizeof *types; k++)
-        if (i->mods[i->n_mods - 1].id == types[k].mod)
+        if (gr_ptx_instr_has(i, types[k].mod))
             m->bits = types[k].bits;
     if (gr_ptx_instr_has(i, PTX_MOD_col)) {
         unsigned t = m->lines;

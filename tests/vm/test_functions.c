@@ -25,6 +25,45 @@ static const uint32_t *words(Rig *r, uint64_t at, unsigned n) { return rig_view(
 static uint32_t fact(uint32_t n) { return n < 2 ? 1 : n * fact(n - 1); }
 static uint32_t fib(uint32_t n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
 
+// The address of a function's parameter is one of local memory, whichever way it is used; each call has its own.
+// EM-42
+static void parameters_have_addresses(void **state) {
+    (void)state;
+    static const char text[] =
+        ".visible .func (.param .b32 ret) total(.param .align 8 .b8 s[24], .param .b32 n) {\n" REGS
+        ".param .align 8 .b8 next[24]; .param .b32 less; .param .b32 got;\n"
+        "mov.b64 %rd1, s+4; mov.b64 %rd5, s; ld.param.u32 %r1, [n]; ld.param.u32 %r2, [s]; mul.wide.u32 "
+        "%rd2, %r1, 4;\n"
+        "add.s64 %rd3, %rd1, %rd2; ld.param.u32 %r3, [%rd3+-4]; st.local.u32 [%rd1], 1000; ld.param.u32 %r4, "
+        "[s+4];\n"
+        "cvta.local.u64 %rd4, %rd5; ld.u32 %r5, [%rd4+8]; add.u32 %r6, %r3, %r4; add.u32 %r6, %r6, %r5;\n"
+        "setp.eq.u32 %p1, %r1, 0; @%p1 bra E;\n"
+        "st.param.b32 [next], %r2; st.param.b32 [next+4], 7; st.param.b32 [next+8], 8; st.param.b32 "
+        "[next+12], 9;\n"
+        "sub.u32 %r7, %r1, 1; st.param.b32 [less], %r7; call (got), total, (next, less); ld.param.b32 %r8, "
+        "[got];\n"
+        "add.u32 %r6, %r6, %r8; ld.param.u32 %r9, [%rd5+4]; add.u32 %r6, %r6, %r9;\n"
+        "E: st.param.b32 [ret], %r6; ret; }\n" KERNEL("k") PROLOGUE
+        ".param .align 8 .b8 s[24]; .param .b32 n; .param .b32 got;\n"
+        "st.param.b32 [s], %r1; st.param.b32 [s+4], 7; st.param.b32 [s+8], 8; st.param.b32 [s+12], 9;\n"
+        "and.b32 %r2, %r1, 3; st.param.b32 [n], %r2; call (got), total, (s, n); ld.param.b32 %r3, [got];\n"
+        "st.global.u32 [%rd2], %r3; ret; }\n";
+    for (uint64_t seed = 0; seed < 6; seed++) {
+        Rig r;
+        VmConfig c = {.seed = seed, .split_one_in = seed % 2 ? 4 : 0, .stack_bytes = 4096};
+        rig_open(&r, text, &c);
+        uint64_t out = rig_alloc(&r, 256);
+        assert_int_equal(RIG_RUN(&r, "k", 1, 64, out), VM_FAULT_NONE);
+        for (uint32_t t = 0; t < 64; t++) {
+            uint32_t want = 0, s[] = {t, 7, 8, 9};
+            for (uint32_t n = t % 4 + 1; n-- > 0;)
+                want += s[n] + 1000 + s[2] + (n ? 1000 : 0);
+            assert_int_equal(words(&r, out, 64)[t], want);
+        }
+        rig_close(&r);
+    }
+}
+
 // Code by nvcc: structs by value both ways, pointers to functions, recursion, initialized pointers.
 // EM-42
 static void calls(void **state) {
@@ -538,6 +577,7 @@ static void more_atomics(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls),
+        cmocka_unit_test(parameters_have_addresses),
         cmocka_unit_test(bad_targets),
         cmocka_unit_test(a_fault_ends_its_launch_only),
         cmocka_unit_test(unknown_instructions),

@@ -4,6 +4,8 @@
 #include "base/str.h"
 #include "harness.h"
 #include "ptx/ptx.h"
+#include "vm/core/insn.h"
+#include "vm/core/program.h"
 #include "vm/decode/forms.h"
 
 #include <setjmp.h>
@@ -370,11 +372,147 @@ static void no_modifier_is_passed_over(void **state) {
     assert_true(tried > 10000);
 }
 
+// ---- The order of modifiers --------------------------------------------------------------------------------------
+
+// ptxas takes the modifiers behind the words of the instruction's name (so many) in any order, and those that are of one kind (types, layouts,
+// spaces) in theirs.
+static const struct {
+    unsigned name;
+    const char *spelling, *operands;
+} orders[] = {
+    {0, "ldmatrix.sync.aligned.m8n8.x4.shared.b16", "{%r1, %r2, %r3, %r4}, [%r5]"},
+    {0, "ldmatrix.sync.aligned.m8n8.x2.trans.shared::cta.b16", "{%r1, %r2}, [%r5]"},
+    {0, "ldmatrix.sync.aligned.m8n8.x1.b16", "{%r1}, [%rd1]"},
+    {0, "stmatrix.sync.aligned.m8n8.x4.shared.b16", "[%r5], {%r1, %r2, %r3, %r4}"},
+    {0, "stmatrix.sync.aligned.m8n8.x1.trans.shared.b16", "[%r5], {%r1}"},
+    {0, "movmatrix.sync.aligned.m8n8.trans.b16", "%r1, %r2"},
+    {0, "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+     "{%f1, %f2, %f3, %f4}, {%r1, %r2, %r3, %r4}, {%r5, %r6}, {%f1, %f2, %f3, %f4}"},
+    {0, "mma.sync.aligned.m8n8k16.row.col.satfinite.s32.s8.u8.s32", "{%r1, %r2}, {%r3}, {%r4}, {%r1, %r2}"},
+    {0, "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc",
+     "{%r1, %r2, %r3, %r4}, {%r1, %r2, %r3, %r4}, {%r5, %r6}, {%r1, %r2, %r3, %r4}"},
+    {2, "wmma.load.a.sync.aligned.row.m16n16k16.shared.f16",
+     "{%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [%rd1], %r1"},
+    {2, "wmma.load.b.sync.aligned.col.m8n32k16.global.s8", "{%r1, %r2, %r3, %r4}, [%rd1], %r1"},
+    {2, "wmma.store.d.sync.aligned.col.m16n16k16.global.f16", "[%rd1], {%r1, %r2, %r3, %r4}, %r5"},
+    {1, "wmma.mma.sync.aligned.row.col.m16n16k16.f16.f16",
+     "{%r1, %r2, %r3, %r4}, {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, {%r1, %r2, %r3, %r4, %r5, %r6, %r7, "
+     "%r8}, "
+     "{%r1, %r2, %r3, %r4}"},
+    {1, "cp.async.cg.shared.global.L2::128B", "[%r1], [%rd1], 16"},
+    {3, "cp.async.mbarrier.arrive.noinc.shared.b64", "[%r1]"},
+    {2, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes", "[%r1], [%rd1], 16, [%r2]"},
+    {0, "red.relaxed.gpu.global.add.u32", "[%rd1], %r1"},
+    {0, "red.global.add.noftz.f16x2", "[%rd1], %r1"},
+    {0, "red.relaxed.gpu.global.v2.f32.add", "[%rd1], {%f1, %f2}"},
+    {1, "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.inc.u32",
+     "[%r1], %r2, [%r3]"},
+    {0, "atom.acq_rel.gpu.global.add.u32", "%r1, [%rd1], %r2"},
+    {0, "atom.relaxed.sys.shared.cas.b32", "%r1, [%r2], %r3, %r4"},
+    {0, "atom.global.add.noftz.f16", "%rs1, [%rd1], %rs2"},
+    {0, "ld.relaxed.gpu.global.L1::no_allocate.L2::128B.v2.u32", "{%r1, %r2}, [%rd1]"},
+    {0, "ld.volatile.global.v4.f32", "{%f1, %f2, %f3, %f4}, [%rd1]"},
+    {0, "ld.acquire.sys.global.u64", "%rd2, [%rd1]"},
+    {0, "ld.global.nc.L1::no_allocate.L2::256B.v2.f32", "{%f1, %f2}, [%rd1]"},
+    {0, "ld.global.cg.v2.u32", "{%r1, %r2}, [%rd1]"},
+    {0, "ld.mmio.relaxed.sys.global.u32", "%r1, [%rd1]"},
+    {0, "ldu.global.v2.u32", "{%r1, %r2}, [%rd1]"},
+    {0, "st.release.gpu.global.v2.u32", "[%rd1], {%r1, %r2}"},
+    {0, "st.global.wt.v2.u32", "[%rd1], {%r1, %r2}"},
+    {1, "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.u32", "[%r1], {%r2, %r3}, [%r4]"},
+    {0, "fence.acq_rel.gpu", ""},
+    {2, "mbarrier.try_wait.parity.acquire.cta.shared::cta.b64", "%p1, [%r1], %r2"},
+    {2, "mbarrier.arrive.expect_tx.release.cta.shared::cta.b64", "%rd1, [%r1], %r2"},
+    {1, "mbarrier.init.shared::cta.b64", "[%r1], %r2"},
+    {0, "shfl.sync.bfly.b32", "%r1, %r2, %r3, %r4, %r5"},
+    {0, "vote.sync.ballot.b32", "%r1, %p1, %r2"},
+    {0, "match.any.sync.b32", "%r1, %r2, %r3"},
+    {0, "redux.sync.add.u32", "%r1, %r2, %r3"},
+    {0, "fma.rn.ftz.sat.f32", "%f1, %f2, %f3, %f4"},
+    {0, "add.sat.s32", "%r1, %r2, %r3"},
+    {0, "add.cc.u32", "%r1, %r2, %r3"},
+    {0, "min.ftz.NaN.f32", "%f1, %f2, %f3"},
+    {0, "min.relu.s32", "%r1, %r2, %r3"},
+    {0, "ex2.approx.ftz.f32", "%f1, %f2"},
+    {0, "setp.lt.and.ftz.f32", "%p1, %f1, %f2, %p2"},
+    {0, "set.lt.u32.f32", "%r1, %f1, %f2"},
+    {0, "cvt.rn.ftz.sat.f32.s32", "%f1, %r1"},
+    {0, "lop3.and.b32", "%r1|%p1, %r2, %r3, %r4, 0x80, %p2"},
+    {0, "bfind.shiftamt.u32", "%r1, %r2"},
+};
+
+enum { MAX_WORDS = 16 };
+
+// Modifiers of one kind keep their order.
+static bool is_ordered(const char *word) {
+    static const char list[] =
+        "row,col,shared,shared::cta,shared::cluster,global,b1,f16,f16x2,f32,b16,b32,b64,s8,u8,s32,u32,u64";
+    return gr_words_have(list, sizeof list - 1, word);
+}
+
+// The modifier number `from` comes to where number `to` was.
+static void moved(char *out, size_t size, char *const word[], unsigned n, unsigned from, unsigned to) {
+    size_t at = (size_t)snprintf(out, size, "%s", word[0]);
+    for (unsigned k = 1, next = 1; k < n; k++) {
+        next += next == from;
+        at += (size_t)snprintf(out + at, size - at, ".%s", k == to ? word[from] : word[next]);
+        next += k != to;
+    }
+}
+
+static void expect_same_code(const Rig *a, const Rig *b, const char *spelling) {
+    const VmFunc *f = a->mod->kernels[0], *g = b->mod->kernels[0];
+    bool same = f->n_code == g->n_code;
+    for (uint32_t k = 0; same && k < f->n_code; k++) {
+        const VmInsn *x = &f->code[k], *y = &g->code[k];
+        same = x->exec[0] == y->exec[0] && x->exec[1] == y->exec[1] && x->d == y->d && x->a == y->a &&
+               x->b == y->b && x->c == y->c && x->d2 == y->d2 && x->e == y->e && x->imm == y->imm &&
+               x->part == y->part && x->site == y->site;
+    }
+    if (!same)
+        fail_msg("%s is another instruction", spelling);
+}
+
+static unsigned try_orders(const char *spelling, const char *operands, unsigned name) {
+    char own[128], text[256], *word[MAX_WORDS], *rest = own;
+    unsigned n = 0, tried = 0;
+    Rig as_written;
+    snprintf(own, sizeof own, "%s", spelling);
+    while ((word[n] = strsep(&rest, ".")))
+        n++;
+    snprintf(text, sizeof text, "%s %s", spelling, operands);
+    load(&as_written, text);
+    for (unsigned from = 1 + name; from < n; from++)
+        for (unsigned to = 1 + name; to < n && !is_ordered(word[from]); to++) {
+            Rig r;
+            const char *const *names;
+            moved(text, sizeof text, word, n, from, to);
+            snprintf(text + strlen(text), sizeof text - strlen(text), " %s", operands);
+            load(&r, text);
+            if (gr_vm_module_unknown(r.mod, &names))
+                fail_msg("%s is absent", names[0]);
+            expect_same_code(&as_written, &r, text);
+            rig_close(&r);
+            tried++;
+        }
+    rig_close(&as_written);
+    return tried;
+}
+
+static void modifiers_may_be_in_any_order(void **state) {
+    (void)state;
+    unsigned tried = 0;
+    for (size_t j = 0; j < sizeof orders / sizeof *orders; j++)
+        tried += try_orders(orders[j].spelling, orders[j].operands, orders[j].name);
+    assert_true(tried > 500);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(page_is_up_to_date),
         cmocka_unit_test(absent_instructions_fault_by_name),
         cmocka_unit_test(no_modifier_is_passed_over),
+        cmocka_unit_test(modifiers_may_be_in_any_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

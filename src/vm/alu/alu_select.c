@@ -104,30 +104,52 @@ static bool fits(const char *token, size_t len, const char *mod, const PtxInstr 
     return true;
 }
 
+// The first token of those behind the opcode that is not in *used and that the modifier fits. Types are taken in their order: a later one does
+// not stand for one that is not there yet.
+static bool take_token(const char *tokens, const char *mod, const PtxInstr *i, unsigned *used, Match *m) {
+    unsigned bit = 1;
+    bool typed = false;
+    for (const char *p = tokens; *p; bit <<= 1) {
+        p++; // the space
+        size_t len = strcspn(p, " ");
+        bool optional = *p == '[';
+        const char *token = optional ? p + 1 : p;
+        size_t n = optional ? len - 2 : len;
+        bool is_type = n > 2 && token[1] == ':' && strchr("TUV", token[0]);
+        p += len;
+        if (*used & bit || (is_type && typed))
+            continue;
+        if (fits(token, n, mod, i, m)) {
+            if (optional)
+                gr_alu_flag(mod, &m->flags);
+            else if (equals(token, n, "ftz"))
+                m->flags |= ALU_FTZ;
+            *used |= bit;
+            return true;
+        }
+        typed |= is_type;
+    }
+    return false;
+}
+
+// Modifiers other than types may be in any order, as ptxas takes them.
 static bool match(const char *spelling, const PtxInstr *i, Match *m) {
     memset(m, 0, sizeof *m);
     size_t len = strcspn(spelling, " ");
     if (!fits(spelling, len, i->opcode, i, m))
         return false;
-    unsigned at = 0;
-    for (const char *p = spelling + len; *p;) {
-        p++; // the space
-        len = strcspn(p, " ");
-        bool optional = *p == '[';
-        const char *token = optional ? p + 1 : p;
-        size_t n = optional ? len - 2 : len;
-        p += len;
-        if (at < i->n_mods && fits(token, n, i->mods[at].text, i, m)) {
-            if (optional)
-                gr_alu_flag(i->mods[at].text, &m->flags);
-            else if (equals(token, n, "ftz"))
-                m->flags |= ALU_FTZ;
-            at++;
-        } else if (!optional) {
+    const char *tokens = spelling + len;
+    unsigned used = 0, bit = 1;
+    for (unsigned k = 0; k < i->n_mods; k++)
+        if (!take_token(tokens, i->mods[k].text, i, &used, m))
             return false;
-        }
+    for (const char *p = tokens; *p; bit <<= 1) {
+        p++;
+        if (*p != '[' && !(used & bit))
+            return false;
+        p += strcspn(p, " ");
     }
-    return at == i->n_mods;
+    return true;
 }
 
 static PtxType bits_type(unsigned bits) {
@@ -297,7 +319,7 @@ static bool select_lop3(const PtxInstr *i, VmAlu *out) {
     bool pair = i->n_operands > 0 && i->operands[0].kind == PTX_O_PAIR;
     if (i->n_mods == 2)
         for (unsigned j = ALU_BOOL_AND; j <= ALU_BOOL_XOR; j++)
-            if (!strcmp(i->mods[0].text, ops[j]))
+            if (!strcmp(i->mods[i->mods[0].id == PTX_MOD_b32].text, ops[j]))
                 bool_op = j;
     if (i->n_mods != (bool_op ? 2u : 1u) || i->type[0] != PTX_B32 || i->n_operands != (bool_op ? 6u : 5u) ||
         pair != (bool_op != 0) || i->operands[4].kind != PTX_O_INT)

@@ -57,6 +57,7 @@ typedef struct Decoder {
     Map speculated, decides; // load -> VmSpeculated; statement -> VmDecision
     VEC(VmFunc *) callees;
     VEC(const PtxVar *) shared;
+    VEC(const PtxVar *) spilled;
     uint32_t scratch[8]; // wmma.c: 1 + slots of the addresses of a lane's parts of a matrix; 0: none yet
 } Decoder;
 
@@ -75,6 +76,11 @@ bool gr_vm_static_sreg(Decoder *d, const char *name,
 bool gr_vm_find_aliases(Decoder *d); // alias.c
 bool gr_vm_share_slots(Decoder *d);  // slots.c
 VmParamSlot *gr_vm_param_slot(Decoder *d, const PtxVar *v);
+// Whether it is a parameter of the function whose address is taken: then it is a variable in local memory (PTX ISA 9.7.9.1, mov), which gets
+// its value as the function begins.
+bool gr_vm_is_spilled(const Decoder *d, const PtxVar *v);
+bool gr_vm_find_spilled(Decoder *d);
+bool gr_vm_spill(Decoder *d); // emits what does that
 bool gr_vm_var_fill(Decoder *d, const PtxVar *v, int64_t offset, uint32_t width, VmFill *out);
 bool gr_vm_kernel_param_offset(const VmFunc *f, const PtxVar *v, uint32_t *offset);
 const PtxOperand *gr_vm_elements(Decoder *d, const PtxOperand *o, PtxOperand tmp[8], unsigned *n);

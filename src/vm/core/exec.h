@@ -43,6 +43,8 @@ VM_HANDLER(gr_vm_x_add64); // cvta: d = a + imm
 VM_HANDLER(gr_vm_x_isspacep);
 VM_HANDLER(gr_vm_x_ldp); // extra: VmMemInfo; a: area, b: stride, imm: offset
 VM_HANDLER(gr_vm_x_stp);
+VM_HANDLER(
+    gr_vm_x_spill); // a parameter of the function to its stack; a: area, b: stride, c: where in the stack
 
 // shared.c: extra: VmMapaInfo
 VM_HANDLER(gr_vm_x_mapa);

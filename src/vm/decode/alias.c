@@ -127,7 +127,8 @@ static bool alias_param(Decoder *d, const PtxInstr *i) {
         bool formal = false;
         for (uint32_t k = 0; k < d->f->ptx->n_params; k++)
             formal |= d->f->ptx->params[k] == v;
-        if (!formal || i->vec > 1 || offset || gr_vm_var_size(v) != size || size < 2)
+        if (!formal || gr_vm_is_spilled(d, v) || i->vec > 1 || offset || gr_vm_var_size(v) != size ||
+            size < 2)
             return false;
     } else if (offset < 0 || (uint64_t)offset + (uint64_t)size * (i->vec ? i->vec : 1) > gr_vm_var_size(v))
         return false;

@@ -286,6 +286,9 @@ static bool decode_body(Decoder *d) {
         if (d->cfg.blocks[b].first &&
             !gr_map_put_u64(&starts, (uint64_t)(uintptr_t)d->cfg.blocks[b].first, (void *)(uintptr_t)(b + 1)))
             d->oom = true;
+    d->stmt = d->f->ptx->first;
+    if (!gr_vm_spill(d))
+        d->oom = true;
     for (const PtxStmt *s = d->f->ptx->first; s && !d->oom; s = s->next) {
         d->stmt = s;
         size_t b = (size_t)(uintptr_t)gr_map_get_u64(&starts, (uint64_t)(uintptr_t)s);
@@ -405,7 +408,7 @@ gr_status gr_vm_decode(VmModule *m, VmFunc *f, gr_error *err) {
     for (unsigned k = 0; k < 2; k++)
         d.rejoin_of[k] = GR_NEW_ARRAY(&scratch, uint32_t, d.cfg.n_blocks + 1);
     if (!d.is_rejoin || !d.is_program_rejoin || !d.block_code || !d.rejoin_of[0] || !d.rejoin_of[1] ||
-        !gr_vm_find_aliases(&d) || !gr_vm_share_slots(&d)) {
+        !gr_vm_find_spilled(&d) || !gr_vm_find_aliases(&d) || !gr_vm_share_slots(&d)) {
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
         goto done;
     }
@@ -427,6 +430,7 @@ done:
     gr_vec_free(&d.places);
     gr_vec_free(&d.callees);
     gr_vec_free(&d.shared);
+    gr_vec_free(&d.spilled);
     gr_map_free(&d.fill_of);
     gr_map_free(&d.param_of);
     gr_map_free(&d.local_of);

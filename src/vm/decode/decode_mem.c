@@ -169,6 +169,15 @@ static bool decode_frame_param(Decoder *d, const PtxInstr *i, VmMemInfo *info, c
     return true;
 }
 
+// Whether an access of parameter space is one of a parameter in local memory: by its name, or by an address in a register. In functions that is
+// all that such an address can be.
+static bool is_of_spilled(const Decoder *d, const PtxInstr *i, const PtxOperand *a) {
+    if (!d->spilled.len || (i->space != PTX_PARAM && i->space != PTX_PARAM_FUNC) ||
+        a->kind != PTX_O_ADDRESS || a->n_sub != 1)
+        return false;
+    return a->sub[0].kind == PTX_O_REG || (a->sub[0].kind == PTX_O_VAR && gr_vm_is_spilled(d, a->sub[0].var));
+}
+
 static bool decode_access(Decoder *d, const PtxInstr *i, bool store) {
     if (i->n_operands < 2)
         return false;
@@ -176,7 +185,10 @@ static bool decode_access(Decoder *d, const PtxInstr *i, bool store) {
     VmMemInfo *info = gr_vm_mem_insn(d, i, store ? PTX_ACCESS_WRITE : PTX_ACCESS_READ);
     if (!info || info->space == PTX_TMEM || info->space == PTX_SPACE_OTHER)
         return false;
-    if (info->space == PTX_PARAM && a->kind == PTX_O_ADDRESS && a->n_sub == 1 && a->sub[0].kind == PTX_O_VAR)
+    if (is_of_spilled(d, i, a))
+        info->space = PTX_LOCAL;
+    else if (info->space == PTX_PARAM && a->kind == PTX_O_ADDRESS && a->n_sub == 1 &&
+             a->sub[0].kind == PTX_O_VAR)
         return decode_frame_param(d, i, info, a, data, store);
     uint32_t slot;
     uint64_t offset;

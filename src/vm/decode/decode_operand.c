@@ -210,6 +210,25 @@ VmParamSlot *gr_vm_param_slot(Decoder *d, const PtxVar *v) {
     return p;
 }
 
+// The address of a variable in the activation's stack, which gets its place there; false: there is no room.
+static bool stack_fill(Decoder *d, const PtxVar *v, VmFill *out) {
+    size_t known = (size_t)(uintptr_t)gr_map_get_u64(&d->local_of, (uint64_t)(uintptr_t)v);
+    if (!known) {
+        uint32_t align = gr_vm_var_align(v);
+        uint64_t size = gr_vm_var_size(v);
+        if (size > VM_LOCAL_SIZE - d->local_bytes - align)
+            return false;
+        d->local_bytes = (d->local_bytes + align - 1) / align * align;
+        known = d->local_bytes + 1;
+        d->local_bytes += (uint32_t)size;
+        if (!gr_map_put_u64(&d->local_of, (uint64_t)(uintptr_t)v, (void *)(uintptr_t)known))
+            d->oom = true;
+    }
+    out->kind = VM_FILL_LOCAL;
+    out->bits += known - 1;
+    return true;
+}
+
 static void note_shared(Decoder *d, const PtxVar *v) {
     for (size_t k = 0; k < d->shared.len; k++)
         if (d->shared.data[k] == v)
@@ -230,26 +249,12 @@ bool gr_vm_var_fill(Decoder *d, const PtxVar *v, int64_t offset, uint32_t width,
         out->kind = VM_FILL_SHARED;
         out->var = v;
         return true;
-    case PTX_LOCAL: {
-        size_t known = (size_t)(uintptr_t)gr_map_get_u64(&d->local_of, (uint64_t)(uintptr_t)v);
-        if (!known) {
-            uint32_t align = gr_vm_var_align(v);
-            uint64_t size = gr_vm_var_size(v);
-            if (size > VM_LOCAL_SIZE - d->local_bytes - align)
-                return false;
-            d->local_bytes = (d->local_bytes + align - 1) / align * align;
-            known = d->local_bytes + 1;
-            d->local_bytes += (uint32_t)size;
-            if (!gr_map_put_u64(&d->local_of, (uint64_t)(uintptr_t)v, (void *)(uintptr_t)known))
-                d->oom = true;
-        }
-        out->kind = VM_FILL_LOCAL;
-        out->bits += known - 1;
-        return true;
-    }
+    case PTX_LOCAL: return stack_fill(d, v, out);
     case PTX_PARAM:
     case PTX_PARAM_ENTRY:
     case PTX_PARAM_FUNC:
+        if (gr_vm_is_spilled(d, v))
+            return stack_fill(d, v, out);
         if (!gr_vm_kernel_param_offset(d->f, v, &at))
             return false;
         d->f->wants_param_buffer = true;

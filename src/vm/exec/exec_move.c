@@ -3,6 +3,7 @@
 #include "vm/core/device.h"
 #include "vm/core/exec.h"
 #include "vm/core/exec_mem.h"
+#include "vm/core/fault.h"
 #include "vm/core/launch.h"
 #include "vm/core/warp.h"
 
@@ -143,6 +144,21 @@ VM_HANDLER(gr_vm_x_ldp) {
             if (info->reg_bytes[e] > 8)
                 memcpy(lane_ptr(w, info->slot[e], 16, l, 1), &v[1], 8);
         }
+    }
+    return i + 1;
+}
+
+VM_HANDLER(gr_vm_x_spill) {
+    VmWarpRest *r = rest_of(w);
+    uint8_t *stacks = gr_vm_local(r);
+    for (uint32_t m = w->mask; m; m &= m - 1) {
+        unsigned l = (unsigned)__builtin_ctz(m);
+        uint64_t at = VM_U64(w, i->c)[l], have = r->launch->stack_bytes;
+        if (!stacks || at > have || have - at < i->b)
+            return gr_vm_fault(w, i, VM_FAULT_ILLEGAL_ADDRESS, (int)l, at,
+                               "has no room for a parameter of %u bytes in %llu bytes of local memory", i->b,
+                               (unsigned long long)have);
+        memcpy(stacks + (size_t)l * w->local_stride + at, w->frame + i->a + (size_t)l * i->b, i->b);
     }
     return i + 1;
 }

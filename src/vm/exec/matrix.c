@@ -220,22 +220,14 @@ static bool matrix(Decoder *d, const PtxInstr *i, uint32_t rows, unsigned k, boo
     return true;
 }
 
-static bool is_mod(const PtxInstr *i, unsigned at, PtxMod m) { return at < i->n_mods && i->mods[at].id == m; }
+static bool has(const PtxInstr *i, PtxMod m) { return gr_ptx_instr_has(i, m); }
 
-// xxmatrix.sync.aligned.m8n8.num{.trans}{.shared{::cta}}.b16
+// xxmatrix.sync.aligned.m8n8.num{.trans}{.shared{::cta}}.b16, in any order (forms.def says that there is nothing else).
 static bool decode_access(Decoder *d, const PtxInstr *i) {
-    bool store = i->op == PTX_OP_STMATRIX;
-    unsigned n = is_mod(i, 3, PTX_MOD_x1)   ? 1
-                 : is_mod(i, 3, PTX_MOD_x2) ? 2
-                 : is_mod(i, 3, PTX_MOD_x4) ? 4
-                                            : 0;
-    unsigned at = 4;
-    bool trans = is_mod(i, at, PTX_MOD_trans);
-    at += trans;
-    bool shared = is_mod(i, at, PTX_MOD_shared) || is_mod(i, at, PTX_MOD_shared__cta);
-    at += shared;
-    if (!is_mod(i, 0, PTX_MOD_sync) || !is_mod(i, 1, PTX_MOD_aligned) || !is_mod(i, 2, PTX_MOD_m8n8) || !n ||
-        !is_mod(i, at, PTX_MOD_b16) || at + 1 != i->n_mods || i->n_operands != 2)
+    bool store = i->op == PTX_OP_STMATRIX, trans = has(i, PTX_MOD_trans),
+         shared = has(i, PTX_MOD_shared) || has(i, PTX_MOD_shared__cta);
+    unsigned n = has(i, PTX_MOD_x4) ? 4 : has(i, PTX_MOD_x2) ? 2 : 1;
+    if (i->n_operands != 2)
         return false;
     PtxOperand tmp[8];
     unsigned n_regs;
@@ -271,11 +263,7 @@ static bool decode_access(Decoder *d, const PtxInstr *i) {
 
 // movmatrix.sync.aligned.m8n8.trans.b16 d, a: element (r, c) is in lane 4 c + r / 2.
 static bool decode_transpose(Decoder *d, const PtxInstr *i) {
-    static const PtxMod mods[] = {PTX_MOD_sync, PTX_MOD_aligned, PTX_MOD_m8n8, PTX_MOD_trans, PTX_MOD_b16};
-    for (unsigned k = 0; k < 5; k++)
-        if (!is_mod(i, k, mods[k]))
-            return false;
-    if (i->n_mods != 5 || i->n_operands != 2)
+    if (i->n_operands != 2)
         return false;
     uint32_t a = gr_vm_src(d, &i->operands[1], PTX_B32), to = gr_vm_dst(d, &i->operands[0], PTX_B32), got[2];
     if (a == VM_NO_SLOT || to == VM_NO_SLOT)

@@ -86,6 +86,14 @@ static bool layouts_exist(const Wmma *w) { // A of less than bytes by rows only,
     return w->f.bits >= 8 || w->f.matrix == VM_MATRIX_C || w->column == (w->f.matrix == VM_MATRIX_B);
 }
 
+// The one type among the modifiers, which may be anywhere behind the letter of the matrix.
+static bool read_element(const PtxInstr *i, VmElement *e) {
+    for (unsigned k = 2; k < i->n_mods; k++)
+        if (gr_vm_element(i->mods[k].id, e))
+            return true;
+    return false;
+}
+
 // wmma.{load.{a,b,c},store.d}.sync.aligned.layout.shape{.space}.type r, [p]{, stride}; store: [p], r{, stride}
 static bool read_instr(Decoder *d, const PtxInstr *i, Wmma *w) {
     unsigned mnk[3], n_regs;
@@ -95,7 +103,7 @@ static bool read_instr(Decoder *d, const PtxInstr *i, Wmma *w) {
     w->access = w->store ? PTX_ACCESS_WRITE : PTX_ACCESS_READ;
     w->column = gr_ptx_instr_has(i, PTX_MOD_col);
     if ((i->n_operands != 2 && i->n_operands != 3) || i->n_mods < 6 || !gr_vm_matrix_shape(i, mnk) ||
-        !gr_vm_element(i->mods[i->n_mods - 1].id, &element))
+        !read_element(i, &element))
         return false;
     VmMatrix matrix = is_mod(i, 1, PTX_MOD_a)   ? VM_MATRIX_A
                       : is_mod(i, 1, PTX_MOD_b) ? VM_MATRIX_B

@@ -41,6 +41,8 @@ typedef enum Effect {
 static Effect effect_of(const VmInsn *i) {
     const PtxInstr *p = i->stmt && i->stmt->kind == PTX_INSTR ? i->stmt->instr : NULL;
     unsigned flags = p ? gr_ptx_op_flags(p->op) : 0;
+    if (i->exec[0] == gr_vm_x_spill)
+        return CHANGES;
     if (!p)
         return NOTHING; // a rejoin point
     switch (p->op) {
