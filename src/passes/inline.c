@@ -27,6 +27,8 @@ typedef struct Call {
     PtxStmt *first, *end; // all that uses what is passed is from `first` on, before `end`
     Passed passed[MOST_PARAMS];
     unsigned n_passed;
+    bool
+        addresses; // the callee takes the address of a parameter, and may use it in an access of parameter space
     VEC(const PtxStmt *) from; // the statements that are printed, in order
     VEC(Passed) locals;        // of the callee's .local variables: caller is NULL
 } Call;
@@ -73,6 +75,19 @@ static PtxOperand *value_of(const PtxStmt *s, PtxOperand **address) {
     return &i->operands[!load];
 }
 
+static bool takes_address(const PtxStmt *s, const PtxVar *v) {
+    const PtxInstr *i = s->instr;
+    return i->op == PTX_OP_MOV && i->n_operands == 2 && i->operands[1].kind == PTX_O_VAR &&
+           i->operands[1].var == v;
+}
+
+// An access of parameter space at an address that the function has taken of one.
+static bool is_by_address(const PtxStmt *s) {
+    PtxOperand *address;
+    return s->kind == PTX_INSTR && value_of(s, &address) && address->kind == PTX_O_ADDRESS &&
+           address->n_sub == 1 && address->sub[0].kind == PTX_O_REG;
+}
+
 static bool is_whole(const PtxStmt *s, const PtxVar *v) {
     PtxOperand *address, *value = value_of(s, &address);
     if (!value || s->instr->vec > 1 || address->kind != PTX_O_ADDRESS || address->offset ||
@@ -87,17 +102,19 @@ static bool is_whole(const PtxStmt *s, const PtxVar *v) {
                      (value->kind == PTX_O_INT || value->kind == PTX_O_F32 || value->kind == PTX_O_F64);
 }
 
-// Whether all uses but the call itself are such. *moves: all are loads and stores at all.
+// Whether all uses but the call itself are such. *moves: all are loads and stores at all, or take the address (*addresses).
 static bool uses_whole(const PtxStmt *first, const PtxStmt *end, const PtxVar *v, const PtxStmt *call,
-                       bool *moves) {
+                       bool *moves, bool *addresses) {
     bool whole = v->ndims == 0 && (v->size == 2 || v->size == 4 || v->size == 8);
     *moves = true;
+    *addresses = false;
     for (const PtxStmt *s = first; s != end; s = s->next) {
         PtxOperand *address;
         if (s == call || !uses_var(s, v))
             continue;
         whole = whole && is_whole(s, v);
-        *moves &= value_of(s, &address) != NULL;
+        *addresses |= takes_address(s, v);
+        *moves &= takes_address(s, v) || value_of(s, &address) != NULL;
     }
     return whole;
 }
@@ -126,17 +143,18 @@ static bool is_plain(const PtxFunc *f) {
 
 static bool pass(Call *c, const PtxOperand *given, PtxVar *callee) {
     Passed p = {.caller = given->var, .callee = callee};
-    bool moves, moves_too;
+    bool moves, moves_too, addresses, addresses_too;
     if (given->kind != PTX_O_VAR || given->offset || !p.caller || p.caller->func != c->f ||
         !is_param_space(p.caller->space) || p.caller->size != callee->size)
         return false;
     for (uint32_t k = 0; k < c->f->n_params; k++)
         if (c->f->params[k] == p.caller)
             return false;
-    bool whole = uses_whole(c->first, c->end, p.caller, c->stmt, &moves);
-    whole = uses_whole(c->callee->first, NULL, callee, NULL, &moves_too) && whole;
-    if (!moves || !moves_too)
+    bool whole = uses_whole(c->first, c->end, p.caller, c->stmt, &moves, &addresses);
+    whole = uses_whole(c->callee->first, NULL, callee, NULL, &moves_too, &addresses_too) && whole;
+    if (!moves || !moves_too || addresses)
         return false;
+    c->addresses |= addresses_too;
     if (whole)
         p.reg = gr_ptx_new_reg(c->f, callee->size == 2 ? PTX_B16 : callee->size == 4 ? PTX_B32 : PTX_B64);
     c->passed[c->n_passed++] = p;
@@ -432,7 +450,7 @@ static gr_status note_copies(Inliner *n, Call *c, PtxStmt *copy) {
         copy->loc = s->loc;
         copy->line = s->line;
         copy->col = s->col;
-        if (p && p->local)
+        if ((p && p->local) || (c->addresses && is_by_address(copy)))
             in_local_space(copy->instr);
         bool ok = gr_vec_push(&all->stmts, copy);
         if (ok && s->site) {

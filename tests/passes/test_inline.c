@@ -111,18 +111,28 @@ static const Case cases[] = {
          "call.uni "
          "(retval0), g, (param0); ld.param.b32 %r2, [retval0+0]; }"),
      1},
-    {"a call under a predicate, and one whose parameter's address is taken, which this device does not know",
-     ADD
-     ".func (.param .b32 g_r) g(.param .align 4 .b8 g_0[8]) { .reg .b32 %r<9>; .reg .b64 %rd<3>; mov.b64 "
-     "%rd1, "
-     "g_0; ld.param.u32 %r1, [g_0+4]; st.param.b32 [g_r+0], %r1; ret; }\n" KERNEL(
+    {"a call under a predicate",
+     ADD KERNEL(
          "setp.lt.u32 %p1, %r1, 9; { .param .b64 param0; st.param.b64 [param0+0], %rd3; .param .b32 param1; "
          "st.param.b32 [param1+0], 4; .param .b32 retval0; @%p1 call (retval0), add, (param0, param1); "
-         "ld.param.b32 %r2, [retval0+0]; } bra SKIP; { .param .align 4 .b8 param0[8]; st.param.b32 "
-         "[param0+4], %r1; "
-         ".param "
-         ".b32 retval0; call.uni (retval0), g, (param0); ld.param.b32 %r2, [retval0+0]; } SKIP:"),
-     2},
+         "ld.param.b32 %r2, [retval0+0]; }"),
+     1},
+    {"a parameter whose address is taken, as clang reads structures by value",
+     ".func (.param .b32 g_r) g(.param .align 4 .b8 g_0[16], .param .b32 g_1, .param .b64 g_2) { .reg .b32 "
+     "%r<9>; .reg "
+     ".b64 %rd<9>; mov.b64 %rd1, g_0; mov.b64 %rd2, g_0+4; ld.param.u32 %r1, [g_1]; and.b32 %r1, %r1, 3; "
+     "mul.wide.u32 "
+     "%rd3, %r1, 4; add.s64 %rd4, %rd1, %rd3; ld.param.u32 %r2, [%rd4]; ld.param.u32 %r3, [g_0+8]; "
+     "st.local.u32 [%rd2], "
+     "77; ld.param.u32 %r4, [g_0+4]; ld.param.u64 %rd5, [g_2]; st.u32 [%rd5+4], %r4; mad.lo.s32 %r5, %r2, "
+     "100, %r3; "
+     "st.param.b32 [g_r+0], %r5; ret; }\n" KERNEL(
+         "{ .param .align 4 .b8 param0[16]; st.param.v2.b32 [param0+0], {%r1, 5}; st.param.v2.b32 "
+         "[param0+8], {6, %r1}; "
+         ".param .b32 param1; st.param.b32 [param1+0], %r1; .param .b64 param2; st.param.b64 [param2+0], "
+         "%rd3; .param "
+         ".b32 retval0; call.uni (retval0), g, (param0, param1, param2); ld.param.b32 %r2, [retval0+0]; }"),
+     0},
 };
 
 static bool all(const void *user, const PtxFunc *callee) {

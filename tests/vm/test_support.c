@@ -214,7 +214,9 @@ static void make_page(StrBuf *out) {
         "*approximate*: within the error given, which `tests/vm/test_alu.c` checks. *absent*: a kernel that\n"
         "reaches it stops with an error that names it; it never computes something else. That holds for "
         "every\n"
-        "modifier and every form that is not listed.\n\n"
+        "modifier and every form that is not listed. Modifiers behind the instruction's own words may be in "
+        "any\n"
+        "order, types in theirs, as ptxas takes them.\n\n"
         "| instruction | | remark |\n|---|---|---|\n");
     for (size_t j = 0; j < sizeof opcodes / sizeof *opcodes; j++)
         if (!print_opcode(out, opcodes[j]))
