@@ -138,7 +138,7 @@ bool gr_exact_touch_cells(Exact *x, Access *a, Line *line, uint32_t lanes, Shape
 // What became of a word before in the same line, which the same lanes accessed. A word with the same history gives the same
 // result, without another look: the elements of a vector mostly have one, or two if only some of them change.
 typedef struct Twin {
-    bool asked, silent; // Access.asked, silent
+    bool asked, silent; // Access.asked, and it changed nothing
     Cell was, is;
 } Twin;
 
@@ -218,14 +218,19 @@ static void touch_word(Exact *x, Access *a, uint32_t lanes, uint64_t word, uint3
         cell->reads = 0;
     }
     // Atomic operations put themselves in the place of others, in nodes of their own (quick.c).
-    if (bytes == ALL_BYTES && !a->raced && !(s->strong && access == PTX_ACCESS_RMW))
-        twins->of[twins->n++ % 2] = (Twin){a->asked && s->mark & STAMP_COMPARED, a->silent, was, *cell};
+    bool asked = a->asked && s->mark & STAMP_COMPARED,
+         partly = asked && a->changed && a->changed != ALL_BYTES;
+    if (bytes == ALL_BYTES && !a->raced && !partly && !(s->strong && access == PTX_ACCESS_RMW))
+        twins->of[twins->n++ % 2] = (Twin){asked, !a->changed, was, *cell};
 }
 
 bool gr_exact_is_silent(Access *a, uint32_t lane, uint64_t word, uint32_t bytes) {
     const VmAccessEvent *e = a->event;
     if (a->last.bytes == bytes && a->last.word == word && a->last.lane == lane)
         return a->last.silent;
+    uint32_t first = bytes & ~(bytes + (bytes & -bytes)); // of those side by side
+    if (bytes & ~first)
+        return gr_exact_is_silent(a, lane, word, first) && gr_exact_is_silent(a, lane, word, bytes & ~first);
     uint64_t at = word + (uint64_t)__builtin_ctz(bytes);
     a->last.lane = lane;
     a->last.bytes = bytes;

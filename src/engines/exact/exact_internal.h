@@ -142,10 +142,11 @@ typedef struct Access {
     const VmAccessEvent *event; // NULL: of an asynchronous operation, or of the host's
     // Without an event, of each word of the lanes' elements: the lanes that change nothing.
     uint32_t unchanged[ACCESS_WORDS];
-    bool late;          // it is told after the fact: its thread may know more by now. It races with nothing
-    bool met_strong;    // it overwrote what a strong operation had written
-    bool raced;         // a race was found
-    bool asked, silent; // history.c, is_silent: of the word remembered last
+    bool late;       // it is told after the fact: its thread may know more by now. It races with nothing
+    bool met_strong; // it overwrote what a strong operation had written
+    bool raced;      // a race was found
+    bool asked;      // history.c, changed_by: of the word remembered last
+    uint32_t changed;
     struct {
         uint32_t lane, bytes; // bytes 0: none
         uint64_t word;

@@ -184,7 +184,7 @@ void gr_exact_accesses_freed(Exact *x, Access *a, uint32_t size) {
     }
     uint64_t word = at & ~(uint64_t)(CELL_BYTES - 1);
     uint32_t low = (uint32_t)(at - word), high = size < CELL_BYTES - low ? low + size : CELL_BYTES;
-    Entry e = {other, UINT32_C(1) << freed.lane, ALL_BYTES, false};
+    Entry e = {other, UINT32_C(1) << freed.lane, ALL_BYTES, ALL_BYTES};
     if (!other)
         return;
     gr_stamp_reaches(&x->shadow.stamps.data[other], freed.at, freed.at + freed.size);

@@ -52,17 +52,24 @@ static uint32_t still_needed(const Exact *x, Access *a, const Entry *e, uint32_t
     return left;
 }
 
-// Whether the access changes nothing of these bytes. It matters once there are older ones, and costs something to find
-// out.
-static bool is_silent(const Exact *x, Access *a, uint32_t lanes, uint64_t word, uint32_t bytes) {
-    if (!a->asked) {
-        const Stamp *s = &x->shadow.stamps.data[a->stamp];
-        a->silent =
-            s->access == PTX_ACCESS_READ ||
-            (s->mark & STAMP_COMPARED && gr_exact_is_silent(a, (uint32_t)__builtin_ctz(lanes), word, bytes));
-    }
+// Those of these bytes that the access changes. It matters once there are older ones, and costs something to find out. Byte by byte it is
+// asked only where accesses to parts of the word meet.
+static uint32_t changed_by(const Exact *x, Access *a, uint32_t lanes, uint64_t word, uint32_t bytes,
+                           bool parts) {
+    if (a->asked)
+        return a->changed;
+    const Stamp *s = &x->shadow.stamps.data[a->stamp];
+    uint32_t lane = (uint32_t)__builtin_ctz(lanes);
     a->asked = true;
-    return a->silent;
+    a->changed = s->access == PTX_ACCESS_READ ? 0 : bytes;
+    if (s->access == PTX_ACCESS_READ || !(s->mark & STAMP_COMPARED))
+        return a->changed;
+    if (gr_exact_is_silent(a, lane, word, bytes))
+        return a->changed = 0;
+    for (uint32_t m = parts ? bytes : 0; m; m &= m - 1)
+        if (gr_exact_is_silent(a, lane, word, m & -m))
+            a->changed &= ~(m & -m);
+    return a->changed;
 }
 
 static bool is_strong_rmw(const Exact *x, uint32_t stamp) {
@@ -153,9 +160,10 @@ static History tidied(Exact *x, History h, size_t n) {
 // Everything that is still needed, and the access itself as the newest. What an entry that goes had changed is put down
 // to the next newer one.
 static History tidy(Exact *x, Access *a, History h, uint32_t lanes, uint64_t word, uint32_t bytes) {
-    Entry e, mine = {a->stamp, lanes, bytes, true}; // silent: as far as it takes the place of others
+    Entry e, mine = {a->stamp, lanes, bytes, 0}; // changed: as far as it takes the place of others
     bool compared = x->shadow.stamps.data[a->stamp].mark & STAMP_COMPARED;
-    bool chain = true, same = true, *newer = &mine.silent;
+    bool chain = true, same = true, parts = false;
+    uint32_t *newer = &mine.changed;
     // Stores of different values are kept apart, so that a later one is told which of them stored the same; atomic
     // operations, since their order tells which saw which.
     bool rmw = is_strong_rmw(x, a->stamp), merges = !rmw, seen = false,
@@ -166,9 +174,10 @@ static History tidy(Exact *x, Access *a, History h, uint32_t lanes, uint64_t wor
         (void)read_since(x, &mine);
     for (History rest = h; gr_history_next(&x->shadow, &rest, &e);) {
         bool again = e.stamp == a->stamp && e.bytes == bytes;
-        if (again && merges && (!compared || is_silent(x, a, lanes, word, bytes))) {
+        parts |= e.bytes != bytes;
+        if (again && merges && (!compared || !changed_by(x, a, lanes, word, bytes, true))) {
             mine.lanes |= e.lanes;
-            *newer &= e.silent;
+            *newer |= e.changed;
             same = false;
             continue;
         }
@@ -185,19 +194,19 @@ static History tidy(Exact *x, Access *a, History h, uint32_t lanes, uint64_t wor
         e.bytes |= seen ? SEEN : 0;
         seen = false;
         chain &= x->shadow.stamps.data[e.stamp].access == PTX_ACCESS_RMW;
-        merges &= e.silent || !compared;
+        merges &= !(e.changed & bytes) || !compared;
         if (!e.lanes) {
-            *newer &= e.silent;
+            *newer |= e.changed;
             continue;
         }
         if (!gr_vec_push(&x->scratch, e)) {
             x->nomem = true;
             continue;
         }
-        newer = &x->scratch.data[x->scratch.len - 1].silent;
+        newer = &x->scratch.data[x->scratch.len - 1].changed;
     }
     if (same) {
-        mine.silent = h && is_silent(x, a, lanes, word, bytes);
+        mine.changed |= h ? changed_by(x, a, lanes, word, bytes, parts) : bytes;
         return tidied(x, gr_history_push(&x->shadow, h, mine, interns(x, a)),
                       (strong ? 2 : 1) * (x->scratch.len + 1));
     }
@@ -210,7 +219,7 @@ static History tidy(Exact *x, Access *a, History h, uint32_t lanes, uint64_t wor
         if ((next->bytes & SEEN) &&
             (!observable || observers == OBSERVERS_MAX || observes_nothing_new(x, k))) {
             next->lanes = 0;
-            *(k ? &next[-1].silent : &mine.silent) &= next->silent;
+            *(k ? &next[-1].changed : &mine.changed) |= next->changed;
             continue;
         }
         observers += (next->bytes & SEEN) != 0;
@@ -219,7 +228,7 @@ static History tidy(Exact *x, Access *a, History h, uint32_t lanes, uint64_t wor
         push(x, a, &now, *next);
         n++;
     }
-    mine.silent = mine.silent && now && is_silent(x, a, lanes, word, bytes);
+    mine.changed |= now ? changed_by(x, a, lanes, word, bytes, parts) : bytes;
     push(x, a, &now, mine);
     return tidied(x, now, n);
 }
@@ -255,14 +264,17 @@ History gr_exact_remember(Exact *x, Access *a, History h, uint32_t lanes, uint64
         return gr_history_retain(sh, h);
     if (!gr_history_left(sh, h))
         return tidy(x, a, h, lanes, word, bytes);
-    Entry mine = {a->stamp, lanes, bytes, is_silent(x, a, lanes, word, bytes)};
+    History newest = h;
+    bool parts = gr_history_next(sh, &newest, &e) && e.bytes != bytes;
+    Entry mine = {a->stamp, lanes, bytes, changed_by(x, a, lanes, word, bytes, parts)};
     bool rmw = is_strong_rmw(x, a->stamp),
-         merges = !rmw && (mine.silent || !(sh->stamps.data[a->stamp].mark & STAMP_COMPARED));
+         merges = !rmw && (!mine.changed || !(sh->stamps.data[a->stamp].mark & STAMP_COMPARED));
     History rest = h;
     for (unsigned k = 0; k < (reads ? 0 : rmw ? 1 : NEWEST) && gr_history_next(sh, &rest, &e); k++)
         if (e.stamp == a->stamp && !(bytes & ~e.bytes) && !(lanes & ~e.lanes))
-            return merges || (!k && !e.silent && e.lanes == lanes) ? gr_history_retain(sh, h)
-                                                                   : tidy(x, a, h, lanes, word, bytes);
+            return merges || (!k && !(mine.changed & ~e.changed) && e.lanes == lanes)
+                       ? gr_history_retain(sh, h)
+                       : tidy(x, a, h, lanes, word, bytes);
     rest = h;
     (void)gr_history_next(sh, &rest, &e);
     if (merges && e.stamp == a->stamp && e.bytes == bytes) {

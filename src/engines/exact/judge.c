@@ -390,7 +390,7 @@ void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t l
         return;
     }
     uint32_t changed = 0; // bytes that newer ones than e changed
-    for (; gr_history_next(&x->shadow, &h, &e); changed |= e.silent ? 0 : e.bytes)
+    for (; gr_history_next(&x->shadow, &h, &e); changed |= e.changed)
         if (!alike ||
             !gr_exact_has_counted(x, a, &x->shadow.stamps.data[a->stamp], &x->shadow.stamps.data[e.stamp]))
             gr_exact_check_entry(x, a, cell, &e, changed, lane, bytes, word);

@@ -257,7 +257,7 @@ static bool note_second(Noting *n, Table *t, unsigned e, History h) {
 // The second place keeps what the read does not come after, and gets the read. False: that would be too much.
 static __attribute__((noinline)) bool join_second(Noting *n, Table *t, unsigned e) {
     Shadow *s = &n->x->shadow;
-    Entry kept[SECOND_MAX], mine = {n->a->stamp, n->lanes, ALL_BYTES, false}, o;
+    Entry kept[SECOND_MAX], mine = {n->a->stamp, n->lanes, ALL_BYTES, 0}, o;
     unsigned len = 0;
     for (History g = gr_table_second(t, e); gr_history_next(s, &g, &o);) {
         if (o.stamp == mine.stamp && !(mine.lanes & ~o.lanes))
@@ -284,7 +284,7 @@ static __attribute__((noinline)) bool join_second(Noting *n, Table *t, unsigned 
 // Lanes of the same warp that read the element without order are remembered together.
 static __attribute__((noinline)) void join_first(Noting *n, Table *t, unsigned e, uint32_t lanes) {
     Shadow *s = &n->x->shadow;
-    History h = gr_history_push(s, 0, (Entry){n->a->stamp, n->lanes | lanes, ALL_BYTES, false}, true);
+    History h = gr_history_push(s, 0, (Entry){n->a->stamp, n->lanes | lanes, ALL_BYTES, 0}, true);
     t->nodes |= h >> 31;
     gr_history_set(s, &t->first[e], h);
     gr_history_release(s, h);
@@ -366,7 +366,7 @@ static bool note_same(Noting *n, Table *t, unsigned e) {
     Shadow *s = &n->x->shadow;
     if (gr_element_in(t->told, e))
         return true;
-    History h = gr_history_push(s, 0, (Entry){n->a->stamp, n->lanes, ALL_BYTES, false}, true);
+    History h = gr_history_push(s, 0, (Entry){n->a->stamp, n->lanes, ALL_BYTES, 0}, true);
     n->a->view.lane = (uint32_t)__builtin_ctz(n->lanes);
     bool noted = note(n, t, e, h);
     gr_history_release(s, h);

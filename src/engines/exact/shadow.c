@@ -242,8 +242,8 @@ static void spread(Shadow *s, Cell *cells, unsigned side, Run r, bool shared) {
         for (int word = from / CELL_BYTES; word * CELL_BYTES < to && word < LINE_CELLS; word++) {
             int a = from > word * CELL_BYTES ? from - word * CELL_BYTES : 0,
                 b = to - word * CELL_BYTES < CELL_BYTES ? to - word * CELL_BYTES : CELL_BYTES;
-            Entry e = {r.stamp, form == FORM_SAME ? r.lanes : m & -m, ((1u << b) - 1) & ~((1u << a) - 1),
-                       side != 0};
+            uint32_t bytes = ((1u << b) - 1) & ~((1u << a) - 1);
+            Entry e = {r.stamp, form == FORM_SAME ? r.lanes : m & -m, bytes, side ? 0 : bytes};
             History *h = side ? &cells[word].reads : &cells[word].writes, longer;
             longer = gr_history_push(s, *h, e, !shared);
             gr_history_release(s, *h);
@@ -489,7 +489,7 @@ uint32_t gr_shadow_stamp(Shadow *s, const Stamp *want, uint64_t moment) {
 
 static uint64_t hash_node(const Node *n) {
     return gr_mix64(gr_mix64((uint64_t)n->rest << 32 | n->stamp) +
-                    ((uint64_t)n->lanes << 5 | (uint64_t)n->silent << 4 | n->bytes));
+                    ((uint64_t)n->lanes << 8 | (uint64_t)n->changed << 4 | n->bytes));
 }
 
 static bool grow_index(Shadow *s) {
@@ -548,7 +548,7 @@ History gr_history_push(Shadow *s, History h, Entry e, bool intern) {
     Node n = {.rest = h, .stamp = e.stamp, .lanes = e.lanes, .refs = 1};
     n.bytes = e.bytes & ALL_BYTES;
     n.interned = intern;
-    n.silent = e.silent;
+    n.changed = e.changed & ALL_BYTES;
     uint32_t left = gr_history_left(s, h);
     n.left = (left - (left != 0)) & HISTORY_LEFT;
     Alike mine = gr_stamp_alike(&s->stamps.data[e.stamp]), others = h ? gr_history_alike(s, h) : mine;
@@ -567,7 +567,7 @@ History gr_history_push(Shadow *s, History h, Entry e, bool intern) {
     for (uint32_t k = *bucket; k; k = s->nodes.data[k - 1].next) {
         Node *o = &s->nodes.data[k - 1];
         if (o->rest == n.rest && o->stamp == n.stamp && o->lanes == n.lanes && o->bytes == n.bytes &&
-            o->silent == n.silent) {
+            o->changed == n.changed) {
             o->refs++;
             return (k - 1) | UINT32_C(1) << 31;
         }

@@ -131,16 +131,17 @@ static inline bool gr_line_has_cells(const Line *l) {
     return gr_shape_form(l->wide.mark.shape) == FORM_CELLS;
 }
 
+enum { NODE_SITE_BITS = 28 };
+
 typedef struct Node {
     History rest; // counts as a reference to it
     uint32_t stamp, lanes;
-    uint32_t bytes : 4, interned : 1, silent : 1, strong : 3, some_volatile : 1, one_site : 1, narrow : 1,
-        sizeless : 1,
+    uint32_t bytes : 4, interned : 1, strong : 3, some_volatile : 1, one_site : 1, narrow : 1, sizeless : 1,
         left : 19; // strong: Alike; left: so many more before it is tidied up
     uint32_t refs; // cells and nodes that refer to it; 0: free
     uint32_t next; // in its bucket or in the list of free ones, its number and 1
     // From here to `uncounted` (0: to the end) all pairs with the accesses of this site are counted (volatiles.c). 0: no site.
-    uint32_t counted;
+    uint32_t counted : NODE_SITE_BITS, changed : 4; // changed: of Entry
     History uncounted;
 } Node;
 
@@ -303,8 +304,9 @@ uint32_t gr_shadow_new_stamp(Shadow *s, const Stamp *want,
 
 typedef struct Entry {
     uint32_t stamp, lanes, bytes;
-    bool
-        silent; // changed nothing of its bytes since the next older one (which need not be true of the oldest)
+    // The bytes that changed since the next older one, by this or by what it took the place of: some of its own, or others. Of the oldest
+    // it means nothing.
+    uint32_t changed;
 } Entry;
 
 // Takes the newest entry off *h. False when there is none.
@@ -312,12 +314,12 @@ static inline bool gr_history_next(const Shadow *s, History *h, Entry *e) {
     if (!*h)
         return false;
     if (!(*h >> 31)) {
-        *e = (Entry){*h >> 5, UINT32_C(1) << (*h & 31), ALL_BYTES, false};
+        *e = (Entry){*h >> 5, UINT32_C(1) << (*h & 31), ALL_BYTES, ALL_BYTES};
         *h = 0;
         return true;
     }
     const Node *n = &s->nodes.data[*h & INT32_MAX];
-    *e = (Entry){n->stamp, n->lanes, n->bytes, n->silent};
+    *e = (Entry){n->stamp, n->lanes, n->bytes, n->changed};
     *h = n->rest;
     return true;
 }
@@ -330,9 +332,9 @@ static inline bool gr_history_pass_counted(const Shadow *s, History *h, uint32_t
     return true;
 }
 static inline void gr_history_note_counted(Shadow *s, History h, uint32_t site, History uncounted) {
-    if (!(h >> 31) || h == uncounted)
+    if (!(h >> 31) || h == uncounted || site >> NODE_SITE_BITS)
         return;
-    s->nodes.data[h & INT32_MAX].counted = site;
+    s->nodes.data[h & INT32_MAX].counted = site & ((1u << NODE_SITE_BITS) - 1);
     s->nodes.data[h & INT32_MAX].uncounted = uncounted;
 }
 

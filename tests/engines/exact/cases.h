@@ -92,6 +92,24 @@ static const Case cases[] = {
      "add.u32 %r10, %r10, 1; setp.lt.u32 %p10, %r10, 9; @%p10 bra L;\n"
      "@%p8 st.global.v4.u32 [%rd10], {1000, 5, 1000, 1000}; // =C\n",
      2, 32, "A-C " WW "; B-C " WW "; A-C " SAME "; B-C " SAME},
+    {"lanes store one value into bytes side by side, from two places",
+     "and.b32 %r10, %r1, 3; cvt.u64.u32 %rd10, %r10; add.s64 %rd10, %rd1, %rd10; shr.u32 %r11, %r1, 1;\n"
+     "and.b32 %r11, %r11, 7; cvt.u64.u32 %rd11, %r11; add.s64 %rd11, %rd1, %rd11; mov.u32 %r12, 1;\n"
+     "st.global.u8 [%rd10], %r12; // =A\nst.global.u8 [%rd11], %r12; // =B\n",
+     1, 32, "A-A " SAME "; A-B " SAME "; B-B " SAME},
+    {"lanes store one value into bytes, halves and words of shared memory",
+     "and.b32 %r10, %r1, 7; add.u32 %r10, %r5, %r10; and.b32 %r11, %r10, -2; and.b32 %r12, %r10, -4; mov.u32 "
+     "%r13, 0x01010101; cvt.u16.u32 %h1, %r13;\n"
+     "st.shared.u8 [%r10], %r13; // =A\nst.shared.u16 [%r11], %h1; // =B\nst.shared.u32 [%r12], %r13; // =C\n"
+     "st.shared.v2.u32 [%r5], {%r13, %r13}; // =D\n",
+     1, 32,
+     "A-A " SAME "; A-B " SAME "; A-C " SAME "; A-D " SAME "; B-B " SAME "; B-C " SAME "; B-D " SAME
+     "; C-C " SAME "; C-D " SAME "; D-D " SAME},
+    // The word changes, and the byte that both store does not.
+    {"a word of which one byte is another's",
+     "@%p1 st.global.u8 [%rd1], 1; // =A\n@%p4 st.global.u32 [%rd1], 0x00020001; // =B\n"
+     "setp.eq.u32 %p10, %r1, 2; @%p10 st.global.u8 [%rd1], 1; // =C\n",
+     1, 32, "A-B " SAME "; A-C " SAME "; B-C " SAME},
     {"the same byte into different words",
      "@%p1 st.global.u32 [%rd1], 0x01020304; // =A\n@%p4 st.global.u8 [%rd1+1], 3; // =B\n", 1, 32,
      "A-B " SAME},
@@ -157,6 +175,14 @@ static const Case cases[] = {
                "READ: @!%p9 ret;\nAGAIN: ld.volatile.global.u32 %r12, [%rd1]; // =B\n"
                "setp.eq.u32 %p10, %r12, 0; @%p10 bra AGAIN;\n",
      2, 32, "A-B " VOL},
+    // The loop looks like one that polls, but it stores what it has loaded.
+    {"lanes count by tags in a volatile word",
+     "@%p1 st.shared.u32 [%r5], 0;\nbar.warp.sync -1;\nshl.b32 %r10, %r3, 8;\n"
+     "L: ld.volatile.shared.u32 %r11, [%r5]; // =A\nand.b32 %r11, %r11, 255; add.u32 %r11, %r11, 1; or.b32 "
+     "%r11, "
+     "%r11, %r10;\nst.volatile.shared.u32 [%r5], %r11; // =B\n"
+     "ld.volatile.shared.u32 %r12, [%r5]; // =C\nsetp.ne.u32 %p10, %r11, %r12; @%p10 bra L;\n",
+     1, 32, "A-B " VOL},
     {"a volatile flag and fences",
      VOLATILES
      "@!%p3 bra READ;\nst.global.u32 [%rd1+64], 7; // =D\nmembar.gl;\nst.volatile.global.u32 [%rd1], 1; // "
