@@ -5,9 +5,10 @@
 
 #include "ptx/ptx.h"
 
-// Whether the value, or what is computed from it, is stored, passed on or used as an address, and decides about no branch of a
-// loop around the load. A flag, a lock that is looked at and a value that is polled are no such thing. By the text, whatever
-// the order of execution: when in doubt it is not. False when memory is out.
+// Whether the value, or what is computed from it, is stored, passed on or used as an address. A value that is polled, or a lock that is looked
+// at, is no such thing: a branch of a loop around the load depends on the value, and the smallest such loop does nothing else with it. What
+// the code does behind that loop with the value that ended it does not matter. The first look, which compilers take out of `while`, counts
+// as the loop's. By the text, whatever the order of execution: when in doubt it is not. False when memory is out.
 bool gr_ptx_feeds_data(const PtxFunc *f, const PtxStmt *load);
 
 #endif
