@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The step of action.yml that runs the program. It gets its inputs as GPURACE_COMMAND, GPURACE_PROGRAM, GPURACE_WORDS and GPURACE_SEEDS. Races become annotations and
+# The step of action.yml that runs the program. It gets its inputs as GPURACE_COMMAND, GPURACE_PROGRAM, GPURACE_WORDS, GPURACE_SEEDS and
+# GPURACE_STRICT. Races become annotations and
 # the report becomes the summary of the step. The exit status is gpurace's.
 set -u
 command=${GPURACE_COMMAND:-$GITHUB_ACTION_PATH/build/gpurace}
@@ -14,7 +15,7 @@ if [ -n "${GPURACE_SEEDS:-}" ]; then
 fi
 mkdir -p "$folder"
 status=0
-"$command" "${how[@]}" --format text,json,sarif,github --output "$folder" "${options[@]}" -- "${program[@]}" || status=$?
+"$command" "${how[@]}" --format text,json,sarif,github --output "$folder" --strict "${GPURACE_STRICT:-yes}" "${options[@]}" -- "${program[@]}" || status=$?
 if [ -f "$folder/annotations.txt" ]; then cat "$folder/annotations.txt"; fi
 if [ -n "${GITHUB_STEP_SUMMARY:-}" ] && [ -f "$folder/report.txt" ]; then
     # A step's summary may have a megabyte.

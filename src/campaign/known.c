@@ -28,13 +28,14 @@ void gr_known_free(GrKnown *k) {
 
 // ---- A run ---------------------------------------------------------------------------------------------------------
 
-static void end_run(GrKnown *k, uint64_t number, const char *verdict, int status) {
+static void end_run(GrKnown *k, uint64_t number, const char *verdict, int status, bool is_void) {
     GrKnownRun *r = &k->runs[number];
     bool failed = !strcmp(verdict, GR_CAMPAIGN_FAILED);
     r->state = failed ? GR_RUN_FAILED : GR_RUN_DONE;
     r->clean = !strcmp(verdict, "clean");
     r->races = !strcmp(verdict, "races");
     r->status = status;
+    r->is_void = is_void;
     k->done += !failed;
     k->failed += failed;
 }
@@ -71,7 +72,7 @@ static bool add_reason(GrKnown *k, uint64_t number, const char *text) {
 }
 
 gr_status gr_known_add(GrKnown *k, uint64_t number, const GrCampaignOutcome *o, gr_error *err) {
-    end_run(k, number, o->verdict, o->status);
+    end_run(k, number, o->verdict, o->status, o->is_void);
     bool ok = true;
     for (size_t i = 0; ok && i < o->races.len; i++)
         ok = add_race(k, number, &o->races.data[i]);
@@ -94,7 +95,7 @@ static gr_status load_run(void *user, const GrStoredRun *run, gr_error *err) {
     if (!number || k->runs[number].state == GR_RUN_DONE ||
         (l->again && !strcmp(run->verdict, GR_CAMPAIGN_FAILED)))
         return GR_OK;
-    end_run(k, number, run->verdict, run->status);
+    end_run(k, number, run->verdict, run->status, run->is_void);
     return gr_map_put_u64(&k->numbers, (uint64_t)run->id, (void *)(uintptr_t)number) ? GR_OK : no_memory(err);
 }
 

@@ -20,6 +20,7 @@ typedef struct GrSighting {
 typedef struct GrKnownRun {
     GrRunState state;
     bool clean, races; // of the verdict; neither: inconclusive, or failed
+    bool is_void;      // GrReport.is_void
     int status;
     VEC(GrSighting) seen;
     VEC(const char *) reasons;

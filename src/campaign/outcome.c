@@ -21,6 +21,7 @@ static bool add_race(GrCampaignOutcome *o, GrReport *r, const GrRace *race, Aren
 
 static bool take(GrCampaignOutcome *o, GrReport *r, Arena *arena) {
     bool ok = (o->verdict = gr_arena_strdup(arena, gr_verdict_name(r->verdict))) != NULL;
+    o->is_void = r->is_void;
     for (size_t k = 0; ok && k < r->races.len; k++)
         ok = add_race(o, r, &r->races.data[k], arena);
     for (size_t k = 0; ok && k < r->misuses.len; k++)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 // The format of the file, in SQLite's own field for such a number.
-enum { FORMAT = 1, PATIENCE_MS = 20000 };
+enum { FORMAT = 2, PATIENCE_MS = 20000 };
 
 struct GrStore {
     sqlite3 *db;
@@ -20,7 +20,7 @@ static const char tables[] = "BEGIN;"
                              "CREATE TABLE run(id INTEGER PRIMARY KEY, seed INTEGER NOT NULL, input TEXT NOT "
                              "NULL, engine TEXT NOT NULL,"
                              " schedule TEXT NOT NULL, verdict TEXT NOT NULL, status INTEGER NOT NULL, "
-                             "seconds REAL NOT NULL, report TEXT,"
+                             "void INTEGER NOT NULL, seconds REAL NOT NULL, report TEXT,"
                              " UNIQUE(seed, input, engine, schedule));"
                              "CREATE TABLE reason(run INTEGER NOT NULL, nth INTEGER NOT NULL, text TEXT NOT "
                              "NULL, PRIMARY KEY(run, nth));"
@@ -28,7 +28,7 @@ static const char tables[] = "BEGIN;"
                              "CREATE TABLE seen(run INTEGER NOT NULL, race TEXT NOT NULL, count INTEGER NOT "
                              "NULL, PRIMARY KEY(run, race))"
                              " WITHOUT ROWID;"
-                             "PRAGMA user_version=1;"
+                             "PRAGMA user_version=2;"
                              "COMMIT";
 
 // ---- SQLite, with our errors ---------------------------------------------------------------------------------------
@@ -191,10 +191,10 @@ static gr_status add(GrStore *s, const GrCampaignRun *run, const GrCampaignOutco
     GR_TRY(change(s, err, replace_failed, "ittt", (int64_t)run->seed, run->input->text, run->engine,
                   run->schedule));
     GR_TRY(change(s, err,
-                  "INSERT INTO run(seed, input, engine, schedule, verdict, status, seconds, report)"
-                  " VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
-                  "ittttidt", (int64_t)run->seed, run->input->text, run->engine, run->schedule, o->verdict,
-                  (int64_t)o->status, o->seconds, o->report));
+                  "INSERT INTO run(seed, input, engine, schedule, verdict, status, void, seconds, report)"
+                  " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                  "ittttiidt", (int64_t)run->seed, run->input->text, run->engine, run->schedule, o->verdict,
+                  (int64_t)o->status, (int64_t)o->is_void, o->seconds, o->report));
     int64_t id = sqlite3_last_insert_rowid(s->db);
     GR_TRY(
         change(s, err, "DELETE FROM reason WHERE run = ?", "i", id)); // of a failed one that had this number
@@ -236,8 +236,8 @@ static const char merging[] =
     "CREATE TEMP TABLE fresh AS SELECT r.id AS id FROM other.run r LEFT JOIN run m USING(seed, input, "
     "engine, schedule)"
     " WHERE m.id IS NULL;"
-    "INSERT INTO run(seed, input, engine, schedule, verdict, status, seconds, report)"
-    " SELECT seed, input, engine, schedule, verdict, status, seconds, report FROM other.run"
+    "INSERT INTO run(seed, input, engine, schedule, verdict, status, void, seconds, report)"
+    " SELECT seed, input, engine, schedule, verdict, status, void, seconds, report FROM other.run"
     " WHERE id IN (SELECT id FROM fresh) ORDER BY id;"
     "INSERT INTO reason SELECT m.id, x.nth, x.text FROM other.reason x JOIN fresh f ON f.id = x.run"
     " JOIN other.run r ON r.id = x.run JOIN run m USING(seed, input, engine, schedule);" ADD_RACE
@@ -298,8 +298,9 @@ static gr_status tell_row(const Telling *t, sqlite3_stmt *q, gr_error *err) {
                      .input = text_at(q, 2),
                      .engine = text_at(q, 3),
                      .schedule = text_at(q, 4),
-                     .verdict = text_at(q, 5),
-                     .status = sqlite3_column_int(q, 6)};
+                     .verdict = sqlite3_column_int(q, 8) ? text_at(q, 5) : GR_CAMPAIGN_FAILED,
+                     .status = sqlite3_column_int(q, 6),
+                     .is_void = sqlite3_column_int(q, 7) != 0};
     return t->run(t->user, &r, err);
 }
 
@@ -321,7 +322,9 @@ done:
 
 gr_status gr_store_runs(GrStore *s, gr_status (*tell)(void *user, const GrStoredRun *run, gr_error *err),
                         void *user, gr_error *err) {
-    return each_row(s, "SELECT id, seed, input, engine, schedule, verdict, status FROM run ORDER BY id",
+    return each_row(s,
+                    "SELECT id, seed, input, engine, schedule, verdict, status, void, report IS NOT NULL"
+                    " FROM run ORDER BY id",
                     &(Telling){.run = tell, .user = user}, err);
 }
 

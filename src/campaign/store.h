@@ -5,7 +5,7 @@
 // are for users, too: `sqlite3 FOLDER/campaign.sqlite 'select * from run where verdict = "races"'`.
 //
 //     about(key, value)                                            whose campaign this is (gr_store_about)
-//     run(id, seed, input, engine, schedule, verdict, status, seconds, report)   report: JSON, NULL when there is none
+//     run(id, seed, input, engine, schedule, verdict, status, void, seconds, report)   void: as the report says; report: JSON, NULL when there is none
 //     reason(run, nth, text)                                       what stands against `clean`
 //     race(id, title), seen(run, race, count)                      which run saw which race how often
 #ifndef GR_CAMPAIGN_STORE_H
@@ -30,7 +30,8 @@ typedef struct GrCampaignRace {
 // What became of a run.
 typedef struct GrCampaignOutcome {
     const char *verdict; // of its report, or GR_CAMPAIGN_FAILED
-    int status;          // of `gpurace run`, as a shell has it
+    int status;          // of `gpurace run --strict no`, as a shell has it
+    bool is_void;        // GrReport.is_void
     double seconds;
     const char *report; // JSON; NULL: there is none
     VEC(const char *) reasons;
@@ -57,8 +58,10 @@ gr_status gr_store_merge(GrStore *s, const char *path, uint64_t *added, gr_error
 typedef struct GrStoredRun {
     int64_t id;
     uint64_t seed;
-    const char *input, *engine, *schedule, *verdict;
+    const char *input, *engine, *schedule;
+    const char *verdict; // GR_CAMPAIGN_FAILED, too, where the report is gone
     int status;
+    bool is_void;
 } GrStoredRun;
 
 // Each tells all there is, by the numbers of runs: the runs, the races that runs saw, and the reasons of runs. A failure of `tell` ends it.

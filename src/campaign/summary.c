@@ -25,6 +25,10 @@ GrCampaignVerdict gr_campaign_verdict(const GrKnown *k, const GrCampaignEnd *end
     return missing || !k->done || any(k, is_open_ended) ? GR_CAMPAIGN_INCONCLUSIVE : GR_CAMPAIGN_CLEAN;
 }
 
+static bool is_void(const GrKnownRun *r) { return r->is_void; }
+
+bool gr_campaign_is_void(const GrKnown *k) { return !k->done || any(k, is_void); }
+
 int gr_campaign_status(const GrKnown *k) {
     for (uint64_t n = 1; n <= k->plan->n; n++)
         if (k->runs[n].status && !k->runs[n].races)

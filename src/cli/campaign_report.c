@@ -2,6 +2,7 @@
 #include "cli/campaign_report.h"
 
 #include "campaign/growth.h"
+#include "cli/strict.h"
 #include "cli/write_report.h"
 #include "report/read_report.h"
 
@@ -10,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { EXIT_INCONCLUSIVE = 67 };
 
 static gr_status write_growth(const GrCampaignReport *c, StrBuf *svg, gr_error *err) {
     StrBuf path = {0};
@@ -40,15 +39,21 @@ static gr_status add_what_is_missing(const GrCampaignReport *c, GrCampaignVerdic
     const GrKnown *k = c->known;
     gr_status st = GR_OK;
     uint64_t open = k->plan->n - k->done - k->failed;
-    if (v != GR_CAMPAIGN_INCONCLUSIVE || r->verdict == GR_VERDICT_INCONCLUSIVE)
+    if (v != GR_CAMPAIGN_INCONCLUSIVE)
         return GR_OK;
     r->verdict = GR_VERDICT_INCONCLUSIVE;
-    if (k->failed)
+    if (!k->done) {
+        r->is_void = true;
+        r->engine = c->options->engine;
+        r->device = "none";
+        st = gr_report_reason(r, "no run of the campaign left a report: nothing was checked");
+    }
+    if (st == GR_OK && k->failed)
         st = gr_report_reason(r, "%llu run%s of the campaign left no report", (unsigned long long)k->failed,
                               k->failed == 1 ? "" : "s");
     if (st == GR_OK && open)
-        st = gr_report_reason(r, "%llu run%s of the campaign not done", (unsigned long long)open,
-                              open == 1 ? " was" : "s were");
+        st = gr_report_reason(r, "%llu run%s of the campaign %s not done", (unsigned long long)open,
+                              open == 1 ? "" : "s", open == 1 ? "was" : "were");
     return st == GR_OK ? st : gr_fail(err, st, "out of memory");
 }
 
@@ -90,9 +95,15 @@ done:
     return st;
 }
 
+// How the merged report ends the campaign.
+typedef struct Ending {
+    bool fails; // by its races
+    bool open;  // it has reasons against clean
+} Ending;
+
 // The reports of all runs, as one.
-static gr_status write_merged(const GrCampaignReport *c, GrCampaignVerdict v, const char *growth, bool *fails,
-                              gr_error *err) {
+static gr_status write_merged(const GrCampaignReport *c, GrCampaignVerdict v, const char *growth,
+                              Ending *ending, gr_error *err) {
     Merging m = {.n_few = 0};
     char folder[PATH_MAX];
     bool lost = false;
@@ -106,7 +117,7 @@ static gr_status write_merged(const GrCampaignReport *c, GrCampaignVerdict v, co
     GR_TRY(add_what_is_missing(c, v, &m.all, err));
     GR_TRY(gr_baseline_apply(c->baseline, &m.all, err));
     GR_TRY(gr_write_report(&m.all, c->options, stderr, &lost, err));
-    *fails = gr_report_fails(&m.all);
+    *ending = (Ending){gr_report_fails(&m.all), m.all.reasons.len != 0};
     if (lost)
         st = gr_fail(err, GR_ERR_IO, "the report could not be written");
 done:
@@ -115,23 +126,25 @@ done:
     return st;
 }
 
-static int status_of(const GrCampaignReport *c, GrCampaignVerdict v, bool fails) {
-    if (fails)
+static int status_of(const GrCampaignReport *c, GrCampaignVerdict v, const Ending *ending) {
+    bool open = v == GR_CAMPAIGN_INCONCLUSIVE || ending->open;
+    if (ending->fails)
         return (int)c->options->error_exitcode;
-    return v == GR_CAMPAIGN_INCONCLUSIVE && c->options->strict ? EXIT_INCONCLUSIVE
-                                                               : gr_campaign_status(c->known);
+    return gr_strictly_fails(c->options->strict, open, gr_campaign_is_void(c->known))
+               ? GR_EXIT_INCONCLUSIVE
+               : gr_campaign_status(c->known);
 }
 
 gr_status gr_campaign_report(const GrCampaignReport *c, int *status, gr_error *err) {
     GrCampaignVerdict v = gr_campaign_verdict(c->known, &c->end);
     StrBuf text = {0}, growth = {0};
     gr_status st = GR_OK;
-    bool fails = v == GR_CAMPAIGN_RACES;
+    Ending ending = {.fails = v == GR_CAMPAIGN_RACES};
     if (!c->end.partial)
         GR_TRY(write_growth(c, &growth, err));
-    if (c->known->done && !c->end.partial)
-        GR_TRY(write_merged(c, v, growth.data, &fails, err));
-    *status = status_of(c, v, fails);
+    if (!c->end.partial && (c->known->done || !c->waits))
+        GR_TRY(write_merged(c, v, growth.data, &ending, err));
+    *status = status_of(c, v, &ending);
     GR_TRY(gr_campaign_summary(c->known, &c->end, &text, err));
     gr_str_addf(&text, "  results   %s\n", c->folder->path);
     fputs(text.data, stderr);

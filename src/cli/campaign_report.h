@@ -18,6 +18,7 @@ typedef struct GrCampaignReport {
     GrCampaignFolder *folder;
     const GrBaselineFile *baseline;
     GrCampaignEnd end;
+    bool waits; // others are still at work on it
 } GrCampaignReport;
 
 // *status: the exit status that it makes.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpurace campaign — runs a program many times under `gpurace run` and reports what all runs found together.
 //
-// Exit status: --error-exitcode (66) when any run had races; 67 when the campaign is inconclusive and --strict was given; else that of the
-// first run that did not end with 0. 75: tasks of Slurm are at work, call again. 2: the command line makes no sense; 1: gpurace itself failed; 128 + N: signal N ended it, and the same
+// Exit status: --error-exitcode (66) when any run had races; 67 when the campaign is inconclusive and --strict asks for it (without it: when the
+// options left nothing to check, a kernel hung or faulted, or no run left a report); else that of the first run that did not end with 0. 75: tasks of Slurm are at work, call again. 2: the command line makes no sense; 1: gpurace itself failed; 128 + N: signal N ended it, and the same
 // command goes on.
 #include "campaign/folder.h"
 #include "campaign/known.h"
@@ -43,8 +43,9 @@ static void print_help(void) {
         "\nAll options of `gpurace run` hold for each run (`gpurace run --help`), but --jobs as above; "
         "--format,\n"
         "--output, --max-reports, --strict and --error-exitcode are of the campaign's own report.\n"
-        "Exit status: 66 when any run had races; 67 inconclusive, with --strict; else that of the first run\n"
-        "that did not end with 0; 75: tasks of Slurm are at work, call again.\n",
+        "Exit status: 66 when any run had races; 67 inconclusive, with --strict, and without it when the\n"
+        "options left nothing to check, a kernel hung or faulted, or no run left a report; else that of the\n"
+        "first run that did not end with 0; 75: tasks of Slurm are at work, call again.\n",
         stdout);
 }
 
@@ -187,7 +188,7 @@ static gr_status make_texts(Campaign *c, char **program, gr_error *err) {
     o.baseline = defaults.baseline;
     o.output = defaults.output;
     o.max_reports = defaults.max_reports;
-    o.strict = defaults.strict;
+    o.strict = "no"; // the statuses of runs are the program's own
     o.error_exitcode = defaults.error_exitcode;
     o.coverage = defaults.coverage;
     o.engine = defaults.engine;
@@ -444,6 +445,7 @@ static gr_status go(Campaign *c, char **program, int *status, gr_error *err) {
         .known = &c->known,
         .folder = &c->folder,
         .baseline = &c->baseline,
+        .waits = c->waits,
         .end = {.stop_after = c->work.stopped ? c->options.stop_after : 0, .partial = c->shares > 1}};
     GR_TRY(gr_campaign_report(&report, status, err));
     if (c->waits)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpurace check — looks for races in files, by an engine that needs no run of a program.
 //
-// Exit status: --error-exitcode (66) when there are races; 67 when the verdict is inconclusive and --strict was given; else 0.
-// 2: the command line makes no sense; 1: the files could not be looked at.
+// Exit status: --error-exitcode (66) when there are races; 2 when a file could not be looked at, or the command line makes no sense; 67 when the
+// verdict is inconclusive and --strict was given; else 0. 1: gpurace itself failed.
 #include "cli/baseline_file.h"
 #include "cli/commands.h"
+#include "cli/strict.h"
 #include "cli/write_report.h"
 #include "engines/core/engine.h"
 #include "options/options.h"
@@ -16,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EXIT_OURS = 1, EXIT_USAGE = 2, EXIT_INCONCLUSIVE = 67 };
+enum { EXIT_OURS = 1, EXIT_USAGE = 2 };
 
 typedef struct Check {
     GrOptions options;
@@ -27,6 +28,7 @@ typedef struct Check {
     GrSuppressions suppressions, bundled;
     GrBaselineFile baseline;
     gr_error why; // of a finding that the report did not take
+    bool unread;  // a file could not be looked at
 } Check;
 
 static void print_help(void) {
@@ -40,7 +42,9 @@ static void print_help(void) {
     for (const GrEngine *const *e = gr_engines; *e; e++)
         if ((*e)->caps & CAP_STATIC)
             printf("  %-24s %s\n", (*e)->name, (*e)->summary);
-    puts("\nExit status: 66 races (with --baseline, new ones); 67 inconclusive, with --strict; else 0.");
+    puts("\nExit status: 66 races (with --baseline, new ones); 2 a file could not be looked at; 67 "
+         "inconclusive, "
+         "with --strict; else 0.");
 }
 
 // ---- What the engine says ----------------------------------------------------------------------------------
@@ -59,6 +63,14 @@ static gr_status looked_at(void *user, const char *name, const char *file) {
 
 static gr_status reason(void *user, const char *text) {
     return gr_report_reason(&((Check *)user)->report, "%s", text);
+}
+// The report says so, and where that goes to a file, standard error as well.
+static gr_status unread(void *user, const char *text) {
+    Check *c = user;
+    c->unread = true;
+    if (c->options.output[0])
+        fprintf(stderr, "gpurace: %s\n", text);
+    return gr_report_reason(&c->report, "%s", text);
 }
 static gr_status remark(void *user, const char *text) {
     return gr_report_remark(&((Check *)user)->report, "%s", text);
@@ -123,7 +135,7 @@ static int check(Check *c, gr_error *err) {
     describe(c, folder);
     GrReport *r = &c->report;
     GrStaticInput in = {c->files.data, c->files.len, c->words ? c->words : none, &c->options};
-    GrStaticSink to = {&r->arena, {c, take}, c, looked_at, reason, remark};
+    GrStaticSink to = {&r->arena, {c, take}, c, looked_at, reason, unread, remark};
     st = c->engine->still->check(&in, &to, err);
     if (c->why.code) { // a finding that the report refused: the engine knows only that it was not taken
         *err = c->why;
@@ -137,11 +149,12 @@ static int check(Check *c, gr_error *err) {
     GR_TRY(gr_baseline_apply(&c->baseline, r, err));
     GR_TRY(gr_write_report(r, &c->options, stderr, &lost, err));
 done:;
-    int status = st != GR_OK                                                  ? gr_complain(EXIT_OURS, err)
-                 : gr_report_fails(r)                                         ? (int)c->options.error_exitcode
-                 : lost                                                       ? EXIT_OURS
-                 : r->verdict == GR_VERDICT_INCONCLUSIVE && c->options.strict ? EXIT_INCONCLUSIVE
-                                                                              : 0;
+    int status = st != GR_OK                                      ? gr_complain(EXIT_OURS, err)
+                 : gr_report_fails(r)                             ? (int)c->options.error_exitcode
+                 : lost                                           ? EXIT_OURS
+                 : c->unread                                      ? EXIT_USAGE
+                 : gr_strictly_fails_report(c->options.strict, r) ? GR_EXIT_INCONCLUSIVE
+                                                                  : 0;
     gr_str_free(&again);
     gr_report_free(r);
     return status;

@@ -48,7 +48,7 @@ static void add_bash_case(const GrCommand *c, const GrOptRow *r, StrBuf *out) {
     add_choices(r, &words);
     if (words.len)
         gr_str_addf(out, "    '%s --%s') words='%s' ;;\n", c->name, r->name, words.data);
-    else if (r->type != OPT_FLAG)
+    else if (!gr_option_is_bare(r))
         gr_str_addf(out, "    '%s --%s') files=1 ;;\n", c->name, r->name);
     gr_str_free(&words);
 }
@@ -91,7 +91,7 @@ static void add_zsh_option(const GrOptRow *r, StrBuf *out) {
     gr_str_addc(out, ']');
     if (words.len)
         gr_str_addf(out, ":word:(%s)", words.data);
-    else if (r->type != OPT_FLAG)
+    else if (!gr_option_is_bare(r))
         gr_str_add(out, ":value:_files");
     gr_str_add(out, "' \\\n");
     gr_str_free(&words);
@@ -130,7 +130,7 @@ static void add_fish_option(const GrCommand *c, const GrOptRow *r, StrBuf *out) 
     gr_str_add(out, "'");
     if (words.len)
         gr_str_addf(out, " -x -a '%s'", words.data);
-    else if (r->type != OPT_FLAG)
+    else if (!gr_option_is_bare(r))
         gr_str_add(out, " -r");
     gr_str_addc(out, '\n');
     gr_str_free(&words);

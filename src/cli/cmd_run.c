@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpurace run — runs a CUDA program under a dynamic engine and reports the races it had.
 //
-// Exit status: --error-exitcode (66) when there were races; 67 when the verdict is inconclusive and --strict was given;
-// else the program's own (128 + N when signal N killed it, 124 when --timeout did). 2: the command line makes no sense;
+// Exit status: --error-exitcode (66) when there were races; 67 when the verdict is inconclusive and --strict asks for it (without it: when the
+// options left nothing to check, or a kernel hung or faulted); else the program's own (128 + N when signal N killed it, 124 when --timeout did). 2: the command line makes no sense;
 // 126, 127: the program cannot be run, is not there; 1: gpurace itself failed.
 #include "cli/attempt.h"
 #include "cli/baseline_file.h"
@@ -14,6 +14,7 @@
 #include "cli/launches_file.h"
 #include "cli/program.h"
 #include "cli/sampling.h"
+#include "cli/strict.h"
 #include "cli/write_report.h"
 #include "engines/core/engine.h"
 #include "engines/core/selection.h"
@@ -32,14 +33,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum {
-    EXIT_OURS = 1,
-    EXIT_USAGE = 2,
-    EXIT_INCONCLUSIVE = 67,
-    EXIT_TIMEOUT = 124,
-    EXIT_NOT_RUN = 126,
-    EXIT_NOT_FOUND = 127
-};
+enum { EXIT_OURS = 1, EXIT_USAGE = 2, EXIT_TIMEOUT = 124, EXIT_NOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 
 static void print_help(void) {
     fputs("usage: gpurace run [options] -- PROGRAM [ARGUMENTS]\n\n"
@@ -55,8 +49,8 @@ static void print_help(void) {
     fputs("\nThe environment takes the same options: GPURACE_OPTIONS=\"seed=7 read-delay=1000\"; the command "
           "line wins.\n"
           "For the CPU device, link the program with `nvcc -cudart shared`; -lineinfo gives source lines.\n"
-          "Exit status: 66 races (with --baseline, new ones); 67 inconclusive, with --strict; else the "
-          "program's own.\n",
+          "Exit status: 66 races (with --baseline, new ones); 67 inconclusive, with --strict, and without it "
+          "when the\noptions left nothing to check, or a kernel hung or faulted; else the program's own.\n",
           stdout);
 }
 
@@ -407,8 +401,8 @@ static int status_of(const Run *r, const GrReport *report, bool lost) {
         return (int)r->options.error_exitcode;
     if (lost)
         return EXIT_OURS;
-    return report->verdict == GR_VERDICT_INCONCLUSIVE && r->options.strict ? EXIT_INCONCLUSIVE
-                                                                           : own_status(&r->ending);
+    return gr_strictly_fails_report(r->options.strict, report) ? GR_EXIT_INCONCLUSIVE
+                                                               : own_status(&r->ending);
 }
 
 static bool report_in_full(void *user, int *status) {

@@ -56,6 +56,7 @@ static gr_status make_command(GrTrial *t, gr_error *err) {
                          "--format=json",
                          "--max-reports=0",
                          "--error-exitcode=66",
+                         "--strict=no", // else a status is the program's own
                          gr_arena_printf(&t->arena, "--schedule=%s", t->schedule),
                          gr_arena_printf(&t->arena, "--timeout=%llu", (unsigned long long)t->timeout_s),
                          gr_arena_printf(&t->arena, "--output=%s/report.json", t->top)};

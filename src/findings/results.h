@@ -28,6 +28,10 @@
 // A reason of the report's: no process called the CUDA driver.
 #define GR_REASON_UNUSED "the program did not use CUDA"
 
+// A reason of an engine's: its own filter matched nothing, so that nothing was checked.
+#define GR_REASON_NO_VARIABLE                                                                                \
+    "the option --variable matches no variable of the program's modules: nothing was checked"
+
 // The remark on graphs whose kernels are not known, and so in no count of launches: that none was counted does not mean that none ran.
 #define GR_REMARK_GRAPH                                                                                      \
     "a CUDA graph was launched whose nodes are not known: its kernels are checked, but not all counted as "  \

@@ -39,6 +39,8 @@ CUstream gr_call_stream(CUstream s) { return !s && call_flavor == PERTHREAD ? CU
             return real args;                                                                                \
         call_flavor = flavor;                                                                                \
         CUresult result_ = gr_on_##handler CALL_WITH(real, PAREN args);                                      \
+        if (result_ != CUDA_SUCCESS)                                                                         \
+            gr_session_call_failed(result_);                                                                 \
         gr_work_came();                                                                                      \
         gr_session_leave();                                                                                  \
         return result_;                                                                                      \

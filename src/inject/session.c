@@ -341,6 +341,42 @@ HOOK_EXPORT void gr_api_unusable(const char *what) {
 
 HOOK_EXPORT void gr_api_note(const char *what) { append_once(GR_RECORD_REMARK, what); }
 
+static bool fault_is_told; // atomic
+
+// `kernel` empty: it is not known which.
+static void append_fault(const char *kernel, const char *text, uint64_t launch) {
+    StrBuf b = {0};
+    __atomic_store_n(&fault_is_told, true, __ATOMIC_RELAXED);
+    gr_put_str(&b, kernel);
+    gr_put_str(&b, text);
+    gr_put_u64(&b, launch);
+    gr_results_append(&gr_session.results, GR_RECORD_FAULT, &b);
+    gr_str_free(&b);
+}
+
+// The CPU device tells of a fault before the program hears of it; a GPU's driver has the error alone.
+void gr_session_call_failed(CUresult result) {
+    static const struct {
+        CUresult code;
+        const char *what;
+    } stops[] = {
+#define STOP(code, what) {code, what},
+#include "inject/stops.def"
+#undef STOP
+    };
+    char text[200];
+    for (size_t k = 0; k < sizeof stops / sizeof *stops; k++) {
+        if (stops[k].code != result || !gr_session.results.header ||
+            __atomic_exchange_n(&fault_is_told, true, __ATOMIC_RELAXED))
+            continue;
+        snprintf(
+            text, sizeof text,
+            "was stopped by the device: %s (CUDA error %d, by which the driver does not say which kernel)",
+            stops[k].what, (int)result);
+        append_fault("", text, 0);
+    }
+}
+
 HOOK_EXPORT void gr_api_fault(const GrApiFault *f) {
     char where[512] = "", text[1024];
     if (f->file)
@@ -348,10 +384,5 @@ HOOK_EXPORT void gr_api_fault(const GrApiFault *f) {
     else if (f->ptx_line)
         snprintf(where, sizeof where, " at PTX line %u", f->ptx_line);
     snprintf(text, sizeof text, "was stopped by the device%s: %s: %s", where, f->kind, f->text);
-    StrBuf b = {0};
-    gr_put_str(&b, f->kernel);
-    gr_put_str(&b, text);
-    gr_put_u64(&b, f->launch);
-    gr_results_append(&gr_session.results, GR_RECORD_FAULT, &b);
-    gr_str_free(&b);
+    append_fault(f->kernel, text, f->launch);
 }

@@ -102,6 +102,8 @@ void gr_session_unlock(void);
 // Writes a NOTE (what was not done) or a REMARK, each text once. Any thread, no lock needed.
 void gr_session_notef(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void gr_session_remarkf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+// A call of the program came back with this: if it says that a kernel was stopped, and nobody has told of it, a FAULT is written. Any thread, no lock needed.
+void gr_session_call_failed(CUresult result);
 void gr_session_verbose(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 // The process ends in an orderly way: the engine is told, and the record written. Once.

@@ -138,6 +138,7 @@ static gr_status set_option(GrOptions *o, At a, const char *value, gr_error *err
         *(bool *)field(o, a) = value[0] == 'y';
         return GR_OK;
     case OPT_CHOICE:
+    case OPT_SWITCH:
         if (!in_choices(r->arg, value))
             return gr_fail(err, GR_ERR_ARGUMENT, "%s takes one of %s, not '%s'", r->name, r->arg, value);
         break;
@@ -237,7 +238,7 @@ gr_status gr_options_parse_text(GrOptions *o, const char *text, gr_error *err) {
         if (*p == '=') {
             p++;
             GR_TRY(read_value(&p, &value, err));
-        } else if (r->type == OPT_FLAG) {
+        } else if (gr_option_is_bare(r)) {
             gr_str_add(&value, "yes");
         } else {
             st = gr_fail(err, GR_ERR_ARGUMENT, "%s needs a value: %s=%s", r->name, r->name, r->arg);
@@ -279,7 +280,9 @@ static gr_status parse(GrOptions *o, unsigned command, int argc, char **argv, in
         if (!r)
             return gr_fail(err, GR_ERR_ARGUMENT, "unknown option '%s'", word);
         const char *value = name[n] ? name + n + 1 : NULL;
-        if (!value && r->type == OPT_FLAG)
+        if (!value && r->type == OPT_SWITCH && i + 1 < argc && in_choices(r->arg, argv[i + 1]))
+            value = argv[++i];
+        if (!value && gr_option_is_bare(r))
             value = "yes";
         if (!value && i + 1 < argc)
             value = argv[++i];

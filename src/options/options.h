@@ -39,7 +39,7 @@ enum {
 #undef APPLIES
 };
 
-typedef const char *GrOpt_TEXT, *GrOpt_REGEX, *GrOpt_CHOICE, *GrOpt_WORDS;
+typedef const char *GrOpt_TEXT, *GrOpt_REGEX, *GrOpt_CHOICE, *GrOpt_WORDS, *GrOpt_SWITCH;
 typedef uint64_t GrOpt_NUMBER;
 typedef bool GrOpt_YESNO, GrOpt_FLAG;
 
@@ -71,6 +71,7 @@ typedef enum GrOptType {
     OPT_WORDS,
     OPT_NUMBER,
     OPT_YESNO,
+    OPT_SWITCH,
     OPT_FLAG
 } GrOptType;
 
@@ -80,6 +81,11 @@ typedef struct GrOptRow {
     GrOptType type;
     unsigned commands, applies;
 } GrOptRow;
+
+// Whether the option may stand without a word: that is yes then.
+static inline bool gr_option_is_bare(const GrOptRow *r) {
+    return r->type == OPT_FLAG || r->type == OPT_SWITCH;
+}
 
 // What a NUMBER takes: of the row with the same offset.
 typedef struct GrOptRange {

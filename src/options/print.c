@@ -38,7 +38,9 @@ void gr_options_help(unsigned command, FILE *out) {
                         r->deflt);
         else if (*r->deflt && r->type != OPT_FLAG)
             gr_str_addf(&text, " (%s)", r->deflt);
-        int n = fprintf(out, "  --%s%s%s", r->name, *r->arg ? " " : "", r->arg);
+        bool bare = r->type == OPT_SWITCH;
+        int n = fprintf(out, "  --%s%s%s%s%s", r->name, *r->arg ? " " : "", bare ? "[" : "", r->arg,
+                        bare ? "]" : "");
         size_t used = n < 0 ? 0 : (size_t)n;
         bool fits = used + 2 <= HELP_INDENT;
         fprintf(out, fits ? "%*s" : "\n%*s", fits ? (int)(HELP_INDENT - used) : HELP_INDENT, "");

@@ -98,13 +98,14 @@ static void take_text(Build *b, const GrRecord *rec, GrCountedVec *to) {
         b->nomem = true;
 }
 
-// {str kernel, str what happened to it}
+// {str kernel, "" where it is not known, str what happened to it, u64 launch}
 static void take_fault(Build *b, const GrRecord *rec) {
     Arena *arena = &b->report->arena;
     GrCursor c = gr_cursor(rec);
     const char *kernel = gr_get_str(&c, arena), *what = gr_get_str(&c, arena);
     uint64_t launch = gr_get_u64(&c);
-    char *text = gr_arena_printf(arena, "kernel %s %s", gr_short_name(kernel, arena), what);
+    char *text = *kernel ? gr_arena_printf(arena, "kernel %s %s", gr_short_name(kernel, arena), what)
+                         : gr_arena_printf(arena, "a kernel %s", what);
     if (c.bad)
         b->report->damaged++;
     else if (!text || !gr_report_count(&b->report->faults, text) || !gr_vec_push(&b->report->faulted, launch))

@@ -431,6 +431,8 @@ static bool add_rest(const GrReport *r, size_t listed, Arena *arena, json_t *o) 
         ok = gr_json_set(o, "suppressions", suppressions_json(r));
     if (ok && r->hidden.len)
         ok = gr_json_set(o, "hidden", hidden_json(r, arena));
+    if (ok && r->is_void)
+        ok = gr_json_set(o, "void", json_true());
     if (ok && r->poisoned)
         ok = gr_json_set(o, "poison_writes", json_true());
     if (ok && r->baseline.name)

@@ -132,6 +132,7 @@ void gr_merge_coverage(GrMerge *m, const GrReport *from) {
         to->sample = gr_merge_text(m, from->sample);
     to->ran |= from->ran;
     to->poisoned |= from->poisoned;
+    to->is_void |= from->is_void;
     add_kernels(m, from);
     add_texts(m, &to->absent, &from->absent);
     add_texts(m, &to->notes, &from->notes);

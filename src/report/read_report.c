@@ -287,6 +287,7 @@ static void read_report(GrReader *x, const json_t *o) {
     r->replays = gr_read_number(x, o, "replays", INT64_MAX);
     r->unlisted = gr_read_number(x, o, "races_not_listed", INT64_MAX);
     r->poisoned = gr_read_flag(o, "poison_writes");
+    r->is_void = gr_read_flag(o, "void");
     r->verdict = verdict_of(x, o);
     read_texts(x, o, "reasons", times, &r->reasons);
     read_coverage(x, coverage, times);

@@ -177,7 +177,8 @@ typedef struct GrReport {
     GrCountedVec absent, notes, remarks, faults;
     GrCountedVec
         doubts; // internal checks of causality that failed: the verdict is inconclusive, whatever was found
-    GrCountedVec reasons;    // why the verdict is not clean (when there are no races: inconclusive)
+    GrCountedVec reasons; // why the verdict is not clean (when there are no races: inconclusive)
+    bool is_void; // of these, one fails a run by itself: nothing was left to check, or a kernel was stopped
     VEC(uint64_t) faulted;   // numbers of launches that a fault ended
     VEC(Conflict) conflicts; // that this run noted, some of them several times
     uint64_t processes, dropped, damaged, unconfirmed;

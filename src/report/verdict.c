@@ -31,6 +31,12 @@ static void add_reasonf(Judge *j, const char *fmt, ...) {
     va_end(words);
 }
 
+// Such a run shows nothing of what it was made for, so that it must not pass by itself.
+static void add_void(Judge *j, const char *text) {
+    j->report->is_void = true;
+    add_reason(j, text);
+}
+
 static bool was_remarked(const GrReport *r, const char *text) {
     for (size_t i = 0; i < r->remarks.len; i++)
         if (!strcmp(r->remarks.data[i].text, text))
@@ -98,11 +104,11 @@ static void judge_kernels(Judge *j) {
             tell_of_unchecked(j, i);
     }
     if (excluded && !r->launches_checked)
-        add_reason(j, "the options exclude every kernel that was launched: nothing was checked");
+        add_void(j, "the options exclude every kernel that was launched: nothing was checked");
     else if (r->launches_checked && r->sites[GR_SITE_FILTERED] && !r->sites[GR_SITE_CHECKED])
-        add_reason(j, "the options exclude every access: nothing was checked");
+        add_void(j, "the options exclude every access: nothing was checked");
     if (r->sample[0] && r->modules_checked && !r->watched)
-        add_reason(j, "--sample chose no access of a kernel that was launched: nothing was watched");
+        add_void(j, "--sample chose no access of a kernel that was launched: nothing was watched");
 }
 
 static void judge_accesses(Judge *j) {
@@ -146,9 +152,12 @@ gr_status gr_report_judge(GrReport *r, gr_error *err) {
     judge_accesses(j);
     judge_processes(j);
     for (size_t i = 0; i < r->faults.len; i++)
-        add_reason(j, r->faults.data[i].text);
+        add_void(j, r->faults.data[i].text);
     for (size_t i = 0; i < r->notes.len; i++)
-        add_reason(j, r->notes.data[i].text);
+        if (strstr(r->notes.data[i].text, GR_REASON_NO_VARIABLE))
+            add_void(j, r->notes.data[i].text);
+        else
+            add_reason(j, r->notes.data[i].text);
     for (size_t i = 0; i < r->absent.len; i++)
         add_reasonf(j, "%s is not supported on this device, and the program called it",
                     r->absent.data[i].text);

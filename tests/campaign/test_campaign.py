@@ -311,6 +311,28 @@ class Shares(Case):
         done = self.campaign("a", "--seeds", "1..4", "--merge", "--strict", status=67)
         self.assertIn("4 runs were not done", done.stderr)
 
+    def test_no_report_is_inconclusive(self):
+        """Not green: nothing was checked."""
+        for strict, status in (((), 67), (("--strict", "no"), 0)):
+            done = self.campaign("a", "--seeds", "1..4", "--merge", "--format", "json", "--output", "out.json", *strict, status=status)
+            self.assertIn("campaign: verdict: inconclusive", done.stderr)
+            report = json.loads((self.folder / "out.json").read_text())
+            self.assertEqual((report["verdict"], report["void"]), ("inconclusive", True))
+            self.assertIn("no run of the campaign left a report: nothing was checked", report["reasons"])
+        self.campaign("a", "--seeds", "1..4", program=(CLEAN,), status=2)  # the folder is of another program
+        self.campaign("b", "--seeds", "1..2", program=(CLEAN,), status=0)
+        with contextlib.closing(sqlite3.connect(self.folder / "b/campaign.sqlite")) as db:
+            db.execute("UPDATE run SET report = NULL")
+            db.commit()
+        done = self.campaign("b", "--seeds", "1..2", "--merge", program=(CLEAN,), status=67)
+        self.assertIn("campaign: verdict: inconclusive", done.stderr)
+
+    def test_what_left_nothing_to_check_does_not_pass(self):
+        options = ("--seeds", "1..2", "--kernel", "nosuch")
+        for strict, status in (((), 67), (("--strict", "no"), 0), (("--strict",), 67), ((), 67)):  # the runs are those of the first time
+            self.campaign("a", *options, *strict, program=(CLEAN,), status=status)
+        self.assertEqual(self.rows("a", "SELECT status, void, verdict FROM run"), [(0, 1, "inconclusive")] * 2)
+
     def test_a_broken_share(self):
         self.campaign("a", "--seeds", "1..2", "--share", "1/2", status=66)
         (self.folder / "a/shares/2-of-2.sqlite").write_bytes(b"SQLite format 3\0 and then nothing that is any good" * 50)

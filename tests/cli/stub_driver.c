@@ -78,7 +78,10 @@ STUB_EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice d) {
     stub_say("context release %d", d);
     return CUDA_SUCCESS;
 }
-STUB_EXPORT CUresult cuCtxSynchronize(void) { return CUDA_SUCCESS; }
+STUB_EXPORT CUresult cuCtxSynchronize(void) {
+    const char *error = getenv("STUB_SYNC_ERROR");
+    return error ? (CUresult)atoi(error) : CUDA_SUCCESS;
+}
 STUB_EXPORT CUresult cuMemHostRegister_v2(void *p, size_t n, unsigned flags) {
     (void)p;
     stub_say("register %zu %u", n, flags);

@@ -124,7 +124,7 @@ class Faults(unittest.TestCase):
     def check(self, kernel, error, kind, label=None, options=()):
         status, report, out, err = run("ends", kernel, "sync", options=["--engine", "collider", *options])
         self.assertEqual(out, f"{error}\n", err)
-        self.assertEqual((status, report["verdict"]), (1, "inconclusive"), report)
+        self.assertEqual((status, report["verdict"], report["void"]), (67, "inconclusive", True), report)
         fault = report["coverage"]["faults"][0]
         self.assertIn(f"kernel {kernel}(int", fault)
         self.assertIn(kind, fault)
@@ -139,9 +139,12 @@ class Faults(unittest.TestCase):
         for options in (["--engine", "none"], ["--engine", "collider"], ["--engine", "exact"], ["--engine", "collider+exact"],
                         ["--engine", "none", "--weak"], ["--engine", "none", "--jobs", "2"]):
             status, report, out, err = run("ends", "asserts", "sync", options=options)
-            self.assertEqual((status, out, report["verdict"]), (1, "cudaErrorAssert\n", "inconclusive"), options)
+            self.assertEqual((status, out, report["verdict"]), (67, "cudaErrorAssert\n", "inconclusive"), options)
             self.assertRegex(err, re.escape(f"{SOURCE}:{line_of('ASSERTS')}: void asserts(int *): block: [0,0,0], thread: [")
                              + r"\d+,0,0\] Assertion `p\[threadIdx.x\] != 0` failed.\n")
+
+    def test_strict_no_leaves_the_program_its_status(self):
+        self.assertEqual(run("ends", "misaligned", "sync", options=["--engine", "collider", "--strict", "no"])[0], 1)
 
     def test_misaligned(self):
         self.check("misaligned", "cudaErrorMisalignedAddress", "misaligned address", "MISALIGNED")

@@ -182,6 +182,9 @@ foreach(which race fixed)
   gpurace_add_test(NAME one.${{which}} COMMAND {EXAMPLES}/worklist_${{which}} word OPTIONS --device cpu --seed 3 LABELS slow)
   gpurace_add_test(NAME many.${{which}} COMMAND {EXAMPLES}/worklist_${{which}} SEEDS 1..3 OPTIONS --device cpu --engines exact,collider)
 endforeach()
+gpurace_add_test(NAME unchecked COMMAND env true OPTIONS --device cpu)
+gpurace_add_test(NAME unchecked.auto COMMAND env true STRICT auto OPTIONS --device cpu)
+gpurace_add_test(NAME unchecked.no COMMAND {EXAMPLES}/worklist_fixed STRICT no OPTIONS --device cpu --kernel nosuch)
 add_executable(app IMPORTED)
 set_target_properties(app PROPERTIES IMPORTED_LOCATION {EXAMPLES}/worklist_race CROSSCOMPILING_EMULATOR "${{GPURACE_LAUNCHER}}")
 add_test(NAME launched COMMAND app)
@@ -193,13 +196,13 @@ set_tests_properties(launched PROPERTIES ENVIRONMENT GPURACE_OPTIONS=device=cpu)
             done = call(ctest, "--test-dir", str(build), "--output-on-failure")
             passed = set(re.findall(r"Test +#\d+: (\S+) \.+ +Passed", done.stdout))
             failed = set(re.findall(r"Test +#\d+: (\S+) \.+\*\*\*Failed", done.stdout))
-            self.assertEqual(passed, {"one.fixed", "many.fixed"}, done.stdout)
-            self.assertEqual(failed - {"launched"}, {"one.race", "many.race"}, done.stdout)
+            self.assertEqual(passed, {"one.fixed", "many.fixed", "unchecked.auto", "unchecked.no"}, done.stdout)
+            self.assertEqual(failed - {"launched"}, {"one.race", "many.race", "unchecked"}, done.stdout)
             self.assertIn("launched", failed, "the launcher is before the program")
         report = json.loads((build / "gpurace/many.race/report.json").read_text())
         self.assertEqual(len(report["runs"]), 6)
         labels = call(ctest, "--test-dir", str(build), "-N", "-L", "^gpurace$").stdout
-        self.assertIn("Total Tests: 4", labels)
+        self.assertIn("Total Tests: 7", labels)
         (self.folder / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.25)\nproject(user LANGUAGES NONE)\n"
                                                     "find_package(gpurace REQUIRED)\ngpurace_add_test(NAME x)\n")
         self.assertIn("NAME and COMMAND are needed", call(cmake, "-S", str(self.folder), "-B", str(build)).stderr)
@@ -223,12 +226,16 @@ def test_unchecked(gpurace):
     gpurace("env", "true", options=["--device", "cpu"])
 
 
+def test_unchecked_may_be(gpurace):
+    assert gpurace("{EXAMPLES}/worklist_fixed", options=["--device", "cpu", "--kernel", "nosuch"], strict=False).returncode == 0
+
+
 def test_none(gpurace):
     gpurace("./nowhere", options=["--device", "cpu"])
 """)
         path = f"{os.path.dirname(GPURACE)}:{os.environ['PATH']}"
         done = call(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(self.folder), env=ENVIRONMENT | {"PATH": path})
-        self.assertIn("3 failed, 1 passed", done.stdout)
+        self.assertIn("3 failed, 2 passed", done.stdout)
         for words in ("gpurace: races\n", "worklist_race.cu:", "again: gpurace run --engine exact --device cpu --seed 7", "gpurace: inconclusive",
                       "the program did not use CUDA", "gpurace could not run ./nowhere"):
             self.assertIn(words, done.stdout)
@@ -253,6 +260,10 @@ def test_none(gpurace):
         self.ok(done)
         self.assertEqual(outputs["status"], "0")
         self.assertEqual(len(json.loads((pathlib.Path(outputs["folder"]) / "report.json").read_text())["runs"]), 3)
+
+    def test_action_is_strict(self):
+        for strict, status in (({}, 67), ({"GPURACE_STRICT": "auto"}, 0)):
+            self.ok(self.action("env true", GPURACE_WORDS="--device cpu", **strict)[0], status)
 
     def test_action_file(self):
         """Each input gets to the script, and each output comes from it."""

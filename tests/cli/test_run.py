@@ -376,6 +376,36 @@ class Statuses(unittest.TestCase):
     def test_strict(self):
         self.assertEqual(Run(self, "link", "quiet", "return", options=["--strict"]).status, 67)
         self.assertEqual(Run(self, "link", "quiet", "sync", options=["--strict"]).status, 0)
+        for words, status in ((["--strict", "yes"], 67), (["--strict=yes"], 67), (["--strict", "no"], 0), (["--strict", "auto"], 0), ([], 0)):
+            self.assertEqual(Run(self, "link", "quiet", "return", options=words).status, status, words)
+        self.assertEqual(Run(self, "link", "quiet", "return", options=["--strict", "no"], env={"GPURACE_OPTIONS": "strict"}).status, 0)
+
+    def test_what_left_nothing_to_check_does_not_pass(self):
+        for words in (["--kernel", "nosuch"], ["--not-kernel", "."], ["--file", "nosuch"]):
+            run = Run(self, "link", "quiet", "sync", options=words)
+            self.assertEqual((run.status, run.verdict, run.report["void"]), (67, "inconclusive", True))
+            self.assertIn("nothing was checked", run.reasons())
+            self.assertEqual(Run(self, "link", "quiet", "sync", options=[*words, "--strict", "no"]).status, 0)
+            self.assertEqual(Run(self, "link", "quiet", "sync", options=[*words, "--strict"]).status, 67)
+
+    def test_a_fault_does_not_pass(self):
+        """Of a GPU the driver's error is all that there is."""
+        for error, what in ((700, "illegal address"), (719, "unspecified launch failure"), (710, "assertion failed")):
+            run = Run(self, "link", "quiet", "sync", env={"STUB_SYNC_ERROR": str(error)})
+            self.assertEqual((run.verdict, run.report["void"], run.status), ("inconclusive", True, 67))
+            self.assertIn(f"a kernel was stopped by the device: {what} (CUDA error {error}", run.reasons())
+            self.assertEqual(len(run.report["coverage"]["faults"]), 1)
+        run = Run(self, "link", "race_it", "sync", env={"STUB_SYNC_ERROR": "700"})
+        self.assertEqual((run.verdict, run.status), ("races", 66))
+        with tempfile.TemporaryDirectory() as folder:  # races that are known do not hide it
+            known = os.path.join(folder, "known.json")
+            with open(known, "w", encoding="utf-8") as file:
+                json.dump(run.report, file)
+            for error, status in (("700", 67), ("0", 0)):
+                self.assertEqual(Run(self, "link", "race_it", "sync", options=["--baseline", known], env={"STUB_SYNC_ERROR": error}).status, status)
+        run = Run(self, "link", "quiet", "sync", env={"STUB_SYNC_ERROR": "1"})
+        self.assertNotIn("void", run.report)
+        self.assertEqual(run.report["coverage"]["faults"], [])
 
     def test_options_from_the_environment(self):
         run = Run(self, "link", "quiet", "return", env={"GPURACE_OPTIONS": "strict seed=7"})

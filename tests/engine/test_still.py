@@ -79,10 +79,16 @@ class Check(unittest.TestCase):
         self.assertIn("still", call("check", "--help").stdout)
 
     def test_bad_files(self):
+        """The others are looked at, and what they have comes first."""
         for path in (self.folder.name + "/nothing.ptx", self.file("broken.ptx", "entry oops("), self.folder.name):
-            done = call("check", self.racy, path)
-            self.assertEqual(done.returncode, 1, done.stderr)
-            self.assertIn(str(path), done.stderr)
+            for words, status in (((self.clean,), 2), ((self.clean, "--strict"), 2), ((self.clean, "--strict", "no"), 2), ((self.racy,), 66), ((), 2)):
+                done = call("check", path, *words)
+                self.assertEqual(done.returncode, status, done.stderr)
+                self.assertIn(str(path), done.stderr)
+        report = self.report(self.clean, self.folder.name + "/nothing.ptx", status=2)
+        self.assertEqual((report["verdict"], len(report["reasons"]), [k["name"] for k in report["coverage"]["kernels"]]), ("inconclusive", 1, ["clean"]))
+        done = call("check", self.clean, self.folder.name, "--output", self.folder.name + "/report.txt")
+        self.assertIn(self.folder.name + ": ", done.stderr)
 
     def test_it_is_no_engine_of_a_run(self):
         done = call("run", "--engine", "still", "--", "/bin/true")

@@ -32,7 +32,7 @@ static void test_defaults(void **state) {
     assert_int_equal(delays(&o)->write_delay, 5000);
     assert_int_equal(o.error_exitcode, 66);
     assert_true(o.same_value);
-    assert_false(o.strict);
+    assert_string_equal(o.strict, "auto");
     gr_options_free(&o);
 }
 
@@ -50,7 +50,7 @@ static void test_command_line(void **state) {
     assert_string_equal(o.engine, "none");
     assert_string_equal(o.kernel, "^add");
     assert_string_equal(o.output, "f.json");
-    assert_true(o.strict);
+    assert_string_equal(o.strict, "yes");
     gr_options_free(&o);
 }
 
@@ -117,7 +117,7 @@ static void test_environment_then_command_line(void **state) {
     assert_int_equal(o.seed, 7);
     assert_int_equal(delays(&o)->read_delay, 10);
     assert_string_equal(o.kernel, "a b|c");
-    assert_true(o.strict);
+    assert_string_equal(o.strict, "yes");
     assert_false(o.same_value);
     gr_options_free(&o);
 }

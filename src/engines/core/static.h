@@ -29,11 +29,13 @@ typedef struct GrStaticSink {
     gr_status (*reason)(
         void *user,
         const char *text); // why there is no clean verdict: what could not be looked at or decided
+    // A file could not be looked at: which, why, and what to do. It is a reason as well; the other files are looked at.
+    gr_status (*unread)(void *user, const char *text);
     gr_status (*remark)(void *user, const char *text); // worth knowing
 } GrStaticSink;
 
 typedef struct GrStaticEngine {
-    // A failure is one of the whole command: a file that is not there, for example.
+    // A failure is one of the whole command: a compiler that is not there, for example.
     gr_status (*check)(const GrStaticInput *in, const GrStaticSink *to, gr_error *err);
 } GrStaticEngine;
 

@@ -20,7 +20,8 @@ extern const char gr_privatizer_runtime_ptx[];
 typedef struct Privatizer {
     GrSession *session;
     GrSelection selection;
-    Targets targets; // --variable
+    Targets targets;         // --variable
+    bool matched, unmatched; // it names a variable of some module; of no module so far
     Probe probe;
     bool by_warps; // --units
 } Privatizer;
@@ -35,6 +36,8 @@ static bool wanted(void *user, const PtxModule *m, const PtxSite *site) {
 
 static void privatizer_finish(void *self) {
     Privatizer *t = self;
+    if (t->session && t->unmatched && !t->matched)
+        t->session->note(t->session, "engine privatizer", GR_REASON_NO_VARIABLE);
     gr_probe_finish(&t->probe);
     gr_selection_free(&t->selection);
     gr_targets_free(&t->targets);
@@ -162,6 +165,11 @@ static gr_status privatizer_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_
     uint8_t *targets = gr_targets_of_sites(&t->targets, ptx); // of the program's own text
     if (!targets)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    bool matches = gr_targets_match(&t->targets, ptx);
+    for (uint32_t k = 1; k <= ptx->n_sites && !matches; k++)
+        matches = targets[k] == TARGET_WANTED;
+    t->matched |= matches;
+    t->unmatched |= !matches;
     m->record_bytes = sizeof(GrPrivateArea);
     m->record_tag = gr_privatizer_decoder.tag;
     gr_status st = gr_privatizer_rewrite(ptx, &o, m->checked_sites, &kernels, &n, err);

@@ -37,6 +37,13 @@ bool gr_targets_want(const Targets *t, const char *variable) {
     return wants;
 }
 
+bool gr_targets_match(const Targets *t, const PtxModule *m) {
+    for (uint32_t k = 0; t->is_set && k < m->n_vars; k++)
+        if (gr_targets_want(t, m->vars[k]->name))
+            return true;
+    return !t->is_set;
+}
+
 uint8_t *gr_targets_of_sites(const Targets *t, const PtxModule *m) {
     uint8_t *out = calloc((size_t)m->n_sites + 1, 1);
     Arena arena;

@@ -12,6 +12,9 @@ typedef struct Targets {
     bool is_set;
 } Targets;
 
+// Whether it names a variable of the module.
+bool gr_targets_match(const Targets *t, const PtxModule *m);
+
 // What an instruction accesses, by its text.
 typedef enum Target { TARGET_UNKNOWN, TARGET_OTHER, TARGET_WANTED } Target;
 

@@ -76,8 +76,15 @@ done:
 
 static gr_status check(const GrStaticInput *in, const GrStaticSink *to, gr_error *err) {
     gr_status st = GR_OK;
-    for (size_t k = 0; k < in->n && st == GR_OK; k++)
-        st = check_file(in, in->files[k], to, err);
+    for (size_t k = 0; k < in->n && st == GR_OK; k++) {
+        gr_error why = {0};
+        char text[sizeof why.file + sizeof why.msg + 32];
+        st = check_file(in, in->files[k], to, &why);
+        if (st != GR_OK && st != GR_ERR_NOMEM)
+            st = to->unread(to->user, gr_error_text(&why, text, sizeof text));
+        else if (st != GR_OK)
+            *err = why;
+    }
     return st;
 }
 

@@ -243,6 +243,15 @@ class Ptx(unittest.TestCase):
         self.assertIn("/dev/null/x", done.stderr)
         self.assertNotIn(done.returncode, (0, 66, 67), done.stderr)
 
+    def test_files_that_are_not_there_do_not_pass(self):
+        clean = self.file("clean", "bar.sync 0;")
+        for name in "gone.ptx", "gone.cu", "gone.json":
+            for strict in [], ["--strict", "no"]:
+                report = check(clean, pathlib.Path(clean).with_name(name), *strict, status=2)
+                self.assertEqual((report["verdict"], len(report["coverage"]["kernels"])), ("inconclusive", 1))
+                self.assertIn(name, report["reasons"][0])
+                self.assertIn("nothing of it was checked", report["reasons"][0])
+
     def test_command_line(self):
         done = subprocess.run([GPURACE, "check", self.file("clean", "bar.sync 0;"), "--facts", "1,9"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 1, done.stderr)
@@ -372,12 +381,31 @@ class Sources(unittest.TestCase):
             self.assertEqual(bool(reasons), said not in (None, "race"), (name, reasons))
             self.assertTrue(not reasons or any(said in r for r in reasons), (name, reasons))
 
-    def test_what_does_not_compile_is_unknown(self):
+    def test_what_does_not_compile_does_not_pass(self):
+        """And the other file is looked at."""
         path = self.source("__global__ void k(int *p) { p[threadIdx.x] = nothing; }")
-        done = subprocess.run([GPURACE, "check", "--strict", path], capture_output=True, text=True)
-        self.assertEqual(done.returncode, 67, done.stderr)
+        other = pathlib.Path(path).with_name("other.cu")
+        other.write_text("__global__ void good(int *p) { p[threadIdx.x] = 1; }\nint main() { int *p; cudaMalloc(&p, 256); good<<<1, 32>>>(p); }\n")
+        done = subprocess.run([GPURACE, "check", path, other], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn('identifier "nothing" is undefined', done.stderr)
-        self.assertIn(f"unknown: nvcc does not compile the files: {path}: nvcc failed with status", done.stderr)
+        self.assertIn(f"because   {path}: nvcc does not compile it (status ", done.stderr)
+        self.assertIn("kernel good(int*) of ", done.stderr)
+
+    def test_entries_without_their_files_do_not_pass(self):
+        folder = pathlib.Path(self.source("__global__ void good(int *p) { p[threadIdx.x] = 1; }\nint main() { int *p; cudaMalloc(&p, 256); good<<<1, 32>>>(p); }\n")).parent
+        good = next(folder.glob("*.cu")).name
+        entries = [{"directory": str(folder), "file": name, "command": f"{compiler} -c {name}"}
+                   for name, compiler in ((good, "nvcc"), ("gone.cu", "nvcc"), ("gone.cpp", "g++"))] + [{"file": good}]
+        database = folder / "compile_commands.json"
+        database.write_text(json.dumps(entries))
+        report = check(database, status=2)
+        self.assertEqual([k["name"] for k in report["coverage"]["kernels"]], ["good(int*)"])
+        self.assertEqual(len(report["reasons"]), 3)
+        for nth, words in enumerate(("entry 2: ", "entry 3: ", "entry 4 lacks")):
+            self.assertIn(f"{database}: {words}", report["reasons"][nth])
+        database.write_text("[]")
+        self.assertIn("no entry compiles", check(database, status=2)["reasons"][0])
 
 
 if __name__ == "__main__":

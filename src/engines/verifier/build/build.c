@@ -9,6 +9,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,11 +30,30 @@ void gr_build_free(GrBuild *b) {
     gr_vec_free(&b->sources);
     gr_vec_free(&b->programs);
     gr_vec_free(&b->reasons);
+    gr_vec_free(&b->unread);
     gr_vec_free(&b->remarks);
     gr_arena_free(&b->arena);
 }
 
+gr_status gr_build_unread(GrBuild *b, const char *text, gr_error *err) {
+    return text && gr_vec_push(&b->unread, text) ? GR_OK : no_memory(err);
+}
+
+const char *gr_build_missing(const char *file) {
+    struct stat s;
+    if (stat(file, &s) != 0 || access(file, R_OK) != 0)
+        return strerror(errno);
+    return S_ISDIR(s.st_mode) ? "it is a folder" : NULL;
+}
+
 gr_status gr_build_add_file(GrBuild *b, const char *file, gr_error *err) {
+    const char *missing = gr_build_missing(file);
+    if (missing)
+        return gr_build_unread(
+            b,
+            gr_arena_printf(&b->arena, "%s: %s: nothing of it was checked; correct its name, or leave it out",
+                            file, missing),
+            err);
     GrHostSource s = {.file = file, .words = b->words, .n_words = b->n_words};
     return gr_vec_push(&b->sources, s) ? GR_OK : no_memory(err);
 }

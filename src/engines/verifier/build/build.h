@@ -20,6 +20,7 @@ typedef struct GrBuild {
     VEC(GrHostProgram) programs; // none: not known
     VEC(GrOutput) outputs;
     VEC(const char *) reasons; // what is missing for a verdict
+    VEC(const char *) unread;  // files that cannot be looked at, each with why and what to do
     VEC(const char *) remarks; // worth knowing
     const char *top; // of a build that was watched: the folder where it ran; NULL: links are not known
     const char *const *words; // the user's words for nvcc, beside those of each source
@@ -30,14 +31,19 @@ typedef struct GrBuild {
 void gr_build_init(GrBuild *b, const char *const *words);
 void gr_build_free(GrBuild *b);
 
-// A source that the user names: its words are the user's. GR_ERR_NOMEM only.
+// A source that the user names: its words are the user's. One that is not there is named in b->unread. GR_ERR_NOMEM only.
 gr_status gr_build_add_file(GrBuild *b, const char *file, gr_error *err);
+
+// Adds to b->unread a text, of which NULL means that memory is out. And why a source cannot be read; NULL: it can.
+gr_status gr_build_unread(GrBuild *b, const char *text, gr_error *err);
+const char *gr_build_missing(const char *file);
 
 // The command that ran, or would run, in `folder`: adds the sources it compiles and the file it makes. Commands that are no compiler's add nothing.
 gr_status gr_build_add_command(GrBuild *b, const char *folder, const char *const *words, size_t n,
                                gr_error *err);
 
-// A compilation database (compile_commands.json). GR_ERR_IO, GR_ERR_SYNTAX: the file cannot be read, or is none.
+// A compilation database (compile_commands.json). Entries that make no sense or whose source is not there are named in b->unread, as is the database itself when
+// it cannot be read or is none. GR_ERR_NOMEM only.
 gr_status gr_build_read_database(GrBuild *b, const char *path, gr_error *err);
 
 // Runs `command` by sh, and adds each command by which it compiled, linked or archived. `library`: GR_BUILD_LIBRARY with its path. The build's output goes where

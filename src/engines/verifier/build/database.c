@@ -59,10 +59,49 @@ done:
     return st;
 }
 
-gr_status gr_build_read_database(GrBuild *b, const char *path, gr_error *err) {
+// Names the sources from number `before` on that are not there.
+static gr_status tell_missing(GrBuild *b, const Entry *e, size_t before) {
+    gr_status st = GR_OK;
+    for (size_t k = before; k < b->sources.len && st == GR_OK; k++) {
+        const char *file = b->sources.data[k].file, *missing = gr_build_missing(file);
+        if (missing)
+            st = gr_build_unread(
+                b,
+                gr_arena_printf(&b->arena,
+                                "%s: entry %zu: %s: %s: nothing of it was checked; build the project, so "
+                                "that the file is there, or let the build write %s again",
+                                e->path, e->number, file, missing, e->path),
+                e->err);
+    }
+    return st;
+}
+
+// The entries, each by itself: what one lacks is no reason to leave out another.
+static gr_status read_entries(GrBuild *b, const char *path, const char *beside, const json_t *list,
+                              gr_error *err) {
+    gr_status st = GR_OK;
+    for (size_t k = 0; k < json_array_size(list) && st == GR_OK; k++) {
+        gr_error why = {0};
+        Entry e = {path, k + 1, &why};
+        size_t before = b->sources.len;
+        st = read_entry(b, &e, beside, json_array_get(list, k));
+        if (st != GR_OK && st != GR_ERR_NOMEM) {
+            char text[sizeof why.file + sizeof why.msg + 32];
+            st = gr_build_unread(b, gr_arena_strdup(&b->arena, gr_error_text(&why, text, sizeof text)), err);
+        } else if (st == GR_OK) {
+            e.err = err;
+            st = tell_missing(b, &e, before);
+        } else {
+            *err = why;
+        }
+    }
+    return st;
+}
+
+static gr_status read_database(GrBuild *b, const char *path, gr_error *err) {
     gr_status st;
     char *text = NULL, full[PATH_MAX];
-    size_t len, before = b->sources.len;
+    size_t len, before = b->sources.len, unread = b->unread.len;
     json_error_t why;
     json_t *list = NULL;
     GR_TRY(gr_file_read(path, &text, &len, err));
@@ -78,12 +117,27 @@ gr_status gr_build_read_database(GrBuild *b, const char *path, gr_error *err) {
             "%s: no compilation database: it must be a list of objects with \"directory\", \"file\" and "
             "\"command\" (CMake writes it with -DCMAKE_EXPORT_COMPILE_COMMANDS=ON)",
             path));
-    for (size_t k = 0; k < json_array_size(list); k++)
-        GR_TRY(read_entry(b, &(Entry){path, k + 1, err}, full, json_array_get(list, k)));
-    if (b->sources.len == before)
+    GR_TRY(read_entries(b, path, full, list, err));
+    if (b->sources.len == before && b->unread.len == unread)
         GR_TRY(gr_fail(err, GR_ERR_ARGUMENT, "%s: no entry compiles a CUDA, C or C++ file", path));
+    GR_TRY(gr_build_drop_gone(b, err));
 done:
     json_decref(list);
     free(text);
     return st;
+}
+
+gr_status gr_build_read_database(GrBuild *b, const char *path, gr_error *err) {
+    gr_error why = {0};
+    char text[sizeof why.file + sizeof why.msg + 32];
+    gr_status st = read_database(b, path, &why);
+    if (st == GR_ERR_NOMEM)
+        *err = why;
+    if (st == GR_OK || st == GR_ERR_NOMEM)
+        return st;
+    return gr_build_unread(b,
+                           gr_arena_printf(&b->arena,
+                                           "%s: nothing of it was checked; let the build write it again",
+                                           gr_error_text(&why, text, sizeof text)),
+                           err);
 }

@@ -516,18 +516,10 @@ static gr_status say_all(gr_status (*say)(void *user, const char *text), void *u
     return st;
 }
 
-// Sources are one program, for what one says of another's kernels, unless it is known which programs they make.
-// The compiler's own words are on standard error.
-static gr_status say_refused(const Check *c, const gr_error *why) {
-    StrBuf text = {0};
-    gr_str_addf(&text, "unknown: nvcc does not compile the files: %s", why->msg);
-    gr_status st = text.oom ? GR_ERR_NOMEM : c->to->reason(c->to->user, text.data);
-    gr_str_free(&text);
-    return st;
-}
-
 static gr_status check_units(Check *c, const GrUnits *units, const GrHost *host, gr_error *err) {
-    gr_status st = say_all(c->to->reason, c->to->user, units->reasons.data, units->reasons.len);
+    gr_status st = say_all(c->to->unread, c->to->user, units->unread.data, units->unread.len);
+    if (st == GR_OK)
+        st = say_all(c->to->reason, c->to->user, units->reasons.data, units->reasons.len);
     for (size_t k = 0; k < units->linked.len && st == GR_OK; k++) {
         const GrLinkedUnit *of = units->linked.data[k];
         st = check_unit(c, &(Unit){of->unit->file, of, c->set->launches ? &c->launched.host : host}, err);
@@ -557,6 +549,7 @@ static gr_status check_ptx(Check *c, const GrStaticInput *in, gr_error *err) {
     return st;
 }
 
+// Sources are one program, for what one says of another's kernels, unless it is known which programs they make.
 static gr_status check_sources(Check *c, const GrBuild *build, gr_error *err) {
     gr_status st;
     GrHost host;
@@ -571,11 +564,8 @@ static gr_status check_sources(Check *c, const GrBuild *build, gr_error *err) {
         what.classes |= (unsigned)c->set->facts[k] << k;
     gr_host_init(&host);
     gr_units_init(&units);
-    st = gr_host_facts(&c->terms, &what, &host, &code, err);
-    if (st == GR_ERR_ARGUMENT)
-        st = say_refused(c, err);
-    if (st != GR_OK)
-        goto done;
+    GR_TRY(gr_host_facts(&c->terms, &what, &host, &code, err));
+    GR_TRY(say_all(c->to->unread, c->to->user, host.unread.data, host.unread.len));
     GR_TRY(say_all(c->to->reason, c->to->user, build->reasons.data, build->reasons.len));
     GR_TRY(say_all(c->to->remark, c->to->user, build->remarks.data, build->remarks.len));
     GR_TRY(say_all(c->to->reason, c->to->user, host.reasons.data, host.reasons.len));
@@ -644,6 +634,7 @@ gr_status gr_verifier_check(const GrStaticInput *in, const GrVerifierSettings *s
     gr_build_init(&build, in->words);
     gr_terms_init(&c.terms);
     GR_TRY(find_sources(in, set, &build, err));
+    GR_TRY(say_all(to->unread, to->user, build.unread.data, build.unread.len));
     if (set->launches)
         GR_TRY(gr_launched_read(&c.launched, &c.terms, set->launches, err));
     GR_TRY(gr_solver_create(&c.terms, &c.solver, err));

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-typedef enum Event { KERNEL, REASON, REMARK, FINDING } Event;
+typedef enum Event { KERNEL, REASON, UNREAD, REMARK, FINDING } Event;
 
 // Writes to `out`, or (out NULL) reads from `at` and makes what it reads in `arena`.
 typedef struct Stream {
@@ -109,6 +109,7 @@ static gr_status kernel(void *user, const char *name, const char *file) {
     return put(user, KERNEL, name, file);
 }
 static gr_status reason(void *user, const char *what) { return put(user, REASON, what, NULL); }
+static gr_status unread(void *user, const char *what) { return put(user, UNREAD, what, NULL); }
 static gr_status remark(void *user, const char *what) { return put(user, REMARK, what, NULL); }
 
 static bool take(void *user, const GrFinding *f) {
@@ -122,7 +123,7 @@ static bool take(void *user, const GrFinding *f) {
 }
 
 GrStaticSink gr_events_sink(StrBuf *out, Arena *arena) {
-    return (GrStaticSink){arena, {out, take}, out, kernel, reason, remark};
+    return (GrStaticSink){arena, {out, take}, out, kernel, reason, unread, remark};
 }
 
 // ---- Reading -----------------------------------------------------------------------------------------------------------------
@@ -143,6 +144,7 @@ static gr_status tell_one(Stream *s, const GrStaticSink *to) {
     switch (e) {
     case KERNEL: return to->kernel(to->user, first, second);
     case REASON: return to->reason(to->user, first);
+    case UNREAD: return to->unread(to->user, first);
     case REMARK: return to->remark(to->user, first);
     case FINDING: return to->findings.take(to->findings.user, &f) ? GR_OK : GR_ERR_NOMEM;
     }

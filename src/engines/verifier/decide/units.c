@@ -24,6 +24,7 @@ void gr_units_free(GrUnits *u) {
     gr_vec_free(&u->links);
     gr_vec_free(&u->all);
     gr_vec_free(&u->reasons);
+    gr_vec_free(&u->unread);
     gr_arena_free(&u->arena);
 }
 
@@ -198,12 +199,29 @@ static gr_status read_ptx(GrUnits *u, const char *file, gr_error *err) {
     return st == GR_OK ? add(u, file, text, len, &one, err) : st;
 }
 
+// A file that cannot be read or makes no sense is named, and the others are read.
+static gr_status read_or_name(GrUnits *u, const char *file, bool *there, gr_error *err) {
+    gr_error why = {0};
+    char text[sizeof why.file + sizeof why.msg + 32];
+    gr_status st = read_ptx(u, file, &why);
+    *there = st == GR_OK;
+    if (st == GR_ERR_NOMEM)
+        *err = why;
+    if (st == GR_OK || st == GR_ERR_NOMEM)
+        return st;
+    const char *said =
+        gr_arena_printf(&u->arena, "%s: nothing of it was checked; correct it, or leave it out",
+                        gr_error_text(&why, text, sizeof text));
+    return said && gr_vec_push(&u->unread, said) ? GR_OK : no_memory(err);
+}
+
 gr_status gr_units_of_ptx(GrUnits *u, const char *const *files, size_t n, gr_error *err) {
     gr_status st = GR_OK;
     Program p = {0};
     for (size_t k = 0; k < n && st == GR_OK; k++) {
-        st = read_ptx(u, files[k], err);
-        if (st == GR_OK && !gr_vec_push(&p.units, u->all.data[u->all.len - 1]))
+        bool there;
+        st = read_or_name(u, files[k], &there, err);
+        if (st == GR_OK && there && !gr_vec_push(&p.units, u->all.data[u->all.len - 1]))
             st = no_memory(err);
     }
     if (st == GR_OK)

@@ -33,12 +33,13 @@ typedef struct GrUnits {
     VEC(GrLinkedUnit *) linked; // in the order of `all`
     VEC(GrLinked *) links;      // what they point to
     VEC(const char *) reasons;  // names that a program defines twice
+    VEC(const char *) unread;   // PTX files that cannot be read or make no sense, each with what to do
 } GrUnits;
 
 void gr_units_init(GrUnits *u);
 void gr_units_free(GrUnits *u);
 
-// The PTX files together. If none of them refers to what another one defines, each is linked alone. GR_ERR_IO, GR_ERR_SYNTAX: as reading and parsing fail.
+// The PTX files together. If none of them refers to what another one defines, each is linked alone. GR_ERR_NOMEM only.
 gr_status gr_units_of_ptx(GrUnits *u, const char *const *files, size_t n, gr_error *err);
 // The PTX of sources, whose text is taken out of *code, linked as their programs link it. Fails as parsing does.
 gr_status gr_units_of_code(GrUnits *u, GrHostCode *code, gr_error *err);

@@ -193,8 +193,12 @@ static gr_status compile_cuda(Job *j, size_t source, const char *folder, const c
         // Quiet where it was tried with clang, which has said what is wrong.
         GR_TRY(run_nvcc(j, s, &words, folder, false, j->clang != NULL, &status, &typed, err));
         if (status) {
-            st = gr_fail(err, GR_ERR_ARGUMENT, "%s: nvcc failed with status %d: %s", s->file, status,
-                         typed ? typed : "");
+            const char *text = gr_arena_printf(
+                &j->out->arena,
+                "%s: nvcc does not compile it (status %d), and says why on standard error: nothing of "
+                "it was checked; correct it, or name behind -- what nvcc lacks. What was tried: %s",
+                s->file, status, typed ? typed : "");
+            st = text && gr_vec_push(&j->out->unread, text) ? GR_OK : no_memory(err);
             goto done;
         }
         if (j->clang)

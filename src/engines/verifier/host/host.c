@@ -23,6 +23,7 @@ void gr_host_free(GrHost *h) {
     gr_vec_free(&h->allocations);
     gr_vec_free(&h->remarks);
     gr_vec_free(&h->reasons);
+    gr_vec_free(&h->unread);
     gr_arena_free(&h->arena);
 }
 
@@ -131,6 +132,8 @@ void gr_host_print(const GrHost *h, StrBuf *out) {
         print_launch(h->launches.data[k], out);
     for (size_t k = 0; k < h->remarks.len; k++)
         gr_str_addf(out, "remark: %s\n", h->remarks.data[k]);
+    for (size_t k = 0; k < h->unread.len; k++)
+        gr_str_addf(out, "unread: %s\n", h->unread.data[k]);
     for (size_t k = 0; k < h->reasons.len; k++)
         gr_str_addf(out, "reason: %s\n", h->reasons.data[k]);
 }

@@ -52,7 +52,7 @@ typedef struct GrHostCode {
 void gr_host_code_free(GrHostCode *c);
 
 // Compiles the files and looks at what the host code says. *out and *code are to be freed in every case (gr_host_free, gr_host_code_free).
-// GR_ERR_NOT_FOUND: no nvcc. GR_ERR_ARGUMENT: nvcc refused a file; its own words went to stderr. Without clang or LLVM there is PTX, no launch,
+// A file that nvcc refuses is named in out->unread, its own words went to stderr, and the others are looked at. GR_ERR_NOT_FOUND: no nvcc. Without clang or LLVM there is PTX, no launch,
 // and out->reasons says so.
 gr_status gr_host_facts(GrTerms *t, const GrHostInput *in, GrHost *out, GrHostCode *code, gr_error *err);
 

@@ -87,6 +87,7 @@ typedef struct GrHost {
     VEC(GrAllocation *) allocations;
     VEC(const char *) remarks; // "compiled with -DNDEBUG: asserts are no facts"
     VEC(const char *) reasons; // what is missing for a verdict
+    VEC(const char *) unread;  // sources that nvcc refuses, each with what to do
 } GrHost;
 
 void gr_host_init(GrHost *h);
