@@ -24,6 +24,7 @@ struct VmBlock {
     VmCluster *cluster;
     uint32_t rank; // in the cluster
     bool ended;    // and kept only because others of the cluster run
+    bool end_told; // observers know that
     uint32_t n_warps, live_warps;
     uint32_t live_threads;
     uint32_t moving; // warps that are ready or sleep

@@ -34,6 +34,9 @@ void gr_vm_copy_whole(void *to, const void *from, uint32_t size);
 bool gr_vm_atom_op(const PtxInstr *i, PtxType t, VmAtomOp *out);
 // Tells the observers; addresses as gr_vm_resolve gave them.
 void gr_vm_report_access(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES]);
+// Some of the running lanes hold loads back (tell.h), which are settled before observers hear of the access, at a glance or in full, if it is
+// strong and may order them.
+void gr_vm_settle_before(VmWarp *w, const VmInsn *i);
 // The same for an instruction whose lanes all lie where they may, in one space and if that is shared memory, in the block's
 // own: event addresses are those above `base`. `to`: a bit for each observer.
 void gr_vm_report_lanes(VmWarp *w, const VmInsn *i, PtxSpace space, uint64_t base, uint32_t to);

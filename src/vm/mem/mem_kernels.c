@@ -100,7 +100,9 @@ static __attribute__((noinline)) void report(VmWarp *w, const VmInsn *i, const R
     VmMemInfo *info = i->extra;
     const VmWarpRest *r = rest_of(w);
     const VmDevice *d = r->launch->device;
-    if (!(r->holding & w->mask) && !gr_vm_wanted(d, info->access == PTX_ACCESS_READ))
+    if (r->holding & w->mask)
+        gr_vm_settle_before(w, i);
+    else if (!gr_vm_wanted(d, info->access == PTX_ACCESS_READ))
         return;
     PtxSpace space = info->space;
     if (space == PTX_GENERIC)

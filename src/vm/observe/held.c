@@ -47,6 +47,12 @@ void gr_vm_settle_loads(VmWarpRest *r, uint32_t mask, uint32_t discards) {
     r->holding &= ~mask;
 }
 
+void gr_vm_settle_before(VmWarp *w, const VmInsn *i) {
+    const VmMemInfo *info = i->extra;
+    if (!i->tagged && !info->silent && (info->access == PTX_ACCESS_RMW || info->sem != PTX_WEAK))
+        gr_vm_settle_loads(rest_of(w), w->mask, 0);
+}
+
 void gr_vm_hold_load(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES], uint32_t mask) {
     VmWarpRest *r = rest_of(w);
     const VmSpeculated *s = ((const VmMemInfo *)i->extra)->speculated;

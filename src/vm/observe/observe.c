@@ -310,17 +310,12 @@ void gr_vm_tell_access(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LAN
     }
 }
 
-// A strong access is about to order what its lanes did before it.
-static inline void settle_before(VmWarp *w, const VmMemInfo *info) {
-    if (rest_of(w)->holding & w->mask && (info->access == PTX_ACCESS_RMW || info->sem != PTX_WEAK))
-        gr_vm_settle_loads(rest_of(w), w->mask, 0);
-}
-
 void gr_vm_report_access(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES]) {
     const VmMemInfo *info = i->extra;
     if (!rest_of(w)->launch->device->listens_access || i->tagged || info->silent)
         return;
-    settle_before(w, info);
+    if (rest_of(w)->holding & w->mask)
+        gr_vm_settle_before(w, i);
     if (info->speculated)
         gr_vm_hold_load(w, i, address, w->mask);
     else
@@ -333,7 +328,6 @@ void gr_vm_report_lanes(VmWarp *w, const VmInsn *i, PtxSpace space, uint64_t bas
     const VmMemInfo *info = i->extra;
     if (i->tagged || info->silent)
         return;
-    settle_before(w, info);
     uint64_t at[VM_LANES];
     if (info->speculated)
         base = 0;

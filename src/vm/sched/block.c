@@ -202,7 +202,7 @@ static void start_block(VmLaunch *l, uint64_t first, VmBlock *b) {
     b->live_warps = b->n_warps;
     b->live_threads = l->threads;
     b->moving = 0;
-    b->ended = false;
+    b->ended = b->end_told = false;
     b->mbar_waiters = false;
     b->n_mbars = 0;
     memset(b->barrier, 0, sizeof b->barrier);
@@ -242,17 +242,40 @@ gr_status gr_vm_start_cluster(VmLaunch *l, gr_error *err) {
     return GR_OK;
 }
 
+static void tell_end(VmBlock *b) {
+    const VmLaunch *l = b->launch;
+    b->end_told = true;
+    for (size_t k = 0; k < l->device->observers.len; k++) {
+        const VmObserver *o = &l->device->observers.data[k];
+        if (o->block_end)
+            o->block_end(o->user, l->number, b->linear);
+    }
+}
+
+static bool holds_loads(const VmBlock *b) {
+    bool any = false;
+    for (uint32_t k = 0; k < b->n_warps && !b->ended && !any; k++)
+        any = b->warps[k].live & b->warps[k].holding;
+    return any;
+}
+
+// Blocks of the cluster have ended. Threads of others may hold loads of their shared memory back (observe/held.c), of which observers hear
+// first.
+static void tell_ends(const VmCluster *c) {
+    bool holding = false;
+    for (uint32_t k = 0; k < c->n && c->n > 1; k++)
+        holding |= holds_loads(c->block[k]);
+    for (uint32_t k = 0; k < c->n && !holding; k++)
+        if (c->block[k]->ended && !c->block[k]->end_told)
+            tell_end(c->block[k]);
+}
+
 void gr_vm_block_end(VmBlock *b) {
     VmLaunch *l = b->launch;
     VmCluster *c = b->cluster;
     if (l->device->weak)
         gr_vm_weak_block_end(b);
     gr_vm_async_flush(b);
-    for (size_t k = 0; k < l->device->observers.len; k++) {
-        const VmObserver *o = &l->device->observers.data[k];
-        if (o->block_end)
-            o->block_end(o->user, l->number, b->linear);
-    }
     if (b->prev)
         b->prev->next = b->next;
     else
@@ -260,6 +283,7 @@ void gr_vm_block_end(VmBlock *b) {
     if (b->next)
         b->next->prev = b->prev;
     b->ended = true;
+    tell_ends(c);
     if (--c->running == 0) {
         c->next_free = l->free_clusters;
         l->free_clusters = c;
