@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // emit — the PTX of a kernel. One instruction that accesses memory per line, so that lines name sites.
-#include "kernel.h"
+#include "emit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,15 +24,14 @@ static const char *scope_text(PtxScope s) {
     return text[s];
 }
 
-// "ld" and everything up to the type.
-static void head(StrBuf *o, const char *op, const Statement *s) {
+void emit_head(StrBuf *o, const char *op, const Statement *s) {
     bool plain = s->sem == PTX_SEM_NONE || s->sem == PTX_WEAK || s->sem == PTX_VOLATILE;
     static const char *const spaces[] = {".global", ".shared", ".shared::cluster"};
     gr_str_addf(o, "%s%s%s%s", op, sem_text(s->sem), plain ? "" : scope_text(s->scope),
                 s->generic && s->where != IN_REMOTE ? "" : spaces[s->where]);
 }
 
-static void address(StrBuf *o, const Statement *s) {
+void emit_address(StrBuf *o, const Statement *s) {
     static const char *const base[] = {"%rd1", "%r5", "%r7"}, *const generic[] = {"%rd2", "%rd3", "%r7"};
     gr_str_addf(o, "[%s+%u]", s->generic ? generic[s->where] : base[s->where], s->at);
 }
@@ -46,11 +45,11 @@ static void access(StrBuf *o, const Statement *s, bool store) {
         snprintf(data, sizeof data, "%u", s->value);
     else
         snprintf(data, sizeof data, "%s2", r);
-    head(o, store ? "st" : "ld", s);
+    emit_head(o, store ? "st" : "ld", s);
     gr_str_addf(o, "%s.u%u ", s->vec == 2 ? ".v2" : "", s->size * 8u);
     if (!store)
         gr_str_addf(o, "%s, ", data);
-    address(o, s);
+    emit_address(o, s);
     if (store)
         gr_str_addf(o, ", %s", data);
     gr_str_add(o, ";\n");
@@ -58,12 +57,12 @@ static void access(StrBuf *o, const Statement *s, bool store) {
 
 static void atomic(StrBuf *o, const Statement *s) {
     const char *d = s->size == 8 ? "%rd12" : "%r12";
-    head(o, s->op == OP_RED ? "red" : "atom", s);
+    emit_head(o, s->op == OP_RED ? "red" : "atom", s);
     gr_str_addf(o, ".%s.%c%u ", s->op == OP_EXCH ? "exch" : "add", s->op == OP_EXCH ? 'b' : 'u',
                 s->size * 8u);
     if (s->op != OP_RED)
         gr_str_addf(o, "%s, ", d);
-    address(o, s);
+    emit_address(o, s);
     gr_str_addf(o, ", %u;\n", s->op == OP_EXCH ? s->value : 1u);
     if (s->tests)
         gr_str_addf(o, "setp.eq.u%u %%p5, %s, %u;\n", s->size * 8u, d, s->value);
@@ -72,14 +71,14 @@ static void atomic(StrBuf *o, const Statement *s) {
 static void await(StrBuf *o, const Statement *s, unsigned k) {
     gr_str_addf(o, "mov.u32 %%r21, 0;\nT%u:\n", k);
     if (s->op == OP_LOCK) {
-        head(o, "atom", s);
+        emit_head(o, "atom", s);
         gr_str_add(o, ".cas.b32 %r12, ");
-        address(o, s);
+        emit_address(o, s);
         gr_str_add(o, ", 0, 1;\nsetp.eq.u32 %p5, %r12, 0;\n");
     } else {
-        head(o, "ld", s);
+        emit_head(o, "ld", s);
         gr_str_addf(o, ".u%u %s, ", s->size * 8u, s->size == 8 ? "%rd12" : "%r12");
-        address(o, s);
+        emit_address(o, s);
         gr_str_addf(o, ";\nsetp.eq.u%u %%p5, %s, %u;\n", s->size == 8 ? 64 : 32,
                     s->size == 8 ? "%rd12" : "%r12", s->value);
     }
@@ -188,32 +187,44 @@ static void statement(StrBuf *o, const Kernel *k, const Statement *s, unsigned n
         gr_str_addf(o, "barrier.cluster.arrive%s;\n", s->sem == PTX_RELAXED ? ".relaxed" : "");
         break;
     case OP_CLUSTER_WAIT: gr_str_add(o, "barrier.cluster.wait;\n"); break;
+    case OP_HOLD: emit_hold(o, k, s); break;
+    case OP_CHOOSE: emit_choose(o, s); break;
+    case OP_MEET: emit_meet(o, k, s); break;
+    case OP_AWAY: emit_away(o, k, s); break;
     default: async(o, s);
     }
 }
 
 static void guarded(StrBuf *o, const Kernel *k, const Statement *s, unsigned n) {
     bool some = s->who != EVERYONE;
+    if (s->op == OP_HOLD) // those who do not load have no value, either
+        gr_str_addf(o, "mov.b32 %%v%u, 0; mov.b32 %%u%u, 0; setp.ne.u32 %%y%u, 0, 0;\n", s->value, s->value,
+                    s->value);
     if (some)
         gr_str_addf(o, "and.b32 %%r8, %%r9, %u; setp.eq.u32 %%p1, %%r8, 0; @%%p1 bra S%u;\n", s->who, n);
     if (s->warp >= 0)
         gr_str_addf(o, "setp.ne.u32 %%p1, %%r4, %d; @%%p1 bra S%u;\n", s->warp, n);
     if (s->if_seen)
         gr_str_addf(o, "@!%%p5 bra S%u;\n", n);
+    for (unsigned twice = 0; twice < 2 && k->marks && statement_meeting(s) != MEET_NONE; twice++)
+        emit_mark(o, 'q', statement_meeting(s)); // the device may part lanes before each
     statement(o, k, s, n);
     if (some || s->warp >= 0 || s->if_seen)
         gr_str_addf(o, "S%u:\n", n);
 }
 
 void kernel_text(const Kernel *k, StrBuf *out) {
+    gr_str_add(out, ".version 8.6\n.target sm_90\n.address_size 64\n");
+    if (k->marks)
+        emit_away_functions(out, k->linked);
     gr_str_addf(out,
-                ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)%s {\n"
+                ".visible .entry k(.param .u64 p)%s {\n"
                 ".reg .pred %%p<8>; .reg .b32 %%r<32>; .reg .b64 %%rd<16>; .shared .align 128 .b8 s[%u];\n"
                 "ld.param.u64 %%rd1, [p]; cvta.to.global.u64 %%rd1, %%rd1; ld.param.u64 %%rd2, [p];\n"
                 "mov.u32 %%r1, %%tid.x; mov.u32 %%r2, %%ctaid.x; mov.u32 %%r5, s; shr.u32 %%r4, %%r1, 5;\n"
                 "cvt.u64.u32 %%rd3, %%r5; cvta.shared.u64 %%rd3, %%rd3; setp.ne.u32 %%p5, %%r1, %%r1;\n"
-                "mov.u32 %%r12, 1; mov.u32 %%r13, 1; mov.u64 %%rd12, 1; mov.u64 %%rd13, 1;\n",
-                k->cluster ? " .reqnctapercluster 2, 1, 1" : "", MEMORY);
+                "mov.u32 %%r12, 1; mov.u32 %%r13, 1; mov.u64 %%rd12, 1; mov.u64 %%rd13, 1;\n%s",
+                k->cluster ? " .reqnctapercluster 2, 1, 1" : "", MEMORY, k->marks ? emit_registers : "");
     // %r9: the bit of the slot; of blocks with two warps the slots are threads 0, 1, 32 and 33.
     gr_str_add(out, "and.b32 %r3, %r1, 31; shl.b32 %r8, %r4, 1; add.u32 %r8, %r8, %r3;\n"
                     "shl.b32 %r9, %r2, 2; add.u32 %r9, %r9, %r8; mov.u32 %r6, 1; shl.b32 %r9, %r6, %r9;\n");

@@ -43,7 +43,55 @@ typedef enum StatementOp {
     OP_BULK_WAIT, // with `tests`: .read
     OP_CLUSTER_ARRIVE,
     OP_CLUSTER_WAIT,
+    OP_HOLD, // a load that is held back, number `value`: what becomes of its value is decided by `count`, a HoldStyle
+    OP_CHOOSE, // of load number `value`, for the lanes of `other`
+    OP_MEET,   // lanes meet in another way: `value` is the MeetKind
+    OP_AWAY,   // a function meets (value 1) or fences, of another module if there is one
 } StatementOp;
+
+// How lanes come together, and what speaks for some of them. Those with an instruction of their own (OP_MEET) come first.
+#define MEETINGS(X)                                                                                          \
+    X(VOTE, "vote.sync")                                                                                     \
+    X(SHFL, "shfl.sync")                                                                                     \
+    X(MATCH, "match.sync")                                                                                   \
+    X(REDUX, "redux.sync")                                                                                   \
+    X(ELECT, "elect.sync")                                                                                   \
+    X(ACTIVEMASK, "activemask")                                                                              \
+    X(LDMATRIX, "ldmatrix")                                                                                  \
+    X(STMATRIX, "stmatrix")                                                                                  \
+    X(MOVMATRIX, "movmatrix")                                                                                \
+    X(MMA, "mma.sync")                                                                                       \
+    X(WMMA, "wmma.load")                                                                                     \
+    X(RED, "barrier.red")                                                                                    \
+    X(WARP_SYNC, "bar.warp.sync")                                                                            \
+    X(BARRIER, "barrier.sync")                                                                               \
+    X(COUNTED, "barrier.sync with a count")                                                                  \
+    X(ARRIVE, "barrier.arrive")                                                                              \
+    X(CLUSTER, "barrier.cluster.arrive")                                                                     \
+    X(MBAR_ARRIVE, "mbarrier.arrive")                                                                        \
+    X(MBAR_WAIT, "mbarrier.test_wait")                                                                       \
+    X(CP_WAIT, "cp.async.wait_group")                                                                        \
+    X(CP_ARRIVE, "arrival of a cp.async")                                                                    \
+    X(BULK_WAIT, "cp.async.bulk.wait_group")                                                                 \
+    X(FENCE, "fence")                                                                                        \
+    X(STRONG, "strong operation")                                                                            \
+    X(AWAY, "function of another module")                                                                    \
+    X(EXIT, "exit of another lane")
+
+typedef enum MeetKind {
+#define MEETING(id, name) MEET_##id,
+    MEETINGS(MEETING)
+#undef MEETING
+        MEETINGS_COUNT,
+    MEET_INSTRUCTIONS = MEET_RED + 1, // so many are OP_MEET's
+    MEET_NONE = MEETINGS_COUNT,
+} MeetKind;
+
+typedef enum HoldStyle { HOLD_SELECTS, HOLD_COMPUTES, HOLD_TESTS, HOLD_STYLES } HoldStyle;
+enum {
+    HELD = 16,
+    MARKED = 512
+}; // loads that are held back; where in global memory what marks them and meetings reads
 
 typedef enum Where { IN_GLOBAL, IN_SHARED, IN_REMOTE } Where; // remote: the other block's of the cluster
 
@@ -66,6 +114,8 @@ typedef struct Kernel {
     uint32_t grid, block, launches; // block: 2, 4, 34 or 64 threads; up to LAUNCHES
     uint32_t repeats;               // everything is done once, and then so many times more
     bool cluster, together;         // together: the launches run at the same time
+    bool marks;                     // loads before loads that are held back, choices and meetings say so
+    bool linked;                    // the functions of OP_AWAY are in a module of their own
     uint32_t n;
     Statement s[STATEMENTS];
     const char *kind; // what it was made as
@@ -76,5 +126,9 @@ void kernel_make(uint64_t number, Kernel *k);
 // One synchronization less or weaker. False: there is none.
 bool kernel_mutate(uint64_t number, Kernel *k);
 void kernel_text(const Kernel *k, StrBuf *out); // a module; its kernel is k(memory)
+void kernel_away(StrBuf *out);                  // the module of Kernel.linked
+// The kernel of that number among those with loads that are held back around meetings.
+void kernel_make_held(uint64_t number, Kernel *k);
+MeetKind statement_meeting(const Statement *s);
 
 #endif

@@ -9,9 +9,10 @@
 typedef struct Model {
     const Trace *t;
     uint32_t n, words;
-    uint64_t *causes;   // base causality order (8.9.5): row X has Y when X precedes Y
-    uint64_t *observed; // observation order (8.9.2): row W has R when W precedes R
-    VEC(Pair) reads;    // W and R of `observed`, one by one
+    uint32_t *next, *before; // event of the same thread; UINT32_MAX: none
+    uint64_t *causes;        // base causality order (8.9.5): row X has Y when X precedes Y
+    uint64_t *observed;      // observation order (8.9.2): row W has R when W precedes R
+    VEC(Pair) reads;         // W and R of `observed`, one by one
 } Model;
 
 static const Event *at(const Model *m, uint32_t k) { return &m->t->events.data[k]; }
@@ -136,16 +137,38 @@ static void synchronize_patterns(Model *m, uint32_t w, uint32_t r) {
     bool op = write->kind == EV_ACCESS && read->kind == EV_MBAR_WAIT;
     if ((!op && !is_write_of_pattern(write)) || !is_read_of_pattern(read))
         return;
-    for (uint32_t last = r; last < m->n; last++) {
+    for (uint32_t last = r; last < m->n; last = m->next[last]) { // of the reader
         if (!ends_acquire(read, at(m, last), last == r))
             continue;
         if (op)
             relate(m, m->causes, w, last);
-        for (uint32_t first = 0; first <= w && !op; first++)
+        for (uint32_t first = w; first < m->n && !op; first = m->before[first]) // of the writer
             if (begins_release(at(m, first), write, first == w) &&
                 morally_strong(m, at(m, first), at(m, last)))
                 relate(m, m->causes, first, last);
     }
+}
+
+// False: out of memory.
+static bool follow_threads(Model *m) {
+    m->next = malloc(((size_t)m->n + 1) * sizeof *m->next);
+    m->before = malloc(((size_t)m->n + 1) * sizeof *m->before);
+    uint32_t *last = malloc((m->t->threads.len + 1) * sizeof *last);
+    if (last && m->next && m->before) {
+        for (size_t k = 0; k < m->t->threads.len; k++)
+            last[k] = UINT32_MAX;
+        for (uint32_t k = 0; k < m->n; k++) {
+            uint32_t thread = at(m, k)->thread;
+            m->next[k] = UINT32_MAX;
+            m->before[k] = thread == UINT32_MAX ? UINT32_MAX : last[thread];
+            if (m->before[k] != UINT32_MAX)
+                m->next[m->before[k]] = k;
+            if (thread != UINT32_MAX)
+                last[thread] = k;
+        }
+    }
+    free(last);
+    return last && m->next && m->before;
 }
 
 static bool is_fence_sc(const Event *e) { return is_fence(e) && e->sem == PTX_SC; }
@@ -171,16 +194,25 @@ static bool observe_phases(Model *m) {
 // ---- 8.9.5: causality order ----------------------------------------------------------------------------------------
 
 // Base causality order is the transitive closure of program order and synchronization. Both follow the execution, so that going
-// through it backwards once will do.
-static void close_causes(Model *m) {
-    for (uint32_t x = m->n; x-- > 0;)
-        for (uint32_t y = x + 1; y < m->n; y++)
-            if (related(m, m->causes, x, y)) {
-                uint64_t *to = m->causes + (size_t)x * m->words;
-                const uint64_t *from = m->causes + (size_t)y * m->words;
-                for (uint32_t k = y / 64; k < m->words; k++)
-                    to[k] |= from[k];
+// through it backwards once will do. What is behind an event that is itself behind another one of the row is behind that one, too. False: out of
+// memory.
+static bool close_causes(Model *m) {
+    uint64_t *behind = malloc(((size_t)m->words + 1) * sizeof *behind); // those of the row
+    for (uint32_t x = m->n; behind && x-- > 0;) {
+        uint64_t *row = m->causes + (size_t)x * m->words;
+        memset(behind, 0, m->words * sizeof *behind);
+        for (uint32_t word = x / 64; word < m->words; word++)
+            for (uint64_t left = row[word]; left; left &= left - 1) {
+                uint64_t y = (uint64_t)__builtin_ctzll(left);
+                const uint64_t *from = m->causes + (word * (size_t)64 + y) * m->words;
+                for (uint32_t k = word; k < m->words && !(behind[word] >> y & 1); k++)
+                    behind[k] |= from[k];
             }
+        for (uint32_t k = x / 64; k < m->words; k++)
+            row[k] |= behind[k];
+    }
+    free(behind);
+    return behind != NULL;
 }
 
 // Proxy-preserved base causality order, for what X wrote or read to Y, along a path that begins at X or at who observed
@@ -316,14 +348,16 @@ bool model_races(const Trace *t, RaceSet *out) {
     bool ok = m.causes && m.observed && !t->nomem;
     for (size_t k = 0; ok && k < t->orders.len; k++)
         relate(&m, m.causes, t->orders.data[k].from, t->orders.data[k].to);
-    ok = ok && observe_accesses(&m) && observe_phases(&m);
+    ok = ok && follow_threads(&m) && observe_accesses(&m) && observe_phases(&m);
     for (size_t k = 0; ok && k < m.reads.len; k++)
         synchronize_patterns(&m, m.reads.data[k].from, m.reads.data[k].to);
     if (ok) {
         synchronize_fences(&m);
-        close_causes(&m);
+        ok = close_causes(&m);
         find_races(&m, out);
     }
+    free(m.next);
+    free(m.before);
     free(m.causes);
     free(m.observed);
     gr_vec_free(&m.reads);

@@ -7,6 +7,9 @@
 //     oracle_kernels --show N [--seed S] [--mutant 1]        prints that kernel, or its mutant, and what was found
 //     oracle_kernels --saturate SEEDS [--first N] [--count N]     how many seeds it takes to see what that many show
 //     oracle_kernels --long N [--first N]                    N of them, repeated until stamps were recycled 100 times
+// Two of three kernels have loads that are held back (held.c). At the end it says in how many kernels lanes of a warp came in parts to a meeting,
+// one of them with such a load, and what kinds of meetings those were.
+//     oracle_kernels --until 1 …                             ends with the first kernel in which something differs
 //     --collect N with any of them: the engine collects stamps whenever N are new
 //     oracle_kernels --driver LIBCUDA [--first N] [--count N]     only runs them, through that driver; for confirm.py
 #include "../conformance/driver.h"
@@ -14,6 +17,7 @@
 #include "engines/exact/exact.h"
 #include "engines/tracker/pass/phases.h"
 #include "kernel.h"
+#include "late.h"
 #include "model.h"
 #include "vm/vm.h"
 
@@ -36,7 +40,7 @@ enum {
 static size_t collect_every; // ExactOptions.collect_every
 
 typedef struct Options {
-    uint64_t first, count, seeds, show, seed, saturate, mutant, longs;
+    uint64_t first, count, seeds, show, seed, saturate, mutant, longs, until;
     const char *driver;
     bool shows, quiet;
 } Options;
@@ -44,6 +48,7 @@ typedef struct Options {
 typedef struct Stats {
     uint64_t kernels, racy, clean, executions, racy_executions, faulted, events, largest, mutants,
         racy_mutants, wrong, missed, collections, still;
+    uint64_t seen, meetings[MEETINGS_COUNT]; // seen: of the kernel, a bit for each
 } Stats;
 
 // One execution of one kernel.
@@ -51,13 +56,22 @@ typedef struct Result {
     RaceSet oracle, exact;
     uint32_t events, missed; // missed: bytes that the engine may miss, and did
     uint64_t collections;
-    uint32_t still; // loads that barriers order
+    uint32_t still;    // loads that barriers order
+    uint64_t meetings; // Late.meetings
+    const char *wrong; // Late.wrong
     bool faulted, same;
 } Result;
 
 static void drop_result(Result *r) {
     gr_vec_free(&r->oracle.bytes);
     gr_vec_free(&r->exact.bytes);
+}
+
+static void make(uint64_t number, Kernel *k) {
+    if (number % 3)
+        kernel_make_held(number, k);
+    else
+        kernel_make(number, k);
 }
 
 // ---- Running -------------------------------------------------------------------------------------------------------
@@ -112,16 +126,18 @@ typedef enum Mode { JUDGED, PRINTED, SILENT } Mode; // silent: the oracle is not
 
 static void run(const Kernel *k, uint64_t seed, Mode mode, Result *out) {
     gr_error err = {0};
-    StrBuf text = {0};
+    StrBuf text = {0}, away = {0};
     VmMem *mem;
     VmDevice *d;
     VmModule *m;
     VmRange *range;
-    PtxModule *ptx;
+    PtxModule *ptx[2];
+    const size_t n_ptx = k->linked ? 2 : 1;
     Exact *x;
     Trace *t = trace_new();
     memset(out, 0, sizeof *out);
     kernel_text(k, &text);
+    kernel_away(&away);
     VmConfig c = ears_config(seed);
     ExactOptions o = {.occurred = ears_occurred,
                       .user = &out->exact,
@@ -133,8 +149,9 @@ static void run(const Kernel *k, uint64_t seed, Mode mode, Result *out) {
         ears_die("memory", &err);
     c.mem = mem;
     if (gr_vm_create(&c, &d, &err) != GR_OK || gr_exact_create(&o, &x, &err) != GR_OK ||
-        gr_ptx_parse(text.data, text.len, "kernel", &ptx, &err) != GR_OK ||
-        gr_vm_module_load(d, &ptx, 1, &m, &err) != GR_OK ||
+        gr_ptx_parse(text.data, text.len, "kernel", &ptx[0], &err) != GR_OK ||
+        (k->linked && gr_ptx_parse(away.data, away.len, "away", &ptx[1], &err) != GR_OK) ||
+        gr_vm_module_load(d, ptx, n_ptx, &m, &err) != GR_OK ||
         gr_vm_mem_alloc(mem, VM_MEM_DEVICE, 0, BYTES, 256, &range, &err) != GR_OK) {
         printf("%s", text.data);
         ears_die("setup", &err);
@@ -149,20 +166,26 @@ static void run(const Kernel *k, uint64_t seed, Mode mode, Result *out) {
     if (gr_vm_observe(d, &both, &err) != GR_OK)
         ears_die("observe", &err);
     ears_launch(d, m, k, range->addr, &out->faulted);
+    trace_end(t);
+    out->meetings = t->late->meetings;
+    out->wrong = out->faulted ? NULL : t->late->wrong;
     if ((mode != SILENT && !model_races(t, &out->oracle)) || out->exact.nomem || gr_exact_incomplete(x))
         ears_die("out of memory", NULL);
     race_set_sort(&out->exact);
     out->events = (uint32_t)t->events.len;
     out->collections = gr_exact_collections(x);
-    out->same = agree(out) && !gr_exact_doubts(x) && (mode == SILENT || still_is_right(ptx, out));
+    out->same =
+        agree(out) && !gr_exact_doubts(x) && !out->wrong && (mode == SILENT || still_is_right(ptx[0], out));
     if (mode == PRINTED)
         trace_print(t);
     gr_vm_module_unload(m);
     gr_vm_destroy(d);
     gr_exact_free(x);
-    gr_ptx_free(ptx);
+    for (size_t n = 0; n < n_ptx; n++)
+        gr_ptx_free(ptx[n]);
     gr_vm_mem_destroy(mem);
     gr_str_free(&text);
+    gr_str_free(&away);
     trace_free(t);
 }
 
@@ -212,6 +235,8 @@ static void print(const Kernel *k, uint64_t seed) {
         gr_ptx_free(ptx);
     }
     printf("seed %" PRIu64 "%s; byte:lines\n", seed, r.faulted ? " (faulted)" : "");
+    if (r.wrong)
+        printf("%s\n", r.wrong);
     print_set("oracle", &r.oracle, &r.exact, lines);
     print_set("exact ", &r.exact, &r.oracle, lines);
     gr_str_free(&text);
@@ -297,6 +322,7 @@ static bool run_seeds(const Options *o, uint64_t number, Kernel *k, Stats *st) {
         st->faulted += r.faulted;
         st->missed += r.missed != 0;
         st->still += r.still;
+        st->seen |= r.meetings;
         st->collections += r.collections;
         st->racy_executions += r.oracle.bytes.len != 0;
         racy |= r.oracle.bytes.len != 0;
@@ -312,15 +338,35 @@ static bool run_seeds(const Options *o, uint64_t number, Kernel *k, Stats *st) {
 
 static void run_number(const Options *o, uint64_t number, Stats *st) {
     Kernel k, mutant;
-    kernel_make(number, &k);
+    make(number, &k);
     mutant = k;
+    st->seen = 0;
     bool racy = run_seeds(o, number, &k, st);
+    for (unsigned n = 0; n < MEETINGS_COUNT; n++)
+        st->meetings[n] += st->seen >> n & 1;
     st->kernels++;
     *(racy ? &st->racy : &st->clean) += 1;
     if (racy || !kernel_mutate(number, &mutant))
         return;
     st->mutants++;
     st->racy_mutants += run_seeds(o, number, &mutant, st);
+}
+
+// False: a kind of meeting is missing.
+static bool print_meetings(const Stats *st) {
+    static const char *const names[] = {
+#define MEETING(id, name) name,
+        MEETINGS(MEETING)
+#undef MEETING
+    };
+    bool all = true;
+    printf("kernels in which lanes came in parts to a meeting and held a load back:");
+    for (unsigned n = 0; n < MEETINGS_COUNT; n++) {
+        printf("%s %" PRIu64 " %s", n ? "," : "", st->meetings[n], names[n]);
+        all &= st->meetings[n] != 0;
+    }
+    printf("\n");
+    return all;
 }
 
 // ---- Long ones -----------------------------------------------------------------------------------------------------
@@ -344,7 +390,7 @@ static int run_long(const Options *o) {
     uint64_t number = o->first, tried = 0;
     for (; st.kernels < o->longs && tried < 20 * o->longs; number++, tried++) {
         Kernel k;
-        kernel_make(number, &k);
+        make(number, &k);
         if (!lengthen(&k, 1 + number % 1000))
             continue;
         st.kernels++;
@@ -368,7 +414,7 @@ static int saturate(const Options *o) {
         Kernel k;
         RaceSet total = {0};
         uint64_t found[STEPS] = {0};
-        kernel_make(n, &k);
+        make(n, &k);
         for (uint64_t seed = 1; seed <= o->saturate; seed++) {
             Result r;
             run(&k, seed, JUDGED, &r);
@@ -448,6 +494,7 @@ static bool parse(int argc, char **argv, Options *o) {
                        : !strcmp(a, "--seed")     ? &o->seed
                        : !strcmp(a, "--show")     ? &o->show
                        : !strcmp(a, "--mutant")   ? &o->mutant
+                       : !strcmp(a, "--until")    ? &o->until
                        : !strcmp(a, "--saturate") ? &o->saturate
                        : !strcmp(a, "--long")     ? &o->longs
                        : !strcmp(a, "--collect")  ? &collect
@@ -470,10 +517,9 @@ int main(int argc, char **argv) {
     Options o = {.count = 1000, .seeds = SEEDS, .seed = 1};
     Stats st = {0};
     if (!parse(argc, argv, &o)) {
-        fprintf(
-            stderr,
-            "usage: oracle_kernels [--first N] [--count N | --long N] [--seeds N] [--collect N] [--quiet] | "
-            "--show N [--seed N]\n");
+        fprintf(stderr, "usage: oracle_kernels [--first N] [--count N | --long N] [--seeds N] [--collect N] "
+                        "[--until 1] [--quiet] | "
+                        "--show N [--seed N]\n");
         return 2;
     }
     if (o.driver)
@@ -484,13 +530,13 @@ int main(int argc, char **argv) {
         return run_long(&o);
     if (o.shows) {
         Kernel k;
-        kernel_make(o.show, &k);
+        make(o.show, &k);
         if (o.mutant)
             (void)kernel_mutate(o.show, &k);
         print(&k, o.seed);
         return 0;
     }
-    for (uint64_t n = o.first; n < o.first + o.count; n++)
+    for (uint64_t n = o.first; n < o.first + o.count && !(o.until && st.wrong); n++)
         run_number(&o, n, &st);
     printf("%" PRIu64 " kernels: %" PRIu64 " racy, %" PRIu64 " clean; of %" PRIu64
            " mutants of clean ones %" PRIu64 " racy; %" PRIu64 " executions (%" PRIu64 " racy, %" PRIu64
@@ -500,6 +546,11 @@ int main(int argc, char **argv) {
            " kernels; such loads %" PRIu64 "\n",
            st.kernels, st.racy, st.clean, st.mutants, st.racy_mutants, st.executions, st.racy_executions,
            st.faulted, st.events, st.largest, st.collections, st.missed, st.wrong, st.still);
+    bool met = print_meetings(&st);
+    if (o.count >= 500 && !met) {
+        printf("a kind of meeting is missing\n");
+        return 1;
+    }
     if (o.count >= 500 && !st.still) {
         printf("no load was left out\n");
         return 1;

@@ -2,6 +2,8 @@
 // trace — see trace.h.
 #include "trace.h"
 
+#include "late.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +47,8 @@ struct TraceState {
 
 Trace *trace_new(void) {
     Trace *t = calloc(1, sizeof *t);
-    if (t && !(t->state = calloc(1, sizeof *t->state))) {
+    if (t && (!(t->state = calloc(1, sizeof *t->state)) || !(t->late = late_new()))) {
+        free(t->state);
         free(t);
         return NULL;
     }
@@ -76,6 +79,7 @@ void trace_free(Trace *t) {
     gr_vec_free(&t->threads);
     gr_vec_free(&t->orders);
     gr_vec_free(&t->observes);
+    late_free(t->late);
     free(t);
 }
 
@@ -125,7 +129,7 @@ static uint32_t thread_of(Trace *t, uint64_t launch, uint64_t block, uint32_t wa
 }
 
 // An event of a thread, after its earlier ones; of a thread's first, after its launch has begun.
-static uint32_t event(Trace *t, uint32_t thread, const VmWhere *w, Event e) {
+uint32_t trace_event(Trace *t, uint32_t thread, const VmWhere *w, Event e) {
     e.thread = thread;
     e.step = t->steps;
     e.site = w->site;
@@ -142,8 +146,19 @@ static uint32_t event(Trace *t, uint32_t thread, const VmWhere *w, Event e) {
     return n;
 }
 
+uint32_t trace_thread(Trace *t, const VmWhere *w, uint32_t lane) {
+    return thread_of(t, w->launch, w->block_linear, w->warp, lane, 0);
+}
+
+// What a lane does that orders.
+static uint32_t ordering_event(Trace *t, const VmWhere *w, uint32_t lane, Event e) {
+    uint32_t thread = trace_thread(t, w, lane);
+    late_orders(t, thread);
+    return trace_event(t, thread, w, e);
+}
+
 static uint32_t lane_event(Trace *t, const VmWhere *w, uint32_t lane, Event e) {
-    return event(t, thread_of(t, w->launch, w->block_linear, w->warp, lane, 0), w, e);
+    return trace_event(t, thread_of(t, w->launch, w->block_linear, w->warp, lane, 0), w, e);
 }
 
 static bool is_strong(PtxSem s) { return s != PTX_SEM_NONE && s != PTX_WEAK; }
@@ -163,7 +178,7 @@ static void normalize(Event *e) {
 static void on_access(void *user, const VmAccessEvent *e) {
     Trace *t = user;
     t->steps++;
-    if (e->space != PTX_GLOBAL && e->space != PTX_SHARED)
+    if ((e->space != PTX_GLOBAL && e->space != PTX_SHARED) || late_access(t, e))
         return;
     const PtxInstr *i = e->where.stmt->instr;
     uint32_t vec = i->vec ? i->vec : 1, elem = e->size / vec;
@@ -186,7 +201,10 @@ static void on_access(void *user, const VmAccessEvent *e) {
                 x.place.block = e->owner;
             }
             normalize(&x);
-            lane_event(t, &e->where, l, x);
+            if (x.sem == PTX_WEAK && e->access != PTX_ACCESS_RMW)
+                lane_event(t, &e->where, l, x);
+            else
+                ordering_event(t, &e->where, l, x);
         }
     }
 }
@@ -226,8 +244,8 @@ static void barrier(Trace *t, const VmSyncEvent *e) {
         m->over = false;
     }
     for (uint32_t k = e->where.mask; m && k; k &= k - 1) {
-        uint32_t n = lane_event(t, &e->where, (uint32_t)__builtin_ctz(k),
-                                (Event){.kind = EV_OTHER, .what = arrives ? "arrive" : "leave"});
+        uint32_t n = ordering_event(t, &e->where, (uint32_t)__builtin_ctz(k),
+                                    (Event){.kind = EV_OTHER, .what = arrives ? "arrive" : "leave"});
         if (arrives)
             note(t, &m->arrived, n);
         for (size_t a = 0; !arrives && a < m->arrived.len; a++)
@@ -244,11 +262,11 @@ static void warp_sync(Trace *t, const VmSyncEvent *e) {
     if (!(e->where.mask >> __builtin_ctz(e->barrier) & 1))
         return;
     for (uint32_t k = e->barrier; k; k &= k - 1)
-        in[n++] =
-            lane_event(t, &e->where, (uint32_t)__builtin_ctz(k), (Event){.kind = EV_OTHER, .what = "meet"});
+        in[n++] = ordering_event(t, &e->where, (uint32_t)__builtin_ctz(k),
+                                 (Event){.kind = EV_OTHER, .what = "meet"});
     for (uint32_t k = e->barrier; k; k &= k - 1) {
-        uint32_t out =
-            lane_event(t, &e->where, (uint32_t)__builtin_ctz(k), (Event){.kind = EV_OTHER, .what = "part"});
+        uint32_t out = ordering_event(t, &e->where, (uint32_t)__builtin_ctz(k),
+                                      (Event){.kind = EV_OTHER, .what = "part"});
         for (uint32_t a = 0; a < n; a++)
             pair(t, in[a], out);
     }
@@ -301,7 +319,7 @@ static void cluster_barrier(Trace *t, const VmSyncEvent *e) {
                    .reads = !arrives,
                    .writes = arrives,
                    .what = arrives ? "cluster arrive" : "cluster wait"};
-        uint32_t n = lane_event(t, &e->where, (uint32_t)__builtin_ctz(k), x);
+        uint32_t n = ordering_event(t, &e->where, (uint32_t)__builtin_ctz(k), x);
         if (arrives)
             note(t, &p->now, n);
         for (size_t a = 0; !arrives && a < p->now.len; a++)
@@ -330,7 +348,7 @@ static void on_sync(void *user, const VmSyncEvent *e) {
             if (proxy && e->proxy != VM_PROXY_ASYNC)
                 x.kind = EV_OTHER;
             normalize(&x);
-            lane_event(t, &e->where, (uint32_t)__builtin_ctz(k), x);
+            ordering_event(t, &e->where, (uint32_t)__builtin_ctz(k), x);
         }
         break;
     }
@@ -350,8 +368,9 @@ static Op *op_of(Trace *t, const VmAsyncEvent *e, uint32_t lane) {
 
 static void issue(Trace *t, const VmAsyncEvent *e, uint32_t lane) {
     const VmWhere *w = &e->where;
-    uint32_t issuer = thread_of(t, w->launch, w->block_linear, w->warp, lane, 0);
-    uint32_t n = event(t, issuer, w, (Event){.kind = EV_OTHER, .what = "issue"});
+    uint32_t issuer = trace_thread(t, w, lane);
+    late_orders(t, issuer);
+    uint32_t n = trace_event(t, issuer, w, (Event){.kind = EV_OTHER, .what = "issue"});
     Op o = {.launch = w->launch,
             .block = w->block_linear,
             .number = e->op,
@@ -362,7 +381,7 @@ static void issue(Trace *t, const VmAsyncEvent *e, uint32_t lane) {
             .read = NONE,
             .write = NONE};
     // After prior instructions of the issuer: as if the operation's thread had done the issue too.
-    uint32_t first = event(t, o.thread, w, (Event){.kind = EV_OTHER, .what = "start"});
+    uint32_t first = trace_event(t, o.thread, w, (Event){.kind = EV_OTHER, .what = "start"});
     pair(t, n, first);
     if (!gr_vec_push(&t->state->ops, o))
         t->nomem = true;
@@ -392,14 +411,15 @@ static void op_access(Trace *t, const VmAsyncEvent *e, uint32_t lane) {
             x.place.launch = e->where.launch;
             x.place.block = e->block;
         }
-        uint32_t n = event(t, o->thread, &e->where, x);
+        uint32_t n = trace_event(t, o->thread, &e->where, x);
         *(e->kind == VM_ASYNC_READ ? &o->read : &o->write) = n;
     }
 }
 
 static void wait_groups(Trace *t, const VmAsyncEvent *e, uint32_t lane) {
-    uint32_t me = thread_of(t, e->where.launch, e->where.block_linear, e->where.warp, lane, 0);
-    uint32_t n = event(t, me, &e->where, (Event){.kind = EV_OTHER, .what = "wait for groups"});
+    uint32_t me = trace_thread(t, &e->where, lane);
+    late_orders(t, me);
+    uint32_t n = trace_event(t, me, &e->where, (Event){.kind = EV_OTHER, .what = "wait for groups"});
     bool all = gr_ptx_instr_has(e->where.stmt->instr, PTX_MOD_wait_all);
     uint32_t done = t->threads.data[me].groups[e->completes == VM_COMPLETES_BULK];
     for (size_t k = 0; k < t->state->ops.len; k++) {
@@ -449,20 +469,21 @@ static void mbarrier(Trace *t, const VmAsyncEvent *e, uint32_t lane) {
     case VM_MBAR_ARRIVE:
     case VM_MBAR_DROP:
         if (e->op) {
+            late_arrives(t, trace_thread(t, &e->where, lane));
             op_arrives(t, p, e, lane);
             break;
         }
         x.kind = EV_MBAR_ARRIVE;
         x.writes = true;
         x.what = "mbarrier arrive";
-        note(t, &p->now, lane_event(t, &e->where, lane, x));
+        note(t, &p->now, ordering_event(t, &e->where, lane, x));
         break;
     case VM_MBAR_PHASE: next_phase(p); break;
     case VM_MBAR_WAIT:
         x.kind = EV_MBAR_WAIT;
         x.reads = true;
         x.what = "mbarrier wait";
-        n = lane_event(t, &e->where, lane, x);
+        n = ordering_event(t, &e->where, lane, x);
         for (size_t k = 0; k < p->before.len; k++)
             observe(t, p->before.data[k], n);
         for (size_t k = 0; k < p->before_ops.len; k++)
@@ -483,7 +504,7 @@ static void on_async(void *user, const VmAsyncEvent *e) {
         case VM_ASYNC_READ:
         case VM_ASYNC_WRITE: op_access(t, e, lane); break;
         case VM_ASYNC_COMMIT:
-            me = thread_of(t, e->where.launch, e->where.block_linear, e->where.warp, lane, 0);
+            me = trace_thread(t, &e->where, lane);
             t->threads.data[me].groups[e->completes == VM_COMPLETES_BULK]++;
             break;
         case VM_ASYNC_WAIT: wait_groups(t, e, lane); break;
@@ -536,6 +557,8 @@ VmObserver trace_observer(Trace *t) {
                         .sync = on_sync,
                         .async = on_async};
 }
+
+void trace_end(Trace *t) { late_end(t); }
 
 // ---- Printing ------------------------------------------------------------------------------------------------------
 

@@ -61,12 +61,18 @@ typedef struct Trace {
     VEC(Pair) orders; // unconditional synchronization, and what program order is not: issues, launches
     VEC(Pair)
     observes; // an arrival at an mbarrier (a cluster's barrier) and a wait that was told of its phase
+    struct Late *late; // late.h
     struct TraceState *state;
     uint32_t steps;
     bool nomem;
 } Trace;
 
 Trace *trace_new(void);
+// All has been told.
+void trace_end(Trace *t);
+// The number of the thread; of an event of that thread, which comes after its earlier ones.
+uint32_t trace_thread(Trace *t, const VmWhere *w, uint32_t lane);
+uint32_t trace_event(Trace *t, uint32_t thread, const VmWhere *w, Event e);
 void trace_free(Trace *t);
 VmObserver trace_observer(Trace *t);
 bool trace_same_place(const Place *a, const Place *b); // they start at the same byte
