@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// A kernel runs in a stream of its own. The program waits by a call that names the legacy default stream, in which nothing was submitted, and
+// then reads what the kernel wrote: on the host, or by a kernel in a stream that waits for nothing.
+//
+//     host_waits CALL STREAM READER
+//
+// STREAM: `blocking` or `thread` (the per-thread default stream): such streams are waited for. `apart` (cudaStreamNonBlocking): not, so there
+// is a race. An asynchronous copy from pageable memory waits for nothing in any stream.
+//
+// expect: exact -- synchronize blocking host => clean
+// expect: exact -- synchronize apart host => races
+// expect: exact,tracker -- copy blocking kernel => clean
+// expect: exact,tracker -- copy apart kernel => races
+// expect: exact,tracker,collider -- synchronize blocking kernel => clean soak
+// expect: exact,tracker -- synchronize apart kernel => races soak
+// expect: exact,tracker -- synchronize thread kernel => clean soak
+// expect: exact -- synchronize thread host => clean soak
+// expect: exact -- query blocking host => clean soak
+// expect: exact -- query apart host => races soak
+// expect: exact,tracker -- query blocking kernel => clean soak
+// expect: exact,tracker -- query apart kernel => races soak
+// expect: exact -- copy blocking host => clean soak
+// expect: exact -- copy apart host => races soak
+// expect: exact,tracker -- symbol blocking kernel => clean soak
+// expect: exact,tracker -- symbol apart kernel => races soak
+// expect: exact -- rows blocking host => clean soak
+// expect: exact -- rows apart host => races soak
+// expect: exact -- event blocking host => clean soak
+// expect: exact -- event apart host => races soak
+// expect: exact,tracker -- async blocking kernel => races soak
+// expect: exact -- async blocking host => races soak
+// expect: exact,tracker -- other blocking kernel => races soak
+// expect: exact -- other blocking host => races soak
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <cuda_runtime.h>
+
+#define CHECK(call)                                                                      \
+    do {                                                                                 \
+        cudaError_t e_ = (call);                                                         \
+        if (e_ != cudaSuccess) {                                                         \
+            printf("%d: %s: %s\n", __LINE__, #call, cudaGetErrorName(e_));               \
+            exit(2);                                                                     \
+        }                                                                                \
+    } while (0)
+
+__device__ int symbol;
+
+__global__ void fill(int *data)
+{
+    int sum = 0;
+    for (int k = 0; k < 2000; k++)
+        sum += k ^ threadIdx.x;
+    data[threadIdx.x] = sum;
+}
+
+__global__ void use(const int *data, int *out) { out[threadIdx.x] = data[threadIdx.x] + 1; }
+
+// Waits for the kernel, or not, in one of these ways.
+static void wait(const char *call, int *device, int *pageable, cudaStream_t other)
+{
+    if (!strcmp(call, "synchronize")) {
+        CHECK(cudaStreamSynchronize(0));
+    } else if (!strcmp(call, "query")) {
+        cudaError_t e;
+        while ((e = cudaStreamQuery(0)) == cudaErrorNotReady)
+            ;
+        CHECK(e);
+    } else if (!strcmp(call, "copy")) {
+        CHECK(cudaMemcpy(device, pageable, 4, cudaMemcpyHostToDevice));
+    } else if (!strcmp(call, "symbol")) {
+        CHECK(cudaMemcpyToSymbol(symbol, pageable, 4));
+    } else if (!strcmp(call, "rows")) {
+        CHECK(cudaMemcpy2D(device, 32, pageable, 32, 16, 4, cudaMemcpyHostToDevice));
+    } else if (!strcmp(call, "event")) {
+        cudaEvent_t e;
+        CHECK(cudaEventCreate(&e));
+        CHECK(cudaEventRecord(e, 0));
+        CHECK(cudaEventSynchronize(e));
+    } else if (!strcmp(call, "async")) {
+        CHECK(cudaMemcpyAsync(device, pageable, 4, cudaMemcpyHostToDevice, 0));
+    } else if (!strcmp(call, "other")) {
+        CHECK(cudaStreamSynchronize(other));
+    } else {
+        exit(3);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 4)
+        return 3;
+    int *data, *out, *device, *pageable = (int *)calloc(64, sizeof(int)), sum = 0;
+    cudaStream_t stream = cudaStreamPerThread, other, reader;
+    CHECK(cudaHostAlloc((void **)&data, 64 * sizeof(int), 0));
+    CHECK(cudaMalloc((void **)&out, 64 * sizeof(int)));
+    CHECK(cudaMalloc((void **)&device, 64 * sizeof(int)));
+    if (strcmp(argv[2], "thread"))
+        CHECK(cudaStreamCreateWithFlags(&stream, strcmp(argv[2], "apart") ? cudaStreamDefault : cudaStreamNonBlocking));
+    CHECK(cudaStreamCreate(&other));
+    CHECK(cudaStreamCreateWithFlags(&reader, cudaStreamNonBlocking));
+    fill<<<1, 64, 0, stream>>>(data);
+    wait(argv[1], device, pageable, other);
+    if (!strcmp(argv[3], "host"))
+        for (int k = 0; k < 64; k++)
+            sum += data[k];
+    else
+        use<<<1, 64, 0, reader>>>(data, out);
+    CHECK(cudaDeviceSynchronize());
+    printf("%d\n", sum);
+}
