@@ -172,7 +172,10 @@ CUresult cuStreamQuery(CUstream handle) {
     if (!gr_queue_is_done(s))
         return gr_cu_leave(CUDA_ERROR_NOT_READY);
     gr_print_flush();
-    gr_work_waited((GrWaited){.stream = s->id, .ctx = s->ctx, .legacy = s == s->ctx->legacy});
+    gr_work_waited((GrWaited){.stream = s->id,
+                              .ctx = s->ctx,
+                              .legacy = s == s->ctx->legacy,
+                              .blocking = !(s->flags & CU_STREAM_NON_BLOCKING)});
     return gr_cu_leave(CUDA_SUCCESS);
 }
 

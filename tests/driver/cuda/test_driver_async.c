@@ -270,6 +270,10 @@ static void test_waiting_for_the_legacy_stream(void **state) { // [EM-112] [EM-1
         assert_int_equal(*next, LOG);
         OK(cuStreamQuery(handles[k]));
     }
+    begin_long(NULL); // blocking streams wait for the legacy one
+    assert_int_equal(cuStreamQuery(other), CUDA_ERROR_NOT_READY);
+    OK(cuStreamSynchronize(other));
+    assert_int_equal(*next, LOG);
     begin_long(CU_STREAM_PER_THREAD); // a blocking stream
     OK(cuStreamSynchronize(NULL));
     assert_int_equal(*next, LOG);
@@ -284,6 +288,11 @@ static void test_waiting_for_the_legacy_stream(void **state) { // [EM-112] [EM-1
     OK(cuMemcpyHtoD(d, host, sizeof host));
     OK(cuMemsetD32Async(d, 1, 4, CU_STREAM_LEGACY)); // now it has work of its own
     OK(cuStreamSynchronize(CU_STREAM_LEGACY));
+    assert_true(*next < LOG);
+    OK(cuCtxSynchronize());
+    begin_long(NULL);
+    OK(cuStreamQuery(blocking)); // which is none
+    OK(cuStreamSynchronize(blocking));
     assert_true(*next < LOG);
     OK(cuCtxSynchronize());
     OK(cuStreamDestroy(blocking));

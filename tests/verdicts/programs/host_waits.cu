@@ -5,7 +5,7 @@
 //     host_waits CALL STREAM READER
 //
 // STREAM: `blocking` or `thread` (the per-thread default stream): such streams are waited for. `apart` (cudaStreamNonBlocking): not, so there
-// is a race. An asynchronous copy from pageable memory waits for nothing in any stream.
+// is a race. `legacy`: the default stream itself, which who waits for a blocking stream (`other`) waits for, too. An asynchronous copy from pageable memory waits for nothing in any stream.
 //
 // expect: exact -- synchronize blocking host => clean
 // expect: exact -- synchronize apart host => races
@@ -29,6 +29,8 @@
 // expect: exact -- event apart host => races soak
 // expect: exact,tracker -- async blocking kernel => races soak
 // expect: exact -- async blocking host => races soak
+// expect: exact,tracker -- other legacy kernel => clean soak
+// expect: exact -- other legacy host => clean soak
 // expect: exact,tracker -- other blocking kernel => races soak
 // expect: exact -- other blocking host => races soak
 #include <cstdio>
@@ -96,7 +98,9 @@ int main(int argc, char **argv)
     CHECK(cudaHostAlloc((void **)&data, 64 * sizeof(int), 0));
     CHECK(cudaMalloc((void **)&out, 64 * sizeof(int)));
     CHECK(cudaMalloc((void **)&device, 64 * sizeof(int)));
-    if (strcmp(argv[2], "thread"))
+    if (!strcmp(argv[2], "legacy"))
+        stream = cudaStreamLegacy;
+    else if (strcmp(argv[2], "thread"))
         CHECK(cudaStreamCreateWithFlags(&stream, strcmp(argv[2], "apart") ? cudaStreamDefault : cudaStreamNonBlocking));
     CHECK(cudaStreamCreate(&other));
     CHECK(cudaStreamCreateWithFlags(&reader, cudaStreamNonBlocking));

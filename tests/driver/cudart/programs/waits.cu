@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which calls wait for a kernel that runs in another place: a row for each call, a column for each kind of stream in which the kernel runs.
-// "waits": the kernel is over when the call returns (a query: when it answers that all is over; else: when what is submitted begins). "returns": it is not. "-": not asked, as no text of
-// CUDA's says it. waits.expected is what the CPU device and an H100 must print.
+// "waits": the kernel is over when the call returns (a query: when it answers that all is over; else: when what is submitted begins). "returns": it is not.
+// waits.expected is what the CPU device and an H100 must print.
 //
 //     nvcc -std=c++17 -arch=sm_90 -o waits waits.cu && ./waits
 //
@@ -91,13 +91,11 @@ static void look_in(cudaStream_t s)
     CHECK(cudaStreamSynchronize(s));
 }
 
-enum Kind { CALL, ORDER };                     // what is looked at: when the call returns, when what it submits begins
-enum { L = 1, B = 2, N = 4, P = 8, ALL = 15 }; // the columns that are asked
+enum Kind { CALL, ORDER }; // what is looked at: when the call returns, when what it submits begins
 
 struct Row {
     const char *name;
     Kind kind;
-    unsigned columns;
     void (*call)();
     void (*before)(); // the kernel is launched
     void (*behind)(); // the kernel has been launched
@@ -112,108 +110,104 @@ struct Row {
 #define FREE   DO(CHECK(cudaFree(victim)))
 
 static const Row rows[] = {
-    // The legacy stream waits for blocking streams, whether or not it has work of its own.
-    {"cudaStreamSynchronize(0)", CALL, ALL, DO(CHECK(cudaStreamSynchronize(0)))},
-    {"cudaStreamSynchronize(cudaStreamLegacy)", CALL, ALL, DO(CHECK(cudaStreamSynchronize(cudaStreamLegacy)))},
-    {"cudaStreamSynchronize(0) behind a memset in it", CALL, ALL, DO(CHECK(cudaMemsetAsync(device, 0, SMALL, 0)); CHECK(cudaStreamSynchronize(0)))},
-    {"cudaStreamQuery(0)", CALL, ALL, DO(ask([] { return cudaStreamQuery(0); }))},
-    {"cudaStreamQuery(cudaStreamLegacy)", CALL, ALL, DO(ask([] { return cudaStreamQuery(cudaStreamLegacy); }))},
-    {"cudaEventSynchronize of a record in the legacy stream", CALL, ALL, DO(CHECK(cudaEventRecord(event, 0)); CHECK(cudaEventSynchronize(event)))},
-    {"cudaEventQuery of a record in the legacy stream", CALL, ALL, DO(CHECK(cudaEventRecord(event, 0)); ask([] { return cudaEventQuery(event); }))},
-    {"a host function in the legacy stream", ORDER, ALL, DO(CHECK(cudaLaunchHostFunc(0, look_on_host, nullptr)); CHECK(cudaStreamSynchronize(0)))},
-    {"a kernel in the legacy stream", ORDER, ALL, DO(look_in(0))},
-    {"a kernel in another blocking stream", ORDER, ALL, DO(look_in(other))},
-    {"a kernel in another blocking stream, behind a memset in the legacy one", ORDER, ALL, DO(CHECK(cudaMemsetAsync(device, 0, SMALL, 0)); look_in(other))},
-    {"a kernel in another blocking stream, behind cudaStreamWaitEvent in the legacy one", ORDER, ALL,
+    // The legacy stream waits for blocking streams, and they for it, whether or not they have work of their own.
+    {"cudaStreamSynchronize(0)", CALL, DO(CHECK(cudaStreamSynchronize(0)))},
+    {"cudaStreamSynchronize(cudaStreamLegacy)", CALL, DO(CHECK(cudaStreamSynchronize(cudaStreamLegacy)))},
+    {"cudaStreamSynchronize(0) behind a memset in it", CALL, DO(CHECK(cudaMemsetAsync(device, 0, SMALL, 0)); CHECK(cudaStreamSynchronize(0)))},
+    {"cudaStreamQuery(0)", CALL, DO(ask([] { return cudaStreamQuery(0); }))},
+    {"cudaStreamQuery(cudaStreamLegacy)", CALL, DO(ask([] { return cudaStreamQuery(cudaStreamLegacy); }))},
+    {"cudaEventSynchronize of a record in the legacy stream", CALL, DO(CHECK(cudaEventRecord(event, 0)); CHECK(cudaEventSynchronize(event)))},
+    {"cudaEventQuery of a record in the legacy stream", CALL, DO(CHECK(cudaEventRecord(event, 0)); ask([] { return cudaEventQuery(event); }))},
+    {"a host function in the legacy stream", ORDER, DO(CHECK(cudaLaunchHostFunc(0, look_on_host, nullptr)); CHECK(cudaStreamSynchronize(0)))},
+    {"a kernel in the legacy stream", ORDER, DO(look_in(0))},
+    {"a kernel in another blocking stream", ORDER, DO(look_in(other))},
+    {"a kernel in another blocking stream, behind a memset in the legacy one", ORDER, DO(CHECK(cudaMemsetAsync(device, 0, SMALL, 0)); look_in(other))},
+    {"a kernel in another blocking stream, behind cudaStreamWaitEvent in the legacy one", ORDER,
      DO(CHECK(cudaStreamWaitEvent(0, idle_event, 0)); look_in(other))},
-    {"a kernel in a non-blocking stream, behind a memset in the legacy one", ORDER, ALL, DO(CHECK(cudaMemsetAsync(device, 0, SMALL, 0)); look_in(apart))},
+    {"a kernel in a non-blocking stream, behind a memset in the legacy one", ORDER, DO(CHECK(cudaMemsetAsync(device, 0, SMALL, 0)); look_in(apart))},
     // Other streams, and events.
-    {"cudaStreamSynchronize(the kernel's stream)", CALL, ALL, DO(CHECK(cudaStreamSynchronize(kernel)))},
-    {"cudaStreamQuery(the kernel's stream)", CALL, ALL, DO(ask([] { return cudaStreamQuery(kernel); }))},
-    {"cudaStreamSynchronize(another blocking stream)", CALL, ALL - L, DO(CHECK(cudaStreamSynchronize(other)))},
-    {"cudaStreamQuery(another blocking stream)", CALL, ALL - L, DO(ask([] { return cudaStreamQuery(other); }))},
-    {"cudaStreamSynchronize(a non-blocking stream)", CALL, ALL, DO(CHECK(cudaStreamSynchronize(apart)))},
-    {"cudaEventSynchronize of a record behind the kernel", CALL, ALL, DO(CHECK(cudaEventSynchronize(event))), nullptr, prepare_event},
-    {"cudaEventQuery of a record behind the kernel", CALL, ALL, DO(ask([] { return cudaEventQuery(event); })), nullptr, prepare_event},
-    {"cudaEventSynchronize of a record in another blocking stream", CALL, ALL, DO(CHECK(cudaEventRecord(event, other)); CHECK(cudaEventSynchronize(event)))},
-    {"cudaDeviceSynchronize", CALL, ALL, DO(CHECK(cudaDeviceSynchronize()))},
+    {"cudaStreamSynchronize(the kernel's stream)", CALL, DO(CHECK(cudaStreamSynchronize(kernel)))},
+    {"cudaStreamQuery(the kernel's stream)", CALL, DO(ask([] { return cudaStreamQuery(kernel); }))},
+    {"cudaStreamSynchronize(another blocking stream)", CALL, DO(CHECK(cudaStreamSynchronize(other)))},
+    {"cudaStreamQuery(another blocking stream)", CALL, DO(ask([] { return cudaStreamQuery(other); }))},
+    {"cudaStreamSynchronize(a non-blocking stream)", CALL, DO(CHECK(cudaStreamSynchronize(apart)))},
+    {"cudaEventSynchronize of a record behind the kernel", CALL, DO(CHECK(cudaEventSynchronize(event))), nullptr, prepare_event},
+    {"cudaEventQuery of a record behind the kernel", CALL, DO(ask([] { return cudaEventQuery(event); })), nullptr, prepare_event},
+    {"cudaEventSynchronize of a record in another blocking stream", CALL, DO(CHECK(cudaEventRecord(event, other)); CHECK(cudaEventSynchronize(event)))},
+    {"cudaDeviceSynchronize", CALL, DO(CHECK(cudaDeviceSynchronize()))},
     // The per-thread default stream.
-    {"per-thread: cudaStreamSynchronize(0)", CALL, ALL - L, DO(CHECK(cudaStreamSynchronize_ptsz(0)))},
-    {"per-thread: cudaStreamSynchronize(cudaStreamLegacy)", CALL, ALL, DO(CHECK(cudaStreamSynchronize_ptsz(cudaStreamLegacy)))},
-    {"per-thread: cudaStreamQuery(0)", CALL, ALL - L, DO(ask([] { return cudaStreamQuery_ptsz(0); }))},
-    {"per-thread: cudaMemcpy host to device, pageable", CALL, ALL - L, DO(CHECK(cudaMemcpy_ptds(device, pageable, SMALL, H2D)))},
-    {"per-thread: cudaMemcpy host to device, pinned", CALL, ALL, DO(CHECK(cudaMemcpy_ptds(device, pinned, SMALL, H2D)))},
-    {"per-thread: cudaMemcpy device to host, pageable", CALL, ALL, DO(CHECK(cudaMemcpy_ptds(pageable, device, SMALL, D2H)))},
-    {"per-thread: cudaMemcpyAsync device to host, pinned", CALL, ALL, DO(CHECK(cudaMemcpyAsync_ptsz(pinned, device, SMALL, D2H, 0)))},
+    {"per-thread: cudaStreamSynchronize(0)", CALL, DO(CHECK(cudaStreamSynchronize_ptsz(0)))},
+    {"per-thread: cudaStreamSynchronize(cudaStreamLegacy)", CALL, DO(CHECK(cudaStreamSynchronize_ptsz(cudaStreamLegacy)))},
+    {"per-thread: cudaStreamQuery(0)", CALL, DO(ask([] { return cudaStreamQuery_ptsz(0); }))},
+    {"per-thread: cudaMemcpy host to device, pageable", CALL, DO(CHECK(cudaMemcpy_ptds(device, pageable, SMALL, H2D)))},
+    {"per-thread: cudaMemcpy host to device, pinned", CALL, DO(CHECK(cudaMemcpy_ptds(device, pinned, SMALL, H2D)))},
+    {"per-thread: cudaMemcpy device to host, pageable", CALL, DO(CHECK(cudaMemcpy_ptds(pageable, device, SMALL, D2H)))},
+    {"per-thread: cudaMemcpyAsync device to host, pinned", CALL, DO(CHECK(cudaMemcpyAsync_ptsz(pinned, device, SMALL, D2H, 0)))},
     // Copies in the legacy stream. From pageable memory a stream synchronization comes before the copy.
-    {"cudaMemcpy host to device, pageable, 4 bytes", CALL, ALL, DO(CHECK(cudaMemcpy(device, pageable, SMALL, H2D)))},
-    {"cudaMemcpy host to device, pageable, 4 MB", CALL, ALL, DO(CHECK(cudaMemcpy(device, pageable, LARGE, H2D)))},
-    {"cudaMemcpy host to device, pageable, direction by default", CALL, ALL, DO(CHECK(cudaMemcpy(device, pageable, SMALL, cudaMemcpyDefault)))},
-    {"cudaMemcpy host to device, pinned, 4 bytes", CALL, ALL, DO(CHECK(cudaMemcpy(device, pinned, SMALL, H2D)))},
-    {"cudaMemcpy host to device, pinned, 1 MB", CALL, ALL, DO(CHECK(cudaMemcpy(device, pinned, 1 << 20, H2D)))},
-    {"cudaMemcpy device to host, pageable", CALL, ALL, DO(CHECK(cudaMemcpy(pageable, device, SMALL, D2H)))},
-    {"cudaMemcpy device to host, pinned", CALL, ALL, DO(CHECK(cudaMemcpy(pinned, device, SMALL, D2H)))},
-    {"cudaMemcpy device to device", CALL, ALL, DO(CHECK(cudaMemcpy(device2, device, SMALL, D2D)))},
-    {"cudaMemcpyToSymbol, pageable", CALL, ALL, DO(CHECK(cudaMemcpyToSymbol(symbol, pageable, SMALL)))},
-    {"cudaMemcpyFromSymbol, pageable", CALL, ALL, DO(CHECK(cudaMemcpyFromSymbol(pageable, symbol, SMALL)))},
-    {"cudaMemcpy2D host to device, pageable", CALL, ALL, DO(copy_2d(device, pageable, H2D))},
-    {"cudaMemcpy2D device to host, pageable", CALL, ALL, DO(copy_2d(pageable, device, D2H))},
-    {"cudaMemcpy2D device to device", CALL, ALL, DO(copy_2d(device2, device, D2D))},
-    {"cudaMemcpy3D host to device, pageable", CALL, ALL, DO(copy_3d(device, pageable, H2D))},
-    {"cudaMemcpy3D device to host, pageable", CALL, ALL, DO(copy_3d(pageable, device, D2H))},
-    {"cudaMemset, device memory", CALL, ALL, DO(CHECK(cudaMemset(device, 0, SMALL)))},
+    {"cudaMemcpy host to device, pageable, 4 bytes", CALL, DO(CHECK(cudaMemcpy(device, pageable, SMALL, H2D)))},
+    {"cudaMemcpy host to device, pageable, 4 MB", CALL, DO(CHECK(cudaMemcpy(device, pageable, LARGE, H2D)))},
+    {"cudaMemcpy host to device, pageable, direction by default", CALL, DO(CHECK(cudaMemcpy(device, pageable, SMALL, cudaMemcpyDefault)))},
+    {"cudaMemcpy host to device, pinned, 4 bytes", CALL, DO(CHECK(cudaMemcpy(device, pinned, SMALL, H2D)))},
+    {"cudaMemcpy host to device, pinned, 1 MB", CALL, DO(CHECK(cudaMemcpy(device, pinned, 1 << 20, H2D)))},
+    {"cudaMemcpy device to host, pageable", CALL, DO(CHECK(cudaMemcpy(pageable, device, SMALL, D2H)))},
+    {"cudaMemcpy device to host, pinned", CALL, DO(CHECK(cudaMemcpy(pinned, device, SMALL, D2H)))},
+    {"cudaMemcpy device to device", CALL, DO(CHECK(cudaMemcpy(device2, device, SMALL, D2D)))},
+    {"cudaMemcpyToSymbol, pageable", CALL, DO(CHECK(cudaMemcpyToSymbol(symbol, pageable, SMALL)))},
+    {"cudaMemcpyFromSymbol, pageable", CALL, DO(CHECK(cudaMemcpyFromSymbol(pageable, symbol, SMALL)))},
+    {"cudaMemcpy2D host to device, pageable", CALL, DO(copy_2d(device, pageable, H2D))},
+    {"cudaMemcpy2D device to host, pageable", CALL, DO(copy_2d(pageable, device, D2H))},
+    {"cudaMemcpy2D device to device", CALL, DO(copy_2d(device2, device, D2D))},
+    {"cudaMemcpy3D host to device, pageable", CALL, DO(copy_3d(device, pageable, H2D))},
+    {"cudaMemcpy3D device to host, pageable", CALL, DO(copy_3d(pageable, device, D2H))},
+    {"cudaMemset, device memory", CALL, DO(CHECK(cudaMemset(device, 0, SMALL)))},
     // Asynchronous copies.
-    {"cudaMemcpyAsync host to device, pageable, 4 bytes, the kernel's stream", CALL, ALL, DO(CHECK(cudaMemcpyAsync(device, pageable, SMALL, H2D, kernel)))},
-    {"cudaMemcpyAsync host to device, pageable, 1 MB, the kernel's stream", CALL, ALL, DO(CHECK(cudaMemcpyAsync(device, pageable, 1 << 20, H2D, kernel)))},
-    {"cudaMemcpyAsync host to device, pageable, 4 bytes, the legacy stream", CALL, ALL, DO(CHECK(cudaMemcpyAsync(device, pageable, SMALL, H2D, 0)))},
-    {"cudaMemcpyAsync host to device, pinned, the kernel's stream", CALL, ALL, DO(CHECK(cudaMemcpyAsync(device, pinned, SMALL, H2D, kernel)))},
-    {"cudaMemcpyAsync device to host, pageable, the kernel's stream", CALL, ALL, DO(CHECK(cudaMemcpyAsync(pageable, device, SMALL, D2H, kernel)))},
-    {"cudaMemcpyAsync device to host, pageable, the legacy stream", CALL, ALL, DO(CHECK(cudaMemcpyAsync(pageable, device, SMALL, D2H, 0)))},
-    {"cudaMemcpyAsync device to host, pageable, another blocking stream", CALL, ALL, DO(CHECK(cudaMemcpyAsync(pageable, device, SMALL, D2H, other)))},
-    {"cudaMemcpyAsync device to host, pageable, a non-blocking stream", CALL, ALL, DO(CHECK(cudaMemcpyAsync(pageable, device, SMALL, D2H, apart)))},
-    {"cudaMemcpyAsync device to host, pinned, the kernel's stream", CALL, ALL, DO(CHECK(cudaMemcpyAsync(pinned, device, SMALL, D2H, kernel)))},
-    {"cudaMemcpyAsync device to device, the kernel's stream", CALL, ALL, DO(CHECK(cudaMemcpyAsync(device2, device, SMALL, D2D, kernel)))},
-    {"cudaMemsetAsync, the kernel's stream", CALL, ALL, DO(CHECK(cudaMemsetAsync(device, 0, SMALL, kernel)))},
-    {"cudaLaunchHostFunc, the kernel's stream", CALL, ALL, DO(CHECK(cudaLaunchHostFunc(kernel, look_on_host, nullptr)))},
+    {"cudaMemcpyAsync host to device, pageable, 4 bytes, the kernel's stream", CALL, DO(CHECK(cudaMemcpyAsync(device, pageable, SMALL, H2D, kernel)))},
+    {"cudaMemcpyAsync host to device, pageable, 1 MB, the kernel's stream", CALL, DO(CHECK(cudaMemcpyAsync(device, pageable, 1 << 20, H2D, kernel)))},
+    {"cudaMemcpyAsync host to device, pageable, 4 bytes, the legacy stream", CALL, DO(CHECK(cudaMemcpyAsync(device, pageable, SMALL, H2D, 0)))},
+    {"cudaMemcpyAsync host to device, pinned, the kernel's stream", CALL, DO(CHECK(cudaMemcpyAsync(device, pinned, SMALL, H2D, kernel)))},
+    {"cudaMemcpyAsync device to host, pageable, the kernel's stream", CALL, DO(CHECK(cudaMemcpyAsync(pageable, device, SMALL, D2H, kernel)))},
+    {"cudaMemcpyAsync device to host, pageable, the legacy stream", CALL, DO(CHECK(cudaMemcpyAsync(pageable, device, SMALL, D2H, 0)))},
+    {"cudaMemcpyAsync device to host, pageable, another blocking stream", CALL, DO(CHECK(cudaMemcpyAsync(pageable, device, SMALL, D2H, other)))},
+    {"cudaMemcpyAsync device to host, pageable, a non-blocking stream", CALL, DO(CHECK(cudaMemcpyAsync(pageable, device, SMALL, D2H, apart)))},
+    {"cudaMemcpyAsync device to host, pinned, the kernel's stream", CALL, DO(CHECK(cudaMemcpyAsync(pinned, device, SMALL, D2H, kernel)))},
+    {"cudaMemcpyAsync device to device, the kernel's stream", CALL, DO(CHECK(cudaMemcpyAsync(device2, device, SMALL, D2D, kernel)))},
+    {"cudaMemsetAsync, the kernel's stream", CALL, DO(CHECK(cudaMemsetAsync(device, 0, SMALL, kernel)))},
+    {"cudaLaunchHostFunc, the kernel's stream", CALL, DO(CHECK(cudaLaunchHostFunc(kernel, look_on_host, nullptr)))},
     // Memory.
-    {"cudaMalloc", CALL, ALL, MALLOC, nullptr, nullptr, FREE},
-    {"cudaHostAlloc", CALL, ALL, DO(CHECK(cudaHostAlloc(&victim, 4096, 0))), nullptr, nullptr, DO(CHECK(cudaFreeHost(victim)))},
-    {"cudaMallocManaged", CALL, ALL, DO(CHECK(cudaMallocManaged(&victim, 4096))), nullptr, nullptr, FREE},
-    {"cudaMallocAsync, another blocking stream", CALL, ALL, DO(CHECK(cudaMallocAsync(&victim, 4096, other))), nullptr, nullptr, FREE},
-    {"cudaFree, device memory", CALL, ALL, FREE, MALLOC},
-    {"cudaFree, managed memory", CALL, ALL, FREE, DO(CHECK(cudaMallocManaged(&victim, 4096)))},
-    {"cudaFreeHost", CALL, ALL, DO(CHECK(cudaFreeHost(victim))), DO(CHECK(cudaHostAlloc(&victim, 4096, 0)))},
-    {"cudaHostRegister and cudaHostUnregister", CALL, ALL, DO(CHECK(cudaHostRegister(pageable, 4096, 0)); CHECK(cudaHostUnregister(pageable)))},
-    {"cudaFreeAsync, another blocking stream", CALL, ALL, DO(CHECK(cudaFreeAsync(victim, other))), prepare_pool_memory},
+    {"cudaMalloc", CALL, MALLOC, nullptr, nullptr, FREE},
+    {"cudaHostAlloc", CALL, DO(CHECK(cudaHostAlloc(&victim, 4096, 0))), nullptr, nullptr, DO(CHECK(cudaFreeHost(victim)))},
+    {"cudaMallocManaged", CALL, DO(CHECK(cudaMallocManaged(&victim, 4096))), nullptr, nullptr, FREE},
+    {"cudaMallocAsync, another blocking stream", CALL, DO(CHECK(cudaMallocAsync(&victim, 4096, other))), nullptr, nullptr, FREE},
+    {"cudaFree, device memory", CALL, FREE, MALLOC},
+    {"cudaFree, managed memory", CALL, FREE, DO(CHECK(cudaMallocManaged(&victim, 4096)))},
+    {"cudaFreeHost", CALL, DO(CHECK(cudaFreeHost(victim))), DO(CHECK(cudaHostAlloc(&victim, 4096, 0)))},
+    {"cudaHostRegister and cudaHostUnregister", CALL, DO(CHECK(cudaHostRegister(pageable, 4096, 0)); CHECK(cudaHostUnregister(pageable)))},
+    {"cudaFreeAsync, another blocking stream", CALL, DO(CHECK(cudaFreeAsync(victim, other))), prepare_pool_memory},
     // What makes and ends streams and events, and settings.
-    {"cudaStreamCreate and cudaStreamDestroy", CALL, ALL, DO(cudaStream_t s; CHECK(cudaStreamCreate(&s)); CHECK(cudaStreamDestroy(s)))},
-    {"cudaEventCreate and cudaEventDestroy", CALL, ALL, DO(cudaEvent_t e; CHECK(cudaEventCreate(&e)); CHECK(cudaEventDestroy(e)))},
-    {"cudaFuncSetAttribute", CALL, ALL, DO(CHECK(cudaFuncSetAttribute(look, cudaFuncAttributeMaxDynamicSharedMemorySize, 4096)))},
+    {"cudaStreamCreate and cudaStreamDestroy", CALL, DO(cudaStream_t s; CHECK(cudaStreamCreate(&s)); CHECK(cudaStreamDestroy(s)))},
+    {"cudaEventCreate and cudaEventDestroy", CALL, DO(cudaEvent_t e; CHECK(cudaEventCreate(&e)); CHECK(cudaEventDestroy(e)))},
+    {"cudaFuncSetAttribute", CALL, DO(CHECK(cudaFuncSetAttribute(look, cudaFuncAttributeMaxDynamicSharedMemorySize, 4096)))},
 };
 
 static const Row open_rows[] = {
-    {"cudaStreamSynchronize(another blocking stream)", CALL, ALL, DO(CHECK(cudaStreamSynchronize(other)))},
-    {"cudaStreamQuery(another blocking stream)", CALL, ALL, DO(ask([] { return cudaStreamQuery(other); }))},
-    {"per-thread: cudaStreamSynchronize(0)", CALL, ALL, DO(CHECK(cudaStreamSynchronize_ptsz(0)))},
-    {"per-thread: cudaMemcpy host to device, pageable", CALL, ALL, DO(CHECK(cudaMemcpy_ptds(device, pageable, SMALL, H2D)))},
-    {"a kernel in another blocking stream, behind cudaEventRecord in the legacy one", ORDER, ALL, DO(CHECK(cudaEventRecord(event, 0)); look_in(other))},
-    {"a kernel in another blocking stream, behind cudaMallocAsync in the legacy one", ORDER, ALL, DO(CHECK(cudaMallocAsync(&victim, 4096, 0)); look_in(other)),
+    {"a kernel in another blocking stream, behind cudaEventRecord in the legacy one", ORDER, DO(CHECK(cudaEventRecord(event, 0)); look_in(other))},
+    {"a kernel in another blocking stream, behind cudaMallocAsync in the legacy one", ORDER, DO(CHECK(cudaMallocAsync(&victim, 4096, 0)); look_in(other)),
      nullptr, nullptr, FREE},
-    {"cudaMemcpy host to host, pageable", CALL, ALL, DO(CHECK(cudaMemcpy(pageable + 64, pageable, SMALL, cudaMemcpyHostToHost)))},
-    {"cudaMemcpy host to host, pinned", CALL, ALL, DO(CHECK(cudaMemcpy(pinned + 64, pinned, SMALL, cudaMemcpyHostToHost)))},
-    {"cudaMemcpyAsync host to host, pageable, the kernel's stream", CALL, ALL,
+    {"cudaMemcpy host to host, pageable", CALL, DO(CHECK(cudaMemcpy(pageable + 64, pageable, SMALL, cudaMemcpyHostToHost)))},
+    {"cudaMemcpy host to host, pinned", CALL, DO(CHECK(cudaMemcpy(pinned + 64, pinned, SMALL, cudaMemcpyHostToHost)))},
+    {"cudaMemcpyAsync host to host, pageable, the kernel's stream", CALL,
      DO(CHECK(cudaMemcpyAsync(pageable + 64, pageable, SMALL, cudaMemcpyHostToHost, kernel)))},
-    {"cudaMemcpyAsync host to host, pinned, the kernel's stream", CALL, ALL, DO(CHECK(cudaMemcpyAsync(pinned + 64, pinned, SMALL, cudaMemcpyHostToHost, kernel)))},
-    {"cudaMemcpy from pageable to managed memory", CALL, ALL, DO(CHECK(cudaMemcpy(managed, pageable, SMALL, cudaMemcpyDefault)))},
-    {"cudaMemcpy from managed to device memory", CALL, ALL, DO(CHECK(cudaMemcpy(device, managed, SMALL, cudaMemcpyDefault)))},
-    {"cudaMemcpyAsync from device to managed memory, the kernel's stream", CALL, ALL, DO(CHECK(cudaMemcpyAsync(managed, device, SMALL, cudaMemcpyDefault, kernel)))},
-    {"cudaMemset, managed memory", CALL, ALL, DO(CHECK(cudaMemset(managed, 0, SMALL)))},
-    {"cudaMemset, pinned memory", CALL, ALL, DO(CHECK(cudaMemset(pinned, 0, SMALL)))},
-    {"cudaMemcpyPeer on one device", CALL, ALL, DO(CHECK(cudaMemcpyPeer(device2, 0, device, 0, SMALL)))},
-    {"cudaHostRegister", CALL, ALL, DO(CHECK(cudaHostRegister(pageable, 4096, 0))), nullptr, nullptr, DO(CHECK(cudaHostUnregister(pageable)))},
-    {"cudaHostUnregister", CALL, ALL, DO(CHECK(cudaHostUnregister(pageable))), DO(CHECK(cudaHostRegister(pageable, 4096, 0)))},
-    {"cudaFree of memory of cudaMallocAsync", CALL, ALL, FREE, prepare_pool_memory},
-    {"cudaMemPoolTrimTo", CALL, ALL, DO(cudaMemPool_t p; CHECK(cudaDeviceGetDefaultMemPool(&p, 0)); CHECK(cudaMemPoolTrimTo(p, 0)))},
+    {"cudaMemcpyAsync host to host, pinned, the kernel's stream", CALL, DO(CHECK(cudaMemcpyAsync(pinned + 64, pinned, SMALL, cudaMemcpyHostToHost, kernel)))},
+    {"cudaMemcpy from pageable to managed memory", CALL, DO(CHECK(cudaMemcpy(managed, pageable, SMALL, cudaMemcpyDefault)))},
+    {"cudaMemcpy from managed to device memory", CALL, DO(CHECK(cudaMemcpy(device, managed, SMALL, cudaMemcpyDefault)))},
+    {"cudaMemcpyAsync from device to managed memory, the kernel's stream", CALL, DO(CHECK(cudaMemcpyAsync(managed, device, SMALL, cudaMemcpyDefault, kernel)))},
+    {"cudaMemset, managed memory", CALL, DO(CHECK(cudaMemset(managed, 0, SMALL)))},
+    {"cudaMemset, pinned memory", CALL, DO(CHECK(cudaMemset(pinned, 0, SMALL)))},
+    {"cudaMemcpyPeer on one device", CALL, DO(CHECK(cudaMemcpyPeer(device2, 0, device, 0, SMALL)))},
+    {"cudaHostRegister", CALL, DO(CHECK(cudaHostRegister(pageable, 4096, 0))), nullptr, nullptr, DO(CHECK(cudaHostUnregister(pageable)))},
+    {"cudaHostUnregister", CALL, DO(CHECK(cudaHostUnregister(pageable))), DO(CHECK(cudaHostRegister(pageable, 4096, 0)))},
+    {"cudaFree of memory of cudaMallocAsync", CALL, FREE, prepare_pool_memory},
+    {"cudaMemPoolTrimTo", CALL, DO(cudaMemPool_t p; CHECK(cudaDeviceGetDefaultMemPool(&p, 0)); CHECK(cudaMemPoolTrimTo(p, 0)))},
 };
 
 static void run(void (*f)())
@@ -249,7 +243,7 @@ static void print_rows(const Row *row, size_t n, const cudaStream_t *streams)
             kernel = streams[c];
             if (c == 0) // what is used for the first time may wait for other reasons
                 answer(row[k], false);
-            cell[c] = row[k].columns >> c & 1 ? answer(row[k], true) : "-";
+            cell[c] = answer(row[k], true);
         }
         printf("%-82s %-8s %-8s %-12s %s\n", row[k].name, cell[0], cell[1], cell[2], cell[3]);
         fflush(stdout);
