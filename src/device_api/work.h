@@ -26,6 +26,7 @@ typedef enum GrWorkType {
     GR_WORK_RECORD, // of `mark`: an event's, or a value written to memory
     GR_WORK_WAIT,   // for `mark`
     GR_WORK_HOST,   // a host function
+    GR_WORK_ALLOC,  // `to` is allocated: stream-ordered, or by a node of a graph
     GR_WORK_FREE,   // `to` is freed
     GR_WORK_OTHER,
 } GrWorkType;
@@ -51,7 +52,8 @@ typedef struct GrWork {
     // began; how many there have been, this one included. `contended`: another thread is in a call that has begun.
     uint64_t thread, began, waits;
     bool contended;
-    GrBox from, to; // COPY; FILL and FREE have only `to`
+    GrBox from, to; // COPY; FILL, ALLOC and FREE have only `to`
+    bool node;      // ALLOC, FREE: a node of a graph does it
 } GrWork;
 
 // An access of the host's own to memory that it shares with the device.

@@ -30,7 +30,8 @@ typedef struct GrHeld {
 
 // One side. What is not known is NULL or 0.
 typedef struct GrAccess {
-    const char *kind; // "load", "store", "atomic", "copy", "memset", "free", "host read", "host write"
+    const char *
+        kind; // "load", "store", "atomic", "copy", "memset", "free", "free node", "allocation", "allocation node", "host read", "host write"
     GrFrame at;
     const GrFrame *inlined;
     const GrFrame *near; // what comes before it in the PTX, where it has no line of its own; NULL: nothing

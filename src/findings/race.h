@@ -6,8 +6,16 @@
 
 #include "ptx/ptx.h"
 
-// FREE: the memory was freed, by a thread of the device when `launch` is set, else by the API.
-typedef enum RaceBy { RACE_BY_KERNEL, RACE_BY_COPY, RACE_BY_FILL, RACE_BY_HOST, RACE_BY_FREE } RaceBy;
+// FREE: the memory was freed, by a thread of the device when `launch` is set, else by the API. ALLOC: it was allocated, by the API or a node
+// of a graph.
+typedef enum RaceBy {
+    RACE_BY_KERNEL,
+    RACE_BY_COPY,
+    RACE_BY_FILL,
+    RACE_BY_HOST,
+    RACE_BY_FREE,
+    RACE_BY_ALLOC,
+} RaceBy;
 
 typedef struct RaceSide {
     RaceBy by;       // else site and threads mean nothing
@@ -16,6 +24,7 @@ typedef struct RaceSide {
     PtxAccess access;
     bool strong, async;          // async: done by an asynchronous operation that this thread started
     bool is_volatile, discarded; // discarded: what was read was not used
+    bool node;                   // FREE, ALLOC: a node of a graph did it
     PtxScope scope;              // of strong ones
     uint64_t pc;                 // of the host's instruction
     const char *file, *function; // FREE by a thread: where it called free(); NULL: not known

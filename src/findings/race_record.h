@@ -15,15 +15,17 @@ typedef enum GrSideKind {
     GR_SIDE_FILL,  // likewise
     GR_SIDE_HOST,  // the program's own access, by an instruction of the host's
     GR_SIDE_FREE, // the memory was freed: by a thread if `launch` is set, at line `at` of file `object`, line `site` of the PTX; else by the API
+    GR_SIDE_ALLOC, // it was allocated, in the order of a stream or by a node of a graph
 } GrSideKind;
 
-enum { GR_SIDE_VOLATILE = 1, GR_SIDE_DISCARDED = 2 };
+enum { GR_SIDE_VOLATILE = 1, GR_SIDE_DISCARDED = 2, GR_SIDE_NODE = 4 };
 
 typedef struct GrRaceSide {
     uint64_t module;              // GrModuleInfo.number; 0: not known
     uint32_t site, access, scope; // PtxAccess; PtxScope of a strong operation, else 0
     uint32_t by;                  // GrSideKind
-    uint32_t marks;               // GR_SIDE_VOLATILE, GR_SIDE_DISCARDED: a load whose value was not used
+    uint32_t
+        marks; // GR_SIDE_VOLATILE, GR_SIDE_DISCARDED: a load whose value was not used, GR_SIDE_NODE: FREE and ALLOC by a node of a graph
     uint64_t launch, address;
     uint32_t thread[3], block[3], size;
     // FREE by a thread: the source file and the function. HOST: the file that holds the instruction, its address there, and the function as far as the dynamic linker knows it.

@@ -42,7 +42,7 @@ static GrAccess side_of(Build *b, const GrRaceSide *s, const GrSiteInfo *site) {
                           .did = did_text(s->access),
                           .host = true};
     if (s->by == GR_SIDE_FREE) {
-        GrAccess a = {.kind = "free",
+        GrAccess a = {.kind = s->marks & GR_SIDE_NODE ? "free node" : "free",
                       .at = {.file = *s->object ? s->object : NULL,
                              .function = *s->symbol ? s->symbol : NULL,
                              .line = (uint32_t)s->at},
@@ -56,6 +56,11 @@ static GrAccess side_of(Build *b, const GrRaceSide *s, const GrSiteInfo *site) {
         memcpy(a.block, s->block, sizeof a.block);
         return a;
     }
+    if (s->by == GR_SIDE_ALLOC)
+        return (GrAccess){.kind = s->marks & GR_SIDE_NODE ? "allocation node" : "allocation",
+                          .size = s->size,
+                          .address = s->address,
+                          .did = "allocated the memory"};
     if (!site)
         return (GrAccess){.kind = s->by == GR_SIDE_FILL ? "memset" : "copy",
                           .address = s->address,

@@ -95,7 +95,8 @@ static GrAccess read_places(GrReader *x, const json_t *o) {
 static const char *did(const char *kind) {
     return !strcmp(kind, "load") || !strcmp(kind, "host read") ? "read"
            : !strcmp(kind, "atomic")                           ? "updated"
-           : !strcmp(kind, "free")                             ? "freed the memory"
+           : !strncmp(kind, "free", 4)                         ? "freed the memory"
+           : !strncmp(kind, "allocation", 10)                  ? "allocated the memory"
                                                                : "wrote";
 }
 

@@ -24,12 +24,12 @@ static void add_who(const GrAccess *a, const GrAccess *other, StrBuf *out) {
         gr_str_add(out, "the host");
         return;
     }
-    if (!a->has_thread && !strcmp(a->kind, "free")) {
+    if (!a->has_thread && (!strcmp(a->kind, "free") || !strcmp(a->kind, "allocation"))) {
         gr_str_add(out, "the API");
         return;
     }
     if (!a->has_thread) {
-        gr_str_addf(out, "a %s", a->kind);
+        gr_str_addf(out, "%s %s", *a->kind == 'a' ? "an" : "a", a->kind);
         return;
     }
     gr_str_addf(out, "%sthread (%u,%u,%u)", a->async ? "an operation of " : "", a->thread[0], a->thread[1],

@@ -54,7 +54,8 @@ static void add_where(const GrReport *r, const GrRace *race, const GrAccess *a, 
     else if (a->host)
         gr_str_add(out, "the host's code (compile with -g to see source lines)");
     else if (!a->ptx_line)
-        gr_str_addf(out, "a %s that the program asked the API for", a->kind);
+        gr_str_addf(out, "%s %s %s", *a->kind == 'a' ? "an" : "a", a->kind,
+                    strstr(a->kind, " node") ? "of a graph" : "that the program asked the API for");
     else if (headline_of(a)->file && headline_of(a)->line)
         gr_text_place(r, headline_of(a), out);
     else if (a->near)

@@ -38,6 +38,7 @@ typedef struct VmRange {
     unsigned flags;  // free for the driver (host alloc flags, …)
     uint64_t serial; // number of this allocation since the start: stable names for buffers in reports
     bool read_only;  // constants, mappings: stores fault
+    bool absent;     // no kernel reaches it for now, as if it were freed
     uint32_t peers;  // a bit per device, beside the owner, whose kernels may always use it
     void *user;      // free for the driver, like the next
     void *pool;
@@ -55,6 +56,8 @@ gr_status gr_vm_mem_alloc(VmMem *m, VmMemKind kind, int device, uint64_t size, u
 // `addr` must be the start of a range. Freed addresses are reused only when nothing else is left, so that use
 // after free faults.
 gr_status gr_vm_mem_free(VmMem *m, uint64_t addr, gr_error *err);
+// Takes the range away from kernels, and gives it back: memory of a graph, which is freed and allocated again at one address.
+void gr_vm_mem_set_absent(VmMem *m, VmRange *r, bool yes);
 gr_status gr_vm_mem_register(VmMem *m, void *host, uint64_t size, unsigned flags, VmRange **out,
                              gr_error *err);
 gr_status gr_vm_mem_unregister(VmMem *m, void *host, gr_error *err);

@@ -216,14 +216,14 @@ static bool close_causes(Model *m) {
 }
 
 // Proxy-preserved base causality order, for what X wrote or read to Y, along a path that begins at X or at who observed
-// it. [decided: between what the generic proxy wrote and an operation of the async proxy there must be a fence.proxy.async, by
+// it. [decided: between what the generic proxy wrote (or read, if that is asked for) and an operation of the async proxy there must be a fence.proxy.async, by
 // any thread, on the way; the end of an operation of the async proxy is a proxy fence for what it did, and so is the
 // end of a launch; operations of the async proxy need none between them]
 static bool precedes_through_proxies(const Model *m, uint32_t x, uint32_t from, uint32_t y) {
     if (!related(m, m->causes, from, y))
         return false;
     const Event *a = at(m, x), *b = at(m, y);
-    if (a->proxy == b->proxy || a->proxy == VM_PROXY_ASYNC || !a->writes ||
+    if (a->proxy == b->proxy || a->proxy == VM_PROXY_ASYNC || (!a->writes && !m->t->proxy_reads) ||
         thread_of(m, at(m, from))->launch != thread_of(m, b)->launch)
         return true;
     for (uint32_t f = from + 1; f < y; f++)

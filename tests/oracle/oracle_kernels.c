@@ -142,9 +142,12 @@ static void run(const Kernel *k, uint64_t seed, Mode mode, Result *out) {
     ExactOptions o = {.occurred = ears_occurred,
                       .user = &out->exact,
                       .volatiles = EXACT_VOLATILE_NONE, // which PTX takes for relaxed
+                      .proxy_reads = seed / 2 % 2,
                       .collect_every = collect_every,
                       .tables_at = seed % 2,
                       .shorten_at = seed % 3 == 1 ? 128 : 0};
+    if (t)
+        t->proxy_reads = o.proxy_reads;
     if (!t || gr_vm_mem_create(&mem, &err) != GR_OK)
         ears_die("memory", &err);
     c.mem = mem;

@@ -64,6 +64,7 @@ typedef struct Trace {
     struct Late *late; // late.h
     struct TraceState *state;
     uint32_t steps;
+    bool proxy_reads; // model.c: what the generic proxy has only read needs a proxy fence as well
     bool nomem;
 } Trace;
 

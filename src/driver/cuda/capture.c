@@ -232,7 +232,9 @@ CUresult gr_capture_alloc(Stream *s, size_t size, CUdeviceptr *out) {
 
 CUresult gr_capture_free(Stream *s, CUdeviceptr address) {
     Node *n = NULL;
-    CUresult r = append(s, CU_GRAPH_NODE_TYPE_MEM_FREE, &n);
+    CUresult r = s->capture->invalid ? CUDA_SUCCESS : gr_graph_memory_frees(s->capture->graph, address);
+    if (r == CUDA_SUCCESS)
+        r = append(s, CU_GRAPH_NODE_TYPE_MEM_FREE, &n);
     if (r == CUDA_SUCCESS)
         n->address = address;
     return r;

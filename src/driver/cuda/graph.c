@@ -19,10 +19,8 @@ void gr_node_clear(Node *n) {
     if (n->child)
         gr_graph_free(n->child);
     n->child = NULL;
-    if (n->memory && --n->memory->refs == 0) {
-        gr_mem_free_now(n->memory->params.dptr); // unless the program freed it
-        free(n->memory);
-    }
+    if (n->memory)
+        gr_graph_memory_unref(n->memory);
     n->memory = NULL;
 }
 
@@ -107,7 +105,7 @@ CUresult gr_node_set(Node *n, const Node *from) {
         return r;
     }
     if (from->memory)
-        from->memory->refs++;
+        gr_graph_memory_ref(from->memory);
     gr_node_clear(n);
     n->ctx = from->ctx;
     n->work = work;

@@ -3,6 +3,7 @@
 //
 //   graph.c        graphs: nodes, edges, clones, and what can be asked of them
 //   graph_node.c   nodes by type: adding them, their parameters
+//   graph_memory.c memory of allocation nodes: when it is there, and who may free it
 //   graph_exec.c   executable graphs: a clone of the graph, flattened into steps when it is launched
 //   capture.c      streams whose work goes into a graph
 //
@@ -13,15 +14,20 @@
 #define GR_DRIVER_CUDA_GRAPH_H
 
 #include "driver/cuda/driver.h"
+#include "driver/cuda/queue.h"
 #include "driver/cuda/stream.h"
 
 typedef struct Graph Graph;
 typedef struct Exec Exec;
 
-// Memory of an allocation node and its clones: there from the node's creation until the last of them is gone.
+// Memory of an allocation node and its clones. The addresses are taken from the node's creation until the last of them is gone and a free
+// has come, if a launch has allocated. Kernels reach the memory until something frees it, and again from the next allocation on.
 typedef struct GraphMemory {
-    unsigned refs;
+    unsigned refs; // nodes, and items that have not ended
     CUDA_MEM_ALLOC_NODE_PARAMS params;
+    bool allocated;       // by a launch, and no call since has freed it
+    bool inside, outside; // a free node frees it: of its own graph, of another one
+    uint64_t launch;      // the last that has looked at it (graph_exec.c)
 } GraphMemory;
 
 struct Node {
@@ -72,6 +78,18 @@ bool gr_node_is_alive(const Node *n);    // false: its kernel was unloaded
 CUresult gr_node_set_arguments(Node *n); // after work has been set to a kernel
 // The executable's copy of a node, NULL when it has none.
 Node *gr_exec_node(const Exec *e, const Node *n);
+
+// ---- graph_memory.c ------------------------------------------------------------------------------------------
+
 CUresult gr_node_add_memory(Node *n, CUDA_MEM_ALLOC_NODE_PARAMS *params);
+GraphMemory *gr_graph_memory(CUdeviceptr address); // that begins there; NULL: there is none
+GraphMemory *gr_graph_memory_ref(GraphMemory *m);
+void gr_graph_memory_unref(GraphMemory *m);
+// The device reaches an allocation, or a free.
+void gr_graph_memory_set(GraphMemory *m, bool there);
+// Whether a free node may be added to the graph: it is noted then.
+CUresult gr_graph_memory_frees(const Graph *g, CUdeviceptr address);
+// Ends or begins when the device comes to it. NULL: memory is out.
+Item *gr_graph_memory_item(GraphMemory *m, ItemKind kind);
 
 #endif

@@ -168,10 +168,68 @@ static CUresult make_item(const Node *n, Item **out) {
             (*out)->mark = gr_mark_ref(n->event->mark);
         break;
     }
-    default: *out = gr_item_new(ITEM_BARRIER); break; // empty, and memory: it is there as long as the graph
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC: *out = gr_graph_memory_item(n->memory, ITEM_ALLOC); break;
+    case CU_GRAPH_NODE_TYPE_MEM_FREE:
+        *out = gr_graph_memory_item(gr_graph_memory(n->address), ITEM_FREE);
+        break;
+    default: *out = gr_item_new(ITEM_BARRIER); break; // empty
     }
+    if (*out)
+        (*out)->node = true;
     return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
+
+// ---- Memory that nodes allocate and free ---------------------------------------------------------------------
+
+static GraphMemory *allocated_by(const Node *n) {
+    return n->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ? n->memory : NULL;
+}
+
+// What an earlier launch has allocated must have been freed since, unless this launch does that itself. What is freed must be allocated.
+static CUresult check_memory(const Exec *e, const Plan *p) {
+    static uint64_t launches;
+    launches++;
+    for (size_t i = 0; i < p->steps.len; i++) {
+        GraphMemory *m = allocated_by(p->steps.data[i].node);
+        if (m && m->allocated && !(e->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH))
+            return CUDA_ERROR_INVALID_VALUE;
+        if (m)
+            m->launch = launches;
+    }
+    for (size_t i = 0; i < p->steps.len; i++) {
+        const Node *n = p->steps.data[i].node;
+        const GraphMemory *m = gr_graph_memory(n->address);
+        if (n->type == CU_GRAPH_NODE_TYPE_MEM_FREE && !(m && (m->allocated || m->launch == launches)))
+            return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+}
+
+// As cuMemFreeAsync would in that stream.
+static CUresult free_unfreed(const Plan *p, Stream *s) {
+    for (size_t i = 0; i < p->steps.len; i++) {
+        GraphMemory *m = allocated_by(p->steps.data[i].node);
+        Item *it = m && m->allocated ? gr_graph_memory_item(m, ITEM_FREE) : NULL;
+        if (m && m->allocated && !it)
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        if (!it)
+            continue;
+        m->allocated = false;
+        gr_queue_submit(s, it);
+    }
+    return CUDA_SUCCESS;
+}
+
+static void note_memory(const Plan *p) {
+    for (size_t i = 0; i < p->steps.len; i++)
+        if (allocated_by(p->steps.data[i].node))
+            p->steps.data[i].node->memory->allocated = true;
+    for (size_t i = 0; i < p->steps.len; i++)
+        if (p->steps.data[i].node->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
+            gr_graph_memory(p->steps.data[i].node->address)->allocated = false;
+}
+
+// ---- Submitting ----------------------------------------------------------------------------------------------
 
 static CUresult submit_mark(Stream *s, ItemKind kind, Mark *m) {
     Item *it = gr_item_new(kind);
@@ -236,6 +294,10 @@ static CUresult submit_plan(Exec *e, Plan *p, const Numbers *ends, Item **items,
     if (r == CUDA_SUCCESS && e->end)
         r = submit_mark(s, ITEM_WAIT, e->end);
     if (r == CUDA_SUCCESS)
+        r = free_unfreed(p, s);
+    if (r == CUDA_SUCCESS)
+        note_memory(p);
+    if (r == CUDA_SUCCESS)
         r = submit_mark(s, ITEM_RECORD, start);
     for (size_t i = 0; i < p->steps.len && r == CUDA_SUCCESS; i++) {
         r = submit_step(p, &p->steps.data[i], items[i], start);
@@ -263,6 +325,8 @@ static CUresult launch_exec(Exec *e, Stream *s) {
     Plan p = {0};
     Numbers none = {0}, ends = {0};
     CUresult r = flatten(&p, e->graph, &none, &ends);
+    if (r == CUDA_SUCCESS)
+        r = check_memory(e, &p);
     Item **items = calloc(p.steps.len + 1, sizeof(Item *));
     if (r == CUDA_SUCCESS && !items)
         r = CUDA_ERROR_OUT_OF_MEMORY;

@@ -79,27 +79,6 @@ static CUresult child_work(CUgraph handle, Ctx *ctx, Node *n) {
     return g ? gr_graph_clone(g, &n->child) : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult gr_node_add_memory(Node *n, CUDA_MEM_ALLOC_NODE_PARAMS *p) {
-    Dev *d = p->poolProps.location.type == CU_MEM_LOCATION_TYPE_DEVICE
-                 ? gr_cu_device(p->poolProps.location.id)
-                 : NULL;
-    if (!d || p->poolProps.allocType != CU_MEM_ALLOCATION_TYPE_PINNED)
-        return CUDA_ERROR_INVALID_VALUE;
-    GraphMemory *m = calloc(1, sizeof *m);
-    if (!m)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult r = gr_pool_alloc(n->ctx, d->default_pool, p->bytesize, &p->dptr);
-    if (r != CUDA_SUCCESS) {
-        free(m);
-        return r;
-    }
-    *m = (GraphMemory){.refs = 1, .params = *p};
-    m->params.accessDescs = NULL;
-    m->params.accessDescCount = 0;
-    n->memory = m;
-    return CUDA_SUCCESS;
-}
-
 // ---- Adding ------------------------------------------------------------------------------------------------
 
 // What every way of adding a node is given.
@@ -199,7 +178,7 @@ CUresult cuGraphAddMemAllocNode(CUgraphNode *out, CUgraph g, const CUgraphNode *
 CUresult cuGraphAddMemFreeNode(CUgraphNode *out, CUgraph g, const CUgraphNode *after, size_t n,
                                CUdeviceptr p) {
     ADD_NODE(MEM_FREE, out, g, after, n,
-             (work.address = p, gr_vm_mem_find(gr_cu.mem, p) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE));
+             (work.address = p, gr_graph_memory_frees(gr_cu_handle(g, HANDLE_GRAPH), p)));
 }
 
 // ---- Asking ------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 #include "driver/cuda/memory.h"
 #include "device_api/hooks.h"
 #include "driver/cuda/driver.h"
+#include "driver/cuda/graph.h"
 #include "driver/cuda/queue.h"
 #include "vm/virtual.h"
 
@@ -175,9 +176,17 @@ CUresult cuMemFree_v2(CUdeviceptr addr) {
     // Variables of modules have no owner here.
     if (!r || !r->user || (r->kind != VM_MEM_DEVICE && r->kind != VM_MEM_MANAGED))
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    GraphMemory *m = gr_graph_memory(addr);
+    if (m && !m->allocated)
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
     if (r->pool)
         gr_work_freed(r);
-    return gr_cu_leave(gr_mem_free_now(addr));
+    if (!m)
+        return gr_cu_leave(gr_mem_free_now(addr));
+    gr_graph_memory_set(m, false);
+    m->allocated = false;
+    gr_graph_memory_unref(gr_graph_memory_ref(m)); // it may be the last
+    return gr_cu_leave(CUDA_SUCCESS);
 }
 
 // ---- Host memory -------------------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// pool — stream-ordered allocation. Memory is had at once; it goes when the free's turn in its stream comes. A pool
-// counts what it handed out and keeps its attributes; memory is never reused, so that a use after free faults.
+// pool — stream-ordered allocation. Memory is had at once, and an item of the stream says from when on; it goes when the free's turn in
+// its stream comes. A pool counts what it handed out and keeps its attributes; memory is never reused, so that a use after free faults.
 #include "driver/cuda/capture.h"
 #include "driver/cuda/driver.h"
+#include "driver/cuda/graph.h"
 #include "driver/cuda/memory.h"
 #include "driver/cuda/queue.h"
 #include "driver/cuda/stream.h"
@@ -45,6 +46,18 @@ void gr_pool_forget(VmRange *r) {
     r->pool = NULL;
 }
 
+static CUresult alloc_in(Stream *s, MemPool *pool, size_t size, CUdeviceptr *out) {
+    Item *it = gr_item_new(ITEM_ALLOC);
+    CUresult r = it ? gr_pool_alloc(s->ctx, pool, size, out) : CUDA_ERROR_OUT_OF_MEMORY;
+    if (r == CUDA_SUCCESS) {
+        it->address = *out;
+        gr_queue_submit(s, it);
+    } else if (it) {
+        gr_item_free(it);
+    }
+    return r;
+}
+
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size, CUmemoryPool handle, CUstream stream) {
     Ctx *c = NULL;
     Stream *s = NULL;
@@ -57,7 +70,7 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size, CUmemoryPool han
         return gr_cu_leave(gr_capture_alloc(s, size, out));
     if (st == CUDA_SUCCESS)
         st = gr_capture_unsafe_in(s);
-    return gr_cu_leave(st == CUDA_SUCCESS ? gr_pool_alloc(s->ctx, pool, size, out) : st);
+    return gr_cu_leave(st == CUDA_SUCCESS ? alloc_in(s, pool, size, out) : st);
 }
 
 CUresult cuMemAllocAsync(CUdeviceptr *out, size_t size, CUstream stream) {
@@ -69,7 +82,7 @@ CUresult cuMemAllocAsync(CUdeviceptr *out, size_t size, CUstream stream) {
         return gr_cu_leave(gr_capture_alloc(s, size, out));
     if (st == CUDA_SUCCESS)
         st = gr_capture_unsafe_in(s);
-    return gr_cu_leave(st == CUDA_SUCCESS ? gr_pool_alloc(s->ctx, s->ctx->dev->pool, size, out) : st);
+    return gr_cu_leave(st == CUDA_SUCCESS ? alloc_in(s, s->ctx->dev->pool, size, out) : st);
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr addr, CUstream stream) {
@@ -84,11 +97,19 @@ CUresult cuMemFreeAsync(CUdeviceptr addr, CUstream stream) {
         st = gr_capture_unsafe_in(s);
     if (st == CUDA_SUCCESS && (!r || r->addr != addr || !r->user || r->kind != VM_MEM_DEVICE))
         st = CUDA_ERROR_INVALID_VALUE;
-    Item *it = st == CUDA_SUCCESS ? gr_item_new(ITEM_FREE) : NULL;
+    GraphMemory *m = gr_graph_memory(addr);
+    if (st == CUDA_SUCCESS && m && !m->allocated)
+        st = CUDA_ERROR_INVALID_VALUE;
+    if (st != CUDA_SUCCESS)
+        return gr_cu_leave(st);
+    Item *it = m ? gr_graph_memory_item(m, ITEM_FREE) : gr_item_new(ITEM_FREE);
     if (!it)
-        return gr_cu_leave(st != CUDA_SUCCESS ? st : CUDA_ERROR_OUT_OF_MEMORY);
+        return gr_cu_leave(CUDA_ERROR_OUT_OF_MEMORY);
     it->address = addr;
-    return gr_cu_leave(gr_submit(s, it));
+    st = gr_submit(s, it);
+    if (st == CUDA_SUCCESS && m)
+        m->allocated = false;
+    return gr_cu_leave(st);
 }
 
 CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props) {

@@ -19,6 +19,7 @@
 #include "device_api/hooks.h"
 #include "driver/cuda/capture.h"
 #include "driver/cuda/driver.h"
+#include "driver/cuda/graph.h"
 #include "driver/cuda/memory.h"
 #include "driver/cuda/module.h"
 #include "driver/cuda/stream.h"
@@ -124,6 +125,8 @@ Item *gr_item_clone(const Item *from) {
 void gr_item_free(Item *it) {
     if (it->kind == ITEM_RECORD || it->kind == ITEM_WAIT)
         gr_mark_unref(it->mark);
+    if (it->memory)
+        gr_graph_memory_unref(it->memory);
     free(it->owned);
     free(it);
 }
@@ -431,7 +434,16 @@ static uint64_t run_item(Item *it, uint64_t budget, bool alone, bool draining) {
     case ITEM_HOST:
         gr_callback_run(it, draining);
         return COST_START; // it ends when the callback thread says so
-    case ITEM_FREE: gr_mem_free_now(it->address); break;
+    case ITEM_ALLOC:
+        if (it->memory)
+            gr_graph_memory_set(it->memory, true);
+        break;
+    case ITEM_FREE:
+        if (it->memory)
+            gr_graph_memory_set(it->memory, false);
+        else
+            gr_mem_free_now(it->address);
+        break;
     case ITEM_WRITE_VALUE:
         if (it->value.wide)
             __atomic_store_n((uint64_t *)it->value.view, it->value.value, __ATOMIC_RELEASE);

@@ -14,6 +14,7 @@ typedef enum ItemKind {
     ITEM_RECORD,
     ITEM_WAIT,
     ITEM_HOST,
+    ITEM_ALLOC, // memory is there from now on: it was had when the call returned, and work comes after this
     ITEM_FREE,
     ITEM_WRITE_VALUE,
     ITEM_WAIT_VALUE,
@@ -78,7 +79,9 @@ struct Item {
         Mark *mark;
         uint64_t address;
     };
-    void *owned; // staging or parameter buffer, freed with the item
+    bool node;                  // ALLOC and FREE: of a graph
+    struct GraphMemory *memory; // ALLOC and FREE, of a graph's memory: a reference; else NULL
+    void *owned;                // staging or parameter buffer, freed with the item
 };
 
 Item *gr_item_new(ItemKind kind);

@@ -63,10 +63,13 @@ static void describe(const Item *it, GrWork *w) {
         w->mark = it->value.view;
         break;
     case ITEM_HOST: w->type = GR_WORK_HOST; break;
+    case ITEM_ALLOC:
     case ITEM_FREE: {
         const VmRange *r = gr_vm_mem_find(gr_cu.mem, it->address); // NULL: it has gone meanwhile
-        w->type = GR_WORK_FREE;
-        w->to = (GrBox){r ? it->address : 0, r ? r->size : 0, 1, 1, 0, 0};
+        bool there = r && !(it->kind == ITEM_FREE && r->absent);
+        w->type = it->kind == ITEM_FREE ? GR_WORK_FREE : GR_WORK_ALLOC;
+        w->node = it->node;
+        w->to = (GrBox){there ? it->address : 0, there ? r->size : 0, 1, 1, 0, 0};
         break;
     }
     default: w->type = GR_WORK_OTHER;

@@ -12,6 +12,7 @@
 #define MISSING_HOST_WRITE_COPY                                                                              \
     MISSING_HOST("wrote", "copy or memset (cudaDeviceSynchronize, an event or a stream)")
 #define MISSING_STREAM   "no stream order, event or synchronization between the two"
+#define MISSING_EDGE     "no edge of the graph, stream order, event or synchronization between the two"
 #define MISSING_LAUNCHES "no stream order, event or synchronization between the two launches"
 #define MISSING_GRID_WAIT                                                                                    \
     "the later launch may begin before the earlier one has ended (programmatic dependent launch), and its "  \

@@ -73,7 +73,7 @@ static uint64_t headline(const RaceWriter *w, const RaceSide *s) {
     const WrittenModule *m = s->by == RACE_BY_KERNEL ? module_of(w, s->module) : NULL;
     if (m && s->site && s->site <= m->n_sites)
         return m->headlines[s->site];
-    uint64_t place[2] = {s->by, s->pc};
+    uint64_t place[2] = {s->by | (s->node ? 256 : 0), s->pc};
     return gr_hash_bytes(place, sizeof place);
 }
 
@@ -107,14 +107,15 @@ static GrRaceSide side_of(const RaceWriter *w, const RaceSide *s, StrBuf *symbol
                       .site = s->site,
                       .access = s->access,
                       .scope = s->strong ? (uint32_t)s->scope : 0,
-                      .marks =
-                          (s->is_volatile ? GR_SIDE_VOLATILE : 0) | (s->discarded ? GR_SIDE_DISCARDED : 0),
-                      .by = s->by == RACE_BY_HOST   ? GR_SIDE_HOST
-                            : s->by == RACE_BY_COPY ? GR_SIDE_COPY
-                            : s->by == RACE_BY_FILL ? GR_SIDE_FILL
-                            : s->by == RACE_BY_FREE ? GR_SIDE_FREE
-                            : s->async              ? GR_SIDE_ASYNC
-                                                    : GR_SIDE_THREAD,
+                      .marks = (s->is_volatile ? GR_SIDE_VOLATILE : 0) |
+                               (s->discarded ? GR_SIDE_DISCARDED : 0) | (s->node ? GR_SIDE_NODE : 0),
+                      .by = s->by == RACE_BY_HOST    ? GR_SIDE_HOST
+                            : s->by == RACE_BY_COPY  ? GR_SIDE_COPY
+                            : s->by == RACE_BY_FILL  ? GR_SIDE_FILL
+                            : s->by == RACE_BY_FREE  ? GR_SIDE_FREE
+                            : s->by == RACE_BY_ALLOC ? GR_SIDE_ALLOC
+                            : s->async               ? GR_SIDE_ASYNC
+                                                     : GR_SIDE_THREAD,
                       .launch = s->launch,
                       .address = s->address,
                       .thread = {s->thread[0], s->thread[1], s->thread[2]},

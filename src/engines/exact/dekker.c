@@ -40,7 +40,7 @@ static const PtxSite *site_of(Dekker *d, const DekkerAccess *a) {
 
 // ---- What is said ----------------------------------------------------------------------------------------------------
 
-static void name_site(StrBuf *b, const PtxModule *m, uint32_t site) {
+void gr_exact_name_site(StrBuf *b, const PtxModule *m, uint32_t site) {
     const PtxStmt *s = m->sites[site].stmt;
     const PtxLoc *l = s->loc;
     while (l && l->inlined_at && l->inlined_at->file != l->file) // a header's function
@@ -63,15 +63,15 @@ static void confirm(Dekker *d, const PtxModule *m, const DekkerEdge *e, uint32_t
     if (d->pairs.live > DEKKER_NAMED)
         return;
     gr_str_add(&d->named, d->named.len ? "; " : "");
-    name_site(&d->named, m, e->store);
+    gr_exact_name_site(&d->named, m, e->store);
     gr_str_add(&d->named, " then ");
-    name_site(&d->named, m, e->load);
+    gr_exact_name_site(&d->named, m, e->load);
     if (e->store == store && e->load == load)
         return;
     gr_str_add(&d->named, ", and ");
-    name_site(&d->named, m, store);
+    gr_exact_name_site(&d->named, m, store);
     gr_str_add(&d->named, " then ");
-    name_site(&d->named, m, load);
+    gr_exact_name_site(&d->named, m, load);
 }
 
 char *gr_dekker_text(const Dekker *d) {

@@ -67,4 +67,7 @@ void gr_dekker_free(Dekker *d);
 // The remark's text, of the caller's own; NULL: nothing was noticed.
 char *gr_dekker_text(const Dekker *d);
 
+// Where the user meets an instruction of the module: a line of a file, else of the PTX.
+void gr_exact_name_site(StrBuf *b, const PtxModule *m, uint32_t site);
+
 #endif

@@ -103,6 +103,7 @@ static gr_status exact_begin(GrSession *s, const GrOptions *given, void **self, 
                             .watch = watching,
                             .user = x,
                             .no_same_value = !o->same_value,
+                            .proxy_reads = words->proxy_reads,
                             .volatiles = !strcmp(o->volatiles, "yes")  ? EXACT_VOLATILE_ALL
                                          : !strcmp(o->volatiles, "no") ? EXACT_VOLATILE_NONE
                                                                        : EXACT_VOLATILE_LOCKSTEP,
@@ -155,6 +156,10 @@ static void remark_on(const Listener *x) {
 static void exact_finish(void *self) {
     Listener *x = self;
     remark_on(x);
+    char *reads = gr_exact_proxy_reads(x->exact);
+    if (reads)
+        x->session->remark(x->session, reads);
+    free(reads);
     char *crosswise = gr_exact_dekker(x->exact);
     if (crosswise)
         x->session->remark(x->session, crosswise);

@@ -153,6 +153,7 @@ static void sweep(Exact *x) {
         }
     for (size_t k = 0; k < x->freed.len; k++)
         gr_order_mark(&x->order, x->freed.data[k].stamp.at.launch, x->freed.data[k].stamp.at.id);
+    gr_exact_allocations_mark(x);
     gr_order_sweep(&x->order, &sweep);
     gr_work_sweep(&x->work, &sweep.filter);
     gr_hosts_sweep(&x->hosts, &sweep);
@@ -288,6 +289,7 @@ static void on_launch_begin(void *user, const VmLaunchEvent *e) {
         gr_order_settle(&x->order);
         gr_shadow_clear(&x->shadow);
         gr_exact_freed_forget(x);
+        gr_exact_allocations_forget(x);
     }
     x->several_devices |= x->device && x->device != e->device + 1;
     x->device = e->device + 1;
@@ -378,6 +380,10 @@ void gr_exact_free(Exact *x) {
     gr_vec_free(&x->readers);
     gr_map_free(&x->pairs);
     gr_exact_freed_free(x);
+    gr_exact_allocations_free(x);
+    gr_map_free(&x->proxy_reads);
+    gr_map_free(&x->proxy_places);
+    gr_str_free(&x->proxy_named);
     gr_map_free(&x->feeds);
     gr_map_free(&x->volatile_pairs);
     gr_map_free(&x->volatile_ordered);

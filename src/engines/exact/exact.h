@@ -45,6 +45,8 @@ typedef struct ExactOptions {
     bool (*wanted)(void *user, const char *kernel);
     bool (*wanted_site)(void *user, const PtxModule *m, const PtxSite *site);
     bool no_same_value, speculated; // classes that are left out; that are looked for too
+    bool
+        proxy_reads; // report what the async proxy overwrites without a fence after a read; else it is counted
     ExactVolatiles volatiles;
     // Called when an internal check (checks.def) has failed for the first time: what the engine says is not to be relied on.
     void (*doubted)(void *user, const char *check);
@@ -83,6 +85,8 @@ uint64_t gr_exact_collections(const Exact *x);
 size_t gr_exact_unsure(const Exact *x);
 // Pairs of sites with unordered volatile accesses that were not reported.
 size_t gr_exact_volatiles(const Exact *x);
+// What is to be remarked of reads and copies over the bytes without a proxy fence, freed by the caller; NULL: nothing.
+char *gr_exact_proxy_reads(const Exact *x);
 // What is to be remarked of stores and loads crosswise (dekker.h), freed by the caller; NULL: nothing.
 char *gr_exact_dekker(const Exact *x);
 // All the memory that stands for accesses now.

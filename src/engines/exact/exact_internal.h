@@ -7,6 +7,7 @@
 #ifndef GR_EXACT_EXACT_INTERNAL_H
 #define GR_EXACT_EXACT_INTERNAL_H
 
+#include "base/str.h"
 #include "engines/core/work.h"
 #include "engines/exact/dekker.h"
 #include "engines/exact/exact.h"
@@ -43,6 +44,25 @@ typedef struct FreedRange {
     Stamp stamp;
     uint32_t lane;
 } FreedRange;
+
+// Memory that was allocated by an item of a stream, and not freed since.
+typedef struct Allocated {
+    uint64_t at, size;
+    Point by;
+    bool node;    // of a graph
+    bool planted; // the shadow has it
+} Allocated;
+
+// The same by the stream's turn, for what the shadow does not have yet.
+typedef struct TurnAllocation {
+    uint64_t at, id; // Allocated.by.id
+    uint32_t turn;
+} TurnAllocation;
+typedef struct TurnAllocations {
+    uint64_t stream;
+    VEC(TurnAllocation) list;
+    size_t tidy_at;
+} TurnAllocations;
 
 enum { PAGE_WORDS = (1 << PAGE_SHIFT) / CELL_BYTES };
 
@@ -112,8 +132,10 @@ struct Exact {
     bool several_devices; // have launched something
     bool narrow;          // some module has strong accesses whose scope is less than the device
     bool nomem;
-    unsigned doubts;           // a bit for each of checks.def that has failed
-    VEC(uint8_t) reach;        // by site: which memory it can access (checks.c)
+    unsigned doubts;               // a bit for each of checks.def that has failed
+    VEC(uint8_t) reach;            // by site: which memory it can access (checks.c)
+    Map proxy_reads, proxy_places; // proxies.c: by two sites; by two lines
+    StrBuf proxy_named;
     Map feeds, volatile_pairs; // volatiles.c: by site; by two sites
     Map volatile_ordered;      // likewise -> how often observation ordered them
     Dekker dekker;
@@ -122,6 +144,10 @@ struct Exact {
     VEC(FreeSite) free_sites;
     VEC(FreedRange) freed; // the last FREED_MAX, from next_freed on when it is full
     size_t next_freed;
+    // allocated.c
+    VEC(Allocated) allocated; // by address
+    VEC(TurnAllocations) turn_allocations;
+    VEC(uint64_t) allocating; // by items that have not ended, where nothing else runs
     // The host's own accesses (touch.c).
     Launch *host;   // that they are of; NULL: none since the host last knew everything
     Map host_sites; // instruction -> site
@@ -300,6 +326,23 @@ void gr_exact_freed_free(Exact *x);
 const FreeSite *gr_exact_free_site(const Exact *x, uint32_t site);         // NULL: it is none
 bool gr_exact_freed_base(const Exact *x, uint64_t address, uint64_t *out); // of the memory that was freed
 
+// What is remembered of [from, to), judged against the access `a` of all of it; and forgotten.
+void gr_exact_meet_lines(Exact *x, Access *a, uint64_t from, uint64_t to, bool forget);
+
+// allocated.c
+// `by` allocates `to`.
+void gr_exact_allocated(Exact *x, const View *by, const GrWork *w);
+void gr_exact_allocation_ended(Exact *x, const Launch *l,
+                               const GrWork *w); // l: its launch, which has had its turn
+// Work begins that knows this much.
+void gr_exact_meet_allocations(Exact *x, const Clock *known);
+void gr_exact_allocation_freed(Exact *x, Access *a, uint64_t at); // by that access
+bool gr_exact_allocation(const Exact *x, uint64_t address, uint64_t *at,
+                         uint64_t *size);   // that holds the address
+void gr_exact_allocations_mark(Exact *x);   // for the sweep under way
+void gr_exact_allocations_forget(Exact *x); // all of it is known to all that come
+void gr_exact_allocations_free(Exact *x);
+
 // volatiles.c
 // Access `a`, whose stamp is `mine`, and an earlier one are unordered, and volatile makes them strong: whether that is reported. Else
 // it is counted.
@@ -310,6 +353,11 @@ bool gr_exact_has_counted(Exact *x, const Access *a, const Stamp *mine, const St
 void gr_exact_volatile_ordered(Exact *x, const Stamp *a, const Stamp *b);
 // A pair of sites that has been counted stays counted, whichever threads execute the sites later.
 bool gr_exact_counts_sites(const Exact *x, const Access *a);
+
+// proxies.c
+// Access `a` of the async proxy, whose stamp is `mine`, writes where `read` has read, without a fence between: whether that is reported.
+// Else it is counted.
+bool gr_exact_reports_proxy_read(Exact *x, const Access *a, const Stamp *mine, const Stamp *read);
 
 // touch.c
 // What the host has done is known to what comes after Work.host.

@@ -112,7 +112,7 @@ static void forget_cell(Exact *x, Cell *c) {
 }
 
 // [from, to) of the line at `at`.
-static void free_line(Exact *x, Access *a, Line *l, uint64_t at, uint64_t from, uint64_t to) {
+static void meet_line(Exact *x, Access *a, Line *l, uint64_t at, uint64_t from, uint64_t to, bool forget) {
     bool whole = from <= at && to >= at + LINE_BYTES, tables = gr_line_has_tables(l, false);
     uint64_t first = from > at ? from : at, end = to < at + LINE_BYTES ? to : at + LINE_BYTES;
     bool clear = whole && !gr_line_has_cells(l) && comes_after(x, a, l);
@@ -127,29 +127,36 @@ static void free_line(Exact *x, Access *a, Line *l, uint64_t at, uint64_t from, 
         gr_exact_check(x, a, c, c->reads, a->view.lane, bytes, word);
         if (tables)
             gr_exact_check_tables(x, a, c, l, a->view.lane, bytes, word, false);
-        if (bytes == ALL_BYTES)
+        if (bytes == ALL_BYTES && forget)
             forget_cell(x, c);
     }
     gr_exact_is_written(x, a, l);
-    if (tables)
+    if (tables && forget)
         gr_exact_forget_tables(x, l, (unsigned)(first - at), (unsigned)(end - at));
-    if (whole)
+    if (whole && forget)
         forget_line(x, l);
+}
+
+void gr_exact_meet_lines(Exact *x, Access *a, uint64_t from, uint64_t to, bool forget) {
+    uint64_t line = from;
+    for (Line *l; (l = gr_shadow_next_line(&x->shadow, &line, to)); line += LINE_BYTES)
+        meet_line(x, a, l, line, from, to, forget);
 }
 
 void gr_exact_freed(Exact *x, const View *by, const Stamp *s, uint64_t at, uint64_t size) {
     Access a = {.view = *by};
     Stamp mine = *s;
     mine.access = PTX_ACCESS_WRITE;
-    mine.mark = STAMP_FREED;
+    mine.mark |= STAMP_FREED;
     mine.size = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size;
     a.stamp = gr_shadow_stamp(&x->shadow, &mine, x->moment);
     a.address[by->lane] = at;
     if (a.stamp)
         gr_stamp_reaches(&x->shadow.stamps.data[a.stamp], at, at + size);
-    uint64_t line = at;
-    for (Line *l; a.stamp && (l = gr_shadow_next_line(&x->shadow, &line, at + size)); line += LINE_BYTES)
-        free_line(x, &a, l, line, at, at + size);
+    if (a.stamp) {
+        gr_exact_allocation_freed(x, &a, at);
+        gr_exact_meet_lines(x, &a, at, at + size, true);
+    }
     gr_order_overwritten(&x->order, &x->order.sync, at, size);
     note(x, (FreedRange){at, size, mine, by->lane});
 }

@@ -36,9 +36,15 @@ static void host_begins(Exact *x, const GrWork *w, Clock *known, Clock *sure) {
         x->nomem = true;
         return;
     }
+    if (w->type == GR_WORK_ALLOC) {
+        View by = {.launch = l, .block = b, .warp = &b->warps[0]};
+        if (w->to.at)
+            gr_exact_allocated(x, &by, w);
+        return;
+    }
     if (w->type == GR_WORK_FREE) {
         View by = {.launch = l, .block = b, .warp = &b->warps[0]};
-        Stamp s = {.at = {.id = b->id, .epoch = 1, .launch = l->index}};
+        Stamp s = {.at = {.id = b->id, .epoch = 1, .launch = l->index}, .mark = w->node ? STAMP_NODE : 0};
         if (w->to.at)
             gr_exact_freed(x, &by, &s, w->to.at, w->to.width);
         return;
@@ -86,13 +92,16 @@ static void submitted(Exact *x, const GrWork *w) {
 
 static void begins(Exact *x, const GrWork *w) {
     Clock *prior, *known = gr_work_begins(&x->work, w, &prior), *sure = gr_hosts_begins(&x->hosts, w);
+    if (w->type == GR_WORK_KERNEL || w->type == GR_WORK_COPY || w->type == GR_WORK_FILL)
+        gr_exact_meet_allocations(x, known);
     if (w->type == GR_WORK_KERNEL) {
         gr_order_expect_prior(&x->order, w->launch, prior);
         gr_order_expect(&x->order, w->launch, known);
         gr_hosts_expect(&x->hosts, w->launch, sure);
         return;
     }
-    if (w->type == GR_WORK_COPY || w->type == GR_WORK_FILL || w->type == GR_WORK_FREE) {
+    if (w->type == GR_WORK_COPY || w->type == GR_WORK_FILL || w->type == GR_WORK_FREE ||
+        w->type == GR_WORK_ALLOC) {
         host_begins(x, w, known, sure);
         return;
     }
@@ -111,6 +120,8 @@ static void ended(Exact *x, const GrWork *w) {
     WorkTurn turn = gr_work_ended(&x->work, w, done != NULL, done ? done->end : NULL);
     if (done && turn.turn)
         gr_order_had_turn(done, turn);
+    if (done && turn.turn && w->type == GR_WORK_ALLOC)
+        gr_exact_allocation_ended(x, done, w);
     gr_hosts_ended(&x->hosts, w, done);
 }
 
@@ -121,6 +132,7 @@ static void settle(Exact *x) {
     gr_hosts_settled(&x->hosts);
     gr_shadow_clear(&x->shadow);
     gr_exact_freed_forget(x);
+    gr_exact_allocations_forget(x);
 }
 
 static void waited(Exact *x, const GrWork *w) {

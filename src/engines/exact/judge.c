@@ -25,16 +25,20 @@ static void fill_side(const Exact *x, const Stamp *s, uint32_t lane, uint64_t ad
                       .is_volatile = s->mark & STAMP_VOLATILE,
                       .discarded = s->mark & STAMP_DISCARDED,
                       .async = s->proxy == VM_PROXY_ASYNC,
-                      .by = s->mark & STAMP_FREED ? RACE_BY_FREE
-                            : l->host             ? RACE_BY_HOST
-                            : s->site             ? RACE_BY_KERNEL
-                            : s->elem             ? RACE_BY_FILL
-                                                  : RACE_BY_COPY,
+                      .by = s->mark & STAMP_FREED       ? RACE_BY_FREE
+                            : s->mark & STAMP_ALLOCATED ? RACE_BY_ALLOC
+                            : l->host                   ? RACE_BY_HOST
+                            : s->site                   ? RACE_BY_KERNEL
+                            : s->elem                   ? RACE_BY_FILL
+                                                        : RACE_BY_COPY,
                       .scope = (PtxScope)(s->scope + 1),
                       .launch = l->number,
                       .block_linear = b->linear,
                       .address = address,
                       .size = s->size};
+    out->node = s->mark & STAMP_NODE;
+    if (out->by == RACE_BY_ALLOC)
+        (void)gr_exact_allocation(x, address, &out->address, &out->size);
     for (size_t k = 0; k < x->host_pcs.len && l->host; k++)
         if (x->host_pcs.data[k].site == s->site)
             out->pc = x->host_pcs.data[k].pc;
@@ -72,7 +76,7 @@ static const char *no_order(const Exact *x, const Stamp *a, const Stamp *b) {
     if (x->order.launches.data[b->at.launch]->host)
         return host_order(b, a);
     if (!a->site || !b->site)
-        return MISSING_STREAM;
+        return (a->mark | b->mark) & STAMP_NODE ? MISSING_EDGE : MISSING_STREAM;
     bool copies =
         a->at.id == b->at.id && a->at.epoch != b->at.epoch && gr_order_info(&x->order, a->at.id)->copies;
     if (a->proxy != b->proxy || ((copies || a->at.id != b->at.id) && r == SAME_BLOCK))
@@ -107,7 +111,7 @@ static void scope_order(const Exact *x, const Stamp *a, const Stamp *b, char *ou
 static void missing(const Exact *x, RaceClass class, const Stamp *a, const Stamp *b, char *out, size_t cap) {
     if (class == RACE_SCOPE)
         scope_order(x, a, b, out, cap);
-    else if (class == RACE_PROXY)
+    else if (class == RACE_PROXY || class == RACE_PROXY_READ)
         snprintf(out, cap, "the two are ordered, but no fence.proxy.async is between them");
     else if (class == RACE_SIZE)
         snprintf(out, cap, "operations of %u and of %u bytes are not atomic for each other; %s", b->elem,
@@ -187,9 +191,10 @@ void gr_exact_report(Exact *x, const Access *a, uint32_t lane, uint64_t word, ui
         r->space = a->owner ? PTX_SHARED : PTX_GLOBAL;
         r->order = f->order;
         fill_side(x, mine, lane, a->address[lane], &r->side[0]);
-        uint64_t base;
-        bool known = theirs->mark & STAMP_FREED ? gr_exact_freed_base(x, word, &base)
-                                                : base_of(theirs, word, e->bytes, &base);
+        uint64_t base, size;
+        bool known = theirs->mark & STAMP_FREED       ? gr_exact_freed_base(x, word, &base)
+                     : theirs->mark & STAMP_ALLOCATED ? gr_exact_allocation(x, word, &base, &size)
+                                                      : base_of(theirs, word, e->bytes, &base);
         fill_side(x, theirs, other_lane, base, &r->side[1]);
         overlap(r, word, bytes, known);
         missing(x, class, mine, theirs, f->order, sizeof f->order);
@@ -257,9 +262,10 @@ static bool races(Exact *x, const Access *a, const Cell *cell, const Stamp *mine
     if (gr_order_knows(o, &a->view, &t->at, u)) {
         if (x->hosts.several && gr_hosts_unsure(o, &a->view, t->at.launch))
             gr_hosts_unsure_pair(&x->hosts, mine->site, t->site);
-        *class = RACE_PROXY;
-        // What was only read needs none.
-        return t->access != PTX_ACCESS_READ && lacks_proxy_fence(x, a, mine, t, u);
+        if (!lacks_proxy_fence(x, a, mine, t, u))
+            return false;
+        *class = t->access == PTX_ACCESS_READ ? RACE_PROXY_READ : RACE_PROXY;
+        return *class == RACE_PROXY || gr_exact_reports_proxy_read(x, a, mine, t);
     }
     if (t->strong && t->access != PTX_ACCESS_READ)
         *bytes &= ~observed(x, a, cell, mine, t, u, *bytes);
@@ -272,6 +278,10 @@ static bool races(Exact *x, const Access *a, const Cell *cell, const Stamp *mine
     if (one_volatile) {
         *class = RACE_VOLATILE;
         return gr_exact_reports_volatile(x, a, mine, t);
+    }
+    if ((mine->mark | t->mark) & STAMP_ALLOCATED) {
+        *class = RACE_ALLOCATED;
+        return true;
     }
     if (mine->mark & STAMP_FREED) {
         *class = RACE_FREED;

@@ -66,6 +66,7 @@ void gr_shadow_clear(Shadow *s) {
         KEPT_BYTES)
         free_pages(s);
     gr_tables_clear(&s->tables);
+    s->planted.len = 0;
     memset(s->recent, 0, sizeof s->recent);
     s->generation++;
     s->age++;
@@ -84,6 +85,7 @@ void gr_shadow_free(Shadow *s) {
     free_pages(s);
     free_tiles(s);
     gr_vec_free(&s->slabs);
+    gr_vec_free(&s->planted);
 }
 
 Line *gr_shadow_new_line(Shadow *s, uint64_t address) {
@@ -120,21 +122,28 @@ Line *gr_shadow_new_line(Shadow *s, uint64_t address) {
     if (p->generation != s->generation) {
         memset(p->lines, 0, sizeof p->lines);
         p->generation = s->generation;
+        if (s->planted.len)
+            gr_shadow_plant_page(s, p, page << PAGE_SHIFT);
     }
     return &p->lines[address / LINE_BYTES % PAGE_LINES];
+}
+
+Page *gr_shadow_page(Shadow *s, uint64_t at, uint64_t *next) {
+    uint64_t page = at >> PAGE_SHIFT;
+    const Region *r = gr_map_get_u64(&s->regions, page / REGION_PAGES);
+    Page *p = r ? r->pages[page % REGION_PAGES] : NULL;
+    *next = r ? (page + 1) << PAGE_SHIFT : ((page / REGION_PAGES + 1) * REGION_PAGES) << PAGE_SHIFT;
+    return p && p->generation == s->generation ? p : NULL;
 }
 
 Line *gr_shadow_next_line(Shadow *s, uint64_t *address, uint64_t end) {
     static const Line empty;
     uint64_t at = *address & ~(uint64_t)(LINE_BYTES - 1);
     while (at < end) {
-        uint64_t page = at >> PAGE_SHIFT;
-        const Region *r = gr_map_get_u64(&s->regions, page / REGION_PAGES);
-        Page *p = r ? r->pages[page % REGION_PAGES] : NULL;
-        if (!r)
-            at = ((page / REGION_PAGES + 1) * REGION_PAGES) << PAGE_SHIFT;
-        else if (!p || p->generation != s->generation)
-            at = (page + 1) << PAGE_SHIFT;
+        uint64_t next;
+        Page *p = gr_shadow_page(s, at, &next);
+        if (!p)
+            at = next;
         else if (!memcmp(&p->lines[at / LINE_BYTES % PAGE_LINES], &empty, sizeof empty))
             at += LINE_BYTES;
         else {
@@ -426,6 +435,8 @@ void gr_shadow_collect_begin(Shadow *s) {
     }
     s->gone_through = s->nodes.len;
     use(s, 0);
+    for (size_t k = 0; k < s->planted.len; k++)
+        use(s, s->planted.data[k].stamp);
     for (size_t k = 0; k < s->regions.len; k++) {
         const Region *r = s->regions.entries[k].value;
         for (size_t i = r->first; i < r->end; i++)

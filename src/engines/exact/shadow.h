@@ -29,9 +29,11 @@ typedef struct Stamp {
 
 enum {
     STAMP_VOLATILE = 1,
-    STAMP_DISCARDED = 2, // a load whose value these lanes did not use
-    STAMP_COMPARED = 4,  // a store of which it is known what it changed
-    STAMP_FREED = 8,     // it freed the memory
+    STAMP_DISCARDED = 2,  // a load whose value these lanes did not use
+    STAMP_COMPARED = 4,   // a store of which it is known what it changed
+    STAMP_FREED = 8,      // it freed the memory
+    STAMP_ALLOCATED = 16, // it allocated the memory
+    STAMP_NODE = 32,      // of those two: a node of a graph
 };
 
 // It is used for [from, to).
@@ -189,6 +191,12 @@ typedef struct Region {
     Page *pages[REGION_PAGES];
 } Region;
 
+// Bytes [at, end) count as written under the stamp before anything else that is remembered of them.
+typedef struct Planted {
+    uint64_t at, end;
+    uint32_t stamp;
+} Planted;
+
 typedef struct Shadow {
     Map regions;         // number -> Region
     uint64_t generation; // pages of another one are as good as empty
@@ -218,6 +226,7 @@ typedef struct Shadow {
     uint32_t *index; // of nodes, by content: buckets
     size_t index_cap;
     uint32_t free_node, live_nodes;
+    VEC(Planted) planted; // by address, apart from each other
     Tables tables;
     uint64_t bytes; // of what stands for global memory
     bool nomem;
@@ -245,6 +254,15 @@ static inline Line *gr_shadow_global(Shadow *s, uint64_t address) {
 
 // The first line at or after *address, and below `end`, of which anything may be remembered; *address becomes its own. NULL: there is none.
 Line *gr_shadow_next_line(Shadow *s, uint64_t *address, uint64_t end);
+
+// [at, end), which begins with a line, was written under that stamp before anything that is remembered of it; unplant: lines that are
+// touched first from now on were not.
+void gr_shadow_plant(Shadow *s, uint64_t at, uint64_t end, uint32_t stamp);
+void gr_shadow_unplant(Shadow *s, uint64_t at);
+// The page at that address is new, and gets what was planted there.
+void gr_shadow_plant_page(Shadow *s, Page *p, uint64_t at);
+// The page, if anything may be remembered of it; *next: the first address after it, or after others that are as empty.
+Page *gr_shadow_page(Shadow *s, uint64_t at, uint64_t *next);
 
 // The block's tile. NULL: out of memory.
 Tile *gr_shadow_new_tile(Shadow *s, Block *owner);

@@ -33,7 +33,9 @@ static void neighbourhood(const VmMem *m, uint64_t address, uint32_t size, char 
     uint64_t start, bytes;
     bool mapped;
     const VmRange *r = gr_vm_mem_before(m, address), *next = gr_vm_mem_after(m, address);
-    if (r && address - r->addr < r->size)
+    if (r && address - r->addr < r->size && r->absent)
+        snprintf(out, cap, "in a %llu-byte allocation that was freed", (unsigned long long)r->size);
+    else if (r && address - r->addr < r->size)
         snprintf(out, cap, "the last %llu of them past the end of a %llu-byte allocation",
                  (unsigned long long)(size - (r->addr + r->size - address)), (unsigned long long)r->size);
     else if (gr_vm_mem_is_reserved(m, address, &bytes, &mapped))

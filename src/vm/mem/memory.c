@@ -351,6 +351,13 @@ gr_status gr_vm_mem_free(VmMem *m, uint64_t addr, gr_error *err) {
     return st;
 }
 
+void gr_vm_mem_set_absent(VmMem *m, VmRange *r, bool yes) {
+    bool locked = write_lock(m);
+    r->absent = yes;
+    new_generation(m);
+    unlock(m, locked);
+}
+
 gr_status gr_vm_mem_register(VmMem *m, void *host, uint64_t size, unsigned flags, VmRange **out,
                              gr_error *err) {
     *out = NULL;
@@ -494,6 +501,8 @@ static VmRange *reach_pageable(VmMem *m, uint64_t addr) {
 
 VmRange *gr_vm_mem_reach(VmMem *m, uint64_t addr) {
     VmRange *r = gr_vm_mem_find(m, addr);
+    if (r && r->absent)
+        return NULL;
     // None of our own views of device memory is host memory.
     if (r || !m->allow_pageable || addr - m->base < m->size ||
         addr - (uint64_t)(uintptr_t)m->view < m->size || gr_vm_virtual_owns(m->virtual, addr))

@@ -148,6 +148,96 @@ static void test_memory_nodes(void **state) {
     OK(cuGraphCreate(&graph, 0));
 }
 
+static CUdeviceptr add_alloc(CUgraph g, CUgraphNode *node) {
+    CUDA_MEM_ALLOC_NODE_PARAMS a = {.poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                                  .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}},
+                                    .bytesize = 4};
+    OK(cuGraphAddMemAllocNode(node, g, NULL, 0, &a));
+    return a.dptr;
+}
+
+// A graph that allocates a word and sets it.
+static CUdeviceptr make_allocating(CUgraphNode *fill) {
+    CUgraphNode alloc;
+    CUdeviceptr p = add_alloc(graph, &alloc);
+    CUDA_MEMSET_NODE_PARAMS set = {.dst = p, .value = 77, .elementSize = 4, .width = 1, .height = 1};
+    OK(cuGraphAddMemsetNode(fill, graph, &alloc, 1, &set, driver_context));
+    return p;
+}
+
+// After each kind of free the graph can be launched again, and not before; and what is free is not freed again.
+static void test_memory_freed_outside(void **state) {
+    (void)state;
+    CUgraphNode fill, free_node;
+    CUgraph freeing;
+    CUgraphExec exec, free_exec;
+    CUdeviceptr p = make_allocating(&fill);
+    unsigned out = 0;
+    OK(cuGraphCreate(&freeing, 0));
+    OK(cuGraphAddMemFreeNode(&free_node, freeing, NULL, 0, p));
+    OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    OK(cuGraphInstantiateWithFlags(&free_exec, freeing, 0));
+    assert_int_equal(cuMemFree(p), CUDA_ERROR_INVALID_VALUE); // not allocated yet
+    for (unsigned how = 0; how < 3; how++) {
+        OK(cuGraphLaunch(exec, NULL));
+        assert_int_equal(cuGraphLaunch(exec, NULL), CUDA_ERROR_INVALID_VALUE);
+        OK(cuMemcpyDtoH(&out, p, 4));
+        assert_int_equal(out, 77);
+        OK(how == 0 ? cuMemFree(p) : how == 1 ? cuMemFreeAsync(p, NULL) : cuGraphLaunch(free_exec, NULL));
+        assert_int_equal(cuMemFree(p), CUDA_ERROR_INVALID_VALUE);
+        assert_int_equal(cuMemFreeAsync(p, NULL), CUDA_ERROR_INVALID_VALUE);
+        assert_int_equal(cuGraphLaunch(free_exec, NULL), CUDA_ERROR_INVALID_VALUE);
+    }
+    // It outlives its graph, until it is freed.
+    OK(cuGraphLaunch(exec, NULL));
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(graph));
+    OK(cuMemsetD32(p, 5, 1));
+    OK(cuMemcpyDtoH(&out, p, 4));
+    assert_int_equal(out, 5);
+    OK(cuMemFreeAsync(p, NULL));
+    OK(cuCtxSynchronize());
+    assert_int_equal(cuMemsetD32(p, 5, 1), CUDA_ERROR_INVALID_VALUE);
+    OK(cuGraphExecDestroy(free_exec));
+    OK(cuGraphDestroy(freeing));
+    OK(cuGraphCreate(&graph, 0));
+}
+
+static void test_memory_freed_by_the_next_launch(void **state) {
+    (void)state;
+    CUgraphNode fill;
+    CUgraphExec exec;
+    CUdeviceptr p = make_allocating(&fill);
+    unsigned out = 0;
+    OK(cuGraphInstantiateWithFlags(&exec, graph, CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH));
+    for (unsigned k = 0; k < 3; k++)
+        OK(cuGraphLaunch(exec, NULL));
+    OK(cuMemcpyDtoH(&out, p, 4));
+    assert_int_equal(out, 77);
+    OK(cuMemFree(p));
+    OK(cuGraphExecDestroy(exec));
+}
+
+static void test_who_may_free(void **state) {
+    (void)state;
+    CUgraphNode fill, node, other_alloc;
+    CUgraph other;
+    CUgraphExec exec;
+    CUdeviceptr p = make_allocating(&fill);
+    OK(cuGraphCreate(&other, 0));
+    CUdeviceptr q = add_alloc(other, &other_alloc);
+    OK(cuGraphAddMemFreeNode(&node, graph, &fill, 1, p));
+    assert_int_equal(cuGraphAddMemFreeNode(&node, graph, &fill, 1, p), CUDA_ERROR_INVALID_VALUE);
+    assert_int_equal(cuGraphAddMemFreeNode(&node, other, NULL, 0, p), CUDA_ERROR_INVALID_VALUE);
+    assert_int_equal(cuGraphAddMemFreeNode(&node, graph, NULL, 0, data), CUDA_ERROR_INVALID_VALUE);
+    OK(cuGraphAddMemFreeNode(&node, graph, NULL, 0, q));
+    assert_int_equal(cuGraphAddMemFreeNode(&node, other, NULL, 0, q), CUDA_ERROR_INVALID_VALUE);
+    OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    assert_int_equal(cuGraphLaunch(exec, NULL), CUDA_ERROR_INVALID_VALUE); // q is not allocated
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(other));
+}
+
 static void test_what_is_refused(void **state) {
     (void)state;
     CUgraphNode node = append(1, 1, NULL, 0), other;
@@ -436,6 +526,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_edges_order, fresh, drop),
         cmocka_unit_test_setup_teardown(test_capture_into_a_graph, fresh, drop),
         cmocka_unit_test_setup_teardown(test_memory_nodes, fresh, drop),
+        cmocka_unit_test_setup_teardown(test_memory_freed_outside, fresh, drop),
+        cmocka_unit_test_setup_teardown(test_memory_freed_by_the_next_launch, fresh, drop),
+        cmocka_unit_test_setup_teardown(test_who_may_free, fresh, drop),
         cmocka_unit_test_setup_teardown(test_what_is_refused, fresh, drop),
         cmocka_unit_test_setup_teardown(test_outlives_its_context, fresh, drop),
         cmocka_unit_test_setup_teardown(test_unsafe_calls, fresh, drop),

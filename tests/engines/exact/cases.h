@@ -13,6 +13,7 @@
 #define NO_SAME_VALUE "// --same-value no\n"
 #define VOLATILES     "// --volatile yes\n"
 #define SPECULATED    "// --speculated yes\n"
+#define PROXY_READS   "// --proxy-reads yes\n"
 
 // Stores to another word per thread, then reads the next thread's.
 #define NEIGHBOUR(between)                                                                                   \
@@ -674,6 +675,53 @@ static const Case cases[] = {
      "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r5], 256; // =B\ncp.async.bulk.commit_group;\n"
      "cp.async.bulk.wait_group 0;\nEND: \n",
      1, 64, "A-B proxy race"},
+    {"a stage is read and filled again",
+     PROXY_READS
+     ".shared .align 8 .b64 m;\n@%p1 mbarrier.init.shared.b64 [m], 1;\nld.shared.u32 %r11, [%r6]; // "
+     "=A\nbar.sync 0;\n"
+     "@!%p1 bra WAIT;\nmbarrier.arrive.expect_tx.shared.b64 %rd5, [m], 256;\n"
+     "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r5], [%rd1], 256, [m]; // =B\n"
+     "WAIT: mbarrier.try_wait.parity.shared.b64 %p10, [m], 0; @!%p10 bra WAIT;\nld.shared.u32 %r11, [%r6]; "
+     "// =C\n",
+     1, 64, "A-B proxy read race"},
+    {"a stage is read and filled again, which nobody wants to hear",
+     ".shared .align 8 .b64 m;\n@%p1 mbarrier.init.shared.b64 [m], 1;\nld.shared.u32 %r11, [%r6]; // "
+     "=A\nbar.sync 0;\n"
+     "@!%p1 bra WAIT;\nmbarrier.arrive.expect_tx.shared.b64 %rd5, [m], 256;\n"
+     "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r5], [%rd1], 256, [m]; // =B\n"
+     "WAIT: mbarrier.try_wait.parity.shared.b64 %p10, [m], 0; @!%p10 bra WAIT;\nld.shared.u32 %r11, [%r6]; "
+     "// =C\n",
+     1, 64, ""},
+    {"a stage is read and filled again behind a proxy fence",
+     PROXY_READS
+     ".shared .align 8 .b64 m;\n@%p1 mbarrier.init.shared.b64 [m], 1;\nld.shared.u32 %r11, [%r6]; // "
+     "=A\nfence.proxy.async.shared::cta;\nbar.sync 0;\n"
+     "@!%p1 bra WAIT;\nmbarrier.arrive.expect_tx.shared.b64 %rd5, [m], 256;\n"
+     "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r5], [%rd1], 256, [m]; // =B\n"
+     "WAIT: mbarrier.try_wait.parity.shared.b64 %p10, [m], 0; @!%p10 bra WAIT;\nld.shared.u32 %r11, [%r6]; "
+     "// =C\n",
+     1, 64, ""},
+    {"global memory is read, and a bulk store overwrites it",
+     PROXY_READS "st.shared.u32 [%r6], %r1;\nfence.proxy.async;\nbar.sync 0;\nld.global.u32 %r11, [%rd1]; // "
+                 "=A\nbar.sync 0;\n@!%p1 bra END;\n"
+                 "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r5], 256; // =B\n"
+                 "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 0;\nst.shared.u32 [%r5], 1; // "
+                 "=C\ncp.async.bulk.wait_group 0;\nEND: \n",
+     1, 64, "A-B proxy read race"},
+    {"global memory is read, and a bulk store overwrites it behind a proxy fence",
+     PROXY_READS "st.shared.u32 [%r6], %r1;\nfence.proxy.async;\nbar.sync 0;\nld.global.u32 %r11, [%rd1]; // "
+                 "=A\nfence.proxy.async;\nbar.sync 0;\n@!%p1 bra END;\n"
+                 "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r5], 256; // =B\n"
+                 "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 0;\nst.shared.u32 [%r5], 1; // "
+                 "=C\ncp.async.bulk.wait_group 0;\nEND: \n",
+     1, 64, ""},
+    {"global memory is read, and a bulk reduction changes it",
+     PROXY_READS "st.shared.u32 [%r6], %r1;\nfence.proxy.async;\nbar.sync 0;\nld.global.u32 %r11, [%rd1]; // "
+                 "=A\nbar.sync 0;\n@!%p1 bra END;\n"
+                 "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [%r5], 256; // =B\n"
+                 "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 0;\nst.shared.u32 [%r5], 1; // "
+                 "=C\ncp.async.bulk.wait_group 0;\nEND: \n",
+     1, 64, "A-B proxy read race"},
     {"cp.async of a part of its source",
      "cp.async.cg.shared.global [%r5], [%rd1], 16, 4; // =A\n@%p1 st.global.u32 [%rd1+4], %r1; // "
      "=B\ncp.async.wait_all;\n",

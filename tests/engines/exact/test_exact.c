@@ -73,12 +73,12 @@ static void check_order(const Race *race) {
     const RaceSide *a = &race->side[0], *b = &race->side[1];
     bool one_block = a->launch == b->launch && a->block_linear == b->block_linear,
          one_warp = one_block && a->thread[0] / 32 == b->thread[0] / 32;
-    const char *want = race->class == RACE_SCOPE             ? "too narrow: they are in two blocks"
-                       : race->class == RACE_PROXY           ? "fence.proxy.async"
-                       : strstr(race->order, "asynchronous") ? "no wait"
-                       : one_warp                            ? "lanes of one warp"
-                       : one_block                           ? "no __syncthreads()"
-                                                             : "no release by the one";
+    const char *want = race->class == RACE_SCOPE ? "too narrow: they are in two blocks"
+                       : race->class == RACE_PROXY || race->class == RACE_PROXY_READ ? "fence.proxy.async"
+                       : strstr(race->order, "asynchronous")                         ? "no wait"
+                       : one_warp                                                    ? "lanes of one warp"
+                       : one_block                                                   ? "no __syncthreads()"
+                                   : "no release by the one";
     if (!strstr(race->order, want))
         fail_msg("'%s' says nothing of '%s'", race->order, want);
     if (race->class == RACE_SCOPE) {
@@ -117,6 +117,7 @@ static void run_case(const Case *c, uint64_t seed, Part part, Seen *seen) {
                             .volatiles =
                                 strstr(c->body, VOLATILES) ? EXACT_VOLATILE_ALL : EXACT_VOLATILE_LOCKSTEP,
                             .speculated = strstr(c->body, SPECULATED),
+                            .proxy_reads = strstr(c->body, PROXY_READS),
                             .shorten_at = seed % 2 ? 128 : 0};
     Filter filter = {part, text.data};
     if (part != ALL) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_work — random work in streams (copies, memsets, kernels, events, host functions, waits) under the causality engine, which collects
+// test_work — random work in streams (copies, memsets, kernels, allocations, events, host functions, waits) under the causality engine, which collects
 // and sweeps all the time, beside a model that keeps everything: for every item the set of those that it comes after. Both must say the
 // same of every word. And long programs that never wait: what is kept of their launches must not grow.
 #include "base/rng.h"
@@ -18,6 +18,7 @@ enum {
     STREAMS = 4, // 0 is the legacy one, 1 and 2 wait for it, 3 does not
     MARKS = 4,
     WORDS = 48,
+    OWN = 32, // words from here on are of memory that a stream allocates at some time
     BASE = 0x10000000,
     RUNS = 400,
 };
@@ -47,6 +48,7 @@ typedef struct Model {
     Item item[ITEMS];
     unsigned n, queue[STREAMS][ITEMS], first[STREAMS], end[STREAMS];
     Set stream[STREAMS], mark[MARKS], host;
+    bool allocated;          // an item has been submitted that does so, and may be used
     uint64_t launches, seen; // words that the engine named for the item that begins
     int marks[MARKS];        // their addresses name them
 } Model;
@@ -65,7 +67,8 @@ static uint64_t words_of(const GrBox *b) {
 }
 
 static GrBox some_words(Model *m) {
-    uint64_t at = gr_rng_below(&m->rng, WORDS), left = WORDS - at,
+    uint32_t words = m->allocated ? WORDS : OWN;
+    uint64_t at = gr_rng_below(&m->rng, words), left = words - at,
              n = 1 + gr_rng_below(&m->rng, left < 8 ? (uint32_t)left : 8);
     return (GrBox){BASE + 4 * at, 4 * n, 1, 1, 4 * n, 0};
 }
@@ -82,6 +85,11 @@ static void submit(Model *m) {
                 .context = 1,
                 .legacy = s == 0,
                 .blocking = s < 3};
+    if (!m->allocated && gr_rng_below(&m->rng, 16) == 0) {
+        w.type = GR_WORK_ALLOC;
+        w.to = (GrBox){BASE + 4 * OWN, 4 * (WORDS - OWN), 1, 1, 0, 0};
+        m->allocated = true;
+    }
     if (w.type == GR_WORK_KERNEL)
         w.launch = ++m->launches;
     if (w.type == GR_WORK_WAIT || w.type == GR_WORK_RECORD)
