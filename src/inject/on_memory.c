@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that comes and goes.
 #include "inject/handlers.h"
+#include "inject/launches.h"
 #include "inject/memory.h"
 #include "inject/naming.h"
 #include "inject/session.h"
@@ -24,11 +25,22 @@ static CUresult came_at(CUresult rc, const CUdeviceptr *at, size_t size, GrRange
     return came(rc, rc == CUDA_SUCCESS && at ? *at : 0, size, kind);
 }
 
+// A graph may allocate its memory again at the same place: then it has no past, but it is there.
 static void goes(CUdeviceptr at) {
     gr_session_lock();
+    const GrRange *r = gr_ranges_are_told() ? gr_range_at(at) : NULL;
+    GrRange again = r && r->at == at && r->kind == GR_RANGE_GRAPH ? *r : (GrRange){.at = 0};
     gr_range_remove(at);
-    gr_naming_went(at);
+    if (again.at)
+        gr_range_add(&again);
+    else
+        gr_naming_went(at);
     gr_session_unlock();
+}
+
+// A stream that is being captured makes nodes of a graph.
+static GrRangeKind kind_in(CUstream stream) {
+    return gr_stream_is_captured(gr_call_stream(stream)) ? GR_RANGE_GRAPH : GR_RANGE_POOL;
 }
 
 // ---- the device's --------------------------------------------------------------------------------------------
@@ -80,12 +92,14 @@ CUresult gr_on_mem_alloc_managed(CUresult (*real)(CUdeviceptr *, size_t, unsigne
 
 CUresult gr_on_mem_alloc_async(CUresult (*real)(CUdeviceptr *, size_t, CUstream), CUdeviceptr *out,
                                size_t size, CUstream stream) {
-    return came_at(real(out, size, stream), out, size, GR_RANGE_POOL);
+    GrRangeKind kind = kind_in(stream);
+    return came_at(real(out, size, stream), out, size, kind);
 }
 
 CUresult gr_on_mem_alloc_from_pool(CUresult (*real)(CUdeviceptr *, size_t, CUmemoryPool, CUstream),
                                    CUdeviceptr *out, size_t size, CUmemoryPool pool, CUstream stream) {
-    return came_at(real(out, size, pool, stream), out, size, GR_RANGE_POOL);
+    GrRangeKind kind = kind_in(stream);
+    return came_at(real(out, size, pool, stream), out, size, kind);
 }
 
 CUresult gr_on_mem_free(CUresult (*real)(CUdeviceptr), CUdeviceptr p) {

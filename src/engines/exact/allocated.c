@@ -132,11 +132,18 @@ void gr_exact_meet_allocations(Exact *x, const Clock *known) {
     }
 }
 
+void gr_exact_allocation_raced(Exact *x, uint64_t address) {
+    Allocated *m = find(x, address);
+    if (m)
+        m->raced = true;
+}
+
+// A free that races with a use, or whose memory was used too early, is no other mistake.
 void gr_exact_allocation_freed(Exact *x, Access *a, uint64_t at) {
     const Allocated *m = find(x, at);
     if (!m || m->at != at)
         return;
-    if (!gr_order_knows(&x->order, &a->view, &m->by, 0)) {
+    if (!a->raced && !m->raced && !gr_order_knows(&x->order, &a->view, &m->by, 0)) {
         Entry e = {stamp_of(x, m), 1, ALL_BYTES, false};
         if (e.stamp)
             gr_exact_report(x, a, a->view.lane, at, ALL_BYTES, &e, 0, RACE_ALLOCATED);

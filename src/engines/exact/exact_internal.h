@@ -51,6 +51,7 @@ typedef struct Allocated {
     Point by;
     bool node;    // of a graph
     bool planted; // the shadow has it
+    bool raced;   // something that uses it races with it
 } Allocated;
 
 // The same by the stream's turn, for what the shadow does not have yet.
@@ -338,9 +339,10 @@ void gr_exact_allocation_ended(Exact *x, const Launch *l,
 void gr_exact_meet_allocations(Exact *x, const Clock *known);
 void gr_exact_allocation_freed(Exact *x, Access *a, uint64_t at); // by that access
 bool gr_exact_allocation(const Exact *x, uint64_t address, uint64_t *at,
-                         uint64_t *size);   // that holds the address
-void gr_exact_allocations_mark(Exact *x);   // for the sweep under way
-void gr_exact_allocations_forget(Exact *x); // all of it is known to all that come
+                         uint64_t *size);                   // that holds the address
+void gr_exact_allocation_raced(Exact *x, uint64_t address); // the allocation that holds the address
+void gr_exact_allocations_mark(Exact *x);                   // for the sweep under way
+void gr_exact_allocations_forget(Exact *x);                 // all of it is known to all that come
 void gr_exact_allocations_free(Exact *x);
 
 // volatiles.c

@@ -154,8 +154,8 @@ void gr_exact_freed(Exact *x, const View *by, const Stamp *s, uint64_t at, uint6
     if (a.stamp)
         gr_stamp_reaches(&x->shadow.stamps.data[a.stamp], at, at + size);
     if (a.stamp) {
-        gr_exact_allocation_freed(x, &a, at);
         gr_exact_meet_lines(x, &a, at, at + size, true);
+        gr_exact_allocation_freed(x, &a, at);
     }
     gr_order_overwritten(&x->order, &x->order.sync, at, size);
     note(x, (FreedRange){at, size, mine, by->lane});

@@ -180,6 +180,8 @@ void gr_exact_report(Exact *x, const Access *a, uint32_t lane, uint64_t word, ui
         }
         x->options.occurred(x->options.user, &o);
     }
+    if (class == RACE_ALLOCATED)
+        gr_exact_allocation_raced(x, word);
     if (!f) {
         f = calloc(1, sizeof *f);
         if (!f || !gr_map_put_u64(&x->pairs, key, f) || !gr_vec_push(&x->races, f)) {
@@ -329,6 +331,8 @@ void gr_exact_check_entry(Exact *x, Access *a, const Cell *cell, const Entry *e,
     const Stamp *mine = &x->shadow.stamps.data[a->stamp], *t = &x->shadow.stamps.data[e->stamp];
     uint32_t both = e->bytes & bytes;
     if (!both)
+        return;
+    if (mine->mark & STAMP_FREED && t->mark & STAMP_ALLOCATED) // allocated.c judges them
         return;
     a->met_strong |= t->strong;
     if (mine->proxy != VM_PROXY_ASYNC && gr_exact_knows_stamp(x, a, e->stamp, t))

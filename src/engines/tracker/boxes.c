@@ -73,6 +73,7 @@ static GrPair *pair_of(GrPair *pairs, uint32_t n, uint64_t key, bool *fresh) {
 
 static void put_pair(const Walk *w, const GrLaunchState *l, const GrEntry *e, uint64_t at, uint32_t both) {
     uint32_t class = w->copy->what >> GR_WHAT_BY == GR_BY_FREE     ? CLASS_FREED
+                     : w->copy->what >> GR_WHAT_BY == GR_BY_ALLOC  ? CLASS_ALLOCATED
                      : e->writes && w->copy->what & GR_WHAT_WRITES ? CLASS_WRITE_WRITE
                                                                    : CLASS_READ_WRITE;
     GrTrackedHeader *head = w->view(l->area, sizeof *head + l->pairs * sizeof(GrPair));

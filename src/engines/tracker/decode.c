@@ -54,11 +54,13 @@ static const GrModuleInfo *module_of(const GrArea *area, const GrTrackedSide *s)
 static GrAccess access_of(const GrArea *area, const GrPair *p, const GrTrackedSide *s) {
     uint32_t by = s->what >> GR_WHAT_BY;
     if (by)
-        return (GrAccess){.kind = by == GR_BY_FREE   ? "free"
-                                  : by == GR_BY_FILL ? "memset"
-                                                     : "copy",
+        return (GrAccess){.kind = by == GR_BY_FREE    ? "free"
+                                  : by == GR_BY_ALLOC ? "allocation"
+                                  : by == GR_BY_FILL  ? "memset"
+                                                      : "copy",
                           .address = p->address,
                           .did = by == GR_BY_FREE           ? "freed the memory"
+                                 : by == GR_BY_ALLOC        ? "allocated the memory"
                                  : s->what & GR_WHAT_WRITES ? "wrote"
                                                             : "read"};
     const GrSiteInfo *site = &module_of(area, s)->sites[s->site];

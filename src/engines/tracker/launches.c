@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEPT_COPIES = 512 };
+enum { KEPT_COPIES = 512, KEPT_ALLOCATIONS = 1 << 14 };
 
 // A kernel that runs.
 typedef struct Running {
@@ -40,10 +40,11 @@ struct TrackerLaunches {
     VEC(uint32_t) lost; // likewise, that GrLaunches has no more
     uint64_t lost_to;   // launches with higher numbers are there
     VEC(Running) running;
-    VEC(Copy) copies;
-    uint64_t newest, forgotten; // launch; copies
-    VEC(CUdeviceptr) dirs;      // of contexts
-    bool quiet;                 // read without the lock
+    VEC(Copy) copies, allocations; // allocations that nothing has freed
+    uint64_t newest, forgotten;    // launch; copies
+    uint64_t not_compared;         // allocations with launches
+    VEC(CUdeviceptr) dirs;         // of contexts
+    bool quiet;                    // read without the lock
 };
 
 // ---- What comes before what ----------------------------------------------------------------------------------------
@@ -114,7 +115,9 @@ static void put_known(TrackerLaunches *t, GrView *v, const Clock *known, uint64_
 
 static void put_copy(TrackerLaunches *t, GrView *v, const Copy *c) {
     for (unsigned k = 0; k < c->n_sides; k++) {
-        if (v->copies == GR_COPIES)
+        if (v->copies == GR_COPIES && c->side[k].what >> GR_WHAT_BY == GR_BY_ALLOC)
+            t->not_compared++;
+        else if (v->copies == GR_COPIES)
             t->forgotten++;
         else
             v->copy[v->copies++] = c->side[k];
@@ -146,6 +149,9 @@ static GrView *new_view(TrackerLaunches *t, const Running *r) {
     for (size_t k = 0; k < t->copies.len; k++)
         if (t->copies.data[k].turn.turn > known_of(r->known, t->copies.data[k].turn.stream))
             put_copy(t, v, &t->copies.data[k]);
+    for (size_t k = 0; k < t->allocations.len; k++)
+        if (t->allocations.data[k].turn.turn > known_of(r->known, t->allocations.data[k].turn.stream))
+            put_copy(t, v, &t->allocations.data[k]);
     v->floor = floor_of(t, r->known);
     v->number = r->launch;
     return v;
@@ -246,7 +252,10 @@ static void add_side(Copy *c, const GrBox *b, uint32_t what, uint32_t begun) {
 
 static Copy copy_of(const TrackerLaunches *t, const GrWork *w) {
     Copy c = {.n_sides = 0};
-    uint32_t by = w->type == GR_WORK_COPY ? GR_BY_COPY : w->type == GR_WORK_FILL ? GR_BY_FILL : GR_BY_FREE;
+    uint32_t by = w->type == GR_WORK_COPY    ? GR_BY_COPY
+                  : w->type == GR_WORK_FILL  ? GR_BY_FILL
+                  : w->type == GR_WORK_ALLOC ? GR_BY_ALLOC
+                                             : GR_BY_FREE;
     if (w->type == GR_WORK_COPY)
         add_side(&c, &w->from, GR_WHAT_READS | by << GR_WHAT_BY, numbers(t));
     add_side(&c, &w->to, GR_WHAT_WRITES | by << GR_WHAT_BY, numbers(t));
@@ -264,6 +273,22 @@ static void keep_copy(TrackerLaunches *t, const Copy *c) {
     t->nomem |= !gr_vec_push(&t->copies, *c);
 }
 
+// What the host knows of already comes before everything else, and goes when there are too many.
+static void keep_allocation(TrackerLaunches *t, const Copy *c) {
+    size_t n = 0;
+    for (size_t k = 0; t->allocations.len == KEPT_ALLOCATIONS && k < KEPT_ALLOCATIONS; k++) {
+        const Copy *a = &t->allocations.data[k];
+        if (a->turn.turn > known_of(t->work.host, a->turn.stream))
+            t->allocations.data[n++] = *a;
+    }
+    if (t->allocations.len == KEPT_ALLOCATIONS)
+        t->allocations.len = n;
+    if (t->allocations.len == KEPT_ALLOCATIONS)
+        t->not_compared++;
+    else
+        t->nomem |= !gr_vec_push(&t->allocations, *c);
+}
+
 // The memory is gone: what comes at the same place later is another allocation.
 static void forget_copies(TrackerLaunches *t, const GrCopyState *gone) {
     for (size_t k = 0; k < t->copies.len; k++) {
@@ -274,6 +299,11 @@ static void forget_copies(TrackerLaunches *t, const GrCopyState *gone) {
                 c->side[n++] = c->side[i];
         c->n_sides = n;
     }
+    size_t left = 0;
+    for (size_t k = 0; k < t->allocations.len; k++)
+        if (t->allocations.data[k].side[0].at != gone->at)
+            t->allocations.data[left++] = t->allocations.data[k];
+    t->allocations.len = left;
 }
 
 static void copy_begins(TrackerLaunches *t, const GrWork *w, const Clock *known) {
@@ -288,6 +318,11 @@ static void copy_begins(TrackerLaunches *t, const GrWork *w, const Clock *known)
     for (unsigned k = 0; k < c.n_sides && t->out && !alone; k++)
         gr_boxes_look(t->session, t->out, t->newest, &c.side[k], comes_before, &a);
     tell_running(t, c.turn.stream, &c);
+    if (w->type == GR_WORK_ALLOC) {
+        if (c.n_sides)
+            keep_allocation(t, &c);
+        return;
+    }
     if (w->type != GR_WORK_FREE) {
         keep_copy(t, &c);
         return;
@@ -314,7 +349,7 @@ static void freed(TrackerLaunches *t, const GrWork *w) {
 
 static bool accesses(const GrWork *w) {
     return w->type == GR_WORK_KERNEL || w->type == GR_WORK_COPY || w->type == GR_WORK_FILL ||
-           w->type == GR_WORK_FREE;
+           w->type == GR_WORK_ALLOC || w->type == GR_WORK_FREE;
 }
 
 static void begins(TrackerLaunches *t, const GrWork *w) {
@@ -338,7 +373,7 @@ static void settle(TrackerLaunches *t) {
     t->begun.len = t->lost.len = 0;
     t->lost_to = 0;
     t->first = t->work.n_streams;
-    t->copies.len = 0;
+    t->copies.len = t->allocations.len = 0;
     __atomic_store_n(&t->quiet, true, __ATOMIC_RELAXED);
     if (t->out)
         t->out->settled = t->newest;
@@ -431,6 +466,13 @@ void gr_tracker_launches_finish(const TrackerLaunches *t) {
                  "%llu copies were forgotten, which launches that nothing orders behind them may race with",
                  (unsigned long long)t->forgotten);
         t->session->note(t->session, "engine tracker", text);
+    }
+    if (t->not_compared) {
+        snprintf(text, sizeof text,
+                 "%llu times an allocation was not compared with a launch that nothing orders behind it: "
+                 "there were too many",
+                 (unsigned long long)t->not_compared);
+        t->session->remark(t->session, text);
     }
     if (t->nomem || t->work.nomem || gr_clock_starved())
         t->session->note(t->session, "engine tracker",

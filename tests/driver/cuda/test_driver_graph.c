@@ -3,6 +3,8 @@
 // come by, and that branches really run side by side. [EM-127]
 #include "driver_common.h"
 
+#include "device_api/hooks.h"
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <unistd.h>
@@ -201,6 +203,45 @@ static void test_memory_freed_outside(void **state) {
     OK(cuGraphExecDestroy(free_exec));
     OK(cuGraphDestroy(freeing));
     OK(cuGraphCreate(&graph, 0));
+}
+
+// What is told of memory that begins at `watched`, in order: a letter each, capitals for nodes of a graph.
+static CUdeviceptr watched;
+static char told[64];
+static void hear(void *user, const GrWork *w) {
+    (void)user;
+    size_t n = strlen(told);
+    const char *letter = w->type == GR_WORK_ALLOC  ? "aA"
+                         : w->type == GR_WORK_FILL ? "s"
+                         : w->type == GR_WORK_FREE ? "fF"
+                                                   : NULL;
+    if (w->kind == GR_WORK_BEGINS && letter && w->to.at == watched && n + 1 < sizeof told)
+        told[n] = letter[w->node && letter[1]];
+}
+
+static void test_memory_is_told(void **state) {
+    (void)state;
+    CUgraphNode fill, free_node;
+    CUgraphExec exec;
+    CUstream s;
+    assert_int_equal(gr_cpu_device_observe_work(hear, NULL), 0);
+    watched = make_allocating(&fill);
+    OK(cuGraphAddMemFreeNode(&free_node, graph, &fill, 1, watched));
+    OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    OK(cuGraphLaunch(exec, NULL));
+    OK(cuGraphLaunch(exec, NULL));
+    OK(cuCtxSynchronize());
+    assert_string_equal(told, "AsFAsF");
+    OK(cuGraphExecDestroy(exec));
+    memset(told, 0, sizeof told);
+    OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+    OK(cuMemAllocAsync(&watched, 64, s));
+    OK(cuMemsetD8Async(watched, 0, 64, s));
+    OK(cuMemFreeAsync(watched, s));
+    OK(cuStreamSynchronize(s));
+    assert_string_equal(told, "asf");
+    OK(cuStreamDestroy(s));
+    watched = 0;
 }
 
 static void test_memory_freed_by_the_next_launch(void **state) {
@@ -528,6 +569,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_memory_nodes, fresh, drop),
         cmocka_unit_test_setup_teardown(test_memory_freed_outside, fresh, drop),
         cmocka_unit_test_setup_teardown(test_memory_freed_by_the_next_launch, fresh, drop),
+        cmocka_unit_test_setup_teardown(test_memory_is_told, fresh, drop),
         cmocka_unit_test_setup_teardown(test_who_may_free, fresh, drop),
         cmocka_unit_test_setup_teardown(test_what_is_refused, fresh, drop),
         cmocka_unit_test_setup_teardown(test_outlives_its_context, fresh, drop),

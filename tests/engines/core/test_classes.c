@@ -55,6 +55,8 @@ static void test_numbers_stay(void **state) {
         {20, "write-write race"},
         {21, "read-write race"},
         {28, "freed while in use"},
+        {29, "used before its allocation"},
+        {30, "proxy read race"},
         {60, "mask without the caller"},
         {68, "deadlock"},
     };

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent / "programs" / "launches.cu"
-API = ("copy", "memset", "free")
+API = ("copy", "memset", "free", "allocation")
 
 
 def read_source():

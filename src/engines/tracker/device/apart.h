@@ -68,7 +68,7 @@ GR_INLINE void saw_apart(const Look *l, GR_GLOBAL uint64_t *at, uint64_t word) {
         (void)gr_compare_swap64(at, word, (word & ~(uint64_t)GR_WORD_STRENGTH) | (uint64_t)GR_PENDING << 4);
 }
 
-// Copies, fills and frees that may come at any time beside this launch, and the word at `at`.
+// Copies, fills, allocations and frees that may come at any time beside this launch, and the word at `at`.
 static void meet_copies(const Look *l, uint64_t at) {
     GR_GLOBAL GrView *v = gr_view(l->me.launch);
     uint32_t n = v ? gr_load32(&v->copies) : 0;
@@ -83,6 +83,7 @@ static void meet_copies(const Look *l, uint64_t at) {
         if (!both || heard(l) > gr_load32(&c->begun))
             continue;
         uint32_t class = what >> GR_WHAT_BY == GR_BY_FREE          ? CLASS_FREED
+                         : what >> GR_WHAT_BY == GR_BY_ALLOC       ? CLASS_ALLOCATED
                          : l->mine.writes && what & GR_WHAT_WRITES ? CLASS_WRITE_WRITE
                                                                    : CLASS_READ_WRITE;
         Side mine = {l->site, l->what, l->me.block, l->me.tid, 0}, other = {0, what, 0, 0, 0};

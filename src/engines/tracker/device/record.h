@@ -66,7 +66,7 @@ enum {
 #define GR_WHAT_ALONE(what) ((what) & ((1u << GR_WHAT_BACK) - 1)) // without that load
 // `value` of a load: which of its bytes the program uses.
 // The thread that made an access.
-typedef enum GrBy { GR_BY_KERNEL, GR_BY_COPY, GR_BY_FILL, GR_BY_FREE } GrBy;
+typedef enum GrBy { GR_BY_KERNEL, GR_BY_COPY, GR_BY_FILL, GR_BY_FREE, GR_BY_ALLOC } GrBy;
 typedef enum GrSpace {
     GR_SPACE_GLOBAL,
     GR_SPACE_SHARED,

@@ -39,6 +39,7 @@ enum {
     CLASS_SAME_VALUE = 25,
     CLASS_VOLATILE = 26,
     CLASS_FREED = 28,
+    CLASS_ALLOCATED = 29,
 };
 
 typedef struct GrEntry {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two launches, or a launch and a copy, that touch the same bytes; with something that orders them, and without. Each case says in a comment what races:
-// lines by the letters that mark them, `copy`, `memset` and `free` for what the API does (test_launches.py).
+// lines by the letters that mark them, `copy`, `memset`, `allocation` and `free` for what the API does (test_launches.py).
 //
 //     launches NAME...
 #include <cstdio>
@@ -296,6 +296,38 @@ static struct {
          CHECK(cudaMallocAsync(&p, N * sizeof(int), s.a));
          TWO(put, s.a)(p);
          CHECK(cudaEventRecord(s.event, s.a));
+         CHECK(cudaFreeAsync(p, s.b));
+     }},
+    {"allocated_beside", [](Setup &s) { // A allocation used before its allocation
+         int *p;
+         CHECK(cudaMallocAsync(&p, N * sizeof(int), s.a));
+         TWO(put, s.b)(p);
+         CHECK(cudaStreamSynchronize(s.b));
+         CHECK(cudaFreeAsync(p, s.a));
+     }},
+    {"allocated_beside_later", [](Setup &s) { // A allocation used before its allocation
+         int *p;
+         TWO(put, s.a)(s.x);
+         CHECK(cudaMallocAsync(&p, N * sizeof(int), s.a));
+         TWO(put, s.b)(p);
+         CHECK(cudaStreamSynchronize(s.b));
+         CHECK(cudaFreeAsync(p, s.a));
+     }},
+    {"allocated_by_event", [](Setup &s) { // clean
+         int *p;
+         CHECK(cudaMallocAsync(&p, N * sizeof(int), s.a));
+         CHECK(cudaEventRecord(s.event, s.a));
+         CHECK(cudaStreamWaitEvent(s.b, s.event, 0));
+         TWO(put, s.b)(p);
+         CHECK(cudaFreeAsync(p, s.b));
+     }},
+    {"allocated_host_waits", [](Setup &s) { // clean
+         int *p, *q;
+         CHECK(cudaMallocAsync(&p, N * sizeof(int), s.a));
+         CHECK(cudaStreamSynchronize(s.a));
+         CHECK(cudaMallocAsync(&q, N * sizeof(int), s.a));
+         TWO(put, s.b)(p);
+         TWO(put, s.a)(q);
          CHECK(cudaFreeAsync(p, s.b));
      }},
     {"freed_behind", [](Setup &s) { // clean
