@@ -141,6 +141,7 @@ static bool keep_kernels(ProbedModule *out, const PtxModule *m, const Privatized
                              .meets = kernels[k].meets,
                              .lanes = kernels[k].lanes,
                              .mbarriers = kernels[k].mbarriers,
+                             .early_copies = kernels[k].early_copies,
                              .takes_turns = kernels[k].takes_turns,
                              .places = kernels[k].places ? gr_places_keep(kernels[k].places) : NULL};
         memcpy(to->cluster, kernels[k].f->reqcluster, sizeof to->cluster);

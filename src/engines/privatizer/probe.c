@@ -286,6 +286,14 @@ static void tell_unsuited(Probe *p, ProbedKernel *k) {
                           gr_level_name(mode, gr_level_threads(k, mode)), k->why[warps]);
         k->told[warps] = k->told[warps] || k->why[warps];
     }
+    if (k->early_copies && !k->why[1] && !k->early_told)
+        gr_level_note(p,
+                      "kernel %s: races with its %u asynchronous copies (cp.async) were not looked for "
+                      "between %s: they are too "
+                      "many to be followed, and each was done when it was started",
+                      k->shown, k->early_copies,
+                      gr_level_name(GR_OF_WARPS, gr_level_threads(k, GR_OF_WARPS)));
+    k->early_told |= k->early_copies && !k->why[1];
 }
 
 // Whether blocks of the launch cannot meet at barriers of the grid that its kernel has: without a cooperative launch it need not come to them, and some blocks may not run; in clusters

@@ -22,6 +22,8 @@ typedef struct ProbedKernel {
     char *why[2];       // why not for blocks, for warps; NULL: the code is there
     bool has_shared, writes_global, by_warps, orders, results, stages, tracks, pretends;
     bool meets, takes_turns, lanes, mbarriers;
+    unsigned early_copies;           // as in PrivatizedKernel
+    bool early_told;                 // the verdict names it
     uint32_t granule;                // as in GrPrivControl
     uint32_t near_shift, near_entry; // as in GrPrivNear
     bool dense, windows, whole; // it has code for GrPrivNear.units; for GrPrivWindow; for GrPrivControl.whole

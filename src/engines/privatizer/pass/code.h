@@ -176,6 +176,9 @@ const char *gr_space_words(PtxSpace space); // of such: ".global"
 // copies.c: whether it is a cp.async that is followed.
 bool gr_is_copy(const PtxInstr *i);
 
+// copies.c: how many cp.async of a kernel, of which no code is made yet, are done when they are started, for all would need too much code; 0: they are followed.
+unsigned gr_early_copies(const PtxFunc *f);
+
 // copies.c: at ends of regions, and where they are waited for, what copies under way do; before the body is changed otherwise. And such a copy itself.
 gr_status gr_code_find_copies(Code *c);
 gr_status gr_code_copy(const Code *c, PtxStmt *s, const PtxSite *site);

@@ -20,7 +20,7 @@ struct Copying {
     PtxReg *from, *to;
 };
 
-enum { MOST_PLACES = 96 };
+enum { MOST_PLACES = 2048 };
 
 static unsigned immediate(const PtxInstr *i, unsigned k) {
     return k < i->n_operands && i->operands[k].kind == PTX_O_INT ? (unsigned)i->operands[k].bits : 0;
@@ -138,16 +138,35 @@ done:
     return st;
 }
 
+// The copies of a kernel, and where code of each of them has to be.
+typedef struct Counted {
+    unsigned copies, places;
+} Counted;
+
+static void count(Counted *n, const PtxStmt *s) {
+    if (s->kind != PTX_INSTR)
+        return;
+    n->copies += gr_is_copy(s->instr);
+    n->places += gr_is_copy(s->instr) || is_wait(s->instr) || is_end(s->instr);
+}
+
+static bool are_too_many(const Counted *n) { return (uint64_t)n->copies * n->places > MOST_PLACES; }
+
+unsigned gr_early_copies(const PtxFunc *f) {
+    Counted n = {0, 0};
+    for (const PtxStmt *s = f->first; s; s = s->next)
+        count(&n, s);
+    return are_too_many(&n) ? n.copies : 0;
+}
+
 gr_status gr_code_find_copies(Code *c) {
     gr_status st = GR_OK;
     const PtxModule *m = c->f->module;
-    unsigned copies = 0, places = 0;
-    for (size_t k = 0; k < c->body.n; k++) {
-        const PtxStmt *s = c->body.stmt[k];
-        copies += s->kind == PTX_INSTR && gr_is_copy(s->instr);
-        places += s->kind == PTX_INSTR && (gr_is_copy(s->instr) || is_wait(s->instr) || is_end(s->instr));
-    }
-    if (!copies || !c->warps || copies * places > MOST_PLACES)
+    Counted n = {0, 0};
+    for (size_t k = 0; k < c->body.n; k++)
+        count(&n, c->body.stmt[k]);
+    unsigned copies = n.copies;
+    if (!copies || !c->warps || are_too_many(&n))
         return GR_OK;
     c->copying = GR_NEW_ARRAY(c->arena, Copying, copies);
     c->kept_too = GR_NEW_ARRAY(c->arena, PtxReg *, 3 * (size_t)copies + 1);

@@ -449,6 +449,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
     out->warps = gr_suits(&look);
     out->tracks = roles.of[1];
     out->meets = grid.n > 0;
+    out->early_copies = gr_early_copies(f);
     look_at_sites(w, &live, set, &grid, out);
     bool suits = out->by_warps && !out->stages && !w->o->by_warps && gr_suits_lanes(&look);
     out->lanes = !out->warps.why && (suits || (out->mbarriers && !out->by_warps));

@@ -38,6 +38,8 @@ typedef struct PrivatizedKernel {
     bool meets;     // at barriers of the grid, which end regions of blocks
     // It uses results of atomic operations on memory that other blocks have. Between barriers of the grid these tell of other blocks.
     bool takes_turns;
+    unsigned
+        early_copies; // of its cp.async, so many are done when they are started: races with them are not seen between threads
     bool pretends;    // on private copies it prints nothing, or has another clock
     bool stages;      // its warps need memory for matrices
     uint32_t granule; // as in GrPrivControl: the largest access, as a power of two
