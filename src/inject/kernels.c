@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels by handle, their counters in the results file, and which launches no thread has waited for.
 #include "inject/session.h"
+#include "inject/uses.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -175,6 +176,7 @@ void gr_kernel_launched(Kernel *k, const GrLaunch *l, CUresult result) {
         c->first_launch = l->number;
         memcpy(c->grid, l->grid, sizeof c->grid);
         memcpy(c->block, l->block, sizeof c->block);
+        gr_uses_launched(k);
     }
     c->launches++;
     if (result != CUDA_SUCCESS) {

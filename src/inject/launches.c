@@ -5,6 +5,7 @@
 #include "inject/memory.h"
 #include "inject/recording.h"
 #include "inject/twins.h"
+#include "inject/uses.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -228,10 +229,21 @@ static void tell(Launching *l, const CUresult *result) {
 
 // ---- Around the call ---------------------------------------------------------------------------------------------
 
+static void note_uses(const Launching *l) {
+    const GrLaunch *g = &l->launch;
+    if (!l->captured && !g->from_graph)
+        gr_use_stream(g->stream);
+    for (uint32_t k = 0; k < g->n_attributes; k++)
+        if (g->attributes[k].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
+            g->attributes[k].value.programmaticStreamSerializationAllowed)
+            gr_use_seen(GR_USE_DEPENDENT);
+}
+
 void gr_launch_begin(Launching *l) {
     bool shows = gr_session.engine->around_launch != NULL;
     l->captured = !l->launch.from_graph && gr_stream_is_captured(l->launch.stream);
     l->shown = shows && !l->captured && launch_ex();
+    note_uses(l);
     gr_session_lock();
     l->kernel = gr_kernel_of(l->launch.func);
     l->twin = gr_twin_of(l->kernel, l->launch.func); // may take long, without the lock

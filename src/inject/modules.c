@@ -7,6 +7,7 @@
 #include "inject/memory.h"
 #include "inject/pieces.h"
 #include "inject/twins.h"
+#include "inject/uses.h"
 
 #include "fatbin/fatbin.h"
 #include "passes/shuffle.h"
@@ -63,6 +64,7 @@ static gr_status rewrite(LoadedModule *m, const char *text, size_t len, PtxModul
     GR_TRY(gr_ptx_parse(text, len, m->pub.name, parsed, err));
     GR_TRY(gr_module_describe(m, *parsed, err));
     GR_TRY(gr_declared_take(m, *parsed, err));
+    gr_uses_take(m, *parsed);
     m->pub.original = *parsed;
     m->has_lines = (*parsed)->n_files > 0;
     const char *why = NULL;

@@ -3,6 +3,7 @@
 #include "inject/handlers.h"
 #include "inject/launches.h"
 #include "inject/memory.h"
+#include "inject/uses.h"
 
 // ---- the form in which they are told ------------------------------------------------------------------------------
 
@@ -49,8 +50,17 @@ GrFill gr_fill_of(CUdeviceptr at, size_t pitch, uint64_t value, uint32_t element
     return (GrFill){{at, width * element, height, 1, row, row * height}, value, element, NULL, false};
 }
 
+static void note_use(CUstream stream, bool async) {
+    if (async && gr_stream_is_captured(stream))
+        return;
+    gr_use_stream(stream);
+    if (async)
+        gr_use_seen(GR_USE_COPIES);
+}
+
 void gr_copy_tell(const GrCopy *c) {
     const Session *s = &gr_session;
+    note_use(c->stream, c->async);
     if (!s->engine->copied || (c->async && gr_stream_is_captured(c->stream)))
         return;
     gr_session_lock();
@@ -60,6 +70,7 @@ void gr_copy_tell(const GrCopy *c) {
 
 void gr_fill_tell(const GrFill *f) {
     const Session *s = &gr_session;
+    note_use(f->stream, f->async);
     if (!s->engine->filled || (f->async && gr_stream_is_captured(f->stream)))
         return;
     gr_session_lock();

@@ -4,6 +4,7 @@
 #include "inject/handlers.h"
 #include "inject/launches.h"
 #include "inject/twins.h"
+#include "inject/uses.h"
 
 // A graph may run code of any module.
 static void attach_modules(void) {
@@ -17,6 +18,9 @@ CUresult gr_on_graph_launch(CUresult (*real)(CUgraphExec, CUstream), CUgraphExec
     CUresult result;
     CUstream in = gr_call_stream(stream);
     bool captured = gr_stream_is_captured(in); // then it is run with the graph that this becomes a part of
+    gr_use_seen(GR_USE_GRAPHS);
+    if (!captured)
+        gr_use_stream(in);
     if (gr_graphs_are_shown() && !captured && gr_graph_run(graph, in, &result))
         return result;
     attach_modules();

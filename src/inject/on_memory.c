@@ -5,6 +5,7 @@
 #include "inject/memory.h"
 #include "inject/naming.h"
 #include "inject/session.h"
+#include "inject/uses.h"
 
 #include <stdint.h>
 
@@ -87,18 +88,21 @@ CUresult gr_on_mem_alloc_pitch(CUresult (*real)(CUdeviceptr *, size_t *, size_t,
 
 CUresult gr_on_mem_alloc_managed(CUresult (*real)(CUdeviceptr *, size_t, unsigned), CUdeviceptr *out,
                                  size_t size, unsigned flags) {
+    gr_use_seen(GR_USE_HOST);
     return came_at(real(out, size, flags), out, size, GR_RANGE_MANAGED);
 }
 
 CUresult gr_on_mem_alloc_async(CUresult (*real)(CUdeviceptr *, size_t, CUstream), CUdeviceptr *out,
                                size_t size, CUstream stream) {
     GrRangeKind kind = kind_in(stream);
+    gr_use_seen(GR_USE_ALLOCATIONS);
     return came_at(real(out, size, stream), out, size, kind);
 }
 
 CUresult gr_on_mem_alloc_from_pool(CUresult (*real)(CUdeviceptr *, size_t, CUmemoryPool, CUstream),
                                    CUdeviceptr *out, size_t size, CUmemoryPool pool, CUstream stream) {
     GrRangeKind kind = kind_in(stream);
+    gr_use_seen(GR_USE_ALLOCATIONS);
     return came_at(real(out, size, pool, stream), out, size, kind);
 }
 
@@ -146,6 +150,7 @@ CUresult gr_on_graph_add_alloc(CUresult (*real)(CUgraphNode *, CUgraph, const CU
                                CUgraphNode *out, CUgraph graph, const CUgraphNode *after, size_t n,
                                CUDA_MEM_ALLOC_NODE_PARAMS *params) {
     CUresult rc = real(out, graph, after, n, params);
+    gr_use_seen(GR_USE_ALLOCATIONS);
     return came(rc, rc == CUDA_SUCCESS ? params->dptr : 0, rc == CUDA_SUCCESS ? params->bytesize : 0,
                 GR_RANGE_GRAPH);
 }
@@ -161,6 +166,7 @@ static CUdeviceptr device_view(void *host) {
 }
 
 static CUresult host_came(CUresult rc, void *host, size_t size, GrRangeKind kind) {
+    gr_use_seen(GR_USE_HOST);
     if (rc != CUDA_SUCCESS || !gr_ranges_are_told())
         return rc;
     return came(rc, device_view(host), size, kind);

@@ -6,6 +6,7 @@
 #include "inject/launches.h"
 #include "inject/memory.h"
 #include "inject/thread_clocks.h"
+#include "inject/uses.h"
 #include "inject/watch.h"
 
 #include <dlfcn.h>
@@ -121,6 +122,7 @@ static gr_status begin(gr_error *err) {
         (GrSession){session_driver, session_write,  session_take,   session_note,         session_remark,
                     session_symbol, session_record, session_area,   session_watch,        session_watching,
                     session_raced,  session_arena,  session_points, session_load_kernels, &gr_thread_clocks};
+    gr_uses_begin();
     if (s->engine->begin)
         GR_TRY(s->engine->begin(&s->pub, &s->options, &s->engine_self, err));
 done:
@@ -294,6 +296,13 @@ void gr_session_remarkf(const char *fmt, ...) {
     va_list words;
     va_start(words, fmt);
     append_format(GR_RECORD_REMARK, fmt, words);
+    va_end(words);
+}
+
+void gr_session_blindf(const char *fmt, ...) {
+    va_list words;
+    va_start(words, fmt);
+    append_format(GR_RECORD_BLIND, fmt, words);
     va_end(words);
 }
 

@@ -51,6 +51,7 @@ typedef struct LoadedModule {
     FatbinPtx built;         // how the text is put into a container
     bool by_kernel;          // the driver has the program's own, and kernels get twins (twins.h)
     struct Twin *twins;
+    struct KernelUses *uses;   // uses.h; NULL: the engine looks at all of it
     struct LoadedModule *next; // behind the same handle
 } LoadedModule;
 
@@ -102,6 +103,9 @@ void gr_session_unlock(void);
 // Writes a NOTE (what was not done) or a REMARK, each text once. Any thread, no lock needed.
 void gr_session_notef(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void gr_session_remarkf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+// Writes what the engine does not look for, where the program has it. Likewise.
+void gr_session_blindf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 // A call of the program came back with this: if it says that a kernel was stopped, and nobody has told of it, a FAULT is written. Any thread, no lock needed.
 void gr_session_call_failed(CUresult result);
 void gr_session_verbose(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

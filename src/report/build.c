@@ -186,6 +186,7 @@ static gr_status take_records(Build *b, gr_error *err) {
         case GR_RECORD_NOTE: take_text(b, rec, &r->notes); break;
         case GR_RECORD_DOUBT: take_text(b, rec, &r->doubts); break;
         case GR_RECORD_REMARK: take_text(b, rec, &r->remarks); break;
+        case GR_RECORD_BLIND: take_text(b, rec, &r->blind); break;
         case GR_RECORD_FAULT: take_fault(b, rec); break;
         case GR_RECORD_MISUSE: take_misuse(b, rec); break;
         case GR_RECORD_CONFLICT: take_conflict(b, rec); break;

@@ -325,7 +325,8 @@ static json_t *coverage_json(const GrReport *r, Arena *arena) {
               gr_json_set(o, "notes", texts_json(&r->notes)) &&
               gr_json_set(o, "remarks", texts_json(&r->remarks)) &&
               gr_json_set(o, "faults", texts_json(&r->faults)) &&
-              gr_json_set(o, "dropped_records", json_integer((json_int_t)r->dropped));
+              gr_json_set(o, "dropped_records", json_integer((json_int_t)r->dropped)) &&
+              (!r->blind.len || gr_json_set(o, "blind_to", texts_json(&r->blind)));
     if (ok && r->so_far.runs)
         ok = gr_json_set(o, "so_far",
                          json_pack("{s:o,s:I,s:I,s:I,s:I,s:I,s:I}", "file", gr_json_text(r->so_far.name),

@@ -138,6 +138,7 @@ void gr_merge_coverage(GrMerge *m, const GrReport *from) {
     add_texts(m, &to->notes, &from->notes);
     add_texts(m, &to->remarks, &from->remarks);
     add_texts(m, &to->faults, &from->faults);
+    add_texts(m, &to->blind, &from->blind);
     add_texts(m, &to->reasons, &from->reasons);
     add_rules(m, &to->suppressions, from->suppressions);
     add_rules(m, &to->bundled, from->bundled);

@@ -141,7 +141,7 @@ function coverage() {
     definitions([["engine", report.engine + " (" + report.evidence + ")"], ["device", report.device], ["seed", report.seed],
       ["modules", c.modules.checked + " checked, " + c.modules.unchecked + " not"], ["launches", c.launches.checked + " checked, " + c.launches.unchecked + " not"],
       ["accesses", Object.entries(c.accesses).filter(([, n]) => n).map(([what, n]) => n + " " + what.replaceAll("_", " ")).join("; ")]]),
-    list("Remarks", c.remarks), (report.suppressions || []).some((rule) => rule.races) ? list("Hidden by suppressions", report.suppressions.filter((rule) => rule.races)
+    list("Remarks", c.remarks), list("Not looked for", c.blind_to || []), (report.suppressions || []).some((rule) => rule.races) ? list("Hidden by suppressions", report.suppressions.filter((rule) => rule.races)
       .map((rule) => `${plural(rule.races, "race")}, by ${rule.rule} (${rule.file}:${rule.line})${rule.why ? ": " + rule.why : ""}`)) : [],
     launched.length ? [el("h3", {}, "Kernels"), kernelsTable(launched)] : [], el("h3", {}, "Again"), copyable(report.reproduce, "the command")];
 }

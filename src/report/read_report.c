@@ -140,6 +140,7 @@ static void read_coverage(GrReader *x, const json_t *o, const json_t *times) {
     read_texts(x, o, "notes", NULL, &r->notes);
     read_texts(x, o, "remarks", times, &r->remarks);
     read_texts(x, o, "faults", NULL, &r->faults);
+    read_texts(x, o, "blind_to", NULL, &r->blind);
     r->dropped = gr_read_number(x, o, "dropped_records", INT64_MAX);
     r->aimed_at = gr_read_number(x, o, "aimed_at", INT64_MAX);
     const json_t *so_far = gr_read_object(x, o, "so_far"), *sample = gr_read_object(x, o, "sample");

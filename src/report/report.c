@@ -30,6 +30,7 @@ void gr_report_free(GrReport *r) {
     gr_vec_free(&r->doubts);
     gr_vec_free(&r->remarks);
     gr_vec_free(&r->faults);
+    gr_vec_free(&r->blind);
     gr_vec_free(&r->reasons);
     gr_vec_free(&r->runs);
     gr_vec_free(&r->classes);

@@ -176,6 +176,8 @@ typedef struct GrReport {
     uint64_t watched;                // accesses that are checked, in functions that may have run
     GrCountedVec absent, notes, remarks, faults;
     GrCountedVec
+        blind; // what the engine does not look for, though the program has such work, and in parentheses which engine
+    GrCountedVec
         doubts; // internal checks of causality that failed: the verdict is inconclusive, whatever was found
     GrCountedVec reasons; // why the verdict is not clean (when there are no races: inconclusive)
     bool is_void; // of these, one fails a run by itself: nothing was left to check, or a kernel was stopped

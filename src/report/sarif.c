@@ -330,6 +330,12 @@ static json_t *invocation(Writer *w) {
     bool failed = r->verdict == GR_VERDICT_INCONCLUSIVE;
     add_notes(w, notes, &r->reasons, failed ? "error" : "warning");
     add_notes(w, notes, &r->remarks, "note");
+    for (size_t k = 0; k < r->blind.len; k++) {
+        StrBuf text = {0};
+        gr_str_addf(&text, "not looked for: %s", r->blind.data[k].text);
+        add(w, notes, json_pack("{s:s,s:o}", "level", "note", "message", message(text.data ? text.data : "")));
+        gr_str_free(&text);
+    }
     put(w, o, "commandLine", gr_json_text(r->reproduce));
     put(w, o, "executionSuccessful", json_boolean(!failed));
     put(w, o, "toolExecutionNotifications", notes);

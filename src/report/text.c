@@ -105,6 +105,14 @@ static void add_conflicts(const GrReport *r, StrBuf *out) {
     gr_str_addc(out, '\n');
 }
 
+// What the engine does not look for here, in one line.
+static void add_blind(const GrReport *r, StrBuf *out) {
+    for (size_t i = 0; i < r->blind.len; i++)
+        gr_str_addf(out, "%s%s", i ? "; " : "  blind to  ", r->blind.data[i].text);
+    if (r->blind.len)
+        gr_str_addc(out, '\n');
+}
+
 // How many runs were merged, and what they came to.
 static void add_runs(const GrReport *r, StrBuf *out) {
     size_t n[3] = {0, 0, 0};
@@ -161,6 +169,7 @@ static void add_coverage(const GrReport *r, Arena *arena, StrBuf *out) {
                     (unsigned long long)r->so_far.runs, r->so_far.runs == 1 ? "" : "s", r->so_far.name);
     add_conflicts(r, out);
     add_list("  remark    ", &r->remarks, out);
+    add_blind(r, out);
     add_suppressions(r, out);
 }
 

@@ -16,6 +16,7 @@ static struct {
     const GrEngine *part[2]; // as named
     unsigned first;          // which of them comes first at a module
     char name[64], summary[160];
+    GrBlind blind[2 * GR_USES + 1]; // what neither looks for
     GrEngine engine;
 } two;
 
@@ -165,6 +166,17 @@ const GrEngine *gr_engine_part(const GrEngine *e, unsigned k) {
     return e == &two.engine && k < 2 ? two.part[k] : NULL;
 }
 
+static void find_blind(void) {
+    unsigned n = 0;
+    for (unsigned use = 0; use < GR_USES; use++)
+        for (unsigned device = GR_BLIND_CPU; device <= GR_BLIND_GPU; device++) {
+            const GrBlind *one = gr_blind_find(two.part[0]->blind, use, device);
+            if (one && gr_blind_find(two.part[1]->blind, use, device))
+                two.blind[n++] = (GrBlind){use, device, one->what};
+        }
+    two.blind[n].what = NULL;
+}
+
 const GrEngine *gr_engine_compose(const char *name) {
     const GrEngine *part[2];
     if (!strcmp(two.name, name))
@@ -172,6 +184,7 @@ const GrEngine *gr_engine_compose(const char *name) {
     if (!parts_of(name, part) || contradiction(part[0], part[1]) || strlen(name) >= sizeof two.name)
         return NULL;
     memcpy(two.part, part, sizeof part);
+    find_blind();
     two.first = part[0]->caps & CAP_REWRITES ? 1 : 0;
     snprintf(two.name, sizeof two.name, "%s", name);
     snprintf(two.summary, sizeof two.summary, "%s and %s in one execution", part[0]->name, part[1]->name);
@@ -181,6 +194,7 @@ const GrEngine *gr_engine_compose(const char *name) {
                             .summary = two.summary,
                             .evidence = part[0]->evidence,
                             .caps = (either & ~(unsigned)(CAP_CPU | CAP_GPU)) | (both & (CAP_CPU | CAP_GPU)),
+                            .blind = two.blind,
                             .begin = begin,
                             .rewrite = rewrite,
                             .loaded = loaded,

@@ -22,6 +22,7 @@
 #include "engines/core/launch.h"
 #include "engines/core/memory.h"
 #include "engines/core/static.h"
+#include "engines/core/uses.h"
 #include "findings/area.h"
 #include "findings/results.h"
 #include "ptx/ptx.h"
@@ -124,6 +125,8 @@ typedef struct GrEngine {
     // What it finds (ends with number 0), and what reads the areas that its code writes. NULL: nothing, or what another engine has.
     const GrClass *classes;
     const GrDecoder *decoder;
+
+    const GrBlind *blind; // what it does not look for; NULL: it looks for all of it, or checks nothing
 
     const GrStaticEngine *still; // an engine with CAP_STATIC has this, and nothing of what follows
 

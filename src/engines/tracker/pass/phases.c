@@ -3,7 +3,7 @@
 
 #include "engines/tracker/device/record.h"
 #include "engines/tracker/pass/order.h"
-#include "engines/tracker/pass/uniform.h"
+#include "passes/uniform.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
 //
 // A value is uniform if it is computed from constants, parameters, constant memory and special registers that are the same for the whole block,
 // and by code that all threads of the block reach together. When in doubt it is not.
-#ifndef GR_TRACKER_UNIFORM_H
-#define GR_TRACKER_UNIFORM_H
+#ifndef GR_PASSES_UNIFORM_H
+#define GR_PASSES_UNIFORM_H
 
 #include "ptx/cfg.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engines/tracker/pass/uniform.h"
+#include "passes/uniform.h"
 
 #include <string.h>
 

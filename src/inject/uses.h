@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// uses — what the program uses that the engine does not look at on this device (engines/core/uses.h): each is noted once, when it first comes.
+#ifndef GR_INJECT_USES_H
+#define GR_INJECT_USES_H
+
+#include "engines/core/uses.h"
+#include "inject/session.h"
+
+// Once the engine is known.
+void gr_uses_begin(void);
+// The program does that now. Any thread, no lock needed.
+void gr_use_seen(GrUse use);
+// Work comes in this stream.
+void gr_use_stream(CUstream stream);
+
+// Of a module's own text, before it is changed: what each kernel has. And when a kernel is first launched, with the lock.
+void gr_uses_take(LoadedModule *m, const PtxModule *ptx);
+void gr_uses_launched(const Kernel *k);
+
+#endif
