@@ -28,11 +28,22 @@ static const struct {
 };
 enum { NCAN = sizeof can / sizeof *can };
 
+static const struct {
+    const char *id, *text;
+} uses[] = {
+#define USE(id, text) {#id, text},
+#include "engines/core/uses.def"
+#undef USE
+};
+
 static void print_text(const GrEngine *e) {
     printf("%s: %s\n", e->name, e->summary);
     for (unsigned c = 0; c < NCAN; c++)
         if (e->caps >> c & 1)
             printf("    %s\n", can[c].text);
+    static const char *const on[] = {"", " on the CPU device", " on a GPU", ""};
+    for (const GrBlind *b = e->blind; b && b->what; b++)
+        printf("    blind%s, where there are %s, to %s\n", on[b->devices], uses[b->use].text, b->what);
 }
 
 static json_t *word_of(const char *id) {
@@ -54,8 +65,14 @@ static json_t *as_json(const GrEngine *e) {
             json_array_append_new(options, json_sprintf("--%s", r->name));
     for (const GrClass *c = e->classes; c && c->number; c++)
         json_array_append_new(classes, json_string(c->name));
-    return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "name", e->name, "summary", e->summary, "evidence",
-                     e->evidence, "can", caps, "options", options, "classes", classes);
+    json_t *blind = json_array();
+    static const char *const devices[] = {"", "cpu", "gpu", "any"};
+    for (const GrBlind *b = e->blind; b && b->what; b++)
+        json_array_append_new(blind, json_pack("{s:o, s:s, s:s}", "use", word_of(uses[b->use].id), "device",
+                                               devices[b->devices], "what", b->what));
+    return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "name", e->name, "summary", e->summary,
+                     "evidence", e->evidence, "can", caps, "options", options, "classes", classes, "blind_to",
+                     blind);
 }
 
 static int print_json(void) {

@@ -46,12 +46,13 @@ void gr_use_stream(CUstream stream) {
 
 void gr_uses_take(LoadedModule *m, const PtxModule *ptx) {
     uint32_t n = 0;
+    unsigned callees = GR_USES_UNKNOWN;
     KernelUses *all = wanted ? GR_NEW_ARRAY(&m->arena, KernelUses, (size_t)ptx->n_funcs + 1) : NULL;
     for (uint32_t k = 0; all && k < ptx->n_funcs; k++) {
         const PtxFunc *f = ptx->funcs[k];
         if (!f->is_entry || !f->has_body)
             continue;
-        all[n] = (KernelUses){gr_arena_strdup(&m->arena, f->name), gr_uses_of_kernel(f, wanted)};
+        all[n] = (KernelUses){gr_arena_strdup(&m->arena, f->name), gr_uses_of_kernel(f, wanted, &callees)};
         n += all[n].name != NULL;
     }
     if (all)

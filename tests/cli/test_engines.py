@@ -22,6 +22,7 @@ class Engines(unittest.TestCase):
         first, second = re.split(r"^\| \|", (ROOT / "docs/engines.md").read_text(), flags=re.M)
         rows = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in first.splitlines() if line.startswith("| `")]
         self.assertEqual([[f"`{e['name']}`", e["summary"], e["evidence"]] for e in engines.values()], rows)
+        second, third = second.split("\n\n", 1)
         head, _, *lines = second.splitlines()
         names = [cell.strip(" `") for cell in head.split("|") if cell.strip()]
         told = {name: {"can": [], "options": []} for name in names}
@@ -32,6 +33,11 @@ class Engines(unittest.TestCase):
                     told[name]["options" if what.startswith("--") else "can"].append(texts.get(what, what))
         self.assertEqual({name: {key: e[key] for key in ("can", "options")} for name, e in engines.items()},
                          {name: what for name, what in told.items() if "+" not in name})
+
+        uses = dict(re.findall(r'^USE\((\w+), "(.*)"\)', (ROOT / "src/engines/core/uses.def").read_text(), re.M))
+        devices = {"cpu": "CPU device", "gpu": "GPU", "any": "each"}
+        blind = {(uses[b["use"].upper()], f"`{name}`", devices[b["device"]], b["what"]) for name, e in engines.items() for b in e["blind_to"]}
+        self.assertEqual({tuple(cell.strip() for cell in line.strip("| ").split(" | ")) for line in third.splitlines() if " | `" in line}, blind)
 
     def test_classes(self):
         classes = {e["name"]: e["classes"] for e in json.loads(call("--format", "json").stdout)["engines"]}

@@ -145,6 +145,8 @@ static void test_clean(void **state) {
     rig_module(&r, 1, "sample.cu", NULL);
     rig_kernel(&r, 0, 1, "plain", (GrKernelCounts){.launches = 1, .grid = {1, 1, 1}, .block = {32, 1, 1}});
     rig_text(&r, GR_RECORD_REMARK, "the host polls: this run may not be repeatable");
+    rig_text(&r, GR_RECORD_BLIND, "races with the host's own accesses (collider)");
+    rig_text(&r, GR_RECORD_BLIND, "a missing fence.proxy.async (collider)");
     rig_end(&r, 0);
     compare_report("clean");
 }

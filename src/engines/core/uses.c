@@ -66,12 +66,15 @@ static unsigned uses_of_function(const PtxFunc *f, unsigned wanted, bool *calls)
     return uses & wanted;
 }
 
-unsigned gr_uses_of_kernel(const PtxFunc *kernel, unsigned wanted) {
+unsigned gr_uses_of_kernel(const PtxFunc *kernel, unsigned wanted, unsigned *callees) {
     const PtxModule *m = kernel->module;
-    bool calls = false;
+    bool calls = false, more = false;
     unsigned uses = uses_of_function(kernel, wanted, &calls);
-    for (uint32_t k = 0; k < m->n_funcs && calls; k++)
-        if (!m->funcs[k]->is_entry && m->funcs[k]->has_body)
-            uses |= uses_of_function(m->funcs[k], wanted, &calls);
-    return uses;
+    if (calls && *callees == GR_USES_UNKNOWN) {
+        *callees = 0;
+        for (uint32_t k = 0; k < m->n_funcs; k++)
+            if (!m->funcs[k]->is_entry && m->funcs[k]->has_body)
+                *callees |= uses_of_function(m->funcs[k], wanted, &more);
+    }
+    return calls ? uses | *callees : uses;
 }

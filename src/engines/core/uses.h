@@ -26,7 +26,9 @@ enum { GR_BLIND_CPU = 1, GR_BLIND_GPU = 2, GR_BLIND_ANY = 3 };
 // The row of a table for a use on a device (GR_BLIND_CPU or GR_BLIND_GPU); NULL: the engine looks for all of it. `table` may be NULL.
 const GrBlind *gr_blind_find(const GrBlind *table, GrUse use, unsigned device);
 
-// What a kernel and the functions that it may call have, of the uses `wanted`, as bits. Of the program's own text.
-unsigned gr_uses_of_kernel(const PtxFunc *kernel, unsigned wanted);
+// What a kernel and the functions that it may call have, of the uses `wanted`, as bits. Of the program's own text. *callees, at first GR_USES_UNKNOWN, keeps for the
+// module's other kernels what its functions have.
+#define GR_USES_UNKNOWN (~0u)
+unsigned gr_uses_of_kernel(const PtxFunc *kernel, unsigned wanted, unsigned *callees);
 
 #endif
