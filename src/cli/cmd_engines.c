@@ -43,7 +43,7 @@ static void print_text(const GrEngine *e) {
             printf("    %s\n", can[c].text);
     static const char *const on[] = {"", " on the CPU device", " on a GPU", ""};
     for (const GrBlind *b = e->blind; b && b->what; b++)
-        printf("    blind%s, where there are %s, to %s\n", on[b->devices], uses[b->use].text, b->what);
+        printf("    blind%s, in programs with %s, to %s\n", on[b->devices], uses[b->use].text, b->what);
 }
 
 static json_t *word_of(const char *id) {

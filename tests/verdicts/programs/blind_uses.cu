@@ -6,6 +6,9 @@
 // expect: privatizer -- 3 => clean says "blind to use of memory behind its free" soak
 // expect: privatizer -- 4 => clean says "races between nodes of graphs" soak
 // expect: tracker -- 2 => clean says "blind to races with the host's own accesses" soak
+// expect: collider -- 3 => clean says "blind to use of memory behind its free" soak
+// expect: collider+exact -- 0 => clean soak
+// expect: exact -- 0 => clean soak
 #include "h.h"
 __global__ void add(int *x) { x[blockIdx.x * blockDim.x + threadIdx.x] += 1; }
 int main(int argc, char **argv) {
