@@ -333,7 +333,8 @@ static json_t *invocation(Writer *w) {
     for (size_t k = 0; k < r->blind.len; k++) {
         StrBuf text = {0};
         gr_str_addf(&text, "not looked for: %s", r->blind.data[k].text);
-        add(w, notes, json_pack("{s:s,s:o}", "level", "note", "message", message(text.data ? text.data : "")));
+        add(w, notes,
+            json_pack("{s:s,s:o}", "level", "note", "message", message(text.data ? text.data : "")));
         gr_str_free(&text);
     }
     put(w, o, "commandLine", gr_json_text(r->reproduce));
