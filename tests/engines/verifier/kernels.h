@@ -36,6 +36,8 @@ static inline void launch(unsigned dimensions, bool blocks) {
         each(lt(l.block[k], l.grid[k]));
         each(lt(l.thread[k], l.size[k]));
         threads = mul(threads, l.size[k]);
+        q.sizes[q.n_sizes++] = l.grid[k];
+        q.sizes[q.n_sizes++] = l.size[k];
         T id = blocks ? l.block[k] : l.thread[k];
         differ = any(differ, ne(of(id, 1), of(id, 2)));
     }
@@ -199,7 +201,10 @@ static inline void quotient_remainder_without_guard(void) { transposed(false); }
 
 static inline void grid_stride(void) {
     launch(1, true);
-    T n = all("n", 0, BIG), k = thr("k", 0, BIG), i = add(at(0), mul(k, mul(l.grid[0], l.size[0])));
+    GrSymbol *rounds = gr_symbol(&q.t, GR_SYM_COUNTER, GR_SYM_THREAD, 32, "k");
+    rounds->low = 0;
+    T n = all("n", 0, BIG), k = gr_term_sym(&q.t, rounds),
+      i = add(at(0), mul(k, mul(l.grid[0], l.size[0])));
     each(lt(i, n));
     meet(i, i, 4);
 }

@@ -18,6 +18,8 @@ typedef struct Q {
     GrOverlap overlap;
     bool has_overlap, wrap, any_model;
     double seconds;
+    T sizes[6];
+    size_t n_sizes;
 } Q;
 
 static Q q;
@@ -31,7 +33,7 @@ static inline void begin(void) {
             abort();
         }
     }
-    q.n = 0;
+    q.n = q.n_sizes = 0;
     q.has_overlap = q.wrap = q.any_model = false;
     q.seconds = 30; // most take milliseconds; a machine may be busy
 }
@@ -99,6 +101,8 @@ static inline GrSolved solved(void) {
                      .overlap = q.has_overlap ? &q.overlap : NULL,
                      .seconds = q.seconds,
                      .wrap = q.wrap,
+                     .sizes = q.sizes,
+                     .n_sizes = q.n_sizes,
                      .any_model = q.any_model};
     GrSolved out;
     gr_error err;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The solver against brute force: random queries over so few values that all of them can be tried, where no 32-bit sum or product wraps.
+// The solver against brute force: random queries over so few values that all of them can be tried. In many of them a sum, a product or a shift wraps.
 //
 //   test_solve_random [COUNT [SEED]]
 #include "queries.h"
@@ -27,6 +27,8 @@ static T reads[MOST_READS];
 
 // ---- Making queries ------------------------------------------------------------------------------------------------
 
+static bool large_too; // numbers that make products and shifts wrap
+
 static T condition(unsigned depth);
 
 static T value(unsigned depth) {
@@ -34,9 +36,13 @@ static T value(unsigned depth) {
     static const GrTermOp division[] = {GR_TERM_SDIV, GR_TERM_UDIV, GR_TERM_SREM, GR_TERM_UREM};
     static const GrTermOp shift[] = {GR_TERM_SHL, GR_TERM_LSHR, GR_TERM_ASHR};
     static const GrTermOp bits[] = {GR_TERM_AND, GR_TERM_OR, GR_TERM_XOR};
+    static const int64_t large[] = {2654435761, INT32_MAX, INT32_MIN,   1 << 30,
+                                    65537,      40503,     -1640531527, 255 << 24};
     if (!depth || !below(5)) {
         unsigned k = below(n_symbols + n_reads + 1);
-        return k < n_symbols + n_reads ? leaves[k] : num((int)below(9) - 2);
+        if (k < n_symbols + n_reads)
+            return leaves[k];
+        return num(large_too && !below(3) ? large[below(8)] : (int)below(9) - 2);
     }
     unsigned kind = below(20);
     if (kind < 9)
@@ -44,7 +50,7 @@ static T value(unsigned depth) {
     if (kind < 13)
         return op(division[below(4)], value(depth - 1), below(3) ? num(1 + (int)below(5)) : value(depth - 1));
     if (kind < 14)
-        return op(shift[below(3)], value(depth - 1), num(below(4)));
+        return op(shift[below(3)], value(depth - 1), num(large_too ? below(34) : below(4)));
     if (kind < 15)
         return op(GR_TERM_AND, value(depth - 1), num((const int[]){1, 3, 7, -2, -4, 6, 5, 2}[below(8)]));
     if (kind < 16)
@@ -81,10 +87,16 @@ static T offset(void) {
     T v = value(2);
     if (below(3))
         v = op(GR_TERM_ADD, op(GR_TERM_MUL, v, num(1 << below(4))), value(1));
-    return gr_term_resize(&q.t, 64, below(4) != 0, v);
+    v = gr_term_resize(&q.t, 64, below(4) != 0, v);
+    if (!large_too || below(4))
+        return v;
+    // A hash of 64 bits.
+    v = gr_term_2(&q.t, GR_TERM_MUL, v, gr_term_const(&q.t, 64, UINT64_C(11400714819323198485)));
+    return below(2) ? v : gr_term_2(&q.t, GR_TERM_LSHR, v, gr_term_const(&q.t, 64, 54 + below(8)));
 }
 
 static void make(void) {
+    large_too = below(2);
     n_symbols = 2 + below(MOST_SYMBOLS - 1);
     n_reads = below(4) ? 0 : 1 + below(MOST_READS);
     unsigned planned = n_reads;
@@ -158,7 +170,7 @@ static bool wraps(T x, const GrValues *v) {
     return is < -half || is >= half;
 }
 
-typedef enum Verdict { FALSE, TRUE, WRAPS } Verdict;
+static bool wrapped; // in some try
 
 static bool holds(const GrValues *v) {
     uint64_t a, b;
@@ -172,40 +184,43 @@ static bool holds(const GrValues *v) {
     return b - a < q.overlap.a_size || a - b < q.overlap.b_size;
 }
 
-static Verdict tried(Try *t) {
+static bool tried(Try *t) {
     GrValues v = {symbol_value, read_value, t};
     t->known = 0;
     for (unsigned k = 0; k < n_reads; k++) {
         gr_term_value(reads[k]->arg[0], &v, &t->at[k]);
         for (unsigned j = 0; j < k; j++)
             if (t->at[j] == t->at[k] && t->symbol[n_symbols + j] != t->symbol[n_symbols + k])
-                return FALSE;
+                return false;
         t->known++;
     }
     for (size_t k = 0; k < q.n; k++)
-        if (wraps(q.terms[k], &v))
-            return WRAPS;
-    if (q.has_overlap && (wraps(q.overlap.a, &v) || wraps(q.overlap.b, &v)))
-        return WRAPS;
-    return holds(&v) ? TRUE : FALSE;
+        wrapped = wrapped || wraps(q.terms[k], &v);
+    wrapped = wrapped || (q.has_overlap && (wraps(q.overlap.a, &v) || wraps(q.overlap.b, &v)));
+    return holds(&v);
 }
 
-static Verdict all_tried(Try *t, unsigned k) {
-    Verdict found = FALSE;
+// Whether the query holds of some values.
+static bool all_tried(Try *t, unsigned k) {
+    bool found = false;
     if (k == n_symbols + n_reads)
         return tried(t);
     bool is_read = k >= n_symbols;
     int64_t low = is_read ? 0 : leaves[k]->sym->low, high = is_read ? 1 : leaves[k]->sym->high;
-    for (int64_t v = low; v <= high && found != WRAPS; v++) {
+    for (int64_t v = low; v <= high; v++) {
         t->symbol[k] = (uint64_t)v & UINT32_MAX;
-        Verdict is = all_tried(t, k + 1);
-        found = is > found ? is : found;
+        found |= all_tried(t, k + 1);
     }
     return found;
 }
 
-static void describe(void) {
+static void describe(T trusted) {
     StrBuf s = {0};
+    if (trusted) {
+        gr_str_add(&s, "trusted: ");
+        gr_term_print(trusted, &s);
+        gr_str_addc(&s, '\n');
+    }
     for (unsigned k = 0; k < n_symbols; k++)
         gr_str_addf(&s, "%s (%u) in %lld..%lld\n", symbols[k]->name, symbols[k]->id,
                     (long long)symbols[k]->low, (long long)symbols[k]->high);
@@ -233,30 +248,28 @@ static void test_random(void **state) {
         begin();
         make();
         Try t = {0};
-        Verdict is = all_tried(&t, 0);
-
-        wrapping += is == WRAPS;
-        if (is != WRAPS) {
-            GrSolved s = solved();
-            n++;
-            yes += s.answer == GR_ANSWER_YES;
-            unknown += s.answer == GR_ANSWER_UNKNOWN;
-            bool right =
-                s.answer == GR_ANSWER_UNKNOWN || s.answer == (is == TRUE ? GR_ANSWER_YES : GR_ANSWER_NO);
-            if (!right || s.answer == GR_ANSWER_UNKNOWN) {
-                print_error("query %u of seed %u: brute force %d, solver %d (%s)\n", k, seed, is, s.answer,
-                            s.how);
-                describe();
-            }
-            assert_true(right);
-            assert_true(s.answer != GR_ANSWER_YES || model_is_right(&s));
-            gr_solved_free(&s);
+        wrapped = false;
+        bool is = all_tried(&t, 0);
+        GrSolved s = solved();
+        n++;
+        wrapping += wrapped;
+        yes += s.answer == GR_ANSWER_YES;
+        unknown += s.answer == GR_ANSWER_UNKNOWN || s.answer == GR_ANSWER_ASSUMED;
+        bool decided = s.answer == GR_ANSWER_YES || s.answer == GR_ANSWER_NO;
+        bool right = !decided || s.answer == (is ? GR_ANSWER_YES : GR_ANSWER_NO);
+        if (!right || !decided) {
+            print_error("query %u of seed %u: brute force %d, solver %d (%s)\n", k, seed, is, s.answer,
+                        s.how);
+            describe(s.wraps);
         }
+        assert_true(right);
+        assert_true(s.answer != GR_ANSWER_YES || model_is_right(&s));
+        gr_solved_free(&s);
     }
     end();
-    print_message("%u queries: %u yes, %u unknown; %u more can wrap\n", n, yes, unknown, wrapping);
+    print_message("%u queries: %u yes, %u not decided; %u can wrap\n", n, yes, unknown, wrapping);
     assert_true(yes > n / 5 && yes < n * 4 / 5); // both answers are tried
-    assert_int_equal(unknown, 0);
+    assert_true(wrapping > n / 10 && unknown <= n / 50);
 }
 
 int main(int argc, char **argv) {

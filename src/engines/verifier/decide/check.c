@@ -219,7 +219,8 @@ static gr_status tell_gaps(Job *j, gr_error *err) {
 }
 
 static bool is_open(const Job *j) {
-    return j->gaps.len || j->told.pairs[GR_POSSIBLE] || j->told.pairs[GR_UNKNOWN];
+    return j->gaps.len || j->told.pairs[GR_POSSIBLE] || j->told.pairs[GR_UNKNOWN] ||
+           j->told.pairs[GR_ASSUMED];
 }
 
 static bool is_all_unknown(const Job *j) {
@@ -289,7 +290,7 @@ static void print_seconds(Check *c, const char *kernel, const char *where) {
 
 // *open: something of it is not decided.
 static gr_status check_launch(Check *c, const Unit *u, GrModels *models, const GrHostLaunch *l,
-                              GrToldAll *all, bool *open, gr_error *err) {
+                              GrToldAll *all, GrTermVec *trusted, bool *open, gr_error *err) {
     gr_status st;
     const GrKernelModel *m = models->plain;
     Job j = {.c = c, .unit = u, .replays = {.arena = c->to->arena, .unit = u->of}};
@@ -331,6 +332,7 @@ static gr_status check_launch(Check *c, const Unit *u, GrModels *models, const G
     }
     GR_TRY(tell_gaps(&j, err));
     if (!is_all_unknown(&j)) {
+        j.bound.trusted = trusted;
         GR_TRY(check_pairs(&j, err));
         GR_TRY(gr_tell_end(&j.told));
         GR_TRY(gr_explain_end(&j.explained, &j.told));
@@ -350,15 +352,22 @@ done:
 
 // ---- Kernels ---------------------------------------------------------------------------------------------------------------
 
-static gr_status say_overflow(const Check *c, const Unit *u, const GrKernelModel *m) {
+// Names what the kernel's proofs took on trust.
+static gr_status say_trusted(const Check *c, const Unit *u, const GrKernelModel *m,
+                             const GrTermVec *trusted) {
+    enum { MOST = 4 }; // that are named
     StrBuf text = {0};
-    if (c->set->wrap || !m->no_wrap.len)
+    if (c->set->wrap || !trusted->len)
         return GR_OK;
     gr_str_addf(&text,
-                "kernel %s of %s: decided on the assumption that 32-bit arithmetic on addresses does not "
-                "overflow (--wrap "
-                "decides without)",
+                "kernel %s of %s: decided on the assumption that no number of the launch is so large that ",
                 m->func->name, u->file);
+    for (size_t k = 0; k < trusted->len && k < MOST; k++) {
+        gr_str_add(&text, !k ? "" : k + 1 == trusted->len ? " or " : ", ");
+        gr_tell_operation(trusted->data[k], &text);
+    }
+    gr_str_addf(&text, "%s overflows (--wrap decides without)",
+                trusted->len > MOST ? ", or another operation," : "");
     gr_status st = text.oom ? GR_ERR_NOMEM : c->to->remark(c->to->user, text.data);
     gr_str_free(&text);
     return st;
@@ -396,6 +405,7 @@ static bool is_launched_elsewhere(const Unit *u, const char *kernel) {
 static gr_status check_kernel(Check *c, const Unit *u, const PtxFunc *f, gr_error *err) {
     GrKernelModel m = {0};
     GrModels models = {.plain = &m, .linked = u->of->linked, .arena = c->to->arena};
+    GrTermVec trusted = {0};
     bool open = false;
     size_t launches = launches_of(u, f->name);
     GrToldAll all = {0}, *together = c->set->launches && launches > 1 ? &all : NULL;
@@ -417,16 +427,20 @@ static gr_status check_kernel(Check *c, const Unit *u, const PtxFunc *f, gr_erro
     for (size_t k = 0; u->host && k < u->host->launches.len; k++) {
         const GrHostLaunch *l = u->host->launches.data[k];
         if (is_launch_of(u, l, f->name))
-            GR_TRY(check_launch(c, u, &models, l, together, &open, err));
+            GR_TRY(check_launch(c, u, &models, l, together, &trusted, &open, err));
     }
     if (!launches)
-        GR_TRY(check_launch(c, u, &models, NULL, NULL, &open, err));
+        GR_TRY(check_launch(c, u, &models, NULL, NULL, &trusted, &open, err));
     if (together)
         GR_TRY(gr_tell_all(&all, &(GrTold){.to = c->to, .file = u->file, .model = &m}, c->set->launches));
     if (!open)
         GR_TRY(c->to->kernel(c->to->user, f->name, u->file));
-    GR_TRY(say_overflow(c, u, &m));
+    for (size_t k = 0; k < m.no_wrap.len && st == GR_OK; k++)
+        st = gr_vec_push(&trusted, m.no_wrap.data[k]) ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    if (st == GR_OK)
+        st = say_trusted(c, u, &m, &trusted);
 done:
+    gr_vec_free(&trusted);
     gr_map_free(&all.said);
     gr_models_free(&models);
     gr_kernel_model_free(&m);

@@ -73,6 +73,16 @@ gr_status gr_pair_facts(GrBound *b, GrLevel level, GrTermVec *out, gr_error *err
     return ok ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
 }
 
+// Adds an operation, unless one of its line is there.
+static bool note_trusted(GrBound *b, const GrTerm *a) {
+    for (size_t k = 0; k < b->trusted->len; k++) {
+        const GrTerm *there = b->trusted->data[k];
+        if (there->from.file == a->from.file && there->from.line == a->from.line)
+            return true;
+    }
+    return gr_vec_push(b->trusted, a);
+}
+
 gr_status gr_pair_solve(GrBound *b, const GrTermVec *terms, const GrOverlap *o, bool any_model, GrSolved *out,
                         gr_error *err) {
     *out = (GrSolved){.answer = GR_ANSWER_UNKNOWN, .how = "the kernel's time is over"};
@@ -84,10 +94,36 @@ gr_status gr_pair_solve(GrBound *b, const GrTermVec *terms, const GrOverlap *o, 
     if (b->seconds_left <= 0)
         return GR_OK;
     double most = b->set->solver_seconds < b->seconds_left ? b->set->solver_seconds : b->seconds_left;
-    GrQuery q = {terms->data, terms->len, o, most, b->wraps || b->set->wrap, any_model};
+    const GrTerm *sizes[] = {b->grid[0], b->grid[1], b->grid[2], b->block[0], b->block[1], b->block[2]};
+    GrQuery q = {.terms = terms->data,
+                 .n_terms = terms->len,
+                 .overlap = o,
+                 .seconds = most,
+                 .wrap = b->wraps || b->set->wrap,
+                 .sizes = sizes,
+                 .n_sizes = sizeof sizes / sizeof *sizes,
+                 .any_model = any_model};
     gr_status st = gr_solve(b->solver, &q, out, err);
     b->seconds_left -= out->seconds;
+    if (st == GR_OK && out->answer == GR_ANSWER_NO && out->wraps && b->trusted &&
+        !note_trusted(b, out->wraps))
+        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
     return st;
+}
+
+void gr_tell_operation(const GrTerm *a, StrBuf *out) {
+    static const char *const names[GR_TERM_OPS] = {[GR_TERM_ADD] = "sum",
+                                                   [GR_TERM_SUB] = "difference",
+                                                   [GR_TERM_MUL] = "product",
+                                                   [GR_TERM_SHL] = "left shift"};
+    const char *slash = a && a->from.file ? strrchr(a->from.file, '/') : NULL;
+    gr_str_addf(out, "the %s", a && names[a->op] ? names[a->op] : "number");
+    if (a && a->from.line && a->from.file)
+        gr_str_addf(out, " at %s:%u", slash ? slash + 1 : a->from.file, a->from.line);
+    else if (a && a->from.line)
+        gr_str_addf(out, " at line %u of the PTX", a->from.line);
+    else
+        gr_str_add(out, " of the host code");
 }
 
 gr_status gr_pair_never(GrBound *b, GrLevel level, const GrTerm *const *terms, size_t n, const GrOverlap *o,
@@ -249,6 +285,14 @@ static gr_status judge(GrBound *b, GrVerdict *v, GrSolved *s, const GrTermVec *t
                        const Needs *n, const char *doubt, gr_error *err) {
     if (s->answer == GR_ANSWER_NO) {
         v->decision = GR_PROVED;
+    } else if (s->answer == GR_ANSWER_ASSUMED) {
+        v->decision = GR_ASSUMED;
+        gr_str_add(&v->why, "they do not, unless ");
+        gr_tell_operation(s->wraps, &v->why);
+        gr_str_addf(
+            &v->why,
+            " leaves its %u bits; whether that makes them meet is asked of bit strings, which take too long",
+            s->wraps ? s->wraps->bits : 32);
     } else if (s->answer == GR_ANSWER_UNKNOWN) {
         v->decision = GR_UNKNOWN;
         gr_str_addf(&v->why, "the solver gave up: %s", s->how);
@@ -346,7 +390,7 @@ static gr_status decide_level(GrBound *b, GrVerdict *v, GrAlias alias, const cha
     }
     GR_TRY(gr_pair_solve(b, &terms, &o, n.n || doubt, &s, err));
     GR_TRY(judge(b, v, &s, &terms, &o, &n, doubt, err));
-    if (v->decision == GR_SHOWN || v->decision == GR_POSSIBLE) {
+    if (v->decision == GR_SHOWN || v->decision == GR_POSSIBLE || v->decision == GR_ASSUMED) {
         if (!is_async(v->sides[0], v->sides[1])) {
             if (!b->no_locks)
                 GR_TRY(gr_locks_decide(b, v, &terms, &o, err));

@@ -19,6 +19,8 @@ typedef enum GrDecision {
     GR_SHOWN,    // they do, in the witness; said only after its replay
     GR_POSSIBLE, // they may: `why` names what would have to be known
     GR_UNKNOWN,  // `why` says what defeated it
+    GR_ASSUMED,  // they cannot unless an operation leaves the range of its bits: `why` names it
+    GR_DECISIONS,
 } GrDecision;
 
 // A class of races, by its place in the tables of exact.
@@ -64,6 +66,9 @@ bool gr_scope_covers(PtxScope s, GrLevel level);
 
 // What orders nothing between two such threads, where there is no lock nor flag that could.
 const char *gr_pair_missing(GrLevel level, const GrBoundAccess *x, const GrBoundAccess *y);
+
+// "the product at f.cu:12": an operation that may leave the range of its bits.
+void gr_tell_operation(const GrTerm *a, StrBuf *out);
 
 // For order.c: what holds of two such threads; and the solver, within the kernel's time.
 gr_status gr_pair_facts(GrBound *b, GrLevel level, GrTermVec *out, gr_error *err);

@@ -171,7 +171,9 @@ void gr_tell_subject(const GrTold *t, StrBuf *out) {
 gr_status gr_tell_open(GrTold *t, const GrVerdict *v, gr_error *err) {
     t->pairs[v->decision]++;
     StrBuf text = {0};
-    gr_str_addf(&text, "%s: ", v->decision == GR_POSSIBLE ? "possible" : "unknown");
+    static const char *const words[GR_DECISIONS] = {
+        [GR_POSSIBLE] = "possible", [GR_UNKNOWN] = "unknown", [GR_ASSUMED] = "assumed"};
+    gr_str_addf(&text, "%s: ", words[v->decision]);
     gr_tell_subject(t, &text);
     gr_str_add(&text, ": ");
     if (!v->of_objects) {
@@ -234,11 +236,13 @@ static gr_status tell_said(const GrTold *t, const struct GrSaid *s) {
     return st;
 }
 
-static gr_status tell_pairs(const GrTold *t, const size_t pairs[4]) {
+static gr_status tell_pairs(const GrTold *t, const size_t pairs[GR_DECISIONS]) {
     StrBuf text = {0};
     gr_tell_subject(t, &text);
     gr_str_addf(&text, ": of its pairs of accesses %zu proved, %zu shown, %zu possible, %zu unknown",
                 pairs[GR_PROVED], pairs[GR_SHOWN], pairs[GR_POSSIBLE], pairs[GR_UNKNOWN]);
+    if (pairs[GR_ASSUMED])
+        gr_str_addf(&text, ", %zu assumed", pairs[GR_ASSUMED]);
     gr_status st = text.oom ? GR_ERR_NOMEM : t->to->remark(t->to->user, text.data);
     gr_str_free(&text);
     return st;
@@ -263,7 +267,7 @@ gr_status gr_tell_end(GrTold *t) {
     if (st != GR_OK || !t->all)
         return st != GR_OK ? st : tell_pairs(t, t->pairs);
     t->all->launches++;
-    for (unsigned k = 0; k < 4; k++)
+    for (unsigned k = 0; k < GR_DECISIONS; k++)
         t->all->pairs[k] += t->pairs[k];
     return GR_OK;
 }

@@ -8,9 +8,9 @@
 
 // All recorded launches of a kernel, when there are several: what is the same for many of them is said once.
 typedef struct GrToldAll {
-    size_t launches, pairs[4]; // pairs by GrDecision
-    size_t repeated;           // sentences that were left out
-    Map said;                  // without the launch
+    size_t launches, pairs[GR_DECISIONS];
+    size_t repeated; // sentences that were left out
+    Map said;        // without the launch
 } GrToldAll;
 
 // One kernel under one launch.
@@ -19,8 +19,8 @@ typedef struct GrTold {
     const char *file;   // of the user's
     const char *launch; // ", launched at file:line", or ""
     const GrKernelModel *model;
-    size_t pairs[4]; // by GrDecision
-    Map said;        // races and texts, so that none is said twice
+    size_t pairs[GR_DECISIONS];
+    Map said; // races and texts, so that none is said twice
     VEC(struct GrSaid *) open;
     GrToldAll *all; // NULL: each launch is told by itself
 } GrTold;

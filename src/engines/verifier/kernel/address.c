@@ -106,7 +106,7 @@ static void gather(Sum *s, const GrTerm *a, unsigned depth) {
         if (in.n_bases == 1 && in.base[0]->sym->kind == GR_SYM_OBJECT &&
             in.base[0]->sym->scope == GR_SYM_BLOCK && before < 4) {
             s->base[s->n_bases++] = in.base[0];
-            keep(s, in.rest);
+            keep(s, gr_term_resize(s->w->t, 64, true, gr_term_resize(s->w->t, 32, false, in.rest)));
         } else {
             keep(s, a);
         }
@@ -116,16 +116,21 @@ static void gather(Sum *s, const GrTerm *a, unsigned depth) {
     }
 }
 
-// Addresses of shared memory in 32 bits: (TRUNC base) + offset.
+// Addresses of shared memory in 32 bits: (TRUNC base) + offset. The rest is a sum of 32 bits.
 static void gather_32(Sum *s, const GrTerm *a, unsigned depth) {
     if (a->op == GR_TERM_ADD && depth < 40) {
         gather_32(s, a->arg[0], depth + 1);
         gather_32(s, a->arg[1], depth + 1);
     } else if (a->op == GR_TERM_TRUNC && a->arg[0]->bits == 64) {
-        gather(s, a->arg[0], depth + 1);
+        Sum in = {.w = s->w, .rest = gr_term_const(s->w->t, 64, 0)};
+        gather(&in, a->arg[0], depth + 1);
+        for (unsigned k = 0; k < in.n_bases && s->n_bases < 4; k++)
+            s->base[s->n_bases++] = in.base[k];
+        s->opaque |= in.opaque;
+        keep(s, gr_term_resize(s->w->t, 32, false, in.rest));
     } else {
         s->opaque |= a->op == GR_TERM_SYM || a->op == GR_TERM_READ;
-        keep(s, gr_term_resize(s->w->t, 64, true, a));
+        keep(s, a);
     }
 }
 
@@ -170,7 +175,9 @@ static KTarget target_of(KWalk *w, const KStmt *s, const GrTerm *a, const GrTerm
     KTarget to = {.when = when};
     Sum sum = {.w = w, .rest = gr_term_const(w->t, 64, 0)};
     if (a->bits == 32) {
+        sum.rest = gr_term_const(w->t, 32, 0);
         gather_32(&sum, a, 0);
+        sum.rest = gr_term_resize(w->t, 64, true, sum.rest);
         a = gr_term_resize(w->t, 64, false, a);
     } else {
         gather(&sum, a, 0);

@@ -4,6 +4,7 @@
 // start + step * rounds where each round adds the same. A value that each round makes of uniform values alone (a stride that is halved) is a
 // function of the rounds: a READ of an object of its own, so that threads in the same round have the same.
 #include "engines/verifier/kernel/values.h"
+#include "engines/verifier/term/range.h"
 
 // ---- What a term depends on -------------------------------------------------------------------------------------
 
@@ -232,6 +233,47 @@ static const GrTerm *implies(GrTerms *t, const GrTerm *a, const GrTerm *b) {
     return gr_bool_or(t, gr_bool_not(t, a), b);
 }
 
+// When a thread takes a back edge of the loop.
+static const GrTerm *goes_on(KWalk *w, const KLoop *l) {
+    const GrTerm *back = NULL;
+    for (size_t e = 0; e < l->latches.len; e++) {
+        uint32_t from = l->latches.data[e];
+        const GrTerm *c =
+            gr_bool_and(w->t, gr_walk_reached(w, l->header, from), gr_walk_edge(w, from, l->header));
+        back = back ? gr_bool_or(w->t, back, c) : c;
+    }
+    return back;
+}
+
+// Whether the condition says that `a` is less than something.
+static bool is_compared(const GrTerm *c, bool is, const GrTerm *a, unsigned depth) {
+    if (depth > 20 || c->bits != 1)
+        return false;
+    if (c->op == GR_TERM_NOT)
+        return is_compared(c->arg[0], !is, a, depth + 1);
+    if (c->op == (is ? GR_TERM_AND : GR_TERM_OR))
+        return is_compared(c->arg[0], is, a, depth + 1) || is_compared(c->arg[1], is, a, depth + 1);
+    return c->op >= GR_TERM_SLT && c->op <= GR_TERM_ULE && c->arg[is ? 0 : 1] == a;
+}
+
+// Whether the loop ends before a value that each round multiplies wraps: it goes on only below a number that is small enough, or below one of
+// which that is taken for granted, and noted.
+static bool is_kept_small(KWalk *w, const KPhi *p) {
+    const GrTerm *back = goes_on(w, p->loop), *by = p->next->arg[1];
+    if (!back)
+        return false;
+    int64_t high = gr_term_range(p->now, back).high, k = gr_term_signed(by);
+    if (p->next->op == GR_TERM_SHL)
+        k = k >= 0 && k < 32 ? (int64_t)1 << k : INT64_MAX;
+    int64_t most = (int64_t)(UINT64_MAX >> (65 - p->bits));
+    if (k > 0 && high <= most / k)
+        return true;
+    if (!is_compared(back, true, p->now, 0))
+        return false;
+    w->nomem |= !gr_vec_push(&w->out->no_wrap, p->next);
+    return true;
+}
+
 // Facts of a value that each round divides or multiplies; after the last walk, so in its terms.
 void gr_phi_facts(KWalk *w) {
     GrTerms *t = w->t;
@@ -254,7 +296,7 @@ void gr_phi_facts(KWalk *w) {
             fact(w, implies(t, positive,
                             gr_bool_and(t, gr_term_2(t, GR_TERM_SLE, zero, p->now),
                                         gr_term_2(t, GR_TERM_SLE, p->now, p->start))));
-        } else if (grows && gr_vec_push(&w->out->no_wrap, p->next)) {
+        } else if (grows && is_kept_small(w, p)) {
             fact(w, implies(t, positive, gr_term_2(t, GR_TERM_SLE, p->start, p->now)));
         }
     }
@@ -335,13 +377,7 @@ bool gr_loops_again(KWalk *w) {
     bool found = false;
     for (size_t k = 0; k < w->f->loops.len; k++) {
         KLoop *l = w->f->loops.data[k];
-        const GrTerm *back = NULL;
-        for (size_t e = 0; e < l->latches.len; e++) {
-            uint32_t from = l->latches.data[e];
-            const GrTerm *c =
-                gr_bool_and(w->t, gr_walk_reached(w, l->header, from), gr_walk_edge(w, from, l->header));
-            back = back ? gr_bool_or(w->t, back, c) : c;
-        }
+        const GrTerm *back = goes_on(w, l);
         Depends d = {.w = w, .loop = l};
         if (l->again || !back || back->op == GR_TERM_CONST || !gr_term_symbols(back, see_other_rounds, &d) ||
             d.varies)

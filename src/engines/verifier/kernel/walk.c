@@ -187,6 +187,13 @@ static void step(KWalk *w, const KStmt *s) {
         gr_exec_alu(w, s);
 }
 
+// Terms are of the statement's line.
+static void see_place(KWalk *w, const KStmt *s) {
+    const GrPlace *p = s->place;
+    bool known = p && p->file && p->line;
+    gr_terms_at(w->t, known ? p->file : NULL, known ? p->line : s->stmt.line);
+}
+
 gr_status gr_walk_once(KWalk *w, gr_error *err) {
     const Cfg *g = &w->f->cfg;
     w->walk++;
@@ -195,8 +202,11 @@ gr_status gr_walk_once(KWalk *w, gr_error *err) {
         uint32_t b = g->order[k];
         gr_walk_enter(w, b);
         for (PtxStmt *s = g->blocks[b].first; s; s = s == g->blocks[b].last ? NULL : s->next)
-            if (s->kind == PTX_INSTR)
+            if (s->kind == PTX_INSTR) {
+                see_place(w, (const KStmt *)s);
                 step(w, (const KStmt *)s);
+            }
+        gr_terms_at(w->t, NULL, 0);
         if (w->nomem)
             return gr_fail(err, GR_ERR_NOMEM, "out of memory");
         if (w->t->n_terms > MOST_TERMS)

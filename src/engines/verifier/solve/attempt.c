@@ -37,13 +37,21 @@ void gr_attempt_why(GrAttempt *a, const char *fmt, ...) {
     tell(a->out, GR_MESSAGE_WHY, text, strlen(text));
 }
 
+static void tell_wraps(GrAttempt *a, const GrTerm *x) {
+    if (x)
+        tell(a->out, GR_MESSAGE_WRAPS, &x->id, sizeof x->id);
+}
+
 static void answer(GrAttempt *a, GrAnswer what, const char *how) {
+    static const int kinds[] = {[GR_ANSWER_NO] = GR_MESSAGE_NO,
+                                [GR_ANSWER_OPEN] = GR_MESSAGE_OPEN,
+                                [GR_ANSWER_ASSUMED] = GR_MESSAGE_ASSUMED,
+                                [GR_ANSWER_YES] = GR_MESSAGE_YES};
     if (what == GR_ANSWER_UNKNOWN)
         return; // the last reason said why
-    int kind = what == GR_ANSWER_NO     ? GR_MESSAGE_NO
-               : what == GR_ANSWER_OPEN ? GR_MESSAGE_OPEN
-                                        : GR_MESSAGE_YES;
-    tell(a->out, kind, how, strlen(how));
+    if (what == GR_ANSWER_NO && a->trusted.len)
+        tell_wraps(a, a->trusted.data[0].by);
+    tell(a->out, kinds[what], how, strlen(how));
     if (what != GR_ANSWER_YES)
         return;
     GrMessage m = {.kind = GR_MESSAGE_MODEL}; // goes to the end
@@ -124,28 +132,50 @@ static const char *open_to_integers(GrAttempt *a, const GrTerm *opaque) {
     return text;
 }
 
-static void try_bits(GrAttempt *a, const GrTerm *opaque) {
+static bool try_bits(GrAttempt *a, const GrTerm *opaque, double part) {
     const char *before = open_to_integers(a, opaque);
+    double deadline = a->deadline;
     gr_attempt_why(a, "%sbit strings take too long", before ? before : "");
-    if (gr_attempt_bits(a, ms_left(a) / 4, 64) == GR_ANSWER_YES) // readable
-        answer(a, GR_ANSWER_YES, "small scope");
-    else
-        answer(a, gr_attempt_bits(a, ms_left(a), 0), "bit strings");
+    a->deadline = gr_seconds_now() + (deadline - gr_seconds_now()) * part;
+    const char *how = "small scope"; // readable
+    GrAnswer is = gr_attempt_bits(a, ms_left(a) / 4, 64);
+    if (is != GR_ANSWER_YES) {
+        how = "bit strings";
+        is = gr_attempt_bits(a, ms_left(a), 0);
+    }
+    answer(a, is, how);
+    a->deadline = deadline;
+    return is != GR_ANSWER_UNKNOWN;
 }
 
 static bool try_integers(GrAttempt *a, const GrTerm **opaque) {
     const char *how;
     gr_attempt_why(a, "integers take too long");
-    GrAnswer is = gr_attempt_integers(a, &how, opaque);
+    GrAnswer is = gr_attempt_integers(a, a->q->wrap ? GR_TRUST_NONE : GR_TRUST_SIZES, &how, opaque);
     answer(a, is, how);
     return is != GR_ANSWER_UNKNOWN;
 }
 
+// What nothing decides may still be refuted unless something leaves its range.
+static void try_trust(GrAttempt *a, const GrTerm *cut) {
+    const char *how;
+    const GrTerm *opaque;
+    if (gr_attempt_integers(a, GR_TRUST_ALL, &how, &opaque) != GR_ANSWER_NO)
+        return;
+    tell_wraps(a, cut);
+    answer(a, GR_ANSWER_ASSUMED, "bit strings take too long");
+}
+
 void gr_attempt(Z3_context z, GrTerms *t, const GrQuery *q, double deadline, int out) {
+    static const double most = 0.8; // of the time for bit strings, where trust is to be tried
     GrAttempt a = {.z = z, .t = t, .q = q, .deadline = deadline, .out = out};
     gr_arena_init(&a.arena);
     prepare(&a);
     const GrTerm *opaque = NULL;
-    if (q->wrap || !try_integers(&a, &opaque))
-        try_bits(&a, opaque);
+    if (try_integers(&a, &opaque))
+        return;
+    const GrTerm *cut = a.cut;
+    bool trusts = cut && !q->wrap;
+    if (!try_bits(&a, opaque, trusts ? most : 1) && trusts)
+        try_trust(&a, cut);
 }

@@ -5,7 +5,26 @@
 
 #include "engines/verifier/solve/model.h"
 
+#include "base/vec.h"
+
 #include <z3.h>
+
+// How an operation looks at a number: with a sign, without one, or without one in a comparison only.
+enum { GR_LOOK_SIGNED = 1, GR_LOOK_UNSIGNED = 2, GR_LOOK_COMPARED = 4 };
+
+typedef struct GrLook {
+    const GrTerm *term;
+    unsigned how;
+    const GrTerm *by; // the operation of it that leaves its range
+} GrLook;
+typedef VEC(GrLook) GrLooks;
+
+// What is taken to lie in its range where its bounds do not show it.
+typedef enum GrTrust {
+    GR_TRUST_NONE,
+    GR_TRUST_SIZES, // what leaves its range for large numbers of the launch only
+    GR_TRUST_ALL,
+} GrTrust;
 
 // Nothing of it is freed: the child ends when it has answered.
 typedef struct GrAttempt {
@@ -18,11 +37,21 @@ typedef struct GrAttempt {
     const GrTerm **reads; // the READs of the query, operands before users
     size_t n_reads;
     GrSolverModel model; // of YES
+    GrLooks trusted;     // of the integers
+    const GrTerm *cut;   // what may leave its range, and is not trusted; NULL: nothing does
 } GrAttempt;
 
 // Begins every message of the child; `len` bytes follow.
 typedef struct GrMessage {
-    enum { GR_MESSAGE_WHY, GR_MESSAGE_NO, GR_MESSAGE_OPEN, GR_MESSAGE_YES, GR_MESSAGE_MODEL } kind;
+    enum {
+        GR_MESSAGE_WHY,
+        GR_MESSAGE_NO,
+        GR_MESSAGE_OPEN,
+        GR_MESSAGE_ASSUMED,
+        GR_MESSAGE_YES,
+        GR_MESSAGE_MODEL,
+        GR_MESSAGE_WRAPS, // the number of a term
+    } kind;
     uint32_t len;
 } GrMessage;
 
@@ -49,10 +78,11 @@ bool gr_attempt_model(GrAttempt *a,
 
 // ---- Readings ----------------------------------------------------------------------------------------------------
 
-// Bit strings: exact. NO and YES are final. `cap` > 0: symbols of the launch are at most that (NO means nothing then).
+// Bit strings: exact, but that what the integers trusted holds. NO and YES are final. `cap` > 0: symbols of the launch are at most that (NO means nothing then).
 GrAnswer gr_attempt_bits(GrAttempt *a, unsigned ms, int64_t cap);
 
-// Integers: NO means unless something wraps, YES and OPEN are final. *how: static text. *opaque: of UNKNOWN a term that is no polynomial, or NULL.
-GrAnswer gr_attempt_integers(GrAttempt *a, const char **how, const GrTerm **opaque);
+// Integers: NO means unless something of a->trusted leaves its range, YES and OPEN are final. *how: static text. *opaque: of UNKNOWN a term that is no
+// polynomial, or NULL.
+GrAnswer gr_attempt_integers(GrAttempt *a, GrTrust trust, const char **how, const GrTerm **opaque);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bits — terms as bit strings of Z3: exact, whatever wraps.
+// bits — terms as bit strings of Z3: exact, whatever wraps, but for what the integers trusted.
 #include "engines/verifier/solve/attempt.h"
 #include "engines/verifier/term/machine.h"
 
@@ -150,6 +150,36 @@ static void assert_reads(Bits *b, Z3_solver s) {
         }
 }
 
+// The number that x is before it is cut to its bits, in a string that is long enough for a product.
+static Z3_ast uncut(Bits *b, const GrTerm *x, bool is_signed, unsigned wider, unsigned depth) {
+    enum { DEEPEST = 12 };
+    bool joins = depth < DEEPEST && (x->op == GR_TERM_ADD || x->op == GR_TERM_SUB || x->op == GR_TERM_MUL ||
+                                     (x->op == GR_TERM_SHL && x->arg[1]->op == GR_TERM_CONST));
+    if (!joins) {
+        is_signed |= x->op == GR_TERM_CONST;
+        return is_signed ? Z3_mk_sign_ext(b->z, wider, string_of(b, x))
+                         : Z3_mk_zero_ext(b->z, wider, string_of(b, x));
+    }
+    Z3_ast l = uncut(b, x->arg[0], is_signed, wider, depth + 1),
+           r = uncut(b, x->arg[1], is_signed, wider, depth + 1);
+    return x->op == GR_TERM_ADD   ? Z3_mk_bvadd(b->z, l, r)
+           : x->op == GR_TERM_SUB ? Z3_mk_bvsub(b->z, l, r)
+           : x->op == GR_TERM_MUL ? Z3_mk_bvmul(b->z, l, r)
+                                  : Z3_mk_bvshl(b->z, l, r);
+}
+
+// What the integers took to lie in its range does.
+static void assert_trusted(Bits *b, Z3_solver s) {
+    for (size_t k = 0; k < b->a->trusted.len; k++) {
+        const GrLook *l = &b->a->trusted.data[k];
+        bool is_signed = l->how == GR_LOOK_SIGNED;
+        unsigned wider = l->term->bits + 8;
+        Z3_ast x = string_of(b, l->term), whole = uncut(b, l->term, is_signed, wider, 0);
+        Z3_ast cut = is_signed ? Z3_mk_sign_ext(b->z, wider, x) : Z3_mk_zero_ext(b->z, wider, x);
+        Z3_solver_assert(b->z, s, Z3_mk_eq(b->z, whole, cut));
+    }
+}
+
 static Z3_ast overlap(Bits *b, const GrOverlap *o) {
     Z3_ast l = string_of(b, o->a), r = string_of(b, o->b);
     uint32_t bits = o->a->bits;
@@ -185,6 +215,7 @@ GrAnswer gr_attempt_bits(GrAttempt *a, unsigned ms, int64_t cap) {
         Z3_solver_assert(a->z, s, bool_of(&b, a->q->terms[k]));
     if (a->q->overlap)
         Z3_solver_assert(a->z, s, overlap(&b, a->q->overlap));
+    assert_trusted(&b, s);
     assert_reads(&b, s);
     assert_ranges(&b, s, cap);
     Z3_lbool r = gr_attempt_check(a, s, ms);

@@ -18,7 +18,7 @@ enum {
     MOST_ENTRY = 256 << 10, // bytes of one file
     MOST_FOLDER = 1 << 20,  // bytes of all files of one of the 256 folders
 };
-static const char magic[16] = "gpurace answer 1"; // without a 0
+static const char magic[16] = "gpurace answer 2"; // without a 0
 
 struct GrCache {
     char *folder, *version;
@@ -31,6 +31,7 @@ typedef struct Writer {
     uint32_t *terms, *symbols; // number + 1 of what was written, by id
     uint32_t n_terms, n_symbols;
     const GrSymbol **order; // the symbols by number
+    const GrTerm **written; // the terms by number
 } Writer;
 
 static void number(StrBuf *out, uint64_t v) { gr_str_addn(out, (const char *)&v, sizeof v); }
@@ -38,14 +39,16 @@ static void number(StrBuf *out, uint64_t v) { gr_str_addn(out, (const char *)&v,
 static bool writer_init(Writer *w, const GrTerms *t) {
     *w = (Writer){.terms = calloc(t->n_terms + 1, sizeof *w->terms),
                   .symbols = calloc(t->n_symbols + 1u, sizeof *w->symbols),
-                  .order = calloc(t->n_symbols + 1u, sizeof *w->order)};
-    return w->terms && w->symbols && w->order;
+                  .order = calloc(t->n_symbols + 1u, sizeof *w->order),
+                  .written = calloc(t->n_terms + 1, sizeof *w->written)};
+    return w->terms && w->symbols && w->order && w->written;
 }
 
 static void writer_free(Writer *w) {
     free(w->terms);
     free(w->symbols);
     free(w->order);
+    free(w->written);
     gr_str_free(&w->out);
 }
 
@@ -72,6 +75,7 @@ static uint32_t put_term(Writer *w, const GrTerm *a) {
     uint32_t s = put_symbol(w, a->sym);
     const uint64_t all[] = {2, a->op, a->bits, a->value, s, args[0], args[1], args[2]};
     gr_str_addn(&w->out, (const char *)all, sizeof all);
+    w->written[w->n_terms] = a;
     return w->terms[a->id] = ++w->n_terms;
 }
 
@@ -83,6 +87,11 @@ static bool put_question(Writer *w, const GrCache *c, const GrTerms *t, const Gr
     gr_str_add(&w->out, c->version);
     number(&w->out, q->wrap);
     number(&w->out, q->any_model);
+    for (size_t k = 0; k < q->n_sizes; k++) {
+        uint32_t n = put_term(w, q->sizes[k]);
+        number(&w->out, 5);
+        number(&w->out, n);
+    }
     for (size_t k = 0; k < q->n_terms; k++) {
         uint32_t n = put_term(w, q->terms[k]);
         number(&w->out, 3);
@@ -140,7 +149,8 @@ static uint64_t how_number(const char *how) {
 static void put_answer(StrBuf *out, const Writer *w, const GrSolved *s) {
     const GrSolverModel *m = &s->model;
     const uint64_t head[] = {s->answer, how_number(s->how), w->n_symbols,
-                             s->answer == GR_ANSWER_YES ? m->n_cells : 0};
+                             s->answer == GR_ANSWER_YES ? m->n_cells : 0,
+                             s->wraps ? w->terms[s->wraps->id] : 0};
     gr_str_addn(out, (const char *)head, sizeof head);
     for (uint32_t k = 0; s->answer == GR_ANSWER_YES && k < w->n_symbols; k++)
         number(out, w->order[k]->id < m->n_values ? m->values[w->order[k]->id] : 0);
@@ -165,14 +175,16 @@ static bool take_cells(const Writer *w, const uint64_t *at, uint64_t n, GrSolver
 
 // False: the bytes are no answer, or memory is out.
 static bool take_answer(const char *data, size_t len, const Writer *w, const GrTerms *t, GrSolved *out) {
-    uint64_t head[4];
+    uint64_t head[5];
     if (len < sizeof head || (len - sizeof head) % 8)
         return false;
     memcpy(head, data, sizeof head);
     uint64_t left = (len - sizeof head) / 8;
-    if (head[1] >= sizeof hows / sizeof *hows || head[2] != w->n_symbols || head[3] > left)
+    if (head[1] >= sizeof hows / sizeof *hows || head[2] != w->n_symbols || head[3] > left ||
+        head[4] > w->n_terms)
         return false;
-    *out = (GrSolved){.answer = (GrAnswer)head[0], .how = hows[head[1]]};
+    *out = (GrSolved){
+        .answer = (GrAnswer)head[0], .how = hows[head[1]], .wraps = head[4] ? w->written[head[4] - 1] : NULL};
     if (head[0] == GR_ANSWER_NO || head[0] == GR_ANSWER_OPEN)
         return !left;
     if (head[0] != GR_ANSWER_YES || left != head[2] + 4 * head[3])
@@ -271,7 +283,8 @@ void gr_cache_put(const GrCache *c, const GrTerms *t, const GrQuery *q, const Gr
     Writer w;
     char folder[PATH_MAX], path[PATH_MAX];
     StrBuf entry = {0}, body = {0};
-    if (s->answer == GR_ANSWER_UNKNOWN || how_number(s->how) >= sizeof hows / sizeof *hows)
+    if (s->answer == GR_ANSWER_UNKNOWN || s->answer == GR_ANSWER_ASSUMED ||
+        how_number(s->how) >= sizeof hows / sizeof *hows)
         return;
     if (put_question(&w, c, t, q) && path_of(c, &w, folder, path)) {
         number(&body, w.out.len);

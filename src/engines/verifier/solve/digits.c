@@ -133,10 +133,14 @@ static uint32_t find_cuts(Digits *d, const GrPoly *p, Cut *cuts) {
     uint32_t n = 0;
     for (uint32_t k = 0; k < p->n; k++) {
         const GrMono *m = &p->m[k];
-        for (uint32_t j = 0; j < m->n; j++)
-            if (d->s->r.atoms.data[m->v[j]].uniform)
-                consider(d, p, (GrMono){.c = 1, .n = 1, .v = {m->v[j]}}, cuts, &n);
         GrWide size = m->c < 0 ? -m->c : m->c;
+        for (uint32_t j = 0; j < m->n; j++) {
+            if (!d->s->r.atoms.data[m->v[j]].uniform)
+                continue;
+            consider(d, p, (GrMono){.c = 1, .n = 1, .v = {m->v[j]}}, cuts, &n);
+            if (size > 1 && m->n > 1) // a row of 16 * n where the facts say that its length is a multiple
+                consider(d, p, (GrMono){.c = size, .n = 1, .v = {m->v[j]}}, cuts, &n);
+        }
         if (m->n && size > 1)
             consider(d, p, (GrMono){.c = size}, cuts, &n);
     }

@@ -19,6 +19,8 @@ static void ranges_of(GrRange a, GrRange b, GrRounding rounding, GrRange *quotie
     GrWide most = b.high - 1;
     *quotient = (GrRange){-size(a), size(a)};
     *rest = (GrRange){rounding == GR_ROUND_TO_0 ? -most : 0, most};
+    if (rounding == GR_ROUND_TO_0 && size(a) < GR_ENDLESS)
+        *quotient = (GrRange){-(size(a) / b.low), size(a) / b.low};
     if (rounding == GR_ROUND_NEAREST) {
         *rest = (GrRange){-b.low / 2, b.low / 2 - 1};
         quotient->low--;

@@ -17,7 +17,11 @@ static void take_apart(GrReading *r, const GrTerm *x) {
     }
 }
 
-static void forget(GrReading *r) { memset(r->polys, 0, r->a->t->n_terms * sizeof *r->polys); }
+void gr_reading_forget(GrReading *r) {
+    memset(r->polys, 0, r->a->t->n_terms * sizeof *r->polys);
+    if (r->left)
+        memset(r->left, 0, r->a->t->n_terms);
+}
 
 // ---- Equalities --------------------------------------------------------------------------------------------------
 
@@ -58,7 +62,7 @@ void gr_reading_learn(GrReading *r, uint32_t v, const GrPoly *is) {
         a->b = put(r, a->b, v, is);
     }
     r->atoms.data[v].is = is;
-    forget(r);
+    gr_reading_forget(r);
 }
 
 // Uses p == 0. False: it cannot be solved for an atom, or says nothing new.
@@ -112,7 +116,7 @@ static bool narrow(GrReading *r, uint32_t v, GrRange to) {
 }
 
 // p <= 0: each product of one atom is at most what the others leave.
-static bool narrow_by(GrReading *r, const GrPoly *p) {
+bool gr_reading_narrow_by(GrReading *r, const GrPoly *p) {
     bool better = false;
     for (uint32_t k = 0; k < p->n; k++) {
         const GrMono *m = &p->m[k];
@@ -134,16 +138,44 @@ static bool narrow_by(GrReading *r, const GrPoly *p) {
     return better;
 }
 
-static bool narrow_all(GrReading *r) {
+// A comparison bounds the very terms that it compares, where these are not cut.
+static bool narrow_numbers(GrReading *r, const GrTerm *x) {
+    bool negated = x->op == GR_TERM_NOT;
+    x = negated ? x->arg[0] : x;
+    bool is_signed = x->op == GR_TERM_SLT || x->op == GR_TERM_SLE;
+    if (x->op == GR_TERM_EQ) // polynomials say as much
+        return false;
+    const GrTerm *less = x->arg[negated], *more = x->arg[!negated];
+    const GrPoly *l = is_signed ? gr_read_signed(r, less) : gr_read_unsigned(r, less),
+                 *m = is_signed ? gr_read_signed(r, more) : gr_read_unsigned(r, more);
+    bool strict = (x->op == GR_TERM_SLT || x->op == GR_TERM_ULT) != negated, better = false;
+    GrRange rl = gr_reading_range(r, l), rm = gr_reading_range(r, m);
+    if (l == gr_read(r, less)) {
+        GrRange own = gr_reading_number(r, less);
+        rl = own.low > rl.low ? own : rl;
+    }
+    if (m == gr_read(r, more)) {
+        GrRange own = gr_reading_number(r, more);
+        rm = own.high < rm.high ? own : rm;
+    }
+    if (l == gr_read(r, less) && rm.high < GR_ENDLESS)
+        better |= gr_reading_narrow_number(r, less, (GrRange){is_signed ? -GR_ENDLESS : 0, rm.high - strict});
+    if (m == gr_read(r, more) && rl.low > -GR_ENDLESS)
+        better |= gr_reading_narrow_number(r, more, (GrRange){rl.low + strict, GR_ENDLESS});
+    return better;
+}
+
+bool gr_reading_narrow(GrReading *r) {
     bool better = false;
     for (size_t k = 0; k < r->facts.len; k++) {
         GrRelation what;
         const GrPoly *p;
         if (!gr_read_comparison(r, r->facts.data[k], &what, &p))
             continue;
-        better |= narrow_by(r, what == GR_RELATION_NEGATIVE ? gr_poly_plus(&r->p, p, 1) : p);
+        better |= narrow_numbers(r, r->facts.data[k]);
+        better |= gr_reading_narrow_by(r, what == GR_RELATION_NEGATIVE ? gr_poly_plus(&r->p, p, 1) : p);
         if (what == GR_RELATION_0)
-            better |= narrow_by(r, gr_poly_scale(&r->p, p, -1));
+            better |= gr_reading_narrow_by(r, gr_poly_scale(&r->p, p, -1));
     }
     for (size_t k = 0; k < r->atoms.len; k++) { // what an atom was found to be is within its range
         if (!r->atoms.data[k].is)
@@ -151,9 +183,9 @@ static bool narrow_all(GrReading *r) {
         GrRange range = r->ranges.data[k];
         const GrPoly *is = r->atoms.data[k].is;
         if (range.high < GR_ENDLESS)
-            better |= narrow_by(r, gr_poly_plus(&r->p, is, -range.high));
+            better |= gr_reading_narrow_by(r, gr_poly_plus(&r->p, is, -range.high));
         if (range.low > -GR_ENDLESS)
-            better |= narrow_by(r, gr_poly_plus(&r->p, gr_poly_scale(&r->p, is, -1), range.low));
+            better |= gr_reading_narrow_by(r, gr_poly_plus(&r->p, gr_poly_scale(&r->p, is, -1), range.low));
     }
     return better;
 }
@@ -162,24 +194,34 @@ static bool narrow_all(GrReading *r) {
 
 enum { MOST_SUBSTITUTIONS = 100, MOST_ROUNDS = 6 };
 
-static void narrow_and_substitute(GrReading *r) {
+void gr_reading_narrow_and_substitute(GrReading *r) {
     // Ranges first: what is known not to be negative reads simpler.
-    for (unsigned k = 0; k < MOST_ROUNDS && narrow_all(r); k++)
-        forget(r);
+    for (unsigned k = 0; k < MOST_ROUNDS && gr_reading_narrow(r); k++)
+        gr_reading_forget(r);
     for (unsigned k = 0; k < MOST_SUBSTITUTIONS && substitute_one(r); k++)
         ;
-    for (unsigned k = 0; k < MOST_ROUNDS && narrow_all(r); k++)
-        forget(r);
-    forget(r);
+    for (unsigned k = 0; k < MOST_ROUNDS && gr_reading_narrow(r); k++)
+        gr_reading_forget(r);
+    gr_reading_forget(r);
 }
 
-void gr_reading_init(GrReading *r, GrAttempt *a) {
-    *r = (GrReading){.a = a, .p = {.arena = &a->arena, .nomem = gr_attempt_nomem}};
+void gr_reading_begin(GrReading *r, GrAttempt *a, GrTrust trust) {
+    *r = (GrReading){.a = a, .trust = trust, .p = {.arena = &a->arena, .nomem = gr_attempt_nomem}};
     r->polys = GR_ATTEMPT_NEW(a, const GrPoly *, a->t->n_terms);
     r->no_sign = gr_reading_unsigned(a);
     r->of_term = GR_ATTEMPT_NEW(a, uint32_t, a->t->n_terms);
     r->of_symbol = GR_ATTEMPT_NEW(a, uint32_t, a->t->n_symbols);
     for (size_t k = 0; k < a->q->n_terms; k++)
         take_apart(r, a->q->terms[k]);
-    narrow_and_substitute(r);
+}
+
+void gr_reading_init(GrReading *r, GrAttempt *a, GrTrust trust) {
+    const GrRange *known = NULL;
+    const uint8_t *large = NULL;
+    if (trust != GR_TRUST_ALL)
+        gr_reading_bounds(a, &known, &large);
+    gr_reading_begin(r, a, trust);
+    r->known = known;
+    r->large = large;
+    gr_reading_narrow_and_substitute(r);
 }

@@ -224,9 +224,9 @@ static void assert_query(GrInts *s) {
     gr_ints_define(s);
 }
 
-void gr_ints_init(GrInts *s, GrAttempt *a) {
+void gr_ints_init(GrInts *s, GrAttempt *a, GrTrust trust) {
     *s = (GrInts){.a = a, .z = a->z, .bools = GR_ATTEMPT_NEW(a, Z3_ast, a->t->n_terms)};
-    gr_reading_init(&s->r, a);
+    gr_reading_init(&s->r, a, trust);
     if (a->q->overlap) { // for the atoms that it has
         gr_read(&s->r, a->q->overlap->a);
         gr_read(&s->r, a->q->overlap->b);

@@ -72,7 +72,7 @@ static GrWide up(GrWide a, GrWide b) { return -gr_wide_floor(-a, b); }
 // -a_size < a - b < b_size as an equation. False: it cannot hold.
 static bool equation(GrInts *s, const GrOverlap *o, const GrPoly **out) {
     GrPolys *p = &s->r.p;
-    const GrPoly *e = gr_poly_sub(p, gr_read(&s->r, o->a), gr_read(&s->r, o->b));
+    const GrPoly *e = gr_read_distance(&s->r, o->a, o->b);
     GrWide c = gr_poly_constant(e), g = gr_poly_gcd(e);
     if (!g) {
         *out = gr_poly_const(p, 0);
@@ -180,14 +180,13 @@ static bool try_guesses(GrInts *s, const GrAsts *equations, unsigned ms, unsigne
     return found;
 }
 
-GrAnswer gr_attempt_integers(GrAttempt *a, const char **how, const GrTerm **opaque) {
-    GrInts *s = GR_ATTEMPT_NEW(a, GrInts, 1);
+// What integers make of the query as it has been read.
+static GrAnswer decide(GrInts *s, const char **how) {
+    GrAttempt *a = s->a;
     GrPolyList digits = {0};
     GrAsts equations = {0};
     Model m = {.s = s};
     *how = "integers";
-    gr_ints_init(s, a);
-    *opaque = s->r.opaque;
     s->lemmas_until = gr_seconds_now() + ms_of(a, 0.4) / 1000.0;
     gr_ints_learn(s);
     if (a->q->overlap) {
@@ -229,4 +228,19 @@ GrAnswer gr_attempt_integers(GrAttempt *a, const char **how, const GrTerm **opaq
             break;
     }
     return GR_ANSWER_UNKNOWN;
+}
+
+GrAnswer gr_attempt_integers(GrAttempt *a, GrTrust trust, const char **how, const GrTerm **opaque) {
+    static const double part = 0.4; // of the time, where bit strings may have to decide
+    double deadline = a->deadline;
+    GrInts *s = GR_ATTEMPT_NEW(a, GrInts, 1);
+    gr_ints_init(s, a, trust);
+    *opaque = s->r.opaque;
+    if (s->r.cut || a->q->wrap)
+        a->deadline = gr_seconds_now() + (deadline - gr_seconds_now()) * part;
+    GrAnswer is = decide(s, how);
+    a->deadline = deadline;
+    a->trusted = s->r.trusted;
+    a->cut = s->r.cut;
+    return is;
 }

@@ -22,7 +22,7 @@ typedef struct GrInts {
     GrAsts fixed, fixed_to;
 } GrInts;
 
-void gr_ints_init(GrInts *s, GrAttempt *a);
+void gr_ints_init(GrInts *s, GrAttempt *a, GrTrust trust);
 
 // ---- Formulas (formula.c) ----------------------------------------------------------------------------------------
 

@@ -30,9 +30,7 @@ static GrRange signed_range(uint32_t bits) {
 
 static const GrPoly *symbol(GrReading *r, const GrSymbol *s) {
     uint32_t *there = &r->of_symbol[s->id];
-    GrRange range = {s->low, s->high};
-    if (r->no_sign[s->id])
-        range = (GrRange){0, ((GrWide)1 << s->bits) - 1};
+    GrRange range = r->known ? r->known[s->id] : gr_reading_symbol(r, s);
     if (!*there)
         *there =
             1 + gr_reading_atom(r, (GrAtom){.kind = GR_ATOM_SYMBOL, .sym = s, .uniform = !s->thread}, range);
@@ -40,6 +38,10 @@ static const GrPoly *symbol(GrReading *r, const GrSymbol *s) {
 }
 
 static void look_for_thread(void *user, const GrSymbol *s) { *(bool *)user |= s->thread != 0; }
+
+GrRange gr_reading_symbol(const GrReading *r, const GrSymbol *s) {
+    return r->no_sign[s->id] ? (GrRange){0, ((GrWide)1 << s->bits) - 1} : (GrRange){s->low, s->high};
+}
 
 static const GrPoly *of_term(GrReading *r, GrAtomKind kind, const GrTerm *x, GrRange range) {
     uint32_t *there = &r->of_term[x->id];
@@ -57,8 +59,8 @@ static const GrPoly *opaque(GrReading *r, const GrTerm *x) {
     if (!r->opaque)
         r->opaque = x;
     if (x->bits > 1 && x->op >= GR_TERM_LSHR && x->op <= GR_TERM_XOR) {
-        GrRange a = gr_reading_range(r, gr_read(r, x->arg[0])),
-                b = gr_reading_range(r, gr_read(r, x->arg[1]));
+        const GrPoly *left = x->op == GR_TERM_ASHR ? gr_read_signed(r, x->arg[0]) : gr_read(r, x->arg[0]);
+        GrRange a = gr_reading_range(r, left), b = gr_reading_range(r, gr_read(r, x->arg[1]));
         bool shifts = x->op == GR_TERM_LSHR || x->op == GR_TERM_ASHR;
         if (a.low >= 0 && (shifts || x->op == GR_TERM_AND))
             range = (GrRange){0, a.high};
@@ -95,9 +97,130 @@ static const GrPoly *as_number(GrReading *r, const GrTerm *x) {
     }
 }
 
-// What a means without a sign.
-static const GrPoly *without_sign(GrReading *r, const GrPoly *a, uint32_t bits) {
-    GrRange range = gr_reading_range(r, a);
+// ---- Numbers -----------------------------------------------------------------------------------------------------
+
+static bool is_within(GrRange a, GrWide low, GrWide high) { return a.low >= low && a.high <= high; }
+
+static bool joins(const GrTerm *x) {
+    return x->bits >= 32 && (x->op == GR_TERM_ADD || x->op == GR_TERM_SUB || x->op == GR_TERM_MUL ||
+                             (x->op == GR_TERM_SHL && x->arg[1]->op == GR_TERM_CONST));
+}
+
+static void meet(GrRange *r, GrRange with) {
+    r->low = with.low > r->low ? with.low : r->low;
+    r->high = with.high < r->high ? with.high : r->high;
+}
+
+// Of what an operation gives, whatever it is given. Polynomials that an equality was put into may have lost that.
+static GrRange result_of(const GrTerm *x) {
+    GrRange any = {-GR_ENDLESS, GR_ENDLESS};
+    const GrTerm *by = x->arg[0] ? x->arg[1] : NULL;
+    uint64_t k = by && by->op == GR_TERM_CONST ? by->value : 0;
+    GrWide whole = (GrWide)1 << x->bits;
+    if (x->bits > 1 && x->bits < 32 && x->op >= GR_TERM_ADD && x->op <= GR_TERM_SHL) // they are cut
+        return signed_range(x->bits);
+    switch (x->op) {
+    case GR_TERM_SEXT: return x->arg[0]->bits > 1 ? signed_range(x->arg[0]->bits) : any;
+    case GR_TERM_ZEXT: return (GrRange){0, ((GrWide)1 << x->arg[0]->bits) - 1};
+    case GR_TERM_TRUNC: return x->bits > 1 ? signed_range(x->bits) : any;
+    case GR_TERM_LSHR: return k && k < x->bits ? (GrRange){0, (whole >> k) - 1} : any;
+    case GR_TERM_UDIV: return k ? (GrRange){0, (whole - 1) / k} : any;
+    case GR_TERM_UREM: return k ? (GrRange){0, (GrWide)k - 1} : any;
+    default: return any;
+    }
+}
+
+static GrRange number_of(GrReading *r, const GrTerm *x, unsigned depth) {
+    enum { DEEPEST = 8 };
+    GrRange range = gr_reading_range(r, gr_read(r, x));
+    const GrRange *known = gr_map_get_u64(&r->numbers, x->id);
+    meet(&range, result_of(x));
+    if (known)
+        meet(&range, *known);
+    if (!joins(x) || depth > DEEPEST)
+        return range;
+    GrRange a = number_of(r, x->arg[0], depth + 1), b = {0, 0};
+    if (x->op != GR_TERM_SHL)
+        b = number_of(r, x->arg[1], depth + 1);
+    if (a.low > a.high || b.low > b.high) // facts contradict each other
+        return range;
+    if (x->op == GR_TERM_ADD)
+        meet(&range, gr_range_add(a, b));
+    else if (x->op == GR_TERM_SUB)
+        meet(&range, gr_range_add(a, (GrRange){-b.high, -b.low}));
+    else if (x->op == GR_TERM_MUL)
+        meet(&range, gr_range_mul(a, b));
+    else if (x->arg[1]->value < x->bits)
+        meet(&range,
+             gr_range_mul(a, (GrRange){(GrWide)1 << x->arg[1]->value, (GrWide)1 << x->arg[1]->value}));
+    return range;
+}
+
+GrRange gr_reading_number(GrReading *r, const GrTerm *x) { return number_of(r, x, 0); }
+
+// Whether a term's integer is the same one however much is known of ranges.
+static bool is_settled(const GrTerm *x, unsigned depth) {
+    enum { DEEPEST = 8 };
+    switch (x->op) {
+    case GR_TERM_CONST:
+    case GR_TERM_SYM:
+    case GR_TERM_READ:
+    case GR_TERM_SEXT:
+    case GR_TERM_ZEXT: return true;
+    default: break;
+    }
+    return joins(x) && depth < DEEPEST && is_settled(x->arg[0], depth + 1) &&
+           is_settled(x->arg[1], depth + 1);
+}
+
+bool gr_reading_narrow_number(GrReading *r, const GrTerm *x, GrRange to) {
+    if (!joins(x) || !is_settled(x, 0)) // atoms have ranges of their own
+        return false;
+    GrRange *known = gr_map_get_u64(&r->numbers, x->id);
+    GrRange before = known ? *known : (GrRange){-GR_ENDLESS, GR_ENDLESS};
+    if (!known) {
+        known = GR_ATTEMPT_NEW(r->a, GrRange, 1);
+        if (!gr_map_put_u64(&r->numbers, x->id, known))
+            gr_attempt_nomem();
+        *known = before;
+    }
+    meet(known, to);
+    return known->low > before.low || known->high < before.high;
+}
+
+// The innermost operation of a sum that leaves its range.
+static const GrTerm *leaving(GrReading *r, const GrTerm *x) {
+    GrWide whole = (GrWide)1 << x->bits;
+    for (bool deeper = true; deeper;) {
+        deeper = false;
+        for (unsigned k = 0; joins(x) && k < 2 && !deeper; k++) {
+            const GrTerm *y = x->arg[k];
+            deeper = y->arg[0] && !is_within(gr_reading_number(r, y), -whole / 2, whole - 1);
+            x = deeper ? y : x;
+        }
+    }
+    return x;
+}
+
+// Whether x, which may leave its range, is taken not to.
+static bool is_trusted(GrReading *r, const GrTerm *x, unsigned how) {
+    bool size = r->large && !(r->large[x->id] & how);
+    if (r->left)
+        r->left[x->id] |= (uint8_t)how;
+    if (r->trust == GR_TRUST_NONE || (r->trust == GR_TRUST_SIZES && !size)) {
+        r->cut = r->cut ? r->cut : leaving(r, x);
+        return false;
+    }
+    for (size_t k = 0; k < r->trusted.len; k++)
+        if (r->trusted.data[k].term == x && r->trusted.data[k].how == how)
+            return true;
+    if (!gr_vec_push(&r->trusted, ((GrLook){x, how, leaving(r, x)})))
+        gr_attempt_nomem();
+    return true;
+}
+
+// What a, which is between -2^bits and 2^bits, means without a sign.
+static const GrPoly *without_sign(GrReading *r, const GrPoly *a, GrRange range, uint32_t bits) {
     GrWide whole = (GrWide)1 << bits;
     if (range.low >= 0)
         return a;
@@ -111,6 +234,56 @@ static const GrPoly *without_sign(GrReading *r, const GrPoly *a, uint32_t bits) 
         gr_reading_atom(r, (GrAtom){.kind = GR_ATOM_NEGATIVE, .a = a, .uniform = gr_reading_uniform(r, a)},
                         (GrRange){0, 1});
     return gr_poly_sum(&r->p, 1, a, whole, atom_value(r, sign));
+}
+
+const GrPoly *gr_read_signed(GrReading *r, const GrTerm *x) {
+    const GrPoly *a = gr_read(r, x);
+    GrWide half = (GrWide)1 << (x->bits - 1);
+    if (x->bits == 1 || is_within(gr_reading_number(r, x), -half, half - 1) ||
+        is_trusted(r, x, GR_LOOK_SIGNED))
+        return a;
+    return gr_read_cut(r, a, x->bits);
+}
+
+static const GrPoly *read_without_sign(GrReading *r, const GrTerm *x, unsigned how) {
+    const GrPoly *a = gr_read(r, x), *rest;
+    GrWide whole = (GrWide)1 << x->bits;
+    if (x->bits == 1)
+        return a;
+    GrRange range = gr_reading_number(r, x);
+    if (is_within(range, -whole, whole - 1) || is_trusted(r, x, how))
+        return without_sign(r, a, range, x->bits);
+    gr_read_division(r, a, gr_poly_const(&r->p, whole), GR_ROUND_DOWN, NULL, &rest);
+    return rest;
+}
+
+const GrPoly *gr_read_unsigned(GrReading *r, const GrTerm *x) {
+    return read_without_sign(r, x, GR_LOOK_UNSIGNED);
+}
+
+// Of two terms, a polynomial that is 0 where they are equal. A difference of less than 2^bits is no multiple of it.
+static const GrPoly *difference(GrReading *r, const GrTerm *x, const GrTerm *y) {
+    const GrPoly *a = gr_read(r, x), *b = gr_read(r, y), *d = gr_poly_sub(&r->p, a, b);
+    GrWide whole = (GrWide)1 << x->bits;
+    GrRange ra = gr_reading_number(r, x), rb = gr_reading_number(r, y), rd = gr_reading_range(r, d);
+    meet(&rd, gr_range_add(ra, (GrRange){-rb.high, -rb.low}));
+    if (is_within(rd, 1 - whole, whole - 1))
+        return d;
+    bool large = (ra.low >= 0 && ra.high >= whole / 2 && ra.high < whole) ||
+                 (rb.low >= 0 && rb.high >= whole / 2 && rb.high < whole);
+    if (large && r->trust != GR_TRUST_ALL)
+        return gr_poly_sub(&r->p, gr_read_unsigned(r, x), gr_read_unsigned(r, y));
+    return gr_poly_sub(&r->p, gr_read_signed(r, x), gr_read_signed(r, y));
+}
+
+const GrPoly *gr_read_distance(GrReading *r, const GrTerm *a, const GrTerm *b) {
+    const GrPoly *e = gr_poly_sub(&r->p, gr_read(r, a), gr_read(r, b));
+    GrWide half = (GrWide)1 << 63;
+    GrRange range = gr_reading_range(r, e), rb = gr_reading_number(r, b);
+    meet(&range, gr_range_add(gr_reading_number(r, a), (GrRange){-rb.high, -rb.low}));
+    if (is_within(range, -half, half - 1) || is_trusted(r, a, GR_LOOK_COMPARED))
+        return e;
+    return gr_read_cut(r, e, 64);
 }
 
 // ---- Bit operations ----------------------------------------------------------------------------------------------
@@ -173,7 +346,7 @@ static const GrPoly *shifted(GrReading *r, const GrTerm *x) {
     GrWide factor = (GrWide)1 << by;
     if (x->op == GR_TERM_SHL)
         return gr_poly_scale(&r->p, gr_read(r, x->arg[0]), factor);
-    return quotient(r, x->op == GR_TERM_ASHR ? gr_read(r, x->arg[0]) : gr_read_unsigned(r, x->arg[0]),
+    return quotient(r, x->op == GR_TERM_ASHR ? gr_read_signed(r, x->arg[0]) : gr_read_unsigned(r, x->arg[0]),
                     factor);
 }
 
@@ -190,14 +363,11 @@ static const GrPoly *arithmetic(GrReading *r, const GrTerm *x) {
 
 static const GrPoly *division(GrReading *r, const GrTerm *x) {
     bool is_signed = x->op == GR_TERM_SDIV || x->op == GR_TERM_SREM;
-    const GrPoly *a = is_signed ? gr_read(r, x->arg[0]) : gr_read_unsigned(r, x->arg[0]);
-    const GrPoly *b = is_signed ? gr_read(r, x->arg[1]) : gr_read_unsigned(r, x->arg[1]);
+    const GrPoly *a = is_signed ? gr_read_signed(r, x->arg[0]) : gr_read_unsigned(r, x->arg[0]);
+    const GrPoly *b = is_signed ? gr_read_signed(r, x->arg[1]) : gr_read_unsigned(r, x->arg[1]);
     const GrPoly *q, *rem;
     gr_read_division(r, a, b, is_signed ? GR_ROUND_TO_0 : GR_ROUND_DOWN, &q, &rem);
-    q = x->op == GR_TERM_SDIV || x->op == GR_TERM_UDIV ? q : rem;
-    // A number below 0 is a large one without a sign, and so may be its results: they get their sign back.
-    bool large = !is_signed && gr_reading_range(r, gr_read(r, x->arg[0])).low < 0;
-    return large ? gr_read_cut(r, q, x->bits) : q;
+    return x->op == GR_TERM_SDIV || x->op == GR_TERM_UDIV ? q : rem;
 }
 
 static const GrPoly *choice(GrReading *r, const GrTerm *x) {
@@ -237,7 +407,8 @@ static const GrPoly *read_new(GrReading *r, const GrTerm *x) {
     case GR_TERM_XOR: return joined(r, x);
     case GR_TERM_NOT: return gr_poly_plus(&r->p, gr_poly_scale(&r->p, gr_read(r, x->arg[0]), -1), -1);
     case GR_TERM_SEXT:
-        return x->arg[0]->bits == 1 ? gr_poly_scale(&r->p, gr_read(r, x->arg[0]), -1) : gr_read(r, x->arg[0]);
+        return x->arg[0]->bits == 1 ? gr_poly_scale(&r->p, gr_read(r, x->arg[0]), -1)
+                                    : gr_read_signed(r, x->arg[0]);
     case GR_TERM_ZEXT: return gr_read_unsigned(r, x->arg[0]);
     case GR_TERM_TRUNC: return gr_read_cut(r, gr_read(r, x->arg[0]), x->bits);
     case GR_TERM_ITE: return choice(r, x);
@@ -251,10 +422,6 @@ const GrPoly *gr_read(GrReading *r, const GrTerm *x) {
     return r->polys[x->id];
 }
 
-const GrPoly *gr_read_unsigned(GrReading *r, const GrTerm *x) {
-    return x->bits == 1 ? gr_read(r, x) : without_sign(r, gr_read(r, x), x->bits);
-}
-
 // ---- Comparisons -------------------------------------------------------------------------------------------------
 
 bool gr_read_comparison(GrReading *r, const GrTerm *x, GrRelation *what, const GrPoly **p) {
@@ -263,15 +430,18 @@ bool gr_read_comparison(GrReading *r, const GrTerm *x, GrRelation *what, const G
         x = x->arg[0];
     if (x->op < GR_TERM_EQ || x->op > GR_TERM_ULE || x->arg[0]->bits == 1 || (negated && x->op == GR_TERM_EQ))
         return false;
-    const GrPoly *a = gr_read(r, x->arg[0]), *b = gr_read(r, x->arg[1]);
-    if (x->op == GR_TERM_ULT || x->op == GR_TERM_ULE) {
-        a = gr_read_unsigned(r, x->arg[0]);
-        b = gr_read_unsigned(r, x->arg[1]);
+    if (x->op == GR_TERM_EQ) {
+        *p = difference(r, x->arg[0], x->arg[1]);
+        *what = GR_RELATION_0;
+        return true;
     }
+    bool is_signed = x->op == GR_TERM_SLT || x->op == GR_TERM_SLE;
+    const GrPoly *side[2];
+    for (unsigned k = 0; k < 2; k++)
+        side[k] =
+            is_signed ? gr_read_signed(r, x->arg[k]) : read_without_sign(r, x->arg[k], GR_LOOK_COMPARED);
     bool strict = x->op == GR_TERM_SLT || x->op == GR_TERM_ULT;
-    *p = negated ? gr_poly_sub(&r->p, b, a) : gr_poly_sub(&r->p, a, b);
-    *what = x->op == GR_TERM_EQ ? GR_RELATION_0
-            : strict != negated ? GR_RELATION_NEGATIVE
-                                : GR_RELATION_AT_MOST_0;
+    *p = negated ? gr_poly_sub(&r->p, side[1], side[0]) : gr_poly_sub(&r->p, side[0], side[1]);
+    *what = strict != negated ? GR_RELATION_NEGATIVE : GR_RELATION_AT_MOST_0;
     return true;
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // reading — terms as polynomials over the integers.
 //
-// A term stands for the integer that its bits mean with a sign, and sums and products of 32 and 64 bits are taken not to wrap. What is no
-// polynomial becomes an atom: a quotient and a remainder with their definition, a choice, or an integer of which only the range is known.
-// The reading says more than can happen, never less (but for the wrapping): what cannot hold of it cannot hold.
+// A term's polynomial is any integer that equals it up to multiples of 2^bits: sums, differences and products need no more. Where an operation looks
+// at the number itself (an extension, a division, a comparison), the polynomial is put into the number's range: it lies there by its range,
+// or it is cut by a quotient of 2^bits, or it is taken to lie there (GrTrust). What is no polynomial becomes an atom: a quotient and a remainder
+// with their definition, a choice, or an integer of which only the range is known. The reading says more than can happen, never less (but for what it
+// takes on trust): what cannot hold of it cannot hold.
 #ifndef GR_VERIFIER_READING_H
 #define GR_VERIFIER_READING_H
 
@@ -40,29 +42,48 @@ typedef struct GrAtom {
 
 typedef struct GrReading {
     GrAttempt *a;
+    GrTrust trust;
+    bool capped; // unknown numbers of the launch are small
+    const uint8_t *
+        large; // by term id, how it is looked at where it leaves its range even if unknown numbers of the launch are small; NULL: not known
+    uint8_t *
+        left; // by term id, how it is looked at where its bounds leave its range; since the last gr_reading_forget
+    const GrRange *known; // of symbols, by id; NULL: their own ranges
+    GrLooks trusted;      // so far
+    const GrTerm *cut;    // the first operation that leaves its range and is not trusted; NULL: none does
     GrPolys p;
     VEC(GrAtom) atoms;
     VEC(GrRange) ranges;           // by atom
     const GrPoly **polys;          // by term id
     const bool *no_sign;           // by symbol id
     uint32_t *of_symbol, *of_term; // atom + 1, by id
-    VEC(const GrTerm *) facts;     // the query's, conjunctions taken apart
-    const GrTerm *opaque;          // the first term that is not read; NULL: none
+    Map numbers; // GrRange, by term id: what facts say of the integer that gr_read gives, where that is always the same one
+    VEC(const GrTerm *) facts; // the query's, conjunctions taken apart
+    const GrTerm *opaque;      // the first term that is not read; NULL: none
 } GrReading;
 
 // Reads the query's terms: equalities become substitutions, ranges are narrowed by comparisons.
-void gr_reading_init(GrReading *r, GrAttempt *a);
+void gr_reading_init(GrReading *r, GrAttempt *a, GrTrust trust);
 
-// The integer that a term means with a sign, and without one.
+// An integer that equals the term up to multiples of 2^bits.
 const GrPoly *gr_read(GrReading *r, const GrTerm *x);
+// The integer that its bits mean with a sign, and without one.
+const GrPoly *gr_read_signed(GrReading *r, const GrTerm *x);
 const GrPoly *gr_read_unsigned(GrReading *r, const GrTerm *x);
+// a - b of two offsets of 64 bits, as a number with a sign.
+const GrPoly *gr_read_distance(GrReading *r, const GrTerm *a, const GrTerm *b);
 
 GrRange gr_reading_range(const GrReading *r, const GrPoly *p);
+GrRange gr_reading_symbol(const GrReading *r, const GrSymbol *s); // of which nothing is known
 bool gr_reading_uniform(const GrReading *r, const GrPoly *p);
 
 // A comparison as p < 0, p <= 0 or p == 0; false: it is none of them.
 typedef enum GrRelation { GR_RELATION_NEGATIVE, GR_RELATION_AT_MOST_0, GR_RELATION_0 } GrRelation;
 bool gr_read_comparison(GrReading *r, const GrTerm *x, GrRelation *what, const GrPoly **p);
+
+// Of the integer that gr_read gives, by its polynomial, by its operands, and by facts; and what a fact says of it.
+GrRange gr_reading_number(GrReading *r, const GrTerm *x);
+bool gr_reading_narrow_number(GrReading *r, const GrTerm *x, GrRange to);
 
 // Inside: divide.c.
 // Quotient or remainder may be NULL. Not of GR_ROUND_NEAREST.
@@ -74,6 +95,16 @@ const GrPoly *gr_read_cut(GrReading *r, const GrPoly *a, uint32_t bits);
 // Inside: equal.c.
 // An atom is found to be `is`.
 void gr_reading_learn(GrReading *r, uint32_t atom, const GrPoly *is);
+// Begins a reading with the query's facts; finds what they say of atoms.
+void gr_reading_begin(GrReading *r, GrAttempt *a, GrTrust trust);
+void gr_reading_narrow_and_substitute(GrReading *r);
+void gr_reading_forget(GrReading *r);
+// Narrows ranges by each fact once; by p <= 0. True: some range is narrower.
+bool gr_reading_narrow(GrReading *r);
+bool gr_reading_narrow_by(GrReading *r, const GrPoly *p);
+// Inside: bounds.c.
+// Between which numbers symbols lie, and what leaves its range for small numbers of the launch, too.
+void gr_reading_bounds(GrAttempt *a, const GrRange **known, const uint8_t **large);
 // Inside: sign.c. Which symbols are read without a sign, by id.
 bool *gr_reading_unsigned(GrAttempt *a);
 

@@ -75,7 +75,7 @@ static const char *kept(const GrSolver *s, const char *text) {
 }
 
 // What the child said, and in text[0 .. size) why or how.
-static void understand(const GrChildResult *r, GrSolved *out, char *text, size_t size) {
+static void understand(const GrTerms *t, const GrChildResult *r, GrSolved *out, char *text, size_t size) {
     size_t at = 0;
     GrMessage m;
     while (r->len - at >= sizeof m) {
@@ -90,11 +90,19 @@ static void understand(const GrChildResult *r, GrSolved *out, char *text, size_t
         }
         if (m.len > r->len - at)
             return;
-        snprintf(text, size, "%.*s", (int)m.len, r->data + at);
+        uint32_t id;
+        if (m.kind == GR_MESSAGE_WRAPS && m.len == sizeof id) {
+            memcpy(&id, r->data + at, sizeof id);
+            out->wraps = gr_term_numbered(t, id);
+        } else {
+            snprintf(text, size, "%.*s", (int)m.len, r->data + at);
+        }
         if (m.kind == GR_MESSAGE_NO)
             out->answer = GR_ANSWER_NO;
         if (m.kind == GR_MESSAGE_OPEN)
             out->answer = GR_ANSWER_OPEN;
+        if (m.kind == GR_MESSAGE_ASSUMED)
+            out->answer = GR_ANSWER_ASSUMED;
         at += m.len;
     }
 }
@@ -148,7 +156,7 @@ gr_status gr_solve(GrSolver *s, const GrQuery *q, GrSolved *out, gr_error *err) 
     if (st != GR_OK)
         return st;
     char text[256] = "";
-    understand(&r, out, text, sizeof text);
+    understand(s->t, &r, out, text, sizeof text);
     free(r.data);
     if (r.end == GR_CHILD_DIED && out->answer == GR_ANSWER_UNKNOWN)
         out->how = gr_arena_printf(&s->t->arena, "the solver died, perhaps of its memory limit%s%s",

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // solve — whether terms can hold at once (Z3, in a child process with hard limits).
 //
-// Terms are read as integers first: additions and products of 32 and 64 bits are taken not to wrap (GrQuery.wrap: bit strings instead, which
-// is exact and slow). A difference of two addresses falls apart level by level (digit decomposition), products get hints. A
+// Terms are read as integers first. What may leave the range of its bits under the bounds that the query has is cut to them (exact), but for what leaves it for
+// large unknown numbers of the launch only: that is taken not to, and named (GrSolved.wraps). GrQuery.wrap: nothing is. What integers do not decide is asked
+// of bit strings, under the same. A difference of two addresses falls apart level by level (digit decomposition), products get hints. A
 // model is evaluated again in machine arithmetic: one that does not hold there is no answer.
 #ifndef GR_VERIFIER_SOLVE_H
 #define GR_VERIFIER_SOLVE_H
@@ -16,6 +17,7 @@ typedef enum GrAnswer {
     GR_ANSWER_NO,  // they cannot hold at once
     GR_ANSWER_YES, // they can: the model says how
     GR_ANSWER_OPEN, // of GrQuery.any_model: integers can, and whether a machine's numbers can was not looked for
+    GR_ANSWER_ASSUMED, // they cannot unless `wraps` leaves the range of its bits, and whether it does is not decided
     GR_ANSWER_UNKNOWN, // out of time or memory, or what a term says is more than the solver decides
 } GrAnswer;
 
@@ -30,8 +32,11 @@ typedef struct GrQuery {
     size_t n_terms;
     const GrOverlap *overlap; // NULL: none
     double seconds;           // 0: 5
-    bool wrap;                // bit strings: 32-bit arithmetic may wrap
-    bool any_model;           // nobody reads the model: the first one will do, and OPEN is an answer
+    bool wrap;                // whatever may leave its range does
+    const GrTerm *const
+        *sizes; // how many threads the launch has is made of these, so many of them; NULL: not known
+    size_t n_sizes;
+    bool any_model; // nobody reads the model: the first one will do, and OPEN is an answer
 } GrQuery;
 
 typedef struct GrSolverModel {
@@ -51,6 +56,8 @@ typedef struct GrSolved {
     // "integers", "small scope", "bit strings"; of UNKNOWN the term or limit that defeated it. Lives as long as the GrTerms.
     const char *how;
     double seconds;
+    const GrTerm *
+        wraps; // of NO, an operation that is taken not to leave the range of its bits; NULL: none is. Of ASSUMED, the one that it hangs on
 } GrSolved;
 
 // A solver for many queries over one GrTerms. GR_ERR_UNSUPPORTED: this build has no Z3.

@@ -71,7 +71,23 @@ static const GrTerm *make(GrTerms *t, const GrTerm *wanted) {
         return NULL;
     *a = *wanted;
     a->id = (uint32_t)t->n_terms++;
+    a->from = t->now;
     return *slot = a;
+}
+
+const GrTerm *gr_term_numbered(const GrTerms *t, uint32_t id) {
+    for (size_t k = 0; k < t->n_slots; k++)
+        if (t->slots[k] && t->slots[k]->id == id)
+            return t->slots[k];
+    return NULL;
+}
+
+void gr_terms_at(GrTerms *t, const char *file, uint32_t line) {
+    if (file && (!t->now.file || strcmp(t->now.file, file)))
+        t->now.file = gr_arena_strdup(&t->arena, file);
+    else if (!file)
+        t->now.file = NULL;
+    t->now.line = line;
 }
 
 // ---- Leaves ------------------------------------------------------------------------------------------------------
@@ -262,7 +278,10 @@ static const GrTerm *copy(Copy *c, const GrTerm *a) {
     const GrTerm *there = gr_map_get_u64(&c->done, a->id);
     if (there)
         return there;
+    GrOrigin before = c->t->now;
+    c->t->now = a->from;
     there = rebuilt(c, a);
+    c->t->now = before;
     return there && gr_map_put_u64(&c->done, a->id, (void *)(uintptr_t)there) ? there : NULL;
 }
 

@@ -53,6 +53,12 @@ typedef struct GrSymbol {
     const void *owner; // for whoever made the symbol: the loop of a COUNTER, the variable of an OBJECT
 } GrSymbol;
 
+// The line that a term comes from.
+typedef struct GrOrigin {
+    const char *file; // NULL: of PTX
+    uint32_t line;    // 0: not known
+} GrOrigin;
+
 typedef struct GrTerm {
     GrTermOp op;
     uint32_t bits;
@@ -60,6 +66,7 @@ typedef struct GrTerm {
     uint64_t value;      // CONST: zero-extended
     const GrSymbol *sym; // SYM, READ
     const struct GrTerm *arg[3];
+    GrOrigin from; // of whoever made it first
 } GrTerm;
 
 typedef struct GrTerms {
@@ -69,10 +76,14 @@ typedef struct GrTerms {
     GrSymbol **symbols; // by id
     uint32_t n_symbols, cap_symbols;
     Map instances; // of symbols, by id and thread
+    GrOrigin now;  // of the terms that are made from now on (gr_terms_at)
 } GrTerms;
 
 void gr_terms_init(GrTerms *t);
 void gr_terms_free(GrTerms *t);
+
+// From now on terms are of that line; line 0: of none. `file` is copied.
+void gr_terms_at(GrTerms *t, const char *file, uint32_t line);
 
 // ---- Building ---------------------------------------------------------------------------------------------------
 
@@ -128,6 +139,9 @@ bool gr_term_value(const GrTerm *a, const GrValues *v, uint64_t *out);
 
 // Calls `see` once for each symbol in the term (objects of READs too). False: memory is out.
 bool gr_term_symbols(const GrTerm *a, void (*see)(void *user, const GrSymbol *s), void *user);
+
+// The term of that id; NULL: there is none.
+const GrTerm *gr_term_numbered(const GrTerms *t, uint32_t id);
 
 // For people: (%ctaid.x * %ntid.x + %tid.x) * 4.
 void gr_term_print(const GrTerm *a, StrBuf *out);
