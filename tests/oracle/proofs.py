@@ -3,7 +3,7 @@
 """Random kernels with their launches under `gpurace check`: exact must see no race between two lines that the verifier has proved to be free of
 one. What it says of the kernels is counted by the way they were made.
 
-usage: proofs.py GPURACE PROOF_KERNELS [--first N] [--count N] [--seeds N] [--chunk N] [--jobs N] [--addresses] [--replay] [--damage] [--keep FOLDER]
+usage: proofs.py GPURACE PROOF_KERNELS [--first N] [--count N] [--seeds N] [--chunk N] [--jobs N] [--solver-time N] [--addresses] [--replay] [--damage] [--keep FOLDER]
 """
 import argparse
 import collections
@@ -114,7 +114,7 @@ def run_chunk(options, first, count, keep=None):
         if options.damage:
             damage(folder / "launches.jsonl")
         command = [options.gpurace, "check", folder / "kernels.ptx", "--launches", folder / "launches.jsonl", "--replay", "yes" if options.replay else "no",
-                   "--no-cache", "--verbose", "--format", "json", "--output", folder / "report.json", "--max-reports", "0"]
+                   "--no-cache", "--solver-time", str(options.solver_time), "--verbose", "--format", "json", "--output", folder / "report.json", "--max-reports", "0"]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
         if done.returncode not in (0, 66):
             raise Failed(f"kernels {first} to {first + count - 1}: status {done.returncode}\n{done.stderr[-2000:]}")
@@ -164,6 +164,7 @@ def main():
     parser.add_argument("--chunk", type=int, default=50, help="numbers of one process")
     parser.add_argument("--jobs", type=int, default=1, help="processes at the same time")
     parser.add_argument("--addresses", action="store_true", help="kernels whose addresses are hashes")
+    parser.add_argument("--solver-time", type=int, default=5, help="seconds for one question")
     parser.add_argument("--damage", action="store_true", help="tell the verifier of other launches; fail if nothing is noticed")
     parser.add_argument("--replay", action="store_true", help="run each witness")
     parser.add_argument("--keep", metavar="FOLDER", help="leave the files of the only chunk there")

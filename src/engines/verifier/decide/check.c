@@ -2,6 +2,7 @@
 // check — the verifier's way through the files: every kernel, each of its launches, each pair of accesses.
 #include "engines/verifier/verifier.h"
 
+#include "base/demangle.h"
 #include "engines/verifier/build/build.h"
 #include "engines/verifier/build/compilers.h"
 #include "engines/verifier/decide/changing.h"
@@ -357,17 +358,21 @@ static gr_status say_trusted(const Check *c, const Unit *u, const GrKernelModel 
                              const GrTermVec *trusted) {
     enum { MOST = 4 }; // that are named
     StrBuf text = {0};
+    Arena scratch;
     if (c->set->wrap || !trusted->len)
         return GR_OK;
+    gr_arena_init(&scratch);
+    const char *name = gr_demangle(m->func->name, &scratch);
     gr_str_addf(&text,
                 "kernel %s of %s: decided on the assumption that no number of the launch is so large that ",
-                m->func->name, u->file);
+                name ? name : m->func->name, u->file);
     for (size_t k = 0; k < trusted->len && k < MOST; k++) {
         gr_str_add(&text, !k ? "" : k + 1 == trusted->len ? " or " : ", ");
         gr_tell_operation(trusted->data[k], &text);
     }
     gr_str_addf(&text, "%s overflows (--wrap decides without)",
                 trusted->len > MOST ? ", or another operation," : "");
+    gr_arena_free(&scratch);
     gr_status st = text.oom ? GR_ERR_NOMEM : c->to->remark(c->to->user, text.data);
     gr_str_free(&text);
     return st;

@@ -373,7 +373,7 @@ static const GrTerm *selected(Eval *e, const GrTerm *c, const GrTerm *a, const G
     return choose(e, c, a, b);
 }
 
-static const GrTerm *instruction(Eval *e, LLVMValueRef v) {
+static const GrTerm *computed(Eval *e, LLVMValueRef v) {
     LLVMOpcode op = LLVMGetInstructionOpcode(v);
     LLVMValueRef x = LLVMGetNumOperands(v) ? LLVMGetOperand(v, 0) : NULL;
     unsigned bits = width(v);
@@ -402,6 +402,17 @@ static const GrTerm *instruction(Eval *e, LLVMValueRef v) {
     case LLVMFPToSI: return rounded_up(e, v);
     default: return LLVMIsABinaryOperator(v) ? binary(e, v, op) : NULL;
     }
+}
+
+// What an instruction computes; terms are of its line.
+static const GrTerm *instruction(Eval *e, LLVMValueRef v) {
+    GrOrigin before = e->t->now;
+    IrPlace place = LLVMIsAInstruction(v) ? gr_ir_place(e->ir, v) : (IrPlace){0};
+    if (place.file && place.line)
+        gr_terms_at(e->t, place.file, place.line);
+    const GrTerm *a = computed(e, v);
+    e->t->now = before;
+    return a;
 }
 
 // Whether what the call gives may be computed from numbers of the program's: it has the function, and hands it some.

@@ -37,6 +37,20 @@ void gr_attempt_why(GrAttempt *a, const char *fmt, ...) {
     tell(a->out, GR_MESSAGE_WHY, text, strlen(text));
 }
 
+static void look_for_thread(void *user, const GrSymbol *s) { *(bool *)user |= s->thread != 0; }
+
+// The first operation that is trusted; one of a thread's rather than of the host's.
+static const GrTerm *first_trusted(const GrAttempt *a) {
+    for (size_t k = 0; k < a->trusted.len; k++) {
+        bool threads = false;
+        if (!gr_term_symbols(a->trusted.data[k].term, look_for_thread, &threads))
+            gr_attempt_nomem();
+        if (threads)
+            return a->trusted.data[k].by;
+    }
+    return a->trusted.len ? a->trusted.data[0].by : NULL;
+}
+
 static void tell_wraps(GrAttempt *a, const GrTerm *x) {
     if (x)
         tell(a->out, GR_MESSAGE_WRAPS, &x->id, sizeof x->id);
@@ -49,8 +63,8 @@ static void answer(GrAttempt *a, GrAnswer what, const char *how) {
                                 [GR_ANSWER_YES] = GR_MESSAGE_YES};
     if (what == GR_ANSWER_UNKNOWN)
         return; // the last reason said why
-    if (what == GR_ANSWER_NO && a->trusted.len)
-        tell_wraps(a, a->trusted.data[0].by);
+    if (what == GR_ANSWER_NO)
+        tell_wraps(a, first_trusted(a));
     tell(a->out, kinds[what], how, strlen(how));
     if (what != GR_ANSWER_YES)
         return;
@@ -132,11 +146,9 @@ static const char *open_to_integers(GrAttempt *a, const GrTerm *opaque) {
     return text;
 }
 
-static bool try_bits(GrAttempt *a, const GrTerm *opaque, double part) {
+static void try_bits(GrAttempt *a, const GrTerm *opaque) {
     const char *before = open_to_integers(a, opaque);
-    double deadline = a->deadline;
     gr_attempt_why(a, "%sbit strings take too long", before ? before : "");
-    a->deadline = gr_seconds_now() + (deadline - gr_seconds_now()) * part;
     const char *how = "small scope"; // readable
     GrAnswer is = gr_attempt_bits(a, ms_left(a) / 4, 64);
     if (is != GR_ANSWER_YES) {
@@ -144,8 +156,6 @@ static bool try_bits(GrAttempt *a, const GrTerm *opaque, double part) {
         is = gr_attempt_bits(a, ms_left(a), 0);
     }
     answer(a, is, how);
-    a->deadline = deadline;
-    return is != GR_ANSWER_UNKNOWN;
 }
 
 static bool try_integers(GrAttempt *a, const GrTerm **opaque) {
@@ -156,26 +166,31 @@ static bool try_integers(GrAttempt *a, const GrTerm **opaque) {
     return is != GR_ANSWER_UNKNOWN;
 }
 
-// What nothing decides may still be refuted unless something leaves its range.
-static void try_trust(GrAttempt *a, const GrTerm *cut) {
+// What the rest of the time may not decide may be refuted unless something leaves its range: that is told before.
+static void try_trust(GrAttempt *a) {
+    static const double part = 0.2; // of the time
     const char *how;
-    const GrTerm *opaque;
-    if (gr_attempt_integers(a, GR_TRUST_ALL, &how, &opaque) != GR_ANSWER_NO)
+    const GrTerm *opaque, *cut = a->cut;
+    GrLooks trusted = a->trusted;
+    double deadline = a->deadline;
+    a->deadline = gr_seconds_now() + (deadline - gr_seconds_now()) * part;
+    bool never = gr_attempt_integers(a, GR_TRUST_ALL, &how, &opaque) == GR_ANSWER_NO;
+    a->trusted = trusted;
+    a->deadline = deadline;
+    if (!never)
         return;
     tell_wraps(a, cut);
     answer(a, GR_ANSWER_ASSUMED, "bit strings take too long");
 }
 
 void gr_attempt(Z3_context z, GrTerms *t, const GrQuery *q, double deadline, int out) {
-    static const double most = 0.8; // of the time for bit strings, where trust is to be tried
     GrAttempt a = {.z = z, .t = t, .q = q, .deadline = deadline, .out = out};
     gr_arena_init(&a.arena);
     prepare(&a);
     const GrTerm *opaque = NULL;
     if (try_integers(&a, &opaque))
         return;
-    const GrTerm *cut = a.cut;
-    bool trusts = cut && !q->wrap;
-    if (!try_bits(&a, opaque, trusts ? most : 1) && trusts)
-        try_trust(&a, cut);
+    if (a.cut && !q->wrap)
+        try_trust(&a);
+    try_bits(&a, opaque);
 }

@@ -9,8 +9,8 @@
 
 #include <z3.h>
 
-// How an operation looks at a number: with a sign, without one, or without one in a comparison only.
-enum { GR_LOOK_SIGNED = 1, GR_LOOK_UNSIGNED = 2, GR_LOOK_COMPARED = 4 };
+// How an operation looks at a number: with a sign; without one, to compare or extend it; or without one, to divide or shift it, as hashes do.
+enum { GR_LOOK_SIGNED = 1, GR_LOOK_UNSIGNED = 2, GR_LOOK_DIVIDED = 4 };
 
 typedef struct GrLook {
     const GrTerm *term;

@@ -221,8 +221,8 @@ static const uint8_t *left_by_threads(GrAttempt *a, const GrRange *known) {
     return left_of(a, capped, most);
 }
 
-// An int does not overflow in C++, and what is in memory has no offset of 64 bits: there a size that is too large is taken for none. Numbers of 32 bits
-// without a sign wrap, and may be meant to; but not because a launch has billions of threads.
+// An int does not overflow in C++, and what is in memory has no index that wraps for the size of it: a size that is too large is taken for none. What is
+// divided or shifted may be a hash, which is meant to wrap; but not because a launch has billions of threads.
 static const uint8_t *find_large(GrAttempt *a, const GrRange *known, const uint8_t *left) {
     uint8_t *large = GR_ATTEMPT_NEW(a, uint8_t, a->t->n_terms);
     const uint8_t *small = left_by_small(a, known), *threads = left_by_threads(a, known);
@@ -230,7 +230,7 @@ static const uint8_t *find_large(GrAttempt *a, const GrRange *known, const uint8
         const GrTerm *x = a->t->slots[k];
         if (!x || !left[x->id])
             continue;
-        unsigned by_small = x->bits == 64 ? UINT8_MAX : GR_LOOK_SIGNED;
+        unsigned by_small = x->bits == 64 ? UINT8_MAX : GR_LOOK_SIGNED | GR_LOOK_UNSIGNED;
         large[x->id] = (uint8_t)((by_small & (small ? small[x->id] : UINT8_MAX)) |
                                  (~by_small & (threads ? threads[x->id] : UINT8_MAX)));
     }

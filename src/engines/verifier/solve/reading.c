@@ -261,6 +261,10 @@ const GrPoly *gr_read_unsigned(GrReading *r, const GrTerm *x) {
     return read_without_sign(r, x, GR_LOOK_UNSIGNED);
 }
 
+static const GrPoly *read_dividend(GrReading *r, const GrTerm *x) {
+    return read_without_sign(r, x, GR_LOOK_DIVIDED);
+}
+
 // Of two terms, a polynomial that is 0 where they are equal. A difference of less than 2^bits is no multiple of it.
 static const GrPoly *difference(GrReading *r, const GrTerm *x, const GrTerm *y) {
     const GrPoly *a = gr_read(r, x), *b = gr_read(r, y), *d = gr_poly_sub(&r->p, a, b);
@@ -281,7 +285,7 @@ const GrPoly *gr_read_distance(GrReading *r, const GrTerm *a, const GrTerm *b) {
     GrWide half = (GrWide)1 << 63;
     GrRange range = gr_reading_range(r, e), rb = gr_reading_number(r, b);
     meet(&range, gr_range_add(gr_reading_number(r, a), (GrRange){-rb.high, -rb.low}));
-    if (is_within(range, -half, half - 1) || is_trusted(r, a, GR_LOOK_COMPARED))
+    if (is_within(range, -half, half - 1) || is_trusted(r, a, GR_LOOK_UNSIGNED))
         return e;
     return gr_read_cut(r, e, 64);
 }
@@ -346,7 +350,7 @@ static const GrPoly *shifted(GrReading *r, const GrTerm *x) {
     GrWide factor = (GrWide)1 << by;
     if (x->op == GR_TERM_SHL)
         return gr_poly_scale(&r->p, gr_read(r, x->arg[0]), factor);
-    return quotient(r, x->op == GR_TERM_ASHR ? gr_read_signed(r, x->arg[0]) : gr_read_unsigned(r, x->arg[0]),
+    return quotient(r, x->op == GR_TERM_ASHR ? gr_read_signed(r, x->arg[0]) : read_dividend(r, x->arg[0]),
                     factor);
 }
 
@@ -363,8 +367,8 @@ static const GrPoly *arithmetic(GrReading *r, const GrTerm *x) {
 
 static const GrPoly *division(GrReading *r, const GrTerm *x) {
     bool is_signed = x->op == GR_TERM_SDIV || x->op == GR_TERM_SREM;
-    const GrPoly *a = is_signed ? gr_read_signed(r, x->arg[0]) : gr_read_unsigned(r, x->arg[0]);
-    const GrPoly *b = is_signed ? gr_read_signed(r, x->arg[1]) : gr_read_unsigned(r, x->arg[1]);
+    const GrPoly *a = is_signed ? gr_read_signed(r, x->arg[0]) : read_dividend(r, x->arg[0]);
+    const GrPoly *b = is_signed ? gr_read_signed(r, x->arg[1]) : read_dividend(r, x->arg[1]);
     const GrPoly *q, *rem;
     gr_read_division(r, a, b, is_signed ? GR_ROUND_TO_0 : GR_ROUND_DOWN, &q, &rem);
     return x->op == GR_TERM_SDIV || x->op == GR_TERM_UDIV ? q : rem;
@@ -439,7 +443,7 @@ bool gr_read_comparison(GrReading *r, const GrTerm *x, GrRelation *what, const G
     const GrPoly *side[2];
     for (unsigned k = 0; k < 2; k++)
         side[k] =
-            is_signed ? gr_read_signed(r, x->arg[k]) : read_without_sign(r, x->arg[k], GR_LOOK_COMPARED);
+            is_signed ? gr_read_signed(r, x->arg[k]) : read_without_sign(r, x->arg[k], GR_LOOK_UNSIGNED);
     bool strict = x->op == GR_TERM_SLT || x->op == GR_TERM_ULT;
     *p = negated ? gr_poly_sub(&r->p, side[1], side[0]) : gr_poly_sub(&r->p, side[0], side[1]);
     *what = strict != negated ? GR_RELATION_NEGATIVE : GR_RELATION_AT_MOST_0;

@@ -77,14 +77,15 @@ static const char *kept(const GrSolver *s, const char *text) {
 // What the child said, and in text[0 .. size) why or how.
 static void understand(const GrTerms *t, const GrChildResult *r, GrSolved *out, char *text, size_t size) {
     size_t at = 0;
+    const GrTerm *wraps = NULL; // of the next answer
     GrMessage m;
     while (r->len - at >= sizeof m) {
         memcpy(&m, r->data + at, sizeof m);
         at += sizeof m;
         if (m.kind == GR_MESSAGE_MODEL) {
-            if (gr_model_take(&out->model, r->data + at, r->len - at))
-                out->answer = GR_ANSWER_YES;
-            else
+            bool whole = gr_model_take(&out->model, r->data + at, r->len - at);
+            out->answer = whole ? GR_ANSWER_YES : GR_ANSWER_UNKNOWN;
+            if (!whole)
                 snprintf(text, size, "the solver broke off");
             return;
         }
@@ -93,9 +94,15 @@ static void understand(const GrTerms *t, const GrChildResult *r, GrSolved *out, 
         uint32_t id;
         if (m.kind == GR_MESSAGE_WRAPS && m.len == sizeof id) {
             memcpy(&id, r->data + at, sizeof id);
-            out->wraps = gr_term_numbered(t, id);
+            wraps = gr_term_numbered(t, id);
         } else {
             snprintf(text, size, "%.*s", (int)m.len, r->data + at);
+        }
+        bool answers = m.kind == GR_MESSAGE_NO || m.kind == GR_MESSAGE_OPEN || m.kind == GR_MESSAGE_ASSUMED ||
+                       m.kind == GR_MESSAGE_YES;
+        if (answers) { // the last one counts
+            out->wraps = wraps;
+            wraps = NULL;
         }
         if (m.kind == GR_MESSAGE_NO)
             out->answer = GR_ANSWER_NO;
