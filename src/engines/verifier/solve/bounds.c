@@ -10,6 +10,7 @@
 enum {
     LARGE_FROM = 1 << 10, // what may be that large is taken for small
     MOST_ROUNDS = 8,
+    ROUNDS = 1 << 12, // of a loop of which nothing says how often it goes round
     MOST_SHAVED = 64, // cuts of which each quotient is tried
 };
 
@@ -157,16 +158,16 @@ static void cap(GrRange *range, GrWide small) {
 }
 
 // What leaves its range where symbols have these ranges; NULL: the facts exclude that. Data in memory stays what it is.
-static const uint8_t *left_of(GrAttempt *a, const GrRange *capped, GrWide small) {
+static const uint8_t *left_of(GrAttempt *a, const GrRange *capped) {
     const GrTerms *t = a->t;
     GrReading r;
     begin(&r, a, capped);
     bool again = false;
-    for (uint32_t k = 0; k < t->n_symbols; k++) { // nothing says how often such a loop goes round
+    for (uint32_t k = 0; k < t->n_symbols; k++) {
         GrRange *range = r.of_symbol[k] ? &r.ranges.data[r.of_symbol[k] - 1] : NULL;
         if (!range || t->symbols[k]->kind != GR_SYM_COUNTER || range->high < t->symbols[k]->high)
             continue;
-        cap(range, small);
+        cap(range, ROUNDS);
         again = true;
     }
     if (again)
@@ -194,7 +195,7 @@ static const uint8_t *left_by_small(GrAttempt *a, const GrRange *known) {
         for (uint32_t k = 0; k < a->t->n_symbols; k++)
             if (is_number_of_launch(a->t->symbols[k]))
                 cap(&capped[k], smalls[n]);
-        left = left_of(a, capped, smalls[n]);
+        left = left_of(a, capped);
     }
     return left;
 }
@@ -218,7 +219,7 @@ static const uint8_t *left_by_threads(GrAttempt *a, const GrRange *known) {
     for (uint32_t k = 0; k < a->t->n_symbols; k++)
         if (is_size[k] && capped[k].high > most && capped[k].low <= most)
             capped[k].high = most;
-    return left_of(a, capped, most);
+    return left_of(a, capped);
 }
 
 // An int does not overflow in C++, and what is in memory has no index that wraps for the size of it: a size that is too large is taken for none. What is
