@@ -22,8 +22,9 @@ static uint64_t mix_text(uint64_t h, const char *s) {
     return gr_mix64(h ^ (s ? gr_hash_bytes(s, strlen(s)) : 1));
 }
 
+// Copies of one instruction that the compiler unrolled are at one place.
 static uint64_t place_of(const VmMisuseEvent *e) {
-    uint64_t h = gr_mix64((uint64_t)e->kind << 32 | (e->stmt ? e->stmt->line : 0));
+    uint64_t h = gr_mix64((uint64_t)e->kind << 32 | (e->stmt && !e->stmt->loc ? e->stmt->line : 0));
     h = mix_text(mix_text(h, e->kernel), e->function);
     for (const PtxLoc *l = e->stmt ? e->stmt->loc : NULL; l; l = l->inlined_at)
         h = mix_text(h ^ ((uint64_t)l->line << 32 | l->col), gr_ptx_file(e->module, l->file));

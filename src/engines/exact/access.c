@@ -460,6 +460,7 @@ static void access_as(Exact *x, Block *b, const VmAccessEvent *e, uint8_t mark) 
         if (!a.owner || (!mark && gr_exact_defer_read(x, b, e)))
             return;
         gr_exact_catch_up_with(x, a.owner, e->address, e->where.mask, e->size);
+        a.owner->visited |= a.owner != b;
     }
     memcpy(a.address, e->address, sizeof a.address);
     Kind k;
@@ -527,6 +528,7 @@ void gr_exact_async_access(Exact *x, Block *b, const VmAsyncEvent *e) {
         if (!a.owner)
             return;
         gr_exact_catch_up_with(x, a.owner, e->address, e->where.mask, e->size);
+        a.owner->visited |= a.owner != b;
         // No thread need have waited for the operations that an mbarrier is told of.
         if (a.owner->tile)
             a.owner->tile->async |= op->completes != VM_COMPLETES_GROUP && op->completes != VM_COMPLETES_BULK;

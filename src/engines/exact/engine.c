@@ -30,6 +30,8 @@ static void found(void *user, Race *r) {
     gr_race_writer_put(&x->writer, r, GR_SEEN_BY_CAUSALITY);
 }
 
+static void misused(void *user, const VmMisuseEvent *e) { gr_misuses_hear(&((Listener *)user)->misuses, e); }
+
 static void doubted(void *user, const char *check) {
     const Listener *x = user;
     StrBuf b = {0};
@@ -99,6 +101,7 @@ static gr_status exact_begin(GrSession *s, const GrOptions *given, void **self, 
     ExactOptions options = {.found = found,
                             .wanted = gr_selection_has_kernels(&x->selection) ? wanted : NULL,
                             .wanted_site = gr_selection_has_files(&x->selection) ? wanted_site : NULL,
+                            .misused = misused,
                             .doubted = doubted,
                             .watch = watching,
                             .user = x,

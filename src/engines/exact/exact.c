@@ -297,6 +297,7 @@ static void on_launch_begin(void *user, const VmLaunchEvent *e) {
     if (!l)
         return;
     l->ptx = e->module;
+    l->kernel = e->kernel->name;
     gr_hosts_launch_begins(&x->hosts, l);
     l->unwanted = x->options.wanted && !x->options.wanted(x->options.user, e->kernel->name);
 }
@@ -330,6 +331,8 @@ static void on_block_begin(void *user, uint64_t launch, uint64_t linear) {
 static void on_block_end(void *user, uint64_t launch, uint64_t linear) {
     Exact *x = user;
     Block *b = gr_exact_block_at(gr_exact_launch(x, launch), linear);
+    if (b && (b->visited || b->arrivals.len))
+        gr_exact_block_ends(x, b);
     if (b) {
         gr_shadow_forget(&x->shadow, b);
         gr_dekker_block_ends(&x->dekker, b);

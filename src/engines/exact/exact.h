@@ -37,6 +37,8 @@ typedef enum ExactVolatiles {
 typedef struct ExactOptions {
     // Called when a pair of sites is first seen to race; it may set r->mine.count and r->ours.
     void (*found)(void *user, Race *r);
+    // Called when a thread has accessed the shared memory of another block, which might have ended by then for all that orders the two.
+    void (*misused)(void *user, const struct VmMisuseEvent *e);
     // Called for every word that races, for every two accesses that are remembered: for tests.
     void (*occurred)(void *user, const ExactOccurrence *o);
     void *user;

@@ -345,6 +345,9 @@ void gr_exact_allocations_mark(Exact *x);                   // for the sweep und
 void gr_exact_allocations_forget(Exact *x);                 // all of it is known to all that come
 void gr_exact_allocations_free(Exact *x);
 
+// ended.c: the block ends, and has been visited. What nothing orders before that is reported.
+void gr_exact_block_ends(Exact *x, Block *b);
+
 // volatiles.c
 // Access `a`, whose stamp is `mine`, and an earlier one are unordered, and volatile makes them strong: whether that is reported. Else
 // it is counted.
@@ -378,6 +381,8 @@ bool gr_exact_is_sound(Exact *x, const Access *a, uint32_t lane, const Stamp *th
                        uint64_t at);
 
 // judge.c
+// Whether the options let the access be reported.
+bool gr_exact_is_wanted(const Exact *x, const Stamp *s);
 bool gr_exact_morally_strong(const Exact *x, const Stamp *a, const Stamp *b);
 // Another block of the same launch did that, and nothing orders those.
 static inline bool gr_exact_is_apart(const Exact *x, const Access *a, const Stamp *t) {

@@ -149,8 +149,7 @@ static void overlap(Race *r, uint64_t word, uint32_t bytes, bool known) {
 
 static unsigned is_fill(const Stamp *s) { return !s->site && s->elem; }
 
-// Whether the options let the access be a side of a race.
-static bool is_wanted(const Exact *x, const Stamp *s) {
+bool gr_exact_is_wanted(const Exact *x, const Stamp *s) {
     if (!gr_exact_passes_some(x))
         return true;
     const Launch *l = s->at.launch < x->order.launches.len ? x->order.launches.data[s->at.launch] : NULL;
@@ -165,8 +164,8 @@ void gr_exact_report(Exact *x, const Access *a, uint32_t lane, uint64_t word, ui
     x->reports++;
     if (!gr_exact_is_sound(x, a, lane, theirs, other_lane, word + (uint64_t)__builtin_ctz(bytes)))
         return;
-    if ((class == RACE_SAME_VALUE && x->options.no_same_value) || !is_wanted(x, mine) ||
-        !is_wanted(x, theirs))
+    if ((class == RACE_SAME_VALUE && x->options.no_same_value) || !gr_exact_is_wanted(x, mine) ||
+        !gr_exact_is_wanted(x, theirs))
         return;
     // A copy touches both spaces: the same two instructions may race in either. Copies and memsets share a site.
     uint64_t key = (uint64_t)lo << (SITE_BITS + 8) | (uint64_t)hi << 8 | class | (a->owner ? 128 : 0) |

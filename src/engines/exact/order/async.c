@@ -290,8 +290,33 @@ static void arrive(Order *o, Block *b, Warp *w, uint64_t owner, Mbar *m, const V
         return;
     }
     PlaceOp op = {gr_place(owner, e->bar, 0), e->sem, e->scope};
+    bool visits = owner != b->id;
+    Clock *done = visits ? gr_order_snapshots(b, w, e->where.mask) : NULL;
     for (uint32_t k = e->where.mask; k; k &= k - 1)
         gr_order_release(o, b, w, (uint32_t)__builtin_ctz(k), &op, &m->now);
+    if (!visits)
+        return;
+    gr_clock_merge(&m->now_met, done);
+    gr_clock_release(done);
+    gr_order_bump(o, b, w, e->where.mask);
+}
+
+// The lanes of another block are about to arrive.
+static void note_arrival(Order *o, const Block *b, Block *owner, const VmAsyncEvent *e) {
+    const Warp *w = &b->warps[e->where.warp];
+    for (uint32_t m = e->where.mask; m; m &= m - 1) {
+        uint32_t l = (uint32_t)__builtin_ctz(m);
+        Arrival now = {{b->id, w->epoch[l], b->launch->index, w->index}, l, e->where.stmt}, *last = NULL;
+        for (size_t k = owner->arrivals.len; k-- > 0 && !last;) {
+            Arrival *a = &owner->arrivals.data[k];
+            if (a->at.id == now.at.id && a->at.warp == now.at.warp && a->lane == l && a->stmt == now.stmt)
+                last = a;
+        }
+        if (last)
+            *last = now;
+        else if (!gr_vec_push(&owner->arrivals, now))
+            o->nomem = true;
+    }
 }
 
 void gr_mbar_clear(Mbar *m) {
@@ -300,6 +325,8 @@ void gr_mbar_clear(Mbar *m) {
     gr_sources_clear(&m->over);
     gr_clock_take(&m->now_ops, NULL);
     gr_clock_take(&m->over_ops, NULL);
+    gr_clock_take(&m->now_met, NULL);
+    gr_clock_take(&m->over_met, NULL);
 }
 
 // All threads that are told of the phase learn of operations, at any scope.
@@ -318,7 +345,11 @@ static void mbarrier(Order *o, Block *b, Block *owner, const VmAsyncEvent *e) {
     case VM_MBAR_INIT:
     case VM_MBAR_INVAL: gr_mbar_clear(m); break;
     case VM_MBAR_ARRIVE:
-    case VM_MBAR_DROP: arrive(o, b, w, owner->id, m, e); break;
+    case VM_MBAR_DROP:
+        if (owner != b && !e->op)
+            note_arrival(o, b, owner, e);
+        arrive(o, b, w, owner->id, m, e);
+        break;
     case VM_MBAR_TX:
         if (e->op)
             op_arrives(o, m, b, e);
@@ -330,8 +361,14 @@ static void mbarrier(Order *o, Block *b, Block *owner, const VmAsyncEvent *e) {
         m->now = (Sources){0};
         gr_clock_take(&m->over_ops, m->now_ops);
         m->now_ops = NULL;
+        gr_clock_take(&m->over_met, m->now_met);
+        m->now_met = NULL;
         break;
-    case VM_MBAR_WAIT: told(o, b, w, owner->id, m, e); break;
+    case VM_MBAR_WAIT:
+        told(o, b, w, owner->id, m, e);
+        if (m->over_met)
+            gr_clock_merge(&b->met, m->over_met);
+        break;
     default: break;
     }
 }

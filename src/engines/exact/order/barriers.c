@@ -209,6 +209,7 @@ static ClusterPhase *cluster_phase(Order *o, uint64_t cluster, uint32_t phase) {
 
 void gr_order_drop_phase(Order *o, size_t k) {
     gr_sources_clear(&o->phases.data[k].sources);
+    gr_clock_release(o->phases.data[k].met);
     o->phases.data[k] = o->phases.data[--o->phases.len];
 }
 
@@ -245,6 +246,10 @@ static void cluster_arrive(Order *o, Block *b, Warp *w, const VmSyncEvent *e) {
             PlaceOp op = {0, PTX_RELAXED, PTX_SCOPE_CLUSTER};
             gr_order_release(o, b, w, (uint32_t)__builtin_ctz(m), &op, &p->sources);
         }
+        Clock *done = gr_order_snapshots(b, w, e->where.mask);
+        gr_clock_merge(&p->met, done);
+        gr_clock_release(done);
+        gr_order_bump(o, b, w, e->where.mask);
         return;
     }
     p->arrived += waits_next(e->where.stmt) ? (uint64_t)__builtin_popcount(e->where.mask) : 0;
@@ -258,6 +263,8 @@ static void cluster_wait(Order *o, Block *b, Warp *w, const VmSyncEvent *e) {
     ClusterPhase *p = cluster_phase(o, b->cluster, e->barrier);
     for (unsigned k = 0; p && k <= SAME_CLUSTER; k++)
         gr_order_learn(o, b, w, e->where.mask, gr_sources_of(o, &p->sources, b, k));
+    if (p && p->met)
+        gr_clock_merge(&b->met, p->met);
 }
 
 // What the launch did not know as it began: the launches before it in its stream (PTX ISA, griddepcontrol).

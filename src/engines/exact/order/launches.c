@@ -383,6 +383,8 @@ void gr_order_block_end(Order *o, Block *b) {
     gr_clock_release(b->base);
     gr_clock_release(b->sc);
     gr_clock_release(b->left);
+    gr_clock_release(b->met);
+    gr_vec_free(&b->arrivals);
     gr_vec_free(&b->mbars);
     gr_vec_free(&b->ops);
     leave_place(l, b->linear);

@@ -359,6 +359,19 @@ bool gr_order_knows(const Order *o, const View *v, const Point *p, uint32_t lane
     return false;
 }
 
+bool gr_order_ends_after(const Order *o, const Block *b, const Point *p, uint32_t lane) {
+    if (gr_clock_has(o, b->met, p, lane) || gr_clock_has(o, b->left, p, lane) ||
+        gr_clock_has(o, b->base, p, lane))
+        return true;
+    for (uint32_t k = 0; k < b->n_warps; k++) {
+        const Warp *w = &b->warps[k];
+        for (uint32_t m = w->own ? w->exists : w->exists & -w->exists; m; m &= m - 1)
+            if (gr_clock_has(o, imports_of(b, w, (uint32_t)__builtin_ctz(m)), p, lane))
+                return true;
+    }
+    return false;
+}
+
 bool gr_order_knows_warp(const Order *o, const View *v, const Point *p) {
     if (gr_order_knows_launch(o, v, p->launch) || was_told(o, v, p->launch))
         return true;

@@ -162,6 +162,7 @@ typedef struct Mbar {
     uint64_t at;
     Sources now, over;         // of the phase under way; of the last that is over
     Clock *now_ops, *over_ops; // asynchronous operations that completed on it
+    Clock *now_met, *over_met; // Block.met of threads that wait for it, if other blocks have arrived
     struct { // and cp.async of lanes of one warp, up to a number, that are not in now_ops yet
         uint64_t id;
         uint32_t warp, exists, mask, number;
@@ -204,6 +205,19 @@ typedef struct BlockPage {
     struct Block *block[];
 } BlockPage;
 
+// An access as far as order goes.
+typedef struct Point {
+    uint64_t id;
+    uint32_t epoch, launch; // index
+    uint32_t warp;
+} Point;
+
+typedef struct Arrival {
+    Point at;
+    uint32_t lane;
+    const PtxStmt *stmt; // of the running launch's code
+} Arrival;
+
 typedef struct Block {
     uint64_t id, linear, cluster;
     Launch *launch;
@@ -214,6 +228,12 @@ typedef struct Block {
     uint64_t copies;                // the block instance that stands for its cp.async; 0: there were none
     uint32_t issued, copied;        // of these the last number; up to which all its threads know them
     Clock *base, *sc, *left;        // left: what threads that exited knew
+    // What threads of its cluster had done when they arrived where threads of this block have waited for them, whatever the scopes, released
+    // or relaxed. It says what came before the block's end (ended.c), and of no memory that it is seen.
+    Clock *met;
+    bool visited; // another block has accessed its shared memory
+    VEC(Arrival)
+    arrivals; // of other blocks' threads at mbarriers there, the last of each thread and instruction
     Warp *warps;
     Phase barrier[BARRIERS];
     VEC(Mbar) mbars;
@@ -256,6 +276,7 @@ typedef struct SyncVar {
 typedef struct ClusterPhase {
     uint64_t cluster;
     uint32_t phase;
+    Clock *met;       // Block.met of those that wait, as far as it is not in `sources`
     uint64_t arrived; // threads that release, and do nothing more before they acquire
     bool over;        // some thread has been told
     Sources sources;
@@ -388,13 +409,6 @@ typedef struct View {
     uint32_t lane;
 } View;
 
-// An access as far as order goes.
-typedef struct Point {
-    uint64_t id;
-    uint32_t epoch, launch; // index
-    uint32_t warp;
-} Point;
-
 // Whether what lane `lane` did at `p` happened before the viewer's present.
 bool gr_order_knows(const Order *o, const View *v, const Point *p, uint32_t lane);
 // Up to which epoch all lanes of the viewer's know what they have done themselves under that id (theirs, or their cp.async').
@@ -403,6 +417,9 @@ uint32_t gr_order_own(const View *v, uint64_t id);
 bool gr_order_knows_warp(const Order *o, const View *v, const Point *p);
 // The same for an operation of the async proxy looking at what the generic proxy wrote: only what a proxy fence covers.
 bool gr_order_proxied(const Order *o, const View *v, const Point *p, uint32_t lane);
+// What lane `lane` did at `p`, in another block, came before the end of one of the block's threads. Where nothing synchronizes memory it is
+// enough that they waited for it (Block.met).
+bool gr_order_ends_after(const Order *o, const Block *b, const Point *p, uint32_t lane);
 // The viewer's launch came after that one as a whole.
 bool gr_order_knows_launch(const Order *o, const View *v, uint32_t launch);
 // All threads that may still access anything know all of that launch.

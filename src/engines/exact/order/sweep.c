@@ -134,8 +134,10 @@ static void sweep_clocks(Sweep *s) {
     for (size_t k = 0; k < o->sync.len; k++)
         if (o->sync.entries[k].live)
             gr_sources_sweep(s, &((SyncVar *)o->sync.entries[k].value)->sources);
-    for (size_t k = 0; k < o->phases.len; k++)
+    for (size_t k = 0; k < o->phases.len; k++) {
         gr_sources_sweep(s, &o->phases.data[k].sources);
+        gr_order_sweep_clock(s, &o->phases.data[k].met);
+    }
     for (unsigned k = 0; k < 64; k++)
         gr_order_sweep_clock(s, &o->device_sc[k]);
     gr_order_sweep_clock(s, &o->system_sc);
