@@ -206,6 +206,15 @@ static void bulk_load(Maker *m) {
     uint32_t at = DATA + 16 * below(m, 2), bar = MBARS + 8 * below(m, 2);
     uint16_t who = slot_of_every_block(m, below(m, slots(m))), all = all_slots(m);
     init_mbar(m, bar, 1);
+    if (chance(m, 2)) { // the stage is filled again
+        memory(m, OP_LOAD, slot_of_every_block(m, below(m, slots(m))), IN_SHARED, at + 4 * below(m, 4));
+        uint32_t fencer = below(m, 3); // a thread before the barrier, the issuer, or none
+        if (fencer == 0)
+            add(m, OP_PROXY_FENCE)->who = slot_of_every_block(m, below(m, slots(m)));
+        barrier(m);
+        if (fencer == 1)
+            add(m, OP_PROXY_FENCE)->who = who;
+    }
     Statement *s = mbar(m, OP_MBAR_EXPECT, who, bar);
     s->count = 16;
     s = add(m, OP_BULK_LOAD);
@@ -224,6 +233,8 @@ static void bulk_store(Maker *m) {
     uint32_t fencer = below(m, 3); // the writer, the issuer or a third
     if (fencer == 0)
         add(m, OP_PROXY_FENCE)->who = slot_of_every_block(m, writer);
+    if (chance(m, 3)) // the destination is read before
+        memory(m, OP_LOAD, slot_of_every_block(m, below(m, slots(m))), IN_GLOBAL, OWN + 4 * below(m, 4));
     barrier(m);
     if (fencer == 2) {
         add(m, OP_PROXY_FENCE)->who = slot_of_every_block(m, below(m, slots(m)));
