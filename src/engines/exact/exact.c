@@ -297,7 +297,7 @@ static void on_launch_begin(void *user, const VmLaunchEvent *e) {
     if (!l)
         return;
     l->ptx = e->module;
-    l->kernel = e->kernel->name;
+    l->kernel = e->kernel ? e->kernel->name : NULL;
     gr_hosts_launch_begins(&x->hosts, l);
     l->unwanted = x->options.wanted && !x->options.wanted(x->options.user, e->kernel->name);
 }
