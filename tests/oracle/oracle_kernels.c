@@ -468,7 +468,8 @@ static int drive(const Options *o) {
     for (uint64_t n = o->first; n < o->first + o->count; n++) {
         Kernel k;
         StrBuf text = {0};
-        kernel_make(n, &k);
+        make(n, &k);
+        k.linked = false; // the driver gets one module
         if (faults(&k))
             continue;
         printf("%" PRIu64 "\n", n);
