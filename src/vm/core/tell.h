@@ -9,6 +9,8 @@
 // Something is about to happen that orders what these lanes did before: loads whose fate is not known count, unless the lane
 // is among `discards`.
 void gr_vm_settle_loads(VmWarpRest *r, uint32_t mask, uint32_t discards);
+// Whether any lane holds a load back. (VmWarpRest.holding may have lanes that hold none any more.)
+bool gr_vm_holds_loads(const VmWarpRest *r);
 void gr_vm_tell_closed(VmWarpRest *r, VmSplit *p);
 // The split's lanes go on, or are no more.
 static inline void gr_vm_close_window(VmWarpRest *r, VmSplit *p) {

@@ -47,6 +47,13 @@ void gr_vm_settle_loads(VmWarpRest *r, uint32_t mask, uint32_t discards) {
     r->holding &= ~mask;
 }
 
+bool gr_vm_holds_loads(const VmWarpRest *r) {
+    uint32_t lanes = 0;
+    for (uint32_t k = 0; r->holding && k < r->launch->module->n_speculated; k++)
+        lanes |= r->held[k].lanes;
+    return lanes & r->live;
+}
+
 void gr_vm_settle_before(VmWarp *w, const VmInsn *i) {
     const VmMemInfo *info = i->extra;
     if (!i->tagged && !info->silent && (info->access == PTX_ACCESS_RMW || info->sem != PTX_WEAK))

@@ -6,6 +6,7 @@
 #include "vm/core/block.h"
 #include "vm/core/launch.h"
 #include "vm/core/policy.h"
+#include "vm/core/tell.h"
 #include "vm/mem/weak.h"
 #include "vm/sched/spread.h"
 
@@ -255,7 +256,7 @@ static void tell_end(VmBlock *b) {
 static bool holds_loads(const VmBlock *b) {
     bool any = false;
     for (uint32_t k = 0; k < b->n_warps && !b->ended && !any; k++)
-        any = b->warps[k].live & b->warps[k].holding;
+        any = gr_vm_holds_loads(&b->warps[k]);
     return any;
 }
 
