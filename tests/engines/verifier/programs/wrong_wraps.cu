@@ -37,6 +37,11 @@ __global__ void shared_hash(int *out) {
     __syncthreads();
     out[number()] = s[threadIdx.x & 63];
 }
+__global__ void last_bit(int *out) {
+    for (unsigned d = 1; d; d <<= 1)
+        if (d >> 31) // in the last round
+            out[0] = 1;
+}
 // With so many threads that a product of 16 bits' factor wraps, too: any number of elements that the host is given.
 __global__ void of_many(int *out, int n) {
     if (number() < n)
@@ -63,6 +68,7 @@ int main(int argc, char **) {
     compared<<<4, 256>>>(out);
     in_a_loop<<<4, 256>>>(out);
     shared_hash<<<4, 256>>>(out);
+    last_bit<<<4, 256>>>(out);
     of_many<<<(argc + 255) / 256, 256>>>(out, argc);
     return cudaDeviceSynchronize();
 }
