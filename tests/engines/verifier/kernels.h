@@ -203,8 +203,7 @@ static inline void grid_stride(void) {
     launch(1, true);
     GrSymbol *rounds = gr_symbol(&q.t, GR_SYM_COUNTER, GR_SYM_THREAD, 32, "k");
     rounds->low = 0;
-    T n = all("n", 0, BIG), k = gr_term_sym(&q.t, rounds),
-      i = add(at(0), mul(k, mul(l.grid[0], l.size[0])));
+    T n = all("n", 0, BIG), k = gr_term_sym(&q.t, rounds), i = add(at(0), mul(k, mul(l.grid[0], l.size[0])));
     each(lt(i, n));
     meet(i, i, 4);
 }
