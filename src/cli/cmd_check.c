@@ -76,6 +76,16 @@ static gr_status remark(void *user, const char *text) {
     return gr_report_remark(&((Check *)user)->report, "%s", text);
 }
 
+static gr_status uses(void *user, unsigned bits) {
+    Check *c = user;
+    GrReport *r = &c->report;
+    gr_status st = GR_OK;
+    for (const GrBlind *b = c->engine->blind; b && b->what && st == GR_OK; b++)
+        if (bits >> b->use & 1)
+            st = gr_report_blind(r, "%s (%s)", b->what, c->engine->name);
+    return st;
+}
+
 // ---- The command -------------------------------------------------------------------------------------------
 
 static const GrEngine *choose_engine(const char *name) {
@@ -135,7 +145,7 @@ static int check(Check *c, gr_error *err) {
     describe(c, folder);
     GrReport *r = &c->report;
     GrStaticInput in = {c->files.data, c->files.len, c->words ? c->words : none, &c->options};
-    GrStaticSink to = {&r->arena, {c, take}, c, looked_at, reason, unread, remark};
+    GrStaticSink to = {&r->arena, {c, take}, c, looked_at, reason, unread, remark, uses};
     st = c->engine->still->check(&in, &to, err);
     if (c->why.code) { // a finding that the report refused: the engine knows only that it was not taken
         *err = c->why;

@@ -63,6 +63,15 @@ bool gr_report_count(GrCountedVec *v, const char *text) {
 gr_status gr_report_reason(GrReport *r, const char *fmt, ...) { ADD_TEXT(&r->reasons); }
 gr_status gr_report_remark(GrReport *r, const char *fmt, ...) { ADD_TEXT(&r->remarks); }
 
+gr_status gr_report_blind(GrReport *r, const char *fmt, ...) {
+    GR_FORMATTED(text, 400, fmt);
+    for (size_t k = 0; k < r->blind.len; k++)
+        if (!strcmp(r->blind.data[k].text, text))
+            return GR_OK;
+    char *copy = gr_arena_strdup(&r->arena, text);
+    return copy && gr_report_count(&r->blind, copy) ? GR_OK : GR_ERR_NOMEM;
+}
+
 bool gr_report_excludes(const GrReport *r, const char *kernel, const GrAccess *a) {
     const char *file = gr_access_frame(a, a->headline)->file;
     return (kernel && r->excludes_kernel && r->excludes_kernel(r->excludes_user, kernel)) ||

@@ -199,6 +199,9 @@ gr_status gr_report_reason(GrReport *r, const char *fmt, ...) __attribute__((for
 // Adds something worth saying that takes nothing away from the verdict.
 gr_status gr_report_remark(GrReport *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+// Adds what the engine does not look for here, and in parentheses which engine.
+gr_status gr_report_blind(GrReport *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 // The report of a run: reads everything out of `view` and decides the verdict.
 gr_status gr_report_build(GrReport *r, const GrResultsView *view, gr_error *err);
 

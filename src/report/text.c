@@ -138,6 +138,7 @@ static void add_coverage(const GrReport *r, Arena *arena, StrBuf *out) {
         gr_str_addf(out, "  engine    %s (%s), no run\n", r->engine, r->evidence);
         add_kernels(r, arena, out);
         add_list("  remark    ", &r->remarks, out);
+        add_blind(r, out);
         add_suppressions(r, out);
         return;
     }

@@ -196,6 +196,13 @@ class Ptx(unittest.TestCase):
         self.assertTrue(report["reasons"][0].startswith("possible: "), report["reasons"])
         check(path, "--replay", "no", "--strict", status=67)
 
+    def test_what_is_not_looked_for_is_said(self):
+        for barrier, said in ("bar.sync 0;", False), ("{ .reg .pred %p1; setp.lt.u32 %p1, %r1, 32; @%p1 bar.sync 0; }", True):
+            done = subprocess.run([GPURACE, "check", "--replay", "no", "--format", "json", self.file("clean", barrier)], capture_output=True, text=True, timeout=300)
+            blind = json.loads(done.stderr)["coverage"]["blind_to"]
+            self.assertIn("what a launch does at the same time as other launches, copies or the host (verifier)", blind)
+            self.assertEqual("barriers of a block that some of its threads do not come to (verifier)" in blind, said)
+
     def test_a_mask_that_lacks_lanes_orders_nothing(self):
         self.assertEqual(check(self.file("half", "bar.warp.sync 0xffff;"), status=66)["verdict"], "races")
 

@@ -3,6 +3,7 @@
 #include "engines/verifier/verifier.h"
 
 #include "base/demangle.h"
+#include "engines/core/uses.h"
 #include "engines/verifier/build/build.h"
 #include "engines/verifier/build/compilers.h"
 #include "engines/verifier/decide/changing.h"
@@ -504,6 +505,7 @@ static gr_status check_unit(Check *c, const Unit *u, gr_error *err) {
     Kernels all = {.c = c, .u = u};
     StrBuf progress = {0};
     const PtxModule *m = u->of->unit->module;
+    unsigned uses = 0, callees = GR_USES_UNKNOWN;
     for (uint32_t k = 0; k < m->n_funcs && st == GR_OK; k++) {
         const PtxFunc *f = m->funcs[k];
         bool wanted = true;
@@ -513,7 +515,10 @@ static gr_status check_unit(Check *c, const Unit *u, gr_error *err) {
             st = gr_launched_has(&c->launched, f->name, &wanted, err);
         if (st == GR_OK && wanted && !gr_vec_push(&all.all, f))
             st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        uses |= wanted ? gr_uses_of_kernel(f, ~0u, &callees) : 0;
     }
+    if (st == GR_OK)
+        st = c->to->uses(c->to->user, uses);
     gr_str_addf(&progress, "kernels of %s", u->file);
     GrJobs jobs = {all.all.len, c->set->jobs, &all, work, take, NULL};
     if (isatty(STDERR_FILENO) && !c->set->verbose && !progress.oom)
@@ -663,9 +668,7 @@ gr_status gr_verifier_check(const GrStaticInput *in, const GrVerifierSettings *s
         GR_TRY(check_sources(&c, &build, err));
     if (set->launches)
         GR_TRY(gr_launched_tell(&c.launched, set->launches, to, err));
-    GR_TRY(to->remark(
-        to->user, "each launch was looked at by itself: not what it does at the same time as other launches, "
-                  "copies or the host"));
+    GR_TRY(to->uses(to->user, 1u << GR_USE_STREAMS)); // each launch is looked at by itself
     if (set->verbose)
         print_counts(&c);
 done:

@@ -123,7 +123,7 @@ static bool take(void *user, const GrFinding *f) {
 }
 
 GrStaticSink gr_events_sink(StrBuf *out, Arena *arena) {
-    return (GrStaticSink){arena, {out, take}, out, kernel, reason, unread, remark};
+    return (GrStaticSink){arena, {out, take}, out, kernel, reason, unread, remark, NULL};
 }
 
 // ---- Reading -----------------------------------------------------------------------------------------------------------------
