@@ -35,6 +35,7 @@ enum {
     RNG_SHUFFLE = 10,        // the order that the rewritten module gives its blocks
     RNG_AIMS = 11,           // what the next run aims at [runs so far]
     RNG_LATE = 12,           // which work comes late, and how much [kind and how many there were]
+    RNG_ARRIVE = 13,         // which warps stay away at counters and flags [launch]
     RNG_QUEUE = 0x71756575,  // how streams and kernels interleave [0 which, 1 how far, 2 the order]
     RNG_ITEM = 0x6974656d,   // one piece of submitted work [its number]
     RNG_WEAK = 0x7765616b,   // what --weak delays [device]

@@ -250,3 +250,36 @@ bool gr_ptx_feeds_data(const PtxFunc *f, const PtxStmt *load) {
     end(&w);
     return data;
 }
+
+// ---- What it decides -----------------------------------------------------------------------------------------------
+
+static bool is_compared(const Flow *w, const PtxFunc *f) {
+    for (const PtxStmt *s = f->first; s; s = s->next) {
+        bool data;
+        if (is_own(s) && s->instr->op == PTX_OP_SETP && passes_on(w, s, &data))
+            return true;
+    }
+    for (size_t k = 0; k < w->uses.len; k++)
+        if (w->uses.data[k]->instr->op == PTX_OP_ST && w->uses.data[k]->instr->space == PTX_PARAM)
+            return true;
+    return false;
+}
+
+PtxDecides gr_ptx_decides(const PtxFunc *f, const Cfg *g, const PtxStmt *s) {
+    PtxDecides is = PTX_DECIDES_NOTHING;
+    Flow w;
+    Loops l = {.func = f, .cfg = *g};
+    uint32_t head;
+    if (s->kind == PTX_INSTR && s->instr->n_operands && begin(&w, f, s)) {
+        is = is_compared(&w, f) ? PTX_DECIDES_ONCE : PTX_DECIDES_NOTHING;
+        l.in = w.branches.len ? calloc(g->n_blocks, sizeof *l.in) : NULL;
+        l.todo = l.in ? calloc(g->n_blocks, sizeof *l.todo) : NULL;
+        if (l.todo && find_polling(&l, &w, s, &head) && !any_in(&l, &w.uses))
+            is = PTX_DECIDES_LOOK;
+    }
+    if (s->kind == PTX_INSTR && s->instr->n_operands)
+        end(&w);
+    free(l.in);
+    free(l.todo);
+    return is;
+}

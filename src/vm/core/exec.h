@@ -78,6 +78,12 @@ VM_HANDLER(gr_vm_x_mbarrier_pending);
 // atom.c
 VM_HANDLER(gr_vm_x_atom);
 
+// arrive.c: extra: VmMemInfo, which has the handler of the access itself
+VM_HANDLER(gr_vm_x_arrives);
+VM_HANDLER(gr_vm_x_arrives_part);
+VM_HANDLER(gr_vm_x_polls);
+VM_HANDLER(gr_vm_x_polls_part);
+
 typedef struct VmBranchTable {
     uint32_t n;
     const VmInsn *target[];

@@ -54,8 +54,9 @@ struct VmLaunch {
     VmCache *caches;
     uint64_t caches_generation;
     uint8_t *extension_state; // extend.h: of this launch
-    Rng rng, sleep_rng, async_rng, hold_rng;
-    struct VmHeld *held; // hold.c; NULL: no warp ever was held
+    Rng rng, sleep_rng, async_rng, hold_rng, arrive_rng;
+    struct VmArrivals *arrivals; // arrive.c; NULL: none yet
+    struct VmHeld *held;         // hold.c; NULL: no warp ever was held
     uint32_t n_held, held_in_vain;
     uint8_t way, stay,
         late; // hold.c: which one is released; of four pauses so many stay; of eight warps so many begin late
@@ -101,7 +102,14 @@ gr_status gr_vm_start_cluster(VmLaunch *l, gr_error *err); // block.c: its next 
 void *gr_vm_own(VmLaunch *l, size_t bytes); // block.c: zeroed, aligned to 64, freed with the launch
 void gr_vm_draw_countdown(VmLaunch *l);     // hooks.c
 void gr_vm_hold_end(VmLaunch *l);           // hold.c: no warp is held any more
-uint64_t gr_vm_turn(VmLaunch *l);           // sched.c: the number of warp instructions executed
+// sched.c: how much virtual time, in ps, so many warp instructions take now; and a warp that is not running sleeps until then, as far as it is
+// ready. False: it is not, or memory is out.
+uint64_t gr_vm_time_of(const VmLaunch *l, uint64_t n);
+bool gr_vm_warp_sleeps(VmWarpRest *r, uint64_t until);
+bool gr_vm_sleeps_until(VmWarpRest *r, uint32_t s,
+                        uint64_t until); // a split that sleeps; false: as long as before
+void gr_vm_arrivals_end(VmLaunch *l);    // arrive.c: what it keeps is freed
+uint64_t gr_vm_turn(VmLaunch *l);        // sched.c: the number of warp instructions executed
 // sched.c: async.c's gr_vm_async_due(op, alarm) at that time. The alarm's number; 0: out of memory.
 uint64_t gr_vm_alarm(VmLaunch *l, uint64_t until, VmAsyncOp *op);
 void gr_vm_async_due(VmAsyncOp *op, uint64_t alarm);

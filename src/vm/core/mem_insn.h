@@ -48,6 +48,7 @@ typedef struct VmMemInfo {
     VmAtomOp op;
     uint32_t b[VM_MAX_VEC], c[VM_MAX_VEC];
     bool has_result, wide; // wide: b128
+    VmExec then[2];        // arrive.c: what the instruction does, in exec's place
 } VmMemInfo;
 
 typedef struct VmMapaInfo { // mapa, getctarank: VmInsn: a address, b rank

@@ -118,9 +118,11 @@ typedef struct VmWarpRest {
     int64_t priority;                       // policy_pct.c
     bool meets;                             // stuck.c: its lanes wait for each other
     uint32_t look, ran,
-        repeating;           // stuck.c: in look number `look`, lanes that ran, and that repeat what they do
-    uint32_t rotate;         // seeded: lane order of conflicting stores
-    bool moving;             // has splits that are ready or sleep
+        repeating;       // stuck.c: in look number `look`, lanes that ran, and that repeat what they do
+    uint32_t rotate;     // seeded: lane order of conflicting stores
+    bool moving;         // has splits that are ready or sleep
+    bool looked, leaves; // arrive.c: it has polled, and saw that; and will stay behind its next fence
+    uint64_t saw;
     const VmInsn *resumed;   // where the running split began this time
     bool clock_fresh;        // %clock and the like may be read
     VmWarpAsync *async;      // async.h; NULL: never had any
@@ -200,8 +202,9 @@ void gr_vm_fill(uint8_t *frame, const VmFill *f, uint32_t n, VmWarpRest *r, cons
 // ---- sched.c, collective.c, cluster.c, mbarrier.c --------------------------------------------------------------
 
 bool gr_vm_sleep_until(VmWarpRest *r, uint64_t until); // picoseconds
-void gr_vm_load_split(VmWarpRest *r);                  // VmWarp from the split that r->cur names
-void gr_vm_collective_recheck(VmWarpRest *r);          // lanes exited
+bool gr_vm_stays(VmWarpRest *r);              // arrive.c: behind a fence; true: the running split sleeps
+void gr_vm_load_split(VmWarpRest *r);         // VmWarp from the split that r->cur names
+void gr_vm_collective_recheck(VmWarpRest *r); // lanes exited
 void gr_vm_cluster_exit(VmWarpRest *r, uint32_t lanes);
 // A split that waits at an mbarrier, in words.
 void gr_vm_mbar_describe(const VmWarpRest *r, const VmSplit *p, char *out, size_t cap);

@@ -199,6 +199,7 @@ static bool decode_access(Decoder *d, const PtxInstr *i, bool store) {
         info->speculated = gr_map_get_u64(&d->speculated, (uint64_t)(uintptr_t)d->stmt);
     VmExec x[2];
     gr_vm_mem_select(d, info, store, x);
+    gr_vm_decode_arrival(d, info, x);
     VmInsn *n = gr_vm_emit(d, x[0], x[1]);
     if (!n)
         return true;

@@ -190,8 +190,9 @@ bool gr_vm_decode_atom(Decoder *d, const PtxInstr *i) {
         !operand_slots(d, &i->operands[at + 1], info, t, info->b, false) ||
         (info->op.cas && !operand_slots(d, &i->operands[at + 2], info, t, info->c, false)))
         return false;
-    VmExec x = quick(d, info);
-    VmInsn *n = gr_vm_emit(d, x, x);
+    VmExec x = quick(d, info), exec[2] = {x, x};
+    gr_vm_decode_arrival(d, info, exec);
+    VmInsn *n = gr_vm_emit(d, exec[0], exec[1]);
     if (!n)
         return true;
     n->a = slot;

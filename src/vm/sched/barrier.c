@@ -177,5 +177,7 @@ VM_HANDLER(gr_vm_x_fence) {
     // Beside blocks on other threads, or beside threads of the host: those trust in fences of scope .sys only.
     if (w->atomics || (PtxScope)(i->imm & 0xff) == PTX_SCOPE_SYS)
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (__builtin_expect(rest_of(w)->leaves, 0) && gr_vm_stays(rest_of(w)))
+        return stop_at(w, i + 1, VM_STOP_WAIT);
     return i + 1;
 }

@@ -151,6 +151,7 @@ static void start_warp(VmBlock *b, VmWarpRest *r) {
     r->live = r->exists;
     r->hot.cc = 0;
     r->executed = 0;
+    r->looked = r->leaves = false;
     r->patience = 1024;
     r->gather_patience = 1 << 16;
     r->rotate = (uint32_t)gr_rng_next(&b->launch->rng);

@@ -100,6 +100,7 @@ void gr_vm_launch_release(VmLaunch *l) {
 
 static void free_launch(VmLaunch *l) {
     gr_vm_spread_free(l);
+    gr_vm_arrivals_end(l);
     gr_vm_launch_release(l);
     if (l->param_range)
         gr_vm_mem_free(l->device->mem, l->param_range->addr, NULL);
@@ -220,6 +221,7 @@ gr_status gr_vm_launch(VmDevice *d, const VmLaunchParams *p, VmLaunch **out, gr_
     l->sleep_rng = gr_rng_fork(d->config.seed, RNG_SLEEP, p->launch);
     l->hold_rng = gr_rng_fork(d->config.seed, RNG_HOLD, p->launch);
     l->async_rng = gr_rng_fork(d->config.seed, RNG_ASYNC, p->launch);
+    l->arrive_rng = gr_rng_fork(d->config.seed, RNG_ARRIVE, p->launch);
     gr_vm_draw_countdown(l);
     if (d->config.shuffle_blocks)
         draw_block_order(l);

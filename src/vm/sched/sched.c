@@ -71,6 +71,24 @@ bool gr_vm_sleep_until(VmWarpRest *r, uint64_t until) {
     return true;
 }
 
+bool gr_vm_warp_sleeps(VmWarpRest *r, uint64_t until) {
+    if (!r->n_ready || !push_sleeper(r->launch, (VmSleeper){.until = until, .warp = r}))
+        return false;
+    for (uint32_t s = 0; s < r->n_splits; s++)
+        if (r->splits[s].state == VM_SPLIT_READY) {
+            r->splits[s].until = until;
+            split_set_state(r, s, VM_SPLIT_SLEEP);
+        }
+    return true;
+}
+
+bool gr_vm_sleeps_until(VmWarpRest *r, uint32_t s, uint64_t until) {
+    if (!push_sleeper(r->launch, (VmSleeper){.until = until, .warp = r}))
+        return false;
+    r->splits[s].until = until;
+    return true;
+}
+
 uint64_t gr_vm_alarm(VmLaunch *l, uint64_t until, VmAsyncOp *op) {
     return push_sleeper(l, (VmSleeper){.until = until, .op = op});
 }
@@ -144,15 +162,20 @@ static uint32_t choose_split(VmLaunch *l, const VmWarpRest *r) {
     return 0;
 }
 
+// How many warp instructions are under way at once.
+static uint32_t parallel(const VmLaunch *l) {
+    uint32_t sms = l->resident < l->sms ? l->resident : l->sms, most = sms * ISSUE_PER_SM;
+    uint32_t n = most > l->n_ready ? l->n_ready : most;
+    return n ? n : 1;
+}
+
 static void advance(VmLaunch *l, uint64_t n) {
-    uint32_t sms = l->resident < l->sms ? l->resident : l->sms;
-    uint32_t parallel = sms * ISSUE_PER_SM;
-    if (parallel > l->n_ready)
-        parallel = l->n_ready;
     // A quantum is short: 32 bits divide faster than 64.
-    uint64_t now = *l->clock_ps + (uint32_t)n * WARP_INSN_PS / (parallel ? parallel : 1);
+    uint64_t now = *l->clock_ps + (uint32_t)n * WARP_INSN_PS / parallel(l);
     __atomic_store_n(l->clock_ps, now, __ATOMIC_RELAXED); // other shares look at it
 }
+
+uint64_t gr_vm_time_of(const VmLaunch *l, uint64_t n) { return n * WARP_INSN_PS / parallel(l); }
 
 // Whether lanes that wait for others, all of which are held, go on without them.
 static bool leaves_behind(VmLaunch *l, const VmWarpRest *r) {
