@@ -127,6 +127,17 @@ static bool any_in(const Loops *l, const Stmts *list) {
     return false;
 }
 
+// Some of these branches may leave the loop at hand.
+static bool any_leaves(const Loops *l, const Stmts *branches) {
+    for (size_t k = 0; k < branches->len; k++) {
+        uint32_t b = gr_cfg_block_of(&l->cfg, branches->data[k]);
+        for (uint32_t n = 0; b != UINT32_MAX && l->in[b] && n < l->cfg.blocks[b].n_succs; n++)
+            if (!l->in[l->cfg.blocks[b].succs[n]])
+                return true;
+    }
+    return false;
+}
+
 // The loop that is closed by the edge from block `last` back to block `head`. Yields how many blocks are in it.
 static uint32_t loop_of(Loops *l, uint32_t last, uint32_t head) {
     uint32_t n = 0, size = 0;
@@ -149,8 +160,9 @@ static uint32_t loop_of(Loops *l, uint32_t last, uint32_t head) {
     return size;
 }
 
-// The smallest loop around the load in which a branch depends on its value is in l->in, its head in *head. False: there is none.
-static bool find_polling(Loops *l, const Flow *w, const PtxStmt *load, uint32_t *head) {
+// The smallest loop around the load in which a branch depends on its value is in l->in, its head in *head. `ends`: the branch is to be one
+// that may leave the loop. False: there is none.
+static bool find_polling(Loops *l, const Flow *w, const PtxStmt *load, bool ends, uint32_t *head) {
     uint32_t at = gr_cfg_block_of(&l->cfg, load), least = UINT32_MAX, from = 0;
     for (uint32_t b = 0; b < l->cfg.n_blocks && at != UINT32_MAX; b++) {
         const CfgBlock *last = &l->cfg.blocks[b];
@@ -159,7 +171,7 @@ static bool find_polling(Loops *l, const Flow *w, const PtxStmt *load, uint32_t 
             if (l->cfg.blocks[to].rpo > last->rpo)
                 continue;
             size = loop_of(l, b, to);
-            if (size >= least || !l->in[at] || !any_in(l, &w->branches))
+            if (size >= least || !l->in[at] || !(ends ? any_leaves : any_in)(l, &w->branches))
                 continue;
             least = size;
             from = b;
@@ -213,7 +225,7 @@ static bool comes_to(Loops *l, uint32_t from, uint32_t to, uint32_t around) {
 static bool is_first_look(Loops *l, const Flow *w, const PtxStmt *load, const PtxStmt *twin) {
     Flow of_twin;
     uint32_t head, at = gr_cfg_block_of(&l->cfg, load);
-    bool is = begin(&of_twin, l->func, twin) && find_polling(l, &of_twin, twin, &head) && !l->in[at] &&
+    bool is = begin(&of_twin, l->func, twin) && find_polling(l, &of_twin, twin, false, &head) && !l->in[at] &&
               !any_in(l, &w->uses) && w->branches.len && comes_to(l, at, head, at);
     end(&of_twin);
     for (size_t k = 0; is && k < w->uses.len; k++) {
@@ -228,7 +240,7 @@ static bool is_data(Loops *l, const Flow *w, const PtxStmt *load) {
     for (const PtxStmt *s = l->func->first; s; s = s->next)
         if (is_own(s) && is_twin(s, load) && is_first_look(l, w, load, s))
             return false;
-    return !find_polling(l, w, load, &head) || any_in(l, &w->uses);
+    return !find_polling(l, w, load, false, &head) || any_in(l, &w->uses);
 }
 
 bool gr_ptx_feeds_data(const PtxFunc *f, const PtxStmt *load) {
@@ -274,7 +286,7 @@ PtxDecides gr_ptx_decides(const PtxFunc *f, const Cfg *g, const PtxStmt *s) {
         is = is_compared(&w, f) ? PTX_DECIDES_ONCE : PTX_DECIDES_NOTHING;
         l.in = w.branches.len ? calloc(g->n_blocks, sizeof *l.in) : NULL;
         l.todo = l.in ? calloc(g->n_blocks, sizeof *l.todo) : NULL;
-        if (l.todo && find_polling(&l, &w, s, &head) && !any_in(&l, &w.uses))
+        if (l.todo && find_polling(&l, &w, s, true, &head) && !any_in(&l, &w.uses))
             is = PTX_DECIDES_LOOK;
     }
     if (s->kind == PTX_INSTR && s->instr->n_operands)

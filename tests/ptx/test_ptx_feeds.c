@@ -98,11 +98,47 @@ static void test_first_look(void **state) {
           "d-");
 }
 
+static void check_decides(const char *body, PtxDecides want) {
+    char text[4096];
+    snprintf(text, sizeof text, "%s%s", REGS, body);
+    PtxModule *m = parse_body(text);
+    const PtxFunc *f = m->funcs[0];
+    Arena arena = {0};
+    Cfg g;
+    assert_int_equal(gr_cfg_build(f, &arena, &g, NULL), GR_OK);
+    for (const PtxStmt *s = f->first; s; s = s->next)
+        if (s->kind == PTX_INSTR && s->instr->op == PTX_OP_ATOM && gr_ptx_decides(f, &g, s) != want)
+            fail_msg("line %u decides %d in:\n%s", s->line, gr_ptx_decides(f, &g, s), text);
+    gr_arena_free(&arena);
+    gr_ptx_free(m);
+}
+
+#define ADD "atom.global.add.u32 %r2, [%rd1], 1;\n"
+
+static void test_decides(void **state) {
+    (void)state;
+    check_decides(ADD "st.global.u32 [%rd1], %r2;\nret;", PTX_DECIDES_NOTHING);
+    check_decides(ADD "setp.eq.s32 %p1, %r2, 3;\n@%p1 bra B;\nst.global.u32 [%rd1], %r1;\nB: ret;",
+                  PTX_DECIDES_ONCE);
+    check_decides(ADD "setp.eq.s32 %p1, %r2, 3;\nbar.red.or.pred %p2, 0, %p1;\n@%p2 bra B;\nB: ret;",
+                  PTX_DECIDES_ONCE);
+    check_decides("A: " ADD "setp.lt.s32 %p1, %r2, 3;\n@%p1 bra A;\nret;", PTX_DECIDES_LOOK);
+    // numbers that are taken until there are no more
+    check_decides("A: " ADD
+                  "setp.gt.s32 %p1, %r2, 3;\n@%p1 bra B;\nst.shared.u32 [%r2], %r1;\nbra.uni A;\nB: ret;",
+                  PTX_DECIDES_ONCE);
+    // a branch in a loop that goes on whatever the value is
+    check_decides("mov.b32 %r5, 0;\nA: " ADD
+                  "setp.ne.s32 %p1, %r2, 0;\n@%p1 bra B;\nst.shared.u32 [%r1], %r5;\n"
+                  "B: add.s32 %r5, %r5, 1;\nsetp.lt.s32 %p2, %r5, 9;\n@%p2 bra A;\nret;",
+                  PTX_DECIDES_ONCE);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_straight),         cmocka_unit_test(test_polls),
         cmocka_unit_test(test_polled_then_used), cmocka_unit_test(test_used_in_the_loop),
-        cmocka_unit_test(test_first_look),
+        cmocka_unit_test(test_first_look),       cmocka_unit_test(test_decides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
