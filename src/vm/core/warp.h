@@ -14,6 +14,8 @@
 #include "vm/core/insn.h"
 #include "vm/core/program.h"
 
+#include <stddef.h>
+
 enum { VM_BARRIERS = 16 }; // of a block
 
 typedef struct VmBlock VmBlock;
@@ -70,6 +72,7 @@ typedef struct VmSeenState {
     bool again; // it stopped there without having executed it: the next visit is the same one
 } VmSeenState;
 
+// What a turn of a split that waits for no mbarrier reads and writes comes first, in one line of the cache.
 typedef struct VmSplit {
     const VmInsn *pc;
     VmActivation *act;
@@ -77,19 +80,18 @@ typedef struct VmSplit {
     uint64_t
         until; // SLEEP: time in ps; JOIN, GATHER: the warp's instruction count after which it goes on alone
     uint32_t mask;
+    uint32_t kin; // lanes that would be with it, had the device not parted them
     uint32_t member;
-    uint32_t kin;           // lanes that would be with it, had the device not parted them
-    const VmInsn *gathered; // it has waited for them before this instruction, which is next
     uint8_t state;
     uint8_t barrier;
     uint8_t mbar_tries;      // how often in a row its try_wait was in vain
     bool mbar_sleeps;        // suspended in mbar_insn, or about to look again after that
+    const VmInsn *gathered;  // it has waited for them before this instruction, which is next
     uint64_t window;         // that is open while it waits; 0: none
     uint32_t mbar;           // offset of the mbarrier that it last asked in vain
     uint32_t pauses;         // hold.c: in how many it has been held
     uint64_t held;           // hold.c: which of those that are held; 0: none
     const VmInsn *mbar_insn; // by this instruction; NULL: the last answer was that the phase is over
-    VmSeenState seen;
 } VmSplit;
 
 // A speculated load of some lanes, until it is known whether they use the value.
@@ -100,40 +102,47 @@ typedef struct VmHeldLoad {
     uint64_t address[VM_LANES];       // as gr_vm_resolve gives them
 } VmHeldLoad;
 
+// What a turn touches lies in the first three lines of the cache and in that of the first split.
 typedef struct VmWarpRest {
     VmWarp hot; // first: handlers get a pointer to it
     VmBlock *block;
     VmLaunch *launch;
-    uint32_t index;  // within the block
-    uint32_t id;     // within the launch (VmLaunch.warp)
-    uint32_t exists; // lanes the block has
-    uint32_t live;   // of those, not exited
-    uint32_t n_splits, n_ready, n_sleeping, n_joining;
+    uint32_t n_splits, n_ready;
     uint32_t cur;        // the running split
     uint32_t ready_slot; // in launch->ready, UINT32_MAX: not there
-    uint64_t executed;   // warp instructions, for the patience of rejoin points
-    uint32_t patience, gather_patience;
+    // Here begins the third line.
+    uint64_t executed; // warp instructions, for the patience of rejoin points
+    uint32_t n_sleeping, n_joining;
+    uint32_t index;                         // within the block
+    uint32_t id;                            // within the launch (VmLaunch.warp)
+    uint32_t exists;                        // lanes the block has
+    uint32_t live;                          // of those, not exited
+    uint32_t rotate;                        // seeded: lane order of conflicting stores
+    uint32_t holding;                       // no other lanes have loads in `held`
     uint32_t cluster_arrived, cluster_done; // lanes: in this phase, and of the last one not yet waited for
-    uint32_t at_barrier[VM_BARRIERS];       // lanes that have arrived in this phase, exited ones too
-    int64_t priority;                       // policy_pct.c
+    const VmInsn *resumed;                  // where the running split began this time
+    bool moving;                            // has splits that are ready or sleep
+    bool clock_fresh;                       // %clock and the like may be read
     bool meets;                             // stuck.c: its lanes wait for each other
+    uint32_t at_barrier[VM_BARRIERS];       // lanes that have arrived in this phase, exited ones too
+    uint32_t patience, gather_patience;
     uint32_t look, ran,
-        repeating;       // stuck.c: in look number `look`, lanes that ran, and that repeat what they do
-    uint32_t rotate;     // seeded: lane order of conflicting stores
-    bool moving;         // has splits that are ready or sleep
-    bool looked, leaves; // arrive.c: it has polled, and saw that; and will stay behind its next fence
-    uint64_t saw;
-    const VmInsn *resumed;   // where the running split began this time
-    bool clock_fresh;        // %clock and the like may be read
+        repeating;           // stuck.c: in look number `look`, lanes that ran, and that repeat what they do
+    bool looked, leaves;     // arrive.c: it has polled, and saw that; and will stay behind its next fence
+    uint64_t saw;            // arrive.c
+    int64_t priority;        // policy_pct.c
     VmWarpAsync *async;      // async.h; NULL: never had any
     VmHeldLoad *held;        // by VmSpeculated.number; NULL: none yet
-    uint32_t holding;        // no other lanes have any
     struct VmWeakWarp *weak; // weak.h; NULL: likewise
     VmActivation *root;
     VmJoin *free_joins;
-    VmSplit splits[VM_LANES];
+    _Alignas(64) VmSplit splits[VM_LANES];
     VmJoin joins[2 * VM_LANES];
+    VmSeenState seen[VM_LANES]; // of the splits, by their numbers
 } VmWarpRest;
+
+_Static_assert(offsetof(VmWarpRest, executed) == 128 && offsetof(VmWarpRest, at_barrier) == 188,
+               "the third line");
 
 // Without an instruction for it, counting bits is a call.
 static inline uint32_t count_lanes(uint32_t mask) {

@@ -165,6 +165,8 @@ static void start_warp(VmBlock *b, VmWarpRest *r) {
     r->n_splits = 1;
     r->cur = 0;
     r->splits[0] = (VmSplit){.pc = b->launch->kernel->code, .act = r->root, .mask = r->exists};
+    if (b->launch->device->stuck.looking)
+        r->seen[0].look = 0;
     r->n_ready = 0;
     r->n_sleeping = r->n_joining = 0;
     if (b->launch->device->policy && b->launch->device->policy->started)

@@ -87,7 +87,16 @@ static bool is_before(const VmSplit *p, const VmSplit *q) {
     return a != b ? a > b : p->pc < q->pc;
 }
 
+static bool any_gathers(const VmWarpRest *r) {
+    for (uint32_t s = 0; s < r->n_splits; s++)
+        if (r->splits[s].state == VM_SPLIT_GATHER)
+            return true;
+    return false;
+}
+
 bool gr_vm_gather_settle(VmWarpRest *r) {
+    if (!any_gathers(r))
+        return false;
     uint32_t coming = lanes_in(r, VM_SPLIT_READY, VM_SPLIT_SLEEP), first = UINT32_MAX;
     for (uint32_t s = 0; s < r->n_splits; s++) {
         const VmSplit *p = &r->splits[s];

@@ -261,6 +261,7 @@ static VmWarpRest *choose_warp(VmLaunch *l, uint32_t chance) {
     const VmWarpRest *next = l->warp[l->chosen];
     __builtin_prefetch(next);
     __builtin_prefetch(&next->n_splits);
+    __builtin_prefetch(&next->executed);
     const VmSplit *p = &next->splits[0];
     __builtin_prefetch(p->pc);
     const uint8_t *frame = p->act->frame;

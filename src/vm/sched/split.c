@@ -11,6 +11,7 @@
 #include "vm/core/tell.h"
 #include "vm/core/warp.h"
 #include "vm/sched/ready.h"
+#include "vm/sched/stuck.h"
 
 #include <string.h>
 
@@ -24,6 +25,7 @@ void gr_vm_split_set_state(VmWarpRest *r, uint32_t s, VmSplitState state) { spli
 static uint32_t split_off(VmWarpRest *r, uint32_t s, uint32_t mask) {
     uint32_t n = r->n_splits++;
     r->splits[n] = r->splits[s];
+    gr_vm_seen_too(r, s, n);
     r->splits[n].mask = mask;
     r->splits[n].window = 0;
     r->splits[s].mask &= ~mask;
@@ -43,6 +45,7 @@ static void split_remove(VmWarpRest *r, uint32_t s) {
     uint32_t last = --r->n_splits;
     if (s != last) {
         *p = r->splits[last];
+        gr_vm_seen_too(r, last, s);
         if (r->cur == last)
             r->cur = s;
     }

@@ -148,7 +148,7 @@ static uint64_t joint_state(const VmWarpRest *r) {
 // states that repeat at some time, if there are such.
 static void compare(VmWarpRest *r, const VmInsn *i, const VmStuck *s) {
     VmSplit *p = &r->splits[r->cur];
-    VmSeenState *seen = &p->seen;
+    VmSeenState *seen = &r->seen[r->cur];
     bool known = seen->look == s->look && seen->mask == p->mask;
     if (known && seen->pc != i)
         return;
@@ -183,7 +183,7 @@ static void note_meeting(VmWarpRest *r, bool waits) {
     r->meets = true;
     r->repeating = 0;
     for (uint32_t s = 0; s < r->n_splits; s++)
-        r->splits[s].seen.look = 0;
+        r->seen[s].look = 0;
 }
 
 const VmInsn *gr_vm_look(VmWarp *w, const VmInsn *i, uint64_t *weight) {
@@ -208,7 +208,7 @@ const VmInsn *gr_vm_look(VmWarp *w, const VmInsn *i, uint64_t *weight) {
             changed |= split_of(w)->act == act; // a function of the device's own, such as vprintf
         if (!next && !r->launch->done &&
             split_of(w)->pc == i) // another split's turn, or a pause, comes first
-            split_of(w)->seen.again = true;
+            r->seen[r->cur].again = true;
         changed |= !next && w->stop == VM_STOP_CLOCK;
         if (changed && s->looking)
             end_look(s);
@@ -255,10 +255,9 @@ static bool is_stuck(const VmDevice *d) {
 
 void gr_vm_stuck_init(VmStuck *s) { *s = (VmStuck){.next = GAP_MIN, .gap = GAP_MIN, .most = LOOK_MIN}; }
 
-void gr_vm_stuck_ran(VmDevice *d, uint64_t n) {
+void gr_vm_stuck_due(VmDevice *d) {
     VmStuck *s = &d->stuck;
-    s->executed += n;
-    if (s->executed < s->next || d->weak)
+    if (d->weak)
         return;
     if (!s->looking) {
         s->looking = true;

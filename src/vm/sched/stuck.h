@@ -4,11 +4,22 @@
 #define GR_VM_STUCK_H
 
 #include "vm/core/device.h"
-#include "vm/core/insn.h"
+#include "vm/core/launch.h"
+#include "vm/core/warp.h"
 
 void gr_vm_stuck_init(VmStuck *s);
+void gr_vm_stuck_due(VmDevice *d); // something is to be done
 // The device has executed n warp instructions more.
-void gr_vm_stuck_ran(VmDevice *d, uint64_t n);
+static inline void gr_vm_stuck_ran(VmDevice *d, uint64_t n) {
+    d->stuck.executed += n;
+    if (__builtin_expect(d->stuck.executed >= d->stuck.next, 0))
+        gr_vm_stuck_due(d);
+}
+// What is known of split `from` is known of split `to`. Between two looks nothing is known of any.
+static inline void gr_vm_seen_too(VmWarpRest *r, uint32_t from, uint32_t to) {
+    if (__builtin_expect(r->launch->device->stuck.looking, 0))
+        r->seen[to] = r->seen[from];
+}
 // Executes instructions of the running split from `i` on, as the scheduler does, while the device looks.
 const VmInsn *gr_vm_look(VmWarp *w, const VmInsn *i, uint64_t *weight);
 
