@@ -31,6 +31,16 @@ elseif(GPURACE_SANITIZE)
   endif()
 endif()
 
+# Structures of some 100 bytes are cleared by stores of vectors: `rep stos`, which gcc takes, costs more than all of that.
+include(CheckCCompilerFlag)
+set(GPURACE_CLEARS -mmemset-strategy=vector_loop:8192:noalign,libcall:-1:noalign)
+check_c_compiler_flag(${GPURACE_CLEARS} GPURACE_HAVE_CLEARS)
+function(gr_clear_by_vectors name)
+  if(GPURACE_HAVE_CLEARS)
+    target_compile_options(${name} PRIVATE ${GPURACE_CLEARS})
+  endif()
+endfunction()
+
 # gr_add_library(name sources...): a static library of the project.
 function(gr_add_library name)
   add_library(${name} STATIC ${ARGN})

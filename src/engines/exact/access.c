@@ -445,7 +445,7 @@ uint32_t gr_exact_stamp(Exact *x, Warp *w, const Stamp *want) {
     if (stamp) {
         Stamp *t = &s->stamps.data[stamp];
         if (t->at.epoch == want->at.epoch && gr_exact_same_kind(t, want) && t->size == want->size) {
-            t->last = x->moment;
+            gr_stamp_use(t, x->moment);
             return stamp;
         }
     }

@@ -98,48 +98,97 @@ typedef struct Stretch {
     uint32_t first, n, lane, shift;
 } Stretch;
 
+// Entries side by side, and the same as signed numbers. No entry has its top bit set.
+typedef uint32_t Some __attribute__((vector_size(16)));
+typedef int32_t Signed __attribute__((vector_size(16)));
+enum { SOME = sizeof(Some) / sizeof(uint32_t) };
+
+static inline Some load(const uint32_t *e) {
+    Some v;
+    memcpy(&v, e, sizeof v);
+    return v;
+}
+
+static inline bool any(Some v) {
+    uint64_t half[2];
+    memcpy(half, &v, sizeof half);
+    return half[0] | half[1];
+}
+
+// The lanes of the entries from number k of the stretch on.
+static inline Some lanes_from(const Stretch *s, uint32_t k) {
+    return ((Some){k, k + 1, k + 2, k + 3} >> s->shift) + s->lane;
+}
+
+// is_clear of each: all bits or none.
+static inline Some are_clear(const Mine *m, Some entry, Some lane) {
+    Some d = entry - m->warp;
+    Some old = (Some)((Signed)entry < (int32_t)m->generation),
+         known = (Some)((Signed)d < (int32_t)m->known) & ~(Some)((Signed)d < 0),
+         own = (Some)((Signed)(d & ~EPOCH_MASK) == (Signed)lane);
+    return old | known | own;
+}
+
 static bool stretch_is_clear(const Board *b, BoardAccess *a, const Mine *m, BoardClass class,
                              const Stretch *s) {
     const uint32_t *e = b->by[class] + s->first;
     const Mine mine = *m;
-    uint32_t lane = s->lane, shift = s->shift, bad = 0;
-    for (uint32_t k = 0; k < s->n; k++)
+    uint32_t lane = s->lane, shift = s->shift, k = 0, bad = 0;
+    Some clear = ~(Some){0};
+    for (; k + SOME <= s->n; k += SOME)
+        clear &= are_clear(&mine, load(e + k), lanes_from(s, k));
+    for (; k < s->n; k++)
         bad |= !is_clear(&mine, e[k], lane + (k >> shift));
-    for (uint32_t k = 0; bad && k < s->n; k++)
+    bad |= any(~clear);
+    for (k = 0; bad && k < s->n; k++)
         if (!is_fine(b, a, &mine, e[k], lane + (k >> shift)))
             return false;
     return true;
 }
 
 static bool any_in(const uint32_t *e, uint32_t n, uint32_t generation) {
-    uint32_t any = 0;
-    for (uint32_t k = 0; k < n; k++)
-        any |= e[k] >= generation;
-    return any;
+    Some some = {0};
+    uint32_t k = 0, one = 0;
+    for (; k + SOME <= n; k += SOME)
+        some |= (Some)((Signed)load(e + k) >= (int32_t)generation);
+    for (; k < n; k++)
+        one |= e[k] >= generation;
+    return one | any(some);
 }
 
-// Lanes of the stretch have written: earlier reads of these words no longer matter.
-static void forget(Board *b, const Mine *m, BoardClass class, uint32_t first, uint32_t n) {
-    uint32_t *e = b->by[class] + first;
-    if (any_in(e, n, m->generation))
-        memset(e, 0, n * sizeof *e);
-}
-
-static void write_stretch(Board *b, BoardAccess *a, const Mine *m, const Stretch *s) {
-    uint32_t *e = b->by[BOARD_WRITE] + s->first, mine = m->warp | m->epoch;
-    a->again |= any_in(e, s->n, m->generation);
-    for (uint32_t k = 0; k < s->n; k++)
+// The lanes are the last that did this.
+static void fill_stretch(uint32_t *e, const Mine *m, const Stretch *s) {
+    uint32_t mine = m->warp | m->epoch, k = 0;
+    for (; k + SOME <= s->n; k += SOME) {
+        Some v = lanes_from(s, k) | mine;
+        memcpy(e + k, &v, sizeof v);
+    }
+    for (; k < s->n; k++)
         e[k] = mine | (s->lane + (k >> s->shift));
-    forget(b, m, BOARD_READ, s->first, s->n);
-    if (b->atoms)
-        forget(b, m, BOARD_ATOM, s->first, s->n);
+}
+
+static inline Some choose(Some which, Some a, Some b) { return (which & a) | (~which & b); }
+
+// join of each.
+static inline Some join_some(const Mine *m, Some entry, Some lane) {
+    Some d = entry - m->warp, was = d & EPOCH_MASK, none = {0};
+    Some ours = (Some)((Signed)d < (int32_t)WARP_END) & ~(Some)((Signed)d < 0),
+         later = ours & (Some)((Signed)was > (int32_t)m->epoch);
+    Some epoch = choose(later, was, none + m->epoch) | m->warp;
+    Some met =
+        choose(ours, epoch | SEVERAL_LANES, none + (m->generation | UINT32_C(1) << BOARD_SEVERAL_SHIFT));
+    return choose(are_clear(m, entry, lane), epoch | lane, met);
 }
 
 static void join_stretch(Board *b, const BoardAccess *a, const Mine *m, const Stretch *s) {
     uint32_t *e = b->by[a->class] + s->first;
     const Mine mine = *m;
-    uint32_t lane = s->lane, shift = s->shift;
-    for (uint32_t k = 0; k < s->n; k++)
+    uint32_t lane = s->lane, shift = s->shift, k = 0;
+    for (; k + SOME <= s->n; k += SOME) {
+        Some v = join_some(&mine, load(e + k), lanes_from(s, k));
+        memcpy(e + k, &v, sizeof v);
+    }
+    for (; k < s->n; k++)
         e[k] = join(&mine, e[k], lane + (k >> shift));
 }
 
@@ -149,13 +198,25 @@ static inline bool conflicts(const Board *b, BoardClass class, BoardClass with) 
 }
 
 static bool put_stretch(Board *b, BoardAccess *a, const Mine *m, const Stretch *s) {
+    bool any[3]; // threads have done that there, in this phase, as far as it matters
+    for (unsigned k = 0; k < 3; k++) {
+        bool matters =
+            k == a->class || a->class == BOARD_WRITE || (!a->past && conflicts(b, a->class, (BoardClass)k));
+        any[k] = matters && (k != BOARD_ATOM || b->atoms) && any_in(b->by[k] + s->first, s->n, m->generation);
+    }
     for (unsigned k = 0; k < 3 && !a->past; k++)
-        if (conflicts(b, a->class, (BoardClass)k) && !stretch_is_clear(b, a, m, (BoardClass)k, s))
+        if (any[k] && conflicts(b, a->class, (BoardClass)k) && !stretch_is_clear(b, a, m, (BoardClass)k, s))
             return false;
-    if (a->class == BOARD_WRITE)
-        write_stretch(b, a, m, s);
-    else
+    if (a->class != BOARD_WRITE && any[a->class]) {
         join_stretch(b, a, m, s);
+        return true;
+    }
+    fill_stretch(b->by[a->class] + s->first, m, s);
+    a->again |= a->class == BOARD_WRITE && any[BOARD_WRITE];
+    // What was read before these lanes wrote no longer matters.
+    for (unsigned k = 0; k < 3 && a->class == BOARD_WRITE; k++)
+        if (k != BOARD_WRITE && any[k])
+            memset(b->by[k] + s->first, 0, s->n * sizeof *b->by[k]);
     return true;
 }
 

@@ -15,7 +15,7 @@
 
 typedef enum BoardClass { BOARD_READ, BOARD_WRITE, BOARD_ATOM } BoardClass;
 
-// An entry, 0: none. From the top: generation (7 bits), 1 bit: threads of several warps, warp (5), epoch since the phase began
+// An entry, 0: none. From the top: a zero, generation (6 bits), 1 bit: threads of several warps, warp (5), epoch since the phase began
 // (13), lane (6; 32: several of the warp).
 enum {
     BOARD_LANE_BITS = 6,
@@ -23,7 +23,7 @@ enum {
     BOARD_WARP_SHIFT = BOARD_LANE_BITS + BOARD_EPOCH_BITS,
     BOARD_SEVERAL_SHIFT = BOARD_WARP_SHIFT + 5,
     BOARD_GENERATION_SHIFT = BOARD_SEVERAL_SHIFT + 1,
-    BOARD_GENERATIONS = 1 << (32 - BOARD_GENERATION_SHIFT),
+    BOARD_GENERATIONS = 1 << (31 - BOARD_GENERATION_SHIFT), // no entry looks negative: vectors compare so
     BOARD_EPOCHS = 1 << BOARD_EPOCH_BITS,
     BOARD_GRAIN = 2, // the coarsest
 };

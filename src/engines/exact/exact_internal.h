@@ -252,14 +252,14 @@ bool gr_exact_find_clean(Exact *x, Access *a, Line *line);
 static inline bool gr_exact_is_clean(Exact *x, Access *a, Line *line) {
     if (x->hosts.several || a->owner)
         return false;
-    return (line->seen ^ (uint32_t)(a->view.launch->number << 1)) < 2 ? line->seen & 1
-                                                                      : gr_exact_find_clean(x, a, line);
+    return gr_line_seen_by(line, a->view.launch->number) ? line->seen & SEEN_CLEAN
+                                                         : gr_exact_find_clean(x, a, line);
 }
 // The access writes to the line: what readers found out about it is no more.
 static inline void gr_exact_is_written(Exact *x, const Access *a, Line *line) {
-    if (line->told && (line->told == (uint32_t)a->view.launch->number || x->order.active.len > 1))
+    if (line->seen & SEEN_TOLD && (gr_line_seen_by(line, a->view.launch->number) || x->order.active.len > 1))
         x->reads_version++; // it may be a running launch's
-    line->seen = line->told = 0;
+    line->seen = 0;
     if (gr_line_has_cells(line))
         gr_line_written(&x->shadow, line);
 }

@@ -241,7 +241,7 @@ static uint32_t observed(const Exact *x, const Access *a, const Cell *cell, cons
             const Stamp *z = &x->shadow.stamps.data[e.stamp];
             newer &= z != w || !(e.lanes >> u & 1) || !(e.bytes & wanted);
             if (!z->strong || z->access == PTX_ACCESS_WRITE ||
-                (!newer && (ordered[side] || z == w || z->last <= w->first)) ||
+                (!newer && (ordered[side] || z == w || gr_stamp_last(z) <= w->first)) ||
                 !gr_exact_morally_strong(x, w, z))
                 continue;
             for (uint32_t m = e.lanes; m; m &= m - 1) {

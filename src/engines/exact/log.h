@@ -48,5 +48,9 @@ void gr_note_addresses(const Note *n, uint32_t size, uint32_t at[LANES]);
 
 // Room for so many bytes behind the log. False: there is none.
 bool gr_log_make_room(Exact *x, Tile *t, size_t bytes);
+static inline bool gr_log_has_room(Exact *x, Tile *t, size_t bytes) {
+    return __builtin_expect(!x->options.shorten_at && t->log_len + bytes <= t->log_cap, 1) ||
+           gr_log_make_room(x, t, bytes);
+}
 
 #endif

@@ -42,38 +42,44 @@ static bool find_stride(const uint32_t at[LANES], uint32_t lanes, int32_t base[2
     int32_t stride = (int32_t)(at[second] - at[first]) / (int32_t)(second - first);
     base[0] = (int32_t)(at[first] - first * (uint32_t)stride);
     base[1] = stride;
+    for (uint32_t m = rest & (rest - 1), n = 0; m && n < 2; m &= m - 1, n++) { // most lie anyhow
+        uint32_t l = (uint32_t)__builtin_ctz(m);
+        if (at[l] != (uint32_t)base[0] + l * (uint32_t)stride)
+            return false;
+    }
     for (uint32_t l = 0; l < LANES; l++)
         wrong |= (uint32_t)(at[l] != (uint32_t)base[0] + l * (uint32_t)stride) << l;
     return !(wrong & lanes);
 }
 
-// At the end of the log, of which it is no part yet.
-static Note *write_down(Exact *x, Tile *t, const VmGlance *g, const Kind *k, uint32_t epoch) {
-    if (!gr_log_make_room(x, t, sizeof(Note) + (LANES + ACCESS_WORDS) * sizeof(uint32_t)))
-        return NULL;
-    Note *n = (Note *)(void *)(t->log + t->log_len);
-    n->moment = x->moment;
-    n->site = k->stamp.site;
-    n->epoch = epoch;
-    n->lanes = g->mask;
-    n->warp = g->warp % LANES;
-    n->turn = g->turn % 32;
-    n->shape = g->shape[0];
-    n->other_shape = g->shape[1];
-    n->compared = 0;
-    n->set = 0;
-    n->base[0] = (int32_t)g->base[0];
-    n->base[1] = (int32_t)g->base[1];
-    if (!gr_note_is_listed(n))
-        return n;
+// Lanes here and there: their addresses follow, unless they lie in equal distances.
+static __attribute__((noinline)) void list_note(Note *n, const VmGlance *g) {
     uint32_t *at = (uint32_t *)(n + 1);
     int32_t base[2];
     list_addresses(g, at);
-    if (find_stride(at, g->mask, base)) {
-        n->shape = n->other_shape = IN_STRIDES;
-        n->base[0] = base[0];
-        n->base[1] = base[1];
-    }
+    if (!find_stride(at, g->mask, base))
+        return;
+    n->shape = n->other_shape = IN_STRIDES;
+    n->base[0] = base[0];
+    n->base[1] = base[1];
+}
+
+// At the end of the log, of which it is no part yet.
+static Note *write_down(Exact *x, Tile *t, const VmGlance *g, const Kind *k, uint32_t epoch) {
+    if (!gr_log_has_room(x, t, sizeof(Note) + (LANES + ACCESS_WORDS) * sizeof(uint32_t)))
+        return NULL;
+    Note *n = (Note *)(void *)(t->log + t->log_len);
+    *n = (Note){.moment = x->moment,
+                .site = k->stamp.site,
+                .epoch = epoch,
+                .lanes = g->mask,
+                .base = {(int32_t)g->base[0], (int32_t)g->base[1]},
+                .warp = g->warp % LANES,
+                .turn = g->turn % 32,
+                .shape = g->shape[0] & 3,
+                .other_shape = g->shape[1] & 3};
+    if (gr_note_is_listed(n))
+        list_note(n, g);
     return n;
 }
 
@@ -150,7 +156,7 @@ static bool begin_board(Exact *x, Block *b) {
 }
 
 // The access takes its place on the board. False: it may race.
-static bool is_fine(Exact *x, Block *b, const VmGlance *g, Note *n) {
+static __attribute__((noinline)) bool is_fine(Exact *x, Block *b, const VmGlance *g, Note *n) {
     Tile *t = b->tile;
     bool again = false;
     if (t->phase != PHASE_BOARD && !begin_board(x, b))
@@ -200,7 +206,7 @@ bool gr_exact_defer(Exact *x, Block *b, const Warp *w, const VmGlance *g, Kind *
     Tile *t = gr_shadow_tile(&x->shadow, b);
     if (!t || t->phase == PHASE_MIXED || !can_wait(x, b, w, g, k))
         return false;
-    if (gr_exact_watched(t, g) != WATCHES_NONE)
+    if (t->watching && gr_exact_watched(t, g) != WATCHES_NONE)
         return false;
     if (k->wait) {
         k->wait--;
@@ -221,7 +227,8 @@ bool gr_exact_defer(Exact *x, Block *b, const Warp *w, const VmGlance *g, Kind *
         t->elem = (uint8_t)g->site->size;
     k->deferred++;
     t->log_len += gr_note_size(n);
-    gr_exact_note_logged(t, g);
+    if (t->watching)
+        gr_exact_note_logged(t, g);
     return true;
 }
 

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void plant_run(Shadow *s, Run *newest, Run oldest) {
+static void plant_run(Shadow *s, Line *l, Run oldest) {
+    Run *newest = &l->side[0];
     if (!newest->stamp) {
         *newest = oldest;
+        l->length[0] = 1;
         return;
     }
     uint32_t number = s->free_run;
@@ -22,10 +24,10 @@ static void plant_run(Shadow *s, Run *newest, Run oldest) {
         return;
     }
     Run *r = newest;
-    for (; r->next; r = &s->runs.data[r->next - 1])
-        r->length += r->length < UINT16_MAX;
-    r->length += r->length < UINT16_MAX;
+    while (r->next)
+        r = &s->runs.data[r->next - 1];
     r->next = number;
+    l->length[0] += l->length[0] < UINT16_MAX;
 }
 
 static History plant_entry(Shadow *s, History h, uint32_t stamp) {
@@ -45,9 +47,9 @@ static History plant_entry(Shadow *s, History h, uint32_t stamp) {
 }
 
 static void plant_line(Shadow *s, Line *l, uint32_t stamp) {
-    l->seen = l->told = 0;
+    l->seen = 0;
     if (!gr_line_has_cells(l)) {
-        plant_run(s, &l->side[0], (Run){stamp, 1, gr_shape(FORM_WHOLE, 0), 0, 1});
+        plant_run(s, l, (Run){stamp, 1, gr_shape(FORM_WHOLE, 0), 0});
         return;
     }
     gr_line_written(s, l);

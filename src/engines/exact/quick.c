@@ -190,17 +190,36 @@ static bool replace_node(Exact *x, Access *a, const Stamp *mine, Cell *c, uint32
     return true;
 }
 
-// Lines of whose tables all is known to be of launches that this one knows, by address.
-enum { KNOWN_LINES = 8 };
+// The lines that one instruction's lanes have met, by their addresses.
+enum { MET_LINES = 8 };
+typedef struct Met {
+    uint64_t number; // of the line, and 1; 0: none
+    Line *line;
+    Cell *cells;
+    bool known; // all that its tables hold is of launches that this one knows
+} Met;
 
-static bool is_clear_of_tables(Exact *x, Access *a, const Line *line, uint32_t lane, uint64_t word,
-                               const Line *known[KNOWN_LINES]) {
-    const Line **slot = &known[word / LINE_BYTES % KNOWN_LINES];
-    if (*slot == line)
+// The line with its cells, to be written. NULL: out of memory.
+static inline Met *meet(Exact *x, const Access *a, Met met[MET_LINES], uint64_t at) {
+    uint64_t number = at / LINE_BYTES + 1;
+    Met *m = &met[number % MET_LINES];
+    if (m->number == number)
+        return m;
+    Line *line = gr_shadow_line(&x->shadow, a->owner, at);
+    Cell *cells = line ? gr_line_cell(&x->shadow, line, 0, a->owner != NULL) : NULL;
+    if (!cells)
+        return NULL;
+    *m = (Met){number, line, cells, false};
+    gr_exact_is_written(x, a, line);
+    return m;
+}
+
+static bool is_clear_of_tables(Exact *x, Access *a, Met *m, uint32_t lane, uint64_t word) {
+    if (m->known)
         return true;
     Shape shape = gr_shape(FORM_STEP2, (int)(word % LINE_BYTES) - (int)(lane * CELL_BYTES));
-    bool clear = gr_exact_clear_of_tables(x, a, line, UINT32_C(1) << lane, shape, CELL_BYTES, false);
-    *slot = a->tables_known == line ? line : *slot;
+    bool clear = gr_exact_clear_of_tables(x, a, m->line, UINT32_C(1) << lane, shape, CELL_BYTES, false);
+    m->known = a->tables_known == m->line;
     return clear;
 }
 
@@ -224,53 +243,83 @@ static void atom_reads(Exact *x, Block *b, Warp *w, uint32_t lane, StrongOp *op,
     gr_order_strong_read(&x->order, b, w, lane, op);
 }
 
-static bool touch_atoms(Exact *x, Access *a, const VmGlance *g, Block *b, Warp *w) {
+// The stamp is used for all that the lanes access.
+static void reach_all(Stamp *mine, const VmGlance *g, uint64_t at[LANES]) {
+    uint64_t first = gr_vm_glance_at(g, (unsigned)__builtin_ctz(g->mask)), differ = g->site->size - 1;
+    if (g->mask == UINT32_MAX && !g->narrow) {
+        const uint64_t *lanes = g->lanes;
+        for (unsigned l = 0; l < LANES; l++) {
+            at[l] = lanes[l] + g->offset;
+            differ |= at[l] ^ first;
+        }
+    } else {
+        for (uint32_t m = g->mask; m; m &= m - 1) {
+            unsigned l = (unsigned)__builtin_ctz(m);
+            at[l] = gr_vm_glance_at(g, l);
+            differ |= at[l] ^ first;
+        }
+    }
+    uint64_t bits = UINT64_MAX >> __builtin_clzll(differ | 1);
+    gr_stamp_reaches(mine, first & ~bits, (first | bits) + 1);
+}
+
+// `op`: what the operations order, NULL if nothing. A constant where it can be, and so is the size.
+static inline __attribute__((always_inline)) bool
+touch_lanes(Exact *x, Access *a, const VmGlance *g, Block *b, Warp *w, StrongOp *op, uint32_t size) {
     Shadow *s = &x->shadow;
-    StrongOp op;
-    bool orders = strong_op(x, a, g, &op);
     Stamp *mine = &s->stamps.data[a->stamp];
     const uint8_t *order = x->turns[g->turn % 32];
-    uint64_t known_line = 0; // and 1
-    Line *line = NULL;
-    Cell *cells = NULL;
-    const Line *known[KNOWN_LINES] = {NULL};
-    if (a->stamp >= INLINE_STAMPS)
-        return false;
+    const History now = a->stamp << 5;
+    uint32_t mask = g->mask;
+    Met met[MET_LINES];
+    for (unsigned k = 0; k < MET_LINES; k++)
+        met[k].number = 0;
     for (unsigned k = 0; k < LANES; k++) {
         uint32_t lane = order[k];
-        if (!(g->mask >> lane & 1))
+        if (!(mask >> lane & 1))
             continue;
-        uint64_t at = gr_vm_glance_at(g, lane);
-        gr_stamp_reaches(mine, at, at + g->site->size);
-        if (at / LINE_BYTES + 1 != known_line) {
-            line = gr_shadow_line(s, a->owner, at);
-            cells = line ? gr_line_cell(s, line, 0, a->owner != NULL) : NULL;
-            if (!cells)
+        uint64_t at = a->address[lane];
+        Met *m = meet(x, a, met, at);
+        if (!m)
+            return false;
+        if (op)
+            atom_reads(x, b, w, lane, op, at);
+        for (uint32_t i = 0; i < size; i += CELL_BYTES) {
+            Cell *c = &m->cells[(at + i) / CELL_BYTES % LINE_CELLS];
+            History h = c->writes;
+            if (__builtin_expect(c->reads != 0, 0) && !gr_exact_all_strong(x, a, c->reads))
                 return false;
-            known_line = at / LINE_BYTES + 1;
-            gr_exact_is_written(x, a, line);
-        }
-        if (orders)
-            atom_reads(x, b, w, lane, &op, at);
-        for (uint32_t i = 0; i < g->site->size; i += CELL_BYTES) {
-            Cell *c = &cells[(at + i) / CELL_BYTES % LINE_CELLS];
-            if ((c->reads && !gr_exact_all_strong(x, a, c->reads)) ||
-                (gr_line_has_tables(line, false) && !is_clear_of_tables(x, a, line, lane, at + i, known)))
+            if (__builtin_expect(gr_line_has_tables(m->line, false), 0) &&
+                !is_clear_of_tables(x, a, m, lane, at + i))
                 return false;
-            if (c->writes >> 31) {
+            if (__builtin_expect(h >> 31, 0)) {
                 if (!replace_node(x, a, mine, c, lane))
                     return false;
-            } else if (!c->writes || c->writes >> 5 == a->stamp ||
-                       takes_place(x, mine, &s->stamps.data[c->writes >> 5]) ||
-                       gr_exact_retire_cell(x, a, line, c))
-                c->writes = a->stamp << 5 | lane;
+            } else if (!h || h >> 5 == now >> 5 || takes_place(x, mine, &s->stamps.data[h >> 5]) ||
+                       gr_exact_retire_cell(x, a, m->line, c))
+                c->writes = now | lane;
             else
                 return false;
         }
-        if (orders)
-            gr_order_strong_write(&x->order, b, w, lane, &op);
+        if (op)
+            gr_order_strong_write(&x->order, b, w, lane, op);
     }
     return true;
+}
+
+static __attribute__((noinline)) bool touch_words(Exact *x, Access *a, const VmGlance *g, Block *b, Warp *w) {
+    return touch_lanes(x, a, g, b, w, NULL, CELL_BYTES);
+}
+
+static bool touch_atoms(Exact *x, Access *a, const VmGlance *g, Block *b, Warp *w) {
+    StrongOp op;
+    bool orders = strong_op(x, a, g, &op);
+    if (a->stamp >= INLINE_STAMPS)
+        return false;
+    reach_all(&x->shadow.stamps.data[a->stamp], g, a->address);
+    return !orders && g->site->size == CELL_BYTES
+               ? touch_words(x, a, g, b, w)
+               : touch_lanes(x, a, g, b, w, orders ? &op : NULL, g->site->size);
 }
 
 // ---- Strong reads --------------------------------------------------------------------------------------------------
@@ -303,7 +352,7 @@ static bool sees_again(Exact *x, Block *owner, Warp *w, const VmGlance *g, const
     if (t->site != k->stamp.site || t->at.epoch != epoch || !line || !gr_line_has_cells(line) ||
         line->wide.version != l->version)
         return false;
-    t->last = x->moment;
+    gr_stamp_use(t, x->moment);
     return true;
 }
 
@@ -430,19 +479,13 @@ static bool is_quick(const Exact *x, const Kind *k, const VmGlance *g, bool read
            (reads || (k->stamp.elem == size && (size == 4 || size == 8)));
 }
 
-bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g) {
+// It is told now.
+static __attribute__((noinline)) bool look(Exact *x, Block *b, const VmGlance *g, const Kind *k,
+                                           uint32_t epoch) {
     Warp *w = &b->warps[g->warp];
-    Kind *k = kind_of(x, g->site);
-    uint32_t epoch = common_epoch(w, g->mask);
     bool shared = g->space == PTX_SHARED;
-    if (!k || !k->stamp.site || !epoch)
-        return false;
-    if (shared) {
-        if (gr_exact_defer(x, b, w, g, k, epoch))
-            return true;
-        if (!b->tile || gr_exact_watched(b->tile, g) != WATCHES_ALL) // nothing was deferred there
-            gr_exact_catch_up(x, b);
-    }
+    if (shared && (!b->tile || gr_exact_watched(b->tile, g) != WATCHES_ALL)) // nothing was deferred there
+        gr_exact_catch_up(x, b);
     bool strong = k->stamp.strong, reads = k->stamp.access == PTX_ACCESS_READ;
     if (strong && !is_quick(x, k, g, reads))
         return false;
@@ -478,4 +521,13 @@ bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g) {
     return !strong ? touch_weak(x, &a, g, reads)
            : reads ? touch_strong(x, &a, g, b, w)
                    : touch_atoms(x, &a, g, b, w);
+}
+
+bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g) {
+    const Warp *w = &b->warps[g->warp];
+    Kind *k = kind_of(x, g->site);
+    uint32_t epoch = common_epoch(w, g->mask);
+    if (!k || !k->stamp.site || !epoch)
+        return false;
+    return (g->space == PTX_SHARED && gr_exact_defer(x, b, w, g, k, epoch)) || look(x, b, g, k, epoch);
 }

@@ -44,7 +44,8 @@ static bool all_came_before(const Exact *x, Access *a, const Line *line) {
 
 bool gr_exact_find_clean(Exact *x, Access *a, Line *line) {
     bool clean = all_came_before(x, a, line);
-    line->seen = (uint32_t)(a->view.launch->number << 1) | clean;
+    uint32_t told = x->order.active.len > 1 ? line->seen & SEEN_TOLD : 0; // of a launch that may run still
+    line->seen = (uint32_t)(a->view.launch->number << SEEN_SHIFT) | told | (clean ? SEEN_CLEAN : 0);
     return clean;
 }
 
@@ -140,12 +141,12 @@ uint32_t gr_exact_untold(const Exact *x, const Launch *l, const Kind *k, const V
     return left;
 }
 
-// The element needs no further reader. Of parts of words only the table knows.
-static void tell(ReadPage *p, const Launch *l, Line *line, uint64_t at, uint32_t size) {
+// The element, of a line that this launch has seen, needs no further reader. Of parts of words only the table knows.
+static void tell(ReadPage *p, Line *line, uint64_t at, uint32_t size) {
     for (unsigned word = (unsigned)(at / CELL_BYTES % PAGE_WORDS), k = 0; k < size / CELL_BYTES; k++)
         p->told[(word + k) / WORD_BITS] |= UINT64_C(1) << (word + k) % WORD_BITS;
     if (size >= CELL_BYTES)
-        line->told = (uint32_t)l->number;
+        line->seen |= SEEN_TOLD;
 }
 
 // Each bit twice.
@@ -158,14 +159,14 @@ static uint32_t twice(uint32_t bits) {
 }
 
 // The same of all elements of the line of which the table says so, which have whole words.
-static void tell_all(ReadPage *p, const Launch *l, Line *line, uint64_t at, const Table *t) {
+static void tell_all(ReadPage *p, Line *line, uint64_t at, const Table *t) {
     uint32_t words = (uint32_t)t->told[0];
     for (uint32_t shift = t->shift; 1u << shift > CELL_BYTES; shift--)
         words = twice(words);
     unsigned first = (unsigned)(at / CELL_BYTES % PAGE_WORDS);
     p->told[first / WORD_BITS] |= (uint64_t)words << first % WORD_BITS;
     if (words)
-        line->told = (uint32_t)l->number;
+        line->seen |= SEEN_TOLD;
 }
 
 // ---- Elements ------------------------------------------------------------------------------------------------------
@@ -395,7 +396,7 @@ uint32_t gr_exact_note_reads(Exact *x, Access *a, Line *line, uint32_t lanes, Sh
             left |= m & -m;
     }
     if (p && size >= CELL_BYTES)
-        tell_all(p, a->view.launch, line, a->line_at, t);
+        tell_all(p, line, a->line_at, t);
     return left;
 }
 
@@ -478,7 +479,7 @@ uint32_t gr_exact_gather(Exact *x, Access *a, const uint64_t at[LANES], uint32_t
         if (!note(&n, t, e, a->stamp << 5 | l))
             left |= m & -m;
         else if (gr_element_in(t->told, e))
-            tell(page_of(x, a->view.launch, r, at[l]), a->view.launch, g.line[l], at[l], size);
+            tell(page_of(x, a->view.launch, r, at[l]), g.line[l], at[l], size);
     }
     return left;
 }

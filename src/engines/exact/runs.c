@@ -97,8 +97,9 @@ static uint32_t *pass_run(Shadow *s, uint32_t *link, uint16_t *length) {
 }
 
 // Drops what is not needed any more of the runs behind `first`.
-static void tidy(Exact *x, Access *a, const Line *line, Run *first, uint32_t lanes, Shape shape) {
+static void tidy(Exact *x, Access *a, Line *line, unsigned side, uint32_t lanes, Shape shape) {
     Shadow *s = &x->shadow;
+    Run *first = &line->side[side];
     uint16_t length = 1;
     for (uint32_t *link = &first->next; *link;) {
         Run *r = &s->runs.data[*link - 1];
@@ -107,14 +108,15 @@ static void tidy(Exact *x, Access *a, const Line *line, Run *first, uint32_t lan
             r->lanes &= ~gr_exact_done_again(x, line, r);
         link = pass_run(s, link, &length);
     }
-    first->length = length;
+    line->length[side] = length;
 }
 
 // The access has been added to `first`: the next older runs lose what it takes the place of. Else lanes that come one by one would
 // leave behind what the first of them did not cover, launch after launch.
-static void trim(Exact *x, Access *a, Run *first, uint32_t lanes, Shape shape) {
+static void trim(Exact *x, Access *a, Line *line, unsigned side, uint32_t lanes, Shape shape) {
     Shadow *s = &x->shadow;
-    uint32_t *link = &first->next;
+    uint32_t *link = &line->side[side].next;
+    uint16_t *length = &line->length[side];
     for (unsigned k = 0; k < NEWEST && *link; k++) {
         Run *r = &s->runs.data[*link - 1];
         r->lanes = still_needed(x, a, r, lanes, shape);
@@ -123,7 +125,7 @@ static void trim(Exact *x, Access *a, Run *first, uint32_t lanes, Shape shape) {
             continue;
         }
         gr_run_drop(s, link);
-        first->length -= first->length > 1 && first->length < UINT16_MAX;
+        *length -= *length > 1 && *length < UINT16_MAX;
     }
 }
 
@@ -135,21 +137,24 @@ static uint32_t retire_run(Exact *x, const Access *a, Line *line, const Run *r) 
 }
 
 // Moves what earlier launches wrote into tables. Yields what is left of the first run.
-static uint32_t retire(Exact *x, const Access *a, Line *line, Run *first) {
+static uint32_t retire(Exact *x, const Access *a, Line *line, unsigned side) {
     Shadow *s = &x->shadow;
+    Run *first = &line->side[side];
     uint16_t length = 1;
     for (uint32_t *link = &first->next; *link;) {
         Run *r = &s->runs.data[*link - 1];
         r->lanes = retire_run(x, a, line, r);
         link = pass_run(s, link, &length);
     }
-    first->length = length;
+    line->length[side] = length;
     return retire_run(x, a, line, first);
 }
 
-static void remember(Exact *x, Access *a, Line *line, Run *first, uint32_t lanes, Shape shape, bool tables) {
+static void remember(Exact *x, Access *a, Line *line, unsigned side, uint32_t lanes, Shape shape,
+                     bool tables) {
     Shadow *s = &x->shadow;
-    Run *r = first;
+    Run *first = &line->side[side], *r = first;
+    const uint16_t *length = &line->length[side];
     const Stamp *mine = &s->stamps.data[a->stamp];
     if (tables && line->tables[1] && !(lanes = gr_exact_note_reads(x, a, line, lanes, shape)))
         return;
@@ -159,7 +164,7 @@ static void remember(Exact *x, Access *a, Line *line, Run *first, uint32_t lanes
         if (r->shape == shape) {
             if (r->stamp == a->stamp) {
                 if (r == first && (lanes & ~r->lanes))
-                    trim(x, a, first, lanes, shape);
+                    trim(x, a, line, side, lanes, shape);
                 r->lanes |= lanes;
                 return;
             }
@@ -172,16 +177,15 @@ static void remember(Exact *x, Access *a, Line *line, Run *first, uint32_t lanes
         r = &s->runs.data[r->next - 1];
     }
     uint32_t left = still_needed(x, a, first, lanes, shape);
-    bool few = first->length < (x->options.tables_at ? x->options.tables_at : FEW);
+    bool few = *length < (x->options.tables_at ? x->options.tables_at : FEW);
     if (left && !few && tables) {
         first->lanes = left;
         lanes = gr_exact_note_reads(x, a, line, lanes, shape);
         if (!lanes)
             return;
-    } else if (left && !few && !(first->length & (first->length - 1)) && !a->owner &&
-               mine->access == PTX_ACCESS_WRITE) {
+    } else if (left && !few && !(*length & (*length - 1)) && !a->owner && mine->access == PTX_ACCESS_WRITE) {
         first->lanes = left;
-        left = retire(x, a, line, first);
+        left = retire(x, a, line, side);
     }
     if (!left) {
         first->stamp = a->stamp;
@@ -189,11 +193,10 @@ static void remember(Exact *x, Access *a, Line *line, Run *first, uint32_t lanes
         first->shape = shape;
     } else {
         first->lanes = left;
-        gr_run_push(s, first, a->stamp, lanes, shape);
+        gr_run_push(s, line, side, a->stamp, lanes, shape);
     }
-    if (first->length >= 16 && !(first->length & (first->length - 1)) &&
-        (first->length & 0x5550)) // 16, 64, 256, …
-        tidy(x, a, line, first, lanes, shape);
+    if (*length >= 16 && !(*length & (*length - 1)) && (*length & 0x5550)) // 16, 64, 256, …
+        tidy(x, a, line, side, lanes, shape);
 }
 
 // Lanes here and there, for which cells are better.
@@ -211,7 +214,7 @@ static bool are_scraps(const Exact *x, const Run *r) {
 bool gr_exact_touch_line(Exact *x, Access *a, Line *line, uint32_t lanes, Shape shape, bool reads) {
     Run *writes = &line->side[0], *mine = &line->side[reads];
     bool tables = reads && mine->stamp && gr_exact_takes_reads(x, a);
-    if (!tables && !(lanes & (lanes - 1)) && mine->length >= SCRAPS &&
+    if (!tables && !(lanes & (lanes - 1)) && line->length[reads] >= SCRAPS &&
         (mine->stamp != a->stamp || mine->shape != shape) && are_scraps(x, mine))
         return false;
     if (!a->late) {
@@ -227,8 +230,10 @@ bool gr_exact_touch_line(Exact *x, Access *a, Line *line, uint32_t lanes, Shape 
     if (!reads)
         gr_exact_is_written(x, a, line);
     if (mine->stamp)
-        remember(x, a, line, mine, lanes, shape, tables);
-    else
-        *mine = (Run){.stamp = a->stamp, .lanes = lanes, .shape = shape, .length = 1};
+        remember(x, a, line, reads, lanes, shape, tables);
+    else {
+        *mine = (Run){.stamp = a->stamp, .lanes = lanes, .shape = shape};
+        line->length[reads] = 1;
+    }
     return true;
 }

@@ -163,8 +163,9 @@ uint64_t gr_shadow_bytes(const Shadow *s) {
 
 // ---- Runs and cells ------------------------------------------------------------------------------------------------
 
-void gr_run_push(Shadow *s, Run *first, uint32_t stamp, uint32_t lanes, Shape shape) {
-    Run mine = {.stamp = stamp, .lanes = lanes, .shape = shape, .length = 1};
+void gr_run_push(Shadow *s, Line *line, unsigned side, uint32_t stamp, uint32_t lanes, Shape shape) {
+    Run mine = {.stamp = stamp, .lanes = lanes, .shape = shape}, *first = &line->side[side];
+    uint16_t length = first->stamp ? line->length[side] : 0;
     if (first->stamp) {
         uint32_t number = s->free_run;
         if (number) {
@@ -177,8 +178,8 @@ void gr_run_push(Shadow *s, Run *first, uint32_t stamp, uint32_t lanes, Shape sh
             return;
         }
         mine.next = number;
-        mine.length = first->length < UINT16_MAX ? first->length + 1 : first->length;
     }
+    line->length[side] = length < UINT16_MAX ? length + 1 : length;
     *first = mine;
 }
 
@@ -382,9 +383,7 @@ uint32_t gr_shadow_new_stamp(Shadow *s, const Stamp *want, uint64_t moment) {
     s->left -= s->left != 0;
     Stamp *mine = &s->stamps.data[number];
     *mine = *want;
-    mine->first = mine->last = moment;
-    mine->low = UINT64_MAX;
-    mine->reach = 0;
+    gr_stamp_begin(mine, moment);
     return number;
 }
 
@@ -490,7 +489,7 @@ uint32_t gr_shadow_stamp(Shadow *s, const Stamp *want, uint64_t moment) {
                              ((uint64_t)want->site << 32 | want->at.epoch));
     uint32_t *recent = &s->recent[hash % CACHED_STAMPS];
     if (*recent && same_stamp(&s->stamps.data[*recent], want)) {
-        s->stamps.data[*recent].last = moment;
+        gr_stamp_use(&s->stamps.data[*recent], moment);
         return *recent;
     }
     return *recent = gr_shadow_new_stamp(s, want, moment);

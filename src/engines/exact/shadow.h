@@ -17,15 +17,41 @@
 #include "engines/exact/order/order.h"
 #include "engines/exact/tables.h"
 
+// Each warp instruction has one, so it is kept small: moments and addresses have 48 bits.
 typedef struct Stamp {
     Point at;
-    uint32_t site, size;                        // bytes per lane
-    uint8_t access, strong, scope, proxy, elem; // PtxAccess, bool, Relation, VmProxy, bytes of an element
-    uint8_t mark;                               // STAMP_…
-    uint8_t reach;                              // see low
-    uint64_t first, last;                       // events between which it was used
-    uint64_t low; // it was used for addresses in [low, low + 2^reach); UINT64_MAX: for none yet
+    uint32_t site, size;                                  // bytes per lane
+    uint8_t access : 2, strong : 1, scope : 3, proxy : 2; // PtxAccess, bool, Relation, VmProxy
+    uint8_t elem;                                         // bytes of an element
+    uint8_t mark;                                         // STAMP_…
+    uint8_t reach;                                        // see low
+    uint64_t first : 48;                                  // event in which it was used first
+    uint64_t used_high : 16; // gr_stamp_last: so many events later the last time, with used_low
+    uint64_t low : 48;       // it was used for addresses in [low, low + 2^reach); NO_ADDRESS: for none yet
+    uint64_t used_low : 16;
 } Stamp;
+
+_Static_assert(sizeof(Stamp) == 48, "small");
+#define NO_ADDRESS ((UINT64_C(1) << 48) - 1)
+
+static inline void gr_stamp_begin(Stamp *s, uint64_t moment) {
+    s->first = moment & NO_ADDRESS;
+    s->used_high = s->used_low = 0;
+    s->low = NO_ADDRESS;
+    s->reach = 0;
+}
+// It is used again.
+static inline void gr_stamp_use(Stamp *s, uint64_t moment) {
+    uint64_t later = moment - s->first;
+    later = later < UINT32_MAX ? later : UINT32_MAX;
+    s->used_high = later >> 16 & UINT16_MAX;
+    s->used_low = later & UINT16_MAX;
+}
+// The event in which it was used last. After more events than 32 bits count it may be in use still.
+static inline uint64_t gr_stamp_last(const Stamp *s) {
+    uint64_t later = (uint64_t)s->used_high << 16 | s->used_low;
+    return later == UINT32_MAX ? UINT64_MAX : s->first + later;
+}
 
 enum {
     STAMP_VOLATILE = 1,
@@ -38,21 +64,23 @@ enum {
 
 // It is used for [from, to).
 static inline void gr_stamp_reaches(Stamp *s, uint64_t from, uint64_t to) {
-    if (__builtin_expect(from >= s->low && (to - s->low - 1) >> s->reach == 0, 1))
+    uint64_t was = s->low;
+    if (__builtin_expect(from >= was && (to - was - 1) >> s->reach == 0, 1))
         return;
     if (from >= to)
         return;
-    bool none = s->low == UINT64_MAX;
-    uint64_t low = none || from < s->low ? from : s->low;
-    uint64_t last = none ? to - 1 : s->low + ((UINT64_C(1) << s->reach) - 1);
+    bool none = was == NO_ADDRESS;
+    uint64_t low = none || from < was ? from : was;
+    uint64_t last = none ? to - 1 : was + ((UINT64_C(1) << s->reach) - 1);
     last = last < to - 1 ? to - 1 : last;
     s->reach = last == low ? 0 : (uint8_t)(64 - __builtin_clzll(last - low));
     s->reach -= s->reach == 64; // addresses end far below
-    s->low = low;
+    s->low = low & NO_ADDRESS;
 }
 
 static inline bool gr_stamp_has_reached(const Stamp *s, uint64_t at) {
-    return at >= s->low && (at - s->low) >> s->reach == 0;
+    uint64_t low = s->low;
+    return at >= low && (at - low) >> s->reach == 0;
 }
 
 typedef uint32_t History; // 0 empty; top bit clear: stamp << 5 | lane; set: number of a node
@@ -109,8 +137,7 @@ static inline int gr_shape_stride(Shape shape) { return (int)(shape >> SHAPE_BAS
 typedef struct Run {
     uint32_t stamp, lanes; // stamp 0: there is none. Lanes outside the line are not in `lanes`
     Shape shape;
-    uint32_t next;   // the next older one, its number and 1
-    uint16_t length; // of this and the older ones, as far as 16 bits go
+    uint32_t next; // the next older one, its number and 1
 } Run;
 
 typedef struct Line {
@@ -123,11 +150,19 @@ typedef struct Line {
         } wide;
     };
     uint32_t tables[2]; // the first one of writes, of reads (tables.h), its number and 1
-    // What launches that read the line found out about it (reads.c), by the low bits of their numbers; 0: it was written since.
-    uint32_t
-        seen; // twice the launch that looked last, and 1 if all writes to the line are of launches that came before
-    uint32_t told; // the launch that last found elements which need no further reader
+    // What launches that read the line found out about it (reads.c): the low bits of the number of the launch that looked last, and SEEN_…; 0: it
+    // was written since.
+    uint32_t seen;
+    uint16_t length[2]; // of the runs of each side, as far as 16 bits go
 } Line;
+
+_Static_assert(sizeof(Line) == 48, "small");
+// All writes to the line are of launches that came before; this launch, or another one that may run still, found elements which need no further
+// reader.
+enum { SEEN_CLEAN = 1, SEEN_TOLD = 2, SEEN_SHIFT = 2 };
+static inline bool gr_line_seen_by(const Line *l, uint64_t launch) {
+    return !((l->seen ^ (uint32_t)(launch << SEEN_SHIFT)) >> SEEN_SHIFT);
+}
 
 static inline bool gr_line_has_cells(const Line *l) {
     return gr_shape_form(l->wide.mark.shape) == FORM_CELLS;
@@ -290,8 +325,8 @@ static inline Line *gr_shadow_line(Shadow *s, Block *owner, uint64_t at) {
     return owner ? gr_shadow_shared(s, owner, at) : gr_shadow_global(s, at);
 }
 
-// Another run in front of what `first` holds.
-void gr_run_push(Shadow *s, Run *first, uint32_t stamp, uint32_t lanes, Shape shape);
+// Another run in front of those of that side.
+void gr_run_push(Shadow *s, Line *line, unsigned side, uint32_t stamp, uint32_t lanes, Shape shape);
 // Takes the run that *link names out of its chain, which then goes on with the next one.
 void gr_run_drop(Shadow *s, uint32_t *link);
 

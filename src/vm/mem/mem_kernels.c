@@ -73,24 +73,26 @@ INLINE bool equal(const Lanes *x, unsigned from, unsigned n) {
            in_step(x->a, x->narrow, raw(x, from), 0, true, from, n, 0, false);
 }
 
-// How the active lanes of a half lie.
-INLINE VmShape half_shape(const Lanes *x, unsigned size, uint32_t mask, unsigned half, uint64_t *base) {
+// How the active lanes of a half lie; `part`: not all are.
+INLINE VmShape half_shape(const Lanes *x, unsigned size, uint32_t mask, unsigned half, bool part,
+                          uint64_t *base) {
     uint32_t some = mask & (UINT32_C(0xffff) << half * 16);
-    if (!some) {
+    if (part && !some) {
         *base = 0;
         return VM_SAME;
     }
-    unsigned l0 = (unsigned)__builtin_ctz(some), l1 = 31 - (unsigned)__builtin_clz(some);
+    unsigned l0 = part ? (unsigned)__builtin_ctz(some) : half * 16,
+             l1 = part ? 31 - (unsigned)__builtin_clz(some) : half * 16 + 15;
     uint64_t first = raw(x, l0), stretch = raw(x, l1) - first;
     if (stretch == (uint64_t)(l1 - l0) * size && !(size & (size - 1)) && size <= 16) {
         *base = at(x, l0) - (uint64_t)l0 * size;
         return in_step(x->a, x->narrow, first - (uint64_t)l0 * size, shift_of(size), false, half * 16, 16,
-                       some, true)
+                       some, part)
                    ? VM_STEPS
                    : VM_SCATTERED;
     }
     *base = at(x, l0);
-    return !stretch && in_step(x->a, x->narrow, first, 0, true, half * 16, 16, some, true) ? VM_SAME
+    return !stretch && in_step(x->a, x->narrow, first, 0, true, half * 16, 16, some, part) ? VM_SAME
                                                                                            : VM_SCATTERED;
 }
 
@@ -102,7 +104,7 @@ static __attribute__((noinline)) void report(VmWarp *w, const VmInsn *i, const R
     const VmDevice *d = r->launch->device;
     if (r->holding & w->mask)
         gr_vm_settle_before(w, i);
-    else if (!gr_vm_wanted(d, info->access == PTX_ACCESS_READ))
+    else if (!d->listens_always && !gr_vm_wanted(d, info->access == PTX_ACCESS_READ))
         return;
     PtxSpace space = info->space;
     if (space == PTX_GENERIC)
@@ -117,7 +119,7 @@ static __attribute__((noinline)) void report(VmWarp *w, const VmInsn *i, const R
             return;
         VmGlance g;
         Lanes y = {x->a, x->offset - lo, x->narrow};
-        g.site = gr_vm_site_info(r, info);
+        g.site = info->site.module ? &info->site : gr_vm_site_info(r, info);
         g.launch = r->launch->number;
         g.block_linear = r->block->linear;
         g.warp = r->index;
@@ -133,7 +135,9 @@ static __attribute__((noinline)) void report(VmWarp *w, const VmInsn *i, const R
         g.insn = i;
         if (whole == VM_SCATTERED)
             for (unsigned h = 0; h < 2; h++)
-                g.shape[h] = (uint8_t)half_shape(&y, info->size, w->mask, h, &g.base[h]);
+                g.shape[h] = (uint8_t)(w->mask == UINT32_MAX
+                                           ? half_shape(&y, info->size, w->mask, h, false, &g.base[h])
+                                           : half_shape(&y, info->size, w->mask, h, true, &g.base[h]));
         else {
             unsigned l0 = (unsigned)__builtin_ctz(w->mask);
             g.shape[0] = g.shape[1] = (uint8_t)whole;

@@ -206,7 +206,7 @@ typedef struct BlockPage {
 } BlockPage;
 
 // An access as far as order goes.
-typedef struct Point {
+typedef struct __attribute__((packed, aligned(4))) Point {
     uint64_t id;
     uint32_t epoch, launch; // index
     uint32_t warp;
