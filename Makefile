@@ -4,7 +4,8 @@
 #   make check      build and run the quick tests, in minutes
 #   make test       all tests but the longest      make soak   those too, for hours
 #   make test-gpu   the tests that need an NVIDIA GPU; writes docs/gpu.md's table. SOAK=1: those that take longer, too
-#   make demo       find a race, see it repaired   make bench  measure; writes build/bench.json
+#   make demo       find a race, see it repaired   make bench  measure, and name what is slower than the
+#                   figures stored for this processor; STORE=yes: store these, and write docs/performance.md's tables. BENCH: words for bench/run.py
 #   make bench-gpu  measure the collider on an NVIDIA GPU; writes docs/gpu.md's tables
 #   make sanitize   the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
 #   make package    a .deb and a .tar.gz in build/packages
@@ -54,7 +55,9 @@ demo:
 bench:
 	@tools/setup.sh bench
 	@$(MAKE) --no-print-directory compile WITH="-DBUILD_TESTING=ON -DGPURACE_BENCHMARKS=ON"
-	@cmake --build build --target bench
+	@cmake --build build --target bench-built
+	@python3 bench/run.py build build/bench.json $(if $(STORE),--store --update-docs docs/performance.md) $(BENCH)
+	@python3 bench/programs.py build --json build/bench-programs.json $(if $(STORE),--update-docs docs/performance.md)
 
 bench-gpu:
 	@tools/bench-gpu.sh
