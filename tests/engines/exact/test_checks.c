@@ -179,7 +179,7 @@ static void ranges(void **state) {
                                        {0x7f00a0001000, 0x7f00a0001001},
                                        {0, 1},
                                        {0x7fffffffffff, 0x800000000000}};
-    Stamp s = {.low = UINT64_MAX};
+    Stamp s = {.low = NO_ADDRESS};
     assert_false(gr_stamp_has_reached(&s, 0));
     gr_stamp_reaches(&s, 16, 16);
     assert_false(gr_stamp_has_reached(&s, 16));
