@@ -58,7 +58,7 @@ typedef struct Decoder {
     VEC(VmFunc *) callees;
     VEC(const PtxVar *) shared;
     VEC(const PtxVar *) spilled;
-    uint32_t n_arrivals; // arrive.c: accesses that it has looked at
+    uint32_t n_arrivals; // decode_arrival.c: accesses that it has looked at
     uint32_t scratch[8]; // wmma.c: 1 + slots of the addresses of a lane's parts of a matrix; 0: none yet
 } Decoder;
 

@@ -11,7 +11,7 @@ struct VmWarpRest;
 
 // The handlers of a load or store.
 void gr_vm_mem_select(const Decoder *d, VmMemInfo *info, bool store, VmExec out[2]);
-// arrive.c: puts another handler in front of an access by whose value threads arrive, or which they poll.
+// decode_arrival.c: puts another handler in front of an access by whose value threads arrive, or which they poll.
 void gr_vm_decode_arrival(Decoder *d, VmMemInfo *info, VmExec exec[2]);
 
 bool gr_vm_decode_address(Decoder *d, const PtxOperand *a, PtxSpace space, uint32_t *slot, uint8_t *width,

@@ -15,11 +15,8 @@
 // With loads that is so in every other launch only, by chance: a counter that is polled by loads is passed on, and a slow one sees less.
 //
 // Both happen a few times in each launch, in later launches more rarely. Warps that stay away come back when others have looked in vain for long.
-#include "ptx/feeds.h"
-#include "vm/core/decode.h"
 #include "vm/core/device.h"
 #include "vm/core/exec.h"
-#include "vm/core/exec_mem.h"
 #include "vm/core/launch.h"
 #include "vm/core/mem_insn.h"
 #include "vm/core/policy.h"
@@ -28,12 +25,11 @@
 #include <stdlib.h>
 
 enum {
-    ANALYSED = 64,  // such instructions of a function, at most
     PLACES = 4,     // instructions of a launch at which a warp is slow
     LOOKS = 8,      // of it
     SLOW = 1 << 14, // warp instructions of others between two of its looks
-    STAY_NS =
-        20000, // so long others stay when they see another value, and it for half of that: longer than threads are held (hooks.c)
+    // So long others stay behind a fence, and the slow one for half of that: longer than threads are held (hooks.c).
+    STAY_NS = 20000,
     STAYS = 32,      // of others
     AWAY = 8,        // blocks of a launch whose warps stay away
     ARRIVALS = 4096, // arrivals that are looked at
@@ -61,33 +57,6 @@ typedef struct VmArrivals {
         uint64_t until;
     } away[AWAY];
 } VmArrivals;
-
-// ---- Decoding ------------------------------------------------------------------------------------------------------
-
-static bool counts(const PtxInstr *i) {
-    return gr_ptx_instr_has(i, PTX_MOD_add) || gr_ptx_instr_has(i, PTX_MOD_inc) ||
-           gr_ptx_instr_has(i, PTX_MOD_dec) || gr_ptx_instr_has(i, PTX_MOD_and) ||
-           gr_ptx_instr_has(i, PTX_MOD_or) || gr_ptx_instr_has(i, PTX_MOD_xor);
-}
-
-void gr_vm_decode_arrival(Decoder *d, VmMemInfo *info, VmExec exec[2]) {
-    const PtxInstr *i = d->stmt->instr;
-    bool atomic = info->access == PTX_ACCESS_RMW && info->has_result,
-         load = info->access == PTX_ACCESS_READ && info->sem != PTX_WEAK && info->sem != PTX_SEM_NONE;
-    if ((!atomic && !load) || info->silent || d->stmt->tag.inserted || d->f->ptx->tag.inserted ||
-        d->n_arrivals++ >= ANALYSED)
-        return;
-    PtxDecides is = gr_ptx_decides(d->f->ptx, &d->cfg, d->stmt);
-    bool once = is == PTX_DECIDES_ONCE && atomic && counts(i);
-    if (is != PTX_DECIDES_LOOK && !once)
-        return;
-    info->then[0] = exec[0];
-    info->then[1] = exec[1];
-    exec[0] = once ? gr_vm_x_arrives : gr_vm_x_polls;
-    exec[1] = once ? gr_vm_x_arrives_part : gr_vm_x_polls_part;
-}
-
-// ---- Execution -----------------------------------------------------------------------------------------------------
 
 // NULL: nothing is to be done in this launch.
 static VmArrivals *arrivals_of(VmLaunch *l) {
