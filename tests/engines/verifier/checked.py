@@ -8,7 +8,7 @@ import tempfile
 import time
 
 LIMIT = 600  # seconds for a program
-COUNTED = re.compile(r"of its pairs of accesses (\d+) proved, (\d+) shown, (\d+) possible, (\d+) unknown")
+COUNTED = re.compile(r"of its pairs of accesses (\d+) proved, (\d+) shown, (\d+) possible, (\d+) unknown(?:, (\d+) assumed)?")
 
 
 def words_of(path, kind):
@@ -18,9 +18,10 @@ def words_of(path, kind):
 
 
 def pairs_of(text):
-    """[proved, shown, possible, unknown] of a remark of one kernel and launch; None: it has none."""
+    """[proved, shown, possible, unknown] of a remark of one kernel and launch, where what is assumed is unknown, too; None: it has none."""
     found = COUNTED.search(text)
-    return found and [int(n) for n in found.groups()]
+    counts = found and [int(n or 0) for n in found.groups()]
+    return counts and counts[:3] + [counts[3] + counts[4]]
 
 
 def sum_of(counts):
