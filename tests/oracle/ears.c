@@ -15,7 +15,7 @@ _Noreturn void ears_die(const char *what, const gr_error *err) {
 void ears_occurred(void *user, const ExactOccurrence *o) {
     for (uint32_t m = o->bytes; m; m &= m - 1) {
         Place p = {o->space, o->launch, o->block, o->at + (uint64_t)__builtin_ctz(m)};
-        race_set_add(user, &p, o->site[0], o->site[1], false);
+        race_set_add(user, &p, o->site[0], o->site[1], false, o->class == RACE_CHANCE);
     }
 }
 

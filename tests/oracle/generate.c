@@ -285,7 +285,7 @@ void kernel_make(uint64_t number, Kernel *k) {
         break;
     case 5:
         k->kind = "litmus";
-        chance(&m, 4) ? overwritten_flag(&m) : litmus(&m);
+        chance(&m, 4) ? overwritten_flag(&m) : chance(&m, 3) ? make_fences(&m) : litmus(&m);
         break;
     case 6:
         k->kind = "meetings";

@@ -118,5 +118,7 @@ static inline void wait_mbar(Maker *m, uint16_t who, uint32_t at, uint32_t parit
 // patterns.c: one that is free of races; that of named barriers.
 void make_pattern(Maker *m);
 void make_named_barriers(Maker *m);
+// Not free of races: fence.sc and strong accesses.
+void make_fences(Maker *m);
 
 #endif

@@ -11,6 +11,9 @@ typedef struct Model {
     uint32_t n, words;
     uint32_t *next, *before; // event of the same thread; UINT32_MAX: none
     uint64_t *causes;        // base causality order (8.9.5): row X has Y when X precedes Y
+    uint64_t *chances;       // the same with all of Fence-SC order; `causes` has what is decided of that
+    uint64_t *leads;         // something leads from X to Y: it decides the order of fences
+    uint64_t *least;         // like `causes`, of what strong accesses lead to alone
     uint64_t *observed;      // observation order (8.9.2): row W has R when W precedes R
     VEC(Pair) reads;         // W and R of `observed`, one by one
 } Model;
@@ -173,13 +176,65 @@ static bool follow_threads(Model *m) {
 
 static bool is_fence_sc(const Event *e) { return is_fence(e) && e->sem == PTX_SC; }
 
-// 8.9.3: the order of fence.sc is that of the execution. [decided: the lanes of one instruction are unordered]
-static void synchronize_fences(Model *m) {
+// 8.9.3: the order of fence.sc is that of the execution. [decided: the lanes of one instruction are unordered. And a fence comes before
+// another as far as causality goes only if something leads from the one to the other; else it did so by chance: another execution with
+// the same values has them the other way round]
+static void synchronize_fences(Model *m, uint64_t *rows) {
     for (uint32_t x = 0; x < m->n; x++)
         for (uint32_t y = x + 1; y < m->n && is_fence_sc(at(m, x)); y++)
             if (is_fence_sc(at(m, y)) && at(m, x)->step != at(m, y)->step &&
-                morally_strong(m, at(m, x), at(m, y)))
-                relate(m, m->causes, x, y);
+                morally_strong(m, at(m, x), at(m, y))) {
+                relate(m, m->chances, x, y);
+                if (related(m, m->leads, x, y))
+                    relate(m, rows, x, y);
+            }
+}
+
+// 8.9.7: accesses that overlap, in the order in which they happened: of which one reads and one writes, or, if they are strong and of one
+// place, of which one writes. (Writes that race are in no coherence order.) [decided: whatever their scopes; if these are too narrow,
+// the two are a race themselves. And a value that was overwritten meanwhile counts as read]
+static bool communicate(const Event *x, const Event *y, bool weak) {
+    if (x->kind != EV_ACCESS || y->kind != EV_ACCESS || x->proxy != VM_PROXY_GENERIC ||
+        y->proxy != VM_PROXY_GENERIC || !overlap(x, y))
+        return false;
+    bool strong = is_strong(x) && is_strong(y) && overlap_completely(x, y);
+    return (strong && (x->writes || y->writes)) || (weak && x->writes != y->writes);
+}
+
+static void add_row(const Model *m, uint64_t *rows, uint32_t to, uint32_t from) {
+    for (uint32_t k = 0; k < m->words; k++)
+        rows[(size_t)to * m->words + k] |= rows[(size_t)from * m->words + k];
+}
+
+// The events from x on that are fences of one instruction with it.
+static uint32_t fences_with(const Model *m, uint32_t x) {
+    uint32_t n = 1;
+    while (x + n < m->n && is_fence_sc(at(m, x + n)) && at(m, x + n)->step == at(m, x)->step)
+        n++;
+    return n;
+}
+
+// What leads to what: causality without fences' order, and communication, in any number of steps. [decided: what leads to the fence of one
+// lane leads to those of all lanes of the instruction]
+static void find_leads(Model *m, bool weak) {
+    memcpy(m->leads, m->causes, (size_t)m->n * m->words * sizeof *m->leads);
+    for (uint32_t x = m->n; x-- > 0;) {
+        for (uint32_t y = x + 1; y < m->n; y++) {
+            if (communicate(at(m, x), at(m, y), weak))
+                relate(m, m->leads, x, y);
+            if (related(m, m->leads, x, y))
+                add_row(m, m->leads, x, y);
+        }
+        bool first = is_fence_sc(at(m, x)) &&
+                     (x == 0 || !is_fence_sc(at(m, x - 1)) || at(m, x - 1)->step != at(m, x)->step);
+        uint32_t n = first ? fences_with(m, x) : 0;
+        for (uint32_t k = 0; k < n; k++) {
+            add_row(m, m->leads, x, x + k);
+            relate(m, m->leads, x, x + k);
+        }
+        for (uint32_t k = 1; k < n; k++)
+            add_row(m, m->leads, x + k, x);
+    }
 }
 
 // Arrivals at mbarriers and cluster barriers, and those who were told of the phase. [decided: the arrivals of a phase are
@@ -196,15 +251,15 @@ static bool observe_phases(Model *m) {
 // Base causality order is the transitive closure of program order and synchronization. Both follow the execution, so that going
 // through it backwards once will do. What is behind an event that is itself behind another one of the row is behind that one, too. False: out of
 // memory.
-static bool close_causes(Model *m) {
+static bool close(const Model *m, uint64_t *rows) {
     uint64_t *behind = malloc(((size_t)m->words + 1) * sizeof *behind); // those of the row
     for (uint32_t x = m->n; behind && x-- > 0;) {
-        uint64_t *row = m->causes + (size_t)x * m->words;
+        uint64_t *row = rows + (size_t)x * m->words;
         memset(behind, 0, m->words * sizeof *behind);
         for (uint32_t word = x / 64; word < m->words; word++)
             for (uint64_t left = row[word]; left; left &= left - 1) {
                 uint64_t y = (uint64_t)__builtin_ctzll(left);
-                const uint64_t *from = m->causes + (word * (size_t)64 + y) * m->words;
+                const uint64_t *from = rows + (word * (size_t)64 + y) * m->words;
                 for (uint32_t k = word; k < m->words && !(behind[word] >> y & 1); k++)
                     behind[k] |= from[k];
             }
@@ -219,15 +274,16 @@ static bool close_causes(Model *m) {
 // it. [decided: between what the generic proxy wrote (or read, if that is asked for) and an operation of the async proxy there must be a fence.proxy.async, by
 // any thread, on the way; the end of an operation of the async proxy is a proxy fence for what it did, and so is the
 // end of a launch; operations of the async proxy need none between them]
-static bool precedes_through_proxies(const Model *m, uint32_t x, uint32_t from, uint32_t y) {
-    if (!related(m, m->causes, from, y))
+static bool precedes_through_proxies(const Model *m, const uint64_t *rows, uint32_t x, uint32_t from,
+                                     uint32_t y) {
+    if (!related(m, rows, from, y))
         return false;
     const Event *a = at(m, x), *b = at(m, y);
     if (a->proxy == b->proxy || a->proxy == VM_PROXY_ASYNC || (!a->writes && !m->t->proxy_reads) ||
         thread_of(m, at(m, from))->launch != thread_of(m, b)->launch)
         return true;
     for (uint32_t f = from + 1; f < y; f++)
-        if (at(m, f)->kind == EV_PROXY_FENCE && related(m, m->causes, from, f) && related(m, m->causes, f, y))
+        if (at(m, f)->kind == EV_PROXY_FENCE && related(m, rows, from, f) && related(m, rows, f, y))
             return true;
     return false;
 }
@@ -240,19 +296,19 @@ static bool is_seen_by(const Model *m, uint32_t x, uint32_t z) {
            morally_strong(m, a, b);
 }
 
-static bool precedes(const Model *m, uint32_t x, uint32_t y) {
-    if (precedes_through_proxies(m, x, x, y))
+static bool precedes(const Model *m, const uint64_t *rows, uint32_t x, uint32_t y) {
+    if (precedes_through_proxies(m, rows, x, x, y))
         return true;
     for (uint32_t z = x + 1; z < y && at(m, x)->writes && is_strong(at(m, x)); z++)
-        if (is_seen_by(m, x, z) && precedes_through_proxies(m, x, z, y))
+        if (is_seen_by(m, x, z) && precedes_through_proxies(m, rows, x, z, y))
             return true;
     return false;
 }
 
 // ---- 8.7.1: data races ---------------------------------------------------------------------------------------------
 
-void race_set_add(RaceSet *s, const Place *p, uint32_t a, uint32_t b, bool maybe) {
-    RacyByte r = {*p, {a < b ? a : b, a < b ? b : a}, maybe};
+void race_set_add(RaceSet *s, const Place *p, uint32_t a, uint32_t b, bool maybe, bool chance) {
+    RacyByte r = {*p, {a < b ? a : b, a < b ? b : a}, maybe, chance};
     if (!gr_vec_push(&s->bytes, r))
         s->nomem = true;
 }
@@ -268,6 +324,7 @@ static int compare_places(const void *a, const void *b) {
     BY(place.at)
     BY(site[0])
     BY(site[1])
+    BY(chance)
     return 0;
 }
 
@@ -314,20 +371,23 @@ static bool may_be_missed(const Model *m, uint32_t x, uint32_t y) {
     for (uint32_t z = 0; z < y && a->writes && is_strong(a); z++) {
         const Event *b = at(m, z);
         if (z != x && b->kind == EV_ACCESS && b->reads && is_strong(b) && morally_strong(m, a, b) &&
-            precedes_through_proxies(m, x, z, y) && may_seem_later(m, b, a))
+            precedes_through_proxies(m, m->causes, x, z, y) && may_seem_later(m, b, a))
             return true;
     }
     return false;
 }
 
+// The engine follows what strong accesses lead to, and of races what it still knows of the thread that came first. [decided: where only
+// races lead from one fence to the other, it may take their order for chance]
 static void race(const Model *m, uint32_t x, uint32_t y, RaceSet *out) {
     const Event *a = at(m, x), *b = at(m, y);
     Place p = a->place.at > b->place.at ? a->place : b->place;
     uint64_t end =
         a->place.at + a->size < b->place.at + b->size ? a->place.at + a->size : b->place.at + b->size;
-    bool maybe = may_be_missed(m, x, y);
+    bool maybe = precedes(m, m->causes, x, y) || may_be_missed(m, x, y),
+         chance = precedes(m, m->chances, x, y);
     for (; p.at < end; p.at++)
-        race_set_add(out, &p, a->site, b->site, maybe);
+        race_set_add(out, &p, a->site, b->site, maybe, chance);
 }
 
 static void find_races(const Model *m, RaceSet *out) {
@@ -335,7 +395,7 @@ static void find_races(const Model *m, RaceSet *out) {
         for (uint32_t x = 0; x < y && at(m, y)->kind == EV_ACCESS; x++) {
             const Event *a = at(m, x), *b = at(m, y);
             if (a->kind == EV_ACCESS && (a->writes || b->writes) && a->thread != b->thread && overlap(a, b) &&
-                !precedes(m, x, y) && !morally_strong(m, a, b))
+                !precedes(m, m->least, x, y) && !morally_strong(m, a, b))
                 race(m, x, y, out);
         }
     race_set_sort(out);
@@ -345,21 +405,33 @@ bool model_races(const Trace *t, RaceSet *out) {
     Model m = {.t = t, .n = (uint32_t)t->events.len, .words = (uint32_t)(t->events.len + 63) / 64};
     m.causes = calloc((size_t)m.n * m.words + 1, sizeof *m.causes);
     m.observed = calloc((size_t)m.n * m.words + 1, sizeof *m.observed);
-    bool ok = m.causes && m.observed && !t->nomem;
+    m.chances = calloc((size_t)m.n * m.words + 1, sizeof *m.chances);
+    m.leads = calloc((size_t)m.n * m.words + 1, sizeof *m.leads);
+    m.least = calloc((size_t)m.n * m.words + 1, sizeof *m.least);
+    bool ok = m.causes && m.observed && m.chances && m.leads && m.least && !t->nomem;
     for (size_t k = 0; ok && k < t->orders.len; k++)
         relate(&m, m.causes, t->orders.data[k].from, t->orders.data[k].to);
     ok = ok && follow_threads(&m) && observe_accesses(&m) && observe_phases(&m);
     for (size_t k = 0; ok && k < m.reads.len; k++)
         synchronize_patterns(&m, m.reads.data[k].from, m.reads.data[k].to);
     if (ok) {
-        synchronize_fences(&m);
-        ok = close_causes(&m);
+        size_t bytes = (size_t)m.n * m.words * sizeof *m.causes;
+        memcpy(m.chances, m.causes, bytes);
+        memcpy(m.least, m.causes, bytes);
+        find_leads(&m, false);
+        synchronize_fences(&m, m.least);
+        find_leads(&m, true);
+        synchronize_fences(&m, m.causes);
+        ok = close(&m, m.causes) && close(&m, m.chances) && close(&m, m.least);
         find_races(&m, out);
     }
     free(m.next);
     free(m.before);
     free(m.causes);
     free(m.observed);
+    free(m.chances);
+    free(m.leads);
+    free(m.least);
     gr_vec_free(&m.reads);
     return ok && !out->nomem;
 }

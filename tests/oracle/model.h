@@ -11,6 +11,7 @@ typedef struct RacyByte {
     Place place;
     uint32_t site[2]; // the smaller one first
     bool maybe;       // the engine may miss it: see may_be_missed in model.c
+    bool chance;      // the two are ordered in this execution, but by chance (model.c)
 } RacyByte;
 
 typedef struct RaceSet {
@@ -18,7 +19,7 @@ typedef struct RaceSet {
     bool nomem;
 } RaceSet;
 
-void race_set_add(RaceSet *s, const Place *p, uint32_t a, uint32_t b, bool maybe);
+void race_set_add(RaceSet *s, const Place *p, uint32_t a, uint32_t b, bool maybe, bool chance);
 void race_set_sort(RaceSet *s);
 
 // The data races of the execution (8.7.1). False: out of memory.

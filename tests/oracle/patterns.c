@@ -319,6 +319,49 @@ static void counters(Maker *m) {
     }
 }
 
+static void fence_sc(Maker *m, uint16_t who, Where where) {
+    fence(m, who, where, false);
+    m->k->s[m->k->n - 1].sem = PTX_SC;
+}
+
+// Two threads each raise a flag, and one of them at most sees that of the other down: that one may go on.
+static void crosswise(Maker *m) {
+    uint16_t who[2] = {someone(m), someone(m)};
+    Where where = m->k->grid > 1 ? IN_GLOBAL : either(m);
+    uint32_t flag = FLAGS + 8 * below(m, 2), at = DATA + 4 * below(m, 4);
+    while (who[1] == who[0])
+        who[1] = someone(m);
+    for (unsigned k = 0; k < 2; k++) {
+        strong(m, chance(m, 2) ? OP_STORE : OP_EXCH, who[k], where, flag + 8 * k, PTX_RELAXED)->value = 1;
+        fence_sc(m, who[k], where);
+        Statement *s = strong(m, OP_AWAIT, who[k], where, flag + 8 * !k, PTX_RELAXED);
+        s->value = 0;
+        memory(m, OP_LOAD, who[k], where, at)->if_seen = true;
+        memory(m, OP_STORE, who[k], where, at)->if_seen = true;
+    }
+}
+
+// fence.sc here and there, and strong accesses that may or may not say in which order they came.
+void make_fences(Maker *m) {
+    static const StatementOp ops[] = {OP_STORE, OP_STORE, OP_LOAD, OP_LOAD, OP_ATOM, OP_EXCH};
+    Where where = m->k->grid > 1 ? IN_GLOBAL : either(m);
+    uint32_t flags = 1 + below(m, 3);
+    for (uint32_t n = 6 + below(m, 12); n; n--) {
+        uint16_t who = chance(m, 6) ? all_slots(m) : someone(m);
+        if (chance(m, 3)) {
+            fence_sc(m, who, where);
+            if (chance(m, 6))
+                m->k->s[m->k->n - 1].scope = (PtxScope)(PTX_SCOPE_CTA + below(m, 4));
+        } else if (chance(m, 3)) {
+            memory(m, chance(m, 2) ? OP_STORE : OP_LOAD, someone(m), where, DATA + 4 * below(m, 2));
+        } else if (chance(m, 12)) {
+            chance(m, 2) ? barrier(m) : (void)add(m, OP_WARP_SYNC);
+        } else {
+            strong(m, ops[below(m, 6)], who, where, FLAGS + 8 * below(m, flags), PTX_RELAXED);
+        }
+    }
+}
+
 // Words that nobody writes are read by windows that overlap, by several launches.
 static void windows(Maker *m) {
     uint32_t n = slots(m), reach = 1 + below(m, 3), step = 1u << (2 * below(m, 2));
@@ -411,7 +454,7 @@ static void exchanges(Maker *m) {
 
 void make_pattern(Maker *m) {
     const Kernel *k = m->k;
-    switch (below(m, 19)) {
+    switch (below(m, 20)) {
     case 0:
     case 1: message(m); break;
     case 2: locked(m); break;
@@ -430,6 +473,7 @@ void make_pattern(Maker *m) {
     case 15: pipeline(m); break;
     case 16:
     case 17: exchanges(m); break;
+    case 18: crosswise(m); break;
     default: counters(m);
     }
 }

@@ -36,28 +36,31 @@ bool gr_clock_starved(void) { return starved; }
 
 // ---- Keys ----------------------------------------------------------------------------------------------------------
 
-// Invertible, so that two keys differ somewhere in their 16 digits.
+#define LOW63 (UINT64_MAX >> 1)
+
+// Invertible over 63 bits, so that two keys differ somewhere in their 16 digits.
 static uint64_t mix(uint64_t z) {
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u & LOW63;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu & LOW63;
     return z ^ (z >> 31);
 }
 
-// The inverses of the two constants modulo 2^64.
+// The inverses of the two constants modulo 2^64, and so modulo 2^63.
 static uint64_t unmix(uint64_t z) {
     z ^= z >> 31 ^ z >> 62;
-    z *= 0x319642b2d24d8ec3u;
+    z = z * 0x319642b2d24d8ec3u & LOW63;
     z ^= z >> 27 ^ z >> 54;
-    z *= 0x96de1b173f119089u;
+    z = z * 0x96de1b173f119089u & LOW63;
     return z ^ z >> 30 ^ z >> 60;
 }
 
-// The five bits that tell keys of a leaf apart lie above the lowest three.
-static uint64_t group_of(uint64_t key) { return mix(key >> 8 << 3 | (key & 7)); }
+// The five bits that tell keys of a leaf apart lie above the lowest three. The lowest bit of a group is GR_CLOCK_APART, so that ways of the
+// root lead to keys of one kind only.
+static uint64_t group_of(uint64_t key) { return mix((key & LOW63) >> 8 << 3 | (key & 7)) << 1 | key >> 63; }
 static unsigned index_of(uint64_t key) { return key >> 3 & (LEAF_KEYS - 1); }
 static uint64_t key_of(uint64_t group, unsigned index) {
-    uint64_t common = unmix(group);
-    return common >> 3 << 8 | (uint64_t)index << 3 | (common & 7);
+    uint64_t common = unmix(group >> 1);
+    return common >> 3 << 8 | (uint64_t)index << 3 | (common & 7) | group << 63;
 }
 
 static unsigned digit(uint64_t group, unsigned depth) {
@@ -341,6 +344,66 @@ Clock *gr_clock_join(Clock *a, Clock *b) {
     Sides all;
     Clock *c = join(a, b, 0, &all);
     return c ? c : gr_clock_retain(a);
+}
+
+// ---- Parts ---------------------------------------------------------------------------------------------------------
+
+enum { WAYS_APART = 0xaaaa };
+
+bool gr_clock_has_apart(const Clock *c) {
+    return c && (c->used ? (c->used & WAYS_APART) != 0 : leaf(c)->group & 1);
+}
+
+// The ways of the root that are in `wanted`; of a leaf, whether it is.
+static Clock *part(Clock *c, uint32_t wanted) {
+    if (!c || !c->used)
+        return c && wanted >> digit(leaf(c)->group, 0) & 1 ? gr_clock_retain(c) : NULL;
+    uint32_t used = c->used & wanted;
+    if (used == c->used || !used)
+        return used ? gr_clock_retain(c) : NULL;
+    Clock *first = at_way(c, (unsigned)__builtin_ctz(used));
+    if (!(used & (used - 1)) && !first->used) // a leaf alone takes the node's place
+        return gr_clock_retain(first);
+    Inner *n = new_inner(used);
+    for (unsigned m = n ? used : 0, k = 0; m; m &= m - 1, k++)
+        n->way[k] = gr_clock_retain(at_way(c, (unsigned)__builtin_ctz(m)));
+    return n ? &n->head : NULL;
+}
+
+Clock *gr_clock_apart(Clock *c) { return part(c, WAYS_APART); }
+Clock *gr_clock_without_apart(Clock *c) { return part(c, (uint16_t)~WAYS_APART); }
+
+typedef struct Changes {
+    void (*f)(void *user, uint64_t key, uint32_t v);
+    void *user;
+} Changes;
+
+static void changes(const Clock *old, const Clock *now, unsigned depth, const Changes *to) {
+    if (old == now)
+        return;
+    for (unsigned m = now->used, k = 0; m; m &= m - 1, k++) {
+        unsigned way = (unsigned)__builtin_ctz(m);
+        const Clock *below = !old        ? NULL
+                             : old->used ? (old->used >> way & 1 ? at_way(old, way) : NULL)
+                                         : (digit(leaf(old)->group, depth) == way ? old : NULL);
+        changes(below, ways(now)[k], depth + 1, to);
+    }
+    if (now->used)
+        return;
+    const Leaf *x = leaf(now), *y = old && !old->used && leaf(old)->group == x->group ? leaf(old) : NULL;
+    const uint32_t *v = x->value;
+    for (uint32_t m = x->mask; m; m &= m - 1, v++) {
+        unsigned index = (unsigned)__builtin_ctz(m);
+        if (*v > (y && y->mask >> index & 1 ? y->value[rank(y->mask, index)] : 0))
+            to->f(to->user, key_of(x->group, index), *v);
+    }
+}
+
+void gr_clock_changes(const Clock *old, const Clock *now, void (*f)(void *user, uint64_t key, uint32_t v),
+                      void *user) {
+    Changes to = {f, user};
+    if (now)
+        changes(old, now, 0, &to);
 }
 
 // ---- Leaving out ---------------------------------------------------------------------------------------------------

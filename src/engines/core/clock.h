@@ -16,6 +16,9 @@
 
 typedef struct Clock Clock;
 
+// Keys with this bit stand apart from the others: one step tells the two kinds apart.
+#define GR_CLOCK_APART (UINT64_C(1) << 63)
+
 Clock *gr_clock_retain(Clock *c); // yields c
 void gr_clock_release(Clock *c);
 
@@ -35,6 +38,15 @@ Clock *gr_clock_join(Clock *a, Clock *b);
 
 // Calls `f` for every entry; in no particular order.
 void gr_clock_each(const Clock *c, void (*f)(void *user, uint64_t key, uint32_t v), void *user);
+
+// The entries of c whose keys have GR_CLOCK_APART, or have it not; whether there are some that have. A reference of the caller's own.
+Clock *gr_clock_apart(Clock *c);
+Clock *gr_clock_without_apart(Clock *c);
+bool gr_clock_has_apart(const Clock *c);
+
+// Calls `f` for every entry of `now` that says more than `old`, which `now` includes; what they share costs nothing.
+void gr_clock_changes(const Clock *old, const Clock *now, void (*f)(void *user, uint64_t key, uint32_t v),
+                      void *user);
 
 // Leaves entries out of clocks, many of which share structure: what is shared stays shared, and is gone through once.
 typedef struct ClockFilter {

@@ -24,5 +24,9 @@
     "no release by the one and acquire by the other (fences included) and no barrier of both blocks between"
 #define MISSING_LANES "both are lanes of one warp, and no __syncwarp() or barrier is between"
 #define MISSING_WARPS "no __syncthreads() or other barrier of both warps between"
+#define MISSING_CHANCE                                                                                       \
+    "the one came first only because its fence.sc (__threadfence() is one) did, and nothing that was read "  \
+    "or "                                                                                                    \
+    "overwritten decides the order of the two fences: another execution may have it the other way round"
 
 #endif

@@ -380,6 +380,7 @@ static void strong_access(Exact *x, Access *a, const Kind *kind, Stamp *s, Warp 
                           const VmAccessEvent *e) {
     uint32_t elem = kind->stamp.elem;
     StrongOp op = {.vars = a->owner ? &a->owner->sync : &x->order.sync,
+                   .talks = a->owner ? &a->owner->talks : &x->order.talks,
                    .size = elem,
                    .sem = e->sem,
                    .scope = (PtxScope)(kind->stamp.scope + 1),

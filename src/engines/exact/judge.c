@@ -2,6 +2,7 @@
 // judge — which accesses race, in which class, and what is said of it: both sides and the order that was missing.
 #include "engines/core/missing.h"
 #include "engines/exact/exact_internal.h"
+#include "engines/exact/order/order_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,6 +114,8 @@ static void missing(const Exact *x, RaceClass class, const Stamp *a, const Stamp
         scope_order(x, a, b, out, cap);
     else if (class == RACE_PROXY || class == RACE_PROXY_READ)
         snprintf(out, cap, "the two are ordered, but no fence.proxy.async is between them");
+    else if (class == RACE_CHANCE)
+        snprintf(out, cap, "%s", MISSING_CHANCE);
     else if (class == RACE_SIZE)
         snprintf(out, cap, "operations of %u and of %u bytes are not atomic for each other; %s", b->elem,
                  a->elem, no_order(x, a, b));
@@ -225,11 +228,14 @@ static bool lacks_proxy_fence(const Exact *x, const Access *a, const Stamp *mine
            !gr_order_proxied(&x->order, &a->view, &t->at, u);
 }
 
+typedef bool (*Knows)(const Order *o, const View *v, const Point *p, uint32_t lane);
+
 // An operation precedes another in causality order too when an operation that observed its value precedes the other (PTX ISA,
 // "Causality order", second rule): it is enough that a later strong read of the location is known. Yields the bytes of the word
 // of which that is so.
+// `knows` is the order that is meant.
 static uint32_t observed(const Exact *x, const Access *a, const Cell *cell, const Stamp *mine, const Stamp *w,
-                         uint32_t u, uint32_t wanted) {
+                         uint32_t u, uint32_t wanted, Knows knows) {
     uint32_t bytes = 0;
     const bool ordered[2] = {w->access == PTX_ACCESS_RMW, false};
     for (unsigned k = 0; k < 2; k++) {
@@ -246,7 +252,7 @@ static uint32_t observed(const Exact *x, const Access *a, const Cell *cell, cons
                 continue;
             for (uint32_t m = e.lanes; m; m &= m - 1) {
                 uint32_t l = (uint32_t)__builtin_ctz(m);
-                if (gr_order_knows(&x->order, &a->view, &z->at, l) && !lacks_proxy_fence(x, a, mine, z, l)) {
+                if (knows(&x->order, &a->view, &z->at, l) && !lacks_proxy_fence(x, a, mine, z, l)) {
                     bytes |= e.bytes;
                     break;
                 }
@@ -254,6 +260,14 @@ static uint32_t observed(const Exact *x, const Access *a, const Cell *cell, cons
         }
     }
     return bytes;
+}
+
+// In this execution the access came after what lane u did on these bytes, but by chance only.
+static bool is_by_chance(const Exact *x, const Access *a, const Cell *cell, const Stamp *mine, const Stamp *t,
+                         uint32_t u, uint32_t bytes) {
+    return gr_order_knows_by_chance(&x->order, &a->view, &t->at, u) ||
+           (t->strong && t->access != PTX_ACCESS_READ &&
+            !(bytes & ~observed(x, a, cell, mine, t, u, bytes, gr_order_knows_by_chance)));
 }
 
 // Does the access race with what lane u did under stamp t, and on which of these bytes?
@@ -269,9 +283,10 @@ static bool races(Exact *x, const Access *a, const Cell *cell, const Stamp *mine
         return *class == RACE_PROXY || gr_exact_reports_proxy_read(x, a, mine, t);
     }
     if (t->strong && t->access != PTX_ACCESS_READ)
-        *bytes &= ~observed(x, a, cell, mine, t, u, *bytes);
+        *bytes &= ~observed(x, a, cell, mine, t, u, *bytes, gr_order_knows);
     bool one_volatile = gr_exact_morally_strong(x, mine, t);
-    if (!*bytes) {
+    bool chance = *bytes && x->order.sc_number && is_by_chance(x, a, cell, mine, t, u, *bytes);
+    if (!*bytes || (one_volatile && chance)) {
         if (one_volatile)
             gr_exact_volatile_ordered(x, mine, t);
         return false;
@@ -290,6 +305,10 @@ static bool races(Exact *x, const Access *a, const Cell *cell, const Stamp *mine
     }
     if ((mine->mark | t->mark) & STAMP_DISCARDED) {
         *class = RACE_SPECULATED;
+        return true;
+    }
+    if (chance) {
+        *class = RACE_CHANCE;
         return true;
     }
     *class = mine->strong && t->strong && mine->proxy == t->proxy
@@ -344,6 +363,9 @@ void gr_exact_check_entry(Exact *x, Access *a, const Cell *cell, const Entry *e,
         RaceClass class;
         if (!races(x, a, cell, mine, t, u, &racing, &class))
             continue;
+        if (mine->access == PTX_ACCESS_READ ||
+            t->access == PTX_ACCESS_READ) // what was read says which came first
+            gr_talk_raced(&x->order, &a->view, &t->at, u);
         if (class == RACE_WRITE_WRITE && (mine->mark & t->mark & STAMP_COMPARED) && !(changed & racing) &&
             gr_exact_is_silent(a, lane, word, racing))
             class = RACE_SAME_VALUE;

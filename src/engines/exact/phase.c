@@ -186,10 +186,11 @@ static TilePhase phase_of(const Kind *k) {
                                                  : PHASE_ATOMS;
 }
 
-// Strong accesses that order nothing: no thread can acquire anything there, nor has one released or read anything before.
+// Strong accesses that order nothing: no thread can acquire anything there, nor has one released or read anything before, nor do they say
+// in which order fences came.
 static bool orders_nothing(const Exact *x, const Block *b, const Warp *w, const VmGlance *g, const Kind *k) {
     return k->relaxed && k->stamp.elem == g->site->size && !(w->synced & g->mask) && !b->sync.live &&
-           !x->open.len;
+           !gr_order_talks(&x->order, &b->talks, b, w, g->mask) && !x->open.len;
 }
 
 static bool can_wait(const Exact *x, const Block *b, const Warp *w, const VmGlance *g, const Kind *k) {
@@ -342,6 +343,7 @@ static uint32_t past_epoch(const Block *b) {
 static void refresh(Block *b, uint32_t epoch) {
     Tile *t = b->tile;
     gr_order_vars_free(&b->sync); // all threads have acquired all that can be acquired from them
+    gr_talks_free(&b->talks);
     gr_exact_keep_watched(b, t, t->generation++);
     t->phase = PHASE_FRESH;
     t->epoch = epoch;

@@ -229,13 +229,15 @@ static bool strong_op(Exact *x, const Access *a, const VmGlance *g, StrongOp *op
     const Stamp *mine = &x->shadow.stamps.data[a->stamp];
     Map *vars = a->owner ? &a->owner->sync : &x->order.sync;
     *op = (StrongOp){.vars = vars,
+                     .talks = a->owner ? &a->owner->talks : &x->order.talks,
                      .size = mine->elem,
                      .sem = g->site->sem,
                      .scope = (PtxScope)(mine->scope + 1),
                      .owner = a->owner ? a->owner->id : 0,
                      .rmw = mine->access == PTX_ACCESS_RMW,
                      .red = g->site->stmt && g->site->stmt->instr->op == PTX_OP_RED};
-    return vars->live || (a->view.warp->synced & g->mask);
+    return vars->live || (a->view.warp->synced & g->mask) ||
+           gr_order_talks(&x->order, op->talks, a->view.block, a->view.warp, g->mask);
 }
 
 static void atom_reads(Exact *x, Block *b, Warp *w, uint32_t lane, StrongOp *op, uint64_t at) {

@@ -63,8 +63,12 @@ static void learn_unseen(Exact *x, Block *b) {
         const SyncVar *v = x->order.sync.entries[k].live ? x->order.sync.entries[k].value : NULL;
         if (!v || !is_open(x, v->at))
             continue;
-        StrongOp op = {
-            .at = v->at, .vars = &x->order.sync, .size = v->size, .sem = PTX_ACQUIRE, .scope = PTX_SCOPE_SYS};
+        StrongOp op = {.at = v->at,
+                       .vars = &x->order.sync,
+                       .talks = &x->order.talks,
+                       .size = v->size,
+                       .sem = PTX_ACQUIRE,
+                       .scope = PTX_SCOPE_SYS};
         gr_order_strong_read(&x->order, b, &b->warps[0], 0, &op);
     }
     x->host_news = false;
@@ -94,6 +98,7 @@ void gr_exact_host_touched(void *exact, const GrHostTouch *t) {
     const SyncVar *v = gr_map_get_u64(&x->order.sync, t->address);
     StrongOp op = {.at = t->address,
                    .vars = &x->order.sync,
+                   .talks = &x->order.talks,
                    .size = v ? v->size : (uint32_t)t->size,
                    .sem = PTX_ACQ_REL,
                    .scope = PTX_SCOPE_SYS,

@@ -3,7 +3,7 @@
 
 #include "device_api/shared_window.h"
 #include "engines/core/missing.h"
-#include "engines/tracker/device/record.h"
+#include "engines/tracker/device/word.h"
 #include "ptx/ptx.h"
 
 #include <string.h>
@@ -86,7 +86,9 @@ static GrAccess access_of(const GrArea *area, const GrPair *p, const GrTrackedSi
     return a;
 }
 
-static const char *missing(const GrTrackedSide *a, const GrTrackedSide *b) {
+static const char *missing(uint32_t class, const GrTrackedSide *a, const GrTrackedSide *b) {
+    if (class == CLASS_CHANCE)
+        return MISSING_CHANCE;
     if (a->what >> GR_WHAT_BY || b->what >> GR_WHAT_BY)
         return MISSING_STREAM;
     if (a->launch != b->launch)
@@ -125,7 +127,7 @@ static gr_status decode(const GrArea *area, const GrSink *to, gr_error *err) {
                        .count = p.count,
                        .accesses = {access_of(area, &p, &p.side[0]), access_of(area, &p, &p.side[1])},
                        .n_accesses = 2,
-                       .order = missing(&p.side[0], &p.side[1]),
+                       .order = missing(p.class, &p.side[0], &p.side[1]),
                        .overlap = p.address,
                        .overlap_bytes = p.bytes};
         f.kernel = f.accesses[0].kernel;

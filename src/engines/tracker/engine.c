@@ -199,6 +199,10 @@ static gr_status tracker_loaded(void *self, GrModule *m, GrGetGlobal get_global,
         return st;
     if (!gr_tracker_memory_control(t->memory, &control))
         return gr_fail(err, GR_ERR_NOMEM, "the device has no room for the tracker's tables");
+    // Strong accesses that are left out pass something on unseen.
+    if (gr_selection_has_files(&t->selection) || gr_selection_has_kernels(&t->selection) ||
+        gr_sampling_chooses(&t->sampling))
+        control.talks = 0;
     if (t->launches) {
         gr_tracker_launches_metadata(t->launches, control.dir);
         control.launches = gr_tracker_launches_at(t->launches);

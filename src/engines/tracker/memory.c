@@ -30,10 +30,12 @@ typedef struct Tables {
     CUcontext context;
     unsigned long long number;
     CUdeviceptr dir, threads, blocks, shared;
+    CUdeviceptr talks;  // 0 on a GPU
     Extents *extents;   // NULL: there was no room
     Map parts;          // by address >> GR_DIR_SHIFT -> Part
     VEC(Run *) idle;    // whose memory has gone
     VEC(Run *) leaving; // whose memory is about to go
+    VEC(Run *) pooled;  // whose stream-ordered memory is about to go, when its turn has come
 } Tables;
 
 struct TrackerMemory {
@@ -75,6 +77,7 @@ static Tables *tables_of(TrackerMemory *m, CUcontext context, bool make) {
     t->dir = m->session->take(m->session, sizeof(uint64_t) * GR_DIR_COUNT);
     t->threads = m->session->take(m->session, sizeof(GrThreadState) / GR_GROUP * GR_THREADS);
     t->blocks = m->session->take(m->session, sizeof(GrBlockState) * GR_BLOCKS + sizeof(uint64_t));
+    t->talks = m->launches ? m->session->take(m->session, sizeof(GrTalk) * GR_TALKS) : 0;
     t->shared = m->session->take(m->session, SHARED_BYTES + sizeof(GrCell) / GR_GROUP * (GR_SHARED_MOST / 4));
     t->extents = gr_extents_new(m->session);
     return t;
@@ -90,6 +93,7 @@ bool gr_tracker_memory_control(TrackerMemory *m, GrTrackerControl *c) {
     c->threads = t->threads;
     c->blocks = t->blocks;
     c->numbers = t->blocks + sizeof(GrBlockState) * GR_BLOCKS;
+    c->talks = t->talks;
     c->shared = t->shared;
     c->extents = gr_extents_table(t->extents);
     c->shared_bytes = t->shared ? SHARED_BYTES : 0;
@@ -198,6 +202,10 @@ static bool cover(TrackerMemory *m, Tables *t, Part *p, uint64_t top, uint32_t f
 
 // Runs whose memory had gone when the last call came: by now the driver has waited for the kernels that used it (cuMemFree does).
 static void clear_away(TrackerMemory *m, Tables *t) {
+    bool over = t->pooled.len && gr_tracker_launches_quiet(m->launches);
+    for (size_t i = 0; over && i < t->pooled.len; i++)
+        (void)gr_vec_push(&t->leaving, t->pooled.data[i]);
+    t->pooled.len = over ? 0 : t->pooled.len;
     for (size_t i = 0; i < t->leaving.len; i++) {
         Run *r = t->leaving.data[i];
         if (r->users) // another range has come
@@ -238,8 +246,10 @@ void gr_tracker_memory_add(TrackerMemory *m, const GrRange *r) {
 void gr_tracker_memory_remove(TrackerMemory *m, const GrRange *r) {
     Tables *t = tables_of(m, r->context, false); // of another context: its metadata goes with it
     gr_extents_remove(t ? t->extents : NULL, r->at);
-    // Stream-ordered memory is told as gone when the call comes; kernels before it in the stream may still have to run.
-    if (!complete(t) || r->kind == GR_RANGE_POOL)
+    // Stream-ordered memory is told as gone when the call comes; kernels before it in the stream may still have to run. A GPU's pool hands out the
+    // same addresses again, the CPU device does not.
+    bool pooled = r->kind == GR_RANGE_POOL;
+    if (!complete(t) || (pooled && !m->launches))
         return;
     EACH_PIECE(r, top, first, end) {
         Part *p = gr_map_get_u64(&t->parts, top);
@@ -250,7 +260,8 @@ void gr_tracker_memory_remove(TrackerMemory *m, const GrRange *r) {
                 continue;
             last = own;
             if (!--own->users)
-                (void)gr_vec_push(&t->leaving, own); // else its cells stay
+                (void)(pooled ? gr_vec_push(&t->pooled, own)
+                              : gr_vec_push(&t->leaving, own)); // else its cells stay
         }
     }
 }
@@ -287,6 +298,7 @@ void gr_tracker_memory_free(TrackerMemory *m) {
             free(t->idle.data[k]);
         gr_vec_free(&t->idle);
         gr_vec_free(&t->leaving);
+        gr_vec_free(&t->pooled);
         gr_map_free(&t->parts);
         gr_extents_free(t->extents);
         free(t);

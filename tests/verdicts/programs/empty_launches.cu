@@ -4,6 +4,7 @@
 // expect: exact,tracker -- 14000 2 => races class "write-write race" soak
 // expect: exact,tracker -- 14000 5 => races class "write-write race" soak
 // expect: exact,tracker -- 3000 6 => races class "write-write race" soak
+// expect: exact,tracker -- 3000 7 => races class "write-write race" soak
 #include <cstdio>
 #include <cstdlib>
 
@@ -47,6 +48,13 @@ int main(int c, char **v) {
         }
         if (mode == 5)
             nothing<<<1, 1, 0, s[i & 1]>>>();
+        if (mode == 7) {
+            cudaMallocAsync(&q, 256, s[0]);
+            touch<<<1, 32, 0, s[0]>>>(q);
+            cudaFreeAsync(q, s[0]);
+            if (i % 64 == 0)
+                cudaDeviceSynchronize();
+        }
         if (mode == 6) { // a stream for each launch
             cudaStreamCreate(&own);
             nothing<<<1, 1, 0, own>>>();

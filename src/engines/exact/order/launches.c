@@ -10,13 +10,7 @@ const BlockInfo gr_order_nobody;
 
 static void forget_fences(Order *o) {
     gr_order_fences_free(&o->fenced);
-    for (size_t k = 0; k < o->cluster_sc.len; k++)
-        if (o->cluster_sc.entries[k].live)
-            gr_clock_release(o->cluster_sc.entries[k].value);
-    for (unsigned k = 0; k < 64; k++)
-        gr_clock_take(&o->device_sc[k], NULL);
-    gr_clock_take(&o->system_sc, NULL);
-    gr_map_free(&o->cluster_sc);
+    gr_sc_forget(o);
 }
 
 void gr_order_expect(Order *o, uint64_t number, Clock *known) {
@@ -115,6 +109,7 @@ Launch *gr_order_launch_begin(Order *o, const VmLaunchEvent *e) {
     o->next_cluster += count_clusters(e);
     l->device = e->device;
     l->begun = ++o->moment;
+    o->talking &= o->active.len != 0;
     l->known = gr_map_remove_u64(&o->expected, e->launch);
     l->prior = gr_map_remove_u64(&o->priors, e->launch);
     l->shared_bytes = e->shared_bytes;
@@ -292,6 +287,7 @@ static void free_warp(Warp *w) {
     gr_clock_release(w->imp);
     gr_clock_release(w->cached);
     gr_clock_release(w->cached_imp);
+    gr_clock_take(&w->led, NULL);
     for (unsigned k = 0; k < LEARNT; k++)
         gr_clock_take(&w->learnt[k], NULL);
     for (uint32_t m = w->synced; m; m &= m - 1) {
@@ -350,8 +346,7 @@ static void forget_cluster(Order *o, uint64_t cluster) {
     for (size_t k = o->phases.len; k-- > 0;)
         if (o->phases.data[k].cluster == cluster)
             gr_order_drop_phase(o, k);
-    if (o->cluster_sc.live)
-        gr_clock_release(gr_map_remove_u64(&o->cluster_sc, cluster));
+    gr_sc_forget_cluster(o, cluster);
 }
 
 void gr_order_block_end(Order *o, Block *b) {
@@ -369,6 +364,8 @@ void gr_order_block_end(Order *o, Block *b) {
         }
     }
     gr_clock_merge(&l->end, b->left);
+    if (gr_clock_has_apart(l->end)) // what leads to later launches they know
+        gr_clock_take(&l->end, gr_clock_without_apart(l->end));
     for (uint32_t k = 0; k < b->n_warps; k++)
         free_warp(&b->warps[k]);
     for (unsigned k = 0; k < BARRIERS; k++)
@@ -378,10 +375,11 @@ void gr_order_block_end(Order *o, Block *b) {
     for (size_t k = 0; k < b->ops.len; k++)
         gr_order_op_free(o, b->ops.data[k]);
     gr_order_vars_free(&b->sync);
+    gr_talks_free(&b->talks);
     if (!has_peers(b))
         forget_cluster(o, b->cluster);
     gr_clock_release(b->base);
-    gr_clock_release(b->sc);
+    gr_sc_order_clear(&b->sc);
     gr_clock_release(b->left);
     gr_clock_release(b->met);
     gr_vec_free(&b->arrivals);

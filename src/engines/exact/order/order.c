@@ -237,6 +237,7 @@ void gr_order_learn(Order *o, Block *b, Warp *w, uint32_t mask, Clock *c) {
     if (!c || !mask || has_learnt(w, mask, c))
         return;
     o->version++;
+    w->looked &= !o->talking; // another look says more of the lane now (gr_talk_after)
     if (mask == w->exists && !w->own) {
         all_learn(o, b, w, c);
         return;
@@ -370,6 +371,18 @@ bool gr_order_ends_after(const Order *o, const Block *b, const Point *p, uint32_
                 return true;
     }
     return false;
+}
+
+bool gr_order_knows_by_chance(const Order *o, const View *v, const Point *p, uint32_t lane) {
+    const Launch *l = o->launches.data[p->launch];
+    const Clock *c = v->op ? gr_op_base(v->op, v->lane) : imports_of(v->block, v->warp, v->lane);
+    if (!c || !o->sc_number)
+        return false;
+    if (l->turn && l != v->launch && gr_clock_get(c, gr_stream_key(l->stream) | BY_CHANCE) >= l->turn)
+        return true;
+    return gr_clock_get(c, key_of(BY_THREAD, p->id, p->warp, lane) | BY_CHANCE) >= p->epoch ||
+           gr_clock_get(c, key_of(BY_WARP, p->id, p->warp, 0) | BY_CHANCE) >= p->epoch ||
+           covered(o, p, lane, gr_clock_get(c, key_of(BY_BLOCK, p->id, 0, 0) | BY_CHANCE)) >= p->epoch;
 }
 
 bool gr_order_knows_warp(const Order *o, const View *v, const Point *p) {

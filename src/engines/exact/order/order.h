@@ -11,6 +11,9 @@
 //     lanes of its warp up to a group's floor             bar.warp.sync: one number per warp and mask
 //     what is in a clock                                  everything else: imports of the lane, else of the warp, else of the block
 //
+// A clock also has what is known by chance only, by keys of levels of their own, and names fences that lead to what is done
+// (chance.c).
+//
 // so a block that only uses __syncthreads() costs a few words. Clocks name others by thread, by warp (all its lanes), by block
 // (all its threads) or by stream (all of its work up to a turn). A thread that has exited before a barrier is not covered by its
 // floor (`exits`).
@@ -28,6 +31,7 @@
 enum { LANES = 32, BARRIERS = 16, WARP_GROUPS = 8, SCOPES = 4, ASKED = 16 };
 
 typedef enum Level { BY_THREAD, BY_WARP, BY_BLOCK, BY_STREAM = GR_STREAM_LEVEL } Level;
+enum { BY_CHANCE = 4 }; // or-ed: known by the order of fence.sc in this execution only
 
 // How far apart two threads are: the narrowest scope that includes both (PTX_SCOPE_CTA and up, less 1).
 typedef enum Relation { SAME_BLOCK, SAME_CLUSTER, SAME_DEVICE, SAME_SYSTEM } Relation;
@@ -149,6 +153,10 @@ typedef struct Warp {
     uint64_t recent_of;           // the shadow's age; of another one they mean nothing
     Look look[LOOKS];             // by address and lane
     bool looked;                  // there are some
+    // Fences that led to the last fence.sc of these lanes, whose scope was that.
+    Clock *led;
+    uint32_t led_lanes;
+    PtxScope led_scope;
 } Warp;
 
 typedef struct Phase {
@@ -218,6 +226,11 @@ typedef struct Arrival {
     const PtxStmt *stmt; // of the running launch's code
 } Arrival;
 
+// What fence.sc of some threads knew; and all of that as known by chance, with what they knew by chance.
+typedef struct ScOrder {
+    Clock *known, *by_chance;
+} ScOrder;
+
 typedef struct Block {
     uint64_t id, linear, cluster;
     Launch *launch;
@@ -227,18 +240,20 @@ typedef struct Block {
     bool alone;                     // no other block reaches its shared memory
     uint64_t copies;                // the block instance that stands for its cp.async; 0: there were none
     uint32_t issued, copied;        // of these the last number; up to which all its threads know them
-    Clock *base, *sc, *left;        // left: what threads that exited knew
+    Clock *base, *left;             // left: what threads that exited knew
     // What threads of its cluster had done when they arrived where threads of this block have waited for them, whatever the scopes, released
     // or relaxed. It says what came before the block's end (ended.c), and of no memory that it is seen.
     Clock *met;
     bool visited; // another block has accessed its shared memory
     VEC(Arrival)
     arrivals; // of other blocks' threads at mbarriers there, the last of each thread and instruction
+    ScOrder sc;
     Warp *warps;
     Phase barrier[BARRIERS];
     VEC(Mbar) mbars;
     VEC(Op *) ops;
     Map sync;          // offset -> SyncVar
+    Map talks;         // place -> Talk
     struct Tile *tile; // the shadow of its shared memory; NULL: there is none yet
     struct Block *next_free;
 } Block;
@@ -273,6 +288,11 @@ typedef struct SyncVar {
     Sources sources;
 } SyncVar;
 
+// Which fence.sc lead to strong accesses of a place: to all of them, and to those that a thread comes after that reads there.
+typedef struct Talk {
+    Clock *all, *writes;
+} Talk;
+
 typedef struct ClusterPhase {
     uint64_t cluster;
     uint32_t phase;
@@ -303,8 +323,12 @@ typedef struct Order {
     Map exits;            // thread -> floor that still covers it, and 1
     Map fenced;           // thread -> ProxyFences
     VEC(ClusterPhase) phases;
-    Map cluster_sc; // cluster -> Clock
-    Clock *device_sc[64], *system_sc;
+    Map cluster_sc; // cluster -> ScOrder
+    ScOrder device_sc[64], system_sc;
+    Map sc_fences;       // warp or thread -> ScFences
+    Map talks;           // place -> Talk, global memory
+    uint32_t sc_number;  // of the last fence.sc; 0: there was none
+    bool talking;        // a launch that runs has executed a fence.sc, or one that ran beside it
     Map expected;        // launch number -> Clock: what it knows when it begins
     Map priors;          // launch number -> Clock: Launch.prior
     bool told;           // the driver says what launches come after; else those that have ended
@@ -326,9 +350,10 @@ static inline uint64_t key_of(Level level, uint64_t id, uint32_t warp, uint32_t 
     return number << 3 | level;
 }
 
-static inline Level level_of(uint64_t key) { return (Level)(key & 7); }
+static inline Level level_of(uint64_t key) { return (Level)(key & 3); }
 // The number of the block instance, or of the stream.
 static inline uint64_t id_of(uint64_t key) {
+    key &= ~GR_CLOCK_APART;
     return key >> (level_of(key) == BY_THREAD ? 13 : level_of(key) == BY_WARP ? 8 : 3);
 }
 
@@ -387,12 +412,22 @@ Op *gr_order_op(const Block *b, uint64_t number);
 typedef struct StrongOp {
     uint64_t at;
     Map *vars;      // where `at` is: Order.sync or a block's
+    Map *talks;     // likewise: Order.talks or a block's
     uint64_t owner; // number of that block; 0: global memory
     uint32_t size;
     PtxSem sem;
     PtxScope scope;
     bool rmw, red; // red: its read begins no acquire pattern
 } StrongOp;
+// Strong accesses of the lanes, to what has these talks, may say in which order fences came.
+static inline bool gr_order_talks(const Order *o, const Map *talks, const Block *b, const Warp *w,
+                                  uint32_t mask) {
+    bool leads =
+        o->talking && (talks->live || gr_clock_has_apart(imports_of(b, w, (uint32_t)__builtin_ctz(mask))));
+    for (uint32_t m = o->talking && w->own ? mask : 0; m && !leads; m &= m - 1)
+        leads = gr_clock_has_apart(imports_of(b, w, (uint32_t)__builtin_ctz(m)));
+    return leads;
+}
 void gr_order_strong_read(Order *o, Block *b, Warp *w, uint32_t lane, const StrongOp *s);
 void gr_order_strong_write(Order *o, Block *b, Warp *w, uint32_t lane, const StrongOp *s);
 // It read, from the outside, what a thread that far away wrote, which knew c and released.
@@ -411,6 +446,8 @@ typedef struct View {
 
 // Whether what lane `lane` did at `p` happened before the viewer's present.
 bool gr_order_knows(const Order *o, const View *v, const Point *p, uint32_t lane);
+// It is known by chance, at least: the order of fence.sc in this execution says so.
+bool gr_order_knows_by_chance(const Order *o, const View *v, const Point *p, uint32_t lane);
 // Up to which epoch all lanes of the viewer's know what they have done themselves under that id (theirs, or their cp.async').
 uint32_t gr_order_own(const View *v, uint64_t id);
 // The same of all lanes of that warp at once; false: some may be unknown.

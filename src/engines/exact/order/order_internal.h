@@ -74,6 +74,23 @@ static inline uint64_t gr_place(uint64_t owner, uint64_t at, uint32_t size) {
            (size ? 1u + (unsigned)__builtin_ctz(size) : 0);
 }
 void gr_order_fence(Order *o, Block *b, Warp *w, uint32_t mask, PtxSem sem, PtxScope scope);
+// chance.c
+// What lanes learn by a fence.sc; and what others may learn of it, as soon as its lanes know themselves of all that it acquires.
+void gr_sc_learn(Order *o, Block *b, Warp *w, uint32_t mask, PtxScope scope);
+void gr_sc_tell(Order *o, Block *b, Warp *w, uint32_t mask, PtxScope scope);
+// The lane accesses a place by a strong operation: before it has happened, and after.
+void gr_talk_before(Order *o, Block *b, Warp *w, uint32_t lane, const StrongOp *s, bool writes);
+void gr_talk_after(Order *o, Block *b, Warp *w, uint32_t lane, const StrongOp *s, bool writes);
+// The viewer raced with what lane `lane` did at p, which came first: that leads here, too.
+void gr_talk_raced(Order *o, const View *v, const Point *p, uint32_t lane);
+void gr_talks_free(Map *talks);
+void gr_sc_order_clear(ScOrder *x);
+void gr_sc_forget_cluster(Order *o, uint64_t cluster);
+void gr_sc_forget(Order *o); // all fences
+// Blocks of running launches whose fences others may learn of are needed; what nobody asks of any more goes.
+void gr_sc_mark(Order *o);
+void gr_sc_sweep(Sweep *s);
+
 void gr_order_fence_proxy(Order *o, Block *b, Warp *w, const VmSyncEvent *e);
 // A thread that knew of `p` has fenced proxies since, and the viewer knows of that.
 bool gr_order_fenced(const Order *o, const View *v, const Point *p, uint32_t lane);

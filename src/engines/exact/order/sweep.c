@@ -138,10 +138,7 @@ static void sweep_clocks(Sweep *s) {
         gr_sources_sweep(s, &o->phases.data[k].sources);
         gr_order_sweep_clock(s, &o->phases.data[k].met);
     }
-    for (unsigned k = 0; k < 64; k++)
-        gr_order_sweep_clock(s, &o->device_sc[k]);
-    gr_order_sweep_clock(s, &o->system_sc);
-    sweep_values(s, &o->cluster_sc);
+    gr_sc_sweep(s);
     sweep_values(s, &o->expected);
     for (size_t k = 0; k < o->active.len; k++)
         gr_order_sweep_clock(s, &o->active.data[k]->end);
@@ -155,6 +152,7 @@ void gr_order_sweep(Order *o, Sweep *s) {
         return;
     mark_running(o);
     gr_order_mark_fences(o);
+    gr_sc_mark(o);
     free_infos(o);
     free_launches(o);
     sweep_exits(o);

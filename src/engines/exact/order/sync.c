@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sync — fences, and strong operations. What they release and acquire is in sources.c.
+// sync — fences, and strong operations. What they release and acquire is in sources.c, the order of fence.sc in chance.c.
 //
 // A release pattern synchronizes with an acquire pattern when what the one wrote is what the other read, if need be through a
 // chain of read-modify-writes, each of them morally strong with the one before (PTX ISA 9.x, 8.9.2, 8.9.4).
@@ -30,26 +30,6 @@ LaneSync *gr_order_lane_sync(Order *o, Warp *w, uint32_t lane) {
 
 // ---- Fences --------------------------------------------------------------------------------------------------------
 
-static Clock **cluster_clock(Order *o, uint64_t cluster, Clock **value) {
-    *value = gr_map_get_u64(&o->cluster_sc, cluster);
-    return value;
-}
-
-// fence.sc: synchronizes with every later one that is morally strong with it. There is one clock for each way to be: a
-// fence feeds those of its scope and narrower, and learns from the same.
-static void fence_sc(Order *o, Block *b, Warp *w, uint32_t mask, unsigned scope, Clock *fed) {
-    Clock *cluster = NULL,
-          **clocks[SCOPES] = {&b->sc, cluster_clock(o, b->cluster, &cluster),
-                              &o->device_sc[(unsigned)b->launch->device % 64], &o->system_sc};
-    for (unsigned k = 0; k <= scope; k++)
-        if (fed)
-            gr_clock_merge(clocks[k], fed);
-        else
-            gr_order_learn(o, b, w, mask, *clocks[k]);
-    if (fed && scope >= SAME_CLUSTER && !gr_map_put_u64(&o->cluster_sc, b->cluster, cluster))
-        o->nomem = true;
-}
-
 static bool releases(PtxSem s) { return s == PTX_RELEASE || s == PTX_ACQ_REL || s == PTX_SC; }
 static bool acquires(PtxSem s) { return s == PTX_ACQUIRE || s == PTX_ACQ_REL || s == PTX_SC; }
 
@@ -57,8 +37,10 @@ void gr_order_fence(Order *o, Block *b, Warp *w, uint32_t mask, PtxSem sem, PtxS
     unsigned scope = scope_index(written);
     for (uint32_t m = acquires(sem) ? mask : 0; m; m &= m - 1)
         gr_order_acquire_pending(o, b, w, (uint32_t)__builtin_ctz(m), written);
-    if (sem == PTX_SC)
-        fence_sc(o, b, w, mask, scope, NULL);
+    if (sem == PTX_SC) {
+        gr_sc_learn(o, b, w, mask, written);
+        gr_sc_tell(o, b, w, mask, written);
+    }
     if (!releases(sem))
         return;
     for (uint32_t m = mask; m; m &= m - 1) {
@@ -70,11 +52,6 @@ void gr_order_fence(Order *o, Block *b, Warp *w, uint32_t mask, PtxSem sem, PtxS
         for (unsigned k = 0; k <= scope; k++)
             gr_snap_set(&s->fence[k], base, w->epoch[l]);
         gr_clock_release(base);
-    }
-    if (sem == PTX_SC) {
-        Clock *all = gr_order_snapshots(b, w, mask);
-        fence_sc(o, b, w, mask, scope, all);
-        gr_clock_release(all);
     }
     gr_order_bump(o, b, w, mask);
 }
@@ -259,10 +236,14 @@ static PlaceOp place_op(const Block *b, const StrongOp *s) {
 void gr_order_strong_read(Order *o, Block *b, Warp *w, uint32_t lane, const StrongOp *s) {
     SyncVar *x = s->red ? NULL : var_at(s);
     PlaceOp p = place_op(b, s);
+    if (o->talking)
+        gr_talk_before(o, b, w, lane, s, s->rmw);
     if (x && hop(b, x, s))
         gr_order_acquire(o, b, w, lane, &p, &x->sources, NULL);
     else if (!s->red && w->sync[lane] && w->sync[lane]->reads)
         gr_order_acquire(o, b, w, lane, &p, NULL, NULL); // what it read there before
+    if (o->talking && !s->rmw)
+        gr_talk_after(o, b, w, lane, s, false);
 }
 
 void gr_order_observe(Order *o, Block *b, Warp *w, uint32_t lane, PtxSem sem, Relation far, Clock *c) {
@@ -291,6 +272,10 @@ static SyncVar *new_var(Order *o, const StrongOp *s) {
 void gr_order_strong_write(Order *o, Block *b, Warp *w, uint32_t lane, const StrongOp *s) {
     SyncVar *x = var_at(s);
     PlaceOp p = place_op(b, s);
+    if (o->talking && !s->rmw)
+        gr_talk_before(o, b, w, lane, s, true);
+    if (o->talking)
+        gr_talk_after(o, b, w, lane, s, true);
     if (x && (!s->rmw || !hop(b, x, s))) {
         var_remove(s->vars, s->at);
         x = NULL;

@@ -24,11 +24,14 @@ enum {
     WIDE_BEFORE, // likewise, of the one before
     WAITED, // for its own asynchronous operations: 21 bits each: those up to that sync are over, of cp.async, of the bulk groups, and of
             // reading in the bulk groups; FURTHER: the words behind this one are of this launch
-    COMMITS,          // syncs of the last three commits of cp.async, 21 bits each, the last one lowest
-    COMMITS_BULK,     // likewise
-    WARPS,            // how many bar.warp.sync it has come to, MIXED, the sync of the last one << 32
-    LANES,            // of all of these, unless MIXED
-    THREAD_WORDS = 8, // that begin at 0
+    COMMITS,      // syncs of the last three commits of cp.async, 21 bits each, the last one lowest
+    COMMITS_BULK, // likewise
+    WARPS,        // how many bar.warp.sync it has come to, MIXED, the sync of the last one << 32
+    LANES,        // of all of these, unless MIXED
+    BESIDE, // on the CPU device: the last sync by which others may learn of what the thread did, releases beyond the block apart; the last
+            // fence.sc beyond the block that released, << 32
+    TALKED, // likewise: slot of the last place of a strong access (GrTalk), launch << 32
+    THREAD_WORDS = 8, // that begin at 0; and BESIDE, where it is
     SYNC_BITS = 21,
     COMMITS_KEPT = 3,
 };
@@ -47,6 +50,9 @@ enum {
     TAG = 50, // of the launch there, its low 14 bits
     TOLD =
         8, // an mbarrier of the block may have told one of its threads that something is over: 1, launch << 32
+    HEARD =
+        9, // number of the last release that may have come to a thread of the block through strong accesses, launch << 32
+    LAST_NUMBER = 10, // of the last release beyond the block, launch << 32
     ENDED = 7, // a thread has ended and may not have come to a barrier that others came to: 1, launch << 32
 };
 
@@ -108,6 +114,9 @@ static void keep(const Me *m, uint32_t barriers) {
         gr_store64(&m->state->word[k].is, k == OWNER    ? with_launch(m->launch, m->block)
                                           : k == COUNTS ? with_launch(barriers, 0)
                                                         : 0);
+#ifdef GR_SEQUENTIAL
+    gr_store64(&m->state->word[BESIDE].is, 0);
+#endif
 }
 
 uint64_t __gr_begin(uint32_t kept) {
@@ -157,8 +166,13 @@ GR_INLINE void release(const Me *m, uint32_t syncs, uint32_t phase, int wide) {
     gr_store64(&m->state->word[WIDE_BEFORE].is, gr_load64(&m->state->word[WIDE].is));
     gr_store64(&m->state->word[WIDE].is, (uint64_t)syncs << 32 | n);
     put_first(&b->word[FIRST_IN_PHASE + phase % PHASES], first_of(m->launch, phase, n));
+#ifdef GR_SEQUENTIAL
+    gr_max64(&b->word[LAST_NUMBER], with_launch(m->launch, n));
+#endif
     gr_max64(&b->word[LAST_WIDE], with_launch(m->launch, phase));
 }
+
+#include "engines/tracker/device/talk.h"
 
 // ---- Groups of asynchronous operations ---------------------------------------------------------------------
 
@@ -255,6 +269,9 @@ static GR_NOINLINE uint64_t count_order(uint32_t what, uint32_t lanes, uint64_t 
         acquire(&m, syncs, wide);
     if (what & GR_ORDER_RELEASES && kind != GR_ORDER_WARP)
         release(&m, syncs, phase, wide);
+#ifdef GR_SEQUENTIAL
+    note_beside(&m, what, syncs, wide);
+#endif
     count = (uint64_t)(phase - 1) << 32 | left | syncs;
     gr_store64(&s->word[COUNTS].is, count);
     return own_of(&m, count);
@@ -422,6 +439,8 @@ GR_INLINE int unordered_between(const Look *l, const GrEntry *e) {
     Maker m = maker(l, e->block, e->tid);
     return acquired < passed_on(e, l->me.launch, m.known ? m.state : 0);
 }
+
+#include "engines/tracker/device/chance.h"
 
 // An asynchronous operation is over when its thread has waited for it; where it completes on an mbarrier, when the thread that asks
 // has acquired anything since.

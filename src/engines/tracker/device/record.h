@@ -87,6 +87,7 @@ enum {
         1 << 11, // of GR_ORDER_BARRIER: threads may have come to GR_ORDER_END and not to the barrier
 };
 enum { GR_ORDER_TOLD = 1 << 12 }; // an mbarrier of the block may have told that what completes on it is over
+enum { GR_ORDER_SC = 1 << 13 };   // of GR_ORDER_FENCE: fence.sc
 typedef enum GrOrder {
     GR_ORDER_FENCE,   // fence, membar; or the release or acquire of an access
     GR_ORDER_BARRIER, // bar.sync and barrier.sync of all threads of the block
@@ -158,14 +159,25 @@ static inline uint32_t gr_extent_slot(uint64_t begin) {
 // Of one thread of a launch; threads whose numbers are equal modulo GR_THREADS share one.
 enum { GR_THREADS = 1 << 20 };
 typedef struct GrThreadState {
-    GrWord word[12]; // as the rule set packs them; of the first of GR_GROUP threads
+    GrWord word[14]; // as the rule set packs them; of the first of GR_GROUP threads
 } GrThreadState;
 
 // Of one block; blocks whose numbers are equal modulo GR_BLOCKS share one.
 enum { GR_BLOCKS = 1 << 17 };
 typedef struct GrBlockState {
-    uint64_t word[9];
+    uint64_t word[11];
 } GrBlockState;
+
+// What strong accesses have passed on at a place, on the CPU device: numbers of releases (GrTrackerControl.numbers). Places with equal hashes
+// share one.
+enum { GR_TALKS = 1 << 16 };
+typedef struct GrTalk {
+    uint32_t most, by;     // the highest number, and the thread that left it
+    uint32_t next, unused; // the highest that another thread left
+} GrTalk;
+static inline uint32_t gr_talk_slot(uint64_t at, uint32_t block) {
+    return (uint32_t)(((at >> 2) + ((uint64_t)block << 40)) * UINT64_C(0x9E3779B97F4A7C15) >> 48);
+}
 
 // ---- Launches and copies --------------------------------------------------------------------------------------
 
@@ -283,6 +295,7 @@ typedef struct GrTrackerControl {
     uint32_t module;    // its number, from 1
     uint32_t unused;
     uint64_t launches; // of GrLaunches; 0: only accesses of one launch are compared
+    uint64_t talks;    // of GrTalk[GR_TALKS]; 0: whatever a thread acquires may come from any release before
 } GrTrackerControl;
 
 #endif

@@ -83,10 +83,13 @@ static uint32_t judge(const Look *l, const GrEntry *e) {
         if (!(class = class_of_strong(l, e, scope)))
             return 0;
     }
-    if (same_block && !unordered_within(l, e))
+    int missed = 0; // it is no release that this thread may have acquired that passed the access on
+    if (same_block && !unordered_within(l, e) && !(missed = unheard(l, e, 1)))
         return 0;
-    if ((!same_block || gr_blocks_alias()) && !unordered_between(l, e))
+    if ((!same_block || gr_blocks_alias()) && !unordered_between(l, e) && !(missed = unheard(l, e, 0)))
         return 0;
+    if (missed && by_chance(l, e))
+        return CLASS_CHANCE;
     return mine == GR_ASYNC || theirs == GR_ASYNC ? class : with_values(l, e, class);
 }
 
@@ -106,6 +109,8 @@ static void report(const Look *l, const GrEntry *e, uint32_t class, uint64_t at,
     Side other = {e->site, (e->writes ? GR_WHAT_WRITES : 0) | e->strength << GR_WHAT_STRENGTH, e->block,
                   e->tid, of};
     uint32_t both = e->bytes & l->mine.bytes, first = (uint32_t)__builtin_ctz(both);
+    if (class != CLASS_CHANCE && !(l->mine.writes && e->writes))
+        hear_all(&l->me); // what was read says what came first, if not by right
     gr_put_pair(class, 0, l->shared, (at & ~UINT64_C(3)) + first, (uint32_t)__builtin_popcount(both), &mine,
                 &other);
 }
@@ -508,6 +513,8 @@ static GR_NOINLINE void finish_access(uint32_t site, uint32_t what, uint64_t at,
     void __gr_##name(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own,                \
                      uint64_t where) {                                                                       \
         const uint32_t lanes = gr_active_mask();                                                             \
+        if (strong)                                                                                          \
+            talk(what, at);                                                                                  \
         Cells c = name##_cells(site, what, at, value, own, where);                                           \
         if (c.rest)                                                                                          \
             finish_access(site, what, at, value, own, c.rest, c.came);                                       \
@@ -551,6 +558,7 @@ GR_INLINE void access_any(uint32_t site, uint32_t what, uint64_t at, uint64_t va
     int shared = is_of_shared(what >> GR_WHAT_SPACE & 3, at, &in);
     const int writes = (what & GR_WHAT_WRITES) != 0;
     if (shared < 0 || strength > GR_STRONG_SYS || what & GR_WHAT_ACQUIRES) {
+        talk(what, at);
         finish_access(site, what, at, value, own,
                       REST_SLOW | (writes && strength == GR_WEAK ? REST_LOCKSTEP : 0), 0);
         return;
@@ -582,6 +590,7 @@ GR_INLINE void saw_any(uint32_t what, uint64_t at, uint64_t own) {
     uint64_t in;
     uint32_t block = (uint32_t)own >> GR_WORD_BLOCK;
     int shared = is_of_shared(what >> GR_WHAT_SPACE & 3, at, &in);
+    talk(what, at);
     if (shared < 0 || gr_own_is_slow(own) || !saw_quickly(what, in, own, where_of(block, shared), shared))
         look_back(what, at, own);
 }

@@ -40,6 +40,7 @@ enum {
     CLASS_VOLATILE = 26,
     CLASS_FREED = 28,
     CLASS_ALLOCATED = 29,
+    CLASS_CHANCE = 31,
 };
 
 typedef struct GrEntry {

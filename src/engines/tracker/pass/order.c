@@ -36,7 +36,8 @@ static uint32_t of_fence(const PtxInstr *i) {
     GrStrength scope = gr_ptx_instr_has(i, PTX_MOD_cta)  ? GR_STRONG_CTA
                        : gr_ptx_instr_has(i, PTX_MOD_gl) ? GR_STRONG_GPU
                                                          : scope_of(i->scope);
-    return order(GR_ORDER_FENCE, scope, BOTH);
+    bool sc = i->op == PTX_OP_MEMBAR || i->sem == PTX_SC;
+    return order(GR_ORDER_FENCE, scope, BOTH) | (sc ? GR_ORDER_SC : 0);
 }
 
 // Without a semantics an arrival releases and a wait acquires, without a scope both do so for the block (PTX ISA 9.7.13.15).

@@ -18,10 +18,12 @@ typedef struct Plain {
 } Plain;
 
 // Every second is of a lane of some warp; of the others few digits differ between neighbours, so deep nodes occur.
+// Some stand apart.
 static uint64_t key_of(unsigned k) {
     if (k % 2)
-        return (uint64_t)(k / 64 + 1000) << 8 | (uint64_t)(k / 2 % 32) << 3 | 1;
-    return (uint64_t)k * (k % 3 ? 1 : UINT64_C(0x100000001)) << (k % 5 * 9);
+        return (uint64_t)(k / 64 + 1000) << 8 | (uint64_t)(k / 2 % 32) << 3 | 1 |
+               (k % 128 > 100 ? GR_CLOCK_APART : 0);
+    return (uint64_t)k * (k % 3 ? 1 : UINT64_C(0x100000001)) << (k % 5 * 9) | (k % 7 ? 0 : GR_CLOCK_APART);
 }
 
 static void count(void *user, uint64_t key, uint32_t v) {
@@ -39,6 +41,36 @@ static void same(const Clock *c, const Plain *p) {
     gr_clock_each(c, count, &seen);
     for (unsigned k = 0; k < KEYS; k++)
         assert_true(seen.v[k] == (p->v[k] != 0) || (k && key_of(k) == 0) || k == 0);
+}
+
+static bool is_apart(unsigned k) { return key_of(k) >> 63; }
+
+// The part that stands apart has its entries and no others.
+static void parts(Clock *c, const Plain *p) {
+    Clock *apart = gr_clock_apart(c);
+    for (unsigned k = 0; k < KEYS; k++)
+        assert_int_equal(gr_clock_get(apart, key_of(k)), is_apart(k) ? p->v[k] : 0);
+    Clock *same_again = gr_clock_apart(apart), *all = gr_clock_join(c, apart);
+    assert_ptr_equal(same_again, apart);
+    assert_ptr_equal(all, c);
+    gr_clock_release(same_again);
+    gr_clock_release(all);
+    gr_clock_release(apart);
+}
+
+static void note_change(void *user, uint64_t key, uint32_t v) {
+    Plain *p = user;
+    for (unsigned k = 0; k < KEYS; k++)
+        if (key_of(k) == key)
+            p->v[k] = v;
+}
+
+// What `now` says more than `old` is told, and nothing else.
+static void changed(const Clock *old, const Plain *was, const Clock *now, const Plain *is) {
+    Plain told = {{0}};
+    gr_clock_changes(old, now, note_change, &told);
+    for (unsigned k = 1; k < KEYS; k++)
+        assert_int_equal(told.v[k], is->v[k] > was->v[k] ? is->v[k] : 0);
 }
 
 static bool includes(const Plain *a, const Plain *b) {
@@ -81,12 +113,18 @@ static void random_clocks(void **state) {
                 assert_true(n == c[x] || (includes(&p[y], &p[x]) && n == c[y]));
             else if (includes(&p[y], &p[x]))
                 assert_ptr_equal(n, c[y]);
+            if (step % 50 == 0) {
+                changed(c[x], &p[x], n, &both);
+                changed(c[y], &p[y], n, &both);
+            }
             p[z] = both;
         }
         gr_clock_release(c[z]);
         c[z] = n;
-        if (step % 50 == 0)
+        if (step % 50 == 0) {
             same(c[z], &p[z]);
+            parts(c[z], &p[z]);
+        }
     }
     for (unsigned k = 0; k < CLOCKS; k++) {
         same(c[k], &p[k]);
