@@ -13,6 +13,7 @@ typedef struct Model {
     uint64_t *causes;        // base causality order (8.9.5): row X has Y when X precedes Y
     uint64_t *chances;       // the same with all of Fence-SC order; `causes` has what is decided of that
     uint64_t *leads;         // something leads from X to Y: it decides the order of fences
+    uint64_t *strong_leads;  // `leads` by strong accesses alone
     uint64_t *least;         // like `causes`, of what strong accesses lead to alone
     uint64_t *observed;      // observation order (8.9.2): row W has R when W precedes R
     VEC(Pair) reads;         // W and R of `observed`, one by one
@@ -377,6 +378,15 @@ static bool may_be_missed(const Model *m, uint32_t x, uint32_t y) {
     return false;
 }
 
+// A fence.sc that came behind x leads to y, by these orders. [decided: if such a fence also came first by chance, the two are no race: y has seen what
+// was written behind the fence, and all that is missing is a fence of its own]
+static bool heard(const Model *m, const uint64_t *rows, const uint64_t *leads, uint32_t x, uint32_t y) {
+    for (uint32_t f = x + 1; f < y; f++)
+        if (is_fence_sc(at(m, f)) && related(m, rows, x, f) && related(m, leads, f, y))
+            return true;
+    return false;
+}
+
 // The engine follows what strong accesses lead to, and of races what it still knows of the thread that came first. [decided: where only
 // races lead from one fence to the other, it may take their order for chance]
 static void race(const Model *m, uint32_t x, uint32_t y, RaceSet *out) {
@@ -386,6 +396,9 @@ static void race(const Model *m, uint32_t x, uint32_t y, RaceSet *out) {
         a->place.at + a->size < b->place.at + b->size ? a->place.at + a->size : b->place.at + b->size;
     bool maybe = precedes(m, m->causes, x, y) || may_be_missed(m, x, y),
          chance = precedes(m, m->chances, x, y);
+    if (chance && heard(m, m->least, m->strong_leads, x, y))
+        return;
+    maybe |= chance && heard(m, m->causes, m->leads, x, y);
     for (; p.at < end; p.at++)
         race_set_add(out, &p, a->site, b->site, maybe, chance);
 }
@@ -407,8 +420,9 @@ bool model_races(const Trace *t, RaceSet *out) {
     m.observed = calloc((size_t)m.n * m.words + 1, sizeof *m.observed);
     m.chances = calloc((size_t)m.n * m.words + 1, sizeof *m.chances);
     m.leads = calloc((size_t)m.n * m.words + 1, sizeof *m.leads);
+    m.strong_leads = calloc((size_t)m.n * m.words + 1, sizeof *m.strong_leads);
     m.least = calloc((size_t)m.n * m.words + 1, sizeof *m.least);
-    bool ok = m.causes && m.observed && m.chances && m.leads && m.least && !t->nomem;
+    bool ok = m.causes && m.observed && m.chances && m.leads && m.strong_leads && m.least && !t->nomem;
     for (size_t k = 0; ok && k < t->orders.len; k++)
         relate(&m, m.causes, t->orders.data[k].from, t->orders.data[k].to);
     ok = ok && follow_threads(&m) && observe_accesses(&m) && observe_phases(&m);
@@ -420,6 +434,7 @@ bool model_races(const Trace *t, RaceSet *out) {
         memcpy(m.least, m.causes, bytes);
         find_leads(&m, false);
         synchronize_fences(&m, m.least);
+        memcpy(m.strong_leads, m.leads, bytes);
         find_leads(&m, true);
         synchronize_fences(&m, m.causes);
         ok = close(&m, m.causes) && close(&m, m.chances) && close(&m, m.least);
@@ -431,6 +446,7 @@ bool model_races(const Trace *t, RaceSet *out) {
     free(m.observed);
     free(m.chances);
     free(m.leads);
+    free(m.strong_leads);
     free(m.least);
     gr_vec_free(&m.reads);
     return ok && !out->nomem;

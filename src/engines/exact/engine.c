@@ -138,7 +138,8 @@ static gr_status exact_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_error
 
 static void remark_on(const Listener *x) {
     char text[512];
-    size_t unsure = gr_exact_unsure(x->exact), volatiles = gr_exact_volatiles(x->exact);
+    size_t unsure = gr_exact_unsure(x->exact), volatiles = gr_exact_volatiles(x->exact),
+           heard = gr_exact_heard(x->exact);
     if (unsure) {
         snprintf(text, sizeof text,
                  "%zu pair%s of accesses by the work of different host threads would race if calls had come "
@@ -152,6 +153,15 @@ static void remark_on(const Listener *x) {
                  "%zu pair%s of unordered accesses with volatile %s not reported: by PTX no race, but by "
                  "CUDA C++ a race (%s)",
                  volatiles, volatiles == 1 ? "" : "s", volatiles == 1 ? "was" : "were", "--volatile yes");
+        x->session->remark(x->session, text);
+    }
+    if (heard) {
+        snprintf(text, sizeof text,
+                 "%zu access%s came after what other threads had done behind an atomic operation that saw "
+                 "theirs, but "
+                 "with no fence behind it: common in code that works; PTX orders them only with a "
+                 "__threadfence() or an acquire there",
+                 heard, heard == 1 ? "" : "es");
         x->session->remark(x->session, text);
     }
 }

@@ -87,6 +87,8 @@ uint64_t gr_exact_collections(const Exact *x);
 size_t gr_exact_unsure(const Exact *x);
 // Pairs of sites with unordered volatile accesses that were not reported.
 size_t gr_exact_volatiles(const Exact *x);
+// Accesses that only the order of fence.sc puts behind others, whose threads had been heard of without a fence behind that.
+size_t gr_exact_heard(const Exact *x);
 // What is to be remarked of reads and copies over the bytes without a proxy fence, freed by the caller; NULL: nothing.
 char *gr_exact_proxy_reads(const Exact *x);
 // What is to be remarked of stores and loads crosswise (dekker.h), freed by the caller; NULL: nothing.

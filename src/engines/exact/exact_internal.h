@@ -137,6 +137,7 @@ struct Exact {
     VEC(uint8_t) reach;            // by site: which memory it can access (checks.c)
     Map proxy_reads, proxy_places; // proxies.c: by two sites; by two lines
     StrBuf proxy_named;
+    size_t heard; // judge.c: accesses that fence.sc alone orders, behind threads that were heard of
     Map feeds, volatile_pairs; // volatiles.c: by site; by two sites
     Map volatile_ordered;      // likewise -> how often observation ordered them
     Dekker dekker;

@@ -291,6 +291,10 @@ static bool races(Exact *x, const Access *a, const Cell *cell, const Stamp *mine
             gr_exact_volatile_ordered(x, mine, t);
         return false;
     }
+    if (chance && gr_sc_heard(o, &a->view, &t->at, u)) {
+        x->heard++;
+        return false;
+    }
     if (one_volatile) {
         *class = RACE_VOLATILE;
         return gr_exact_reports_volatile(x, a, mine, t);
@@ -430,3 +434,5 @@ void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t l
             !gr_exact_has_counted(x, a, &x->shadow.stamps.data[a->stamp], &x->shadow.stamps.data[e.stamp]))
             gr_exact_check_entry(x, a, cell, &e, changed, lane, bytes, word);
 }
+
+size_t gr_exact_heard(const Exact *x) { return x->heard; }

@@ -257,6 +257,30 @@ void gr_talk_raced(Order *o, const View *v, const Point *p, uint32_t lane) {
     gr_clock_release(c);
 }
 
+// ---- Heard of, without a fence behind ------------------------------------------------------------------------------
+
+typedef struct Hearing {
+    const Order *order;
+    const Point *p;
+    uint32_t lane;
+    bool heard;
+} Hearing;
+
+static void hear_of(void *user, uint64_t key, uint32_t number) {
+    Hearing *h = user;
+    const ScFence *f =
+        h->heard ? NULL : fence_of(gr_map_get_u64(&h->order->sc_fences, key & ~GR_CLOCK_APART), number);
+    h->heard |= f && gr_clock_has(h->order, f->known, h->p, h->lane);
+}
+
+bool gr_sc_heard(const Order *o, const View *v, const Point *p, uint32_t lane) {
+    Hearing h = {o, p, lane, false};
+    Clock *apart = v->op ? NULL : gr_clock_apart(imports_of(v->block, v->warp, v->lane));
+    gr_clock_changes(NULL, apart, hear_of, &h);
+    gr_clock_release(apart);
+    return h.heard;
+}
+
 static void free_talk(Talk *x) {
     gr_clock_release(x->all);
     gr_clock_release(x->writes);

@@ -81,6 +81,9 @@ void gr_sc_tell(Order *o, Block *b, Warp *w, uint32_t mask, PtxScope scope);
 // The lane accesses a place by a strong operation: before it has happened, and after.
 void gr_talk_before(Order *o, Block *b, Warp *w, uint32_t lane, const StrongOp *s, bool writes);
 void gr_talk_after(Order *o, Block *b, Warp *w, uint32_t lane, const StrongOp *s, bool writes);
+// Whether a fence.sc that came behind what lane `lane` did at p leads to the viewer: by strong accesses it has seen what was written behind that
+// fence. A fence behind those accesses would order the two.
+bool gr_sc_heard(const Order *o, const View *v, const Point *p, uint32_t lane);
 // The viewer raced with what lane `lane` did at p, which came first: that leads here, too.
 void gr_talk_raced(Order *o, const View *v, const Point *p, uint32_t lane);
 void gr_talks_free(Map *talks);
