@@ -14,8 +14,8 @@ typedef enum GrWorkKind {
     GR_WORK_BEGINS,
     GR_WORK_ENDED,
     GR_WORK_WAITED, // the host knows that what was submitted to `stream` has ended (0: to all of `context`; both 0:
-    // everything; a `legacy` stream: to the blocking ones of `context`, too, a `blocking` one: to the
-    // legacy one, too), or with `mark`: what came before that record of an event
+    // everything; a `legacy` stream: to the blocking ones of `context`, too), or with `mark`: what came
+    // before that record of an event
     GR_WORK_FREED, // the host frees `to` without waiting for anything; type FREE, no stream
 } GrWorkKind;
 

@@ -570,10 +570,9 @@ uint64_t gr_queue_slice(void) { return step(SLICE, false, true); }
 // ---- Synchronization ---------------------------------------------------------------------------------------
 
 typedef struct Goal {
-    const Stream *stream; // NULL: all of ctx
+    const Stream *stream; // and, with the legacy one, the blocking ones of ctx; NULL: all of ctx
     uint64_t stream_id;
-    bool legacy, blocking; // the stream: the blocking ones of ctx, too; the legacy one, too
-    const Ctx *ctx;        // NULL: all
+    const Ctx *ctx; // NULL: all
     const Mark *mark;
     uint64_t seq;
 } Goal;
@@ -581,9 +580,9 @@ typedef struct Goal {
 static bool is_covered(const Goal *g, const Stream *s) {
     if (!g->stream)
         return !g->ctx || s->ctx == g->ctx;
-    if (s == g->stream && s->id == g->stream_id)
-        return true;
-    return s->ctx == g->ctx && ((g->legacy && is_blocking(s)) || (g->blocking && s == s->ctx->legacy));
+    if (g->stream == g->ctx->legacy && s->ctx == g->ctx)
+        return is_blocking(s);
+    return s == g->stream && s->id == g->stream_id;
 }
 
 static bool is_reached(const Goal *g) {
@@ -598,12 +597,7 @@ static bool is_reached(const Goal *g) {
 }
 
 static Goal goal_of(const Stream *s) {
-    return (Goal){.stream = s,
-                  .stream_id = s->id,
-                  .legacy = s == s->ctx->legacy,
-                  .blocking = is_blocking(s),
-                  .ctx = s->ctx,
-                  .seq = next_seq};
+    return (Goal){.stream = s, .stream_id = s->id, .ctx = s->ctx, .seq = next_seq};
 }
 
 bool gr_queue_is_done(const Stream *s) {
@@ -640,8 +634,7 @@ static void drain(const Goal *g) {
         gr_work_waited((GrWaited){.stream = g->stream ? g->stream_id : 0,
                                   .ctx = g->ctx,
                                   .mark = g->mark,
-                                  .legacy = g->legacy,
-                                  .blocking = g->blocking});
+                                  .legacy = g->stream && g->stream == g->ctx->legacy});
     work_ns += thread_ns() - begun;
 }
 

@@ -101,8 +101,8 @@ unsigned gr_queue_pending_streams(void);
 void gr_queue_print_times(void);
 void gr_queue_exit(uint64_t steps); // what is done once exit was called: at most so much, and little in all
 uint64_t gr_queue_slice(void);      // a slice for the device thread; 0: nothing could run
-// All that is queued there now, and what would come before an item that were queued there next: who waits for the legacy stream waits for the
-// blocking ones of its context (as an H100 does), who waits for a blocking one for the legacy one.
+// All that is queued there now. Who waits for the legacy stream waits for the blocking ones of its context, too, whether or not
+// anything was queued in itself (as an H100 does).
 CUresult gr_queue_drain_stream(Stream *s);
 bool gr_queue_is_done(const Stream *s); // whether that would not wait
 CUresult gr_queue_drain_ctx(Ctx *ctx);  // likewise for all streams of the context
@@ -121,7 +121,7 @@ typedef struct GrWaited {
     uint64_t stream;
     const Ctx *ctx;
     const Mark *mark;
-    bool legacy, blocking; // the stream: its context's legacy one; one that waits for it
+    bool legacy; // the stream is its context's legacy one
 } GrWaited;
 
 void gr_work_item(const Item *it, GrWorkKind kind);

@@ -172,10 +172,7 @@ CUresult cuStreamQuery(CUstream handle) {
     if (!gr_queue_is_done(s))
         return gr_cu_leave(CUDA_ERROR_NOT_READY);
     gr_print_flush();
-    gr_work_waited((GrWaited){.stream = s->id,
-                              .ctx = s->ctx,
-                              .legacy = s == s->ctx->legacy,
-                              .blocking = !(s->flags & CU_STREAM_NON_BLOCKING)});
+    gr_work_waited((GrWaited){.stream = s->id, .ctx = s->ctx, .legacy = s == s->ctx->legacy});
     return gr_cu_leave(CUDA_SUCCESS);
 }
 

@@ -100,7 +100,6 @@ void gr_work_waited(GrWaited waited) {
                 .stream = waited.stream,
                 .context = waited.ctx ? waited.ctx->id : 0,
                 .legacy = waited.legacy,
-                .blocking = waited.blocking,
                 .mark = waited.mark};
     waits++;
     if (!ears.len)

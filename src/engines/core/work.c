@@ -121,10 +121,10 @@ void gr_work_sweep(Work *w, ClockFilter *f) {
     gr_clock_filter(f, &w->host);
 }
 
-// Whether the host has waited for the stream: for the legacy one and blocking ones as what is submitted to them would.
+// Whether the host has waited for the stream: for the legacy one as what is submitted to it would.
 static bool is_waited(const WorkStream *s, const GrWork *e) {
     if (e->stream && s->id != e->stream)
-        return s->context == e->context && ((e->legacy && s->blocking) || (e->blocking && s->legacy));
+        return e->legacy && s->context == e->context && s->blocking;
     return e->stream || !e->context || s->context == e->context;
 }
 

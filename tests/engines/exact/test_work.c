@@ -186,26 +186,22 @@ static void end(Model *m, unsigned s) {
     tell(m, it, GR_WORK_ENDED);
 }
 
-// Whether who waits for stream s waits for stream k.
-static bool is_waited(unsigned s, unsigned k) { return k == s || (s < 3 && k < 3 && (s == 0 || k == 0)); }
-
-// The host waits for a stream that has nothing left to do (and those that its next item would wait for), for a mark, or for everything.
+// The host waits for a stream that has nothing left to do (with the legacy one, for those that wait for it), for a mark, or for
+// everything.
 static void wait(Model *m) {
     GrWork w = {.size = sizeof w, .kind = GR_WORK_WAITED};
-    unsigned s = gr_rng_below(&m->rng, STREAMS + 2);
+    unsigned s = gr_rng_below(&m->rng, STREAMS + 2), first = s, last = s ? s : 2;
     bool idle = true, over = s < STREAMS;
     for (unsigned k = 0; k < STREAMS; k++) {
         idle &= !is_waiting(m, k);
-        over &= !is_waited(s, k) || !is_waiting(m, k);
+        over &= k < first || k > last || !is_waiting(m, k);
     }
     if (over) {
         w.stream = s + 1;
         w.context = 1;
         w.legacy = s == 0;
-        w.blocking = s < 3;
-        for (unsigned k = 0; k < STREAMS; k++)
-            if (is_waited(s, k))
-                set_join(&m->host, &m->stream[k]);
+        for (unsigned k = first; k <= last; k++)
+            set_join(&m->host, &m->stream[k]);
     } else if (s == STREAMS) {
         unsigned mark = gr_rng_below(&m->rng, MARKS);
         w.mark = &m->marks[mark];

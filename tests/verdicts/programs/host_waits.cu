@@ -5,7 +5,8 @@
 //     host_waits CALL STREAM READER
 //
 // STREAM: `blocking` or `thread` (the per-thread default stream): such streams are waited for. `apart` (cudaStreamNonBlocking): not, so there
-// is a race. `legacy`: the default stream itself, which who waits for a blocking stream (`other`) waits for, too. An asynchronous copy from pageable memory waits for nothing in any stream.
+// is a race. `legacy`: the default stream itself: waiting for a blocking stream (`other`) does not wait for it, as a GPU shows, so there is a
+// race. An asynchronous copy from pageable memory waits for nothing in any stream.
 //
 // expect: exact -- synchronize blocking host => clean
 // expect: exact -- synchronize apart host => races
@@ -29,8 +30,8 @@
 // expect: exact -- event apart host => races soak
 // expect: exact,tracker -- async blocking kernel => races soak
 // expect: exact -- async blocking host => races soak
-// expect: exact,tracker -- other legacy kernel => clean soak
-// expect: exact -- other legacy host => clean soak
+// expect: exact,tracker -- other legacy kernel => races soak
+// expect: exact -- other legacy host => races soak
 // expect: exact,tracker -- other blocking kernel => races soak
 // expect: exact -- other blocking host => races soak
 #include <cstdio>

@@ -5,8 +5,6 @@
 //
 //     nvcc -std=c++17 -arch=sm_90 -o waits waits.cu && ./waits
 //
-// `./waits open` prints the rows that no text of CUDA's decides, for comparison.
-//
 // The kernel polls a word of pinned memory, and ends by itself after some 100 ms of a GPU's time. After a call that returned it is released. So
 // nothing depends on the host's time.
 // EXPECTED: waits.expected
@@ -110,7 +108,7 @@ struct Row {
 #define FREE   DO(CHECK(cudaFree(victim)))
 
 static const Row rows[] = {
-    // The legacy stream waits for blocking streams, and they for it, whether or not they have work of their own.
+    // Who waits for the legacy stream waits for blocking streams, whether or not it has work of its own. Who waits for a blocking stream does not wait for the legacy one.
     {"cudaStreamSynchronize(0)", CALL, DO(CHECK(cudaStreamSynchronize(0)))},
     {"cudaStreamSynchronize(cudaStreamLegacy)", CALL, DO(CHECK(cudaStreamSynchronize(cudaStreamLegacy)))},
     {"cudaStreamSynchronize(0) behind a memset in it", CALL, DO(CHECK(cudaMemsetAsync(device, 0, SMALL, 0)); CHECK(cudaStreamSynchronize(0)))},
@@ -187,12 +185,8 @@ static const Row rows[] = {
     {"cudaStreamCreate and cudaStreamDestroy", CALL, DO(cudaStream_t s; CHECK(cudaStreamCreate(&s)); CHECK(cudaStreamDestroy(s)))},
     {"cudaEventCreate and cudaEventDestroy", CALL, DO(cudaEvent_t e; CHECK(cudaEventCreate(&e)); CHECK(cudaEventDestroy(e)))},
     {"cudaFuncSetAttribute", CALL, DO(CHECK(cudaFuncSetAttribute(look, cudaFuncAttributeMaxDynamicSharedMemorySize, 4096)))},
-};
-
-static const Row open_rows[] = {
+    // What no text of CUDA's decides.
     {"a kernel in another blocking stream, behind cudaEventRecord in the legacy one", ORDER, DO(CHECK(cudaEventRecord(event, 0)); look_in(other))},
-    {"a kernel in another blocking stream, behind cudaMallocAsync in the legacy one", ORDER, DO(CHECK(cudaMallocAsync(&victim, 4096, 0)); look_in(other)),
-     nullptr, nullptr, FREE},
     {"cudaMemcpy host to host, pageable", CALL, DO(CHECK(cudaMemcpy(pageable + 64, pageable, SMALL, cudaMemcpyHostToHost)))},
     {"cudaMemcpy host to host, pinned", CALL, DO(CHECK(cudaMemcpy(pinned + 64, pinned, SMALL, cudaMemcpyHostToHost)))},
     {"cudaMemcpyAsync host to host, pageable, the kernel's stream", CALL,
@@ -206,7 +200,6 @@ static const Row open_rows[] = {
     {"cudaMemcpyPeer on one device", CALL, DO(CHECK(cudaMemcpyPeer(device2, 0, device, 0, SMALL)))},
     {"cudaHostRegister", CALL, DO(CHECK(cudaHostRegister(pageable, 4096, 0))), nullptr, nullptr, DO(CHECK(cudaHostUnregister(pageable)))},
     {"cudaHostUnregister", CALL, DO(CHECK(cudaHostUnregister(pageable))), DO(CHECK(cudaHostRegister(pageable, 4096, 0)))},
-    {"cudaFree of memory of cudaMallocAsync", CALL, FREE, prepare_pool_memory},
     {"cudaMemPoolTrimTo", CALL, DO(cudaMemPool_t p; CHECK(cudaDeviceGetDefaultMemPool(&p, 0)); CHECK(cudaMemPoolTrimTo(p, 0)))},
 };
 
@@ -234,18 +227,18 @@ static const char *answer(const Row &r, bool with_kernel)
     return over ? "waits" : "returns";
 }
 
-static void print_rows(const Row *row, size_t n, const cudaStream_t *streams)
+static void print_rows(const cudaStream_t *streams)
 {
     printf("%-82s %-8s %-8s %-12s %s\n", "", "legacy", "blocking", "non-blocking", "per-thread");
-    for (size_t k = 0; k < n; k++) {
+    for (const Row &row : rows) {
         const char *cell[4];
         for (unsigned c = 0; c < 4; c++) {
             kernel = streams[c];
             if (c == 0) // what is used for the first time may wait for other reasons
-                answer(row[k], false);
-            cell[c] = answer(row[k], true);
+                answer(row, false);
+            cell[c] = answer(row, true);
         }
-        printf("%-82s %-8s %-8s %-12s %s\n", row[k].name, cell[0], cell[1], cell[2], cell[3]);
+        printf("%-82s %-8s %-8s %-12s %s\n", row.name, cell[0], cell[1], cell[2], cell[3]);
         fflush(stdout);
     }
 }
@@ -294,7 +287,7 @@ static void print_dependent(bool waits)
 }
 #endif
 
-int main(int argc, char **argv)
+int main()
 {
     cudaStream_t blocking, apart_too;
     CHECK(cudaStreamCreate(&blocking));
@@ -317,11 +310,7 @@ int main(int argc, char **argv)
     look<<<1, 1>>>(box);
     CHECK(cudaDeviceSynchronize());
     const cudaStream_t streams[] = {cudaStreamLegacy, blocking, apart_too, cudaStreamPerThread};
-    if (argc > 1 && !strcmp(argv[1], "open")) {
-        print_rows(open_rows, sizeof open_rows / sizeof *open_rows, streams);
-        return 0;
-    }
-    print_rows(rows, sizeof rows / sizeof *rows, streams);
+    print_rows(streams);
 #if __CUDACC_VER_MAJOR__ >= 12
     print_dependent(true);
     print_dependent(false);
