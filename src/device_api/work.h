@@ -16,7 +16,10 @@ typedef enum GrWorkKind {
     GR_WORK_WAITED, // the host knows that what was submitted to `stream` has ended (0: to all of `context`; both 0:
     // everything; a `legacy` stream: to the blocking ones of `context`, too), or with `mark`: what came
     // before that record of an event
-    GR_WORK_FREED, // the host frees `to` without waiting for anything; type FREE, no stream
+    // The host frees `to` without waiting for anything; type FREE, no stream. It is gone (FREED, of the same item) when what was
+    // submitted before has ended.
+    GR_WORK_FREES,
+    GR_WORK_FREED,
 } GrWorkKind;
 
 typedef enum GrWorkType {
@@ -45,10 +48,10 @@ typedef struct GrWork {
     uint64_t stream, context;
     int device;
     bool legacy, blocking; // the stream: the legacy default one; one that waits for it
-    uint64_t launch;       // KERNEL: its number
-    bool early;            // KERNEL: it may begin before a kernel that precedes it in its stream has ended
+    uint64_t launch; // KERNEL: its number; FREES, FREED: that of the last kernel submitted before the call
+    bool early;      // KERNEL: it may begin before a kernel that precedes it in its stream has ended
     const void *mark;
-    // SUBMITTED, WAITED, FREED: the thread of the host whose call it is; how many waits (WAITED) had returned when the call
+    // SUBMITTED, WAITED, FREES: the thread of the host whose call it is; how many waits (WAITED) had returned when the call
     // began; how many there have been, this one included. `contended`: another thread is in a call that has begun.
     uint64_t thread, began, waits;
     bool contended;

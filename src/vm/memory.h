@@ -39,8 +39,10 @@ typedef struct VmRange {
     uint64_t serial; // number of this allocation since the start: stable names for buffers in reports
     bool read_only;  // constants, mappings: stores fault
     bool absent;     // no kernel reaches it for now, as if it were freed
-    uint32_t peers;  // a bit per device, beside the owner, whose kernels may always use it
-    void *user;      // free for the driver, like the next
+    bool retired;    // freed, but launches up to number last_launch still reach it
+    uint64_t last_launch;
+    uint32_t peers; // a bit per device, beside the owner, whose kernels may always use it
+    void *user;     // free for the driver, like the next
     void *pool;
 } VmRange;
 
@@ -56,6 +58,8 @@ gr_status gr_vm_mem_alloc(VmMem *m, VmMemKind kind, int device, uint64_t size, u
 // `addr` must be the start of a range. Freed addresses are reused only when nothing else is left, so that use
 // after free faults.
 gr_status gr_vm_mem_free(VmMem *m, uint64_t addr, gr_error *err);
+// As if it were freed, except that launches up to that number still reach it. Their end comes before gr_vm_mem_free.
+gr_status gr_vm_mem_retire(VmMem *m, uint64_t addr, uint64_t last_launch);
 // Takes the range away from kernels, and gives it back: memory of a graph, which is freed and allocated again at one address.
 void gr_vm_mem_set_absent(VmMem *m, VmRange *r, bool yes);
 gr_status gr_vm_mem_register(VmMem *m, void *host, uint64_t size, unsigned flags, VmRange **out,
@@ -70,10 +74,12 @@ void gr_vm_mem_limit(VmMem *m, int device, uint64_t bytes);
 
 // The range that holds `addr`, or NULL.
 VmRange *gr_vm_mem_find(const VmMem *m, uint64_t addr);
-// The range that holds what a kernel may use at `addr`. It is one of the above or, where gr_vm_mem_allow_pageable said so, a
+// The same for the launch of that number, which may find ranges that were retired.
+VmRange *gr_vm_mem_find_for(const VmMem *m, uint64_t addr, uint64_t launch);
+// The range that holds what the launch of that number may use at `addr`. It is one of the above or, where gr_vm_mem_allow_pageable said so, a
 // mapping of the process that the system lists as readable, as under HMM. What was found of those is kept until
 // gr_vm_mem_forget_pageable, as the host may unmap them.
-VmRange *gr_vm_mem_reach(VmMem *m, uint64_t addr);
+VmRange *gr_vm_mem_reach(VmMem *m, uint64_t addr, uint64_t launch);
 void gr_vm_mem_allow_pageable(VmMem *m, bool yes);
 void gr_vm_mem_forget_pageable(VmMem *m);
 bool gr_vm_mem_used_pageable(const VmMem *m); // gr_vm_mem_reach ever found any

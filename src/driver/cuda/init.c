@@ -236,8 +236,10 @@ static void at_exit(void) {
     if (gr_cu_lock_is_mine())
         return;
     gr_cu_lock();
-    if (!gr_cu.forked)
+    if (!gr_cu.forked) {
         gr_queue_exit(UINT64_MAX);
+        gr_retire_end();
+    }
     if (gr_cu.config.times && !gr_cu.forked)
         gr_queue_print_times();
     gr_cu.exiting = true;

@@ -88,18 +88,33 @@ CUresult gr_mem_alloc(Ctx *ctx, VmMemKind kind, size_t size, unsigned flags, VmR
     return CUDA_SUCCESS;
 }
 
+// The program has it no longer.
+static void take(VmRange *r) {
+    Ctx *ctx = gr_cu_handle(r->user, HANDLE_CTX);
+    if (ctx)
+        gr_map_remove_u64(&ctx->allocs, r->addr);
+    gr_mem_count_visible(-is_host_visible(r));
+    gr_pool_forget(r);
+    gr_advice_forget(r->addr);
+}
+
 CUresult gr_mem_free_now(uint64_t addr) {
     VmRange *r = gr_vm_mem_find(gr_cu.mem, addr);
     if (!r || r->addr != addr)
         return CUDA_ERROR_INVALID_VALUE;
-    Ctx *ctx = gr_cu_handle(r->user, HANDLE_CTX);
-    if (ctx)
-        gr_map_remove_u64(&ctx->allocs, addr);
-    gr_mem_count_visible(-is_host_visible(r));
-    gr_pool_forget(r);
-    gr_advice_forget(addr);
+    take(r);
     return gr_cu_status(gr_vm_mem_free(gr_cu.mem, addr, NULL));
 }
+
+void gr_mem_retire(uint64_t addr, uint64_t last_launch) {
+    VmRange *r = gr_vm_mem_find(gr_cu.mem, addr);
+    if (!r || r->addr != addr)
+        return;
+    take(r);
+    (void)gr_vm_mem_retire(gr_cu.mem, addr, last_launch);
+}
+
+void gr_mem_drop_retired(uint64_t addr) { (void)gr_vm_mem_free(gr_cu.mem, addr, NULL); }
 
 // ---- Device and managed memory -----------------------------------------------------------------------------
 
@@ -154,14 +169,14 @@ CUresult cuMemAllocManaged(CUdeviceptr *out, size_t size, unsigned int flags) {
     return gr_cu_leave(st);
 }
 
-// Waits for all work, unless there is nothing to be freed; then the range that begins at `addr`, or an error.
+// Waits for all work, unless there is nothing to be freed or it is memory of a pool; then the range that begins at `addr`, or an error.
 static CUresult enter_freeing(uint64_t addr, VmRange **out) {
     Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
     VmRange *r = addr ? gr_vm_mem_find(gr_cu.mem, addr) : NULL;
-    if (r && r->pool) // what is at work there goes on all the same: it is a race, and no fault
+    if (r && r->pool && gr_graph_memory(addr)) // what is at work there goes on: it is a race, and no fault
         gr_queue_outlast();
-    else if (addr)
+    else if (addr && !(r && r->pool))
         gr_queue_drain_device();
     r = gr_vm_mem_find(gr_cu.mem, addr);
     *out = r && r->addr == addr ? r : NULL;
@@ -179,10 +194,13 @@ CUresult cuMemFree_v2(CUdeviceptr addr) {
     GraphMemory *m = gr_graph_memory(addr);
     if (m && !m->allocated)
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
-    if (r->pool)
-        gr_work_freed(r);
+    if (r->pool && !m) {
+        gr_retire(r);
+        return gr_cu_leave(CUDA_SUCCESS);
+    }
     if (!m)
         return gr_cu_leave(gr_mem_free_now(addr));
+    gr_work_freed(addr, r->size);
     gr_graph_memory_set(m, false);
     m->allocated = false;
     gr_graph_memory_unref(gr_graph_memory_ref(m)); // it may be the last

@@ -19,6 +19,8 @@ void *gr_mem_device_view(CUdeviceptr addr, size_t size);
 void gr_mem_count_visible(int64_t n); // managed variables of modules
 bool gr_mem_host_visible(void);       // pinned, managed or registered memory exists
 CUresult gr_mem_free_now(uint64_t addr);
+void gr_mem_retire(uint64_t addr, uint64_t last_launch); // only launches up to that number still use it
+void gr_mem_drop_retired(uint64_t addr);
 CUresult gr_mem_alloc(Ctx *ctx, VmMemKind kind, size_t size, unsigned flags, VmRange **out);
 bool gr_mem_reserved(uint64_t addr);  // among the allocations: an address that is in none of them is stray
 void gr_advice_forget(uint64_t addr); // of managed memory that is about to be freed

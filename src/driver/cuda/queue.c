@@ -86,6 +86,18 @@ uint64_t gr_queue_launches(uint64_t *unfinished) {
     return launches;
 }
 
+uint64_t gr_queue_number(void) { return ++next_seq; }
+
+uint64_t gr_queue_oldest(void) {
+    uint64_t oldest = UINT64_MAX;
+    for (size_t i = 0; i < streams.len; i++) {
+        const Item *head = streams.data[i]->head;
+        if (head && head->seq < oldest)
+            oldest = head->seq;
+    }
+    return oldest;
+}
+
 unsigned gr_queue_pending_streams(void) {
     unsigned n = 0;
     for (size_t i = 0; i < streams.len; i++)
@@ -207,14 +219,19 @@ void gr_queue_finish(Item *it) {
         gr_queue_remove_stream(s);
         free(s);
     }
+    gr_retire_collect();
 }
 
 // ---- Whose turn it is --------------------------------------------------------------------------------------
 
 static bool is_blocking(const Stream *s) { return !(s->flags & CU_STREAM_NON_BLOCKING); }
 
+// An allocation waits for no other stream: the memory is had at once. What follows it in other streams waits for what was before it in its own,
+// as on an H100.
 static bool before_legacy(const Item *it) {
     const Ctx *ctx = it->stream->ctx;
+    if (it->kind == ITEM_ALLOC && !it->node && it->stream == ctx->legacy)
+        return true;
     if (it->stream != ctx->legacy)
         return !is_blocking(it->stream) || !ctx->legacy->head || ctx->legacy->head->seq > it->seq;
     for (size_t i = 0; i < streams.len; i++) {
@@ -707,4 +724,5 @@ void gr_queue_cancel(Ctx *ctx) {
             i--;
         }
     }
+    gr_retire_collect();
 }

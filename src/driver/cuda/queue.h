@@ -111,6 +111,8 @@ void gr_queue_drain_device(void); // every context: before memory goes away
 void gr_queue_outlast(
     void); // likewise, but the program may not rely on it: the host knows no more than before
 void gr_queue_cancel(Ctx *ctx);
+uint64_t gr_queue_number(void); // of an item that nothing waits for: in the order of submission
+uint64_t gr_queue_oldest(void); // the number of the first item that has not ended; UINT64_MAX: there is none
 void gr_queue_add_stream(Stream *s);
 void gr_queue_remove_stream(Stream *s);
 Stream *gr_queue_stream(size_t i); // NULL past the last
@@ -126,9 +128,19 @@ typedef struct GrWaited {
 
 void gr_work_item(const Item *it, GrWorkKind kind);
 void gr_work_waited(GrWaited waited);
-// The host frees it without having waited for anything.
-void gr_work_freed(const VmRange *r);
-uint64_t gr_work_waits(void); // of which gr_work_waited told
+// The host frees memory without having waited for anything (GR_WORK_FREES), and it is gone (GR_WORK_FREED).
+void gr_work_frees(GrWorkKind kind, uint64_t item, uint64_t launch, uint64_t addr, uint64_t size);
+void gr_work_freed(uint64_t addr, uint64_t size); // both at once
+uint64_t gr_work_waits(void);                     // of which gr_work_waited told
+
+// ---- retire.c ----------------------------------------------------------------------------------------------
+
+// The program frees an allocation, and does not wait for what still uses it: that goes on, and then the memory goes.
+void gr_retire(const VmRange *r);
+// Of what was retired, that which nothing uses any more.
+void gr_retire_collect(void);
+// The program ends: engines hear of the rest, too.
+void gr_retire_end(void);
 
 // ---- callback.c, idle.c, fault.c ---------------------------------------------------------------------------
 

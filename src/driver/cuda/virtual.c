@@ -176,7 +176,7 @@ static bool is_all_mapped(uint64_t at, uint64_t size) {
 // Tells that what is at `x` can no longer be used there.
 static void tell_gone(const VmMapping *x) {
     if (x->readers)
-        gr_work_freed(&(VmRange){.addr = x->addr, .size = x->size});
+        gr_work_freed(x->addr, x->size);
 }
 
 static bool is_accessible(uint64_t at, uint64_t size) {

@@ -109,11 +109,16 @@ void gr_work_waited(GrWaited waited) {
     tell(&w);
 }
 
-void gr_work_freed(const VmRange *r) {
-    GrWork w = {
-        .size = sizeof w, .kind = GR_WORK_FREED, .type = GR_WORK_FREE, .to = {r->addr, r->size, 1, 1, 0, 0}};
+void gr_work_frees(GrWorkKind kind, uint64_t item, uint64_t launch, uint64_t addr, uint64_t size) {
+    GrWork w = {.size = sizeof w,
+                .kind = kind,
+                .type = GR_WORK_FREE,
+                .item = item,
+                .launch = launch,
+                .to = {addr, size, 1, 1, 0, 0}};
     if (!ears.len)
         return;
-    add_caller(&w);
+    if (kind == GR_WORK_FREES)
+        add_caller(&w);
     tell(&w);
 }

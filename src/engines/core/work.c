@@ -44,7 +44,8 @@ void gr_work_submitted(Work *w, const GrWork *e) {
         w->nomem = true;
 }
 
-// Its turn has come: so the legacy stream has waited for the blocking ones of its context, and they for it.
+// Its turn has come: so the legacy stream has waited for the blocking ones of its context, and they for it. But an allocation in the legacy stream
+// waits for none of them, and who comes after it knows no more than it.
 Clock *gr_work_begins(Work *w, const GrWork *e, Clock **prior) {
     WorkStream *mine = stream_of(w, e);
     Clock *c = gr_map_remove_u64(&w->submitted, e->item);
@@ -52,7 +53,8 @@ Clock *gr_work_begins(Work *w, const GrWork *e, Clock **prior) {
     if (!mine)
         return c;
     bool early = e->early && mine->kernel, kernel = e->type == GR_WORK_KERNEL;
-    for (size_t k = 0; k < w->streams.len && (mine->legacy || mine->blocking); k++) {
+    bool apart = e->type == GR_WORK_ALLOC && !e->node && mine->legacy;
+    for (size_t k = 0; k < w->streams.len && (mine->legacy || mine->blocking) && !apart; k++) {
         const WorkStream *s = &w->streams.data[k];
         if (s->context == mine->context && (mine->legacy ? s->blocking : s->legacy))
             gr_clock_merge(&c, s->clock);
@@ -94,6 +96,11 @@ WorkTurn gr_work_ended(Work *w, const GrWork *e, bool accesses, Clock *end) {
         gr_clock_merge(&mine->clock, w->host);
     }
     return turn;
+}
+
+Clock *gr_work_freed(Work *w, const GrWork *e) {
+    w->pending -= w->pending != 0;
+    return gr_map_remove_u64(&w->submitted, e->item);
 }
 
 WorkTurn gr_work_host_did(Work *w) {

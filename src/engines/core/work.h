@@ -53,6 +53,8 @@ void gr_work_submitted(Work *w, const GrWork *e);
 Clock *gr_work_begins(Work *w, const GrWork *e, Clock **prior);
 // `accesses`: the item accesses memory, and takes a turn; `end`: what its threads knew besides, or NULL.
 WorkTurn gr_work_ended(Work *w, const GrWork *e, bool accesses, Clock *end);
+// Memory goes that the host freed (GR_WORK_FREES, told like what is submitted): what the host knew at its call. A reference of the caller's own.
+Clock *gr_work_freed(Work *w, const GrWork *e);
 // The host itself did it, at once: what it submits from now on comes after.
 WorkTurn gr_work_host_did(Work *w);
 // True when everything is over and known to the host, hence to all that comes.

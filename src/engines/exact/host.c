@@ -64,28 +64,40 @@ static Launch *done_by(Exact *x, const GrWork *w) {
     return l;
 }
 
-// By the host itself, which does not wait for anything first: after what it has waited for, before what it submits later.
-static void host_frees(Exact *x, const GrWork *w) {
-    Clock *known = gr_hosts_when_begun(&x->hosts, &x->work, w);
-    host_begins(x, w, known, gr_clock_retain(known));
-    Launch *l = done_by(x, w);
-    if (l) {
-        gr_order_had_turn(l, gr_work_host_did(&x->work));
-        gr_clock_add(&x->hosts.besides, gr_stream_key(l->stream), l->turn);
-    }
-}
-
 static void watch(const Exact *x, bool on) {
     if (x->options.watch)
         x->options.watch(x->options.user, on);
 }
 
-static void submitted(Exact *x, const GrWork *w) {
-    gr_exact_host_releases(x);
+// With what the host knew when its call began.
+static void keep_known(Exact *x, const GrWork *w) {
     Clock *now = x->work.host;
     x->work.host = gr_hosts_when_begun(&x->hosts, &x->work, w);
     gr_work_submitted(&x->work, w);
     gr_clock_take(&x->work.host, now);
+}
+
+// By the host itself, which did not wait for anything first: after what it had waited for at its call, before what it submits from then on.
+static void host_frees(Exact *x, const GrWork *w) {
+    WorkTurn turn = gr_work_host_did(&x->work);
+    gr_clock_add(&x->hosts.besides, gr_stream_key(turn.stream), turn.turn);
+    keep_known(x, w);
+}
+
+// The memory goes, as nothing can use it any more.
+static void host_freed(Exact *x, const GrWork *w) {
+    Clock *known = gr_work_freed(&x->work, w);
+    WorkTurn turn = {0, gr_clock_get(known, gr_stream_key(0))};
+    gr_hosts_freed(&x->hosts, w);
+    host_begins(x, w, known, gr_clock_retain(known));
+    Launch *l = done_by(x, w);
+    if (l)
+        gr_order_had_turn(l, turn);
+}
+
+static void submitted(Exact *x, const GrWork *w) {
+    gr_exact_host_releases(x);
+    keep_known(x, w);
     x->open.len = 0; // closed again
     watch(x, true);
 }
@@ -158,7 +170,8 @@ void gr_exact_work(void *exact, const GrWork *w) {
     case GR_WORK_SUBMITTED: submitted(x, w); break;
     case GR_WORK_BEGINS: begins(x, w); break;
     case GR_WORK_ENDED: ended(x, w); break;
-    case GR_WORK_FREED: host_frees(x, w); break;
+    case GR_WORK_FREES: host_frees(x, w); break;
+    case GR_WORK_FREED: host_freed(x, w); break;
     case GR_WORK_WAITED: waited(x, w); break;
     }
 }

@@ -197,7 +197,7 @@ static void enter(Hosts *h, const GrWork *e, void (*f)(Work *w, const GrWork *e)
 static void waited(Work *w, const GrWork *e) { (void)gr_work_waited(w, e); }
 
 void gr_hosts_hear(Hosts *h, const Work *w, const GrWork *e) {
-    if (!e->thread || (e->kind != GR_WORK_SUBMITTED && e->kind != GR_WORK_WAITED))
+    if (!e->thread || (e->kind != GR_WORK_SUBMITTED && e->kind != GR_WORK_WAITED && e->kind != GR_WORK_FREES))
         return;
     h->unsettled += e->kind == GR_WORK_SUBMITTED;
     if (!h->several && (!h->threads.len || h->threads.data[0].id == e->thread)) {
@@ -206,7 +206,7 @@ void gr_hosts_hear(Hosts *h, const Work *w, const GrWork *e) {
     }
     if (!h->several)
         become_several(h, w);
-    enter(h, e, e->kind == GR_WORK_SUBMITTED ? gr_work_submitted : waited);
+    enter(h, e, e->kind == GR_WORK_WAITED ? waited : gr_work_submitted);
 }
 
 Clock *gr_hosts_begins(Hosts *h, const GrWork *e) {
@@ -232,6 +232,11 @@ void gr_hosts_ended(Hosts *h, const GrWork *e, Launch *done) {
     if (h->several)
         (void)gr_work_ended(&h->work, e, done != NULL, NULL); // the turn is that of the other clock
     gr_clock_take(&h->work.host, NULL); // host functions: no thread is sure to learn what they know
+}
+
+void gr_hosts_freed(Hosts *h, const GrWork *e) {
+    if (h->several)
+        gr_clock_release(gr_work_freed(&h->work, e));
 }
 
 void gr_hosts_unsure_pair(Hosts *h, uint32_t a, uint32_t b) {

@@ -61,6 +61,7 @@ Clock *gr_hosts_begins(Hosts *h, const GrWork *e);
 void gr_hosts_expect(Hosts *h, uint64_t launch, Clock *sure);
 void gr_hosts_launch_begins(Hosts *h, Launch *l);
 void gr_hosts_ended(Hosts *h, const GrWork *e, Launch *done);
+void gr_hosts_freed(Hosts *h, const GrWork *e);
 // Accesses of these sites would race if calls of several threads had come at other times.
 void gr_hosts_unsure_pair(Hosts *h, uint32_t a, uint32_t b);
 // After a wait that Work has heard of.

@@ -228,12 +228,13 @@ static void kernel_ended(TrackerLaunches *t, const GrWork *w) {
 
 typedef struct Asks {
     const Clock *known;
+    uint64_t last; // launches with greater numbers come after
 } Asks;
 
-// Whether a launch comes before the item that begins.
+// Whether a launch is ordered with the item that begins, or with the free.
 static bool comes_before(void *user, const GrLaunchState *l) {
     const Asks *a = user;
-    return l->turn <= known_of(a->known, l->stream);
+    return l->turn <= known_of(a->known, l->stream) || l->number > a->last;
 }
 
 static void add_side(Copy *c, const GrBox *b, uint32_t what, uint32_t begun) {
@@ -314,7 +315,7 @@ static void copy_begins(TrackerLaunches *t, const GrWork *w, const Clock *known)
     if (!begun)
         return;
     *begun = c.turn.turn;
-    Asks a = {known};
+    Asks a = {known, UINT64_MAX};
     for (unsigned k = 0; k < c.n_sides && t->out && !alone; k++)
         gr_boxes_look(t->session, t->out, t->newest, &c.side[k], comes_before, &a);
     tell_running(t, c.turn.stream, &c);
@@ -333,16 +334,18 @@ static void copy_begins(TrackerLaunches *t, const GrWork *w, const Clock *known)
         gr_boxes_clear(t->session, t->out, &c.side[0]);
 }
 
-// The host does so at once. What it has waited for comes before.
+// By the host. What it had waited for at its call comes before.
 static void freed(TrackerLaunches *t, const GrWork *w) {
     Copy c = copy_of(t, w);
-    Asks a = {t->work.host};
+    Clock *known = gr_work_freed(&t->work, w);
+    Asks a = {known, w->launch};
     if (c.n_sides)
         forget_copies(t, &c.side[0]);
-    if (!t->out || !c.n_sides || knows_all(t, t->work.host))
-        return;
-    gr_boxes_look(t->session, t->out, t->newest, &c.side[0], comes_before, &a);
-    gr_boxes_clear(t->session, t->out, &c.side[0]);
+    if (t->out && c.n_sides && !knows_all(t, known)) {
+        gr_boxes_look(t->session, t->out, t->newest, &c.side[0], comes_before, &a);
+        gr_boxes_clear(t->session, t->out, &c.side[0]);
+    }
+    gr_clock_release(known);
 }
 
 // ---- Work ----------------------------------------------------------------------------------------------------------
@@ -402,6 +405,7 @@ static void hear(void *user, const GrWork *w) {
             kernel_ended(t, w);
         (void)gr_work_ended(&t->work, w, accesses(w), NULL);
         break;
+    case GR_WORK_FREES: gr_work_submitted(&t->work, w); break;
     case GR_WORK_FREED: freed(t, w); break;
     case GR_WORK_WAITED:
         if (gr_work_waited(&t->work, w) && !t->running.len)

@@ -33,7 +33,7 @@ static void neighbourhood(const VmMem *m, uint64_t address, uint32_t size, char 
     uint64_t start, bytes;
     bool mapped;
     const VmRange *r = gr_vm_mem_before(m, address), *next = gr_vm_mem_after(m, address);
-    if (r && address - r->addr < r->size && r->absent)
+    if (r && address - r->addr < r->size && (r->absent || r->retired))
         snprintf(out, cap, "in a %llu-byte allocation that was freed", (unsigned long long)r->size);
     else if (r && address - r->addr < r->size)
         snprintf(out, cap, "the last %llu of them past the end of a %llu-byte allocation",
@@ -89,7 +89,7 @@ uint8_t *gr_vm_global_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t add
     if (address >= c->lo && address < c->hi && c->hi - address >= size)
         return (uint8_t *)(uintptr_t)address + c->delta;
     const VmLaunch *l = rest_of(w)->launch;
-    VmRange *r = gr_vm_mem_reach(l->device->mem, address);
+    VmRange *r = gr_vm_mem_reach(l->device->mem, address, l->number);
     if (!r || r->size - (address - r->addr) < size) {
         fault_global(w, i, lane, address, size, access);
         return NULL;
@@ -126,7 +126,8 @@ static uint8_t *global_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t ad
     const VmCache *c = &w->caches[i->e];
     if (address >= c->lo && address < c->hi && c->hi - address >= info->size)
         return (uint8_t *)(uintptr_t)address + c->delta;
-    const VmRange *r = gr_vm_mem_reach(rest_of(w)->launch->device->mem, address);
+    const VmLaunch *l = rest_of(w)->launch;
+    const VmRange *r = gr_vm_mem_reach(l->device->mem, address, l->number);
     uint32_t inside = bytes_inside(info, r ? r->size - (address - r->addr) : 0);
     return gr_vm_global_at(w, i, lane, address, inside, info->access);
 }
@@ -513,7 +514,7 @@ void *gr_vm_generic(VmWarp *w, unsigned lane, uint64_t address, uint64_t size) {
         uint8_t *stacks = gr_vm_local(r);
         return stacks && o <= have && size <= have - o ? stacks + (size_t)lane * w->local_stride + o : NULL;
     }
-    const VmRange *m = gr_vm_mem_reach(r->launch->device->mem, address);
+    const VmRange *m = gr_vm_mem_reach(r->launch->device->mem, address, r->launch->number);
     return m && size <= m->size - (address - m->addr) ? (char *)(uintptr_t)address + m->delta : NULL;
 }
 

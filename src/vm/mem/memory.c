@@ -332,7 +332,8 @@ static gr_status free_range(VmMem *m, uint64_t addr, gr_error *err) {
                        (unsigned long long)addr);
     if (r->kind != VM_MEM_PINNED && r->kind != VM_MEM_INTERNAL && r->device >= 0 && r->device < DEVICES)
         m->used[r->device] -= r->size;
-    gr_vm_mem_note_freed(m, r->addr, r->size);
+    if (!r->retired)
+        gr_vm_mem_note_freed(m, r->addr, r->size);
     if (host_may_touch(r->kind))
         user_map(m, r->addr, page_round(r->size), false);
     uint64_t size = r->size;
@@ -349,6 +350,21 @@ gr_status gr_vm_mem_free(VmMem *m, uint64_t addr, gr_error *err) {
     gr_status st = free_range(m, addr, err);
     unlock(m, locked);
     return st;
+}
+
+gr_status gr_vm_mem_retire(VmMem *m, uint64_t addr, uint64_t last_launch) {
+    bool locked = write_lock(m);
+    size_t n = upper_bound(m, addr);
+    VmRange *r = n ? m->ranges.data[n - 1] : NULL;
+    bool there = r && r->addr == addr && !r->retired;
+    if (there) {
+        r->retired = true;
+        r->last_launch = last_launch;
+        gr_vm_mem_note_freed(m, r->addr, r->size);
+        new_generation(m);
+    }
+    unlock(m, locked);
+    return there ? GR_OK : GR_ERR_ARGUMENT;
 }
 
 void gr_vm_mem_set_absent(VmMem *m, VmRange *r, bool yes) {
@@ -401,7 +417,12 @@ static VmRange *range_below(const VmMem *m, uint64_t addr) {
 
 VmRange *gr_vm_mem_find(const VmMem *m, uint64_t addr) {
     VmRange *r = range_below(m, addr);
-    return r && addr - r->addr < r->size ? r : NULL;
+    return r && addr - r->addr < r->size && !r->retired ? r : NULL;
+}
+
+VmRange *gr_vm_mem_find_for(const VmMem *m, uint64_t addr, uint64_t launch) {
+    VmRange *r = range_below(m, addr);
+    return r && addr - r->addr < r->size && !(r->retired && launch > r->last_launch) ? r : NULL;
 }
 
 // ---- For virtual.c -------------------------------------------------------------------------------------------
@@ -499,8 +520,8 @@ static VmRange *reach_pageable(VmMem *m, uint64_t addr) {
     return r;
 }
 
-VmRange *gr_vm_mem_reach(VmMem *m, uint64_t addr) {
-    VmRange *r = gr_vm_mem_find(m, addr);
+VmRange *gr_vm_mem_reach(VmMem *m, uint64_t addr, uint64_t launch) {
+    VmRange *r = gr_vm_mem_find_for(m, addr, launch);
     if (r && r->absent)
         return NULL;
     // None of our own views of device memory is host memory.

@@ -122,7 +122,8 @@ static void perform(VmWeakWarp *x, size_t n) {
     memmove(&x->pending.data[n], &x->pending.data[n + 1], (x->pending.len - n - 1) * sizeof p);
     x->pending.len--;
     if (p.global) {
-        const VmRange *r = gr_vm_mem_reach(x->rest->launch->device->mem, p.address);
+        const VmLaunch *l = x->rest->launch;
+        const VmRange *r = gr_vm_mem_reach(l->device->mem, p.address, l->number);
         if (!r || r->size - (p.address - r->addr) < p.size)
             return;
         p.host = (uint8_t *)(uintptr_t)p.address + r->delta;

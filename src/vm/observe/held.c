@@ -24,7 +24,7 @@ static uint32_t freed_since(const VmWarpRest *r, const VmHeldLoad *h, uint32_t l
         return 0;
     for (uint32_t m = lanes; m; m &= m - 1) {
         uint64_t at = h->address[__builtin_ctz(m)], start, size;
-        if (!gr_vm_mem_find(mem, at) && gr_vm_mem_was_freed(mem, at, &start, &size))
+        if (!gr_vm_mem_find_for(mem, at, r->launch->number) && gr_vm_mem_was_freed(mem, at, &start, &size))
             freed |= m & -m;
     }
     return freed;

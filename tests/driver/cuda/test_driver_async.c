@@ -302,6 +302,62 @@ static void test_waiting_for_the_legacy_stream(void **state) { // [EM-112] [EM-1
     OK(cuMemFree(d));
 }
 
+// Memory of a pool is freed without waiting. What was submitted before goes on, and what comes later does not find it.
+static void test_freeing_memory_of_a_pool(void **state) { // [EM-111]
+    (void)state;
+    CUstream a = stream(0), b = stream(CU_STREAM_NON_BLOCKING);
+    CUdeviceptr d;
+    size_t before, now, all;
+    CUmemoryPool pool;
+    cuuint64_t used;
+    OK(cuDeviceGetDefaultMemPool(&pool, 0));
+    OK(cuMemGetInfo(&before, &all));
+    OK(cuMemAllocAsync(&d, 4, a));
+    OK(cuMemsetD32Async(d, 7, 1, a));
+    OK(cuStreamSynchronize(a));
+    begin_long(a);
+    OK(cuMemcpyAsync((CUdeviceptr)(uintptr_t)entries, d, 4, a));
+    OK(cuMemFree(d));
+    OK(cuMemGetInfo(&now, &all));
+    assert_true(*next < LOG && now < before);
+    assert_int_equal(cuMemFree(d), CUDA_ERROR_INVALID_VALUE);
+    assert_int_equal(cuMemFreeAsync(d, a), CUDA_ERROR_INVALID_VALUE);
+    assert_int_equal(cuMemsetD32Async(d, 0, 1, b), CUDA_ERROR_INVALID_VALUE);
+    OK(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
+    assert_int_equal(used, 0);
+    OK(cuMemPoolTrimTo(pool, 0));
+    OK(cuStreamSynchronize(a));
+    assert_int_equal(*next, LOG);
+    assert_int_equal(*entries, 7);
+    OK(cuMemGetInfo(&now, &all));
+    assert_int_equal(now, before);
+    OK(cuStreamDestroy(a));
+    OK(cuStreamDestroy(b));
+}
+
+// An allocation in the legacy stream, behind work of a blocking stream, holds up no other.
+static void test_allocating_in_the_legacy_stream(void **state) { // [EM-104]
+    (void)state;
+    CUstream a = stream(0), b = stream(0);
+    CUdeviceptr d;
+    begin_long(a);
+    OK(cuMemAllocAsync(&d, 4, NULL));
+    OK(cuMemsetD32Async(d, 7, 1, b));
+    OK(cuStreamSynchronize(b));
+    assert_true(*next < LOG);
+    OK(cuCtxSynchronize());
+    begin_long(NULL); // but what was before it in its own stream does
+    CUdeviceptr e;
+    OK(cuMemAllocAsync(&e, 4, NULL));
+    OK(cuMemsetD32Async(e, 7, 1, b));
+    OK(cuStreamSynchronize(b));
+    assert_int_equal(*next, LOG);
+    OK(cuMemFree(d));
+    OK(cuMemFree(e));
+    OK(cuStreamDestroy(a));
+    OK(cuStreamDestroy(b));
+}
+
 static void test_stream_destroyed_with_work(void **state) { // [EM-122]
     (void)state;
     CUstream a = stream(CU_STREAM_NON_BLOCKING);
@@ -756,6 +812,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test_setup(test_polling, clear),
         cmocka_unit_test_setup(test_synchronization_points, clear),
         cmocka_unit_test_setup(test_waiting_for_the_legacy_stream, clear),
+        cmocka_unit_test_setup(test_freeing_memory_of_a_pool, clear),
+        cmocka_unit_test_setup(test_allocating_in_the_legacy_stream, clear),
         cmocka_unit_test_setup(test_stream_destroyed_with_work, clear),
         cmocka_unit_test_setup(test_copies, clear),
         cmocka_unit_test_setup(test_fills, clear),

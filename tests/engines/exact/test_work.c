@@ -105,13 +105,17 @@ static void submit(Model *m) {
 
 static bool is_waiting(const Model *m, unsigned s) { return m->first[s] < m->end[s]; }
 
+// An allocation in the legacy stream, which waits for no other stream.
+static bool is_apart(const Item *it) { return it->work.type == GR_WORK_ALLOC && it->work.legacy; }
+
 // The legacy stream and those that wait for it go in the order of submission.
 static bool may_begin(const Model *m, unsigned s) {
     if (!is_waiting(m, s))
         return false;
     unsigned mine = m->queue[s][m->first[s]];
     for (unsigned k = 0; k < 3; k++)
-        if ((s == 0) != (k == 0) && s < 3 && is_waiting(m, k) && m->queue[k][m->first[k]] < mine)
+        if ((s == 0) != (k == 0) && s < 3 && is_waiting(m, k) && m->queue[k][m->first[k]] < mine &&
+            !is_apart(&m->item[mine]))
             return false;
     return true;
 }
@@ -147,7 +151,7 @@ static void begin(Model *m, unsigned s) {
     Item *it = &m->item[number];
     set_join(&it->known, &m->stream[s]);
     for (unsigned k = 0; k < 3; k++)
-        if ((s == 0) != (k == 0) && s < 3)
+        if ((s == 0) != (k == 0) && s < 3 && !is_apart(it))
             set_join(&it->known, &m->stream[k]);
     set_join(&m->stream[s], &it->known);
     uint64_t racing = 0;

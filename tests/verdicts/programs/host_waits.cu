@@ -34,6 +34,33 @@
 // expect: exact -- other legacy host => races soak
 // expect: exact,tracker -- other blocking kernel => races soak
 // expect: exact -- other blocking host => races soak
+//
+// What no text of CUDA's decides is as on an H100. Copies between host memory, memsets of memory that the host uses, too, cudaHostUnregister and
+// cudaFree of ordinary memory wait; a copy between devices that are one, cudaHostRegister, cudaMemPoolTrimTo, and cudaFree of memory of
+// cudaMallocAsync do not.
+//
+// expect: exact -- host_copy blocking host => clean soak
+// expect: exact,tracker -- host_copy blocking kernel => clean soak
+// expect: exact,tracker -- host_copy apart kernel => races soak
+// expect: exact -- memset_pinned blocking host => clean soak
+// expect: exact,tracker -- memset_pinned blocking kernel => clean soak
+// expect: exact,tracker -- memset_pinned apart kernel => races soak
+// expect: exact -- memset_managed blocking host => clean soak
+// expect: exact,tracker -- memset_managed blocking kernel => clean soak
+// expect: exact,tracker -- memset_managed apart kernel => races soak
+// expect: exact,tracker -- memset_device blocking kernel => races soak
+// expect: exact -- from_managed blocking host => clean soak
+// expect: exact,tracker -- from_managed blocking kernel => clean soak
+// expect: exact,tracker -- from_managed apart kernel => races soak
+// expect: exact,tracker -- peer blocking kernel => races soak
+// expect: exact -- unregister apart host => clean soak
+// expect: exact,tracker -- unregister apart kernel => clean soak
+// expect: exact,tracker -- register blocking kernel => races soak
+// expect: exact,tracker -- trim blocking kernel => races soak
+// expect: exact -- free apart host => clean soak
+// expect: exact,tracker -- free apart kernel => clean soak
+// expect: exact -- free_pool blocking host => races soak
+// expect: exact,tracker -- free_pool blocking kernel => races soak
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -60,6 +87,22 @@ __global__ void fill(int *data)
 
 __global__ void use(const int *data, int *out) { out[threadIdx.x] = data[threadIdx.x] + 1; }
 
+static int *pinned, *managed, *registered, *plain, *pool;
+static void *page;
+
+// What the calls need; none of it is under way later.
+static void prepare()
+{
+    page = aligned_alloc(4096, 8192);
+    CHECK(cudaHostAlloc((void **)&pinned, 256, 0));
+    CHECK(cudaMallocManaged((void **)&managed, 256));
+    CHECK(cudaMalloc((void **)&plain, 256));
+    CHECK(cudaMallocAsync((void **)&pool, 256, 0));
+    registered = (int *)((char *)page + 4096);
+    CHECK(cudaHostRegister(registered, 4096, 0));
+    CHECK(cudaDeviceSynchronize());
+}
+
 // Waits for the kernel, or not, in one of these ways.
 static void wait(const char *call, int *device, int *pageable, cudaStream_t other)
 {
@@ -85,6 +128,30 @@ static void wait(const char *call, int *device, int *pageable, cudaStream_t othe
         CHECK(cudaMemcpyAsync(device, pageable, 4, cudaMemcpyHostToDevice, 0));
     } else if (!strcmp(call, "other")) {
         CHECK(cudaStreamSynchronize(other));
+    } else if (!strcmp(call, "host_copy")) {
+        CHECK(cudaMemcpy(pageable + 32, pageable, 4, cudaMemcpyHostToHost));
+    } else if (!strcmp(call, "memset_pinned")) {
+        CHECK(cudaMemset(pinned, 0, 4));
+    } else if (!strcmp(call, "memset_managed")) {
+        CHECK(cudaMemset(managed, 0, 4));
+    } else if (!strcmp(call, "memset_device")) {
+        CHECK(cudaMemset(device, 0, 4));
+    } else if (!strcmp(call, "from_managed")) {
+        CHECK(cudaMemcpy(device, managed, 4, cudaMemcpyDefault));
+    } else if (!strcmp(call, "peer")) {
+        CHECK(cudaMemcpyPeer(device, 0, plain, 0, 4));
+    } else if (!strcmp(call, "register")) {
+        CHECK(cudaHostRegister(page, 4096, 0));
+    } else if (!strcmp(call, "unregister")) {
+        CHECK(cudaHostUnregister(registered));
+    } else if (!strcmp(call, "trim")) {
+        cudaMemPool_t p;
+        CHECK(cudaDeviceGetDefaultMemPool(&p, 0));
+        CHECK(cudaMemPoolTrimTo(p, 0));
+    } else if (!strcmp(call, "free")) {
+        CHECK(cudaFree(plain));
+    } else if (!strcmp(call, "free_pool")) {
+        CHECK(cudaFree(pool));
     } else {
         exit(3);
     }
@@ -105,6 +172,7 @@ int main(int argc, char **argv)
         CHECK(cudaStreamCreateWithFlags(&stream, strcmp(argv[2], "apart") ? cudaStreamDefault : cudaStreamNonBlocking));
     CHECK(cudaStreamCreate(&other));
     CHECK(cudaStreamCreateWithFlags(&reader, cudaStreamNonBlocking));
+    prepare();
     fill<<<1, 64, 0, stream>>>(data);
     wait(argv[1], device, pageable, other);
     if (!strcmp(argv[3], "host"))

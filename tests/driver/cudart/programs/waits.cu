@@ -187,6 +187,8 @@ static const Row rows[] = {
     {"cudaFuncSetAttribute", CALL, DO(CHECK(cudaFuncSetAttribute(look, cudaFuncAttributeMaxDynamicSharedMemorySize, 4096)))},
     // What no text of CUDA's decides.
     {"a kernel in another blocking stream, behind cudaEventRecord in the legacy one", ORDER, DO(CHECK(cudaEventRecord(event, 0)); look_in(other))},
+    {"a kernel in another blocking stream, behind cudaMallocAsync in the legacy one", ORDER, DO(CHECK(cudaMallocAsync(&victim, 4096, 0)); look_in(other)),
+     nullptr, nullptr, FREE},
     {"cudaMemcpy host to host, pageable", CALL, DO(CHECK(cudaMemcpy(pageable + 64, pageable, SMALL, cudaMemcpyHostToHost)))},
     {"cudaMemcpy host to host, pinned", CALL, DO(CHECK(cudaMemcpy(pinned + 64, pinned, SMALL, cudaMemcpyHostToHost)))},
     {"cudaMemcpyAsync host to host, pageable, the kernel's stream", CALL,
@@ -200,6 +202,7 @@ static const Row rows[] = {
     {"cudaMemcpyPeer on one device", CALL, DO(CHECK(cudaMemcpyPeer(device2, 0, device, 0, SMALL)))},
     {"cudaHostRegister", CALL, DO(CHECK(cudaHostRegister(pageable, 4096, 0))), nullptr, nullptr, DO(CHECK(cudaHostUnregister(pageable)))},
     {"cudaHostUnregister", CALL, DO(CHECK(cudaHostUnregister(pageable))), DO(CHECK(cudaHostRegister(pageable, 4096, 0)))},
+    {"cudaFree of memory of cudaMallocAsync", CALL, FREE, prepare_pool_memory},
     {"cudaMemPoolTrimTo", CALL, DO(cudaMemPool_t p; CHECK(cudaDeviceGetDefaultMemPool(&p, 0)); CHECK(cudaMemPoolTrimTo(p, 0)))},
 };
 
