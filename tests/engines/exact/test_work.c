@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test_work — random work in streams (copies, memsets, kernels, allocations, events, host functions, waits) under the causality engine, which collects
 // and sweeps all the time, beside a model that keeps everything: for every item the set of those that it comes after. Both must say the
-// same of every word. And long programs that never wait: what is kept of their launches must not grow.
+// same of every word. Memory that the host frees. And long programs that never wait: what is kept of their launches must not grow.
 #include "base/rng.h"
 #include "device_api/hooks.h"
 #include "engines/exact/exact.h"
@@ -257,6 +257,48 @@ static void streams_order_what_they_should(void **state) {
     }
 }
 
+// ---- Frees by the host ---------------------------------------------------------------------------------------------
+
+// A copy, and a free that waits for nothing: the memory goes when the copy has ended. The host waits for the copy before its call, behind it,
+// or not. Yields the words that were named.
+static uint64_t free_beside_a_copy(bool before, bool behind) {
+    static Model m;
+    make(&m, 1, 0);
+    Item copy = {.work = {.size = sizeof copy.work,
+                          .type = GR_WORK_COPY,
+                          .item = 1,
+                          .stream = 4,
+                          .context = 1,
+                          .to = {BASE, 8, 1, 1, 8, 0}}};
+    Item gone = {
+        .work = {
+            .size = sizeof gone.work, .type = GR_WORK_FREE, .item = 2, .to = {BASE, 4 * WORDS, 1, 1, 0, 0}}};
+    Item wait = {.work = {.size = sizeof wait.work, .stream = 4, .context = 1}};
+    tell(&m, &copy, GR_WORK_SUBMITTED);
+    tell(&m, &copy, GR_WORK_BEGINS);
+    if (before) {
+        tell(&m, &copy, GR_WORK_ENDED);
+        tell(&m, &wait, GR_WORK_WAITED);
+    }
+    tell(&m, &gone, GR_WORK_FREES);
+    if (!before)
+        tell(&m, &copy, GR_WORK_ENDED);
+    if (behind)
+        tell(&m, &wait, GR_WORK_WAITED);
+    assert_int_equal(m.seen, 0);
+    tell(&m, &gone, GR_WORK_FREED);
+    assert_false(gr_exact_incomplete(m.exact));
+    gr_exact_free(m.exact);
+    return m.seen;
+}
+
+static void frees_know_what_the_host_knew_at_its_call(void **state) {
+    (void)state;
+    assert_int_equal(free_beside_a_copy(true, false), 0);
+    assert_int_not_equal(free_beside_a_copy(false, false), 0);
+    assert_int_not_equal(free_beside_a_copy(false, true), 0);
+}
+
 // ---- Growth --------------------------------------------------------------------------------------------------------
 
 // One round of small copies and kernels in all streams, which hand on to each other by events; nobody waits.
@@ -313,6 +355,7 @@ static void nothing_grows_with_launches(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(streams_order_what_they_should),
+        cmocka_unit_test(frees_know_what_the_host_knew_at_its_call),
         cmocka_unit_test(nothing_grows_with_launches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
