@@ -56,9 +56,9 @@ class Case(unittest.TestCase):
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return json.loads((folder / "report").read_text())
 
-    def refuse(self, folder, *words):
+    def refuse(self, folder, *words, status=1):
         done = self.run_check(folder, *words)
-        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done.stderr
 
     def assert_clean(self, report):
@@ -156,8 +156,8 @@ class Databases(Case):
                               ([good | {"command": ""}], "an empty command"),
                               ([good | {"command": "nvcc -optf gone.rsp a.cu"}], "gone.rsp"),
                               ([good | {"command": "touch a.cu"}], "no entry compiles")):
-            self.assertIn(says, self.refuse(self.folder, self.database(content)))
-        self.assertIn("gone.json", self.refuse(self.folder, "gone.json"))
+            self.assertIn(says, self.refuse(self.folder, self.database(content), status=2))
+        self.assertIn("gone.json", self.refuse(self.folder, "gone.json", status=2))
 
 
 if __name__ == "__main__":
