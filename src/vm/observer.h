@@ -46,6 +46,12 @@ typedef struct VmAccessEvent {
 static inline unsigned gr_vm_commit_lane(unsigned k, uint32_t turn) {
     return ((k / 8 + turn) % 4) * 8 + (k + (turn >> 2)) % 8;
 }
+// The numbers at which the lanes of `mask` come in that order, a bit for each.
+static inline uint32_t gr_vm_commit_numbers(uint32_t mask, uint32_t turn) {
+    uint32_t by = turn >> 2 & 7, octets = turn % 4 * 8, low = 0xff >> by;
+    uint32_t m = mask >> octets | mask << (32 - octets) % 32;
+    return (m >> by & low * 0x01010101) | (m << (8 - by) & (0xff ^ low) * 0x01010101);
+}
 
 // How the active lanes of one half of a warp lie: `base` is where lane 0 of the warp would be.
 typedef enum VmShape {

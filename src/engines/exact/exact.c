@@ -258,7 +258,8 @@ static void on_sync(void *user, const VmSyncEvent *e) {
     uint32_t floor = b->floor;
     if (e->kind == VM_SYNC_FENCE && e->sem == PTX_SC)
         gr_dekker_fence(&b->warps[e->where.warp], e->where.mask);
-    if (b->tile && b->tile->phase == PHASE_BOARD && gr_order_loses_exited(b, e))
+    if (e->kind == VM_SYNC_BARRIER_RELEASE && b->tile && b->tile->phase == PHASE_BOARD &&
+        gr_order_loses_exited(b, e))
         gr_exact_catch_up(x, b);
     gr_order_sync(&x->order, b, e);
     if (b->floor != floor && b->alone && !b->ragged && !b->launch->bulk)

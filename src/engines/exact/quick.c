@@ -19,13 +19,26 @@ static uint32_t common_epoch(const Warp *w, uint32_t mask) {
 
 // ---- Weak accesses -------------------------------------------------------------------------------------------------
 
+// The same in one line, which begins at `at`.
+static inline bool touch_in_line(Exact *x, Access *a, uint32_t lanes, uint64_t at, Shape shape, uint32_t size,
+                                 bool reads) {
+    Line *l = gr_shadow_line(&x->shadow, a->owner, at);
+    a->line_at = at;
+    return l && (gr_line_has_cells(l) ? gr_exact_touch_cells(x, a, l, lanes, shape, size, reads)
+                                      : gr_exact_touch_line(x, a, l, lanes, shape, reads));
+}
+
 // Lanes side by side, the first of them of the whole warp at `base`.
 static bool touch_steps(Exact *x, Access *a, uint32_t lanes, uint64_t base, uint32_t size, bool reads) {
     unsigned shift = (unsigned)__builtin_ctz(size);
     uint64_t from = base + ((uint64_t)__builtin_ctz(lanes) << shift),
              to = base + ((uint64_t)(32 - __builtin_clz(lanes)) << shift);
+    uint64_t line = from & ~(uint64_t)(LINE_BYTES - 1);
     gr_stamp_reaches(&x->shadow.stamps.data[a->stamp], from, to);
-    for (uint64_t line = from & ~(uint64_t)(LINE_BYTES - 1); line < to; line += LINE_BYTES) {
+    if (__builtin_expect(to - line <= LINE_BYTES, 1))
+        return touch_in_line(x, a, lanes, line, gr_shape((Form)shift, (int)(int64_t)(base - line)), size,
+                             reads);
+    for (; line < to; line += LINE_BYTES) {
         int64_t low = (int64_t)(line - base) >> shift, high = low + (LINE_BYTES >> shift);
         uint32_t mine = lanes;
         if (low > 0)
@@ -34,11 +47,7 @@ static bool touch_steps(Exact *x, Access *a, uint32_t lanes, uint64_t base, uint
             mine &= (UINT32_C(1) << high) - 1;
         if (!mine)
             continue;
-        Line *l = gr_shadow_line(&x->shadow, a->owner, line);
-        a->line_at = line;
-        Shape shape = gr_shape((Form)shift, (int)(int64_t)(base - line));
-        if (!l || !(gr_line_has_cells(l) ? gr_exact_touch_cells(x, a, l, mine, shape, size, reads)
-                                         : gr_exact_touch_line(x, a, l, mine, shape, reads)))
+        if (!touch_in_line(x, a, mine, line, gr_shape((Form)shift, (int)(int64_t)(base - line)), size, reads))
             return false;
     }
     return true;
@@ -89,11 +98,8 @@ static bool touch_strided(Exact *x, Access *a, uint32_t lanes, uint64_t base, ui
         uint64_t at = base + (uint64_t)first * stride, line = at & ~(uint64_t)(LINE_BYTES - 1);
         uint32_t n = ((uint32_t)(line + LINE_BYTES - at) + stride - 1) / stride; // lanes from the first on
         mine = left & (n + first < LANES ? (UINT32_C(1) << (n + first)) - 1 : UINT32_MAX);
-        Line *l = gr_shadow_line(&x->shadow, a->owner, line);
-        a->line_at = line;
         Shape shape = gr_shape_strided((Form)__builtin_ctz(size), stride, (int)(int64_t)(base - line));
-        if (!l || !(gr_line_has_cells(l) ? gr_exact_touch_cells(x, a, l, mine, shape, size, reads)
-                                         : gr_exact_touch_line(x, a, l, mine, shape, reads)))
+        if (!touch_in_line(x, a, mine, line, shape, size, reads))
             return false;
     }
     return true;
@@ -102,7 +108,6 @@ static bool touch_strided(Exact *x, Access *a, uint32_t lanes, uint64_t base, ui
 // In the order in which the lanes do it: those before the first one that meets another are the ones that access.c may
 // find already noted.
 static bool touch_scattered(Exact *x, Access *a, const VmGlance *g, bool reads) {
-    const uint8_t *order = x->turns[g->turn % 32];
     uint32_t left = g->mask;
     for (uint32_t m = g->mask; m; m &= m - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(m);
@@ -113,10 +118,9 @@ static bool touch_scattered(Exact *x, Access *a, const VmGlance *g, bool reads) 
         left = gr_exact_gather(x, a, a->address, left);
     if (left && g->site->size < CELL_BYTES)
         return false;
-    for (unsigned n = 0; n < LANES && left; n++) {
-        uint32_t lane = order[n];
-        if (!(left >> lane & 1))
-            continue;
+    const uint8_t *order = x->turns[g->turn % 32];
+    for (uint32_t n = gr_vm_commit_numbers(left, g->turn); n; n &= n - 1) {
+        uint32_t lane = order[__builtin_ctz(n)];
         uint64_t at = a->address[lane];
         Line *l = gr_shadow_line(&x->shadow, a->owner, at);
         if (!l)
@@ -138,6 +142,8 @@ static bool touch_weak(Exact *x, Access *a, const VmGlance *g, bool reads) {
         return false;
     uint32_t half[2] = {g->mask & 0xffff, g->mask & 0xffff0000};
     bool one = g->shape[0] == g->shape[1] && g->base[0] == g->base[1];
+    if (one && g->shape[0] == VM_STEPS)
+        return touch_steps(x, a, g->mask, g->base[0], g->site->size, reads);
     for (unsigned h = 0; h < 2; h++) {
         uint32_t lanes = one ? g->mask : half[h];
         if (lanes && g->shape[h] == VM_SCATTERED && !a->owner) {
@@ -272,14 +278,11 @@ touch_lanes(Exact *x, Access *a, const VmGlance *g, Block *b, Warp *w, StrongOp 
     Stamp *mine = &s->stamps.data[a->stamp];
     const uint8_t *order = x->turns[g->turn % 32];
     const History now = a->stamp << 5;
-    uint32_t mask = g->mask;
     Met met[MET_LINES];
     for (unsigned k = 0; k < MET_LINES; k++)
         met[k].number = 0;
-    for (unsigned k = 0; k < LANES; k++) {
-        uint32_t lane = order[k];
-        if (!(mask >> lane & 1))
-            continue;
+    for (uint32_t n = gr_vm_commit_numbers(g->mask, g->turn); n; n &= n - 1) {
+        uint32_t lane = order[__builtin_ctz(n)];
         uint64_t at = a->address[lane];
         Met *m = meet(x, a, met, at);
         if (!m)

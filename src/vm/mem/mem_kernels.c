@@ -133,12 +133,13 @@ static __attribute__((noinline)) void report(VmWarp *w, const VmInsn *i, const R
             info->access == PTX_ACCESS_WRITE && g.space == PTX_SHARED && !d->weak ? gr_vm_glance_same : NULL;
         g.who = w;
         g.insn = i;
-        if (whole == VM_SCATTERED)
-            for (unsigned h = 0; h < 2; h++)
-                g.shape[h] = (uint8_t)(w->mask == UINT32_MAX
-                                           ? half_shape(&y, info->size, w->mask, h, false, &g.base[h])
-                                           : half_shape(&y, info->size, w->mask, h, true, &g.base[h]));
-        else {
+        if (whole == VM_SCATTERED && w->mask == UINT32_MAX) {
+            g.shape[0] = (uint8_t)half_shape(&y, info->size, UINT32_MAX, 0, false, &g.base[0]);
+            g.shape[1] = (uint8_t)half_shape(&y, info->size, UINT32_MAX, 1, false, &g.base[1]);
+        } else if (whole == VM_SCATTERED) {
+            g.shape[0] = (uint8_t)half_shape(&y, info->size, w->mask, 0, true, &g.base[0]);
+            g.shape[1] = (uint8_t)half_shape(&y, info->size, w->mask, 1, true, &g.base[1]);
+        } else {
             unsigned l0 = (unsigned)__builtin_ctz(w->mask);
             g.shape[0] = g.shape[1] = (uint8_t)whole;
             g.base[0] = g.base[1] = at(&y, l0) - (whole == VM_STEPS ? (uint64_t)l0 * info->size : 0);

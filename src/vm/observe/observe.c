@@ -27,8 +27,8 @@ static void where(const VmWarpRest *r, const VmInsn *i, uint32_t mask, const Ptx
                      .module = late     ? late
                                : f->ptx ? f->ptx->module
                                         : NULL,
-                     .stmt = i ? i->stmt : NULL};
-    memcpy(out->block, b->ctaid, sizeof out->block);
+                     .stmt = i ? i->stmt : NULL,
+                     .block = {b->ctaid[0], b->ctaid[1], b->ctaid[2]}};
 }
 
 bool gr_vm_wanted(const VmDevice *d, bool reads) {
@@ -60,11 +60,14 @@ void gr_vm_tell_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind k
         kind == VM_SYNC_WARP ? barrier : mask; // the first event of a meeting speaks for all that met
     if (r->holding & ordered)
         gr_vm_settle_loads(r, ordered, 0);
-    VmSyncEvent e = {.kind = kind, .sem = sem, .scope = scope};
-    if (kind == VM_SYNC_FENCE_PROXY)
-        e.proxy = (VmProxy)barrier;
-    else
-        e.barrier = barrier;
+    VmSyncEvent e; // each field on its own: barriers are many
+    e.kind = kind;
+    e.sem = sem;
+    e.scope = scope;
+    e.barrier = kind == VM_SYNC_FENCE_PROXY ? 0 : barrier;
+    e.proxy = kind == VM_SYNC_FENCE_PROXY ? (VmProxy)barrier : VM_PROXY_GENERIC;
+    e.count = 0;
+    e.waits = e.last = false;
     if (kind == VM_SYNC_BARRIER_ARRIVE) {
         e.count = r->block->barrier[barrier].expected;
         e.last = gr_vm_barrier_complete(r->block, barrier);

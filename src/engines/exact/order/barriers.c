@@ -6,7 +6,7 @@
 
 // ---- bar.warp.sync -------------------------------------------------------------------------------------------------
 
-static void sync_lanes(Order *o, Block *b, Warp *w, uint32_t mask) {
+static __attribute__((noinline)) void sync_lanes(Order *o, Block *b, Warp *w, uint32_t mask) {
     // What lanes of the mask know through groups that are not inside it, and what they imported, all of them know now.
     Clock *learnt = gr_order_flush_waited(b, w, mask);
     gr_order_add_waited(&learnt, b, w, mask);
@@ -74,14 +74,16 @@ static Clock *of_exited(const Block *b, const Phase *p) {
 }
 
 // Every thread of the block that has not exited took part.
-static void sync_block(Order *o, Block *b, const Phase *p) {
+static __attribute__((noinline)) void sync_block(Order *o, Block *b, const Phase *p) {
     bool plain = true;
     Clock *waited = NULL;
     for (uint32_t k = 0; k < b->n_warps; k++) {
         Warp *w = &b->warps[k];
-        Clock *whole = w->waited.len ? gr_order_flush_waited(b, w, p->arrived[k]) : NULL;
-        gr_clock_merge(&waited, whole);
-        gr_clock_release(whole);
+        if (w->waited.len) {
+            Clock *whole = gr_order_flush_waited(b, w, p->arrived[k]);
+            gr_clock_merge(&waited, whole);
+            gr_clock_release(whole);
+        }
         uint32_t gone = w->exists & ~w->exited & ~p->arrived[k];
         if (gone)
             note_exit(o, b, w, gone);
@@ -118,8 +120,10 @@ static void sync_block(Order *o, Block *b, const Phase *p) {
     o->nomem |= e == UINT32_MAX;
     for (uint32_t k = 0; k < b->n_warps; k++) {
         Warp *w = &b->warps[k];
-        gr_order_forget_lanes(w);
-        gr_clock_take(&w->imp, NULL);
+        if (w->own)
+            gr_order_forget_lanes(w);
+        if (w->imp)
+            gr_clock_take(&w->imp, NULL);
         w->has_imp = false;
         w->n_groups = 0;
         w->even = p->arrived[k] == w->exists ? e : 0;
@@ -133,25 +137,31 @@ static void sync_block(Order *o, Block *b, const Phase *p) {
     o->version++;
 }
 
-static void barrier_arrive(Order *o, Block *b, Warp *w, const VmSyncEvent *e) {
-    Phase *p = &b->barrier[e->barrier % BARRIERS];
-    if (!p->open || p->complete) {
-        gr_clock_take(&p->clock, NULL);
-        memset(p->arrived, 0, sizeof p->arrived);
-        p->open = true;
-        p->partial = false;
-    }
-    p->complete = e->last;
-    uint32_t mask = e->where.mask;
-    if (!e->count || (e->count >= b->launch->threads && e->waits)) {
-        p->arrived[w->index] |= mask;
-        return;
-    }
+static __attribute__((noinline)) void open_phase(Phase *p) {
+    gr_clock_take(&p->clock, NULL);
+    memset(p->arrived, 0, sizeof p->arrived);
+    p->open = true;
+    p->partial = false;
+}
+
+// Not all threads of the block are awaited.
+static __attribute__((noinline)) void arrive_partly(Order *o, Block *b, Warp *w, Phase *p, uint32_t mask) {
     Clock *c = gr_order_snapshots(b, w, mask);
     gr_clock_merge(&p->clock, c);
     gr_clock_release(c);
     gr_order_bump(o, b, w, mask);
     p->partial = true;
+}
+
+static void barrier_arrive(Order *o, Block *b, Warp *w, const VmSyncEvent *e) {
+    Phase *p = &b->barrier[e->barrier % BARRIERS];
+    if (!p->open || p->complete)
+        open_phase(p);
+    p->complete = e->last;
+    if (!e->count || (e->count >= b->launch->threads && e->waits))
+        p->arrived[w->index] |= e->where.mask;
+    else
+        arrive_partly(o, b, w, p, e->where.mask);
 }
 
 static bool all_arrived(const Block *b, const Phase *p) {
@@ -171,24 +181,28 @@ bool gr_order_loses_exited(const Block *b, const VmSyncEvent *e) {
     return false;
 }
 
+// The first thread leaves. `count`: as in the event.
+static __attribute__((noinline)) void close_phase(Order *o, Block *b, Phase *p, uint32_t count) {
+    p->open = false;
+    if (!p->partial && (!count || all_arrived(b, p))) {
+        sync_block(o, b, p);
+        return;
+    }
+    for (uint32_t k = 0; k < b->n_warps; k++) {
+        if (!p->arrived[k])
+            continue;
+        Clock *c = gr_order_snapshots(b, &b->warps[k], p->arrived[k]);
+        gr_clock_merge(&p->clock, c);
+        gr_clock_release(c);
+        gr_order_bump(o, b, &b->warps[k], p->arrived[k]);
+    }
+    p->partial = true;
+}
+
 static void barrier_release(Order *o, Block *b, Warp *w, const VmSyncEvent *e) {
     Phase *p = &b->barrier[e->barrier % BARRIERS];
-    if (p->open) { // the first that leaves
-        p->open = false;
-        if (!p->partial && (!e->count || all_arrived(b, p))) {
-            sync_block(o, b, p);
-            return;
-        }
-        for (uint32_t k = 0; k < b->n_warps; k++) {
-            if (!p->arrived[k])
-                continue;
-            Clock *c = gr_order_snapshots(b, &b->warps[k], p->arrived[k]);
-            gr_clock_merge(&p->clock, c);
-            gr_clock_release(c);
-            gr_order_bump(o, b, &b->warps[k], p->arrived[k]);
-        }
-        p->partial = true;
-    }
+    if (p->open)
+        close_phase(o, b, p, e->count);
     if (p->partial)
         gr_order_learn(o, b, w, e->where.mask, p->clock);
 }
@@ -233,7 +247,7 @@ bool gr_order_cluster_meets(Order *o, const Block *b, const VmSyncEvent *e) {
     return first && p->arrived == (uint64_t)gr_cluster_size(b->launch) * b->launch->threads;
 }
 
-static void cluster_arrive(Order *o, Block *b, Warp *w, const VmSyncEvent *e) {
+static __attribute__((noinline)) void cluster_arrive(Order *o, Block *b, Warp *w, const VmSyncEvent *e) {
     // No thread can still wait for the phase before the last.
     for (size_t k = o->phases.len; k-- > 0;)
         if (o->phases.data[k].cluster == b->cluster && o->phases.data[k].phase + 2 <= e->barrier)
@@ -259,7 +273,7 @@ static void cluster_arrive(Order *o, Block *b, Warp *w, const VmSyncEvent *e) {
     gr_order_bump(o, b, w, e->where.mask);
 }
 
-static void cluster_wait(Order *o, Block *b, Warp *w, const VmSyncEvent *e) {
+static __attribute__((noinline)) void cluster_wait(Order *o, Block *b, Warp *w, const VmSyncEvent *e) {
     ClusterPhase *p = cluster_phase(o, b->cluster, e->barrier);
     for (unsigned k = 0; p && k <= SAME_CLUSTER; k++)
         gr_order_learn(o, b, w, e->where.mask, gr_sources_of(o, &p->sources, b, k));
@@ -268,7 +282,7 @@ static void cluster_wait(Order *o, Block *b, Warp *w, const VmSyncEvent *e) {
 }
 
 // What the launch did not know as it began: the launches before it in its stream (PTX ISA, griddepcontrol).
-static void grid_wait(Order *o, Block *b, Warp *w, uint32_t mask) {
+static __attribute__((noinline)) void grid_wait(Order *o, Block *b, Warp *w, uint32_t mask) {
     gr_order_learn(o, b, w, mask, b->launch->prior);
 }
 
