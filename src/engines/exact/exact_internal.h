@@ -240,8 +240,17 @@ void gr_exact_fresh(Block *b);
 // The same of all blocks of its cluster, after a barrier of the cluster.
 void gr_exact_fresh_cluster(const Block *b);
 
+// Tables may hold what is done under the stamp, as far as its launch is none of the host's.
+static inline bool gr_stamp_fits_table(const Stamp *s, uint32_t stamp) {
+    return !s->strong && s->proxy == VM_PROXY_GENERIC && stamp < INLINE_STAMPS &&
+           (!s->site || (s->size && s->size <= TABLE_MAX_ELEM && !(s->size & (s->size - 1))));
+}
 // reads.c: whether tables may hold the access, a read.
-bool gr_exact_takes_reads(const Exact *x, const Access *a);
+static inline bool gr_exact_takes_reads(const Exact *x, const Access *a) {
+    const Stamp *s = &x->shadow.stamps.data[a->stamp];
+    return !a->owner && s->access == PTX_ACCESS_READ && s->site && gr_stamp_fits_table(s, a->stamp) &&
+           !a->view.launch->host;
+}
 // The lanes read the line. Yields those that no table could take.
 uint32_t gr_exact_note_reads(Exact *x, Access *a, Line *line, uint32_t lanes, Shape shape);
 // The lanes read at these addresses, here and there: what tables can take of that. Yields the lanes that are left.

@@ -192,11 +192,6 @@ typedef struct Noting {
     Answer answer[ANSWERS]; // by the stamp's last bits; stamp 0: none
 } Noting;
 
-bool gr_exact_takes_reads(const Exact *x, const Access *a) {
-    const Stamp *s = &x->shadow.stamps.data[a->stamp];
-    return !a->owner && s->access == PTX_ACCESS_READ && s->site && gr_table_fits(x, a->stamp);
-}
-
 static Noting noting(Exact *x, Access *a, uint32_t lanes) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp];
     return (Noting){.x = x,

@@ -33,7 +33,13 @@ static uint32_t words_of(Shape shape, uint32_t lanes, uint32_t size) {
     if (form == FORM_WHOLE)
         return UINT32_MAX;
     uint32_t words = 0;
-    int step = gr_shape_stride(shape), bytes = form == FORM_SAME ? (int)size : 1 << form;
+    int step = gr_shape_stride(shape);
+    if (form == FORM_STEP2 && !((base | step) % CELL_BYTES)) {
+        for (uint32_t m = lanes; m; m &= m - 1)
+            words |= UINT32_C(1) << (uint32_t)(base + __builtin_ctz(m) * step) / CELL_BYTES;
+        return words;
+    }
+    int bytes = form == FORM_SAME ? (int)size : 1 << form;
     for (uint32_t m = lanes; m; m = step ? m & (m - 1) : 0) {
         int from = base + __builtin_ctz(m) * step;
         for (int w = from / CELL_BYTES; w * CELL_BYTES < from + bytes && w < LINE_CELLS; w++)

@@ -144,9 +144,7 @@ Table *gr_table_for(Exact *x, Line *line, const Stamp *mine, uint32_t shift) {
 
 bool gr_table_fits(const Exact *x, uint32_t stamp) {
     const Stamp *s = &x->shadow.stamps.data[stamp];
-    return !s->strong && s->proxy == VM_PROXY_GENERIC && stamp < INLINE_STAMPS &&
-           (!s->site || (s->size && s->size <= TABLE_MAX_ELEM && !(s->size & (s->size - 1)))) &&
-           !x->order.launches.data[s->at.launch]->host;
+    return gr_stamp_fits_table(s, stamp) && !x->order.launches.data[s->at.launch]->host;
 }
 
 uint32_t gr_exact_done_again(const Exact *x, const Line *line, const Run *r) {
