@@ -109,7 +109,18 @@ static void same_as_byte_by_byte(void **state) {
     assert_true(l.answers[0] > 10000 && l.answers[1] > 10000);
 }
 
+static void numbers_of_lanes(void **state) {
+    (void)state;
+    for (uint32_t turn = 0; turn < 64; turn++)
+        for (unsigned k = 0; k < LANES; k++) {
+            uint32_t lane = UINT32_C(1) << gr_vm_commit_lane(k, turn);
+            assert_int_equal(gr_vm_commit_numbers(lane, turn), UINT32_C(1) << k);
+            assert_int_equal(gr_vm_commit_numbers(~lane, turn), ~(UINT32_C(1) << k));
+        }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(same_as_byte_by_byte)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(same_as_byte_by_byte),
+                                       cmocka_unit_test(numbers_of_lanes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
