@@ -167,9 +167,11 @@ typedef struct Access {
     Block *owner; // of shared memory; NULL: global
     uint32_t stamp;
     uint64_t address[LANES];    // of the access as a whole
-    const VmAccessEvent *event; // NULL: of an asynchronous operation, or of the host's
+    const VmAccessEvent *event; // NULL: of an asynchronous operation, of the host's, or told at a glance
+    const VmGlance *glance;     // NULL: not told so
     // Without an event, of each word of the lanes' elements: the lanes that change nothing.
     uint32_t unchanged[ACCESS_WORDS];
+    bool compared;   // the glance was asked for those
     bool late;       // it is told after the fact: its thread may know more by now. It races with nothing
     bool met_strong; // it overwrote what a strong operation had written
     bool raced;      // a race was found

@@ -511,7 +511,8 @@ static __attribute__((noinline)) bool look(Exact *x, Block *b, const VmGlance *g
     a.view = (View){.launch = b->launch, .block = b, .warp = w};
     a.owner = shared ? b : NULL;
     a.event = NULL;
-    a.late = a.met_strong = a.raced = a.asked = false;
+    a.glance = g;
+    a.compared = a.late = a.met_strong = a.raced = a.asked = false;
     a.changed = 0;
     memset(a.unchanged, 0, sizeof a.unchanged);
     a.known = a.plain = a.gone = a.own = a.before = 0;

@@ -54,7 +54,7 @@ static uint32_t size_of(const Exact *x, uint32_t stamp) { return x->shadow.stamp
 static bool is_clear(const Exact *x, Access *a, const Run *r, uint32_t lanes, Shape shape) {
     for (;;) {
         if (r->stamp != a->known) {
-            bool alike = r->shape == shape;
+            bool alike = gr_run_lies(r, shape);
             if (!(alike && gr_shape_form(shape) != FORM_SAME && gr_exact_is_own(x, a, r->stamp)) &&
                 !gr_exact_all_know(x, a, lanes, r->stamp) &&
                 (words_of(r->shape, r->lanes, size_of(x, r->stamp)) &
@@ -70,26 +70,111 @@ static bool is_clear(const Exact *x, Access *a, const Run *r, uint32_t lanes, Sh
 // What of the run has to be remembered beside the access (history.c says why). What the access does not cover is not looked at
 // more closely: that would cost more than it saves.
 static uint32_t still_needed(const Exact *x, Access *a, const Run *r, uint32_t lanes, Shape shape) {
-    bool same = gr_shape_form(shape) == FORM_SAME;
-    if (r->shape == shape && !same && !(r->lanes & lanes))
+    bool same = gr_shape_form(shape) == FORM_SAME, alike = gr_run_lies(r, shape);
+    if (alike && !same && !(r->lanes & lanes))
         return r->lanes;
     const Stamp *mine = &x->shadow.stamps.data[a->stamp], *t = &x->shadow.stamps.data[r->stamp];
-    if (r->shape != shape &&
-        (same || gr_shape_form(shape) < FORM_STEP2 ||
-         (words_of(r->shape, r->lanes, gr_shape_form(r->shape) == FORM_SAME ? t->size : 0) &
-          ~words_of(shape, lanes, 0))))
+    if (!alike && (same || gr_shape_form(shape) < FORM_STEP2 ||
+                   (words_of(r->shape, r->lanes, gr_shape_form(r->shape) == FORM_SAME ? t->size : 0) &
+                    ~words_of(shape, lanes, 0))))
         return r->lanes;
     if (gr_exact_is_over(x, a, t))
         return 0;
     if (!gr_exact_same_kind(t, mine))
         return r->lanes;
     bool own = gr_exact_is_own(x, a, r->stamp);
-    if (r->shape == shape && !same)
+    if (alike && !same)
         return own || gr_exact_all_know(x, a, lanes, r->stamp) ? r->lanes & ~lanes : r->lanes;
-    if (r->shape == shape && own && !(r->lanes & ~lanes))
+    if (alike && own && !(r->lanes & ~lanes))
         return 0;
     return gr_exact_all_know(x, a, lanes, r->stamp) ? 0 : r->lanes;
 }
+
+// ---- Stores of what is there already -------------------------------------------------------------------------------
+//
+// Among stores that race, those of one value are told from others (history.c, `changed`). A run tells whether it changed anything. That is
+// asked only of a store that meets older ones of its launch in the line, and no more where one of these changed something: whoever
+// races with them all races with different values then. Stores of earlier launches are not asked for: a store that meets only them counts as one
+// that changes something.
+
+// The first and the last byte of the line, and 1, that the lanes may touch.
+static inline void extent_of(const Exact *x, uint32_t stamp, uint32_t lanes, Shape shape, int *from,
+                             int *to) {
+    Form form = gr_shape_form(shape);
+    int base = gr_shape_base(shape), stride = gr_shape_stride(shape);
+    *from = base + __builtin_ctz(lanes) * stride;
+    *to = base + (31 - __builtin_clz(lanes)) * stride +
+          (form < FORM_SAME    ? 1 << form
+           : form == FORM_SAME ? (int)size_of(x, stamp)
+                               : LINE_BYTES);
+}
+
+// What of the older runs the access meets.
+typedef struct Met {
+    int from, to; // its bytes
+    bool any;     // some of its launch
+    bool changed; // and one of these did not find there what it stored
+    bool mixed;   // where an older one had been
+} Met;
+
+static void meet(const Exact *x, const Access *a, Met *met, const Run *r, uint32_t lanes, Shape shape) {
+    int from, to;
+    if (gr_run_lies(r, shape)) {
+        if (!(r->lanes & lanes))
+            return;
+    } else {
+        extent_of(x, r->stamp, r->lanes, r->shape, &from, &to);
+        if (from >= met->to || met->from >= to)
+            return;
+    }
+    const Stamp *stamps = x->shadow.stamps.data;
+    if (stamps[r->stamp].at.launch != stamps[a->stamp].at.launch)
+        return;
+    met->mixed |= met->changed || r->shape & SHAPE_AGAIN;
+    met->changed |= !(r->shape & SHAPE_SILENT);
+    met->any = true;
+}
+
+// Those of the lanes whose store to the line finds there all that it stores.
+static uint32_t silent_lanes(const Exact *x, Access *a, uint32_t lanes, Shape shape) {
+    const Stamp *s = &x->shadow.stamps.data[a->stamp];
+    uint32_t size = s->size, silent = lanes;
+    if (!(s->mark & STAMP_COMPARED) || a->owner)
+        return 0;
+    if (a->glance) {
+        if (!a->glance->same)
+            return 0;
+        if (!a->compared)
+            a->glance->same(a->glance, a->unchanged);
+        a->compared = true;
+        for (uint32_t k = 0; k < ACCESS_WORDS && k * CELL_BYTES < size; k++)
+            silent &= a->unchanged[k];
+        return silent;
+    }
+    for (uint32_t m = lanes; m; m &= m - 1) {
+        int from, to;
+        extent_of(x, a->stamp, m & -m, shape, &from, &to);
+        for (int word = from & ~(CELL_BYTES - 1); word < to; word += CELL_BYTES) {
+            uint32_t low = word < from ? (uint32_t)(from - word) : 0,
+                     high = to - word < CELL_BYTES ? (uint32_t)(to - word) : CELL_BYTES;
+            if (!gr_exact_is_silent(a, (uint32_t)__builtin_ctz(m), a->line_at + (uint64_t)word,
+                                    ((1u << high) - 1) & ~((1u << low) - 1)))
+                silent &= ~(m & -m);
+        }
+    }
+    return silent;
+}
+
+// Lanes of r go, and with them that it changed anything: the next newer run counts as having done so.
+static inline void lose(Run *first, Run *newer, Run *r, uint32_t left) {
+    if (r->lanes != left && !(r->shape & SHAPE_SILENT))
+        newer->shape &= ~(Shape)SHAPE_SILENT;
+    if (r->lanes != left && r->shape & SHAPE_AGAIN)
+        first->shape &= ~(Shape)SHAPE_SILENT;
+    r->lanes = left;
+}
+
+// ---- What is kept --------------------------------------------------------------------------------------------------
 
 // Drops the run that *link names if it has no lanes left, else counts it. Yields the link of the next one.
 static uint32_t *pass_run(Shadow *s, uint32_t *link, uint16_t *length) {
@@ -107,11 +192,13 @@ static void tidy(Exact *x, Access *a, Line *line, unsigned side, uint32_t lanes,
     Shadow *s = &x->shadow;
     Run *first = &line->side[side];
     uint16_t length = 1;
+    Run *newer = first;
     for (uint32_t *link = &first->next; *link;) {
         Run *r = &s->runs.data[*link - 1];
-        r->lanes = still_needed(x, a, r, lanes, shape);
+        lose(first, newer, r, still_needed(x, a, r, lanes, shape));
         if (r->lanes && line->tables[1] && gr_exact_takes_reads(x, a))
             r->lanes &= ~gr_exact_done_again(x, line, r);
+        newer = r->lanes ? r : newer;
         link = pass_run(s, link, &length);
     }
     line->length[side] = length;
@@ -123,10 +210,12 @@ static void trim(Exact *x, Access *a, Line *line, unsigned side, uint32_t lanes,
     Shadow *s = &x->shadow;
     uint32_t *link = &line->side[side].next;
     uint16_t *length = &line->length[side];
+    Run *first = &line->side[side], *newer = first;
     for (unsigned k = 0; k < NEWEST && *link; k++) {
         Run *r = &s->runs.data[*link - 1];
-        r->lanes = still_needed(x, a, r, lanes, shape);
+        lose(first, newer, r, still_needed(x, a, r, lanes, shape));
         if (r->lanes) {
+            newer = r;
             link = &r->next;
             continue;
         }
@@ -156,6 +245,27 @@ static uint32_t retire(Exact *x, const Access *a, Line *line, unsigned side) {
     return retire_run(x, a, line, first);
 }
 
+// The access under the stamp of run r happens again. `met`: the newer runs that it meets.
+static void join(Exact *x, Access *a, Run *r, uint32_t lanes, Shape shape, const Met *met) {
+    bool meets = met->any && !(r->shape & SHAPE_AGAIN), silent = false;
+    if ((meets && !met->mixed) || r->shape & SHAPE_SILENT)
+        silent = silent_lanes(x, a, lanes, shape) == lanes;
+    if (meets && !silent)
+        r->shape |= SHAPE_AGAIN;
+    if (!silent)
+        r->shape &= ~(Shape)SHAPE_SILENT;
+    r->lanes |= lanes;
+}
+
+// A run in front of the others of that side. Lanes that changed nothing have one of their own.
+static void push(Exact *x, Access *a, Line *line, unsigned side, uint32_t lanes, Shape shape, bool asks) {
+    uint32_t silent = asks ? silent_lanes(x, a, lanes, shape) : 0;
+    if (lanes & ~silent)
+        gr_run_push(&x->shadow, line, side, a->stamp, lanes & ~silent, shape);
+    if (silent)
+        gr_run_push(&x->shadow, line, side, a->stamp, silent, shape | SHAPE_SILENT);
+}
+
 static void remember(Exact *x, Access *a, Line *line, unsigned side, uint32_t lanes, Shape shape,
                      bool tables) {
     Shadow *s = &x->shadow;
@@ -165,24 +275,31 @@ static void remember(Exact *x, Access *a, Line *line, unsigned side, uint32_t la
     if (tables && line->tables[1] && !(lanes = gr_exact_note_reads(x, a, line, lanes, shape)))
         return;
     bool apart = gr_exact_reads_apart(a, mine);
+    Met met = {.any = false};
     uint64_t other = 0;
+    if (!side)
+        extent_of(x, a->stamp, lanes, shape, &met.from, &met.to);
     for (unsigned k = 0; k < NEWEST; k++) {
-        if (r->shape == shape) {
+        if (gr_run_lies(r, shape)) {
             if (r->stamp == a->stamp) {
                 if (r == first && (lanes & ~r->lanes))
                     trim(x, a, line, side, lanes, shape);
-                r->lanes |= lanes;
+                join(x, a, r, lanes, shape, &met);
                 return;
             }
             if (apart && (!(lanes & ~r->lanes) || gr_shape_form(shape) == FORM_SAME) &&
                 gr_exact_is_told(x, mine, &s->stamps.data[r->stamp], &other))
                 return;
         }
+        if (!side)
+            meet(x, a, &met, r, lanes, shape);
         if (!r->next)
             break;
         r = &s->runs.data[r->next - 1];
     }
     uint32_t left = still_needed(x, a, first, lanes, shape);
+    // What goes may have changed something.
+    bool asks = met.any && !met.mixed && (first->lanes == left || first->shape & SHAPE_SILENT);
     bool few = *length < (x->options.tables_at ? x->options.tables_at : FEW);
     if (left && !few && tables) {
         first->lanes = left;
@@ -193,13 +310,14 @@ static void remember(Exact *x, Access *a, Line *line, unsigned side, uint32_t la
         first->lanes = left;
         left = retire(x, a, line, side);
     }
-    if (!left) {
+    if (!left) { // what it changed has been changed still
+        bool silent = first->shape & SHAPE_SILENT && silent_lanes(x, a, lanes, shape) == lanes;
         first->stamp = a->stamp;
         first->lanes = lanes;
-        first->shape = shape;
+        first->shape = silent ? shape | SHAPE_SILENT : shape;
     } else {
         first->lanes = left;
-        gr_run_push(s, line, side, a->stamp, lanes, shape);
+        push(x, a, line, side, lanes, shape, asks);
     }
     if (*length >= 16 && !(*length & (*length - 1)) && (*length & 0x5550)) // 16, 64, 256, …
         tidy(x, a, line, side, lanes, shape);

@@ -253,7 +253,8 @@ static void spread(Shadow *s, Cell *cells, unsigned side, Run r, bool shared) {
             int a = from > word * CELL_BYTES ? from - word * CELL_BYTES : 0,
                 b = to - word * CELL_BYTES < CELL_BYTES ? to - word * CELL_BYTES : CELL_BYTES;
             uint32_t bytes = ((1u << b) - 1) & ~((1u << a) - 1);
-            Entry e = {r.stamp, form == FORM_SAME ? r.lanes : m & -m, bytes, side ? 0 : bytes};
+            Entry e = {r.stamp, form == FORM_SAME ? r.lanes : m & -m, bytes,
+                       side || r.shape & SHAPE_SILENT ? 0 : bytes};
             History *h = side ? &cells[word].reads : &cells[word].writes, longer;
             longer = gr_history_push(s, *h, e, !shared);
             gr_history_release(s, *h);
@@ -279,11 +280,25 @@ Cell *gr_line_widen(Shadow *s, Line *l, bool shared) {
             s->runs.data[at - 1].next = turned;
             turned = at;
         }
+        uint32_t again = 0;
         while (turned) {
-            spread(s, cells, k, s->runs.data[turned - 1], shared);
+            Run *r = &s->runs.data[turned - 1];
+            spread(s, cells, k, *r, shared);
+            if (r->shape & SHAPE_AGAIN) {
+                uint32_t next = r->next;
+                r->next = again;
+                again = turned;
+                turned = next;
+                continue;
+            }
             gr_run_drop(s, &turned);
         }
         spread(s, cells, k, old.side[k], shared);
+        while (again) {
+            s->runs.data[again - 1].shape &= ~(Shape)SHAPE_SILENT;
+            spread(s, cells, k, s->runs.data[again - 1], shared);
+            gr_run_drop(s, &again);
+        }
     }
     memset(l->side, 0, sizeof l->side);
     l->wide.mark.shape = gr_shape(FORM_CELLS, 0);

@@ -119,7 +119,15 @@ typedef enum Form {
 // Form, base and stride in one number. The base is relative to the line and may be below it.
 typedef uint32_t Shape;
 
-enum { SHAPE_ZERO = 1 << 12, SHAPE_BASE_BITS = 13, STRIDE_MAX = LINE_BYTES };
+// SHAPE_SILENT: of a run, its stores found there what they stored, as far as older runs of the line had stored it. SHAPE_AGAIN: they changed
+// something after newer runs.
+enum {
+    SHAPE_ZERO = 1 << 12,
+    SHAPE_BASE_BITS = 13,
+    STRIDE_MAX = LINE_BYTES,
+    SHAPE_SILENT = 1 << 21,
+    SHAPE_AGAIN = 1 << 22,
+};
 
 static inline Shape gr_shape_strided(Form form, unsigned stride, int base) {
     return (Shape)form << 28 | (Shape)stride << SHAPE_BASE_BITS | (Shape)(base + SHAPE_ZERO);
@@ -139,6 +147,11 @@ typedef struct Run {
     Shape shape;
     uint32_t next; // the next older one, its number and 1
 } Run;
+
+// Its lanes lie as those of the shape, which says nothing of what they changed.
+static inline bool gr_run_lies(const Run *r, Shape shape) {
+    return !((r->shape ^ shape) & ~(Shape)(SHAPE_SILENT | SHAPE_AGAIN));
+}
 
 typedef struct Line {
     union {

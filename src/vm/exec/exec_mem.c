@@ -318,16 +318,50 @@ bool gr_vm_stores_same(const VmAccessEvent *e, unsigned lane, uint32_t from, uin
     return !memcmp(there + from, stored + from, n);
 }
 
+// What memory holds where the lanes store, if they lie side by side: those of lane `first` come first. False: they do not.
+static bool side_by_side(const VmGlance *g, unsigned first, uint8_t *there) {
+    VmWarp *w = (VmWarp *)g->who;
+    const VmInsn *i = g->insn;
+    uint32_t size = ((const VmMemInfo *)i->extra)->size;
+    unsigned last = 31 - (unsigned)__builtin_clz(g->mask);
+    if (g->space != PTX_GLOBAL || g->shape[0] != VM_STEPS || g->shape[1] != VM_STEPS ||
+        g->base[0] != g->base[1] || size > 16)
+        return false;
+    const uint8_t *from = global_at(w, i, first, gr_vm_glance_at(g, first)),
+                  *to = global_at(w, i, last, gr_vm_glance_at(g, last));
+    if (!from || !to || (size_t)(to - from) != (last - first) * size)
+        return false;
+    gr_vm_program_bytes(rest_of(w)->launch->device, from, (last - first + 1) * size, there);
+    return true;
+}
+
 void gr_vm_glance_same(const VmGlance *g, uint32_t lanes[4]) {
-    const VmWarp *w = g->who;
-    const VmMemInfo *info = ((const VmInsn *)g->insn)->extra;
-    const VmDevice *d = rest_of((VmWarp *)g->who)->launch->device;
+    VmWarp *w = (VmWarp *)g->who;
+    const VmInsn *i = g->insn;
+    const VmMemInfo *info = i->extra;
+    const VmDevice *d = rest_of(w)->launch->device;
+    unsigned first = (unsigned)__builtin_ctz(g->mask);
+    uint8_t stored[16 * VM_MAX_VEC], all[VM_LANES * 16], one[16 * VM_MAX_VEC];
+    bool together = side_by_side(g, first, all), word = info->vec == 1 && info->size == 4;
+    word &= info->reg_bytes[0] == 4;
     memset(lanes, 0, 4 * sizeof *lanes);
     for (uint32_t m = g->mask; m; m &= m - 1) {
         unsigned l = (unsigned)__builtin_ctz(m);
-        uint8_t stored[16 * VM_MAX_VEC], there[16 * VM_MAX_VEC];
+        const uint8_t *there = together ? all + (l - first) * info->size : one;
+        if (!together) {
+            uint64_t at = gr_vm_glance_at(g, l);
+            const uint8_t *host = g->space == PTX_SHARED ? w->shared + at : global_at(w, i, l, at);
+            if (!host)
+                continue;
+            gr_vm_program_bytes(d, host, info->size, one);
+        }
+        if (word) {
+            uint32_t now;
+            memcpy(&now, there, sizeof now);
+            lanes[0] |= (uint32_t)(now == VM_U32(w, info->slot[0])[l]) << l;
+            continue;
+        }
         gr_vm_stored(w, info, l, stored);
-        gr_vm_program_bytes(d, w->shared + gr_vm_glance_at(g, l), info->size, there);
         for (unsigned k = 0; k < 4 && k * 4 < info->size; k++)
             lanes[k] |= memcmp(stored + k * 4, there + k * 4, info->size < 4 ? info->size : 4) ? 0 : m & -m;
     }

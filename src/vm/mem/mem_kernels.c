@@ -129,8 +129,7 @@ static __attribute__((noinline)) void report(VmWarp *w, const VmInsn *i, const R
         g.narrow = x->narrow;
         g.lanes = x->a;
         g.offset = y.offset;
-        g.same =
-            info->access == PTX_ACCESS_WRITE && g.space == PTX_SHARED && !d->weak ? gr_vm_glance_same : NULL;
+        g.same = info->access == PTX_ACCESS_WRITE && !d->weak ? gr_vm_glance_same : NULL;
         g.who = w;
         g.insn = i;
         if (whole == VM_SCATTERED && w->mask == UINT32_MAX) {

@@ -271,7 +271,7 @@ static uint32_t glance(VmWarpRest *r, const VmInsn *i, const VmAccessEvent *e, u
                   .space = e->space,
                   .turn = e->turn,
                   .lanes = e->address,
-                  .same = e->same && e->space == PTX_SHARED ? gr_vm_glance_same : NULL,
+                  .same = e->same ? gr_vm_glance_same : NULL,
                   .who = &r->hot,
                   .insn = i};
     for (unsigned h = 0; h < 2; h++)

@@ -39,6 +39,16 @@
     "AGAIN: ld.relaxed.gpu.global.u32 %r11, [%rd1+68]; setp.eq.u32 %p12, %r11, 0; @%p12 bra AGAIN;\n"        \
     "st.shared.u32 [%r5], 7; // =C\n"
 
+// Block 0 is behind its stores; block 1 waits for it, unordered, and stores.
+#define LAST(value)                                                                                          \
+    "E: bar.sync 0;\n@%p1 st.relaxed.gpu.global.u32 [%rd1+68], 1;\nret;\n"                                   \
+    "OTHER: ld.relaxed.gpu.global.u32 %r11, [%rd1+68]; setp.eq.u32 %p12, %r11, 0; @%p12 bra OTHER;\n"        \
+    "st.global.u32 [%rd3+512], " value "; // =D\n"
+#define IN_TURN(first, second, third, last)                                                                  \
+    "@!%p2 bra OTHER;\nst.global.u32 [%rd3+512], " first "; // =A\n"                                         \
+    "st.global.u32 [%rd3+512], " second "; // =B\n" third                                                    \
+    LAST(last)
+
 static const Case cases[] = {
     {"own words",
      "st.shared.u32 [%r6], %r1; // =A\nld.shared.u32 %r10, [%r6]; // =B\nst.global.u32 [%rd3], %r10; // =C\n",
@@ -128,6 +138,31 @@ static const Case cases[] = {
      "AGAIN: ld.relaxed.gpu.global.u32 %r11, [%rd1+68]; setp.eq.u32 %p12, %r11, 0; @%p12 bra AGAIN;\n"
      "st.global.u32 [%rd1], 8; // =D\n",
      1, 32, "A-D " WW "; B-D " WW "; C-D " SAME},
+    // Whole warps of two blocks, one after the other: the second one finds what the first one's two or three stores left.
+    {"warps store one value twice",
+     "st.global.u32 [%rd3], 7; // =A\nst.global.u32 [%rd3], 7; // =B\nst.global.u32 [%rd3], 7; // =C\n", 2,
+     32, "A-A " SAME "; A-B " SAME "; B-B " SAME "; A-C " SAME "; B-C " SAME "; C-C " SAME},
+    {"warps store two values, and the last is stored again", IN_TURN("8", "7", "", "7"), 2, 32,
+     "A-D " WW "; B-D " SAME},
+    {"warps store one value twice, and another block stores it too", IN_TURN("7", "7", "", "7"), 2, 32,
+     "A-D " SAME "; B-D " SAME},
+    {"warps store one value twice, and another block stores another", IN_TURN("7", "7", "", "8"), 2, 32,
+     "A-D " WW "; B-D " WW},
+    {"warps store a value, another one and the first again by the same instruction",
+     "@!%p2 bra OTHER;\nmov.u32 %r10, 0;\nL: st.global.u32 [%rd3+512], 7; // =A\n"
+     "setp.eq.u32 %p10, %r10, 1; @%p10 bra E; st.global.u32 [%rd3+512], 8; // =B\n"
+     "mov.u32 %r10, 1; bra L;\n" LAST("7"),
+     2, 32, "A-D " WW "; A-D " SAME "; B-D " WW},
+    {"warps store one value by the same two instructions again",
+     "@!%p2 bra OTHER;\nmov.u32 %r10, 0;\nL: st.global.u32 [%rd3+512], 7; // =A\n"
+     "setp.eq.u32 %p10, %r10, 1; @%p10 bra E; st.global.u32 [%rd3+512], 7; // =B\n"
+     "mov.u32 %r10, 1; bra L;\n" LAST("7"),
+     2, 32, "A-D " SAME "; B-D " SAME},
+    {"warps store a vector twice, and another block stores half of it",
+     "@!%p2 bra OTHER;\nmul.wide.u32 %rd10, %r1, 8; add.s64 %rd10, %rd1, %rd10;\nmov.u32 %r10, 7;\n"
+     "st.global.v2.u32 [%rd10+512], {%r10, %r10}; // =A\nst.global.v2.u32 [%rd10+512], {%r10, %r10}; // "
+     "=B\n" LAST("7"),
+     2, 32, "A-D " SAME "; B-D " SAME},
     // Of shared memory, where the stores of thread 0 were only written down until thread 34 comes.
     {"the same value, stored twice behind a barrier", TWICE_THEN("7", "7"), 1, 64, "A-C " SAME "; B-C " SAME},
     {"the same value, but another came in between, behind a barrier", TWICE_THEN("8", "7"), 1, 64,

@@ -5,6 +5,8 @@
 // expect: exact -- 1 => races only "same-value write" soak
 // expect: exact -- 2 => races only "same-value write"
 // expect: exact -- 3 => races only "same-value write" soak
+// expect: exact -- 4 => races only "same-value write" soak
+// expect: exact -- 5 => races only "same-value write"
 // expect: exact -- 6 => races only "same-value write" soak
 // expect: exact -- 7 => races only "same-value write"
 // expect: exact -- 8 => races only "same-value write" soak
@@ -13,7 +15,6 @@
 // expect: exact -- 11 => races only "same-value write" soak
 // expect: exact -- 20 => races class "write-write race" soak
 // expect: exact -- 21 => races class "write-write race" soak
-// expect: exact -- 4 => races class "same-value write" soak
 #include <cstdio>
 #include <cstdlib>
 #include <cuda_runtime.h>
