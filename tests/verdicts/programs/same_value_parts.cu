@@ -15,6 +15,16 @@
 // expect: exact -- 11 => races only "same-value write" soak
 // expect: exact -- 20 => races class "write-write race" soak
 // expect: exact -- 21 => races class "write-write race" soak
+// expect: exact,tracker -- 22 => races only "write-write race"
+// The tracker compares what two stores of different sizes store by a hash of the whole value, in which bytes that are all equal count as one.
+// expect: tracker -- 1 => races only "same-value write" soak
+// expect: tracker -- 2 => races only "same-value write"
+// expect: tracker -- 4 => races only "same-value write" soak
+// expect: tracker -- 7 => races only "same-value write" soak
+// expect: tracker -- 8 => races class "write-write race" soak
+// expect: tracker -- 11 => races only "same-value write" soak
+// Four threads of a block store to each word of mode 5, and the tracker keeps two of them.
+// expect: tracker -- 5 => races only "same-value write" half soak
 #include <cstdio>
 #include <cstdlib>
 #include <cuda_runtime.h>
@@ -56,6 +66,7 @@ __global__ void sharedtwice(unsigned *out, int a) {
 }
 __global__ void differs(unsigned char *m, int a) { m[threadIdx.x & 3] = 1; m[(threadIdx.x >> 1) & a] = 2; }
 __global__ void between(unsigned char *m, int a) { m[0] = threadIdx.x & 1 ? 1 : 2; }
+__global__ void ends(int *m) { m[threadIdx.x] = blockIdx.x ? 0 : -1; }
 int main(int c, char **v) {
     unsigned char *m; cudaMalloc(&m, 256); cudaMemset(m, 0, 256);
     switch (atoi(v[1])) {
@@ -73,6 +84,7 @@ int main(int c, char **v) {
     case 11: sizes<<<2, 64>>>(m, 7); break;
     case 20: differs<<<1, 32>>>(m, 7); break;
     case 21: between<<<1, 32>>>(m, 7); break;
+    case 22: ends<<<2, 32>>>((int *)m); break;
     }
     printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
 }

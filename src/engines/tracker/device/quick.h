@@ -291,7 +291,7 @@ GR_INLINE uint32_t rest_of_lanes(uint32_t what, uint64_t at, Kind kind) {
 
 GR_INLINE uint32_t quick_kept(uint32_t site, uint32_t what, uint64_t value, Kind kind) {
     return (site < GR_WORD_SITES ? site : 0) |
-           (kind.writes && what & GR_WHAT_VALUE ? hash_of(value) << 16 : 0);
+           (kind.writes && what & GR_WHAT_VALUE ? hash_of(what, value) << 16 : 0);
 }
 
 #ifndef GR_SEQUENTIAL

@@ -312,12 +312,14 @@ static void lockstep(uint32_t site, uint32_t what, uint64_t at, uint64_t value) 
 
 // ---- What inserted code calls ------------------------------------------------------------------------------
 
-// 1 to 255. Values that differ in their low byte alone, as those of neighbouring threads often do, have different ones, but for one pair.
-static uint32_t hash_of(uint64_t value) {
-    uint32_t h = (uint32_t)value ^ (uint32_t)(value >> 32);
-    h ^= h >> 16;
-    h = (h ^ h >> 8) & 0xff;
-    return h ? h : 0xff;
+// 1 to 255. Values that differ in their low byte alone, as those of neighbouring threads often do, have different ones, but for one pair. A value
+// whose bytes are all equal has that of one of them: so zero, all ones and the like are the same in any size.
+static uint32_t hash_of(uint32_t what, uint64_t value) {
+    uint64_t steps =
+        (value ^ value >> 8) & ((UINT64_C(1) << ((what & 0xff) * 8 - 8)) - 1); // from byte to byte
+    uint32_t rest = (uint32_t)(steps >> 8) ^ (uint32_t)(steps >> 40) * 0x85EBCA77u;
+    uint32_t h = ((uint32_t)value + ((uint32_t)steps << 1) + (rest * 0x9E3779B1u >> 24)) & 0xff;
+    return h ? h : 0x9b;
 }
 
 // What is kept of the value of an access.
@@ -326,7 +328,7 @@ GR_INLINE uint32_t kept_of_async(uint32_t what) {
 }
 
 GR_INLINE uint32_t kept_of(uint32_t what, uint64_t value) {
-    return what & GR_WHAT_VALUE ? hash_of(value) : kept_of_async(what);
+    return what & GR_WHAT_VALUE ? hash_of(what, value) : kept_of_async(what);
 }
 
 #include "engines/tracker/device/quick.h"
