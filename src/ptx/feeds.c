@@ -13,13 +13,14 @@ typedef struct Flow {
     bool *has; // by register: holds something of the value
     uint32_t n;
     bool grew, nomem;
+    bool numbers;         // what tests make of the value is not followed
     Stmts uses, branches; // it is stored, passed on or used as an address there; a branch there depends on it
 } Flow;
 
 static bool holds(const Flow *w, const PtxReg *r) { return r && r->index < w->n && w->has[r->index]; }
 
 static void give(Flow *w, const PtxReg *r) {
-    if (!r || r->index >= w->n || w->has[r->index])
+    if (!r || r->index >= w->n || w->has[r->index] || (w->numbers && r->type == PTX_PRED))
         return;
     w->has[r->index] = true;
     w->grew = true;
@@ -93,14 +94,16 @@ static void find_uses(Flow *w, const PtxFunc *f, const PtxStmt *load) {
 }
 
 // False: out of memory.
-static bool begin(Flow *w, const PtxFunc *f, const PtxStmt *load) {
-    *w = (Flow){.n = f->n_regs, .has = calloc((size_t)f->n_regs + 1, sizeof *w->has)};
+static bool begin_flow(Flow *w, const PtxFunc *f, const PtxStmt *load, bool numbers) {
+    *w = (Flow){.n = f->n_regs, .numbers = numbers, .has = calloc((size_t)f->n_regs + 1, sizeof *w->has)};
     if (!w->has)
         return false;
     spread(w, f, load);
     find_uses(w, f, load);
     return !w->nomem;
 }
+
+static bool begin(Flow *w, const PtxFunc *f, const PtxStmt *load) { return begin_flow(w, f, load, false); }
 
 static void end(Flow *w) {
     free(w->has);
@@ -265,6 +268,17 @@ bool gr_ptx_feeds_data(const PtxFunc *f, const PtxStmt *load) {
 
 // ---- What it decides -----------------------------------------------------------------------------------------------
 
+// The value itself is stored, passed on or used as an address, not only what a test says of it: it is a ticket of a work queue, and counts nobody as
+// done.
+static bool is_ticket(const PtxFunc *f, const PtxStmt *s) {
+    Flow w;
+    bool is = !begin_flow(&w, f, s, true);
+    for (size_t k = 0; k < w.uses.len; k++)
+        is |= w.uses.data[k]->instr->op != PTX_OP_ST || w.uses.data[k]->instr->space != PTX_PARAM;
+    end(&w);
+    return is;
+}
+
 static bool is_compared(const Flow *w, const PtxFunc *f) {
     for (const PtxStmt *s = f->first; s; s = s->next) {
         bool data;
@@ -283,7 +297,7 @@ PtxDecides gr_ptx_decides(const PtxFunc *f, const Cfg *g, const PtxStmt *s) {
     Loops l = {.func = f, .cfg = *g};
     uint32_t head;
     if (s->kind == PTX_INSTR && s->instr->n_operands && begin(&w, f, s)) {
-        is = is_compared(&w, f) ? PTX_DECIDES_ONCE : PTX_DECIDES_NOTHING;
+        is = is_compared(&w, f) && !is_ticket(f, s) ? PTX_DECIDES_ONCE : PTX_DECIDES_NOTHING;
         l.in = w.branches.len ? calloc(g->n_blocks, sizeof *l.in) : NULL;
         l.todo = l.in ? calloc(g->n_blocks, sizeof *l.todo) : NULL;
         if (l.todo && find_polling(&l, &w, s, true, &head) && !any_in(&l, &w.uses))

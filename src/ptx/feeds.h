@@ -13,7 +13,7 @@ bool gr_ptx_feeds_data(const PtxFunc *f, const PtxStmt *load);
 
 typedef enum PtxDecides {
     PTX_DECIDES_NOTHING,
-    PTX_DECIDES_ONCE, // the value, of an arrival counter perhaps, is compared with something, or returned to the caller
+    PTX_DECIDES_ONCE, // the value, of an arrival counter perhaps, is compared with something and no more, or returned to the caller
     PTX_DECIDES_LOOK, // it is polled: a loop around it goes on or ends by the value, and does nothing else with it
 } PtxDecides;
 

@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(192) persistent(unsigned *next, int tiles, int
       if (lane == 0) mbar_arrive(&taken);
 #endif
       if (!i.more) break;
-      owner[(i.m * w + i.n) * 160 + threadIdx.x - 32] = blockIdx.x + 1;
+      owner[(i.m * w + i.n) * 160 + threadIdx.x - 32] = blockIdx.x + 1; //@R what was read wrongly leads here
       phase ^= 1;
     }
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Triton 10106 / ConSan 11244 in small: memory of a live mbarrier is used for data, and the mbarrier invalidated while another warp may still wait on it.
-// expect: exact -- 0 => races soak
-// expect: exact -- 1 => races soak
+// expect: exact -- 0 => races half soak
+// expect: exact -- 1 => races half soak
 // expect: exact,tracker,collider,collider+exact,privatizer -- 2 => silent soak
 #include <cstdio>
 #include <cstdint>

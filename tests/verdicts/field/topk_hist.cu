@@ -28,8 +28,8 @@ __global__ void __launch_bounds__(THREADS) refine(const unsigned *keys, int n, i
       if ((keys[i] & mask) == prefix) atomicAdd(&b.hist[(keys[i] >> shift) & 255], 1);
     __syncthreads();
     suffix_sum(b, tx);
-    if (tx < RADIX && b.hist[tx] > left && b.hist[tx + 1] <= left) b.threshold = tx;
-    if (tx == 0 && b.hist[0] <= left) b.threshold = 0;
+    if (tx < RADIX && b.hist[tx] > left && b.hist[tx + 1] <= left) b.threshold = tx; //@R what was read wrongly leads here
+    if (tx == 0 && b.hist[0] <= left) b.threshold = 0; //@R what was read wrongly leads here
     __syncthreads();
     const int th = b.threshold;
     left -= b.hist[th + 1]; //@R

@@ -8,7 +8,7 @@
 // expect: exact,tracker,collider+exact -- 5 => clean soak
 // expect: exact,tracker,collider+exact -- 6 => clean soak
 // expect: exact -- 21 => races only "ordered by chance"
-// expect: exact,collider+exact -- 20 => races class "ordered by chance" soak
+// expect: exact,collider+exact -- 20 => races soak
 // expect: exact,collider+exact -- 21 => races only "ordered by chance" soak
 // expect: tracker -- 20 => races soak
 // expect: tracker -- 21 => races soak

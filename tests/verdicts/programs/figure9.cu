@@ -1,7 +1,6 @@
 // After figure 9 of the iGUARD paper: each lane takes a lock of its own from a table, and all lanes change one word. Where the lanes take their
 // locks one after the other, the paper's rules hold the warp to have all of them, and say nothing.
 // expect: exact,tracker => races soak
-// expect: tracker --rules paper => races class "missing lock race (R5)" seed 1
 #include "h.h"
 
 __device__ int locks[32], data;

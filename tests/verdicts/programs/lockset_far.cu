@@ -5,7 +5,7 @@
 // expect: tracker --rules paper -- 63 => races class "missing lock race (R5)" soak
 // expect: tracker --rules paper -- 128 => races class "missing lock race (R5)" soak
 // expect: tracker --rules paper -- 255 => races class "missing lock race (R5)" soak
-// expect: tracker --rules paper -- 0 => silent soak
+// expect: tracker --rules paper -- 0 => races not "missing lock race (R5)" soak
 // expect: exact,tracker -- 64 => races class "ordered by chance" soak
 // expect: exact,tracker -- 0 => clean soak
 #include "h.h"
