@@ -12,7 +12,7 @@ import unittest
 
 GPURACE, PROGRAM, SOURCE, SCHEMA = sys.argv[1:5]
 MIB = 1 << 20
-TABLES = 362 * MIB  # of a context, before there is any memory of the program's
+TABLES = 128 * MIB  # of a context, before there is any memory of the program's
 RULES = ("ptx", "paper")
 
 
