@@ -379,7 +379,7 @@ static bool may_be_missed(const Model *m, uint32_t x, uint32_t y) {
 }
 
 // A fence.sc that came behind x leads to y, by these orders. [decided: if such a fence also came first by chance, the two are no race: y has seen what
-// was written behind the fence, and all that is missing is a fence of its own]
+// was written behind the fence, and all that is missing is a fence of its own; that y itself touches what was written there does not count]
 static bool heard(const Model *m, const uint64_t *rows, const uint64_t *leads, uint32_t x, uint32_t y) {
     for (uint32_t f = x + 1; f < y; f++)
         if (is_fence_sc(at(m, f)) && related(m, rows, x, f) && related(m, leads, f, y))
@@ -396,7 +396,7 @@ static void race(const Model *m, uint32_t x, uint32_t y, RaceSet *out) {
         a->place.at + a->size < b->place.at + b->size ? a->place.at + a->size : b->place.at + b->size;
     bool maybe = precedes(m, m->causes, x, y) || may_be_missed(m, x, y),
          chance = precedes(m, m->chances, x, y);
-    if (chance && heard(m, m->least, m->strong_leads, x, y))
+    if (chance && m->before[y] != UINT32_MAX && heard(m, m->least, m->strong_leads, x, m->before[y]))
         return;
     maybe |= chance && heard(m, m->causes, m->leads, x, y);
     for (; p.at < end; p.at++)
