@@ -318,8 +318,9 @@ static void test_trust(void **state) {
         q.seconds = 3;
         GrSolved s = solved();
         print_message("four times a number: %s, %s\n", answers[s.answer], s.how);
-        assert_int_equal(s.answer, hard ? GR_ANSWER_ASSUMED : GR_ANSWER_YES);
-        assert_true(!hard || s.wraps == of(mul(i, num(4)), 1) || s.wraps == of(mul(i, num(4)), 2));
+        bool assumed = hard && s.answer == GR_ANSWER_ASSUMED; // a fast machine may find the factors
+        assert_true(assumed || s.answer == GR_ANSWER_YES);
+        assert_true(!assumed || s.wraps == of(mul(i, num(4)), 1) || s.wraps == of(mul(i, num(4)), 2));
         gr_solved_free(&s);
     }
     end();
