@@ -3,7 +3,7 @@
 //
 //   graph.c        graphs: nodes, edges, clones, and what can be asked of them
 //   graph_node.c   nodes by type: adding them, their parameters
-//   graph_memory.c memory of allocation nodes: when it is there, and who may free it
+//   graph_memory.c memory of allocation nodes: when it is there, and which calls may free it
 //   graph_exec.c   executable graphs: a clone of the graph, flattened into steps when it is launched
 //   capture.c      streams whose work goes into a graph
 //

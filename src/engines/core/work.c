@@ -45,7 +45,7 @@ void gr_work_submitted(Work *w, const GrWork *e) {
 }
 
 // Its turn has come: so the legacy stream has waited for the blocking ones of its context, and they for it. But an allocation in the legacy stream
-// waits for none of them, and who comes after it knows no more than it.
+// waits for none of them, and what comes after it knows no more than it.
 Clock *gr_work_begins(Work *w, const GrWork *e, Clock **prior) {
     WorkStream *mine = stream_of(w, e);
     Clock *c = gr_map_remove_u64(&w->submitted, e->item);

@@ -93,8 +93,8 @@ static uint32_t still_needed(const Exact *x, Access *a, const Run *r, uint32_t l
 // ---- Stores of what is there already -------------------------------------------------------------------------------
 //
 // Among stores that race, those of one value are told from others (history.c, `changed`). A run tells whether it changed anything. That is
-// asked only of a store that meets older ones of its launch in the line, and no more where one of these changed something: whoever
-// races with them all races with different values then. Stores of earlier launches are not asked for: a store that meets only them counts as one
+// asked only of a store that meets older ones of its launch in the line, and no more where one of these changed something: an access
+// that races with all of them races with different values then. Stores of earlier launches are not asked for: a store that meets only them counts as one
 // that changes something.
 
 // The first and the last byte of the line, and 1, that the lanes may touch.
