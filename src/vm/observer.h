@@ -40,6 +40,7 @@ typedef struct VmAccessEvent {
     // A load that the compiler hoisted out of its guard (ptx/speculate.h) is told when it is known whether the lane uses the
     // value. That may be later, but comes before the lane does anything that orders. These lanes do not use it.
     uint32_t discards;
+    bool held; // it is such a load: others may have made accesses since
 } VmAccessEvent;
 
 // The lane that comes as number k (0 to 31) in the order `turn`.

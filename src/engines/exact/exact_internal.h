@@ -429,13 +429,12 @@ void gr_exact_report(Exact *x, const Access *a, uint32_t lane, uint64_t word, ui
 
 // history.c
 // No access can race any more with anything under that stamp. A barrier does not hide from the async proxy what the generic one
-// wrote.
+// did.
 static inline bool gr_exact_is_over(const Exact *x, const Access *a, const Stamp *t) {
     if (t->at.launch != a->view.launch->index)
         return gr_order_settled(&x->order, t->at.launch);
     const Block *b = a->owner;
-    return b && t->at.id == b->id && t->at.epoch <= b->safe && !b->ragged && b->alone &&
-           (t->access == PTX_ACCESS_READ || !b->launch->bulk);
+    return b && t->at.id == b->id && t->at.epoch <= b->safe && !b->ragged && b->alone && !b->launch->bulk;
 }
 // The same site and kind: an access that races with one races with the other, if order is the same.
 static inline bool gr_exact_same_kind(const Stamp *a, const Stamp *b) {

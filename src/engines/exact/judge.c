@@ -221,21 +221,18 @@ bool gr_exact_morally_strong(const Exact *x, const Stamp *a, const Stamp *b) {
 }
 
 // An operation of the async proxy comes after t, but no proxy fence has told it what the generic proxy did there. (A wait for
-// an operation of the async proxy is a proxy fence.)
-static bool lacks_proxy_fence(const Exact *x, const Access *a, const Stamp *mine, const Stamp *t,
-                              uint32_t u) {
+// an operation of the async proxy is a proxy fence.) `chance`: what is known by chance counts, too.
+static bool lacks_proxy_fence(const Exact *x, const Access *a, const Stamp *mine, const Stamp *t, uint32_t u,
+                              bool chance) {
     return mine->proxy == VM_PROXY_ASYNC && t->proxy != VM_PROXY_ASYNC && a->view.op &&
-           !gr_order_proxied(&x->order, &a->view, &t->at, u);
+           !gr_order_proxied(&x->order, &a->view, &t->at, u, chance);
 }
-
-typedef bool (*Knows)(const Order *o, const View *v, const Point *p, uint32_t lane);
 
 // An operation precedes another in causality order too when an operation that observed its value precedes the other (PTX ISA,
 // "Causality order", second rule): it is enough that a later strong read of the location is known. Yields the bytes of the word
 // of which that is so.
-// `knows` is the order that is meant.
 static uint32_t observed(const Exact *x, const Access *a, const Cell *cell, const Stamp *mine, const Stamp *w,
-                         uint32_t u, uint32_t wanted, Knows knows) {
+                         uint32_t u, uint32_t wanted, bool chance) {
     uint32_t bytes = 0;
     const bool ordered[2] = {w->access == PTX_ACCESS_RMW, false};
     for (unsigned k = 0; k < 2; k++) {
@@ -252,7 +249,8 @@ static uint32_t observed(const Exact *x, const Access *a, const Cell *cell, cons
                 continue;
             for (uint32_t m = e.lanes; m; m &= m - 1) {
                 uint32_t l = (uint32_t)__builtin_ctz(m);
-                if (knows(&x->order, &a->view, &z->at, l) && !lacks_proxy_fence(x, a, mine, z, l)) {
+                if ((chance ? gr_order_knows_by_chance : gr_order_knows)(&x->order, &a->view, &z->at, l) &&
+                    !lacks_proxy_fence(x, a, mine, z, l, chance)) {
                     bytes |= e.bytes;
                     break;
                 }
@@ -265,9 +263,10 @@ static uint32_t observed(const Exact *x, const Access *a, const Cell *cell, cons
 // In this execution the access came after what lane u did on these bytes, but by chance only.
 static bool is_by_chance(const Exact *x, const Access *a, const Cell *cell, const Stamp *mine, const Stamp *t,
                          uint32_t u, uint32_t bytes) {
-    return gr_order_knows_by_chance(&x->order, &a->view, &t->at, u) ||
+    return (gr_order_knows_by_chance(&x->order, &a->view, &t->at, u) &&
+            !lacks_proxy_fence(x, a, mine, t, u, true)) ||
            (t->strong && t->access != PTX_ACCESS_READ &&
-            !(bytes & ~observed(x, a, cell, mine, t, u, bytes, gr_order_knows_by_chance)));
+            !(bytes & ~observed(x, a, cell, mine, t, u, bytes, true)));
 }
 
 // Does the access race with what lane u did under stamp t, and on which of these bytes?
@@ -277,13 +276,13 @@ static bool races(Exact *x, const Access *a, const Cell *cell, const Stamp *mine
     if (gr_order_knows(o, &a->view, &t->at, u)) {
         if (x->hosts.several && gr_hosts_unsure(o, &a->view, t->at.launch))
             gr_hosts_unsure_pair(&x->hosts, mine->site, t->site);
-        if (!lacks_proxy_fence(x, a, mine, t, u))
+        if (!lacks_proxy_fence(x, a, mine, t, u, false))
             return false;
         *class = t->access == PTX_ACCESS_READ ? RACE_PROXY_READ : RACE_PROXY;
         return *class == RACE_PROXY || gr_exact_reports_proxy_read(x, a, mine, t);
     }
     if (t->strong && t->access != PTX_ACCESS_READ)
-        *bytes &= ~observed(x, a, cell, mine, t, u, *bytes, gr_order_knows);
+        *bytes &= ~observed(x, a, cell, mine, t, u, *bytes, false);
     bool one_volatile = gr_exact_morally_strong(x, mine, t);
     bool chance = *bytes && x->order.sc_number && is_by_chance(x, a, cell, mine, t, u, *bytes);
     if (!*bytes || (one_volatile && chance)) {
@@ -357,6 +356,8 @@ void gr_exact_check_entry(Exact *x, Access *a, const Cell *cell, const Entry *e,
     if (mine->mark & STAMP_FREED && t->mark & STAMP_ALLOCATED) // allocated.c judges them
         return;
     a->met_strong |= t->strong;
+    if (a->late) // a shortened log (log.c) has reads behind the writes that came after them
+        return;
     if (mine->proxy != VM_PROXY_ASYNC && gr_exact_knows_stamp(x, a, e->stamp, t))
         return;
     if (gr_exact_morally_strong(x, mine, t) && !((mine->mark | t->mark) & STAMP_VOLATILE))
@@ -367,8 +368,9 @@ void gr_exact_check_entry(Exact *x, Access *a, const Cell *cell, const Entry *e,
         RaceClass class;
         if (!races(x, a, cell, mine, t, u, &racing, &class))
             continue;
-        if (mine->access == PTX_ACCESS_READ ||
-            t->access == PTX_ACCESS_READ) // what was read says which came first
+        // What was read says which came first; a load that was held back may have come before what it is told behind.
+        if ((mine->access == PTX_ACCESS_READ || t->access == PTX_ACCESS_READ) &&
+            !(a->event && a->event->held))
             gr_talk_raced(&x->order, &a->view, &t->at, u);
         if (class == RACE_WRITE_WRITE && (mine->mark & t->mark & STAMP_COMPARED) && !(changed & racing) &&
             gr_exact_is_silent(a, lane, word, racing))

@@ -298,7 +298,8 @@ void gr_vm_tell_access(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LAN
                        .size = info->size,
                        .address = p.at,
                        .turn = r->rotate,
-                       .discards = discards};
+                       .discards = discards,
+                       .held = info->speculated};
     who_stores(w, i, &e);
     find_places(&p, info->space, address, mask);
     for (unsigned s = 0; s < 3; s++) {

@@ -373,6 +373,12 @@ bool gr_order_ends_after(const Order *o, const Block *b, const Point *p, uint32_
     return false;
 }
 
+bool gr_clock_has_by_chance(const Order *o, const Clock *c, const Point *p, uint32_t lane) {
+    return gr_clock_get(c, key_of(BY_THREAD, p->id, p->warp, lane) | BY_CHANCE) >= p->epoch ||
+           gr_clock_get(c, key_of(BY_WARP, p->id, p->warp, 0) | BY_CHANCE) >= p->epoch ||
+           covered(o, p, lane, gr_clock_get(c, key_of(BY_BLOCK, p->id, 0, 0) | BY_CHANCE)) >= p->epoch;
+}
+
 bool gr_order_knows_by_chance(const Order *o, const View *v, const Point *p, uint32_t lane) {
     const Launch *l = o->launches.data[p->launch];
     const Clock *c = v->op ? gr_op_base(v->op, v->lane) : imports_of(v->block, v->warp, v->lane);
@@ -380,9 +386,7 @@ bool gr_order_knows_by_chance(const Order *o, const View *v, const Point *p, uin
         return false;
     if (l->turn && l != v->launch && gr_clock_get(c, gr_stream_key(l->stream) | BY_CHANCE) >= l->turn)
         return true;
-    return gr_clock_get(c, key_of(BY_THREAD, p->id, p->warp, lane) | BY_CHANCE) >= p->epoch ||
-           gr_clock_get(c, key_of(BY_WARP, p->id, p->warp, 0) | BY_CHANCE) >= p->epoch ||
-           covered(o, p, lane, gr_clock_get(c, key_of(BY_BLOCK, p->id, 0, 0) | BY_CHANCE)) >= p->epoch;
+    return gr_clock_has_by_chance(o, c, p, lane);
 }
 
 bool gr_order_knows_warp(const Order *o, const View *v, const Point *p) {
@@ -406,9 +410,10 @@ bool gr_order_knows_warp(const Order *o, const View *v, const Point *p) {
             gr_clock_get(c, key_of(BY_BLOCK, p->id, 0, 0)) >= p->epoch);
 }
 
-bool gr_order_proxied(const Order *o, const View *v, const Point *p, uint32_t lane) {
-    return gr_order_knows_launch(o, v, p->launch) || gr_clock_has(o, v->op->proxied[v->lane], p, lane) ||
-           gr_order_fenced(o, v, p, lane);
+bool gr_order_proxied(const Order *o, const View *v, const Point *p, uint32_t lane, bool chance) {
+    const Clock *known = v->op->proxied[v->lane];
+    return gr_order_knows_launch(o, v, p->launch) || gr_clock_has(o, known, p, lane) ||
+           (chance && gr_clock_has_by_chance(o, known, p, lane)) || gr_order_fenced(o, v, p, lane, chance);
 }
 
 bool gr_order_settled(const Order *o, uint32_t launch) {

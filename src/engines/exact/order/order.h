@@ -452,8 +452,9 @@ bool gr_order_knows_by_chance(const Order *o, const View *v, const Point *p, uin
 uint32_t gr_order_own(const View *v, uint64_t id);
 // The same of all lanes of that warp at once; false: some may be unknown.
 bool gr_order_knows_warp(const Order *o, const View *v, const Point *p);
-// The same for an operation of the async proxy looking at what the generic proxy wrote: only what a proxy fence covers.
-bool gr_order_proxied(const Order *o, const View *v, const Point *p, uint32_t lane);
+// The same for an operation of the async proxy looking at what the generic proxy did: only what a proxy fence covers. `chance`: by
+// gr_order_knows or by gr_order_knows_by_chance.
+bool gr_order_proxied(const Order *o, const View *v, const Point *p, uint32_t lane, bool chance);
 // What lane `lane` did at `p`, in another block, came before the end of one of the block's threads. Where nothing synchronizes memory it is
 // enough that they waited for it (Block.met).
 bool gr_order_ends_after(const Order *o, const Block *b, const Point *p, uint32_t lane);

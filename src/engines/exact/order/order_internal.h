@@ -96,7 +96,9 @@ void gr_sc_sweep(Sweep *s);
 
 void gr_order_fence_proxy(Order *o, Block *b, Warp *w, const VmSyncEvent *e);
 // A thread that knew of `p` has fenced proxies since, and the viewer knows of that.
-bool gr_order_fenced(const Order *o, const View *v, const Point *p, uint32_t lane);
+bool gr_order_fenced(const Order *o, const View *v, const Point *p, uint32_t lane, bool chance);
+// The clock says so, by chance at least.
+bool gr_clock_has_by_chance(const Order *o, const Clock *c, const Point *p, uint32_t lane);
 bool gr_clock_has(const Order *o, const Clock *c, const Point *p, uint32_t lane);
 void gr_order_vars_free(Map *vars);
 

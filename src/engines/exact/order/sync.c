@@ -107,9 +107,9 @@ void gr_order_fence_proxy(Order *o, Block *b, Warp *w, const VmSyncEvent *e) {
     gr_order_bump(o, b, w, e->where.mask);
 }
 
-// The viewer knows of a fence of the thread that `key` names; and of one that knew of p.
+// The viewer knows of a fence of the thread that `key` names; and of one that knew of p. `chance`: by chance will do.
 static bool fenced_by(const Order *o, const View *v, uint64_t key, const ProxyFences *f, const Point *p,
-                      uint32_t lane) {
+                      uint32_t lane, bool chance) {
     bool own = key == key_of(BY_THREAD, p->id, p->warp, lane);
     Point fence = {.id = id_of(key), .warp = key >> 8 & (LANES - 1)};
     fence.launch = gr_order_info(o, fence.id)->launch;
@@ -118,23 +118,25 @@ static bool fenced_by(const Order *o, const View *v, uint64_t key, const ProxyFe
         fence.epoch = x->epoch;
         if (own && x->epoch < p->epoch)
             continue;
-        if (!gr_order_knows(o, v, &fence, key >> 3 & (LANES - 1)))
+        uint32_t l = key >> 3 & (LANES - 1);
+        if (!gr_order_knows(o, v, &fence, l) && !(chance && gr_order_knows_by_chance(o, v, &fence, l)))
             return false; // nor of later ones
-        if (own || gr_clock_has(o, x->base, p, lane))
+        if (own || gr_clock_has(o, x->base, p, lane) ||
+            (chance && gr_clock_has_by_chance(o, x->base, p, lane)))
             return true;
     }
     return false;
 }
 
 // First the thread's own fences, then those of all threads: that is slow, and seldom needed unless there is a race.
-bool gr_order_fenced(const Order *o, const View *v, const Point *p, uint32_t lane) {
+bool gr_order_fenced(const Order *o, const View *v, const Point *p, uint32_t lane, bool chance) {
     uint64_t own = key_of(BY_THREAD, p->id, p->warp, lane);
     const ProxyFences *f = gr_map_get_u64(&o->fenced, own);
-    if (f && fenced_by(o, v, own, f, p, lane))
+    if (f && fenced_by(o, v, own, f, p, lane, chance))
         return true;
     for (size_t k = 0; k < o->fenced.len; k++)
         if (o->fenced.entries[k].live && o->fenced.entries[k].key != own &&
-            fenced_by(o, v, o->fenced.entries[k].key, o->fenced.entries[k].value, p, lane))
+            fenced_by(o, v, o->fenced.entries[k].key, o->fenced.entries[k].value, p, lane, chance))
             return true;
     return false;
 }
