@@ -10,6 +10,7 @@
 // Two of three kernels have loads that are held back (held.c). At the end it says in how many kernels lanes of a warp came in parts to a meeting,
 // one of them with such a load, and what kinds of meetings those were.
 //     oracle_kernels --until 1 …                             ends with the first kernel in which something differs
+//     oracle_kernels --again FILE      runs those whose numbers begin the file's lines; # begins a comment
 //     --collect N with any of them: the engine collects stamps whenever N are new
 //     oracle_kernels --driver LIBCUDA [--first N] [--count N]     only runs them, through that driver; for confirm.py
 #include "../conformance/driver.h"
@@ -41,7 +42,7 @@ static size_t collect_every; // ExactOptions.collect_every
 
 typedef struct Options {
     uint64_t first, count, seeds, show, seed, saturate, mutant, longs, until;
-    const char *driver;
+    const char *driver, *again;
     bool shows, quiet;
 } Options;
 
@@ -382,6 +383,27 @@ static bool print_meetings(const Stats *st) {
     return all;
 }
 
+// ---- Those that differed once --------------------------------------------------------------------------------------
+
+static int run_again(const Options *o) {
+    Stats st = {0};
+    char line[256];
+    FILE *f = fopen(o->again, "r");
+    if (!f) {
+        perror(o->again);
+        return 2;
+    }
+    while (fgets(line, sizeof line, f)) {
+        char *end;
+        uint64_t number = strtoull(line, &end, 10);
+        if (end != line)
+            run_number(o, number, &st);
+    }
+    fclose(f);
+    printf("%" PRIu64 " kernels; exact and the oracle differ in %" PRIu64 "\n", st.kernels, st.wrong);
+    return st.wrong || !st.kernels;
+}
+
 // ---- Long ones -----------------------------------------------------------------------------------------------------
 
 // Repeats the kernel until stamps are recycled often enough. False: it does not come to that.
@@ -518,6 +540,8 @@ static bool parse(int argc, char **argv, Options *o) {
             o->quiet = true;
         else if (!strcmp(a, "--driver") && k + 1 < argc)
             o->driver = argv[++k];
+        else if (!strcmp(a, "--again") && k + 1 < argc)
+            o->again = argv[++k];
         else if (!to || k + 1 == argc)
             return false;
         else
@@ -538,6 +562,8 @@ int main(int argc, char **argv) {
     }
     if (o.driver)
         return drive(&o);
+    if (o.again)
+        return run_again(&o);
     if (o.saturate)
         return saturate(&o);
     if (o.longs)
