@@ -53,6 +53,8 @@ typedef struct GrWork {
     const void *mark;
     // SUBMITTED, WAITED, FREES: the thread of the host whose call it is; how many waits (WAITED) had returned when the call
     // began; how many there have been, this one included. `contended`: another thread is in a call that has begun.
+    // A host function is heard of by the thread that runs it: its beginning counts as a wait, and its end as a call that began when
+    // the function returned.
     uint64_t thread, began, waits;
     bool contended;
     GrBox from, to; // COPY; FILL, ALLOC and FREE have only `to`

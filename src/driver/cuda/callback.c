@@ -25,11 +25,13 @@ static void *run_callbacks(void *arg) {
         }
         HostJob h = it->host;
         CUresult status = it->stream->ctx->sticky;
+        gr_work_item(it, GR_WORK_BEGINS);
         gr_cu_unlock();
         if (h.callback)
             h.callback(h.stream, status, h.user);
         else
             h.fn(h.user);
+        gr_cu_call_begins();
         gr_cu_lock();
         callback_item = NULL;
         callbacks_done++;

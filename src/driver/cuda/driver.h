@@ -144,6 +144,7 @@ bool gr_cu_lock_is_mine(void); // only in a signal handler
 bool gr_cu_contended(void);    // another thread waits for the lock
 // The calling thread, never 0, and how many waits had returned when its call began.
 int gr_cu_caller(uint64_t *began);
+void gr_cu_call_begins(void); // now, before it asks for the lock
 // Gives the lock up until gr_cu_wake, or for at most `ms` milliseconds (0: without limit).
 void gr_cu_wait(unsigned ms);
 void gr_cu_wake(void);

@@ -76,6 +76,8 @@ int gr_cu_caller(uint64_t *when) {
     return self();
 }
 
+void gr_cu_call_begins(void) { began = atomic_load(&returned); }
+
 static void pass_on(void) {
     atomic_store(&returned, gr_work_waits());
     atomic_store_explicit(&owner, 0, memory_order_relaxed);
@@ -210,7 +212,7 @@ CUresult gr_cu_enter(ApiNeed need, Ctx **ctx, const char *function) {
         return CUDA_ERROR_NOT_PERMITTED;
     if (gr_cu_lock_is_mine()) // a signal handler that interrupted a call, or what exit called from one runs
         return CUDA_ERROR_DEINITIALIZED;
-    began = atomic_load(&returned);
+    gr_cu_call_begins();
     gr_cu_lock();
     count_call();
     CUresult r = CUDA_SUCCESS;

@@ -423,7 +423,7 @@ static bool fill_rows(FillJob *f, size_t rows) {
 static uint64_t run_item(Item *it, uint64_t budget, bool alone, bool draining) {
     Dev *dev = it->stream->ctx->dev;
     if (!(it->kind == ITEM_COPY && (it->copy.row || it->copy.done)) &&
-        !(it->kind == ITEM_FILL && it->fill.row))
+        !(it->kind == ITEM_FILL && it->fill.row) && it->kind != ITEM_HOST) // that one's thread says so
         gr_work_item(it, GR_WORK_BEGINS);
     switch (it->kind) {
     case ITEM_KERNEL: start_kernel(it); return COST_START;

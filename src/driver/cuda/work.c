@@ -88,9 +88,10 @@ void gr_work_item(const Item *it, GrWorkKind kind) {
                 .device = s->ctx->dev->ordinal,
                 .legacy = s == s->ctx->legacy,
                 .blocking = !(s->flags & CU_STREAM_NON_BLOCKING)};
-    if (kind == GR_WORK_SUBMITTED)
-        add_caller(&w);
     describe(it, &w);
+    waits += kind == GR_WORK_BEGINS && it->kind == ITEM_HOST;
+    if (kind == GR_WORK_SUBMITTED || it->kind == ITEM_HOST)
+        add_caller(&w);
     tell(&w);
 }
 

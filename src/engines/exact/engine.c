@@ -138,16 +138,7 @@ static gr_status exact_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_error
 
 static void remark_on(const Listener *x) {
     char text[512];
-    size_t unsure = gr_exact_unsure(x->exact), volatiles = gr_exact_volatiles(x->exact),
-           heard = gr_exact_heard(x->exact);
-    if (unsure) {
-        snprintf(text, sizeof text,
-                 "%zu pair%s of accesses by the work of different host threads would race if calls had come "
-                 "at other times: one host thread had waited for its work before the other thread's call "
-                 "began, but gpurace saw nothing that orders the two threads",
-                 unsure, unsure == 1 ? "" : "s");
-        x->session->remark(x->session, text);
-    }
+    size_t volatiles = gr_exact_volatiles(x->exact), heard = gr_exact_heard(x->exact);
     if (volatiles) {
         snprintf(text, sizeof text,
                  "%zu pair%s of unordered accesses with volatile %s not reported: by PTX no race, but by "
@@ -166,17 +157,18 @@ static void remark_on(const Listener *x) {
     }
 }
 
+static void pass_remark(const Listener *x, char *text) {
+    if (text)
+        x->session->remark(x->session, text);
+    free(text);
+}
+
 static void exact_finish(void *self) {
     Listener *x = self;
     remark_on(x);
-    char *reads = gr_exact_proxy_reads(x->exact);
-    if (reads)
-        x->session->remark(x->session, reads);
-    free(reads);
-    char *crosswise = gr_exact_dekker(x->exact);
-    if (crosswise)
-        x->session->remark(x->session, crosswise);
-    free(crosswise);
+    pass_remark(x, gr_exact_unsure(x->exact));
+    pass_remark(x, gr_exact_proxy_reads(x->exact));
+    pass_remark(x, gr_exact_dekker(x->exact));
     gr_misuses_finish(&x->misuses);
     if (gr_exact_incomplete(x->exact) || x->misuses.incomplete)
         x->session->note(x->session, "engine exact", "memory ran out, and accesses were forgotten");

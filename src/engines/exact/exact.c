@@ -392,6 +392,8 @@ void gr_exact_free(Exact *x) {
     gr_map_free(&x->volatile_pairs);
     gr_map_free(&x->volatile_ordered);
     gr_dekker_free(&x->dekker);
+    gr_map_free(&x->unsure_pairs);
+    gr_str_free(&x->unsure_named);
     gr_map_free(&x->host_sites);
     gr_vec_free(&x->host_pcs);
     gr_vec_free(&x->open);
@@ -421,7 +423,6 @@ bool gr_exact_incomplete(const Exact *x) {
 }
 
 uint64_t gr_exact_collections(const Exact *x) { return x->shadow.collections; }
-size_t gr_exact_unsure(const Exact *x) { return x->hosts.pairs.live; }
 
 uint64_t gr_exact_shadow_bytes(const Exact *x) { return gr_shadow_bytes(&x->shadow) + x->read_bytes; }
 uint64_t gr_exact_order_bytes(const Exact *x) { return gr_order_bytes(&x->order); }

@@ -83,12 +83,13 @@ bool gr_exact_incomplete(const Exact *x);
 unsigned gr_exact_doubts(const Exact *x);
 // How often numbers of stamps that nothing referred to any more were collected.
 uint64_t gr_exact_collections(const Exact *x);
-// Pairs of sites that would have raced if calls of several threads of the host had come at other times.
-size_t gr_exact_unsure(const Exact *x);
 // Pairs of sites with unordered volatile accesses that were not reported.
 size_t gr_exact_volatiles(const Exact *x);
 // Accesses that only the order of fence.sc puts behind others, whose threads had been heard of without a fence behind that.
 size_t gr_exact_heard(const Exact *x);
+// What is to be remarked of accesses that would have raced if calls of several threads of the host had come at other times, freed by the
+// caller; NULL: nothing.
+char *gr_exact_unsure(const Exact *x);
 // What is to be remarked of reads and copies over the bytes without a proxy fence, freed by the caller; NULL: nothing.
 char *gr_exact_proxy_reads(const Exact *x);
 // What is to be remarked of stores and loads crosswise (dekker.h), freed by the caller; NULL: nothing.

@@ -137,6 +137,8 @@ struct Exact {
     VEC(uint8_t) reach;            // by site: which memory it can access (checks.c)
     Map proxy_reads, proxy_places; // proxies.c: by two sites; by two lines
     StrBuf proxy_named;
+    Map unsure_pairs; // unsure.c: by two sites
+    StrBuf unsure_named;
     size_t heard; // judge.c: accesses that fence.sc alone orders, behind threads that were heard of
     Map feeds, volatile_pairs; // volatiles.c: by site; by two sites
     Map volatile_ordered;      // likewise -> how often observation ordered them
@@ -375,6 +377,10 @@ bool gr_exact_counts_sites(const Exact *x, const Access *a);
 // Access `a` of the async proxy, whose stamp is `mine`, writes where `read` has read, without a fence between: whether that is reported.
 // Else it is counted.
 bool gr_exact_reports_proxy_read(Exact *x, const Access *a, const Stamp *mine, const Stamp *read);
+
+// unsure.c
+// Access `a`, whose stamp is `mine`, comes after t by real time only.
+void gr_exact_count_unsure(Exact *x, const Access *a, const Stamp *mine, const Stamp *t);
 
 // touch.c
 // What the host has done is known to what comes after Work.host.

@@ -117,17 +117,30 @@ static void begins(Exact *x, const GrWork *w) {
         host_begins(x, w, known, sure);
         return;
     }
-    if (w->type == GR_WORK_HOST) { // which a thread of the host's runs
+    if (w->type == GR_WORK_HOST) { // a thread of the host's runs it, which may tell the others
         gr_clock_merge(&x->work.host, known);
-        gr_clock_merge(&x->hosts.besides, known);
+        gr_hosts_function_begins(&x->hosts, &x->work, w, sure);
     }
     gr_clock_release(known);
     gr_clock_release(sure);
 }
 
+// What follows the host function in its stream knows what the host knew when the function returned.
+static void function_ended(Exact *x, const GrWork *w) {
+    gr_exact_host_releases(x);
+    Clock *now = x->work.host;
+    x->work.host = gr_hosts_when_begun(&x->hosts, &x->work, w);
+    (void)gr_work_ended(&x->work, w, false, NULL);
+    gr_clock_merge(&now, x->work.host);
+    gr_clock_take(&x->work.host, now);
+    gr_hosts_ended(&x->hosts, w, NULL);
+}
+
 static void ended(Exact *x, const GrWork *w) {
-    if (w->type == GR_WORK_HOST)
-        gr_exact_host_releases(x);
+    if (w->type == GR_WORK_HOST) {
+        function_ended(x, w);
+        return;
+    }
     Launch *done = done_by(x, w);
     WorkTurn turn = gr_work_ended(&x->work, w, done != NULL, done ? done->end : NULL);
     if (done && turn.turn)

@@ -37,18 +37,22 @@ void gr_hosts_free(Hosts *h) {
     forget_threads(h);
     forget_moments(h);
     gr_vec_free(&h->threads);
+    gr_clock_release(h->function.known);
+    gr_vec_free(&h->function.heard);
+    gr_clock_release(h->functions);
     gr_vec_free(&h->moments);
     for (unsigned k = 0; k < HOST_WAITS; k++)
         gr_clock_release(h->wait[k].known);
     gr_clock_release(h->besides);
     gr_work_free(&h->work);
     clear(&h->kernels);
-    gr_map_free(&h->pairs);
 }
 
 void gr_hosts_sweep(Hosts *h, Sweep *s) {
     for (size_t k = 0; k < h->threads.len; k++)
         gr_order_sweep_clock(s, &h->threads.data[k].known);
+    gr_order_sweep_clock(s, &h->function.known);
+    gr_order_sweep_clock(s, &h->functions);
     for (size_t n = 0; n < h->moments.len; n++)
         for (size_t k = 0; k < h->moments.data[n].len; k++)
             gr_order_sweep_clock(s, &h->moments.data[n].data[k].known);
@@ -94,7 +98,7 @@ static void learn(Hosts *h, HostThread *t) {
             return;
         }
     for (uint32_t k = 0; k < n && k < h->moments.len; k++)
-        if (moment[k] != t->heard.data[k]) {
+        if (moment[k] != t->heard.data[k] && k + 1 != t->number) {
             gr_clock_merge(&t->known, known_at(&h->moments.data[k], moment[k]));
             t->heard.data[k] = moment[k];
         }
@@ -110,17 +114,17 @@ static void thin_out(HostMoments *m) {
     m->len = kept;
 }
 
-// The calling thread, which knows that much, tells others from now on.
-static void tell(Hosts *h, Clock *known) {
+// The calling thread, which knows that much, tells others from now on. Yields its number.
+static uint32_t tell(Hosts *h, Clock *known) {
     uint64_t moment = 0;
     uint32_t number = h->order ? h->order->waited(&moment) : 0;
     while (h->moments.len < number)
         if (!gr_vec_push(&h->moments, ((HostMoments){0}))) {
             h->nomem = true;
-            return;
+            return 0;
         }
     if (!number)
-        return;
+        return 0;
     HostMoments *m = &h->moments.data[number - 1];
     if (m->len == KEPT_MOMENTS)
         thin_out(m);
@@ -128,6 +132,7 @@ static void tell(Hosts *h, Clock *known) {
         gr_clock_retain(known);
     else
         h->nomem = true;
+    return number;
 }
 
 // ---- When calls began ----------------------------------------------------------------------------------------------
@@ -145,14 +150,32 @@ Clock *gr_hosts_when_begun(const Hosts *h, const Work *w, const GrWork *e) {
     return c;
 }
 
-void gr_hosts_note_wait(Hosts *h, const Work *w, const GrWork *e) {
+static void note(Hosts *h, const Work *w, const GrWork *e) {
     h->waits = e->waits;
     HostWait *at = &h->wait[(h->waits - 1) % HOST_WAITS];
     at->number = h->waits;
     gr_clock_take(&at->known, gr_clock_retain(w->host));
-    const HostThread *t = h->several ? thread_of(h, e->thread) : NULL;
-    if (t || !h->several)
-        tell(h, t ? t->known : w->host);
+}
+
+void gr_hosts_note_wait(Hosts *h, const Work *w, const GrWork *e) {
+    note(h, w, e);
+    HostThread *t = h->several ? thread_of(h, e->thread) : NULL;
+    if (t)
+        t->number = tell(h, t->known);
+    else if (!h->several)
+        (void)tell(h, w->host);
+}
+
+// Its thread may have been told something by a function before, which this one then counts as told, too.
+void gr_hosts_function_begins(Hosts *h, const Work *w, const GrWork *e, Clock *sure) {
+    HostThread *f = &h->function;
+    note(h, w, e);
+    gr_clock_take(&f->known, gr_clock_retain(sure));
+    f->heard.len = 0;
+    f->version = 0;
+    learn(h, f);
+    gr_clock_merge(&h->functions, f->known);
+    f->number = tell(h, h->functions);
 }
 
 // ---- What is seen --------------------------------------------------------------------------------------------------
@@ -164,7 +187,7 @@ static void copy_map(Map *to, const Map *from, bool *nomem) {
             *nomem = true;
 }
 
-// Until now there was one thread: all that is known is known for sure, by that one.
+// Until now there was one thread, and no host function: all that is known is known for sure, by that one.
 static void become_several(Hosts *h, const Work *w) {
     h->several = true;
     h->work.pending = w->pending;
@@ -183,30 +206,33 @@ static void become_several(Hosts *h, const Work *w) {
 }
 
 // The thread's clock takes the place of the host's while the call is heard of.
-static void enter(Hosts *h, const GrWork *e, void (*f)(Work *w, const GrWork *e)) {
+static void enter(Hosts *h, const GrWork *e) {
     HostThread *t = thread_of(h, e->thread);
     if (!t)
         return;
     learn(h, t);
     h->work.host = t->known;
-    f(&h->work, e);
+    if (e->kind == GR_WORK_WAITED)
+        h->knows_all = gr_work_waited(&h->work, e);
+    else
+        gr_work_submitted(&h->work, e);
     t->known = h->work.host;
     h->work.host = NULL;
 }
-
-static void waited(Work *w, const GrWork *e) { (void)gr_work_waited(w, e); }
 
 void gr_hosts_hear(Hosts *h, const Work *w, const GrWork *e) {
     if (!e->thread || (e->kind != GR_WORK_SUBMITTED && e->kind != GR_WORK_WAITED && e->kind != GR_WORK_FREES))
         return;
     h->unsettled += e->kind == GR_WORK_SUBMITTED;
-    if (!h->several && (!h->threads.len || h->threads.data[0].id == e->thread)) {
+    h->callers |= h->threads.len && h->threads.data[0].id != e->thread;
+    bool several = h->callers || (e->kind == GR_WORK_SUBMITTED && e->type == GR_WORK_HOST);
+    if (!h->several && !several) {
         (void)thread_of(h, e->thread);
         return;
     }
     if (!h->several)
         become_several(h, w);
-    enter(h, e, e->kind == GR_WORK_WAITED ? waited : gr_work_submitted);
+    enter(h, e);
 }
 
 Clock *gr_hosts_begins(Hosts *h, const GrWork *e) {
@@ -229,9 +255,17 @@ void gr_hosts_launch_begins(Hosts *h, Launch *l) {
 }
 
 void gr_hosts_ended(Hosts *h, const GrWork *e, Launch *done) {
-    if (h->several)
-        (void)gr_work_ended(&h->work, e, done != NULL, NULL); // the turn is that of the other clock
-    gr_clock_take(&h->work.host, NULL); // host functions: no thread is sure to learn what they know
+    if (!h->several)
+        return;
+    HostThread *f = e->type == GR_WORK_HOST ? &h->function : NULL;
+    if (f) { // which other threads may have told something meanwhile
+        learn(h, f);
+        h->work.host = f->known;
+    }
+    (void)gr_work_ended(&h->work, e, done != NULL, NULL); // the turn is that of the other clock
+    if (f)
+        f->known = h->work.host;
+    h->work.host = NULL;
 }
 
 void gr_hosts_freed(Hosts *h, const GrWork *e) {
@@ -239,20 +273,20 @@ void gr_hosts_freed(Hosts *h, const GrWork *e) {
         gr_clock_release(gr_work_freed(&h->work, e));
 }
 
-void gr_hosts_unsure_pair(Hosts *h, uint32_t a, uint32_t b) {
-    uint64_t key = (uint64_t)(a < b ? a : b) << 32 | (a < b ? b : a);
-    if (!gr_map_get_u64(&h->pairs, key) && !gr_map_put_u64(&h->pairs, key, h))
-        h->nomem = true;
-}
-
 bool gr_hosts_keep(const Hosts *h, const GrWork *e) {
-    return h->unsettled < (e->contended ? KEPT_FOR_CALLS : h->several ? KEPT_LAUNCHES : 0);
+    bool others = h->callers || (h->several && !h->knows_all);
+    return h->unsettled < (e->contended ? KEPT_FOR_CALLS : others ? KEPT_LAUNCHES : 0);
 }
 
 void gr_hosts_settled(Hosts *h) {
     h->unsettled = 0;
-    if (h->several)
+    if (h->callers)
         forget_threads(h);
+    else if (h->threads.len)
+        gr_clock_take(&h->threads.data[0].known, NULL);
+    h->several = h->callers; // until the next host function
+    gr_clock_take(&h->function.known, NULL);
+    gr_clock_take(&h->functions, NULL);
     forget_moments(h);
     if (h->order)
         h->order->settled();
@@ -260,5 +294,6 @@ void gr_hosts_settled(Hosts *h) {
         gr_clock_take(&h->wait[k].known, NULL);
     gr_clock_take(&h->besides, NULL);
     clear(&h->kernels);
+    clear(&h->work.submitted);
     gr_work_settle(&h->work);
 }

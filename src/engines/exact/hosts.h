@@ -6,6 +6,9 @@
 // are a race. The other is kept here: only what a thread has waited for itself, and what threads told each other in a way that is
 // seen (GrHostThreads: mutexes and their like). Two accesses that only the first clock orders are ordered by real time, or by something
 // that is not seen (atomics, futexes): they are counted and never reported.
+//
+// A host function is a thread like the others, which has waited for what its stream did before. Functions without an order of their
+// own know nothing of each other, though one thread runs them all.
 #ifndef GR_EXACT_HOSTS_H
 #define GR_EXACT_HOSTS_H
 
@@ -18,6 +21,7 @@ typedef struct HostThread {
     Clock *known;        // what it has waited for itself, or been told
     uint64_t version;    // of what it had been told (GrHostThreads.knows)
     VEC(uint64_t) heard; // by number, less 1: up to which wait of that thread
+    uint32_t number;     // GrHostThreads.waited; 0: none
 } HostThread;
 
 // What a thread knew after some of its waits, the oldest first.
@@ -38,15 +42,17 @@ enum { HOST_WAITS = 64 };
 typedef struct Hosts {
     const GrHostThreads *order; // NULL: nothing is seen
     VEC(HostThread) threads;
+    HostThread function;      // of the host function that runs, or ran last
+    Clock *functions;         // what all of them knew: one may have told the thread of the next one
     VEC(HostMoments) moments; // by the threads' numbers, less 1
-    bool several;             // more than one has submitted work or waited
+    bool several;             // more than one has submitted work or waited, those of host functions included
+    bool callers;             // more than one, those of host functions not included
+    bool knows_all;           // everything is over, and the thread that waited last knows for sure
     Work work;                // by what is seen only; while there are several
     Map kernels;              // launch number -> Clock, likewise, until it begins
     HostWait wait[HOST_WAITS];
-    uint64_t waits; // how many there have been
-    Clock *
-        besides; // what Work.host knows from elsewhere: of the host's own accesses, of what they saw, of host functions
-    Map pairs;          // of sites that only real time ordered
+    uint64_t waits;     // how many there have been
+    Clock *besides;     // what Work.host knows from elsewhere: of the host's own accesses, of what they saw
     uint64_t unsettled; // items submitted since everything was settled
     bool nomem;
 } Hosts;
@@ -62,10 +68,10 @@ void gr_hosts_expect(Hosts *h, uint64_t launch, Clock *sure);
 void gr_hosts_launch_begins(Hosts *h, Launch *l);
 void gr_hosts_ended(Hosts *h, const GrWork *e, Launch *done);
 void gr_hosts_freed(Hosts *h, const GrWork *e);
-// Accesses of these sites would race if calls of several threads had come at other times.
-void gr_hosts_unsure_pair(Hosts *h, uint32_t a, uint32_t b);
 // After a wait that Work has heard of.
 void gr_hosts_note_wait(Hosts *h, const Work *w, const GrWork *e);
+// A host function begins, which Work.host knows of; `sure`: what the item comes after for sure (gr_hosts_begins).
+void gr_hosts_function_begins(Hosts *h, const Work *w, const GrWork *e, Clock *sure);
 // Everything is over and known to one thread; whether what was accessed is remembered all the same, for the others.
 bool gr_hosts_keep(const Hosts *h, const GrWork *e);
 void gr_hosts_settled(Hosts *h);

@@ -275,7 +275,7 @@ static bool races(Exact *x, const Access *a, const Cell *cell, const Stamp *mine
     const Order *o = &x->order;
     if (gr_order_knows(o, &a->view, &t->at, u)) {
         if (x->hosts.several && gr_hosts_unsure(o, &a->view, t->at.launch))
-            gr_hosts_unsure_pair(&x->hosts, mine->site, t->site);
+            gr_exact_count_unsure(x, a, mine, t);
         if (!lacks_proxy_fence(x, a, mine, t, u, false))
             return false;
         *class = t->access == PTX_ACCESS_READ ? RACE_PROXY_READ : RACE_PROXY;
