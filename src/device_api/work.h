@@ -64,9 +64,10 @@ typedef struct GrWork {
 // An access of the host's own to memory that it shares with the device.
 typedef struct GrHostTouch {
     uint64_t address, size;
-    uint64_t pc;    // of the instruction, or where a system call returns to
-    int access;     // PtxAccess
-    bool is_atomic; // one access of the machine's: aligned, and no larger than it does at once
+    uint64_t pc;     // of the instruction, or where a system call returns to
+    int access;      // PtxAccess
+    bool is_atomic;  // one access of the machine's: aligned, and no larger than it does at once
+    uint64_t thread; // as in GrWork
 } GrHostTouch;
 
 #endif

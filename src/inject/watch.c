@@ -268,7 +268,10 @@ static Slot *take_slot(void) {
 static GrHostTouch describe(uint64_t address, uint64_t pc, bool writes, bool whole) {
     GrInsnTouch i = gr_insn_touch((const uint8_t *)(uintptr_t)pc);
     // The second page of an access begins with what part of it only the first one's fault could tell.
-    GrHostTouch t = {.address = address, .pc = pc, .size = whole && i.size ? i.size : 1};
+    GrHostTouch t = {.address = address,
+                     .pc = pc,
+                     .size = whole && i.size ? i.size : 1,
+                     .thread = (uint64_t)syscall(SYS_gettid)};
     t.access = i.kind == GR_INSN_LOAD    ? PTX_ACCESS_READ
                : i.kind == GR_INSN_RMW   ? PTX_ACCESS_RMW
                : i.kind == GR_INSN_STORE ? PTX_ACCESS_WRITE
@@ -370,7 +373,8 @@ void gr_watch_told(int let, const void *p, size_t done, bool writes, const void 
                  .touch = {.address = (uint64_t)(uintptr_t)p,
                            .size = done,
                            .pc = (uint64_t)(uintptr_t)pc - 1, // within the call
-                           .access = writes ? PTX_ACCESS_WRITE : PTX_ACCESS_READ}};
+                           .access = writes ? PTX_ACCESS_WRITE : PTX_ACCESS_READ,
+                           .thread = (uint64_t)syscall(SYS_gettid)}};
     watch.locked(do_told, &c);
 }
 

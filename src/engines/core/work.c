@@ -71,6 +71,11 @@ Clock *gr_work_begins(Work *w, const GrWork *e, Clock **prior) {
     return c;
 }
 
+WorkTurn gr_work_next_turn(Work *w, const GrWork *e) {
+    const WorkStream *mine = stream_of(w, e);
+    return mine ? (WorkTurn){mine->number, mine->turn + 1} : (WorkTurn){0};
+}
+
 WorkTurn gr_work_ended(Work *w, const GrWork *e, bool accesses, Clock *end) {
     WorkTurn turn = {0};
     w->pending -= w->pending != 0;

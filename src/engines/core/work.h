@@ -51,6 +51,8 @@ void gr_work_submitted(Work *w, const GrWork *e);
 // *prior: of a kernel that may begin before the one before it has ended (GrWork.early), what it comes after once it has waited;
 // else NULL. Likewise.
 Clock *gr_work_begins(Work *w, const GrWork *e, Clock **prior);
+// The turn that an item takes when it ends, and nothing else of its stream before.
+WorkTurn gr_work_next_turn(Work *w, const GrWork *e);
 // `accesses`: the item accesses memory, and takes a turn; `end`: what its threads knew besides, or NULL.
 WorkTurn gr_work_ended(Work *w, const GrWork *e, bool accesses, Clock *end);
 // Memory goes that the host freed (GR_WORK_FREES, told like what is submitted): what the host knew at its call. A reference of the caller's own.

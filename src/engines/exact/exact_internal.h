@@ -156,9 +156,11 @@ struct Exact {
     Launch *host;   // that they are of; NULL: none since the host last knew everything
     Map host_sites; // instruction -> site
     VEC(HostSite) host_pcs;
-    VEC(Span) open; // where accesses are not seen
-    bool host_news; // the device wrote what the host may have read there since it last looked
-    bool host_told; // what it did since is in Work.host
+    VEC(Span) open;   // where accesses are not seen
+    bool host_news;   // the device wrote what the host may have read there since it last looked
+    bool host_told;   // what it did since is in Work.host
+    Launch *function; // the same of the host function that runs
+    bool function_told;
 };
 
 enum { ACCESS_WORDS = 4 };
@@ -389,6 +391,8 @@ void gr_exact_host_releases(Exact *x);
 void gr_exact_host_unseen(Exact *x, Block *b, Warp *w, uint32_t lane, const StrongOp *s);
 // Everything is over, and known to the host.
 void gr_exact_host_ends(Exact *x);
+// The host function has returned.
+void gr_exact_function_ends(Exact *x);
 
 // checks.c
 void gr_exact_doubt(Exact *x, ExactCheck c);

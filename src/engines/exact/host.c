@@ -96,7 +96,6 @@ static void host_freed(Exact *x, const GrWork *w) {
 }
 
 static void submitted(Exact *x, const GrWork *w) {
-    gr_exact_host_releases(x);
     keep_known(x, w);
     x->open.len = 0; // closed again
     watch(x, true);
@@ -125,14 +124,19 @@ static void begins(Exact *x, const GrWork *w) {
     gr_clock_release(sure);
 }
 
-// What follows the host function in its stream knows what the host knew when the function returned.
+// What follows the host function in its stream knows what the host knew when the function returned. It takes a turn whether it has accessed
+// memory or not: what it tells others names that.
 static void function_ended(Exact *x, const GrWork *w) {
     gr_exact_host_releases(x);
-    Clock *now = x->work.host;
+    Clock *now = x->work.host, *turn_of = NULL;
     x->work.host = gr_hosts_when_begun(&x->hosts, &x->work, w);
-    (void)gr_work_ended(&x->work, w, false, NULL);
+    WorkTurn turn = gr_work_ended(&x->work, w, true, NULL);
     gr_clock_merge(&now, x->work.host);
     gr_clock_take(&x->work.host, now);
+    gr_clock_add(&turn_of, gr_stream_key(turn.stream), turn.turn);
+    gr_hosts_function_did(&x->hosts, turn_of);
+    gr_clock_release(turn_of);
+    gr_exact_function_ends(x);
     gr_hosts_ended(&x->hosts, w, NULL);
 }
 
@@ -178,6 +182,8 @@ void gr_exact_work(void *exact, const GrWork *w) {
     gr_exact_tidy(x);
     x->launch = NULL;
     x->order.told = true;
+    if (w->kind == GR_WORK_SUBMITTED)
+        gr_exact_host_releases(x);
     gr_hosts_hear(&x->hosts, &x->work, w);
     switch (w->kind) {
     case GR_WORK_SUBMITTED: submitted(x, w); break;

@@ -167,15 +167,27 @@ void gr_hosts_note_wait(Hosts *h, const Work *w, const GrWork *e) {
 }
 
 // Its thread may have been told something by a function before, which this one then counts as told, too.
-void gr_hosts_function_begins(Hosts *h, const Work *w, const GrWork *e, Clock *sure) {
+// What it tells others is taken to include all that it accesses.
+void gr_hosts_function_begins(Hosts *h, Work *w, const GrWork *e, Clock *sure) {
     HostThread *f = &h->function;
     note(h, w, e);
+    h->began = e->waits;
+    h->runs = true;
+    h->turn = gr_work_next_turn(w, e);
+    f->id = e->thread;
     gr_clock_take(&f->known, gr_clock_retain(sure));
     f->heard.len = 0;
     f->version = 0;
     learn(h, f);
     gr_clock_merge(&h->functions, f->known);
+    gr_clock_add(&h->functions, gr_stream_key(h->turn.stream), h->turn.turn);
     f->number = tell(h, h->functions);
+}
+
+void gr_hosts_function_did(Hosts *h, Clock *c) {
+    for (unsigned k = 0; k < HOST_WAITS; k++)
+        if (h->wait[k].number >= h->began)
+            gr_clock_merge(&h->wait[k].known, c);
 }
 
 // ---- What is seen --------------------------------------------------------------------------------------------------
@@ -211,6 +223,7 @@ static void enter(Hosts *h, const GrWork *e) {
     if (!t)
         return;
     learn(h, t);
+    gr_clock_merge(&t->known, h->besides); // for accesses to memory the host's threads are one
     h->work.host = t->known;
     if (e->kind == GR_WORK_WAITED)
         h->knows_all = gr_work_waited(&h->work, e);
@@ -261,8 +274,9 @@ void gr_hosts_ended(Hosts *h, const GrWork *e, Launch *done) {
     if (f) { // which other threads may have told something meanwhile
         learn(h, f);
         h->work.host = f->known;
+        h->runs = false;
     }
-    (void)gr_work_ended(&h->work, e, done != NULL, NULL); // the turn is that of the other clock
+    (void)gr_work_ended(&h->work, e, f || done, NULL); // the turn is that of the other clock
     if (f)
         f->known = h->work.host;
     h->work.host = NULL;

@@ -43,6 +43,9 @@ typedef struct Hosts {
     const GrHostThreads *order; // NULL: nothing is seen
     VEC(HostThread) threads;
     HostThread function;      // of the host function that runs, or ran last
+    WorkTurn turn;            // of that one
+    uint64_t began;           // which wait its beginning counted as
+    bool runs;                // it has not ended
     Clock *functions;         // what all of them knew: one may have told the thread of the next one
     VEC(HostMoments) moments; // by the threads' numbers, less 1
     bool several;             // more than one has submitted work or waited, those of host functions included
@@ -71,16 +74,28 @@ void gr_hosts_freed(Hosts *h, const GrWork *e);
 // After a wait that Work has heard of.
 void gr_hosts_note_wait(Hosts *h, const Work *w, const GrWork *e);
 // A host function begins, which Work.host knows of; `sure`: what the item comes after for sure (gr_hosts_begins).
-void gr_hosts_function_begins(Hosts *h, const Work *w, const GrWork *e, Clock *sure);
+void gr_hosts_function_begins(Hosts *h, Work *w, const GrWork *e, Clock *sure);
+// It has done what `c` names: calls that began after it did may come after that.
+void gr_hosts_function_did(Hosts *h, Clock *c);
 // Everything is over and known to one thread; whether what was accessed is remembered all the same, for the others.
 bool gr_hosts_keep(const Hosts *h, const GrWork *e);
 void gr_hosts_settled(Hosts *h);
 
-// The viewer's launch comes after that one, which it knows of, by real time only.
-static inline bool gr_hosts_unsure(const Order *o, const View *v, uint32_t launch) {
-    const Launch *l = o->launches.data[launch];
-    return v->launch->has_sure && l != v->launch && l->turn &&
-           gr_clock_get(v->launch->sure, gr_stream_key(l->stream)) < l->turn;
+static inline bool gr_hosts_tells(const Order *o, const Clock *c, const Point *p, uint32_t lane) {
+    const Launch *l = o->launches.data[p->launch];
+    return (l->turn && gr_clock_get(c, gr_stream_key(l->stream)) >= l->turn) || gr_clock_has(o, c, p, lane);
+}
+// The viewer's launch comes after what is at p, which it knows of, by real time only.
+static inline bool gr_hosts_unsure(const Order *o, const View *v, const Point *p) {
+    const Launch *l = o->launches.data[p->launch];
+    return v->launch->has_sure && l != v->launch && (l->turn || l->host) &&
+           gr_clock_get(v->launch->sure, gr_stream_key(l->stream)) < l->turn + !l->turn &&
+           !(l->host && gr_clock_has(o, v->launch->sure, p, 0));
+}
+// Of such a one: what the lane knows of it is what its launch began with, and not what the device told it since.
+static inline bool gr_hosts_by_time(const Order *o, const View *v, const Point *p, uint32_t lane) {
+    const Launch *l = v->launch;
+    return l->host || gr_hosts_tells(o, l->known, p, lane) || gr_hosts_tells(o, l->prior, p, lane);
 }
 
 // Filters its clocks.

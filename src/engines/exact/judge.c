@@ -274,7 +274,8 @@ static bool races(Exact *x, const Access *a, const Cell *cell, const Stamp *mine
                   uint32_t *bytes, RaceClass *class) {
     const Order *o = &x->order;
     if (gr_order_knows(o, &a->view, &t->at, u)) {
-        if (x->hosts.several && gr_hosts_unsure(o, &a->view, t->at.launch))
+        if (x->hosts.several && gr_hosts_unsure(o, &a->view, &t->at) &&
+            gr_hosts_by_time(o, &a->view, &t->at, u))
             gr_exact_count_unsure(x, a, mine, t);
         if (!lacks_proxy_fence(x, a, mine, t, u, false))
             return false;
@@ -330,7 +331,7 @@ bool gr_exact_knows_launch(const Exact *x, uint32_t viewer, uint32_t launch) {
 bool gr_exact_knows_stamp(const Exact *x, Access *a, uint32_t stamp, const Stamp *t) {
     if (stamp == a->known)
         return true;
-    if (x->hosts.several && gr_hosts_unsure(&x->order, &a->view, t->at.launch)) // lane by lane
+    if (x->hosts.several && gr_hosts_unsure(&x->order, &a->view, &t->at)) // lane by lane
         return false;
     if (gr_exact_is_apart(x, a, t))
         return false;
@@ -354,6 +355,8 @@ void gr_exact_check_entry(Exact *x, Access *a, const Cell *cell, const Entry *e,
     if (!both)
         return;
     if (mine->mark & STAMP_FREED && t->mark & STAMP_ALLOCATED) // allocated.c judges them
+        return;
+    if (a->view.launch->host && x->order.launches.data[t->at.launch]->host) // not the device's business
         return;
     a->met_strong |= t->strong;
     if (a->late) // a shortened log (log.c) has reads behind the writes that came after them

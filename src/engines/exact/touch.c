@@ -3,6 +3,7 @@
 //
 // The program's threads on the host are one thread here, of a launch that begins with the first access and ends when the host has
 // waited for everything. It knows what the host has waited for (work.h), and what is submitted after an access knows of that.
+// A host function in a stream is another one, of a launch that ends with it and has its place in its stream. Between the two nothing is a race here.
 // An aligned access that the machine does at once is taken for a strong one of system scope, a read for an acquire and a
 // write for a release: that is what std::atomic and volatile become on the machines we run on, which
 // cannot be told from plain accesses there. So the host never races with strong accesses of system scope.
@@ -15,25 +16,37 @@
 
 enum { CHUNK = 1 << 30, SPANS = 64 };
 
-static Block *host_block(Exact *x) {
-    if (!x->host) {
-        VmLaunchEvent e = {.device = -1, .grid = {1, 1, 1}, .block = {1, 1, 1}, .cluster = {1, 1, 1}};
-        Launch *l = gr_order_launch_begin(&x->order, &e);
-        if (!l || !gr_order_block_begin(&x->order, l, 0)) {
-            x->nomem = true;
-            return NULL;
-        }
-        l->host = true;
-        // Nothing waits for it to end.
-        if (x->order.active.len && x->order.active.data[x->order.active.len - 1] == l)
-            x->order.active.len--;
-        x->host = l;
-        x->host_told = true;
+static Launch *begin(Exact *x) {
+    VmLaunchEvent e = {.device = -1, .grid = {1, 1, 1}, .block = {1, 1, 1}, .cluster = {1, 1, 1}};
+    Launch *l = gr_order_launch_begin(&x->order, &e);
+    if (!l || !gr_order_block_begin(&x->order, l, 0)) {
+        x->nomem = true;
+        return NULL;
     }
-    Block *b = gr_order_block(x->host, 0);
+    l->host = true;
+    // Nothing waits for it to end.
+    if (x->order.active.len && x->order.active.data[x->order.active.len - 1] == l)
+        x->order.active.len--;
+    return l;
+}
+
+static void end(Exact *x, Launch **of) {
+    Launch *l = *of;
+    if (!l)
+        return;
+    *of = NULL;
+    gr_order_block_end(&x->order, gr_order_block(l, 0));
+    gr_order_launch_end(&x->order, l, false);
+}
+
+// With what the host knows now.
+static Block *block_of(Exact *x, Launch *l) {
+    Block *b = l ? gr_order_block(l, 0) : NULL;
+    if (!b)
+        return NULL;
     Warp *w = &b->warps[0];
-    if (x->host->known != x->work.host) {
-        gr_clock_take(&x->host->known, gr_clock_retain(x->work.host));
+    if (l->known != x->work.host) {
+        gr_clock_take(&l->known, gr_clock_retain(x->work.host));
         gr_clock_take(&w->imp, gr_clock_retain(x->work.host));
         w->has_imp = true;
         x->order.version++;
@@ -41,11 +54,52 @@ static Block *host_block(Exact *x) {
     return b;
 }
 
-static void keep_learnt(Exact *x, const Warp *w) {
-    if (w->imp == x->work.host)
-        return;
-    gr_clock_merge(&x->work.host, w->imp);
-    gr_clock_merge(&x->hosts.besides, w->imp);
+static Block *host_block(Exact *x) {
+    if (!x->host) {
+        x->host = begin(x);
+        x->host_told = true;
+    }
+    return block_of(x, x->host);
+}
+
+// Of the host function that runs. Its place is that in its stream.
+static Block *function_block(Exact *x) {
+    if (!x->function && (x->function = begin(x))) {
+        x->function->stream = x->hosts.turn.stream;
+        x->function->turn = x->hosts.turn.turn;
+        x->function->sure = gr_clock_retain(x->hosts.function.known);
+        x->function->has_sure = true;
+        x->function_told = true;
+    }
+    return block_of(x, x->function);
+}
+
+// What the block knows, the host does: all calls that begin from now on, or those that began after the host function did.
+static void tell(Exact *x, const Block *b, Clock *c) {
+    gr_clock_merge(&x->work.host, c);
+    if (b->launch == x->function)
+        gr_hosts_function_did(&x->hosts, c);
+    else
+        gr_clock_merge(&x->hosts.besides, c);
+}
+
+static void keep_learnt(Exact *x, const Block *b) {
+    Clock *c = b->warps[0].imp;
+    if (c != x->work.host)
+        tell(x, b, c);
+}
+
+// A function learns it for sure: that is kept apart from what it knows by real time.
+static void read_strongly(Exact *x, Block *b, const StrongOp *op) {
+    Launch *l = b->launch;
+    Warp *w = &b->warps[0];
+    if (l->has_sure)
+        gr_clock_take(&w->imp, gr_clock_retain(l->sure));
+    gr_order_strong_read(&x->order, b, w, 0, op);
+    if (l->has_sure) {
+        gr_clock_take(&l->sure, gr_clock_retain(w->imp));
+        gr_clock_take(&w->imp, gr_clock_join(x->work.host, l->sure));
+    }
 }
 
 static bool is_open(const Exact *x, uint64_t at) {
@@ -69,7 +123,7 @@ static void learn_unseen(Exact *x, Block *b) {
                        .size = v->size,
                        .sem = PTX_ACQUIRE,
                        .scope = PTX_SCOPE_SYS};
-        gr_order_strong_read(&x->order, b, &b->warps[0], 0, &op);
+        read_strongly(x, b, &op);
     }
     x->host_news = false;
 }
@@ -90,7 +144,8 @@ void gr_exact_host_touched(void *exact, const GrHostTouch *t) {
     Exact *x = exact;
     x->moment++;
     gr_exact_make_room(x);
-    Block *b = host_block(x);
+    bool function = x->hosts.function.id == t->thread && x->hosts.runs;
+    Block *b = function ? function_block(x) : host_block(x);
     if (!b || !t->size)
         return;
     Warp *w = &b->warps[0];
@@ -104,7 +159,7 @@ void gr_exact_host_touched(void *exact, const GrHostTouch *t) {
                    .scope = PTX_SCOPE_SYS,
                    .rmw = t->access == PTX_ACCESS_RMW};
     if (t->is_atomic && t->access != PTX_ACCESS_WRITE)
-        gr_order_strong_read(&x->order, b, w, 0, &op);
+        read_strongly(x, b, &op);
     Access a = {.view = {.launch = b->launch, .block = b, .warp = w}};
     Stamp s = {.at = {.id = b->id, .epoch = w->epoch[0], .launch = b->launch->index},
                .site = site_of(x, t->pc),
@@ -121,8 +176,8 @@ void gr_exact_host_touched(void *exact, const GrHostTouch *t) {
         gr_order_strong_write(&x->order, b, w, 0, &op);
     else if (t->access != PTX_ACCESS_READ)
         gr_order_overwritten(&x->order, &x->order.sync, t->address, t->size);
-    x->host_told = false;
-    keep_learnt(x, w);
+    *(function ? &x->function_told : &x->host_told) = false;
+    keep_learnt(x, b);
 }
 
 void gr_exact_host_opened(void *exact, uint64_t at, uint64_t size) {
@@ -147,21 +202,31 @@ void gr_exact_host_opened(void *exact, uint64_t at, uint64_t size) {
         x->nomem = true;
 }
 
+// What the block has done up to now comes before what the host submits.
+static void release(Exact *x, Block *b, bool *told) {
+    if (*told)
+        return;
+    Warp *w = &b->warps[0];
+    Clock *did = NULL;
+    gr_clock_add(&did, key_of(BY_THREAD, b->id, 0, 0), w->epoch[0]);
+    tell(x, b, did);
+    gr_clock_release(did);
+    gr_order_bump(&x->order, b, w, 1);
+    *told = true;
+}
+
 void gr_exact_host_releases(Exact *x) {
+    Block *f = block_of(x, x->function);
+    if (f)
+        release(x, f, &x->function_told);
     if (!x->host && !x->open.len)
         return;
     Block *b = host_block(x);
     if (!b)
         return;
-    Warp *w = &b->warps[0];
     learn_unseen(x, b);
-    keep_learnt(x, w);
-    if (x->host_told)
-        return;
-    gr_clock_add(&x->work.host, key_of(BY_THREAD, b->id, 0, 0), w->epoch[0]);
-    gr_clock_add(&x->hosts.besides, key_of(BY_THREAD, b->id, 0, 0), w->epoch[0]);
-    gr_order_bump(&x->order, b, w, 1);
-    x->host_told = true;
+    keep_learnt(x, b);
+    release(x, b, &x->host_told);
 }
 
 void gr_exact_host_unseen(Exact *x, Block *b, Warp *w, uint32_t lane, const StrongOp *s) {
@@ -172,11 +237,13 @@ void gr_exact_host_unseen(Exact *x, Block *b, Warp *w, uint32_t lane, const Stro
 }
 
 void gr_exact_host_ends(Exact *x) {
-    Launch *l = x->host;
     x->open.len = 0;
-    if (!l)
-        return;
-    x->host = NULL;
-    gr_order_block_end(&x->order, gr_order_block(l, 0));
-    gr_order_launch_end(&x->order, l, false);
+    end(x, &x->host);
+}
+
+// What it learned from the device it knows for sure.
+void gr_exact_function_ends(Exact *x) {
+    if (x->function)
+        gr_clock_merge(&x->hosts.function.known, x->function->sure);
+    end(x, &x->function);
 }

@@ -679,7 +679,7 @@ static void the_host(void **state) {
     (void)state;
     Rig g;
     open_rig(&g, false);
-    GrHostTouch reads = {0x1000, 4, 0x400123, READ, true}, writes = {0x1000, 4, 0x400456, WRITE, true};
+    GrHostTouch reads = {0x1000, 4, 0x400123, READ, true, 1}, writes = {0x1000, 4, 0x400456, WRITE, true, 1};
     window(&g, 1, A, WRITE, 0x1000, 4);
     gr_watchpoints_host_touched(g.watch, &reads);
     assert_int_equal(g.found, 1);
