@@ -33,8 +33,10 @@ struct TrackerLaunches {
     CUdeviceptr at;
     GrLaunches *out; // where this process sees it
     Work work;
-    uint64_t only;  // the first stream that got work
-    uint64_t first; // streams have higher numbers
+    Clock *unaware;    // Work.host before the last host function began,
+    uint64_t function; // which counted as this wait (GrWork.waits)
+    uint64_t only;     // the first stream that got work
+    uint64_t first;    // streams have higher numbers
     VEC(uint32_t)
     begun; // by the stream's number less `first` less 1: the last turn that has begun since everything was settled
     VEC(uint32_t) lost; // likewise, that GrLaunches has no more
@@ -365,14 +367,28 @@ static void begins(TrackerLaunches *t, const GrWork *w) {
     }
     if (accesses(w))
         copy_begins(t, w, known);
-    if (w->type == GR_WORK_HOST) // a thread of the host runs it
+    if (w->type == GR_WORK_HOST) { // a thread of the host runs it, which may tell the others
+        gr_clock_take(&t->unaware, gr_clock_retain(t->work.host));
+        t->function = w->waits;
         gr_clock_merge(&t->work.host, known);
+    }
     gr_clock_release(known);
+}
+
+// A call that began before the host function did knows nothing of it.
+static void submitted(TrackerLaunches *t, const GrWork *w) {
+    Clock *now = t->work.host;
+    if (w->began < t->function)
+        t->work.host = t->unaware;
+    gr_work_submitted(&t->work, w);
+    t->work.host = now;
 }
 
 // Everything is over, and all that comes knows of it.
 static void settle(TrackerLaunches *t) {
     gr_work_settle(&t->work);
+    gr_clock_take(&t->unaware, NULL);
+    t->function = 0;
     t->begun.len = t->lost.len = 0;
     t->lost_to = 0;
     t->first = t->work.n_streams;
@@ -397,7 +413,7 @@ static void hear(void *user, const GrWork *w) {
         if (t->out)
             t->out->several = t->several;
         __atomic_store_n(&t->quiet, false, __ATOMIC_RELAXED);
-        gr_work_submitted(&t->work, w);
+        submitted(t, w);
         break;
     case GR_WORK_BEGINS: begins(t, w); break;
     case GR_WORK_ENDED:
@@ -405,7 +421,7 @@ static void hear(void *user, const GrWork *w) {
             kernel_ended(t, w);
         (void)gr_work_ended(&t->work, w, accesses(w), NULL);
         break;
-    case GR_WORK_FREES: gr_work_submitted(&t->work, w); break;
+    case GR_WORK_FREES: submitted(t, w); break;
     case GR_WORK_FREED: freed(t, w); break;
     case GR_WORK_WAITED:
         if (gr_work_waited(&t->work, w) && !t->running.len)

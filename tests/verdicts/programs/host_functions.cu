@@ -8,7 +8,7 @@
 // condition variable); `flag`, a std::atomic that the host polls, which nobody sees; `flag_other`: the same, and then the host waits for a
 // third kernel, which is no order either.
 //
-// With `none` it is a race when the second call began before the host function did, else a remark.
+// With `none` it is a race when the second call began before the host function did, else a remark. The tracker makes no remark.
 //
 // expect: exact -- function none => races only "write-write race" marked or "different host threads would race"
 // expect: exact -- callback none => races only "write-write race" marked or "different host threads would race"
@@ -31,8 +31,11 @@
 // expect: exact -- function condition => clean lacks "different host threads"
 // expect: exact -- callback condition => clean lacks "different host threads" soak
 // expect: exact -- graph condition => clean lacks "different host threads" soak
+// expect: tracker --seed 9 -- function none => races only "write-write race" marked
+// expect: tracker --seed 12 -- function none => races only "write-write race" marked
 // expect: tracker -- function stream => clean
 // expect: tracker -- function flag => clean
+// expect: tracker -- graph condition => clean soak
 #include "h.h"
 
 #include <atomic>
