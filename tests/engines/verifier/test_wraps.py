@@ -13,7 +13,7 @@ import checked
 GPURACE, PROGRAMS = sys.argv[1], pathlib.Path(sys.argv[2])
 # Kernels of wrong_wraps.cu that are shown to race however slow the machine is. Others may take the solver too long, and of two no witness can be replayed: its index
 # is beyond the memory, or it takes too many threads.
-QUICK = {"low_shift", "low_product", "sum", "byte", "guarded", "compared", "low_of_64_bits", "last_bit"}
+QUICK = {"low_shift", "low_product", "sum", "byte", "guarded", "compared", "of_few", "low_of_64_bits", "last_bit"}
 # Kernels of wraps.cu that could overflow for a size that is too large, and how many lines do.
 TRUSTED = {"whole_grid": 1, "rows": 1, "row_of_block": 1, "column_pass": 2}
 TRUST = re.compile(r"kernel (\w+)\(.*: decided on the assumption that no number of the launch is so large that (.*) overflows")

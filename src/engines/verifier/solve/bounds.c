@@ -157,13 +157,14 @@ static void cap(GrRange *range, GrWide small) {
         range->low = nearest < -small ? nearest : -small;
 }
 
-// What leaves its range where symbols have these ranges; NULL: the facts exclude that. Data in memory stays what it is.
-static const uint8_t *left_of(GrAttempt *a, const GrRange *capped) {
+// What leaves its range where symbols have these ranges; NULL: the facts exclude that. Data in memory stays what it is. `rounds`: no loop
+// goes round very often.
+static const uint8_t *left_of(GrAttempt *a, const GrRange *capped, bool rounds) {
     const GrTerms *t = a->t;
     GrReading r;
     begin(&r, a, capped);
     bool again = false;
-    for (uint32_t k = 0; k < t->n_symbols; k++) {
+    for (uint32_t k = 0; k < t->n_symbols && rounds; k++) {
         GrRange *range = r.of_symbol[k] ? &r.ranges.data[r.of_symbol[k] - 1] : NULL;
         if (!range || t->symbols[k]->kind != GR_SYM_COUNTER || range->high < t->symbols[k]->high)
             continue;
@@ -195,7 +196,7 @@ static const uint8_t *left_by_small(GrAttempt *a, const GrRange *known) {
         for (uint32_t k = 0; k < a->t->n_symbols; k++)
             if (is_number_of_launch(a->t->symbols[k]))
                 cap(&capped[k], smalls[n]);
-        left = left_of(a, capped);
+        left = left_of(a, capped, true);
     }
     return left;
 }
@@ -219,21 +220,24 @@ static const uint8_t *left_by_threads(GrAttempt *a, const GrRange *known) {
     for (uint32_t k = 0; k < a->t->n_symbols; k++)
         if (is_size[k] && capped[k].high > most && capped[k].low <= most)
             capped[k].high = most;
-    return left_of(a, capped);
+    return left_of(a, capped, true);
 }
 
 // An int does not overflow in C++, and what is in memory has no index that wraps for the size of it: a size that is too large is taken for none. What is
-// divided or shifted may be a hash, which is meant to wrap; but not because a launch has billions of threads.
+// divided or shifted may be a hash, which is meant to wrap; but not because a launch has billions of threads. What stays in its range only because
+// it was read once more, with nothing taken for small, has no size to blame.
 static const uint8_t *find_large(GrAttempt *a, const GrRange *known, const uint8_t *left) {
     uint8_t *large = GR_ATTEMPT_NEW(a, uint8_t, a->t->n_terms);
-    const uint8_t *small = left_by_small(a, known), *threads = left_by_threads(a, known);
+    const uint8_t *small = left_by_small(a, known), *threads = left_by_threads(a, known),
+                  *again = left_of(a, known, false);
     for (size_t k = 0; k < a->t->n_slots; k++) {
         const GrTerm *x = a->t->slots[k];
         if (!x || !left[x->id])
             continue;
         unsigned by_small = x->bits == 64 ? UINT8_MAX : GR_LOOK_SIGNED | GR_LOOK_UNSIGNED;
-        large[x->id] = (uint8_t)((by_small & (small ? small[x->id] : UINT8_MAX)) |
-                                 (~by_small & (threads ? threads[x->id] : UINT8_MAX)));
+        large[x->id] =
+            (uint8_t)((by_small & (small ? small[x->id] : UINT8_MAX)) |
+                      (~by_small & (threads ? threads[x->id] : UINT8_MAX)) | ~(again ? again[x->id] : 0));
     }
     return large;
 }

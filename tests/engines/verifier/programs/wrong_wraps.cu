@@ -27,6 +27,10 @@ __global__ void compared(int *out) {
     if (number() << 30 < 5u) // each fourth one
         out[0] = 1;
 }
+__global__ void of_few(int *out) {
+    if (threadIdx.x * 0x80000001u < 4u) // 0 and 2, which bounds find after many steps; no size is to blame
+        out[0] = 1;
+}
 __global__ void in_a_loop(int *out) {
     for (unsigned k = number() * 0x40000000u; k < 0x40000000u; k += 0x10000000u)
         out[k >> 28] = 1;
@@ -66,6 +70,7 @@ int main(int argc, char **) {
     seeded<<<4, 256>>>(out, argc);
     guarded<<<4, 256>>>(out);
     compared<<<4, 256>>>(out);
+    of_few<<<1, 31>>>(out);
     in_a_loop<<<4, 256>>>(out);
     shared_hash<<<4, 256>>>(out);
     last_bit<<<4, 256>>>(out);
