@@ -4,6 +4,9 @@
 // docs/execution-model.md.
 #include "harness.h"
 
+#include "vm/core/exec_mem.h"
+
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -347,13 +350,77 @@ static void strong_vectors_are_whole(void **state) {
     }
 }
 
+// Vectors of equal words, of 16 and of 8 bytes: what the host and the device store, each at its place.
+typedef struct Vectors {
+    _Alignas(16) uint32_t of_host[2][4], of_device[2][4];
+    uint32_t unequal, ended; // loads of the device's; by the device
+} Vectors;
+
+// Stores vectors until the device has ended, and counts those of the device's that are not equal.
+static void *store_vectors(void *user) {
+    Vectors *v = user;
+    uintptr_t unequal = 0;
+    _Alignas(16) uint32_t there[4];
+    for (uint32_t n = 0; !__atomic_load_n(&v->ended, __ATOMIC_RELAXED); n++) {
+        _Alignas(16) uint32_t mine[4] = {n, n, n, n};
+        for (uint32_t k = 0; k < 2; k++) {
+            gr_vm_copy_whole(v->of_host[k], mine, 16 >> k);
+            gr_vm_copy_whole(there, v->of_device[k], 16 >> k);
+            unequal += memcmp(there, there + 1, k ? 4 : 12) != 0;
+        }
+    }
+    return (void *)unequal;
+}
+
+// EM-135 of scope .sys, by one thread and one of the host.
+static void strong_vectors_are_whole_for_the_host(void **state) {
+    (void)state;
+    static const char text[] = KERNEL("k") PROLOGUE
+        "mov.u32 %r6, 0; mov.u32 %r20, 0;"
+        "A: mov.b64 %rd3, {%r6, %r6}; mov.b32 {%h1, %h2}, %r6; st.relaxed.sys.global.v2.u64 [%rd1+32], "
+        "{%rd3, %rd3};"
+        "st.relaxed.sys.global.v4.u16 [%rd1+48], {%h1, %h2, %h1, %h2};"
+        "ld.relaxed.sys.global.v2.u64 {%rd4, %rd5}, [%rd1]; setp.ne.u64 %p3, %rd4, %rd5; @%p3 add.u32 %r20, "
+        "%r20, 1;"
+        "ld.relaxed.sys.global.v4.u32 {%r10, %r11, %r12, %r13}, [%rd1]; setp.ne.u32 %p3, %r10, %r13;"
+        "@%p3 add.u32 %r20, %r20, 1;"
+        "ld.relaxed.sys.v2.u32 {%r14, %r15}, [%rd1+16]; setp.ne.u32 %p3, %r14, %r15; @%p3 add.u32 %r20, "
+        "%r20, 1;"
+        "ld.relaxed.sys.global.v4.u16 {%h1, %h2, %h3, %h4}, [%rd1+16]; setp.ne.u16 %p3, %h1, %h3;"
+        "@%p3 add.u32 %r20, %r20, 1;"
+        "add.u32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, 4000; @%p2 bra A;"
+        "red.global.add.u32 [%rd1+64], %r20; mov.u32 %r6, 1; st.relaxed.sys.global.u32 [%rd1+68], %r6; ret; "
+        "}";
+    Rig r;
+    gr_error err = {0};
+    VmRange *range;
+    pthread_t host;
+    void *unequal;
+    open_jobs(&r, text, 1);
+    assert_int_equal(gr_vm_mem_alloc(r.mem, VM_MEM_PINNED, 0, sizeof(Vectors), 256, &range, &err), GR_OK);
+    Vectors *v = rig_view(&r, range->addr, sizeof *v);
+    memset(v, 0, sizeof *v);
+    assert_int_equal(pthread_create(&host, NULL, store_vectors, v), 0);
+    assert_int_equal(RIG_RUN(&r, "k", 1, 32, range->addr), VM_FAULT_NONE);
+    assert_int_equal(pthread_join(host, &unequal), 0);
+    assert_int_equal(v->unequal, 0);
+    assert_null(unequal);
+    rig_close(&r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(atomics_are_atomic),         cmocka_unit_test(blocks_wait_for_earlier_ones),
-        cmocka_unit_test(grids_synchronize),          cmocka_unit_test(locks_and_fences_hold),
-        cmocka_unit_test(faults_end_all_shares),      cmocka_unit_test(sleepers_wake),
-        cmocka_unit_test(heap_and_output_are_shared), cmocka_unit_test(results_are_those_of_one_thread),
-        cmocka_unit_test(listeners_hear_one_thread),  cmocka_unit_test(strong_vectors_are_whole),
+        cmocka_unit_test(atomics_are_atomic),
+        cmocka_unit_test(blocks_wait_for_earlier_ones),
+        cmocka_unit_test(grids_synchronize),
+        cmocka_unit_test(locks_and_fences_hold),
+        cmocka_unit_test(faults_end_all_shares),
+        cmocka_unit_test(sleepers_wake),
+        cmocka_unit_test(heap_and_output_are_shared),
+        cmocka_unit_test(results_are_those_of_one_thread),
+        cmocka_unit_test(listeners_hear_one_thread),
+        cmocka_unit_test(strong_vectors_are_whole),
+        cmocka_unit_test(strong_vectors_are_whole_for_the_host),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

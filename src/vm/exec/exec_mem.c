@@ -367,16 +367,6 @@ void gr_vm_glance_same(const VmGlance *g, uint32_t lanes[4]) {
     }
 }
 
-// Strong accesses of type .b128 are single, as are vectors of strong elements: PTX promises it of the elements only, but hardware does
-// it, and programs rely on it (CUB keeps a tile's status beside its value). Only other threads could see a difference: those that run
-// other blocks, or the program's own, to which scope .sys is for.
-static bool is_whole(const VmMemInfo *info) {
-    return info->sem != PTX_SEM_NONE && info->sem != PTX_WEAK &&
-           (info->size == 16 || (info->vec > 1 && info->size == 8));
-}
-
-static bool is_for_host(const VmMemInfo *info) { return info->scope == PTX_SCOPE_SYS; }
-
 static void move_whole(VmWarp *w, const VmMemInfo *info, bool store, unsigned l, uint8_t *host) {
     _Alignas(16) uint8_t bytes[16];
     if (!store)
@@ -430,8 +420,8 @@ VM_HANDLER(gr_vm_x_mem_rest) {
     gr_vm_report_access(w, i, address);
     bool store = info->access == PTX_ACCESS_WRITE;
     unsigned turn = store ? gr_vm_rotation(w) : 0;
-    bool weak = rest_of(w)->launch->device->weak, beside = w->atomics || is_for_host(info);
-    bool whole = beside && is_whole(info);
+    bool weak = rest_of(w)->launch->device->weak, beside = w->atomics || gr_vm_is_for_host(info);
+    bool whole = beside && gr_vm_is_whole(info);
     if (beside && store && info->sem == PTX_RELEASE)
         __atomic_thread_fence(__ATOMIC_RELEASE);
     for (unsigned k = 0; k < VM_LANES; k++) {
@@ -495,8 +485,7 @@ bool gr_vm_mem_use(const char *isa) {
 
 void gr_vm_mem_select(const Decoder *d, VmMemInfo *info, bool store, VmExec out[2]) {
     out[0] = out[1] = gr_vm_x_mem;
-    if (no_kernels || d->m->device->weak ||
-        ((d->m->device->config.jobs > 1 || is_for_host(info)) && is_whole(info)))
+    if (no_kernels || d->m->device->weak || (d->m->device->config.jobs > 1 && gr_vm_is_whole(info)))
         return;
     int where, shape = -1;
 #ifndef __x86_64__ // where every load acquires and every store releases

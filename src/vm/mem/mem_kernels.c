@@ -155,6 +155,11 @@ static __attribute__((noinline)) void report(VmWarp *w, const VmInsn *i, const R
     gr_vm_report_lanes(w, i, space, lo, to);
 }
 
+// The slow handler does it in one piece, which threads of the host may see.
+INLINE bool is_seen_whole(const VmInsn *i, const Reach *m) {
+    return UNLIKELY(m->host) && gr_vm_is_whole(i->extra) && gr_vm_is_for_host(i->extra);
+}
+
 // ---- Elements of any size in registers of any width, and local memory ------------------------------------------
 
 // Lane l's bytes: stacks lie one after the other. Lanes without a part in the access move those at `nowhere`.
@@ -282,7 +287,8 @@ static const VmInsn *lanes(VmWarp *w, const VmInsn *i) {
         found = place(w, i, MEM_GENERIC, first, &m);
     else
         found = place(w, i, info->space == PTX_SHARED ? MEM_SHARED64 : MEM_GLOBAL, first, &m);
-    if (!found || !all_inside(x.a, x.narrow, x.offset, m.lo, m.hi, info->size, w->mask, true))
+    if (!found || !all_inside(x.a, x.narrow, x.offset, m.lo, m.hi, info->size, w->mask, true) ||
+        is_seen_whole(i, &m))
         return gr_vm_x_mem_rest(w, i);
     if (UNLIKELY(w->listens))
         report(w, i, &m, &x, VM_SCATTERED);
@@ -380,7 +386,7 @@ INLINE const VmInsn *access(VmWarp *w, const VmInsn *i, bool store, int where, u
     if (UNLIKELY(--w->budget <= 0) && gr_vm_access_hook(w, i))
         return NULL;
     Reach m;
-    if (UNLIKELY(!place(w, i, where, first, &m)))
+    if (UNLIKELY(!place(w, i, where, first, &m)) || (vec > 1 && is_seen_whole(i, &m)))
         return gr_vm_x_mem_rest(w, i);
     uint32_t one = store ? i->b : i->d;
     const uint32_t *slot = vec == 1 ? &one : ((const VmMemInfo *)i->extra)->slot;

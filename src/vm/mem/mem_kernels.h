@@ -4,6 +4,7 @@
 #define GR_VM_MEM_KERNELS_H
 
 #include "vm/core/exec.h"
+#include "vm/core/mem_insn.h"
 
 // Indices of the table.
 enum { MEM_GLOBAL, MEM_GENERIC, MEM_SHARED64, MEM_SHARED32, MEM_WHERES };
@@ -31,6 +32,16 @@ const VmMemKernels *gr_vm_mem_kernels(void);
 // For tests: modules loaded from now on get that table ("base", "v3", "v4"), or none ("none"); NULL: the best again. False when
 // this machine has not got it.
 bool gr_vm_mem_use(const char *isa);
+
+// Strong accesses of type .b128 are single, as are vectors of strong elements: PTX promises it of the elements only, but hardware does
+// it, and programs rely on it (CUB keeps a tile's status beside its value). Only other threads could see a difference: those that run
+// other blocks, or the program's own, for which scope .sys is, in memory that they reach.
+static inline bool gr_vm_is_whole(const VmMemInfo *info) {
+    return info->sem != PTX_SEM_NONE && info->sem != PTX_WEAK &&
+           (info->size == 16 || (info->vec > 1 && info->size == 8));
+}
+
+static inline bool gr_vm_is_for_host(const VmMemInfo *info) { return info->scope == PTX_SCOPE_SYS; }
 
 // Everything the quick ones do not handle: the whole instruction, and without the hook, when they have called it.
 VM_HANDLER(gr_vm_x_mem);
