@@ -127,8 +127,8 @@ Clock *gr_clock_retain(Clock *c) {
     return c;
 }
 
-void gr_clock_release(Clock *c) {
-    if (!c || --c->refs)
+void gr_clock_drop(Clock *c) {
+    if (--c->refs)
         return;
     for (unsigned m = c->used, k = 0; m; m &= m - 1, k++)
         gr_clock_release(ways(c)[k]);
@@ -499,11 +499,6 @@ void gr_clock_each(const Clock *c, void (*f)(void *user, uint64_t key, uint32_t 
 }
 
 // ---- In a variable -------------------------------------------------------------------------------------------------
-
-void gr_clock_take(Clock **to, Clock *c) {
-    gr_clock_release(*to);
-    *to = c;
-}
 
 void gr_clock_add(Clock **to, uint64_t key, uint32_t v) { gr_clock_take(to, gr_clock_with(*to, key, v)); }
 

@@ -20,7 +20,11 @@ typedef struct Clock Clock;
 #define GR_CLOCK_APART (UINT64_C(1) << 63)
 
 Clock *gr_clock_retain(Clock *c); // yields c
-void gr_clock_release(Clock *c);
+void gr_clock_drop(Clock *c);     // there is one
+static inline void gr_clock_release(Clock *c) {
+    if (c)
+        gr_clock_drop(c);
+}
 
 // 0 when absent.
 uint32_t gr_clock_get(const Clock *c, uint64_t key);
@@ -29,7 +33,10 @@ uint32_t gr_clock_get(const Clock *c, uint64_t key);
 Clock *gr_clock_with(Clock *c, uint64_t key, uint32_t v);
 
 // Clocks in a variable, which keeps its reference: take owns c, merge does not.
-void gr_clock_take(Clock **to, Clock *c);
+static inline void gr_clock_take(Clock **to, Clock *c) {
+    gr_clock_release(*to);
+    *to = c;
+}
 void gr_clock_add(Clock **to, uint64_t key, uint32_t v);
 void gr_clock_merge(Clock **to, Clock *c);
 

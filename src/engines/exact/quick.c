@@ -529,11 +529,20 @@ static __attribute__((noinline)) bool look(Exact *x, Block *b, const VmGlance *g
                    : touch_atoms(x, &a, g, b, w);
 }
 
-bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g) {
+static __attribute__((noinline)) bool glance(Exact *x, Block *b, const VmGlance *g) {
     const Warp *w = &b->warps[g->warp];
     Kind *k = kind_of(x, g->site);
     uint32_t epoch = common_epoch(w, g->mask);
     if (!k || !k->stamp.site || !epoch)
         return false;
     return (g->space == PTX_SHARED && gr_exact_defer(x, b, w, g, k, epoch)) || look(x, b, g, k, epoch);
+}
+
+bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g) {
+    uint32_t epoch = b->warps[g->warp].even;
+    const VmSiteInfo *info = g->site;
+    if (g->space == PTX_SHARED || !epoch || info->memo[0] != x->serial)
+        return glance(x, b, g);
+    Kind *k = &x->kinds.data[info->memo[1]];
+    return k->stamp.site && look(x, b, g, k, epoch);
 }

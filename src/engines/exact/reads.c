@@ -97,11 +97,30 @@ static ReadPages *pages_of(Exact *x, const Access *a, const Stamp *mine) {
     return k->known && k->stamp.mark == mine->mark && k->stamp.size == mine->size ? &k->pages : NULL;
 }
 
-static bool is_told(const Exact *x, const Launch *l, const ReadPages *r, uint64_t at) {
-    uint64_t page = at >> PAGE_SHIFT;
+// What is told to that launch of page number `page`. NULL: nothing.
+static inline const ReadPage *told_page(const Exact *x, const Launch *l, const ReadPages *r, uint64_t page) {
     const ReadPage *p = &r->page[page & (r->count - 1)];
+    return p->page == page + 1 && is_told_of(x, p, l) ? p : NULL;
+}
+
+static inline bool is_told(const ReadPage *p, uint64_t at) {
     unsigned word = (unsigned)(at / CELL_BYTES % PAGE_WORDS);
-    return p->page == page + 1 && is_told_of(x, p, l) && p->told[word / WORD_BITS] >> word % WORD_BITS & 1;
+    return p && p->told[word / WORD_BITS] >> word % WORD_BITS & 1;
+}
+
+// Those of the lanes, which read here and there.
+static uint32_t told_lanes(const Exact *x, const Launch *l, const ReadPages *r, const VmGlance *g,
+                           uint32_t lanes) {
+    uint32_t told = 0;
+    uint64_t page = UINT64_MAX;
+    const ReadPage *p = NULL;
+    for (uint32_t m = lanes; m; m &= m - 1) {
+        uint64_t at = gr_vm_glance_at(g, (unsigned)__builtin_ctz(m));
+        if (at >> PAGE_SHIFT != page)
+            p = told_page(x, l, r, page = at >> PAGE_SHIFT);
+        told |= is_told(p, at) ? m & -m : 0;
+    }
+    return told;
 }
 
 // Elements of `size` bytes side by side from `at` on.
@@ -113,8 +132,8 @@ static bool are_told(const Exact *x, const Launch *l, const ReadPages *r, uint64
         to = (word / WORD_BITS + 1) * WORD_BITS;
         to = to < end ? to : end;
         uint64_t bits = (to - word == WORD_BITS ? UINT64_MAX : (UINT64_C(1) << (to - word)) - 1) << first;
-        const ReadPage *p = &r->page[page & (r->count - 1)];
-        if (p->page != page + 1 || !is_told_of(x, p, l) || (bits & ~p->told[word % PAGE_WORDS / WORD_BITS]))
+        const ReadPage *p = told_page(x, l, r, page);
+        if (!p || (bits & ~p->told[word % PAGE_WORDS / WORD_BITS]))
             return false;
     }
     return true;
@@ -125,18 +144,17 @@ uint32_t gr_exact_untold(const Exact *x, const Launch *l, const Kind *k, const V
     uint32_t size = g->site->size, left = g->mask;
     if (!r->count || x->hosts.several || size < CELL_BYTES)
         return left;
-    for (unsigned h = 0; h < 2; h++) {
-        uint32_t mine = left & UINT32_C(0xffff) << 16 * h;
+    bool one = g->shape[0] == g->shape[1] && (g->shape[0] == VM_SCATTERED || g->base[0] == g->base[1]);
+    for (unsigned h = 0; h < (one ? 1 : 2); h++) {
+        uint32_t mine = one ? left : left & UINT32_C(0xffff) << 16 * h;
         if (!mine)
             continue;
         uint32_t first = (uint32_t)__builtin_ctz(mine), n = 32 - (uint32_t)__builtin_clz(mine) - first;
-        if (g->shape[h] == VM_SAME
-                ? is_told(x, l, r, g->base[h])
-                : g->shape[h] == VM_STEPS && are_told(x, l, r, g->base[h] + (uint64_t)first * size, n, size))
+        if (g->shape[h] == VM_SCATTERED)
+            left &= ~told_lanes(x, l, r, g, mine);
+        else if (g->shape[h] == VM_SAME ? is_told(told_page(x, l, r, g->base[h] >> PAGE_SHIFT), g->base[h])
+                                        : are_told(x, l, r, g->base[h] + (uint64_t)first * size, n, size))
             left &= ~mine;
-        for (uint32_t m = g->shape[h] == VM_SCATTERED ? mine : 0; m; m &= m - 1)
-            if (is_told(x, l, r, gr_vm_glance_at(g, (unsigned)__builtin_ctz(m))))
-                left &= ~(m & -m);
     }
     return left;
 }

@@ -50,6 +50,18 @@ static uint32_t words_of(Shape shape, uint32_t lanes, uint32_t size) {
 
 static uint32_t size_of(const Exact *x, uint32_t stamp) { return x->shadow.stamps.data[stamp].size; }
 
+// The first and the last byte of the line, and 1, that the lanes may touch.
+static inline void extent_of(const Exact *x, uint32_t stamp, uint32_t lanes, Shape shape, int *from,
+                             int *to) {
+    Form form = gr_shape_form(shape);
+    int base = gr_shape_base(shape), stride = gr_shape_stride(shape);
+    *from = base + __builtin_ctz(lanes) * stride;
+    *to = base + (31 - __builtin_clz(lanes)) * stride +
+          (form < FORM_SAME    ? 1 << form
+           : form == FORM_SAME ? (int)size_of(x, stamp)
+                               : LINE_BYTES);
+}
+
 // None of what the chain holds can race with the access. False: it is not that simple.
 static bool is_clear(const Exact *x, Access *a, const Run *r, uint32_t lanes, Shape shape) {
     for (;;) {
@@ -67,6 +79,14 @@ static bool is_clear(const Exact *x, Access *a, const Run *r, uint32_t lanes, Sh
     }
 }
 
+// The run has words before the access's first one or behind its last one.
+static inline bool sticks_out(const Exact *x, const Access *a, const Run *r, uint32_t lanes, Shape shape) {
+    int from, to, first, end;
+    extent_of(x, r->stamp, r->lanes, r->shape, &from, &to);
+    extent_of(x, a->stamp, lanes, shape, &first, &end);
+    return from / CELL_BYTES < first / CELL_BYTES || (to - 1) / CELL_BYTES > (end - 1) / CELL_BYTES;
+}
+
 // What of the run has to be remembered beside the access (history.c says why). What the access does not cover is not looked at
 // more closely: that would cost more than it saves.
 static uint32_t still_needed(const Exact *x, Access *a, const Run *r, uint32_t lanes, Shape shape) {
@@ -74,7 +94,7 @@ static uint32_t still_needed(const Exact *x, Access *a, const Run *r, uint32_t l
     if (alike && !same && !(r->lanes & lanes))
         return r->lanes;
     const Stamp *mine = &x->shadow.stamps.data[a->stamp], *t = &x->shadow.stamps.data[r->stamp];
-    if (!alike && (same || gr_shape_form(shape) < FORM_STEP2 ||
+    if (!alike && (same || gr_shape_form(shape) < FORM_STEP2 || sticks_out(x, a, r, lanes, shape) ||
                    (words_of(r->shape, r->lanes, gr_shape_form(r->shape) == FORM_SAME ? t->size : 0) &
                     ~words_of(shape, lanes, 0))))
         return r->lanes;
@@ -96,18 +116,6 @@ static uint32_t still_needed(const Exact *x, Access *a, const Run *r, uint32_t l
 // asked only of a store that meets older ones of its launch in the line, and no more where one of these changed something: an access
 // that races with all of them races with different values then. Stores of earlier launches are not asked for: a store that meets only them counts as one
 // that changes something.
-
-// The first and the last byte of the line, and 1, that the lanes may touch.
-static inline void extent_of(const Exact *x, uint32_t stamp, uint32_t lanes, Shape shape, int *from,
-                             int *to) {
-    Form form = gr_shape_form(shape);
-    int base = gr_shape_base(shape), stride = gr_shape_stride(shape);
-    *from = base + __builtin_ctz(lanes) * stride;
-    *to = base + (31 - __builtin_clz(lanes)) * stride +
-          (form < FORM_SAME    ? 1 << form
-           : form == FORM_SAME ? (int)size_of(x, stamp)
-                               : LINE_BYTES);
-}
 
 // What of the older runs the access meets.
 typedef struct Met {

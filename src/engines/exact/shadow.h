@@ -69,12 +69,13 @@ static inline void gr_stamp_reaches(Stamp *s, uint64_t from, uint64_t to) {
         return;
     if (from >= to)
         return;
-    bool none = was == NO_ADDRESS;
-    uint64_t low = none || from < was ? from : was;
-    uint64_t last = none ? to - 1 : was + ((UINT64_C(1) << s->reach) - 1);
-    last = last < to - 1 ? to - 1 : last;
-    s->reach = last == low ? 0 : (uint8_t)(64 - __builtin_clzll(last - low));
-    s->reach -= s->reach == 64; // addresses end far below
+    uint64_t low = from, last = to - 1;
+    if (was != NO_ADDRESS) {
+        uint64_t end = was + ((UINT64_C(1) << s->reach) - 1);
+        low = low < was ? low : was;
+        last = last > end ? last : end;
+    }
+    s->reach = (uint8_t)(63 - __builtin_clzll((last - low) << 1 | 1)); // addresses end far below 2^63
     s->low = low & NO_ADDRESS;
 }
 
