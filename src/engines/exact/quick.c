@@ -28,17 +28,11 @@ static inline bool touch_in_line(Exact *x, Access *a, uint32_t lanes, uint64_t a
                                       : gr_exact_touch_line(x, a, l, lanes, shape, reads));
 }
 
-// Lanes side by side, the first of them of the whole warp at `base`.
-static bool touch_steps(Exact *x, Access *a, uint32_t lanes, uint64_t base, uint32_t size, bool reads) {
+static __attribute__((noinline)) bool touch_lines(Exact *x, Access *a, uint32_t lanes, uint64_t base,
+                                                  uint64_t to, uint32_t size, bool reads) {
     unsigned shift = (unsigned)__builtin_ctz(size);
-    uint64_t from = base + ((uint64_t)__builtin_ctz(lanes) << shift),
-             to = base + ((uint64_t)(32 - __builtin_clz(lanes)) << shift);
-    uint64_t line = from & ~(uint64_t)(LINE_BYTES - 1);
-    gr_stamp_reaches(&x->shadow.stamps.data[a->stamp], from, to);
-    if (__builtin_expect(to - line <= LINE_BYTES, 1))
-        return touch_in_line(x, a, lanes, line, gr_shape((Form)shift, (int)(int64_t)(base - line)), size,
-                             reads);
-    for (; line < to; line += LINE_BYTES) {
+    uint64_t from = base + ((uint64_t)__builtin_ctz(lanes) << shift);
+    for (uint64_t line = from & ~(uint64_t)(LINE_BYTES - 1); line < to; line += LINE_BYTES) {
         int64_t low = (int64_t)(line - base) >> shift, high = low + (LINE_BYTES >> shift);
         uint32_t mine = lanes;
         if (low > 0)
@@ -51,6 +45,20 @@ static bool touch_steps(Exact *x, Access *a, uint32_t lanes, uint64_t base, uint
             return false;
     }
     return true;
+}
+
+// Lanes side by side, the first of them of the whole warp at `base`.
+static inline bool touch_steps(Exact *x, Access *a, uint32_t lanes, uint64_t base, uint32_t size,
+                               bool reads) {
+    unsigned shift = (unsigned)__builtin_ctz(size);
+    uint64_t from = base + ((uint64_t)__builtin_ctz(lanes) << shift),
+             to = base + ((uint64_t)(32 - __builtin_clz(lanes)) << shift);
+    uint64_t line = from & ~(uint64_t)(LINE_BYTES - 1);
+    gr_stamp_reaches(&x->shadow.stamps.data[a->stamp], from, to);
+    return __builtin_expect(to - line <= LINE_BYTES, 1)
+               ? touch_in_line(x, a, lanes, line, gr_shape((Form)shift, (int)(int64_t)(base - line)), size,
+                               reads)
+               : touch_lines(x, a, lanes, base, to, size, reads);
 }
 
 static bool touch_same(Exact *x, Access *a, uint32_t lanes, uint64_t at, bool reads) {
