@@ -246,3 +246,45 @@ gr_status gr_lex_string(Lexer *l, Slice *out) {
     l->p = e + 1;
     return GR_OK;
 }
+
+// The byte that the escape at `s`, behind its backslash, stands for. Returns the escape's length; 0: it is none.
+static size_t read_escape(const char *s, size_t len, char *out) {
+    static const char letters[] = "abfnrtv\"\\", bytes[] = "\a\b\f\n\r\t\v\"\\";
+    unsigned v = 0;
+    size_t n = 0;
+    while (n < 3 && n < len && s[n] >= '0' && s[n] <= '7')
+        v = v * 8 + (unsigned)(s[n++] - '0');
+    const char *letter = !n && len && *s ? strchr(letters, *s) : NULL;
+    *out = letter ? bytes[letter - letters] : (char)v;
+    return letter ? 1 : v && v < 256 ? n : 0;
+}
+
+gr_status gr_lex_file_name(Lexer *l, Arena *arena, const char **out) {
+    Slice s;
+    gr_status st = gr_lex_string(l, &s);
+    if (st != GR_OK)
+        return st;
+    // A quote behind a backslash is in the name, if another one closes it.
+    for (const char *e = l->p; s.len && s.s[s.len - 1] == '\\'; e++) {
+        size_t slashes = 1;
+        while (slashes < s.len && s.s[s.len - 1 - slashes] == '\\')
+            slashes++;
+        e += strcspn(e, "\"\n");
+        if (slashes % 2 == 0 || *e != '"')
+            break;
+        s.len = (size_t)(e - s.s);
+        l->p = e + 1;
+    }
+    char *to = gr_arena_strndup(arena, s.s, s.len);
+    *out = to;
+    for (size_t k = 0; to && k < s.len; k++) {
+        size_t n = s.s[k] == '\\' ? read_escape(s.s + k + 1, s.len - k - 1, to) : 0;
+        if (!n)
+            *to = s.s[k];
+        k += n;
+        to++;
+    }
+    if (to)
+        *to = 0;
+    return GR_OK;
+}

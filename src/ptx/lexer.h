@@ -96,6 +96,10 @@ gr_status gr_lex_u32(Lexer *l, uint32_t *out, const char *what);
 // A string in double quotes (after white space), without them; PTX strings have no escapes.
 gr_status gr_lex_string(Lexer *l, Slice *out);
 
+// A file's name, in which compilers do write escapes, as C has them: \303\244 for the bytes of an umlaut, \" and \\. *out: the name itself, in
+// `arena`; NULL: out of memory.
+gr_status gr_lex_file_name(Lexer *l, Arena *arena, const char **out);
+
 // Moves the cursor to `to`, counting lines.
 void gr_lex_advance(Lexer *l, const char *to);
 

@@ -147,9 +147,10 @@ static gr_status parse_file(Parser *p, const char *b, PtxTag tag, uint32_t line)
     Lexer *l = &p->lex;
     PtxModule *m = p->m;
     uint32_t index, ignored;
-    Slice path;
+    const char *path;
     gr_status st;
-    if ((st = gr_lex_u32(l, &index, "a file number")) != GR_OK || (st = gr_lex_string(l, &path)) != GR_OK)
+    if ((st = gr_lex_u32(l, &index, "a file number")) != GR_OK ||
+        (st = gr_lex_file_name(l, p->arena, &path)) != GR_OK)
         return st;
     const char *e = l->p;
     while (gr_lex_accept_near(l, ',')) {
@@ -168,8 +169,7 @@ static gr_status parse_file(Parser *p, const char *b, PtxTag tag, uint32_t line)
     PtxFile *f = &m->files[m->n_files++];
     f->index = index;
     PtxItem *i = add_item(p, PTX_ITEM_FILE, tag, line);
-    if (!i || !(f->path = gr_arena_strndup(p->arena, path.s, path.len)) ||
-        !(i->text = gr_arena_strndup(p->arena, b, (size_t)(e - b))))
+    if (!i || !(f->path = path) || !(i->text = gr_arena_strndup(p->arena, b, (size_t)(e - b))))
         return gr_parse_nomem(p);
     return GR_OK;
 }

@@ -315,6 +315,31 @@ static void test_locs(void **state) {
     gr_ptx_free(m);
 }
 
+// Compilers write bytes that are no ASCII, quotes and backslashes as C does. What comes out again is what was written.
+static void test_file_names(void **state) {
+    (void)state;
+    static const struct {
+        const char *written, *is;
+    } names[] = {{"gr\\303\\244\\303\\237lich.cu", "gr\303\244\303\237lich.cu"},
+                 {"a \\\"q\\\" b\\\\s %41.cu", "a \"q\" b\\s %41.cu"},
+                 {"\\\\303\\n\\t\\1x\\0018", "\\303\n\t\001x\0018"},
+                 {"\303\244 as it is.cu", "\303\244 as it is.cu"},
+                 {"no\\400\\8\\q\\0.cu", "no\\400\\8\\q\\0.cu"},
+                 {"at the end\\\\", "at the end\\"},
+                 {"C:\\", "C:\\"}};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        char line[200], source[400];
+        snprintf(line, sizeof line, ".file 1 \"%s\", 5, 6\n", names[k].written);
+        snprintf(source, sizeof source, HEADER "%s.entry k()\n{\n ret;\n}\n", line);
+        PtxModule *m = parse(source);
+        assert_string_equal(gr_ptx_file(m, 1), names[k].is);
+        char *text = print(m, PTX_PRINT_RENAME_LABELS);
+        assert_contains(text, line);
+        free(text);
+        gr_ptx_free(m);
+    }
+}
+
 // What LLVM says of inline assembly of several lines, as Triton writes its accesses.
 static void test_locs_of_assembly(void **state) {
     (void)state;
@@ -603,6 +628,7 @@ int main(void) {
         cmocka_unit_test(test_calls),
         cmocka_unit_test(test_functions),
         cmocka_unit_test(test_variables),
+        cmocka_unit_test(test_file_names),
         cmocka_unit_test(test_locs),
         cmocka_unit_test(test_locs_of_assembly),
         cmocka_unit_test(test_tags),
