@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "campaign/summary.h"
 
+#include "base/escape.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,7 +47,7 @@ static void add_run(const GrCampaignPlan *p, uint64_t number, StrBuf *out) {
     if (p->schedules.len > 1)
         gr_str_addf(out, ", %s", r.schedule);
     if (p->inputs.len > 1)
-        gr_str_addf(out, ", input %s", r.input->text);
+        gr_escaped_addf(out, ", input %s", r.input->text);
 }
 
 // ---- Reasons -------------------------------------------------------------------------------------------------------
@@ -82,8 +84,8 @@ static bool add_reasons(const GrKnown *k, StrBuf *out) {
             ok = count_reason(&all, &by_text, k->runs[n].reasons.data[i], n);
     for (size_t i = 0; i < all.len; i++) {
         const Reason *r = &all.data[i];
-        gr_str_addf(out, "%s%llu run%s: %s (", i ? "            " : "  because   ",
-                    (unsigned long long)r->runs, r->runs == 1 ? "" : "s", r->text);
+        gr_escaped_addf(out, "%s%llu run%s: %s (", i ? "            " : "  because   ",
+                        (unsigned long long)r->runs, r->runs == 1 ? "" : "s", r->text);
         for (uint64_t j = 0; j < r->runs && j < LISTED_RUNS; j++) {
             gr_str_add(out, j ? "; " : "");
             add_run(k->plan, r->first[j], out);
@@ -100,8 +102,8 @@ static bool add_reasons(const GrKnown *k, StrBuf *out) {
 static void add_races(const GrKnown *k, StrBuf *out) {
     for (size_t i = 0; i < k->races.len; i++) {
         const GrKnownRace *r = &k->races.data[i];
-        gr_str_addf(out, "  %s  %s\n                    first seen in run %llu (", r->id, r->title,
-                    (unsigned long long)r->first);
+        gr_escaped_addf(out, "  %s  %s\n                    first seen in run %llu (", r->id, r->title,
+                        (unsigned long long)r->first);
         add_run(k->plan, r->first, out);
         gr_str_addf(out, "); in %llu run%s, %llu time%s\n", (unsigned long long)r->runs,
                     r->runs == 1 ? "" : "s", (unsigned long long)r->count, r->count == 1 ? "" : "s");

@@ -197,8 +197,10 @@ static gr_status make_texts(Campaign *c, char **program, gr_error *err) {
     gr_options_to_text(&o, &c->run_options);
     gr_str_add(&c->run_options, "");
     gr_options_reproduce(&o, OPT_RUN, &c->again);
-    if (c->options.coverage[0])
-        gr_str_addf(&c->again, " --coverage %s", c->options.coverage);
+    if (c->options.coverage[0]) {
+        gr_str_add(&c->again, " --coverage ");
+        gr_shell_quote(c->options.coverage, &c->again);
+    }
     for (char **word = program; *word; word++) {
         gr_str_add(&c->arguments, word > program ? " " : "");
         gr_shell_quote(*word, &c->arguments);

@@ -4,6 +4,7 @@
 //
 // Accesses of one place and kind (copies made by unrolling) are one line of the text; JSON has each. Exit status: 0; 2 when the
 // command line makes no sense or the file is none.
+#include "base/escape.h"
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/coverage_list.h"
@@ -98,11 +99,15 @@ static const char *shown(const char *file) {
 }
 
 void gr_covered_print(const GrCoveredFunction *f, const GrCoveredSite *s, Arena *arena) {
+    StrBuf text = {0};
     if (s->file && s->line)
-        printf("%s:%u:%u: ", shown(s->file), s->line, s->col);
+        gr_escaped_addf(&text, "%s:%u:%u: ", shown(s->file), s->line, s->col);
     else
-        printf("access %u: ", s->nth);
-    printf("%s of %u byte%s in %s", s->kind, s->size, s->size == 1 ? "" : "s", gr_short_name(f->name, arena));
+        gr_escaped_addf(&text, "access %u: ", s->nth);
+    gr_escaped_addf(&text, "%s of %u byte%s in %s", s->kind, s->size, s->size == 1 ? "" : "s",
+                    gr_short_name(f->name, arena));
+    fputs(text.data ? text.data : "", stdout);
+    gr_str_free(&text);
 }
 
 static void print_line(const Line *l, Arena *arena) {

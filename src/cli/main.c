@@ -2,6 +2,7 @@
 // gpurace — the command: picks a row of commands.def by name and calls it.
 //
 // Exit status of gpurace itself: 2 for a command line that makes no sense, else what the command returns.
+#include "base/escape.h"
 #include "cli/commands.h"
 #include "engines/core/engine.h"
 #include "options/options.h"
@@ -74,7 +75,17 @@ int gr_cmd_help(int argc, char **argv) {
 
 int gr_complain(int status, const gr_error *err) {
     char text[sizeof err->file + sizeof err->msg + 32];
-    fprintf(stderr, "gpurace: %s\n", gr_error_text(err, text, sizeof text));
+    StrBuf plain = {0};
+    // What a file says may be quoted in it. Messages of several lines are our own.
+    for (const char *line = gr_error_text(err, text, sizeof text); *line;) {
+        size_t n = strcspn(line, "\n");
+        gr_escaped_addf(&plain, "%.*s", (int)n, line);
+        line += n;
+        if (*line)
+            gr_str_addc(&plain, *line++);
+    }
+    fprintf(stderr, "gpurace: %s\n", plain.data ? plain.data : "");
+    gr_str_free(&plain);
     return status;
 }
 

@@ -137,7 +137,7 @@ const char *gr_get_str(GrCursor *c, Arena *arena) {
         return "";
     }
     for (char *q = s; q < s + n; q++)
-        if ((unsigned char)*q < ' ' || *q == 127)
+        if (!*q)
             *q = '?';
     return s;
 }

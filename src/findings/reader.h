@@ -46,7 +46,7 @@ typedef struct GrCursor {
 GrCursor gr_cursor(const GrRecord *r);
 uint32_t gr_get_u32(GrCursor *c);
 uint64_t gr_get_u64(GrCursor *c);
-// A terminated copy in `arena`; bytes that are not printable become '?'.
+// A terminated copy in `arena`, which may hold any bytes but NUL ('?').
 const char *gr_get_str(GrCursor *c, Arena *arena);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options/options.h"
 
+#include "base/escape.h"
 #include "base/regex.h"
 
 #include <ctype.h>
@@ -343,7 +344,8 @@ const char *gr_options_text(const GrOptions *o, const char *name, char buf[32]) 
     return a.row ? value_text(o, a, buf) : NULL;
 }
 
-void gr_shell_quote(const char *word, StrBuf *out) {
+// As both a shell and gr_options_parse_text read it.
+static void quote_plain(const char *word, StrBuf *out) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
     if (*word && word[strspn(word, plain)] == 0) {
         gr_str_add(out, word);
@@ -358,6 +360,40 @@ void gr_shell_quote(const char *word, StrBuf *out) {
     gr_str_addc(out, '\'');
 }
 
+// $'...' of POSIX.1-2024, each byte that cannot be shown in octal: the command is one line, and what is copied from a terminal is what was there.
+static void quote_hidden(const char *word, StrBuf *out) {
+    gr_str_add(out, "$'");
+    for (size_t left = strlen(word), n; left; word += n, left -= n) {
+        uint32_t c;
+        size_t whole = gr_utf8_char(word, left, &c);
+        bool hidden = !whole || gr_is_hidden(c);
+        n = whole ? whole : 1;
+        if (*word == '\'' || *word == '\\')
+            gr_str_addc(out, '\\');
+        for (size_t k = 0; k < n; k++)
+            if (hidden)
+                gr_str_addf(out, "\\%03o", (unsigned)(unsigned char)word[k]);
+            else
+                gr_str_addc(out, word[k]);
+    }
+    gr_str_addc(out, '\'');
+}
+
+void gr_shell_quote(const char *word, StrBuf *out) {
+    char as[GR_ESCAPED_ROOM];
+    size_t left = strlen(word);
+    for (const char *p = word; left;) {
+        size_t n = gr_escape_char(p, left, as);
+        if (strlen(as) != n || memcmp(as, p, n)) {
+            quote_hidden(word, out);
+            return;
+        }
+        p += n;
+        left -= n;
+    }
+    quote_plain(word, out);
+}
+
 void gr_options_to_text(const GrOptions *o, StrBuf *out) {
     char buf[32];
     At a;
@@ -366,7 +402,7 @@ void gr_options_to_text(const GrOptions *o, StrBuf *out) {
         if (!strcmp(v, a.row->deflt) || a.row->commands == OPT_CAMPAIGN)
             continue;
         gr_str_addf(out, "%s%s=", out->len ? " " : "", a.row->name);
-        gr_shell_quote(v, out);
+        quote_plain(v, out);
     }
 }
 

@@ -176,7 +176,7 @@ const char *gr_options_misses(const GrOptions *o, unsigned needs);
 void gr_options_unheeded(const GrOptions *o, void (*tell)(void *user, const char *option, const char *why),
                          void *user);
 
-// Appends `word`, quoted for a POSIX shell where it needs it.
+// Appends `word`, quoted for a POSIX shell where it needs it, in one line of what can be shown ($'\033' is of POSIX.1-2024; dash has none).
 void gr_shell_quote(const char *word, StrBuf *out);
 
 // The rows of `command` as help text, and all rows as the page docs/options.md.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/diff.h"
 
+#include "base/escape.h"
 #include "report/json_internal.h"
 #include "report/text_internal.h"
 
@@ -53,11 +54,11 @@ void gr_diff_text(const GrDiff *d, StrBuf *out) {
     for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
         size_t n = each(d, &lists[k], NULL, NULL);
         const char *name = lists[k].of_after ? d->after_name : d->before_name;
-        gr_str_addf(out, "%s: %zu, ", lists[k].word, n);
+        gr_escaped_addf(out, "%s: %zu, ", lists[k].word, n);
         if (lists[k].known)
-            gr_str_addf(out, "in both\n");
+            gr_escaped_addf(out, "in both\n");
         else
-            gr_str_addf(out, "in %s only\n", name);
+            gr_escaped_addf(out, "in %s only\n", name);
         each(d, &lists[k], see_text, &to);
     }
     if (d->before->unlisted || d->after->unlisted)

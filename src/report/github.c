@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report as workflow commands of GitHub Actions: a line each, which the log's reader makes an annotation at the line of the source. GitHub shows the first
 // ten errors and ten warnings of a step; the surest races come first.
+#include "base/escape.h"
 #include "report/formats.h"
 #include "report/report_internal.h"
 
 #include <string.h>
 
-// A line break would end the command; in a property also what ends the property.
+// The text is escaped already, so a line break is one that was made here. It would end the command; in a property so would what ends the property.
 static void add_text(const char *text, bool property, StrBuf *out) {
     for (const char *p = text; *p; p++)
-        if (*p == '%' || *p == '\r' || *p == '\n' || (property && (*p == ':' || *p == ',')))
+        if (*p == '%' || *p == '\n' || (property && (*p == ':' || *p == ',')))
             gr_str_addf(out, "%%%02X", (unsigned char)*p);
         else
             gr_str_addc(out, *p);
@@ -17,13 +18,17 @@ static void add_text(const char *text, bool property, StrBuf *out) {
 
 static void add_command(const GrReport *r, const char *level, const GrFrame *at, const char *title,
                         const char *text, StrBuf *out) {
-    gr_str_addf(out, "::%s ", level);
+    gr_escaped_addf(out, "::%s ", level);
     if (at && at->file && at->line) {
+        StrBuf file = {0};
+        gr_add_escaped(gr_report_file(r, at->file), &file);
         gr_str_add(out, "file=");
-        add_text(gr_report_file(r, at->file), true, out);
-        gr_str_addf(out, ",line=%u,", at->line);
+        add_text(file.data ? file.data : "", true, out);
+        out->oom |= file.oom;
+        gr_str_free(&file);
+        gr_escaped_addf(out, ",line=%u,", at->line);
         if (at->col)
-            gr_str_addf(out, "col=%u,", at->col);
+            gr_escaped_addf(out, "col=%u,", at->col);
     }
     gr_str_add(out, "title=");
     add_text(title, true, out);
@@ -37,19 +42,27 @@ static void add_race(const GrReport *r, const GrRace *race, bool misuse, StrBuf 
     const GrAccess *a = &shown->found.accesses[0];
     const GrClass *class = gr_report_class(r, race->found.class);
     StrBuf text = {0}, title = {0};
-    gr_str_addf(&title, "%s: %s", misuse ? "synchronization misuse" : "data race", class->name);
+    gr_escaped_addf(&title, "%s: %s", misuse ? "synchronization misuse" : "data race", class->name);
     if (misuse)
-        gr_str_addf(&text, "%s. %s", race->found.detail, class->meaning);
+        gr_escaped_addf(&text, "%s. %s", race->found.detail, class->meaning);
     else if (pair && pair->found.order)
         gr_race_sentence(r, pair, &text);
     else
-        gr_str_add(&text, class->meaning);
-    gr_str_addf(&text, "\nid %s, again: %s", race->id ? race->id : "?", gr_race_reproduce(r, race));
+        gr_add_escaped(class->meaning, &text);
+    gr_escaped_addf(&text, "\nid %s, again: %s", race->id ? race->id : "?", gr_race_reproduce(r, race));
     add_command(r, race->judged && !race->witness ? "warning" : "error", gr_access_frame(a, a->headline),
                 title.data ? title.data : "", text.data ? text.data : "", out);
     out->oom |= text.oom || title.oom;
     gr_str_free(&text);
     gr_str_free(&title);
+}
+
+static void add_reason(const GrReport *r, const char *reason, StrBuf *out) {
+    StrBuf text = {0};
+    gr_add_escaped(reason, &text);
+    add_command(r, "warning", NULL, "gpurace: not everything was checked", text.data ? text.data : "", out);
+    out->oom |= text.oom;
+    gr_str_free(&text);
 }
 
 gr_status gr_report_github(const GrReport *r, StrBuf *out, gr_error *err) {
@@ -62,7 +75,7 @@ gr_status gr_report_github(const GrReport *r, StrBuf *out, gr_error *err) {
         if (!r->misuses.data[k].known)
             add_race(r, &r->misuses.data[k], true, out);
     for (size_t k = 0; k < r->reasons.len; k++)
-        add_command(r, "warning", NULL, "gpurace: not everything was checked", r->reasons.data[k].text, out);
+        add_reason(r, r->reasons.data[k].text, out);
     gr_report_summary(r, &verdict);
     add_command(r, "notice", NULL, "gpurace", verdict.data ? verdict.data : "", out);
     out->oom |= verdict.oom;

@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-// JSON takes UTF-8 only; a path may be anything: then what is no ASCII becomes '?'. NULL stays NULL.
+// JSON takes UTF-8 only; a path may be anything: a byte that is none becomes \xNN, as in the text report. NULL stays NULL.
 json_t *gr_json_text(const char *s);
 
 // Sets a key of `o`, which may be any text. Takes `v` over.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // json_sources — the lines of source that a report shows, as part of the report: a reader on another machine may have other files, or none.
+#include "base/escape.h"
 #include "report/json_internal.h"
 
 #include <stdio.h>
@@ -9,18 +10,20 @@
 // A line is cut there: a generated file may be one line.
 enum { LONGEST_LINE = 400 };
 
-static char *ascii(const char *s) {
+// NULL: out of memory. The caller frees it.
+static char *utf8(const char *s) {
     StrBuf plain = {0};
-    for (; *s; s++)
-        gr_str_addc(&plain, (unsigned char)*s < 128 ? *s : '?');
-    return gr_str_take(&plain);
+    gr_add_utf8(s, &plain);
+    if (plain.oom)
+        gr_str_free(&plain);
+    return plain.data || !*s ? gr_str_take(&plain) : NULL;
 }
 
 json_t *gr_json_text(const char *s) {
     json_t *j = json_string(s);
     if (j || !s)
         return j;
-    char *plain = ascii(s);
+    char *plain = utf8(s);
     j = plain ? json_string(plain) : NULL;
     free(plain);
     return j;
@@ -28,7 +31,7 @@ json_t *gr_json_text(const char *s) {
 
 bool gr_json_set(json_t *o, const char *key, json_t *v) {
     bool ok = v && json_object_set(o, key, v) == 0;
-    char *plain = ok || !v ? NULL : ascii(key);
+    char *plain = ok || !v ? NULL : utf8(key);
     ok = ok || (plain && json_object_set(o, plain, v) == 0);
     free(plain);
     json_decref(v);
@@ -40,6 +43,16 @@ typedef struct Lines {
     json_t *files;
     bool nomem;
 } Lines;
+
+// A line of source keeps its columns, by which accesses name places in it: '?' for a byte that is no UTF-8, as in excerpts.
+static void replace_bytes(char *line, size_t len) {
+    for (size_t k = 0, n; k < len; k += n ? n : 1) {
+        uint32_t c;
+        n = gr_utf8_char(line + k, len - k, &c);
+        if (!n)
+            line[k] = '?';
+    }
+}
 
 static void add_line(Lines *l, json_t *lines, const char *file, uint32_t line) {
     char key[16];
@@ -55,6 +68,7 @@ static void add_line(Lines *l, json_t *lines, const char *file, uint32_t line) {
     if (copy) {
         memcpy(copy, text, len);
         copy[len] = 0;
+        replace_bytes(copy, len);
     }
     l->nomem |= !copy || !gr_json_set(lines, key, gr_json_text(copy));
     free(copy);

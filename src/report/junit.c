@@ -1,50 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report as JUnit XML, which continuous integration shows as tests: each kernel that was launched, or looked at, is one. It fails with the races
 // that it has, and is skipped when it was not checked. What stands against a clean verdict is an error of the test `verdict`.
+#include "base/escape.h"
 #include "report/formats.h"
 #include "report/text_internal.h"
 
 #include <string.h>
 
-// XML 1.0 has no other control characters, and no bytes that are no UTF-8.
-static void add_text(const char *text, StrBuf *out) {
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        unsigned n = *p < 0x80 ? 1 : *p >= 0xf0 && *p < 0xf5 ? 4 : *p >= 0xe0 ? 3 : *p >= 0xc2 ? 2 : 0;
-        for (unsigned k = 1; k < n; k++)
-            if ((p[k] & 0xc0) != 0x80)
-                n = 0;
-        if (!n || (*p < ' ' && *p != '\n' && *p != '\t') || *p == 127) {
-            gr_str_addc(out, '?');
-        } else if (*p == '<') {
-            gr_str_add(out, "&lt;");
-        } else if (*p == '>') {
-            gr_str_add(out, "&gt;");
-        } else if (*p == '&') {
-            gr_str_add(out, "&amp;");
-        } else if (*p == '"') {
-            gr_str_add(out, "&quot;");
-        } else {
-            gr_str_addn(out, (const char *)p, n);
-            p += n - 1;
-        }
+// XML 1.0 has no control characters but these, and no bytes that are no UTF-8: they are escaped as in the text report. `lines`: line breaks
+// stay, for they were made here.
+static void add_text(const char *text, bool lines, StrBuf *out) {
+    static const struct {
+        char c;
+        const char *as;
+    } marks[] = {{'<', "&lt;"}, {'>', "&gt;"}, {'&', "&amp;"}, {'"', "&quot;"}};
+    char as[GR_ESCAPED_ROOM];
+    for (size_t left = strlen(text), n; left; text += n, left -= n) {
+        n = gr_escape_char(text, left, as);
+        const char *to = lines && *text == '\n' ? "\n" : as;
+        for (size_t k = 0; k < sizeof marks / sizeof *marks; k++)
+            if (*text == marks[k].c)
+                to = marks[k].as;
+        gr_str_add(out, to);
     }
 }
 
 static void add_attribute(const char *name, const char *text, StrBuf *out) {
     gr_str_addf(out, " %s=\"", name);
-    for (const char *p = text; *p; p++) // a line break in an attribute is a blank
-        if (*p == '\n' || *p == '\t') {
-            StrBuf plain = {0};
-            gr_str_add(&plain, text);
-            for (size_t k = 0; k < plain.len; k++)
-                if (plain.data[k] == '\n' || plain.data[k] == '\t')
-                    plain.data[k] = ' ';
-            add_text(plain.data ? plain.data : "", out);
-            gr_str_addc(out, '"');
-            gr_str_free(&plain);
-            return;
-        }
-    add_text(text, out);
+    add_text(text, false, out);
     gr_str_addc(out, '"');
 }
 
@@ -88,7 +71,7 @@ static void add_race(Writer *w, size_t at) {
         add_attribute("message", head.data ? head.data : "", &w->cases);
         gr_str_addc(&w->cases, '>');
     }
-    add_text(text.data ? text.data : "", &w->cases);
+    add_text(text.data ? text.data : "", true, &w->cases);
     gr_str_add(&w->cases, race->known ? "</system-out>\n" : "</failure>\n");
     w->cases.oom |= text.oom || head.oom;
     w->told[at] = true;
@@ -154,18 +137,20 @@ static void add_verdict(Writer *w) {
         add_attribute("message", r->reasons.len ? r->reasons.data[0].text : "inconclusive", &w->cases);
         gr_str_addc(&w->cases, '>');
         for (size_t k = 0; k < r->reasons.len; k++) {
-            add_text(r->reasons.data[k].text, &w->cases);
+            add_text(r->reasons.data[k].text, false, &w->cases);
             gr_str_addc(&w->cases, '\n');
         }
         gr_str_add(&w->cases, "</error>\n");
     }
     gr_str_addf(&w->cases, "      <system-out>verdict: %s\n", gr_verdict_name(r->verdict));
-    add_text(r->reproduce, &w->cases);
+    add_text(r->reproduce, false, &w->cases);
     gr_str_add(&w->cases, "\n</system-out>\n    </testcase>\n");
 }
 
-gr_status gr_report_junit(const GrReport *r, StrBuf *out, gr_error *err) {
+gr_status gr_report_junit(const GrReport *report, StrBuf *out, gr_error *err) {
     Arena arena;
+    GrReport plain = *report, *r = &plain; // what it points to is the report's own
+    plain.look.color = false;              // XML has no codes that paint
     gr_arena_init(&arena);
     Writer w = {.report = r, .arena = &arena, .listed = gr_report_listed(r)};
     w.told = GR_NEW_ARRAY(&arena, bool, r->races.len + r->misuses.len + 1);

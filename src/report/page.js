@@ -15,12 +15,19 @@ const runs = new Map((report.runs || []).map((run) => [run.id, run]));
 
 // ---- Elements --------------------------------------------------------------------------------------------------------
 
+// Characters that cannot be seen, or that turn the direction of what follows, are named (src/base/escape.h).
+const hidden = /[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufdd0-\ufdef\ufeff\ufff9-\ufffb\ufffe\uffff\ud800-\udfff]/gu;
+function shown(text) {
+  return String(text).replace(hidden, (c) => { const hex = c.charCodeAt(0).toString(16); return hex.length < 3 ? "\\x" + hex.padStart(2, "0") : "\\u" + hex.padStart(4, "0"); });
+}
+
 function el(name, attributes, ...children) {
   const e = name.startsWith("svg:") ? document.createElementNS("http://www.w3.org/2000/svg", name.slice(4)) : document.createElement(name);
   for (const [key, value] of Object.entries(attributes || {}))
     if (typeof value === "function") e.addEventListener(key, value);
     else if (value !== null && value !== undefined && value !== false) e.setAttribute(key, value === true ? "" : value);
-  e.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  e.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false)
+    .map((child) => child instanceof Node ? child : shown(child)));
   return e;
 }
 
@@ -328,7 +335,7 @@ function show() {
   const main = document.querySelector("main");
   if (race) {
     main.replaceChildren(racePage(race));
-    document.title = race.class + " at " + race.place + " - gpurace";
+    document.title = shown(race.class + " at " + race.place) + " - gpurace";
     scrollTo(0, 0);
     return;
   }

@@ -4,6 +4,7 @@
 // A race is a result: its first side is the location, its other side the related location 1. Both are threads of one code flow, from the kernel
 // down to the access. What stood against a clean verdict is a notification of the invocation. Files below the report's folder are named relative to it, as
 // code hosts need it.
+#include "base/escape.h"
 #include "findings/headline.h"
 #include "report/formats.h"
 #include "report/json_internal.h"
@@ -105,27 +106,27 @@ static bool has_place(const GrAccess *a) {
 
 static void add_thread(const GrAccess *a, StrBuf *out) {
     if (a->has_thread)
-        gr_str_addf(out, "block (%u,%u,%u) thread (%u,%u,%u)", a->block[0], a->block[1], a->block[2],
-                    a->thread[0], a->thread[1], a->thread[2]);
+        gr_escaped_addf(out, "block (%u,%u,%u) thread (%u,%u,%u)", a->block[0], a->block[1], a->block[2],
+                        a->thread[0], a->thread[1], a->thread[2]);
     else
-        gr_str_add(out, a->host ? "host" : a->kind);
+        gr_add_escaped(a->host ? "host" : a->kind, out);
 }
 
 // What the access did, which thread, and where in memory.
 static json_t *access_message(Writer *w, const GrFinding *found, const GrAccess *a, const char *side) {
     StrBuf s = {0};
-    gr_str_addf(&s, "%s: %s%s", side, a->async ? "asynchronous " : "", a->kind);
+    gr_escaped_addf(&s, "%s: %s%s", side, a->async ? "asynchronous " : "", a->kind);
     if (a->size)
-        gr_str_addf(&s, " of %u byte%s", a->size, a->size == 1 ? "" : "s");
+        gr_escaped_addf(&s, " of %u byte%s", a->size, a->size == 1 ? "" : "s");
     gr_str_add(&s, ", ");
     add_thread(a, &s);
     if (a->has_thread && found->space)
-        gr_str_addf(&s, ", %s 0x%llx",
-                    strcmp(found->space, "shared") ? "global address" : "shared memory, offset",
-                    (unsigned long long)a->address);
+        gr_escaped_addf(&s, ", %s 0x%llx",
+                        strcmp(found->space, "shared") ? "global address" : "shared memory, offset",
+                        (unsigned long long)a->address);
     gr_access_memory(w->report, a, w->arena, &s);
     if (!has_place(a) && a->ptx_line)
-        gr_str_addf(&s, ", PTX line %u", a->ptx_line);
+        gr_escaped_addf(&s, ", PTX line %u", a->ptx_line);
     return message_of(w, &s);
 }
 
@@ -154,7 +155,7 @@ static size_t rule_of(Writer *w, const GrClass *class, bool misuse) {
         return at - 1;
     json_t *o = json_object(), *help = message(class->meaning);
     StrBuf page = {0};
-    gr_str_addf(&page, "%s.\n\nAll classes of races: docs/classes.md of gpurace.", class->meaning);
+    gr_escaped_addf(&page, "%s.\n\nAll classes of races: docs/classes.md of gpurace.", class->meaning);
     put(w, o, "id", json_string(rule_id(w, class)));
     put(w, o, "name", gr_json_text(class->name));
     put(w, o, "shortDescription", message(class->name));
@@ -203,25 +204,25 @@ static json_t *code_flow(Writer *w, const GrFinding *found, const char *order) {
 
 static void add_kernel(Writer *w, const GrFinding *found, StrBuf *out) {
     if (found->kernel)
-        gr_str_addf(out, " in kernel %s", gr_short_name(found->kernel, w->arena));
+        gr_escaped_addf(out, " in kernel %s", gr_short_name(found->kernel, w->arena));
 }
 
 // The first sentence is what a code host shows as the title.
 static json_t *race_message(Writer *w, const GrRace *race, const GrRace *shown, const GrAccess *other) {
     StrBuf s = {0};
-    gr_str_addf(&s, "Data race: %s", gr_report_class(w->report, race->found.class)->name);
+    gr_escaped_addf(&s, "Data race: %s", gr_report_class(w->report, race->found.class)->name);
     add_kernel(w, &race->found, &s);
     gr_str_add(&s, ". ");
     if (shown->found.order)
         gr_race_sentence(w->report, shown, &s);
     else
-        gr_str_add(&s, gr_report_class(w->report, race->found.class)->meaning);
+        gr_add_escaped(gr_report_class(w->report, race->found.class)->meaning, &s);
     if (other && has_place(other))
         gr_str_add(&s, ". The other side is [here](1)");
-    gr_str_addf(&s, ". Occurred %llu time%s; evidence: %s (engine %s).",
-                (unsigned long long)race->found.count, race->found.count == 1 ? "" : "s",
-                race->found.evidence ? race->found.evidence : w->report->evidence,
-                race->found.engine ? race->found.engine : w->report->engine);
+    gr_escaped_addf(&s, ". Occurred %llu time%s; evidence: %s (engine %s).",
+                    (unsigned long long)race->found.count, race->found.count == 1 ? "" : "s",
+                    race->found.evidence ? race->found.evidence : w->report->evidence,
+                    race->found.engine ? race->found.engine : w->report->engine);
     return message_of(w, &s);
 }
 
@@ -293,8 +294,8 @@ static json_t *race_result(Writer *w, const GrRace *race) {
 // The rule that hides the result, and the comment above it as the reason.
 static void add_suppression(Writer *w, json_t *o, const GrRule *rule) {
     StrBuf why = {0};
-    gr_str_addf(&why, "%s%s%s (%s:%u)", rule->why ? rule->why : "", rule->why ? ": " : "", rule->text,
-                rule->path, rule->line);
+    gr_escaped_addf(&why, "%s%s%s (%s:%u)", rule->why ? rule->why : "", rule->why ? ": " : "", rule->text,
+                    rule->path, rule->line);
     put(w, o, "suppressions",
         json_pack("[{s:s,s:s,s:o}]", "kind", "external", "status", "accepted", "justification",
                   gr_json_text(why.data ? why.data : "")));
@@ -307,9 +308,10 @@ static json_t *misuse_result(Writer *w, const GrRace *misuse) {
     json_t *o = json_object();
     StrBuf s = {0};
     add_common(w, o, misuse, true);
-    gr_str_addf(&s, "Synchronization misuse: %s", gr_report_class(w->report, f->class)->name);
+    gr_escaped_addf(&s, "Synchronization misuse: %s", gr_report_class(w->report, f->class)->name);
     add_kernel(w, f, &s);
-    gr_str_addf(&s, ". %s. %s.", f->detail ? f->detail : "", gr_report_class(w->report, f->class)->meaning);
+    gr_escaped_addf(&s, ". %s. %s.", f->detail ? f->detail : "",
+                    gr_report_class(w->report, f->class)->meaning);
     put(w, o, "message", message_of(w, &s));
     add_places(w, o, f, &f->accesses[0]);
     put(w, o, "properties",
@@ -332,7 +334,7 @@ static json_t *invocation(Writer *w) {
     add_notes(w, notes, &r->remarks, "note");
     for (size_t k = 0; k < r->blind.len; k++) {
         StrBuf text = {0};
-        gr_str_addf(&text, "not looked for: %s", r->blind.data[k].text);
+        gr_escaped_addf(&text, "not looked for: %s", r->blind.data[k].text);
         add(w, notes,
             json_pack("{s:s,s:o}", "level", "note", "message", message(text.data ? text.data : "")));
         gr_str_free(&text);

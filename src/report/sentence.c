@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // sentence — a race in one: "thread (1,0,0) wrote at a.cu:12; thread (0,0,0) read at a.cu:15; no barrier between".
+#include "base/escape.h"
 #include "findings/headline.h"
 #include "report/report_internal.h"
 
@@ -14,7 +15,7 @@ const char *gr_report_file(const GrReport *r, const char *file) {
 }
 
 void gr_report_place(const GrReport *r, const GrFrame *f, StrBuf *out) {
-    gr_str_addf(out, "%s:%u", gr_report_file(r, f->file), f->line);
+    gr_escaped_addf(out, "%s:%u", gr_report_file(r, f->file), f->line);
 }
 
 static bool same(const uint32_t a[3], const uint32_t b[3]) { return !memcmp(a, b, 3 * sizeof *a); }
@@ -29,23 +30,23 @@ static void add_who(const GrAccess *a, const GrAccess *other, StrBuf *out) {
         return;
     }
     if (!a->has_thread) {
-        gr_str_addf(out, "%s %s", *a->kind == 'a' ? "an" : "a", a->kind);
+        gr_escaped_addf(out, "%s %s", *a->kind == 'a' ? "an" : "a", a->kind);
         return;
     }
-    gr_str_addf(out, "%sthread (%u,%u,%u)", a->async ? "an operation of " : "", a->thread[0], a->thread[1],
-                a->thread[2]);
+    gr_escaped_addf(out, "%sthread (%u,%u,%u)", a->async ? "an operation of " : "", a->thread[0],
+                    a->thread[1], a->thread[2]);
     bool elsewhere = other->has_thread && (!same(a->block, other->block) || a->launch != other->launch);
     if (elsewhere || (same(a->thread, other->thread) && !a->async && !other->async) || !other->has_thread)
-        gr_str_addf(out, " of block (%u,%u,%u)", a->block[0], a->block[1], a->block[2]);
+        gr_escaped_addf(out, " of block (%u,%u,%u)", a->block[0], a->block[1], a->block[2]);
     if (a->launch && a->launch != other->launch)
-        gr_str_addf(out, " of launch %llu", (unsigned long long)a->launch);
+        gr_escaped_addf(out, " of launch %llu", (unsigned long long)a->launch);
 }
 
 static void add_side(const GrReport *r, const GrAccess *a, const GrAccess *other, StrBuf *out) {
     add_who(a, other, out);
-    gr_str_addf(out, " %s", a->did ? a->did : "accessed");
+    gr_escaped_addf(out, " %s", a->did ? a->did : "accessed");
     if (a->strong)
-        gr_str_addf(out, " with scope .%s", a->strong);
+        gr_escaped_addf(out, " with scope .%s", a->strong);
     uint32_t headline = a->headline;
     const GrFrame *f = gr_access_frame(a, headline);
     if (f->file && f->line) {
@@ -60,7 +61,7 @@ static void add_side(const GrReport *r, const GrAccess *a, const GrAccess *other
         gr_str_add(out, " near ");
         gr_report_place(r, a->near, out);
     } else if (a->ptx_line) {
-        gr_str_addf(out, " at line %u of the PTX", a->ptx_line);
+        gr_escaped_addf(out, " at line %u of the PTX", a->ptx_line);
     }
     gr_str_add(out, "; ");
 }
@@ -69,17 +70,17 @@ void gr_access_memory(const GrReport *r, const GrAccess *a, Arena *arena, StrBuf
     const GrHeld *m = a->memory;
     const char *variable = a->variable ? a->variable : m ? m->name : NULL;
     if (variable)
-        gr_str_addf(out, ", in %s", gr_variable_name(variable, arena));
+        gr_escaped_addf(out, ", in %s", gr_variable_name(variable, arena));
     else if (a->argument)
-        gr_str_addf(out, ", through argument %u", a->argument);
+        gr_escaped_addf(out, ", through argument %u", a->argument);
     if (!m)
         return;
-    gr_str_addf(out, ", byte %llu of %llu", (unsigned long long)m->offset, (unsigned long long)m->size);
+    gr_escaped_addf(out, ", byte %llu of %llu", (unsigned long long)m->offset, (unsigned long long)m->size);
     if (m->place.file && m->place.line) {
         gr_str_add(out, " allocated at ");
         gr_report_place(r, &m->place, out);
     } else if (m->place.function) {
-        gr_str_addf(out, " allocated in %s", gr_short_name(m->place.function, arena));
+        gr_escaped_addf(out, " allocated in %s", gr_short_name(m->place.function, arena));
     }
 }
 
@@ -88,5 +89,5 @@ void gr_race_sentence(const GrReport *r, const GrRace *race, StrBuf *out) {
         return;
     add_side(r, &race->found.accesses[1], &race->found.accesses[0], out);
     add_side(r, &race->found.accesses[0], &race->found.accesses[1], out);
-    gr_str_add(out, race->found.order);
+    gr_add_escaped(race->found.order, out);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/source.h"
 
+#include "base/escape.h"
 #include "base/status.h"
 #include "base/vec.h"
 
@@ -75,14 +76,12 @@ bool gr_source_give(GrSources *s, const char *path, uint32_t line, const char *t
     return gr_map_put_u64(&f->given, line, (void *)(uintptr_t)text);
 }
 
+// A longer line is cut there.
+enum { MOST_COLUMNS = 200 };
+
 static void add_line(const char *text, size_t len, uint32_t number, bool marked, StrBuf *out) {
     gr_str_addf(out, "  %c %5u | ", marked ? '>' : ' ', number);
-    for (size_t i = 0; i < len && i < 200; i++) {
-        char c = text[i];
-        if (c == '\t')
-            c = ' '; // one column each, so that the caret stands right
-        gr_str_addc(out, (unsigned char)c < ' ' || c == 127 ? '?' : c);
-    }
+    gr_add_columns(text, len, MOST_COLUMNS, out);
     gr_str_addc(out, '\n');
 }
 
@@ -156,7 +155,9 @@ void gr_source_excerpt(GrSources *s, const char *path, uint32_t line, uint32_t c
         if (!text)
             continue;
         add_line(text, n, (uint32_t)k, k == line, out);
-        if (k == line && col && col <= n + 1 && col < 200)
-            gr_str_addf(out, "          | %*s^\n", (int)col - 1, "");
+        // The compiler counts bytes.
+        size_t before = col ? gr_columns(text, n, col - 1) : 0;
+        if (k == line && col && col <= n + 1 && before < MOST_COLUMNS - 1)
+            gr_str_addf(out, "          | %*s^\n", (int)before, "");
     }
 }

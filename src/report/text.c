@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report as text: its races (text_race.c), misuses, the verdict, what it covers, and how to see it again.
+#include "base/escape.h"
 #include "report/suppress.h"
 #include "report/text_internal.h"
 
@@ -7,9 +8,9 @@
 
 static void add_list(const char *head, const GrCountedVec *v, StrBuf *out) {
     for (size_t i = 0; i < v->len; i++) {
-        gr_str_addf(out, "%s%s", head, v->data[i].text);
+        gr_escaped_addf(out, "%s%s", head, v->data[i].text);
         if (v->data[i].count > 1)
-            gr_str_addf(out, " (%llu times)", (unsigned long long)v->data[i].count);
+            gr_escaped_addf(out, " (%llu times)", (unsigned long long)v->data[i].count);
         gr_str_addc(out, '\n');
     }
 }
@@ -33,36 +34,36 @@ static void add_kernels(const GrReport *r, Arena *arena, StrBuf *out) {
         idle += !k->launches;
     }
     if (!r->ran) {
-        gr_str_addf(out, "  kernels   %zu looked at\n", r->kernels.len);
+        gr_escaped_addf(out, "  kernels   %zu looked at\n", r->kernels.len);
         return;
     }
-    gr_str_addf(out, "  kernels   %zu launched, %zu of them checked; %zu never launched\n", launched, checked,
-                idle);
-    gr_str_addf(out, "  launches  %llu checked, %llu not\n", (unsigned long long)r->launches_checked,
-                (unsigned long long)r->launches_unchecked);
+    gr_escaped_addf(out, "  kernels   %zu launched, %zu of them checked; %zu never launched\n", launched,
+                    checked, idle);
+    gr_escaped_addf(out, "  launches  %llu checked, %llu not\n", (unsigned long long)r->launches_checked,
+                    (unsigned long long)r->launches_unchecked);
     const char *const *names = kernel_names(r, arena);
     size_t n = 0, most = r->max_reports ? (size_t)r->max_reports : SIZE_MAX;
     for (size_t i = 0; names && i < r->kernels.len && n < most; i++) {
         const GrKernelCoverage *k = &r->kernels.data[i];
         if (!k->launches)
             continue;
-        gr_str_addf(out, "            %s: %llu", names[n++], (unsigned long long)k->launches);
+        gr_escaped_addf(out, "            %s: %llu", names[n++], (unsigned long long)k->launches);
         gr_text_triple(k->launches == 1 ? ", grid" : ", the first of them with grid", k->grid, out);
         gr_text_triple(" block", k->block, out);
         if (k->failed)
-            gr_str_addf(out, ", %llu failed", (unsigned long long)k->failed);
+            gr_escaped_addf(out, ", %llu failed", (unsigned long long)k->failed);
         if (k->unchecked)
-            gr_str_addf(out, ", not checked: %s", k->unchecked);
+            gr_escaped_addf(out, ", not checked: %s", k->unchecked);
         gr_str_addc(out, '\n');
     }
     if (n < launched)
-        gr_str_addf(out, "            and %zu more\n", launched - n);
+        gr_escaped_addf(out, "            and %zu more\n", launched - n);
 }
 
 static void add_hidden(const GrRule *rule, StrBuf *out) {
-    gr_str_addf(out, "  hidden    %llu race%s that occurred %llu time%s, by ",
-                (unsigned long long)rule->races, rule->races == 1 ? "" : "s", (unsigned long long)rule->count,
-                rule->count == 1 ? "" : "s");
+    gr_escaped_addf(out, "  hidden    %llu race%s that occurred %llu time%s, by ",
+                    (unsigned long long)rule->races, rule->races == 1 ? "" : "s",
+                    (unsigned long long)rule->count, rule->count == 1 ? "" : "s");
 }
 
 static void add_suppressions(const GrReport *r, StrBuf *out) {
@@ -71,9 +72,10 @@ static void add_suppressions(const GrReport *r, StrBuf *out) {
         const GrRule *hides = &s->rules.data[i];
         if (hides->races) {
             add_hidden(hides, out);
-            gr_str_addf(out, "'%s' (%s:%u)\n", hides->text, hides->path, hides->line);
+            gr_escaped_addf(out, "'%s' (%s:%u)\n", hides->text, hides->path, hides->line);
         } else {
-            gr_str_addf(out, "  remark    '%s' (%s:%u) hid nothing\n", hides->text, hides->path, hides->line);
+            gr_escaped_addf(out, "  remark    '%s' (%s:%u) hid nothing\n", hides->text, hides->path,
+                            hides->line);
         }
     }
     bool any = false;
@@ -83,8 +85,8 @@ static void add_suppressions(const GrReport *r, StrBuf *out) {
             continue;
         any = true;
         add_hidden(hides, out);
-        gr_str_addf(out, "a rule that comes with gpurace: %s (%s:%u)\n",
-                    hides->why ? hides->why : hides->text, hides->path, hides->line);
+        gr_escaped_addf(out, "a rule that comes with gpurace: %s (%s:%u)\n",
+                        hides->why ? hides->why : hides->text, hides->path, hides->line);
     }
     if (any)
         gr_str_add(out, "            --bundled-suppressions no shows them (docs/suppressions.md)\n");
@@ -96,19 +98,19 @@ static void add_conflicts(const GrReport *r, StrBuf *out) {
         return;
     gr_str_add(out, "  conflicts ");
     if (r->so_far.conflicts)
-        gr_str_addf(out, "%llu pair%s of accesses touched the same bytes so far; %llu %s seen to overlap",
-                    (unsigned long long)r->so_far.conflicts, r->so_far.conflicts == 1 ? "" : "s",
-                    (unsigned long long)r->so_far.met, r->so_far.met == 1 ? "was" : "were");
+        gr_escaped_addf(out, "%llu pair%s of accesses touched the same bytes so far; %llu %s seen to overlap",
+                        (unsigned long long)r->so_far.conflicts, r->so_far.conflicts == 1 ? "" : "s",
+                        (unsigned long long)r->so_far.met, r->so_far.met == 1 ? "was" : "were");
     if (n)
-        gr_str_addf(out, "%sthis run aimed at %llu access%s", r->so_far.conflicts ? "; " : "",
-                    (unsigned long long)n, n == 1 ? "" : "es");
+        gr_escaped_addf(out, "%sthis run aimed at %llu access%s", r->so_far.conflicts ? "; " : "",
+                        (unsigned long long)n, n == 1 ? "" : "es");
     gr_str_addc(out, '\n');
 }
 
 // What the engine does not look for here, in one line.
 static void add_blind(const GrReport *r, StrBuf *out) {
     for (size_t i = 0; i < r->blind.len; i++)
-        gr_str_addf(out, "%s%s", i ? "; " : "  blind to  ", r->blind.data[i].text);
+        gr_escaped_addf(out, "%s%s", i ? "; " : "  blind to  ", r->blind.data[i].text);
     if (r->blind.len)
         gr_str_addc(out, '\n');
 }
@@ -118,14 +120,14 @@ static void add_runs(const GrReport *r, StrBuf *out) {
     size_t n[3] = {0, 0, 0};
     for (size_t k = 0; k < r->runs.len; k++)
         n[r->runs.data[k]->verdict]++;
-    gr_str_addf(out, "  runs      %zu, seeds %llu to %llu: %zu with races, %zu clean, %zu inconclusive\n",
-                r->runs.len, (unsigned long long)r->runs.data[0]->seed,
-                (unsigned long long)r->runs.data[r->runs.len - 1]->seed, n[GR_VERDICT_RACES],
-                n[GR_VERDICT_CLEAN], n[GR_VERDICT_INCONCLUSIVE]);
-    gr_str_addf(out,
-                "  engine    %s (%s), device %s\n"
-                "            what follows is the most that any run says of each thing\n",
-                r->engine, r->evidence, r->device);
+    gr_escaped_addf(out, "  runs      %zu, seeds %llu to %llu: %zu with races, %zu clean, %zu inconclusive\n",
+                    r->runs.len, (unsigned long long)r->runs.data[0]->seed,
+                    (unsigned long long)r->runs.data[r->runs.len - 1]->seed, n[GR_VERDICT_RACES],
+                    n[GR_VERDICT_CLEAN], n[GR_VERDICT_INCONCLUSIVE]);
+    gr_escaped_addf(out,
+                    "  engine    %s (%s), device %s\n"
+                    "            what follows is the most that any run says of each thing\n",
+                    r->engine, r->evidence, r->device);
 }
 
 static void add_coverage(const GrReport *r, Arena *arena, StrBuf *out) {
@@ -135,7 +137,7 @@ static void add_coverage(const GrReport *r, Arena *arena, StrBuf *out) {
 #undef SITE_STATUS
     };
     if (!r->ran) {
-        gr_str_addf(out, "  engine    %s (%s), no run\n", r->engine, r->evidence);
+        gr_escaped_addf(out, "  engine    %s (%s), no run\n", r->engine, r->evidence);
         add_kernels(r, arena, out);
         add_list("  remark    ", &r->remarks, out);
         add_blind(r, out);
@@ -145,29 +147,29 @@ static void add_coverage(const GrReport *r, Arena *arena, StrBuf *out) {
     if (r->runs.len)
         add_runs(r, out);
     else
-        gr_str_addf(out, "  engine    %s (%s), device %s, seed %llu\n", r->engine, r->evidence, r->device,
-                    (unsigned long long)r->seed);
+        gr_escaped_addf(out, "  engine    %s (%s), device %s, seed %llu\n", r->engine, r->evidence, r->device,
+                        (unsigned long long)r->seed);
     if (r->poisoned)
         gr_str_add(out, "  poison    before a store waits, its value is stored with the lowest bit turned "
                         "(--poison no leaves that out)\n");
-    gr_str_addf(out, "  modules   %llu checked, %llu not\n", (unsigned long long)r->modules_checked,
-                (unsigned long long)r->modules_unchecked);
+    gr_escaped_addf(out, "  modules   %llu checked, %llu not\n", (unsigned long long)r->modules_checked,
+                    (unsigned long long)r->modules_unchecked);
     add_kernels(r, arena, out);
-    gr_str_addf(out, "  accesses  %llu checked", (unsigned long long)r->sites[GR_SITE_CHECKED]);
+    gr_escaped_addf(out, "  accesses  %llu checked", (unsigned long long)r->sites[GR_SITE_CHECKED]);
     for (unsigned i = 0; i < GR_SITE_STATUS_COUNT; i++)
         if (i != GR_SITE_CHECKED && r->sites[i])
-            gr_str_addf(out, "; %llu %s", (unsigned long long)r->sites[i], texts[i]);
+            gr_escaped_addf(out, "; %llu %s", (unsigned long long)r->sites[i], texts[i]);
     gr_str_addc(out, '\n');
     if (r->sample[0])
-        gr_str_addf(
+        gr_escaped_addf(
             out,
             "  sampled   %llu of %llu accesses, by --sample; %llu of them in kernels that were launched\n",
             (unsigned long long)r->sites[GR_SITE_CHECKED], (unsigned long long)gr_report_qualifying(r),
             (unsigned long long)r->watched);
     if (r->so_far.runs)
-        gr_str_addf(out, "  coverage  %llu of %llu accesses watched so far, in %llu run%s (%s)\n",
-                    (unsigned long long)r->so_far.watched, (unsigned long long)r->so_far.accesses,
-                    (unsigned long long)r->so_far.runs, r->so_far.runs == 1 ? "" : "s", r->so_far.name);
+        gr_escaped_addf(out, "  coverage  %llu of %llu accesses watched so far, in %llu run%s (%s)\n",
+                        (unsigned long long)r->so_far.watched, (unsigned long long)r->so_far.accesses,
+                        (unsigned long long)r->so_far.runs, r->so_far.runs == 1 ? "" : "s", r->so_far.name);
     add_conflicts(r, out);
     add_list("  remark    ", &r->remarks, out);
     add_blind(r, out);
@@ -185,29 +187,29 @@ void gr_text_misuse(const GrReport *r, const GrRace *misuse, Arena *arena, StrBu
         gr_text_place(r, at, out);
     else
         gr_text_ptx_line(a, m->kernel, out);
-    gr_str_addf(out, ": synchronization misuse: %s ", class->name);
+    gr_escaped_addf(out, ": synchronization misuse: %s ", class->name);
     if (m->kernel)
-        gr_str_addf(out, "in kernel %s", gr_short_name(m->kernel, arena));
+        gr_escaped_addf(out, "in kernel %s", gr_short_name(m->kernel, arena));
     if (at->function && (!m->kernel || strcmp(at->function, m->kernel)))
-        gr_str_addf(out, "%sin %s", m->kernel ? ", " : "", gr_short_name(at->function, arena));
+        gr_escaped_addf(out, "%sin %s", m->kernel ? ", " : "", gr_short_name(at->function, arena));
     gr_text_paint(r, GR_PAINT_OFF, out);
-    gr_str_addf(out, "\n\n    %s\n\n", class->meaning);
+    gr_escaped_addf(out, "\n\n    %s\n\n", class->meaning);
     gr_text_source(r, a, arena, out);
     for (uint32_t f = a->headline; f < a->n_inlined; f++) {
         at = &a->inlined[f];
         gr_str_add(out, "    inlined at ");
         gr_text_place(r, at, out);
         if (at->function)
-            gr_str_addf(out, " in %s", gr_short_name(at->function, arena));
+            gr_escaped_addf(out, " in %s", gr_short_name(at->function, arena));
         gr_str_addc(out, '\n');
         gr_text_excerpt(r, at, out);
     }
-    gr_str_addf(out, "    %s", m->detail);
+    gr_escaped_addf(out, "    %s", m->detail);
     if (m->launch)
-        gr_str_addf(out, ", launch %llu", (unsigned long long)m->launch);
+        gr_escaped_addf(out, ", launch %llu", (unsigned long long)m->launch);
     gr_str_addc(out, '\n');
     gr_text_runs(r, misuse, out);
-    gr_str_addf(
+    gr_escaped_addf(
         out, "    occurred %llu time%s%s\n    evidence: undefined behaviour, or no progress (engine %s)\n",
         (unsigned long long)m->count, m->count == 1 ? "" : "s",
         m->count == 1 ? "" : ", each thread counted, the first as above", m->engine ? m->engine : r->engine);
@@ -259,13 +261,13 @@ static void add_races(const GrReport *r, Arena *arena, StrBuf *out) {
         gr_text_race(r, listed, arena, out);
     uint64_t left = r->races.len - listed - add_known(r, &r->races, false, NULL, NULL) + r->unlisted;
     if (left)
-        gr_str_addf(out, GR_TEXT_RULE "%llu more races are not listed (--max-reports 0 lists all)\n",
-                    (unsigned long long)left);
+        gr_escaped_addf(out, GR_TEXT_RULE "%llu more races are not listed (--max-reports 0 lists all)\n",
+                        (unsigned long long)left);
     for (size_t i = 0; i < r->misuses.len; i++)
         if (!r->misuses.data[i].known)
             gr_text_misuse(r, &r->misuses.data[i], arena, out);
     if (r->baseline.known) {
-        gr_str_addf(out, GR_TEXT_RULE "known races, which %s has, too:\n", r->baseline.name);
+        gr_escaped_addf(out, GR_TEXT_RULE "known races, which %s has, too:\n", r->baseline.name);
         add_known(r, &r->races, false, arena, out);
         add_known(r, &r->misuses, true, arena, out);
     }
@@ -284,7 +286,7 @@ void gr_report_text(const GrReport *r, StrBuf *out) {
         gr_str_addc(out, '\n');
         add_list(r->verdict == GR_VERDICT_RACES ? "  besides   " : "  because   ", &r->reasons, out);
         add_coverage(r, &arena, out);
-        gr_str_addf(out, "  again     %s\n", r->reproduce);
+        gr_escaped_addf(out, "  again     %s\n", r->reproduce);
     }
     add_last(r, out);
     if (r->look.width)

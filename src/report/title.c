@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/title.h"
 
+#include "base/escape.h"
 #include "report/report_internal.h"
 
 #include <string.h>
@@ -10,9 +11,9 @@ static void add_side(const GrReport *r, const GrFinding *f, const GrAccess *a, S
     if (at->file && at->line)
         gr_report_place(r, at, out);
     else if (a->host || !a->ptx_line)
-        gr_str_addf(out, "a %s", a->kind);
+        gr_escaped_addf(out, "a %s", a->kind);
     else
-        gr_str_addf(out, "%s, PTX line %u", f->module ? f->module : "a module", a->ptx_line);
+        gr_escaped_addf(out, "%s, PTX line %u", f->module ? f->module : "a module", a->ptx_line);
 }
 
 void gr_race_title(GrReport *r, const GrRace *race, StrBuf *out) {
@@ -24,12 +25,12 @@ void gr_race_title(GrReport *r, const GrRace *race, StrBuf *out) {
         add_side(r, f, &f->accesses[k], &sides[k]);
     // In one order, whichever side came first.
     bool swapped = n > 1 && gr_compare_sides(&f->accesses[0], &f->accesses[1]) > 0;
-    gr_str_add(out, sides[swapped].data ? sides[swapped].data : "?");
+    gr_add_escaped(sides[swapped].data ? sides[swapped].data : "?", out);
     if (n > 1 && gr_compare_texts(sides[0].data, sides[1].data))
-        gr_str_addf(out, " and %s", sides[!swapped].data ? sides[!swapped].data : "?");
-    gr_str_addf(out, ": %s", gr_report_class(r, race->found.class)->name);
+        gr_escaped_addf(out, " and %s", sides[!swapped].data ? sides[!swapped].data : "?");
+    gr_escaped_addf(out, ": %s", gr_report_class(r, race->found.class)->name);
     if (f->kernel)
-        gr_str_addf(out, " in kernel %s", gr_short_name(f->kernel, &r->arena));
+        gr_escaped_addf(out, " in kernel %s", gr_short_name(f->kernel, &r->arena));
     out->oom |= sides[0].oom || sides[1].oom;
     gr_str_free(&sides[0]);
     gr_str_free(&sides[1]);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a report comes to, and each reason why it would not be "clean".
+#include "base/escape.h"
 #include "report/report_internal.h"
 
 #include <stdio.h>
@@ -181,29 +182,29 @@ gr_status gr_report_judge(GrReport *r, gr_error *err) {
 
 void gr_report_verdict(const GrReport *r, StrBuf *out) {
     uint64_t races = r->races.len + r->unlisted;
-    gr_str_addf(out, "verdict: %s", gr_verdict_name(r->verdict));
+    gr_escaped_addf(out, "verdict: %s", gr_verdict_name(r->verdict));
     if (r->verdict == GR_VERDICT_CLEAN && r->sample[0])
-        gr_str_addf(out, " (%llu of %llu accesses were watched)", (unsigned long long)r->watched,
-                    (unsigned long long)gr_report_qualifying(r));
+        gr_escaped_addf(out, " (%llu of %llu accesses were watched)", (unsigned long long)r->watched,
+                        (unsigned long long)gr_report_qualifying(r));
     if (races)
-        gr_str_addf(out, " (%llu)", (unsigned long long)races);
+        gr_escaped_addf(out, " (%llu)", (unsigned long long)races);
     if (r->misuses.len)
-        gr_str_addf(out, "%s synchronization misused in %zu place%s", races ? ", and" : ":", r->misuses.len,
-                    r->misuses.len == 1 ? "" : "s");
+        gr_escaped_addf(out, "%s synchronization misused in %zu place%s", races ? ", and" : ":",
+                        r->misuses.len, r->misuses.len == 1 ? "" : "s");
 }
 
 void gr_report_summary(const GrReport *r, StrBuf *out) {
     uint64_t races = r->races.len + r->unlisted;
     if (races || !r->misuses.len)
-        gr_str_addf(out, races ? "%llu race%s" : "no races", (unsigned long long)races,
-                    races == 1 ? "" : "s");
+        gr_escaped_addf(out, races ? "%llu race%s" : "no races", (unsigned long long)races,
+                        races == 1 ? "" : "s");
     if (r->misuses.len)
-        gr_str_addf(out, "%s%zu misuse%s of synchronization", races ? ", " : "", r->misuses.len,
-                    r->misuses.len == 1 ? "" : "s");
+        gr_escaped_addf(out, "%s%zu misuse%s of synchronization", races ? ", " : "", r->misuses.len,
+                        r->misuses.len == 1 ? "" : "s");
     if (r->baseline.name)
-        gr_str_addf(out, ": %llu new, %llu known, %llu gone (baseline %s)",
-                    (unsigned long long)r->baseline.fresh, (unsigned long long)r->baseline.known,
-                    (unsigned long long)r->baseline.gone, r->baseline.name);
+        gr_escaped_addf(out, ": %llu new, %llu known, %llu gone (baseline %s)",
+                        (unsigned long long)r->baseline.fresh, (unsigned long long)r->baseline.known,
+                        (unsigned long long)r->baseline.gone, r->baseline.name);
     if (r->verdict == GR_VERDICT_INCONCLUSIVE)
         gr_str_add(out, races || r->misuses.len ? ", but do not rely on them"
                                                 : ", but not everything was checked");

@@ -142,6 +142,32 @@ static void test_text_round_trip(void **state) {
     gr_options_free(&p);
 }
 
+// A command is one line of what can be shown, whatever its words are; the text for children keeps the bytes.
+static void test_hidden_characters_are_quoted(void **state) {
+    (void)state;
+    static const struct {
+        const char *word, *quoted;
+    } words[] = {{"a.cu", "a.cu"},         {"", "''"},
+                 {"it's", "'it'\"'\"'s'"}, {"gr\303\244f", "'gr\303\244f'"},
+                 {"a\nb", "$'a\\012b'"},   {"\033[2J'\\", "$'\\033[2J\\'\\\\'"},
+                 {"\377", "$'\\377'"},     {"\342\200\256", "$'\\342\\200\\256'"}};
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
+        StrBuf out = {0};
+        GrOptions o = defaults(), p = defaults();
+        gr_shell_quote(words[k].word, &out);
+        assert_string_equal(out.data, words[k].quoted);
+        gr_str_free(&out);
+        o.kernel = words[k].word;
+        gr_options_to_text(&o, &out);
+        assert_int_equal(gr_options_parse_text(&p, out.data ? out.data : "", &err), GR_OK);
+        assert_string_equal(p.kernel, words[k].word);
+        gr_str_free(&out);
+        o.kernel = "";
+        gr_options_free(&o);
+        gr_options_free(&p);
+    }
+}
+
 static void expect_text_error(const char *text, const char *message) {
     GrOptions o = defaults();
     assert_int_equal(gr_options_parse_text(&o, text, &err), GR_ERR_ARGUMENT);
@@ -387,6 +413,7 @@ int main(void) {
         cmocka_unit_test(test_words_behind_dashes),
         cmocka_unit_test(test_program_without_dashes),
         cmocka_unit_test(test_environment_then_command_line),
+        cmocka_unit_test(test_hidden_characters_are_quoted),
         cmocka_unit_test(test_text_round_trip),
         cmocka_unit_test(test_nonsense_is_named),
         cmocka_unit_test(test_every_row_refuses_nonsense),
