@@ -2,6 +2,7 @@
 #include "report/host_place.h"
 
 #include "findings/headline.h"
+#include "report/line_files.h"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -69,6 +70,9 @@ static GrFrame place_of(const char *object, uint64_t at, const char *symbol, boo
     if (line && *file != '?') {
         f.file = gr_arena_strndup(arena, file, (size_t)(colon - file));
         f.line = (uint32_t)line;
+        const char *meant =
+            f.file && gr_is_nvcc_file(f.file) ? gr_first_line_file(object, f.file, arena) : NULL;
+        f.file = meant ? meant : f.file;
     }
     return f;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Unit tests of src/base.
 #include "base/arena.h"
+#include "base/demangle.h"
 #include "base/map.h"
 #include "base/regex.h"
 #include "base/rng.h"
@@ -214,6 +215,30 @@ static void expressions_have_a_bound(void **state) {
     assert_true(compiles(many));
 }
 
+static void names_are_demangled(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *is;
+    } names[] = {
+        {"_Z1kPi", "k(int*)"},
+        {"kernel", "kernel"},
+        {"__nv_static_22__4f8ac668_5_st_cu_main__Z4statPi", "stat(int*)"},
+        {"__nv_static_22__7e62dcf5_5_st_cu_main__ZN33_GLOBAL__N__7e62dcf5_5_st_cu_main5innerEPi",
+         "(anonymous namespace)::inner(int*)"},
+        {"__nv_static_22__4f8ac668_5_st_cu_main_plain", "plain"},
+        {"__nv_static_22__4f8ac668_5_st_cu_main_", "__nv_static_22__4f8ac668_5_st_cu_main_"},
+        {"__nv_static_99__4f8ac668_5_st_cu_main_plain", "__nv_static_99__4f8ac668_5_st_cu_main_plain"},
+        {"__nv_static_x_a", "__nv_static_x_a"},
+        {"__nv_static_18446744073709551615_a", "__nv_static_18446744073709551615_a"},
+    };
+    Arena arena;
+    gr_arena_init(&arena);
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        assert_string_equal(gr_demangle(names[k].name, &arena), names[k].is);
+    assert_null(gr_demangle(NULL, &arena));
+    gr_arena_free(&arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(formats_are_those_of_c),
@@ -225,6 +250,7 @@ int main(void) {
         cmocka_unit_test(errors_read_well),
         cmocka_unit_test(files_are_read_and_written_whole),
         cmocka_unit_test(pipes_and_devices_stay_what_they_are),
+        cmocka_unit_test(names_are_demangled),
         cmocka_unit_test(expressions_have_a_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -247,6 +247,19 @@ class Memory(unittest.TestCase):
         self.assertEqual({side.get("argument") for side in races["second"]["accesses"]}, {None})  # p or q
         self.assertEqual({side.get("variable") for side in races["third"]["accesses"]}, {"total"})
 
+    def test_members(self):
+        """Of what is defined in its class addr2line may name nvcc's own file (src/report/line_files.h)."""
+        report = run("members", options=["--engine", "exact"])
+        hosts = [side for race in report["races"] for side in race["accesses"] if side["kind"] == "host write"]
+        self.assertTrue(hosts, report["races"])
+        for side in hosts:
+            self.assertEqual((side["file"], side["line"]), (os.path.join(SOURCES, "members.cu"), line_of("members", "written")))
+        blocks = [side["memory"] for race in report["races"] for side in race["accesses"] if race["kernel"] and side.get("memory")]
+        self.assertTrue(blocks, report["races"])
+        for memory in blocks:
+            self.assertEqual((memory["file"], memory["line"]), (os.path.join(SOURCES, "members.cu"), line_of("members", "allocated")))
+        self.assertNotIn("tmpxft", json.dumps(report))
+
     def test_exact(self):
         self.check("exact")
 
