@@ -2,10 +2,12 @@
 #include "campaign/folder.h"
 
 #include "base/log.h"
+#include "base/own.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -51,12 +53,12 @@ static gr_status take_lock(GrCampaignFolder *f, const char *name, gr_error *err)
 
 // Reports of children of a campaign, or share, that was killed. Those of other shares may be at work.
 static void drop_leftovers(const GrCampaignFolder *f) {
-    char begin[80];
+    char begin[80], path[PATH_MAX];
     int len = snprintf(begin, sizeof begin, "report-%s-", f->scope);
     DIR *all = opendir(f->runs);
     for (const struct dirent *d; all && (d = readdir(all));)
-        if (!strncmp(d->d_name, begin, (size_t)len))
-            unlinkat(dirfd(all), d->d_name, 0);
+        if (!strncmp(d->d_name, begin, (size_t)len) && join(path, f->runs, d->d_name, NULL) == GR_OK)
+            (void)gr_own_remove(path, GR_OWN_REPORT);
     if (all)
         closedir(all);
 }
@@ -70,6 +72,8 @@ gr_status gr_folder_open(const char *path, uint64_t share, uint64_t shares, GrCa
         return gr_fail(err, GR_ERR_ARGUMENT, "--state needs the name of a folder");
     snprintf(f->scope, sizeof f->scope, "campaign");
     GR_TRY(make_folder(f->path, err));
+    GR_TRY(join(name, f->path, "growth.svg", err)); // at the end it would cost a campaign
+    GR_TRY(gr_own_check(name, GR_OWN_DRAWING, err));
     GR_TRY(join(f->runs, f->path, "runs", err));
     GR_TRY(make_folder(f->runs, err));
     if (shares) {
@@ -99,32 +103,63 @@ void gr_folder_close(GrCampaignFolder *f) {
     *f = GR_NO_FOLDER;
 }
 
-// Removes the files in a folder that are ours by the ends of their names.
-static void drop_files(const char *folder, const char *const *ends) {
-    DIR *all = opendir(folder);
+// ---- Anew ----------------------------------------------------------------------------------------------------------
+
+// What a campaign leaves in its folder, by name. Its mark decides, too: a user's own file may have such a name.
+static const struct {
+    const char *folder, *names;
+    GrOwnKind kind;
+} results[] = {{"", "campaign.sqlite", GR_OWN_RESULTS},
+               {"", "campaign.sqlite-journal", GR_OWN_RESULTS},
+               {"", "growth.svg", GR_OWN_DRAWING},
+               {"shares", "[0-9]*-of-[0-9]*.sqlite", GR_OWN_RESULTS},
+               {"shares", "[0-9]*-of-[0-9]*.sqlite-journal", GR_OWN_RESULTS},
+               {"runs", "seed*.log", GR_OWN_LOG}};
+static const char *const locks = "*.lock"; // of this campaign, or of a share that may be at work; empty
+
+static bool drop_result(const char *path, const char *folder, const char *name) {
+    for (size_t k = 0; k < sizeof results / sizeof *results; k++)
+        if (!strcmp(results[k].folder, folder) && !fnmatch(results[k].names, name, FNM_PERIOD))
+            return gr_own_remove(path, results[k].kind);
+    return false;
+}
+
+// Removes what is ours in a folder of the campaign's, and says which files it leaves.
+static void drop_results(const char *top, const char *folder) {
+    enum { MOST = 5 };
+    char in[PATH_MAX], path[PATH_MAX];
+    StrBuf left = {0};
+    struct stat st;
+    size_t n = 0;
+    DIR *all = join(in, top, folder, NULL) == GR_OK ? opendir(in) : NULL;
     for (const struct dirent *d; all && (d = readdir(all));)
-        for (const char *const *end = ends; *end; end++) {
-            size_t n = strlen(d->d_name), m = strlen(*end);
-            if (n >= m && !strcmp(d->d_name + n - m, *end))
-                unlinkat(dirfd(all), d->d_name, 0);
-        }
+        if (join(path, in, d->d_name, NULL) == GR_OK && !lstat(path, &st) && !S_ISDIR(st.st_mode) &&
+            !drop_result(path, folder, d->d_name) && fnmatch(locks, d->d_name, 0) && n++ < MOST)
+            gr_str_addf(&left, "%s%s", n > 1 ? ", " : "", d->d_name);
     if (all)
         closedir(all);
+    if (n)
+        gr_log(LOG_WARN, "--fresh leaves %s%s in %s: not made by a campaign of gpurace",
+               left.data ? left.data : "files", n > MOST ? ", and others" : "", in);
+    gr_str_free(&left);
 }
 
 gr_status gr_folder_renew(GrCampaignFolder *f, gr_error *err) {
-    static const char *const results[] = {".sqlite", ".sqlite-journal", "growth.svg", NULL}, *const logs[] = {
-                                                                                                 ".log",
-                                                                                                 NULL};
+    static const char *const folders[] = {"", "runs", "shares"};
     char name[PATH_MAX];
     gr_status st;
     gr_store_close(f->store);
     f->store = NULL;
-    drop_files(f->path, results);
-    drop_files(f->runs, logs);
-    GR_TRY(join(name, f->path, "shares", err));
-    drop_files(name, results);
+    for (size_t k = 0; k < sizeof folders / sizeof *folders; k++)
+        drop_results(f->path, folders[k]);
     GR_TRY(join(name, f->path, "campaign.sqlite", err));
+    if (!access(name, F_OK)) {
+        st = gr_fail(err, GR_ERR_ARGUMENT,
+                     "--fresh: %s cannot be removed, or was not made by this version of gpurace: "
+                     "remove it, or take another --state",
+                     name);
+        goto done;
+    }
     st = gr_store_open(name, &f->store, err);
 done:
     return st;
@@ -162,10 +197,7 @@ gr_status gr_folder_identify(GrCampaignFolder *f, const GrCampaignIdentity *now,
 
 // ---- Shares --------------------------------------------------------------------------------------------------------
 
-static int is_share(const struct dirent *d) {
-    size_t n = strlen(d->d_name);
-    return n > 7 && !strcmp(d->d_name + n - 7, ".sqlite");
-}
+static int is_share(const struct dirent *d) { return !fnmatch("[0-9]*-of-[0-9]*.sqlite", d->d_name, 0); }
 
 gr_status gr_folder_merge(GrCampaignFolder *f, uint64_t *shares, uint64_t *runs, gr_error *err) {
     char folder[PATH_MAX], path[PATH_MAX];

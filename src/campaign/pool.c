@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "campaign/pool.h"
 
+#include "base/own.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -40,8 +42,8 @@ static _Noreturn void become(const GrPool *p, const GrPoolJob *job, pid_t parent
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     int in = open("/dev/null", O_RDONLY),
         out = open(job->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    bool ok = in >= 0 && out >= 0 && dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0 &&
-              dup2(out, STDERR_FILENO) >= 0;
+    bool ok = in >= 0 && out >= 0 && (!job->head || dprintf(out, GR_OWN_LOG_LINE "%s\n", job->head) > 0) &&
+              dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0 && dup2(out, STDERR_FILENO) >= 0;
     for (const char *const *e = job->environment; ok && *e; e += 2)
         ok = setenv(e[0], e[1], 1) == 0;
     sigprocmask(SIG_SETMASK, &p->mask, NULL);

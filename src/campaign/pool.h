@@ -31,9 +31,11 @@ typedef struct GrPool {
 typedef struct GrPoolJob {
     char *const *argv;              // argv[0] is a path
     const char *const *environment; // name, value, …, NULL: besides the environment of this process
-    const char *log;                // a file, for standard output and error
+    const char *
+        log; // a file, for standard output and error, made anew: the caller has asked whether it may be (own.h)
     uint64_t number;
     uint64_t seconds; // 0: no limit
+    const char *head; // the first line of the log, after what marks it as ours; NULL: no such line
 } GrPoolJob;
 
 typedef enum GrPoolWhat { GR_POOL_NOTHING, GR_POOL_ENDED, GR_POOL_SIGNAL } GrPoolWhat;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "campaign/slurm.h"
 
+#include "base/own.h"
 #include "campaign/words.h"
 #include "options/options.h"
 
@@ -136,7 +137,7 @@ gr_status gr_slurm_submit(const GrSlurm *s, const GrKnown *k, uint64_t *tasks, c
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
         goto done;
     }
-    GR_TRY(gr_file_write(path.data, script.data, script.len, err));
+    GR_TRY(gr_own_write(path.data, GR_OWN_SCRIPT, script.data, script.len, err));
     gr_str_addc(&command, ' ');
     gr_shell_quote(path.data, &command);
     GR_TRY(ask(&command, "sbatch", &said, err));

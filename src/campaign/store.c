@@ -28,7 +28,7 @@ static const char tables[] = "BEGIN;"
                              "CREATE TABLE seen(run INTEGER NOT NULL, race TEXT NOT NULL, count INTEGER NOT "
                              "NULL, PRIMARY KEY(run, race))"
                              " WITHOUT ROWID;"
-                             "PRAGMA user_version=2;"
+                             "PRAGMA user_version=2; PRAGMA application_id=1735422563;" // GR_OWN_SQLITE_ID
                              "COMMIT";
 
 // ---- SQLite, with our errors ---------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "campaign/work.h"
 
+#include "base/own.h"
 #include "base/str.h"
 #include "campaign/outcome.h"
 #include "campaign/pool.h"
@@ -41,9 +42,11 @@ static bool add_words(Words *v, const char *const *words) {
 static gr_status begin_run(const GrCampaignWork *w, GrPool *pool, const GrCampaignRun *run, gr_error *err) {
     Words argv = {0};
     StrBuf report = {0}, log = {0};
-    char seed[24];
+    char seed[24], head[160];
     gr_status st;
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)run->seed);
+    snprintf(head, sizeof head, "run with seed %s, engine %.40s, schedule %.40s", seed, run->engine,
+             run->schedule);
     report_path(w, run->number, &report);
     gr_campaign_log_path(w->folder, w->plan, run, &log);
     bool covers = w->coverage[0] && w->samples(run->engine);
@@ -59,9 +62,12 @@ static gr_status begin_run(const GrCampaignWork *w, GrPool *pool, const GrCampai
     GrPoolJob job = {.argv = (char *const *)argv.data,
                      .environment = environment,
                      .log = log.data,
+                     .head = head,
                      .number = run->number,
                      .seconds = w->seconds};
-    st = ok ? gr_pool_start(pool, &job, err) : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    st = ok ? gr_own_check(log.data, GR_OWN_LOG, err) : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    if (st == GR_OK)
+        st = gr_pool_start(pool, &job, err);
     if (st == GR_OK)
         w->known->runs[run->number].state = GR_RUN_UNDER_WAY;
     gr_vec_free(&argv);
@@ -106,14 +112,14 @@ static gr_status end_run(const GrCampaignWork *w, const GrPoolEvent *e, gr_error
         goto done;
     }
     GR_TRY(gr_outcome_read(report.data, &arena, &o, err));
-    unlink(report.data);
+    (void)gr_own_remove(report.data, GR_OWN_REPORT);
     if (is_hopeless(k, &o)) {
         st = gr_fail_at(err, GR_ERR_ARGUMENT, log.data, 0, 0, "the first run could not be done");
         goto done;
     }
     GR_TRY(note_limits(w, e, &o, &arena, err));
     if (!o.reasons.len)
-        unlink(log.data);
+        (void)gr_own_remove(log.data, GR_OWN_LOG);
     GR_TRY(gr_store_add(w->store, &run, &o, err));
     size_t before = k->races.len;
     GR_TRY(gr_known_add(k, e->number, &o, err));

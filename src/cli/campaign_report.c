@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/campaign_report.h"
 
+#include "base/own.h"
 #include "campaign/growth.h"
 #include "cli/strict.h"
 #include "cli/write_report.h"
@@ -17,7 +18,7 @@ static gr_status write_growth(const GrCampaignReport *c, StrBuf *svg, gr_error *
     gr_str_addf(&path, "%s/growth.svg", c->folder->path);
     gr_status st = path.oom ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : gr_growth_svg(c->known, svg, err);
     if (st == GR_OK)
-        st = gr_file_write(path.data, svg->data, svg->len, err);
+        st = gr_own_write(path.data, GR_OWN_DRAWING, svg->data, svg->len, err);
     gr_str_free(&path);
     return st;
 }

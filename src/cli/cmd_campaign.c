@@ -165,19 +165,6 @@ static gr_status check_options(const Campaign *c, gr_error *err) {
     return GR_OK;
 }
 
-// Before anything runs: a report that cannot be written should not cost a campaign.
-static gr_status check_output(const GrOptions *o, gr_error *err) {
-    char folder[PATH_MAX];
-    gr_status st = gr_write_report_check(o, err);
-    if (st != GR_OK || !o->output[0] || gr_write_report_several(o))
-        return st;
-    snprintf(folder, sizeof folder, "%s", o->output);
-    const char *where = access(o->output, F_OK) ? dirname(folder) : o->output;
-    return access(where, W_OK)
-               ? gr_fail(err, GR_ERR_ARGUMENT, "--output: cannot write %s: %s", o->output, strerror(errno))
-               : GR_OK;
-}
-
 // What runs get, and what must be the same when the campaign goes on. What is of the campaign's own report stays here.
 static gr_status make_texts(Campaign *c, char **program, gr_error *err) {
     GrOptions o = c->options, defaults;
@@ -367,7 +354,7 @@ static int complain(int status, const gr_error *err) {
     fprintf(stderr, "gpurace: %s%s\n", has_log ? err->msg : gr_error_text(err, text, sizeof text),
             has_log ? "; it said:" : "");
     if (has_log)
-        fwrite(log, 1, len, stderr);
+        fputs(log + strcspn(log, "\n") + (strchr(log, '\n') != NULL), stderr); // without our own line
     free(log);
     return status;
 }
@@ -389,7 +376,7 @@ static gr_status parse(Campaign *c, int argc, char **argv, int *rest, bool *help
     GR_TRY(read_share(c, err));
     GR_TRY(check_options(c, err));
     GR_TRY(make_plan(c, err));
-    GR_TRY(check_output(&c->options, err));
+    GR_TRY(gr_write_report_check(&c->options, err));
     GR_TRY(gr_baseline_open(&c->baseline, c->options.baseline, err));
     GR_TRY(gr_program_find(argv[*rest], c->program, err));
 done:

@@ -3,6 +3,7 @@
 //
 // Exit status: --error-exitcode (66) when the second has races that the first has not; else 0; 2: the command line makes no sense; 1: a
 // report cannot be read, or the list not written.
+#include "base/own.h"
 #include "cli/commands.h"
 #include "options/options.h"
 #include "report/baseline.h"
@@ -35,7 +36,7 @@ static gr_status write_diff(const GrDiff *d, const GrOptions *o, gr_error *err) 
     if (st == GR_OK && out.oom)
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
     if (st == GR_OK && o->output[0])
-        st = gr_file_write(o->output, out.data, out.len, err);
+        st = gr_own_write(o->output, GR_OWN_REPORT, out.data, out.len, err);
     else if (st == GR_OK && (fputs(out.data, stdout) < 0 || fflush(stdout)))
         st = gr_fail(err, GR_ERR_IO, "cannot write to standard output");
     gr_str_free(&out);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpurace fatbin — what device code a file holds, and its PTX written out.
+#include "base/own.h"
 #include "base/str.h"
 #include "cli/commands.h"
 #include "fatbin/cubin.h"
@@ -111,7 +112,7 @@ static gr_status write_ptx(const char *path, const char *dir, size_t number, siz
                            const FatbinEntry *e, gr_error *err) {
     gr_status st = GR_OK;
     char target[GR_FATBIN_TARGET_LEN], *text = NULL;
-    StrBuf name = {0};
+    StrBuf name = {0}, marked = {0};
     size_t len = 0;
     gr_str_addf(&name, "%s/%s.%zu.%s", dir, base_name(path), number, gr_fatbin_target(e, target));
     if (kept)
@@ -122,11 +123,16 @@ static gr_status write_ptx(const char *path, const char *dir, size_t number, siz
         goto done;
     }
     GR_TRY(gr_fatbin_ptx(e, &text, &len, err));
-    GR_TRY(gr_file_write(name.data, text, len, err));
+    gr_str_addn(&marked, text, len);
+    gr_str_addf(&marked, "%s" GR_OWN_PTX_LINE "taken from %s\n", len && text[len - 1] == '\n' ? "" : "\n",
+                base_name(path));
+    GR_TRY(marked.oom ? gr_fail(err, GR_ERR_NOMEM, "out of memory")
+                      : gr_own_write(name.data, GR_OWN_PTX, marked.data, marked.len, err));
     printf("wrote %s\n", name.data);
 done:
     free(text);
     gr_str_free(&name);
+    gr_str_free(&marked);
     return st;
 }
 

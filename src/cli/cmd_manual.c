@@ -4,6 +4,8 @@
 // Exit status: 0; 2 when the command line makes no sense; 1 when a page cannot be written.
 #include "cli/commands.h"
 
+#include "base/own.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -130,7 +132,7 @@ static gr_status write_page(const GrCommand *c, const char *folder, gr_error *er
     gr_str_addf(&path, "%s/gpurace%s%s.1", folder, c ? "-" : "", c ? c->name : "");
     gr_status st = path.oom ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : make_page(c, &page, err);
     if (st == GR_OK)
-        st = gr_file_write(path.data, page.data, page.len, err);
+        st = gr_own_write(path.data, GR_OWN_MANUAL, page.data, page.len, err);
     gr_str_free(&page);
     gr_str_free(&path);
     return st;

@@ -7,6 +7,7 @@
 //
 // Exit status: that of nvcc (128 + N when signal N killed it); 127: there is no nvcc or no ptxas beside it; 1: gpurace failed.
 #include "base/log.h"
+#include "base/own.h"
 #include "base/str.h"
 #include "cli/commands.h"
 #include "cli/toolkit.h"
@@ -43,9 +44,9 @@ static int print_help(void) {
 }
 
 typedef struct Toolkit {
-    char nvcc[PATH_MAX]; // the real one
-    char bin[PATH_MAX];  // its folder
-    char folder[64];     // the one that stands in; "": none was made
+    char nvcc[PATH_MAX];   // the real one
+    char bin[PATH_MAX];    // its folder
+    char folder[PATH_MAX]; // the one that stands in; "": none was made
 } Toolkit;
 
 // ---- The folder ------------------------------------------------------------------------------------------------
@@ -61,7 +62,7 @@ static gr_status make_link(const char *to, gr_error *err, const char *fmt, ...) 
 static gr_status write_profile(const Toolkit *t, gr_error *err) {
     static const char here[] = "$(_HERE_)";
     gr_status st = GR_OK;
-    char path[PATH_MAX + 16], *text = NULL;
+    char path[PATH_MAX + 32], *text = NULL;
     size_t len;
     StrBuf out = {0};
     snprintf(path, sizeof path, "%s/nvcc.profile", t->bin);
@@ -78,7 +79,7 @@ static gr_status write_profile(const Toolkit *t, gr_error *err) {
     if (out.oom)
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
     else
-        GR_TRY(gr_file_write(path, out.data, out.len, err));
+        GR_TRY(gr_own_write(path, GR_OWN_SCRATCH, out.data, out.len, err));
 done:
     gr_str_free(&out);
     free(text);
@@ -87,15 +88,8 @@ done:
 
 static gr_status make_folder(Toolkit *t, gr_error *err) {
     gr_status st = GR_OK;
-    const char *tmp = getenv("TMPDIR");
-    char path[PATH_MAX + 16], self[PATH_MAX];
-    snprintf(t->folder, sizeof t->folder, "%s/gpurace-nvcc-XXXXXX",
-             tmp && *tmp && strlen(tmp) < 32 ? tmp : "/tmp");
-    if (!mkdtemp(t->folder)) {
-        st = gr_fail(err, GR_ERR_IO, "cannot make a folder %s: %s", t->folder, strerror(errno));
-        t->folder[0] = 0;
-        return st;
-    }
+    char path[PATH_MAX + 32], self[PATH_MAX];
+    GR_TRY(gr_own_folder(t->folder, "nvcc", err));
     snprintf(path, sizeof path, "%s/bin", t->folder);
     if (mkdir(path, 0700))
         return gr_fail(err, GR_ERR_IO, "cannot make %s: %s", path, strerror(errno));
@@ -113,15 +107,9 @@ done:
 }
 
 static void remove_folder(const Toolkit *t) {
-    static const char *const names[] = {"bin/nvcc", "bin/ptxas", "bin/crt", "bin/nvcc.profile", "targets"};
-    char path[PATH_MAX];
-    for (size_t k = 0; t->folder[0] && k < sizeof names / sizeof *names; k++) {
-        snprintf(path, sizeof path, "%s/%s", t->folder, names[k]);
-        unlink(path);
-    }
-    snprintf(path, sizeof path, "%s/bin", t->folder);
-    if (t->folder[0] && (rmdir(path) || rmdir(t->folder)))
-        gr_log(LOG_WARN, "gpurace nvcc: cannot remove %s: %s", t->folder, strerror(errno));
+    gr_error err;
+    if (t->folder[0] && gr_own_remove_folder(t->folder, &err) != GR_OK)
+        gr_log(LOG_WARN, "gpurace nvcc: %s", err.msg);
 }
 
 // ---- The command -----------------------------------------------------------------------------------------------
@@ -140,7 +128,7 @@ static bool is_nvcc(const char *word) {
 }
 
 static int compile(const Toolkit *t, char **argv) {
-    char path[sizeof t->folder + 16];
+    char path[sizeof t->folder + 32];
     snprintf(path, sizeof path, "%s/bin/nvcc", t->folder);
     argv[0] = path;
     return gr_toolkit_call(path, argv, -1);

@@ -7,7 +7,7 @@
 //
 // Exit status: that of ptxas (128 + N when signal N killed it); 127: there is no ptxas; 1: gpurace failed; 2: its options make no sense.
 #include "base/log.h"
-#include "base/outfile.h"
+#include "base/own.h"
 #include "base/vec.h"
 #include "cli/commands.h"
 #include "cli/rewrite.h"
@@ -40,7 +40,7 @@ typedef struct Assembly {
     bool debug;         // --device-debug
     StrBuf rest; // of the command line: what a fatbinary notes beside PTX, for the driver that assembles it
     StrBuf kept; // containers with the PTX
-    char folder[64]; // of rewritten files; "": none was made
+    char folder[PATH_MAX]; // of rewritten files; "": none was made
     char ptxas[PATH_MAX];
 } Assembly;
 
@@ -218,17 +218,10 @@ static bool copy_words(Assembly *a) {
 // In the place of the input comes a rewritten file of the same name.
 static gr_status rewrite(Assembly *a, size_t word, gr_error *err) {
     gr_status st = GR_OK;
-    const char *path = a->words.data[word], *slash = strrchr(path, '/'), *tmp = getenv("TMPDIR");
+    const char *path = a->words.data[word], *slash = strrchr(path, '/');
     char *to;
-    if (!a->folder[0]) {
-        snprintf(a->folder, sizeof a->folder, "%s/gpurace-ptxas-XXXXXX",
-                 tmp && *tmp && strlen(tmp) < 32 ? tmp : "/tmp");
-        if (!mkdtemp(a->folder)) {
-            st = gr_fail(err, GR_ERR_IO, "cannot make a folder %s: %s", a->folder, strerror(errno));
-            a->folder[0] = 0;
-            return st;
-        }
-    }
+    if (!a->folder[0])
+        GR_TRY(gr_own_folder(a->folder, "ptxas", err));
     to = gr_arena_printf(&a->arena, "%s/%zu", a->folder, word);
     if (!to || mkdir(to, 0700) ||
         !(to = gr_arena_printf(&a->arena, "%s/%zu/%s", a->folder, word, slash ? slash + 1 : path)))
@@ -275,16 +268,8 @@ done:
 }
 
 static void remove_folder(const Assembly *a) {
-    for (size_t k = 0; a->folder[0] && k < a->inputs.len; k++) {
-        char path[PATH_MAX];
-        const char *file = a->words.data[a->inputs.data[k]];
-        if (!strncmp(file, a->folder, strlen(a->folder)))
-            unlink(file);
-        snprintf(path, sizeof path, "%s/%zu", a->folder, a->inputs.data[k]);
-        rmdir(path);
-    }
     if (a->folder[0])
-        rmdir(a->folder);
+        (void)gr_own_remove_folder(a->folder, NULL);
 }
 
 // ---- ptxas itself ----------------------------------------------------------------------------------------------
@@ -330,7 +315,7 @@ static gr_status keep_in_output(const Assembly *a, gr_error *err) {
     GR_TRY(gr_file_read(a->output, &code, &len, err));
     if (gr_image_kind(code, len) == IMAGE_CUBIN) {
         GR_TRY(gr_cubin_keep(code, len, a->kept.data, a->kept.len, &with, &size, err));
-        GR_TRY(gr_out_open(&to, a->output, err));
+        GR_TRY(gr_own_open(&to, a->output, GR_OWN_CUBIN, err));
         GR_TRY(gr_out_write(&to, with, size, err));
         GR_TRY(gr_out_close(&to, err));
     }

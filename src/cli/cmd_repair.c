@@ -3,6 +3,7 @@
 //
 // Exit status: 0 when no race was found, or for each one an edit that removes it; --error-exitcode (66) when not; 2: the command line makes no
 // sense; 1: gpurace itself failed, or the program cannot be built as it is.
+#include "base/own.h"
 #include "cli/commands.h"
 #include "cli/trial.h"
 #include "options/options.h"
@@ -146,7 +147,7 @@ static gr_status put(Repair *x, gr_error *err) {
     if (!out || x->text.oom)
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory (or a name that is no UTF-8)");
     else if (o->output[0])
-        st = gr_file_write(o->output, out, strlen(out), err);
+        st = gr_own_write(o->output, GR_OWN_REPORT, out, strlen(out), err);
     else if (printf("%s%s", out, json ? "\n" : "") < 0 || fflush(stdout))
         st = gr_fail(err, GR_ERR_IO, "cannot write to standard output");
     free(text);
@@ -156,9 +157,12 @@ static gr_status put(Repair *x, gr_error *err) {
 static gr_status repair(Repair *x, gr_error *err) {
     json_t *list = json_array();
     gr_status st;
-    x->json = json_pack("{s:o,s:I}", "races", list, "seeds", (json_int_t)x->trial.runs);
+    x->json = json_pack("{s:s,s:o,s:I}", "tool", "gpurace " GPURACE_VERSION, "races", list, "seeds",
+                        (json_int_t)x->trial.runs);
     if (!x->json)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    if (x->options.output[0])
+        GR_TRY(gr_own_try(x->options.output, GR_OWN_REPORT, err));
     GR_TRY(gr_trial_open(&x->trial, err));
     fprintf(stderr, "gpurace: building and running the copy as it is\n");
     GR_TRY(gr_trial_run(&x->trial, NULL, &x->before, err));

@@ -23,7 +23,6 @@
 #include "report/report.h"
 #include "report/suppress.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,8 +74,7 @@ typedef struct Run {
     const char *targets; // of a replay; NULL: the first run
     GrInput input;
     GrBaselineFile baseline;
-    struct stat output; // of --output: what was there before the run; st_nlink 0: nothing
-    GrAttempt failed;   // the full report, if that is how it ended
+    GrAttempt failed; // the full report, if that is how it ended
 } Run;
 
 static gr_status choose_device(Run *r, gr_error *err) {
@@ -483,28 +481,6 @@ static int report_run(Run *r) {
 
 // ---- the command -----------------------------------------------------------------------------------------
 
-// Before the program runs: a report that cannot be written should not cost a run.
-static gr_status try_output(Run *r, gr_error *err) {
-    const char *path = r->options.output;
-    gr_status st = gr_write_report_check(&r->options, err);
-    if (st != GR_OK || !*path || gr_write_report_several(&r->options))
-        return st;
-    if (stat(path, &r->output))
-        r->output.st_nlink = 0;
-    FILE *f = fopen(path, "ae");
-    if (!f || fclose(f))
-        return gr_fail(err, GR_ERR_ARGUMENT, "--output: cannot write %s: %s", path, strerror(errno));
-    return GR_OK;
-}
-
-// Leaves no empty file behind where there was none.
-static void drop_empty_output(const Run *r) {
-    struct stat now;
-    const char *path = r->options.output;
-    if (path && *path && !r->output.st_nlink && !stat(path, &now) && S_ISREG(now.st_mode) && !now.st_size)
-        unlink(path);
-}
-
 static int parse(Run *r, int argc, char **argv, bool *stop, gr_error *err) {
     GrOptions *o = &r->options;
     const char *env = getenv("GPURACE_OPTIONS");
@@ -552,7 +528,7 @@ static int parse(Run *r, int argc, char **argv, bool *stop, gr_error *err) {
         return gr_complain(EXIT_OURS, err);
     r->coverage = o->coverage;
     if (gr_baseline_open(&r->baseline, o->baseline, err) != GR_OK || gr_sampling_check(o, err) != GR_OK ||
-        gr_selection_init(&r->selection, o, err) != GR_OK || try_output(r, err) != GR_OK ||
+        gr_selection_init(&r->selection, o, err) != GR_OK || gr_write_report_check(o, err) != GR_OK ||
         (o->record_launches[0] && gr_launches_file_try(o->record_launches, err) != GR_OK))
         return gr_complain(EXIT_USAGE, err);
     r->argv = argv + rest;
@@ -561,7 +537,7 @@ static int parse(Run *r, int argc, char **argv, bool *stop, gr_error *err) {
 }
 
 int gr_cmd_run(int argc, char **argv) {
-    Run r = {.results_fd = -1, .output.st_nlink = 1};
+    Run r = {.results_fd = -1};
     gr_error err = {0};
     bool stop;
     int status = parse(&r, argc, argv, &stop, &err);
@@ -592,7 +568,6 @@ int gr_cmd_run(int argc, char **argv) {
 done:
     gr_compilers_clean_up();
     drop_results(&r);
-    drop_empty_output(&r);
     gr_baseline_close(&r.baseline);
     gr_suppressions_free(&r.suppressions);
     gr_suppressions_free(&r.bundled);

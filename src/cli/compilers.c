@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/compilers.h"
 
+#include "base/own.h"
 #include "cli/toolkit.h"
 #include "options/options.h"
 
-#include <ftw.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,15 +33,7 @@ static bool join(char out[PATH_MAX], const char *folder, const char *name) {
     return n > 0 && n < PATH_MAX;
 }
 
-static bool make_fresh(void) {
-    const char *tmp = getenv("TMPDIR");
-    if (fresh[0])
-        return true;
-    if (join(fresh, tmp && *tmp ? tmp : "/tmp", "gpurace-kernels-XXXXXX") && mkdtemp(fresh))
-        return true;
-    fresh[0] = 0;
-    return false;
-}
+static bool make_fresh(void) { return fresh[0] || gr_own_folder(fresh, "kernels", NULL) == GR_OK; }
 
 // Whether a program could make the folder: what there is of the way to it may be written to.
 static bool can_be_made(const char *path) {
@@ -107,14 +99,8 @@ gr_status gr_compilers_set_up(bool on_gpu, gr_error *err) {
     return GR_OK;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where) {
-    (void)st, (void)type, (void)where;
-    remove(path);
-    return 0;
-}
-
 void gr_compilers_clean_up(void) {
     if (fresh[0])
-        nftw(fresh, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+        (void)gr_own_remove_folder(fresh, NULL);
     fresh[0] = 0;
 }

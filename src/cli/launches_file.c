@@ -3,7 +3,7 @@
 #include "cli/launches_file.h"
 
 #include "base/map.h"
-#include "base/outfile.h"
+#include "base/own.h"
 #include "findings/reader.h"
 
 #include <stdlib.h>
@@ -16,10 +16,7 @@ typedef struct Launches {
 } Launches;
 
 gr_status gr_launches_file_try(const char *path, gr_error *err) {
-    GrOutFile out = {0};
-    gr_status st = gr_out_open(&out, path, err);
-    gr_out_drop(&out);
-    return st;
+    return gr_own_try(path, GR_OWN_LAUNCHES, err);
 }
 
 // A process that was killed may have left a line that it has not counted: it was about to launch that.
@@ -71,7 +68,7 @@ gr_status gr_launches_file_write(const char *results, const char *path, gr_error
     if (st == GR_OK) {
         add_lines(&l, &out);
         st = out.oom ? gr_fail(err, GR_ERR_NOMEM, "out of memory")
-                     : gr_file_write(path, out.data, out.len, err);
+                     : gr_own_write(path, GR_OWN_LAUNCHES, out.data, out.len, err);
     }
     gr_str_free(&out);
     gr_map_free(&l.counts);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/rewrite.h"
 
-#include "base/outfile.h"
+#include "base/own.h"
 #include "base/str.h"
 #include "engines/core/engine.h"
 #include "passes/shuffle.h"
@@ -80,10 +80,13 @@ gr_status gr_rewrite_file(GrRewriting *r, gr_error *err) {
     if (o->shuffle_blocks)
         GR_TRY(gr_shuffle_blocks(ptx, o->seed, err));
     if (r->output[0])
-        GR_TRY(gr_out_open(&to, r->output, err));
+        GR_TRY(gr_own_open(&to, r->output, GR_OWN_PTX, err));
     GR_TRY(gr_ptx_print_later(ptx, 0, &out, take, &to, err));
-    if (to.f)
+    if (to.f) {
+        gr_str_addf(&out, GR_OWN_PTX_LINE "rewritten for the engine %s\n", engine->name);
+        GR_TRY(out.oom ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : take(&to, &out, err));
         GR_TRY(gr_out_close(&to, err));
+    }
     if (!r->quiet)
         tell_sites(&m);
     r->link_registers = m.link_registers;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/trial.h"
 
+#include "base/own.h"
 #include "cli/child.h"
+#include "cli/copy.h"
 #include "report/read_report.h"
 
 #include <errno.h>
@@ -14,29 +16,13 @@ enum { EXIT_RACES = 66 };
 
 // ---- The copy ----------------------------------------------------------------------------------------------
 
-// Where `path` is below `folder`: "/a/b" of /x/a/b and /x, "" of the folder itself. NULL: it is elsewhere.
-static const char *below(const char *path, const char *folder) {
-    size_t n = strlen(folder);
-    n -= n && folder[n - 1] == '/';
-    return !strncmp(path, folder, n) && (!path[n] || path[n] == '/') ? path + n : NULL;
-}
-
-static gr_status do_quietly(GrTrial *t, char *const *argv, const char *what, gr_error *err) {
-    int status = 0;
-    gr_status st = gr_child_run(&(GrChild){argv, "/", NULL}, &status, err);
-    if (st == GR_OK && status)
-        st = gr_fail(err, GR_ERR_IO, "cannot %s %s: %s ended with status %d", what, t->folder, argv[0],
-                     status);
-    return st;
-}
-
 static gr_status find(const char *path, char out[PATH_MAX], gr_error *err) {
     return realpath(path, out) ? GR_OK : gr_fail(err, GR_ERR_NOT_FOUND, "%s: %s", path, strerror(errno));
 }
 
 // The program, in the copy when it is in the folder.
 static gr_status find_program(GrTrial *t, const char *folder, gr_error *err) {
-    const char *name = t->argv[0], *in = name[0] == '/' ? below(name, folder) : NULL;
+    const char *name = t->argv[0], *in = name[0] == '/' ? gr_below(name, folder) : NULL;
     int n =
         in ? snprintf(t->program, PATH_MAX, "%s%s", t->copy, in) : snprintf(t->program, PATH_MAX, "%s", name);
     return n > 0 && n < PATH_MAX ? GR_OK : gr_fail(err, GR_ERR_LIMIT, "the path of %s is too long", name);
@@ -72,15 +58,15 @@ static gr_status make_command(GrTrial *t, gr_error *err) {
 }
 
 gr_status gr_trial_open(GrTrial *t, gr_error *err) {
-    char folder[PATH_MAX], cwd[PATH_MAX], name[PATH_MAX];
-    const char *temporary = getenv("TMPDIR"), *in;
+    char folder[PATH_MAX], cwd[PATH_MAX];
+    const char *in;
     gr_status st;
     t->top[0] = 0;
     gr_arena_init(&t->arena);
     GR_TRY(find(t->folder, folder, err));
     GR_TRY(find(".", cwd, err));
     GR_TRY(find("/proc/self/exe", t->self, err));
-    in = below(cwd, folder);
+    in = gr_below(cwd, folder);
     if (!in) {
         st = gr_fail(
             err, GR_ERR_ARGUMENT,
@@ -88,25 +74,13 @@ gr_status gr_trial_open(GrTrial *t, gr_error *err) {
             cwd, folder);
         goto done;
     }
-    snprintf(name, sizeof name, "%s/gpurace-repair-XXXXXX", temporary && *temporary ? temporary : "/tmp");
-    if (!mkdtemp(name)) {
-        st = gr_fail(err, GR_ERR_IO, "cannot make a folder %s: %s", name, strerror(errno));
-        goto done;
-    }
-    GR_TRY(find(name, t->top, err));
-    if (below(t->top, folder)) {
-        st = gr_fail(err, GR_ERR_ARGUMENT,
-                     "the folder for temporary files, %s, is in %s, which is to be copied: set TMPDIR, or "
-                     "say --folder",
-                     t->top, folder);
-        goto done;
-    }
+    GR_TRY(gr_own_folder(t->top, "repair", err));
     if (snprintf(t->copy, PATH_MAX, "%s/copy", t->top) >= PATH_MAX ||
         snprintf(t->cwd, PATH_MAX, "%s/copy%s", t->top, in) >= PATH_MAX) {
         st = gr_fail(err, GR_ERR_LIMIT, "the path of %s is too long", cwd);
         goto done;
     }
-    GR_TRY(do_quietly(t, (char *[]){"cp", "-a", "--", folder, t->copy, NULL}, "copy", err));
+    GR_TRY(gr_copy_folder(folder, t->top, t->copy, err));
     GR_TRY(find_program(t, folder, err));
     GR_TRY(make_command(t, err));
 done:
@@ -115,8 +89,7 @@ done:
 
 void gr_trial_close(GrTrial *t) {
     gr_error err;
-    if (t->top[0] &&
-        do_quietly(t, (char *[]){"rm", "-rf", "--", t->top, NULL}, "remove the copy of", &err) != GR_OK)
+    if (t->top[0] && gr_own_remove_folder(t->top, &err) != GR_OK)
         fprintf(stderr, "gpurace: %s\n", err.msg);
     gr_arena_free(&t->arena);
 }
@@ -157,7 +130,7 @@ static bool look(const GrTrial *t, struct stat *out) {
     char path[2 * PATH_MAX];
     bool absolute = t->program[0] == '/';
     snprintf(path, sizeof path, "%s%s%s", absolute ? "" : t->cwd, absolute ? "" : "/", t->program);
-    return strchr(t->program, '/') && below(path, t->copy) && !stat(path, out);
+    return strchr(t->program, '/') && gr_below(path, t->copy) && !stat(path, out);
 }
 
 static gr_status build(GrTrial *t, GrTrialResult *out, gr_error *err) {
@@ -190,7 +163,7 @@ static gr_status run(GrTrial *t, uint64_t seed, GrTrialResult *out, gr_error *er
     snprintf(number, sizeof number, "--seed=%llu", (unsigned long long)seed);
     snprintf(path, sizeof path, "%s/report.json", t->top);
     t->run[t->n_run] = number;
-    unlink(path);
+    (void)gr_own_remove(path, GR_OWN_SCRATCH);
     gr_report_init(&one);
     GR_TRY(child(t, t->run, &status, err));
     if (status && status != EXIT_RACES) {
@@ -216,16 +189,22 @@ static gr_status edit(const GrProposal *p, gr_error *err) {
     StrBuf text = {0};
     gr_repair_apply(p, &text);
     gr_status st = text.oom ? gr_fail(err, GR_ERR_NOMEM, "out of memory")
-                            : gr_file_write(p->file, text.data, text.len, err);
+                            : gr_own_write(p->file, GR_OWN_SCRATCH, text.data, text.len, err);
     gr_str_free(&text);
     return st;
+}
+
+// By the real path: a link in the copy, which the build may have made, can lead elsewhere.
+static bool is_in_copy(const GrTrial *t, const GrProposal *p) {
+    char real[PATH_MAX];
+    return gr_below(p->file, t->copy) && realpath(p->file, real) && gr_below(real, t->copy);
 }
 
 gr_status gr_trial_run(GrTrial *t, const GrProposal *p, GrTrialResult *out, gr_error *err) {
     gr_status st = GR_OK;
     memset(out, 0, sizeof *out);
     gr_report_init(&out->found);
-    if (p && !below(p->file, t->copy)) {
+    if (p && !is_in_copy(t, p)) {
         snprintf(out->why, sizeof out->why,
                  "%s is not in the folder that was copied: see --folder; and the build command must name it "
                  "relative to the folder",
@@ -241,8 +220,9 @@ gr_status gr_trial_run(GrTrial *t, const GrProposal *p, GrTrialResult *out, gr_e
             out->why[0] = 0;
     }
 done:
-    if (p && below(p->file, t->copy)) {
-        gr_status back = gr_file_write(p->file, p->code->text, p->code->len, st == GR_OK ? err : NULL);
+    if (p) {
+        gr_status back =
+            gr_own_write(p->file, GR_OWN_SCRATCH, p->code->text, p->code->len, st == GR_OK ? err : NULL);
         st = st == GR_OK ? back : st;
     }
     return st;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/write_report.h"
 
+#include "base/own.h"
 #include "report/formats.h"
 
 #include <errno.h>
@@ -28,12 +29,23 @@ static bool is_wanted(const GrOptions *o, const GrFormat *f) {
 
 bool gr_write_report_several(const GrOptions *o) { return strchr(o->format, ',') != NULL; }
 
-gr_status gr_write_report_check(const GrOptions *o, gr_error *err) {
-    if (!gr_write_report_several(o))
+// Where the report belongs in this format. NULL: no file. The caller frees it.
+static gr_status path_of(const GrOptions *o, const GrFormat *f, char **out, gr_error *err) {
+    StrBuf path = {0};
+    *out = NULL;
+    if (!o->output[0])
         return GR_OK;
+    gr_str_add(&path, o->output);
+    if (gr_write_report_several(o))
+        gr_str_addf(&path, "/%s", f->file);
+    *out = path.oom ? NULL : gr_str_take(&path);
+    return *out ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+}
+
+static gr_status check_folder(const GrOptions *o, gr_error *err) {
+    struct stat st;
     if (!o->output[0])
         return gr_fail(err, GR_ERR_ARGUMENT, "--format %s: several formats need --output FOLDER", o->format);
-    struct stat st;
     if (mkdir(o->output, 0777) && errno != EEXIST)
         return gr_fail(err, GR_ERR_ARGUMENT, "--output: cannot make the folder %s: %s", o->output,
                        strerror(errno));
@@ -46,17 +58,19 @@ gr_status gr_write_report_check(const GrOptions *o, gr_error *err) {
     return GR_OK;
 }
 
-// Where the report belongs in this format. NULL: no file. The caller frees it.
-static gr_status path_of(const GrOptions *o, const GrFormat *f, char **out, gr_error *err) {
-    StrBuf path = {0};
-    *out = NULL;
-    if (!o->output[0])
-        return GR_OK;
-    gr_str_add(&path, o->output);
-    if (gr_write_report_several(o))
-        gr_str_addf(&path, "/%s", f->file);
-    *out = path.oom ? NULL : gr_str_take(&path);
-    return *out ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+gr_status gr_write_report_check(const GrOptions *o, gr_error *err) {
+    gr_status st = gr_write_report_several(o) ? check_folder(o, err) : GR_OK;
+    gr_error why = {0};
+    for (const GrFormat *f = gr_formats; f->word && st == GR_OK; f++) {
+        char *path = NULL;
+        if (!is_wanted(o, f))
+            continue;
+        st = path_of(o, f, &path, err);
+        if (path && gr_own_try(path, GR_OWN_REPORT, &why) != GR_OK)
+            st = gr_fail(err, GR_ERR_ARGUMENT, "--output: %s", why.msg);
+        free(path);
+    }
+    return st;
 }
 
 static bool is_terminal(FILE *to) {
@@ -87,7 +101,7 @@ static gr_status write_one(const GrReport *report, const GrOptions *o, const GrF
     GR_TRY(path_of(o, f, &path, err));
     look_at(&look, o, to, !path);
     GR_TRY(f->write(&look, &out, err));
-    bool failed = path && gr_file_write(path, out.data, out.len, &why) != GR_OK;
+    bool failed = path && gr_own_write(path, GR_OWN_REPORT, out.data, out.len, &why) != GR_OK;
     if (!path || failed)
         fwrite(out.data, 1, out.len, to);
     if (failed)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coverage/coverage.h"
 
+#include "base/own.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -406,7 +408,7 @@ gr_status gr_coverage_update(const char *path, gr_status (*add)(void *user, GrCo
     c.runs += c.runs < UINT32_MAX;
     GR_TRY(add(user, &c, err));
     gr_coverage_print(&c, &text);
-    st = text.oom ? no_memory(err) : gr_file_write(path, text.data, text.len, err);
+    st = text.oom ? no_memory(err) : gr_own_write(path, GR_OWN_COVERAGE, text.data, text.len, err);
 done:
     if (fd >= 0)
         close(fd); // and unlocks

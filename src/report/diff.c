@@ -87,7 +87,8 @@ static void see_json(void *user, const GrReport *r, const GrRace *race, bool mis
 
 gr_status gr_diff_json(const GrDiff *d, StrBuf *out, gr_error *err) {
     json_t *o = json_object();
-    bool ok = gr_json_set(o, "before", gr_json_text(d->before_name)) &&
+    bool ok = gr_json_set(o, "tool", gr_json_text(d->after->tool)) &&
+              gr_json_set(o, "before", gr_json_text(d->before_name)) &&
               gr_json_set(o, "after", gr_json_text(d->after_name));
     for (size_t k = 0; ok && k < sizeof lists / sizeof *lists; k++) {
         json_t *list = json_array();

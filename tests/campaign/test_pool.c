@@ -31,7 +31,7 @@ static int remove_log(void **state) {
 static void start(GrPool *p, const char *script, uint64_t number, uint64_t seconds) {
     char *argv[] = {"/bin/sh", "-c", (char *)(uintptr_t)script, NULL};
     const char *environment[] = {"OF_TEST", "two words", NULL};
-    GrPoolJob job = {argv, environment, log_path, number, seconds};
+    GrPoolJob job = {argv, environment, log_path, number, seconds, NULL};
     assert_int_equal(gr_pool_start(p, &job, &err), GR_OK);
 }
 
@@ -66,7 +66,7 @@ static void test_what_cannot_start(void **state) {
     GrPool p;
     char *argv[] = {"/nowhere/at/all", NULL};
     const char *environment[] = {NULL};
-    GrPoolJob job = {argv, environment, log_path, 1, 0};
+    GrPoolJob job = {argv, environment, log_path, 1, 0, NULL};
     gr_pool_open(&p, 0);
     assert_int_equal(gr_pool_start(&p, &job, &err), GR_ERR_IO);
     assert_non_null(strstr(err.msg, "/nowhere/at/all"));

@@ -102,7 +102,7 @@ class Ptxas(Case):
         self.assertEqual(self.call(PTXAS, "-arch=sm_90", "-lineinfo", "-c", "-maxrregcount=40", "-v", "k.ptx", "-o", "out.o")[0], 0)
         status, text = self.call(GPURACE, "fatbin", "--extract-ptx", "kept", "out.o")
         self.assertEqual((status, sorted(os.listdir(self.folder / "kept"))), (0, ["out.o.1.sm_80.kept1.ptx"]), text)
-        self.assertEqual((self.folder / "kept/out.o.1.sm_80.kept1.ptx").read_text(), PTX)
+        self.assertEqual((self.folder / "kept/out.o.1.sm_80.kept1.ptx").read_text(), PTX + "// gpurace: taken from out.o\n")
         code = (self.folder / "out.o").read_bytes()
         self.assertIn(b"-lineinfo -c -maxrregcount=40 \0", code, "what the driver is told when it assembles the PTX")
 

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """`gpurace repair` as a user runs it, on the CPU device: test_command.py GPURACE NVCC [TESTS of unittest]"""
+import contextlib
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -50,6 +52,72 @@ class Repair(unittest.TestCase):
         self.assertEqual((self.folder / "app.cu").read_text(), before)
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["app.cu", "corpus.h"], "all that is made is in the copy")
         self.assertEqual(list(self.temporary.iterdir()), [], "the copy is removed")
+
+    def test_linked_sources(self):
+        """What links lead to is copied, each file once. A link that the build makes to the user's file is no way to it, and a second name (hard link)
+        that it makes of the user's file gets the edit alone."""
+        before = self.from_corpus("table3/subwarp_smem_rw")
+        other = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(prefix="test-repair-")))
+        for name in ("app.cu", "corpus.h"):
+            (self.folder / name).rename(other / name)
+        (other / "loop").symlink_to(self.folder)  # back into what is copied
+        (other / "nothing").symlink_to(other / "made")
+        (self.folder / "src").symlink_to(other)
+        (self.folder / "also.cu").symlink_to(os.path.relpath(other / "app.cu", self.folder))
+        nvcc = f"{NVCC} -Isrc -nodlink -lineinfo -cudart shared -gencode arch=compute_90,code=compute_90 -o app"
+        build = f"cmp src/app.cu src/loop/also.cu && : > src/made && {{ test -e two.cu || ln {other}/app.cu two.cu; }} && {nvcc} two.cu"
+        stamp = (other / "app.cu").stat()
+        done = self.repair(build=build)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("this removes the race in 3 seeds", done.stdout)
+        done = self.repair("--runs", "1", build=f"ln -sf {other}/app.cu three.cu && {nvcc} three.cu")
+        self.assertEqual(done.returncode, 66, done.stderr)
+        self.assertRegex(done.stdout, "is not in the folder that was copied")
+        now = (other / "app.cu").stat()
+        self.assertEqual(((other / "app.cu").read_text(), now.st_ino, now.st_mtime_ns), (before, stamp.st_ino, stamp.st_mtime_ns))
+        self.assertEqual(sorted(os.listdir(other)), ["app.cu", "corpus.h", "loop", "nothing"])
+        self.assertEqual((sorted(os.listdir(self.folder)), list(self.temporary.iterdir())), (["also.cu", "src"], []))
+
+    def test_killed(self):
+        """kill -9 while an edit is tried: the user's file, behind a linked folder, has none of it."""
+        before = self.from_corpus("table3/subwarp_smem_rw")
+        (self.folder / "orig").mkdir()
+        for name in ("app.cu", "corpus.h"):
+            (self.folder / name).rename(self.folder / "orig" / name)
+        (self.folder / "proj").mkdir()
+        (self.folder / "proj/src").symlink_to(self.folder / "orig")
+        build = f"{NVCC} -nodlink -lineinfo -cudart shared -gencode arch=compute_90,code=compute_90 -o app src/app.cu && ! grep -q '^ *__syncwarp();$' src/app.cu || exec sleep 30"
+        with subprocess.Popen([GPURACE, "repair", "--runs", "2", "--build", build, "--", "./app"], cwd=self.folder / "proj", stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(self.temporary)}) as process:
+            for line in process.stderr:
+                if "trying" in line:
+                    break
+            edited = False
+            while not edited and process.poll() is None:
+                edited = any(path.read_text() != before for path in self.temporary.glob("*/copy/src/app.cu"))
+            process.kill()
+        while self.kill_build():
+            pass
+        self.assertTrue(edited)
+        self.assertEqual((self.folder / "orig/app.cu").read_text(), before)
+        self.assertEqual(len(list(self.temporary.glob("gpurace-repair-*/.gpurace"))), 1, "what is left says whose it is")
+
+    def kill_build(self):
+        """The build goes on. Its processes may start others meanwhile: whether there were any."""
+        any_there = False
+        for path in pathlib.Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if f"TMPDIR={self.temporary}\0".encode() in (path / "environ").read_bytes():
+                    os.kill(int(path.name), signal.SIGKILL)
+                    any_there = True
+        return any_there
+
+    def test_temporary_folder_in_the_folder(self):
+        self.from_corpus("table3/subwarp_smem_rw")
+        self.temporary = self.folder / "tmp"
+        self.temporary.mkdir()
+        self.assertIn("the folder for temporary files is in", self.repair().stderr)
+        self.assertEqual(list(self.temporary.iterdir()), [])
 
     def test_loop_as_json(self):
         self.from_corpus("graph/pagerank_pull")

@@ -2,6 +2,7 @@
 // build — runs a build that is watched, and reads what its compilers noted.
 #include "engines/verifier/build/build.h"
 
+#include "base/own.h"
 #include "engines/verifier/build/compilers.h"
 #include "engines/verifier/host/tool.h"
 
@@ -142,11 +143,11 @@ gr_status gr_build_watch(GrBuild *b, const char *command, const char *library, g
                        strerror(errno));
     if (!getcwd(top, sizeof top) || !(b->top = gr_arena_strdup(&b->arena, top)))
         return gr_fail(err, GR_ERR_IO, "the folder of the build: %s", strerror(errno));
-    GR_TRY(gr_tool_folder(folder, sizeof folder, err));
+    GR_TRY(gr_own_folder(folder, "check", err));
     const char *log = gr_arena_printf(&b->arena, "%s/log", folder);
     if (!log)
         GR_TRY(no_memory(err));
-    GR_TRY(gr_file_write(log, "", 0, err));
+    GR_TRY(gr_own_write(log, GR_OWN_SCRATCH, "", 0, err));
     GR_TRY(run(command, library, log, err));
     GR_TRY(gr_file_read(log, &text, &len, err));
     GR_TRY(read_log(b, text, text + len, err));
@@ -162,7 +163,7 @@ gr_status gr_build_watch(GrBuild *b, const char *command, const char *library, g
     GR_TRY(gr_build_find_programs(b, err));
 done:
     if (*folder)
-        gr_tool_remove(folder);
+        (void)gr_own_remove_folder(folder, NULL);
     free(text);
     return st;
 }

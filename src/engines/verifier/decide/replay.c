@@ -3,6 +3,7 @@
 #include "engines/verifier/decide/replay.h"
 
 #include "base/demangle.h"
+#include "base/own.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -331,37 +332,27 @@ static const char *why_failed(const GrReplays *r) {
 // Writes the launch into `folder`, with the modules that the kernel's unit needs.
 static gr_status write_launch(const GrReplays *r, const StrBuf *spec, const char *folder, gr_error *err) {
     gr_status st = GR_OK;
-    char path[96];
+    char path[PATH_MAX + 32];
     StrBuf all = {0};
     for (size_t k = 0; k < r->unit->n_needs && st == GR_OK; k++) {
         const GrUnit *u = r->unit->units[k];
         snprintf(path, sizeof path, "%s/%zu.ptx", folder, k);
         gr_str_addf(&all, "ptx %s\n", path);
-        st = gr_file_write(path, u->text, u->len, err);
+        st = gr_own_write(path, GR_OWN_SCRATCH, u->text, u->len, err);
     }
     gr_str_addn(&all, spec->data, spec->len);
     snprintf(path, sizeof path, "%s/launch", folder);
     if (st == GR_OK)
         st = all.oom ? gr_fail(err, GR_ERR_NOMEM, "out of memory")
-                     : gr_file_write(path, all.data, all.len, err);
+                     : gr_own_write(path, GR_OWN_SCRATCH, all.data, all.len, err);
     gr_str_free(&all);
     return st;
-}
-
-static void remove_launch(const GrReplays *r, const char *folder) {
-    char path[96];
-    for (size_t k = 0; k < r->unit->n_needs; k++) {
-        snprintf(path, sizeof path, "%s/%zu.ptx", folder, k);
-        unlink(path);
-    }
-    snprintf(path, sizeof path, "%s/launch", folder);
-    unlink(path);
 }
 
 // Runs the launch in `folder`, and takes what exact reports: races, and why the launch came to no end.
 static gr_status run_in(GrReplays *r, const GrBound *b, const char *launch, const char *folder,
                         gr_error *err) {
-    char spec_path[64], report_path[64];
+    char spec_path[PATH_MAX + 32], report_path[PATH_MAX + 32];
     snprintf(spec_path, sizeof spec_path, "%s/launch", folder);
     snprintf(report_path, sizeof report_path, "%s/report.json", folder);
     char *program = gr_arena_printf(r->arena, "%s/gpurace-launch", b->set->folder);
@@ -389,28 +380,24 @@ static gr_status run_in(GrReplays *r, const GrBound *b, const char *launch, cons
                                  NULL};
     if (!spawn(words) || !take_report(r, report_path, launch))
         r->why_not = why_failed(r);
-    unlink(report_path);
     return GR_OK;
 }
 
 static gr_status run(GrReplays *r, GrBound *b, const GrVerdict *v, gr_error *err) {
     gr_status st = GR_OK;
     StrBuf spec = {0}, launch = {0};
-    char folder[] = "/tmp/gpurace-replay-XXXXXX";
+    char folder[PATH_MAX];
     r->why_not = write_spec(b, v, &spec);
     gr_witness_text(b, &v->witness, &launch);
     char *text_of = gr_arena_strdup(r->arena, launch.data ? launch.data : "");
     if (spec.oom || launch.oom || !text_of)
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    else if (!r->why_not && !mkdtemp(folder))
-        st = gr_fail(err, GR_ERR_IO, "%s: %s", folder, strerror(errno));
-    else if (!r->why_not) {
+    else if (!r->why_not && (st = gr_own_folder(folder, "replay", err)) == GR_OK) {
         r->runs++;
         st = write_launch(r, &spec, folder, err);
         if (st == GR_OK)
             st = run_in(r, b, text_of, folder, err);
-        remove_launch(r, folder);
-        rmdir(folder);
+        (void)gr_own_remove_folder(folder, NULL);
     }
     gr_str_free(&spec);
     gr_str_free(&launch);

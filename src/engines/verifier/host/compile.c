@@ -2,6 +2,7 @@
 // compile — nvcc makes bitcode of the host code and PTX of the kernels, in one run for each file.
 //
 // PTX is of -O0 shape: one access of the source is one access there. The host compiler is clang, whose own passes do not run.
+#include "base/own.h"
 #include "engines/verifier/host/host.h"
 #include "engines/verifier/host/tool.h"
 #include "engines/verifier/host/words.h"
@@ -22,7 +23,7 @@ typedef struct Job {
     const char *shape[2];      // what makes PTX of -O0 shape; [1] may be NULL
     VEC(const char *) bitcode; // of each source; NULL: there is none
     bool ndebug;
-    char folder[512];
+    char folder[PATH_MAX];
 } Job;
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -87,7 +88,7 @@ static gr_status choose_shape(Job *j, const char *arch, bool *other, gr_error *e
     *other = false;
     if (!j->shape[1])
         return GR_OK;
-    gr_status st = gr_file_write(probe, "__global__ void k() {}\n", 23, err);
+    gr_status st = gr_own_write(probe, GR_OWN_SCRATCH, "__global__ void k() {}\n", 23, err);
     if (st == GR_OK)
         st = run_nvcc(j, &(GrHostSource){.file = probe}, &(Words){.arch = arch}, j->folder, false, true,
                       &status, &typed, err);
@@ -313,7 +314,7 @@ gr_status gr_host_facts(GrTerms *t, const GrHostInput *in, GrHost *out, GrHostCo
     gr_host_init(out);
     *code = (GrHostCode){0};
     gr_arena_init(&j.arena);
-    GR_TRY(gr_tool_folder(j.folder, sizeof j.folder, err));
+    GR_TRY(gr_own_folder(j.folder, "check", err));
     if (!(j.nvcc = gr_tool_nvcc(&j.arena))) {
         st = gr_fail(err, GR_ERR_NOT_FOUND,
                      "nvcc was not found in $CUDA_HOME, on PATH and in /usr/local/cuda");
@@ -336,7 +337,7 @@ gr_status gr_host_facts(GrTerms *t, const GrHostInput *in, GrHost *out, GrHostCo
         GR_TRY(read_host_code(&j, err));
 done:
     if (*j.folder)
-        gr_tool_remove(j.folder);
+        (void)gr_own_remove_folder(j.folder, NULL);
     gr_vec_free(&j.bitcode);
     gr_arena_free(&j.arena);
     return st;

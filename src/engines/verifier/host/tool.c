@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,18 +97,3 @@ void gr_tool_print(const ToolWords *w, StrBuf *out) {
         gr_str_addc(out, '\'');
     }
 }
-
-gr_status gr_tool_folder(char *out, size_t size, gr_error *err) {
-    const char *in = getenv("TMPDIR");
-    snprintf(out, size, "%s/gpurace-check-XXXXXX", in && *in == '/' ? in : "/tmp");
-    return mkdtemp(out) ? GR_OK : gr_fail(err, GR_ERR_IO, "%s: %s", out, strerror(errno));
-}
-
-static int remove_one(const char *path, const struct stat *s, int flag, struct FTW *at) {
-    (void)s;
-    (void)flag;
-    (void)at;
-    return remove(path);
-}
-
-void gr_tool_remove(const char *folder) { nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS); }

@@ -21,8 +21,4 @@ gr_status gr_tool_run(const ToolWords *w, bool quiet, int *exit_status, gr_error
 // The words as one would type them.
 void gr_tool_print(const ToolWords *w, StrBuf *out);
 
-// A folder of its own for files that nobody keeps, and its end.
-gr_status gr_tool_folder(char *out, size_t size, gr_error *err);
-void gr_tool_remove(const char *folder);
-
 #endif

@@ -2,6 +2,7 @@
 // cache — one file for each question, in 256 folders of bounded size.
 #include "engines/verifier/solve/cache.h"
 
+#include "base/own.h"
 #include "base/vec.h"
 #include "engines/verifier/solve/model.h"
 
@@ -242,6 +243,7 @@ static bool is_older(const Kept *x, const Kept *y) {
 // Deletes what was not used for longest, until the folder has its size again. What a killed run left there counts, too.
 static void trim(const char *folder) {
     VEC(Kept) kept = {0};
+    char path[PATH_MAX + 64];
     off_t all = 0;
     DIR *d = opendir(folder);
     for (struct dirent *e; d && (e = readdir(d));) {
@@ -262,7 +264,8 @@ static void trim(const char *folder) {
         for (size_t k = 1; k < kept.len; k++)
             if (is_older(&kept.data[k], &kept.data[oldest]))
                 oldest = k;
-        unlinkat(dirfd(d), kept.data[oldest].name, 0);
+        snprintf(path, sizeof path, "%s/%s", folder, kept.data[oldest].name);
+        (void)gr_own_remove(path, GR_OWN_ANSWER); // what is not ours stays
         all -= kept.data[oldest].size;
         kept.data[oldest] = kept.data[--kept.len];
     }
@@ -275,7 +278,7 @@ static void trim(const char *folder) {
 static void write_entry(const char *folder, const char *path, const StrBuf *entry) {
     gr_error err;
     if ((!mkdir(folder, 0700) || errno == EEXIST) &&
-        gr_file_write(path, entry->data, entry->len, &err) == GR_OK)
+        gr_own_write(path, GR_OWN_ANSWER, entry->data, entry->len, &err) == GR_OK)
         trim(folder);
 }
 
