@@ -134,6 +134,30 @@ class Index(Page):
             self.assertIn(reason, self.text())
 
 
+class Hostile(Page):
+    def test_hidden_characters_are_named(self):
+        """What cannot be seen, or turns the direction of what follows, is named; what is copied is what was there."""
+        hidden = "\x1b\x7f\x9b\u200b\u2028\u202e\u2066\ufeff</script><b>ä"
+        shown = "\\x1b\\x7f\\x9b\\u200b\\u2028\\u202e\\u2066\\ufeff</script><b>ä"
+        report = self.golden("pairs")
+        report["reproduce"] += hidden
+        for race in report["races"]:
+            race["kernel"] += hidden
+            for side in race["accesses"]:
+                side["function"] = (side["function"] or "f") + hidden
+        for lines in report["sources"].values():
+            lines.update({k: v + hidden for k, v in lines.items()})
+        self.show(report)
+        body = self.browser.run("document.body.innerText")
+        self.assertIn(shown, body)
+        self.assertNotRegex(body, "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+        self.browser.run(f"location.hash = '#race-{report['races'][0]['id']}'")
+        self.browser.run("new Promise(done => setTimeout(done, 50))")
+        body = self.browser.run("document.body.innerText")
+        self.assertGreater(body.count(shown), 3)
+        self.assertNotRegex(body, "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+
+
 class Race(Page):
     def follow(self, race):
         self.click(f"a[href='#race-{race['id']}']")

@@ -220,6 +220,31 @@ static void test_ids_of_text(void **state) {
     rmdir(folder);
 }
 
+// Surrogates are no characters: alone no report has them, in whatever form. A pair of escapes is one character.
+static void test_surrogates(void **state) {
+    (void)state;
+    static const char text[] = "{\"tool\": \"gpurace 1\"", place[] = "gpurace 1";
+    for (uint32_t c = 0xd800; c < 0xe000; c++)
+        for (unsigned raw = 0; raw < 3; raw++) {
+            char form[16];
+            if (raw == 1)
+                snprintf(form, sizeof form, "%c%c%c", 0xed, (int)(0x80 | (c >> 6 & 0x3f)),
+                         (int)(0x80 | (c & 0x3f)));
+            else
+                snprintf(form, sizeof form, "%sx\\u%04x", raw ? "\\ud83d" : "", (unsigned)c);
+            StrBuf run = {0}, broken = {0};
+            write_run(&run, 1, "", 1, "/src");
+            assert_memory_equal(run.data, text, sizeof text - 1);
+            gr_str_addf(&broken, "{\"tool\": \"%s%s\"%s", place, form, run.data + sizeof text - 1);
+            GrReport r;
+            gr_report_init(&r);
+            assert_int_equal(gr_report_add_text(&r, "it", broken.data, broken.len, &err), GR_ERR_SYNTAX);
+            gr_report_free(&r);
+            gr_str_free(&run);
+            gr_str_free(&broken);
+        }
+}
+
 // What is wrong is said, and a report that was there stays.
 static void test_refused(void **state) {
     (void)state;
@@ -313,9 +338,9 @@ static void test_no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),   cmocka_unit_test(test_parts),     cmocka_unit_test(test_once),
-        cmocka_unit_test(test_says),    cmocka_unit_test(test_ids),       cmocka_unit_test(test_ids_of_text),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_order),      cmocka_unit_test(test_parts),   cmocka_unit_test(test_once),
+        cmocka_unit_test(test_says),       cmocka_unit_test(test_ids),     cmocka_unit_test(test_ids_of_text),
+        cmocka_unit_test(test_surrogates), cmocka_unit_test(test_refused), cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
