@@ -157,12 +157,12 @@ static void test_hidden_characters_are_quoted(void **state) {
         gr_shell_quote(words[k].word, &out);
         assert_string_equal(out.data, words[k].quoted);
         gr_str_free(&out);
-        o.kernel = words[k].word;
+        o.output = words[k].word;
         gr_options_to_text(&o, &out);
         assert_int_equal(gr_options_parse_text(&p, out.data ? out.data : "", &err), GR_OK);
-        assert_string_equal(p.kernel, words[k].word);
+        assert_string_equal(p.output, words[k].word);
         gr_str_free(&out);
-        o.kernel = "";
+        o.output = "";
         gr_options_free(&o);
         gr_options_free(&p);
     }
