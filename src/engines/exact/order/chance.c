@@ -275,7 +275,7 @@ static void hear_of(void *user, uint64_t key, uint32_t number) {
 
 bool gr_sc_heard(const Order *o, const View *v, const Point *p, uint32_t lane) {
     Hearing h = {o, p, lane, false};
-    const Clock *c = v->op ? gr_op_base(v->op, v->lane) : imports_of(v->block, v->warp, v->lane);
+    Clock *c = v->op ? gr_op_base(v->op, v->lane) : imports_of(v->block, v->warp, v->lane);
     Clock *apart = gr_clock_apart(c);
     gr_clock_changes(NULL, apart, hear_of, &h);
     gr_clock_release(apart);
