@@ -235,9 +235,9 @@ static const uint8_t *find_large(GrAttempt *a, const GrRange *known, const uint8
         if (!x || !left[x->id])
             continue;
         unsigned by_small = x->bits == 64 ? UINT8_MAX : GR_LOOK_SIGNED | GR_LOOK_UNSIGNED;
-        large[x->id] =
-            (uint8_t)((by_small & (small ? small[x->id] : UINT8_MAX)) |
-                      (~by_small & (threads ? threads[x->id] : UINT8_MAX)) | ~(again ? again[x->id] : 0));
+        unsigned by_size = again ? again[x->id] : 0;
+        large[x->id] = (uint8_t)((by_small & (small ? small[x->id] : UINT8_MAX)) |
+                                 (~by_small & (threads ? threads[x->id] : UINT8_MAX)) | ~by_size);
     }
     return large;
 }
