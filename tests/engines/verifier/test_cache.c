@@ -184,21 +184,30 @@ static void flip(const char *path) {
     fclose(f);
 }
 
+static void discard(const char *path) { assert_int_equal(unlink(path), 0); }
+
+// What was damaged is asked again, and is whole then. A file that has lost its mark (base/own.h) may be someone else's, and stays.
+static void test_damaged(void (*damage)(const char *path), bool marked) {
+    each_file(damage);
+    assert_true(is_asked(&usual));
+    assert_int_equal(is_asked(&usual), !marked);
+    if (marked)
+        return;
+    each_file(discard);
+    assert_true(is_asked(&usual));
+}
+
 static void test_damage(void **state) {
     (void)state;
     is_asked(&usual);
     assert_int_equal(each_file(NULL), 1);
-    static const long cuts[] = {0, 1, 15, 16, 24, 31, 32, 100, 1L << 30};
+    static const long cuts[] = {0, 1, 15, 16, 24, 31, 32, 100, 1L << 30}, mark = sizeof "gpurace answer " - 1;
     for (unsigned k = 0; k < sizeof cuts / sizeof *cuts; k++) {
         cut = cuts[k];
-        each_file(shorten);
-        assert_true(is_asked(&usual)); // and it is whole again
-        assert_false(is_asked(&usual));
+        test_damaged(shorten, !cut || cut >= mark);
     }
-    for (cut = 0; cut < 400; cut += 9) {
-        each_file(flip);
-        assert_true(is_asked(&usual));
-    }
+    for (cut = 0; cut < 400; cut += 9)
+        test_damaged(flip, cut >= mark);
     assert_int_equal(each_file(NULL), 1);
 }
 
