@@ -21,6 +21,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import statistics
 import subprocess
@@ -100,6 +101,19 @@ class Build:
                 made[title] = lambda options=options: self.run(program, *options)
         found = {title + self.suffix: make() for title, make in made.items() if wanted(title)}
         return {title: one for title, one in found.items() if one}
+
+
+def command_of(args):
+    """What was called, with the words that change what is measured."""
+    words, rest = [], iter(sys.argv[3:])
+    for word in rest:
+        if word == "--update-docs":
+            next(rest, None)
+        elif word != "--store" and not word.startswith("--update-docs="):
+            words.append(shlex.quote(word))
+    if not args.store and words:
+        return "bench/run.py " + " ".join(words)
+    return "make bench" + (" STORE=yes" if args.store else "") + (f" BENCH=\"{' '.join(words)}\"" if words else "")
 
 
 def call(*command, env=None):
@@ -315,7 +329,7 @@ def main():
             row = {n: median[c, n] / median[f"{c} (beside)", n] for n in names}
             ratios[f"{c} / {c} (beside)"] = row | {"geometric mean": statistics.geometric_mean(row.values())}
     made = {"processor": processor, "cores": os.cpu_count(), "day": datetime.date.today().isoformat(), "commit": commit_of(FOLDER), "rounds": args.rounds,
-            "command": "make bench" if len(sys.argv) < 4 or args.store else "bench/run.py " + " ".join(sys.argv[3:]), "load_before": load,
+            "command": command_of(args), "load_before": load,
             "ms": {f"{c} | {n}": [round(median[c, n], 4), round(spread(ms), 4)] for (c, n), ms in times.items()}}
     result = made | {"columns": list(columns), "thread_instructions_millions": builds[0].counts, "ratios": ratios, "scale": scale, "exact_shadow": shadow, "skipped": skipped}
     lines = list(tables(args, result))
