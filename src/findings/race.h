@@ -41,17 +41,18 @@ typedef struct RaceTally {
     uint32_t lanes;  // that were counted then
 } RaceTally;
 
-// 1: this access had not been counted.
-static inline uint64_t gr_tally(RaceTally *t, uint64_t moment, uint32_t lane) {
+// Of these lanes' accesses, those that had not been counted.
+static inline uint64_t gr_tally(RaceTally *t, uint64_t moment, uint32_t lanes) {
     if (t->moment != moment)
         t->lanes = 0;
     t->moment = moment;
-    if (t->lanes >> lane & 1)
-        return 0;
-    t->lanes |= UINT32_C(1) << lane;
+    uint64_t more = 0;
+    for (uint32_t m = lanes & ~t->lanes; m; m &= m - 1)
+        more++;
+    t->lanes |= lanes;
     if (t->count)
-        ++*t->count;
-    return 1;
+        *t->count += more;
+    return more;
 }
 
 typedef struct Race {
@@ -66,11 +67,11 @@ typedef struct Race {
     RaceTally mine, *ours; // what counts too; ours: together with other pairs, NULL: none
 } Race;
 
-// Of the access of `lane` at `moment`, which has raced (again).
-static inline void gr_race_count(Race *r, uint64_t moment, uint32_t lane) {
-    r->count += gr_tally(&r->mine, moment, lane);
+// Of the accesses of `lanes` at `moment`, which have raced (again).
+static inline void gr_race_count(Race *r, uint64_t moment, uint32_t lanes) {
+    r->count += gr_tally(&r->mine, moment, lanes);
     if (r->ours)
-        gr_tally(r->ours, moment, lane);
+        gr_tally(r->ours, moment, lanes);
 }
 
 #endif

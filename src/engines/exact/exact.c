@@ -246,7 +246,10 @@ static bool on_glance(void *user, const VmGlance *g) {
         if (weak && g->site->access != PTX_ACCESS_READ) // it may overwrite what another released
             return false;
     }
-    return gr_exact_glance(x, b, g);
+    if (gr_exact_glance(x, b, g))
+        return true;
+    x->moment--; // the same accesses are told again: what has been counted of them is not counted twice
+    return false;
 }
 
 static void on_sync(void *user, const VmSyncEvent *e) {

@@ -106,6 +106,18 @@ typedef struct FoundRace {
     char order[256]; // of the race
 } FoundRace;
 
+// A pair that has been found, and its race.
+typedef struct Again {
+    uint64_t key;
+    FoundRace *found; // NULL: none
+} Again;
+
+enum { AGAIN_PAIRS = 64 };
+
+// What became of an access and one that is remembered: more than that is not known (perhaps a race); no race; a race of a pair that had been
+// found.
+typedef enum Raced { RACED_UNKNOWN, RACED_NOT, RACED_READ_WRITE, RACED_WRITE_WRITE, RACED_SAME_VALUE } Raced;
+
 struct Exact {
     uint64_t serial; // of all there are
     ExactOptions options;
@@ -118,7 +130,8 @@ struct Exact {
     Map modules_seen; // PtxModule.serial -> index of modules, and 1
     uint32_t n_sites, last_module;
     VEC(FoundRace *) races;
-    Map pairs; // sites and class -> FoundRace
+    Map pairs;                // sites and class -> FoundRace
+    Again again[AGAIN_PAIRS]; // the last that were looked for
     VEC(Entry) scratch;
     VEC(ReadBy) readers;                // history.c
     VEC(Kind) kinds;                    // by site
@@ -426,8 +439,8 @@ static inline bool gr_exact_came_before(const Exact *x, Access *a, uint32_t laun
     return true;
 }
 // Reports whether entry e of the cell races with what lane `lane` does to `bytes` of the word; changed: bytes that were changed since.
-void gr_exact_check_entry(Exact *x, Access *a, const Cell *cell, const Entry *e, uint32_t changed,
-                          uint32_t lane, uint32_t bytes, uint64_t word);
+Raced gr_exact_check_entry(Exact *x, Access *a, const Cell *cell, const Entry *e, uint32_t changed,
+                           uint32_t lane, uint32_t bytes, uint64_t word);
 // The access and all that h holds are morally strong; and if some of them is volatile, that has been counted.
 bool gr_exact_all_strong(Exact *x, const Access *a, History h);
 // Reports what of h races with what lane `lane` does to `bytes` of the word.
@@ -436,6 +449,20 @@ void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t l
 // What lane `lane` does to these bytes of the word races with what `other_lane` of entry e did.
 void gr_exact_report(Exact *x, const Access *a, uint32_t lane, uint64_t word, uint32_t bytes, const Entry *e,
                      uint32_t other_lane, RaceClass class);
+
+// again.c
+// Of a pair of sites, in memory of that kind.
+uint64_t gr_exact_pair(const Stamp *s, const Stamp *t, bool shared, RaceClass class);
+// Whether the two, if they race, are of the classes that their kinds say, and nothing but their number matters once these are found.
+bool gr_exact_may_be_again(const Exact *x, const Stamp *mine, const Stamp *t);
+// Whether the access would race with one of stamp t as a pair that has been found, or that is not reported. *out: NULL of the latter.
+bool gr_exact_find_again(Exact *x, const Access *a, const Stamp *t, RaceClass class, FoundRace **out);
+// What gr_exact_check_entry would say of a pair that has been found; the race is counted. RACED_UNKNOWN: it is not, or more hangs on it.
+Raced gr_exact_raced_again(Exact *x, Access *a, const Entry *e, uint32_t changed, uint32_t lane,
+                           uint32_t bytes, uint64_t word);
+// Entry e, the newest of `from`, raced like that: *rest passes over older ones that can say nothing more. changed: of gr_exact_check_entry.
+void gr_exact_pass_again(const Exact *x, const Access *a, History from, Raced raced, const Entry *e,
+                         uint32_t changed, uint32_t bytes, History *rest);
 
 // history.c
 // No access can race any more with anything under that stamp. A barrier does not hide from the async proxy what the generic one

@@ -271,10 +271,9 @@ History gr_exact_remember(Exact *x, Access *a, History h, uint32_t lanes, uint64
          merges = !rmw && (!mine.changed || !(sh->stamps.data[a->stamp].mark & STAMP_COMPARED));
     History rest = h;
     for (unsigned k = 0; k < (reads ? 0 : rmw ? 1 : NEWEST) && gr_history_next(sh, &rest, &e); k++)
-        if (e.stamp == a->stamp && !(bytes & ~e.bytes) && !(lanes & ~e.lanes))
-            return merges || (!k && !(mine.changed & ~e.changed) && e.lanes == lanes)
-                       ? gr_history_retain(sh, h)
-                       : tidy(x, a, h, lanes, word, bytes);
+        if (e.stamp == a->stamp && !(bytes & ~e.bytes) && !(lanes & ~e.lanes) &&
+            (merges || (!k && !(mine.changed & ~e.changed) && e.lanes == lanes)))
+            return gr_history_retain(sh, h);
     rest = h;
     (void)gr_history_next(sh, &rest, &e);
     if (merges && e.stamp == a->stamp && e.bytes == bytes) {

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SITE_BITS = 28 };
-
 // ---- Races ---------------------------------------------------------------------------------------------------------
 
 static void place(uint64_t linear, const uint32_t dims[3], uint32_t out[3]) {
@@ -150,8 +148,6 @@ static void overlap(Race *r, uint64_t word, uint32_t bytes, bool known) {
     r->overlap_bytes = n;
 }
 
-static unsigned is_fill(const Stamp *s) { return !s->site && s->elem; }
-
 bool gr_exact_is_wanted(const Exact *x, const Stamp *s) {
     if (!gr_exact_passes_some(x))
         return true;
@@ -163,16 +159,15 @@ bool gr_exact_is_wanted(const Exact *x, const Stamp *s) {
 void gr_exact_report(Exact *x, const Access *a, uint32_t lane, uint64_t word, uint32_t bytes, const Entry *e,
                      uint32_t other_lane, RaceClass class) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp], *theirs = &x->shadow.stamps.data[e->stamp];
-    uint32_t s = mine->site, t = theirs->site, lo = s < t ? s : t, hi = s < t ? t : s;
+    uint32_t lo = mine->site < theirs->site ? mine->site : theirs->site,
+             hi = mine->site < theirs->site ? theirs->site : mine->site;
     x->reports++;
     if (!gr_exact_is_sound(x, a, lane, theirs, other_lane, word + (uint64_t)__builtin_ctz(bytes)))
         return;
     if ((class == RACE_SAME_VALUE && x->options.no_same_value) || !gr_exact_is_wanted(x, mine) ||
         !gr_exact_is_wanted(x, theirs))
         return;
-    // A copy touches both spaces: the same two instructions may race in either. Copies and memsets share a site.
-    uint64_t key = (uint64_t)lo << (SITE_BITS + 8) | (uint64_t)hi << 8 | class | (a->owner ? 128 : 0) |
-                   (is_fill(mine) + is_fill(theirs)) << 4;
+    uint64_t key = gr_exact_pair(mine, theirs, a->owner != NULL, class);
     FoundRace *f = gr_map_get_u64(&x->pairs, key);
     if (x->options.occurred) {
         ExactOccurrence o = {class, a->owner ? PTX_SHARED : PTX_GLOBAL, 0, 0, word, bytes, {lo, hi}};
@@ -205,7 +200,7 @@ void gr_exact_report(Exact *x, const Access *a, uint32_t lane, uint64_t word, ui
         if (x->options.found)
             x->options.found(x->options.user, r);
     }
-    gr_race_count(&f->race, x->moment, lane);
+    gr_race_count(&f->race, x->moment, UINT32_C(1) << lane);
 }
 
 // ---- Judging -------------------------------------------------------------------------------------------------------
@@ -348,23 +343,26 @@ bool gr_exact_knows_stamp(const Exact *x, Access *a, uint32_t stamp, const Stamp
     return true;
 }
 
-void gr_exact_check_entry(Exact *x, Access *a, const Cell *cell, const Entry *e, uint32_t changed,
-                          uint32_t lane, uint32_t bytes, uint64_t word) {
+Raced gr_exact_check_entry(Exact *x, Access *a, const Cell *cell, const Entry *e, uint32_t changed,
+                           uint32_t lane, uint32_t bytes, uint64_t word) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp], *t = &x->shadow.stamps.data[e->stamp];
     uint32_t both = e->bytes & bytes;
     if (!both)
-        return;
+        return RACED_NOT;
     if (mine->mark & STAMP_FREED && t->mark & STAMP_ALLOCATED) // allocated.c judges them
-        return;
+        return RACED_NOT;
     if (a->view.launch->host && x->order.launches.data[t->at.launch]->host) // not the device's business
-        return;
+        return RACED_NOT;
     a->met_strong |= t->strong;
     if (a->late) // a shortened log (log.c) has reads behind the writes that came after them
-        return;
+        return RACED_NOT;
     if (mine->proxy != VM_PROXY_ASYNC && gr_exact_knows_stamp(x, a, e->stamp, t))
-        return;
+        return RACED_NOT;
     if (gr_exact_morally_strong(x, mine, t) && !((mine->mark | t->mark) & STAMP_VOLATILE))
-        return;
+        return RACED_NOT;
+    Raced again = gr_exact_raced_again(x, a, e, changed, lane, both, word);
+    if (again != RACED_UNKNOWN)
+        return again;
     for (uint32_t m = e->lanes; m; m &= m - 1) {
         uint32_t u = (uint32_t)__builtin_ctz(m);
         uint32_t racing = both;
@@ -381,6 +379,7 @@ void gr_exact_check_entry(Exact *x, Access *a, const Cell *cell, const Entry *e,
         a->raced = true;
         gr_exact_report(x, a, lane, word, racing, e, u, class);
     }
+    return RACED_UNKNOWN;
 }
 
 // The access and all that h holds are morally strong, volatile or not.
@@ -434,10 +433,12 @@ void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t l
         return;
     }
     uint32_t changed = 0; // bytes that newer ones than e changed
-    for (; gr_history_next(&x->shadow, &h, &e); changed |= e.changed)
+    for (History from = h; gr_history_next(&x->shadow, &h, &e); changed |= e.changed, from = h)
         if (!alike ||
-            !gr_exact_has_counted(x, a, &x->shadow.stamps.data[a->stamp], &x->shadow.stamps.data[e.stamp]))
-            gr_exact_check_entry(x, a, cell, &e, changed, lane, bytes, word);
+            !gr_exact_has_counted(x, a, &x->shadow.stamps.data[a->stamp], &x->shadow.stamps.data[e.stamp])) {
+            Raced raced = gr_exact_check_entry(x, a, cell, &e, changed, lane, bytes, word);
+            gr_exact_pass_again(x, a, from, raced, &e, changed, bytes, &h);
+        }
 }
 
 size_t gr_exact_heard(const Exact *x) { return x->heard; }

@@ -2,6 +2,8 @@
 // runs — accesses of whole warps to lines that are told in runs: what one lane at a time would find out, found out at once.
 #include "engines/exact/exact_internal.h"
 
+#include <string.h>
+
 // FEW: with so many runs of reads, the next ones go into tables where they can.
 enum { NEWEST = 8, SCRAPS = 2, FEW = 4 };
 
@@ -62,16 +64,71 @@ static inline void extent_of(const Exact *x, uint32_t stamp, uint32_t lanes, Sha
                                : LINE_BYTES);
 }
 
-// None of what the chain holds can race with the access. False: it is not that simple.
-static bool is_clear(const Exact *x, Access *a, const Run *r, uint32_t lanes, Shape shape) {
+// Those of the lanes that touch each word of the line.
+static void lanes_by_word(Shape shape, uint32_t lanes, uint32_t size, uint32_t by[LINE_CELLS]) {
+    memset(by, 0, LINE_CELLS * sizeof *by);
+    bool same = gr_shape_form(shape) == FORM_SAME;
+    for (uint32_t m = lanes; m; m = same ? 0 : m & (m - 1))
+        for (uint32_t w = words_of(shape, m & -m, size); w; w &= w - 1)
+            by[__builtin_ctz(w)] |= same ? lanes : m & -m;
+}
+
+// Those of the lanes that race with what the run has of these words.
+static uint32_t racing_lanes(const Exact *x, Access *a, const Run *r, uint32_t lanes, Shape shape,
+                             uint32_t words) {
+    const Stamp *t = &x->shadow.stamps.data[r->stamp];
+    bool none = gr_order_knows_none(&a->view, &t->at);
+    uint32_t mine[LINE_CELLS], theirs[LINE_CELLS], racing = 0;
+    int base = gr_shape_base(shape);
+    if (none && gr_shape_form(shape) == FORM_SAME)
+        return lanes;
+    if (none && gr_shape_form(shape) == FORM_STEP2 && gr_shape_stride(shape) == CELL_BYTES)
+        return lanes & (base >= 0 ? words >> (base / CELL_BYTES) : words << (-base / CELL_BYTES));
+    lanes_by_word(shape, lanes, size_of(x, a->stamp), mine);
+    if (!none)
+        lanes_by_word(r->shape, r->lanes, t->size, theirs);
+    for (uint32_t w = words; w; w &= w - 1) {
+        uint32_t k = (uint32_t)__builtin_ctz(w);
+        if (none)
+            racing |= mine[k];
+        for (uint32_t m = none ? 0 : mine[k] & ~racing; m; m &= m - 1) {
+            a->view.lane = (uint32_t)__builtin_ctz(m);
+            for (uint32_t u = theirs[k]; u && !(racing & m & -m); u &= u - 1)
+                if (!gr_order_knows(&x->order, &a->view, &t->at, (uint32_t)__builtin_ctz(u)))
+                    racing |= m & -m;
+        }
+    }
+    return racing;
+}
+
+// If the access races with what the run has of these words, then as a pair that has been found: that is counted. False: it is not that
+// simple.
+static bool is_again(Exact *x, Access *a, const Run *r, uint32_t lanes, Shape shape, uint32_t words) {
+    const Stamp *mine = &x->shadow.stamps.data[a->stamp], *t = &x->shadow.stamps.data[r->stamp];
+    FoundRace *f;
+    if ((mine->access != PTX_ACCESS_READ && t->access != PTX_ACCESS_READ) || mine->size < CELL_BYTES ||
+        t->size < CELL_BYTES || !gr_exact_may_be_again(x, mine, t) ||
+        !gr_exact_find_again(x, a, t, RACE_READ_WRITE, &f))
+        return false;
+    uint32_t racing = racing_lanes(x, a, r, lanes, shape, words);
+    x->reports += racing != 0;
+    gr_race_count(&f->race, x->moment, racing);
+    return true;
+}
+
+// None of what the chain holds can race with the access, but as it has before. False: it is not that simple.
+static bool is_clear(Exact *x, Access *a, const Run *r, uint32_t lanes, Shape shape) {
+    uint32_t mine = 0; // the words, once they are needed
     for (;;) {
         if (r->stamp != a->known) {
             bool alike = gr_run_lies(r, shape);
             if (!(alike && gr_shape_form(shape) != FORM_SAME && gr_exact_is_own(x, a, r->stamp)) &&
-                !gr_exact_all_know(x, a, lanes, r->stamp) &&
-                (words_of(r->shape, r->lanes, size_of(x, r->stamp)) &
-                 words_of(shape, lanes, size_of(x, a->stamp))))
-                return false;
+                !gr_exact_all_know(x, a, lanes, r->stamp)) {
+                mine = mine ? mine : words_of(shape, lanes, size_of(x, a->stamp));
+                uint32_t both = mine & words_of(r->shape, r->lanes, size_of(x, r->stamp));
+                if (both && !is_again(x, a, r, lanes, shape, both))
+                    return false;
+            }
         }
         if (!r->next)
             return true;

@@ -567,6 +567,19 @@ void gr_history_free(Shadow *s, History h) {
     }
 }
 
+// Of a node that is to be.
+static void find_oldest(const Shadow *s, Node *n) {
+    const Stamp *mine = &s->stamps.data[n->stamp],
+                *t = n->rest ? &s->stamps.data[gr_history_stamp(s, n->rest)] : NULL;
+    bool steady = true;
+    if (t && !mine->strong && !t->strong && mine->site == t->site && mine->at.launch == t->at.launch &&
+        mine->access == t->access && mine->mark == t->mark && mine->proxy == t->proxy) {
+        n->oldest = gr_history_oldest_alike(s, n->rest, &steady);
+        steady &= mine->mark & STAMP_COMPARED && !n->changed;
+    }
+    n->steady = steady;
+}
+
 History gr_history_push(Shadow *s, History h, Entry e, bool intern) {
     if (!h && e.bytes == ALL_BYTES && !(e.lanes & (e.lanes - 1)) && e.stamp < INLINE_STAMPS)
         return e.stamp << 5 | (uint32_t)__builtin_ctz(e.lanes);
@@ -584,6 +597,7 @@ History gr_history_push(Shadow *s, History h, Entry e, bool intern) {
     n.sizeless = both.sizeless;
     n.one_site = !h || (others.one_site &&
                         s->stamps.data[gr_history_stamp(s, h)].site == s->stamps.data[e.stamp].site);
+    find_oldest(s, &n);
     if (intern && (size_t)s->live_nodes + 1 > s->index_cap && !grow_index(s)) {
         s->nomem = true;
         return gr_history_retain(s, h);

@@ -188,12 +188,15 @@ typedef struct Node {
     History rest; // counts as a reference to it
     uint32_t stamp, lanes;
     uint32_t bytes : 4, interned : 1, strong : 3, some_volatile : 1, one_site : 1, narrow : 1, sizeless : 1,
-        left : 19; // strong: Alike; left: so many more before it is tidied up
-    uint32_t refs; // cells and nodes that refer to it; 0: free
-    uint32_t next; // in its bucket or in the list of free ones, its number and 1
+        steady : 1, left : 19; // strong: Alike; left: so many more before it is tidied up
+    uint32_t refs;             // cells and nodes that refer to it; 0: free
+    uint32_t next;             // in its bucket or in the list of free ones, its number and 1
     // From here to `uncounted` (0: to the end) all pairs with the accesses of this site are counted (volatiles.c). 0: no site.
     uint32_t counted : NODE_SITE_BITS, changed : 4; // changed: of Entry
-    History uncounted;
+    union {
+        History uncounted; // of strong accesses
+        History oldest;    // of weak ones, as `steady`: gr_history_oldest_alike. 0: this one
+    };
 } Node;
 
 // What has been done to shared memory since the generation began (phase.c): only reads; only atomic operations, which do not
@@ -413,6 +416,14 @@ static inline uint32_t gr_history_stamp(const Shadow *s, History h) {
 // So many entries may be added before the history should be tidied up.
 static inline uint32_t gr_history_left(const Shadow *s, History h) {
     return h >> 31 ? s->nodes.data[h & INT32_MAX].left : 0;
+}
+
+// From the newest entry on so many are weak accesses of one kind by one site in one launch: the history that begins with the oldest of these. *steady:
+// all of them but that one are stores that are compared, and changed nothing.
+static inline History gr_history_oldest_alike(const Shadow *s, History h, bool *steady) {
+    const Node *n = h >> 31 ? &s->nodes.data[h & INT32_MAX] : NULL;
+    *steady = !n || n->steady;
+    return n && n->oldest && !s->stamps.data[n->stamp].strong ? n->oldest : h;
 }
 
 // What all entries of a history have in common: they are strong operations of the generic proxy, of the device's scope or wider, on elements of

@@ -127,7 +127,7 @@ static void count(Watch *w, const uint32_t id[2], const Race *as, uint64_t momen
         if (w->options.found)
             w->options.found(w->options.user, r);
     }
-    gr_race_count(r, moment, lane);
+    gr_race_count(r, moment, UINT32_C(1) << lane);
 }
 
 static bool is_same_value(const Actor *a, unsigned l, uint64_t at, uint64_t n) {

@@ -330,6 +330,13 @@ static bool op_knows(const Order *o, const View *v, const Point *p, uint32_t lan
     return gr_clock_has(o, gr_op_base(op, v->lane), p, lane);
 }
 
+bool gr_order_knows_none(const View *v, const Point *p) {
+    const Block *b = v->block;
+    const Warp *w = v->warp;
+    return !v->op && !w->own && p->launch == v->launch->index && is_older(v, p, imports_of(b, w, 0)) &&
+           p->id != b->copies && (p->id != b->id || (p->warp != w->index && p->epoch > b->floor));
+}
+
 bool gr_order_knows(const Order *o, const View *v, const Point *p, uint32_t lane) {
     if (gr_order_knows_launch(o, v, p->launch) || was_told(o, v, p->launch))
         return true;

@@ -446,6 +446,8 @@ typedef struct View {
 
 // Whether what lane `lane` did at `p` happened before the viewer's present.
 bool gr_order_knows(const Order *o, const View *v, const Point *p, uint32_t lane);
+// No lane of the viewer's warp knows anything that was done at that point. False: some may.
+bool gr_order_knows_none(const View *v, const Point *p);
 // It is known by chance, at least: the order of fence.sc in this execution says so.
 bool gr_order_knows_by_chance(const Order *o, const View *v, const Point *p, uint32_t lane);
 // Up to which epoch all lanes of the viewer's know what they have done themselves under that id (theirs, or their cp.async').
