@@ -25,7 +25,7 @@ TABLE = {
     "coverage/coverage.c": (1, "made if it is not there; what is there is read first"),
     "driver/cuda/graph.c": (1, "the program's own call: cuGraphDebugDotPrint"),
     "engines/verifier/build/watch.c": (1, "the log in a folder of gr_own_folder"),
-    "findings/results.c": (2, "the results file of the run"),
+    "findings/results.c": (1, "the results file of the run"),
 }
 
 

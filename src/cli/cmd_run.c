@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/compilers.h"
 #include "cli/gpu.h"
+#include "cli/hidden.h"
 #include "cli/input.h"
 #include "cli/launch.h"
 #include "cli/launches_file.h"
@@ -206,7 +207,9 @@ static gr_status run_program(Run *r, gr_error *err) {
                          .path = r->path,
                          .preload = preload.data,
                          .environment = environment,
+                         .results = r->results,
                          .timeout_s = o->timeout,
+                         .wait_s = o->wait,
                          .repeatable = !r->on_gpu,
                          .replay = r->targets != NULL,
                          .progress = r->targets ? NULL : r->results};
@@ -237,6 +240,7 @@ static void attribute(const Run *r, GrReport *report, const GrResultsView *view)
         Run replay = *r;
         GrResultsView seen;
         replay.results[0] = 0;
+        replay.ending = (GrEnding){0};
         StrBuf numbered = {0};
         gr_str_addf(&numbered, "%llu %s", (unsigned long long)k + 1, targets.data);
         replay.targets = numbered.oom ? "" : numbered.data;
@@ -259,6 +263,7 @@ static void attribute(const Run *r, GrReport *report, const GrResultsView *view)
             gr_results_close(&seen);
         }
         drop_results(&replay);
+        gr_tree_free(&replay.ending.left);
         gr_str_free(&numbered);
         report->replays += st == GR_OK;
         stopped = st != GR_OK || replay.ending.signal == SIGINT || replay.ending.signal == SIGTERM;
@@ -302,7 +307,7 @@ static void say_why_unused(const Run *r, GrReport *report) {
     char why[400];
     for (size_t i = 0; i < report->reasons.len; i++)
         if (!strcmp(report->reasons.data[i].text, GR_REASON_UNUSED)) {
-            gr_program_unreached(r->path, r->argv, why, sizeof why);
+            gr_program_unreached(r->path, why, sizeof why);
             gr_report_reason(report, "%s", why);
             return;
         }
@@ -414,6 +419,7 @@ static bool report_in_full(void *user, int *status) {
     describe_run(r, folder, &report);
     gr_status st = GR_OK;
     GR_TRY(gr_results_open(r->results, &view, err));
+    gr_hidden_tell(&view, &r->ending, r->options.wait, &report);
     st = gr_report_build(&report, &view, err);
     if (st == GR_OK)
         say_why_unused(r, &report);
@@ -446,7 +452,12 @@ static bool report_in_brief(void *user, int *status) {
     gr_error err = {0};
     describe_run(r, folder, &report);
     report.so_far.path = NULL; // perhaps the run has been added already
-    if (gr_results_open(r->results, &view, &err) != GR_OK || gr_report_build(&report, &view, &err) != GR_OK) {
+    gr_status st = gr_results_open(r->results, &view, &err);
+    if (st == GR_OK) {
+        gr_hidden_tell(&view, &r->ending, r->options.wait, &report);
+        st = gr_report_build(&report, &view, &err);
+    }
+    if (st != GR_OK) {
         gr_complain(EXIT_OURS, &err);
         return false;
     }
@@ -568,6 +579,7 @@ int gr_cmd_run(int argc, char **argv) {
 done:
     gr_compilers_clean_up();
     drop_results(&r);
+    gr_tree_free(&r.ending.left);
     gr_baseline_close(&r.baseline);
     gr_suppressions_free(&r.suppressions);
     gr_suppressions_free(&r.bundled);

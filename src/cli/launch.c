@@ -2,6 +2,7 @@
 #include "cli/launch.h"
 
 #include "cli/progress.h"
+#include "findings/results.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -65,11 +68,28 @@ static gr_status set_environment(const GrLaunchPlan *plan) {
     gr_str_add(&preload, plan->preload);
     if (before && *before)
         gr_str_addf(&preload, ":%s", before);
-    bool ok = !preload.oom && setenv("LD_PRELOAD", preload.data, 1) == 0;
+    bool ok = !preload.oom && setenv("LD_PRELOAD", preload.data, 1) == 0 &&
+              setenv(GR_PRELOAD_ENV, plan->preload, 1) == 0;
     for (const char *const *e = plan->environment; ok && *e; e += 2)
         ok = setenv(e[0], e[1], 1) == 0;
     gr_str_free(&preload);
     return ok ? GR_OK : GR_ERR_NOMEM;
+}
+
+// A descriptor of the results that every program of the run inherits, for those that cannot open the path any more: it stands where programs
+// seldom have theirs, and select() can have it. Without one the path has to do.
+static void hand_results_on(const char *results) {
+    enum { MOST = 1024, ROOM = 24 };
+    struct rlimit most;
+    char number[16];
+    int fd = open(results, O_RDWR | O_CLOEXEC);
+    rlim_t end = getrlimit(RLIMIT_NOFILE, &most) == 0 && most.rlim_cur < MOST ? most.rlim_cur : MOST;
+    int high = fd >= 0 && end > 2 * ROOM ? fcntl(fd, F_DUPFD, (int)end - ROOM) : -1;
+    if (fd >= 0)
+        close(fd);
+    snprintf(number, sizeof number, "%d", high);
+    if (high >= 0)
+        setenv(GR_RESULTS_FD_ENV, number, 1);
 }
 
 static bool redirect(const GrLaunchPlan *plan) {
@@ -84,6 +104,7 @@ static void become_program(const GrLaunchPlan *plan, bool own_group, const sigse
     sigprocmask(SIG_SETMASK, mask, NULL);
     if (plan->repeatable)
         personality(ADDR_NO_RANDOMIZE); // refused in some containers: then host addresses vary
+    hand_results_on(plan->results);
     if (set_environment(plan) == GR_OK && (!plan->replay || redirect(plan)))
         execv(plan->path, plan->argv);
     int why = errno;
@@ -99,7 +120,8 @@ static int64_t now_ms(void) {
 }
 
 typedef struct Wait {
-    pid_t target; // for kill: the program, or minus its group
+    const GrTree *before; // children that are none of the program's
+    pid_t target;         // for kill: the program, or minus its group
     bool own_group;
     int64_t deadline; // 0: none
     int killed;       // 0, SIGTERM, SIGKILL: what it got at the deadline
@@ -119,11 +141,23 @@ static void on_signal(const Wait *w, const siginfo_t *info) {
         kill(w->target, info->si_signo);
 }
 
+// Takes what has ended, for orphans become children of this process, and says how many did. *ended is set if `pid` is among it, and *status then.
+static unsigned reap(pid_t pid, bool *ended, int *status) {
+    int code;
+    unsigned n = 0;
+    for (pid_t got; (got = waitpid(-1, &code, WNOHANG)) > 0; n++)
+        if (got == pid) {
+            *status = code;
+            *ended = true;
+        }
+    return n;
+}
+
 static int wait_for(pid_t pid, Wait *w, const sigset_t *set) {
-    int status;
-    for (;;) {
-        pid_t got = waitpid(pid, &status, WNOHANG);
-        if (got == pid)
+    int status = 0;
+    for (bool ended = false;;) {
+        (void)reap(pid, &ended, &status);
+        if (ended)
             return status;
         siginfo_t info;
         int sig;
@@ -140,6 +174,51 @@ static int wait_for(pid_t pid, Wait *w, const sigset_t *set) {
     }
 }
 
+static void say_what_is_waited_for(const GrTree *left, uint64_t seconds) {
+    enum { NAMED = 4 };
+    fprintf(stderr, "gpurace: the program has ended, and left running:");
+    for (size_t i = 0; i < left->len && i < NAMED; i++)
+        fprintf(stderr, "%s %ld %s", i ? "," : "", (long)left->data[i].pid, left->data[i].program);
+    if (left->len > NAMED)
+        fprintf(stderr, ", and %zu more", left->len - NAMED);
+    fprintf(stderr, "; waiting for up to %llu s (--wait)\n", (unsigned long long)seconds);
+}
+
+static bool asks_for_end(int sig) {
+    return sig == SIGINT || sig == SIGTERM || sig == SIGHUP || sig == SIGQUIT;
+}
+
+// Until nothing of the program runs any more, or for its time: a daemon may never end. What then runs is in *left.
+static void wait_for_tree(const Wait *w, uint64_t seconds, bool silent, const sigset_t *set, GrTree *left) {
+    enum { SILENT_MS = 1000, TICK_MS = 100 };
+    int64_t began = now_ms(), end = began + (int64_t)seconds * 1000;
+    bool said = silent, stop = false, ended;
+    int status;
+    for (;; gr_tree_free(left)) {
+        gr_tree_read(w->before, left);
+        // One that ended while /proc was read may have left one behind that was not read.
+        unsigned gone = reap(-1, &ended, &status);
+        int64_t now = now_ms();
+        if (!left->len && gone)
+            continue;
+        if (!left->len || now >= end || stop || (w->deadline && now >= w->deadline))
+            return;
+        if (!said && now - began >= SILENT_MS) {
+            say_what_is_waited_for(left, seconds);
+            said = true;
+        }
+        siginfo_t info;
+        struct timespec t = {0, TICK_MS * 1000000};
+        int sig = sigtimedwait(set, &info, &t);
+        if (sig > 0 && sig != SIGCHLD) {
+            on_signal(w, &info);
+            stop = asks_for_end(sig);
+        }
+    }
+}
+
+enum { KILLED_S = 1 }; // until processes are gone that --timeout has killed
+
 gr_status gr_launch(const GrLaunchPlan *plan, GrEnding *out, gr_error *err) {
     sigset_t set, before;
     sigemptyset(&set);
@@ -149,6 +228,9 @@ gr_status gr_launch(const GrLaunchPlan *plan, GrEnding *out, gr_error *err) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC))
         return gr_fail(err, GR_ERR_IO, "pipe: %s", strerror(errno));
+    GrTree children;
+    gr_tree_read(NULL, &children); // of a shell, for example, that became this process by exec
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
     sigprocmask(SIG_BLOCK, &set, &before);
     // At a terminal the program must stay in the foreground group to be allowed to read; elsewhere a group of its own lets
     // --timeout reach what it starts.
@@ -163,7 +245,7 @@ gr_status gr_launch(const GrLaunchPlan *plan, GrEnding *out, gr_error *err) {
     } else {
         if (own_group)
             setpgid(pid, pid);
-        Wait w = {.target = own_group ? -pid : pid, .own_group = own_group};
+        Wait w = {.before = &children, .target = own_group ? -pid : pid, .own_group = own_group};
         if (plan->timeout_s)
             w.deadline = now_ms() + (int64_t)plan->timeout_s * 1000;
         if (plan->progress)
@@ -177,7 +259,10 @@ gr_status gr_launch(const GrLaunchPlan *plan, GrEnding *out, gr_error *err) {
             out->status = WEXITSTATUS(status);
         if (read(ends[0], &why, sizeof why) == sizeof why)
             st = gr_fail(err, GR_ERR_IO, "%s: %s", plan->path, strerror(why));
+        wait_for_tree(&w, w.killed ? KILLED_S : plan->wait_s, w.killed || plan->replay, &set, &out->left);
     }
+    gr_tree_free(&children);
+    prctl(PR_SET_CHILD_SUBREAPER, 0);
     close(ends[0]);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return st;

@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "base/str.h"
+#include "cli/tree.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -23,7 +24,9 @@ typedef struct GrLaunchPlan {
     const char *path;
     const char *preload;            // for LD_PRELOAD, before what is there already
     const char *const *environment; // name, value, name, value, …, NULL
+    const char *results;            // the results file, of which the program gets a descriptor
     uint64_t timeout_s;             // 0: none
+    uint64_t wait_s;                // for what the program leaves running
     bool repeatable;                // switch off what makes host addresses vary
     bool replay;                    // standard input is `input`, what is printed is dropped
     int input;
@@ -34,9 +37,11 @@ typedef struct GrEnding {
     int status;     // of exit, when signal is 0
     int signal;     // that killed it
     bool timed_out; // and we sent it
+    GrTree left;    // what still runs
 } GrEnding;
 
-// Signals that we get meanwhile are passed on.
+// Signals that we get meanwhile are passed on. One that asks for an end also ends the wait for what the program left running. `out` is to be
+// freed by gr_tree_free(&out->left).
 gr_status gr_launch(const GrLaunchPlan *plan, GrEnding *out, gr_error *err);
 
 #endif

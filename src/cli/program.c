@@ -58,6 +58,23 @@ static bool is_carrier(const char *path) {
     return false;
 }
 
+bool gr_program_may_use_cuda(const char *path, bool alone) {
+    ExeInfo x;
+    if (gr_elf_classify(path, false, &x, NULL) != GR_OK)
+        return true;
+    switch (x.kind) {
+    case EXE_NOT_EXECUTABLE:
+    case EXE_FOREIGN: return false;
+    case EXE_STATIC_LIBC: return x.has_device_code || x.embeds[0] || (!alone && is_carrier(path));
+    case EXE_NO_CUDA: return !alone && is_carrier(path);
+    case EXE_SCRIPT:
+    case EXE_SHARED_RUNTIME:
+    case EXE_STATIC_RUNTIME:
+    case EXE_DRIVER_API: break;
+    }
+    return true;
+}
+
 // The loader drops LD_PRELOAD where a program runs with other rights than its user's (ld.so(8), "secure-execution mode").
 static const char *other_rights(const char *path) {
     struct stat st;
@@ -73,33 +90,19 @@ static const char *other_rights(const char *path) {
     return NULL;
 }
 
-static bool empties_environment(const char *path, char *const *argv) {
-    const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-    for (char *const *a = argv + 1; !strcmp(base, "env") && *a; a++) {
-        if (!strcmp(*a, "-i") || !strcmp(*a, "-") || !strcmp(*a, "--ignore-environment"))
-            return true;
-        if ((*a)[0] != '-' && !strchr(*a, '='))
-            break;
-    }
-    return false;
-}
-
-void gr_program_unreached(const char *path, char *const *argv, char *out, size_t size) {
+void gr_program_unreached(const char *path, char *out, size_t size) {
     const char *rights = other_rights(path);
     if (rights)
         snprintf(out, size,
                  "%s is %s, so the loader ignores LD_PRELOAD, and gpurace cannot get into the program: run a "
                  "copy without these rights",
                  path, rights);
-    else if (empties_environment(path, argv))
-        snprintf(out, size,
-                 "env starts its program with an empty environment, without the LD_PRELOAD that gpurace "
-                 "needs: leave out -i");
     else
         snprintf(
             out, size,
             "if CUDA was used after all, gpurace could not get into the process: LD_PRELOAD does not reach a "
-            "program that is started with an empty environment, is set-user-ID or is linked with -static");
+            "program that is set-user-ID, is linked with -static or is started by a system call of the "
+            "program's own");
 }
 
 // Says what to do when the program itself holds machine code and no PTX. Its libraries may still have some.

@@ -46,6 +46,7 @@ gr_status gr_results_parse(const void *data, size_t len, GrResultsView *out, gr_
     if (memcmp(h.magic, GR_RESULTS_MAGIC, sizeof h.magic) || h.version != GR_RESULTS_VERSION)
         return gr_fail(err, GR_ERR_FORMAT, "not a results file of this gpurace");
     out->dropped = h.dropped;
+    out->hidden_more = h.hidden_more;
     uint64_t at = GR_RESULTS_HEADER;
     while (at < len && at < h.end) {
         GrRecord r;
@@ -91,6 +92,14 @@ void gr_results_close(GrResultsView *v) {
     if (v->data)
         munmap((void *)v->data, v->len);
     *v = (GrResultsView){0};
+}
+
+bool gr_results_hidden(const GrResultsView *v, unsigned k, GrHidden *out) {
+    if (k >= GR_HIDDEN_ENTRIES)
+        return false;
+    memcpy(out, v->data + offsetof(GrResultsHeader, hidden) + k * sizeof *out, sizeof *out);
+    out->program[sizeof out->program - 1] = 0;
+    return out->state != 0; // 1: the process was killed while it wrote
 }
 
 const void *gr_results_at(const GrResultsView *v, uint64_t offset, uint64_t size) {

@@ -22,8 +22,9 @@ typedef struct GrResultsView {
     const uint8_t *data;
     size_t len;
     VEC(GrRecord) records;
-    uint64_t dropped; // counted by the writers
-    uint64_t damaged; // bytes that belong to no record
+    uint64_t dropped;     // counted by the writers
+    uint64_t damaged;     // bytes that belong to no record
+    uint64_t hidden_more; // notes of hidden processes (hidden.h) that found no room
 } GrResultsView;
 
 // Reads the records of `len` bytes at `data`, which must outlive the view.
@@ -33,6 +34,9 @@ gr_status gr_results_parse(const void *data, size_t len, GrResultsView *out, gr_
 gr_status gr_results_open(const char *path, GrResultsView *out, gr_error *err);
 void gr_results_close(GrResultsView *v); // of gr_results_open; gr_results_release of gr_results_parse
 void gr_results_release(GrResultsView *v);
+
+// Note number `k` of hidden processes, from 0; *out is a copy, its program terminated. False: there is none by that number.
+bool gr_results_hidden(const GrResultsView *v, unsigned k, GrHidden *out);
 
 // `size` bytes of an area at `offset`, or NULL when they are not all inside the file.
 const void *gr_results_at(const GrResultsView *v, uint64_t offset, uint64_t size);

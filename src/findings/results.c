@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 uint64_t gr_record_hash(const GrRecordHeader *h, const void *payload) {
@@ -43,40 +44,78 @@ gr_status gr_results_create(const char *path, gr_error *err) {
     return GR_OK;
 }
 
-gr_status gr_results_look(const char *path, GrResults *out, gr_error *err) {
-    *out = (GrResults){0};
-    int fd = open(path, O_RDWR | O_CLOEXEC);
-    if (fd < 0)
-        return gr_fail(err, GR_ERR_IO, "cannot open %s: %s", path, strerror(errno));
-    off_t size = lseek(fd, 0, SEEK_END);
-    void *page = MAP_FAILED;
-    if (size >= GR_RESULTS_HEADER)
-        page = mmap(NULL, GR_RESULTS_HEADER, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    close(fd);
+static bool is_file(const GrResults *r, int fd) {
+    struct stat st;
+    return fd >= 0 && !fstat(fd, &st) && st.st_dev == r->device && st.st_ino == r->inode;
+}
+
+static bool map_header(GrResults *r, int fd) {
+    struct stat st;
+    if (fstat(fd, &st) || st.st_size < GR_RESULTS_HEADER)
+        return false;
+    void *page = mmap(NULL, GR_RESULTS_HEADER, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (page == MAP_FAILED)
+        return false;
+    r->header = page;
+    r->device = st.st_dev;
+    r->inode = st.st_ino;
+    return true;
+}
+
+gr_status gr_results_look_by(const char *path, int fd, GrResults *out, gr_error *err) {
+    *out = (GrResults){.fd = -1};
+    int opened = open(path, O_RDWR | O_CLOEXEC), use = opened >= 0 ? opened : fd;
+    if (use < 0)
+        return gr_fail(err, GR_ERR_IO, "cannot open %s: %s", path, strerror(errno));
+    bool mapped = map_header(out, use);
+    if (opened >= 0)
+        close(opened);
+    if (!mapped)
         return gr_fail(err, GR_ERR_IO, "cannot map %s", path);
-    out->header = page;
     out->path = strdup(path);
     if (!out->path || memcmp(out->header->magic, GR_RESULTS_MAGIC, sizeof out->header->magic) ||
         out->header->version != GR_RESULTS_VERSION) {
         gr_results_detach(out);
         return gr_fail(err, GR_ERR_FORMAT, "%s is not a results file of this gpurace", path);
     }
+    out->fd = is_file(out, fd) ? fd : -1;
     return GR_OK;
+}
+
+gr_status gr_results_look(const char *path, GrResults *out, gr_error *err) {
+    return gr_results_look_by(path, -1, out, err);
+}
+
+void gr_results_join(GrResults *r) {
+    r->process = __atomic_add_fetch(&r->header->processes, 1, __ATOMIC_RELAXED);
 }
 
 gr_status gr_results_attach(const char *path, GrResults *out, gr_error *err) {
     gr_status st = gr_results_look(path, out, err);
     if (st == GR_OK)
-        out->process = __atomic_add_fetch(&out->header->processes, 1, __ATOMIC_RELAXED);
+        gr_results_join(out);
     return st;
+}
+
+// A descriptor to write by, for close_file(); -1: there is none, and the header says so.
+static int open_file(const GrResults *r) {
+    int fd = open(r->path, O_RDWR | O_CLOEXEC);
+    if (fd >= 0 || is_file(r, r->fd))
+        return fd >= 0 ? fd : r->fd;
+    gr_hidden_note(r->header, GR_HIDDEN_UNWRITTEN, r->program ? r->program : "?");
+    return -1;
+}
+
+static void close_file(const GrResults *r, int fd) {
+    if (fd >= 0 && fd != r->fd)
+        close(fd);
 }
 
 void gr_results_detach(GrResults *r) {
     if (r->header)
         munmap(r->header, GR_RESULTS_HEADER);
     free(r->path);
-    *r = (GrResults){0};
+    *r = (GrResults){.fd = -1};
 }
 
 void gr_results_count_dropped(GrResults *r) {
@@ -121,12 +160,11 @@ static bool write_record(GrResults *r, int fd, uint64_t offset, GrRecordKind kin
 void gr_results_append(GrResults *r, GrRecordKind kind, const StrBuf *payload) {
     if (!r->header)
         return;
-    int keep = errno, fd = payload->oom ? -1 : open(r->path, O_WRONLY | O_CLOEXEC);
+    int keep = errno, fd = payload->oom ? -1 : open_file(r);
     uint64_t offset = fd < 0 ? 0 : reserve(r, sizeof(GrRecordHeader) + payload->len);
     if (fd < 0 || !write_record(r, fd, offset, kind, payload->data, payload->len))
         gr_results_count_dropped(r);
-    if (fd >= 0)
-        close(fd);
+    close_file(r, fd);
     errno = keep;
 }
 
@@ -137,7 +175,7 @@ void *gr_results_area(GrResults *r, uint64_t size, uint64_t *offset) {
     void *area = MAP_FAILED;
     if (size == 0 || size > (uint64_t)1 << 40)
         goto done;
-    fd = open(r->path, O_RDWR | O_CLOEXEC);
+    fd = open_file(r);
     if (fd < 0)
         goto done;
     // The AREA record, a gap up to the alignment, and the bytes: one reservation, so that a reader finds the
@@ -157,8 +195,7 @@ void *gr_results_area(GrResults *r, uint64_t size, uint64_t *offset) {
     area = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)place[0]);
     *offset = place[0];
 done:
-    if (fd >= 0)
-        close(fd);
+    close_file(r, fd);
     if (area == MAP_FAILED)
         gr_results_count_dropped(r);
     errno = keep;

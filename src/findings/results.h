@@ -9,14 +9,16 @@
 // Several processes and threads append at once: each reserves its bytes with an atomic addition to `end`, in the header page
 // that all of them map, and then writes them. No process or thread waits for another. A record is one pwrite, complete once
 // that returns, and carries a hash: what a killed process left half done is recognized and counted by the reader. Areas are
-// mapped by the process that reserved them; device code writes race slots there, so they need no end of any kind. No descriptor
-// is kept open, because programs close what they do not know; the path is opened for each append. What cannot be written is
-// counted in the header (`dropped`), which is already on disk then.
+// mapped by the process that reserved them; device code writes race slots there, so they need no end of any kind. The path is opened
+// for each append, because programs close descriptors that they do not know. Where it cannot be opened (setuid, chroot) a descriptor does that the
+// launcher opened, if the process still has it. What cannot be written is counted in the header (`dropped`), which is mapped then, and the
+// process is named there (hidden.h).
 #ifndef GR_FINDINGS_RESULTS_H
 #define GR_FINDINGS_RESULTS_H
 
 #include "base/status.h"
 #include "base/str.h"
+#include "findings/hidden.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,6 +26,10 @@
 
 // Where the launcher puts the file's path for libgpurace.so.
 #define GR_RESULTS_ENV "GPURACE_RESULTS"
+// And the number of a descriptor of it, which every program of the run inherits.
+#define GR_RESULTS_FD_ENV "GPURACE_RESULTS_FD"
+// What the launcher puts before LD_PRELOAD: libgpurace.so first, and on the CPU device the driver.
+#define GR_PRELOAD_ENV "GPURACE_PRELOAD"
 
 // A reason of the report's: no process called the CUDA driver.
 #define GR_REASON_UNUSED "the program did not use CUDA"
@@ -44,7 +50,7 @@ typedef enum GrRecordKind {
 } GrRecordKind;
 
 enum {
-    GR_RESULTS_VERSION = 3,
+    GR_RESULTS_VERSION = 4,
     GR_RESULTS_HEADER = 4096,
     GR_RESULTS_GRID = 16,
     GR_RESULTS_AREA_ALIGN = 65536, // the largest page size of the machines we run on
@@ -55,12 +61,15 @@ enum {
 typedef struct GrResultsHeader {
     char magic[8];
     uint32_t version, header_size;
-    uint64_t end;       // atomic
-    uint64_t dropped;   // atomic: records and areas that could not be written
-    uint64_t processes; // atomic: numbers handed out to processes, from 1
-    uint64_t launches;  // atomic: so far, for the command that waits
-    uint64_t races;     // atomic: likewise, as far as they are known before the end
+    uint64_t end;         // atomic
+    uint64_t dropped;     // atomic: records and areas that could not be written
+    uint64_t processes;   // atomic: numbers handed out to processes, from 1
+    uint64_t launches;    // atomic: so far, for the command that waits
+    uint64_t races;       // atomic: likewise, as far as they are known before the end
+    uint64_t hidden_more; // atomic: notes that found no free entry
+    GrHidden hidden[GR_HIDDEN_ENTRIES];
 } GrResultsHeader;
+_Static_assert(sizeof(GrResultsHeader) <= GR_RESULTS_HEADER, "the header is one page");
 
 typedef struct GrRecordHeader {
     uint32_t magic, kind;
@@ -82,7 +91,10 @@ typedef struct GrKernelCounts {
 typedef struct GrResults {
     GrResultsHeader *header;
     char *path;
-    uint64_t process; // this process's number
+    uint64_t process; // this process's number; 0: it has none
+    int fd; // inherited from the launcher, or -1. The program may have closed it, and opened something else by the number
+    uint64_t device, inode;
+    const char *program; // of this process, for notes; NULL: not known
 } GrResults;
 
 // Creates the file, empty. The launcher does it, before the program starts.
@@ -90,8 +102,12 @@ gr_status gr_results_create(const char *path, gr_error *err);
 
 // Maps the header of an existing file and takes a process number.
 gr_status gr_results_attach(const char *path, GrResults *out, gr_error *err);
-// Maps the header only, to watch its counts.
+// Maps the header only: to watch its counts, and so that a process finds it whatever it gives up later.
 gr_status gr_results_look(const char *path, GrResults *out, gr_error *err);
+// Likewise, and by descriptor `fd` where the path cannot be opened. `fd` is kept if it is the file's; it stays the caller's.
+gr_status gr_results_look_by(const char *path, int fd, GrResults *out, gr_error *err);
+// Takes a process number: for a new process, which has the mapping of its parent.
+void gr_results_join(GrResults *r);
 void gr_results_detach(GrResults *r);
 
 // Appends a record; what fails is counted as dropped. `payload` is taken as built (its oom flag drops it).

@@ -2,6 +2,7 @@
 #include "inject/compilers.h"
 
 #include "findings/results.h"
+#include "inject/inside_run.h"
 #include "inject/machine.h"
 #include "inject/session.h"
 
@@ -45,7 +46,7 @@ static GrCompiler rows[N_ROWS] = {
 #undef COMPILER
 };
 
-bool gr_compilers_are_watched(void) { return getenv(GR_RESULTS_ENV) != NULL; }
+bool gr_compilers_are_watched(void) { return gr_run_variable(GR_RESULTS_ENV) != NULL; }
 
 static bool learn(GrCompiler *row, GrFn real) {
     GrFn before = NULL;

@@ -3,17 +3,24 @@
 // by GPURACE_PTXAS which ptxas it stands in for. So the machine code of a compiler that calls ptxas keeps its PTX (fatbin/cubin.h), whatever
 // way the compiler came to that ptxas: an option, a variable, a package of its own, the PATH.
 //
+// Any other program is started with what carries gpurace (exec_carry.h).
+//
 // These functions are called between fork and exec, of programs with many threads: nothing here allocates, locks or looks up a symbol. What
-// cannot be stood in for is started as it was asked for. Not seen: execl and its like, which the C library finishes inside.
+// cannot be stood in for is started as it was asked for. Not seen: system calls of the program's own, and what the C library starts inside of other
+// functions (wordexp).
+#include "inject/exec_carry.h"
 #include "inject/hooks.h"
+#include "inject/inside_run.h"
 
 #include "findings/results.h"
 #include "options/options.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <spawn.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,13 +31,17 @@
 #define EXPORT __attribute__((visibility("default")))
 #define TELLS  "GPURACE_PTXAS="
 
-enum { MOST_WORDS = 1024, MOST_VARIABLES = 4096, MOST_RESULTS = PATH_MAX + 32 };
+enum { MOST_WORDS = 1024, MOST_RESULTS = PATH_MAX + 32 };
 
 extern char **environ;
 
 static struct {
     int (*execve)(const char *, char *const[], char *const[]),
         (*execvpe)(const char *, char *const[], char *const[]);
+    int (*fexecve)(int, char *const[], char *const[]);
+    int (*execveat)(int, const char *, char *const[], char *const[], int);
+    int (*system)(const char *);
+    FILE *(*popen)(const char *, const char *);
     int (*posix_spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
                        char *const[], char *const[]);
     int (*posix_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
@@ -54,12 +65,17 @@ static void look_up(void) {
     FIND(execvpe);
     FIND(posix_spawn);
     FIND(posix_spawnp);
+    FIND(fexecve);
+    FIND(execveat);
+    FIND(system);
+    FIND(popen);
 #undef FIND
 }
 
 __attribute__((constructor)) static void prepare(void) {
     const char *path = getenv(GR_PTXAS_ENV), *file = getenv(GR_RESULTS_ENV);
     look_up();
+    gr_run_begin();
     if (!path || !file || strlen(path) >= sizeof stand_in || stat(path, &own) || is_own("/proc/self/exe"))
         return;
     int n = snprintf(results, sizeof results, "%s=%s", GR_RESULTS_ENV, file);
@@ -105,7 +121,7 @@ static bool find_on_path(const char *file, char *out, size_t room) {
 
 typedef struct Start {
     char *argv[MOST_WORDS];
-    char *envp[MOST_VARIABLES];
+    char *envp[GR_EXEC_VARIABLES];
     char tells[sizeof TELLS + PATH_MAX];
 } Start;
 
@@ -121,7 +137,7 @@ static bool set_environment(Start *s, char *const envp[]) {
         if (is_variable(*e, "LD_PRELOAD") || is_variable(*e, "GPURACE_PTXAS") ||
             is_variable(*e, GR_RESULTS_ENV))
             continue;
-        if (n + 3 >= MOST_VARIABLES)
+        if (n + 3 >= GR_EXEC_VARIABLES)
             return false;
         s->envp[n++] = *e;
     }
@@ -169,14 +185,23 @@ __attribute__((noinline)) static void exec_instead(const char *file, bool by_pat
         (void)libc.execve(stand_in, s.argv, s.envp);
 }
 
+// The path of what is to be started, in `out` where it is looked for; NULL: it is not there.
+static const char *path_of(const char *file, bool by_path, char out[PATH_MAX]) {
+    if (!by_path || !file || strchr(file, '/'))
+        return file;
+    return find_on_path(file, out, PATH_MAX) ? out : NULL;
+}
+
 static int start(const char *file, bool by_path, char *const argv[], char *const envp[]) {
+    GrExecRoom room;
+    char found[PATH_MAX];
     if (!libc.execve)
         look_up();
     int (*real)(const char *, char *const[], char *const[]) = by_path ? libc.execvpe : libc.execve;
     if (may_stand_in(file))
         exec_instead(file, by_path, argv, envp);
     if (real)
-        return real(file, argv, envp);
+        return real(file, argv, gr_exec_carry(path_of(file, by_path, found), envp, &room));
     errno = ENOSYS;
     return -1;
 }
@@ -190,6 +215,64 @@ EXPORT int execvpe(const char *file, char *const argv[], char *const envp[]) {
     return start(file, true, argv, envp);
 }
 EXPORT int execvp(const char *file, char *const argv[]) { return start(file, true, argv, environ); }
+
+// execl, execlp and execle: the words stand in the call itself. More than MOST_WORDS are more than a source has.
+#define LISTED(name, by_path, environment)                                                                   \
+    EXPORT int name(const char *file, const char *word, ...) {                                               \
+        char *argv[MOST_WORDS] = {(char *)word};                                                             \
+        va_list words;                                                                                       \
+        size_t n = 0;                                                                                        \
+        va_start(words, word);                                                                               \
+        while (argv[n] && n < MOST_WORDS - 1)                                                                \
+            argv[++n] = va_arg(words, char *);                                                               \
+        bool all = !argv[n];                                                                                 \
+        char *const *envp = all ? (environment) : NULL;                                                      \
+        va_end(words);                                                                                       \
+        errno = E2BIG;                                                                                       \
+        return all ? start(file, by_path, argv, envp) : -1;                                                  \
+    }
+LISTED(execl, false, environ)
+LISTED(execlp, true, environ)
+LISTED(execle, false, va_arg(words, char *const *))
+
+EXPORT int fexecve(int fd, char *const argv[], char *const envp[]) {
+    GrExecRoom room;
+    char path[64];
+    if (!libc.fexecve)
+        look_up();
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (libc.fexecve)
+        return libc.fexecve(fd, argv, gr_exec_carry(path, envp, &room));
+    errno = ENOSYS;
+    return -1;
+}
+
+// Later than some C libraries: a program finds it here only where there is one.
+EXPORT int execveat(int folder, const char *path, char *const argv[], char *const envp[], int flags);
+EXPORT int execveat(int folder, const char *path, char *const argv[], char *const envp[], int flags) {
+    GrExecRoom room;
+    if (!libc.execveat)
+        look_up();
+    bool known = path[0] == '/' || folder == AT_FDCWD;
+    if (libc.execveat)
+        return libc.execveat(folder, path, argv, gr_exec_carry(known ? path : NULL, envp, &room), flags);
+    errno = ENOSYS;
+    return -1;
+}
+
+// The C library starts the shell with this process's environment.
+EXPORT int system(const char *command) {
+    if (!libc.system)
+        look_up();
+    gr_exec_carry_own();
+    return libc.system ? libc.system(command) : -1;
+}
+EXPORT FILE *popen(const char *command, const char *mode) {
+    if (!libc.popen)
+        look_up();
+    gr_exec_carry_own();
+    return libc.popen ? libc.popen(command, mode) : NULL;
+}
 
 __attribute__((noinline)) static bool spawn_instead(pid_t *pid, const char *file, bool by_path,
                                                     const posix_spawn_file_actions_t *actions,
@@ -205,11 +288,15 @@ __attribute__((noinline)) static bool spawn_instead(pid_t *pid, const char *file
                     const posix_spawn_file_actions_t *restrict actions,                                      \
                     const posix_spawnattr_t *restrict attributes, char *const argv[restrict],                \
                     char *const envp[restrict]) {                                                            \
+        GrExecRoom room;                                                                                     \
+        char found[PATH_MAX];                                                                                \
         if (!libc.name)                                                                                      \
             look_up();                                                                                       \
         if (may_stand_in(file) && spawn_instead(pid, file, by_path, actions, attributes, argv, envp))        \
             return 0;                                                                                        \
-        return libc.name ? libc.name(pid, file, actions, attributes, argv, envp) : ENOSYS;                   \
+        return libc.name ? libc.name(pid, file, actions, attributes, argv,                                   \
+                                     gr_exec_carry(path_of(file, by_path, found), envp, &room))              \
+                         : ENOSYS;                                                                           \
     }
 SPAWN(posix_spawn, false)
 SPAWN(posix_spawnp, true)

@@ -3,6 +3,7 @@
 #include "inject/declared.h"
 #include "inject/describe.h"
 #include "inject/guard.h"
+#include "inject/inside_run.h"
 #include "inject/machine.h"
 #include "inject/memory.h"
 #include "inject/pieces.h"
@@ -71,7 +72,8 @@ static gr_status rewrite(LoadedModule *m, const char *text, size_t len, PtxModul
     Pieces *pieces = gr_twins_wanted() ? gr_pieces_find(*parsed, &m->arena, &why) : NULL;
     if (s->engine->rewrite)
         GR_TRY(s->engine->rewrite(s->engine_self, *parsed, &m->pub, err));
-    if (s->options.shuffle_blocks && getenv(GR_DEVICE_CC_ENV)) // a GPU: the CPU device does it itself
+    if (s->options.shuffle_blocks &&
+        gr_run_variable(GR_DEVICE_CC_ENV)) // a GPU: the CPU device does it itself
         GR_TRY(gr_shuffle_blocks(*parsed, s->options.seed, err));
     if (!(s->engine->caps & CAP_REWRITES)) // its lines are named as they are
         gr_str_addn(&out, text, len);
@@ -114,7 +116,7 @@ static gr_status rewrite_it(void *user, gr_error *err) {
 // Drivers from CUDA 13.0 on are known to take that. Units that are linked are compiled as they were.
 static void set_options(LoadedModule *m, FatbinPtx *built, const char *programs) {
     enum { KNOWS = 13000, LARGE = 1 << 18 };
-    const char *version = getenv(GR_DRIVER_VERSION_ENV);
+    const char *version = gr_run_variable(GR_DRIVER_VERSION_ENV);
     bool relocatable = programs && strstr(programs, "compile-only");
     built->options = copy_text(m, programs);
     if (on_gpu() && version && atoi(version) >= KNOWS && m->text_len >= LARGE && !relocatable) {
@@ -221,8 +223,9 @@ static uint32_t device_cc(void) {
     if (!attribute ||
         attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device) != CUDA_SUCCESS ||
         attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device) != CUDA_SUCCESS)
-        return getenv(GR_DEVICE_CC_ENV) ? (uint32_t)atoi(getenv(GR_DEVICE_CC_ENV)) // before cuInit
-                                        : (uint32_t)gr_session.options.cpu_arch;
+        return gr_run_variable(GR_DEVICE_CC_ENV)
+                   ? (uint32_t)atoi(gr_run_variable(GR_DEVICE_CC_ENV)) // before cuInit
+                   : (uint32_t)gr_session.options.cpu_arch;
     return (uint32_t)(major * 10 + minor);
 }
 

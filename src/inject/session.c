@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "device_api/hooks.h"
+#include "inject/inside_run.h"
 #include "inject/launches.h"
 #include "inject/memory.h"
 #include "inject/thread_clocks.h"
@@ -108,10 +109,11 @@ static void append_number(GrRecordKind kind, uint64_t number) {
 static gr_status begin(gr_error *err) {
     Session *s = &gr_session;
     gr_status st = GR_OK;
-    const char *path = getenv(GR_RESULTS_ENV), *options = getenv(GR_OPTIONS_ENV);
-    if (!path)
-        return gr_fail(err, GR_ERR_NOT_FOUND, "not started by `gpurace run`");
-    GR_TRY(gr_results_attach(path, &s->results, err));
+    const char *options = gr_run_variable(GR_OPTIONS_ENV);
+    if (!gr_run_results()->header)
+        return gr_fail(err, GR_ERR_NOT_FOUND, "%s", gr_run_failure());
+    s->results = *gr_run_results();
+    gr_results_join(&s->results);
     append_number(GR_RECORD_PROCESS_BEGIN, 0);
     GR_TRY(gr_options_init(&s->options, err));
     GR_TRY(gr_options_parse_text(&s->options, options ? options : "", err));
@@ -152,17 +154,17 @@ static void begin_once(void) {
     gr_status st = begin(&err);
     if (st != GR_OK && gr_session.results.header)
         gr_session_notef("the injection could not begin: %s", err.msg);
+    else if (st != GR_OK &&
+             gr_run_variable(GR_RESULTS_ENV)) // what started it has named it, if that could (exec_carry.h)
+        gr_log(LOG_ERROR, "process %ld is not watched: %s", (long)owner, err.msg);
     __atomic_store_n(&phase, st == GR_OK ? ACTIVE : PASSIVE, __ATOMIC_RELEASE);
 }
 
 static void begin_after_fork(void) {
-    GrResults mine;
     forked = false;
     began_in_parent = true;
     owner = getpid();
-    if (gr_results_attach(gr_session.results.path, &mine, NULL) != GR_OK)
-        return;
-    gr_session.results = mine; // the parent's mapping stays, as everything of the parent's does
+    gr_results_join(&gr_session.results); // the parent's mapping stays, as everything of the parent's does
     gr_session.counts_area = NULL;
     gr_session.log = NULL;
     gr_session.pool = NULL;

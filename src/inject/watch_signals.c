@@ -8,6 +8,7 @@
 
 #include "findings/results.h"
 #include "inject/hooks.h"
+#include "inject/inside_run.h"
 #include "options/options.h"
 
 #include <dlfcn.h>
@@ -163,7 +164,7 @@ static bool is_ours(int sig) { return (sig == SIGSEGV || sig == SIGTRAP) && atom
 static bool may_watch(void) {
     static _Atomic int known;
     if (!known) {
-        known = getenv(GR_RESULTS_ENV) && getenv(GR_HOST_WATCH_ENV) ? 1 : -1;
+        known = gr_run_variable(GR_RESULTS_ENV) && gr_run_variable(GR_HOST_WATCH_ENV) ? 1 : -1;
     }
     return known > 0;
 }

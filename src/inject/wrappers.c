@@ -6,6 +6,7 @@
 // runtime then takes to the driver. Constructors run in this order: needed libraries, this one, the executable. So the
 // executable's wrappers are found in time. Those of libraries are found when their shared runtime's __cudaRegisterFatBinary,
 // which is interposed, is called. Only for a real GPU: the CPU device's runtime loads through the driver API.
+#include "inject/inside_run.h"
 #include "inject/session.h"
 
 #include "fatbin/fatbin.h"
@@ -130,8 +131,8 @@ static void load_early(void) {
 }
 
 static bool wanted(void) {
-    const char *options = getenv(GR_OPTIONS_ENV);
-    return getenv(GR_RESULTS_ENV) && options && strstr(options, "device=gpu");
+    const char *options = gr_run_variable(GR_OPTIONS_ENV);
+    return gr_run_variable(GR_RESULTS_ENV) && options && strstr(options, "device=gpu");
 }
 
 __attribute__((constructor)) static void rewrite_wrappers(void) {

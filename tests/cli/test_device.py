@@ -71,9 +71,7 @@ class Programs(unittest.TestCase):
             self.assertEqual(report["reasons"][0], "the program did not use CUDA")
             return report["reasons"][1]
 
-        self.assertIn("empty environment, without the LD_PRELOAD that gpurace needs",
-                      reasons("/usr/bin/env", "-i", "/bin/true"))
-        self.assertIn("if CUDA was used after all, gpurace could not get into", reasons("/usr/bin/env", "A=-i", "/bin/true"))
+        self.assertIn("if CUDA was used after all, gpurace could not get into", reasons("/usr/bin/env", "-i", "/bin/true"))
         if os.getuid() == 0:
             with tempfile.TemporaryDirectory(prefix="gpurace-test-") as folder:
                 os.chmod(folder, 0o755)

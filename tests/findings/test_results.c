@@ -3,6 +3,7 @@
 // short or changed at any byte.
 #include "findings/reader.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -240,6 +241,73 @@ static void test_not_a_results_file(void **state) {
     assert_int_equal(gr_results_open("/nonexistent", &v, &err), GR_ERR_IO);
 }
 
+static unsigned count_hidden(GrHidden *last, uint64_t *more) {
+    GrResultsView v;
+    GrHidden found;
+    unsigned n = 0;
+    assert_int_equal(gr_results_open(path, &v, &err), GR_OK);
+    for (; gr_results_hidden(&v, n, &found); n++)
+        *last = found;
+    *more = v.hidden_more;
+    gr_results_close(&v);
+    return n;
+}
+
+static void test_hidden_processes_are_counted(void **state) {
+    (void)state;
+    GrResults r;
+    GrHidden last;
+    uint64_t more;
+    assert_int_equal(gr_results_attach(path, &r, &err), GR_OK);
+    gr_hidden_note(r.header, GR_HIDDEN_RIGHTS, "/bin/su");
+    gr_hidden_note(r.header, GR_HIDDEN_RIGHTS, "/bin/su");
+    assert_int_equal(count_hidden(&last, &more), 1);
+    assert_int_equal(last.count, 2);
+    assert_int_equal(last.pid, getpid());
+    assert_string_equal(last.program, "/bin/su");
+    gr_hidden_note(r.header, GR_HIDDEN_STATIC, "/bin/su");
+    char name[300];
+    for (unsigned k = 0; k < 40; k++) {
+        memset(name, 'a' + (int)k % 26, sizeof name);
+        snprintf(name + 200, 100, "/end of %u", k);
+        gr_hidden_note(r.header, GR_HIDDEN_STATIC, name);
+    }
+    assert_int_equal(count_hidden(&last, &more), GR_HIDDEN_ENTRIES);
+    assert_int_equal(more, 2 + 40 - GR_HIDDEN_ENTRIES);
+    assert_memory_equal(last.program, "…", 3);
+    assert_string_equal(last.program + strlen(last.program) - 10, "/end of 28");
+    gr_results_detach(&r);
+}
+
+// Another path, no path any more: the descriptor does, as long as it is that file's.
+static void test_written_by_a_descriptor(void **state) {
+    (void)state;
+    GrResults r;
+    GrHidden last;
+    uint64_t more;
+    int fd = open(path, O_RDWR);
+    assert_true(fd >= 0);
+    assert_int_equal(gr_results_look_by("/nonexistent", fd, &r, &err), GR_OK);
+    gr_results_join(&r);
+    append_text(&r, GR_RECORD_NOTE, "by the descriptor");
+    uint64_t offset;
+    assert_non_null(gr_results_area(&r, 4096, &offset));
+    GrResultsView v;
+    assert_int_equal(gr_results_open(path, &v, &err), GR_OK);
+    assert_int_equal(v.records.len, 1);
+    assert_int_equal(v.dropped, 0);
+    gr_results_close(&v);
+    int other = open("/dev/null", O_RDWR);
+    assert_int_equal(dup2(other, fd), fd);
+    append_text(&r, GR_RECORD_NOTE, "lost");
+    assert_int_equal(count_hidden(&last, &more), 1);
+    assert_int_equal(last.why, GR_HIDDEN_UNWRITTEN);
+    assert_int_equal(r.header->dropped, 1);
+    close(other);
+    close(fd);
+    gr_results_detach(&r);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, new_file, remove_file)
 
 int main(void) {
@@ -251,6 +319,8 @@ int main(void) {
         TEST(test_every_truncation_is_noticed),
         TEST(test_every_changed_byte_is_harmless),
         TEST(test_not_a_results_file),
+        TEST(test_hidden_processes_are_counted),
+        TEST(test_written_by_a_descriptor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -213,10 +213,19 @@ done:
     return st;
 }
 
+// The variable's value when the process started: a program may clear its environment before it uses CUDA.
+static char *at_start;
+
+__attribute__((constructor)) static void keep_settings(void) {
+    const char *env = getenv("GPURACE_CPU_DEVICE");
+    at_start = env ? strdup(env) : NULL;
+}
+
 static gr_status initialize(gr_error *err) {
     gr_status st;
     default_config(&gr_cu.config);
     const char *env = getenv("GPURACE_CPU_DEVICE");
+    env = env ? env : at_start;
     if (env)
         GR_TRY(parse_config(env, &gr_cu.config, err));
     if (asked.set)

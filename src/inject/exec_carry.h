@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// exec_carry — a program that the watched process starts is to be watched, too. Where the environment for it lacks what carries gpurace (`env -i`, clearenv,
+// an LD_PRELOAD of the program's own), that is put back. What gpurace cannot get into all the same is noted (findings/hidden.h), before it is started.
+//
+// Called between fork and exec: nothing here allocates, locks or looks up a symbol.
+#ifndef GR_INJECT_EXEC_CARRY_H
+#define GR_INJECT_EXEC_CARRY_H
+
+#include <limits.h>
+
+enum { GR_EXEC_VARIABLES = 4096 };
+
+// Room for an environment, on the caller's stack.
+typedef struct GrExecRoom {
+    char *envp[GR_EXEC_VARIABLES];
+    char preload[2 * PATH_MAX];
+} GrExecRoom;
+
+// The environment to start the program at `path` with: `envp`, or that with what was missing, in `room`. `path` NULL: it is not known.
+char *const *gr_exec_carry(const char *path, char *const envp[], GrExecRoom *room);
+
+// Puts what is missing into this process's own environment, for functions of the C library that start a shell with it. May allocate.
+void gr_exec_carry_own(void);
+
+#endif
