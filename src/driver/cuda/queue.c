@@ -65,7 +65,10 @@ void gr_queue_seed(uint64_t seed) {
     order = gr_rng_fork(seed, RNG_QUEUE, 2);
 }
 
-void gr_queue_add_stream(Stream *s) { (void)!gr_vec_push(&streams, s); }
+// With room for what can be done at once, so that no work waits for memory.
+bool gr_queue_add_stream(Stream *s) {
+    return gr_vec_reserve(&actions, streams.len + 1 + (size_t)gr_cu.n_devices) && gr_vec_push(&streams, s);
+}
 
 void gr_queue_remove_stream(Stream *s) {
     for (size_t i = 0; i < streams.len; i++) {
@@ -290,14 +293,14 @@ static unsigned gather(bool late, bool waits) {
             continue;
         put_off += it->late;
         if (!it->late || late)
-            (void)!gr_vec_push(&actions, ((Action){it, it->stream->ctx->dev}));
+            actions.data[actions.len++] = (Action){it, it->stream->ctx->dev};
     }
     for (int i = 0; i < gr_cu.n_devices; i++) {
         Dev *dev = &gr_cu.devices[i];
         if (dev->running && gr_vm_all_held(dev->vm))
             held++;
         else if (dev->running)
-            (void)!gr_vec_push(&actions, ((Action){NULL, dev}));
+            actions.data[actions.len++] = (Action){NULL, dev};
     }
     return actions.len == 0 && put_off && !late && (held || waits) ? gather(true, waits) : held;
 }

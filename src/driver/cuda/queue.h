@@ -113,7 +113,7 @@ void gr_queue_outlast(
 void gr_queue_cancel(Ctx *ctx);
 uint64_t gr_queue_number(void); // of an item that nothing waits for: in the order of submission
 uint64_t gr_queue_oldest(void); // the number of the first item that has not ended; UINT64_MAX: there is none
-void gr_queue_add_stream(Stream *s);
+bool gr_queue_add_stream(Stream *s); // false: memory is out
 void gr_queue_remove_stream(Stream *s);
 Stream *gr_queue_stream(size_t i); // NULL past the last
 void gr_queue_seed(uint64_t seed);

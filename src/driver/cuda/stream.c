@@ -71,8 +71,11 @@ Stream *gr_stream_new(Ctx *ctx, unsigned flags, int priority) {
     s->id = ++gr_cu.next_id;
     s->flags = flags;
     s->priority = priority;
-    gr_queue_add_stream(s);
-    return s;
+    if (gr_queue_add_stream(s))
+        return s;
+    gr_cu_handle_remove(s);
+    free(s);
+    return NULL;
 }
 
 // A stream per thread and context, made on first use. NULL when memory is out.

@@ -171,7 +171,9 @@ static void exact_finish(void *self) {
     pass_remark(x, gr_exact_dekker(x->exact));
     gr_misuses_finish(&x->misuses);
     if (gr_exact_incomplete(x->exact) || x->misuses.incomplete)
-        x->session->note(x->session, "engine exact", "memory ran out, and accesses were forgotten");
+        x->session->note(x->session, "engine exact",
+                         "memory ran out: accesses and what orders them were forgotten, and no race is "
+                         "reported from then on");
     // The device may still run: what it calls stays.
 }
 

@@ -77,7 +77,7 @@ void gr_exact_host_opened(void *exact, uint64_t at, uint64_t size);
 
 size_t gr_exact_races(const Exact *x);
 const Race *gr_exact_race(const Exact *x, size_t k);
-// Something was forgotten because memory ran out: what was not reported may still be a race.
+// Something was forgotten because memory ran out: what was not reported may still be a race. From then on none is: an order may be forgotten, too.
 bool gr_exact_incomplete(const Exact *x);
 // A bit for each of checks.def that has failed.
 unsigned gr_exact_doubts(const Exact *x);

@@ -179,6 +179,8 @@ void gr_exact_report(Exact *x, const Access *a, uint32_t lane, uint64_t word, ui
     }
     if (class == RACE_ALLOCATED)
         gr_exact_allocation_raced(x, word);
+    if (!f && gr_exact_incomplete(x)) // the order of the two may be among what was forgotten
+        return;
     if (!f) {
         f = calloc(1, sizeof *f);
         if (!f || !gr_map_put_u64(&x->pairs, key, f) || !gr_vec_push(&x->races, f)) {

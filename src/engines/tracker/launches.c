@@ -65,7 +65,14 @@ static uint32_t known_of(const Clock *known, uint64_t stream) {
     return gr_clock_get(known, gr_stream_key(stream));
 }
 
+// An order may be forgotten: then nothing is compared, since nothing can be told apart from a race.
+static bool has_forgotten(const TrackerLaunches *t) {
+    return t->nomem || t->work.nomem || gr_clock_starved();
+}
+
 static bool knows_all(const TrackerLaunches *t, const Clock *known) {
+    if (has_forgotten(t))
+        return true;
     for (size_t k = 0; k < t->begun.len; k++)
         if (t->begun.data[k] > known_of(known, t->first + k + 1))
             return false;
@@ -161,7 +168,7 @@ static GrView *new_view(TrackerLaunches *t, const Running *r) {
 
 // Something has begun beside the kernels that run: a launch in that stream, or a copy.
 static void tell_running(TrackerLaunches *t, uint64_t stream, const Copy *c) {
-    for (size_t k = 0; k < t->running.len && t->out; k++) {
+    for (size_t k = 0; k < t->running.len && t->out && !has_forgotten(t); k++) {
         const Running *r = &t->running.data[k];
         GrLaunchState *l = state_of(t, r->launch);
         GrView *v = !l ? NULL : l->apart ? view_of(t, r->launch) : new_view(t, r);
@@ -189,7 +196,7 @@ static void kernel_begins(TrackerLaunches *t, const GrWork *w, Clock *known) {
         return;
     }
     tell_running(t, turn.stream, NULL);
-    bool alone = knows_all(t, known) && !t->running.len;
+    bool alone = knows_all(t, known) && (!t->running.len || has_forgotten(t));
     *begun = turn.turn;
     if (t->out) {
         GrLaunchState *l = &t->out->of[w->launch % GR_LAUNCHES];
@@ -494,7 +501,7 @@ void gr_tracker_launches_finish(const TrackerLaunches *t) {
                  (unsigned long long)t->not_compared);
         t->session->remark(t->session, text);
     }
-    if (t->nomem || t->work.nomem || gr_clock_starved())
+    if (has_forgotten(t))
         t->session->note(t->session, "engine tracker",
                          "memory ran out, and the order of launches is not known");
 }
