@@ -14,10 +14,12 @@
 
 typedef struct VmPages {
     int device;
-    uint64_t size, offset; // in the file of all pages
-    uint32_t mappings;     // how many there are
-    bool released;         // goes with its last mapping
-    void *user;            // free for the driver
+    uint64_t size;
+    struct VmPool *pool; // that they are a piece of,
+    char *at;            // here
+    uint32_t mappings;   // how many there are
+    bool released;       // goes with its last mapping
+    void *user;          // free for the driver
 } VmPages;
 
 typedef struct VmReservation {

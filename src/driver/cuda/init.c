@@ -255,7 +255,15 @@ static void at_exit(void) {
     gr_cu_unlock();
 }
 
+// Something of the program cannot work here. Not with the lock held: the tool may ask the device in turn.
+static void tell_unusable(const char *what) {
+    void (*hook)(const char *) = (void (*)(const char *))dlsym(RTLD_DEFAULT, "gr_api_unusable");
+    if (hook)
+        hook(what);
+}
+
 CUresult cuInit(unsigned int flags) {
+    char why[sizeof(gr_error) + 64] = "";
     if (flags != 0)
         return CUDA_ERROR_INVALID_VALUE;
     gr_cu_lock();
@@ -272,10 +280,14 @@ CUresult cuInit(unsigned int flags) {
         if (st == GR_OK)
             atexit(
                 at_exit); // runs before what was registered earlier, as nvcc's unloading of a program's modules
-        if (st != GR_OK)
+        if (st != GR_OK) {
             gr_log(LOG_ERROR, "the CPU device: %s", err.msg);
+            snprintf(why, sizeof why, "the CPU device could not begin: %s", err.msg);
+        }
     }
     gr_cu_unlock();
+    if (why[0])
+        tell_unusable(why);
     return r;
 }
 
@@ -308,9 +320,7 @@ static void tell_of_runtime(const void *caller) {
     snprintf(text, sizeof text,
              "%s uses its own CUDA runtime, which does not work over the CPU device: its calls fail",
              slash ? slash + 1 : in.dli_fname);
-    void (*hook)(const char *) = (void (*)(const char *))dlsym(RTLD_DEFAULT, "gr_api_unusable");
-    if (hook)
-        hook(text);
+    tell_unusable(text);
 }
 
 // NVIDIA's runtime authenticates the driver beneath it through these tables. That check is not answered here: see

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// memory — the unified address space: one sparse file, mapped twice. See memory.h.
+// memory — the unified address space: one piece of shared memory, mapped twice. See memory.h.
+//
+// It is anonymous, and its second view is made by mremap: a file would take a descriptor, which programs run out of and close, and would fall
+// under the limit on the size of files.
 //
 // The region is cut into zones, one per way of being mapped for the host. Plain device memory must fault there, managed and
 // pinned memory must not, and protection has the grain of a page. Within a zone addresses only grow until the zone is used up;
 // between two allocations there is always a gap, so that running over an end finds nothing there.
 #include "vm/mem/memory_parts.h"
 
+#include "base/limits.h"
 #include "base/vec.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +34,6 @@ typedef struct Zone {
 } Zone;
 
 struct VmMem {
-    int fd;
     uint64_t base, size; // user view
     char *view;          // device view
     Zone zone[ZONES];
@@ -102,15 +104,14 @@ static bool reserve(VmMem *m) {
                 munmap(p, size);
                 continue;
             }
-            if (ftruncate(m->fd, (off_t)size) == 0) {
-                void *v = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, m->fd, 0);
-                if (v != MAP_FAILED) {
-                    (void)madvise(v, size, MADV_DONTDUMP);
-                    m->base = bases[k];
-                    m->size = size;
-                    m->view = v;
-                    return true;
-                }
+            void *v =
+                mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+            if (v != MAP_FAILED) {
+                (void)madvise(v, size, MADV_DONTDUMP);
+                m->base = bases[k];
+                m->size = size;
+                m->view = v;
+                return true;
             }
             munmap(p, size);
         }
@@ -122,16 +123,9 @@ gr_status gr_vm_mem_create(VmMem **out, gr_error *err) {
     VmMem *m = calloc(1, sizeof *m);
     if (!m)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    m->fd = memfd_create("gpurace-device-memory", MFD_CLOEXEC);
-    if (m->fd < 0) {
-        gr_status st = gr_fail(err, GR_ERR_IO, "memfd_create: %s", strerror(errno));
-        free(m);
-        return st;
-    }
     if (!reserve(m)) {
-        gr_status st =
-            gr_fail(err, GR_ERR_NOMEM, "cannot reserve address space for device memory: %s", strerror(errno));
-        close(m->fd);
+        gr_status st = gr_fail(err, GR_ERR_NOMEM, "cannot reserve address space for device memory: %s%s",
+                               strerror(errno), gr_limit_advice(errno));
         free(m);
         return st;
     }
@@ -161,7 +155,6 @@ void gr_vm_mem_destroy(VmMem *m) {
     pthread_mutex_destroy(&m->pageable_lock);
     munmap((void *)(uintptr_t)m->base, m->size);
     munmap(m->view, m->size);
-    close(m->fd);
     free(m);
 }
 
@@ -220,8 +213,8 @@ static uint64_t find_room(VmMem *m, Zone *z, uint64_t size, uint64_t align) {
 
 static void *user_map(VmMem *m, uint64_t addr, uint64_t size, bool open) {
     if (open)
-        return mmap((void *)(uintptr_t)addr, size, PROT_READ | PROT_WRITE,
-                    MAP_SHARED | MAP_FIXED | MAP_NORESERVE, m->fd, (off_t)(addr - m->base));
+        return mremap(m->view + (addr - m->base), 0, size, MREMAP_MAYMOVE | MREMAP_FIXED,
+                      (void *)(uintptr_t)addr); // of shared memory, from size 0: the same once more
     return mmap((void *)(uintptr_t)addr, size, PROT_NONE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
@@ -301,7 +294,7 @@ static void remove_at(VmMem *m, size_t at) {
 static void give_back(VmMem *m, uint64_t from, uint64_t to) {
     uint64_t p = page_size(), lo = page_round(from - m->base), hi = (to - m->base) / p * p;
     if (hi > lo)
-        (void)fallocate(m->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)lo, (off_t)(hi - lo));
+        (void)madvise(m->view + lo, hi - lo, MADV_REMOVE);
 }
 
 // What lies between the ranges of a zone.

@@ -2,15 +2,16 @@
 // virtual — reserved addresses, pages and mappings. See vm/virtual.h.
 //
 // The program's addresses lie in one region. The tool reads and writes at the same distance from each of them, so a mapping beside
-// another can be used as one range with it. All pages come from one sparse file, and mapping them is the system's mapping of a piece
-// of that file. Pieces of the file are not used again; the system gets their memory back.
+// another can be used as one range with it. Pages are pieces of pools of anonymous shared memory, and mapping them makes a second view of the
+// piece. (Files would take descriptors, which programs run out of and close.) A piece is not used again; the system gets its memory back, and
+// its addresses when all of the pool is gone.
 #include "vm/virtual.h"
 
+#include "base/limits.h"
 #include "base/vec.h"
 #include "vm/mem/memory_parts.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -26,9 +27,16 @@
 #define DELTA  UINT64_C(0x80000000000)
 #endif
 
+enum { POOL_SHIFT = 36 }; // bytes of a pool, of which none is taken before it is used
+
+typedef struct VmPool {
+    char *at;
+    uint64_t size, used;
+    size_t live; // pages
+} Pool;
+
 struct VmVirtual {
-    int fd;
-    uint64_t file_end;
+    Pool *pool;                    // the newest; NULL: there is none yet
     uint64_t next;                 // of the region: no reservation was here or after it
     VEC(VmReservation *) reserved; // by address, like the next
     VEC(VmMapping *) mappings;
@@ -45,14 +53,50 @@ static VmVirtual *virtual_of(VmMem *m, gr_error *err) {
         gr_fail(err, GR_ERR_NOMEM, "out of memory");
         return NULL;
     }
-    v->fd = memfd_create("gpurace-device-pages", MFD_CLOEXEC);
-    if (v->fd < 0) {
-        gr_fail(err, GR_ERR_IO, "memfd_create: %s", strerror(errno));
-        free(v);
-        return NULL;
-    }
     v->next = REGION;
     return *at = v;
+}
+
+static void free_pool(Pool *p) {
+    munmap(p->at, p->size);
+    free(p);
+}
+
+// One with room for `size` bytes.
+static Pool *new_pool(uint64_t size) {
+    Pool *p = malloc(sizeof *p);
+    uint64_t bytes = size > UINT64_C(1) << POOL_SHIFT ? size : UINT64_C(1) << POOL_SHIFT;
+    void *at = MAP_FAILED;
+    for (; p && at == MAP_FAILED && bytes >= size;
+         bytes >>= 1) { // where address space is limited, a smaller one
+        at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (at != MAP_FAILED) {
+            (void)madvise(at, bytes, MADV_DONTDUMP);
+            *p = (Pool){.at = at, .size = bytes};
+            return p;
+        }
+    }
+    free(p);
+    return NULL;
+}
+
+static Pool *pool_for(VmVirtual *v, uint64_t size) {
+    Pool *old = v->pool;
+    if (old && size <= old->size - old->used)
+        return old;
+    Pool *p = new_pool(size);
+    if (!p)
+        return NULL;
+    if (old && !old->live)
+        free_pool(old);
+    return v->pool = p;
+}
+
+static void free_pages(VmVirtual *v, VmPages *p) {
+    (void)madvise(p->at, p->size, MADV_REMOVE);
+    if (--p->pool->live == 0 && p->pool != v->pool)
+        free_pool(p->pool);
+    free(p);
 }
 
 void gr_vm_virtual_free(VmVirtual *v) {
@@ -61,7 +105,7 @@ void gr_vm_virtual_free(VmVirtual *v) {
     for (size_t k = 0; k < v->mappings.len; k++) {
         VmPages *p = v->mappings.data[k]->pages;
         if (--p->mappings == 0 && p->released)
-            free(p);
+            free_pages(v, p);
         free(v->mappings.data[k]);
     }
     for (size_t k = 0; k < v->reserved.len; k++) {
@@ -71,7 +115,8 @@ void gr_vm_virtual_free(VmVirtual *v) {
     }
     gr_vec_free(&v->mappings);
     gr_vec_free(&v->reserved);
-    close(v->fd);
+    if (v->pool)
+        free_pool(v->pool);
     free(v);
 }
 
@@ -94,14 +139,16 @@ gr_status gr_vm_pages_create(VmMem *m, int device, uint64_t size, VmPages **out,
         return gr_fail(err, GR_ERR_NOMEM, "device %d does not have %llu bytes left", device,
                        (unsigned long long)size);
     }
-    if (ftruncate(v->fd, (off_t)(v->file_end + size)) != 0) {
+    Pool *pool = pool_for(v, size);
+    if (!pool) {
         gr_vm_mem_put_back(m, device, size);
         free(p);
-        return gr_fail(err, GR_ERR_NOMEM, "no room for %llu bytes: %s", (unsigned long long)size,
-                       strerror(errno));
+        return gr_fail(err, GR_ERR_NOMEM, "no room for %llu bytes: %s%s", (unsigned long long)size,
+                       strerror(errno), gr_limit_advice(errno));
     }
-    *p = (VmPages){.device = device, .size = size, .offset = v->file_end};
-    v->file_end += size;
+    *p = (VmPages){.device = device, .size = size, .pool = pool, .at = pool->at + pool->used};
+    pool->used += size;
+    pool->live++;
     *out = p;
     return GR_OK;
 }
@@ -109,10 +156,8 @@ gr_status gr_vm_pages_create(VmMem *m, int device, uint64_t size, VmPages **out,
 static void drop_unused(VmMem *m, VmPages *p) {
     if (p->mappings || !p->released)
         return;
-    (void)fallocate((*gr_vm_mem_virtual(m))->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)p->offset,
-                    (off_t)p->size);
     gr_vm_mem_put_back(m, p->device, p->size);
-    free(p);
+    free_pages(*gr_vm_mem_virtual(m), p);
 }
 
 void gr_vm_pages_release(VmMem *m, VmPages *p) {
@@ -291,8 +336,8 @@ gr_status gr_vm_map(VmMem *m, uint64_t addr, VmPages *p, gr_error *err) {
         free(x);
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     }
-    if (mmap(view_of(addr), p->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, v->fd,
-             (off_t)p->offset) == MAP_FAILED) {
+    // From size 0: the same shared memory once more.
+    if (mremap(p->at, 0, p->size, MREMAP_MAYMOVE | MREMAP_FIXED, view_of(addr)) == MAP_FAILED) {
         free(x);
         return gr_fail(err, GR_ERR_NOMEM, "cannot map %llu bytes: %s", (unsigned long long)p->size,
                        strerror(errno));

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// limits — what the system lets a process have.
+#ifndef GR_BASE_LIMITS_H
+#define GR_BASE_LIMITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// Whether this process may write to a file up to byte `end` (ulimit -f). Beyond the limit a write is not just refused: it sends SIGXFSZ, which
+// ends the program. So whoever writes inside a program asks first. False sets errno to EFBIG.
+bool gr_file_may_grow(uint64_t end);
+
+// What to do about an errno that a limit has caused: " (…)", or "".
+const char *gr_limit_advice(int error);
+
+#endif
