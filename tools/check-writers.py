@@ -20,7 +20,6 @@ TABLE = {
     "campaign/pool.c": (1, "campaign/work.c has asked"),
     "cli/child.c": (1, "the log in a folder of gr_own_folder"),
     "cli/cmd_nvcc.c": (1, "links in a folder of gr_own_folder"),
-    "cli/cmd_run.c": (2, "a results file of mkstemp's"),
     "cli/copy.c": (2, "links in a folder of gr_own_folder"),
     "coverage/coverage.c": (1, "made if it is not there; what is there is read first"),
     "driver/cuda/graph.c": (1, "the program's own call: cuGraphDebugDotPrint"),

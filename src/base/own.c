@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/own.h"
 
+#include "base/limits.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -147,22 +149,30 @@ bool gr_own_in_folder(const char *path) {
     return false;
 }
 
+static void (*tell_made)(const char *folder);
+
+void gr_own_tell_folders(void (*made)(const char *folder)) { tell_made = made; }
+
 gr_status gr_own_folder(char out[PATH_MAX], const char *word, gr_error *err) {
     const char *tmp = getenv("TMPDIR");
     char name[PATH_MAX], path[PATH_MAX], text[96];
     int n = snprintf(name, sizeof name, "%s/gpurace-%s-XXXXXX", tmp && *tmp ? tmp : "/tmp", word);
     *out = 0;
     if (n < 0 || n >= PATH_MAX || !mkdtemp(name))
-        return gr_fail(err, GR_ERR_IO, "cannot make a folder %s: %s", name, strerror(errno));
+        return gr_fail(err, GR_ERR_IO, "cannot make a folder %s: %s%s", name, strerror(errno),
+                       gr_limit_advice(errno));
     int fd = realpath(name, out) && mark_of(out, path, text)
                  ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)
                  : -1;
     bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    int why = errno;
     if (fd >= 0)
         close(fd);
+    if (ok && tell_made)
+        tell_made(out);
     if (ok)
         return GR_OK;
-    gr_fail(err, GR_ERR_IO, "cannot write to %s: %s", name, strerror(errno));
+    gr_fail(err, GR_ERR_IO, "cannot write to %s: %s%s", name, strerror(why), gr_limit_advice(why));
     if (fd >= 0)
         unlink(path);
     rmdir(name);

@@ -52,6 +52,8 @@ bool gr_own_remove_link(const char *path);
 
 // Makes a folder $TMPDIR/gpurace-WORD-XXXXXX with the mark. `out` is its real path.
 gr_status gr_own_folder(char out[PATH_MAX], const char *word, gr_error *err);
+// From now on `made` is told of each. One at a time; NULL: none.
+void gr_own_tell_folders(void (*made)(const char *folder));
 // Whether the real path of `path`, which need not be there, is in such a folder.
 bool gr_own_in_folder(const char *path);
 // Removes such a folder and all that is in it; nothing else is. Links in it are removed, not followed; what is mounted in it stays.

@@ -5,12 +5,18 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 // A crash in the child must not be taken for the end of the work: a child that is done says so.
-static void in_child(bool (*work)(void *user, int *status), void *user, int report) {
-    int status = 0;
+// The end of the pipe that it does not need may be the last descriptor there is for the report.
+static void in_child(bool (*work)(void *user, int *status), void *user, pid_t parent, const int ends[2]) {
+    int status = 0, report = ends[1];
+    close(ends[0]);
+    prctl(PR_SET_PDEATHSIG, SIGKILL); // what it has started is ended by the warden then
+    if (getppid() != parent)          // it died before that
+        _exit(1);
     signal(SIGPIPE, SIG_IGN); // a reader that has gone away is an error of write, which is seen
     bool done = work(user, &status);
     fflush(NULL);
@@ -28,9 +34,9 @@ GrAttempt gr_attempt(bool (*work)(void *user, int *status), void *user) {
         a.done = work(user, &a.status);
         return a;
     }
-    pid_t child = fork();
+    pid_t parent = getpid(), child = fork();
     if (child == 0)
-        in_child(work, user, ends[1]);
+        in_child(work, user, parent, ends);
     close(ends[1]);
     if (child < 0) {
         a.done = work(user, &a.status);

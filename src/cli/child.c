@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/child.h"
 
+#include "cli/warden.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -22,6 +24,7 @@ static _Noreturn void become(const GrChild *c) {
     int in = open("/dev/null", O_RDONLY),
         out = open(c->log ? c->log : "/dev/null", O_WRONLY | O_CREAT | O_TRUNC, 0666);
     setpgid(0, 0);
+    gr_warden_program(-getpid());
     signal(SIGPIPE, SIG_DFL);
     if (in >= 0 && out >= 0 && dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0 &&
         dup2(out, STDERR_FILENO) >= 0 && chdir(c->folder) == 0)
@@ -54,6 +57,7 @@ gr_status gr_child_run(const GrChild *c, int *status, gr_error *err) {
     while (pid > 0 && waitpid(pid, &code, 0) < 0 && errno == EINTR) {
     }
     running = 0;
+    gr_warden_program(0);
     for (int k = 0; k < 3; k++)
         sigaction(ours[k], &before[k], NULL);
     if (pid < 0)

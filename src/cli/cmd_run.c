@@ -4,6 +4,7 @@
 // Exit status: --error-exitcode (66) when there were races; 67 when the verdict is inconclusive and --strict asks for it (without it: when the
 // options left nothing to check, or a kernel hung or faulted); else the program's own (128 + N when signal N killed it, 124 when --timeout did). 2: the command line makes no sense;
 // 126, 127: the program cannot be run, is not there; 1: gpurace itself failed.
+#include "base/own.h"
 #include "cli/attempt.h"
 #include "cli/baseline_file.h"
 #include "cli/commands.h"
@@ -16,6 +17,7 @@
 #include "cli/program.h"
 #include "cli/sampling.h"
 #include "cli/strict.h"
+#include "cli/warden.h"
 #include "cli/write_report.h"
 #include "engines/core/engine.h"
 #include "engines/core/selection.h"
@@ -65,7 +67,8 @@ typedef struct Run {
     const char *const *runtimes;
     char **argv; // the program's
     char results[PATH_MAX];
-    int results_fd; // in memory; -1: on a disk, to be removed
+    int results_fd;                // in memory; -1: on a disk,
+    char results_folder[PATH_MAX]; // here, to be removed
     GrSuppressions suppressions, bundled;
     bool suppresses; // there are some
     GrSelection selection;
@@ -104,8 +107,10 @@ static gr_status choose_device(Run *r, gr_error *err) {
 }
 
 // In memory that has a name, if the system has such memory. A driver registers its pages, but refuses pages of files on a disk
-// (Linux pins no such page for long). And nothing is left behind whatever becomes of gpurace. Else in a file.
+// (Linux pins no such page for long). And nothing is left behind whatever becomes of gpurace. Else in a file in a folder of its own.
 static gr_status make_results(Run *r, gr_error *err) {
+    gr_status st = GR_OK;
+    r->results_folder[0] = 0;
     r->results_fd = memfd_create("gpurace-results", MFD_CLOEXEC);
     if (r->results_fd >= 0) {
         snprintf(r->results, sizeof r->results, "/proc/%ld/fd/%d", (long)getpid(), r->results_fd);
@@ -114,23 +119,19 @@ static gr_status make_results(Run *r, gr_error *err) {
         close(r->results_fd);
     }
     r->results_fd = -1;
-    const char *tmp = getenv("TMPDIR");
-    snprintf(r->results, sizeof r->results, "%s/gpurace-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    int fd = mkstemp(r->results);
-    if (fd < 0) {
-        gr_status st = gr_fail(err, GR_ERR_IO, "cannot create a file like %s", r->results);
-        r->results[0] = 0;
-        return st;
-    }
-    close(fd);
-    return gr_results_create(r->results, err);
+    r->results[0] = 0;
+    GR_TRY(gr_own_folder(r->results_folder, "run", err));
+    snprintf(r->results, sizeof r->results, "%.*s/results", PATH_MAX - 16, r->results_folder);
+    GR_TRY(gr_results_create(r->results, err));
+done:
+    return st;
 }
 
 static void drop_results(const Run *r) {
     if (r->results_fd >= 0)
         close(r->results_fd); // and that is the end of the name
-    else if (r->results[0])
-        unlink(r->results);
+    else if (r->results_folder[0])
+        (void)gr_own_remove_folder(r->results_folder, NULL);
 }
 
 // The driver, and of the runtimes in its folder those that the program may ask for.
@@ -561,6 +562,7 @@ int gr_cmd_run(int argc, char **argv) {
         goto done;
     }
     status = EXIT_OURS;
+    gr_warden_begin();
     if (gr_find_parts(&r.parts, &err) != GR_OK || choose_device(&r, &err) != GR_OK ||
         gr_sampling_aim(&r.options, &err) != GR_OK) {
         status = gr_complain(err.code == GR_ERR_ARGUMENT ? EXIT_USAGE : status, &err);

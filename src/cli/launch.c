@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/launch.h"
 
+#include "base/limits.h"
 #include "cli/progress.h"
+#include "cli/warden.h"
 #include "findings/results.h"
 
 #include <errno.h>
@@ -101,6 +103,7 @@ static bool redirect(const GrLaunchPlan *plan) {
 static void become_program(const GrLaunchPlan *plan, bool own_group, const sigset_t *mask, int report) {
     if (own_group)
         setpgid(0, 0);
+    gr_warden_program(own_group ? -getpid() : getpid());
     sigprocmask(SIG_SETMASK, mask, NULL);
     if (plan->repeatable)
         personality(ADDR_NO_RANDOMIZE); // refused in some containers: then host addresses vary
@@ -136,8 +139,9 @@ static void on_deadline(Wait *w) {
 }
 
 static void on_signal(const Wait *w, const siginfo_t *info) {
-    // In our own group the terminal has told the program already.
-    if (w->own_group || info->si_code == SI_USER || info->si_code == SI_QUEUE)
+    // In our own group the terminal has told the program already. But that it hangs up it tells the leader of the session alone.
+    bool hangs_up = info->si_signo == SIGHUP && getsid(0) == getpid();
+    if (w->own_group || hangs_up || info->si_code == SI_USER || info->si_code == SI_QUEUE)
         kill(w->target, info->si_signo);
 }
 
@@ -227,7 +231,8 @@ gr_status gr_launch(const GrLaunchPlan *plan, GrEnding *out, gr_error *err) {
         sigaddset(&set, forwarded[i]);
     int ends[2];
     if (pipe2(ends, O_CLOEXEC))
-        return gr_fail(err, GR_ERR_IO, "pipe: %s", strerror(errno));
+        return gr_fail(err, GR_ERR_IO, "cannot start the program: pipe: %s%s", strerror(errno),
+                       gr_limit_advice(errno));
     GrTree children;
     gr_tree_read(NULL, &children); // of a shell, for example, that became this process by exec
     prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -241,7 +246,8 @@ gr_status gr_launch(const GrLaunchPlan *plan, GrEnding *out, gr_error *err) {
     close(ends[1]);
     gr_status st = GR_OK;
     if (pid < 0) {
-        st = gr_fail(err, GR_ERR_IO, "fork: %s", strerror(errno));
+        st = gr_fail(err, GR_ERR_IO, "cannot start the program: fork: %s%s", strerror(errno),
+                     gr_limit_advice(errno));
     } else {
         if (own_group)
             setpgid(pid, pid);
@@ -251,6 +257,7 @@ gr_status gr_launch(const GrLaunchPlan *plan, GrEnding *out, gr_error *err) {
         if (plan->progress)
             gr_progress_begin(&w.progress, plan->progress, now_ms());
         int why, status = wait_for(pid, &w, &set);
+        gr_warden_program(0);
         gr_progress_end(&w.progress);
         *out = (GrEnding){.timed_out = w.killed != 0};
         if (WIFSIGNALED(status))

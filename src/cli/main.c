@@ -3,10 +3,13 @@
 //
 // Exit status of gpurace itself: 2 for a command line that makes no sense, else what the command returns.
 #include "base/escape.h"
+#include "base/own.h"
 #include "cli/commands.h"
+#include "cli/warden.h"
 #include "engines/core/engine.h"
 #include "options/options.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -96,7 +99,24 @@ static bool is_called(const char *path, const char *name) {
     return n >= m && !strcmp(base + n - m, name);
 }
 
+static void do_nothing(int sig) { (void)sig; }
+
+// A file that becomes too large (ulimit -f) is an error of write, which is reported. A handler, not SIG_IGN: what is started gets the default.
+static void survive_full_files(void) {
+    struct sigaction before, ours = {.sa_handler = do_nothing, .sa_flags = SA_RESTART};
+    if (!sigaction(SIGXFSZ, NULL, &before) && before.sa_handler == SIG_DFL)
+        sigaction(SIGXFSZ, &ours, NULL);
+}
+
+static int run_command(const GrCommand *c, int argc, char **argv) {
+    gr_own_tell_folders(gr_warden_folder);
+    int status = c->run(argc, argv);
+    gr_warden_end();
+    return status;
+}
+
 int main(int argc, char **argv) {
+    survive_full_files();
     if (is_called(argv[0], "ptxas"))
         return gr_cmd_ptxas(argc, argv);
     if (argc < 2) {
@@ -112,5 +132,5 @@ int main(int argc, char **argv) {
         return 0;
     }
     const GrCommand *c = gr_command_find(argv[1]);
-    return c ? c->run(argc - 1, argv + 1) : unknown_command(argv[1]);
+    return c ? run_command(c, argc - 1, argv + 1) : unknown_command(argv[1]);
 }

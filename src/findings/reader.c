@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 static uint64_t align_up(uint64_t v, uint64_t a) { return (v + a - 1) / a * a; }
@@ -47,6 +48,7 @@ gr_status gr_results_parse(const void *data, size_t len, GrResultsView *out, gr_
         return gr_fail(err, GR_ERR_FORMAT, "not a results file of this gpurace");
     out->dropped = h.dropped;
     out->hidden_more = h.hidden_more;
+    out->lost_to = h.lost_to;
     uint64_t at = GR_RESULTS_HEADER;
     while (at < len && at < h.end) {
         GrRecord r;
@@ -67,6 +69,29 @@ gr_status gr_results_parse(const void *data, size_t len, GrResultsView *out, gr_
     return GR_OK;
 }
 
+// Whether the disk has no room for the holes of the file: a look at one in a mapping would end this process.
+static bool has_dangerous_holes(int fd, const struct stat *st) {
+    struct statvfs disk;
+    uint64_t holes = (uint64_t)st->st_size - (uint64_t)st->st_blocks * 512;
+    return (uint64_t)st->st_blocks * 512 < (uint64_t)st->st_size && !fstatvfs(fd, &disk) && disk.f_blocks &&
+           disk.f_bfree * disk.f_frsize < holes + (UINT64_C(1) << 20); // others write there, too
+}
+
+// All of the file, to be unmapped; MAP_FAILED.
+static void *bytes_of(int fd, const struct stat *st) {
+    size_t size = (size_t)st->st_size, at = 0;
+    if (!has_dangerous_holes(fd, st))
+        return mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    char *to = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    while (to != MAP_FAILED && at < size) {
+        ssize_t n = pread(fd, to + at, size - at, (off_t)at);
+        if (n == 0 || (n < 0 && errno != EINTR))
+            break; // the rest stays zero
+        at += n > 0 ? (size_t)n : 0;
+    }
+    return to;
+}
+
 gr_status gr_results_open(const char *path, GrResultsView *out, gr_error *err) {
     *out = (GrResultsView){0};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -75,7 +100,7 @@ gr_status gr_results_open(const char *path, GrResultsView *out, gr_error *err) {
     struct stat st;
     void *data = MAP_FAILED;
     if (!fstat(fd, &st) && st.st_size > 0)
-        data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        data = bytes_of(fd, &st);
     close(fd);
     if (data == MAP_FAILED)
         return gr_fail(err, GR_ERR_IO, "cannot read %s", path);

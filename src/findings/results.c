@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "findings/results.h"
 
+#include "base/limits.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 uint64_t gr_record_hash(const GrRecordHeader *h, const void *payload) {
@@ -20,8 +23,10 @@ static bool write_all(int fd, const void *data, size_t len, uint64_t offset) {
         ssize_t n = pwrite(fd, p, len, (off_t)offset);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n <= 0)
+        if (n <= 0) {
+            errno = n ? errno : ENOSPC;
             return false;
+        }
         p += n;
         offset += (uint64_t)n;
         len -= (size_t)n;
@@ -39,8 +44,10 @@ gr_status gr_results_create(const char *path, gr_error *err) {
     if (fd < 0)
         return gr_fail(err, GR_ERR_IO, "cannot create %s: %s", path, strerror(errno));
     bool ok = write_all(fd, page, sizeof page, 0);
-    if (close(fd) || !ok)
-        return gr_fail(err, GR_ERR_IO, "cannot write %s: %s", path, strerror(errno));
+    int why = errno;
+    if (close(fd) || (errno = why, !ok))
+        return gr_fail(err, GR_ERR_IO, "cannot write %s: %s%s", path, strerror(errno),
+                       gr_limit_advice(errno));
     return GR_OK;
 }
 
@@ -123,6 +130,14 @@ void gr_results_count_dropped(GrResults *r) {
         __atomic_add_fetch(&r->header->dropped, 1, __ATOMIC_RELAXED);
 }
 
+// A record is lost to this error, of which the first is kept for the report.
+static void lose(GrResults *r, int error) {
+    uint32_t none = 0;
+    (void)__atomic_compare_exchange_n(&r->header->lost_to, &none, (uint32_t)error, false, __ATOMIC_RELAXED,
+                                      __ATOMIC_RELAXED);
+    gr_results_count_dropped(r);
+}
+
 void gr_results_count_launch(GrResults *r) {
     if (r->header)
         __atomic_add_fetch(&r->header->launches, 1, __ATOMIC_RELAXED);
@@ -135,8 +150,19 @@ void gr_results_count_race(GrResults *r) {
 
 static uint64_t align_up(uint64_t v, uint64_t a) { return (v + a - 1) / a * a; }
 
-static uint64_t reserve(GrResults *r, uint64_t size) {
-    return __atomic_fetch_add(&r->header->end, align_up(size, GR_RESULTS_GRID), __ATOMIC_RELAXED);
+// False: so much would be too much for a file. What is smaller may still fit.
+static bool reserve(GrResults *r, uint64_t size, uint64_t *at) {
+    uint64_t room = align_up(size, GR_RESULTS_GRID);
+    if (!gr_file_may_grow(__atomic_load_n(&r->header->end, __ATOMIC_RELAXED) + room))
+        return false;
+    *at = __atomic_fetch_add(&r->header->end, room, __ATOMIC_RELAXED);
+    return gr_file_may_grow(*at + room); // others may have reserved since
+}
+
+// What was reserved and cannot be written would look like damage. Others may have reserved since: then it stays.
+static void give_back(GrResults *r, uint64_t at, uint64_t size) {
+    uint64_t end = at + align_up(size, GR_RESULTS_GRID);
+    (void)__atomic_compare_exchange_n(&r->header->end, &end, at, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 static bool write_record(GrResults *r, int fd, uint64_t offset, GrRecordKind kind, const void *payload,
@@ -144,26 +170,30 @@ static bool write_record(GrResults *r, int fd, uint64_t offset, GrRecordKind kin
     GrRecordHeader h = {.magic = GR_RECORD_MAGIC, .kind = kind, .size = size, .process = r->process};
     h.hash = gr_record_hash(&h, payload);
     size_t total = (size_t)align_up(sizeof h + size, GR_RESULTS_GRID);
-    char small[1024], *whole = total <= sizeof small ? small : malloc(total);
-    if (!whole)
-        return false;
-    memset(whole, 0, total);
-    memcpy(whole, &h, sizeof h);
-    if (size)
-        memcpy(whole + sizeof h, payload, size);
-    bool ok = write_all(fd, whole, total, offset);
-    if (whole != small)
-        free(whole);
-    return ok;
+    char zeros[GR_RESULTS_GRID] = {0};
+    struct iovec parts[] = {
+        {&h, sizeof h}, {(void *)(uintptr_t)payload, size}, {zeros, total - sizeof h - size}};
+    ssize_t n = pwritev(fd, parts, 3, (off_t)offset);
+    if (n == (ssize_t)total)
+        return true;
+    // A signal came between, or the disk is full: once more, piece by piece.
+    return (n >= 0 || errno == EINTR) && write_all(fd, &h, sizeof h, offset) &&
+           write_all(fd, payload, size, offset + sizeof h) &&
+           write_all(fd, zeros, parts[2].iov_len, offset + sizeof h + size);
 }
 
 void gr_results_append(GrResults *r, GrRecordKind kind, const StrBuf *payload) {
     if (!r->header)
         return;
     int keep = errno, fd = payload->oom ? -1 : open_file(r);
-    uint64_t offset = fd < 0 ? 0 : reserve(r, sizeof(GrRecordHeader) + payload->len);
-    if (fd < 0 || !write_record(r, fd, offset, kind, payload->data, payload->len))
-        gr_results_count_dropped(r);
+    uint64_t offset;
+    size_t size = sizeof(GrRecordHeader) + payload->len;
+    if (fd < 0 || !reserve(r, size, &offset)) {
+        lose(r, payload->oom ? ENOMEM : errno);
+    } else if (!write_record(r, fd, offset, kind, payload->data, payload->len)) {
+        lose(r, errno);
+        give_back(r, offset, size);
+    }
     close_file(r, fd);
     errno = keep;
 }
@@ -180,24 +210,25 @@ void *gr_results_area(GrResults *r, uint64_t size, uint64_t *offset) {
         goto done;
     // The AREA record, a gap up to the alignment, and the bytes: one reservation, so that a reader finds the
     // next record behind them.
-    uint64_t place[3], head = sizeof(GrRecordHeader) + sizeof place;
-    uint64_t start = reserve(r, head + GR_RESULTS_AREA_ALIGN + align_up(size, GR_RESULTS_AREA_ALIGN));
+    uint64_t place[3], head = sizeof(GrRecordHeader) + sizeof place, start,
+                       room = head + GR_RESULTS_AREA_ALIGN + align_up(size, GR_RESULTS_AREA_ALIGN);
+    if (!reserve(r, room, &start))
+        goto done;
     place[0] = align_up(start + head, GR_RESULTS_AREA_ALIGN);
-    place[1] =
-        start +
-        align_up(head + GR_RESULTS_AREA_ALIGN + align_up(size, GR_RESULTS_AREA_ALIGN), GR_RESULTS_GRID) -
-        place[0];
+    place[1] = start + align_up(room, GR_RESULTS_GRID) - place[0];
     place[2] = size;
     // Blocks are really allocated: on a full disk a store into a hole would kill the user's program (SIGBUS).
-    if (posix_fallocate(fd, (off_t)place[0], (off_t)size) ||
-        !write_record(r, fd, start, GR_RECORD_AREA, place, sizeof place))
+    if ((errno = posix_fallocate(fd, (off_t)place[0], (off_t)size)) != 0 ||
+        !write_record(r, fd, start, GR_RECORD_AREA, place, sizeof place)) {
+        give_back(r, start, room);
         goto done;
+    }
     area = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)place[0]);
     *offset = place[0];
 done:
     close_file(r, fd);
     if (area == MAP_FAILED)
-        gr_results_count_dropped(r);
+        lose(r, errno);
     errno = keep;
     return area == MAP_FAILED ? NULL : area;
 }

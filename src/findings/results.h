@@ -67,6 +67,7 @@ typedef struct GrResultsHeader {
     uint64_t launches;    // atomic: so far, for the command that waits
     uint64_t races;       // atomic: likewise, as far as they are known before the end
     uint64_t hidden_more; // atomic: notes that found no free entry
+    uint32_t lost_to;     // atomic: the errno that the first of those dropped was lost to; 0: not known
     GrHidden hidden[GR_HIDDEN_ENTRIES];
 } GrResultsHeader;
 _Static_assert(sizeof(GrResultsHeader) <= GR_RESULTS_HEADER, "the header is one page");

@@ -26,6 +26,7 @@ static pid_t owner;        // the process that the records are written for
 static bool began_in_parent;
 static bool forked; // since then, and no driver call yet
 static __thread int inside;
+static __thread int cancel_before; // whether this thread could be cancelled before that
 
 // ---- beginning -------------------------------------------------------------------------------------------
 
@@ -176,6 +177,7 @@ bool gr_session_enter(void) {
     if (inside)
         return false;
     inside = 1;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_before); // it would leave with our locks
     if (forked)
         begin_after_fork();
     if (__atomic_load_n(&phase, __ATOMIC_ACQUIRE) == UNBORN) {
@@ -186,11 +188,14 @@ bool gr_session_enter(void) {
     }
     if (__atomic_load_n(&phase, __ATOMIC_ACQUIRE) == ACTIVE)
         return true;
-    inside = 0;
+    gr_session_leave();
     return false;
 }
 
-void gr_session_leave(void) { inside = 0; }
+void gr_session_leave(void) {
+    inside = 0;
+    pthread_setcancelstate(cancel_before, NULL);
+}
 
 void gr_session_lock(void) { pthread_mutex_lock(&gr_session.lock); }
 void gr_session_unlock(void) { pthread_mutex_unlock(&gr_session.lock); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the records of a results file to a report.
 #include "report/build.h"
+#include "base/limits.h"
 #include "findings/conflict_record.h"
 #include "findings/misuse_record.h"
 
@@ -213,10 +214,21 @@ static void take_processes(Build *b) {
     }
 }
 
+// Why records were dropped, as far as it is known.
+static void take_loss(Build *b) {
+    int why = (int)b->view->lost_to;
+    char text[200];
+    snprintf(text, sizeof text, "what was found could not all be kept: %s%s", strerror(why),
+             gr_limit_advice(why));
+    char *copy = why ? gr_arena_strdup(&b->report->arena, text) : NULL;
+    b->nomem |= why && (!copy || !gr_report_count(&b->report->notes, copy));
+}
+
 gr_status gr_report_build(GrReport *r, const GrResultsView *view, gr_error *err) {
     Build b = {.report = r, .view = view};
     r->dropped = view->dropped;
     r->damaged = view->damaged;
+    take_loss(&b);
     gr_status st;
     GR_TRY(take_records(&b, err));
     GR_TRY(gr_build_races(&b, err));

@@ -7,11 +7,29 @@
 #include "driver/cuda/driver.h"
 #include "driver/cuda/queue.h"
 
+#include <pthread.h>
+
 enum { PATIENCE = 500 };
 
 static Item *callback_item; // the one to run; one at a time
 static uint64_t callbacks_done;
 static bool callback_thread_runs;
+
+static void finished(Item *it) {
+    gr_cu_call_begins();
+    gr_cu_lock();
+    callback_item = NULL;
+    callbacks_done++;
+    gr_queue_finish(it);
+    gr_cu_wake();
+}
+
+// The function has ended its thread (pthread_exit): another one runs the next.
+static void thread_ends(void *item) {
+    finished(item);
+    callback_thread_runs = false;
+    gr_cu_unlock();
+}
 
 static void *run_callbacks(void *arg) {
     (void)arg;
@@ -27,16 +45,13 @@ static void *run_callbacks(void *arg) {
         CUresult status = it->stream->ctx->sticky;
         gr_work_item(it, GR_WORK_BEGINS);
         gr_cu_unlock();
+        pthread_cleanup_push(thread_ends, it);
         if (h.callback)
             h.callback(h.stream, status, h.user);
         else
             h.fn(h.user);
-        gr_cu_call_begins();
-        gr_cu_lock();
-        callback_item = NULL;
-        callbacks_done++;
-        gr_queue_finish(it);
-        gr_cu_wake();
+        pthread_cleanup_pop(0);
+        finished(it);
     }
     return NULL;
 }

@@ -31,6 +31,7 @@ static _Atomic uint64_t returned; // waits whose calls have given up the lock
 static _Thread_local int thread_id;
 static _Thread_local uint64_t began; // `returned` when this thread's call began
 static _Thread_local bool in_callback;
+static _Thread_local int cancel_before; // whether this thread could be cancelled when it took the lock
 
 uint64_t gr_cu_real_ms(void) {
     struct timespec t;
@@ -86,16 +87,22 @@ static void pass_on(void) {
         pthread_cond_broadcast(&turn);
 }
 
+// Whoever waits here may be cancelled as such (pthread_cancel), and would leave with the lock.
 void gr_cu_lock(void) {
+    int before;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     pthread_mutex_lock(&mutex);
     take_ticket();
     pthread_mutex_unlock(&mutex);
+    cancel_before = before;
 }
 
 void gr_cu_unlock(void) {
+    int before = cancel_before;
     pthread_mutex_lock(&mutex);
     pass_on();
     pthread_mutex_unlock(&mutex);
+    pthread_setcancelstate(before, NULL);
 }
 
 bool gr_cu_contended(void) {
