@@ -17,12 +17,29 @@ static GrFrame frame_of(LoadedModule *m, const PtxModule *ptx, const PtxFunc *f,
     return (GrFrame){copy_text(m, function), copy_text(m, gr_ptx_file(ptx, loc->file)), loc->line, loc->col};
 }
 
-// The compiler gives what it has merged no line, but the code before it has one: the user's, where that was inlined.
-static GrFrame near_to(LoadedModule *m, const PtxModule *ptx, const PtxSite *site) {
+// The statement with a line that comes before the access looked at last: accesses follow one another, and code without lines may be long.
+typedef struct Near {
+    const PtxStmt *of, *with; // NULL: there is none
+    unsigned far;             // statements between
+} Near;
+
+static const PtxStmt *line_before(Near *n, const PtxStmt *of) {
     enum { FAR = 4096 }; // statements
-    const PtxStmt *s = site->stmt;
-    for (unsigned k = 0; s && k < FAR && (!s->loc || !s->loc->line); k++)
+    const PtxStmt *s = of;
+    unsigned k = 0;
+    for (; s && s != n->of && k < FAR && (!s->loc || !s->loc->line); k++)
         s = s->prev;
+    if (s && s == n->of) {
+        k += n->far;
+        s = n->with;
+    }
+    *n = (Near){of, s, k};
+    return k < FAR ? s : NULL;
+}
+
+// The compiler gives what it has merged no line, but the code before it has one: the user's, where that was inlined.
+static GrFrame near_to(LoadedModule *m, const PtxModule *ptx, const PtxSite *site, Near *near) {
+    const PtxStmt *s = line_before(near, site->stmt);
     const PtxLoc *loc = s ? s->loc : NULL;
     if (!loc || !loc->line)
         return (GrFrame){0};
@@ -49,7 +66,8 @@ static bool name_site(LoadedModule *m, const PtxSite *site, Names *names, GrSite
     return out->variable || !as.variable;
 }
 
-static bool describe_site(LoadedModule *m, const PtxModule *ptx, const PtxSite *site, GrSiteInfo *out) {
+static bool describe_site(LoadedModule *m, const PtxModule *ptx, const PtxSite *site, Near *near,
+                          GrSiteInfo *out) {
     const PtxLoc *loc = site->stmt->loc;
     *out = (GrSiteInfo){.kernel = site->func->is_entry ? copy_text(m, site->func->name) : NULL,
                         .type = gr_ptx_type_text(site->stmt->instr->type[0]),
@@ -60,7 +78,7 @@ static bool describe_site(LoadedModule *m, const PtxModule *ptx, const PtxSite *
                         .is_volatile = site->stmt->instr->sem == PTX_VOLATILE,
                         .space = (uint8_t)site->space};
     if (!loc || !loc->line)
-        out->near = near_to(m, ptx, site);
+        out->near = near_to(m, ptx, site, near);
     if (!loc) {
         out->at.function = copy_text(m, site->func->name);
         return out->at.function != NULL;
@@ -83,12 +101,13 @@ gr_status gr_module_describe(LoadedModule *m, const PtxModule *ptx, gr_error *er
     i->sites = GR_NEW_ARRAY(&m->arena, GrSiteInfo, (size_t)ptx->n_sites + 1);
     bool ok = i->kernels && i->sites;
     Names names = {.of.f = NULL};
+    Near near = {.of = NULL};
     gr_arena_init(&names.arena);
     for (uint32_t f = 0; ok && f < ptx->n_funcs; f++)
         if (ptx->funcs[f]->is_entry && ptx->funcs[f]->has_body)
             ok = (i->kernels[i->n_kernels++] = copy_text(m, ptx->funcs[f]->name)) != NULL;
     for (uint32_t n = 1; ok && n <= ptx->n_sites; n++)
-        ok = describe_site(m, ptx, &ptx->sites[n], &i->sites[n]) &&
+        ok = describe_site(m, ptx, &ptx->sites[n], &near, &i->sites[n]) &&
              name_site(m, &ptx->sites[n], &names, &i->sites[n]);
     gr_arena_free(&names.arena);
     if (!ok || gr_describe_functions(ptx, &m->arena, i, err) != GR_OK) {

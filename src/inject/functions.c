@@ -8,33 +8,59 @@
 #include <stdlib.h>
 #include <string.h>
 
-// For every kernel the functions that it may reach: a row of n_funcs each.
-static bool *reachable(const PtxModule *ptx, uint32_t n_kernels) {
-    bool *reached = calloc((size_t)n_kernels + 1, (size_t)ptx->n_funcs + 1);
-    uint32_t k = 0;
-    for (uint32_t f = 0; reached && f < ptx->n_funcs; f++)
-        if (ptx->funcs[f]->is_entry && ptx->funcs[f]->has_body)
-            gr_ptx_mark_reachable(ptx, ptx->funcs[f], reached + (size_t)k++ * ptx->n_funcs);
-    return reached;
+// Which kernels may run each function that is none: counted first, then noted.
+typedef struct Reached {
+    GrFunctionInfo **of; // by PtxFunc.index; NULL: a kernel, or it has no accesses
+    uint32_t kernel;
+    bool counts;
+} Reached;
+
+static void reached(void *user, const PtxFunc *f) {
+    Reached *r = user;
+    GrFunctionInfo *i = r->of[f->index];
+    if (!i)
+        return;
+    if (!r->counts)
+        ((uint32_t *)i->kernels)[i->n_kernels] = r->kernel;
+    i->n_kernels++;
 }
 
-static bool find_kernels(const PtxFunc *f, const bool *reached, Arena *arena, uint32_t n_kernels,
-                         GrFunctionInfo *out) {
-    uint32_t n_funcs = f->module->n_funcs;
-    uint32_t *kernels = GR_NEW_ARRAY(arena, uint32_t, (size_t)n_kernels + 1);
-    for (uint32_t k = 0; kernels && k < n_kernels; k++)
-        if (reached[(size_t)k * n_funcs + f->index])
-            kernels[out->n_kernels++] = k;
-    out->kernels = kernels;
-    return kernels != NULL;
+static void each_kernel(const PtxModule *ptx, uint32_t *stamps, Reached *r) {
+    uint32_t first = r->counts ? 1 : ptx->n_funcs + 1; // stamps that were not there before
+    r->kernel = 0;
+    for (uint32_t f = 0; f < ptx->n_funcs; f++)
+        if (ptx->funcs[f]->is_entry && ptx->funcs[f]->has_body) {
+            gr_ptx_each_reachable(ptx->funcs[f], stamps, first + f, reached, r);
+            r->kernel++;
+        }
+}
+
+static bool find_kernels(const PtxModule *ptx, GrModuleInfo *m, GrFunctionInfo **of, Arena *arena) {
+    uint32_t *stamps = calloc((size_t)ptx->n_funcs + 1, sizeof *stamps);
+    Reached r = {of, 0, true};
+    bool ok = stamps != NULL;
+    if (ok)
+        each_kernel(ptx, stamps, &r);
+    for (uint32_t k = 0; ok && k < m->n_functions; k++) {
+        GrFunctionInfo *i = &m->functions[k];
+        i->kernels = GR_NEW_ARRAY(arena, uint32_t, (size_t)i->n_kernels + 1);
+        i->n_kernels = 0;
+        ok = i->kernels != NULL;
+    }
+    r.counts = false;
+    if (ok)
+        each_kernel(ptx, stamps, &r);
+    free(stamps);
+    return ok;
 }
 
 gr_status gr_describe_functions(const PtxModule *ptx, Arena *arena, GrModuleInfo *m, gr_error *err) {
-    bool *reached = NULL;
+    GrFunctionInfo **of = calloc((size_t)ptx->n_funcs + 1, sizeof *of);
     const PtxFunc *last = NULL;
+    bool any = false;
     m->n_functions = 0;
     m->functions = GR_NEW_ARRAY(arena, GrFunctionInfo, (size_t)ptx->n_funcs + 1);
-    bool ok = m->functions != NULL;
+    bool ok = m->functions && of;
     for (uint32_t s = 1; ok && s <= ptx->n_sites; s++) { // functions one after the other
         const PtxFunc *f = ptx->sites[s].func;
         if (f == last) {
@@ -49,13 +75,13 @@ gr_status gr_describe_functions(const PtxModule *ptx, Arena *arena, GrModuleInfo
                               .n_sites = 1};
         last = f;
         ok = i->name != NULL;
-        if (!ok || f->is_entry)
+        if (f->is_entry)
             continue;
-        if (!reached)
-            reached = reachable(ptx, m->n_kernels);
-        ok = reached && find_kernels(f, reached, arena, m->n_kernels, i);
+        of[f->index] = i;
+        any = true;
     }
-    free(reached);
+    ok = ok && (!any || find_kernels(ptx, m, of, arena));
+    free(of);
     if (!ok)
         m->n_functions = 0;
     return ok ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");

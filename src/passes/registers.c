@@ -26,7 +26,8 @@ static bool takes_many(const PtxModule *m) {
 // A kernel that says nothing of its blocks may be launched with 1024 threads, and a multiprocessor has 65536 registers. With the runtime's
 // calls the assembler would take more than 64 for each thread, and such a launch would fail.
 gr_status gr_registers_limit(PtxModule *m, gr_error *err) {
-    for (uint32_t k = 0; k < m->n_funcs && !takes_many(m); k++) {
+    bool many = takes_many(m);
+    for (uint32_t k = 0; k < m->n_funcs && !many; k++) {
         PtxFunc *f = m->funcs[k];
         const char *has = f->directives ? f->directives : "";
         if (!f->is_entry || !f->has_body || strstr(has, ".maxnreg") || strstr(has, ".minnctapersm") ||

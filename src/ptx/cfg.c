@@ -37,9 +37,47 @@ static bool ends_block(const PtxStmt *s) {
 
 static gr_status nomem(const Builder *b) { return gr_fail(b->err, GR_ERR_NOMEM, "out of memory"); }
 
+enum { EVERY = 64 }; // statements of a block: one of so many is marked
+
 static int by_address(const void *a, const void *b) {
-    uintptr_t x = (uintptr_t)((const CfgLeader *)a)->stmt, y = (uintptr_t)((const CfgLeader *)b)->stmt;
+    uintptr_t x = (uintptr_t)((const CfgMark *)a)->stmt, y = (uintptr_t)((const CfgMark *)b)->stmt;
     return (x > y) - (x < y);
+}
+
+// The marks: the first statement of each of the `n` blocks and more of long ones, by address.
+static gr_status mark_statements(Builder *b, const PtxFunc *f, uint32_t n) {
+    Cfg *g = b->g;
+    uint32_t all = 0, of_block = 0, block = 0;
+    for (const PtxStmt *s = f->first; s; s = s->next)
+        all++;
+    if (!(g->marks = GR_NEW_ARRAY(b->arena, CfgMark, (size_t)n + all / EVERY + 1)))
+        return nomem(b);
+    for (const PtxStmt *s = f->first; s && n; s = s->next) {
+        if (block + 1 < n && s == g->blocks[block + 1].first) {
+            block++;
+            of_block = 0;
+        }
+        if (of_block++ % EVERY == 0)
+            g->marks[g->n_marks++] = (CfgMark){s, block};
+    }
+    qsort(g->marks, g->n_marks, sizeof *g->marks, by_address);
+    return GR_OK;
+}
+
+// Blocks lie one behind another: each ends where the next one begins.
+static gr_status place_blocks(Builder *b, const PtxFunc *f, uint32_t n) {
+    CfgBlock *cur = NULL;
+    for (PtxStmt *s = f->first; s; s = s->next) {
+        uintptr_t id = (uintptr_t)gr_map_get_u64(&b->of_stmt, (uintptr_t)s);
+        if (id) {
+            cur = &b->g->blocks[id - 1];
+            cur->first = s;
+        }
+        cur->last = s;
+    }
+    for (uint32_t k = 0; k <= n; k++)
+        b->g->blocks[k].id = k;
+    return mark_statements(b, f, n);
 }
 
 static gr_status find_blocks(Builder *b, const PtxFunc *f) {
@@ -63,23 +101,7 @@ static gr_status find_blocks(Builder *b, const PtxFunc *f) {
     b->succs = calloc(n + 1, sizeof *b->succs);
     if (!b->g->blocks || !b->succs)
         return nomem(b);
-    CfgBlock *cur = NULL;
-    for (PtxStmt *s = f->first; s; s = s->next) {
-        uintptr_t id = (uintptr_t)gr_map_get_u64(&b->of_stmt, (uintptr_t)s);
-        if (id) {
-            cur = &b->g->blocks[id - 1];
-            cur->first = s;
-        }
-        cur->last = s;
-    }
-    if (!(b->g->leaders = GR_NEW_ARRAY(b->arena, CfgLeader, n + 1)))
-        return nomem(b);
-    for (uint32_t k = 0; k <= n; k++) {
-        b->g->blocks[k].id = k;
-        b->g->leaders[k] = (CfgLeader){b->g->blocks[k].first, k};
-    }
-    qsort(b->g->leaders, n, sizeof *b->g->leaders, by_address);
-    return GR_OK;
+    return place_blocks(b, f, n);
 }
 
 static gr_status add_edge(Builder *b, uint32_t from, uint32_t to) {
@@ -324,16 +346,16 @@ done:
 
 uint32_t gr_cfg_block_of(const Cfg *g, const PtxStmt *s) {
     for (; s; s = s->prev) {
-        size_t lo = 0, hi = g->n_blocks - 1;
+        size_t lo = 0, hi = g->n_marks;
         while (lo < hi) {
             size_t mid = (lo + hi) / 2;
-            if ((uintptr_t)g->leaders[mid].stmt < (uintptr_t)s)
+            if ((uintptr_t)g->marks[mid].stmt < (uintptr_t)s)
                 lo = mid + 1;
             else
                 hi = mid;
         }
-        if (lo < g->n_blocks - 1 && g->leaders[lo].stmt == s)
-            return g->leaders[lo].block;
+        if (lo < g->n_marks && g->marks[lo].stmt == s)
+            return g->marks[lo].block;
     }
     return NONE;
 }

@@ -21,10 +21,11 @@ typedef struct CfgBlock {
     bool to_exit;
 } CfgBlock;
 
-typedef struct CfgLeader {
+// A statement and its block.
+typedef struct CfgMark {
     const PtxStmt *stmt;
     uint32_t block;
-} CfgLeader;
+} CfgMark;
 
 typedef struct Cfg {
     const PtxFunc *func;
@@ -32,7 +33,9 @@ typedef struct Cfg {
     uint32_t n_blocks; // exit block included: blocks[n_blocks - 1]
     uint32_t *order;   // reverse post-order of the reachable blocks
     uint32_t n_order;
-    CfgLeader *leaders; // first statements by address, for gr_cfg_block_of
+    CfgMark *
+        marks; // by address, for gr_cfg_block_of: no statement of the function as it was built is far behind one
+    uint32_t n_marks;
 } Cfg;
 
 // Builds the graph in `arena`. A branch to a label of another function is GR_ERR_SYNTAX. `brx.idx` goes to

@@ -5,6 +5,32 @@
 
 #include <string.h>
 
+bool gr_ptx_calls(const PtxFunc *f) {
+    for (const PtxStmt *s = f->first; s; s = s->next)
+        if (s->kind == PTX_INSTR && s->instr->op == PTX_OP_CALL)
+            return true;
+    return false;
+}
+
+void gr_ptx_each_reachable(const PtxFunc *f, uint32_t *stamps, uint32_t stamp, GrReached seen, void *user) {
+    const PtxModule *m = f->module;
+    if (stamps[f->index] == stamp)
+        return;
+    stamps[f->index] = stamp;
+    seen(user, f);
+    for (const PtxStmt *s = f->first; s; s = s->next) {
+        if (s->kind != PTX_INSTR || s->instr->op != PTX_OP_CALL)
+            continue;
+        if (s->instr->callee) {
+            gr_ptx_each_reachable(s->instr->callee, stamps, stamp, seen, user);
+            continue;
+        }
+        for (uint32_t k = 0; k < m->n_funcs; k++)
+            if (!m->funcs[k]->is_entry)
+                gr_ptx_each_reachable(m->funcs[k], stamps, stamp, seen, user);
+    }
+}
+
 void gr_ptx_mark_reachable(const PtxModule *m, const PtxFunc *f, bool *marked) {
     if (marked[f->index])
         return;

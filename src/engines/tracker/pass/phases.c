@@ -94,6 +94,17 @@ static void walk_from(const Walk *w, uint32_t b, const PtxStmt *s, bool *still) 
         walk(w, b, s, still, NULL);
 }
 
+static bool all_pass_barriers(const Cfg *g, const Uniform *u) {
+    for (uint32_t k = 0; k < g->n_blocks; k++) {
+        bool divided = u->divided[k] || g->blocks[k].rpo == UINT32_MAX;
+        for (const PtxStmt *s = divided ? g->blocks[k].first : NULL; s;
+             s = s == g->blocks[k].last ? NULL : s->next)
+            if (s->kind == PTX_INSTR && !s->tag.inserted && is_barrier(s->instr))
+                return false;
+    }
+    return true;
+}
+
 bool gr_phases_find(const PtxFunc *f, const Cfg *g, Arena *arena, bool *still) {
     const PtxModule *m = f->module;
     Uniform u;
@@ -113,25 +124,18 @@ bool gr_phases_find(const PtxFunc *f, const Cfg *g, Arena *arena, bool *still) {
         return true;
     Walk w = {m, g, GR_NEW_ARRAY(arena, uint32_t, (size_t)g->n_blocks + 1),
               GR_NEW_ARRAY(arena, bool, (size_t)g->n_blocks + 1)};
-    bool *found = GR_NEW_ARRAY(arena, bool, (size_t)m->n_sites + 1);
-    if (!w.stack || !w.seen || !found || !gr_uniform_find(f, g, arena, &u))
+    if (!w.stack || !w.seen || !gr_uniform_find(f, g, arena, &u))
         return false;
-    for (uint32_t k = 0; k < g->n_blocks; k++)
-        for (const PtxStmt *s = g->blocks[k].first; s; s = s == g->blocks[k].last ? NULL : s->next) {
-            if (s->kind != PTX_INSTR || s->tag.inserted)
-                continue;
-            if (is_barrier(s->instr) && (u.divided[k] || g->blocks[k].rpo == UINT32_MAX))
-                return true;
-            if (s->site)
-                found[s->site] = m->sites[s->site].access == PTX_ACCESS_READ && !m->sites[s->site].strong &&
-                                 is_shared(m->sites[s->site].space);
-        }
-    walk_from(&w, 0, g->blocks[0].first, found);
+    if (!all_pass_barriers(g, &u))
+        return true;
+    for (const PtxStmt *s = f->first; s; s = s->next)
+        if (s->kind == PTX_INSTR && !s->tag.inserted && s->site)
+            still[s->site] = m->sites[s->site].access == PTX_ACCESS_READ && !m->sites[s->site].strong &&
+                             is_shared(m->sites[s->site].space);
+    walk_from(&w, 0, g->blocks[0].first, still);
     for (uint32_t k = 0; k < g->n_blocks; k++)
         for (const PtxStmt *s = g->blocks[k].first; s; s = s == g->blocks[k].last ? NULL : s->next)
             if (s->kind == PTX_INSTR && !s->tag.inserted && is_barrier(s->instr))
-                walk_from(&w, k, s == g->blocks[k].last ? NULL : s->next, found);
-    for (uint32_t k = 1; k <= m->n_sites; k++)
-        still[k] |= found[k];
+                walk_from(&w, k, s == g->blocks[k].last ? NULL : s->next, still);
     return true;
 }

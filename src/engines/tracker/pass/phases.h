@@ -9,7 +9,7 @@
 
 #include "ptx/cfg.h"
 
-// Sets still[site] of such loads of the kernel `f` and leaves the others alone. False: out of memory.
+// Sets still[site] of such loads of the kernel `f`; all are false before, and those of other functions are left alone. False: out of memory.
 bool gr_phases_find(const PtxFunc *f, const Cfg *g, Arena *arena, bool *still);
 
 #endif

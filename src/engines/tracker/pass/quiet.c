@@ -33,6 +33,9 @@ static bool is_harmless(const char *name) {
 
 static bool callees_write(const PtxFunc *f, Arena *arena, bool *nomem) {
     const PtxModule *m = f->module;
+    *nomem = false;
+    if (!gr_ptx_calls(f))
+        return false;
     bool *marked = GR_NEW_ARRAY(arena, bool, (size_t)m->n_funcs + 1);
     *nomem = !marked;
     if (!marked)

@@ -23,6 +23,7 @@
 #include <string.h>
 
 // What is known of a function before it is changed.
+// `still`, `updates` and hoisted->loaded are by site, and one for all functions of a module: each function has its own sites.
 typedef struct Code {
     Arena arena;
     DefUse uses;
@@ -30,8 +31,8 @@ typedef struct Code {
     Quiet quiet;
     Ends ends;
     Hoisted *hoisted;
-    bool *still;     // by site: loads that barriers order (phases.h)
-    Updates updates; // its arrays are NULL where every access is told by itself
+    bool *still;     // loads that barriers order (phases.h)
+    Updates updates; // none where every access is told by itself
 } Code;
 
 const char *gr_tracker_control_name(const char *suffix, char *buf, size_t size) {
@@ -298,7 +299,7 @@ static gr_status check_site(const TrackerWork *w, PtxStmt *s, const Code *code) 
     }
     bool still = code->still[s->site] && (readable == GR_SITE_CHECKED || s->instr->op == PTX_OP_LDMATRIX);
     *status = still ? GR_SITE_CHECKED : readable;
-    if (*status == GR_SITE_PRIVATE || still || (code->updates.told && code->updates.told[s->site]))
+    if (*status == GR_SITE_PRIVATE || still || code->updates.told[s->site])
         return GR_OK;
     if (!is_plain(s->instr, site))
         return gr_tracker_put_other(w, &a, status);
@@ -458,26 +459,23 @@ static bool calls_others(const PtxFunc *f) {
     return false;
 }
 
-static gr_status rewrite_function(const TrackerWork *module, PtxFunc *f) {
+static gr_status rewrite_function(const TrackerWork *module, const Code *by_site, PtxFunc *f) {
     gr_status st = GR_OK;
     TrackerWork own = *module;
     const TrackerWork *w = &own;
     if (!own.o->all && !own.classifies)
         own.own = gr_ptx_new_reg(f, PTX_B64);
-    Hoisted hoisted = {0};
-    Code code = {.hoisted = &hoisted};
+    Hoisted hoisted = {.loaded = by_site->hoisted->loaded};
+    Code code = {.hoisted = &hoisted, .still = by_site->still, .updates = by_site->updates};
     GR_TRY(gr_defuse_build(f, &code.uses, w->err));
     GR_TRY(gr_cfg_build(f, &code.arena, &code.cfg, w->err));
-    code.still = GR_NEW_ARRAY(&code.arena, bool, (size_t)w->module->n_sites + 1);
-    if (!code.still || (!w->o->all && !gr_phases_find(f, &code.cfg, &code.arena, code.still)))
+    if (!w->o->all && !gr_phases_find(f, &code.cfg, &code.arena, code.still))
         GR_TRY(gr_fail(w->err, GR_ERR_NOMEM, "out of memory"));
     if (!w->o->all && !w->classifies)
         GR_TRY(gr_quiet_find(f, w->status, &code.arena, &code.quiet, w->err));
-    if (!w->o->all && !w->classifies &&
-        !gr_updates_find(f, &code.uses, &code.cfg, w->status, code.still, &code.arena, &code.updates))
-        GR_TRY(gr_fail(w->err, GR_ERR_NOMEM, "out of memory"));
-    hoisted.loaded = GR_NEW_ARRAY(&code.arena, PtxReg *, (size_t)w->module->n_sites + 1);
-    if (!hoisted.loaded || !gr_paths_ends(f, &code.cfg, &code.arena, &code.ends))
+    if (!w->o->all && !w->classifies)
+        gr_updates_find(f, &code.uses, &code.cfg, w->status, code.still, &code.updates);
+    if (!gr_paths_ends(f, &code.cfg, &code.arena, &code.ends))
         GR_TRY(gr_fail(w->err, GR_ERR_NOMEM, "out of memory"));
     own.kept = !f->is_entry || code.ends.any || calls_others(f);
     if (!w->classifies)
@@ -521,7 +519,7 @@ static gr_status mark_callers(const TrackerWork *w, bool *marked) {
         return gr_fail(w->err, GR_ERR_NOMEM, "out of memory");
     for (uint32_t k = 0; k < m->n_funcs; k++) {
         bool shares = false;
-        if (!m->funcs[k]->is_entry || w->marked[k])
+        if (!m->funcs[k]->is_entry || w->marked[k] || !gr_ptx_calls(m->funcs[k]))
             continue;
         memset(reached, 0, m->n_funcs * sizeof *reached);
         gr_ptx_mark_reachable(m, m->funcs[k], reached);
@@ -535,11 +533,21 @@ static gr_status mark_callers(const TrackerWork *w, bool *marked) {
 
 static gr_status rewrite_functions(const TrackerWork *w, uint32_t n_funcs, const bool *marked) {
     gr_status st = GR_OK;
+    Arena arena;
+    gr_arena_init(&arena);
+    size_t n = (size_t)w->module->n_sites + 1;
+    Hoisted hoisted = {.loaded = GR_NEW_ARRAY(&arena, PtxReg *, n)};
+    Code by_site = {.hoisted = &hoisted,
+                    .still = GR_NEW_ARRAY(&arena, bool, n),
+                    .updates = {GR_NEW_ARRAY(&arena, uint32_t, n), GR_NEW_ARRAY(&arena, bool, n)}};
+    if (!hoisted.loaded || !by_site.still || !by_site.updates.load_of || !by_site.updates.told)
+        st = gr_fail(w->err, GR_ERR_NOMEM, "out of memory");
     for (uint32_t k = 0; k < n_funcs && st == GR_OK; k++) {
         PtxFunc *f = w->module->funcs[k];
         if (marked[f->index] && f->has_body && !f->tag.inserted)
-            st = rewrite_function(w, f);
+            st = rewrite_function(w, &by_site, f);
     }
+    gr_arena_free(&arena);
     return st;
 }
 

@@ -54,13 +54,9 @@ static uint32_t load_before(const PtxModule *m, const Access *to) {
     return 0;
 }
 
-bool gr_updates_find(const PtxFunc *f, const DefUse *uses, const Cfg *g, const GrSiteStatus *status,
-                     const bool *still, Arena *arena, Updates *out) {
+void gr_updates_find(const PtxFunc *f, const DefUse *uses, const Cfg *g, const GrSiteStatus *status,
+                     const bool *still, Updates *out) {
     const PtxModule *m = f->module;
-    out->load_of = GR_NEW_ARRAY(arena, uint32_t, (size_t)m->n_sites + 1);
-    out->told = GR_NEW_ARRAY(arena, bool, (size_t)m->n_sites + 1);
-    if (!out->load_of || !out->told)
-        return false;
     for (PtxStmt *s = f->first; s; s = s->next) {
         Access store, load;
         Speculation spec;
@@ -78,5 +74,4 @@ bool gr_updates_find(const PtxFunc *f, const DefUse *uses, const Cfg *g, const G
         out->load_of[s->site] = from;
         out->told[from] = true;
     }
-    return true;
 }

@@ -15,9 +15,9 @@ typedef struct Updates {
     bool *told;        // by site: a load that a store tells of
 } Updates;
 
-// Finds them in `f`, before it is changed; *out lives in `arena`. `still[site]`: loads that need no call. Stores and loads of which `status` says that
-// they are left alone are no part of any. False: out of memory.
-bool gr_updates_find(const PtxFunc *f, const DefUse *uses, const Cfg *g, const GrSiteStatus *status,
-                     const bool *still, Arena *arena, Updates *out);
+// Finds them in `f`, before it is changed, and notes them in the arrays of *out, which have nothing of its sites yet. `still[site]`: loads that need no
+// call. Stores and loads of which `status` says that they are left alone are no part of any.
+void gr_updates_find(const PtxFunc *f, const DefUse *uses, const Cfg *g, const GrSiteStatus *status,
+                     const bool *still, Updates *out);
 
 #endif
