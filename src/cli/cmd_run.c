@@ -170,6 +170,8 @@ static gr_status run_program(Run *r, gr_error *err) {
     gr_str_addf(&device, ",jobs=%llu", (unsigned long long)o->jobs);
     if (o->shuffle_blocks)
         gr_str_add(&device, ",shuffle=1");
+    if (gr_options_pass_strays(o))
+        gr_str_add(&device, ",strays=1");
     if (o->weak)
         gr_str_add(&device, ",weak=1");
     if (strcmp(o->windows, "sampled"))

@@ -7,6 +7,7 @@
 #include "inject/machine.h"
 #include "inject/memory.h"
 #include "inject/pieces.h"
+#include "inject/strays.h"
 #include "inject/twins.h"
 #include "inject/uses.h"
 
@@ -66,6 +67,7 @@ static gr_status rewrite(LoadedModule *m, const char *text, size_t len, PtxModul
     GR_TRY(gr_module_describe(m, *parsed, err));
     GR_TRY(gr_declared_take(m, *parsed, err));
     gr_uses_take(m, *parsed);
+    gr_strays_listen();
     m->pub.original = *parsed;
     m->has_lines = (*parsed)->n_files > 0;
     const char *why = NULL;

@@ -6,6 +6,7 @@
 #include "inject/inside_run.h"
 #include "inject/launches.h"
 #include "inject/memory.h"
+#include "inject/strays.h"
 #include "inject/thread_clocks.h"
 #include "inject/uses.h"
 #include "inject/watch.h"
@@ -126,6 +127,7 @@ static gr_status begin(gr_error *err) {
                     session_symbol, session_record, session_area,   session_watch,        session_watching,
                     session_raced,  session_arena,  session_points, session_load_kernels, &gr_thread_clocks};
     gr_uses_begin();
+    gr_strays_listen();
     if (s->engine->begin)
         GR_TRY(s->engine->begin(&s->pub, &s->options, &s->engine_self, err));
 done:

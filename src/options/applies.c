@@ -12,8 +12,12 @@ const char *gr_options_schedule(const GrOptions *o) {
 }
 
 uint64_t gr_options_threads(const GrOptions *o) {
-    unsigned needs = OPT_ON_CPU | OPT_ON_UNHEARD | OPT_ON_UNORDERED | OPT_ON_PLAIN;
+    unsigned needs = OPT_ON_CPU | OPT_ON_UNHEARD | OPT_ON_UNORDERED | OPT_ON_PLAIN | OPT_ON_STOPS;
     return gr_options_misses(o, needs) ? 1 : o->jobs;
+}
+
+bool gr_options_pass_strays(const GrOptions *o) {
+    return !strcmp(o->on_fault, "continue") && !gr_options_misses(o, OPT_ON_PASSES | OPT_ON_CHOSEN);
 }
 
 bool gr_options_uses(const GrOptions *o, const char *name) {

@@ -169,6 +169,7 @@ bool gr_options_uses(const GrOptions *o, const char *name);
 const char *gr_options_schedule(const GrOptions *o);
 uint64_t gr_options_threads(const GrOptions *o);
 const char *gr_options_misses(const GrOptions *o, unsigned needs);
+bool gr_options_pass_strays(const GrOptions *o); // --on-fault continue, on a device that can
 // Where --watchpoints and --aim have an effect, as their rows say. (Several threads run blocks only while no observer listens.)
 #define GR_WATCHPOINTS_NEED (OPT_ON_WINDOWS | OPT_ON_CPU | OPT_ON_ONE_THREAD | OPT_ON_WATCHES)
 #define GR_AIM_NEEDS        (OPT_ON_WINDOWS | OPT_ON_CPU | OPT_ON_DIRECTED | OPT_ON_WATCHES)

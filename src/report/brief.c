@@ -48,8 +48,9 @@ bool gr_report_brief(const GrReport *r, const char *why, FILE *out) {
     for (size_t i = 0; i < r->misuses.len; i++) {
         const GrFinding *m = &r->misuses.data[i].found;
         put_place(&m->accesses[0], out);
-        fputs(": synchronization misuse: ", out);
-        put(gr_report_class(r, m->class)->name, out);
+        const GrClass *class = gr_report_class(r, m->class);
+        fprintf(out, ": %s: ", gr_misuse_title(class));
+        put(class->name, out);
         fputs(" in kernel ", out);
         put(or (m->kernel, "?"), out);
         fputc('\n', out);

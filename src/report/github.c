@@ -42,7 +42,7 @@ static void add_race(const GrReport *r, const GrRace *race, bool misuse, StrBuf 
     const GrAccess *a = &shown->found.accesses[0];
     const GrClass *class = gr_report_class(r, race->found.class);
     StrBuf text = {0}, title = {0};
-    gr_escaped_addf(&title, "%s: %s", misuse ? "synchronization misuse" : "data race", class->name);
+    gr_escaped_addf(&title, "%s: %s", misuse ? gr_misuse_title(class) : "data race", class->name);
     if (misuse)
         gr_escaped_addf(&text, "%s. %s", race->found.detail, class->meaning);
     else if (pair && pair->found.order)

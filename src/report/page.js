@@ -309,7 +309,7 @@ function racePage(race) {
   return el("section", { id: "race" },
     el("nav", { class: "pages" }, el("a", { href: "#" }, "all races"), before ? el("a", { href: "#race-" + before.id, rel: "prev" }, "previous") : null,
       next ? el("a", { href: "#race-" + next.id, rel: "next" }, "next") : null),
-    el("h2", {}, (race.misuse ? "Synchronization misuse: " : "Data race: ") + race.class),
+    el("h2", {}, (!race.misuse ? "Data race: " : race.class === "stray access" ? "Memory misuse: " : "Synchronization misuse: ") + race.class),
     el("p", {}, race.meaning),
     el("div", { class: "sides" }, sidePane(sides[0], pair, "a", race.misuse ? "here" : "one side"),
       sides[1] ? sidePane(sides[1], pair, "b", sides[1].lanes ? "other lanes of the instruction" : race.replay ? "other side, caught by a replay" : "other side")

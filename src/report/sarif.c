@@ -163,7 +163,10 @@ static size_t rule_of(Writer *w, const GrClass *class, bool misuse) {
     put(w, o, "help", message_of(w, &page));
     put(w, o, "defaultConfiguration", json_pack("{s:s}", "level", "error"));
     put(w, o, "properties",
-        json_pack("{s:[s,s,s]}", "tags", "cuda", "concurrency", misuse ? "synchronization" : "data-race"));
+        json_pack("{s:[s,s,s]}", "tags", "cuda", "concurrency",
+                  gr_class_is_stray(class) ? "memory"
+                  : misuse                 ? "synchronization"
+                                           : "data-race"));
     json_decref(help);
     add(w, w->rules, o);
     w->nomem |= !gr_map_put(&w->rule_at, class->name, (void *)json_array_size(w->rules));
@@ -308,10 +311,11 @@ static json_t *misuse_result(Writer *w, const GrRace *misuse) {
     json_t *o = json_object();
     StrBuf s = {0};
     add_common(w, o, misuse, true);
-    gr_escaped_addf(&s, "Synchronization misuse: %s", gr_report_class(w->report, f->class)->name);
+    const GrClass *class = gr_report_class(w->report, f->class);
+    gr_escaped_addf(&s, "%s misuse: %s", gr_class_is_stray(class) ? "Memory" : "Synchronization",
+                    class->name);
     add_kernel(w, f, &s);
-    gr_escaped_addf(&s, ". %s. %s.", f->detail ? f->detail : "",
-                    gr_report_class(w->report, f->class)->meaning);
+    gr_escaped_addf(&s, ". %s. %s.", f->detail ? f->detail : "", class->meaning);
     put(w, o, "message", message_of(w, &s));
     add_places(w, o, f, &f->accesses[0]);
     put(w, o, "properties",

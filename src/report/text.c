@@ -187,7 +187,7 @@ void gr_text_misuse(const GrReport *r, const GrRace *misuse, Arena *arena, StrBu
         gr_text_place(r, at, out);
     else
         gr_text_ptx_line(a, m->kernel, out);
-    gr_escaped_addf(out, ": synchronization misuse: %s ", class->name);
+    gr_escaped_addf(out, ": %s: %s ", gr_misuse_title(class), class->name);
     if (m->kernel)
         gr_escaped_addf(out, "in kernel %s", gr_short_name(m->kernel, arena));
     if (at->function && (!m->kernel || strcmp(at->function, m->kernel)))

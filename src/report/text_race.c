@@ -331,8 +331,8 @@ void gr_text_line(const GrReport *r, const GrRace *race, bool misuse, Arena *are
         gr_report_place(r, f, out);
         gr_str_add(out, ": ");
     }
-    gr_escaped_addf(out, "%s: %s", misuse ? "synchronization misuse" : "data race",
-                    gr_report_class(r, race->found.class)->name);
+    const GrClass *class = gr_report_class(r, race->found.class);
+    gr_escaped_addf(out, "%s: %s", misuse ? gr_misuse_title(class) : "data race", class->name);
     if (race->found.kernel)
         gr_escaped_addf(out, " in kernel %s", gr_short_name(race->found.kernel, arena));
     gr_escaped_addf(out, ", %llu time%s, id %s\n", (unsigned long long)race->found.count,

@@ -180,6 +180,17 @@ gr_status gr_report_judge(GrReport *r, gr_error *err) {
     return j->nomem ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : GR_OK;
 }
 
+// What was misused.
+static const char *misused(const GrReport *r) {
+    bool strays = false, others = false;
+    for (size_t k = 0; k < r->misuses.len; k++) {
+        bool stray = gr_class_is_stray(gr_report_class(r, r->misuses.data[k].found.class));
+        strays |= stray;
+        others |= !stray;
+    }
+    return !strays ? "synchronization" : others ? "synchronization or memory" : "memory";
+}
+
 void gr_report_verdict(const GrReport *r, StrBuf *out) {
     uint64_t races = r->races.len + r->unlisted;
     gr_escaped_addf(out, "verdict: %s", gr_verdict_name(r->verdict));
@@ -189,7 +200,7 @@ void gr_report_verdict(const GrReport *r, StrBuf *out) {
     if (races)
         gr_escaped_addf(out, " (%llu)", (unsigned long long)races);
     if (r->misuses.len)
-        gr_escaped_addf(out, "%s synchronization misused in %zu place%s", races ? ", and" : ":",
+        gr_escaped_addf(out, "%s %s misused in %zu place%s", races ? ", and" : ":", misused(r),
                         r->misuses.len, r->misuses.len == 1 ? "" : "s");
 }
 
@@ -199,8 +210,8 @@ void gr_report_summary(const GrReport *r, StrBuf *out) {
         gr_escaped_addf(out, races ? "%llu race%s" : "no races", (unsigned long long)races,
                         races == 1 ? "" : "s");
     if (r->misuses.len)
-        gr_escaped_addf(out, "%s%zu misuse%s of synchronization", races ? ", " : "", r->misuses.len,
-                        r->misuses.len == 1 ? "" : "s");
+        gr_escaped_addf(out, "%s%zu misuse%s of %s", races ? ", " : "", r->misuses.len,
+                        r->misuses.len == 1 ? "" : "s", misused(r));
     if (r->baseline.name)
         gr_escaped_addf(out, ": %llu new, %llu known, %llu gone (baseline %s)",
                         (unsigned long long)r->baseline.fresh, (unsigned long long)r->baseline.known,

@@ -226,7 +226,7 @@ typedef enum VmMisuse {
     VM_SHUFFLE_OF_MISSING = VM_MISUSE_COUNT,
 } VmMisuse;
 
-// Synchronization that is wrong in itself: by one thread, which stands for those that do the same at once.
+// What is wrong in itself (misuse.def): done by one thread, which stands for those that do the same at once.
 typedef struct VmMisuseEvent {
     VmMisuse kind;
     uint32_t threads; // that did it at once
@@ -274,7 +274,8 @@ typedef struct VmObserver {
     void (*async)(void *user, const VmAsyncEvent *e);
     void (*misuse)(void *user, const VmMisuseEvent *e);
     void (*freed)(void *user, const VmFreeEvent *e);
-    // An access of one lane to an address at which no memory is, or none any more: it does not happen, and its launch faults.
+    // An access of one lane to an address at which no memory is, or none any more: it does not happen, and its launch faults or
+    // goes on (VmConfig.pass_strays).
     void (*gone)(void *user, const VmAccessEvent *e);
     // Of a warp at an access, which it has made or is about to make; site 0: that begins. Of several observers the highest goes.
     VmWish (*wish)(void *user, const VmWhere *where);

@@ -42,9 +42,11 @@ typedef struct VmConfig {
     VmSchedule schedule;   // other than the default: jobs is 1
     uint32_t pct_depth, pct_steps; // of VM_SCHEDULE_PCT; 0: default
     bool every_window;             // an extension that has threads wait at accesses leaves none out
-    bool unfused;                  // execute what shortcuts would skip: for tests, the execution is the same
-    uint32_t stack_bytes;          // per thread, for calls whose depth is not known; 0: 1024
-    uint64_t heap_bytes;           // device malloc heap; 0: 8 MiB
+    bool
+        pass_strays; // a lane's access to where it may not goes nowhere (VM_MISUSE_STRAY), instead of a fault
+    bool unfused;    // execute what shortcuts would skip: for tests, the execution is the same
+    uint32_t stack_bytes;                        // per thread, for calls whose depth is not known; 0: 1024
+    uint64_t heap_bytes;                         // device malloc heap; 0: 8 MiB
     const struct VmExtension *const *extensions; // extension.h: what engines add, up to NULL; NULL: nothing
 } VmConfig;
 

@@ -186,6 +186,7 @@ static gr_status make_device(int i, gr_error *err) {
         .quantum = (uint32_t)c->quantum,
         .jobs = (uint32_t)c->jobs,
         .shuffle_blocks = c->shuffle != 0,
+        .pass_strays = c->strays != 0,
         .weak = c->weak != 0,
         .every_window = c->windows != 0,
         .schedule = (VmSchedule)c->schedule,

@@ -99,7 +99,8 @@ void gr_misuses_finish(Misuses *m) {
 void gr_misuses_hear(void *misuses, const VmMisuseEvent *e) {
     static uint64_t uncounted; // stands for a count that there is none of
     Misuses *m = misuses;
-    if ((e->ends && m->no_faults) || gr_selection_excludes_kernel(m->selection, e->kernel))
+    if ((e->kind == VM_MISUSE_STRAY) != m->strays || (e->ends && m->no_faults) ||
+        (m->selection && gr_selection_excludes_kernel(m->selection, e->kernel)))
         return;
     if (e->kind == VM_SHUFFLE_OF_MISSING) {
         note_shuffle(m, e);

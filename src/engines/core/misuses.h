@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// misuses — writes to the results file the synchronization that is wrong in itself, as the CPU device tells it. Each kind and
+// misuses — writes to the results file what is wrong in itself, synchronization and stray accesses, as the CPU device tells it. Each kind and
 // place has a record, written when it is first seen, and a count of the threads that did it. The count lives in the file.
 #ifndef GR_INJECT_MISUSES_H
 #define GR_INJECT_MISUSES_H
@@ -14,10 +14,11 @@ extern const GrClass gr_misuse_classes[];
 
 typedef struct Misuses {
     RaceWriter *writer;           // whose counts they share
-    const GrSelection *selection; // of kernels
+    const GrSelection *selection; // of kernels; NULL: all
     Map places;                   // kind and place -> uint64_t *, what to count in
     Map shuffles;                 // places of those from missing lanes
     StrBuf shuffled;              // the first few of them, for the remark
+    bool strays;                  // those of accesses (VM_MISUSE_STRAY) and no others are heard
     bool no_faults;               // those that end a launch, which is told as a fault, are left out
     bool incomplete;              // memory ran out
 } Misuses;

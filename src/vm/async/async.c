@@ -82,6 +82,7 @@ static bool compares(const VmAsyncOp *op) {
 }
 
 static void report_bytes(VmAsyncOp *op, VmAsyncKind kind, uint32_t lanes, uint32_t bytes) {
+    lanes &= ~op->nowhere;
     if (!op->warp->launch->device->listens_async || !lanes)
         return;
     bool read = kind == VM_ASYNC_READ;
@@ -157,6 +158,7 @@ static void do_read(VmAsyncOp *op, uint32_t lanes) {
     if (!lanes)
         return;
     op->unread &= ~lanes;
+    lanes &= ~op->nowhere;
     if (is_direct(op)) {
         EACH_LANE(op, lanes, op->data + l * VM_ASYNC_ALIGN,
                   (const uint8_t *)(uintptr_t)op->src[l] + op->delta)
@@ -172,9 +174,14 @@ static void do_read(VmAsyncOp *op, uint32_t lanes) {
             continue;
         const uint8_t *from = gr_vm_end_host(&op->warp->hot, op->insn, l, (VmEnd){op->src_block, op->src[l]},
                                              n, PTX_ACCESS_READ);
-        if (!from)
+        if (faulted(op))
             return;
-        memcpy(data, from, n);
+        if (from)
+            memcpy(data, from, n);
+        else { // freed since, say
+            memset(data, 0, n);
+            op->zeroed |= UINT32_C(1) << l;
+        }
     }
     report_read(op, lanes & ~op->zeroed);
 }
@@ -246,14 +253,16 @@ static void do_move(VmAsyncOp *op, uint32_t lanes) {
     }
     for (unsigned k = 0; k < VM_LANES && !faulted(op); k++) {
         unsigned l = commit_lane(k, op->warp->rotate);
-        if (!(lanes >> l & 1))
+        if (!((lanes & ~op->nowhere) >> l & 1))
             continue;
         uint8_t *to =
             gr_vm_end_host(&op->warp->hot, op->insn, l, (VmEnd){op->dst_block, op->dst[l]}, op->bytes,
                            op->act == VM_ASYNC_REDUCE ? PTX_ACCESS_RMW : PTX_ACCESS_WRITE);
-        if (!to)
+        if (faulted(op))
             return;
-        if (op->act == VM_ASYNC_REDUCE)
+        if (!to)
+            op->nowhere |= UINT32_C(1) << l;
+        else if (op->act == VM_ASYNC_REDUCE)
             reduce(op, to, async_data(op, l), op->bytes);
         else if (comparing)
             write_compared(op, l, to);

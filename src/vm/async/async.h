@@ -53,6 +53,8 @@ struct VmAsyncOp {
     uint8_t elem;       // REDUCE: bytes of an element
     uint16_t byte_mask; // COPY: which of 16 bytes are written
     uint32_t zeroed;    // lanes whose source is not looked at
+    uint32_t
+        nowhere; // lanes whose destination is stray (gr_vm_stray): they move nothing, and observers do not hear of them
     uint32_t unchanged; // lanes that wrote what was there already, in the last writing
     bool direct;        // cp.async of whole lanes between places known to be there …
     ptrdiff_t delta;    // … the source's here, while memory is of this generation
@@ -85,14 +87,17 @@ void gr_vm_async_wait(VmWarpRest *r, uint32_t mask, unsigned bulk, uint32_t keep
 
 // ---- async_end.c: places -------------------------------------------------------------------------------------------
 
-// Where the lane's address operand points. False when the launch has faulted.
+// Where the lane's address operand points. False: it is stray (gr_vm_stray).
 bool gr_vm_async_end(VmWarp *w, const VmInsn *i, unsigned lane, const VmAddress *a, VmEnd *out);
-// The bytes there, or NULL after having faulted.
+// The bytes there. NULL: it is stray.
 uint8_t *gr_vm_end_host(VmWarp *w, const VmInsn *i, unsigned lane, VmEnd end, uint64_t size,
                         PtxAccess access);
-// False, with the fault, when `at` is no multiple of `align`.
+// False: `at` is no multiple of `align`, and the access is stray.
 bool gr_vm_end_aligned(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t at, uint32_t align,
                        const char *what);
+// The first two for an mbarrier, which nothing can stand for: NULL and false when the launch has faulted.
+bool gr_vm_bar_end(VmWarp *w, const VmInsn *i, unsigned lane, const VmAddress *a, VmEnd *out);
+uint8_t *gr_vm_bar_host(VmWarp *w, const VmInsn *i, unsigned lane, VmEnd bar);
 
 // ---- Operands, from decode_async.c to exec_async.c -----------------------------------------------------------------
 

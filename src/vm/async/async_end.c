@@ -16,7 +16,7 @@ static bool window_end(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t at, V
     const VmCluster *c = rest_of(w)->block->cluster;
     uint64_t rank = at >> VM_SHARED_SHIFT;
     if (rank >= c->n) {
-        gr_vm_fault(w, i, VM_FAULT_ILLEGAL_ADDRESS, (int)lane, at,
+        gr_vm_stray(w, i, VM_FAULT_ILLEGAL_ADDRESS, lane, at,
                     "used 0x%llx, which is in the shared memory of no block of its cluster",
                     (unsigned long long)at);
         return false;
@@ -34,8 +34,8 @@ bool gr_vm_async_end(VmWarp *w, const VmInsn *i, unsigned lane, const VmAddress 
             return false;
         if (out->block == rest_of(w)->block)
             return true;
-        gr_vm_fault(
-            w, i, VM_FAULT_ADDRESS_SPACE, (int)lane, at,
+        gr_vm_stray(
+            w, i, VM_FAULT_ADDRESS_SPACE, lane, at,
             "used the shared memory of block (%u,%u,%u) as if it were its own, without .shared::cluster",
             out->block->ctaid[0], out->block->ctaid[1], out->block->ctaid[2]);
         return false;
@@ -46,7 +46,7 @@ bool gr_vm_async_end(VmWarp *w, const VmInsn *i, unsigned lane, const VmAddress 
         // fall through
     default:
         if (shared || local) {
-            gr_vm_fault(w, i, VM_FAULT_ADDRESS_SPACE, (int)lane, at,
+            gr_vm_stray(w, i, VM_FAULT_ADDRESS_SPACE, lane, at,
                         "used a generic address of %s memory, 0x%llx, as one of global memory",
                         shared ? "shared" : "local", (unsigned long long)at);
             return false;
@@ -60,8 +60,8 @@ bool gr_vm_end_aligned(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t at, u
                        const char *what) {
     if (!(at & (align - 1)))
         return true;
-    gr_vm_fault(w, i, VM_FAULT_MISALIGNED, (int)lane, at, "used %s 0x%llx, which is not a multiple of %u",
-                what, (unsigned long long)at, align);
+    gr_vm_stray(w, i, VM_FAULT_MISALIGNED, lane, at, "used %s 0x%llx, which is not a multiple of %u", what,
+                (unsigned long long)at, align);
     return false;
 }
 
@@ -74,6 +74,22 @@ uint8_t *gr_vm_end_host(VmWarp *w, const VmInsn *i, unsigned lane, VmEnd end, ui
     VmSharedMiss miss;
     uint8_t *p = gr_vm_shared_find(end.block->cluster, offset, size, &owner, &miss);
     if (!p)
-        gr_vm_shared_fault(w, i, (int)lane, verb(access), offset, size);
+        gr_vm_shared_fault(w, i, lane, verb(access), offset, size);
     return p;
+}
+
+bool gr_vm_bar_end(VmWarp *w, const VmInsn *i, unsigned lane, const VmAddress *a, VmEnd *out) {
+    rest_of(w)->strays = VM_STRAYS_FAULT;
+    bool found = gr_vm_async_end(w, i, lane, a, out);
+    rest_of(w)->strays = VM_STRAYS_TOLD;
+    return found;
+}
+
+uint8_t *gr_vm_bar_host(VmWarp *w, const VmInsn *i, unsigned lane, VmEnd bar) {
+    rest_of(w)->strays = VM_STRAYS_FAULT;
+    uint8_t *at = gr_vm_end_aligned(w, i, lane, bar.at, 8, "an mbarrier at")
+                      ? gr_vm_end_host(w, i, lane, bar, 8, PTX_ACCESS_RMW)
+                      : NULL;
+    rest_of(w)->strays = VM_STRAYS_TOLD;
+    return at;
 }

@@ -35,27 +35,40 @@ static uint32_t group_of(const VmWarpRest *r, unsigned bulk, unsigned lane) {
 
 // ---- cp.async (PTX ISA 9.0, 9.7.9.25.3.1) --------------------------------------------------------------------------
 
-typedef struct CopyLane {
-    VmEnd dst, src;
-    uint32_t n; // bytes of the source
-} CopyLane;
+static bool faulted(const VmWarp *w) { return w->stop == VM_STOP_FAULT; }
 
-static bool copy_lane(VmWarp *w, const VmInsn *i, unsigned l, CopyLane *out) {
+// One end of an operation that accesses `bytes` there; 0: it is not looked at. False: it is stray (gr_vm_stray), or the launch has faulted.
+static bool find_end(VmWarp *w, const VmInsn *i, unsigned l, const VmAddress *a, uint32_t align,
+                     const char *what, uint64_t bytes, PtxAccess access, VmEnd *out) {
+    *out = (VmEnd){0};
+    return gr_vm_async_end(w, i, l, a, out) && gr_vm_end_aligned(w, i, l, out->at, align, what) &&
+           (!bytes || gr_vm_end_host(w, i, l, *out, bytes, access));
+}
+
+// False: the launch has faulted.
+static bool copy_lane(VmWarp *w, const VmInsn *i, unsigned l, VmAsyncOp *op) {
     const VmCopyInfo *info = i->extra;
-    out->n = info->has_size ? VM_U32(w, i->a)[l] : info->bytes;
+    uint32_t n = info->has_size ? VM_U32(w, i->a)[l] : info->bytes;
+    VmEnd dst, src;
     if (info->has_ignore && VM_PRED(w, i->b) >> l & 1)
-        out->n = 0;
-    if (out->n > info->bytes) {
-        gr_vm_fault(w, i, VM_FAULT_ILLEGAL_INSTRUCTION, (int)l, 0, "copied %u bytes to a place of %u", out->n,
+        n = 0;
+    if (n > info->bytes) {
+        gr_vm_fault(w, i, VM_FAULT_ILLEGAL_INSTRUCTION, (int)l, 0, "copied %u bytes to a place of %u", n,
                     info->bytes);
         return false;
     }
-    return gr_vm_async_end(w, i, l, &info->dst, &out->dst) &&
-           gr_vm_async_end(w, i, l, &info->src, &out->src) &&
-           gr_vm_end_aligned(w, i, l, out->dst.at, info->bytes, "the destination") &&
-           gr_vm_end_aligned(w, i, l, out->src.at, info->bytes, "the source") &&
-           gr_vm_end_host(w, i, l, out->dst, info->bytes, PTX_ACCESS_WRITE) &&
-           (!out->n || gr_vm_end_host(w, i, l, out->src, out->n, PTX_ACCESS_READ));
+    bool to =
+        find_end(w, i, l, &info->dst, info->bytes, "the destination", info->bytes, PTX_ACCESS_WRITE, &dst);
+    bool from =
+        !faulted(w) && find_end(w, i, l, &info->src, info->bytes, "the source", n, PTX_ACCESS_READ, &src);
+    if (faulted(w))
+        return false;
+    op->dst[l] = dst.at;
+    op->src[l] = src.at;
+    op->src_bytes[l] = from ? (uint8_t)n : 0;
+    op->zeroed |= (uint32_t)(op->src_bytes[l] == 0) << l;
+    op->nowhere |= (uint32_t)!to << l;
+    return true;
 }
 
 // The whole of it at once, where all lanes are in one allocation and nothing is wrong.
@@ -88,16 +101,9 @@ static bool copy_lanes(VmWarp *w, const VmInsn *i, VmAsyncOp *op) {
 }
 
 static bool copy_each_lane(VmWarp *w, const VmInsn *i, VmAsyncOp *op) {
-    for (uint32_t m = op->mask; m; m &= m - 1) {
-        unsigned l = (unsigned)__builtin_ctz(m);
-        CopyLane c;
-        if (!copy_lane(w, i, l, &c))
+    for (uint32_t m = op->mask; m; m &= m - 1)
+        if (!copy_lane(w, i, (unsigned)__builtin_ctz(m), op))
             return false;
-        op->dst[l] = c.dst.at;
-        op->src[l] = c.src.at;
-        op->src_bytes[l] = (uint8_t)c.n;
-        op->zeroed |= (uint32_t)(c.n == 0) << l;
-    }
     return true;
 }
 
@@ -169,7 +175,7 @@ VM_HANDLER(gr_vm_x_cp_async_arrive) {
     for (uint32_t m = w->mask; m; m &= m - 1) {
         unsigned l = (unsigned)__builtin_ctz(m);
         VmEnd bar;
-        if (!gr_vm_async_end(w, i, l, &info->at, &bar) || (info->has_count && !gr_vm_mbar_pend(w, i, l, bar)))
+        if (!gr_vm_bar_end(w, i, l, &info->at, &bar) || (info->has_count && !gr_vm_mbar_pend(w, i, l, bar)))
             return NULL;
         op->bar.block = bar.block;
         op->dst[l] = bar.at;
@@ -183,48 +189,91 @@ typedef struct Bulk {
     VmEnd dst, src, bar;
     uint32_t bytes;
     uint16_t byte_mask;
+    bool no_dst, no_src; // stray
 } Bulk;
 
+// False: the launch has faulted.
 static bool bulk_ends(VmWarp *w, const VmInsn *i, unsigned l, Bulk *b) {
     const VmCopyInfo *info = i->extra;
     b->bytes = VM_U32(w, i->a)[l];
     b->byte_mask = info->has_bytes ? VM_U16(w, i->c)[l] : UINT16_MAX;
     b->bar = (VmEnd){0};
-    return gr_vm_async_end(w, i, l, &info->dst, &b->dst) && gr_vm_async_end(w, i, l, &info->src, &b->src) &&
-           (!info->has_bar || gr_vm_async_end(w, i, l, &info->bar, &b->bar)) &&
-           gr_vm_end_aligned(w, i, l, b->dst.at, VM_ASYNC_ALIGN, "the destination") &&
-           gr_vm_end_aligned(w, i, l, b->src.at, VM_ASYNC_ALIGN, "the source") &&
-           gr_vm_end_aligned(w, i, l, b->bytes, VM_ASYNC_ALIGN, "the size") &&
-           gr_vm_end_host(w, i, l, b->src, b->bytes, PTX_ACCESS_READ);
+    if (info->has_bar && !gr_vm_bar_end(w, i, l, &info->bar, &b->bar))
+        return false;
+    b->no_dst =
+        !find_end(w, i, l, &info->dst, VM_ASYNC_ALIGN, "the destination", 0, PTX_ACCESS_WRITE, &b->dst);
+    b->no_dst |= !faulted(w) && !gr_vm_end_aligned(w, i, l, b->bytes, VM_ASYNC_ALIGN, "the size");
+    b->no_src = !faulted(w) && !find_end(w, i, l, &info->src, VM_ASYNC_ALIGN, "the source", b->bytes,
+                                         PTX_ACCESS_READ, &b->src);
+    return !faulted(w);
 }
 
-// To one destination, in pieces.
-static bool bulk_issue(VmWarp *w, const VmInsn *i, unsigned l, const Bulk *b) {
+static bool lane_strays(VmWarp *w, const VmInsn *i, unsigned l, bool bulk) {
+    const VmCopyInfo *info = i->extra;
+    uint32_t align = bulk ? VM_ASYNC_ALIGN : info->bytes, bytes = bulk ? VM_U32(w, i->a)[l] : info->bytes;
+    VmEnd end;
+    return bytes & (align - 1) ||
+           !find_end(w, i, l, &info->dst, align, "the destination", bytes, PTX_ACCESS_WRITE, &end) ||
+           !find_end(w, i, l, &info->src, align, "the source", bytes, PTX_ACCESS_READ, &end);
+}
+
+bool gr_vm_copy_strays(VmWarp *w, const VmInsn *i) {
+    VmWarpRest *r = rest_of(w);
+    VmExec x = (i->body[0] ? i->body : i->exec)[0];
+    bool strays = false;
+    if (!r->launch->device->config.pass_strays || (x != gr_vm_x_cp_async && x != gr_vm_x_bulk))
+        return false;
+    r->strays = VM_STRAYS_QUIET;
+    for (uint32_t m = w->mask; m && !strays; m &= m - 1)
+        strays = lane_strays(w, i, (unsigned)__builtin_ctz(m), x == gr_vm_x_bulk);
+    r->strays = VM_STRAYS_TOLD;
+    return strays;
+}
+
+// One piece, of bytes [at, at + n). NULL: out of memory.
+static VmAsyncOp *bulk_piece(VmWarp *w, const VmInsn *i, unsigned l, const Bulk *b, uint32_t at, uint32_t n) {
     const VmCopyInfo *info = i->extra;
     VmWarpRest *r = rest_of(w);
-    if (!gr_vm_end_host(w, i, l, b->dst, b->bytes, info->apply ? PTX_ACCESS_RMW : PTX_ACCESS_WRITE))
+    VmAsyncOp *op = gr_vm_async_new(r, i, UINT32_C(1) << l);
+    if (!op)
+        return NULL;
+    op->proxy = VM_PROXY_ASYNC;
+    op->completes = info->has_bar ? VM_COMPLETES_MBARRIER : VM_COMPLETES_BULK;
+    op->group = group_of(r, 1, l);
+    op->bytes = n;
+    op->src_bytes[l] = VM_ASYNC_ALIGN;
+    op->byte_mask = b->byte_mask;
+    op->bar = b->bar;
+    op->src_block = b->src.block;
+    op->dst_block = b->dst.block;
+    op->src[l] = b->src.at + at;
+    op->dst[l] = b->dst.at + at;
+    if (info->apply) {
+        op->act = VM_ASYNC_REDUCE;
+        op->apply = info->apply;
+        op->elem = info->elem;
+    }
+    if (b->no_dst || b->no_src)
+        op->unread = 0;
+    if (b->no_dst)
+        op->nowhere = op->mask;
+    else if (b->no_src)
+        memset(op->data, 0, sizeof op->data);
+    return op;
+}
+
+// To one destination, in pieces; all at once if nothing moves.
+static bool bulk_issue(VmWarp *w, const VmInsn *i, unsigned l, Bulk b) {
+    const VmCopyInfo *info = i->extra;
+    b.no_dst =
+        b.no_dst || !gr_vm_end_host(w, i, l, b.dst, b.bytes, info->apply ? PTX_ACCESS_RMW : PTX_ACCESS_WRITE);
+    if (faulted(w))
         return false;
-    for (uint32_t at = 0; at < b->bytes; at += VM_ASYNC_PIECE) {
-        VmAsyncOp *op = gr_vm_async_new(r, i, UINT32_C(1) << l);
-        if (!op)
-            return false;
-        op->proxy = VM_PROXY_ASYNC;
-        op->completes = info->has_bar ? VM_COMPLETES_MBARRIER : VM_COMPLETES_BULK;
-        op->group = group_of(r, 1, l);
-        op->bytes = b->bytes - at < VM_ASYNC_PIECE ? b->bytes - at : VM_ASYNC_PIECE;
-        op->src_bytes[l] = VM_ASYNC_ALIGN;
-        op->byte_mask = b->byte_mask;
-        op->bar = b->bar;
-        op->src_block = b->src.block;
-        op->dst_block = b->dst.block;
-        op->src[l] = b->src.at + at;
-        op->dst[l] = b->dst.at + at;
-        if (info->apply) {
-            op->act = VM_ASYNC_REDUCE;
-            op->apply = info->apply;
-            op->elem = info->elem;
-        }
-        if (!gr_vm_async_issue(op))
+    uint32_t most = b.no_dst ? UINT32_MAX : VM_ASYNC_PIECE;
+    for (uint32_t at = 0, n; at < b.bytes; at += n) {
+        n = b.bytes - at < most ? b.bytes - at : most;
+        VmAsyncOp *op = bulk_piece(w, i, l, &b, at, n);
+        if (!op || !gr_vm_async_issue(op))
             return false;
     }
     return true;
@@ -242,7 +291,7 @@ static bool bulk_multicast(VmWarp *w, const VmInsn *i, unsigned l, Bulk *b) {
             return false;
         }
         b->dst.block = b->bar.block = c->block[rank];
-        if (!bulk_issue(w, i, l, b))
+        if (!bulk_issue(w, i, l, *b))
             return false;
     }
     return true;
@@ -259,7 +308,7 @@ VM_HANDLER(gr_vm_x_bulk) {
         Bulk b;
         if (!bulk_ends(w, i, l, &b))
             return NULL;
-        if (!(info->has_blocks ? bulk_multicast(w, i, l, &b) : bulk_issue(w, i, l, &b)))
+        if (!(info->has_blocks ? bulk_multicast(w, i, l, &b) : bulk_issue(w, i, l, b)))
             return give_up(w, i);
     }
     return i + 1;
@@ -281,16 +330,18 @@ VM_HANDLER(gr_vm_x_store_async) {
             continue;
         VmEnd dst, bar = {0};
         uint32_t bytes = (uint32_t)info->vec * info->elem;
-        if (!gr_vm_async_end(w, i, l, &info->dst, &dst) ||
-            (info->has_bar && !gr_vm_async_end(w, i, l, &info->bar, &bar)) ||
-            !gr_vm_end_aligned(w, i, l, dst.at, bytes, "the destination") ||
-            !gr_vm_end_host(w, i, l, dst, bytes, info->apply ? PTX_ACCESS_RMW : PTX_ACCESS_WRITE))
+        if (info->has_bar && !gr_vm_bar_end(w, i, l, &info->bar, &bar))
+            return NULL;
+        bool to = find_end(w, i, l, &info->dst, bytes, "the destination", bytes,
+                           info->apply ? PTX_ACCESS_RMW : PTX_ACCESS_WRITE, &dst);
+        if (faulted(w))
             return NULL;
         VmAsyncOp *op = gr_vm_async_new(r, i, UINT32_C(1) << l);
         if (!op)
             return give_up(w, i);
         op->completes = info->has_bar ? VM_COMPLETES_MBARRIER : VM_COMPLETES_UNSEEN;
         op->unread = 0;
+        op->nowhere = to ? 0 : op->mask;
         op->bytes = bytes;
         op->bar = bar;
         op->dst_block = dst.block;
@@ -319,13 +370,13 @@ VM_HANDLER(gr_vm_x_st_bulk) {
         unsigned l = (unsigned)__builtin_ctz(m);
         uint64_t size = VM_U64(w, i->a)[l];
         VmEnd end;
-        if (!gr_vm_async_end(w, i, l, dst, &end) ||
-            !gr_vm_end_aligned(w, i, l, end.at, 8, "the destination") ||
-            !gr_vm_end_aligned(w, i, l, size, 8, "the size"))
+        bool found = find_end(w, i, l, dst, 8, "the destination", 0, PTX_ACCESS_WRITE, &end) &&
+                     gr_vm_end_aligned(w, i, l, size, 8, "the size");
+        uint8_t *to = found ? gr_vm_end_host(w, i, l, end, size, PTX_ACCESS_WRITE) : NULL;
+        if (faulted(w))
             return NULL;
-        uint8_t *to = gr_vm_end_host(w, i, l, end, size, PTX_ACCESS_WRITE);
         if (!to)
-            return NULL;
+            continue;
         gr_vm_report_range(w, i, l, end, size, PTX_ACCESS_WRITE);
         memset(to, 0, size);
     }

@@ -80,9 +80,7 @@ static uint8_t *bytes_of(const Change *c) {
                     (unsigned long long)c->bar.at);
         return NULL;
     }
-    if (!gr_vm_end_aligned(c->w, c->i, c->lane, c->bar.at, 8, "an mbarrier at"))
-        return NULL;
-    return gr_vm_end_host(c->w, c->i, c->lane, c->bar, 8, PTX_ACCESS_RMW);
+    return gr_vm_bar_host(c->w, c->i, c->lane, c->bar);
 }
 
 static bool fetch(const Change *c, uint8_t **at, uint64_t *bits, Word *x) {
@@ -306,7 +304,7 @@ VM_HANDLER(gr_vm_x_mbarrier) {
         Change c = {.w = w, .i = i, .lane = commit_lane(k, turn), .sem = info->sem, .scope = info->scope};
         if (!(w->mask >> c.lane & 1))
             continue;
-        if (!gr_vm_async_end(w, i, c.lane, &info->at, &c.bar) || !lane_change(w, i, &c))
+        if (!gr_vm_bar_end(w, i, c.lane, &info->at, &c.bar) || !lane_change(w, i, &c))
             return NULL;
     }
     return i + 1;
@@ -322,7 +320,7 @@ static bool test(VmWarp *w, const VmInsn *i, uint32_t *over, uint64_t *at) {
         uint8_t *host;
         uint64_t bits;
         Word x, then;
-        if (!gr_vm_async_end(w, i, c.lane, &info->at, &c.bar) || !fetch(&c, &host, &bits, &x))
+        if (!gr_vm_bar_end(w, i, c.lane, &info->at, &c.bar) || !fetch(&c, &host, &bits, &x))
             return false;
         bool is;
         if (info->parity)

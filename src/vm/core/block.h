@@ -78,7 +78,7 @@ uint8_t *gr_vm_shared_find(const VmCluster *c, uint64_t offset, uint64_t size, V
                            VmSharedMiss *miss);
 // Faults for lane `lane`, which `did` ("read", "wrote", …) `size` bytes at `offset` of the window and found none.
 // Returns NULL.
-const VmInsn *gr_vm_shared_fault(VmWarp *w, const VmInsn *i, int lane, const char *did, uint64_t offset,
+const VmInsn *gr_vm_shared_fault(VmWarp *w, const VmInsn *i, unsigned lane, const char *did, uint64_t offset,
                                  uint64_t size);
 
 #endif

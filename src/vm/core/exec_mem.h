@@ -20,12 +20,19 @@ VmMemInfo *gr_vm_mem_insn(Decoder *d, const PtxInstr *i, PtxAccess access);
 // The same for `vec` elements of `bytes`, whatever the instruction's types say. NULL: out of memory.
 VmMemInfo *gr_vm_mem_elements(Decoder *d, const PtxInstr *i, PtxAccess access, unsigned bytes, unsigned vec);
 
-// Addresses of the active lanes, and where their bytes are: false when a lane faulted (w->stop is set then).
-bool gr_vm_resolve(VmWarp *w, const VmInsn *i, uint64_t address[VM_LANES], uint8_t *host[VM_LANES]);
+// Addresses of the active lanes, and where their bytes are. *stray: the lanes whose bytes are nowhere (gr_vm_stray). False: a lane
+// faulted, and w->stop is set.
+bool gr_vm_resolve(VmWarp *w, const VmInsn *i, uint64_t address[VM_LANES], uint8_t *host[VM_LANES],
+                   uint32_t *stray);
+// The same without an access: nobody is told of strays. *lanes: those whose bytes are somewhere.
+bool gr_vm_look_up(VmWarp *w, const VmInsn *i, uint64_t address[VM_LANES], uint8_t *host[VM_LANES],
+                   uint32_t *lanes);
+// exec_async.c: whether the copy is one that some lane would not make (VmConfig.pass_strays). Nobody is told.
+bool gr_vm_copy_strays(VmWarp *w, const VmInsn *i);
 // Something wants to hear of this access: switches, observers. True: the handler must leave the inner loop
 // and return NULL, the access has not happened and will be tried again.
 bool gr_vm_access_hook(VmWarp *w, const VmInsn *i);
-// Where `size` bytes of global memory are that lane `lane` accesses, by way of the instruction's cache. NULL: faulted.
+// Where `size` bytes of global memory are that lane `lane` accesses, by way of the instruction's cache. NULL: gr_vm_stray.
 uint8_t *gr_vm_global_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t address, uint32_t size,
                          PtxAccess access);
 // Copies 1, 2, 4, 8 or 16 bytes in one access: other threads see all of them or none, and nothing beside them is touched. `to` or

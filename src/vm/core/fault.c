@@ -58,13 +58,13 @@ static void append(char *buf, size_t cap, const char *fmt, ...) {
     va_end(ap);
 }
 
-const VmInsn *gr_vm_fault(VmWarp *w, const VmInsn *i, VmFaultKind kind, int lane, uint64_t address,
-                          const char *fmt, ...) {
+static void fault_args(VmWarp *w, const VmInsn *i, VmFaultKind kind, int lane, uint64_t address,
+                       const char *fmt, va_list ap) {
     VmWarpRest *r = rest_of(w);
     VmLaunch *l = r->launch;
     w->stop = VM_STOP_FAULT;
     if (l->faulted)
-        return NULL;
+        return;
     begin(l, kind);
     VmFault *f = &l->fault;
     // What a pass inserted has no place in the source: the program's own function that called it has one.
@@ -82,9 +82,27 @@ const VmInsn *gr_vm_fault(VmWarp *w, const VmInsn *i, VmFaultKind kind, int lane
     snprintf(f->msg, sizeof f->msg, "thread (%u,%u,%u) of block (%u,%u,%u) ", f->thread[0], f->thread[1],
              f->thread[2], f->block[0], f->block[1], f->block[2]);
     size_t len = strlen(f->msg);
+    vsnprintf(f->msg + len, sizeof f->msg - len, fmt, ap);
+}
+
+const VmInsn *gr_vm_fault(VmWarp *w, const VmInsn *i, VmFaultKind kind, int lane, uint64_t address,
+                          const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(f->msg + len, sizeof f->msg - len, fmt, ap);
+    fault_args(w, i, kind, lane, address, fmt, ap);
+    va_end(ap);
+    return NULL;
+}
+
+const VmInsn *gr_vm_stray(VmWarp *w, const VmInsn *i, VmFaultKind kind, unsigned lane, uint64_t address,
+                          const char *fmt, ...) {
+    VmWarpRest *r = rest_of(w);
+    va_list ap;
+    va_start(ap, fmt);
+    if (!r->launch->device->config.pass_strays || r->strays == VM_STRAYS_FAULT || r->launch->faulted)
+        fault_args(w, i, kind, (int)lane, address, fmt, ap);
+    else if (r->strays == VM_STRAYS_TOLD)
+        gr_vm_misuse_args(w, i, VM_MISUSE_STRAY, lane, 1, fmt, ap);
     va_end(ap);
     return NULL;
 }

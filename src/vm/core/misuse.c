@@ -15,8 +15,8 @@ static void tell(const VmDevice *d, const VmMisuseEvent *e) {
             d->observers.data[k].misuse(d->observers.data[k].user, e);
 }
 
-void gr_vm_misuse(VmWarp *w, const VmInsn *i, VmMisuse kind, unsigned lane, uint32_t threads, const char *fmt,
-                  ...) {
+void gr_vm_misuse_args(VmWarp *w, const VmInsn *i, VmMisuse kind, unsigned lane, uint32_t threads,
+                       const char *fmt, va_list ap) {
     VmWarpRest *r = rest_of(w);
     const VmLaunch *l = r->launch;
     if (!l->device->observers.len || l->faulted || i->tagged)
@@ -36,11 +36,16 @@ void gr_vm_misuse(VmWarp *w, const VmInsn *i, VmMisuse kind, unsigned lane, uint
     e.module = m;
     int n = snprintf(text, sizeof text, "thread (%u,%u,%u) of block (%u,%u,%u) ", e.thread[0], e.thread[1],
                      e.thread[2], e.block[0], e.block[1], e.block[2]);
+    vsnprintf(text + n, sizeof text - (size_t)n, fmt, ap);
+    tell(l->device, &e);
+}
+
+void gr_vm_misuse(VmWarp *w, const VmInsn *i, VmMisuse kind, unsigned lane, uint32_t threads, const char *fmt,
+                  ...) {
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(text + n, sizeof text - (size_t)n, fmt, ap);
+    gr_vm_misuse_args(w, i, kind, lane, threads, fmt, ap);
     va_end(ap);
-    tell(l->device, &e);
 }
 
 // The launch's fault is one.

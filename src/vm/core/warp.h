@@ -102,6 +102,13 @@ typedef struct VmHeldLoad {
     uint64_t address[VM_LANES];       // as gr_vm_resolve gives them
 } VmHeldLoad;
 
+// What becomes of an access to where it may not go, under VmConfig.pass_strays (gr_vm_stray).
+typedef enum VmStrays {
+    VM_STRAYS_TOLD,  // it goes nowhere, and observers are told
+    VM_STRAYS_QUIET, // nobody is told: who asks makes no access
+    VM_STRAYS_FAULT, // a fault all the same: nothing can stand for what should be there
+} VmStrays;
+
 // What a turn touches lies in the first three lines of the cache and in that of the first split.
 typedef struct VmWarpRest {
     VmWarp hot; // first: handlers get a pointer to it
@@ -127,13 +134,15 @@ typedef struct VmWarpRest {
     uint32_t at_barrier[VM_BARRIERS];       // lanes that have arrived in this phase, exited ones too
     uint32_t patience, gather_patience;
     uint32_t look, ran,
-        repeating;           // stuck.c: in look number `look`, lanes that ran, and that repeat what they do
-    bool looked, leaves;     // arrive.c: it has polled, and saw that; and will stay behind its next fence
-    uint64_t saw;            // arrive.c
-    int64_t priority;        // policy_pct.c
-    VmWarpAsync *async;      // async.h; NULL: never had any
-    VmHeldLoad *held;        // by VmSpeculated.number; NULL: none yet
-    struct VmWeakWarp *weak; // weak.h; NULL: likewise
+        repeating;       // stuck.c: in look number `look`, lanes that ran, and that repeat what they do
+    uint8_t strays;      // VmStrays
+    bool looked, leaves; // arrive.c: it has polled, and saw that; and will stay behind its next fence
+    uint64_t saw;        // arrive.c
+    int64_t priority;    // policy_pct.c
+    VmWarpAsync *async;  // async.h; NULL: never had any
+    VmHeldLoad *held;    // by VmSpeculated.number; NULL: none yet
+    struct VmStrayStores *stray_stores; // exec_mem.c; NULL: none
+    struct VmWeakWarp *weak;            // weak.h; NULL: likewise
     VmActivation *root;
     VmJoin *free_joins;
     _Alignas(64) VmSplit splits[VM_LANES];

@@ -279,12 +279,34 @@ static bool is_real(const VmWarp *w, const VmInsn *i, uint64_t address, bool glo
     return w->atomics || (global && (c->host || address - c->lo >= c->hi - c->lo));
 }
 
-VM_HANDLER(gr_vm_x_atom_rest) {
+static void update_lane(VmWarp *w, const VmInsn *i, unsigned l, uint64_t address, uint8_t *host) {
     const VmMemInfo *info = i->extra;
-    uint64_t address[VM_LANES];
-    uint8_t *host[VM_LANES];
-    if (!gr_vm_resolve(w, i, address, host))
-        return NULL;
+    bool global = info->space == PTX_GLOBAL ||
+                  (info->space == PTX_GENERIC && address - VM_SHARED_BASE >= VM_SHARED_SIZE);
+    for (unsigned e = 0; e < info->vec; e++) {
+        uint64_t old = 0, (*apply)(uint64_t, uint64_t, uint64_t) = info->op.apply;
+        uint8_t *p = host + e * info->elem;
+        if (apply == op_add_f32 && global)
+            apply = op_add_f32_ftz;
+        if (apply == op_add_f64 && global)
+            apply = op_add_f64_global;
+        uint64_t a = read_reg(w, info->b[e], info->elem, l);
+        uint64_t c = info->op.cas ? read_reg(w, info->c[e], info->elem, l) : 0;
+        if (is_real(w, i, address, global))
+            old = gr_vm_commit(p, info->elem, apply, a, c, gr_vm_may_idle(info->sem));
+        else {
+            memcpy(&old, p, info->elem);
+            uint64_t v = apply(old, a, c);
+            memcpy(p, &v, info->elem);
+        }
+        if (info->has_result && info->slot[e] != VM_NO_SLOT)
+            write_reg(w, info->slot[e], info->elem, l, old);
+    }
+}
+
+static void update_lanes(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES],
+                         uint8_t *host[VM_LANES]) {
+    const VmMemInfo *info = i->extra;
     gr_vm_report_access(w, i, address);
     unsigned turn = gr_vm_rotation(w);
     bool weak = rest_of(w)->launch->device->weak && info->space != PTX_LOCAL;
@@ -294,31 +316,36 @@ VM_HANDLER(gr_vm_x_atom_rest) {
             continue;
         if (weak)
             gr_vm_weak_strong(w, l, host[l], info->size, info->sem, true);
-        if (info->wide) {
+        if (info->wide)
             apply_wide(w, info, l, host[l]);
-            continue;
-        }
-        for (unsigned e = 0; e < info->vec; e++) {
-            uint64_t old = 0, (*apply)(uint64_t, uint64_t, uint64_t) = info->op.apply;
-            uint8_t *p = host[l] + e * info->elem;
-            bool global = info->space == PTX_GLOBAL ||
-                          (info->space == PTX_GENERIC && address[l] - VM_SHARED_BASE >= VM_SHARED_SIZE);
-            if (apply == op_add_f32 && global)
-                apply = op_add_f32_ftz;
-            if (apply == op_add_f64 && global)
-                apply = op_add_f64_global;
-            uint64_t a = read_reg(w, info->b[e], info->elem, l);
-            uint64_t c = info->op.cas ? read_reg(w, info->c[e], info->elem, l) : 0;
-            if (is_real(w, i, address[l], global))
-                old = gr_vm_commit(p, info->elem, apply, a, c, gr_vm_may_idle(info->sem));
-            else {
-                memcpy(&old, p, info->elem);
-                uint64_t v = apply(old, a, c);
-                memcpy(p, &v, info->elem);
-            }
-            if (info->has_result && info->slot[e] != VM_NO_SLOT)
-                write_reg(w, info->slot[e], info->elem, l, old);
-        }
+        else
+            update_lane(w, i, l, address[l], host[l]);
     }
+}
+
+// The lanes' operation goes nowhere.
+static void read_zero(VmWarp *w, const VmMemInfo *info, uint32_t lanes) {
+    for (uint32_t m = info->has_result ? lanes : 0; m; m &= m - 1)
+        for (unsigned e = 0, l = (unsigned)__builtin_ctz(m); e < info->vec; e++) {
+            if (info->slot[e] == VM_NO_SLOT)
+                continue;
+            write_reg(w, info->slot[e], info->elem, l, 0);
+            if (info->wide)
+                VM_U64(w, info->slot[e])[VM_LANES + l] = 0;
+        }
+}
+
+VM_HANDLER(gr_vm_x_atom_rest) {
+    uint64_t address[VM_LANES];
+    uint8_t *host[VM_LANES];
+    uint32_t stray, mask = w->mask;
+    if (!gr_vm_resolve(w, i, address, host, &stray))
+        return NULL;
+    w->mask &= ~stray;
+    if (w->mask)
+        update_lanes(w, i, address, host);
+    w->mask = mask;
+    if (stray)
+        read_zero(w, i->extra, stray);
     return i + 1;
 }

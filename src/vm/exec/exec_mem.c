@@ -58,16 +58,18 @@ static void neighbourhood(const VmMem *m, uint64_t address, uint32_t size, char 
 static bool fault_global(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t address, uint32_t size,
                          PtxAccess access) {
     char near[120];
+    if (rest_of(w)->strays == VM_STRAYS_QUIET && rest_of(w)->launch->device->config.pass_strays)
+        return false;
     neighbourhood(rest_of(w)->launch->device->mem, address, size, near, sizeof near);
     gr_vm_report_gone(w, i, lane, address, size, access, NULL);
-    gr_vm_fault(w, i, VM_FAULT_ILLEGAL_ADDRESS, (int)lane, address, "%s %u bytes at 0x%llx, %s",
-                verb_of(access), size, (unsigned long long)address, near);
+    gr_vm_stray(w, i, VM_FAULT_ILLEGAL_ADDRESS, lane, address, "%s %u bytes at 0x%llx, %s", verb_of(access),
+                size, (unsigned long long)address, near);
     return false;
 }
 
 static bool fault_local(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t offset, uint64_t have) {
     const VmMemInfo *info = i->extra;
-    gr_vm_fault(w, i, VM_FAULT_ILLEGAL_ADDRESS, (int)lane, offset,
+    gr_vm_stray(w, i, VM_FAULT_ILLEGAL_ADDRESS, lane, offset,
                 "%s %u bytes at offset 0x%llx of %llu bytes of local memory", verb(info), info->size,
                 (unsigned long long)offset, (unsigned long long)have);
     return false;
@@ -95,13 +97,13 @@ uint8_t *gr_vm_global_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t add
         return NULL;
     }
     if (!may_use(l, r)) {
-        gr_vm_fault(w, i, VM_FAULT_ILLEGAL_ADDRESS, (int)lane, address,
+        gr_vm_stray(w, i, VM_FAULT_ILLEGAL_ADDRESS, lane, address,
                     "%s %u bytes at 0x%llx in memory of device %d, to which device %d was given no access",
                     verb_of(access), size, (unsigned long long)address, r->device, l->device->config.index);
         return NULL;
     }
     if (r->read_only && access != PTX_ACCESS_READ) {
-        gr_vm_fault(w, i, VM_FAULT_ILLEGAL_ADDRESS, (int)lane, address, "%s %u bytes of %s memory at 0x%llx",
+        gr_vm_stray(w, i, VM_FAULT_ILLEGAL_ADDRESS, lane, address, "%s %u bytes of %s memory at 0x%llx",
                     verb_of(access), size,
                     r->kind == VM_MEM_PAGEABLE ? "the host's read-only"
                     : r->kind == VM_MEM_MAPPED ? "mapped read-only"
@@ -147,14 +149,14 @@ static uint8_t *shared_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t of
         p = gr_vm_shared_find(rest_of(w)->block->cluster, offset, inside, &owner, &miss);
     }
     if (p && !info->cluster) {
-        gr_vm_fault(w, i, VM_FAULT_ADDRESS_SPACE, (int)lane, offset,
+        gr_vm_stray(w, i, VM_FAULT_ADDRESS_SPACE, lane, offset,
                     "%s %u bytes of the shared memory of block (%u,%u,%u) as if it were its own, without "
                     ".shared::cluster",
                     verb(info), info->size, owner->ctaid[0], owner->ctaid[1], owner->ctaid[2]);
         return NULL;
     }
     if (!p)
-        gr_vm_shared_fault(w, i, (int)lane, verb(info), offset, info->size);
+        gr_vm_shared_fault(w, i, lane, verb(info), offset, info->size);
     return p;
 }
 
@@ -186,7 +188,7 @@ static uint8_t *lane_at(VmWarp *w, const VmInsn *i, PtxSpace space, unsigned lan
     default:
         // The other windows are not global memory, though they have addresses in the same space.
         if (address - VM_SHARED_BASE < VM_SHARED_SIZE || address - VM_LOCAL_BASE < VM_LOCAL_SIZE) {
-            gr_vm_fault(w, i, VM_FAULT_ADDRESS_SPACE, (int)lane, address,
+            gr_vm_stray(w, i, VM_FAULT_ADDRESS_SPACE, lane, address,
                         "used a generic address of %s memory, 0x%llx, as one of %s memory",
                         address - VM_SHARED_BASE < VM_SHARED_SIZE ? "shared" : "local",
                         (unsigned long long)address, gr_ptx_space_text(space));
@@ -196,26 +198,44 @@ static uint8_t *lane_at(VmWarp *w, const VmInsn *i, PtxSpace space, unsigned lan
     }
 }
 
-bool gr_vm_resolve(VmWarp *w, const VmInsn *i, uint64_t address[VM_LANES], uint8_t *host[VM_LANES]) {
+// NULL: it is stray (gr_vm_stray).
+static uint8_t *aligned_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t address) {
+    const VmMemInfo *info = i->extra;
+    if (!(address & (info->size - 1u)))
+        return lane_at(w, i, info->space, lane, address);
+    gr_vm_stray(w, i, VM_FAULT_MISALIGNED, lane, address,
+                "%s %u bytes at 0x%llx, which is not a multiple of %u", verb(info), info->size,
+                (unsigned long long)address, info->size);
+    return NULL;
+}
+
+bool gr_vm_resolve(VmWarp *w, const VmInsn *i, uint64_t address[VM_LANES], uint8_t *host[VM_LANES],
+                   uint32_t *stray) {
     const VmMemInfo *info = i->extra;
     const uint64_t *a64 = VM_U64(w, i->a);
     const uint32_t *a32 = VM_U32(w, i->a);
     bool narrow = info->address_size == 4;
+    *stray = 0;
     for (uint32_t m = w->mask; m; m &= m - 1) {
         unsigned l = (unsigned)__builtin_ctz(m);
         uint64_t a = narrow ? (uint32_t)(a32[l] + (uint32_t)i->imm) : a64[l] + i->imm;
         address[l] = a;
-        if (a & (info->size - 1u)) {
-            gr_vm_fault(w, i, VM_FAULT_MISALIGNED, (int)l, a,
-                        "%s %u bytes at 0x%llx, which is not a multiple of %u", verb(info), info->size,
-                        (unsigned long long)a, info->size);
+        host[l] = aligned_at(w, i, l, a);
+        if (!host[l] && w->stop == VM_STOP_FAULT)
             return false;
-        }
-        host[l] = lane_at(w, i, info->space, l, a);
-        if (!host[l])
-            return false;
+        *stray |= (uint32_t)!host[l] << l;
     }
     return true;
+}
+
+bool gr_vm_look_up(VmWarp *w, const VmInsn *i, uint64_t address[VM_LANES], uint8_t *host[VM_LANES],
+                   uint32_t *lanes) {
+    uint32_t stray;
+    rest_of(w)->strays = VM_STRAYS_QUIET;
+    bool found = gr_vm_resolve(w, i, address, host, &stray);
+    rest_of(w)->strays = VM_STRAYS_TOLD;
+    *lanes = found ? w->mask & ~stray : 0;
+    return found;
 }
 
 // ---- Moving ------------------------------------------------------------------------------------------------
@@ -411,12 +431,9 @@ VM_HANDLER(gr_vm_x_mem) {
     return --w->budget <= 0 && gr_vm_access_hook(w, i) ? NULL : gr_vm_x_mem_rest(w, i);
 }
 
-VM_HANDLER(gr_vm_x_mem_rest) {
+static void move_lanes(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES],
+                       uint8_t *host[VM_LANES]) {
     const VmMemInfo *info = i->extra;
-    uint64_t address[VM_LANES];
-    uint8_t *host[VM_LANES];
-    if (!gr_vm_resolve(w, i, address, host))
-        return NULL;
     gr_vm_report_access(w, i, address);
     bool store = info->access == PTX_ACCESS_WRITE;
     unsigned turn = store ? gr_vm_rotation(w) : 0;
@@ -442,6 +459,64 @@ VM_HANDLER(gr_vm_x_mem_rest) {
     }
     if (beside && !store && info->sem == PTX_ACQUIRE)
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
+}
+
+// ---- Strays --------------------------------------------------------------------------------------------------
+
+// What each lane of a warp last stored to where nothing is. An engine that looks again finds it there: to look at nothing would be a race.
+struct VmStrayStores {
+    uint64_t address[VM_LANES];
+    uint32_t size[VM_LANES];
+    uint8_t bytes[VM_LANES][16 * VM_MAX_VEC];
+};
+
+static void keep_stored(VmWarp *w, const VmMemInfo *info, unsigned l, uint64_t address) {
+    VmWarpRest *r = rest_of(w);
+    if (!r->stray_stores)
+        r->stray_stores = gr_vm_own(r->launch, sizeof *r->stray_stores);
+    if (!r->stray_stores) // out of memory: the look finds zero
+        return;
+    r->stray_stores->address[l] = address;
+    r->stray_stores->size[l] = info->size;
+    gr_vm_stored(w, info, l, r->stray_stores->bytes[l]);
+}
+
+// What an instruction that was inserted loads there; the program's reads zero.
+static const uint8_t *kept(VmWarp *w, const VmInsn *i, unsigned l, uint64_t address) {
+    static const uint8_t zero[16 * VM_MAX_VEC];
+    const struct VmStrayStores *s = i->tagged ? rest_of(w)->stray_stores : NULL;
+    uint64_t skip = s ? address - s->address[l] : UINT64_MAX;
+    const VmMemInfo *info = i->extra;
+    return s && skip < s->size[l] && info->size <= s->size[l] - skip ? s->bytes[l] + skip : zero;
+}
+
+// The lanes' access goes nowhere.
+static void pass(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES], uint32_t lanes) {
+    const VmMemInfo *info = i->extra;
+    for (uint32_t m = lanes; m; m &= m - 1) {
+        unsigned l = (unsigned)__builtin_ctz(m);
+        if (info->access == PTX_ACCESS_WRITE) {
+            keep_stored(w, info, l, address[l]);
+            continue;
+        }
+        const uint8_t *from = kept(w, i, l, address[l]);
+        for (unsigned e = 0; e < info->vec; e++)
+            load_lane(w, info, e, l, from + e * info->elem);
+    }
+}
+
+VM_HANDLER(gr_vm_x_mem_rest) {
+    uint64_t address[VM_LANES];
+    uint8_t *host[VM_LANES];
+    uint32_t stray, mask = w->mask;
+    if (!gr_vm_resolve(w, i, address, host, &stray))
+        return NULL;
+    w->mask &= ~stray;
+    if (w->mask)
+        move_lanes(w, i, address, host);
+    w->mask = mask;
+    if (stray)
+        pass(w, i, address, stray);
     return i + 1;
 }
 

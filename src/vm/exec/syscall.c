@@ -39,6 +39,12 @@ static const VmInsn *bad_pointer(VmWarp *w, const VmInsn *i, unsigned l, uint64_
                        what, (unsigned long long)address);
 }
 
+// The call does nothing, where that is no fault.
+static void stray_pointer(VmWarp *w, const VmInsn *i, unsigned l, uint64_t address, const char *what) {
+    gr_vm_stray(w, i, VM_FAULT_ILLEGAL_ADDRESS, l, address, "passed %s a bad pointer, 0x%llx", what,
+                (unsigned long long)address);
+}
+
 static VM_HANDLER(sys_vprintf) {
     VmDevice *d = rest_of(w)->launch->device;
     EACH_LANE(l) {
@@ -139,11 +145,13 @@ static VM_HANDLER(sys_memcpy) {
         void *t = n ? gr_vm_generic(w, l, to, n) : NULL;
         const void *f = n ? gr_vm_generic(w, l, from, n) : NULL;
         if (n && !t)
-            return bad_pointer(w, i, l, to, "memcpy");
-        if (n && !f)
-            return bad_pointer(w, i, l, from, "memcpy");
-        if (n)
+            stray_pointer(w, i, l, to, "memcpy");
+        else if (n && !f)
+            stray_pointer(w, i, l, from, "memcpy");
+        else if (n)
             memmove(t, f, n);
+        if (w->stop == VM_STOP_FAULT)
+            return NULL;
         give(w, i, l, to);
     }
     return i + 1;
@@ -154,9 +162,11 @@ static VM_HANDLER(sys_memset) {
         uint64_t to = arg(w, i, 0, l), n = arg(w, i, 2, l);
         void *t = n ? gr_vm_generic(w, l, to, n) : NULL;
         if (n && !t)
-            return bad_pointer(w, i, l, to, "memset");
-        if (n)
+            stray_pointer(w, i, l, to, "memset");
+        else if (n)
             memset(t, (int)arg(w, i, 1, l), n);
+        if (w->stop == VM_STOP_FAULT)
+            return NULL;
         give(w, i, l, to);
     }
     return i + 1;

@@ -26,21 +26,21 @@ uint8_t *gr_vm_shared_find(const VmCluster *c, uint64_t offset, uint64_t size, V
 }
 
 // There is no other block's shared memory that it could be.
-static const VmInsn *outside(VmWarp *w, const VmInsn *i, int lane, const char *did, uint64_t offset,
+static const VmInsn *outside(VmWarp *w, const VmInsn *i, unsigned lane, const char *did, uint64_t offset,
                              uint64_t size) {
     unsigned long long n = size, have = rest_of(w)->block->shared_bytes;
     if (offset >= VM_SHARED_SIZE / 2) // a negative index
-        return gr_vm_fault(w, i, VM_FAULT_ILLEGAL_ADDRESS, lane, offset,
+        return gr_vm_stray(w, i, VM_FAULT_ILLEGAL_ADDRESS, lane, offset,
                            "%s %llu bytes at shared address 0x%llx, %llu bytes before the block's %llu bytes "
                            "of shared memory",
                            did, n, (unsigned long long)offset, (unsigned long long)(VM_SHARED_SIZE - offset),
                            have);
-    return gr_vm_fault(w, i, VM_FAULT_ILLEGAL_ADDRESS, lane, offset,
+    return gr_vm_stray(w, i, VM_FAULT_ILLEGAL_ADDRESS, lane, offset,
                        "%s %llu bytes at offset 0x%llx of %llu bytes of shared memory", did, n,
                        (unsigned long long)offset, have);
 }
 
-const VmInsn *gr_vm_shared_fault(VmWarp *w, const VmInsn *i, int lane, const char *did, uint64_t offset,
+const VmInsn *gr_vm_shared_fault(VmWarp *w, const VmInsn *i, unsigned lane, const char *did, uint64_t offset,
                                  uint64_t size) {
     const VmBlock *self = rest_of(w)->block;
     VmBlock *b;
@@ -50,20 +50,20 @@ const VmInsn *gr_vm_shared_fault(VmWarp *w, const VmInsn *i, int lane, const cha
     if (self->cluster->n == 1 && !self->launch->explicit_cluster)
         return outside(w, i, lane, did, offset, size);
     if (!b)
-        return gr_vm_fault(w, i, VM_FAULT_CLUSTER_BLOCK, lane, offset,
+        return gr_vm_stray(w, i, VM_FAULT_CLUSTER_BLOCK, lane, offset,
                            "%s %llu bytes of the shared memory of block %llu of a cluster of %u", did, n,
                            (unsigned long long)(offset >> VM_SHARED_SHIFT), self->cluster->n);
     if (miss == VM_SHARED_ENDED)
-        return gr_vm_fault_misuse(
+        return gr_vm_stray_misuse(
             w, i, VM_MISUSE_SHARED_ENDED, VM_FAULT_CLUSTER_BLOCK, lane, offset,
             "%s %llu bytes of the shared memory of block (%u,%u,%u), whose threads have all exited", did, n,
             b->ctaid[0], b->ctaid[1], b->ctaid[2]);
     if (b != self)
-        return gr_vm_fault(
+        return gr_vm_stray(
             w, i, VM_FAULT_ILLEGAL_ADDRESS, lane, offset,
             "%s %llu bytes at offset 0x%llx of %llu bytes of the shared memory of block (%u,%u,%u)", did, n,
             at, (unsigned long long)b->shared_bytes, b->ctaid[0], b->ctaid[1], b->ctaid[2]);
-    return gr_vm_fault(w, i, VM_FAULT_ILLEGAL_ADDRESS, lane, offset,
+    return gr_vm_stray(w, i, VM_FAULT_ILLEGAL_ADDRESS, lane, offset,
                        "%s %llu bytes at offset 0x%llx of %llu bytes of shared memory", did, n, at,
                        (unsigned long long)b->shared_bytes);
 }

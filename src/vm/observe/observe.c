@@ -375,6 +375,17 @@ bool gr_vm_is_matrix(const VmInsn *i) {
             i->stmt->instr->op == PTX_OP_WMMA);
 }
 
+// Those of the lanes that look at memory which is there.
+static uint32_t there(VmWarp *w, const VmInsn *look, uint32_t lanes) {
+    uint64_t address[VM_LANES];
+    uint8_t *host[VM_LANES];
+    uint32_t mask = w->mask, found;
+    w->mask = lanes;
+    (void)gr_vm_look_up(w, look, address, host, &found);
+    w->mask = mask;
+    return found;
+}
+
 void gr_vm_open_window(VmWarp *w, const VmInsn *access, const VmInsn *look, bool first) {
     VmWarpRest *r = rest_of(w);
     VmDevice *d = r->launch->device;
@@ -384,6 +395,8 @@ void gr_vm_open_window(VmWarp *w, const VmInsn *access, const VmInsn *look, bool
     uint32_t mask = w->mask;
     if (look->body[0])
         mask &= look->guard_negated ? ~VM_PRED(w, look->guard) : VM_PRED(w, look->guard);
+    if (d->config.pass_strays)
+        mask = there(w, look, mask);
     if (!mask || (info->silent && !matrix))
         return;
     uint64_t address[VM_LANES];

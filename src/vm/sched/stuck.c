@@ -87,9 +87,9 @@ static const VmInsn *execute_store(VmWarp *w, const VmInsn *i, bool *changed) {
     const VmMemInfo *info = i->extra;
     uint64_t address[VM_LANES];
     uint8_t *host[VM_LANES], before[VM_LANES][16 * VM_MAX_VEC];
-    uint32_t mask = w->mask, lanes = taking_part(w, i);
-    w->mask = lanes;
-    bool found = gr_vm_resolve(w, i, address, host);
+    uint32_t mask = w->mask, lanes;
+    w->mask = taking_part(w, i);
+    bool found = gr_vm_look_up(w, i, address, host, &lanes);
     w->mask = mask;
     if (!found) // the launch is over
         return NULL;

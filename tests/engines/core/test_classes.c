@@ -104,10 +104,10 @@ static void test_page(void **state) {
             gr_str_addf(&now, "\n## Races that %s finds\n\n", (*e)->name);
             add_table(&now, (*e)->classes);
         }
-    gr_str_add(
-        &now,
-        "\n## Misuse of synchronization\n\nThe CPU device sees it, under every engine that listens to the "
-        "device (docs/exact.md, \"What else does it report?\").\n\n");
+    gr_str_add(&now, "\n## Misuse of synchronization and memory\n\nThe CPU device sees it, under every "
+                     "engine that listens to the "
+                     "device (docs/exact.md, \"What else does it report?\"); stray accesses under every "
+                     "engine, with --on-fault continue (docs/verdicts.md).\n\n");
     add_table(&now, gr_misuse_classes);
     compare_page(CLASSES_MD, &now);
     gr_str_free(&now);

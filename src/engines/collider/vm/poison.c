@@ -94,12 +94,13 @@ static VM_HANDLER(x_poison) {
         return NULL;
     ColliderVm *c = asked(w);
     if (c) {
-        if (!gr_vm_resolve(w, i, address, host))
+        uint32_t lanes;
+        if (!gr_vm_look_up(w, i, address, host, &lanes))
             return NULL;
         unsigned turn = gr_vm_rotation(w);
         for (unsigned k = 0; k < VM_LANES; k++) {
             unsigned l = commit_lane(k, turn);
-            if (!(w->mask >> l & 1))
+            if (!(lanes >> l & 1))
                 continue;
             gr_vm_stored(w, info, l, bytes);
             for (uint32_t b = 0; b < info->size; b++)
@@ -117,8 +118,9 @@ static VM_HANDLER(x_poisoned) {
         return NULL;
     const VmInsn *next = gr_vm_x_mem_rest(w, i);
     ColliderVm *c = asked(w);
-    if (next && c && gr_vm_resolve(w, i, address, host))
-        for (uint32_t m = w->mask; m; m &= m - 1)
+    uint32_t lanes;
+    if (next && c && gr_vm_look_up(w, i, address, host, &lanes))
+        for (uint32_t m = lanes; m; m &= m - 1)
             for (uint32_t b = 0; b < info->size; b++)
                 store_byte(c, host[__builtin_ctz(m)] + b);
     return next;

@@ -20,6 +20,7 @@
 // same (VmConfig.unfused): the execution must be the same, event by event, which tests compare.
 #include "engines/collider/vm/parts.h"
 #include "vm/core/exec.h"
+#include "vm/core/exec_mem.h"
 #include "vm/core/extend.h"
 #include "vm/mem/mem_kernels.h"
 
@@ -103,7 +104,8 @@ static VM_HANDLER(x_window) {
 
 static VM_HANDLER(x_copy_window) {
     const Window *k = i->extra;
-    if (opens(rest_of(w)->launch, k))
+    if (opens(rest_of(w)->launch, k) &&
+        !gr_vm_copy_strays(w, k->access)) // else what it does would be done to what is there
         return i->body[w->partial](w, i);
     (void)k->step->exec[w->partial](w, k->step);
     return k->next;
