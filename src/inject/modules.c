@@ -190,6 +190,8 @@ static void free_module(LoadedModule *m) {
     for (size_t i = 0; i < s->modules_of.len; i++) // a library's has two handles
         if (s->modules_of.entries[i].live && s->modules_of.entries[i].value == m)
             gr_map_remove_u64(&s->modules_of, s->modules_of.entries[i].key);
+    if (s->engine->dropped && m->pub.rewritten)
+        s->engine->dropped(s->engine_self, &m->pub);
     gr_kernels_free(m);
     gr_vec_free(&m->ready);
     gr_vec_free(&m->complete);

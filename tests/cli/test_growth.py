@@ -33,6 +33,14 @@ class Growth(unittest.TestCase):
                 self.assertEqual(sum(k["launches"] for k in report["coverage"]["kernels"]), 4000)
                 self.assertEqual(report["verdict"], "inconclusive" if engine == "none" else "clean")
 
+    def test_module_that_comes_again(self):
+        for engine in ("tracker", "privatizer"):
+            for what, kernels in (("same", 1), ("other", 21)):
+                with self.subTest(engine=engine, what=what):
+                    _, report = run(engine, what, 20)
+                    self.assertEqual(len(report["coverage"]["kernels"]), kernels)
+                    self.assertEqual(report["verdict"], "clean")
+
     def test_other_modules(self):
         for engine in ENGINES:
             with self.subTest(engine=engine):

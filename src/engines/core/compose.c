@@ -67,6 +67,7 @@ static gr_status loaded(void *self, GrModule *m, GrGetGlobal get_global, void *h
                 two.part[k]->name(t->self[k], what);                                                         \
     }
 TELLS(unloaded, GrModule *)
+TELLS(dropped, GrModule *)
 TELLS(next_run, uint32_t)
 TELLS(allocated, const GrRange *)
 TELLS(freed, const GrRange *)
@@ -204,6 +205,7 @@ const GrEngine *gr_engine_compose(const char *name) {
     if (part[0]->name || part[1]->name)                                                                      \
     two.engine.name = name
     TAKE(unloaded);
+    TAKE(dropped);
     TAKE(next_run);
     TAKE(allocated);
     TAKE(freed);

@@ -139,6 +139,8 @@ typedef struct GrEngine {
     gr_status (*loaded)(void *self, GrModule *m, GrGetGlobal get_global, void *handle, gr_error *err);
     // The module leaves the driver, after its variables were told as freed.
     void (*unloaded)(void *self, GrModule *m);
+    // An unloaded module may be loaded again, without another `rewrite`. This one will not be: m->engine_data is the engine's to free.
+    void (*dropped)(void *self, GrModule *m);
     // Whether something may run beside a kernel that is launched for the first time: then the driver should have loaded it before.
     bool (*loads_early)(void *self);
     // A test runs several programs in this process, and number `run` (from 0) is about to begin: what follows is as in a process of its own

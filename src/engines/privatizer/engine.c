@@ -220,6 +220,16 @@ static gr_status privatizer_loaded(void *self, GrModule *m, GrGetGlobal get_glob
 }
 
 static void privatizer_unloaded(void *self, GrModule *m) {
+    Privatizer *t = self;
+    ProbedModule *kept = m->engine_data;
+    if (!kept) // it was not rewritten
+        return;
+    pthread_mutex_lock(&t->probe.memory);
+    kept->controls.len = 0;
+    pthread_mutex_unlock(&t->probe.memory);
+}
+
+static void privatizer_dropped(void *self, GrModule *m) {
     (void)self;
     free_module(m->engine_data);
     m->engine_data = NULL;
@@ -269,6 +279,7 @@ const GrEngine gr_engine_privatizer = {
     .rewrite = privatizer_rewrite,
     .loaded = privatizer_loaded,
     .unloaded = privatizer_unloaded,
+    .dropped = privatizer_dropped,
     .allocated = privatizer_allocated,
     .freed = privatizer_freed,
     .context_ended = privatizer_context_ended,
