@@ -135,7 +135,7 @@ bool gr_origins_find(const PtxFunc *f, Arena *arena, Origins *o) {
 }
 
 OriginKind gr_origin_of(const Origins *o, const PtxOperand *address, uint32_t *root) {
-    if (address->kind != PTX_O_ADDRESS || address->n_sub != 1)
+    if (!address || address->kind != PTX_O_ADDRESS || address->n_sub != 1)
         return ORIGIN_UNKNOWN;
     Origins copy = *o; // a variable that is named here alone becomes no root
     uint8_t v = value_of(&copy, &address->sub[0]);
