@@ -239,7 +239,8 @@ int main(int argc, char **argv) {
     uint64_t heard = 0;
     VmObserver o = {.user = &heard, .access = hear};
     if (argc < 2 || gr_file_read(argv[1], &text, &len, &err) != GR_OK ||
-        gr_ptx_parse(text, len, argv[1], &ptx, &err) != GR_OK || gr_vm_mem_create(&b.mem, &err) != GR_OK) {
+        gr_ptx_parse_ours(text, len, argv[1], &ptx, &err) != GR_OK ||
+        gr_vm_mem_create(&b.mem, &err) != GR_OK) {
         fprintf(stderr, "usage: vm_bench KERNELS.ptx [kernel] …\n%s\n", err.msg);
         return 2;
     }

@@ -12,7 +12,9 @@ static void print_help(void) {
         "usage: gpurace ptx [options] in.ptx [-o out.ptx]\n\n"
         "Rewrites a PTX file as `gpurace run` would when a program loads it. Inserted statements follow the\n"
         "comment /*@gr:SITE*/. A program built from the result runs anywhere. Without gpurace attached, the\n"
-        "program stops at a breakpoint when it finds a race, so that a debugger stops there.\n\noptions:");
+        "program stops at a breakpoint when it finds a race, so that a debugger stops there. Under `gpurace "
+        "run`\n"
+        "give it the original PTX: what is rewritten already is not checked.\n\noptions:");
     gr_options_help(OPT_PTX, stdout);
     puts("\nengines:");
     for (const GrEngine *const *e = gr_engines; *e; e++)

@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "base/str.h"
 #include "engines/core/engine.h"
+#include "passes/runtime.h"
 #include "passes/shuffle.h"
 
 #include <errno.h>
@@ -63,7 +64,12 @@ gr_status gr_rewrite_file(GrRewriting *r, gr_error *err) {
                        "the engine %s watches all accesses or none: --sample is for the engines %s",
                        engine->name, gr_engines_that(CAP_SAMPLES));
     GR_TRY(gr_file_read(path, &text, &len, err));
-    GR_TRY(gr_ptx_parse(text, len, path, &ptx, err));
+    if (engine->caps & CAP_CHECKS)
+        GR_TRY(gr_ptx_parse(text, len, path, &ptx, err));
+    else // nothing is decided by its tags: it may be looked at
+        GR_TRY(gr_ptx_parse_ours(text, len, path, &ptx, err));
+    if (engine->caps & CAP_CHECKS)
+        GR_TRY(gr_runtime_may_enter(ptx, text, len, true, err));
     m.number = r->linked ? gr_hash_bytes(text, len) : 0;
     free(text);
     text = NULL;

@@ -39,6 +39,9 @@ void gr_api_note(const char *what);
 // Something of the program cannot work on this device, in a sentence for the verdict's reasons.
 void gr_api_unusable(const char *what);
 void gr_api_fault(const GrApiFault *fault);
+// Whether the tool made this PTX: then the comments that mark what it inserted count. In all other text they are the program's, and mean
+// nothing. Any thread, and no lock of the tool's is held for long. Without a tool all text is read as a tool's: nothing is decided by it then.
+int gr_api_wrote(const char *text, size_t len);
 
 // ---- Exported by libcuda.so.1 of the CPU device ------------------------------------------------------------
 

@@ -10,8 +10,10 @@
 #include "inject/strays.h"
 #include "inject/twins.h"
 #include "inject/uses.h"
+#include "inject/wrote.h"
 
 #include "fatbin/fatbin.h"
+#include "passes/runtime.h"
 #include "passes/shuffle.h"
 
 #include <dlfcn.h>
@@ -64,6 +66,8 @@ static gr_status rewrite(LoadedModule *m, const char *text, size_t len, PtxModul
     m->info.hash = m->pub.hash = gr_hash_bytes(text, len);
     m->original_len = len;
     GR_TRY(gr_ptx_parse(text, len, m->pub.name, parsed, err));
+    if (s->engine->caps & CAP_CHECKS)
+        GR_TRY(gr_runtime_may_enter(*parsed, text, len, s->engine->caps & CAP_REWRITES, err));
     GR_TRY(gr_module_describe(m, *parsed, err));
     GR_TRY(gr_declared_take(m, *parsed, err));
     gr_uses_take(m, *parsed);
@@ -94,7 +98,7 @@ static gr_status rewrite(LoadedModule *m, const char *text, size_t len, PtxModul
     }
     m->text_len = out.len;
     m->text = gr_str_take(&out);
-    if (!m->text)
+    if (!m->text || (s->engine->caps & CAP_REWRITES && !gr_wrote(m->text, m->text_len)))
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
 done:
     m->pub.original = NULL;

@@ -6,6 +6,23 @@
 #include <stdio.h>
 #include <string.h>
 
+gr_status gr_runtime_may_enter(const PtxModule *m, const char *text, size_t len, bool will_enter,
+                               gr_error *err) {
+    char name[80];
+    const char *by = gr_ptx_rewritten_by(m);
+    if (by)
+        return gr_fail(
+            err, GR_ERR_UNSUPPORTED,
+            "it defines %s, as PTX does that `gpurace ptx` has rewritten: give the PTX that this was made of",
+            by);
+    if (will_enter && gr_ptx_reserved_name(text, len, name, sizeof name))
+        return gr_fail(err, GR_ERR_UNSUPPORTED,
+                       "its name %s begins as the names that gpurace gives to what it inserts: rename it, or "
+                       "use --engine exact",
+                       name);
+    return GR_OK;
+}
+
 gr_status gr_runtime_link(PtxModule *m, const char *ptx, const char *suffix, gr_error *err) {
     gr_status st = GR_OK;
     PtxModule *runtime = NULL;

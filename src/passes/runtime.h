@@ -5,6 +5,12 @@
 
 #include "ptx/ptx.h"
 
+// Whether a device runtime may be linked into the program's module `m`, of this text. GR_ERR_UNSUPPORTED: it has been rewritten already (what was inserted then would
+// be taken for the program's own, and its fences would hide races), or, if it `will_enter`, a name of the program's begins as all names of the
+// runtime do.
+gr_status gr_runtime_may_enter(const PtxModule *m, const char *text, size_t len, bool will_enter,
+                               gr_error *err);
+
 // "__gr_NAME" becomes "__gr<suffix>_NAME", so that several rewritten modules can be linked together. What `m` has already stays.
 gr_status gr_runtime_link(PtxModule *m, const char *ptx, const char *suffix, gr_error *err);
 

@@ -32,9 +32,9 @@ gr_status gr_lex_expected(Lexer *l, const char *what) {
     return gr_lex_fail(l, "expected %s, found '%.*s'", what, n, l->p);
 }
 
-// "@gr" or "@gr:SITE" between the comment's delimiters (design, "Sites").
+// "@gr" or "@gr:SITE" between the comment's delimiters (design, "Sites"). In any other text than ours it is a comment.
 static void read_tag(Lexer *l, const char *b, const char *e) {
-    if (e - b < 3 || memcmp(b, "@gr", 3) != 0)
+    if (!l->ours || e - b < 3 || memcmp(b, "@gr", 3) != 0)
         return;
     b += 3;
     uint64_t site = 0;

@@ -19,6 +19,7 @@ typedef struct Lexer {
     const char *p, *end; // *end == 0
     const char *line_start;
     uint32_t line;
+    bool ours;     // a pass of ours printed the text: its tag comments count
     PtxTag tag;    // the last tag comment skipped since it was cleared
     bool assembly; // between the comments "begin inline asm" and "end inline asm" of a compiler
     const char *name;

@@ -16,7 +16,13 @@ gr_status gr_parser_init(Parser *p, PtxModule *m, const char *text, size_t len, 
                          gr_error *err) {
     *p = (Parser){.m = m, .arena = &m->arena};
     gr_arena_init(&p->scratch);
-    p->lex = (Lexer){.p = text, .end = text + len, .line_start = text, .line = 1, .name = name, .err = err};
+    p->lex = (Lexer){.p = text,
+                     .end = text + len,
+                     .line_start = text,
+                     .line = 1,
+                     .ours = m->ours,
+                     .name = name,
+                     .err = err};
     gr_sym_init(&p->syms, &p->scratch);
     gr_sym_init(&p->labels, &p->scratch);
     return GR_OK;
@@ -349,25 +355,29 @@ void gr_ptx_resolve_calls(PtxModule *m) {
     }
 }
 
-// The first comment that nothing closes; NULL: none. What is kept verbatim may have one, and whatever is inserted behind it would close it.
-static const char *open_comment(const char *text) {
-    for (const char *p = text; (p = strpbrk(p, "/\"")); p++) {
+// The first comment that nothing closes; NULL: none. What is kept verbatim may have one, and whatever is inserted behind it would close it. It may
+// also have what looks like a tag, and would be one where the printed text is read as ours: not `ours`, such comments lose their mark.
+static const char *open_comment(char *text, bool ours) {
+    for (char *p = text; (p = strpbrk(p, "/\"")); p++) {
         if (*p == '"') {
             p += strcspn(p + 1, "\"\n");
             p += p[1] == '"';
         } else if (p[1] == '/') {
             p += strcspn(p, "\n") - 1;
         } else if (p[1] == '*') {
-            const char *close = strstr(p + 2, "*/");
+            char *close = strstr(p + 2, "*/");
             if (!close)
                 return p;
+            if (!ours && p[2] == '@')
+                p[2] = ' ';
             p = close + 1;
         }
     }
     return NULL;
 }
 
-gr_status gr_ptx_parse(const char *text, size_t len, const char *name, PtxModule **out, gr_error *err) {
+static gr_status parse_text(const char *text, size_t len, const char *name, bool ours, PtxModule **out,
+                            gr_error *err) {
     *out = NULL;
     while (len && !text[len - 1])
         len--;
@@ -379,6 +389,7 @@ gr_status gr_ptx_parse(const char *text, size_t len, const char *name, PtxModule
         free(copy);
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     }
+    m->ours = ours;
     m->serial = __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED);
     memcpy(copy, text, len);
     copy[len] = 0;
@@ -395,7 +406,7 @@ gr_status gr_ptx_parse(const char *text, size_t len, const char *name, PtxModule
         gr_lex_advance(&p.lex, nul);
         st = gr_lex_fail(&p.lex, "a NUL byte in the text");
     }
-    const char *open = st == GR_OK ? open_comment(copy) : NULL;
+    const char *open = st == GR_OK ? open_comment(copy, ours) : NULL;
     if (open) {
         gr_lex_advance(&p.lex, open);
         st = gr_lex_fail(&p.lex, "this comment is not closed");
@@ -420,6 +431,14 @@ gr_status gr_ptx_parse(const char *text, size_t len, const char *name, PtxModule
     else
         gr_ptx_free(m);
     return st;
+}
+
+gr_status gr_ptx_parse(const char *text, size_t len, const char *name, PtxModule **out, gr_error *err) {
+    return parse_text(text, len, name, false, out, err);
+}
+
+gr_status gr_ptx_parse_ours(const char *text, size_t len, const char *name, PtxModule **out, gr_error *err) {
+    return parse_text(text, len, name, true, out, err);
 }
 
 void gr_ptx_free(PtxModule *m) {

@@ -239,8 +239,8 @@ typedef struct PtxLoc {
 
 // How an inserted statement is marked. Untagged statements are the program's own. In text a tag is the
 // comment
-// "/*@gr*/" or "/*@gr:SITE*/" before the statement; the parser reads it back, every other PTX consumer skips
-// it.
+// "/*@gr*/" or "/*@gr:SITE*/" before the statement; gr_ptx_parse_ours reads it back, every other PTX consumer skips
+// it. A program's own text may hold such comments too: they mean nothing there.
 typedef struct PtxTag {
     bool inserted;
     uint32_t site; // the site it serves, 0 none
@@ -394,6 +394,7 @@ typedef struct PtxModule {
     PtxLater later;
     bool as_text;     // what is inserted is printed at once and needs no reading (gr_ptx_print_later)
     StrBuf line;      // where that is put together
+    bool ours;        // gr_ptx_parse_ours made it
     const char *name; // for messages
     uint32_t version_major, version_minor;
     const char **targets; // "sm_90", "debug", …
@@ -440,8 +441,18 @@ struct PtxSite {
 
 // Parses `len` bytes of PTX (a trailing NUL is ignored). `name` is used in messages. On success *out owns
 // everything; sites are numbered. On failure *out is NULL and err has line and column.
+// The text is a program's: comments that look like tags are none.
 gr_status gr_ptx_parse(const char *text, size_t len, const char *name, PtxModule **out, gr_error *err);
+// The same of text that was printed here, in which tags count. Who calls it knows where the text comes from, not what is in it.
+gr_status gr_ptx_parse_ours(const char *text, size_t len, const char *name, PtxModule **out, gr_error *err);
 void gr_ptx_free(PtxModule *m);
+
+// The first name in a text that is of the form of those in what we link ("__gr7_report"), in `out`, cut to `size`. False: there is none. Comments and strings are
+// skipped.
+bool gr_ptx_reserved_name(const char *text, size_t len, char *out, size_t size);
+// The variable by which a module is known that was rewritten before it came (`gpurace ptx`): a control block that the host writes to. NULL: there is none. A
+// program that has one by chance, or to deceive, is not checked, and named.
+const char *gr_ptx_rewritten_by(const PtxModule *m);
 
 enum PtxPrintFlags {
     // Refused for debug modules, whose DWARF data refers to registers and labels by name:

@@ -25,8 +25,8 @@ typedef struct VmExtension {
     // Once for each function of a module that is loaded, when its instructions are complete and none has run. It may replace
     // handlers, and ask for bytes of each launch's own (gr_vm_launch_room). False: out of memory.
     bool (*decoded)(VmModule *m, VmFunc *f);
-    // Whether the function of that name is the engine's own. Asked for code without tags, as a fatbinary drops comments: a fault
-    // in such a function is blamed on the program's function that called it.
+    // Whether the function of that name is the engine's own. Asked for code without tags in text of ours (PtxModule.ours), as a fatbinary drops
+    // comments: a fault in such a function is blamed on the program's function that called it.
     bool (*owns)(const char *function);
     // What a thread did when it reaches a breakpoint of this module, as in "thread (0,0,0) executed brkpt". NULL: nothing to
     // add.

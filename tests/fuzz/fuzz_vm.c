@@ -7,7 +7,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     PtxModule *ptx;
     VmModule *mod = NULL;
-    if (gr_ptx_parse((const char *)data, size, "input", &ptx, NULL) != GR_OK)
+    if (gr_ptx_parse_ours((const char *)data, size, "input", &ptx, NULL) != GR_OK)
         return 0;
     VmDevice *dev = fuzz_device(size);
     if (gr_vm_module_load(dev, &ptx, 1, &mod, NULL) == GR_OK)

@@ -26,7 +26,7 @@ static PtxModule *rewrite(PtxModule *ptx, size_t size) {
     StrBuf text = {0};
     PtxModule *out = NULL;
     if (gr_collider_rewrite(ptx, &o, status, NULL) == GR_OK && gr_ptx_print(ptx, 0, &text, NULL) == GR_OK &&
-        gr_ptx_parse(text.data, text.len, "rewritten", &out, &err) != GR_OK) {
+        gr_ptx_parse_ours(text.data, text.len, "rewritten", &out, &err) != GR_OK) {
         fprintf(stderr, "the rewritten module does not parse: %s (line %u)\n", err.msg, (unsigned)err.line);
         fwrite(text.data, 1, text.len, stderr);
         abort();

@@ -83,7 +83,7 @@ static PtxModule *rewritten(const Kernel *k, const ColliderOptions *o, const Mut
             ears_die("printing", &err);
         gr_ptx_free(ptx);
         damage(m, &text, &damaged);
-        if (gr_ptx_parse(damaged.data, damaged.len, "kernel", &ptx, &err) != GR_OK)
+        if (gr_ptx_parse_ours(damaged.data, damaged.len, "kernel", &ptx, &err) != GR_OK)
             ears_die("damaged", &err);
         gr_str_free(&text);
         gr_str_free(&damaged);

@@ -143,7 +143,7 @@ static bool all(const void *user, const PtxFunc *callee) {
 static PtxModule *parsed(const char *text, const char *what) {
     PtxModule *m = NULL;
     gr_error err = {0};
-    if (gr_ptx_parse(text, strlen(text), "it", &m, &err) != GR_OK)
+    if (gr_ptx_parse_ours(text, strlen(text), "it", &m, &err) != GR_OK)
         fail_msg("%s: %s:%u: %s", what, text, err.line, err.msg);
     return m;
 }

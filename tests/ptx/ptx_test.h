@@ -26,6 +26,15 @@ static inline PtxModule *parse(const char *text) {
     return m;
 }
 
+// Text that was printed here.
+static inline PtxModule *parse_ours(const char *text) {
+    PtxModule *m = NULL;
+    gr_error err = {0};
+    if (gr_ptx_parse_ours(text, strlen(text), "test.ptx", &m, &err) != GR_OK)
+        fail_msg("%u:%u: %s", err.line, err.col, err.msg);
+    return m;
+}
+
 // A module with one kernel of this body.
 static inline PtxModule *parse_body(const char *body) {
     StrBuf s = {0};

@@ -362,14 +362,77 @@ static void test_locs_of_assembly(void **state) {
     gr_ptx_free(m);
 }
 
+static const char tagged[] =
+    ".version 9.0\n.target sm_90\n/*@gr*/ .global .u32 x;\n"
+    "/*@gr:7*/ .func f() { .reg .b32 r; ld.global.u32 r, [x]; ret; }\n"
+    ".entry k()\n{ .reg .b32 r;\n/*@gr*/ .reg .b32 s;\n"
+    ".loc 1 2 3\n/*@gr:12*/ ld.global.u32 s, [x];\n L: /*@gr:13*/ ld.global.u32 s, [x];\n"
+    "ld.global.u32 /*@gr*/ r, [x]; ret; }\n";
+
+// In a program's text they are comments, and are not printed as anything else where text is kept as it is.
+static void test_tags_of_a_program(void **state) {
+    (void)state;
+    PtxModule *m = parse(tagged);
+    assert_false(m->items->tag.inserted);
+    assert_false(gr_ptx_find_func(m, "f")->tag.inserted);
+    assert_int_equal(m->n_sites, 4);
+    gr_ptx_free(m);
+    m = parse(
+        HEADER
+        ".pragma \"x\" /*@gr*/;\n.entry k() { .reg .b32 r;\n.pragma \"y\" /*@gr:3*/;\n.strange /*@gr*/ 7\n"
+        "/*@gr*/;\nld.global.u32 r, [0]; ret; }\n");
+    char *text = print(m, 0);
+    assert_null(strstr(text, "@gr"));
+    free(text);
+    gr_ptx_free(m);
+}
+
+static void check_reserved(const char *text, const char *name) {
+    char out[16];
+    assert_int_equal(gr_ptx_reserved_name(text, strlen(text), out, sizeof out), name != NULL);
+    if (name)
+        assert_string_equal(out, name);
+}
+
+static void test_reserved_names(void **state) {
+    (void)state;
+    check_reserved("", NULL);
+    check_reserved("call __gr_x, (%r1);", "__gr_x");
+    check_reserved(".reg .b32 __gr12_a<3>;", "__gr12_a");
+    check_reserved("mov.b32 %r1, __gr_", "__gr_");
+    check_reserved("__gr7_a_name_that_is_long", "__gr7_a_name_th");
+    check_reserved("my__gr_x _Z5__gr_xv __gro_x __gr7 __gr .__gx", NULL);
+    check_reserved("// __gr_x\n/* __gr_y\n __gr_z */ \"__gr_u\" x", NULL);
+    check_reserved("\"\n__gr_x", "__gr_x"); // no string holds the end of a line
+    check_reserved("/* __gr_x", NULL);
+}
+
+static void test_rewritten_before(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *by;
+    } rows[] = {
+        {".global .b64 __gr_control;", "__gr_control"},
+        {".visible .global .align 16 .b8 __gr31_control[64];", "__gr31_control"},
+        {".extern .global .b64 __gr_control;", NULL},
+        {".global .b64 gr_control; .global .b64 __gr_controls; .global .b64 __gr1_x_control;", NULL},
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        char text[300];
+        snprintf(text, sizeof text, HEADER "%s", rows[k].text);
+        PtxModule *m = parse(text);
+        const char *by = gr_ptx_rewritten_by(m);
+        assert_int_equal(by != NULL, rows[k].by != NULL);
+        if (by)
+            assert_string_equal(by, rows[k].by);
+        gr_ptx_free(m);
+    }
+}
+
 static void test_tags(void **state) {
     (void)state;
-    PtxModule *m =
-        parse(".version 9.0\n.target sm_90\n/*@gr*/ .global .u32 x;\n"
-              "/*@gr:7*/ .func f() { .reg .b32 r; ld.global.u32 r, [x]; ret; }\n"
-              ".entry k()\n{ .reg .b32 r;\n/*@gr*/ .reg .b32 s;\n"
-              ".loc 1 2 3\n/*@gr:12*/ ld.global.u32 s, [x];\n L: /*@gr:13*/ ld.global.u32 s, [x];\n"
-              "ld.global.u32 /*@gr*/ r, [x]; ret; }\n");
+    PtxModule *m = NULL;
+    assert_int_equal(gr_ptx_parse_ours(tagged, strlen(tagged), "test.ptx", &m, NULL), GR_OK);
     assert_true(m->items->tag.inserted);
     assert_true(gr_ptx_find_func(m, "f")->tag.inserted);
     PtxFunc *k = gr_ptx_find_func(m, "k");
@@ -632,6 +695,9 @@ int main(void) {
         cmocka_unit_test(test_locs),
         cmocka_unit_test(test_locs_of_assembly),
         cmocka_unit_test(test_tags),
+        cmocka_unit_test(test_tags_of_a_program),
+        cmocka_unit_test(test_reserved_names),
+        cmocka_unit_test(test_rewritten_before),
         cmocka_unit_test(test_spacing_and_unknowns),
         cmocka_unit_test(test_sites),
         cmocka_unit_test(test_errors),

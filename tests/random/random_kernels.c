@@ -262,7 +262,7 @@ static bool mutate(const Mutant *m, const StrBuf *text, StrBuf *out) {
 static bool parse(const Way *way, const Mutant *mutant, const RandomKernel *k, PtxModule **out,
                   gr_error *err) {
     static GrSiteStatus status[SITES + 1];
-    if (gr_ptx_parse(k->text.data, k->text.len, "random", out, err) != GR_OK)
+    if (gr_ptx_parse_ours(k->text.data, k->text.len, "random", out, err) != GR_OK)
         return false;
     if (!way->collider.suffix)
         return true;
@@ -283,7 +283,7 @@ static bool parse(const Way *way, const Mutant *mutant, const RandomKernel *k, P
         ok = gr_ptx_print(*out, 0, &text, err) == GR_OK && mutate(mutant, &text, &damaged);
         gr_ptx_free(*out);
         *out = NULL;
-        ok = ok && gr_ptx_parse(damaged.data, damaged.len, "random", out, err) == GR_OK;
+        ok = ok && gr_ptx_parse_ours(damaged.data, damaged.len, "random", out, err) == GR_OK;
     }
     gr_str_free(&text);
     gr_str_free(&damaged);

@@ -36,7 +36,7 @@ static gr_status open_rig(Rig *r, const char *text, const VmConfig *config, gr_e
         c.extensions = gr_vm_extensions;
     must(gr_vm_create(&c, &r->dev, err), err, "device");
     gr_vm_set_print(r->dev, keep, r);
-    must(gr_ptx_parse(full.data, full.len, "test", &r->ptx, err), err, "parse");
+    must(gr_ptx_parse_ours(full.data, full.len, "test", &r->ptx, err), err, "parse");
     gr_str_free(&full);
     return gr_vm_module_load(r->dev, &r->ptx, 1, &r->mod, err);
 }

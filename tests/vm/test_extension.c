@@ -174,7 +174,7 @@ static void limits(void **state) {
     c.extensions = both;
     static const char header[] =
         ".version 8.4\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n";
-    assert_int_equal(gr_ptx_parse(header, strlen(header), "t", &ptx, NULL), GR_OK);
+    assert_int_equal(gr_ptx_parse_ours(header, strlen(header), "t", &ptx, NULL), GR_OK);
     assert_int_equal(gr_vm_create(&c, &dev, NULL), GR_OK);
     seen.fails = true;
     assert_int_equal(gr_vm_module_load(dev, &ptx, 1, &m, NULL), GR_ERR_NOMEM);

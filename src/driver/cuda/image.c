@@ -9,9 +9,11 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "device_api/hooks.h"
 #include "fatbin/cubin.h"
 #include "fatbin/fatbin.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 
 static uint32_t device_cc(void) { return (uint32_t)gr_cu.config.arch; }
@@ -186,6 +188,13 @@ void gr_image_unref(Image *image) {
     free(image);
 }
 
+static gr_status parse_ptx(const char *text, PtxModule **out, gr_error *err) {
+    size_t len = strlen(text);
+    int (*wrote)(const char *, size_t) = (int (*)(const char *, size_t))dlsym(RTLD_DEFAULT, "gr_api_wrote");
+    return !wrote || wrote(text, len) ? gr_ptx_parse_ours(text, len, "ptx", out, err)
+                                      : gr_ptx_parse(text, len, "ptx", out, err);
+}
+
 CUresult gr_image_parse(const PtxTexts *texts, JitLog *log, Image **out) {
     gr_error err = {0};
     Image *image = calloc(1, sizeof *image);
@@ -199,7 +208,7 @@ CUresult gr_image_parse(const PtxTexts *texts, JitLog *log, Image **out) {
     CUresult r = CUDA_SUCCESS;
     for (size_t i = 0; i < texts->len && r == CUDA_SUCCESS; i++) {
         PtxModule *m;
-        gr_status st = gr_ptx_parse(texts->data[i], strlen(texts->data[i]), "ptx", &m, &err);
+        gr_status st = parse_ptx(texts->data[i], &m, &err);
         if (st == GR_OK) {
             image->modules[image->count++] = m;
             if (gr_fatbin_ptx_fits(m->sm, m->sm_suffix, device_cc()))

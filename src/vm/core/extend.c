@@ -56,7 +56,7 @@ const char *gr_vm_breakpoint(const VmFunc *f) {
     const VmDevice *d = f->module->device;
     const char *text = NULL;
     for (unsigned k = 0; k < d->n_extensions && !text; k++)
-        if (f->ptx && d->config.extensions[k]->breakpoint)
+        if (f->ptx && f->ptx->module->ours && d->config.extensions[k]->breakpoint)
             text = d->config.extensions[k]->breakpoint(f->ptx->module);
     return text ? text : "executed brkpt";
 }
@@ -64,7 +64,8 @@ const char *gr_vm_breakpoint(const VmFunc *f) {
 bool gr_vm_is_inserted(const VmFunc *f) {
     const VmDevice *d = f->module->device;
     bool inserted = f->ptx && f->ptx->tag.inserted;
-    for (unsigned k = 0; k < d->n_extensions && !inserted; k++)
+    bool ours = f->ptx && f->ptx->module->ours;
+    for (unsigned k = 0; k < d->n_extensions && ours && !inserted; k++)
         inserted = d->config.extensions[k]->owns && d->config.extensions[k]->owns(f->name);
     return inserted;
 }

@@ -39,7 +39,13 @@ static gr_status add(GrUnits *u, const char *file, char *text, size_t len, GrUni
     one->len = len;
     one->file = gr_arena_strdup(&u->arena, file);
     *out = one;
-    return one->file ? gr_ptx_parse(text, len, one->file, &one->module, err) : no_memory(err);
+    gr_status st = one->file ? gr_ptx_parse(text, len, one->file, &one->module, err) : no_memory(err);
+    const char *by = st == GR_OK ? gr_ptx_rewritten_by(one->module) : NULL;
+    return by ? gr_fail(
+                    err, GR_ERR_UNSUPPORTED,
+                    "%s: gpurace has rewritten it already (it defines %s): give the PTX that it was made of",
+                    file, by)
+              : st;
 }
 
 // ---- Linking --------------------------------------------------------------------------------------------------------------------

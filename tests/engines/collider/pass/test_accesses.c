@@ -149,7 +149,7 @@ static char *rewritten(const char *form, bool check) {
     GrSiteStatus status[SITES + 1];
     ColliderOptions o = {
         .seed = 7, .read_delay_ns = 5000, .write_delay_ns = 5000, .same_value = true, .suffix = ""};
-    if (gr_ptx_parse(program.data, program.len, "k", &m, &err) != GR_OK)
+    if (gr_ptx_parse_ours(program.data, program.len, "k", &m, &err) != GR_OK)
         fail_msg("%s: %s", form, err.msg);
     assert_true(m->n_sites <= SITES);
     if (check && gr_collider_rewrite(m, &o, status, &err) != GR_OK)

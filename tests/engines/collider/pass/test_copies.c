@@ -288,7 +288,7 @@ static char *rewritten(const char *text, uint32_t seed, bool holds) {
                          .thinned = holds,
                          .holds = holds,
                          .suffix = ""};
-    if (gr_ptx_parse(text, strlen(text), "k", &m, &err) != GR_OK)
+    if (gr_ptx_parse_ours(text, strlen(text), "k", &m, &err) != GR_OK)
         fail_msg("%s", err.msg);
     assert_true(m->n_sites < MAX_SITES);
     assert_int_equal(gr_collider_rewrite(m, &o, status, &err), GR_OK);

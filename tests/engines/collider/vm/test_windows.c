@@ -45,7 +45,7 @@ static char *rewritten_as(const ColliderOptions *o) {
     gr_error err = {0};
     StrBuf text = {0};
     GrSiteStatus status[64];
-    assert_int_equal(gr_ptx_parse(program, sizeof program - 1, "k", &m, &err), GR_OK);
+    assert_int_equal(gr_ptx_parse_ours(program, sizeof program - 1, "k", &m, &err), GR_OK);
     assert_true(m->n_sites < 64);
     assert_int_equal(gr_collider_rewrite(m, o, status, &err), GR_OK);
     assert_int_equal(gr_ptx_print(m, 0, &text, &err), GR_OK);

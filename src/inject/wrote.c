@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inject/wrote.h"
+
+#include "base/map.h"
+#include "base/str.h"
+#include "device_api/hooks.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <sys/random.h>
+
+// By a hash that starts from a number of this process's own, so that no text can be made to have the hash of another.
+static struct {
+    pthread_mutex_t lock;
+    uint64_t key;
+    Map hashes;
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static uint64_t hash_of(const char *text, size_t len) {
+    while (len && !text[len - 1])
+        len--;
+    uint64_t parts[2] = {all.key, gr_hash_bytes(text, len)};
+    for (size_t i = 0; i < len; i++)
+        parts[0] = (parts[0] ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+    return gr_hash_bytes(parts, sizeof parts);
+}
+
+bool gr_wrote(const char *text, size_t len) {
+    pthread_mutex_lock(&all.lock);
+    if (!all.key && getrandom(&all.key, sizeof all.key, GRND_NONBLOCK) != sizeof all.key)
+        all.key = (uintptr_t)&all ^ (uintptr_t)text;
+    bool kept = gr_map_put_u64(&all.hashes, hash_of(text, len), &all);
+    pthread_mutex_unlock(&all.lock);
+    return kept;
+}
+
+__attribute__((visibility("default"))) int gr_api_wrote(const char *text, size_t len) {
+    pthread_mutex_lock(&all.lock);
+    bool found = all.key && gr_map_get_u64(&all.hashes, hash_of(text, len));
+    pthread_mutex_unlock(&all.lock);
+    return found;
+}
