@@ -41,11 +41,16 @@ function(gr_clear_by_vectors name)
   endif()
 endfunction()
 
+# gr_let_fuzz(target): fuzzers see which of its code ran.
+function(gr_let_fuzz name)
+  if(GPURACE_SANITIZE_ADDRESS AND CMAKE_C_COMPILER_ID MATCHES Clang)
+    target_compile_options(${name} PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
+endfunction()
+
 # gr_add_library(name sources...): a static library of the project.
 function(gr_add_library name)
   add_library(${name} STATIC ${ARGN})
   target_link_libraries(${name} PUBLIC gr_options)
-  if(GPURACE_SANITIZE_ADDRESS AND CMAKE_C_COMPILER_ID MATCHES Clang) # fuzzers see which code ran
-    target_compile_options(${name} PRIVATE -fsanitize=fuzzer-no-link)
-  endif()
+  gr_let_fuzz(${name})
 endfunction()

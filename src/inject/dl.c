@@ -5,13 +5,14 @@
 // hides the C library's own from ourselves, dlvsym included; so they are found by walking the C library's symbol table.
 // Both are caller-relative (RTLD_NEXT, namespaces): what does not concern us is passed on by a jump, not by a call, so that
 // the real function sees the program's return address.
+//
+// No function of string.h: a sanitizer's runtime in the program has its own, and calls dlsym before these work.
 #include "inject/compilers.h"
 #include "inject/hooks.h"
 
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
-#include <string.h>
 
 typedef void *(*DlsymFn)(void *, const char *);
 typedef void *(*DlvsymFn)(void *, const char *, const char *);
@@ -19,6 +20,31 @@ typedef void *(*DlvsymFn)(void *, const char *, const char *);
 // Read by the assembly below.
 __attribute__((visibility("hidden"))) DlsymFn gr_libc_dlsym;
 __attribute__((visibility("hidden"))) DlvsymFn gr_libc_dlvsym;
+
+static bool begins(const char *s, const char *prefix) {
+    while (*prefix && *s == *prefix) {
+        s++;
+        prefix++;
+    }
+    return !*prefix;
+}
+
+static bool is_same(const char *a, const char *b) {
+    while (*a && *a == *b) {
+        a++;
+        b++;
+    }
+    return *a == *b;
+}
+
+// What follows the last slash; NULL: there is none.
+static const char *file_of(const char *path) {
+    const char *file = NULL;
+    for (; path && *path; path++)
+        if (*path == '/')
+            file = path + 1;
+    return file;
+}
 
 // ---- the C library's own ---------------------------------------------------------------------------------
 
@@ -44,7 +70,7 @@ static void *find_symbol(ElfW(Addr) base, const Dynamic *d, const char *name) {
     for (; i >= offset && i; i++) {
         uint32_t h = chains[i - offset];
         const ElfW(Sym) *s = &d->symbols[i];
-        if ((h | 1) == (hash | 1) && s->st_shndx != SHN_UNDEF && !strcmp(d->strings + s->st_name, name))
+        if ((h | 1) == (hash | 1) && s->st_shndx != SHN_UNDEF && is_same(d->strings + s->st_name, name))
             return (void *)(base + s->st_value);
         if (h & 1)
             break;
@@ -56,8 +82,8 @@ static ElfW(Addr) relocated(ElfW(Addr) base, ElfW(Addr) p) { return p < base ? b
 
 static int look_into(struct dl_phdr_info *info, size_t size, void *user) {
     (void)size, (void)user;
-    const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
-    if (!slash || (strncmp(slash + 1, "libc.so.", 8) && strncmp(slash + 1, "libdl.so.", 9)))
+    const char *file = file_of(info->dlpi_name);
+    if (!file || (!begins(file, "libc.so.") && !begins(file, "libdl.so.")))
         return 0;
     Dynamic d = {0};
     for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -115,7 +141,7 @@ void *gr_needed_library(const void *caller, const char *prefix) {
         if (d->d_tag == DT_STRTAB)
             strings = (const char *)d->d_un.d_ptr; // glibc has relocated it
     for (const ElfW(Dyn) *d = map->l_ld; strings && d->d_tag != DT_NULL; d++)
-        if (d->d_tag == DT_NEEDED && !strncmp(strings + d->d_un.d_val, prefix, strlen(prefix)))
+        if (d->d_tag == DT_NEEDED && begins(strings + d->d_un.d_val, prefix))
             return dlopen(strings + d->d_un.d_val, RTLD_LAZY | RTLD_NOLOAD);
     return NULL;
 }
@@ -123,7 +149,7 @@ void *gr_needed_library(const void *caller, const char *prefix) {
 // ---- the interposed ones ---------------------------------------------------------------------------------
 
 static bool is_compilers(const char *name) {
-    return !strncmp(name, "nvrtc", 5) || !strncmp(name, "nvJitLink", 9) || !strncmp(name, "__nvJitLink", 11);
+    return begins(name, "nvrtc") || begins(name, "nvJitLink") || begins(name, "__nvJitLink");
 }
 
 // What dlsym or dlvsym shall return, or NULL: the real one decides.

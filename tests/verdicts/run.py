@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""run.py [--soak] --gpurace GPURACE --nvcc NVCC --folder BUILD [NAME ...]: builds and runs the programs of this folder, and holds
-each report against the lines `// expect:` in the program's source (README.md)."""
+"""run.py [--soak] [--sanitized] --gpurace GPURACE --nvcc NVCC --folder BUILD [NAME ...]: builds and runs the programs of this folder,
+and holds each report against the lines `// expect:` in the program's source (README.md)."""
 import argparse
 import collections
 import concurrent.futures
@@ -81,10 +81,26 @@ def build(args, source, defines, program):
     return f"{source}: nvcc ended with {done.returncode}\n{done.stdout}" if done.returncode else None
 
 
+def sanitizer_environment(gpurace_command):
+    """The environment in which a gpurace that was built with AddressSanitizer, and with its runtime as a shared library, runs programs that
+    know nothing of it. libgpurace.so comes before the runtime; what it keeps to the end is no leak."""
+    listed = subprocess.run(["ldd", gpurace_command], stdout=subprocess.PIPE, text=True, check=True).stdout
+    runtime = re.search(r"=> (/\S*asan\S*)", listed)
+    if not runtime:
+        sys.exit(f"{gpurace_command} is not linked with AddressSanitizer's shared library:\n{listed}")
+    return {**os.environ, "LD_PRELOAD": runtime[1], "ASAN_OPTIONS": "verify_asan_link_order=0:detect_leaks=0:exitcode=99"}
+
+
 def gpurace(args, line, engine, seed, more):
     """Runs a program under an engine. Returns the finished process, its output as text."""
     command = [args.gpurace, "run", "--device", "cpu", "--engine", engine, "--seed", str(seed), *more, *line.options, "--", program_of(args, line), *line.arguments]
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, errors="replace", check=False, timeout=300)
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, errors="replace", check=False, timeout=300,
+                          env=args.environment)
+
+
+def sanitizer_findings(done):
+    """What sanitizers said."""
+    return [done.stderr[-4000:]] if re.search(r"ERROR: \w+Sanitizer|: runtime error: ", done.stderr) else []
 
 
 def marked_lines(source):
@@ -125,6 +141,8 @@ def check_run(args, line, engine, seed):
         output = os.path.join(folder, "report.json")
         try:
             done = gpurace(args, line, engine, seed, ["--format", "json", "--output", output])
+            if said := sanitizer_findings(done):
+                return said
             with open(output, encoding="utf-8") as file:
                 report = json.load(file)
             text = " ".join(gpurace(args, line, engine, seed, []).stderr.split()) if any(w in line.wants for w in OF_TEXT) else ""
@@ -160,9 +178,11 @@ def main():
     parser.add_argument("--nvcc", required=True)
     parser.add_argument("--folder", required=True, help="where the programs are built")
     parser.add_argument("--soak", action="store_true", help="20 seeds, and the lines marked `soak`")
+    parser.add_argument("--sanitized", action="store_true", help="GPURACE is one that was built with AddressSanitizer")
     parser.add_argument("-j", dest="jobs", type=int, default=os.cpu_count())
     parser.add_argument("names", nargs="*", help="programs, such as programs/NAME; all without")
     args = parser.parse_args()
+    args.environment = sanitizer_environment(args.gpurace) if args.sanitized else None
     os.makedirs(args.folder, exist_ok=True)
     sources = sorted(os.path.join(HERE, d, f) for d in ("programs", "field") for f in os.listdir(os.path.join(HERE, d)) if f.endswith(".cu"))
     if args.names:
