@@ -15,7 +15,7 @@ bool fuzz_says_calls;
 
 // No thread of the device's own, so that an input does the same each time; kernels that go on for ever are stopped soon; and none reaches
 // the memory of this process that was not given to it.
-static const char device[] = "devices=2,pageable=0,watchdog=200000,heap=65536,idle=0";
+static const char device[] = "devices=2,pageable=0,watchdog=20000,heap=65536,idle=0";
 
 // Asked by AddressSanitizer: libgpurace.so comes before its runtime, and what the driver and libgpurace.so keep to the end is no leak.
 __attribute__((visibility("default"))) const char *__asan_default_options(void);

@@ -22,9 +22,10 @@ const char *const fuzz_texts[FUZZ_TEXTS] = {
          "  bar.sync 0;\nOUT:\n  barrier.cluster.arrive;\n  barrier.cluster.wait;\n  st.global.u32 [%rd4], "
          "1;\n  ret;\n}\n",
     HEAD ".visible .entry atomics(" ARGS ") {\n" POINTER
-         "LOOP:\n  atom.global.cas.b32 %r2, [%rd2], 0, 1;\n  setp.ne.u32 %p1, %r2, 0;\n  @%p1 bra LOOP;\n"
+         "LOOP:\n  add.u32 %r5, %r5, 1;\n  setp.gt.u32 %p2, %r5, 20;\n  @%p2 bra OUT;\n"
+         "  atom.global.cas.b32 %r2, [%rd2], 0, 1;\n  setp.ne.u32 %p1, %r2, 0;\n  @%p1 bra LOOP;\n"
          "  ld.global.u32 %r3, [%rd2+8];\n  st.global.u32 [%rd2+8], %r3;\n  membar.gl;\n  "
-         "atom.global.exch.b32 %r2, [%rd2], 0;\n  ret;\n}\n",
+         "atom.global.exch.b32 %r2, [%rd2], 0;\nOUT:\n  ret;\n}\n",
     HEAD ".visible .global .attribute(.managed) .align 4 .u32 managed_array[32];\n"
          ".visible .entry managed(" ARGS ") {\n" POINTER
          "  mov.u64 %rd5, managed_array;\n  add.u64 %rd5, %rd5, %rd3;\n  st.global.u32 [%rd5], %r1;\n"
