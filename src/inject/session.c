@@ -150,9 +150,16 @@ static uint64_t left_at_exit;
 // only before that. Registered after the runtime's own handlers, so it runs before them.
 static void exit_begins(void) { left_at_exit = unfinished_launches(); }
 
+// No destructors follow.
+static void quick_exit_begins(void) {
+    exit_begins();
+    gr_session_finish();
+}
+
 static void begin_once(void) {
     gr_error err = {0};
     atexit(exit_begins);
+    at_quick_exit(quick_exit_begins);
     owner = getpid();
     gr_status st = begin(&err);
     if (st != GR_OK && gr_session.results.header)

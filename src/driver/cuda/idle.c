@@ -11,7 +11,12 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
+
+enum { LOOK_MS = 250 }; // between two looks whether the program still has threads
 
 static bool device_thread_runs;
 static _Atomic uint64_t unrepeatable;
@@ -30,9 +35,8 @@ static void note(void) {
                              "the run may not be repeatable");
 }
 
-// Whether a thread of this process is blocked, and how long it has been on a processor. One that is gone, or of which
-// the system tells nothing, is blocked.
-static bool is_blocked(int tid, uint64_t *cpu_ns) {
+// Of a thread of this process, 0 if it is gone or the system tells nothing; and how long it has been on a processor.
+static char state_of(int tid, uint64_t *cpu_ns) {
     char path[64], state = 0;
     unsigned long long ns = 0;
     snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", tid);
@@ -50,8 +54,10 @@ static bool is_blocked(int tid, uint64_t *cpu_ns) {
         fclose(f);
     }
     *cpu_ns = ns;
-    return state != 'R';
+    return state;
 }
+
+static bool is_blocked(int tid, uint64_t *cpu_ns) { return state_of(tid, cpu_ns) != 'R'; }
 
 // Returns when the host has been away for `idle` ms.
 static void wait_for_idle_host(uint64_t idle) {
@@ -74,13 +80,24 @@ static void wait_for_idle_host(uint64_t idle) {
     }
 }
 
+// Main has ended by pthread_exit, and so has every other thread of the program: the C library would end the process, were it not for ours.
+static bool is_host_gone(void) {
+    uint64_t ns;
+    return state_of((int)getpid(), &ns) == 'Z' && gr_cu_host_is_alone();
+}
+
 static void *run_device_thread(void *arg) {
     (void)arg;
     for (;;) {
         gr_cu_lock();
         if (gr_queue_pending() == 0)
-            gr_cu_wait(0);
+            gr_cu_wait(LOOK_MS);
+        bool pending = gr_queue_pending() != 0;
         gr_cu_unlock();
+        if (!pending && is_host_gone())
+            exit(0);
+        if (!pending)
+            continue;
         wait_for_idle_host(gr_cu.config.idle);
         gr_cu_lock();
         bool noted = false;

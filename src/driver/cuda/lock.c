@@ -182,14 +182,17 @@ bool gr_cu_host_is_alone(void) {
         return false;
     bool alone = true;
     for (struct dirent *d; alone && (d = readdir(tasks));) {
-        char path[64], name[32] = "";
+        char path[64], line[128] = "";
         int tid = atoi(d->d_name);
         if (tid <= 0 || tid == self())
             continue;
-        snprintf(path, sizeof path, "/proc/self/task/%d/comm", tid);
+        snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid);
         FILE *f = fopen(path, "re");
-        if (f) { // else it has ended meanwhile
-            alone = fgets(name, sizeof name, f) && !strncmp(name, ours, sizeof ours - 1);
+        if (f) { // else it has ended meanwhile; "pid (name) state"
+            const char *name = fgets(line, sizeof line, f) ? strchr(line, '(') : NULL,
+                       *ends = strrchr(line, ')');
+            bool has_ended = ends && ends[1] && ends[2] == 'Z'; // main, by pthread_exit
+            alone = has_ended || (name && !strncmp(name + 1, ours, sizeof ours - 1));
             fclose(f);
         }
     }

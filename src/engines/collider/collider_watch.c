@@ -119,8 +119,7 @@ gr_status gr_collider_watch_begin(GrSession *s, const GrOptions *o, const GrSele
         return st;
     }
     *out = c;
-    (void)listen(c, NULL);
-    return GR_OK;
+    return listen(c, err);
 }
 
 gr_status gr_collider_watch_module(ColliderWatch *c, const PtxModule *ptx, const GrModule *m, gr_error *err) {

@@ -113,8 +113,8 @@ static gr_status exact_begin(GrSession *s, const GrOptions *given, void **self, 
                             .speculated = words->speculated || explains,
                             .threads = s->threads};
     st = gr_exact_create(&options, &x->exact, err);
-    if (st == GR_OK)
-        (void)listen(x, NULL);
+    if (st == GR_OK && (st = listen(x, err)) == GR_ERR_UNSUPPORTED) // yet
+        st = GR_OK;
     return st;
 }
 
