@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // fail_malloc — preloaded: of the process named FAIL_NAME allocation FAIL_AT fails, counted from 0; with FAIL_ALL all after it, too. With
-// FAIL_MEMFD the system has no memory with a name.
+// FAIL_MEMFD the system has no memory with a name, with FAIL_THREADS it starts no threads (ulimit -u).
+#include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -50,6 +52,12 @@ EXPORT int memfd_create(const char *name, unsigned flags) {
         return (int)syscall(SYS_memfd_create, name, flags);
     errno = ENOSYS;
     return -1;
+}
+
+EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *a, void *(*body)(void *), void *user) {
+    typedef int (*Create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    Create real = (Create)dlsym(RTLD_NEXT, "pthread_create");
+    return getenv("FAIL_THREADS") ? EAGAIN : real(thread, a, body, user);
 }
 
 EXPORT void *malloc(size_t size) { return fails() ? NULL : __libc_malloc(size); }
