@@ -323,8 +323,14 @@ static void end_dlclose(const char *path)
 }
 static void end_close_all(const char *) // descriptors, also those of others
 {
+    int *more = nullptr;
     for (int fd = 3; fd < 1024; fd++)
         close(fd);
+    while (open("/dev/null", O_RDWR | O_CLOEXEC) < 32) { // which have their numbers now
+    }
+    if (cudaMallocManaged(&more, 1 << 20) != cudaSuccess)
+        _exit(99);
+    *more = 1;
     launch_kernel();
 }
 static void end_eat_all(const char *)
