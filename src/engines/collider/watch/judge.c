@@ -39,8 +39,7 @@ static uint64_t fingerprint(Watch *w, const PtxModule *ptx) {
 
 // ---- Sides -------------------------------------------------------------------------------------------------
 
-// A number for what the report tells apart; 0: out of memory.
-static uint32_t place_of(Watch *w, const Actor *a) {
+static uint32_t new_place(Watch *w, const Actor *a) {
     uint64_t key = a->by == RACE_BY_HOST     ? a->pc << 2 | 1
                    : a->by != RACE_BY_KERNEL ? (uint64_t)a->by << 2 | 2
                                              : (fingerprint(w, a->where.module) + a->where.site) << 2;
@@ -53,6 +52,20 @@ static uint32_t place_of(Watch *w, const Actor *a) {
         return 0;
     }
     return n;
+}
+
+// A number for what the report tells apart, of side `n` of a pair; 0: out of memory.
+static uint32_t place_of(Watch *w, const Actor *a, unsigned n) {
+    const VmWhere *at = &a->where;
+    if (!w->before.side[n].place || w->before.side[n].by != a->by || w->before.side[n].module != at->module ||
+        w->before.side[n].site != at->site || w->before.side[n].pc != a->pc) {
+        w->before.side[n].by = a->by;
+        w->before.side[n].module = at->module;
+        w->before.side[n].site = at->site;
+        w->before.side[n].pc = a->pc;
+        w->before.side[n].place = new_place(w, a);
+    }
+    return w->before.side[n].place;
 }
 
 static const Launched *launch_of(const Watch *w, uint64_t number) {
@@ -111,12 +124,24 @@ static const char *no_order(const Actor *a, const Actor *b) {
 
 // ---- Races -------------------------------------------------------------------------------------------------
 
-// What `lane` did at that moment has raced as `as`.
-static void count(Watch *w, const uint32_t id[2], const Race *as, uint64_t moment, uint32_t lane) {
+static uint64_t key_of(const uint32_t id[2], unsigned class, PtxSpace space) {
     uint32_t lo = id[0] < id[1] ? id[0] : id[1], hi = id[0] < id[1] ? id[1] : id[0];
     // A copy touches both spaces: the same two instructions may race in either.
-    uint64_t key = (uint64_t)lo << 34 | (uint64_t)hi << 4 | as->class | (as->space == PTX_SHARED ? 8 : 0);
-    Race *r = gr_map_get_u64(&w->pairs, key);
+    return (uint64_t)lo << 34 | (uint64_t)hi << 4 | class | (space == PTX_SHARED ? 8 : 0);
+}
+
+// NULL: that race is new.
+static Race *race_of(Watch *w, uint64_t key) {
+    if (!w->before.race || w->before.key != key) {
+        w->before.key = key;
+        w->before.race = gr_map_get_u64(&w->pairs, key);
+    }
+    return w->before.race;
+}
+
+// What `lane` did at that moment has raced as `as`.
+static void count(Watch *w, uint64_t key, const Race *as, uint64_t moment, uint32_t lane) {
+    Race *r = race_of(w, key);
     if (!r) {
         r = malloc(sizeof *r);
         if (!r || !gr_map_put_u64(&w->pairs, key, r) || !gr_vec_push(&w->races, r)) {
@@ -130,9 +155,20 @@ static void count(Watch *w, const uint32_t id[2], const Race *as, uint64_t momen
     gr_race_count(r, moment, UINT32_C(1) << lane);
 }
 
-static bool is_same_value(const Actor *a, unsigned l, uint64_t at, uint64_t n) {
+// Whether the store of lane `l` leaves those bytes as they are, whomever it meets.
+static bool is_same_value(Watch *w, const Actor *a, unsigned l, uint64_t at, uint64_t n) {
     const VmAccessEvent *e = a->event;
-    return e && e->same && e->same(e, l, (uint32_t)(at - a->address[l]), (uint32_t)n);
+    Before *b = &w->before;
+    if (!e || !e->same)
+        return false;
+    if (b->moment != w->moment || b->lane != l || b->at != at || b->n != n) {
+        b->moment = w->moment;
+        b->lane = l;
+        b->at = at;
+        b->n = n;
+        b->same = e->same(e, l, (uint32_t)(at - a->address[l]), (uint32_t)n);
+    }
+    return b->same;
 }
 
 static bool is_wanted(const Watch *w, const Actor *a) {
@@ -140,37 +176,47 @@ static bool is_wanted(const Watch *w, const Actor *a) {
            w->options.wanted_site(w->options.user, a->where.module, a->where.site);
 }
 
-void gr_wp_met(Watch *w, const Actor *a, unsigned l, const Actor *b, unsigned k, Window *win, uint64_t at,
-               uint64_t n) {
-    Race r = {.space = a->space, .overlap = at, .overlap_bytes = n, .order = no_order(a, b)};
-    r.class =
+static unsigned class_of(Watch *w, const Actor *a, unsigned l, const Actor *b, unsigned k, Window *win,
+                         uint64_t at, uint64_t n) {
+    unsigned class =
         a->access == PTX_ACCESS_READ || b->access == PTX_ACCESS_READ ? RACE_READ_WRITE : RACE_WRITE_WRITE;
     // Of two plain or strong stores: the bytes are as the window's thread left them, and stay so.
-    bool compares = r.class == RACE_WRITE_WRITE && win && !b->async && a->access == PTX_ACCESS_WRITE;
-    if (compares && !(win->changed >> k & 1) && is_same_value(a, l, at, n))
-        r.class = RACE_SAME_VALUE;
-    else if (win && a->access != PTX_ACCESS_READ)
+    bool compares = class == RACE_WRITE_WRITE && win && !b->async && a->access == PTX_ACCESS_WRITE;
+    if (compares && !(win->changed >> k & 1) && is_same_value(w, a, l, at, n))
+        return RACE_SAME_VALUE;
+    if (win && a->access != PTX_ACCESS_READ)
         win->changed |= UINT32_C(1) << k;
-    if ((r.class == RACE_SAME_VALUE && w->options.no_same_value) || !is_wanted(w, a) || !is_wanted(w, b))
+    return class;
+}
+
+static void fill(Watch *w, const Actor *a, unsigned l, const Actor *b, unsigned k, Race *out) {
+    out->order = no_order(a, b);
+    fill_side(w, a, l, &out->side[0]);
+    fill_side(w, b, k, &out->side[1]);
+}
+
+void gr_wp_met(Watch *w, const Actor *a, unsigned l, const Actor *b, unsigned k, Window *win, uint64_t at,
+               uint64_t n) {
+    unsigned class = class_of(w, a, l, b, k, win, at, n);
+    if ((class == RACE_SAME_VALUE && w->options.no_same_value) || !is_wanted(w, a) || !is_wanted(w, b))
         return;
-    const uint32_t id[2] = {place_of(w, a), place_of(w, b)};
+    const uint32_t id[2] = {place_of(w, a, 0), place_of(w, b, 1)};
     if (!id[0] || !id[1])
         return;
-    fill_side(w, a, l, &r.side[0]);
-    fill_side(w, b, k, &r.side[1]);
-    if (!b->speculated) {
-        count(w, id, &r, w->moment, l);
+    uint64_t key = key_of(id, class, a->space);
+    Race *known = b->speculated ? NULL : race_of(w, key);
+    if (known) {
+        gr_race_count(known, w->moment, l);
         return;
     }
-    Pending p = {b->where.stmt,
-                 b->where.launch,
-                 b->where.block_linear,
-                 b->where.warp,
-                 k,
-                 l,
-                 {id[0], id[1]},
-                 w->moment,
-                 r};
+    Race r = {.class = class, .space = a->space, .overlap = at, .overlap_bytes = n};
+    fill(w, a, l, b, k, &r);
+    if (!b->speculated) {
+        count(w, key, &r, w->moment, l);
+        return;
+    }
+    Pending p = {
+        b->where.stmt, b->where.launch, b->where.block_linear, b->where.warp, k, l, key, w->moment, r};
     if (w->pending.len >= WATCH_PENDING || !gr_vec_push(&w->pending, p))
         w->nomem = true;
 }
@@ -185,7 +231,7 @@ void gr_wp_settle(Watch *w, const VmAccessEvent *e) {
             p.warp != e->where.warp || !(e->where.mask >> p.lane & 1))
             w->pending.data[kept++] = p;
         else if (!(e->discards >> p.lane & 1))
-            count(w, p.id, &p.race, p.moment, p.by);
+            count(w, p.key, &p.race, p.moment, p.by);
     }
     w->pending.len = kept;
 }

@@ -190,8 +190,10 @@ static void on_async(void *user, const VmAsyncEvent *e) {
 
 static void on_launch_begin(void *user, const VmLaunchEvent *e) {
     Watch *w = user;
-    if (!w->launches.len)
-        w->modules.len = 0; // they may have come and gone
+    if (!w->launches.len) { // modules may have come and gone
+        w->modules.len = 0;
+        w->before.side[0].place = w->before.side[1].place = 0;
+    }
     Launched l = {.number = e->launch, .wanted = true};
     memcpy(l.block, e->block, sizeof l.block);
     if (w->options.wanted)

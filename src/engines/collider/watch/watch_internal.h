@@ -71,7 +71,7 @@ typedef struct Pending {
     uint64_t launch, block;
     uint32_t warp, lane; // of the window
     uint32_t by;         // the lane that met it
-    uint32_t id[2];      // of the pair of places
+    uint64_t key;        // of the race
     uint64_t moment;     // Watch.moment
     Race race;
 } Pending;
@@ -80,6 +80,22 @@ typedef struct Known {
     const PtxModule *ptx;
     uint64_t fingerprint;
 } Known;
+
+// What the pair before was about: many threads that touch one place make many pairs alike, and those cost a comparison.
+typedef struct Before {
+    struct {
+        RaceBy by;
+        const PtxModule *module;
+        uint32_t site;
+        uint64_t pc;
+        uint32_t place; // 0: nothing is known
+    } side[2];
+    uint64_t key; // of `race`, if there is one
+    Race *race;
+    uint64_t moment, at, n; // of a question whether a store of `lane` is the same
+    unsigned lane;
+    bool same;
+} Before;
 
 struct Watch {
     WatchOptions options;
@@ -100,6 +116,7 @@ struct Watch {
     uint32_t n_places;
     Map pairs; // places and class -> Race
     VEC(Race *) races;
+    Before before;
     bool nomem;
 };
 
