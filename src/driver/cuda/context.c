@@ -85,12 +85,10 @@ static void clear(Ctx *c) {
     }
     gr_map_free(&c->allocs);
     c->allocs = (Map){0};
-    for (size_t i = 0; gr_queue_stream(i);) {
-        Stream *s = gr_queue_stream(i);
-        if (s->ctx != c || s == c->legacy || s->head) {
-            i++;
+    for (Stream *s = gr_queue_stream(NULL), *next; s; s = next) {
+        next = gr_queue_stream(s);
+        if (s->ctx != c || s == c->legacy || s->head)
             continue;
-        }
         gr_capture_forget(s);
         gr_queue_remove_stream(s);
         gr_cu_handle_remove(s);

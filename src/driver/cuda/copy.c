@@ -111,8 +111,7 @@ static CUresult order_streams(Stream *first, Stream *second) {
 // Orders `s` after (or before) what is submitted to the blocking streams of other contexts of two devices.
 static CUresult order_devices(Stream *s, int a, int b, bool after) {
     CUresult r = CUDA_SUCCESS;
-    Stream *other;
-    for (size_t i = 0; r == CUDA_SUCCESS && (other = gr_queue_stream(i)); i++) {
+    for (Stream *other = gr_queue_stream(NULL); r == CUDA_SUCCESS && other; other = gr_queue_stream(other)) {
         const Dev *dev = other->ctx->dev;
         if (other->ctx != s->ctx && other == other->ctx->legacy &&
             (dev == &gr_cu.devices[a] || dev == &gr_cu.devices[b]))

@@ -48,7 +48,10 @@ typedef struct Action {
     Dev *dev;
 } Action;
 
-static VEC(Stream *) streams; // in order of creation
+static Stream *oldest, *newest; // in order of creation
+static size_t n_streams;
+static VEC(
+    Stream *) busy; // those that have work, in the same order: the others cost nothing. It has room for all
 static VEC(Action) actions;
 static uint64_t next_seq, pending, launches, launches_ended;
 static uint64_t device_ns,
@@ -67,20 +70,52 @@ void gr_queue_seed(uint64_t seed) {
 
 // With room for what can be done at once, so that no work waits for memory.
 bool gr_queue_add_stream(Stream *s) {
-    return gr_vec_reserve(&actions, streams.len + 1 + (size_t)gr_cu.n_devices) && gr_vec_push(&streams, s);
+    if (!gr_vec_reserve(&busy, n_streams + 1) ||
+        !gr_vec_reserve(&actions, n_streams + 1 + (size_t)gr_cu.n_devices))
+        return false;
+    n_streams++;
+    s->older = newest;
+    *(newest ? &newest->newer : &oldest) = s;
+    newest = s;
+    return true;
 }
 
 void gr_queue_remove_stream(Stream *s) {
-    for (size_t i = 0; i < streams.len; i++) {
-        if (streams.data[i] == s) {
-            memmove(&streams.data[i], &streams.data[i + 1], (streams.len - i - 1) * sizeof *streams.data);
-            streams.len--;
-            return;
-        }
-    }
+    n_streams--;
+    *(s->older ? &s->older->newer : &oldest) = s->newer;
+    *(s->newer ? &s->newer->older : &newest) = s->older;
 }
 
-Stream *gr_queue_stream(size_t i) { return i < streams.len ? streams.data[i] : NULL; }
+Stream *gr_queue_stream(const Stream *after) { return after ? after->newer : oldest; }
+
+// Where the stream is among the busy ones, or belongs.
+static size_t busy_place(const Stream *s) {
+    size_t lo = 0, hi = busy.len;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (busy.data[mid]->id < s->id)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static void make_busy(Stream *s) {
+    size_t at = busy_place(s);
+    memmove(busy.data + at + 1, busy.data + at, (busy.len - at) * sizeof(Stream *));
+    busy.data[at] = s;
+    busy.len++;
+}
+
+static void make_idle(const Stream *s) {
+    size_t at = busy_place(s);
+    if (at == busy.len || busy.data[at] != s)
+        return;
+    busy.len--;
+    memmove(busy.data + at, busy.data + at + 1, (busy.len - at) * sizeof(Stream *));
+}
+
 uint64_t gr_queue_pending(void) { return pending; }
 
 uint64_t gr_queue_launches(uint64_t *unfinished) {
@@ -92,21 +127,14 @@ uint64_t gr_queue_launches(uint64_t *unfinished) {
 uint64_t gr_queue_number(void) { return ++next_seq; }
 
 uint64_t gr_queue_oldest(void) {
-    uint64_t oldest = UINT64_MAX;
-    for (size_t i = 0; i < streams.len; i++) {
-        const Item *head = streams.data[i]->head;
-        if (head && head->seq < oldest)
-            oldest = head->seq;
-    }
-    return oldest;
+    uint64_t first = UINT64_MAX;
+    for (size_t i = 0; i < busy.len; i++)
+        if (busy.data[i]->head->seq < first)
+            first = busy.data[i]->head->seq;
+    return first;
 }
 
-unsigned gr_queue_pending_streams(void) {
-    unsigned n = 0;
-    for (size_t i = 0; i < streams.len; i++)
-        n += streams.data[i]->head != NULL;
-    return n;
-}
+unsigned gr_queue_pending_streams(void) { return (unsigned)busy.len; }
 
 // ---- Items -------------------------------------------------------------------------------------------------
 
@@ -185,10 +213,12 @@ void gr_queue_submit(Stream *s, Item *it) {
     it->rng = gr_rng_fork(gr_cu.config.seed, RNG_ITEM, it->seq);
     if (it->kind == ITEM_KERNEL)
         it->kernel.params.launch = ++launches;
-    if (s->tail)
+    if (s->tail) {
         s->tail->next = it;
-    else
+    } else {
         s->head = it;
+        make_busy(s);
+    }
     s->tail = it;
     pending++;
     uint64_t begun = thread_ns();
@@ -212,8 +242,10 @@ void gr_queue_finish(Item *it) {
     Stream *s = it->stream;
     gr_work_item(it, GR_WORK_ENDED);
     s->head = it->next;
-    if (!s->head)
+    if (!s->head) {
         s->tail = NULL;
+        make_idle(s);
+    }
     pending--;
     if (it->kind == ITEM_KERNEL)
         launches_ended++;
@@ -237,9 +269,9 @@ static bool before_legacy(const Item *it) {
         return true;
     if (it->stream != ctx->legacy)
         return !is_blocking(it->stream) || !ctx->legacy->head || ctx->legacy->head->seq > it->seq;
-    for (size_t i = 0; i < streams.len; i++) {
-        const Stream *s = streams.data[i];
-        if (s != it->stream && s->ctx == ctx && is_blocking(s) && s->head && s->head->seq < it->seq)
+    for (size_t i = 0; i < busy.len; i++) {
+        const Stream *s = busy.data[i];
+        if (s != it->stream && s->ctx == ctx && is_blocking(s) && s->head->seq < it->seq)
             return false;
     }
     return true;
@@ -287,9 +319,9 @@ static bool may_run(const Item *it) {
 static unsigned gather(bool late, bool waits) {
     unsigned held = 0, put_off = 0;
     actions.len = 0;
-    for (size_t i = 0; i < streams.len; i++) {
-        Item *it = streams.data[i]->head;
-        if (!it || !may_run(it))
+    for (size_t i = 0; i < busy.len; i++) {
+        Item *it = busy.data[i]->head;
+        if (!may_run(it))
             continue;
         put_off += it->late;
         if (!it->late || late)
@@ -350,9 +382,9 @@ static void start_kernel(Item *it) {
 // Takes launches that have ended off their streams. One fault fails its whole context.
 static unsigned collect_ended(Dev *dev) {
     unsigned ended = 0;
-    for (size_t i = 0; i < streams.len; i++) {
-        Item *it = streams.data[i]->head;
-        if (!it || it->kind != ITEM_KERNEL || !it->kernel.launch || it->stream->ctx->dev != dev ||
+    for (size_t i = 0; i < busy.len; i++) {
+        Item *it = busy.data[i]->head;
+        if (it->kind != ITEM_KERNEL || !it->kernel.launch || it->stream->ctx->dev != dev ||
             !gr_vm_launch_done(it->kernel.launch))
             continue;
         ended++;
@@ -363,13 +395,13 @@ static unsigned collect_ended(Dev *dev) {
             Ctx *ctx = it->stream->ctx;
             gr_fault_report(ctx, it, fault);
             gr_ctx_fail(ctx, gr_fault_code(fault->kind));
-            return ended + collect_ended(dev); // the list of streams may be another one now
+            return ended + collect_ended(dev); // the busy streams may be others now
         }
         gr_vm_launch_free(it->kernel.launch);
         dev->running--;
-        Stream *s = streams.data[i];
+        const Stream *s = busy.data[i];
         gr_queue_finish(it);
-        if (i < streams.len && streams.data[i] != s) // it was destroyed before, and is gone now
+        if (i == busy.len || busy.data[i] != s) // that was its last work
             i--;
     }
     return ended;
@@ -480,9 +512,9 @@ static uint64_t run_item(Item *it, uint64_t budget, bool alone, bool draining) {
 
 // Whether some stream may still do something, or a host function runs.
 static bool streams_move(void) {
-    for (size_t i = 0; i < streams.len; i++) {
-        const Item *it = streams.data[i]->head;
-        if (it && (may_run(it) || (it->kind == ITEM_HOST && it->host.started)))
+    for (size_t i = 0; i < busy.len; i++) {
+        const Item *it = busy.data[i]->head;
+        if (may_run(it) || (it->kind == ITEM_HOST && it->host.started))
             return true;
     }
     return false;
@@ -608,9 +640,9 @@ static bool is_covered(const Goal *g, const Stream *s) {
 static bool is_reached(const Goal *g) {
     if (g->mark)
         return g->mark->done;
-    for (size_t i = 0; i < streams.len; i++) {
-        const Stream *s = streams.data[i];
-        if (is_covered(g, s) && s->head && s->head->seq <= g->seq)
+    for (size_t i = 0; i < busy.len; i++) {
+        const Stream *s = busy.data[i];
+        if (is_covered(g, s) && s->head->seq <= g->seq)
             return false;
     }
     return true;
@@ -706,8 +738,8 @@ static bool cancel_item(Item *it) {
 }
 
 void gr_queue_cancel(Ctx *ctx) {
-    for (size_t i = 0; i < streams.len; i++) {
-        Stream *s = streams.data[i];
+    for (Stream *s = oldest, *next_stream; s; s = next_stream) {
+        next_stream = s->newer;
         if (s->ctx != ctx)
             continue;
         Item **link = &s->head;
@@ -721,10 +753,11 @@ void gr_queue_cancel(Ctx *ctx) {
                 link = &it->next;
             }
         }
+        if (!s->head)
+            make_idle(s);
         if (s->dying && !s->head) {
             gr_queue_remove_stream(s);
             free(s);
-            i--;
         }
     }
     gr_retire_collect();

@@ -115,7 +115,7 @@ uint64_t gr_queue_number(void); // of an item that nothing waits for: in the ord
 uint64_t gr_queue_oldest(void); // the number of the first item that has not ended; UINT64_MAX: there is none
 bool gr_queue_add_stream(Stream *s); // false: memory is out
 void gr_queue_remove_stream(Stream *s);
-Stream *gr_queue_stream(size_t i); // NULL past the last
+Stream *gr_queue_stream(const Stream *after); // in order of creation; NULL: the first, and behind the last
 void gr_queue_seed(uint64_t seed);
 
 // Observers of work (work.c). The host has waited for a stream, for all of a context, for everything (all zero), or for a mark.

@@ -12,7 +12,8 @@ struct Stream {
     unsigned flags; // CU_STREAM_NON_BLOCKING
     int priority;
     bool dying;        // destroyed by the program, work left
-    Item *head, *tail; // in order of submission
+    Item *head, *tail; // in order of submission; changed by queue.c alone
+    Stream *older, *newer;
     CUstreamAttrValue window, sync_policy;
     Capture *capture;  // work goes there instead
     VEC(Node *) after; // while it captures: what the next node depends on

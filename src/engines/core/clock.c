@@ -299,6 +299,10 @@ static Clock *join_inner(Clock *a, Clock *b, unsigned depth, Sides *all) {
         s[n] = p && q ? join(p, q, depth + 1, &below) : gr_clock_retain(p ? p : q);
         if (!s[n])
             break;
+        if (below.a && below.b && s[n] != q) { // the same in both: b's, which others like b have, too
+            gr_clock_release(s[n]);
+            s[n] = gr_clock_retain(q);
+        }
         all->a &= below.a;
         all->b &= below.b;
     }

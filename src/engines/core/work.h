@@ -31,10 +31,16 @@ typedef struct WorkStream {
     // The last item was a kernel, and this is what it knew as it began: so does the next one if it may begin early.
     Clock *before;
     bool kernel;
+    bool newer; // a blocking one whose clock the legacy stream of its context may not have (Work.newer)
 } WorkStream;
 
 typedef struct Work {
     VEC(WorkStream) streams;
+    Map of;               // id -> its place in streams, and 1
+    VEC(size_t) legacies; // places of legacy streams
+    VEC(size_t) newer;    // of blocking ones that are WorkStream.newer
+    size_t n_known;       // of so many streams, from the first, a host that knows `knew` knows all
+    Clock *knew;
     uint64_t n_streams; // all there have been
     uint32_t host_turn; // of what the host did itself, which is stream 0
     Map marks;          // record of an event -> Clock
@@ -45,6 +51,11 @@ typedef struct Work {
 } Work;
 
 void gr_work_free(Work *w);
+// The streams, events and submitted items of `from`, but not what the host knows, into one that has none.
+void gr_work_copy(Work *to, const Work *from);
+
+// NULL: it has had no work since all was settled.
+const WorkStream *gr_work_stream(const Work *w, uint64_t id);
 
 void gr_work_submitted(Work *w, const GrWork *e);
 // What the item comes after. A reference of the caller's own.

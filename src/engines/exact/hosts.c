@@ -192,27 +192,10 @@ void gr_hosts_function_did(Hosts *h, Clock *c) {
 
 // ---- What is seen --------------------------------------------------------------------------------------------------
 
-static void copy_map(Map *to, const Map *from, bool *nomem) {
-    for (size_t k = 0; k < from->len; k++)
-        if (from->entries[k].live &&
-            !gr_map_put_u64(to, from->entries[k].key, gr_clock_retain(from->entries[k].value)))
-            *nomem = true;
-}
-
 // Until now there was one thread, and no host function: all that is known is known for sure, by that one.
 static void become_several(Hosts *h, const Work *w) {
     h->several = true;
-    h->work.pending = w->pending;
-    h->work.n_streams = w->n_streams; // the same numbers mean the same streams
-    for (size_t k = 0; k < w->streams.len; k++) {
-        WorkStream s = w->streams.data[k];
-        gr_clock_retain(s.clock);
-        gr_clock_retain(s.before);
-        if (!gr_vec_push(&h->work.streams, s))
-            h->nomem = true;
-    }
-    copy_map(&h->work.marks, &w->marks, &h->nomem);
-    copy_map(&h->work.submitted, &w->submitted, &h->nomem);
+    gr_work_copy(&h->work, w);
     if (h->threads.len)
         gr_clock_take(&h->threads.data[0].known, gr_clock_retain(w->host));
 }

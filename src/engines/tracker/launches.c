@@ -39,8 +39,9 @@ struct TrackerLaunches {
     uint64_t first;    // streams have higher numbers
     VEC(uint32_t)
     begun; // by the stream's number less `first` less 1: the last turn that has begun since everything was settled
-    VEC(uint32_t) lost; // likewise, that GrLaunches has no more
-    uint64_t lost_to;   // launches with higher numbers are there
+    Clock *all;       // the same as a clock
+    Clock *lost;      // likewise, what GrLaunches has no more
+    uint64_t lost_to; // launches with higher numbers are there
     VEC(Running) running;
     VEC(Copy) copies, allocations; // allocations that nothing has freed
     uint64_t newest, forgotten;    // launch; copies
@@ -53,7 +54,7 @@ struct TrackerLaunches {
 
 static uint32_t *begun_of(TrackerLaunches *t, uint64_t stream) {
     while (t->begun.len < stream - t->first)
-        if (!gr_vec_push(&t->begun, 0) || !gr_vec_push(&t->lost, 0)) {
+        if (!gr_vec_push(&t->begun, 0)) {
             t->nomem = true;
             return NULL;
         }
@@ -70,25 +71,29 @@ static bool has_forgotten(const TrackerLaunches *t) {
     return t->nomem || t->work.nomem || gr_clock_starved();
 }
 
-static bool knows_all(const TrackerLaunches *t, const Clock *known) {
-    if (has_forgotten(t))
-        return true;
-    for (size_t k = 0; k < t->begun.len; k++)
-        if (t->begun.data[k] > known_of(known, t->first + k + 1))
-            return false;
-    return true;
+// `known`, where that includes all that has begun before (`alone`): then the two have their structure in common, and cost little to compare.
+static void note_begun(TrackerLaunches *t, WorkTurn turn, bool alone, Clock *known, uint32_t *begun) {
+    *begun = turn.turn;
+    if (alone)
+        gr_clock_take(&t->all, gr_clock_retain(known));
+    gr_clock_add(&t->all, gr_stream_key(turn.stream), turn.turn);
 }
 
-static const WorkStream *stream_of(const TrackerLaunches *t, uint64_t id) {
-    for (size_t k = 0; k < t->work.streams.len; k++)
-        if (t->work.streams.data[k].id == id)
-            return &t->work.streams.data[k];
-    return NULL;
+// Costs what the two differ in.
+static bool includes(Clock *known, Clock *what) {
+    Clock *both = gr_clock_join(known, what);
+    bool is = both == known;
+    gr_clock_release(both);
+    return is;
+}
+
+static bool knows_all(const TrackerLaunches *t, Clock *known) {
+    return has_forgotten(t) || includes(known, t->all);
 }
 
 // The turn that the item which begins will have had when it has ended: those of one stream end in the order in which they begin.
 static WorkTurn next_turn(const TrackerLaunches *t, const GrWork *w) {
-    const WorkStream *s = stream_of(t, w->stream);
+    const WorkStream *s = gr_work_stream(&t->work, w->stream);
     if (!s)
         return (WorkTurn){0};
     uint32_t turn = s->turn + 1;
@@ -135,26 +140,65 @@ static void put_copy(TrackerLaunches *t, GrView *v, const Copy *c) {
 
 // A launch takes the place of an old one.
 static void lose(TrackerLaunches *t, const GrLaunchState *old) {
-    if (old->number <= t->out->settled || old->stream <= t->first || old->stream - t->first > t->lost.len)
+    if (old->number <= t->out->settled || old->stream <= t->first || old->stream - t->first > t->begun.len)
         return;
-    uint32_t *turn = &t->lost.data[old->stream - t->first - 1];
-    *turn = old->turn > *turn ? old->turn : *turn;
+    gr_clock_add(&t->lost, gr_stream_key(old->stream), old->turn);
     t->lost_to = old->number > t->lost_to ? old->number : t->lost_to;
 }
 
 // Up to which number all launches come before what knows that much; 0: not known.
-static uint64_t floor_of(const TrackerLaunches *t, const Clock *known) {
-    for (size_t k = 0; k < t->lost.len && t->lost_to; k++)
-        if (t->lost.data[k] > known_of(known, t->first + k + 1))
-            return 0;
-    return t->lost_to;
+static uint64_t floor_of(const TrackerLaunches *t, Clock *known) {
+    return includes(known, t->lost) ? t->lost_to : 0;
+}
+
+// A view that is filled in: of the streams of a place the newest one of which not all comes before the launch, else the oldest.
+typedef struct Filling {
+    TrackerLaunches *t;
+    GrView *view;
+    const Clock *known;
+    unsigned n; // places that have one of which not all comes before
+} Filling;
+
+static void fill_place(Filling *f, uint64_t stream) {
+    const TrackerLaunches *t = f->t;
+    uint64_t *place = &f->view->known[stream % GR_STREAMS];
+    uint32_t turn = known_of(f->known, stream);
+    if (stream <= t->first || stream - t->first > t->begun.len || stream <= *place >> 32 ||
+        turn >= t->begun.data[stream - t->first - 1])
+        return;
+    f->n += !*place;
+    *place = stream << 32 | turn;
+}
+
+static void fill_changed(void *user, uint64_t key, uint32_t v) {
+    (void)v;
+    if ((key & 7) == GR_STREAM_LEVEL)
+        fill_place(user, key >> 3);
+}
+
+// The newest streams are looked at one by one; of more of them only those of which something is not known.
+static void fill_view(TrackerLaunches *t, GrView *v, Clock *known) {
+    enum { NEWEST = 4 * GR_STREAMS };
+    Filling f = {t, v, known, 0};
+    size_t n = t->begun.len, k = 0;
+    for (; k < n && k < NEWEST && f.n < GR_STREAMS; k++)
+        fill_place(&f, t->first + n - k);
+    if (k < n && f.n < GR_STREAMS) {
+        Clock *both = gr_clock_join(known, t->all);
+        gr_clock_changes(known, both, fill_changed, &f);
+        gr_clock_release(both);
+    }
+    for (k = 0; k < n && k < GR_STREAMS; k++) {
+        uint64_t stream = t->first + 1 + k, *place = &v->known[stream % GR_STREAMS];
+        if (!*place)
+            *place = stream << 32 | known_of(known, stream);
+    }
 }
 
 static GrView *new_view(TrackerLaunches *t, const Running *r) {
     GrView *v = &t->out->view[r->launch % GR_VIEWS];
     memset(v, 0, offsetof(GrView, copy));
-    for (size_t k = 0; k < t->work.streams.len; k++)
-        put_known(t, v, r->known, t->work.streams.data[k].number);
+    fill_view(t, v, r->known);
     for (size_t k = 0; k < t->copies.len; k++)
         if (t->copies.data[k].turn.turn > known_of(r->known, t->copies.data[k].turn.stream))
             put_copy(t, v, &t->copies.data[k]);
@@ -196,8 +240,9 @@ static void kernel_begins(TrackerLaunches *t, const GrWork *w, Clock *known) {
         return;
     }
     tell_running(t, turn.stream, NULL);
-    bool alone = knows_all(t, known) && (!t->running.len || has_forgotten(t));
-    *begun = turn.turn;
+    bool alone = knows_all(t, known);
+    note_begun(t, turn, alone, known, begun);
+    alone &= !t->running.len || has_forgotten(t);
     if (t->out) {
         GrLaunchState *l = &t->out->of[w->launch % GR_LAUNCHES];
         lose(t, l);
@@ -316,14 +361,14 @@ static void forget_copies(TrackerLaunches *t, const GrCopyState *gone) {
     t->allocations.len = left;
 }
 
-static void copy_begins(TrackerLaunches *t, const GrWork *w, const Clock *known) {
+static void copy_begins(TrackerLaunches *t, const GrWork *w, Clock *known) {
     Copy c = copy_of(t, w);
     bool alone = knows_all(t, known);
     c.turn = next_turn(t, w);
     uint32_t *begun = c.turn.turn ? begun_of(t, c.turn.stream) : NULL;
     if (!begun)
         return;
-    *begun = c.turn.turn;
+    note_begun(t, c.turn, alone, known, begun);
     Asks a = {known, UINT64_MAX};
     for (unsigned k = 0; k < c.n_sides && t->out && !alone; k++)
         gr_boxes_look(t->session, t->out, t->newest, &c.side[k], comes_before, &a);
@@ -396,7 +441,9 @@ static void settle(TrackerLaunches *t) {
     gr_work_settle(&t->work);
     gr_clock_take(&t->unaware, NULL);
     t->function = 0;
-    t->begun.len = t->lost.len = 0;
+    t->begun.len = 0;
+    gr_clock_take(&t->all, NULL);
+    gr_clock_take(&t->lost, NULL);
     t->lost_to = 0;
     t->first = t->work.n_streams;
     t->copies.len = t->allocations.len = 0;
