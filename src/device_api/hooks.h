@@ -53,11 +53,18 @@ int gr_cpu_device_observe_work(void (*hear)(void *user, const GrWork *w), void *
 
 // Memory that the host and the device share: managed, pinned, and registered memory of the program. The device reaches the first two
 // through a mapping of its own, so the host's may be protected; nothing is told of the tool's own (gr_cpu_device_tool_memory).
-// The result changes whenever the answer may have; `each` may be NULL.
-typedef enum GrSharedMemory { GR_SHARED_MANAGED, GR_SHARED_PINNED, GR_SHARED_REGISTERED } GrSharedMemory;
-uint64_t gr_cpu_device_shared_memory(void (*each)(void *user, GrSharedMemory kind, uint64_t at,
-                                                  uint64_t size),
-                                     void *user);
+// Calls `each` for what came, and with GR_SHARED_GONE for what went, since the call that yielded `since`; where that is not known any more, or
+// `since` is 0, first with GR_SHARED_ANEW, and then for all that there is. Yields a number that changes whenever there is something to tell; `each`
+// may be NULL. One tool asks.
+typedef enum GrSharedMemory {
+    GR_SHARED_MANAGED,
+    GR_SHARED_PINNED,
+    GR_SHARED_REGISTERED,
+    GR_SHARED_GONE,
+    GR_SHARED_ANEW
+} GrSharedMemory;
+uint64_t gr_cpu_device_shared_memory(
+    uint64_t since, void (*each)(void *user, GrSharedMemory kind, uint64_t at, uint64_t size), void *user);
 // Whether kernels used host memory that the program did not announce to CUDA.
 int gr_cpu_device_used_pageable(void);
 

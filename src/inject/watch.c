@@ -21,17 +21,20 @@
 #include <unistd.h>
 
 enum {
-    OF_A_PAGE = 64,   // faults of one page before it stays open
-    IN_FULL = 4096,   // faults until the next submission; from then on one of each page
-    IN_ALL = 1 << 16, // then whole allocations stay open
-    PATIENCE_S = 10,  // of a fault that gets no answer
-    SLOTS = 64,       // threads that wait for one
-    LETS = 64,        // threads in system calls
+    OF_A_PAGE = 64,          // faults of one page before it stays open
+    IN_FULL = 4096,          // faults until the next submission; from then on one of each page
+    IN_ALL = 1 << 16,        // then whole allocations stay open
+    FREE_CLOSINGS = 1 << 17, // of ranges, that the run may take, and so many more
+    CLOSINGS = 256,          // for each time that the watch goes on
+    PATIENCE_S = 10,         // of a fault that gets no answer
+    SLOTS = 64,              // threads that wait for one
+    LETS = 64,               // threads in system calls
     WATCHERS = 4,
 };
 
 typedef struct Range {
     uint64_t at, size; // whole pages
+    bool closed;       // since the watch is on
 } Range;
 
 typedef enum SlotState { FREE, FILLED, ASKED, ANSWERED, ABANDONED } SlotState;
@@ -53,12 +56,16 @@ static struct {
     Slot slot[SLOTS];
     _Atomic uint64_t let_at[LETS], let_end[LETS]; // at 0: unused
     // With the driver's lock held.
-    VEC(Range) ranges; // by address
+    VEC(Range) ranges;    // by address
+    VEC(uint64_t) fresh;  // where those are that came since the watch went on, or was on
+    VEC(uint64_t) closed; // and those that were closed since; some may be gone
+    size_t turn; // of the ranges: where the next part begins, if they are too many to be closed at once
+    uint64_t closings, times; // ranges that were closed; how often the watch went on
     uint64_t generation, faults;
     Map pages; // number -> faults since the last submission; OF_A_PAGE: open
     void (*locked)(void (*f)(void *user), void *user);
     int (*lock_is_mine)(void);
-    uint64_t (*list)(void (*each)(void *, GrSharedMemory, uint64_t, uint64_t), void *user);
+    uint64_t (*list)(uint64_t since, void (*each)(void *, GrSharedMemory, uint64_t, uint64_t), void *user);
     int (*used_pageable)(void);
 } watch;
 
@@ -84,22 +91,72 @@ static void protect(uint64_t at, uint64_t end) {
         (void)set_access(at, end - at, false);
 }
 
-static void add_range(void *user, GrSharedMemory kind, uint64_t at, uint64_t size) {
-    bool *registered = user;
-    if (kind == GR_SHARED_REGISTERED) {
-        *registered = true;
+// Where the range at that address is, or belongs.
+static size_t place_of(uint64_t at) {
+    size_t lo = 0, hi = watch.ranges.len;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (watch.ranges.data[mid].at < at)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static Range *range_at(uint64_t at) {
+    size_t k = place_of(at);
+    return k < watch.ranges.len && watch.ranges.data[k].at == at ? &watch.ranges.data[k] : NULL;
+}
+
+static void add_range(uint64_t at, uint64_t size) {
+    Range r = {at, (size + watch.page - 1) / watch.page * watch.page, false};
+    size_t n = watch.ranges.len + 1;
+    if (!gr_vec_reserve(&watch.ranges, n) || !gr_vec_reserve(&watch.closed, watch.closed.len + n) ||
+        !gr_vec_push(&watch.fresh, at)) {
+        gr_session_notef("memory ran out: host accesses to some memory were not watched");
         return;
     }
-    Range r = {at, (size + watch.page - 1) / watch.page * watch.page};
-    if (!gr_vec_push(&watch.ranges, r))
-        gr_session_notef("memory ran out: host accesses to some memory were not watched");
+    size_t k = place_of(at);
+    memmove(watch.ranges.data + k + 1, watch.ranges.data + k, (watch.ranges.len - k) * sizeof r);
+    watch.ranges.data[k] = r;
+    watch.ranges.len++;
+}
+
+static void remove_range(uint64_t at) {
+    size_t k = place_of(at);
+    if (k == watch.ranges.len || watch.ranges.data[k].at != at)
+        return; // registered memory
+    watch.ranges.len--;
+    memmove(watch.ranges.data + k, watch.ranges.data + k + 1, (watch.ranges.len - k) * sizeof(Range));
+}
+
+typedef struct Listing {
+    bool registered, anew;
+} Listing;
+
+static void take_change(void *user, GrSharedMemory kind, uint64_t at, uint64_t size) {
+    Listing *l = user;
+    switch (kind) {
+    case GR_SHARED_ANEW:
+        l->anew = true;
+        watch.ranges.len = watch.fresh.len = 0;
+        break;
+    case GR_SHARED_GONE: remove_range(at); break;
+    case GR_SHARED_REGISTERED: l->registered = true; break;
+    default: add_range(at, size);
+    }
 }
 
 static void list_ranges(void) {
-    bool registered = false;
-    watch.ranges.len = 0;
-    watch.generation = watch.list(add_range, &registered);
-    if (registered)
+    Listing l = {false, false};
+    watch.generation = watch.list(watch.generation, take_change, &l);
+    for (size_t k = 0; l.anew && k < watch.closed.len; k++) {
+        Range *r = range_at(watch.closed.data[k]);
+        if (r)
+            r->closed = true;
+    }
+    if (l.registered)
         gr_session_remarkf(
             "host accesses to memory that was registered with cudaHostRegister were not watched: gpurace can "
             "watch only memory of cudaMallocManaged, cudaMallocHost and cudaHostAlloc");
@@ -111,39 +168,66 @@ static void list_ranges(void) {
 }
 
 static const Range *range_of(uint64_t at) {
-    size_t lo = 0, hi = watch.ranges.len;
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        const Range *r = &watch.ranges.data[mid];
-        if (at - r->at < r->size)
-            return r;
-        if (r->at <= at)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return NULL;
+    size_t k = place_of(at + 1);
+    const Range *r = k ? &watch.ranges.data[k - 1] : NULL;
+    return r && at - r->at < r->size ? r : NULL;
 }
 
-// Work was submitted: what comes from now on is looked at anew.
-static void arm(void) {
-    bool is_new = !atomic_load(&watch.on);
-    if (watch.list(NULL, NULL) != watch.generation) {
-        is_new = true;
-        list_ranges();
+static void protect_range(Range *r) {
+    if (!r || r->closed || !gr_vec_push(&watch.closed, r->at))
+        return;
+    r->closed = true;
+    watch.closings++;
+    protect(r->at, r->at + r->size);
+}
+
+// All, or a part of them: with thousands of allocations and of launches that the host waits for, most of the time would go into closing and opening.
+static void protect_ranges(void) {
+    size_t n = watch.ranges.len;
+    if (watch.closings + n > FREE_CLOSINGS + CLOSINGS * ++watch.times && n > CLOSINGS) {
+        n = CLOSINGS;
+        gr_session_remarkf(
+            "the program has so many allocations of managed or pinned memory that the host's "
+            "accesses to them were watched in turn: at any time those to %d of them, and to new ones",
+            CLOSINGS);
     }
-    atomic_store(&watch.on, true);
-    for (size_t k = 0; is_new && k < watch.ranges.len; k++)
-        protect(watch.ranges.data[k].at, watch.ranges.data[k].at + watch.ranges.data[k].size);
-    for (size_t k = 0; !is_new && k < watch.pages.len; k++)
+    for (size_t k = 0; k < n; k++)
+        protect_range(&watch.ranges.data[(watch.turn + k) % watch.ranges.len]);
+    watch.turn = watch.ranges.len ? (watch.turn + n) % watch.ranges.len : 0;
+}
+
+static void close_again(void) {
+    for (size_t k = 0; k < watch.closed.len; k++) {
+        const Range *r = range_at(watch.closed.data[k]);
+        if (r)
+            protect(r->at, r->at + r->size);
+    }
+}
+
+static void close_pages(void) {
+    for (size_t k = 0; k < watch.pages.len; k++)
         if (watch.pages.entries[k].live) {
             uint64_t at = watch.pages.entries[k].key * watch.page;
             if (range_of(at))
                 protect(at, at + watch.page);
         }
-    if (watch.faults >= IN_ALL)
-        for (size_t k = 0; k < watch.ranges.len; k++)
-            protect(watch.ranges.data[k].at, watch.ranges.data[k].at + watch.ranges.data[k].size);
+}
+
+// Work was submitted: what comes from now on is looked at anew.
+static void arm(void) {
+    bool was_on = atomic_load(&watch.on);
+    if (watch.list(0, NULL, NULL) != watch.generation)
+        list_ranges();
+    atomic_store(&watch.on, true);
+    if (!was_on)
+        protect_ranges();
+    else if (watch.faults >= IN_ALL)
+        close_again();
+    else
+        close_pages();
+    for (size_t k = 0; k < watch.fresh.len; k++)
+        protect_range(range_at(watch.fresh.data[k]));
+    watch.fresh.len = 0;
     watch.faults = 0;
     if (watch.pages.len)
         gr_map_free(&watch.pages);
@@ -155,10 +239,16 @@ static void disarm(void) {
     if (!atomic_load(&watch.on))
         return;
     atomic_store(&watch.on, false);
-    if (watch.list(NULL, NULL) != watch.generation)
+    if (watch.list(0, NULL, NULL) != watch.generation)
         list_ranges(); // what was freed is not to be opened
-    for (size_t k = 0; k < watch.ranges.len; k++)
-        (void)set_access(watch.ranges.data[k].at, watch.ranges.data[k].size, true);
+    for (size_t k = 0; k < watch.closed.len; k++) {
+        Range *r = range_at(watch.closed.data[k]);
+        if (r)
+            (void)set_access(r->at, r->size, true);
+        if (r)
+            r->closed = false;
+    }
+    watch.closed.len = 0;
     gr_map_free(&watch.pages);
     watch.faults = 0;
 }
@@ -331,7 +421,7 @@ static void do_let(void *user) {
     LetCall *c = user;
     const Range *r = range_of(c->at);
     c->let = -1;
-    if (!r || !atomic_load(&watch.on))
+    if (!r || !r->closed || !atomic_load(&watch.on))
         return;
     uint64_t end = c->end < r->at + r->size ? c->end : r->at + r->size, at = c->at / watch.page * watch.page;
     end = (end + watch.page - 1) / watch.page * watch.page;

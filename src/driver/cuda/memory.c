@@ -12,9 +12,22 @@ static uint64_t host_visible;        // allocations that the host can see
 static uint64_t visible_changes = 1; // and how often another one came or went
 static uint64_t lowest = UINT64_MAX, highest;
 
+// What came and went since `noted`, for a tool that asks often.
+typedef struct Change {
+    GrSharedMemory kind;
+    uint64_t at, size;
+} Change;
+static VEC(Change) changes;
+static uint64_t noted = 1;
+enum { NOTED_MOST = 4096 }; // changes that nobody asks for
+
 void gr_mem_count_visible(int64_t n) {
     host_visible += (uint64_t)n;
     visible_changes += n != 0;
+    if (n)
+        changes.len = 0; // they are variables of a module, somewhere
+    if (n)
+        noted = visible_changes;
 }
 
 // All that gr_mem_alloc hands out comes from one region of addresses, and freed addresses are not used again.
@@ -31,33 +44,60 @@ static bool is_host_visible(const VmRange *r) {
            !(r->flags & TOOL_MEMORY);
 }
 
+static GrSharedMemory kind_of(const VmRange *r) {
+    return r->kind == VM_MEM_MANAGED  ? GR_SHARED_MANAGED
+           : r->kind == VM_MEM_PINNED ? GR_SHARED_PINNED
+                                      : GR_SHARED_REGISTERED;
+}
+
+// The range comes or goes.
+static void count_range(const VmRange *r, bool comes) {
+    if (!is_host_visible(r))
+        return;
+    Change c = {comes ? kind_of(r) : GR_SHARED_GONE, r->addr, r->size};
+    host_visible += comes ? 1 : UINT64_MAX;
+    visible_changes++;
+    if (changes.len >= NOTED_MOST || !gr_vec_push(&changes, c)) {
+        changes.len = 0;
+        noted = visible_changes;
+    }
+}
+
 __attribute__((visibility("default"))) void gr_cpu_device_tool_memory(const void *address) {
     gr_cu_lock();
     VmRange *r = gr_cu.initialized ? gr_vm_mem_find(gr_cu.mem, (uint64_t)(uintptr_t)address) : NULL;
     if (r && is_host_visible(r)) {
-        gr_mem_count_visible(-1);
+        count_range(r, false);
         r->flags |= TOOL_MEMORY;
     }
     gr_cu_unlock();
 }
 
-__attribute__((visibility("default"))) uint64_t
-gr_cpu_device_shared_memory(void (*each)(void *user, GrSharedMemory kind, uint64_t at, uint64_t size),
-                            void *user) {
-    if (!gr_cu.initialized)
-        return 0;
-    uint64_t left = each ? host_visible : 0;
+static void each_visible(void (*each)(void *user, GrSharedMemory kind, uint64_t at, uint64_t size),
+                         void *user) {
+    uint64_t left = host_visible;
     const VmRange *r = left ? gr_vm_mem_after(gr_cu.mem, 0) : NULL;
+    each(user, GR_SHARED_ANEW, 0, 0);
     for (; r && left; r = gr_vm_mem_after(gr_cu.mem, r->addr)) {
         if (!is_host_visible(r))
             continue;
-        each(user,
-             r->kind == VM_MEM_MANAGED  ? GR_SHARED_MANAGED
-             : r->kind == VM_MEM_PINNED ? GR_SHARED_PINNED
-                                        : GR_SHARED_REGISTERED,
-             r->addr, r->size);
+        each(user, kind_of(r), r->addr, r->size);
         left--;
     }
+}
+
+__attribute__((visibility("default"))) uint64_t gr_cpu_device_shared_memory(
+    uint64_t since, void (*each)(void *user, GrSharedMemory kind, uint64_t at, uint64_t size), void *user) {
+    if (!gr_cu.initialized)
+        return 0;
+    if (!each)
+        return visible_changes;
+    if (since < noted)
+        each_visible(each, user);
+    for (size_t k = since < noted ? changes.len : since - noted; k < changes.len; k++)
+        each(user, changes.data[k].kind, changes.data[k].at, changes.data[k].size);
+    changes.len = 0;
+    noted = visible_changes;
     return visible_changes;
 }
 
@@ -81,7 +121,7 @@ CUresult gr_mem_alloc(Ctx *ctx, VmMemKind kind, size_t size, unsigned flags, VmR
         gr_vm_mem_free(gr_cu.mem, r->addr, NULL);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    gr_mem_count_visible(is_host_visible(r));
+    count_range(r, true);
     lowest = r->addr < lowest ? r->addr : lowest;
     highest = r->addr + r->size > highest ? r->addr + r->size : highest;
     *out = r;
@@ -93,7 +133,7 @@ static void take(VmRange *r) {
     Ctx *ctx = gr_cu_handle(r->user, HANDLE_CTX);
     if (ctx)
         gr_map_remove_u64(&ctx->allocs, r->addr);
-    gr_mem_count_visible(-is_host_visible(r));
+    count_range(r, false);
     gr_pool_forget(r);
     gr_advice_forget(r->addr);
 }
@@ -253,7 +293,7 @@ CUresult cuMemHostRegister_v2(void *p, size_t size, unsigned int flags) {
     if (st == CUDA_SUCCESS) {
         r->flags = flags;
         r->user = c;
-        gr_mem_count_visible(1);
+        count_range(r, true);
     }
     return gr_cu_leave(st);
 }
@@ -271,7 +311,7 @@ CUresult cuMemHostUnregister(void *p) {
         return gr_cu_leave(p && !gr_vm_mem_find(gr_cu.mem, (uint64_t)(uintptr_t)p)
                                ? CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED
                                : CUDA_ERROR_INVALID_VALUE);
-    gr_mem_count_visible(-is_host_visible(r));
+    count_range(r, false);
     return gr_cu_leave(gr_cu_status(gr_vm_mem_unregister(gr_cu.mem, p, NULL)));
 }
 
