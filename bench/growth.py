@@ -9,11 +9,12 @@ each SET: registers, spills and bytes of machine code of its kernels before and 
 Identical modules count once. A second table: time and memory that `gpurace ptx` takes for modules of more and more small kernels
 (--kernels). --option adds an option of `gpurace ptx`, as in --option=--read-delay=1.
 
-How time and memory grow with a run: growth.py GPURACE --runs FOLDER [--engine NAME] [--option=OPTION]... [--program NAME]... [--rounds N]
+How time and memory grow with a run: growth.py GPURACE --runs FOLDER [--engine NAME] [--option=OPTION]... [--program NAME]... [--rounds N] [--limit SECONDS]
 
 Each program of bench/programs that says `// GROWS: ARGS | ARGS | ...` (each with about twice as much to do: launches, rounds of copies in several streams, modules,
-accesses) runs with each of these under `exact`, or the engine of --engine; a program may have several such lines. Lines `// GROWS ENGINE: ...` are for an engine that needs longer. FOLDER holds the programs. The table has the processor time of the device's work and the largest resident set, the
-least of N rounds, and how many times as much as for the arguments before. (Of memory, what is less than this script's own 20 MiB does not show.)
+accesses) runs with each of these under `exact`, or the engine of --engine; a program may have several such lines. Lines `// GROWS ENGINE: ...` are for an engine that needs longer. FOLDER holds the programs. The table has the processor time of the device's work, that of the whole run less that of a
+run with one launch, and the largest resident set, the least of N rounds, and how many times as much as for the arguments before. The exponent is the logarithm of how many times as long the whole run took, by that of how much
+more there was to do (by the numbers among the arguments): 1 is linear, and twice the work in 2.4 times the time is 1.26. After a run that takes longer than the limit the line ends. (Of memory, what is less than this script's own 20 MiB does not show.)
 """
 import argparse
 import concurrent.futures
@@ -140,36 +141,67 @@ def summary(name, modules):
             "inserted_per_site": sum(m["beside"] for m in modules) / max(sites, 1), "out_of_line_per_site": sum(m["away"] for m in modules) / max(sites, 1)}
 
 
-def run_once(gpurace, engine, options, program, words):
-    """Milliseconds of the device's work, KiB resident."""
+def run_once(gpurace, engine, options, program, words, limit):
+    """Milliseconds of the device's work, of the whole run, KiB resident; None: it took too long."""
     with tempfile.TemporaryDirectory(prefix="gpurace-bench-") as folder:
         errors = os.path.join(folder, "errors")
         command = [gpurace, "run", "--device", "cpu", "--engine", engine, *options, "--error-exitcode", "0", "--output", os.path.join(folder, "report"), "--", str(program), *words]
         with open(errors, "w") as e:
-            child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=e, env=dict(os.environ, GPURACE_CPU_DEVICE="times=1"))
+            child = subprocess.Popen(["timeout", str(limit), *command], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=e, env=dict(os.environ, GPURACE_CPU_DEVICE="times=1"))
             _, status, usage = os.wait4(child.pid, 0)
             child.returncode = os.waitstatus_to_exitcode(status)
         text = pathlib.Path(errors).read_text(errors="replace")
+    if child.returncode == 124:
+        return None
     found = re.findall(r"and worked for ([\d.]+) ms", text)
     if child.returncode != 0 or not found:
         sys.exit(f"growth: {' '.join(command)}: status {child.returncode}\n{text}")
-    return sum(map(float, found)), usage.ru_maxrss
+    return sum(map(float, found)), (usage.ru_utime + usage.ru_stime) * 1000, usage.ru_maxrss
 
 
-def runs(gpurace, engine, options, folder, chosen, rounds, file):
+def work_of(words):
+    """How much there is to do, by the arguments that are numbers."""
+    return math.prod(int(w) for w in words.split() if w.isdigit())
+
+
+def exponent(row, before):
+    """Of the whole run's time; "" where the work is the same, or a time is too short to tell."""
+    more = work_of(row["args"]) / work_of(before["args"])
+    if more == 1 or min(row["run_ms"], before["run_ms"]) < 20:
+        return ""
+    return f"{math.log(row['run_ms'] / before['run_ms']) / math.log(more):.2f}"
+
+
+def rows_of(args, engine, source, line):
+    """The rows of one line of a program."""
+    gpurace, options, folder, rounds, limit, start = args
+    rows = []
+    for words in (s.strip() for s in line.split("|")):
+        of = [run_once(gpurace, engine, options, pathlib.Path(folder, source.stem), words.split(), limit) for _ in range(rounds)]
+        if None in of:
+            print(f"| {source.stem} | {words} | more than {limit} s |", flush=True)
+            break
+        r = {"program": source.stem, "line": line, "args": words, **{k: min(o[n] for o in of) for n, k in enumerate(("ms", "run_ms", "kib"))}}
+        r["run_ms"] = max(r["run_ms"] - start, 0)
+        before = rows[-1] if rows else None
+        more = [f"{r[k] / max(before[k], 1e-3):.2f}" if before else "" for k in ("ms", "run_ms", "kib")]
+        r["exponent"] = exponent(r, before) if before else ""
+        print(f"| {r['program']} | {words} | {r['ms']:.1f} | {more[0]} | {r['run_ms']:.0f} | {more[1]} | {r['exponent']} | {r['kib'] / 1024:.1f} | {more[2]} |", flush=True)
+        rows.append(r)
+    return rows
+
+
+def runs(gpurace, engine, options, folder, chosen, rounds, limit, file):
     """The table of programs that grow; all their numbers, to `file` too."""
     rows = []
-    print(f"| program | arguments | {engine}, ms | times as much | resident, MiB | times as much |\n|---|---|---|---|---|---|")
+    first = [run_once(gpurace, engine, options, pathlib.Path(folder, "many_launches"), ["1"], limit) for _ in range(max(rounds, 3))]
+    start = min(o[1] for o in first if o) if any(first) else 0
+    print(f"| program | arguments | {engine}, ms | times as much | whole run, ms | times as much | exponent | resident, MiB | times as much |\n" + "|---" * 9 + "|")
     for source in sorted((pathlib.Path(__file__).resolve().parent / "programs").glob("*.cu")):
         text = source.read_text(encoding="utf-8")
         steps = re.findall(rf"^// GROWS {engine}: (.*)", text, re.M) or re.findall(r"^// GROWS: (.*)", text, re.M)
-        for line, words in [(line, s.strip()) for line in steps for s in line.split("|") if source.stem in (chosen or [source.stem])]:
-            of = [run_once(gpurace, engine, options, pathlib.Path(folder, source.stem), words.split()) for _ in range(rounds)]
-            r = {"program": source.stem, "line": line, "args": words, "ms": min(m for m, _ in of), "kib": min(k for _, k in of)}
-            before = rows[-1] if rows and (rows[-1]["program"], rows[-1]["line"]) == (r["program"], r["line"]) else None
-            more = [f"{r[k] / before[k]:.2f}" if before else "" for k in ("ms", "kib")]
-            print(f"| {r['program']} | {r['args']} | {r['ms']:.1f} | {more[0]} | {r['kib'] / 1024:.1f} | {more[1]} |", flush=True)
-            rows.append(r)
+        for line in steps if source.stem in (chosen or [source.stem]) else []:
+            rows += rows_of((gpurace, options, folder, rounds, limit, start), engine, source, line)
     if file:
         pathlib.Path(file).write_text(json.dumps({"rows": rows}, indent=1))
     return 0 if rows else 1
@@ -205,6 +237,7 @@ def main():
     parser.add_argument("--engine", default="exact", help="with --runs (default: %(default)s)")
     parser.add_argument("--program", action="append", default=[], help="with --runs: only this one (may be there several times)")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--limit", type=int, default=120, help="with --runs: seconds that a run may take (default: %(default)s)")
     parser.add_argument("--kernels", default="1000,10000,100000")
     parser.add_argument("--ptxas", default="ptxas")
     parser.add_argument("--arch", default="sm_90")
@@ -214,7 +247,7 @@ def main():
     o = parser.parse_args()
     options = [word for option in o.option for word in option.split("=", 1)]
     if o.runs:
-        return runs(o.gpurace, o.engine, options, o.runs, o.program, o.rounds, o.json)
+        return runs(o.gpurace, o.engine, options, o.runs, o.program, o.rounds, o.limit, o.json)
     rows, failed, seen = [], [], set()
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
         sets = {}
