@@ -11,6 +11,7 @@ struct Extents {
     GrExtent entries[GR_EXTENTS]; // what the device has
     uint32_t used[GR_EXTENTS];    // entries that were ever used
     uint32_t n_used;
+    uint64_t highest; // no entry ends behind it: most allocations lie behind all that were there before
 };
 
 Extents *gr_extents_new(GrSession *s) {
@@ -43,7 +44,7 @@ static bool is_lasting(const GrRange *r) {
 void gr_extents_add(Extents *x, const GrRange *r) {
     if (!x || !r->size)
         return;
-    for (uint32_t n = 0; n < x->n_used; n++) {
+    for (uint32_t n = 0; n < x->n_used && r->at < x->highest; n++) {
         const GrExtent *e = &x->entries[x->used[n]];
         if (e->end && e->begin < r->at + r->size && r->at < e->end)
             set(x, x->used[n], e->begin, 0);
@@ -56,6 +57,7 @@ void gr_extents_add(Extents *x, const GrRange *r) {
         if (!x->entries[k].begin)
             x->used[x->n_used++] = k;
         set(x, k, r->at, r->at + r->size);
+        x->highest = r->at + r->size > x->highest ? r->at + r->size : x->highest;
         return;
     }
 }
