@@ -50,6 +50,8 @@ typedef struct VmMem VmMem;
 
 gr_status gr_vm_mem_create(VmMem **out, gr_error *err);
 void gr_vm_mem_destroy(VmMem *m);
+// The usual addresses were taken: those of allocations are others than in other runs.
+bool gr_vm_mem_moved(const VmMem *m);
 
 // `align` is a power of two, at least 256 is used for device memory. Zero-sized requests are GR_ERR_ARGUMENT.
 // The bytes are zero. GR_ERR_NOMEM when the device's memory (see gr_vm_mem_limit) is used up.

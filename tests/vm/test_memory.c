@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test_memory — addresses, bounds, windows, stacks, heap, vectors: EM-33 to EM-41 of docs/execution-model.md.
+#include "base/address.h"
 #include "harness.h"
 
 #include <setjmp.h>
@@ -55,6 +56,23 @@ static void addresses_repeat(void **state) {
         rig_close(&r);
     }
     assert_true(first[1] % 256 == 0 && first[2] > first[1]);
+}
+
+// EM-33: and says so where it cannot be.
+static void another_region_is_told(void **state) {
+    (void)state;
+    VmMem *m[2];
+    assert_int_equal(gr_vm_mem_create(&m[0], NULL), GR_OK);
+    assert_int_equal(gr_vm_mem_create(&m[1], NULL), GR_OK); // the first has the usual place
+    VmRange *r[2];
+    for (unsigned k = 0; k < 2; k++) {
+        assert_int_equal(gr_vm_mem_moved(m[k]), k);
+        assert_int_equal(gr_vm_mem_alloc(m[k], VM_MEM_DEVICE, 0, 16, 16, &r[k], NULL), GR_OK);
+        assert_false(gr_address_is_drawn(r[k]->addr)); // both where Linux puts nothing
+    }
+    assert_true(r[0]->addr != r[1]->addr);
+    gr_vm_mem_destroy(m[1]);
+    gr_vm_mem_destroy(m[0]);
 }
 
 // EM-34
@@ -504,21 +522,14 @@ static void address_patterns(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(addresses_repeat),
-        cmocka_unit_test(bounds_are_exact),
-        cmocka_unit_test(strong_words_may_pass_an_end),
-        cmocka_unit_test(freed_memory_faults),
-        cmocka_unit_test(alignment),
-        cmocka_unit_test(generic_addresses),
-        cmocka_unit_test(wild_shared_addresses),
-        cmocka_unit_test(parameters),
-        cmocka_unit_test(shared_layout),
-        cmocka_unit_test(constants),
-        cmocka_unit_test(stacks),
-        cmocka_unit_test(dynamic_stack),
-        cmocka_unit_test(device_heap),
-        cmocka_unit_test(shapes_of_access),
-        cmocka_unit_test(address_patterns),
+        cmocka_unit_test(addresses_repeat),    cmocka_unit_test(another_region_is_told),
+        cmocka_unit_test(bounds_are_exact),    cmocka_unit_test(strong_words_may_pass_an_end),
+        cmocka_unit_test(freed_memory_faults), cmocka_unit_test(alignment),
+        cmocka_unit_test(generic_addresses),   cmocka_unit_test(wild_shared_addresses),
+        cmocka_unit_test(parameters),          cmocka_unit_test(shared_layout),
+        cmocka_unit_test(constants),           cmocka_unit_test(stacks),
+        cmocka_unit_test(dynamic_stack),       cmocka_unit_test(device_heap),
+        cmocka_unit_test(shapes_of_access),    cmocka_unit_test(address_patterns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -233,6 +233,10 @@ static gr_status initialize(gr_error *err) {
         GR_TRY(parse_config(asked.text, &gr_cu.config, err));
     gr_queue_seed(gr_cu.config.seed);
     GR_TRY(gr_vm_mem_create(&gr_cu.mem, err));
+    if (gr_vm_mem_moved(gr_cu.mem))
+        gr_note_unrepeatable("something else of the process is where device memory usually is, so that its "
+                             "addresses are others: the run may "
+                             "not be repeatable");
     gr_vm_mem_allow_pageable(gr_cu.mem, gr_cu.config.pageable != 0);
     for (int i = 0; i < (int)gr_cu.config.devices; i++)
         GR_TRY(make_device(i, err));

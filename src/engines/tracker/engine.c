@@ -2,6 +2,7 @@
 // engine tracker — iGUARD's method: metadata beside the program's memory names the threads of the last accesses to each place, and how they had
 // synchronized. Inserted code looks before every access; this hands it its memory.
 #include "engines/core/engine.h"
+#include "base/address.h"
 #include "base/vec.h"
 #include "engines/core/sampling.h"
 #include "engines/core/selection.h"
@@ -34,10 +35,18 @@ typedef struct Tracker {
     GrWords words;
 } Tracker;
 
+// On a GPU the driver chooses all addresses, and there is nothing to be alike.
+static const char *unchecked_at(const Tracker *t, uint64_t address, char at[GR_ADDRESS_TEXT]) {
+    if (t->session->symbol(t->session, "gr_cpu_device_observe"))
+        return gr_address_text(address, at);
+    snprintf(at, GR_ADDRESS_TEXT, "0x%llx", (unsigned long long)address);
+    return at;
+}
+
 // What the device runtime could not do, if anything.
 static void look_at(const Tracker *t, const GrModule *m) {
     const GrTrackedHeader *h = m->records;
-    char text[240];
+    char text[240], at[GR_ADDRESS_TEXT];
     if (!h)
         return;
     if (h->dropped) {
@@ -75,10 +84,10 @@ static void look_at(const Tracker *t, const GrModule *m) {
                      "threads that synchronized too often were not checked any more");
         else
             snprintf(text + n, sizeof text - (size_t)n,
-                     "accesses to memory without metadata were not checked, for example at 0x%llx: no "
+                     "accesses to memory without metadata were not checked, for example at %s: no "
                      "metadata has memory that this context "
                      "did not allocate, or for which there was no room",
-                     (unsigned long long)h->unchecked);
+                     unchecked_at(t, h->unchecked, at));
         t->session->note(t->session, "engine tracker", text);
     }
 }

@@ -3,6 +3,7 @@
 // and bytes, and says what is wrong with addresses that are nowhere.
 #include "vm/async/async.h"
 
+#include "base/address.h"
 #include "vm/core/block.h"
 #include "vm/core/exec_mem.h"
 #include "vm/core/fault.h"
@@ -60,8 +61,9 @@ bool gr_vm_end_aligned(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t at, u
                        const char *what) {
     if (!(at & (align - 1)))
         return true;
-    gr_vm_stray(w, i, VM_FAULT_MISALIGNED, lane, at, "used %s 0x%llx, which is not a multiple of %u", what,
-                (unsigned long long)at, align);
+    char text[GR_ADDRESS_TEXT];
+    gr_vm_stray(w, i, VM_FAULT_MISALIGNED, lane, at, "used %s %s, which is not a multiple of %u", what,
+                gr_address_text(at, text), align);
     return false;
 }
 

@@ -3,6 +3,7 @@
 // checks and the faults.
 #include "vm/core/exec_mem.h"
 
+#include "base/address.h"
 #include "vm/core/block.h"
 #include "vm/core/device.h"
 #include "vm/core/exec.h"
@@ -30,7 +31,11 @@ static const char *verb(const VmMemInfo *info) { return verb_of(info->access); }
 
 // What there is near a bad global address, in words.
 static void neighbourhood(const VmMem *m, uint64_t address, uint32_t size, char *out, size_t cap) {
-    uint64_t start, bytes;
+    enum {
+        FAR = 1 << 20,
+        DRAWN_FAR = 1 << 12
+    }; // how far what Linux drew is from what else it drew differs, too
+    uint64_t start, bytes, far = gr_address_is_drawn(address) ? DRAWN_FAR : FAR;
     bool mapped;
     const VmRange *r = gr_vm_mem_before(m, address), *next = gr_vm_mem_after(m, address);
     if (r && address - r->addr < r->size && (r->absent || r->retired))
@@ -43,10 +48,10 @@ static void neighbourhood(const VmMem *m, uint64_t address, uint32_t size, char 
                  mapped ? "memory is mapped to which no device was given access" : "no memory is mapped");
     else if (gr_vm_mem_was_freed(m, address, &start, &bytes))
         snprintf(out, cap, "in a %llu-byte allocation that was freed", (unsigned long long)bytes);
-    else if (r && address - (r->addr + r->size) < 1 << 20)
+    else if (r && address - (r->addr + r->size) < far)
         snprintf(out, cap, "%llu bytes past the end of a %llu-byte allocation",
                  (unsigned long long)(address - (r->addr + r->size)), (unsigned long long)r->size);
-    else if (next && next->addr - address < 1 << 20)
+    else if (next && next->addr - address < far)
         snprintf(out, cap, "%llu bytes before a %llu-byte allocation",
                  (unsigned long long)(next->addr - address), (unsigned long long)next->size);
     else if (address < 1 << 16)
@@ -57,13 +62,13 @@ static void neighbourhood(const VmMem *m, uint64_t address, uint32_t size, char 
 
 static bool fault_global(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t address, uint32_t size,
                          PtxAccess access) {
-    char near[120];
+    char near[120], at[GR_ADDRESS_TEXT];
     if (rest_of(w)->strays == VM_STRAYS_QUIET && rest_of(w)->launch->device->config.pass_strays)
         return false;
     neighbourhood(rest_of(w)->launch->device->mem, address, size, near, sizeof near);
     gr_vm_report_gone(w, i, lane, address, size, access, NULL);
-    gr_vm_stray(w, i, VM_FAULT_ILLEGAL_ADDRESS, lane, address, "%s %u bytes at 0x%llx, %s", verb_of(access),
-                size, (unsigned long long)address, near);
+    gr_vm_stray(w, i, VM_FAULT_ILLEGAL_ADDRESS, lane, address, "%s %u bytes at %s, %s", verb_of(access), size,
+                gr_address_text(address, at), near);
     return false;
 }
 
@@ -103,12 +108,13 @@ uint8_t *gr_vm_global_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t add
         return NULL;
     }
     if (r->read_only && access != PTX_ACCESS_READ) {
-        gr_vm_stray(w, i, VM_FAULT_ILLEGAL_ADDRESS, lane, address, "%s %u bytes of %s memory at 0x%llx",
+        char at[GR_ADDRESS_TEXT];
+        gr_vm_stray(w, i, VM_FAULT_ILLEGAL_ADDRESS, lane, address, "%s %u bytes of %s memory at %s",
                     verb_of(access), size,
                     r->kind == VM_MEM_PAGEABLE ? "the host's read-only"
                     : r->kind == VM_MEM_MAPPED ? "mapped read-only"
                                                : "constant",
-                    (unsigned long long)address);
+                    gr_address_text(address, at));
         return NULL;
     }
     *c = (VmCache){r->addr, r->addr + r->size, r->delta, gr_vm_mem_host_reaches(r)};
@@ -203,9 +209,9 @@ static uint8_t *aligned_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t a
     const VmMemInfo *info = i->extra;
     if (!(address & (info->size - 1u)))
         return lane_at(w, i, info->space, lane, address);
-    gr_vm_stray(w, i, VM_FAULT_MISALIGNED, lane, address,
-                "%s %u bytes at 0x%llx, which is not a multiple of %u", verb(info), info->size,
-                (unsigned long long)address, info->size);
+    char at[GR_ADDRESS_TEXT];
+    gr_vm_stray(w, i, VM_FAULT_MISALIGNED, lane, address, "%s %u bytes at %s, which is not a multiple of %u",
+                verb(info), info->size, gr_address_text(address, at), info->size);
     return NULL;
 }
 

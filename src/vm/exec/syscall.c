@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // syscall — functions that programs call and the device provides: vprintf, __assertfail, malloc, free, memcpy,
 // memset. Their arguments are parameter bytes of the call, as for any function.
+#include "base/address.h"
 #include "vm/core/device.h"
 #include "vm/core/exec.h"
 #include "vm/core/exec_mem.h"
@@ -35,14 +36,16 @@ static void give(VmWarp *w, const VmInsn *i, unsigned l, uint64_t v) {
     for (uint32_t m_ = w->mask, l; m_ && (l = (uint32_t)__builtin_ctz(m_), true); m_ &= m_ - 1)
 
 static const VmInsn *bad_pointer(VmWarp *w, const VmInsn *i, unsigned l, uint64_t address, const char *what) {
-    return gr_vm_fault(w, i, VM_FAULT_ILLEGAL_ADDRESS, (int)l, address, "passed %s a bad pointer, 0x%llx",
-                       what, (unsigned long long)address);
+    char at[GR_ADDRESS_TEXT];
+    return gr_vm_fault(w, i, VM_FAULT_ILLEGAL_ADDRESS, (int)l, address, "passed %s a bad pointer, %s", what,
+                       gr_address_text(address, at));
 }
 
 // The call does nothing, where that is no fault.
 static void stray_pointer(VmWarp *w, const VmInsn *i, unsigned l, uint64_t address, const char *what) {
-    gr_vm_stray(w, i, VM_FAULT_ILLEGAL_ADDRESS, l, address, "passed %s a bad pointer, 0x%llx", what,
-                (unsigned long long)address);
+    char at[GR_ADDRESS_TEXT];
+    gr_vm_stray(w, i, VM_FAULT_ILLEGAL_ADDRESS, l, address, "passed %s a bad pointer, %s", what,
+                gr_address_text(address, at));
 }
 
 static VM_HANDLER(sys_vprintf) {

@@ -40,6 +40,7 @@ struct VmMem {
     VEC(VmRange *) ranges;   // by address
     VEC(VmRange *) pageable; // of host memory, in no order; only what was looked for since it was forgotten
     bool allow_pageable, used_pageable;
+    bool moved; // its region is not the usual one
     uint64_t used[DEVICES], limit[DEVICES];
     uint64_t generation, serial;
     Freed freed[REMEMBERED];
@@ -84,13 +85,15 @@ static uint64_t page_size(void) {
     return n > 0 ? (uint64_t)n : 4096;
 }
 
-// The same places are tried in the same order in every run.
+// The same places are tried in the same order in every run. The first three are where Linux never maps anything by itself, however addresses are drawn
+// (base/address.c): above the reserved addresses of virtual.c, below a third of the address space. AddressSanitizer takes nothing there.
+// The others are for processes in which something else has all of these.
 static bool reserve(VmMem *m) {
 #ifdef __SANITIZE_THREAD__ // which keeps most of the address space to itself
     static const uint64_t bases[] = {0x6000000000}, most = UINT64_C(1) << 36;
 #else
-    static const uint64_t bases[] = {0x7e0000000000, 0x7d0000000000, 0x700000000000,
-                                     0x600000000000, 0x200000000000, 0x7000000000};
+    static const uint64_t bases[] = {0x220000000000, 0x240000000000, 0x260000000000, 0x7e0000000000,
+                                     0x700000000000, 0x600000000000, 0x7000000000};
     static const uint64_t most = UINT64_C(1) << 40;
 #endif
     for (uint64_t size = most; size >= UINT64_C(1) << 30; size >>= 2)
@@ -109,6 +112,7 @@ static bool reserve(VmMem *m) {
             if (v != MAP_FAILED) {
                 (void)madvise(v, size, MADV_DONTDUMP);
                 m->base = bases[k];
+                m->moved = m->base != bases[0];
                 m->size = size;
                 m->view = v;
                 return true;
@@ -157,6 +161,8 @@ void gr_vm_mem_destroy(VmMem *m) {
     munmap(m->view, m->size);
     free(m);
 }
+
+bool gr_vm_mem_moved(const VmMem *m) { return m->moved; }
 
 void gr_vm_mem_limit(VmMem *m, int device, uint64_t bytes) {
     if (device >= 0 && device < DEVICES)
