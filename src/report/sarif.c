@@ -68,6 +68,21 @@ static json_t *artifact(Writer *w, const char *file) {
     return o;
 }
 
+// Column `col`, which counts bytes from 1, in units of UTF-16: SARIF's columnKind below. Bytes that are no UTF-8 count as one each (escape.h writes
+// them as they are seen). What is behind the end of the line, and a line that is not known, keeps its bytes.
+static uint32_t utf16_column(const char *line, size_t len, uint32_t col) {
+    uint32_t units = 1;
+    if (!line || col > len)
+        return col;
+    for (size_t at = 0, n; at + 1 < col; at += n) {
+        uint32_t point;
+        n = gr_utf8_char(line + at, len - at, &point);
+        units += n && point >= 0x10000 ? 2 : 1;
+        n = n ? n : 1;
+    }
+    return units;
+}
+
 static json_t *region(Writer *w, const GrFrame *f) {
     size_t len = 0;
     const char *line = w->report->sources ? gr_source_line(w->report->sources, f->file, f->line, &len) : NULL;
@@ -75,7 +90,7 @@ static json_t *region(Writer *w, const GrFrame *f) {
     json_t *o = json_object();
     put(w, o, "startLine", json_integer(f->line));
     if (f->col)
-        put(w, o, "startColumn", json_integer(f->col));
+        put(w, o, "startColumn", json_integer(utf16_column(line, len, f->col)));
     if (copy && *copy)
         put(w, o, "snippet", message(copy));
     return o;

@@ -170,6 +170,19 @@ class Hostile(Reports):
         self.assertIn("  >     3 | ä??ö = x\n          |     ^\n", text)
         self.assertEqual(report["sources"][next(iter(report["sources"]))]["3"], "ä?\u202eö = x")
 
+    def test_columns_of_sarif(self):
+        """They count units of UTF-16, as columnKind says: compilers count bytes."""
+        name = os.path.join(os.fsencode(self.folder), b"columns.cu")
+        for line, column in ((b"abcdefgh = x", 9), ("ä".encode() + b"\xff" + "😀b = x".encode(), 6), ("äöüß = x".encode(), 5), (b"short", 9)):
+            with open(name, "wb") as file:
+                file.write(b"one\ntwo\n" + line + b"\nfour\n")
+            self.run_program(name)
+            with open(os.path.join(self.path("out"), FILES["sarif"]), encoding="utf-8") as file:
+                run = json.load(file)["runs"][0]
+            self.assertEqual(run["columnKind"], "utf16CodeUnits")
+            at = [place["physicalLocation"]["region"] for result in run["results"] for place in result["locations"] + result.get("relatedLocations", [])]
+            self.assertEqual({region["startColumn"] for region in at if region["startLine"] == 3}, {column})
+
     def test_command_is_quoted(self):
         """The command that repeats a run has the same words, in one line."""
         words = [b"a b", b"it's", b"$(id) `id` \\ \"", b"", b"\xc3\xa4", BYTES, b"\n", b"-x\x1b[2J", CHARACTERS.encode(), b"\\x41'\n\x011"]
