@@ -27,6 +27,16 @@ gr_needs_library(ZSTD libzstd libzstd-dev)
 gr_needs_library(LZ4 liblz4 liblz4-dev)
 gr_needs_library(LIBELF libelf libelf-dev)
 gr_needs_library(JANSSON jansson libjansson-dev)
+# Not needed: names of more than 1024 bytes are shown as the linker has them without it.
+find_library(GPURACE_LIBIBERTY NAMES libiberty.a DOC "libiberty.a, which demangles long names; its code must be fit for shared libraries")
+find_path(GPURACE_LIBIBERTY_INCLUDE libiberty/demangle.h)
+if(GPURACE_LIBIBERTY AND GPURACE_LIBIBERTY_INCLUDE)
+  file(WRITE ${CMAKE_BINARY_DIR}/CMakeFiles/libiberty.c
+       "#include <libiberty/demangle.h>\nchar *f(const char *s);\nchar *f(const char *s) { return cplus_demangle_v3(s, DMGL_NO_RECURSE_LIMIT); }\n")
+  try_compile(GR_LIBIBERTY ${CMAKE_BINARY_DIR}/CMakeFiles/libiberty SOURCES ${CMAKE_BINARY_DIR}/CMakeFiles/libiberty.c
+              CMAKE_FLAGS -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DINCLUDE_DIRECTORIES=${GPURACE_LIBIBERTY_INCLUDE}
+              LINK_OPTIONS -shared LINK_LIBRARIES ${GPURACE_LIBIBERTY})
+endif()
 find_program(GPURACE_CLANG NAMES clang-19 clang DOC "clang, which compiles the device runtimes to PTX")
 if(NOT GPURACE_CLANG)
   gr_missing("clang" clang-19)

@@ -21,7 +21,7 @@ case $goal in build | demo | test | soak | bench) ;; *) echo "usage: tools/setup
 cuda_version='13.0.*'
 cuda_dir=build/cuda
 
-build_packages=(cmake ninja-build gcc libc6-dev make pkg-config clang-19 libzstd-dev liblz4-dev libelf-dev
+build_packages=(cmake ninja-build gcc libc6-dev make pkg-config clang-19 libzstd-dev liblz4-dev libelf-dev libiberty-dev
                 libjansson-dev libsqlite3-dev libz3-dev llvm-19-dev)
 demo_packages=(g++)
 test_packages=(libcmocka-dev python3 libclang-rt-19-dev clang-format-14 binutils git python3-jsonschema python3-pytest python3-yaml)

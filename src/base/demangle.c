@@ -20,6 +20,52 @@ static const char *without_prefix(const char *name) {
     return end + 2 + n;
 }
 
+#ifdef GR_HAVE_LIBIBERTY
+#include <libiberty/demangle.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+enum { LONGEST = 1 << 15, STACK = 64 << 20 };
+
+static __thread struct {
+    const char *name;
+    char *text;
+} job;
+
+static void demangle_job(void) {
+    job.text = cplus_demangle_v3(job.name, DMGL_PARAMS | DMGL_TYPES | DMGL_NO_RECURSE_LIMIT);
+}
+
+// The C++ library refuses names of more than 1024 bytes, which templates have. libiberty has the same code, which takes them if it is told to; its
+// licence lets that file be linked into anything. It takes a stack by the length of the name, and threads of a program may have little: it gets one
+// of its own. NULL: it is no such name, or too long.
+static char *demangle_long(const char *name) {
+    ucontext_t here, there;
+    if (strlen(name) > LONGEST)
+        return NULL;
+    char *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (stack == MAP_FAILED)
+        return NULL;
+    mprotect(stack, 1 << 12, PROT_NONE);
+    job.name = name;
+    job.text = NULL;
+    if (!getcontext(&there)) {
+        there.uc_stack = (stack_t){.ss_sp = stack, .ss_size = STACK};
+        there.uc_link = &here;
+        makecontext(&there, demangle_job, 0);
+        swapcontext(&here, &there);
+    }
+    munmap(stack, STACK);
+    return job.text;
+}
+#else
+static char *demangle_long(const char *name) {
+    (void)name;
+    return NULL;
+}
+#endif
+
 // The C++ library is opened when a mangled name comes up: the command itself needs none.
 const char *gr_demangle(const char *name, Arena *arena) {
     static char *(*demangle)(const char *, char *, size_t *, int *);
@@ -37,7 +83,11 @@ const char *gr_demangle(const char *name, Arena *arena) {
     }
     int status = -1;
     char *text = demangle ? demangle(name, NULL, NULL, &status) : NULL;
-    char *copy = status == 0 && text ? gr_arena_strdup(arena, text) : NULL;
+    if (status || !text) {
+        free(text);
+        text = demangle_long(name);
+    }
+    char *copy = text ? gr_arena_strdup(arena, text) : NULL;
     free(text);
     return copy ? copy : name;
 }

@@ -239,6 +239,52 @@ static void names_are_demangled(void **state) {
     gr_arena_free(&arena);
 }
 
+// _Z1kI5TupleI5TupleI...iEEEvT_: n of them in one another.
+static char *nested_name(size_t n) {
+    StrBuf b = {0};
+    gr_str_add(&b, "_Z1kI");
+    for (size_t k = 0; k < n; k++)
+        gr_str_add(&b, "5TupleI");
+    gr_str_add(&b, "i");
+    for (size_t k = 0; k < n; k++)
+        gr_str_add(&b, "E");
+    gr_str_add(&b, "EvT_");
+    assert_false(b.oom);
+    return b.data;
+}
+
+// The C++ library takes 1024 bytes at most. Where libiberty was found, longer names are spelled out, too; without it, and where they are too long
+// for that or no names, they stay as they are.
+static void long_names_are_demangled(void **state) {
+    (void)state;
+    static const size_t lengths[] = {10, 120, 200, 400};
+    Arena arena = {0};
+    for (size_t k = 0; k < 4; k++) {
+        char *name = nested_name(lengths[k]);
+        const char *is = gr_demangle(name, &arena);
+#ifndef GR_HAVE_LIBIBERTY
+        if (strlen(name) > 1024) {
+            assert_string_equal(is, name);
+            free(name);
+            continue;
+        }
+#endif
+        assert_int_equal(strncmp(is, "void k<Tuple<Tuple<", 19), 0);
+        assert_int_equal(strlen(is), 15 + 16 * lengths[k]); // "Tuple<" and " >" twice
+        free(name);
+    }
+    for (size_t n = 1000; n <= 1000000; n *= 10) { // names that nest deep, and that end too early
+        char *name = nested_name(n);
+        (void)gr_demangle(name, &arena);
+        name[strlen(name) - 5] = 0;
+        assert_string_equal(gr_demangle(name, &arena), name);
+        memset(name + 4, 'P', strlen(name) - 4);
+        (void)gr_demangle(name, &arena);
+        free(name);
+    }
+    gr_arena_free(&arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(formats_are_those_of_c),
@@ -251,6 +297,7 @@ int main(void) {
         cmocka_unit_test(files_are_read_and_written_whole),
         cmocka_unit_test(pipes_and_devices_stay_what_they_are),
         cmocka_unit_test(names_are_demangled),
+        cmocka_unit_test(long_names_are_demangled),
         cmocka_unit_test(expressions_have_a_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
