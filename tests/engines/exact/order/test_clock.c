@@ -186,8 +186,31 @@ static void sharing(void **state) {
     gr_clock_release(a);
 }
 
+static Clock *of_streams(unsigned n) {
+    Clock *c = NULL;
+    for (unsigned k = 1; k <= n; k++)
+        gr_clock_add(&c, (uint64_t)k << 3 | 3, 1);
+    return c;
+}
+
+// The host learns again what it knows, from a stream that knows a little more: then it has that stream's nodes, which others have, too. A copy of
+// its own would make every further wait for one of them look at all of it.
+static void shared_by_the_host(void **state) {
+    (void)state;
+    enum { STREAMS = 2000, FEW = 4096 }; // bytes: the nodes on the way to the host's own key
+    Clock *host = of_streams(STREAMS), *stream = of_streams(STREAMS + 1);
+    gr_clock_add(&host, 1 << 20, 1);
+    gr_clock_merge(&host, stream);
+    uint64_t both = gr_clock_bytes();
+    gr_clock_take(&host, NULL);
+    uint64_t alone = gr_clock_bytes();
+    gr_clock_take(&stream, NULL);
+    assert_in_range(both - alone, 1, FEW);
+    assert_in_range(alone, 2 * FEW, UINT32_MAX);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(random_clocks), cmocka_unit_test(left_out),
-                                       cmocka_unit_test(sharing)};
+                                       cmocka_unit_test(sharing), cmocka_unit_test(shared_by_the_host)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
