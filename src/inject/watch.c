@@ -59,6 +59,7 @@ static struct {
     VEC(Range) ranges;    // by address
     VEC(uint64_t) fresh;  // where those are that came since the watch went on, or was on
     VEC(uint64_t) closed; // and those that were closed since; some may be gone
+    Map registered;       // memory that cannot be closed, by address
     size_t turn; // of the ranges: where the next part begins, if they are too many to be closed at once
     uint64_t closings, times; // ranges that were closed; how often the watch went on
     uint64_t generation, faults;
@@ -131,32 +132,32 @@ static void remove_range(uint64_t at) {
     memmove(watch.ranges.data + k, watch.ranges.data + k + 1, (watch.ranges.len - k) * sizeof(Range));
 }
 
-typedef struct Listing {
-    bool registered, anew;
-} Listing;
-
 static void take_change(void *user, GrSharedMemory kind, uint64_t at, uint64_t size) {
-    Listing *l = user;
+    bool *anew = user;
     switch (kind) {
     case GR_SHARED_ANEW:
-        l->anew = true;
+        *anew = true;
         watch.ranges.len = watch.fresh.len = 0;
+        gr_map_free(&watch.registered);
         break;
-    case GR_SHARED_GONE: remove_range(at); break;
-    case GR_SHARED_REGISTERED: l->registered = true; break;
+    case GR_SHARED_GONE:
+        remove_range(at);
+        (void)gr_map_remove_u64(&watch.registered, at); // by the program, or it has turned out to be a tool's
+        break;
+    case GR_SHARED_REGISTERED: (void)gr_map_put_u64(&watch.registered, at, &watch); break;
     default: add_range(at, size);
     }
 }
 
 static void list_ranges(void) {
-    Listing l = {false, false};
-    watch.generation = watch.list(watch.generation, take_change, &l);
-    for (size_t k = 0; l.anew && k < watch.closed.len; k++) {
+    bool anew = false;
+    watch.generation = watch.list(watch.generation, take_change, &anew);
+    for (size_t k = 0; anew && k < watch.closed.len; k++) {
         Range *r = range_at(watch.closed.data[k]);
         if (r)
             r->closed = true;
     }
-    if (l.registered)
+    if (watch.registered.live)
         gr_session_remarkf(
             "host accesses to memory that was registered with cudaHostRegister were not watched: gpurace can "
             "watch only memory of cudaMallocManaged, cudaMallocHost and cudaHostAlloc");

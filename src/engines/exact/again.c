@@ -57,7 +57,10 @@ Raced gr_exact_raced_again(Exact *x, Access *a, const Entry *e, uint32_t changed
     if (!gr_exact_find_again(x, a, t, class, &f))
         return RACED_UNKNOWN;
     for (uint32_t m = e->lanes; m; m &= m - 1) {
-        if (gr_order_knows(&x->order, &a->view, &t->at, (uint32_t)__builtin_ctz(m)))
+        uint32_t u = (uint32_t)__builtin_ctz(m);
+        if (gr_order_knows(&x->order, &a->view, &t->at, u))
+            continue;
+        if (!gr_exact_is_sound(x, a, lane, t, u, word + (uint64_t)__builtin_ctz(bytes)))
             continue;
         a->raced = true;
         x->reports++;

@@ -73,25 +73,31 @@ static void lanes_by_word(Shape shape, uint32_t lanes, uint32_t size, uint32_t b
             by[__builtin_ctz(w)] |= same ? lanes : m & -m;
 }
 
+// Those of the lanes that touch some of the words.
+static uint32_t lanes_at(Shape shape, uint32_t lanes, uint32_t size, uint32_t words) {
+    int base = gr_shape_base(shape);
+    if (gr_shape_form(shape) == FORM_SAME)
+        return words_of(shape, lanes, size) & words ? lanes : 0;
+    if (gr_shape_form(shape) == FORM_STEP2 && gr_shape_stride(shape) == CELL_BYTES)
+        return lanes & (base >= 0 ? words >> (base / CELL_BYTES) : words << (-base / CELL_BYTES));
+    uint32_t at = 0;
+    for (uint32_t m = lanes; m; m &= m - 1)
+        at |= words_of(shape, m & -m, size) & words ? m & -m : 0;
+    return at;
+}
+
 // Those of the lanes that race with what the run has of these words.
 static uint32_t racing_lanes(const Exact *x, Access *a, const Run *r, uint32_t lanes, Shape shape,
                              uint32_t words) {
     const Stamp *t = &x->shadow.stamps.data[r->stamp];
-    bool none = gr_order_knows_none(&a->view, &t->at);
+    if (gr_order_knows_none(&a->view, &t->at))
+        return lanes_at(shape, lanes, size_of(x, a->stamp), words);
     uint32_t mine[LINE_CELLS], theirs[LINE_CELLS], racing = 0;
-    int base = gr_shape_base(shape);
-    if (none && gr_shape_form(shape) == FORM_SAME)
-        return lanes;
-    if (none && gr_shape_form(shape) == FORM_STEP2 && gr_shape_stride(shape) == CELL_BYTES)
-        return lanes & (base >= 0 ? words >> (base / CELL_BYTES) : words << (-base / CELL_BYTES));
     lanes_by_word(shape, lanes, size_of(x, a->stamp), mine);
-    if (!none)
-        lanes_by_word(r->shape, r->lanes, t->size, theirs);
+    lanes_by_word(r->shape, r->lanes, t->size, theirs);
     for (uint32_t w = words; w; w &= w - 1) {
         uint32_t k = (uint32_t)__builtin_ctz(w);
-        if (none)
-            racing |= mine[k];
-        for (uint32_t m = none ? 0 : mine[k] & ~racing; m; m &= m - 1) {
+        for (uint32_t m = mine[k] & ~racing; m; m &= m - 1) {
             a->view.lane = (uint32_t)__builtin_ctz(m);
             for (uint32_t u = theirs[k]; u && !(racing & m & -m); u &= u - 1)
                 if (!gr_order_knows(&x->order, &a->view, &t->at, (uint32_t)__builtin_ctz(u)))
@@ -99,6 +105,18 @@ static uint32_t racing_lanes(const Exact *x, Access *a, const Run *r, uint32_t l
         }
     }
     return racing;
+}
+
+// Of one of the lanes, which stands for all.
+static bool is_sound(Exact *x, const Access *a, const Run *r, uint32_t racing, Shape shape, uint32_t words) {
+    const Stamp *t = &x->shadow.stamps.data[r->stamp];
+    uint32_t lane = racing & -racing;
+    words &= words_of(shape, lane, size_of(x, a->stamp));
+    uint32_t u = lanes_at(r->shape, r->lanes, t->size, words & -words);
+    if (t->at.id == a->view.block->id && t->at.warp == a->view.warp->index)
+        u &= ~lane; // it does not race with itself
+    return !u || gr_exact_is_sound(x, a, (uint32_t)__builtin_ctz(lane), t, (uint32_t)__builtin_ctz(u),
+                                   a->line_at + (uint64_t)__builtin_ctz(words) * CELL_BYTES);
 }
 
 // If the access races with what the run has of these words, then as a pair that has been found: that is counted. False: it is not that
@@ -111,6 +129,8 @@ static bool is_again(Exact *x, Access *a, const Run *r, uint32_t lanes, Shape sh
         !gr_exact_find_again(x, a, t, RACE_READ_WRITE, &f))
         return false;
     uint32_t racing = racing_lanes(x, a, r, lanes, shape, words);
+    if (racing && !is_sound(x, a, r, racing, shape, words))
+        return false;
     x->reports += racing != 0;
     gr_race_count(&f->race, x->moment, racing);
     return true;

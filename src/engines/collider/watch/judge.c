@@ -206,7 +206,7 @@ void gr_wp_met(Watch *w, const Actor *a, unsigned l, const Actor *b, unsigned k,
     uint64_t key = key_of(id, class, a->space);
     Race *known = b->speculated ? NULL : race_of(w, key);
     if (known) {
-        gr_race_count(known, w->moment, l);
+        gr_race_count(known, w->moment, UINT32_C(1) << l);
         return;
     }
     Race r = {.class = class, .space = a->space, .overlap = at, .overlap_bytes = n};
