@@ -17,6 +17,18 @@
 
 static const char *self;
 
+// AddressSanitizer's heap lies where it has chosen.
+#if defined(__SANITIZE_ADDRESS__)
+#define HEAP_IS_CHOSEN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HEAP_IS_CHOSEN 1
+#endif
+#endif
+#ifndef HEAP_IS_CHOSEN
+#define HEAP_IS_CHOSEN 0
+#endif
+
 static void chosen_ones_are_told(void **state) {
     (void)state;
     char text[GR_ADDRESS_TEXT];
@@ -33,7 +45,7 @@ static int look(bool drawn) {
          *page = mmap(NULL, 1 << 12, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     const void *all[] = {heap, far, page, text, &self, (const void *)(uintptr_t)strlen};
     int wrong = 0;
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+    for (size_t k = HEAP_IS_CHOSEN ? 2 : 0; k < sizeof all / sizeof *all; k++)
         wrong += (strcmp(gr_address_text((uintptr_t)all[k], text), "an address of the host") == 0) != drawn;
     free(heap);
     free(far);
