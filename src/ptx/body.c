@@ -117,34 +117,15 @@ static gr_status add_body_var(Parser *p, PtxVar *v, PtxTag tag) {
     return gr_parse_bind(p, (Slice){v->name, strlen(v->name)}, SYM_VAR, v);
 }
 
-// An unknown directive, verbatim from `b`: up to and including a ';' on its line, else the line.
-static gr_status parse_raw(Parser *p, const char *b, PtxStmtKind kind, PtxTag tag) {
-    PtxStmt *s = gr_parse_new_stmt(p, kind, tag);
-    if (!s)
-        return gr_parse_nomem(p);
+// What is kept verbatim: from `b` to the cursor, which `st` says whether it got there.
+static gr_status add_raw(Parser *p, const char *b, PtxStmtKind kind, PtxTag tag, gr_status st) {
     const char *e = p->lex.p;
-    bool quoted = false;
-    for (; *e && *e != '\n' && (quoted || *e != ';'); e++)
-        quoted ^= *e == '"';
-    if (*e == ';')
-        e++;
-    gr_lex_advance(&p->lex, e);
     while (e > b && lex_is(e[-1], CH_SPACE))
         e--;
-    s->text = gr_arena_strndup(p->arena, b, (size_t)(e - b));
-    return s->text ? GR_OK : gr_parse_nomem(p);
-}
-
-static gr_status parse_section(Parser *p, const char *b, PtxTag tag) {
-    PtxStmt *s = gr_parse_new_stmt(p, PTX_RAW, tag);
-    if (!s)
-        return gr_parse_nomem(p);
-    const char *e = strchr(p->lex.p, '}');
-    if (!e)
-        return gr_lex_fail(&p->lex, ".section is not closed");
-    gr_lex_advance(&p->lex, e + 1);
-    s->text = gr_arena_strndup(p->arena, b, (size_t)(e + 1 - b));
-    return s->text ? GR_OK : gr_parse_nomem(p);
+    PtxStmt *s = st == GR_OK ? gr_parse_new_stmt(p, kind, tag) : NULL;
+    if (s)
+        s->text = gr_arena_strndup(p->arena, b, (size_t)(e - b));
+    return st != GR_OK ? st : s && s->text ? GR_OK : gr_parse_nomem(p);
 }
 
 static gr_status parse_directive(Parser *p, PtxTag tag) {
@@ -182,12 +163,12 @@ static gr_status parse_directive(Parser *p, PtxTag tag) {
     if (space != PTX_GENERIC)
         return gr_parse_variables(p, &linkage, space, tag, line, add_body_var);
     if (slice_is(word, "section"))
-        return parse_section(p, b, tag);
+        return add_raw(p, b, PTX_RAW, tag, gr_lex_section(l));
     if (!word.len)
         return gr_lex_expected(l, "a directive");
     if (slice_is(word, "callprototype") || slice_is(word, "branchtargets") || slice_is(word, "calltargets"))
         return gr_lex_fail(l, ".%.*s without a label", (int)word.len, word.s);
-    return parse_raw(p, b, slice_is(word, "pragma") ? PTX_PRAGMA : PTX_RAW, tag);
+    return add_raw(p, b, slice_is(word, "pragma") ? PTX_PRAGMA : PTX_RAW, tag, gr_lex_raw(l));
 }
 
 // ---- Labels and what they may carry ----------------------------------------------------------------------
@@ -433,6 +414,7 @@ static gr_status parse_instr(Parser *p, PtxStmt *s, Slice word) {
     gr_status st = parse_opcode(p, i, word);
     if (st != GR_OK)
         return st;
+    bool branch = i->op == PTX_OP_BRA || i->op == PTX_OP_BRX;
     lex_skip(l);
     if (*l->p == '}' || !*l->p)
         return gr_lex_expected(l, "';'");
@@ -442,7 +424,6 @@ static gr_status parse_instr(Parser *p, PtxStmt *s, Slice word) {
         } else if (i->op == PTX_OP_UNKNOWN) {
             st = parse_unknown_operands(p, base);
         } else {
-            bool branch = i->op == PTX_OP_BRA || i->op == PTX_OP_BRX;
             do {
                 // brx.idx's first operand is its index.
                 st = gr_parse_operand(p, branch && (i->op == PTX_OP_BRA || p->ops.len > base), 0);
@@ -451,6 +432,8 @@ static gr_status parse_instr(Parser *p, PtxStmt *s, Slice word) {
         if (st != GR_OK)
             return st;
     }
+    if (branch && (p->ops.len == base || !p->ops.data[p->ops.len - 1].label))
+        return gr_lex_expected(l, "a label to branch to");
     if ((st = gr_lex_expect(l, ';')) != GR_OK)
         return st;
     return gr_parse_take_operands(p, base, &i->operands, &i->n_operands);

@@ -96,6 +96,49 @@ void gr_lex_advance(Lexer *l, const char *to) {
     l->p = to;
 }
 
+// Where the string or the comment at `s` ends: a line comment in front of its newline, a string that the line does not close as well. `s` itself: neither
+// stands there. NULL: a comment is not closed.
+static const char *behind_quoted(const char *s) {
+    if (*s == '"') {
+        s += 1 + strcspn(s + 1, "\"\n");
+        return s + (*s == '"');
+    }
+    if (s[0] == '/' && s[1] == '/')
+        return s + strcspn(s, "\n");
+    if (s[0] == '/' && s[1] == '*') {
+        const char *close = strstr(s + 2, "*/");
+        return close ? close + 2 : NULL;
+    }
+    return s;
+}
+
+// To the first of `ends` that stands in neither, or to the end of the text.
+static gr_status skip_verbatim(Lexer *l, const char *ends) {
+    for (const char *e = l->p; *e && !strchr(ends, *e);) {
+        const char *behind = behind_quoted(e);
+        if (!behind)
+            return gr_lex_fail(l, "this comment is not closed");
+        e = behind > e ? behind : e + 1;
+        gr_lex_advance(l, e);
+    }
+    return GR_OK;
+}
+
+gr_status gr_lex_raw(Lexer *l) {
+    gr_status st = skip_verbatim(l, ";\n");
+    l->p += st == GR_OK && *l->p == ';';
+    return st;
+}
+
+gr_status gr_lex_section(Lexer *l) {
+    Lexer begin = *l;
+    gr_status st = skip_verbatim(l, "}");
+    if (st == GR_OK && *l->p != '}')
+        return gr_lex_fail(&begin, ".section is not closed");
+    l->p += st == GR_OK;
+    return st;
+}
+
 bool gr_lex_accept_near(Lexer *l, char c) {
     const char *look = l->p;
     while (lex_is(*look, CH_SPACE))

@@ -104,4 +104,11 @@ gr_status gr_lex_file_name(Lexer *l, Arena *arena, const char **out);
 // Moves the cursor to `to`, counting lines.
 void gr_lex_advance(Lexer *l, const char *to);
 
+// Moves the cursor behind a directive that is kept verbatim: past a ';' on its line, else to the line's end. Neither counts in a string or
+// a comment, and a comment of several lines makes them one.
+gr_status gr_lex_raw(Lexer *l);
+
+// Behind the '}' that closes a .section. Braces do not nest in it; those in strings and comments do not count.
+gr_status gr_lex_section(Lexer *l);
+
 #endif

@@ -180,27 +180,6 @@ static gr_status parse_file(Parser *p, const char *b, PtxTag tag, uint32_t line)
     return GR_OK;
 }
 
-// .section .debug_str { … } — DWARF data, verbatim. Braces do not nest in it.
-static gr_status parse_section(Parser *p, const char *b, PtxTag tag, uint32_t line) {
-    Lexer *l = &p->lex;
-    const char *e = l->p;
-    while ((e = strpbrk(e, "}/\"")) != NULL && *e != '}') {
-        if (*e == '"') {
-            e = strchr(e + 1, '"');
-        } else if (e[1] == '/') {
-            e = strchr(e, '\n');
-        } else if (e[1] == '*') {
-            e = strstr(e + 2, "*/");
-        }
-        if (!e)
-            break;
-        e++;
-    }
-    if (!e)
-        return gr_lex_fail(l, ".section is not closed");
-    return add_text(p, PTX_ITEM_SECTION, tag, line, b, e + 1);
-}
-
 // .alias name, other; (11.6.7)
 static gr_status parse_alias(Parser *p, const char *b, PtxTag tag, uint32_t line) {
     Lexer *l = &p->lex;
@@ -226,21 +205,10 @@ static gr_status parse_alias(Parser *p, const char *b, PtxTag tag, uint32_t line
     return add_text(p, PTX_ITEM_RAW, tag, line, b, l->p);
 }
 
-static gr_status parse_raw(Parser *p, const char *b, PtxTag tag, uint32_t line) {
-    const char *e = p->lex.p;
-    bool quoted = false;
-    for (; *e && *e != '\n' && (quoted || *e != ';'); e++) {
-        quoted ^= *e == '"';
-        if (quoted || e[0] != '/' || e[1] != '*')
-            continue;
-        const char *end = strstr(e + 2, "*/"); // a comment may go on in the next line
-        if (!end)
-            return gr_lex_fail(&p->lex, "this comment is not closed");
-        for (; e < end; e++)
-            p->lex.line += *e == '\n';
-        e = end + 1;
-    }
-    return add_text(p, PTX_ITEM_RAW, tag, line, b, *e == ';' ? e + 1 : e);
+// What is kept verbatim: from `b` to the cursor, which `st` says whether it got there.
+static gr_status add_raw(Parser *p, PtxItemKind kind, PtxTag tag, uint32_t line, const char *b,
+                         gr_status st) {
+    return st == GR_OK ? add_text(p, kind, tag, line, b, p->lex.p) : st;
 }
 
 static gr_status parse_item(Parser *p, PtxTag tag) {
@@ -283,14 +251,15 @@ static gr_status parse_item(Parser *p, PtxTag tag) {
         if (slice_is(word, "file"))
             return parse_file(p, b, tag, line);
         if (slice_is(word, "section"))
-            return parse_section(p, b, tag, line);
+            return add_raw(p, PTX_ITEM_SECTION, tag, line, b, gr_lex_section(l)); // DWARF data
         if (slice_is(word, "alias"))
             return parse_alias(p, b, tag, line);
         if (slice_is(word, "version") || slice_is(word, "address_size"))
             return gr_lex_fail(l, ".%.*s stands only at the beginning of a module", (int)word.len, word.s);
         if (!word.len || dot != b)
             return gr_lex_expected(l, "a function or a variable");
-        return parse_raw(p, b, tag, line); // .pragma, a later .target, what is to come
+        return add_raw(p, PTX_ITEM_RAW, tag, line, b,
+                       gr_lex_raw(l)); // .pragma, a later .target, what is to come
     }
 }
 

@@ -387,6 +387,28 @@ static void test_tags_of_a_program(void **state) {
     gr_ptx_free(m);
 }
 
+// What ends a directive that is kept verbatim does not end it in a comment or a string, wherever the directive stands.
+static void test_verbatim(void **state) {
+    (void)state;
+    static const char *const rows[] = {".strange /* ;\n x } */ 7;", ".strange 7 // ; x",
+                                       ".strange \"/*\" // */;", ".section .x { /* } */ \"}\" }",
+                                       ".section .x { // }\n }"};
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        char text[300];
+        snprintf(text, sizeof text, HEADER "%s\n.entry k() {\n%s\nret; }\n", rows[k], rows[k]);
+        PtxModule *m = parse(text);
+        assert_string_equal(m->items->text, rows[k]);
+        assert_string_equal(m->funcs[0]->first->text, rows[k]);
+        assert_int_equal(m->funcs[0]->first->next->kind, PTX_INSTR);
+        char *printed = print(m, 0);
+        gr_ptx_free(m);
+        m = parse_ours(printed);
+        assert_string_equal(m->funcs[0]->first->text, rows[k]);
+        free(printed);
+        gr_ptx_free(m);
+    }
+}
+
 static void check_reserved(const char *text, const char *name) {
     char out[16];
     assert_int_equal(gr_ptx_reserved_name(text, strlen(text), out, sizeof out), name != NULL);
@@ -563,6 +585,10 @@ static void test_errors(void **state) {
     check_error(BODY("mov.u32 %r1, nobody;\n}"), 6, 14, "'nobody' is not declared");
     check_error(BODY("@%p2 ret;"), 6, 2, "predicate '%p2' is not declared");
     check_error(BODY("bra nowhere;\n}"), 6, 5, "label 'nowhere' is not defined");
+    check_error(BODY("bra 1, 1; }"), 6, 9, "expected a label to branch to, found ';'");
+    check_error(BODY("bra; }"), 6, 4, "expected a label to branch to, found ';'");
+    check_error(BODY("L: brx.idx %r1; }"), 6, 15, "expected a label to branch to, found ';'");
+    check_error(BODY("L: bra L, %r1; }"), 6, 14, "expected a label to branch to, found ';'");
     check_error(BODY("L: L: ret; }"), 6, 4, "defined twice");
     check_error(BODY("L: { L: ret; } .reg .b32 %q; { .reg .b32 %q; } .reg .u64 %q; }"), 6, 61,
                 "'%q' is declared twice in its scope");
@@ -696,6 +722,7 @@ int main(void) {
         cmocka_unit_test(test_locs_of_assembly),
         cmocka_unit_test(test_tags),
         cmocka_unit_test(test_tags_of_a_program),
+        cmocka_unit_test(test_verbatim),
         cmocka_unit_test(test_reserved_names),
         cmocka_unit_test(test_rewritten_before),
         cmocka_unit_test(test_spacing_and_unknowns),
