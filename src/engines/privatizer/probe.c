@@ -137,8 +137,20 @@ static CUevent behind(Probe *p, const GrLaunch *l) {
 
 // ---- What the launch is ------------------------------------------------------------------------------------------------
 
+// The driver may still refuse the launch, so its dimensions may be any; sizes of memory and numbers of rounds are computed from their product.
+static bool is_countable(const GrLaunch *l) {
+    uint64_t n = 1;
+    bool over = false;
+    for (unsigned d = 0; d < 3; d++)
+        over =
+            over || __builtin_mul_overflow(n, l->grid[d], &n) || __builtin_mul_overflow(n, l->block[d], &n);
+    return !over && n >> 40 == 0;
+}
+
 // Why no launch like this is run on private copies; NULL: it is. `once`: in place of the program's.
 static const char *launch_unsuited(const GrLaunch *l, bool once) {
+    if (!is_countable(l))
+        return "its launch has 2^40 threads or more";
     if (once && l->cooperative)
         return "its launch is cooperative: blocks wait for each other";
     if (once && (l->cluster[0] > 1 || l->cluster[1] > 1 || l->cluster[2] > 1))
