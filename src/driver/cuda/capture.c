@@ -170,7 +170,7 @@ static CUresult append(Stream *s, CUgraphNodeType type, Node **out) {
     Capture *c = s->capture;
     if (c->invalid)
         return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    Node *n = gr_node_new(c->graph, type, s->ctx, s->after.data, s->after.len);
+    Node *n = gr_node_new(c->graph, type, gr_ctx_ref(s->ctx), s->after.data, s->after.len);
     s->after.len = 0;
     if (!n || !add_dependency(s, n)) {
         c->invalid = true;

@@ -12,20 +12,17 @@
 
 enum { STACK_DEPTH = 64 };
 
-typedef struct CtxRef {
-    Ctx *ctx;
-    uint64_t id; // a destroyed context's address may be another one's by now
-} CtxRef;
-
 static _Thread_local CtxRef stack[STACK_DEPTH];
 static _Thread_local unsigned depth;
 
-Ctx *gr_ctx_current(void) {
-    if (depth == 0)
-        return NULL;
-    Ctx *c = gr_cu_handle(stack[depth - 1].ctx, HANDLE_CTX);
-    return c && c->id == stack[depth - 1].id ? c : NULL;
+CtxRef gr_ctx_ref(Ctx *ctx) { return (CtxRef){ctx, ctx ? ctx->id : 0}; }
+
+Ctx *gr_ctx_of(CtxRef ref) {
+    Ctx *c = gr_cu_handle(ref.ctx, HANDLE_CTX);
+    return c && c->id == ref.id ? c : NULL;
 }
+
+Ctx *gr_ctx_current(void) { return depth ? gr_ctx_of(stack[depth - 1]) : NULL; }
 
 // ---- Life --------------------------------------------------------------------------------------------------
 
@@ -185,7 +182,7 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned int *flags, int *a
 static CUresult push(Ctx *c) {
     if (depth == STACK_DEPTH)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    stack[depth++] = (CtxRef){c, c->id};
+    stack[depth++] = gr_ctx_ref(c);
     return CUDA_SUCCESS;
 }
 

@@ -163,6 +163,13 @@ void gr_cu_hook_note(const char *what);
 
 // ---- Contexts (context.c) ----------------------------------------------------------------------------------
 
+// What may outlive the context that it belongs to has this of it.
+typedef struct CtxRef {
+    Ctx *ctx;
+    uint64_t id; // a destroyed context's address may be another one's by now
+} CtxRef;
+CtxRef gr_ctx_ref(Ctx *ctx);               // of NULL, too
+Ctx *gr_ctx_of(CtxRef ref);                // NULL: it was destroyed, or there was none
 Ctx *gr_ctx_current(void);                 // NULL when none
 void gr_ctx_fail(Ctx *ctx, CUresult code); // sticky; cancels all queued work
 

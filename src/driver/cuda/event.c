@@ -23,6 +23,11 @@ void gr_mark_unref(Mark *m) {
         free(m);
 }
 
+Event *gr_event(CUevent handle) {
+    Event *e = gr_cu_handle(handle, HANDLE_EVENT);
+    return e && gr_ctx_of(e->ctx) ? e : NULL;
+}
+
 void gr_event_set(Event *e, Mark *m) {
     gr_mark_unref(e->mark);
     e->mark = m;
@@ -41,7 +46,7 @@ CUresult cuEventCreate(CUevent *out, unsigned int flags) {
         free(e);
         return gr_cu_leave(CUDA_ERROR_OUT_OF_MEMORY);
     }
-    e->ctx = c;
+    e->ctx = gr_ctx_ref(c);
     e->flags = flags;
     *out = (CUevent)e;
     return gr_cu_leave(CUDA_SUCCESS);
@@ -81,10 +86,10 @@ CUresult gr_event_record(Event *e, Stream *s) {
 CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream, unsigned int flags) {
     Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
-    Event *e = gr_cu_handle(handle, HANDLE_EVENT);
+    Event *e = gr_event(handle);
     Stream *s = NULL;
     CUresult r = gr_stream_get(c, stream, &s);
-    if (r == CUDA_SUCCESS && (!e || e->ctx->dev != s->ctx->dev))
+    if (r == CUDA_SUCCESS && (!e || e->ctx.ctx->dev != s->ctx->dev))
         r = CUDA_ERROR_INVALID_HANDLE;
     if (r == CUDA_SUCCESS && (flags & ~CU_EVENT_RECORD_EXTERNAL))
         r = CUDA_ERROR_INVALID_VALUE;
@@ -100,7 +105,7 @@ CUresult cuEventRecord(CUevent handle, CUstream stream) { return cuEventRecordWi
 CUresult cuStreamWaitEvent(CUstream stream, CUevent handle, unsigned int flags) {
     Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
-    Event *e = gr_cu_handle(handle, HANDLE_EVENT);
+    Event *e = gr_event(handle);
     Stream *s = NULL;
     CUresult r = gr_stream_get(c, stream, &s);
     if (r == CUDA_SUCCESS && !e)
@@ -125,7 +130,7 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent handle, unsigned int flags) 
 
 CUresult cuEventQuery(CUevent handle) {
     API_ENTER(API_CONTEXT, NULL);
-    Event *e = gr_cu_handle(handle, HANDLE_EVENT);
+    Event *e = gr_event(handle);
     if (!e || e->captured)
         return gr_cu_leave(e ? gr_capture_event_forbids(e) : CUDA_ERROR_INVALID_HANDLE);
     CUresult r = gr_capture_unsafe();
@@ -139,18 +144,18 @@ CUresult cuEventQuery(CUevent handle) {
 
 CUresult cuEventSynchronize(CUevent handle) {
     API_ENTER(API_CONTEXT, NULL);
-    Event *e = gr_cu_handle(handle, HANDLE_EVENT);
+    Event *e = gr_event(handle);
     if (!e || e->captured)
         return gr_cu_leave(e ? gr_capture_event_forbids(e) : CUDA_ERROR_INVALID_HANDLE);
     CUresult r = gr_capture_unsafe();
     if (r != CUDA_SUCCESS)
         return gr_cu_leave(r);
-    return gr_cu_leave(e->mark ? gr_queue_drain_mark(e->ctx, e->mark) : CUDA_SUCCESS);
+    return gr_cu_leave(e->mark ? gr_queue_drain_mark(e->ctx.ctx, e->mark) : CUDA_SUCCESS);
 }
 
 CUresult cuEventElapsedTime_v2(float *ms, CUevent start, CUevent end) {
     API_ENTER(API_CONTEXT, NULL);
-    Event *a = gr_cu_handle(start, HANDLE_EVENT), *b = gr_cu_handle(end, HANDLE_EVENT);
+    Event *a = gr_event(start), *b = gr_event(end);
     if (!ms)
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
     if ((a && a->captured) || (b && b->captured))

@@ -24,7 +24,7 @@ void gr_node_clear(Node *n) {
     n->memory = NULL;
 }
 
-Node *gr_node_new(Graph *g, CUgraphNodeType type, Ctx *ctx, Node *const *after, size_t n) {
+Node *gr_node_new(Graph *g, CUgraphNodeType type, CtxRef ctx, Node *const *after, size_t n) {
     Node *node = calloc(1, sizeof *node);
     if (!node || !gr_cu_handle_add(node, HANDLE_NODE)) {
         free(node);

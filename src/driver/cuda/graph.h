@@ -35,7 +35,7 @@ struct Node {
     CUgraphNodeType type;
     uint64_t id, origin; // of the node that this one is a clone of
     Graph *graph;
-    Ctx *ctx; // where it runs
+    CtxRef ctx; // where it runs
     VEC(Node *) after;
     bool disabled;
     // By type:
@@ -69,7 +69,7 @@ void gr_graph_free(Graph *g);
 CUresult gr_graph_clone(const Graph *g, Graph **out);
 bool gr_graph_has(const Graph *g, const Node *n);
 // A node without work. NULL when memory is out.
-Node *gr_node_new(Graph *g, CUgraphNodeType type, Ctx *ctx, Node *const *after, size_t n);
+Node *gr_node_new(Graph *g, CUgraphNodeType type, CtxRef ctx, Node *const *after, size_t n);
 void gr_node_free(Node *n); // and all edges to it
 // Gives a node the work of another of its type; what it had is dropped.
 CUresult gr_node_set(Node *n, const Node *from);

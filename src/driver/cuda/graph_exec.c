@@ -130,7 +130,7 @@ static CUresult flatten(Plan *p, Graph *g, const Numbers *entry, Numbers *ends) 
 // What a node does, to be submitted.
 static CUresult make_item(const Node *n, Item **out) {
     *out = NULL;
-    if (!gr_cu_handle(n->ctx, HANDLE_CTX))
+    if (!gr_ctx_of(n->ctx))
         return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     if (n->disabled) {
         *out = gr_item_new(ITEM_BARRIER);
@@ -159,7 +159,7 @@ static CUresult make_item(const Node *n, Item **out) {
         if (!*out)
             return CUDA_ERROR_OUT_OF_MEMORY;
         if (record) {
-            Mark *m = gr_mark_new(n->ctx->dev);
+            Mark *m = gr_mark_new(n->ctx.ctx->dev);
             if (!m)
                 return CUDA_ERROR_OUT_OF_MEMORY; // an item without a mark is freed as it is
             gr_event_set(n->event, m);
@@ -246,7 +246,7 @@ static CUresult choose_lanes(Plan *p) {
         Step *s = &p->steps.data[i];
         uint32_t lane = UINT32_MAX;
         for (uint32_t k = 0; k < p->lanes.len && lane == UINT32_MAX; k++) {
-            bool same = p->lanes.data[k].stream->ctx == s->node->ctx;
+            bool same = p->lanes.data[k].stream->ctx == s->node->ctx.ctx;
             for (size_t d = 0; d < s->after.len && same; d++) {
                 if (p->lanes.data[k].last == s->after.data[d])
                     lane = k;
@@ -255,7 +255,7 @@ static CUresult choose_lanes(Plan *p) {
                 lane = k;
         }
         if (lane == UINT32_MAX) {
-            Stream *stream = gr_stream_new(s->node->ctx, CU_STREAM_NON_BLOCKING, 0);
+            Stream *stream = gr_stream_new(s->node->ctx.ctx, CU_STREAM_NON_BLOCKING, 0);
             if (!stream || !gr_vec_push(&p->lanes, ((Lane){stream, i})))
                 return CUDA_ERROR_OUT_OF_MEMORY;
             lane = (uint32_t)p->lanes.len - 1;

@@ -32,7 +32,7 @@ CUresult gr_node_add_memory(Node *n, CUDA_MEM_ALLOC_NODE_PARAMS *p) {
     GraphMemory *m = calloc(1, sizeof *m);
     if (!m)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult r = gr_pool_alloc(n->ctx, d->default_pool, p->bytesize, &p->dptr);
+    CUresult r = gr_pool_alloc(n->ctx.ctx, d->default_pool, p->bytesize, &p->dptr);
     if (r == CUDA_SUCCESS && !gr_map_put_u64(&memories, p->dptr, m)) {
         gr_mem_free_now(p->dptr);
         r = CUDA_ERROR_OUT_OF_MEMORY;

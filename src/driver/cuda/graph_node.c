@@ -12,8 +12,9 @@
 static CUresult kernel_work(const CUDA_KERNEL_NODE_PARAMS *p, Ctx *current, const Node *old, Node *n) {
     CUfunction f = p->func ? p->func : (CUfunction)p->kern;
     const Func *func = gr_cu_handle(f, HANDLE_FUNC);
-    n->ctx = func ? func->module->ctx : p->ctx ? gr_cu_handle(p->ctx, HANDLE_CTX) : current;
-    if (!n->ctx)
+    Ctx *ctx = func ? func->module->ctx : p->ctx ? gr_cu_handle(p->ctx, HANDLE_CTX) : current;
+    n->ctx = gr_ctx_ref(ctx);
+    if (!ctx)
         return CUDA_ERROR_INVALID_CONTEXT;
     // What attributes said stays as it is when parameters change.
     const VmLaunchParams *kept = old && old->work ? &old->work->kernel.params : NULL;
@@ -35,10 +36,10 @@ static CUresult kernel_work(const CUDA_KERNEL_NODE_PARAMS *p, Ctx *current, cons
                         .sharedMemBytes = p->sharedMemBytes,
                         .attrs = attributes,
                         .numAttrs = kept && kept->cluster[0] ? 2 : 1};
-    return gr_launch_item(n->ctx, &c, f, p->kernelParams, p->extra, &n->work);
+    return gr_launch_item(ctx, &c, f, p->kernelParams, p->extra, &n->work);
 }
 
-static CUresult copy_work(const CUDA_MEMCPY3D *p, Ctx *ctx, Node *n) {
+static CUresult copy_work(const CUDA_MEMCPY3D *p, CtxRef ctx, Node *n) {
     Item *it = NULL; // only to see whether it can be done
     CUresult r = gr_copy_item(p, &it);
     if (r != CUDA_SUCCESS)
@@ -49,12 +50,12 @@ static CUresult copy_work(const CUDA_MEMCPY3D *p, Ctx *ctx, Node *n) {
     return CUDA_SUCCESS;
 }
 
-static CUresult fill_work(const CUDA_MEMSET_NODE_PARAMS *p, Ctx *ctx, Node *n) {
+static CUresult fill_work(const CUDA_MEMSET_NODE_PARAMS *p, CtxRef ctx, Node *n) {
     n->ctx = ctx;
     return gr_fill_item(p, &n->work);
 }
 
-static CUresult host_work(const CUDA_HOST_NODE_PARAMS *p, Ctx *ctx, Node *n) {
+static CUresult host_work(const CUDA_HOST_NODE_PARAMS *p, CtxRef ctx, Node *n) {
     if (!p->fn)
         return CUDA_ERROR_INVALID_VALUE;
     n->ctx = ctx;
@@ -66,14 +67,14 @@ static CUresult host_work(const CUDA_HOST_NODE_PARAMS *p, Ctx *ctx, Node *n) {
 }
 
 static CUresult event_work(CUevent handle, Node *n) {
-    n->event = gr_cu_handle(handle, HANDLE_EVENT);
+    n->event = gr_event(handle);
     if (!n->event)
         return CUDA_ERROR_INVALID_HANDLE;
     n->ctx = n->event->ctx;
     return CUDA_SUCCESS;
 }
 
-static CUresult child_work(CUgraph handle, Ctx *ctx, Node *n) {
+static CUresult child_work(CUgraph handle, CtxRef ctx, Node *n) {
     const Graph *g = gr_cu_handle(handle, HANDLE_GRAPH);
     n->ctx = ctx;
     return g ? gr_graph_clone(g, &n->child) : CUDA_ERROR_INVALID_VALUE;
@@ -115,7 +116,7 @@ static CUresult add(const Adding *a, CUgraphNodeType type, Node *work) {
         Ctx *ctx = NULL;                                                                                     \
         Node work = {0};                                                                                     \
         API_ENTER(API_CONTEXT, &ctx);                                                                        \
-        work.ctx = ctx;                                                                                      \
+        work.ctx = gr_ctx_ref(ctx);                                                                          \
         CUresult made_ = (make);                                                                             \
         Adding adding_ = {(out), (graph), (after), (n)};                                                     \
         if (made_ == CUDA_SUCCESS)                                                                           \
@@ -138,23 +139,25 @@ CUresult cuGraphAddKernelNode_v2(CUgraphNode *out, CUgraph g, const CUgraphNode 
 CUresult cuGraphAddMemcpyNode(CUgraphNode *out, CUgraph g, const CUgraphNode *after, size_t n,
                               const CUDA_MEMCPY3D *p, CUcontext where) {
     ADD_NODE(MEMCPY, out, g, after, n,
-             p ? WITH_CONTEXT(where, copy_work(p, named(where, ctx), &work)) : CUDA_ERROR_INVALID_VALUE);
+             p ? WITH_CONTEXT(where, copy_work(p, gr_ctx_ref(named(where, ctx)), &work))
+               : CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult cuGraphAddMemsetNode(CUgraphNode *out, CUgraph g, const CUgraphNode *after, size_t n,
                               const CUDA_MEMSET_NODE_PARAMS *p, CUcontext where) {
     ADD_NODE(MEMSET, out, g, after, n,
-             p ? WITH_CONTEXT(where, fill_work(p, named(where, ctx), &work)) : CUDA_ERROR_INVALID_VALUE);
+             p ? WITH_CONTEXT(where, fill_work(p, gr_ctx_ref(named(where, ctx)), &work))
+               : CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult cuGraphAddHostNode(CUgraphNode *out, CUgraph g, const CUgraphNode *after, size_t n,
                             const CUDA_HOST_NODE_PARAMS *p) {
-    ADD_NODE(HOST, out, g, after, n, p ? host_work(p, ctx, &work) : CUDA_ERROR_INVALID_VALUE);
+    ADD_NODE(HOST, out, g, after, n, p ? host_work(p, work.ctx, &work) : CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult cuGraphAddChildGraphNode(CUgraphNode *out, CUgraph g, const CUgraphNode *after, size_t n,
                                   CUgraph child) {
-    ADD_NODE(GRAPH, out, g, after, n, child_work(child, ctx, &work));
+    ADD_NODE(GRAPH, out, g, after, n, child_work(child, work.ctx, &work));
 }
 
 CUresult cuGraphAddEmptyNode(CUgraphNode *out, CUgraph g, const CUgraphNode *after, size_t n) {
@@ -211,7 +214,7 @@ CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode handle, CUDA_KERNEL_NODE_PARA
                                    .sharedMemBytes = k->params.shared_dynamic,
                                    .kernelParams = n->arguments,
                                    .kern = gr_cu_handle(k->handle, HANDLE_KERNEL),
-                                   .ctx = (CUcontext)n->ctx};
+                                   .ctx = (CUcontext)n->ctx.ctx};
     return gr_cu_leave(CUDA_SUCCESS);
 }
 

@@ -147,8 +147,8 @@ static CUresult launch(CUfunction handle, Shape shape, CUstream stream, void **p
     Event *events[MAX_EVENTS] = {NULL};
     for (unsigned k = 0; r == CUDA_SUCCESS && k < MAX_EVENTS; k++)
         if (shape.event[k]) {
-            events[k] = gr_cu_handle(shape.event[k], HANDLE_EVENT);
-            if (!events[k] || events[k]->ctx->dev != s->ctx->dev)
+            events[k] = gr_event(shape.event[k]);
+            if (!events[k] || events[k]->ctx.ctx->dev != s->ctx->dev)
                 r = CUDA_ERROR_INVALID_HANDLE;
         }
     if (r == CUDA_SUCCESS)

@@ -29,7 +29,7 @@ typedef struct Mark {
 
 typedef struct Event {
     HandleKind kind;
-    Ctx *ctx;
+    CtxRef ctx;
     unsigned flags;
     Mark *mark;        // of the last record; NULL: never recorded
     uint64_t captured; // the last record was into the capture of this number; 0: into a stream
@@ -40,6 +40,8 @@ typedef struct Event {
 CUresult gr_stream_get(Ctx *ctx, CUstream handle, Stream **out);
 Stream *gr_stream_new(Ctx *ctx, unsigned flags, int priority);
 void gr_stream_free(Stream *s); // what is queued is still done
+// NULL: no event, or its context was destroyed, which leaves nothing to be done with it but to destroy it.
+Event *gr_event(CUevent handle);
 Mark *gr_mark_new(Dev *dev);
 Mark *gr_mark_ref(Mark *m);
 void gr_mark_unref(Mark *m);

@@ -174,6 +174,37 @@ static void test_events(void **state) { // [EM-114]
     OK(cuStreamDestroy(b));
 }
 
+static void expect_gone(CUevent e) {
+    CUevent other;
+    float ms;
+    OK(cuEventCreate(&other, 0));
+    OK(cuEventRecord(other, NULL));
+    assert_int_equal(cuEventRecord(e, NULL), CUDA_ERROR_INVALID_HANDLE);
+    assert_int_equal(cuStreamWaitEvent(NULL, e, 0), CUDA_ERROR_INVALID_HANDLE);
+    assert_int_equal(cuEventQuery(e), CUDA_ERROR_INVALID_HANDLE);
+    assert_int_equal(cuEventSynchronize(e), CUDA_ERROR_INVALID_HANDLE);
+    assert_int_equal(cuEventElapsedTime(&ms, e, other), CUDA_ERROR_INVALID_HANDLE);
+    OK(cuEventDestroy(other));
+}
+
+// Also where another context has the address of the one that was destroyed.
+static void test_event_of_a_destroyed_context(void **state) {
+    (void)state;
+    CUcontext c;
+    CUevent e;
+    OK(cuCtxCreate(&c, NULL, 0, 0));
+    OK(cuEventCreate(&e, 0));
+    OK(cuEventRecord(e, NULL));
+    OK(cuCtxDestroy(c));
+    OK(cuCtxSetCurrent(driver_context));
+    expect_gone(e);
+    OK(cuCtxCreate(&c, NULL, 0, 0));
+    expect_gone(e);
+    OK(cuCtxDestroy(c));
+    OK(cuCtxSetCurrent(driver_context));
+    OK(cuEventDestroy(e));
+}
+
 static void test_event_times(void **state) { // [EM-115]
     (void)state;
     CUevent a, b, c;
@@ -808,6 +839,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test_setup(test_non_blocking_stream, clear),
         cmocka_unit_test_setup(test_per_thread_stream, clear),
         cmocka_unit_test_setup(test_events, clear),
+        cmocka_unit_test_setup(test_event_of_a_destroyed_context, clear),
         cmocka_unit_test_setup(test_event_times, clear),
         cmocka_unit_test_setup(test_polling, clear),
         cmocka_unit_test_setup(test_synchronization_points, clear),

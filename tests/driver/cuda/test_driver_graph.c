@@ -317,7 +317,13 @@ static void test_outlives_its_context(void **state) {
     CUgraph other, captured;
     CUgraphNode node;
     CUgraphExec exec, again;
+    CUcontext gone
+        [16]; // the C library keeps some of what is freed for itself, so that no other context would get it
+    for (unsigned k = 0; k < 16; k++)
+        OK(cuCtxCreate(&gone[k], NULL, 0, 0));
     OK(cuCtxCreate(&c, NULL, 0, 0));
+    for (unsigned k = 0; k < 16; k++)
+        OK(cuCtxDestroy(gone[k]));
     OK(cuModuleLoadData(&m, driver_ptx));
     OK(cuGraphCreate(&other, 0));
     CUDA_KERNEL_NODE_PARAMS p = {
@@ -334,6 +340,14 @@ static void test_outlives_its_context(void **state) {
     OK(cuCtxDestroy(c));
     OK(cuCtxSetCurrent(driver_context));
     assert_int_equal(cuGraphLaunch(exec, NULL), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    // Another context, which may have the address of the old one, is not where the graph was to run.
+    for (unsigned k = 0; k < 16; k++) {
+        OK(cuCtxCreate(&gone[k], NULL, 0, 0));
+        assert_int_equal(cuGraphLaunch(exec, NULL), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    }
+    for (unsigned k = 0; k < 16; k++)
+        OK(cuCtxDestroy(gone[k]));
+    OK(cuCtxSetCurrent(driver_context));
     assert_int_equal(cuStreamEndCapture(s, &captured), CUDA_ERROR_INVALID_HANDLE);
     OK(cuGraphExecDestroy(exec));
     OK(cuGraphDestroy(other));
