@@ -235,6 +235,7 @@ gr_status gr_launch(const GrLaunchPlan *plan, GrEnding *out, gr_error *err) {
                        gr_limit_advice(errno));
     GrTree children;
     gr_tree_read(NULL, &children); // of a shell, for example, that became this process by exec
+    (void)gr_vec_push(&children, ((GrTreeProcess){.pid = gr_warden_process()})); // if /proc could not be read
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     sigprocmask(SIG_BLOCK, &set, &before);
     // At a terminal the program must stay in the foreground group to be allowed to read; elsewhere a group of its own lets

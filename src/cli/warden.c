@@ -155,6 +155,8 @@ void gr_warden_folder(const char *folder) {
 
 void gr_warden_program(pid_t target) { tell(&(Message){.kind = PROGRAM, .target = target}); }
 
+pid_t gr_warden_process(void) { return to_warden < 0 ? 0 : warden; }
+
 void gr_warden_end(void) {
     tell(&(Message){.kind = DONE});
     if (to_warden < 0)
