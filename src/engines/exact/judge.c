@@ -237,10 +237,11 @@ static uint32_t observed(const Exact *x, const Access *a, const Cell *cell, cons
         History h = side ? cell->reads : cell->writes;
         Entry e;
         bool newer = !side; // than w: the order of atomic operations tells, that of merged stores only half
-        while ((bytes & wanted) != wanted && gr_history_next(&x->shadow, &h, &e)) {
+        while ((bytes & wanted) != wanted && gr_history_observes(&x->shadow, h) &&
+               gr_history_next(&x->shadow, &h, &e)) {
             const Stamp *z = &x->shadow.stamps.data[e.stamp];
             newer &= z != w || !(e.lanes >> u & 1) || !(e.bytes & wanted);
-            if (!z->strong || z->access == PTX_ACCESS_WRITE ||
+            if (!gr_stamp_observes(z) ||
                 (!newer && (ordered[side] || z == w || gr_stamp_last(z) <= w->first)) ||
                 !gr_exact_morally_strong(x, w, z))
                 continue;

@@ -597,6 +597,7 @@ History gr_history_push(Shadow *s, History h, Entry e, bool intern) {
     n.sizeless = both.sizeless;
     n.one_site = !h || (others.one_site &&
                         s->stamps.data[gr_history_stamp(s, h)].site == s->stamps.data[e.stamp].site);
+    n.observes = gr_stamp_observes(&s->stamps.data[e.stamp]) || gr_history_observes(s, h);
     find_oldest(s, &n);
     if (intern && (size_t)s->live_nodes + 1 > s->index_cap && !grow_index(s)) {
         s->nomem = true;

@@ -101,7 +101,7 @@ enum {
     CACHED_REGIONS = 16,
     CACHED_STAMPS = 4096,
     SLAB_LINES = 256,
-    HISTORY_LEFT = (1 << 19) - 1,
+    HISTORY_LEFT = (1 << 18) - 1,
     INLINE_STAMPS = 1 << 26, // so many fit into a history with a lane
 };
 
@@ -188,9 +188,9 @@ typedef struct Node {
     History rest; // counts as a reference to it
     uint32_t stamp, lanes;
     uint32_t bytes : 4, interned : 1, strong : 3, some_volatile : 1, one_site : 1, narrow : 1, sizeless : 1,
-        steady : 1, left : 19; // strong: Alike; left: so many more before it is tidied up
-    uint32_t refs;             // cells and nodes that refer to it; 0: free
-    uint32_t next;             // in its bucket or in the list of free ones, its number and 1
+        steady : 1, observes : 1, left : 18; // strong: Alike; left: so many more before it is tidied up
+    uint32_t refs;                           // cells and nodes that refer to it; 0: free
+    uint32_t next;                           // in its bucket or in the list of free ones, its number and 1
     // From here to `uncounted` (0: to the end) all pairs with the accesses of this site are counted (volatiles.c). 0: no site.
     uint32_t counted : NODE_SITE_BITS, changed : 4; // changed: of Entry
     union {
@@ -457,6 +457,12 @@ static inline Alike gr_history_alike(const Shadow *s, History h) {
         return gr_stamp_alike(&s->stamps.data[h >> 5]);
     const Node *n = &s->nodes.data[h & INT32_MAX];
     return (Alike){n->strong, n->some_volatile, n->one_site, n->narrow, n->sizeless};
+}
+
+// Whether some entry is a strong operation that reads: what came before the value that it read may be known through it (judge.c, `observed`).
+static inline bool gr_stamp_observes(const Stamp *s) { return s->strong && s->access != PTX_ACCESS_WRITE; }
+static inline bool gr_history_observes(const Shadow *s, History h) {
+    return h >> 31 ? s->nodes.data[h & INT32_MAX].observes : h && gr_stamp_observes(&s->stamps.data[h >> 5]);
 }
 
 // Of one that has been tidied up: so many may be added.
