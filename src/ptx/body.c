@@ -461,11 +461,10 @@ static gr_status parse_statement(Parser *p, PtxTag tag) {
         return gr_lex_expected(l, "a statement");
     }
     if (!guarded) {
-        const char *look = l->p;
-        while (lex_is(*look, CH_SPACE))
-            look++;
-        if (*look == ':' && look[1] != ':') {
-            gr_lex_advance(l, look);
+        Lexer look = *l;
+        lex_skip(&look);
+        if (*look.p == ':' && look.p[1] != ':') {
+            *l = look;
             s->kind = PTX_LABEL_DEF;
             l->p++;
             return parse_label(p, word, s);

@@ -409,6 +409,14 @@ static void test_verbatim(void **state) {
     }
 }
 
+static void test_comment_in_a_label(void **state) {
+    (void)state;
+    PtxModule *m = parse_body("M // of the loop\n /* its head */ : bra M;");
+    assert_int_equal(m->funcs[0]->first->kind, PTX_LABEL_DEF);
+    assert_ptr_equal(nth_instr(m->funcs[0], 0)->instr->operands[0].label->stmt, m->funcs[0]->first);
+    gr_ptx_free(m);
+}
+
 static void check_reserved(const char *text, const char *name) {
     char out[16];
     assert_int_equal(gr_ptx_reserved_name(text, strlen(text), out, sizeof out), name != NULL);
@@ -723,6 +731,7 @@ int main(void) {
         cmocka_unit_test(test_tags),
         cmocka_unit_test(test_tags_of_a_program),
         cmocka_unit_test(test_verbatim),
+        cmocka_unit_test(test_comment_in_a_label),
         cmocka_unit_test(test_reserved_names),
         cmocka_unit_test(test_rewritten_before),
         cmocka_unit_test(test_spacing_and_unknowns),
