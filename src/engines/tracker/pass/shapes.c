@@ -38,7 +38,8 @@ static gr_status put_operand(const TrackerWork *w, const Access *from, const Par
     a.n = 0;
     a.guard = NULL;
     if (a.address.kind != PTX_O_ADDRESS || a.address.n_sub != 1)
-        return gr_fail(w->err, GR_ERR_INTERNAL, "site %u has no address", site.id);
+        return gr_fail(w->err, GR_ERR_UNSUPPORTED, "line %u: operand %u is no address", a.stmt->line,
+                       operand + 1);
     GR_TRY(gr_access_prepare(&a));
     PtxReg *own = gr_ptx_new_reg(a.func, PTX_PRED), *address;
     PtxReg *lane = gr_ptx_new_reg(a.func, PTX_U32);
