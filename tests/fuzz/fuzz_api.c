@@ -70,6 +70,7 @@ static struct {
 static char own[OWN_BYTES] __attribute__((aligned(4096)));
 static uint64_t out[OWN_BYTES / 8], values[PARAM_BYTES / 8];
 static void *params[PARAMS];
+static const uint32_t always_zero;
 
 // ---- what a call takes from the input --------------------------------------------------------------------
 
