@@ -443,7 +443,7 @@ struct PtxSite {
 // everything; sites are numbered. On failure *out is NULL and err has line and column.
 // The text is a program's: comments that look like tags are none.
 gr_status gr_ptx_parse(const char *text, size_t len, const char *name, PtxModule **out, gr_error *err);
-// The same of text that was printed here, in which tags count. Who calls it knows where the text comes from, not what is in it.
+// The same of text that was printed here, in which tags count. The caller knows where the text comes from. The text itself proves nothing.
 gr_status gr_ptx_parse_ours(const char *text, size_t len, const char *name, PtxModule **out, gr_error *err);
 void gr_ptx_free(PtxModule *m);
 

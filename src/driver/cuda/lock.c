@@ -87,7 +87,7 @@ static void pass_on(void) {
         pthread_cond_broadcast(&turn);
 }
 
-// Whoever waits here may be cancelled as such (pthread_cancel), and would leave with the lock.
+// pthread_cancel may end a thread while it waits here. The thread would end with the lock held.
 void gr_cu_lock(void) {
     int before;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);

@@ -3,7 +3,7 @@
 // word that many threads store to is not held against each of them again.
 //
 // Only weak accesses of the generic proxy are told here, while nothing else hangs on a race: no fence.sc whose order it might say, no
-// accesses that the options leave out, nobody who asks for each occurrence. Their class follows from what they are alone.
+// accesses that the options leave out, no test that asks for each occurrence. The kinds of the two accesses alone decide the class.
 #include "engines/exact/exact_internal.h"
 
 enum { SITE_BITS = 28 };

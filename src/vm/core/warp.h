@@ -105,7 +105,7 @@ typedef struct VmHeldLoad {
 // What becomes of an access to where it may not go, under VmConfig.pass_strays (gr_vm_stray).
 typedef enum VmStrays {
     VM_STRAYS_TOLD,  // it goes nowhere, and observers are told
-    VM_STRAYS_QUIET, // nobody is told: who asks makes no access
+    VM_STRAYS_QUIET, // no observer is told: the question is no access
     VM_STRAYS_FAULT, // a fault all the same: nothing can stand for what should be there
 } VmStrays;
 
