@@ -42,7 +42,7 @@ static bool load_into_engine(LoadedModule *m) {
         st = s->engine->loaded(s->engine_self, &m->pub, get_global, m, &err);
     gr_aside_end(aside);
     if (st != GR_OK && !m->attach_failed)
-        gr_session_notef("module %s runs without its runtime: %s", m->pub.name, err.msg);
+        gr_session_notef("%s runs without its runtime: %s", m->pub.name, err.msg);
     m->attach_failed = m->attach_failed || st != GR_OK;
     return st == GR_OK;
 }

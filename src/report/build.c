@@ -73,9 +73,8 @@ static void take_kernel(Build *b, const GrRecord *rec) {
     cov->launches += n.launches;
     cov->failed += n.failed;
     *(cov->unchecked ? &b->report->launches_unchecked : &b->report->launches_checked) += n.launches;
-    if (n.failed && gr_report_reason(b->report, "a launch of %s failed with CUDA error %d",
-                                     gr_short_name(k.name, &b->report->arena), (int)n.last_error) != GR_OK)
-        b->nomem = true;
+    if (n.failed)
+        cov->error = (int)n.last_error;
 }
 
 // {u64 first launch, u64 count, u64 offset}

@@ -24,14 +24,14 @@ void gr_report_free(GrReport *r) {
     gr_vec_free(&r->misuses);
     gr_vec_free(&r->kernels);
     gr_vec_free(&r->functions);
-    gr_vec_free(&r->absent);
+    gr_counted_free(&r->absent);
     gr_vec_free(&r->not_understood);
-    gr_vec_free(&r->notes);
-    gr_vec_free(&r->doubts);
-    gr_vec_free(&r->remarks);
-    gr_vec_free(&r->faults);
-    gr_vec_free(&r->blind);
-    gr_vec_free(&r->reasons);
+    gr_counted_free(&r->notes);
+    gr_counted_free(&r->doubts);
+    gr_counted_free(&r->remarks);
+    gr_counted_free(&r->faults);
+    gr_counted_free(&r->blind);
+    gr_counted_free(&r->reasons);
     gr_vec_free(&r->runs);
     gr_vec_free(&r->classes);
     if (r->owns_rules && r->suppressions)
@@ -41,16 +41,6 @@ void gr_report_free(GrReport *r) {
     if (r->sources)
         gr_sources_free(r->sources);
     gr_arena_free(&r->arena);
-}
-
-bool gr_report_count(GrCountedVec *v, const char *text) {
-    for (size_t i = 0; i < v->len; i++)
-        if (!strcmp(v->data[i].text, text)) {
-            v->data[i].count++;
-            return true;
-        }
-    GrCounted c = {text, 1};
-    return gr_vec_push(v, c);
 }
 
 #define ADD_TEXT(to)                                                                                         \

@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/demangle.h"
+#include "base/map.h"
 #include "base/status.h"
 #include "base/str.h"
 #include "base/vec.h"
@@ -85,6 +86,7 @@ typedef struct GrKernelCoverage {
     const char *name, *module, *unchecked; // why it is not checked, NULL when it is
     bool excluded;                         // because the user said so
     uint64_t launches, failed;
+    int error;                  // CUDA's, of the last launch that failed, as gr_report_build has seen it
     uint32_t grid[3], block[3]; // of the first launch
 } GrKernelCoverage;
 
@@ -102,7 +104,12 @@ typedef struct GrCounted {
     const char *text;
     uint64_t count;
 } GrCounted;
-typedef VEC(GrCounted) GrCountedVec;
+// In the order of their first coming. gr_report_count finds a text by `at` (its number + 1), so that many texts cost as many look-ups.
+typedef struct GrCountedVec {
+    GrCounted *data;
+    size_t len, cap;
+    Map at;
+} GrCountedVec;
 
 // Accesses of one kernel (NULL: of device functions, whose callers are not known here) that the engine left as they were.
 typedef struct GrLeftAlone {

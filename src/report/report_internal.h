@@ -83,6 +83,11 @@ gr_status gr_report_judge(GrReport *r, gr_error *err);
 
 // A text in a list, or once more. `text` lives in the report's arena, or is a constant. False: out of memory.
 bool gr_report_count(GrCountedVec *v, const char *text);
+void gr_counted_free(GrCountedVec *v);
+
+// Of five texts and more that differ only in numbers, the first says how many there are, and the others go. `arena` gets what is said. False:
+// out of memory. gr_report_count knows none of the texts behind it.
+bool gr_report_fold(GrCountedVec *v, Arena *arena);
 
 // Adds the run to r->so_far.path.
 gr_status gr_report_cover(GrReport *r, gr_error *err);

@@ -4,6 +4,7 @@
 #include "report/report_internal.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const status_texts[] = {
@@ -17,9 +18,19 @@ typedef struct Judge {
     bool nomem;
 } Judge;
 
-static void add_copy(Judge *j, char *copy) {
+static void add_copy(Judge *j, const char *copy) {
     if (!copy || !gr_report_count(&j->report->reasons, copy))
         j->nomem = true;
+}
+
+// A note is a reason that came as often.
+static void add_note(Judge *j, const GrCounted *note) {
+    GrCountedVec *reasons = &j->report->reasons;
+    size_t had = reasons->len;
+    j->report->is_void |= strstr(note->text, GR_REASON_NO_VARIABLE) != NULL;
+    add_copy(j, note->text);
+    if (reasons->len > had)
+        reasons->data[had].count = note->count;
 }
 
 static void add_reason(Judge *j, const char *text) { add_copy(j, gr_arena_strdup(&j->report->arena, text)); }
@@ -57,53 +68,108 @@ static void judge_use(Judge *j) {
 
 static bool is_unchecked(const GrKernelCoverage *k) { return k->launches && k->unchecked && !k->excluded; }
 
-static bool same_cause(const GrKernelCoverage *a, const GrKernelCoverage *b) {
-    return !strcmp(a->unchecked, b->unchecked) &&
-           (a->module && b->module ? !strcmp(a->module, b->module) : a->module == b->module);
+// Kernels that are told of together, as a library may bring hundreds: those of one module for one cause, or all of one cause where it has
+// more modules than EACH.
+enum { EACH = 4, SOME = 3 };
+typedef struct Kernels {
+    const char *cause, *module; // module: "" where they are of several, or it has no name
+    const char *names[EACH];
+    size_t n;
+} Kernels;
+
+typedef struct Groups {
+    VEC(Kernels) all;
+    Map at;      // number in `all` + 1, by cause and module
+    Map modules; // how many, by cause
+} Groups;
+
+static const char *module_of(const GrKernelCoverage *k) { return k->module ? k->module : ""; }
+
+// The kernels of `cause` in `module`, NULL when memory is out.
+static Kernels *kernels_of(Judge *j, const char *cause, const char *module, Groups *g) {
+    char *key = gr_arena_printf(&j->report->arena, "%s\n%s", cause, module);
+    size_t known = key ? (size_t)gr_map_get(&g->at, key) : 0;
+    if (known)
+        return &g->all.data[known - 1];
+    Kernels new = {.cause = cause, .module = module};
+    if (!key || !gr_vec_push(&g->all, new) || !gr_map_put(&g->at, key, (void *)g->all.len))
+        return NULL;
+    return &g->all.data[g->all.len - 1];
 }
 
-// A library may bring hundreds of kernels that are not checked, for one cause: it is named once, with some of them. Told with the first of them,
-// number `first`.
-static void tell_of_unchecked(Judge *j, size_t first) {
-    enum { EACH = 4, SOME = 3 };
-    GrReport *r = j->report;
-    const GrKernelCoverage *k = &r->kernels.data[first];
-    size_t n = 0;
-    for (size_t i = 0; i < first; i++)
-        if (is_unchecked(&r->kernels.data[i]) && same_cause(k, &r->kernels.data[i]))
-            return;
-    for (size_t i = first; i < r->kernels.len; i++)
-        n += is_unchecked(&r->kernels.data[i]) && same_cause(k, &r->kernels.data[i]);
-    StrBuf names = {0};
-    size_t told = 0;
-    for (size_t i = first; i < r->kernels.len && told < (n > EACH ? SOME : n); i++) {
-        const GrKernelCoverage *o = &r->kernels.data[i];
-        if (!is_unchecked(o) || !same_cause(k, o))
-            continue;
-        const char *name = gr_short_name(o->name, &r->arena);
-        if (n > EACH)
-            gr_str_addf(&names, "%s%s", told ? ", " : "", name);
-        else
-            add_reasonf(j, "kernel %s was not checked: %s", name, k->unchecked);
-        told++;
+static void add_kernel(Judge *j, const GrKernelCoverage *k, const char *cause, Groups *g) {
+    Kernels *of = kernels_of(j, cause, (size_t)gr_map_get(&g->modules, cause) > EACH ? "" : module_of(k), g);
+    if (of && of->n < EACH)
+        of->names[of->n] = gr_short_name(k->name, &j->report->arena);
+    if (of)
+        of->n++;
+    j->nomem |= !of;
+}
+
+static void add_module(Judge *j, const GrKernelCoverage *k, const char *cause, Groups *g) {
+    size_t before = g->all.len, n = (size_t)gr_map_get(&g->modules, cause);
+    j->nomem |= !kernels_of(j, cause, module_of(k), g) ||
+                (g->all.len > before && !gr_map_put(&g->modules, cause, (void *)(n + 1)));
+}
+
+typedef struct Words {
+    const char *one, *was; // around a kernel's name
+    const char *many, *were;
+} Words;
+
+// Few kernels are told of in a reason each, of many some are named.
+static void tell_of_kernels(Judge *j, const Kernels *k, const Words *w) {
+    if (k->n <= EACH) // 0: told of with another module's
+        for (size_t i = 0; i < k->n; i++)
+            add_reasonf(j, "%s%s%s%s", w->one, k->names[i], w->was, k->cause);
+    else
+        add_reasonf(j, "%s%zu kernels%s%s%s%s. They are %s, %s, %s and %zu others", w->many, k->n,
+                    *k->module ? " of " : "", k->module, w->were, k->cause, k->names[0], k->names[1],
+                    k->names[2], k->n - SOME);
+}
+
+static const char *cause_unchecked(Judge *j, const GrKernelCoverage *k) {
+    (void)j;
+    return is_unchecked(k) ? k->unchecked : NULL;
+}
+
+static const char *cause_failed(Judge *j, const GrKernelCoverage *k) {
+    char *cause = k->failed ? gr_arena_printf(&j->report->arena, "CUDA error %d", k->error) : NULL;
+    j->nomem |= k->failed && !cause;
+    return cause;
+}
+
+typedef const char *CauseOf(Judge *j, const GrKernelCoverage *k);
+
+static void for_causes(Judge *j, CauseOf *cause_of, Groups *g,
+                       void (*add)(Judge *j, const GrKernelCoverage *k, const char *cause, Groups *g)) {
+    const GrReport *r = j->report;
+    for (size_t i = 0; i < r->kernels.len; i++) {
+        const char *cause = cause_of(j, &r->kernels.data[i]);
+        if (cause)
+            add(j, &r->kernels.data[i], cause, g);
     }
-    bool named = k->module && *k->module;
-    if (n > EACH && !names.oom)
-        add_reasonf(j, "%zu kernels%s%s were not checked: %s. They are %s and %zu others", n,
-                    named ? " of " : "", named ? k->module : "", k->unchecked, names.data, n - told);
-    j->nomem |= names.oom;
-    gr_str_free(&names);
+}
+
+// Tells of the kernels that have a cause.
+static void tell_causes(Judge *j, CauseOf *cause_of, const Words *w) {
+    Groups g = {0};
+    for_causes(j, cause_of, &g, add_module);
+    for_causes(j, cause_of, &g, add_kernel);
+    for (size_t i = 0; i < g.all.len; i++)
+        tell_of_kernels(j, &g.all.data[i], w);
+    gr_map_free(&g.at);
+    gr_map_free(&g.modules);
+    gr_vec_free(&g.all);
 }
 
 static void judge_kernels(Judge *j) {
+    static const Words unchecked = {"kernel ", " was not checked: ", "", " were not checked: "};
     GrReport *r = j->report;
+    tell_causes(j, cause_unchecked, &unchecked);
     size_t excluded = 0;
-    for (size_t i = 0; i < r->kernels.len; i++) {
-        const GrKernelCoverage *k = &r->kernels.data[i];
-        excluded += k->launches && k->excluded;
-        if (is_unchecked(k))
-            tell_of_unchecked(j, i);
-    }
+    for (size_t i = 0; i < r->kernels.len; i++)
+        excluded += r->kernels.data[i].launches && r->kernels.data[i].excluded;
     if (excluded && !r->launches_checked)
         add_void(j, "the options exclude every kernel that was launched: nothing was checked");
     else if (r->launches_checked && r->sites[GR_SITE_FILTERED] && !r->sites[GR_SITE_CHECKED])
@@ -112,21 +178,40 @@ static void judge_kernels(Judge *j) {
         add_void(j, "--sample chose no access of a kernel that was launched: nothing was watched");
 }
 
+// Where the first access that was left alone stands, in `at` for a reason.
+static void add_left_alone(Judge *j, const GrLeftAlone *u, const char *of, uint64_t count) {
+    GrAccess a = gr_access_at(u->first, 0);
+    const GrFrame *at = gr_access_frame(&a, a.headline);
+    bool one = count == 1;
+    bool known = u->first->status != GR_SITE_NOT_UNDERSTOOD;
+    const char *why = known ? status_texts[u->first->status] + strlen("not instrumented: ") : "";
+    add_reasonf(j, "%llu memory access%s of %s %s not %s%s%s, %s%s%s%s%u", (unsigned long long)count,
+                one ? "" : "es", of, one ? "was" : "were", known ? "checked (" : "understood and not checked",
+                why, known ? ")" : "", one ? "" : "the first ", at->file ? "at " : "at PTX line ",
+                at->file ? at->file : "", at->file ? ":" : "", at->file ? at->line : u->first->ptx_line);
+}
+
+// Accesses of few kernels that were left alone for one cause have a reason for each kernel; those of many have one.
 static void judge_accesses(Judge *j) {
     GrReport *r = j->report;
+    size_t kernels[GR_SITE_STATUS_COUNT] = {0};
+    uint64_t accesses[GR_SITE_STATUS_COUNT] = {0};
+    for (size_t i = 0; i < r->not_understood.len; i++) {
+        kernels[r->not_understood.data[i].first->status]++;
+        accesses[r->not_understood.data[i].first->status] += r->not_understood.data[i].count;
+    }
     for (size_t i = 0; i < r->not_understood.len; i++) {
         const GrLeftAlone *u = &r->not_understood.data[i];
-        GrAccess a = gr_access_at(u->first, 0);
-        const GrFrame *at = gr_access_frame(&a, a.headline);
-        bool one = u->count == 1;
-        bool known = u->first->status != GR_SITE_NOT_UNDERSTOOD;
-        const char *why = known ? status_texts[u->first->status] + strlen("not instrumented: ") : "";
-        add_reasonf(j, "%llu memory access%s of %s%s %s not %s%s%s, %s%s%s%s%u", (unsigned long long)u->count,
-                    one ? "" : "es", u->kernel ? "kernel " : "device functions",
-                    u->kernel ? gr_short_name(u->kernel, &r->arena) : "", one ? "was" : "were",
-                    known ? "checked (" : "understood and not checked", why, known ? ")" : "",
-                    one ? "" : "the first ", at->file ? "at " : "at PTX line ", at->file ? at->file : "",
-                    at->file ? ":" : "", at->file ? at->line : u->first->ptx_line);
+        size_t *n = &kernels[u->first->status];
+        const char *name = u->kernel ? gr_short_name(u->kernel, &r->arena) : NULL;
+        char *of = *n > EACH ? gr_arena_printf(&r->arena, "%zu kernels", *n)
+                   : name    ? gr_arena_printf(&r->arena, "kernel %s", name)
+                             : gr_arena_strdup(&r->arena, "device functions");
+        if (*n && of)
+            add_left_alone(j, u, of, *n > EACH ? accesses[u->first->status] : u->count);
+        j->nomem |= !of;
+        if (*n > EACH)
+            *n = 0; // told
     }
 }
 
@@ -149,16 +234,15 @@ gr_status gr_report_judge(GrReport *r, gr_error *err) {
                     r->doubts.data[i].text);
     if (r->ran)
         judge_use(j);
+    static const Words failed = {"a launch of ", " failed with ", "launches of ", " failed with "};
+    tell_causes(j, cause_failed, &failed);
     judge_kernels(j);
     judge_accesses(j);
     judge_processes(j);
     for (size_t i = 0; i < r->faults.len; i++)
         add_void(j, r->faults.data[i].text);
     for (size_t i = 0; i < r->notes.len; i++)
-        if (strstr(r->notes.data[i].text, GR_REASON_NO_VARIABLE))
-            add_void(j, r->notes.data[i].text);
-        else
-            add_reason(j, r->notes.data[i].text);
+        add_note(j, &r->notes.data[i]);
     for (size_t i = 0; i < r->absent.len; i++)
         add_reasonf(j, "%s is not supported on this device, and the program called it",
                     r->absent.data[i].text);
@@ -177,6 +261,7 @@ gr_status gr_report_judge(GrReport *r, gr_error *err) {
                  : r->races.len || r->misuses.len ? GR_VERDICT_RACES
                  : r->reasons.len                 ? GR_VERDICT_INCONCLUSIVE
                                                   : GR_VERDICT_CLEAN;
+    j->nomem |= !gr_report_fold(&r->reasons, &r->arena) || !gr_report_fold(&r->remarks, &r->arena);
     return j->nomem ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : GR_OK;
 }
 
