@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/log.h"
 
+#include "base/escape.h"
+
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 void gr_log(LogLevel level, const char *fmt, ...) {
-    // One write per message: lines of several processes or threads must not mix.
-    char line[1024];
-    int n = snprintf(line, sizeof line, "gpurace: %s", level == LOG_WARN ? "warning: " : "");
+    char text[1000];
     va_list ap;
     va_start(ap, fmt);
-    int m = vsnprintf(line + n, sizeof line - (size_t)n - 1, fmt, ap);
+    int written = vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    n = m < 0 ? n : n + m;
-    if (n > (int)sizeof line - 2)
-        n = (int)sizeof line - 2;
+    size_t len = written > 0 ? strnlen(text, sizeof text) : 0;
+    // One write per message: lines of several processes or threads must not mix. Names of the program's may hold anything.
+    char line[4096];
+    size_t n = (size_t)snprintf(line, sizeof line, "gpurace: %s", level == LOG_WARN ? "warning: " : "");
+    for (size_t k = 0; k < len && n < sizeof line - GR_ESCAPED_ROOM;) {
+        k += gr_escape_char(text + k, len - k, line + n);
+        n += strlen(line + n);
+    }
     line[n++] = '\n';
-    if (write(STDERR_FILENO, line, (size_t)n) < 0)
+    if (write(STDERR_FILENO, line, n) < 0)
         return; // nowhere left to complain
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text that came from elsewhere: each byte, each character and each surrogate comes out as one line of what can be shown.
 #include "base/escape.h"
+#include "base/log.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -104,12 +106,44 @@ static void columns_are_characters(void **state) {
     gr_str_free(&out);
 }
 
+// What gr_log writes for `text`.
+static const char *logged(const char *text, LogLevel level) {
+    static char line[8192];
+    int ends[2], saved = dup(STDERR_FILENO);
+    assert_int_equal(pipe(ends), 0);
+    assert_true(dup2(ends[1], STDERR_FILENO) >= 0);
+    gr_log(level, "%s", text);
+    assert_true(dup2(saved, STDERR_FILENO) >= 0);
+    ssize_t n = read(ends[0], line, sizeof line - 1);
+    assert_true(n > 0);
+    line[n] = '\0';
+    close(ends[0]);
+    close(ends[1]);
+    close(saved);
+    return line;
+}
+
+// A message is one line, whatever a name in it holds, and however long it is.
+static void messages_are_lines(void **state) {
+    (void)state;
+    assert_string_equal(logged("caf\xc3\xa9", LOG_ERROR), "gpurace: caf\xc3\xa9\n");
+    assert_string_equal(logged("k\n::error::\x1b[2J\xc2\x9b\xff", LOG_WARN),
+                        "gpurace: warning: k\\x0a::error::\\x1b[2J\\u009b\\xff\n");
+    char text[5000];
+    memset(text, '\x1b', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    const char *line = logged(text, LOG_ERROR);
+    size_t n = strlen(line);
+    assert_true(n > 3900 && n <= 4096);
+    assert_ptr_equal(strchr(line, '\n'), line + n - 1);
+    assert_null(strchr(line, '\x1b'));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bytes_are_escaped),
-        cmocka_unit_test(characters_are_shown_or_named),
-        cmocka_unit_test(formats_escape_words),
-        cmocka_unit_test(columns_are_characters),
+        cmocka_unit_test(bytes_are_escaped),    cmocka_unit_test(characters_are_shown_or_named),
+        cmocka_unit_test(formats_escape_words), cmocka_unit_test(columns_are_characters),
+        cmocka_unit_test(messages_are_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
