@@ -24,6 +24,7 @@ void gr_report_free(GrReport *r) {
     gr_vec_free(&r->misuses);
     gr_vec_free(&r->kernels);
     gr_vec_free(&r->functions);
+    gr_map_free(&r->misuse_at);
     gr_counted_free(&r->absent);
     gr_vec_free(&r->not_understood);
     gr_counted_free(&r->notes);
@@ -78,34 +79,41 @@ const GrClass *gr_report_class(const GrReport *r, uint32_t number) {
 
 // ---- Findings ----------------------------------------------------------------------------------------------
 
-static bool same_text(const char *a, const char *b) { return a == b || (a && b && !strcmp(a, b)); }
-
-static bool same_place(const GrFrame *a, const GrFrame *b) {
-    return same_text(a->file, b->file) && a->line == b->line && a->col == b->col;
+static void add_place(const GrFrame *f, StrBuf *key) {
+    gr_str_addf(key, "\n%s:%u:%u", f->file ? f->file : "", f->line, f->col);
 }
 
-static bool same_places(const GrAccess *a, const GrAccess *b) {
-    bool same = a->n_inlined == b->n_inlined && same_place(&a->at, &b->at) &&
-                (a->at.line || a->ptx_line == b->ptx_line);
-    for (uint32_t k = 0; same && k < a->n_inlined; k++)
-        same = same_place(&a->inlined[k], &b->inlined[k]);
-    return same;
+// What is the same for misuses that are one: the class, the kernel and the place. Freed by the caller.
+static StrBuf misuse_key(const GrFinding *f) {
+    StrBuf key = {0};
+    const GrAccess *a = &f->accesses[0];
+    gr_str_addf(&key, "%u %s", f->class, f->kernel ? f->kernel : "");
+    add_place(&a->at, &key);
+    if (!a->at.line)
+        gr_str_addf(&key, " %u", a->ptx_line);
+    for (uint32_t k = 0; k < a->n_inlined; k++)
+        add_place(&a->inlined[k], &key);
+    return key;
+}
+
+static bool add_new_misuse(GrReport *r, const GrFinding *f, const char *key) {
+    GrRace misuse = {.found = *f, .number = r->misuses.len, .n_sites = 1};
+    char *copy = gr_arena_strdup(&r->arena, key);
+    return copy && gr_vec_push(&r->misuses, misuse) &&
+           gr_map_put(&r->misuse_at, copy, (void *)r->misuses.len);
 }
 
 // The same at the same place, in another process for example, is one.
 static bool add_misuse(GrReport *r, const GrFinding *f) {
-    const GrAccess *a = &f->accesses[0];
-    if (gr_report_excludes(r, f->kernel, a))
+    if (gr_report_excludes(r, f->kernel, &f->accesses[0]))
         return true;
-    for (size_t k = 0; k < r->misuses.len; k++) {
-        GrFinding *o = &r->misuses.data[k].found;
-        if (o->class == f->class && same_text(o->kernel, f->kernel) && same_places(&o->accesses[0], a)) {
-            o->count += f->count;
-            return true;
-        }
-    }
-    GrRace misuse = {.found = *f, .number = r->misuses.len, .n_sites = 1};
-    return gr_vec_push(&r->misuses, misuse);
+    StrBuf key = misuse_key(f);
+    size_t at = key.oom ? 0 : (size_t)gr_map_get(&r->misuse_at, key.data);
+    if (at)
+        r->misuses.data[at - 1].found.count += f->count;
+    bool added = at || (!key.oom && add_new_misuse(r, f, key.data));
+    gr_str_free(&key);
+    return added;
 }
 
 gr_status gr_report_add(GrReport *r, const GrFinding *f, gr_error *err) {
@@ -127,6 +135,7 @@ gr_status gr_report_finish(GrReport *r, gr_error *err) {
         GR_TRY(gr_report_confirm(r, err));
     gr_suppressions_apply(r);
     GR_TRY(gr_report_group(r, err));
+    gr_map_free(&r->misuse_at); // their numbers have changed
     GR_TRY(gr_report_identify(r, err));
     gr_report_order(r);
     GR_TRY(gr_report_propose(r, err));

@@ -163,6 +163,7 @@ typedef struct GrReport {
     GrVerdict verdict;
     GrRaceVec races;
     GrRaceVec misuses; // by kind and place
+    Map misuse_at;     // number + 1, until they are sorted
     GrRaceVec hidden;  // races and misuses (those have no space) that a rule hides; no part of the verdict
     uint64_t unlisted; // races that a report which was read had counted only (--max-reports)
     VEC(const GrRunOf *) runs; // of a merged report: by seed, then id. Empty: the report is of one run
