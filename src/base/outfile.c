@@ -118,3 +118,14 @@ void gr_out_drop(GrOutFile *o) {
     free(o->target);
     *o = (GrOutFile){0};
 }
+
+gr_status gr_file_write(const char *path, const void *data, size_t len, gr_error *err) {
+    GrOutFile o;
+    gr_status st = GR_OK;
+    GR_TRY(gr_out_open(&o, path, err));
+    GR_TRY(gr_out_write(&o, data, len, err));
+    st = gr_out_close(&o, err);
+done:
+    gr_out_drop(&o);
+    return st;
+}

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/str.h"
 
-#include "base/outfile.h"
 #include "base/vec.h"
 
 #include <errno.h>
@@ -205,17 +204,6 @@ gr_status gr_file_read(const char *path, char **out, size_t *len, gr_error *err)
 done:
     fclose(f);
     gr_str_free(&s);
-    return st;
-}
-
-gr_status gr_file_write(const char *path, const void *data, size_t len, gr_error *err) {
-    GrOutFile o;
-    gr_status st = GR_OK;
-    GR_TRY(gr_out_open(&o, path, err));
-    GR_TRY(gr_out_write(&o, data, len, err));
-    st = gr_out_close(&o, err);
-done:
-    gr_out_drop(&o);
     return st;
 }
 

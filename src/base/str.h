@@ -72,10 +72,6 @@ uint64_t gr_hash_bytes(const void *data, size_t len);
 // Reads a whole file; *out is terminated with a NUL that *len does not count; the caller frees it.
 gr_status gr_file_read(const char *path, char **out, size_t *len, gr_error *err);
 
-// Writes a whole file, through a temporary name and a rename, so that a reader never sees half of it. What is there and no
-// ordinary file (a device, a pipe) is written to.
-gr_status gr_file_write(const char *path, const void *data, size_t len, gr_error *err);
-
 // Whether `word` is one of the comma-separated words of list[0 .. len).
 bool gr_words_have(const char *list, size_t len, const char *word);
 

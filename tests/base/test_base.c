@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/demangle.h"
 #include "base/map.h"
+#include "base/outfile.h"
 #include "base/regex.h"
 #include "base/rng.h"
 #include "base/status.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // make_fatbin IN.ptx OUT.fatbin SM OPTIONS — one PTX text in a container of our making, for NVIDIA's tools to read.
+#include "base/outfile.h"
 #include "base/str.h"
 #include "fatbin/fatbin.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The results file: what goes in comes out, from many writers at once, from killed ones, and from files that are cut
 // short or changed at any byte.
+#include "base/outfile.h"
 #include "findings/reader.h"
 
 #include <fcntl.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options: defaults, both spellings, the environment's text and back, and messages about nonsense.
+#include "base/outfile.h"
 #include "engines/collider/options.h"
 #include "engines/core/engine.h"
 #include "options/options.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ptx_roundtrip IN.ptx OUT.ptx [--renumber] [--relabel] [--repeat N]: parses, prints, checks that the print of the
 // print is the same text. With --repeat, parses N times more and tells the speed in processor time.
+#include "base/outfile.h"
 #include "ptx/ptx.h"
 
 #include <stdio.h>

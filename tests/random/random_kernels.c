@@ -11,6 +11,7 @@
 //     random_kernels --mutants yes …             and damaged
 //     random_kernels --emit DIR --first N --count N     writes their PTX there (for ptxas)
 //     random_kernels --driver LIBCUDA …                 runs them through that driver as well: on a GPU, say
+#include "base/outfile.h"
 #include "generate.h"
 
 #include "../conformance/driver.h"

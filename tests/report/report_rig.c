@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report_rig.h"
+#include "base/outfile.h"
 #include "engines/collider/decode.h"
 #include "engines/collider/device/meet.h"
 #include "engines/core/engine.h"

@@ -2,6 +2,7 @@
 // Reports that are read and merged: whatever the order, however often; and what is refused. That a report which is read is the one that was
 // written, every report of report_rig.c shows.
 #include "../nomem.h"
+#include "base/outfile.h"
 #include "report/read_report.h"
 #include "report/report_internal.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Suppressions: what patterns match, what a file of rules may hold, and which races a rule hides.
+#include "base/outfile.h"
 #include "report/suppress.h"
 
 #include <setjmp.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of engines: names, two at once, what each can do, and docs/engines.md, which is written from it.
+#include "base/outfile.h"
 #include "engines/core/engine.h"
 #include "options/options.h"
 #include "ptx/ptx.h"
