@@ -8,25 +8,6 @@
 
 enum { MAX_MODS = 1024 };
 
-PtxStmt *gr_parse_new_stmt(Parser *p, PtxStmtKind kind, PtxTag tag) {
-    PtxStmt *s = GR_NEW(p->arena, PtxStmt);
-    if (!s)
-        return NULL;
-    s->kind = kind;
-    s->loc = p->loc;
-    if (p->inserting) {
-        s->tag = (PtxTag){.inserted = true, .site = p->site};
-    } else {
-        s->tag = tag;
-        s->line = p->lex.line;
-        s->col = lex_col(&p->lex);
-    }
-    s->prev = p->last;
-    *(p->last ? &p->last->next : &p->first) = s;
-    p->last = s;
-    return s;
-}
-
 // ---- Directives ------------------------------------------------------------------------------------------
 
 static gr_status add_reg_name(Parser *p, PtxRegDecl *d, uint32_t k, Slice name) {

@@ -146,6 +146,25 @@ static bool straighten(Parser *p, PtxLoc *loc) {
     return false;
 }
 
+PtxStmt *gr_parse_new_stmt(Parser *p, PtxStmtKind kind, PtxTag tag) {
+    PtxStmt *s = GR_NEW(p->arena, PtxStmt);
+    if (!s)
+        return NULL;
+    s->kind = kind;
+    s->loc = p->loc;
+    if (p->inserting) {
+        s->tag = (PtxTag){.inserted = true, .site = p->site};
+    } else {
+        s->tag = tag;
+        s->line = p->lex.line;
+        s->col = lex_col(&p->lex);
+    }
+    s->prev = p->last;
+    *(p->last ? &p->last->next : &p->first) = s;
+    p->last = s;
+    return s;
+}
+
 gr_status gr_parse_loc(Parser *p, PtxTag tag) {
     Lexer *l = &p->lex;
     const char *b = l->p - 4; // ".loc"

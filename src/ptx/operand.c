@@ -5,33 +5,11 @@
 #include "ptx/parser.h"
 #include "ptx/tables.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_NESTING = 8, DENSE_REGS = 1 << 16, MAX_OPERANDS = 1 << 15 };
 
 // ---- Registers -------------------------------------------------------------------------------------------
-
-PtxReg *gr_parse_make_reg(PtxFunc *f, const char *name, PtxType type, unsigned vec) {
-    Arena *a = &f->module->arena;
-    if (f->n_regs == f->cap_regs) {
-        uint32_t cap = f->cap_regs ? f->cap_regs * 2 : 32;
-        PtxReg **regs = GR_NEW_ARRAY(a, PtxReg *, cap);
-        if (!regs)
-            return NULL;
-        if (f->n_regs)
-            memcpy(regs, f->regs, f->n_regs * sizeof *regs);
-        f->regs = regs;
-        f->cap_regs = cap;
-    }
-    PtxReg *r = GR_NEW(a, PtxReg);
-    if (!r || !name)
-        return NULL;
-    *r = (PtxReg){.name = name, .type = type, .vec = (uint8_t)vec, .index = f->n_regs};
-    f->regs[f->n_regs++] = r;
-    gr_ptx_note_fresh(f, name);
-    return r;
-}
 
 static PtxReg *range_make(Parser *p, RegRange *r, Slice name, uint32_t number) {
     const char *copy = gr_arena_strndup(p->arena, name.s, name.len);

@@ -6,12 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-gr_status gr_parse_nomem(Parser *p) { return gr_fail(p->lex.err, GR_ERR_NOMEM, "out of memory"); }
-
-const char *gr_parse_intern(Parser *p, const char *s, size_t len) {
-    return gr_intern(&p->m->strings, s, len);
-}
-
 gr_status gr_parser_init(Parser *p, PtxModule *m, const char *text, size_t len, const char *name,
                          gr_error *err) {
     *p = (Parser){.m = m, .arena = &m->arena};
@@ -432,7 +426,3 @@ const char *gr_ptx_file(const PtxModule *m, uint32_t index) {
             return m->files[k].path;
     return NULL;
 }
-
-PtxFunc *gr_ptx_find_func(const PtxModule *m, const char *name) { return gr_map_get(&m->func_map, name); }
-
-PtxVar *gr_ptx_find_var(const PtxModule *m, const char *name) { return gr_map_get(&m->var_map, name); }

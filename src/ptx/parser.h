@@ -6,6 +6,7 @@
 //     variable.c  variable declarations and initializers
 //     body.c      statements of a function
 //     operand.c   operands and name resolution
+//     names.c     what a name means where text is inserted
 //     locs.c      .loc chains
 #ifndef GR_PTX_PARSER_H
 #define GR_PTX_PARSER_H
@@ -65,7 +66,14 @@ typedef struct Parser {
     PtxItem *items, *last_item;
 } Parser;
 
-gr_status gr_parse_nomem(Parser *p);
+static inline gr_status gr_parse_nomem(Parser *p) {
+    return gr_fail(p->lex.err, GR_ERR_NOMEM, "out of memory");
+}
+
+// Special registers, sources of names and the like that are never renamed.
+static inline const char *gr_parse_intern(Parser *p, const char *s, size_t len) {
+    return gr_intern(&p->m->strings, s, len);
+}
 
 gr_status gr_parser_init(Parser *p, PtxModule *m, const char *text, size_t len, const char *name,
                          gr_error *err);
@@ -110,15 +118,13 @@ gr_status gr_parse_labels_end(Parser *p); // at the end of the function
 PtxReg *gr_parse_make_reg(PtxFunc *f, const char *name, PtxType type, unsigned vec);
 PtxReg *gr_parse_find_reg(Parser *p, Slice name);
 
-// Special registers, sources of names and the like that are never renamed.
-const char *gr_parse_intern(Parser *p, const char *s, size_t len);
-
 // The register that a pass made, by its name, which no other name shadows; NULL: it is none.
 PtxReg *gr_build_made_reg(const PtxFunc *f, const char *name, size_t len);
-// Binding by name in the scope of `at`, for gr_ptx_insert (build.c).
+// Binding by name in the scope of `at`, for gr_ptx_insert.
 PtxReg *gr_build_find_reg(PtxFunc *f, PtxStmt *at, const char *name);
 PtxVar *gr_build_find_var(PtxFunc *f, PtxStmt *at, const char *name);
 PtxLabel *gr_build_find_label(PtxFunc *f, const char *name);
+bool gr_build_note_declared(PtxFunc *f, PtxStmt *s); // a statement that was inserted
 
 // locs.c
 gr_status gr_parse_loc(Parser *p, PtxTag tag); // the cursor is after ".loc"
