@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// aim_internal — what the two steps share: how accesses are named from run to run (aim.c), and what is noted of them (conflicts.c).
+// aim_internal — what the two steps share: how accesses are named from run to run (places.c), and what is noted of them (conflicts.c).
 #ifndef GR_AIM_INTERNAL_H
 #define GR_AIM_INTERNAL_H
 
@@ -31,6 +31,8 @@ struct Aim {
 };
 
 // 0: not known, or memory is out.
+uint32_t gr_aim_named(Aim *a, SampleSite s);
+uint32_t gr_aim_known(const Aim *a, uint64_t fingerprint, uint32_t site);
 uint32_t gr_aim_place(Aim *a, const PtxModule *m, uint32_t site);
 
 // conflicts.c
