@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_BYTES = 64 * 1024, ALIGN = 16 };
+enum { FIRST_BYTES = 4000, CHUNK_BYTES = 64 * 1024, ALIGN = 16 };
 
 struct ArenaChunk {
     struct ArenaChunk *next;
@@ -39,14 +39,20 @@ void gr_arena_rewind(Arena *a) {
     a->used = 0;
 }
 
+// Chunks grow with the arena, so that a small one takes little and a big one is of few.
+static size_t next_chunk(const Arena *a) {
+    if (a->total < FIRST_BYTES)
+        return FIRST_BYTES;
+    return a->total < CHUNK_BYTES ? a->total : a->total / 4 > CHUNK_BYTES ? a->total / 4 : CHUNK_BYTES;
+}
+
 void *gr_arena_alloc(Arena *a, size_t size) {
     if (size > SIZE_MAX / 2)
         return NULL;
     size = (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
     if (!a->head || a->cap - a->used < size) {
-        // Large blocks get a chunk of their own; chunks grow with the arena so that big modules need few.
-        size_t want = a->total / 4 > CHUNK_BYTES ? a->total / 4 : CHUNK_BYTES;
-        if (want < size)
+        size_t want = next_chunk(a);
+        if (want < size) // a large block gets a chunk of its own
             want = size;
         struct ArenaChunk *c = malloc(sizeof *c + want);
         if (!c)

@@ -39,9 +39,19 @@ void gr_api_note(const char *what);
 // Something of the program cannot work on this device, in a sentence for the verdict's reasons.
 void gr_api_unusable(const char *what);
 void gr_api_fault(const GrApiFault *fault);
+// PTX of device runtimes that a text of the tool's calls and does not hold, in the order in which they are linked. What is __gr_NAME in a runtime is
+// __gr<suffix>_NAME in the text that calls it. All of it stays as long as the process.
+enum { GR_API_RUNTIMES = 8 };
+typedef struct GrApiRuntimes {
+    const char *suffix;
+    const char *texts[GR_API_RUNTIMES];
+    unsigned n;
+} GrApiRuntimes;
+
 // Whether the tool made this PTX: then the comments that mark what it inserted count. In all other text they are the program's, and mean
 // nothing. Any thread, and no lock of the tool's is held for long. Without a tool all text is read as a tool's: nothing is decided by it then.
-int gr_api_wrote(const char *text, size_t len);
+// *runtimes becomes what is to be linked with it.
+int gr_api_wrote(const char *text, size_t len, GrApiRuntimes *runtimes);
 
 // ---- Exported by libcuda.so.1 of the CPU device ------------------------------------------------------------
 

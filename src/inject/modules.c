@@ -76,6 +76,7 @@ static gr_status rewrite(LoadedModule *m, const char *text, size_t len, PtxModul
     m->has_lines = (*parsed)->n_files > 0;
     const char *why = NULL;
     Pieces *pieces = gr_twins_wanted() ? gr_pieces_find(*parsed, &m->arena, &why) : NULL;
+    (*parsed)->apart.wanted = !on_gpu(); // the CPU device has each runtime once for all modules
     if (s->engine->rewrite)
         GR_TRY(s->engine->rewrite(s->engine_self, *parsed, &m->pub, err));
     if (s->options.shuffle_blocks &&
@@ -98,7 +99,10 @@ static gr_status rewrite(LoadedModule *m, const char *text, size_t len, PtxModul
     }
     m->text_len = out.len;
     m->text = gr_str_take(&out);
-    if (!m->text || (s->engine->caps & CAP_REWRITES && !gr_wrote(m->text, m->text_len)))
+    if (s->engine->caps & CAP_REWRITES)
+        m->apart = gr_wrote_apart(&(*parsed)->apart);
+    if (!m->text ||
+        (s->engine->caps & CAP_REWRITES && (!m->apart || !gr_wrote(m->text, m->text_len, m->apart))))
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
 done:
     m->pub.original = NULL;

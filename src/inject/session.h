@@ -26,6 +26,8 @@ typedef struct LoadedModule {
     Arena arena;       // of info's texts
     char *text;        // what was handed to the driver instead of the program's image
     size_t text_len;
+    struct GrApiRuntimes
+        *apart;            // what is linked with it by the driver, of which no copy is in the text (wrote.h)
     void *linked;          // machine code of it and of all behind it; NULL: none was made (linking.c)
     const void *container; // of a unit that is not rewritten, the program's; NULL where it is not kept
     size_t container_len;

@@ -114,7 +114,7 @@ static gr_status make(Twin *t, LoadedModule *m, Kernel *k, gr_error *err) {
     GR_TRY(gr_pieces_cut(m->pieces, m->text, k->name, &text, err));
     built.text = text.data;
     built.len = text.len;
-    if (!gr_wrote(text.data, text.len))
+    if (!gr_wrote(text.data, text.len, m->apart))
         GR_TRY(gr_fail(err, GR_ERR_NOMEM, "out of memory"));
     GR_TRY(gr_fatbin_build(&built, 1, &container, &len, err));
     gr_session_verbose("kernel %s: %zu bytes of rewritten PTX", k->name, text.len);

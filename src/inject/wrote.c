@@ -5,8 +5,11 @@
 #include "base/str.h"
 #include "device_api/hooks.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 
 // By a hash that starts from a number of this process's own, so that no text can be made to have the hash of another.
@@ -25,18 +28,36 @@ static uint64_t hash_of(const char *text, size_t len) {
     return gr_hash_bytes(parts, sizeof parts);
 }
 
-bool gr_wrote(const char *text, size_t len) {
+GrApiRuntimes *gr_wrote_apart(const PtxApart *apart) {
+    static_assert((int)PTX_RUNTIMES <= (int)GR_API_RUNTIMES, "all of them can be told");
+    GrApiRuntimes *r = calloc(1, sizeof *r);
+    char *suffix = apart->suffix ? strdup(apart->suffix) : NULL;
+    if (!r || (apart->suffix && !suffix)) {
+        free(r);
+        free(suffix);
+        return NULL;
+    }
+    r->suffix = suffix;
+    r->n = apart->n;
+    memcpy(r->texts, apart->texts, apart->n * sizeof *apart->texts);
+    return r;
+}
+
+bool gr_wrote(const char *text, size_t len, const GrApiRuntimes *runtimes) {
     pthread_mutex_lock(&all.lock);
     if (!all.key && getrandom(&all.key, sizeof all.key, GRND_NONBLOCK) != sizeof all.key)
         all.key = (uintptr_t)&all ^ (uintptr_t)text;
-    bool kept = gr_map_put_u64(&all.hashes, hash_of(text, len), &all);
+    bool kept = gr_map_put_u64(&all.hashes, hash_of(text, len), (void *)(uintptr_t)runtimes);
     pthread_mutex_unlock(&all.lock);
     return kept;
 }
 
-__attribute__((visibility("default"))) int gr_api_wrote(const char *text, size_t len) {
+__attribute__((visibility("default"))) int gr_api_wrote(const char *text, size_t len,
+                                                        GrApiRuntimes *runtimes) {
     pthread_mutex_lock(&all.lock);
-    bool found = all.key && gr_map_get_u64(&all.hashes, hash_of(text, len));
+    const GrApiRuntimes *found = all.key ? gr_map_get_u64(&all.hashes, hash_of(text, len)) : NULL;
     pthread_mutex_unlock(&all.lock);
-    return found;
+    if (found)
+        *runtimes = *found;
+    return found != NULL;
 }

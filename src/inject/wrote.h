@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// wrote — which PTX texts this process's gpurace made. The CPU device asks (gr_api_wrote, device_api/hooks.h): what a text says of itself proves nothing.
+// wrote — which PTX texts this process's gpurace made, and which device runtimes they call that they do not hold. The CPU device asks (gr_api_wrote,
+// device_api/hooks.h): what a text says of itself proves nothing.
 #ifndef GR_INJECT_WROTE_H
 #define GR_INJECT_WROTE_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "ptx/ptx.h"
 
-// Notes a text before the driver gets it. Any thread, no lock needed. False: memory is out.
-bool gr_wrote(const char *text, size_t len);
+// What is kept of PtxModule.apart when the module is gone; NULL: memory is out. It stays as long as the process.
+struct GrApiRuntimes *gr_wrote_apart(const PtxApart *apart);
+
+// Notes a text before the driver gets it, and what is to be linked with it. Any thread, no lock needed. False: memory is out.
+bool gr_wrote(const char *text, size_t len, const struct GrApiRuntimes *runtimes);
 
 #endif

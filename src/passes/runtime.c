@@ -2,8 +2,10 @@
 #include "passes/runtime.h"
 
 #include "base/str.h"
+#include "base/vec.h"
 
-#include <stdio.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 gr_status gr_runtime_may_enter(const PtxModule *m, const char *text, size_t len, bool will_enter,
@@ -23,18 +25,20 @@ gr_status gr_runtime_may_enter(const PtxModule *m, const char *text, size_t len,
     return GR_OK;
 }
 
-gr_status gr_runtime_link(PtxModule *m, const char *ptx, const char *suffix, gr_error *err) {
+// `from`, its names "__gr_NAME" as "__gr<suffix>_NAME".
+static void put_named(StrBuf *out, const char *from, const char *suffix) {
+    for (const char *at; (at = strstr(from, "__gr_")); from = at + strlen("__gr_")) {
+        gr_str_addn(out, from, (size_t)(at - from));
+        gr_str_addf(out, "__gr%s_", suffix);
+    }
+    gr_str_add(out, from);
+}
+
+static gr_status link_text(PtxModule *m, const char *ptx, const char *suffix, gr_error *err) {
     gr_status st = GR_OK;
     PtxModule *runtime = NULL;
     StrBuf text = {0};
-    char prefix[32];
-    snprintf(prefix, sizeof prefix, "__gr%s_", suffix);
-    const char *from = ptx;
-    for (const char *at; (at = strstr(from, "__gr_")); from = at + strlen("__gr_")) {
-        gr_str_addn(&text, from, (size_t)(at - from));
-        gr_str_add(&text, prefix);
-    }
-    gr_str_add(&text, from);
+    put_named(&text, ptx, suffix);
     if (text.oom)
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
     else {
@@ -45,6 +49,92 @@ done:
     gr_ptx_free(runtime);
     gr_str_free(&text);
     return st;
+}
+
+// ---- Runtimes that stay apart ------------------------------------------------------------------------------------
+
+// What modules see of a runtime: its declarations, made once for all modules.
+typedef struct Declarations {
+    const char *of; // the runtime's text
+    char *text;
+} Declarations;
+
+static struct {
+    pthread_mutex_t lock;
+    VEC(Declarations) of;
+} declared = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void declare_all(PtxModule *runtime) {
+    PtxItem **at = &runtime->items;
+    while (*at) {
+        PtxItem *i = *at;
+        bool seen = i->kind == PTX_ITEM_FUNC  ? i->func->is_visible && i->func->has_body
+                    : i->kind == PTX_ITEM_VAR ? i->var->is_visible || i->var->is_extern
+                                              : false;
+        if (!seen) {
+            *at = i->next;
+            continue;
+        }
+        if (i->kind == PTX_ITEM_FUNC) {
+            i->func->has_body = i->func->is_visible = false;
+            i->func->is_extern = true;
+            i->func->directives = NULL;
+        } else {
+            i->var->is_visible = false;
+            i->var->is_extern = true;
+            i->var->init = NULL;
+            i->var->init_text = NULL;
+            i->var->n_init = 0;
+        }
+        at = &i->next;
+    }
+}
+
+static gr_status make_declarations(const char *ptx, char **out, gr_error *err) {
+    gr_status st = GR_OK;
+    PtxModule *runtime = NULL;
+    StrBuf text = {0};
+    GR_TRY(gr_ptx_parse(ptx, strlen(ptx), "device runtime", &runtime, err));
+    declare_all(runtime);
+    GR_TRY(gr_ptx_print(runtime, PTX_PRINT_NO_TAGS, &text, err));
+    if (!(*out = gr_str_take(&text)) || !gr_vec_push(&declared.of, ((Declarations){ptx, *out})))
+        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+done:
+    gr_ptx_free(runtime);
+    gr_str_free(&text);
+    return st;
+}
+
+// They stay as long as the process.
+static gr_status declarations_of(const char *ptx, char **out, gr_error *err) {
+    gr_status st = GR_OK;
+    *out = NULL;
+    pthread_mutex_lock(&declared.lock);
+    for (size_t k = 0; k < declared.of.len && !*out; k++)
+        if (declared.of.data[k].of == ptx)
+            *out = declared.of.data[k].text;
+    if (!*out)
+        st = make_declarations(ptx, out, err);
+    pthread_mutex_unlock(&declared.lock);
+    return st;
+}
+
+static gr_status link_apart(PtxModule *m, const char *ptx, const char *suffix, gr_error *err) {
+    gr_status st = GR_OK;
+    char *text;
+    if (m->apart.n == PTX_RUNTIMES)
+        return gr_fail(err, GR_ERR_INTERNAL, "more than %d device runtimes", PTX_RUNTIMES);
+    GR_TRY(declarations_of(ptx, &text, err));
+    GR_TRY(link_text(m, text, suffix, err));
+    if (!m->apart.suffix && !(m->apart.suffix = gr_arena_strdup(&m->arena, suffix)))
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    m->apart.texts[m->apart.n++] = ptx;
+done:
+    return st;
+}
+
+gr_status gr_runtime_link(PtxModule *m, const char *ptx, const char *suffix, gr_error *err) {
+    return m->apart.wanted ? link_apart(m, ptx, suffix, err) : link_text(m, ptx, suffix, err);
 }
 
 // nanosleep and match need sm_70 and PTX 6.3, where shuffles and votes without .sync no longer exist (PTX ISA 9.7.9.5).

@@ -12,6 +12,7 @@ gr_status gr_runtime_may_enter(const PtxModule *m, const char *text, size_t len,
                                gr_error *err);
 
 // "__gr_NAME" becomes "__gr<suffix>_NAME", so that several rewritten modules can be linked together. What `m` has already stays.
+// If m->apart.wanted, only what other modules may see of the runtime is declared, and m->apart says what the loader has to link: `ptx` has to stay.
 gr_status gr_runtime_link(PtxModule *m, const char *ptx, const char *suffix, gr_error *err);
 
 // Raises the module to sm_70 and PTX 6.3, which device runtimes need. GR_ERR_UNSUPPORTED: its addresses have 32 bits, or it has

@@ -399,7 +399,14 @@ static gr_status put_header(Printer *p, const PtxModule *m, gr_error *err) {
     return GR_OK;
 }
 
+// A function of a runtime that the module does not hold: calls of it say all that its loader has to know.
+static bool is_apart(const PtxItem *i) {
+    return i->kind == PTX_ITEM_FUNC && i->tag.inserted && !i->func->has_body && i->func->module->apart.n;
+}
+
 static void put_item(Printer *p, const PtxItem *i) {
+    if (is_apart(i))
+        return;
     if (i->kind == PTX_ITEM_FUNC) {
         put_func(p, i->func);
         return;

@@ -387,11 +387,21 @@ typedef struct PtxLater {
     void *user;                                                         // lives as long as the module
 } PtxLater;
 
+// Device runtimes that a module calls and does not hold: whoever loads it has them (passes/runtime.h).
+enum { PTX_RUNTIMES = 8 };
+typedef struct PtxApart {
+    bool wanted;
+    const char *suffix; // "__gr<suffix>_NAME" here is "__gr_NAME" there; NULL: it needs none
+    const char *texts[PTX_RUNTIMES];
+    unsigned n;
+} PtxApart;
+
 typedef struct PtxModule {
     Arena arena;
     Arena texts; // of `strings`
     Interner strings;
     PtxLater later;
+    PtxApart apart;
     bool as_text;     // what is inserted is printed at once and needs no reading (gr_ptx_print_later)
     StrBuf line;      // where that is put together
     bool ours;        // gr_ptx_parse_ours made it

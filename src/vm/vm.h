@@ -127,6 +127,11 @@ gr_status gr_vm_observe(VmDevice *d, const VmObserver *o, gr_error *err);
 // than the built-in ones (vprintf, malloc, free,
 // __assertfail) are GR_ERR_NOT_FOUND.
 gr_status gr_vm_module_load(VmDevice *d, PtxModule *const *modules, size_t n, VmModule **out, gr_error *err);
+// A device runtime that modules share, decoded once: it stays as long as the device. Its variables are those of each module that has it.
+gr_status gr_vm_runtime(VmDevice *d, PtxModule *ptx, VmModule **out, gr_error *err);
+// The same of modules that call a runtime, as "__gr<suffix>_NAME" what is "__gr_NAME" there. `runtime` NULL: they call none.
+gr_status gr_vm_module_load_with(VmDevice *d, PtxModule *const *modules, size_t n, VmModule *runtime,
+                                 const char *suffix, VmModule **out, gr_error *err);
 void gr_vm_module_unload(VmModule *m); // frees its globals
 size_t gr_vm_module_unknown(const VmModule *m, const char *const **names);
 

@@ -13,7 +13,6 @@
 #include "fatbin/cubin.h"
 #include "fatbin/fatbin.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 
 static uint32_t device_cc(void) { return (uint32_t)gr_cu.config.arch; }
@@ -185,44 +184,64 @@ void gr_image_unref(Image *image) {
     for (size_t i = 0; i < image->count; i++)
         gr_ptx_free(image->modules[i]);
     free(image->modules);
+    free(image->runtimes);
     free(image);
 }
 
-static gr_status parse_ptx(const char *text, PtxModule **out, gr_error *err) {
+static gr_status parse_ptx(const char *text, PtxModule **out, GrApiRuntimes *runtimes, gr_error *err) {
     size_t len = strlen(text);
-    int (*wrote)(const char *, size_t) = (int (*)(const char *, size_t))dlsym(RTLD_DEFAULT, "gr_api_wrote");
-    return !wrote || wrote(text, len) ? gr_ptx_parse_ours(text, len, "ptx", out, err)
-                                      : gr_ptx_parse(text, len, "ptx", out, err);
+    return gr_runtimes_of(text, len, runtimes) ? gr_ptx_parse_ours(text, len, "ptx", out, err)
+                                               : gr_ptx_parse(text, len, "ptx", out, err);
+}
+
+static gr_status add_text_of(Image *image, const char *text, gr_error *err) {
+    PtxModule *m;
+    GrApiRuntimes *r = &image->runtimes[image->count];
+    gr_status st = parse_ptx(text, &m, r, err);
+    if (st != GR_OK)
+        return st;
+    image->modules[image->count++] = m;
+    if (gr_fatbin_ptx_fits(m->sm, m->sm_suffix, device_cc()))
+        return GR_OK;
+    return gr_fail(err, GR_ERR_SYNTAX, "PTX for sm_%u%.1s does not run on compute capability %u.%u", m->sm,
+                   (const char[]){m->sm_suffix, 0}, device_cc() / 10, device_cc() % 10);
+}
+
+// Gives the modules what they call and do not hold.
+static gr_status add_runtimes(Image *image, gr_error *err) {
+    gr_status st = GR_OK;
+    const GrApiRuntimes *r = image->runtimes;
+    if (image->count == 1 && r->n) {
+        image->suffix = r->suffix;
+        return gr_runtimes_shared(r, &image->runtime, err);
+    }
+    for (size_t i = 0; i < image->count && st == GR_OK; i++)
+        st = gr_runtimes_enter(image->modules[i], &r[i], err);
+    return st;
 }
 
 CUresult gr_image_parse(const PtxTexts *texts, JitLog *log, Image **out) {
     gr_error err = {0};
+    gr_status st = GR_OK;
     Image *image = calloc(1, sizeof *image);
-    if (image)
-        image->modules = calloc(texts->len, sizeof(PtxModule *));
-    if (!image || !image->modules) {
-        free(image);
+    if (!image)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    image->refs = 1;
+    image->modules = calloc(texts->len, sizeof(PtxModule *));
+    image->runtimes = calloc(texts->len, sizeof *image->runtimes);
+    if (!image->modules || !image->runtimes) {
+        gr_image_unref(image);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    image->refs = 1;
-    CUresult r = CUDA_SUCCESS;
-    for (size_t i = 0; i < texts->len && r == CUDA_SUCCESS; i++) {
-        PtxModule *m;
-        gr_status st = parse_ptx(texts->data[i], &m, &err);
-        if (st == GR_OK) {
-            image->modules[image->count++] = m;
-            if (gr_fatbin_ptx_fits(m->sm, m->sm_suffix, device_cc()))
-                continue;
-            st = gr_fail(&err, GR_ERR_SYNTAX, "PTX for sm_%u%.1s does not run on compute capability %u.%u",
-                         m->sm, (const char[]){m->sm_suffix, 0}, device_cc() / 10, device_cc() % 10);
-        }
-        r = failed(log, st, &err);
-    }
-    if (r == CUDA_SUCCESS)
+    for (size_t i = 0; i < texts->len && st == GR_OK; i++)
+        st = add_text_of(image, texts->data[i], &err);
+    if (st == GR_OK)
+        st = add_runtimes(image, &err);
+    if (st == GR_OK)
         *out = image;
     else
         gr_image_unref(image);
-    return r;
+    return st == GR_OK ? CUDA_SUCCESS : failed(log, st, &err);
 }
 
 CUresult gr_image_load(const void *data, size_t size, JitLog *log, Image **out) {

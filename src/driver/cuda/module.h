@@ -10,6 +10,10 @@ struct Image {
     unsigned refs;
     PtxModule **modules;
     size_t count;
+    struct GrApiRuntimes *runtimes; // of each module: what it calls and does not hold
+    PtxModule
+        *runtime; // those of the one module, which it shares with others (runtimes.c); NULL: there is none
+    const char *suffix; // of its names in the module
 };
 
 struct Module {
@@ -70,6 +74,13 @@ CUresult gr_image_parse(const PtxTexts *texts, JitLog *log, Image **out);
 // Marks the entries of a fatbin that belong together, as translation units of one module.
 #define GR_LINKED_OPTION "gpurace-linked"
 void gr_image_unref(Image *image);
+
+// runtimes.c: whether a text is the tool's, and what is to be linked with it.
+int gr_runtimes_of(const char *text, size_t len, struct GrApiRuntimes *out);
+// These runtimes, for modules that share them.
+gr_status gr_runtimes_shared(const struct GrApiRuntimes *r, PtxModule **out, gr_error *err);
+// The same as a part of `m`.
+gr_status gr_runtimes_enter(PtxModule *m, const struct GrApiRuntimes *r, gr_error *err);
 
 CUresult gr_module_new(Ctx *ctx, Image *image, Library *library, JitLog *log, Module **out);
 void gr_module_free(Module *m);

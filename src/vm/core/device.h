@@ -37,6 +37,7 @@ struct VmDevice {
     uint64_t n_windows;  // that were opened
     VmLaunch *active;    // in order of submission
     VmModule *modules;
+    VmModule *runtimes; // those of them that others have, by VmModule.next_runtime
     uint32_t code_next;
     uint64_t heap_used;
     void (*print)(void *user, const char *text, size_t len, uint64_t cost);

@@ -72,6 +72,7 @@ typedef enum VmFillKind {
     VM_FILL_CLUSTER_NCTARANK,
     VM_FILL_CLUSTER_EXPLICIT, // a predicate
     VM_FILL_ENVREG,           // %envreg<dim>
+    VM_FILL_RUNTIME, // address of variable `bits_hi` of the runtime, which each module has, plus bits
 } VmFillKind;
 
 typedef enum VmFillClass { VM_FILL_STATIC, VM_FILL_WARP, VM_FILL_BLOCK } VmFillClass;
@@ -107,6 +108,7 @@ typedef struct VmGlobal {
     uint64_t addr, size;
     VmRange *range;
     bool managed;
+    uint32_t index; // in VmModule.globals
 } VmGlobal;
 
 // A function that the device itself provides (vprintf, malloc, …).
@@ -155,7 +157,7 @@ struct VmModule {
     PtxModule **ptx;
     size_t n_ptx;
     Arena arena;
-    VmFunc **funcs; // definitions and built-ins
+    VmFunc **funcs; // definitions and built-ins, those of `runtime` first
     uint32_t n_funcs;
     VmFunc **kernels;
     uint32_t n_kernels;
@@ -172,6 +174,12 @@ struct VmModule {
     bool orders; // some instruction may order blocks among themselves
     bool bulk;   // some instruction is of the async proxy
     bool tagged; // some instruction was inserted by a pass
+    // A runtime is code that several modules have in common, so it knows no address of its variables: those are each module's.
+    bool is_runtime;
+    VmModule *next_runtime;
+    VmModule *runtime;    // that it has; NULL: none
+    const char *suffix;   // of the runtime's names in it
+    uint64_t *runtime_at; // where the runtime's variables are, by VmGlobal.index there
     VmModule *next;
 };
 
@@ -181,6 +189,13 @@ gr_status gr_vm_decode(VmModule *m, VmFunc *f, gr_error *err); // decode.c
 gr_status gr_vm_layout(VmModule *m, gr_error *err);            // layout.c
 const VmBuiltin *gr_vm_builtin(const char *name);              // syscall.c
 VmFunc *gr_vm_resolve_func(const VmModule *m, const PtxFunc *decl, const char *name);
+// decode/runtime.c: what it has of its runtime, before anything else is linked; and the runtime's variables, when its own are known.
+gr_status gr_vm_load_runtime(VmDevice *d, PtxModule *ptx, VmModule **out, gr_error *err); // module.c
+gr_status gr_vm_take_runtime(VmModule *m, uint32_t *cap, gr_error *err);
+gr_status gr_vm_define_runtime(VmModule *m, gr_error *err);
+gr_status gr_vm_place_runtime(VmModule *m, gr_error *err);
+VmFunc *gr_vm_runtime_func(const VmModule *m, const PtxFunc *decl, const char *name);
+VmGlobal *gr_vm_add_global(VmModule *m, const PtxVar *v, const char *name); // globals.c
 static inline uint64_t gr_vm_code_address(const VmFunc *f) {
     return VM_CODE_BASE + ((uint64_t)f->module->code_base + f->index) * 16;
 }

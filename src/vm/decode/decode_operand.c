@@ -271,8 +271,9 @@ bool gr_vm_var_fill(Decoder *d, const PtxVar *v, int64_t offset, uint32_t width,
             out->var = g->var;
             return true;
         }
-        out->kind = VM_FILL_CONST;
+        out->kind = d->m->is_runtime ? VM_FILL_RUNTIME : VM_FILL_CONST;
         out->bits += g->addr;
+        out->bits_hi = d->m->is_runtime ? g->index : 0;
         return true;
     }
     }

@@ -24,11 +24,12 @@ static bool is_shared(PtxSpace s) {
     return s == PTX_SHARED || s == PTX_SHARED_CTA || s == PTX_SHARED_CLUSTER;
 }
 
-static VmGlobal *add_global(VmModule *m, const PtxVar *v) {
+VmGlobal *gr_vm_add_global(VmModule *m, const PtxVar *v, const char *name) {
     VmGlobal *g = GR_NEW(&m->arena, VmGlobal);
     if (!g || !gr_vec_push(&m->globals, g))
         return NULL;
-    *g = (VmGlobal){.name = v->name,
+    *g = (VmGlobal){.name = name,
+                    .index = (uint32_t)m->globals.len - 1,
                     .var = v,
                     .space = is_shared(v->space) ? PTX_SHARED : v->space,
                     .size = gr_vm_var_size(v),
@@ -54,7 +55,7 @@ static gr_status define(VmModule *m, const PtxVar *v, gr_error *err) {
                    ? GR_OK
                    : gr_fail(err, GR_ERR_NOMEM, "out of memory");
     }
-    VmGlobal *g = add_global(m, v);
+    VmGlobal *g = gr_vm_add_global(m, v, v->name);
     if (!g || !gr_map_put_u64(&m->global_of, (uint64_t)(uintptr_t)v, g) ||
         ((!known || exported(v)) && !gr_map_put(&m->global_by_name, v->name, g)))
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
@@ -152,13 +153,17 @@ static const PtxModule *module_of(const VmModule *m, const PtxVar *v) {
         for (uint32_t n = 0; n < m->ptx[k]->n_vars; n++)
             if (m->ptx[k]->vars[n] == v)
                 return m->ptx[k];
-    return m->ptx[0];
+    return m->runtime ? m->runtime->ptx[0] : m->ptx[0];
 }
 
 gr_status gr_vm_link_data(VmModule *m, gr_error *err) {
     gr_status st = define_all(m, err);
     if (st == GR_OK)
+        st = gr_vm_define_runtime(m, err);
+    if (st == GR_OK)
         st = resolve_externs(m, err);
+    if (m->is_runtime) // it has none of its own
+        return st;
     for (size_t k = 0; k < m->globals.len && st == GR_OK; k++)
         st = allocate(m, m->globals.data[k], err);
     for (size_t k = 0; k < m->globals.len && st == GR_OK; k++)
@@ -167,7 +172,7 @@ gr_status gr_vm_link_data(VmModule *m, gr_error *err) {
     for (size_t k = 0; k < m->globals.len && st == GR_OK; k++)
         if (m->globals.data[k]->space == PTX_CONST && m->globals.data[k]->range)
             m->globals.data[k]->range->read_only = true;
-    return st;
+    return st == GR_OK ? gr_vm_place_runtime(m, err) : st;
 }
 
 bool gr_vm_module_global(const VmModule *m, const char *name, uint64_t *addr, uint64_t *size, bool *managed) {

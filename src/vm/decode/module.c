@@ -54,7 +54,8 @@ VmFunc *gr_vm_resolve_func(const VmModule *m, const PtxFunc *decl, const char *n
             return f;
         name = decl->name;
     }
-    return name ? gr_map_get(&m->func_by_name, name) : NULL;
+    VmFunc *f = name ? gr_map_get(&m->func_by_name, name) : NULL;
+    return f ? f : gr_vm_runtime_func(m, decl, name);
 }
 
 static gr_status link_definitions(VmModule *m, uint32_t *cap, gr_error *err) {
@@ -105,7 +106,9 @@ static gr_status link_declarations(VmModule *m, uint32_t *cap, gr_error *err) {
 
 static gr_status link_funcs(VmModule *m, gr_error *err) {
     uint32_t cap = 0;
-    gr_status st = link_definitions(m, &cap, err);
+    gr_status st = gr_vm_take_runtime(m, &cap, err);
+    if (st == GR_OK)
+        st = link_definitions(m, &cap, err);
     if (st == GR_OK)
         st = link_declarations(m, &cap, err);
     if (st != GR_OK)
@@ -153,21 +156,24 @@ static bool orders_blocks(const PtxModule *m) {
     return false;
 }
 
-gr_status gr_vm_module_load(VmDevice *d, PtxModule *const *modules, size_t n, VmModule **out, gr_error *err) {
-    gr_status st = GR_OK;
-    *out = NULL;
+static VmModule *new_module(VmDevice *d) {
     VmModule *m = calloc(1, sizeof *m);
     if (!m)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        return NULL;
     gr_arena_init(&m->arena);
     m->device = d;
     m->next = d->modules;
     d->modules = m;
+    return m;
+}
+
+// What `m` is made of is known.
+static gr_status load(VmModule *m, PtxModule *const *modules, size_t n, gr_error *err) {
+    gr_status st = GR_OK;
+    VmDevice *d = m->device;
     m->ptx = GR_NEW_ARRAY(&m->arena, PtxModule *, n + 1);
-    if (!m->ptx) {
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
-        goto done;
-    }
+    if (!m->ptx)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     for (size_t k = 0; k < n; k++)
         m->ptx[m->n_ptx++] = modules[k];
     for (size_t k = 0; k < n; k++)
@@ -184,14 +190,41 @@ gr_status gr_vm_module_load(VmDevice *d, PtxModule *const *modules, size_t n, Vm
     for (uint32_t k = 0; k < m->n_kernels; k++)
         GR_TRY(layout_params(m, m->kernels[k], err));
     for (uint32_t k = 0; k < m->n_funcs; k++)
-        if (m->funcs[k]->ptx)
+        if (m->funcs[k]->ptx && m->funcs[k]->module == m)
             GR_TRY(gr_vm_decode(m, m->funcs[k], err));
-    GR_TRY(gr_vm_layout(m, err));
-    *out = m;
+    st = gr_vm_layout(m, err);
 done:
+    return st;
+}
+
+gr_status gr_vm_load_runtime(VmDevice *d, PtxModule *ptx, VmModule **out, gr_error *err) {
+    VmModule *m = new_module(d);
+    if (!m)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    m->is_runtime = true;
+    gr_status st = load(m, &ptx, 1, err);
+    *out = st == GR_OK ? m : NULL;
     if (st != GR_OK)
         gr_vm_module_unload(m);
     return st;
+}
+
+gr_status gr_vm_module_load_with(VmDevice *d, PtxModule *const *modules, size_t n, VmModule *runtime,
+                                 const char *suffix, VmModule **out, gr_error *err) {
+    VmModule *m = new_module(d);
+    if (!m)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    m->runtime = runtime;
+    m->suffix = suffix;
+    gr_status st = load(m, modules, n, err);
+    *out = st == GR_OK ? m : NULL;
+    if (st != GR_OK)
+        gr_vm_module_unload(m);
+    return st;
+}
+
+gr_status gr_vm_module_load(VmDevice *d, PtxModule *const *modules, size_t n, VmModule **out, gr_error *err) {
+    return gr_vm_module_load_with(d, modules, n, NULL, NULL, out, err);
 }
 
 void gr_vm_module_unload(VmModule *m) {
@@ -215,7 +248,8 @@ void gr_vm_module_unload(VmModule *m) {
         if (m->globals.data[k]->range)
             gr_vm_mem_free(d->mem, m->globals.data[k]->range->addr, NULL);
     for (uint32_t k = 0; k < m->n_funcs; k++)
-        gr_map_free(&m->funcs[k]->shared_layout);
+        if (m->funcs[k]->module == m)
+            gr_map_free(&m->funcs[k]->shared_layout);
     gr_vec_free(&m->globals);
     gr_vec_free(&m->unknown);
     gr_map_free(&m->func_of);

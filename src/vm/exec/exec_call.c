@@ -39,7 +39,8 @@ static const VmInsn *enter(VmWarp *w, const VmInsn *i, VmFunc *f) {
     const VmCallInfo *c = i->extra;
     VmSplit *p = split_of(w);
     VmActivation *caller = p->act;
-    if (f->module != r->launch->module || !f->ptx || f->ptx->is_entry)
+    const VmModule *m = r->launch->module;
+    if ((f->module != m && f->module != m->runtime) || !f->ptx || f->ptx->is_entry)
         return gr_vm_fault(w, i, VM_FAULT_INVALID_PC, -1, gr_vm_code_address(f),
                            "called %s, which is not linked "
                            "with this kernel",

@@ -90,6 +90,7 @@ static uint64_t cluster_value(const VmFill *f, const VmBlock *b) {
 static uint64_t uniform_value(const VmFill *f, const VmWarpRest *r, const VmActivation *a) {
     const VmLaunch *l = r->launch;
     switch (f->kind) {
+    case VM_FILL_RUNTIME: return l->module->runtime_at[f->bits_hi] + f->bits;
     case VM_FILL_PARAM_ADDR: return (l->param_range ? l->param_range->addr : 0) + f->bits;
     case VM_FILL_SHARED: {
         uint64_t at =

@@ -142,6 +142,12 @@ static const GrTrackerControl *control_of(const VmModule *m, const char *callee,
     return gr_vm_mem_view(m->device->mem, *at, size);
 }
 
+// As the call names it: a function of a runtime that several modules have is called otherwise by itself.
+static const char *name_of(const VmInsn *i) {
+    PtxCallParts c = gr_ptx_call_parts(i->stmt->instr);
+    return c.callee && c.callee->kind == PTX_O_FUNC ? c.callee->text : NULL;
+}
+
 static bool decoded(VmModule *m, VmFunc *f) {
     for (uint32_t n = 0; n < f->n_code; n++) {
         VmInsn *i = &f->code[n];
@@ -149,9 +155,10 @@ static bool decoded(VmModule *m, VmFunc *f) {
         if (!i->tagged || (i->body[0] ? i->body[0] : i->exec[0]) != gr_vm_x_call)
             continue;
         const VmCallInfo *info = i->extra;
-        Callee callee = info->callee ? callee_of(info->callee->name) : CALLEES;
+        const char *name = info->callee ? name_of(i) : NULL;
+        Callee callee = name ? callee_of(name) : CALLEES;
         uint64_t at;
-        const GrTrackerControl *control = callee == CALLEES ? NULL : control_of(m, info->callee->name, &at);
+        const GrTrackerControl *control = callee == CALLEES ? NULL : control_of(m, name, &at);
         if (!control)
             continue;
         Call *k = GR_NEW(&m->arena, Call);

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// runtime — device runtimes that modules share. Their functions are decoded once for each device. Only their variables are each module's own, and the
+// launch says which module it is (VM_FILL_RUNTIME).
+#include "vm/core/device.h"
+#include "vm/core/program.h"
+
+#include <stdio.h>
+#include <string.h>
+
+gr_status gr_vm_take_runtime(VmModule *m, uint32_t *cap, gr_error *err) {
+    const VmModule *r = m->runtime;
+    if (!r)
+        return GR_OK;
+    *cap = r->n_funcs + 16;
+    m->funcs = GR_NEW_ARRAY(&m->arena, VmFunc *, *cap);
+    if (!m->funcs)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    memcpy(m->funcs, r->funcs, r->n_funcs * sizeof *r->funcs);
+    m->n_funcs = r->n_funcs;
+    m->n_caches = r->n_caches;
+    m->launch_room = r->launch_room;
+    m->orders = r->orders;
+    m->tagged = r->tagged;
+    return GR_OK;
+}
+
+// "__gr<suffix>_NAME" is "__gr_NAME" there; NULL: it is none of its names.
+static const char *name_there(const VmModule *m, const char *name, char *buf, size_t size) {
+    size_t n = strlen("__gr"), k = strlen(m->suffix);
+    if (strncmp(name, "__gr", n) || strncmp(name + n, m->suffix, k) || name[n + k] != '_')
+        return NULL;
+    snprintf(buf, size, "__gr%s", name + n + k);
+    return buf;
+}
+
+VmFunc *gr_vm_runtime_func(const VmModule *m, const PtxFunc *decl, const char *name) {
+    char buf[128];
+    if (!m->runtime)
+        return NULL;
+    VmFunc *f = decl ? gr_map_get_u64(&m->runtime->func_of, (uint64_t)(uintptr_t)decl) : NULL;
+    const char *there = f || !name ? NULL : name_there(m, name, buf, sizeof buf);
+    return there ? gr_map_get(&m->runtime->func_by_name, there) : f;
+}
+
+// The name that a variable of the runtime has here.
+static const char *name_here(VmModule *m, const VmGlobal *g) {
+    if (strncmp(g->name, "__gr_", strlen("__gr_")))
+        return g->name;
+    return gr_arena_printf(&m->arena, "__gr%s%s", m->suffix, g->name + strlen("__gr"));
+}
+
+gr_status gr_vm_define_runtime(VmModule *m, gr_error *err) {
+    for (size_t k = 0; m->runtime && k < m->runtime->globals.len; k++) {
+        const VmGlobal *there = m->runtime->globals.data[k];
+        const char *name = name_here(m, there);
+        VmGlobal *g = name ? gr_vm_add_global(m, there->var, name) : NULL;
+        if (!g || !gr_map_put_u64(&m->global_of, (uint64_t)(uintptr_t)there->var, g) ||
+            (there->var->is_visible && !gr_map_put(&m->global_by_name, name, g)))
+            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    }
+    return GR_OK;
+}
+
+gr_status gr_vm_place_runtime(VmModule *m, gr_error *err) {
+    const VmModule *r = m->runtime;
+    if (!r)
+        return GR_OK;
+    m->runtime_at = GR_NEW_ARRAY(&m->arena, uint64_t, r->globals.len + 1);
+    if (!m->runtime_at)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    for (size_t k = 0; k < r->globals.len; k++) {
+        const VmGlobal *g = gr_map_get_u64(&m->global_of, (uint64_t)(uintptr_t)r->globals.data[k]->var);
+        m->runtime_at[k] = g->addr;
+    }
+    return GR_OK;
+}
+
+gr_status gr_vm_runtime(VmDevice *d, PtxModule *ptx, VmModule **out, gr_error *err) {
+    for (VmModule *m = d->runtimes; m; m = m->next_runtime)
+        if (m->ptx[0] == ptx) {
+            *out = m;
+            return GR_OK;
+        }
+    gr_status st = gr_vm_load_runtime(d, ptx, out, err);
+    if (st == GR_OK) {
+        (*out)->next_runtime = d->runtimes;
+        d->runtimes = *out;
+    }
+    return st;
+}
