@@ -1,22 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inject/pieces.h"
 
+#include "base/map.h"
+#include "base/vec.h"
 #include "ptx/reach.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+enum { NONE = UINT32_MAX };
 
 typedef struct Piece {
     size_t at, end; // in the text
-    uint32_t func;  // number of the function that it belongs to, plus 1; 0: all kernels need it
-    bool dropped;   // none does
+    uint32_t next;  // piece of the same function, or that all kernels need; NONE: there are no more
 } Piece;
 
+// Of one kernel: the functions that it may call, and itself, by the first of that name. (What needs the definition of a function needs its
+// declarations.)
+typedef struct Needs {
+    const char *kernel;
+    uint32_t *funcs, n;
+} Needs;
+
 struct Pieces {
-    const char **kernels; // names
-    bool **needs;         // of each: [n_funcs]
-    const char **funcs;   // names
+    Needs *needs; // by name
     uint32_t n_kernels, n_funcs;
+    uint32_t *named; // of each function: the first of its name
     Piece *pieces;
+    uint32_t *of;           // of each function that is the first of its name: its first piece
+    uint32_t of_all;        // the first that all kernels need
     size_t n_pieces, begin; // the header ends at `begin`
 };
 
@@ -87,37 +99,77 @@ static const char *refuses(const PtxModule *m) {
 
 // ---- What kernels need -------------------------------------------------------------------------------------------
 
-static bool add_kernel(Pieces *p, const PtxModule *m, const PtxFunc *f, Arena *arena) {
-    bool *needs = GR_NEW_ARRAY(arena, bool, (size_t)m->n_funcs + 1);
-    const char *name = gr_arena_strdup(arena, f->name);
-    if (!needs || !name)
+typedef struct Finding {
+    Pieces *p;
+    Arena *arena;
+    uint32_t *stamps;
+    VEC(uint32_t) reached;
+    bool nomem;
+} Finding;
+
+static void add_reached(void *user, const PtxFunc *f) {
+    Finding *x = user;
+    if (!gr_vec_push(&x->reached, x->p->named[f->index]))
+        x->nomem = true;
+}
+
+static bool add_kernel(Finding *x, const PtxFunc *f) {
+    Pieces *p = x->p;
+    x->reached.len = 0;
+    gr_ptx_each_reachable(f, x->stamps, f->index + 1, add_reached, x);
+    Needs n = {.kernel = gr_arena_strdup(x->arena, f->name),
+               .funcs = GR_NEW_ARRAY(x->arena, uint32_t, x->reached.len + 1),
+               .n = (uint32_t)x->reached.len};
+    if (x->nomem || !n.kernel || !n.funcs)
         return false;
-    gr_ptx_mark_reachable(m, f, needs);
-    p->kernels[p->n_kernels] = name;
-    p->needs[p->n_kernels++] = needs;
+    memcpy(n.funcs, x->reached.data, x->reached.len * sizeof *n.funcs);
+    p->needs[p->n_kernels++] = n;
     return true;
+}
+
+static int by_kernel(const void *a, const void *b) {
+    return strcmp(((const Needs *)a)->kernel, ((const Needs *)b)->kernel);
+}
+
+static bool find_names(Pieces *p, const PtxModule *m) {
+    Map first = {0};
+    bool ok = true;
+    for (uint32_t k = 0; k < m->n_funcs && ok; k++) {
+        uintptr_t known = (uintptr_t)gr_map_get(&first, m->funcs[k]->name);
+        p->named[k] = known ? (uint32_t)known - 1 : k;
+        ok = known || gr_map_put(&first, m->funcs[k]->name, (void *)(uintptr_t)(k + 1));
+    }
+    gr_map_free(&first);
+    return ok;
+}
+
+static bool find_kernels(Pieces *p, const PtxModule *m, Arena *arena) {
+    Finding x = {.p = p, .arena = arena, .stamps = calloc((size_t)m->n_funcs + 1, sizeof *x.stamps)};
+    bool ok = x.stamps && find_names(p, m);
+    for (uint32_t k = 0; k < m->n_funcs && ok; k++)
+        if (m->funcs[k]->is_entry && m->funcs[k]->has_body)
+            ok = add_kernel(&x, m->funcs[k]);
+    qsort(p->needs, p->n_kernels, sizeof *p->needs, by_kernel);
+    free(x.stamps);
+    gr_vec_free(&x.reached);
+    return ok;
 }
 
 Pieces *gr_pieces_find(const PtxModule *m, Arena *arena, const char **why) {
     *why = refuses(m);
     if (*why)
         return NULL;
+    size_t n = (size_t)m->n_funcs + 1;
     Pieces *p = GR_NEW(arena, Pieces);
     *why = "out of memory";
     if (!p)
         return NULL;
-    *p = (Pieces){.kernels = GR_NEW_ARRAY(arena, const char *, (size_t)m->n_funcs + 1),
-                  .needs = GR_NEW_ARRAY(arena, bool *, (size_t)m->n_funcs + 1),
-                  .funcs = GR_NEW_ARRAY(arena, const char *, (size_t)m->n_funcs + 1),
+    *p = (Pieces){.needs = GR_NEW_ARRAY(arena, Needs, n),
+                  .named = GR_NEW_ARRAY(arena, uint32_t, n),
+                  .of = GR_NEW_ARRAY(arena, uint32_t, n),
                   .n_funcs = m->n_funcs};
-    if (!p->kernels || !p->needs || !p->funcs)
+    if (!p->needs || !p->named || !p->of || !find_kernels(p, m, arena))
         return NULL;
-    for (uint32_t k = 0; k < m->n_funcs; k++) {
-        const PtxFunc *f = m->funcs[k];
-        if (!(p->funcs[k] = gr_arena_strdup(arena, f->name)) ||
-            (f->is_entry && f->has_body && !add_kernel(p, m, f, arena)))
-            return NULL;
-    }
     *why = p->n_kernels > 1 ? NULL : "it has one kernel";
     return p->n_kernels > 1 ? p : NULL;
 }
@@ -129,43 +181,71 @@ static bool is_dropped(const PtxItem *i) {
     return i->kind == PTX_ITEM_VAR && !i->tag.inserted && !is_shared(i->var) && !is_literal(i->var);
 }
 
+// The list that the piece of this item is one of; NULL: no kernel needs it.
+static uint32_t *list_of(Pieces *p, const PtxItem *i) {
+    if (i->kind == PTX_ITEM_FUNC && i->func->index < p->n_funcs && !i->func->tag.inserted)
+        return &p->of[p->named[i->func->index]];
+    return is_dropped(i) ? NULL : &p->of_all;
+}
+
 bool gr_pieces_printed(Pieces *p, const PtxModule *m, size_t len, Arena *arena) {
     size_t n = 0;
     for (const PtxItem *i = m->items; i; i = i->next)
         n++;
-    p->pieces = GR_NEW_ARRAY(arena, Piece, n + 1);
+    p->pieces = n < NONE ? GR_NEW_ARRAY(arena, Piece, n + 1) : NULL;
     if (!p->pieces)
         return false;
     p->begin = m->items ? m->items->at : len;
+    p->of_all = NONE;
+    for (uint32_t k = 0; k < p->n_funcs; k++)
+        p->of[k] = NONE;
     for (const PtxItem *i = m->items; i; i = i->next) {
-        bool programs = i->kind == PTX_ITEM_FUNC && i->func->index < p->n_funcs && !i->func->tag.inserted;
-        p->pieces[p->n_pieces++] = (Piece){.at = i->at,
-                                           .end = i->next ? i->next->at : len,
-                                           .func = programs ? i->func->index + 1 : 0,
-                                           .dropped = is_dropped(i)};
+        Piece *piece = &p->pieces[p->n_pieces];
+        uint32_t *list = list_of(p, i);
+        *piece = (Piece){.at = i->at, .end = i->next ? i->next->at : len, .next = list ? *list : NONE};
+        if (list)
+            *list = (uint32_t)p->n_pieces;
+        p->n_pieces++;
     }
     return true;
 }
 
-// What needs the definition of a function needs its declarations.
-static bool is_needed(const Pieces *p, const bool *needs, const Piece *piece) {
-    if (piece->dropped || !piece->func)
-        return !piece->dropped;
-    for (uint32_t k = 0; k < p->n_funcs; k++)
-        if (needs[k] && (k + 1 == piece->func || !strcmp(p->funcs[k], p->funcs[piece->func - 1])))
-            return true;
-    return false;
+typedef VEC(uint32_t) Numbers;
+
+static bool add_list(const Pieces *p, uint32_t first, Numbers *out) {
+    for (uint32_t k = first; k != NONE; k = p->pieces[k].next)
+        if (!gr_vec_push(out, k))
+            return false;
+    return true;
+}
+
+static int by_number(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+// In their order in the text, each once: a function of which there are several is needed as often.
+static bool put_pieces(const Pieces *p, const char *text, const Needs *needs, StrBuf *out) {
+    Numbers numbers = {0};
+    bool ok = add_list(p, p->of_all, &numbers);
+    for (uint32_t k = 0; k < needs->n && ok; k++)
+        ok = add_list(p, p->of[needs->funcs[k]], &numbers);
+    if (ok && numbers.len)
+        qsort(numbers.data, numbers.len, sizeof *numbers.data, by_number);
+    for (size_t k = 0; k < numbers.len && ok; k++) {
+        const Piece *piece = &p->pieces[numbers.data[k]];
+        if (!k || numbers.data[k] != numbers.data[k - 1])
+            gr_str_addn(out, text + piece->at, piece->end - piece->at);
+    }
+    gr_vec_free(&numbers);
+    return ok && !out->oom;
 }
 
 gr_status gr_pieces_cut(const Pieces *p, const char *text, const char *kernel, StrBuf *out, gr_error *err) {
-    uint32_t n = 0;
-    while (n < p->n_kernels && strcmp(p->kernels[n], kernel))
-        n++;
-    if (n == p->n_kernels)
+    const Needs wanted = {.kernel = kernel};
+    const Needs *needs = bsearch(&wanted, p->needs, p->n_kernels, sizeof wanted, by_kernel);
+    if (!needs)
         return gr_fail(err, GR_ERR_NOT_FOUND, "there is no kernel %s", kernel);
     gr_str_addn(out, text, p->begin);
-    for (size_t k = 0; k < p->n_pieces; k++)
-        if (is_needed(p, p->needs[n], &p->pieces[k]))
-            gr_str_addn(out, text + p->pieces[k].at, p->pieces[k].end - p->pieces[k].at);
-    return out->oom ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : GR_OK;
+    return put_pieces(p, text, needs, out) ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
 }

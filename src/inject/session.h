@@ -63,6 +63,7 @@ typedef struct Kernel {
     LoadedModule *modules; // those behind the handle it came from; NULL when not known
     LoadedModule *module;  // the one that defines it; NULL when not known
     GrKernelCounts *counts;
+    struct Twin *twins; // of it (twins.c), a context each
 } Kernel;
 
 enum { KEPT_UNLOADED = 32 };

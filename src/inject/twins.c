@@ -18,8 +18,9 @@ static const CUfunction_attribute followed[] = {
 enum { FOLLOWED = sizeof followed / sizeof *followed };
 
 typedef struct Twin {
-    struct Twin *next; // of the module
-    const Kernel *kernel;
+    struct Twin *next;           // of the module
+    struct Twin *next_of_kernel; // in another context
+    Kernel *kernel;
     uint64_t context; // which() of it
     CUmodule module;  // NULL: there is none, and `f` is the program's
     CUfunction f;
@@ -137,9 +138,9 @@ done:
     return st;
 }
 
-static Twin *find(LoadedModule *m, const Kernel *k, uint64_t context) {
-    for (Twin *t = m->twins; t; t = t->next)
-        if (t->kernel == k && t->context == context)
+static Twin *find(const Kernel *k, uint64_t context) {
+    for (Twin *t = k->twins; t; t = t->next_of_kernel)
+        if (t->context == context)
             return t;
     return NULL;
 }
@@ -174,10 +175,10 @@ static Twin *new_twin(LoadedModule *m, Kernel *k, CUfunction f, uint64_t context
     Twin *t = calloc(1, sizeof *t);
     if (!t)
         return NULL;
-    *t = (Twin){.next = m->twins, .kernel = k, .context = context, .f = f};
+    *t = (Twin){.next = m->twins, .next_of_kernel = k->twins, .kernel = k, .context = context, .f = f};
     for (unsigned n = 0; n < FOLLOWED; n++)
         t->set[n] = -2; // none of their values
-    m->twins = t;
+    m->twins = k->twins = t;
     if (make(t, m, k, &err) != GR_OK) {
         unload(t);
         t->f = f;
@@ -191,7 +192,7 @@ CUfunction gr_twin_of(Kernel *k, CUfunction f) {
     uint64_t context = m && m->by_kernel ? which() : 0;
     if (!context)
         return f;
-    Twin *t = find(m, k, context);
+    Twin *t = find(k, context);
     while (t && t->making)
         pthread_cond_wait(&made, &gr_session.lock);
     if (!t)
@@ -261,6 +262,7 @@ void gr_twins_unload(LoadedModule *m) {
     while (m->twins) {
         Twin *t = m->twins;
         m->twins = t->next;
+        t->kernel->twins = NULL; // all of them go
         if (t->context == context)
             unload(t);
         else if (t->module)

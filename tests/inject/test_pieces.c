@@ -108,10 +108,37 @@ static void what_is_shared_stays_whole(void **state) {
     }
 }
 
+// What is kept of each kernel is what it needs, not a flag for each of the others.
+static void many_kernels_take_little(void **state) {
+    (void)state;
+    enum { KERNELS = 5000 };
+    StrBuf program = {0}, text = {0};
+    gr_str_add(&program, HEAD ".func helper() { ret; }\n.func other() { ret; }\n");
+    for (unsigned k = 0; k < KERNELS; k++)
+        gr_str_addf(&program, ".visible .entry k%u() { call helper, (); ret; }\n", k);
+    PtxModule *m = parse(program.data);
+    Arena arena;
+    const char *why;
+    gr_error err = {0};
+    gr_arena_init(&arena);
+    Pieces *p = gr_pieces_find(m, &arena, &why);
+    assert_non_null(p);
+    assert_int_equal(gr_ptx_print_later(m, 0, &text, NULL, NULL, &err), GR_OK);
+    assert_true(gr_pieces_printed(p, m, text.len, &arena));
+    assert_in_range(arena.total, 1, KERNELS * 256);
+    expect_part(p, text.data, "k4321", (const char *const[]){"entry k4321", "helper()", NULL},
+                (const char *const[]){"entry k4320", "other()", NULL});
+    gr_str_free(&program);
+    gr_str_free(&text);
+    gr_arena_free(&arena);
+    gr_ptx_free(m);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_kernel_has_its_part),
         cmocka_unit_test(what_is_shared_stays_whole),
+        cmocka_unit_test(many_kernels_take_little),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

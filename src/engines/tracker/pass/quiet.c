@@ -31,27 +31,25 @@ static bool is_harmless(const char *name) {
     return !strcmp(name, "vprintf") || !strcmp(name, "__assertfail");
 }
 
-static bool callees_write(const PtxFunc *f, Arena *arena, bool *nomem) {
-    const PtxModule *m = f->module;
-    *nomem = false;
-    if (!gr_ptx_calls(f))
-        return false;
-    bool *marked = GR_NEW_ARRAY(arena, bool, (size_t)m->n_funcs + 1);
-    *nomem = !marked;
-    if (!marked)
-        return true;
-    gr_ptx_mark_reachable(m, f, marked);
-    for (uint32_t k = 0; k < m->n_funcs; k++) {
-        const PtxFunc *g = m->funcs[k];
-        if (!marked[g->index] || g == f || g->tag.inserted)
-            continue;
-        if (!g->has_body && !is_harmless(g->name))
-            return true;
-        for (const PtxStmt *s = g->first; s; s = s->next)
-            if (s->kind == PTX_INSTR && !s->tag.inserted && writes_global(m, s))
-                return true;
-    }
-    return false;
+typedef struct Callees {
+    const PtxFunc *of;
+    bool write;
+} Callees;
+
+static void look_at_callee(void *user, const PtxFunc *g) {
+    Callees *c = user;
+    if (c->write || g == c->of || g->tag.inserted)
+        return;
+    c->write = !g->has_body && !is_harmless(g->name);
+    for (const PtxStmt *s = g->first; s && !c->write; s = s->next)
+        c->write = s->kind == PTX_INSTR && !s->tag.inserted && writes_global(g->module, s);
+}
+
+static bool callees_write(const PtxFunc *f, uint32_t *stamps) {
+    Callees c = {.of = f};
+    if (gr_ptx_calls(f))
+        gr_ptx_each_reachable(f, stamps, f->index + 1, look_at_callee, &c);
+    return c.write;
 }
 
 static bool is_plain_load(const PtxSite *site) {
@@ -80,13 +78,13 @@ static bool take_store(Quiet *q, const PtxModule *m, const PtxStmt *s, const GrS
     }
 }
 
-gr_status gr_quiet_find(const PtxFunc *f, const GrSiteStatus *status, Arena *arena, Quiet *q, gr_error *err) {
+gr_status gr_quiet_find(const PtxFunc *f, const GrSiteStatus *status, uint32_t *stamps, Arena *arena,
+                        Quiet *q, gr_error *err) {
     const PtxModule *m = f->module;
     uint32_t root, n = 0;
-    bool nomem = false;
     *q = (Quiet){0};
-    if (!f->is_entry || f->reg_params || callees_write(f, arena, &nomem))
-        return nomem ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : GR_OK;
+    if (!f->is_entry || f->reg_params || callees_write(f, stamps))
+        return GR_OK;
     if (!gr_origins_find(f, arena, &q->origins))
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     for (const PtxStmt *s = f->first; s; s = s->next)

@@ -20,9 +20,10 @@ typedef struct Quiet {
     PtxReg *size[ORIGIN_ROOTS]; // of its allocation: how far such a load, or a store, may be from the root
 } Quiet;
 
-// What can be known of `f` before it is changed. Stores of which `status` says that they are left alone make it know nothing.
-gr_status gr_quiet_find(const PtxFunc *f, const GrSiteStatus *status, Arena *arena, Quiet *out,
-                        gr_error *err);
+// What can be known of `f` before it is changed. Stores of which `status` says that they are left alone make it know nothing. `stamps`: of all functions
+// of the module, less than f->index + 1, or of a function that had its turn.
+gr_status gr_quiet_find(const PtxFunc *f, const GrSiteStatus *status, uint32_t *stamps, Arena *arena,
+                        Quiet *out, gr_error *err);
 
 // Emits before `at`, where the kernel begins, what finds the allocations.
 gr_status gr_quiet_begin(Quiet *q, PtxFunc *f, PtxStmt *at, const char *suffix, gr_error *err);

@@ -472,7 +472,7 @@ static gr_status rewrite_function(const TrackerWork *module, const Code *by_site
     if (!w->o->all && !gr_phases_find(f, &code.cfg, &code.arena, code.still))
         GR_TRY(gr_fail(w->err, GR_ERR_NOMEM, "out of memory"));
     if (!w->o->all && !w->classifies)
-        GR_TRY(gr_quiet_find(f, w->status, &code.arena, &code.quiet, w->err));
+        GR_TRY(gr_quiet_find(f, w->status, w->stamps, &code.arena, &code.quiet, w->err));
     if (!w->o->all && !w->classifies)
         gr_updates_find(f, &code.uses, &code.cfg, w->status, code.still, &code.updates);
     if (!gr_paths_ends(f, &code.cfg, &code.arena, &code.ends))
@@ -512,21 +512,31 @@ done:
 // ---- A module --------------------------------------------------------------------------------------------------
 
 // A kernel that is not wanted, but may call a function that is: what its threads do to synchronize counts there.
+typedef struct Callers {
+    const bool *wanted;
+    bool *marked, shares;
+} Callers;
+
+static void look_for_wanted(void *user, const PtxFunc *g) {
+    Callers *c = user;
+    c->shares |= c->wanted[g->index];
+}
+
+static void mark_reached(void *user, const PtxFunc *g) { ((Callers *)user)->marked[g->index] = true; }
+
 static gr_status mark_callers(const TrackerWork *w, bool *marked) {
     PtxModule *m = w->module;
-    bool *reached = GR_NEW_ARRAY(&m->arena, bool, (size_t)m->n_funcs + 1);
-    if (!reached)
+    uint32_t *stamps = GR_NEW_ARRAY(&m->arena, uint32_t, (size_t)m->n_funcs + 1), stamp = 0;
+    Callers c = {.wanted = w->marked, .marked = marked};
+    if (!stamps)
         return gr_fail(w->err, GR_ERR_NOMEM, "out of memory");
     for (uint32_t k = 0; k < m->n_funcs; k++) {
-        bool shares = false;
         if (!m->funcs[k]->is_entry || w->marked[k] || !gr_ptx_calls(m->funcs[k]))
             continue;
-        memset(reached, 0, m->n_funcs * sizeof *reached);
-        gr_ptx_mark_reachable(m, m->funcs[k], reached);
-        for (uint32_t n = 0; n < m->n_funcs; n++)
-            shares |= reached[n] && w->marked[n];
-        for (uint32_t n = 0; shares && n < m->n_funcs; n++)
-            marked[n] |= reached[n];
+        c.shares = false;
+        gr_ptx_each_reachable(m->funcs[k], stamps, ++stamp, look_for_wanted, &c);
+        if (c.shares)
+            gr_ptx_each_reachable(m->funcs[k], stamps, ++stamp, mark_reached, &c);
     }
     return GR_OK;
 }
@@ -581,6 +591,8 @@ gr_status gr_tracker_rewrite(PtxModule *m, const TrackerOptions *o, GrSiteStatus
     GR_TRY(gr_runtime_raise(m, err));
     GR_TRY(gr_registers_limit(m, err));
     GR_TRY(gr_runtime_link(m, m->sm >= 90 ? o->cluster_runtime : o->runtime, o->suffix, err));
+    if (!(w.stamps = GR_NEW_ARRAY(&m->arena, uint32_t, (size_t)m->n_funcs + 1)))
+        GR_TRY(gr_fail(err, GR_ERR_NOMEM, "out of memory"));
     GR_TRY(rewrite_functions(&w, n_funcs, followed));
     if (m->nomem)
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");

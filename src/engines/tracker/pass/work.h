@@ -10,6 +10,7 @@ typedef struct TrackerWork {
     PtxModule *module;
     const TrackerOptions *o;
     bool *marked;
+    uint32_t *stamps; // gr_ptx_each_reachable, of functions in turn
     GrSiteStatus *status;
     gr_error *err;
     bool classifies;        // only says what each site is, and inserts nothing
