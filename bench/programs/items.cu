@@ -4,7 +4,7 @@
 // ARGS: streams 1000
 // GROWS: streams 12500 | streams 25000 | streams 50000 | streams 100000
 // GROWS: allocations 125000 | allocations 250000 | allocations 500000 | allocations 1000000
-// GROWS: managed 2000 | managed 4000 | managed 8000 | managed 16000
+// GROWS: managed 8000 | managed 16000 | managed 32000 | managed 64000 | managed 128000
 // GROWS: waits 1000 | waits 2000 | waits 4000 | waits 8000
 #include <cstdio>
 #include <cstdlib>
@@ -30,7 +30,8 @@ static void streams(int n, int *p) {
 static void allocations(int n, int *p) {
     for (int k = 0; k < n; k++) {
         int *mine;
-        cudaMalloc(&mine, 512);
+        if (cudaMalloc(&mine, 512) != cudaSuccess)
+            return;
     }
     add<<<1, 32>>>(p, n);
 }
@@ -38,7 +39,8 @@ static void allocations(int n, int *p) {
 static void managed(int n, int *p, bool waits) {
     for (int k = 0; k < n; k++) {
         int *mine;
-        cudaMallocManaged(&mine, 512);
+        if (cudaMallocManaged(&mine, 512) != cudaSuccess)
+            return;
         mine[0] = k;
         add<<<1, 32>>>(p, 1);
         if (waits)

@@ -88,8 +88,10 @@ static void protect(uint64_t at, uint64_t end) {
             protect(at, from);
         at = to;
     }
-    if (at < end)
-        (void)set_access(at, end - at, false);
+    if (at < end && !set_access(at, end - at, false) && errno == ENOMEM)
+        gr_session_remarkf(
+            "the system lets a process have so few mappings (vm.max_map_count) that not all of "
+            "the host's accesses to managed and pinned memory were watched");
 }
 
 // Where the range at that address is, or belongs.
@@ -130,6 +132,21 @@ static void remove_range(uint64_t at) {
         return; // registered memory
     watch.ranges.len--;
     memmove(watch.ranges.data + k, watch.ranges.data + k + 1, (watch.ranges.len - k) * sizeof(Range));
+}
+
+// Opens [*at, *at + *size), or more of it to the left: where each other page is open, there may be as many mappings as the system lets a process have, and
+// then only what makes them fewer can be done. Async-signal-safe.
+static bool open_wide(uint64_t *at, uint64_t *size) {
+    uint64_t end = *at + *size;
+    size_t k = place_of(*at + 1);
+    for (size_t step = 1; !set_access(*at, end - *at, true); step *= 2) {
+        if (errno != ENOMEM || !k)
+            return false;
+        k = k > step ? k - step : 0;
+        *at = watch.ranges.data[k].at < *at ? watch.ranges.data[k].at : *at;
+        *size = end - *at;
+    }
+    return true;
 }
 
 static void take_change(void *user, GrSharedMemory kind, uint64_t at, uint64_t size) {
@@ -278,12 +295,14 @@ static void tell_touched(const GrHostTouch *t) {
         watch.tell[k].touched(watch.tell[k].user, t);
 }
 
-static void leave_open(uint64_t at, uint64_t size) {
-    (void)set_access(at, size, true);
+static bool leave_open(uint64_t at, uint64_t size) {
+    if (!open_wide(&at, &size))
+        return false;
     for (unsigned k = 0; k < atomic_load(&watch.watchers); k++)
         watch.tell[k].opened(watch.tell[k].user, at, size);
     gr_session_remarkf("the host accessed some pages of managed or pinned memory so often while the device "
                        "worked that only its first accesses to these pages were checked");
+    return true;
 }
 
 static GrWatchAnswer answer(const GrHostTouch *t) {
@@ -297,8 +316,8 @@ static GrWatchAnswer answer(const GrHostTouch *t) {
     uint64_t number = t->address / watch.page, at = number * watch.page;
     uint64_t seen = (uint64_t)(uintptr_t)gr_map_get_u64(&watch.pages, number);
     if (!atomic_load(&watch.on) || seen >= OF_A_PAGE)
-        return set_access(at, watch.page, true) || set_access(r->at, r->size, true) ? GR_WATCH_OPEN
-                                                                                    : GR_WATCH_NOT_OURS;
+        return set_access(at, watch.page, true) || leave_open(r->at, r->size) ? GR_WATCH_OPEN
+                                                                              : GR_WATCH_NOT_OURS;
     GrHostTouch cut = *t;
     if (cut.size > r->at + r->size - t->address)
         cut.size = r->at + r->size - t->address;
@@ -311,14 +330,10 @@ static GrWatchAnswer answer(const GrHostTouch *t) {
     if (watch.faults >= IN_FULL)
         seen = OF_A_PAGE;
     bool known = gr_map_put_u64(&watch.pages, number, (void *)(uintptr_t)seen);
-    if (watch.faults >= IN_ALL || !known || !set_access(at, watch.page, true)) {
-        leave_open(r->at, r->size);
-        return GR_WATCH_OPEN;
-    }
-    if (seen >= OF_A_PAGE) {
-        leave_open(at, watch.page);
-        return GR_WATCH_OPEN;
-    }
+    if (watch.faults >= IN_ALL || !known || !set_access(at, watch.page, true))
+        return leave_open(r->at, r->size) ? GR_WATCH_OPEN : GR_WATCH_NOT_OURS;
+    if (seen >= OF_A_PAGE)
+        return leave_open(at, watch.page) ? GR_WATCH_OPEN : GR_WATCH_NOT_OURS;
     return GR_WATCH_STEP;
 }
 
@@ -379,8 +394,12 @@ GrWatchAnswer gr_watch_fault(uint64_t address, uint64_t pc, uint64_t top, bool w
     if (!atomic_load(&watch.runs) || address < atomic_load(&watch.low) || address >= atomic_load(&watch.high))
         return GR_WATCH_NOT_OURS;
     uint64_t page = address / watch.page * watch.page;
-    if (watch.lock_is_mine()) // the driver itself, with a pointer of the program's
-        return set_access(page, watch.page, true) ? GR_WATCH_STEP : GR_WATCH_NOT_OURS;
+    if (watch.lock_is_mine()) { // the driver itself, with a pointer of the program's
+        uint64_t size = watch.page, at = page;
+        return set_access(page, size, true) ? GR_WATCH_STEP
+               : open_wide(&at, &size)      ? GR_WATCH_OPEN
+                                            : GR_WATCH_NOT_OURS;
+    }
     Slot *s = take_slot();
     s->touch = describe(address, pc, writes, whole);
     if (pc - watch.libc < watch.libc_size && top > 4096 && top - watch.libc >= watch.libc_size)

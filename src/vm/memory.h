@@ -32,6 +32,7 @@ typedef enum VmMemKind {
 
 typedef struct VmRange {
     uint64_t addr, size; // as the program sees it
+    uint64_t room;       // bytes that are its own: to the end of a page where the host reaches it
     ptrdiff_t delta;     // device view = (char *)addr + delta
     VmMemKind kind;
     int device;      // index of the owning device, -1 for host memory

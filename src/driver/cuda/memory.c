@@ -50,11 +50,14 @@ static GrSharedMemory kind_of(const VmRange *r) {
                                       : GR_SHARED_REGISTERED;
 }
 
+// Its whole pages, with what lies behind its end. (Memory that the program registered has what the program said.)
+static uint64_t bytes_of(const VmRange *r) { return r->room ? r->room : r->size; }
+
 // The range comes or goes.
 static void count_range(const VmRange *r, bool comes) {
     if (!is_host_visible(r))
         return;
-    Change c = {comes ? kind_of(r) : GR_SHARED_GONE, r->addr, r->size};
+    Change c = {comes ? kind_of(r) : GR_SHARED_GONE, r->addr, bytes_of(r)};
     host_visible += comes ? 1 : UINT64_MAX;
     visible_changes++;
     if (changes.len >= NOTED_MOST || !gr_vec_push(&changes, c)) {
@@ -81,7 +84,7 @@ static void each_visible(void (*each)(void *user, GrSharedMemory kind, uint64_t 
     for (; r && left; r = gr_vm_mem_after(gr_cu.mem, r->addr)) {
         if (!is_host_visible(r))
             continue;
-        each(user, kind_of(r), r->addr, r->size);
+        each(user, kind_of(r), r->addr, bytes_of(r));
         left--;
     }
 }

@@ -7,6 +7,9 @@
 // The region is cut into zones, one per way of being mapped for the host. Plain device memory must fault there, managed and
 // pinned memory must not, and protection has the grain of a page. Within a zone addresses only grow until the zone is used up;
 // between two allocations there is always a gap, so that running over an end finds nothing there.
+//
+// What the host reaches is mapped allocation by allocation, with a page that it does not reach in between. Linux lets a process have some 65 000 mappings
+// (vm.max_map_count). So from the DENSE_FROM-th such allocation on they lie side by side, each with its gap in its own last page: they are one mapping.
 #include "vm/mem/memory_parts.h"
 
 #include "base/limits.h"
@@ -20,7 +23,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { ZONES = 4, DEVICES = 32, GAP = 256, REMEMBERED = 256 };
+enum { ZONES = 4, DEVICES = 32, GAP = 256, REMEMBERED = 256, DENSE_FROM = 4096 };
 enum { LARGE = 1 << 16, SWEPT = 1 << 20 }; // bytes: what is given back at once; what is let gather
 
 #define DEFAULT_LIMIT (UINT64_C(16) << 30)
@@ -43,6 +46,7 @@ struct VmMem {
     bool moved; // its region is not the usual one
     uint64_t used[DEVICES], limit[DEVICES];
     uint64_t generation, serial;
+    uint64_t n_host; // ranges that the host may touch, of this region
     Freed freed[REMEMBERED];
     size_t n_freed;
     uint64_t dead;                 // bytes of small ranges that were freed since the last sweep
@@ -198,10 +202,10 @@ static bool insert_range(VmMem *m, VmRange *r) {
 }
 
 // First address in the zone with room for `size` bytes and a gap: after everything, else between ranges.
-static uint64_t find_room(VmMem *m, Zone *z, uint64_t size, uint64_t align) {
+static uint64_t find_room(VmMem *m, Zone *z, uint64_t size, uint64_t gap, uint64_t align) {
     uint64_t at = (z->next + align - 1) & ~(align - 1);
     if (at < z->end && size <= z->end - at && z->end - at - size >= GAP) {
-        z->next = at + size + GAP;
+        z->next = at + size + gap;
         return at;
     }
     uint64_t from = z->start;
@@ -246,10 +250,11 @@ static gr_status allocate(VmMem *m, VmMemKind kind, int device, uint64_t size, u
     if (align < min_align)
         align = min_align;
     Zone *z = &m->zone[zone_of(kind)];
-    uint64_t room = host_may_touch(kind) ? page_round(size) : size;
+    bool dense = host_may_touch(kind) && m->n_host >= DENSE_FROM;
+    uint64_t room = host_may_touch(kind) ? page_round(dense ? size + GAP : size) : size;
     bool fresh = true;
     uint64_t before = z->next;
-    uint64_t at = find_room(m, z, room, align);
+    uint64_t at = find_room(m, z, room, dense ? 0 : GAP, align);
     if (!at)
         return gr_fail(err, GR_ERR_NOMEM, "no address space for %llu bytes", (unsigned long long)size);
     fresh = at >= before;
@@ -258,6 +263,7 @@ static gr_status allocate(VmMem *m, VmMemKind kind, int device, uint64_t size, u
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     *r = (VmRange){.addr = at,
                    .size = size,
+                   .room = room,
                    .delta = m->view - (char *)(uintptr_t)m->base,
                    .kind = kind,
                    .device = device};
@@ -274,6 +280,7 @@ static gr_status allocate(VmMem *m, VmMemKind kind, int device, uint64_t size, u
     }
     if (counted)
         m->used[device] += size;
+    m->n_host += host_may_touch(kind);
     *out = r;
     return GR_OK;
 }
@@ -333,8 +340,10 @@ static gr_status free_range(VmMem *m, uint64_t addr, gr_error *err) {
         m->used[r->device] -= r->size;
     if (!r->retired)
         gr_vm_mem_note_freed(m, r->addr, r->size);
-    if (host_may_touch(r->kind))
-        user_map(m, r->addr, page_round(r->size), false);
+    if (host_may_touch(r->kind)) {
+        user_map(m, r->addr, r->room, false);
+        m->n_host--;
+    }
     uint64_t size = r->size;
     remove_at(m, n - 1);
     if (size >= LARGE)
