@@ -39,23 +39,6 @@ static uint64_t sum_of_lines(const char *text) {
     return sum;
 }
 
-// A body declares something behind instructions, outside of braces. Such a declaration is printed at the head, so that a function that is rewritten
-// when it is printed has one straight line where there were two, and stores in it may be late.
-static bool declares_late(const PtxModule *m) {
-    for (uint32_t k = 0; k < m->n_funcs; k++) {
-        bool begun = false;
-        int depth = 0;
-        for (const PtxStmt *s = m->funcs[k]->first; s; s = s->next) {
-            depth += (s->kind == PTX_SCOPE_OPEN) - (s->kind == PTX_SCOPE_CLOSE);
-            begun |= s->kind == PTX_INSTR;
-            if (begun && depth <= 0 &&
-                (s->kind == PTX_DECL_REG || s->kind == PTX_DECL_VAR || s->kind == PTX_RAW))
-                return true;
-        }
-    }
-    return false;
-}
-
 // Declarations may stand elsewhere.
 static void same_lines(const char *a, const char *b) {
     if (strlen(a) != strlen(b) || sum_of_lines(a) != sum_of_lines(b))
@@ -66,15 +49,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     PtxModule *m = fuzz_parse((const char *)data, size, false);
     if (!m)
         return 0;
-    bool alike = !declares_late(m);
     gr_ptx_free(m);
     StrBuf once = {0}, parts = {0};
     bool ok = rewrite((const char *)data, size, false, &once);
     if (rewrite((const char *)data, size, true, &parts) != ok)
         abort();
     if (ok) {
-        if (alike)
-            same_lines(once.data, parts.data);
+        same_lines(once.data, parts.data);
         fuzz_parses_again(&once);
     }
     gr_str_free(&once);

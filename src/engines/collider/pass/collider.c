@@ -193,9 +193,10 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, const PolledModul
     w->later = NULL;
     w->pace = NULL;
     w->again = &code.again;
-    // Detours go to the end of the body: control must not fall into them.
+    // Detours go to the end of the body: control must not fall into them. That instruction is an end of the thread like one of the program's own, so
+    // it has to be read even where what is inserted is only text.
     if (!ends_thread(f->last) && !w->classifies)
-        GR_TRY(gr_ptx_insert(f, NULL, 0, "ret;", NULL, 0, NULL, w->err));
+        GR_TRY(gr_ptx_insert(f, NULL, 0, "ret;", NULL, 0, &(PtxStmt *){NULL}, w->err));
     if (w->o->thinned && !w->classifies) {
         GR_TRY(gr_pace_begin(&pace, w, f));
         w->pace = &pace;

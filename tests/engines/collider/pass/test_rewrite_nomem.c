@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading, rewriting and printing PTX when memory runs out at any point: an error that says so, or all of the text, never less.
+// Reading, rewriting and printing PTX when memory runs out at any point: an error that says so, or all of the text, never less. And what is the same
+// whether functions are rewritten at once or one by one.
 #include "../../../nomem.h"
 #include "engines/collider/pass/collider.h"
 #include "passes/shuffle.h"
@@ -99,7 +100,36 @@ static void test_every_allocation(void **state) {
         }
 }
 
+static unsigned count_of(const StrBuf *text, const char *word) {
+    unsigned n = 0;
+    for (const char *p = text->data; (p = strstr(p, word)); p += strlen(word))
+        n++;
+    return n;
+}
+
+// A kernel may end without an instruction that says so: the copy that is held back comes before that end, whether functions are rewritten at once or each
+// when it is printed.
+static void test_an_end_that_is_not_said(void **state) {
+    (void)state;
+    static char ptx[] = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 a) {\n"
+                        ".reg .b32 %r<2>; .reg .b64 %rd<2>; .shared .align 16 .b8 s[64];\n"
+                        "ld.param.u64 %rd1, [a]; mov.u32 %r1, s;\n"
+                        "cp.async.ca.shared.global [%r1], [%rd1], 16;\n}\n";
+    unsigned n[2];
+    for (unsigned later = 0; later < 2; later++) {
+        Work w = {.ptx = ptx, .len = strlen(ptx), .later = later, .thinned = true};
+        StrBuf out = {0};
+        gr_error err = {0};
+        assert_int_equal(rewrite(&w, &out, &err), GR_OK);
+        n[later] = count_of(&out, "call __gr_copy_left,");
+        gr_str_free(&out);
+    }
+    assert_int_equal(n[0], 1);
+    assert_int_equal(n[1], 1);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_allocation)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_allocation),
+                                       cmocka_unit_test(test_an_end_that_is_not_said)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
