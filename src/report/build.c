@@ -35,11 +35,6 @@ static gr_status take_module(Build *b, const GrRecord *rec, gr_error *err) {
     return GR_OK;
 }
 
-const GrModuleInfo *gr_build_module(const Build *b, uint64_t process, uint64_t number) {
-    size_t at = (size_t)gr_map_get_u64(&b->module_at, gr_build_key(process, number));
-    return at ? &b->modules.data[at - 1] : NULL;
-}
-
 // {u64 index, u64 module number, str name, u64 offset of its GrKernelCounts}
 static void take_kernel(Build *b, const GrRecord *rec) {
     GrCursor c = gr_cursor(rec);

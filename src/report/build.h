@@ -42,7 +42,10 @@ static inline uint64_t gr_build_key(uint64_t process, uint64_t number) {
 }
 
 // Of that number in that process; NULL: it was not seen.
-const GrModuleInfo *gr_build_module(const Build *b, uint64_t process, uint64_t number);
+static inline const GrModuleInfo *gr_build_module(const Build *b, uint64_t process, uint64_t number) {
+    size_t at = (size_t)gr_map_get_u64(&b->module_at, gr_build_key(process, number));
+    return at ? &b->modules.data[at - 1] : NULL;
+}
 
 // Adds what raced to the report: of areas and of records (build_races.c).
 gr_status gr_build_races(Build *b, gr_error *err);

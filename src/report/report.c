@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A report as it is made: findings are added, then races are held against each other, hidden and grouped, and the verdict is said.
-#include "coverage/aims.h"
+// A report as it is made: findings and texts are added.
 #include "report/report_internal.h"
 #include "report/suppress.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,33 +121,4 @@ gr_status gr_report_add(GrReport *r, const GrFinding *f, gr_error *err) {
     GrRace race = {.found = *f, .number = r->races.len, .n_sites = 1};
     bool added = class->kind == GR_KIND_MISUSE ? add_misuse(r, f) : gr_vec_push(&r->races, race);
     return added ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
-}
-
-// ---- The end -----------------------------------------------------------------------------------------------
-
-gr_status gr_report_finish(GrReport *r, gr_error *err) {
-    gr_status st;
-    gr_report_sort(r);
-    GR_TRY(gr_report_merge(r, err));
-    if (r->causal.engine)
-        GR_TRY(gr_report_confirm(r, err));
-    gr_suppressions_apply(r);
-    GR_TRY(gr_report_group(r, err));
-    gr_map_free(&r->misuse_at); // their numbers have changed
-    GR_TRY(gr_report_identify(r, err));
-    gr_report_order(r);
-    GR_TRY(gr_report_propose(r, err));
-    r->aimed_at = r->aim ? gr_aims_waiting(r->aim) : 0;
-    if (r->so_far.path && r->functions.len) {
-        gr_error why = {0};
-        char where[800];
-        if (gr_report_cover(r, &why) != GR_OK &&
-            gr_report_reason(r, "this run is not in the coverage file: %s",
-                             gr_error_text(&why, where, sizeof where)) != GR_OK)
-            st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    }
-    if (st == GR_OK)
-        st = gr_report_judge(r, err);
-done:
-    return st;
 }

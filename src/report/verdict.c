@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a report comes to, and each reason why it would not be "clean".
+// The end of a report: races are held against each other, hidden and grouped, and the verdict is said, with each reason why it is not "clean".
 #include "base/escape.h"
+#include "coverage/aims.h"
 #include "report/report_internal.h"
+#include "report/suppress.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -225,7 +227,8 @@ static void judge_processes(Judge *j) {
                     (unsigned long long)r->unfinished, r->unfinished == 1 ? "" : "es");
 }
 
-gr_status gr_report_judge(GrReport *r, gr_error *err) {
+// Says every reason against a clean verdict, and the verdict.
+static gr_status decide(GrReport *r, gr_error *err) {
     Judge judge = {.report = r}, *j = &judge;
     for (size_t i = 0; i < r->doubts.len; i++)
         add_reasonf(j,
@@ -308,4 +311,31 @@ void gr_report_summary(const GrReport *r, StrBuf *out) {
 
 const char *gr_verdict_name(GrVerdict v) {
     return v == GR_VERDICT_CLEAN ? "clean" : v == GR_VERDICT_RACES ? "races" : "inconclusive";
+}
+
+gr_status gr_report_finish(GrReport *r, gr_error *err) {
+    gr_status st;
+    gr_report_sort(r);
+    GR_TRY(gr_report_merge(r, err));
+    if (r->causal.engine)
+        GR_TRY(gr_report_confirm(r, err));
+    gr_suppressions_apply(r);
+    GR_TRY(gr_report_group(r, err));
+    gr_map_free(&r->misuse_at); // their numbers have changed
+    GR_TRY(gr_report_identify(r, err));
+    gr_report_order(r);
+    GR_TRY(gr_report_propose(r, err));
+    r->aimed_at = r->aim ? gr_aims_waiting(r->aim) : 0;
+    if (r->so_far.path && r->functions.len) {
+        gr_error why = {0};
+        char where[800];
+        if (gr_report_cover(r, &why) != GR_OK &&
+            gr_report_reason(r, "this run is not in the coverage file: %s",
+                             gr_error_text(&why, where, sizeof where)) != GR_OK)
+            st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    }
+    if (st == GR_OK)
+        st = decide(r, err);
+done:
+    return st;
 }
