@@ -28,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EXIT_OURS = 1, EXIT_USAGE = 2, EXIT_LATER = 75 };
+enum { EXIT_LATER = 75 };
 
 static void print_help(void) {
     fputs(

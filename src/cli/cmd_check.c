@@ -17,8 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EXIT_OURS = 1, EXIT_USAGE = 2 };
-
 typedef struct Check {
     GrOptions options;
     const GrEngine *engine;

@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { EXIT_OURS = 1, EXIT_USAGE = 2 };
-
 static const char usage[] = "usage: gpurace completion bash|zsh|fish\n\n"
                             "Prints what makes the shell complete the commands and options of gpurace. An "
                             "installation has it. By hand:\n"

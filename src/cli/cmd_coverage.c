@@ -4,7 +4,6 @@
 //
 // Accesses of one place and kind (copies made by unrolling) are one line of the text; JSON has each. Exit status: 0; 2 when the
 // command line makes no sense or the file is none.
-#include "base/escape.h"
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/coverage_list.h"
@@ -13,7 +12,6 @@
 #include "passes/sample.h"
 #include "report/report.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,16 +53,6 @@ typedef struct Line {
 } Line;
 typedef VEC(Line) Lines;
 
-static int compare_texts(const char *a, const char *b) { return strcmp(a ? a : "", b ? b : ""); }
-
-int gr_covered_compare(const GrCoveredSite *a, const GrCoveredSite *b) {
-    int d = compare_texts(a->file, b->file);
-    d = d ? d : (a->line > b->line) - (a->line < b->line);
-    d = d ? d : (a->col > b->col) - (a->col < b->col);
-    d = d ? d : strcmp(a->kind, b->kind);
-    return d ? d : (a->size > b->size) - (a->size < b->size);
-}
-
 static int compare_lines(const void *a, const void *b) {
     const Line *x = a, *y = b;
     int d = (x->watched > 0) - (y->watched > 0);
@@ -89,25 +77,6 @@ static bool add_sites(const GrCoveredFunction *f, Lines *lines) {
             l->least = s;
     }
     return true;
-}
-
-// Files below the current folder are named relative to it, as in reports.
-static const char *shown(const char *file) {
-    char folder[PATH_MAX];
-    size_t n = getcwd(folder, sizeof folder) ? strlen(folder) : 0;
-    return n && !strncmp(file, folder, n) && file[n] == '/' ? file + n + 1 : file;
-}
-
-void gr_covered_print(const GrCoveredFunction *f, const GrCoveredSite *s, Arena *arena) {
-    StrBuf text = {0};
-    if (s->file && s->line)
-        gr_escaped_addf(&text, "%s:%u:%u: ", shown(s->file), s->line, s->col);
-    else
-        gr_escaped_addf(&text, "access %u: ", s->nth);
-    gr_escaped_addf(&text, "%s of %u byte%s in %s", s->kind, s->size, s->size == 1 ? "" : "s",
-                    gr_short_name(f->name, arena));
-    fputs(text.data ? text.data : "", stdout);
-    gr_str_free(&text);
 }
 
 static void print_line(const Line *l, Arena *arena) {
@@ -153,11 +122,6 @@ static gr_status print_text(const GrCoverage *c, const char *path, gr_error *err
 }
 
 // ---- JSON ----------------------------------------------------------------------------------------------------------
-
-json_t *gr_covered_text(const char *s) {
-    json_t *j = s ? json_string(s) : json_null();
-    return j ? j : json_string("?"); // a name that is no UTF-8
-}
 
 static json_t *function_json(const GrCoverage *c, const GrCoveredFunction *f, Arena *arena) {
     json_t *sites = json_array();

@@ -15,8 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EXIT_OURS = 1, EXIT_USAGE = 2 };
-
 static void print_help(void) {
     puts("usage: gpurace diff [options] BEFORE.json AFTER.json\n\n"
          "Says which races are new in the second report, which are gone, and which are in both. A race is "

@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
-
 static const char usage[] =
     "usage: gpurace engines [--format text|json]\n\n"
     "Lists the engines and what each can do. JSON has the options that each heeds, too.\n";
@@ -84,7 +82,7 @@ static int print_json(void) {
     json_decref(all);
     if (!text) {
         fputs("gpurace engines: out of memory\n", stderr);
-        return EXIT_FAILED;
+        return EXIT_OURS;
     }
     puts(text);
     free(text);

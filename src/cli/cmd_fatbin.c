@@ -14,8 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
-
 static const char usage[] =
     "usage: gpurace fatbin [--extract-ptx DIR] FILE\n\n"
     "Lists the device code in FILE: a program, a library, an object file, an archive, or a .fatbin, .cubin "
@@ -231,5 +229,5 @@ int gr_cmd_fatbin(int argc, char **argv) {
     char text[1024];
     fflush(stdout);
     fprintf(stderr, "gpurace fatbin: %s\n", gr_error_text(&err, text, sizeof text));
-    return EXIT_FAILED;
+    return EXIT_OURS;
 }

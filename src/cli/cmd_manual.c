@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { EXIT_OURS = 1, EXIT_USAGE = 2 };
-
 static const char usage[] =
     "usage: gpurace manual [COMMAND]\n"
     "       gpurace manual --all FOLDER\n\n"

@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { EXIT_OURS = 1, EXIT_NOT_FOUND = 127 };
+enum { EXIT_NOT_FOUND = 127 };
 
 static int print_help(void) {
     puts(

@@ -24,7 +24,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { EXIT_OURS = 1, EXIT_USAGE = 2, EXIT_NOT_FOUND = 127 };
+enum { EXIT_NOT_FOUND = 127 };
 
 typedef VEC(char *) Words;
 

@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_OURS = 1, EXIT_USAGE = 2 };
-
 typedef struct Tried {
     GrProposal proposal;
     GrTrialResult result;

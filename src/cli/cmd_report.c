@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { EXIT_OURS = 1, EXIT_USAGE = 2 };
-
 static void print_help(void) {
     puts("usage: gpurace report [options] REPORT.json...\n\n"
          "Reads reports that `gpurace run --format json` or `gpurace check --format json` wrote, and writes "

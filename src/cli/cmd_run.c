@@ -35,7 +35,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EXIT_OURS = 1, EXIT_USAGE = 2, EXIT_TIMEOUT = 124, EXIT_NOT_RUN = 126, EXIT_NOT_FOUND = 127 };
+enum { EXIT_TIMEOUT = 124, EXIT_NOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 
 static void print_help(void) {
     fputs("usage: gpurace run [options] -- PROGRAM [ARGUMENTS]\n\n"

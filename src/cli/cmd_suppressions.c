@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { EXIT_OURS = 1, EXIT_USAGE = 2, EXIT_DOUBTS = 3 };
+enum { EXIT_DOUBTS = 3 };
 
 static const char usage[] =
     "usage: gpurace suppressions RULES [REPORT.json...]\n\n"

@@ -7,16 +7,20 @@
 
 #include <stddef.h>
 
+// What a command exits with when gpurace failed, and when its command line makes no sense.
+enum { EXIT_OURS = 1, EXIT_USAGE = 2 };
+
 #define COMMAND(name, function, summary, caps, options, operands) int function(int argc, char **argv);
 #include "cli/commands.def"
 #undef COMMAND
 
 typedef struct GrCommand {
     const char *name, *summary;
-    int (*run)(int argc, char **argv);
     unsigned caps, options;
     const char *operands;
 } GrCommand;
+
+extern const GrCommand gr_commands[];
 
 // The commands of this program, from 0; NULL: there are no more. And one by its name; NULL: there is no such command.
 const GrCommand *gr_command(size_t k);

@@ -5,11 +5,14 @@
 // In the text, pairs of one line and another (copies made by unrolling) are one: not in the list as soon as some copies met. Shown of
 // them is the one that was aimed at most. A pair is left out when the code of one of its functions has changed since.
 #include "base/demangle.h"
+#include "base/escape.h"
 #include "cli/coverage_list.h"
 #include "report/report.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct Side {
     const ConflictSide *is;
@@ -42,6 +45,16 @@ static bool outdated(const GrCoverage *c, const Conflict *f) {
 
 // ---- Text ----------------------------------------------------------------------------------------------------------
 
+static int compare_texts(const char *a, const char *b) { return strcmp(a ? a : "", b ? b : ""); }
+
+int gr_covered_compare(const GrCoveredSite *a, const GrCoveredSite *b) {
+    int d = compare_texts(a->file, b->file);
+    d = d ? d : (a->line > b->line) - (a->line < b->line);
+    d = d ? d : (a->col > b->col) - (a->col < b->col);
+    d = d ? d : strcmp(a->kind, b->kind);
+    return d ? d : (a->size > b->size) - (a->size < b->size);
+}
+
 static int compare_u64(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
 
 // Copies of one access are equal. Those without a place come last.
@@ -68,6 +81,25 @@ static int compare_pairs(const void *x, const void *y) {
     d = d ? d : compare_u64(aimed(b), aimed(a));
     d = d ? d : compare_u64(a->side[0].is->nth, b->side[0].is->nth);
     return d ? d : compare_u64(a->side[1].is->nth, b->side[1].is->nth);
+}
+
+// Files below the current folder are named relative to it, as in reports.
+static const char *shown(const char *file) {
+    char folder[PATH_MAX];
+    size_t n = getcwd(folder, sizeof folder) ? strlen(folder) : 0;
+    return n && !strncmp(file, folder, n) && file[n] == '/' ? file + n + 1 : file;
+}
+
+void gr_covered_print(const GrCoveredFunction *f, const GrCoveredSite *s, Arena *arena) {
+    StrBuf text = {0};
+    if (s->file && s->line)
+        gr_escaped_addf(&text, "%s:%u:%u: ", shown(s->file), s->line, s->col);
+    else
+        gr_escaped_addf(&text, "access %u: ", s->nth);
+    gr_escaped_addf(&text, "%s of %u byte%s in %s", s->kind, s->size, s->size == 1 ? "" : "s",
+                    gr_short_name(f->name, arena));
+    fputs(text.data ? text.data : "", stdout);
+    gr_str_free(&text);
 }
 
 static void print_side(const Side *s, Arena *arena) {
@@ -158,6 +190,11 @@ bool gr_coverage_print_conflicts(const GrCoverage *c, Arena *arena) {
 }
 
 // ---- JSON ----------------------------------------------------------------------------------------------------------
+
+json_t *gr_covered_text(const char *s) {
+    json_t *j = s ? json_string(s) : json_null();
+    return j ? j : json_string("?"); // a name that is no UTF-8
+}
 
 static json_t *side_json(const Side *s, Arena *arena) {
     char id[32];

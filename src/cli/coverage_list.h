@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// coverage_list — what the lists of `gpurace coverage` have in common: how an access is shown (cmd_coverage.c), and the list of conflicts
-// (coverage_conflicts.c).
+// coverage_list — what the lists of `gpurace coverage` have in common: how an access is shown, and the list of conflicts.
 #ifndef GR_CLI_COVERAGE_LIST_H
 #define GR_CLI_COVERAGE_LIST_H
 

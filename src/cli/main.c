@@ -2,52 +2,20 @@
 // gpurace — the command: picks a row of commands.def by name and calls it.
 //
 // Exit status of gpurace itself: 2 for a command line that makes no sense, else what the command returns.
-#include "base/escape.h"
 #include "base/own.h"
 #include "cli/commands.h"
 #include "cli/warden.h"
-#include "engines/core/engine.h"
-#include "options/options.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
-static const GrCommand commands[] = {
-#define COMMAND(name, function, summary, caps, options, operands)                                            \
-    {#name, summary, function, caps, options, operands},
+// In the order of gr_commands.
+static int (*const functions[])(int argc, char **argv) = {
+#define COMMAND(name, function, summary, caps, options, operands) function,
 #include "cli/commands.def"
 #undef COMMAND
 };
-
-enum { EXIT_USAGE = 2, NCOMMANDS = sizeof commands / sizeof commands[0] };
-
-static bool is_here(const GrCommand *c) { return !c->caps || gr_engines_that(c->caps)[0]; }
-
-const GrCommand *gr_command(size_t k) {
-    for (size_t i = 0; i < NCOMMANDS; i++)
-        if (is_here(&commands[i]) && !k--)
-            return &commands[i];
-    return NULL;
-}
-
-const GrCommand *gr_command_find(const char *name) {
-    const GrCommand *c;
-    for (size_t k = 0; (c = gr_command(k)); k++)
-        if (!strcmp(c->name, name))
-            return c;
-    return NULL;
-}
-
-bool gr_command_takes(const GrCommand *c, const GrOptRow *row) {
-    const GrOptRow *own;
-    if (row->commands & c->options || c->options != OPT_CAMPAIGN || !(row->commands & OPT_RUN))
-        return row->commands & c->options;
-    for (size_t k = 0; (own = gr_options_row(k, NULL)); k++)
-        if (own->commands & OPT_CAMPAIGN && !strcmp(own->name, row->name))
-            return false;
-    return true;
-}
 
 static void print_usage(FILE *out) {
     fputs("usage: gpurace COMMAND [options]\n\n"
@@ -73,23 +41,7 @@ int gr_cmd_help(int argc, char **argv) {
     if (!c)
         return unknown_command(argv[1]);
     char help[] = "--help";
-    return c->run(2, (char *[]){argv[1], help, NULL});
-}
-
-int gr_complain(int status, const gr_error *err) {
-    char text[sizeof err->file + sizeof err->msg + 32];
-    StrBuf plain = {0};
-    // What a file says may be quoted in it. Messages of several lines are our own.
-    for (const char *line = gr_error_text(err, text, sizeof text); *line;) {
-        size_t n = strcspn(line, "\n");
-        gr_escaped_addf(&plain, "%.*s", (int)n, line);
-        line += n;
-        if (*line)
-            gr_str_addc(&plain, *line++);
-    }
-    fprintf(stderr, "gpurace: %s\n", plain.data ? plain.data : "");
-    gr_str_free(&plain);
-    return status;
+    return functions[c - gr_commands](2, (char *[]){argv[1], help, NULL});
 }
 
 // A link to the program whose name ends so stands in for ptxas: gpurace-ptxas, and ptxas in a folder of `gpurace nvcc`.
@@ -110,7 +62,7 @@ static void survive_full_files(void) {
 
 static int run_command(const GrCommand *c, int argc, char **argv) {
     gr_own_tell_folders(gr_warden_folder);
-    int status = c->run(argc, argv);
+    int status = functions[c - gr_commands](argc, argv);
     gr_warden_end();
     return status;
 }

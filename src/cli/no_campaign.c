@@ -4,8 +4,6 @@
 
 #include <stdio.h>
 
-enum { EXIT_OURS = 1 };
-
 int gr_cmd_campaign(int argc, char **argv) {
     (void)argc;
     (void)argv;
