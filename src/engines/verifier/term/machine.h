@@ -9,10 +9,6 @@ static inline uint64_t gr_mask_bits(uint32_t bits) {
     return bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
 }
 
-static inline int64_t gr_sign_extend(uint64_t v, uint32_t bits) {
-    return bits >= 64 ? (int64_t)v : (int64_t)(v << (64 - bits)) >> (64 - bits);
-}
-
 // `bits`: width of the result; `from`: of the operands a, b (of ITE of b and c, and a is the condition). Zero-extended all.
 uint64_t gr_machine_op(GrTermOp op, uint32_t bits, uint32_t from, uint64_t a, uint64_t b, uint64_t c);
 

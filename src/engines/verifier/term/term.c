@@ -133,8 +133,6 @@ const GrTerm *gr_term_read(GrTerms *t, uint32_t bits, const GrSymbol *object, co
 const GrTerm *gr_term_true(GrTerms *t) { return gr_term_const(t, 1, 1); }
 const GrTerm *gr_term_false(GrTerms *t) { return gr_term_const(t, 1, 0); }
 
-int64_t gr_term_signed(const GrTerm *a) { return gr_sign_extend(a->value, a->bits); }
-
 // ---- Operations --------------------------------------------------------------------------------------------------
 
 static bool is_comparison(GrTermOp op) { return op >= GR_TERM_EQ && op <= GR_TERM_ULE; }

@@ -104,8 +104,11 @@ const GrTerm *gr_term_false(GrTerms *t);
 static inline bool gr_term_is_const(const GrTerm *a, uint64_t value) {
     return a->op == GR_TERM_CONST && a->value == value;
 }
+static inline int64_t gr_sign_extend(uint64_t v, uint32_t bits) {
+    return bits >= 64 ? (int64_t)v : (int64_t)(v << (64 - bits)) >> (64 - bits);
+}
 // A constant, sign-extended. Of GR_TERM_CONST only.
-int64_t gr_term_signed(const GrTerm *a);
+static inline int64_t gr_term_signed(const GrTerm *a) { return gr_sign_extend(a->value, a->bits); }
 
 // ---- Changing ----------------------------------------------------------------------------------------------------
 
