@@ -5,10 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const GrTerm *gr_not(GrTerms *t, const GrTerm *a) { return gr_term_1(t, GR_TERM_NOT, 1, a); }
-const GrTerm *gr_and(GrTerms *t, const GrTerm *a, const GrTerm *b) { return gr_term_2(t, GR_TERM_AND, a, b); }
-const GrTerm *gr_or(GrTerms *t, const GrTerm *a, const GrTerm *b) { return gr_term_2(t, GR_TERM_OR, a, b); }
-
 // ---- What stands for a symbol --------------------------------------------------------------------------------------
 
 static bool is_const(const GrTerm *a) { return a->op == GR_TERM_CONST; }

@@ -77,9 +77,13 @@ const GrTerm *gr_bound_term(GrBound *b, const GrTerm *a);
 
 // ---- Building, of terms of width 1 -------------------------------------------------------------------------------
 
-const GrTerm *gr_not(GrTerms *t, const GrTerm *a);
-const GrTerm *gr_and(GrTerms *t, const GrTerm *a, const GrTerm *b);
-const GrTerm *gr_or(GrTerms *t, const GrTerm *a, const GrTerm *b);
+static inline const GrTerm *gr_not(GrTerms *t, const GrTerm *a) { return gr_term_1(t, GR_TERM_NOT, 1, a); }
+static inline const GrTerm *gr_and(GrTerms *t, const GrTerm *a, const GrTerm *b) {
+    return gr_term_2(t, GR_TERM_AND, a, b);
+}
+static inline const GrTerm *gr_or(GrTerms *t, const GrTerm *a, const GrTerm *b) {
+    return gr_term_2(t, GR_TERM_OR, a, b);
+}
 
 // alias.c: the memory of an object of the model.
 GrMemory gr_bound_memory(GrBound *b, const GrObject *o);

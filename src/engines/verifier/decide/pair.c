@@ -9,106 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-void gr_verdict_free(GrVerdict *v) {
+static void free_verdict(GrVerdict *v) {
     gr_str_free(&v->why);
     gr_solved_free(&v->witness.solved);
-}
-
-// ---- What holds of two threads -------------------------------------------------------------------------------------------
-
-static const GrTerm *as(GrBound *b, const GrTerm *a, uint32_t thread, bool own) {
-    return a ? gr_term_of_thread(b->t, a, thread, own) : NULL;
-}
-
-static const GrTerm *differ(GrBound *b, const GrTerm *const of[3], bool own) {
-    const GrTerm *any = gr_term_false(b->t);
-    for (unsigned d = 0; d < 3; d++)
-        if (of[d]->op != GR_TERM_CONST)
-            any =
-                gr_or(b->t, any,
-                      gr_not(b->t, gr_term_2(b->t, GR_TERM_EQ, as(b, of[d], 1, own), as(b, of[d], 2, own))));
-    return any;
-}
-
-static const GrTerm *same_warp(GrBound *b) {
-    const GrTerm *lanes = gr_term_const(b->t, 32, 32);
-    return gr_term_2(b->t, GR_TERM_EQ, gr_term_2(b->t, GR_TERM_UDIV, as(b, b->linear, 1, false), lanes),
-                     gr_term_2(b->t, GR_TERM_UDIV, as(b, b->linear, 2, false), lanes));
-}
-
-static bool is_one_warp(const GrBound *b) {
-    uint64_t all = 1;
-    for (unsigned d = 0; d < 3; d++) {
-        if (b->block[d]->op != GR_TERM_CONST)
-            return false;
-        all *= b->block[d]->value;
-    }
-    return all <= 32;
-}
-
-static const GrTerm *threads_of(GrBound *b, GrLevel level) {
-    switch (level) {
-    case GR_LEVEL_BLOCKS: return differ(b, b->place, true);
-    case GR_LEVEL_ANY_WARP: return differ(b, b->thread, false);
-    case GR_LEVEL_WARPS: return is_one_warp(b) ? gr_term_false(b->t) : gr_not(b->t, same_warp(b));
-    case GR_LEVEL_WARP:
-        return is_one_warp(b) ? differ(b, b->thread, false)
-                              : gr_and(b->t, differ(b, b->thread, false), same_warp(b));
-    case GR_LEVEL_ALONE: return gr_not(b->t, differ(b, b->thread, false));
-    }
-    return NULL;
-}
-
-gr_status gr_pair_facts(GrBound *b, GrLevel level, GrTermVec *out, gr_error *err) {
-    bool own = level == GR_LEVEL_BLOCKS, ok = true;
-    for (size_t k = 0; ok && k < b->same.len; k++)
-        ok = gr_vec_push(out, b->same.data[k]);
-    for (uint32_t thread = 1; thread <= 2; thread++)
-        for (size_t k = 0; ok && k < b->each.len; k++) {
-            const GrTerm *f = as(b, b->each.data[k], thread, own);
-            ok = f && gr_vec_push(out, f);
-        }
-    const GrTerm *two = threads_of(b, level);
-    ok = ok && two && gr_vec_push(out, two);
-    return ok ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
-}
-
-// Adds an operation, unless one of its line is there.
-static bool note_trusted(GrBound *b, const GrTerm *a) {
-    for (size_t k = 0; k < b->trusted->len; k++) {
-        const GrTerm *there = b->trusted->data[k];
-        if (there->from.file == a->from.file && there->from.line == a->from.line)
-            return true;
-    }
-    return gr_vec_push(b->trusted, a);
-}
-
-gr_status gr_pair_solve(GrBound *b, const GrTermVec *terms, const GrOverlap *o, bool any_model, GrSolved *out,
-                        gr_error *err) {
-    *out = (GrSolved){.answer = GR_ANSWER_UNKNOWN, .how = "the kernel's time is over"};
-    for (size_t k = 0; k < terms->len; k++)
-        if (gr_term_is_const(terms->data[k], 0)) {
-            out->answer = GR_ANSWER_NO;
-            return GR_OK;
-        }
-    if (b->seconds_left <= 0)
-        return GR_OK;
-    double most = b->set->solver_seconds < b->seconds_left ? b->set->solver_seconds : b->seconds_left;
-    const GrTerm *sizes[] = {b->grid[0], b->grid[1], b->grid[2], b->block[0], b->block[1], b->block[2]};
-    GrQuery q = {.terms = terms->data,
-                 .n_terms = terms->len,
-                 .overlap = o,
-                 .seconds = most,
-                 .wrap = b->wraps || b->set->wrap,
-                 .sizes = sizes,
-                 .n_sizes = sizeof sizes / sizeof *sizes,
-                 .any_model = any_model};
-    gr_status st = gr_solve(b->solver, &q, out, err);
-    b->seconds_left -= out->seconds;
-    if (st == GR_OK && out->answer == GR_ANSWER_NO && out->wraps && b->trusted &&
-        !note_trusted(b, out->wraps))
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    return st;
 }
 
 void gr_tell_operation(const GrTerm *a, StrBuf *out) {
@@ -126,27 +29,7 @@ void gr_tell_operation(const GrTerm *a, StrBuf *out) {
         gr_str_add(out, " of the host code");
 }
 
-gr_status gr_pair_never(GrBound *b, GrLevel level, const GrTerm *const *terms, size_t n, const GrOverlap *o,
-                        bool *never, gr_error *err) {
-    GrTermVec all = {0};
-    GrSolved s = {0};
-    gr_status st = gr_pair_facts(b, level, &all, err);
-    for (size_t k = 0; k < n && st == GR_OK; k++)
-        if (!terms[k] || !gr_vec_push(&all, terms[k]))
-            st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    if (st == GR_OK)
-        st = gr_pair_solve(b, &all, o, true, &s, err);
-    *never = st == GR_OK && s.answer == GR_ANSWER_NO;
-    gr_solved_free(&s);
-    gr_vec_free(&all);
-    return st;
-}
-
 // ---- Trivial answers -----------------------------------------------------------------------------------------------------
-
-bool gr_scope_covers(PtxScope s, GrLevel level) {
-    return level == GR_LEVEL_BLOCKS ? s == PTX_SCOPE_GPU || s == PTX_SCOPE_SYS : s != PTX_SCOPE_NONE;
-}
 
 static bool is_volatile(const GrKernelAccess *a) { return a->sem == PTX_VOLATILE; }
 
@@ -234,8 +117,8 @@ static bool take_witness(GrBound *b, const GrTermVec *terms, const GrOverlap *o,
     for (unsigned d = 0; d < 3 && ok; d++) {
         ok = eval(b->grid[d], &values, &w->grid[d]) && eval(b->block[d], &values, &w->block[d]);
         for (uint32_t k = 0; k < 2 && ok; k++)
-            ok = eval(as(b, b->thread[d], k + 1, own), &values, &w->thread[k][d]) &&
-                 eval(as(b, b->place[d], k + 1, own), &values, &w->place[k][d]);
+            ok = eval(gr_pair_term(b, b->thread[d], k + 1, own), &values, &w->thread[k][d]) &&
+                 eval(gr_pair_term(b, b->place[d], k + 1, own), &values, &w->place[k][d]);
     }
     ok = ok && gr_term_value(o->a, &values, &w->offset[0]) && gr_term_value(o->b, &values, &w->offset[1]);
     int64_t x = (int64_t)w->offset[0], y = (int64_t)w->offset[1];
@@ -327,7 +210,8 @@ static gr_status gather(GrBound *b, GrVerdict *v, GrTermVec *terms, const char *
         order = gr_order_unordered(b, v->sides[0], v->sides[1], v->level, doubt, err);
     if (!order)
         return err->code ? err->code : gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    const GrTerm *more[] = {as(b, v->sides[0]->guard, 1, own), as(b, v->sides[1]->guard, 2, own), order};
+    const GrTerm *more[] = {gr_pair_term(b, v->sides[0]->guard, 1, own),
+                            gr_pair_term(b, v->sides[1]->guard, 2, own), order};
     for (size_t k = 0; k < sizeof more / sizeof *more; k++)
         if (!more[k] || !gr_vec_push(terms, more[k]))
             return gr_fail(err, GR_ERR_NOMEM, "out of memory");
@@ -377,7 +261,7 @@ static gr_status decide_level(GrBound *b, GrVerdict *v, GrAlias alias, const cha
             goto done;
         }
     }
-    GrOverlap o = {as(b, v->sides[0]->offset, 1, own), as(b, v->sides[1]->offset, 2, own),
+    GrOverlap o = {gr_pair_term(b, v->sides[0]->offset, 1, own), gr_pair_term(b, v->sides[1]->offset, 2, own),
                    v->sides[0]->a->size, v->sides[1]->a->size};
     if (!o.a || !o.b) {
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
@@ -426,7 +310,7 @@ static void choose_levels(const GrBound *b, const GrBoundAccess *x, const GrBoun
     bool shared = x->memory.object->kind == GR_OBJECT_SHARED || y->memory.object->kind == GR_OBJECT_SHARED;
     bool threads = !is_empty(b, b->thread), alike = warps_alike(b, x->a, y->a);
     use[GR_LEVEL_ANY_WARP] = threads && alike;
-    use[GR_LEVEL_WARPS] = threads && !alike && !is_one_warp(b);
+    use[GR_LEVEL_WARPS] = threads && !alike && !gr_pair_is_one_warp(b);
     use[GR_LEVEL_WARP] = threads && !alike;
     use[GR_LEVEL_BLOCKS] = !shared && !is_empty(b, b->place);
     use[GR_LEVEL_ALONE] = x->a->async || y->a->async;
@@ -450,7 +334,7 @@ gr_status gr_pair_decide(GrBound *b, size_t i, size_t j, const GrPairUser *to, b
             *proved = false;
             st = to->see(to->user, &v, &settled, err);
         }
-        gr_verdict_free(&v);
+        free_verdict(&v);
     }
     gr_str_free(&why);
     return st;

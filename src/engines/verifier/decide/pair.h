@@ -51,8 +51,6 @@ typedef struct GrVerdict {
     GrWitness witness; // of SHOWN
 } GrVerdict;
 
-void gr_verdict_free(GrVerdict *v);
-
 // Decides about accesses i and j (i <= j) of the bound model. `see` gets the verdict of each level that is not proved. It says whether the
 // pair is settled: then other levels are left out. *proved: no level was open.
 typedef struct GrPairUser {
@@ -70,7 +68,12 @@ const char *gr_pair_missing(GrLevel level, const GrBoundAccess *x, const GrBound
 // "the product at f.cu:12": an operation that may leave the range of its bits.
 void gr_tell_operation(const GrTerm *a, StrBuf *out);
 
-// For order.c: what holds of two such threads; and the solver, within the kernel's time.
+// A term of one of the two threads, 1 or 2. `own`: in a block of its own. NULL: of NULL, or memory is out.
+const GrTerm *gr_pair_term(GrBound *b, const GrTerm *a, uint32_t thread, bool own);
+// Whether a block is known to be one warp.
+bool gr_pair_is_one_warp(const GrBound *b);
+
+// What holds of two such threads; and the solver, within the kernel's time.
 gr_status gr_pair_facts(GrBound *b, GrLevel level, GrTermVec *out, gr_error *err);
 // *never: no two such threads fulfil these n terms of theirs, and overlap as `o` says (NULL: whatever they touch). A term that is NULL: memory was out.
 gr_status gr_pair_never(GrBound *b, GrLevel level, const GrTerm *const *terms, size_t n, const GrOverlap *o,
