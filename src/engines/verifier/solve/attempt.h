@@ -58,6 +58,9 @@ typedef struct GrMessage {
 // The whole work of the child: answers are written to `out`.
 void gr_attempt(Z3_context z, GrTerms *t, const GrQuery *q, double deadline, int out);
 
+// A message to the parent. Where that or memory fails, the child ends with one of these.
+enum { GR_ATTEMPT_NOMEM = 3, GR_ATTEMPT_BROKEN = 4 };
+void gr_attempt_tell(int out, int kind, const void *data, size_t len);
 // Says what is being tried, so that the parent knows what defeated it when it has to kill.
 void gr_attempt_why(GrAttempt *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -242,7 +242,8 @@ static const uint8_t *find_large(GrAttempt *a, const GrRange *known, const uint8
     return large;
 }
 
-void gr_reading_bounds(GrAttempt *a, const GrRange **known, const uint8_t **large) {
+// Between which numbers symbols lie, and what leaves its range for small numbers of the launch, too.
+static void find_bounds(GrAttempt *a, const GrRange **known, const uint8_t **large) {
     GrReading r;
     begin(&r, a, NULL);
     while (!is_empty(&r) && shave(&r))
@@ -253,4 +254,15 @@ void gr_reading_bounds(GrAttempt *a, const GrRange **known, const uint8_t **larg
     *known = ranges_of_symbols(&r);
     if (any_left(&r))
         *large = a->q->wrap ? NULL : find_large(a, *known, r.left);
+}
+
+void gr_reading_init(GrReading *r, GrAttempt *a, GrTrust trust) {
+    const GrRange *known = NULL;
+    const uint8_t *large = NULL;
+    if (trust != GR_TRUST_ALL)
+        find_bounds(a, &known, &large);
+    gr_reading_begin(r, a, trust);
+    r->known = known;
+    r->large = large;
+    gr_reading_narrow_and_substitute(r);
 }

@@ -6,21 +6,14 @@
 // put into the others, and divisions with equal results by equal divisors have dividends that can be compared in turn.
 #include "engines/verifier/solve/ints.h"
 
-#include "engines/verifier/solve/child.h"
-
 #include <stdlib.h>
 
-enum { LEMMA_MS = 300, MOST_EQUATIONS = 200 };
+enum { MOST_EQUATIONS = 200 };
 
 // ---- Lemmas ------------------------------------------------------------------------------------------------------
 
-bool gr_ints_proves(GrInts *s, Z3_ast otherwise) {
-    if (gr_seconds_now() > s->lemmas_until)
-        return false;
-    return gr_ints_check(s, &otherwise, 1, LEMMA_MS, NULL) == Z3_L_FALSE;
-}
-
-bool gr_ints_proves_small(GrInts *s, const GrPoly *p, const GrPoly *size) {
+// Whether the facts prove -size < p < size: by ranges, else by the solver in a short time.
+static bool proves_small(GrInts *s, const GrPoly *p, const GrPoly *size) {
     GrRange range = gr_reading_range(&s->r, p), least = gr_reading_range(&s->r, size);
     if (range.high < least.low && range.low > -least.low)
         return true;
@@ -30,7 +23,8 @@ bool gr_ints_proves_small(GrInts *s, const GrPoly *p, const GrPoly *size) {
     return gr_ints_proves(s, gr_ints_or(s, high, low));
 }
 
-bool gr_ints_proves_positive(GrInts *s, const GrPoly *p) {
+// Whether they prove p >= 1.
+static bool proves_positive(GrInts *s, const GrPoly *p) {
     if (gr_reading_range(&s->r, p).low >= 1)
         return true;
     return gr_ints_proves(s, gr_ints_relation(s, GR_RELATION_AT_MOST_0, p));
@@ -62,10 +56,10 @@ static const GrPoly *reduced(const Digits *d, const GrPoly *p) {
 
 static bool positive(Digits *d, uint32_t atom) {
     if (atom >= d->n_known)
-        return gr_ints_proves_positive(d->s, gr_poly_atom(&d->s->r.p, atom));
+        return proves_positive(d->s, gr_poly_atom(&d->s->r.p, atom));
     if (!d->asked[atom]) {
         d->asked[atom] = true;
-        d->positive[atom] = gr_ints_proves_positive(d->s, gr_poly_atom(&d->s->r.p, atom));
+        d->positive[atom] = proves_positive(d->s, gr_poly_atom(&d->s->r.p, atom));
     }
     return d->positive[atom];
 }
@@ -149,7 +143,7 @@ static uint32_t find_cuts(Digits *d, const GrPoly *p, Cut *cuts) {
 }
 
 static bool cut_with(Digits *d, const Cut *c, const GrPoly *high, const GrPoly *low) {
-    if (!gr_ints_proves_small(d->s, low, gr_poly_mono(&d->s->r.p, &c->by)))
+    if (!proves_small(d->s, low, gr_poly_mono(&d->s->r.p, &c->by)))
         return false;
     push(&d->work, high);
     push(&d->work, low);

@@ -2,6 +2,14 @@
 // divide — quotients and remainders of polynomials: folded where they are polynomials, else atoms with a definition.
 #include "engines/verifier/solve/reading.h"
 
+bool gr_reading_uniform(const GrReading *r, const GrPoly *p) {
+    for (uint32_t k = 0; k < p->n; k++)
+        for (uint32_t j = 0; j < p->m[k].n; j++)
+            if (!r->atoms.data[p->m[k].v[j]].uniform)
+                return false;
+    return true;
+}
+
 uint32_t gr_reading_atom(GrReading *r, GrAtom atom, GrRange range) {
     if (!gr_vec_push(&r->atoms, atom) || !gr_vec_push(&r->ranges, range))
         gr_attempt_nomem();

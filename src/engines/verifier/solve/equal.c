@@ -214,14 +214,3 @@ void gr_reading_begin(GrReading *r, GrAttempt *a, GrTrust trust) {
     for (size_t k = 0; k < a->q->n_terms; k++)
         take_apart(r, a->q->terms[k]);
 }
-
-void gr_reading_init(GrReading *r, GrAttempt *a, GrTrust trust) {
-    const GrRange *known = NULL;
-    const uint8_t *large = NULL;
-    if (trust != GR_TRUST_ALL)
-        gr_reading_bounds(a, &known, &large);
-    gr_reading_begin(r, a, trust);
-    r->known = known;
-    r->large = large;
-    gr_reading_narrow_and_substitute(r);
-}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // formula — polynomials, conditions and definitions as formulas of Z3 over the integers.
+#include "engines/verifier/solve/child.h"
 #include "engines/verifier/solve/ints.h"
 
 #include <string.h>
@@ -232,6 +233,14 @@ void gr_ints_init(GrInts *s, GrAttempt *a, GrTrust trust) {
         gr_read(&s->r, a->q->overlap->b);
     }
     assert_query(s);
+}
+
+enum { LEMMA_MS = 300 };
+
+bool gr_ints_proves(GrInts *s, Z3_ast otherwise) {
+    if (gr_seconds_now() > s->lemmas_until)
+        return false;
+    return gr_ints_check(s, &otherwise, 1, LEMMA_MS, NULL) == Z3_L_FALSE;
 }
 
 void gr_ints_learn(GrInts *s) {

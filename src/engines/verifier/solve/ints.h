@@ -39,14 +39,10 @@ void gr_ints_learn(GrInts *s);
 
 // Checks the facts and `more` at once; *model is set for Z3_L_TRUE unless it is NULL.
 Z3_lbool gr_ints_check(GrInts *s, const Z3_ast *more, size_t n, unsigned ms, Z3_model *model);
-
-// ---- Digits (digits.c) -------------------------------------------------------------------------------------------
-
 // Whether the facts exclude `otherwise`, found out in a short time.
 bool gr_ints_proves(GrInts *s, Z3_ast otherwise);
-// Whether the facts prove -size < p < size, or p >= 1: by ranges, else by the solver in a short time.
-bool gr_ints_proves_small(GrInts *s, const GrPoly *p, const GrPoly *size);
-bool gr_ints_proves_positive(GrInts *s, const GrPoly *p);
+
+// ---- Digits (digits.c) -------------------------------------------------------------------------------------------
 
 // What p == 0 means, as equations of which all must hold: the digits of p. False: it cannot hold.
 bool gr_ints_digits(GrInts *s, const GrPoly *p, GrPolyList *out);

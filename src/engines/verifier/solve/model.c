@@ -148,3 +148,8 @@ bool gr_model_take(GrSolverModel *m, const char *data, size_t len) {
     memcpy(m->cells, data + m->n_values * sizeof *m->values, m->n_cells * sizeof *m->cells);
     return true;
 }
+
+void gr_solved_free(GrSolved *s) {
+    gr_model_free(&s->model);
+    s->answer = GR_ANSWER_UNKNOWN;
+}

@@ -4,16 +4,6 @@
 
 #include "engines/verifier/term/machine.h"
 
-GrRange gr_reading_range(const GrReading *r, const GrPoly *p) { return gr_poly_range(p, r->ranges.data); }
-
-bool gr_reading_uniform(const GrReading *r, const GrPoly *p) {
-    for (uint32_t k = 0; k < p->n; k++)
-        for (uint32_t j = 0; j < p->m[k].n; j++)
-            if (!r->atoms.data[p->m[k].v[j]].uniform)
-                return false;
-    return true;
-}
-
 static const GrPoly *number(GrReading *r, GrWide c) { return gr_poly_const(&r->p, c); }
 
 static const GrPoly *atom_value(GrReading *r, uint32_t atom) {

@@ -73,7 +73,9 @@ const GrPoly *gr_read_unsigned(GrReading *r, const GrTerm *x);
 // a - b of two offsets of 64 bits, as a number with a sign.
 const GrPoly *gr_read_distance(GrReading *r, const GrTerm *a, const GrTerm *b);
 
-GrRange gr_reading_range(const GrReading *r, const GrPoly *p);
+static inline GrRange gr_reading_range(const GrReading *r, const GrPoly *p) {
+    return gr_poly_range(p, r->ranges.data);
+}
 GrRange gr_reading_symbol(const GrReading *r, const GrSymbol *s); // of which nothing is known
 bool gr_reading_uniform(const GrReading *r, const GrPoly *p);
 
@@ -102,9 +104,6 @@ void gr_reading_forget(GrReading *r);
 // Narrows ranges by each fact once; by p <= 0. True: some range is narrower.
 bool gr_reading_narrow(GrReading *r);
 bool gr_reading_narrow_by(GrReading *r, const GrPoly *p);
-// Inside: bounds.c.
-// Between which numbers symbols lie, and what leaves its range for small numbers of the launch, too.
-void gr_reading_bounds(GrAttempt *a, const GrRange **known, const uint8_t **large);
 // Inside: sign.c. Which symbols are read without a sign, by id.
 bool *gr_reading_unsigned(GrAttempt *a);
 

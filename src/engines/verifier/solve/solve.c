@@ -48,11 +48,6 @@ void gr_solver_use(GrSolver *s, GrCache *cache) { s->cache = cache; }
 const char *gr_solver_version(void) { return Z3_get_full_version(); }
 GrSolverCounts gr_solver_counts(const GrSolver *s) { return s->counts; }
 
-void gr_solved_free(GrSolved *s) {
-    gr_model_free(&s->model);
-    s->answer = GR_ANSWER_UNKNOWN;
-}
-
 typedef struct Job {
     const GrSolver *s;
     const GrQuery *q;
