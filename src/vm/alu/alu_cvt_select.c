@@ -8,6 +8,35 @@
 #include <stdio.h>
 #include <string.h>
 
+static const struct {
+    const char *text;
+    unsigned flag;
+} flag_names[] = {
+    {"rn", ALU_RN},
+    {"rz", ALU_RZ},
+    {"rm", ALU_RM},
+    {"rp", ALU_RP},
+    {"ftz", ALU_FTZ},
+    {"sat", ALU_SAT},
+    {"relu", ALU_RELU},
+    {"NaN", ALU_NAN},
+    {"abs", ALU_ABS},
+    {"xorsign", ALU_XORSIGN},
+    {"oob", ALU_OOB},
+    {"rna", ALU_RNA},
+    {"satfinite", ALU_SATFINITE},
+    {"rs", ALU_RS},
+};
+
+bool gr_alu_flag(const char *text, unsigned *flags) {
+    for (size_t j = 0; j < sizeof flag_names / sizeof *flag_names; j++)
+        if (!strcmp(text, flag_names[j].text)) {
+            *flags |= flag_names[j].flag;
+            return true;
+        }
+    return false;
+}
+
 typedef struct Cvt {
     const char *dst, *src; // type names as written
     unsigned n_types;
