@@ -7,11 +7,9 @@
 #include "driver/cudart/runtime.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static CUcontext primary[GR_RT_MAX_DEVICES];
-static atomic_uint generation;
 
 static _Thread_local int selected_device;
 static _Thread_local CUcontext bound_context; // the primary context that bind() made current, and when
@@ -21,8 +19,6 @@ static _Thread_local unsigned bound_generation;
 static bool is_usable(CUcontext current) {
     return current != NULL && (current != bound_context || bound_generation == gr_rt_generation());
 }
-
-unsigned gr_rt_generation(void) { return atomic_load_explicit(&generation, memory_order_relaxed); }
 
 cudaError_t gr_rt_primary(int device, CUcontext *ctx) {
     cudaError_t e = cudaSuccess;
@@ -164,8 +160,7 @@ cudaError_t CUDARTAPI cudaDeviceReset(void) {
             gr_rt_legacy.cuDevicePrimaryCtxRelease(handle);
             gr_rt_legacy.cuCtxSetCurrent(NULL);
             primary[device] = NULL;
-            atomic_fetch_add(&generation, 1);
-            gr_rt_forget_sticky();
+            gr_rt_was_reset();
         }
     }
     pthread_mutex_unlock(&lock);

@@ -5,6 +5,8 @@
 // good) stays even then: CUDA documents that all further work returns it, until the device is reset.
 #include "driver/cudart/runtime.h"
 
+#include <stdatomic.h>
+
 typedef enum ErrorKind { PLAIN, STICKY } ErrorKind;
 
 typedef struct ErrorRow {
@@ -32,6 +34,7 @@ _Static_assert((int)CUDA_ERROR_INVALID_HANDLE == (int)cudaErrorInvalidResourceHa
 _Static_assert((int)CUDA_ERROR_LAUNCH_FAILED == (int)cudaErrorLaunchFailure, "CUresult numbering");
 _Static_assert((int)CUDA_ERROR_UNKNOWN == (int)cudaErrorUnknown, "CUresult numbering");
 
+static atomic_uint generation;
 static _Thread_local cudaError_t last_error;
 static _Thread_local unsigned last_generation;
 
@@ -49,6 +52,8 @@ static bool is_sticky(cudaError_t e) {
 cudaError_t gr_rt_translate(CUresult r) {
     return find_row((cudaError_t)r) != NULL ? (cudaError_t)r : cudaErrorUnknown;
 }
+
+unsigned gr_rt_generation(void) { return atomic_load_explicit(&generation, memory_order_relaxed); }
 
 // Another thread's cudaDeviceReset also ends this thread's sticky error.
 static void drop_stale(void) {
@@ -69,7 +74,8 @@ cudaError_t gr_rt_leave(cudaError_t e) {
     return e;
 }
 
-void gr_rt_forget_sticky(void) {
+void gr_rt_was_reset(void) {
+    atomic_fetch_add(&generation, 1);
     if (is_sticky(last_error))
         last_error = cudaSuccess;
 }

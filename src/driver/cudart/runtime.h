@@ -81,9 +81,6 @@ int gr_rt_device(void);
 // The primary context of a device, retained once.
 cudaError_t gr_rt_primary(int device, CUcontext *ctx);
 
-// How many times a device was reset: what a thread remembers of a context is stale when this changed.
-unsigned gr_rt_generation(void);
-
 // ---- errors (error.c)
 
 cudaError_t gr_rt_translate(CUresult r);
@@ -91,8 +88,10 @@ cudaError_t gr_rt_translate(CUresult r);
 // Remembers `e`, if it is an error, as this thread's last error; returns it.
 cudaError_t gr_rt_leave(cudaError_t e);
 
-// Forgets a sticky error of this thread (its device was reset).
-void gr_rt_forget_sticky(void);
+// How many times a device was reset: what a thread remembers of a context is stale when this changed.
+unsigned gr_rt_generation(void);
+// This thread's device was reset: its sticky error is forgotten, too.
+void gr_rt_was_reset(void);
 
 // ---- registered code (registration.c, symbol.c)
 
