@@ -189,13 +189,10 @@ gr_status gr_vm_decode(VmModule *m, VmFunc *f, gr_error *err); // decode.c
 gr_status gr_vm_layout(VmModule *m, gr_error *err);            // layout.c
 const VmBuiltin *gr_vm_builtin(const char *name);              // syscall.c
 VmFunc *gr_vm_resolve_func(const VmModule *m, const PtxFunc *decl, const char *name);
-// decode/runtime.c: what it has of its runtime, before anything else is linked; and the runtime's variables, when its own are known.
-gr_status gr_vm_load_runtime(VmDevice *d, PtxModule *ptx, VmModule **out, gr_error *err); // module.c
+// decode/runtime.c: what it has of its runtime, before anything else is linked; and where the runtime's variables are, when its own are known.
 gr_status gr_vm_take_runtime(VmModule *m, uint32_t *cap, gr_error *err);
-gr_status gr_vm_define_runtime(VmModule *m, gr_error *err);
 gr_status gr_vm_place_runtime(VmModule *m, gr_error *err);
 VmFunc *gr_vm_runtime_func(const VmModule *m, const PtxFunc *decl, const char *name);
-VmGlobal *gr_vm_add_global(VmModule *m, const PtxVar *v, const char *name); // globals.c
 static inline uint64_t gr_vm_code_address(const VmFunc *f) {
     return VM_CODE_BASE + ((uint64_t)f->module->code_base + f->index) * 16;
 }

@@ -24,7 +24,7 @@ static bool is_shared(PtxSpace s) {
     return s == PTX_SHARED || s == PTX_SHARED_CTA || s == PTX_SHARED_CLUSTER;
 }
 
-VmGlobal *gr_vm_add_global(VmModule *m, const PtxVar *v, const char *name) {
+static VmGlobal *add_global(VmModule *m, const PtxVar *v, const char *name) {
     VmGlobal *g = GR_NEW(&m->arena, VmGlobal);
     if (!g || !gr_vec_push(&m->globals, g))
         return NULL;
@@ -55,7 +55,7 @@ static gr_status define(VmModule *m, const PtxVar *v, gr_error *err) {
                    ? GR_OK
                    : gr_fail(err, GR_ERR_NOMEM, "out of memory");
     }
-    VmGlobal *g = gr_vm_add_global(m, v, v->name);
+    VmGlobal *g = add_global(m, v, v->name);
     if (!g || !gr_map_put_u64(&m->global_of, (uint64_t)(uintptr_t)v, g) ||
         ((!known || exported(v)) && !gr_map_put(&m->global_by_name, v->name, g)))
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
@@ -156,10 +156,29 @@ static const PtxModule *module_of(const VmModule *m, const PtxVar *v) {
     return m->runtime ? m->runtime->ptx[0] : m->ptx[0];
 }
 
+// The name that a variable of the runtime has here.
+static const char *name_here(VmModule *m, const VmGlobal *g) {
+    if (strncmp(g->name, "__gr_", strlen("__gr_")))
+        return g->name;
+    return gr_arena_printf(&m->arena, "__gr%s%s", m->suffix, g->name + strlen("__gr"));
+}
+
+static gr_status define_runtime(VmModule *m, gr_error *err) {
+    for (size_t k = 0; m->runtime && k < m->runtime->globals.len; k++) {
+        const VmGlobal *there = m->runtime->globals.data[k];
+        const char *name = name_here(m, there);
+        VmGlobal *g = name ? add_global(m, there->var, name) : NULL;
+        if (!g || !gr_map_put_u64(&m->global_of, (uint64_t)(uintptr_t)there->var, g) ||
+            (there->var->is_visible && !gr_map_put(&m->global_by_name, name, g)))
+            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    }
+    return GR_OK;
+}
+
 gr_status gr_vm_link_data(VmModule *m, gr_error *err) {
     gr_status st = define_all(m, err);
     if (st == GR_OK)
-        st = gr_vm_define_runtime(m, err);
+        st = define_runtime(m, err);
     if (st == GR_OK)
         st = resolve_externs(m, err);
     if (m->is_runtime) // it has none of its own

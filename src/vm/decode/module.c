@@ -197,7 +197,7 @@ done:
     return st;
 }
 
-gr_status gr_vm_load_runtime(VmDevice *d, PtxModule *ptx, VmModule **out, gr_error *err) {
+static gr_status load_runtime(VmDevice *d, PtxModule *ptx, VmModule **out, gr_error *err) {
     VmModule *m = new_module(d);
     if (!m)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
@@ -206,6 +206,20 @@ gr_status gr_vm_load_runtime(VmDevice *d, PtxModule *ptx, VmModule **out, gr_err
     *out = st == GR_OK ? m : NULL;
     if (st != GR_OK)
         gr_vm_module_unload(m);
+    return st;
+}
+
+gr_status gr_vm_runtime(VmDevice *d, PtxModule *ptx, VmModule **out, gr_error *err) {
+    for (VmModule *m = d->runtimes; m; m = m->next_runtime)
+        if (m->ptx[0] == ptx) {
+            *out = m;
+            return GR_OK;
+        }
+    gr_status st = load_runtime(d, ptx, out, err);
+    if (st == GR_OK) {
+        (*out)->next_runtime = d->runtimes;
+        d->runtimes = *out;
+    }
     return st;
 }
 

@@ -42,25 +42,6 @@ VmFunc *gr_vm_runtime_func(const VmModule *m, const PtxFunc *decl, const char *n
     return there ? gr_map_get(&m->runtime->func_by_name, there) : f;
 }
 
-// The name that a variable of the runtime has here.
-static const char *name_here(VmModule *m, const VmGlobal *g) {
-    if (strncmp(g->name, "__gr_", strlen("__gr_")))
-        return g->name;
-    return gr_arena_printf(&m->arena, "__gr%s%s", m->suffix, g->name + strlen("__gr"));
-}
-
-gr_status gr_vm_define_runtime(VmModule *m, gr_error *err) {
-    for (size_t k = 0; m->runtime && k < m->runtime->globals.len; k++) {
-        const VmGlobal *there = m->runtime->globals.data[k];
-        const char *name = name_here(m, there);
-        VmGlobal *g = name ? gr_vm_add_global(m, there->var, name) : NULL;
-        if (!g || !gr_map_put_u64(&m->global_of, (uint64_t)(uintptr_t)there->var, g) ||
-            (there->var->is_visible && !gr_map_put(&m->global_by_name, name, g)))
-            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    }
-    return GR_OK;
-}
-
 gr_status gr_vm_place_runtime(VmModule *m, gr_error *err) {
     const VmModule *r = m->runtime;
     if (!r)
@@ -73,18 +54,4 @@ gr_status gr_vm_place_runtime(VmModule *m, gr_error *err) {
         m->runtime_at[k] = g->addr;
     }
     return GR_OK;
-}
-
-gr_status gr_vm_runtime(VmDevice *d, PtxModule *ptx, VmModule **out, gr_error *err) {
-    for (VmModule *m = d->runtimes; m; m = m->next_runtime)
-        if (m->ptx[0] == ptx) {
-            *out = m;
-            return GR_OK;
-        }
-    gr_status st = gr_vm_load_runtime(d, ptx, out, err);
-    if (st == GR_OK) {
-        (*out)->next_runtime = d->runtimes;
-        d->runtimes = *out;
-    }
-    return st;
 }
