@@ -236,40 +236,91 @@ static void reverse_order(View *v, const uint32_t *post, uint32_t n_post) {
     }
 }
 
-static uint32_t intersect(const uint32_t *rpo, const uint32_t *idom, uint32_t a, uint32_t b) {
+// The tree of dominators so far. Code that many blocks of a long chain branch to has them all as predecessors, so their nearest common ancestor is not looked
+// for step by step: each node knows one far above it, at a depth that only its own depth decides (Myers' skip lists), and the way up has a logarithm of steps.
+typedef struct Tree {
+    uint32_t *idom, *depth, *jump;
+    bool jumps; // they are those of this tree
+} Tree;
+
+static void hang(Tree *t, uint32_t node, uint32_t below) {
+    uint32_t j = t->jump[below];
+    t->idom[node] = below;
+    t->depth[node] = t->depth[below] + 1;
+    t->jump[node] = t->depth[below] - t->depth[j] == t->depth[j] - t->depth[t->jump[j]] ? t->jump[j] : below;
+}
+
+static uint32_t climb(const Tree *t, uint32_t a, uint32_t depth) {
+    while (t->depth[a] > depth)
+        a = t->depth[t->jump[a]] >= depth ? t->jump[a] : t->idom[a];
+    return a;
+}
+
+static uint32_t intersect(const uint32_t *rpo, const Tree *t, uint32_t a, uint32_t b) {
+    if (t->jumps) {
+        a = climb(t, a, t->depth[b]);
+        b = climb(t, b, t->depth[a]);
+    }
+    while (a != b && t->jumps) {
+        bool far = t->jump[a] != t->jump[b];
+        a = far ? t->jump[a] : t->idom[a];
+        b = far ? t->jump[b] : t->idom[b];
+    }
     while (a != b) {
         while (rpo[a] > rpo[b])
-            a = idom[a];
+            a = t->idom[a];
         while (rpo[b] > rpo[a])
-            b = idom[b];
+            b = t->idom[b];
     }
     return a;
 }
 
-// Cooper, Harvey and Kennedy's iteration, figure 3.
-static void dominators(const View *v, uint32_t *idom) {
-    for (uint32_t k = 0; k < v->g->n_blocks; k++)
-        idom[k] = NONE;
-    idom[v->root] = v->root;
+// What the edges into the block leave of its dominators.
+static uint32_t nearest(const View *v, const Tree *t, uint32_t blk) {
     View against = *v; // edges against the view's direction
     against.backwards = !v->backwards;
+    uint32_t n, best = NONE;
+    const uint32_t *e = edges(&against, blk, &n);
+    for (uint32_t x = 0; x < n; x++)
+        if (v->rpo[e[x]] != NONE && t->idom[e[x]] != NONE)
+            best = best == NONE ? e[x] : intersect(v->rpo, t, e[x], best);
+    if (v->backwards && v->g->blocks[blk].to_exit)
+        best = best == NONE ? v->root : intersect(v->rpo, t, v->root, best);
+    return best;
+}
+
+// A node that moves takes all below it along: until the next pass their jumps lead elsewhere.
+static void move(Tree *t, uint32_t blk, uint32_t to) {
+    bool is_new = t->idom[blk] == NONE;
+    if (is_new && t->jumps) {
+        hang(t, blk, to);
+        return;
+    }
+    t->jumps = false;
+    t->idom[blk] = to;
+}
+
+// Cooper, Harvey and Kennedy's iteration, figure 3.
+static void dominators(const View *v, Tree *t) {
+    for (uint32_t k = 0; k < v->g->n_blocks; k++)
+        t->idom[k] = NONE;
+    t->idom[v->root] = t->jump[v->root] = v->root;
+    t->depth[v->root] = 0;
     for (bool changed = true; changed;) {
         changed = false;
+        t->jumps = true;
+        for (uint32_t k = 1; k < v->n_order; k++)
+            if (t->idom[v->order[k]] != NONE)
+                hang(t, v->order[k], t->idom[v->order[k]]);
         for (uint32_t k = 1; k < v->n_order; k++) {
-            uint32_t blk = v->order[k], n, best = NONE;
-            const uint32_t *e = edges(&against, blk, &n);
-            for (uint32_t x = 0; x < n; x++)
-                if (v->rpo[e[x]] != NONE && idom[e[x]] != NONE)
-                    best = best == NONE ? e[x] : intersect(v->rpo, idom, e[x], best);
-            if (v->backwards && v->g->blocks[blk].to_exit)
-                best = best == NONE ? v->root : intersect(v->rpo, idom, v->root, best);
-            if (best != idom[blk]) {
-                idom[blk] = best;
+            uint32_t blk = v->order[k], best = nearest(v, t, blk);
+            if (best != t->idom[blk]) {
+                move(t, blk, best);
                 changed = true;
             }
         }
     }
-    idom[v->root] = NONE;
+    t->idom[v->root] = NONE;
 }
 
 // Backwards order: from the exit; then, while blocks are left that never reach it, one of them per infinite loop is given
@@ -308,7 +359,7 @@ gr_status gr_cfg_build(const PtxFunc *f, Arena *arena, Cfg *out, gr_error *err) 
     gr_status st = GR_OK;
     GR_TRY(find_blocks(&b, f));
     size_t n = out->n_blocks;
-    if (!(mem = malloc(n * 8 * sizeof *mem)) || !(out->order = GR_NEW_ARRAY(arena, uint32_t, n))) {
+    if (!(mem = malloc(n * 10 * sizeof *mem)) || !(out->order = GR_NEW_ARRAY(arena, uint32_t, n))) {
         st = nomem(&b);
         goto done;
     }
@@ -318,12 +369,13 @@ gr_status gr_cfg_build(const PtxFunc *f, Arena *arena, Cfg *out, gr_error *err) 
     GR_TRY(freeze_edges(&b, mem));
     uint32_t *rpo = mem, *order = mem + n, *idom = mem + 2 * n, *post = mem + 3 * n, *stack = mem + 4 * n,
              *pieces = mem + 6 * n, n_post = 0;
+    Tree tree = {.idom = idom, .depth = mem + 8 * n, .jump = mem + 9 * n};
     memset(rpo, 0xff, n * sizeof *rpo);
     View fwd = {.g = out, .root = 0, .rpo = rpo, .order = out->order};
     visit(&fwd, 0, stack, post, &n_post);
     reverse_order(&fwd, post, n_post);
     out->n_order = fwd.n_order;
-    dominators(&fwd, idom);
+    dominators(&fwd, &tree);
     for (uint32_t k = 0; k < n; k++) {
         out->blocks[k].rpo = rpo[k];
         out->blocks[k].idom = idom[k];
@@ -331,7 +383,7 @@ gr_status gr_cfg_build(const PtxFunc *f, Arena *arena, Cfg *out, gr_error *err) 
     memset(rpo, 0xff, n * sizeof *rpo);
     View back = {.g = out, .backwards = true, .root = (uint32_t)n - 1, .rpo = rpo, .order = order};
     backwards_order(&back, stack, post, pieces);
-    dominators(&back, idom);
+    dominators(&back, &tree);
     for (uint32_t k = 0; k < n; k++)
         out->blocks[k].ipdom = k == n - 1 ? NONE : idom[k];
 done:

@@ -146,7 +146,9 @@ static void test_random_against_the_definition(void **state) {
     (void)state;
     Rng rng = gr_rng(7);
     for (int round = 0; round < 300; round++) {
-        uint32_t n = 1 + gr_rng_below(&rng, 20);
+        bool near =
+            round % 2; // branches lead no further than a few blocks: then there are long chains of dominators
+        uint32_t n = 1 + gr_rng_below(&rng, near ? 50 : 20);
         StrBuf s = {0};
         gr_str_add(&s, ".reg .pred p;\n");
         for (uint32_t k = 0; k < n; k++) {
@@ -157,7 +159,7 @@ static void test_random_against_the_definition(void **state) {
                         : what < 8  ? "bra L%u;\n"
                         : what == 8 ? "@p ret; // %u\n"
                                     : "ret; // %u\n",
-                        gr_rng_below(&rng, n));
+                        near ? (k + n + gr_rng_below(&rng, 6) - 2) % n : gr_rng_below(&rng, n));
         }
         Cfg g = build(s.data);
         uint32_t exit = g.n_blocks - 1;
@@ -175,6 +177,25 @@ static void test_random_against_the_definition(void **state) {
     }
 }
 
+// A chain of blocks, each with a branch to the same end and to the same begin: looked at one by one for each branch, that would be their square.
+static void test_a_long_chain(void **state) {
+    (void)state;
+    enum { BLOCKS = 200000 };
+    StrBuf s = {0};
+    gr_str_add(&s, ".reg .pred p;\nTOP: ");
+    for (uint32_t k = 0; k < BLOCKS; k++)
+        gr_str_add(&s, k % 2 ? "@p bra END;\n" : "@p bra TOP;\n");
+    gr_str_add(&s, "END: ret;");
+    Cfg g = build(s.data);
+    assert_int_equal(g.n_blocks, BLOCKS + 2);
+    assert_int_equal(g.blocks[BLOCKS].idom, 1);
+    assert_int_equal(g.blocks[BLOCKS - 1].idom, BLOCKS - 2);
+    assert_int_equal(g.blocks[0].ipdom, 1);
+    assert_int_equal(g.blocks[1].ipdom, BLOCKS);
+    done();
+    gr_str_free(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_diamond),
@@ -182,6 +203,7 @@ int main(void) {
         cmocka_unit_test(test_calls_that_do_not_return),
         cmocka_unit_test(test_empty_and_foreign),
         cmocka_unit_test(test_random_against_the_definition),
+        cmocka_unit_test(test_a_long_chain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
