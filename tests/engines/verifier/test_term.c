@@ -188,6 +188,13 @@ static void test_threads(void **state) {
     seen = 0;
     assert_true(gr_term_symbols(gr_term_2(&t, GR_TERM_SUB, one, far), count, &seen));
     assert_int_equal(seen, 5);
+    const GrSymbol *object = gr_symbol(&t, GR_SYM_OBJECT, GR_SYM_LAUNCH, 64, "s");
+    const GrTerm *address = gr_term_sym(&t, object), *read = gr_term_read(&t, 32, object, address);
+    seen = 0;
+    assert_true(gr_term_reads(address, count, &seen));
+    assert_int_equal(seen, 0);
+    assert_true(gr_term_reads(gr_term_2(&t, GR_TERM_ADD, read, one), count, &seen));
+    assert_int_equal(seen, 1);
     StrBuf text = {0};
     gr_term_print(one, &text);
     assert_string_equal(text.data, "(%ctaid.x * n) + %tid.x#1");

@@ -35,8 +35,8 @@ const GrObject *gr_writer_of(GrBound *b, const GrObject *o) {
 
 static void see(void *user, const GrSymbol *s) {
     Search *f = user;
-    const GrObject *o = s->kind == GR_SYM_OBJECT ? gr_object_read(f->b->model, s) : NULL;
-    if (!o || gr_map_get_u64(&f->seen, o->id + 1))
+    const GrObject *o = gr_object_read(f->b->model, s);
+    if (!o || (o->var && o->var->space == PTX_CONST) || gr_map_get_u64(&f->seen, o->id + 1))
         return;
     f->nomem |= !gr_map_put_u64(&f->seen, o->id + 1, f);
     if (!gr_writer_of(f->b, o))
@@ -48,7 +48,7 @@ static void see(void *user, const GrSymbol *s) {
 }
 
 static void look(Search *f, const GrTerm *a) {
-    if (a && !gr_term_symbols(a, see, f))
+    if (a && !gr_term_reads(a, see, f))
         f->nomem = true;
 }
 

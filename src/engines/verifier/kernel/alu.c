@@ -140,6 +140,12 @@ typedef struct Alu {
     bool is_signed;
 } Alu;
 
+// Text may have fewer operands than the instruction takes: what is missing may be anything.
+static const GrTerm *operand(const Alu *a, unsigned k, uint32_t bits) {
+    return k < a->i->n_operands ? gr_operand(a->w, a->s, &a->i->operands[k], bits)
+                                : gr_walk_free_value(a->w, a->s, 50 + k, bits, "an operand");
+}
+
 static const GrTerm *in(const Alu *a, unsigned k) {
     return k < a->i->n_operands ? gr_operand(a->w, a->s, &a->i->operands[k], a->bits) : NULL;
 }
@@ -169,12 +175,12 @@ static const GrTerm *product(const Alu *a) {
 
 static const GrTerm *mad(const Alu *a) {
     const GrTerm *p = product(a);
-    return p ? gr_term_2(a->t, GR_TERM_ADD, p, gr_operand(a->w, a->s, &a->i->operands[3], p->bits)) : NULL;
+    return p ? gr_term_2(a->t, GR_TERM_ADD, p, operand(a, 3, p->bits)) : NULL;
 }
 
 // Shifts take 32 bits and clamp; so do those of terms.
 static const GrTerm *shift(const Alu *a, GrTermOp op) {
-    const GrTerm *by = gr_operand(a->w, a->s, &a->i->operands[2], 32);
+    const GrTerm *by = operand(a, 2, 32);
     if (a->bits < 32 && by && by->op != GR_TERM_CONST)
         by = gr_bool_ite(a->t, gr_term_2(a->t, GR_TERM_ULT, by, gr_term_const(a->t, 32, a->bits)), by,
                          gr_term_const(a->t, 32, a->bits));
@@ -212,7 +218,7 @@ static const GrTerm *compared(const Alu *a, bool opposite) {
     c = opposite ? gr_bool_not(a->t, c) : c;
     if (a->i->n_operands < 4)
         return c;
-    const GrTerm *p = gr_operand(a->w, a->s, &a->i->operands[3], 1);
+    const GrTerm *p = operand(a, 3, 1);
     if (gr_ptx_instr_has(a->i, PTX_MOD_and))
         return gr_bool_and(a->t, c, p);
     if (gr_ptx_instr_has(a->i, PTX_MOD_or))
@@ -224,8 +230,8 @@ static const GrTerm *cvt(const Alu *a) {
     PtxType to = a->i->type[0], from = a->i->type[1];
     if (gr_ptx_type_is_float(to) || gr_ptx_type_is_float(from) || gr_ptx_instr_has(a->i, PTX_MOD_sat))
         return NULL;
-    const GrTerm *x = gr_operand(a->w, a->s, &a->i->operands[1], gr_ptx_type_bits(from));
-    uint32_t bits = gr_ptx_type_bits(to);
+    uint32_t bits = gr_ptx_type_bits(to), of = gr_ptx_type_bits(from);
+    const GrTerm *x = of ? operand(a, 1, of) : NULL;
     if (!x || !bits)
         return NULL;
     // A 32-bit address of shared memory is the 64-bit one.
@@ -240,8 +246,7 @@ static const GrTerm *cvt(const Alu *a) {
 }
 
 static const GrTerm *bfe(const Alu *a) {
-    const GrTerm *at = gr_operand(a->w, a->s, &a->i->operands[2], 32),
-                 *len = gr_operand(a->w, a->s, &a->i->operands[3], 32);
+    const GrTerm *at = operand(a, 2, 32), *len = operand(a, 3, 32);
     if (!at || !len || at->op != GR_TERM_CONST || len->op != GR_TERM_CONST)
         return NULL;
     uint64_t from = at->value & 255, n = len->value & 255;
@@ -252,8 +257,7 @@ static const GrTerm *bfe(const Alu *a) {
 }
 
 static const GrTerm *bfi(const Alu *a) {
-    const GrTerm *at = gr_operand(a->w, a->s, &a->i->operands[3], 32),
-                 *len = gr_operand(a->w, a->s, &a->i->operands[4], 32);
+    const GrTerm *at = operand(a, 3, 32), *len = operand(a, 4, 32);
     if (!at || !len || at->op != GR_TERM_CONST || len->op != GR_TERM_CONST ||
         at->value + len->value > a->bits)
         return NULL;
@@ -265,9 +269,9 @@ static const GrTerm *bfi(const Alu *a) {
 }
 
 static const GrTerm *lop3(const Alu *a) {
-    const PtxOperand *table = &a->i->operands[4];
-    if (a->i->n_operands != 5 || table->kind != PTX_O_INT)
+    if (a->i->n_operands != 5 || a->i->operands[4].kind != PTX_O_INT)
         return NULL;
+    const PtxOperand *table = &a->i->operands[4];
     const GrTerm *v[3] = {in(a, 1), in(a, 2), in(a, 3)}, *out = constant(a, 0);
     for (unsigned row = 0; row < 8; row++) {
         if (!(table->bits >> row & 1))
@@ -432,7 +436,7 @@ void gr_exec_alu(KWalk *w, const KStmt *s) {
     const GrTerm *v = NULL;
     bool packed = i->type[0] >= PTX_U16X2 && i->type[0] <= PTX_S8X4;
     if (i->op == PTX_OP_SELP)
-        v = gr_bool_ite(w->t, gr_operand(w, s, &i->operands[3], 1), in(&a, 1), in(&a, 2));
+        v = gr_bool_ite(w->t, operand(&a, 3, 1), in(&a, 1), in(&a, 2));
     else if (i->op == PTX_OP_SET)
         v = NULL;
     else if (i->op == PTX_OP_CVT)

@@ -175,11 +175,11 @@ static void load(KWalk *w, const KStmt *s) {
     const PtxInstr *i = s->stmt.instr;
     uint32_t size = gr_ptx_type_bits(i->type[0]) / 8;
     unsigned n = i->vec ? i->vec : 1;
-    const PtxOperand *dst = &i->operands[0];
     if (i->n_operands < 2 || !size || n > 8) {
         gr_gap(w, s, true, i->opcode);
         return;
     }
+    const PtxOperand *dst = &i->operands[0];
     KTarget to[K_MOST_TARGETS];
     unsigned n_to = gr_address(w, s, gr_address_of(w, s, &i->operands[1]), to);
     for (unsigned k = 0; k < n_to; k++)
@@ -282,9 +282,10 @@ static bool keeps(KWalk *w, const KStmt *s, unsigned at, const GrTerm *compare, 
                       gr_ptx_instr_has(i, PTX_MOD_xor);
     if (compare)
         return compare == swap;
-    if (!zero_keeps || i->vec > 1 || i->n_operands <= at + 1 || gr_ptx_type_is_float(i->type[0]))
+    uint32_t bits = gr_ptx_type_bits(i->type[0]);
+    if (!zero_keeps || i->vec > 1 || i->n_operands <= at + 1 || gr_ptx_type_is_float(i->type[0]) || bits > 64)
         return false;
-    const GrTerm *operand = gr_operand(w, s, &i->operands[at + 1], gr_ptx_type_bits(i->type[0]));
+    const GrTerm *operand = gr_operand(w, s, &i->operands[at + 1], bits);
     return operand && gr_term_is_const(operand, 0);
 }
 
@@ -376,7 +377,7 @@ static void not_known(KWalk *w, const KStmt *s) {
 void gr_exec_memory(KWalk *w, const KStmt *s) {
     const PtxInstr *i = s->stmt.instr;
     if (gr_place_of_grid_sync(s->place) && ((gr_ptx_op_flags(i->op) & PTX_F_ATOMIC) || is_strong(i))) {
-        if (!(gr_ptx_instr_flags(i) & PTX_F_NO_DST))
+        if (!(gr_ptx_instr_flags(i) & PTX_F_NO_DST) && i->n_operands)
             gr_assign_free(w, s, &i->operands[0], "the grid's barrier");
         return;
     }

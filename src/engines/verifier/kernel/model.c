@@ -206,6 +206,7 @@ void gr_kernel_model_free(GrKernelModel *m) {
             gr_vec_free(&a->after[reach]);
         gr_vec_free(&a->before);
         gr_vec_free(&a->behind);
+        gr_vec_free(&a->flights);
     }
     if (m->flat)
         gr_flat_free(m->flat);

@@ -78,7 +78,7 @@ void gr_exec_barrier(KWalk *w, const KStmt *s) {
         b->number = number;
         b->count = counted ? gr_operand(w, s, &i->operands[first + 1], 32) : NULL;
     }
-    if (red)
+    if (red && i->n_operands)
         gr_assign_free(w, s, &i->operands[0], "bar.red");
 }
 

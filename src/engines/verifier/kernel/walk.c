@@ -181,7 +181,7 @@ static void step(KWalk *w, const KStmt *s) {
         gr_exec_barrier(w, s);
     else if (flags & (PTX_F_READS | PTX_F_WRITES | PTX_F_ASYNC))
         gr_exec_memory(w, s);
-    else if (i->op == PTX_OP_ALLOCA)
+    else if (i->op == PTX_OP_ALLOCA && i->n_operands)
         gr_assign(w, s, &i->operands[0], gr_term_sym(w->t, gr_flat_alloca(w->f, s)->base));
     else if (!(flags & (PTX_F_FENCE | PTX_F_NO_DST)))
         gr_exec_alu(w, s);

@@ -110,6 +110,7 @@ typedef struct Walk {
     Map terms, symbols;
     void (*see)(void *user, const GrSymbol *s);
     void *user;
+    bool reads; // only objects of READs
     bool nomem;
 } Walk;
 
@@ -119,18 +120,25 @@ static void walk(Walk *w, const GrTerm *a) {
     w->nomem |= !gr_map_put_u64(&w->terms, a->id, w);
     for (unsigned k = 0; k < 3 && a->arg[k]; k++)
         walk(w, a->arg[k]);
-    if (!a->sym || gr_map_get_u64(&w->symbols, a->sym->id))
+    if (!a->sym || (w->reads && a->op != GR_TERM_READ) || gr_map_get_u64(&w->symbols, a->sym->id))
         return;
     w->nomem |= !gr_map_put_u64(&w->symbols, a->sym->id, w);
     w->see(w->user, a->sym);
 }
 
+static bool walk_all(Walk *w, const GrTerm *a) {
+    walk(w, a);
+    gr_map_free(&w->terms);
+    gr_map_free(&w->symbols);
+    return !w->nomem;
+}
+
 bool gr_term_symbols(const GrTerm *a, void (*see)(void *user, const GrSymbol *s), void *user) {
-    Walk w = {.see = see, .user = user};
-    walk(&w, a);
-    gr_map_free(&w.terms);
-    gr_map_free(&w.symbols);
-    return !w.nomem;
+    return walk_all(&(Walk){.see = see, .user = user}, a);
+}
+
+bool gr_term_reads(const GrTerm *a, void (*see)(void *user, const GrSymbol *object), void *user) {
+    return walk_all(&(Walk){.see = see, .user = user, .reads = true}, a);
 }
 
 // ---- Text --------------------------------------------------------------------------------------------------------

@@ -142,6 +142,8 @@ bool gr_term_value(const GrTerm *a, const GrValues *v, uint64_t *out);
 
 // Calls `see` once for each symbol in the term (objects of READs too). False: memory is out.
 bool gr_term_symbols(const GrTerm *a, void (*see)(void *user, const GrSymbol *s), void *user);
+// Calls `see` once for each object that a READ in the term reads; not for one whose address the term only has. False: memory is out.
+bool gr_term_reads(const GrTerm *a, void (*see)(void *user, const GrSymbol *object), void *user);
 
 // The term of that id; NULL: there is none.
 const GrTerm *gr_term_numbered(const GrTerms *t, uint32_t id);
