@@ -67,7 +67,9 @@ bool gr_defuse_is_pure(const PtxInstr *i) {
     case PTX_OP_SHL:
     case PTX_OP_SHR:
     case PTX_OP_CVT:
-    case PTX_OP_MOV: return !i->guard && i->operands[0].kind == PTX_O_REG && !gr_ptx_instr_has(i, PTX_MOD_cc);
+    case PTX_OP_MOV:
+        return !i->guard && i->n_operands && i->operands[0].kind == PTX_O_REG &&
+               !gr_ptx_instr_has(i, PTX_MOD_cc);
     default: return false;
     }
 }

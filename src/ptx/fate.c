@@ -73,7 +73,7 @@ static bool is_logic(const PtxInstr *i) {
 // Arithmetic that all threads do and whose result goes into the program's own register.
 static bool passes_on(const PtxInstr *i) {
     return (gr_defuse_is_pure(i) && !is_logic(i)) ||
-           (i->op == PTX_OP_SETP && !i->guard && i->operands[0].kind == PTX_O_REG);
+           (i->op == PTX_OP_SETP && !i->guard && i->n_operands && i->operands[0].kind == PTX_O_REG);
 }
 
 // What is known of an instruction that reads the register `r`: its threads use it (true, *pred NULL), or those for which *pred holds do.

@@ -66,7 +66,8 @@ static bool is_own(const PtxStmt *s) { return s->kind == PTX_INSTR && !s->tag.in
 
 static void spread(Flow *w, const PtxFunc *f, const PtxStmt *load) {
     bool data;
-    give_operand(w, &load->instr->operands[0]);
+    if (load->instr->n_operands)
+        give_operand(w, &load->instr->operands[0]);
     for (w->grew = true; w->grew;) {
         w->grew = false;
         for (const PtxStmt *s = f->first; s; s = s->next)

@@ -70,10 +70,10 @@ static bool is_mask_of(const Together *t, const PtxOperand *o, unsigned depth);
 
 // Whether the instruction's result names only lanes that lie between. (The masks of votes and matches are looked at as well.)
 static bool gives_lanes(const Together *t, const PtxInstr *i, unsigned depth) {
+    bool asks = i->op == PTX_OP_ACTIVEMASK || i->op == PTX_OP_VOTE || i->op == PTX_OP_MATCH;
+    if (asks || i->n_operands < (i->op == PTX_OP_MOV ? 2 : 3))
+        return asks;
     switch (i->op) {
-    case PTX_OP_ACTIVEMASK:
-    case PTX_OP_VOTE:
-    case PTX_OP_MATCH: return true;
     case PTX_OP_MOV: return is_mask_of(t, &i->operands[1], depth);
     case PTX_OP_AND: return is_mask_of(t, &i->operands[1], depth) || is_mask_of(t, &i->operands[2], depth);
     case PTX_OP_OR: return is_mask_of(t, &i->operands[1], depth) && is_mask_of(t, &i->operands[2], depth);

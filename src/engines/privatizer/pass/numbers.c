@@ -165,8 +165,8 @@ static uint32_t of_instruction(Finder *f, const PtxInstr *i) {
                                                  .value = i->operands[1].offset});
     switch (i->op) {
     case PTX_OP_MOV: return gr_find_number(f, &i->operands[1], bits);
-    case PTX_OP_MUL:
-    case PTX_OP_MAD: return i->n_operands < 3 ? 0 : of_product(f, i, bits, is_signed);
+    case PTX_OP_MUL: return i->n_operands < 3 ? 0 : of_product(f, i, bits, is_signed);
+    case PTX_OP_MAD: return i->n_operands < 4 ? 0 : of_product(f, i, bits, is_signed);
     case PTX_OP_BFI:
     case PTX_OP_BFE: return of_field(f, i, bits);
     default: break;

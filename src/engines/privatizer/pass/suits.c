@@ -73,7 +73,7 @@ static GrUnsuited of_site(const GrKernelLook *l, const PtxSite *site) {
         return GR_UNSUITED_ASYNC;
     if (site->space == PTX_SHARED_CLUSTER && l->warps)
         return GR_UNSUITED_CLUSTER;
-    if (gr_has_result(site, l->live, l->set) && !can_note(&i->operands[0]))
+    if (gr_has_result(site, l->live, l->set) && (!i->n_operands || !can_note(&i->operands[0])))
         return GR_UNSUITED_RESULT;
     if (i->op == PTX_OP_RED || i->op == PTX_OP_ATOM || gr_is_private_space(site->space) ||
         (shared && !l->warps))

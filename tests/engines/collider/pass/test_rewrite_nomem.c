@@ -128,8 +128,26 @@ static void test_an_end_that_is_not_said(void **state) {
     assert_int_equal(n[1], 1);
 }
 
+// Operations without operands give nothing that a load of a hoisted access could be followed into.
+static void test_operations_without_operands(void **state) {
+    (void)state;
+    static char ptx[] = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 a) {\n"
+                        ".reg .b32 %r<2>; .reg .b64 %rd<2>;\n"
+                        "ld.param.u64 %rd1, [a]; ld.global.u32 %r1, [%rd1];\n"
+                        "add; setp; mov; activemask; and; st.global.u32 [%rd1], %r1; ret;\n}\n";
+    for (unsigned later = 0; later < 2; later++) {
+        Work w = {.ptx = ptx, .len = strlen(ptx), .later = later, .thinned = true};
+        StrBuf out = {0};
+        gr_error err = {0};
+        assert_int_equal(rewrite(&w, &out, &err), GR_OK);
+        assert_int_equal(count_of(&out, "\tadd;"), 1);
+        gr_str_free(&out);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_allocation),
-                                       cmocka_unit_test(test_an_end_that_is_not_said)};
+                                       cmocka_unit_test(test_an_end_that_is_not_said),
+                                       cmocka_unit_test(test_operations_without_operands)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
