@@ -56,7 +56,7 @@ static bool fuzz_rewritten(PtxModule *m, gr_status st, gr_error *err, const GrSi
 }
 
 // Ends the fuzzer where two texts differ, with what is there.
-static void fuzz_same(const char *a, const char *b) {
+static inline void fuzz_same(const char *a, const char *b) {
     size_t at = 0;
     while (a[at] && a[at] == b[at])
         at++;
@@ -68,7 +68,7 @@ static void fuzz_same(const char *a, const char *b) {
 }
 
 // What is printed next to each other may have another order when it is read again, but only once.
-static void fuzz_parses_again(const StrBuf *text) {
+static inline void fuzz_parses_again(const StrBuf *text) {
     StrBuf print[2] = {{0}, {0}};
     gr_error err = {0};
     for (unsigned k = 0; k < 2; k++) {

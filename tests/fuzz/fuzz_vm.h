@@ -48,11 +48,16 @@ static VmDevice *fuzz_device(uint64_t seed) {
     return dev;
 }
 
-// Runs the first kernels of the module for a while, every parameter a pointer; `together`: two at a time.
-static void fuzz_run(VmDevice *dev, VmModule *mod, bool together) {
-    static uint64_t params[FUZZ_PARAMS / 8];
+// The memory that parameters point to, as zeros.
+static uint64_t fuzz_memory(void) {
     static VmRange *memory;
-    uint64_t at = fuzz_alloc(&memory, FUZZ_MEMORY);
+    return fuzz_alloc(&memory, FUZZ_MEMORY);
+}
+
+// Runs the first kernels of the module for a while, every parameter a pointer; `together`: two at a time. Numbers of launches begin above `before`.
+static void fuzz_run_from(VmDevice *dev, VmModule *mod, bool together, uint64_t before) {
+    static uint64_t params[FUZZ_PARAMS / 8];
+    uint64_t at = fuzz_memory();
     for (size_t k = 0; k < FUZZ_PARAMS / 8; k++)
         params[k] = at;
     VmFunc *const *kernels;
@@ -63,7 +68,7 @@ static void fuzz_run(VmDevice *dev, VmModule *mod, bool together) {
                             .grid = {2, 1, 1},
                             .block = {40, 1, 1},
                             .params = params,
-                            .launch = 2 * k + 1};
+                            .launch = before + 2 * k + 1};
         for (unsigned i = 0; i <= together; i++, p.launch++)
             if (gr_vm_launch(dev, &p, &l[i], NULL) != GR_OK)
                 l[i] = NULL;
@@ -74,6 +79,10 @@ static void fuzz_run(VmDevice *dev, VmModule *mod, bool together) {
                 gr_vm_launch_free(l[i]);
         }
     }
+}
+
+static inline void fuzz_run(VmDevice *dev, VmModule *mod, bool together) {
+    fuzz_run_from(dev, mod, together, 0);
 }
 
 #endif
