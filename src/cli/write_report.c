@@ -27,7 +27,7 @@ static bool is_wanted(const GrOptions *o, const GrFormat *f) {
     return gr_words_have(o->format, strlen(o->format), f->word);
 }
 
-bool gr_write_report_several(const GrOptions *o) { return strchr(o->format, ',') != NULL; }
+static bool has_several(const GrOptions *o) { return strchr(o->format, ',') != NULL; }
 
 // Where the report belongs in this format. NULL: no file. The caller frees it.
 static gr_status path_of(const GrOptions *o, const GrFormat *f, char **out, gr_error *err) {
@@ -36,7 +36,7 @@ static gr_status path_of(const GrOptions *o, const GrFormat *f, char **out, gr_e
     if (!o->output[0])
         return GR_OK;
     gr_str_add(&path, o->output);
-    if (gr_write_report_several(o))
+    if (has_several(o))
         gr_str_addf(&path, "/%s", f->file);
     *out = path.oom ? NULL : gr_str_take(&path);
     return *out ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
@@ -59,7 +59,7 @@ static gr_status check_folder(const GrOptions *o, gr_error *err) {
 }
 
 gr_status gr_write_report_check(const GrOptions *o, gr_error *err) {
-    gr_status st = gr_write_report_several(o) ? check_folder(o, err) : GR_OK;
+    gr_status st = has_several(o) ? check_folder(o, err) : GR_OK;
     gr_error why = {0};
     for (const GrFormat *f = gr_formats; f->word && st == GR_OK; f++) {
         char *path = NULL;

@@ -95,7 +95,6 @@ gr_status gr_parse_variables(Parser *p, const Linkage *linkage, PtxSpace space, 
                              VarSink sink);
 // What comes between a space and a name: .align, .v4, .b32, .ptr, .attribute. Ends before the name.
 gr_status gr_parse_var_type(Parser *p, PtxVar *v);
-gr_status gr_parse_var_name(Parser *p, PtxVar *v); // name and dimensions
 
 // Statements up to '}' (consumed), or up to the end of the text when inserting.
 gr_status gr_parse_body(Parser *p);

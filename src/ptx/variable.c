@@ -102,7 +102,8 @@ gr_status gr_parse_var_type(Parser *p, PtxVar *v) {
     return GR_OK;
 }
 
-gr_status gr_parse_var_name(Parser *p, PtxVar *v) {
+// Name and dimensions.
+static gr_status parse_var_name(Parser *p, PtxVar *v) {
     Lexer *l = &p->lex;
     gr_status st;
     lex_skip(l);
@@ -353,7 +354,7 @@ gr_status gr_parse_variables(Parser *p, const Linkage *linkage, PtxSpace space, 
         if (!v)
             return gr_parse_nomem(p);
         *v = shape;
-        if ((st = gr_parse_var_name(p, v)) != GR_OK)
+        if ((st = parse_var_name(p, v)) != GR_OK)
             return st;
         v->line = line;
         if (lex_accept(&p->lex, '=') && (st = parse_init(p, v)) != GR_OK)
@@ -391,7 +392,7 @@ gr_status gr_parse_params(Parser *p, PtxVar ***out, uint32_t *n_out) {
             goto done;
         }
         GR_TRY(gr_parse_var_type(p, v));
-        GR_TRY(gr_parse_var_name(p, v));
+        GR_TRY(parse_var_name(p, v));
         if (!gr_vec_push(&list, v)) {
             st = gr_parse_nomem(p);
             goto done;

@@ -7,7 +7,8 @@ uint64_t gr_passes_blocks(const GrLaunch *l) { return (uint64_t)l->grid[0] * l->
 
 uint64_t gr_passes_threads(const GrLaunch *l) { return (uint64_t)l->block[0] * l->block[1] * l->block[2]; }
 
-uint64_t gr_passes_rounds(uint64_t n, uint64_t m) {
+// How many rounds n units with m copies take: ceil(log_m n).
+static uint64_t rounds_of(uint64_t n, uint64_t m) {
     uint64_t rounds = 1;
     for (uint64_t groups = m; groups < n; groups *= m)
         rounds++;
@@ -123,7 +124,7 @@ static bool plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room
                                : p->whole           ? gr_passes_blocks(p->launch) * warps_of(p->launch)
                                                     : p->clusters};
     most = most < 2 ? 2 : most;
-    out->rounds = gr_passes_rounds(out->units, most);
+    out->rounds = rounds_of(out->units, most);
     out->copies = p->most_copies ? most : fewest(out->units, out->rounds);
     out->room = usable(p, room, out->copies);
     uint64_t slots = mode == GR_OF_BLOCKS ? 1 : blocks < p->most_slots ? blocks : p->most_slots;

@@ -128,7 +128,4 @@ CUresult gr_passes_spent(Passes *p);
 // Whether two copies were found different.
 bool gr_log_has_found(const GrPrivLog *log);
 
-// How many rounds n units with m copies take: ceil(log_m n).
-uint64_t gr_passes_rounds(uint64_t n, uint64_t m);
-
 #endif

@@ -351,7 +351,7 @@ static CUresult find_reads(Search *s, bool *placed) {
     return rc;
 }
 
-bool gr_races_are_due(uint64_t launches) { return !(launches & (launches - 1)); }
+static bool are_due(uint64_t launches) { return !(launches & (launches - 1)); }
 
 void gr_races_free(KnownRaces *known) {
     for (size_t k = 0; k < known->len; k++)
@@ -415,7 +415,7 @@ void gr_races_expect(const Passes *p, const PassPlan *plan, const KnownRaces *kn
         Known here = *one;
         here.layout = layout;
         if ((!one->others && one->layout != layout) || one->mode != plan->mode ||
-            one->kind == GR_FOUND_LANES || gr_races_are_due(one->launches + 1) ||
+            one->kind == GR_FOUND_LANES || are_due(one->launches + 1) ||
             (one->others && find_known(known, &here, &layouts) != one))
             continue;
         out->of[out->n].kind = one->kind;
@@ -452,7 +452,7 @@ CUresult gr_races_find(Passes *p, const PassPlan *plan, const GrPrivLog *log, Gr
             s.f = &f;
             s.known = known_of(known, p, plan, &f);
             s.known = s.known ? s.known : &nowhere;
-            bool again = !gr_races_are_due(s.known->launches),
+            bool again = !are_due(s.known->launches),
                  placed = f.kind == GR_FOUND_LANES || (again && s.known->placed);
             if (f.kind == GR_FOUND_LANES)
                 put_lanes(&s);

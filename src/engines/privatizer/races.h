@@ -30,7 +30,6 @@ typedef VEC(Known) KnownRaces;
 // What a kernel's launches find again and again is looked for in the first of them, and in the 2nd, 4th, 8th and so on: each search runs a part of the launch again. In between it is counted
 // as what it was. Launches in other memory count by themselves, until there were GR_MOST_LAYOUTS: so a program that has new memory for each launch is not searched for ever.
 enum { GR_MOST_LAYOUTS = 16 };
-bool gr_races_are_due(uint64_t launches);
 void gr_races_free(KnownRaces *known);
 
 // What of it the launch need not be held for if it finds it: that is not looked for this time. And it did find these of it, bits.

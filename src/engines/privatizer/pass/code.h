@@ -113,7 +113,7 @@ gr_status gr_code_once(const Code *c, PtxStmt *s, PtxReg **out);
 // inside.c: an access to memory of the thread or the block that has no private copies, where an address that comes of what never was there stays within it.
 gr_status gr_code_inside(const Code *c, PtxStmt *s, const PtxSite *site);
 
-// redirect.c: code that leaves the address in the new 64-bit register *out.
+// code.c: code that leaves the address in the new 64-bit register *out.
 gr_status gr_code_address(const Code *c, PtxStmt *at, const PtxOperand *address, PtxReg **out);
 // The operand that is the address; NULL: there is none. And what it becomes.
 PtxOperand *gr_code_address_of(PtxInstr *i);
@@ -148,7 +148,7 @@ gr_status gr_code_window_ends(const Code *c, PtxStmt *s);
 gr_status gr_code_near_window(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *at,
                               uint32_t what);
 
-// redirect.c, of a store that `at` is the address of: what it stores, as one number; a hash of all that the thread stored takes that in under `kept`; and of lanes that store to one place at once one
+// stored.c, of a store that `at` is the address of: what it stores, as one number; a hash of all that the thread stored takes that in under `kept`; and of lanes that store to one place at once one
 // keeps `kept`: `lanes` are those that came together (gr_code_together).
 gr_status gr_code_value(const Code *c, PtxStmt *at, uint32_t bytes, PtxReg **out);
 gr_status gr_code_hash(const Code *c, PtxStmt *at, const PtxReg *address, const PtxReg *kept,
@@ -156,18 +156,18 @@ gr_status gr_code_hash(const Code *c, PtxStmt *at, const PtxReg *address, const 
 gr_status gr_code_lanes(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *to, PtxReg *kept,
                         const PtxReg *lanes, uint32_t what, const PtxReg *value);
 gr_status gr_code_together(const Code *c, PtxStmt *s, PtxReg **lanes);
-// redirect.c: whether the address is in the memory of this group; `of`: in the control, that of all groups.
+// stored.c: whether the address is in the memory of this group; `of`: in the control, that of all groups.
 gr_status gr_code_is_proved(const Code *c, PtxStmt *s, const PtxReg *at, size_t of, unsigned group,
                             const PtxReg *in);
 
-// redirect.c: the private copy of what is in shared memory may be there, or in global memory, so no state space is written; what is read may change, so it is not .nc.
+// code.c: the private copy of what is in shared memory may be there, or in global memory, so no state space is written; what is read may change, so it is not .nc.
 void gr_code_change_space(PtxInstr *i);
 
 // expand.c: whether the instruction, which is no plain access, is done by plain ones; and whether those need memory of the warp.
 bool gr_expands(const PtxInstr *i);
 bool gr_stages(const PtxInstr *i);
 
-// expand.c: one load or store that is a part of what the program's own site does.
+// redirect.c: one load or store that is a part of what the program's own site does.
 gr_status gr_code_access(const Code *c, PtxStmt *s, const PtxSite *site, PtxAccess access, PtxSpace space,
                          uint32_t size, const PtxOperand *ops, unsigned n_ops, const char *fmt, ...)
     __attribute__((format(printf, 9, 10)));
@@ -197,10 +197,10 @@ gr_status gr_code_expand(const Code *c, PtxStmt *s, const PtxSite *site);
 // redirect.c: the access `copy`, which stands for the program's own `site`, or for a part of what that does (its `stmt` is NULL), goes to the private copy.
 gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site);
 
-// redirect.c: `holds` keeps the lanes that the guard of `s` lets through. *over holds for these, and for lanes that the guard leaves out: they go on together.
+// code.c: `holds` keeps the lanes that the guard of `s` lets through. *over holds for these, and for lanes that the guard leaves out: they go on together.
 gr_status gr_code_own(const Code *c, PtxStmt *s, PtxReg *holds, PtxReg **over);
 
-// redirect.c: the instruction once more before itself, under another guard, at another address, with another destination (NULL: its own).
+// code.c: the instruction once more before itself, under another guard, at another address, with another destination (NULL: its own).
 gr_status gr_code_again(const Code *c, PtxStmt *s, PtxReg *guard, PtxReg *at, const PtxOperand *destination);
 
 // aside.c. Whether the function has the variable. Declares the memory.

@@ -8,33 +8,8 @@
 #include "engines/privatizer/device/control.h"
 #include "engines/privatizer/pass/code.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-gr_status gr_code_access(const Code *c, PtxStmt *s, const PtxSite *site, PtxAccess access, PtxSpace space,
-                         uint32_t size, const PtxOperand *ops, unsigned n_ops, const char *fmt, ...) {
-    char text[256];
-    PtxStmt *made = NULL;
-    PtxSite own = *site;
-    va_list words;
-    va_start(words, fmt);
-    vsnprintf(text, sizeof text, fmt, words);
-    va_end(words);
-    own.stmt = NULL;
-    own.access = access;
-    own.space = space;
-    own.size = size;
-    own.async = own.copy = false;
-    gr_status st = gr_ptx_insert(c->f, s, 0, text, ops, n_ops, &made, c->err);
-    if (st == GR_OK && !c->warps && gr_is_shared_space(space))
-        st = gr_code_inside(c, made, &own);
-    return st == GR_OK ? gr_code_redirect(c, made, &own) : st;
-}
-
-const char *gr_space_words(PtxSpace space) {
-    return space == PTX_GLOBAL ? ".global" : space == PTX_GENERIC ? "" : ".shared";
-}
 
 static gr_status done_with(PtxStmt *s) {
     s->kind = PTX_RAW;

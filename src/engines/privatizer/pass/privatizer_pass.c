@@ -10,27 +10,8 @@
 #include "passes/registers.h"
 #include "passes/runtime.h"
 
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
-
-const char *gr_privatizer_control_name(const char *suffix, char *buf, size_t size) {
-    snprintf(buf, size, "__gr%s_control", suffix);
-    return buf;
-}
-
-gr_status gr_code_put(const Code *c, PtxStmt *at, const PtxOperand *ops, unsigned n_ops, const char *fmt,
-                      ...) {
-    char text[2048];
-    va_list words;
-    va_start(words, fmt);
-    int n = vsnprintf(text, sizeof text, fmt, words);
-    va_end(words);
-    if (n < 0 || (size_t)n >= sizeof text)
-        return gr_fail(c->err, GR_ERR_INTERNAL, "%s: code of the privatizer is too long", c->f->name);
-    return gr_ptx_insert(c->f, at, 0, text, ops, n_ops, NULL, c->err);
-}
 
 // ---- Where the code begins -----------------------------------------------------------------------------------------------
 

@@ -3,9 +3,9 @@
 #include "engines/privatizer/device/control.h"
 #include "engines/privatizer/pass/code.h"
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 
 // The predicate under which the access happens, as an operand of setp: ", !%p3"; nothing: always.
 typedef struct Guard {
@@ -22,85 +22,6 @@ static void guard_of(const PtxInstr *i, Guard *g) {
     snprintf(g->combine, sizeof g->combine, ".and");
     snprintf(g->operand, sizeof g->operand, ", %s$1", sign);
     snprintf(g->alone, sizeof g->alone, "@%s$1 ", sign);
-}
-
-PtxOperand *gr_code_address_of(PtxInstr *i) {
-    for (unsigned k = 0; k < i->n_operands; k++)
-        if (i->operands[k].kind == PTX_O_ADDRESS)
-            return &i->operands[k];
-    return NULL;
-}
-
-gr_status gr_code_address(const Code *c, PtxStmt *at, const PtxOperand *address, PtxReg **out) {
-    PtxOperand base = address->n_sub ? address->sub[0] : gr_ptx_int_operand(0);
-    *out = gr_ptx_new_reg(c->f, PTX_B64);
-    if (base.kind == PTX_O_REG && gr_ptx_type_bits(base.reg->type) == 32) {
-        PtxReg *low = gr_ptx_new_reg(c->f, PTX_B32);
-        return gr_code_put(c, at, &base, 1, "add.s32 %s, $0, %lld; cvt.u64.u32 %s, %s;", low->name,
-                           (long long)address->offset, (*out)->name, low->name);
-    }
-    return gr_code_put(c, at, &base, 1, "mov.b64 %s, $0; add.s64 %s, %s, %lld;", (*out)->name, (*out)->name,
-                       (*out)->name, (long long)address->offset);
-}
-
-void gr_code_change_space(PtxInstr *i) {
-    unsigned n = 0;
-    for (unsigned k = 0; k < i->n_mods; k++) {
-        PtxMod id = i->mods[k].id;
-        if (id != PTX_MOD_nc && id != PTX_MOD_shared && id != PTX_MOD_shared__cta)
-            i->mods[n++] = i->mods[k];
-    }
-    i->n_mods = (uint16_t)n;
-    gr_ptx_instr_summarize(i);
-}
-
-gr_status gr_code_set_address(const Code *c, PtxOperand *address, PtxReg *to, int64_t offset) {
-    PtxOperand *sub = GR_NEW(&c->f->module->arena, PtxOperand);
-    if (!sub)
-        return gr_fail(c->err, GR_ERR_NOMEM, "out of memory");
-    *sub = gr_ptx_reg_operand(to);
-    *address = (PtxOperand){.kind = PTX_O_ADDRESS, .n_sub = 1, .sub = sub, .offset = offset};
-    return GR_OK;
-}
-
-gr_status gr_code_own(const Code *c, PtxStmt *s, PtxReg *holds, PtxReg **over) {
-    const PtxInstr *i = s->instr;
-    *over = holds;
-    if (!i->guard)
-        return GR_OK;
-    PtxOperand guard = gr_ptx_reg_operand(i->guard);
-    *over = gr_ptx_new_reg(c->f, PTX_PRED);
-    return gr_code_put(c, s, &guard, 1,
-                       "{ .reg .pred own; %s.pred own, $0; and.pred %s, %s, own; not.pred own, own; "
-                       "or.pred %s, %s, own; }",
-                       i->guard_negated ? "not" : "mov", holds->name, holds->name, (*over)->name,
-                       holds->name);
-}
-
-gr_status gr_code_again(const Code *c, PtxStmt *s, PtxReg *guard, PtxReg *at, const PtxOperand *destination) {
-    gr_status st = GR_OK;
-    PtxInstr *i = s->instr;
-    PtxOperand *address = gr_code_address_of(i), own = i->operands[0], to = gr_ptx_reg_operand(at);
-    PtxReg *kept = i->guard;
-    bool negated = i->guard_negated;
-    StrBuf text = {0};
-    PtxOperand was = *address;
-    *address = (PtxOperand){.kind = PTX_O_ADDRESS, .n_sub = 1, .sub = &to};
-    if (destination)
-        i->operands[0] = *destination;
-    i->guard = guard;
-    i->guard_negated = false;
-    gr_ptx_print_stmt(s, &text);
-    *address = was;
-    i->operands[0] = own;
-    i->guard = kept;
-    i->guard_negated = negated;
-    if (text.oom)
-        GR_TRY(gr_fail(c->err, GR_ERR_NOMEM, "out of memory"));
-    GR_TRY(gr_ptx_insert(c->f, s, 0, text.data, NULL, 0, NULL, c->err));
-done:
-    gr_str_free(&text);
-    return st;
 }
 
 // The same operation where the register says, if it is not 0.
@@ -188,116 +109,11 @@ done:
     return st;
 }
 
-// What a store stores, as one number of 64 bits in the new register *out: of several elements one that differs if they do, most likely.
-gr_status gr_code_value(const Code *c, PtxStmt *at, uint32_t bytes, PtxReg **out) {
-    gr_status st = GR_OK;
-    const PtxInstr *i = at->instr;
-    const PtxOperand *address = gr_code_address_of(at->instr), *value = address + 1;
-    if (value == i->operands + i->n_operands) // red of nothing: there is none
-        value = address;
-    unsigned n = value->kind == PTX_O_VECTOR ? value->n_sub : 1, size = bytes / (n ? n : 1);
-    PtxReg *one = gr_ptx_new_reg(c->f, PTX_B64);
-    *out = gr_ptx_new_reg(c->f, PTX_B64);
-    GR_TRY(gr_code_put(c, at, NULL, 0, "mov.u64 %s, 0;", (*out)->name));
-    for (unsigned k = 0; k < n; k++) {
-        const PtxOperand *o = value->kind == PTX_O_VECTOR ? &value->sub[k] : value;
-        unsigned bits = o->kind == PTX_O_REG ? gr_ptx_type_bits(o->reg->type) : size * 8;
-        if (o->kind == PTX_O_REG && (bits == 16 || bits == 32)) {
-            PtxReg *low = gr_ptx_new_reg(c->f, bits == 16 ? PTX_B16 : PTX_B32);
-            GR_TRY(gr_code_put(c, at, o, 1, "mov.b%u %s, $0; cvt.u64.u%u %s, %s;", bits, low->name, bits,
-                               one->name, low->name));
-        } else if (bits == 64 || (o->kind == PTX_O_INT && bits < 64)) {
-            GR_TRY(gr_code_put(c, at, o, 1, "mov.b64 %s, $0;", one->name));
-        } else {
-            continue; // 128 bits, or a literal that the register takes as it is
-        }
-        if (size < 8)
-            GR_TRY(gr_code_put(c, at, NULL, 0, "and.b64 %s, %s, 0x%llx;", one->name, one->name,
-                               (1ull << size * 8) - 1));
-        GR_TRY(gr_code_put(c, at, NULL, 0, "mad.lo.u64 %s, %s, 0x9e3779b97f4a7c15, %s;", (*out)->name,
-                           (*out)->name, one->name));
-    }
-done:
-    return st;
-}
-
 // Whether the value that is stored is all of gr_code_value().
 static bool is_one_value(const PtxInstr *i, uint32_t bytes) {
     const PtxOperand *value = i->n_operands == 2 ? &i->operands[1] : NULL;
     unsigned bits = value && value->kind == PTX_O_REG ? gr_ptx_type_bits(value->reg->type) : 0;
     return value && bytes <= 8 && (value->kind == PTX_O_INT || (bits >= 16 && bits <= 64));
-}
-
-// In pass 2 a thread has to store the same as in pass 1, at the same places, in the same order: also what changes nothing.
-gr_status gr_code_hash(const Code *c, PtxStmt *at, const PtxReg *address, const PtxReg *kept,
-                       const PtxReg *value) {
-    const char *hash = gr_ptx_new_reg(c->f, PTX_B64)->name;
-    return gr_code_put(
-        c, at, NULL, 0,
-        "mad.lo.u64 %s, %s, 0x2545f4914f6cdd1d, %s; @%s mad.lo.u64 %s, %s, 0x9e3779b97f4a7c15, %s;", hash,
-        address->name, value->name, kept->name, c->stores->name, c->stores->name, hash);
-}
-
-gr_status gr_code_together(const Code *c, PtxStmt *s, PtxReg **lanes) {
-    *lanes = gr_ptx_new_reg(c->f, PTX_B32);
-    const char *name = (*lanes)->name;
-    return gr_code_put(
-        c, s, NULL, 0,
-        "{ .reg .b32 own; activemask.b32 %s; mov.u32 own, %%lanemask_eq; or.b32 %s, %s, own; }", name, name,
-        name);
-}
-
-// All lanes of a warp that store at addresses which never fall, to a window (so 32 bits tell them apart): those at one place are neighbours. They need no call, unless the store is to be told; `slow`:
-// where that is made.
-static gr_status put_neighbours(const Code *c, PtxStmt *s, const PtxReg *at, const PtxReg *kept,
-                                const PtxReg *lanes, const PtxReg *pass, PtxLabel *slow, PtxLabel *end) {
-    PtxOperand to[2] = {gr_ptx_label_operand(slow), gr_ptx_label_operand(end)};
-    return gr_code_put(
-        c, s, to, 2,
-        "{ .reg .b32 own, other; .reg .pred is, has; setp.ne.u32 is, %s, 0xffffffff; @is bra $0; "
-        "vote.sync.all.pred is, %s, 0xffffffff; @!is bra $0; cvt.u32.u64 own, %s; "
-        "shfl.sync.up.b32 other|has, own, 1, 0, 0xffffffff; setp.lt.and.u32 is, own, other, has; "
-        "vote.sync.any.pred is, is, 0xffffffff; @is bra $0; setp.eq.and.u32 is, own, other, has; "
-        "vote.sync.any.pred is, is, 0xffffffff; @!is bra $1; setp.eq.u32 is, %s, 1; "
-        "vote.sync.any.pred is, is, 0xffffffff; @is bra $0; shfl.sync.down.b32 other|has, own, 1, 31, "
-        "0xffffffff; setp.eq.and.u32 is, own, other, has; @is setp.ne.u32 %s, 0, 0; bra $1; }",
-        lanes->name, kept->name, at->name, pass->name, kept->name);
-}
-
-// Of lanes that store to one place at once, one does.
-gr_status gr_code_lanes(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *to, PtxReg *kept,
-                        const PtxReg *lanes, uint32_t what, const PtxReg *value) {
-    gr_status st = GR_OK;
-    PtxReg *last = gr_ptx_new_reg(c->f, PTX_B32), *due = gr_ptx_new_reg(c->f, PTX_PRED), *alone,
-           *pass = c->pass;
-    GR_TRY(gr_code_alone(c, s, &alone));
-    PtxLabel *slow = NULL, *end = NULL;
-    if (c->whole && c->dense) { // a thread tells of it once, as in pass 2 it does not
-        pass = gr_ptx_new_reg(c->f, PTX_B32);
-        GR_TRY(gr_code_put(c, c->body.stmt[0], NULL, 0, "mov.u32 %s, %s;", pass->name, c->pass->name));
-        slow = gr_ptx_new_label(c->f);
-        end = gr_ptx_new_label(c->f);
-        GR_TRY(put_neighbours(c, s, to, kept, lanes, pass, slow, end));
-        gr_ptx_insert_label(c->f, s, slow);
-    }
-    if (c->dense)
-        GR_TRY(gr_code_put(c, s, NULL, 0, "bar.warp.sync %s;", lanes->name));
-    GR_TRY(gr_code_put(c, s, NULL, 0,
-                       "selp.u32 %s, 1, 0, %s; not.pred %s, %s; and.pred %s, %s, %s; @%s call (%s), "
-                       "__gr%s_lanes, (%u, %s, %u, %s, %s, %s); setp.ne.u32 %s, %s, 0;",
-                       last->name, kept->name, due->name, alone->name, due->name, due->name, kept->name,
-                       due->name, last->name, c->suffix, site->id, to->name, what, value->name, pass->name,
-                       c->sequence->name, kept->name, last->name));
-    if (pass != c->pass) // of lanes of which it keeps the last one
-        GR_TRY(gr_code_put(
-            c, s, NULL, 0,
-            "{ .reg .pred lost; not.pred lost, %s; and.pred lost, lost, %s; vote.sync.any.pred lost, lost, "
-            "%s; @lost mov.u32 %s, 2; }",
-            kept->name, due->name, lanes->name, pass->name));
-    if (end)
-        gr_ptx_insert_label(c->f, s, end);
-done:
-    return st;
 }
 
 // Whether the value of a load need not be used.
@@ -369,18 +185,6 @@ static gr_status put_quick_load(const Code *c, PtxStmt *s, const Lookup *l, PtxL
     GR_TRY(gr_code_put(c, s, &behind, 1, "@%s bra $0;", quick->name));
 done:
     return st;
-}
-
-// Whether the address is in the memory of this group; `of`: in the control, that of all groups.
-gr_status gr_code_is_proved(const Code *c, PtxStmt *s, const PtxReg *at, size_t of, unsigned group,
-                            const PtxReg *in) {
-    PtxReg *begin = gr_ptx_new_reg(c->f, PTX_B64), *size = gr_ptx_new_reg(c->f, PTX_B64);
-    char control[64];
-    gr_privatizer_control_name(c->suffix, control, sizeof control);
-    return gr_code_put(c, s, NULL, 0,
-                       "ld.global.nc.v2.u64 {%s, %s}, [%s+%zu]; sub.u64 %s, %s, %s; setp.lt.u64 %s, %s, %s;",
-                       begin->name, size->name, control, of + (group - 1) * sizeof(GrPrivProved), begin->name,
-                       at->name, begin->name, in->name, begin->name, size->name);
 }
 
 // A load of memory that the launch only reads, if it stays in there, is done at once, and the thread goes on behind it.
@@ -781,4 +585,28 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
         GR_TRY(put_update(c, copy, to, kept, site->size, result));
 done:
     return st;
+}
+
+gr_status gr_code_access(const Code *c, PtxStmt *s, const PtxSite *site, PtxAccess access, PtxSpace space,
+                         uint32_t size, const PtxOperand *ops, unsigned n_ops, const char *fmt, ...) {
+    char text[256];
+    PtxStmt *made = NULL;
+    PtxSite own = *site;
+    va_list words;
+    va_start(words, fmt);
+    vsnprintf(text, sizeof text, fmt, words);
+    va_end(words);
+    own.stmt = NULL;
+    own.access = access;
+    own.space = space;
+    own.size = size;
+    own.async = own.copy = false;
+    gr_status st = gr_ptx_insert(c->f, s, 0, text, ops, n_ops, &made, c->err);
+    if (st == GR_OK && !c->warps && gr_is_shared_space(space))
+        st = gr_code_inside(c, made, &own);
+    return st == GR_OK ? gr_code_redirect(c, made, &own) : st;
+}
+
+const char *gr_space_words(PtxSpace space) {
+    return space == PTX_GLOBAL ? ".global" : space == PTX_GENERIC ? "" : ".shared";
 }

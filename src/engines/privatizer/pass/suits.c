@@ -5,8 +5,6 @@
 #include "engines/privatizer/pass/code.h"
 #include "engines/privatizer/pass/mbarriers.h"
 
-#include <string.h>
-
 const char *gr_unsuited_text(GrUnsuited why) {
     static const char *const texts[] = {
         NULL,
@@ -15,26 +13,6 @@ const char *gr_unsuited_text(GrUnsuited why) {
 #undef REASON
     };
     return texts[why];
-}
-
-static bool is_barrier(const PtxInstr *i) { return i->op == PTX_OP_BAR || i->op == PTX_OP_BARRIER; }
-
-bool gr_is_warp_barrier(const PtxInstr *i) { return is_barrier(i) && gr_ptx_instr_has(i, PTX_MOD_warp); }
-
-bool gr_is_full_barrier(const PtxInstr *i) {
-    if (!is_barrier(i) || gr_is_warp_barrier(i) || i->guard || gr_ptx_instr_has(i, PTX_MOD_cluster) ||
-        gr_ptx_instr_has(i, PTX_MOD_arrive))
-        return false;
-    bool reduces = gr_ptx_instr_has(i, PTX_MOD_red);
-    unsigned first = reduces, most = reduces ? 3 : 1; // red: destination, number, predicate
-    return i->n_operands > first && i->n_operands <= most && i->operands[first].kind == PTX_O_INT &&
-           i->operands[first].bits == 0;
-}
-
-bool gr_is_shared_space(PtxSpace s) { return s == PTX_SHARED || s == PTX_SHARED_CTA; }
-
-bool gr_is_private_space(PtxSpace s) {
-    return s == PTX_LOCAL || s == PTX_CONST || s == PTX_PARAM || s == PTX_PARAM_ENTRY || s == PTX_PARAM_FUNC;
 }
 
 static const PtxSite *site_of(const PtxFunc *f, const PtxStmt *s) {
@@ -47,12 +25,6 @@ static GrUnsuited of_call(const GrKernelLook *l, const PtxInstr *i) {
     if (!i->callee->has_body)
         return gr_calls_instead(i->callee) ? GR_SUITS : GR_UNSUITED_CALLS_OUTSIDE;
     return l->calls->harmless[i->callee->index] ? GR_SUITS : GR_UNSUITED_CALLS_ACCESSES;
-}
-
-bool gr_has_result(const PtxSite *site, const Liveness *live, uint64_t *set) {
-    const PtxInstr *i = site->stmt ? site->stmt->instr : NULL;
-    return i && site->strong && !gr_is_private_space(site->space) &&
-           (i->op == PTX_OP_LD || (i->op == PTX_OP_ATOM && !gr_live_is_dead(live, site->stmt, set)));
 }
 
 // A value of 16 to 64 bits can be noted.
@@ -107,9 +79,9 @@ static GrUnsuited of_instr(const GrKernelLook *l, const PtxStmt *s) {
     GrUnsuited later = of_async(l, i);
     if (later)
         return later;
-    if ((i->op == PTX_OP_MAPA || (is_barrier(i) && gr_ptx_instr_has(i, PTX_MOD_cluster))) && l->warps)
+    if ((i->op == PTX_OP_MAPA || (gr_is_barrier(i) && gr_ptx_instr_has(i, PTX_MOD_cluster))) && l->warps)
         return GR_UNSUITED_CLUSTER;
-    if (is_barrier(i) && !gr_is_warp_barrier(i) && l->warps && !gr_is_full_barrier(i))
+    if (gr_is_barrier(i) && !gr_is_warp_barrier(i) && l->warps && !gr_is_full_barrier(i))
         return GR_UNSUITED_PARTIAL;
     if (site)
         return of_site(l, site);
