@@ -19,7 +19,8 @@ typedef struct TrackerWork {
     bool kept;              // the state of its threads is in memory (record.h, __gr_begin)
 } TrackerWork;
 
-// `what` of an access of the site's strength (device/record.h).
+// A space, and `what` of an access of the site's strength (device/record.h).
+uint32_t gr_tracker_space(PtxSpace s);
 uint32_t gr_tracker_what(const PtxSite *site, PtxAccess access, PtxSpace space, unsigned size);
 
 // Inserts a call of __gr_access before `at`, under the access's guard.
