@@ -14,8 +14,8 @@ enum { PATIENCE_MS = 500, EXIT_OURS = 1, EXIT_USAGE = 2, EXIT_NOT_RUN = 126, EXI
 
 // ---- Files ---------------------------------------------------------------------------------------------------------
 
-void gr_campaign_log_path(const char *folder, const GrCampaignPlan *p, const GrCampaignRun *run,
-                          StrBuf *out) {
+// Where the run's output is kept if it left no report or an inconclusive one.
+static void log_path(const char *folder, const GrCampaignPlan *p, const GrCampaignRun *run, StrBuf *out) {
     gr_str_addf(out, "%s/seed%llu-%s-%s", folder, (unsigned long long)run->seed, run->engine, run->schedule);
     if (p->inputs.len > 1)
         gr_str_addf(out, "-input%zu", (size_t)(run->input - p->inputs.data) + 1);
@@ -48,7 +48,7 @@ static gr_status begin_run(const GrCampaignWork *w, GrPool *pool, const GrCampai
     snprintf(head, sizeof head, "run with seed %s, engine %.40s, schedule %.40s", seed, run->engine,
              run->schedule);
     report_path(w, run->number, &report);
-    gr_campaign_log_path(w->folder, w->plan, run, &log);
+    log_path(w->folder, w->plan, run, &log);
     bool covers = w->coverage[0] && w->samples(run->engine);
     const char *coverage[] = {covers ? "--coverage" : NULL, w->coverage, NULL};
     const char *words[] = {w->self,         "run",    "--engine", run->engine, "--schedule",
@@ -106,7 +106,7 @@ static gr_status end_run(const GrCampaignWork *w, const GrPoolEvent *e, gr_error
     gr_status st;
     gr_arena_init(&arena);
     report_path(w, e->number, &report);
-    gr_campaign_log_path(w->folder, w->plan, &run, &log);
+    log_path(w->folder, w->plan, &run, &log);
     if (report.oom || log.oom) {
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
         goto done;

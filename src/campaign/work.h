@@ -37,7 +37,4 @@ typedef struct GrCampaignWork {
 // of that run.
 gr_status gr_campaign_work(GrCampaignWork *w, gr_error *err);
 
-// Where the run's output is kept if it left no report or an inconclusive one.
-void gr_campaign_log_path(const char *folder, const GrCampaignPlan *p, const GrCampaignRun *run, StrBuf *out);
-
 #endif

@@ -12,7 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-int gr_visible_gpus(const char *shown, int present) {
+// So many devices does CUDA show of `present` when CUDA_VISIBLE_DEVICES is `shown` (NULL: not set), after the CUDA C++ Programming
+// Guide: numbers, up to the first that no device has. -1: it has names of devices, or names one twice, which only the driver judges.
+static int visible_gpus(const char *shown, int present) {
     uint64_t seen = 0;
     int count = 0;
     for (const char *at = shown; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
@@ -59,7 +61,7 @@ static bool ask_nvml(GrGpu *out) {
             return false;
         out->cc = major * 10 + minor;
     }
-    out->count = gr_visible_gpus(getenv("CUDA_VISIBLE_DEVICES"), (int)present);
+    out->count = visible_gpus(getenv("CUDA_VISIBLE_DEVICES"), (int)present);
     return out->count >= 0;
 }
 

@@ -4,7 +4,15 @@
 
 #include <string.h>
 
-bool gr_place_of(GrPlaces *p, const GrAccess *a, GrPlace *out) {
+typedef struct GrPlace {
+    GrRepairFile *file;
+    const char *path;
+    const GrFunctionCode *function;
+    const GrStatement *statement;
+} GrPlace;
+
+// The file and function of an access: of its places the innermost in the user's own code. False: not known, or it cannot be read.
+static bool place_of(GrPlaces *p, const GrAccess *a, GrPlace *out) {
     for (uint32_t k = 0; k <= a->n_inlined; k++) {
         const GrFrame *f = gr_access_frame(a, k);
         out->file = f->line ? gr_repair_file(p->repairs, f->file) : NULL;
@@ -32,13 +40,14 @@ static bool begins_line(const GrCode *c, uint32_t token) {
     return !token || c->tokens.data[token - 1].line < c->tokens.data[token].line;
 }
 
-bool gr_place_before(GrPlaces *p, GrProposal *proposal, const GrStatement *s, const char *text) {
+// Adds to the proposal a line before the statement; where its body has no braces, before what controls it.
+static bool put_before(GrPlaces *p, GrProposal *proposal, const GrStatement *s, const char *text) {
     s = in_block(s);
     return s && begins_line(proposal->code, s->from) &&
            gr_place_insert(p, proposal, s->first, s->first, text);
 }
 
-bool gr_place_behind(GrPlaces *p, GrProposal *proposal, const GrStatement *s, const char *text) {
+static bool put_behind(GrPlaces *p, GrProposal *proposal, const GrStatement *s, const char *text) {
     s = in_block(s);
     return s && begins_line(proposal->code, s->to) &&
            gr_place_insert(p, proposal, s->last + 1, s->first, text);
@@ -62,15 +71,15 @@ static bool signals(const GrPlace *at) {
 
 void gr_place_fences(GrPlaces *p, const char *text, const char *what) {
     GrPlace earlier, later;
-    if (!gr_place_of(p, &p->found->accesses[1], &earlier) ||
-        !gr_place_of(p, &p->found->accesses[0], &later) || !signals(&earlier) || !signals(&later))
+    if (!place_of(p, &p->found->accesses[1], &earlier) || !place_of(p, &p->found->accesses[0], &later) ||
+        !signals(&earlier) || !signals(&later))
         return;
     GrProposal behind = proposal_at(&earlier, what), before = proposal_at(&later, what);
-    bool has_behind = gr_place_behind(p, &behind, earlier.statement, text);
-    bool has_before = gr_place_before(p, &before, later.statement, text);
+    bool has_behind = put_behind(p, &behind, earlier.statement, text);
+    bool has_before = put_before(p, &before, later.statement, text);
     if (has_behind && has_before && earlier.file == later.file) {
         GrProposal both = behind;
-        if (gr_place_before(p, &both, later.statement, text))
+        if (put_before(p, &both, later.statement, text))
             gr_place_add(p, &both);
     }
     gr_place_add(p, &behind);
@@ -160,8 +169,8 @@ static const char *needed(const char *order) {
 void gr_place_scopes(GrPlaces *p, const char *scope, const char *what) {
     GrPlace side[2];
     scope = scope ? scope : needed(p->found->order);
-    if (!scope || !gr_place_of(p, &p->found->accesses[1], &side[0]) ||
-        !gr_place_of(p, &p->found->accesses[0], &side[1]))
+    if (!scope || !place_of(p, &p->found->accesses[1], &side[0]) ||
+        !place_of(p, &p->found->accesses[0], &side[1]))
         return;
     GrProposal lines = proposal_at(&side[0], what), functions = lines;
     for (int k = 0; k < 2 && side[0].file == side[1].file; k++) {
@@ -179,10 +188,10 @@ void gr_place_host_wait(GrPlaces *p, const char *text, const char *what) {
     GrPlace at;
     for (int k = 0; k < 2; k++) {
         const GrAccess *a = &p->found->accesses[k];
-        if (!a->host || !gr_place_of(p, a, &at))
+        if (!a->host || !place_of(p, a, &at))
             continue;
         GrProposal one = proposal_at(&at, what);
-        if (gr_place_before(p, &one, at.statement, text))
+        if (put_before(p, &one, at.statement, text))
             gr_place_add(p, &one);
     }
 }
@@ -215,7 +224,7 @@ static void before_each(GrPlaces *p, const GrPlace *at, const GrToken *kernel, c
             if (kernel ? t->len != kernel->len || memcmp(t->text, kernel->text, t->len) != 0 : !copies(t))
                 continue;
             GrProposal one = proposal_at(at, what);
-            if (gr_place_before(p, &one, gr_code_at(f, t->line), text))
+            if (put_before(p, &one, gr_code_at(f, t->line), text))
                 gr_place_add(p, &one);
         }
     }
@@ -229,7 +238,7 @@ void gr_place_stream_wait(GrPlaces *p, const char *text, const char *what) {
         GrAccess outer = *a; // the kernel itself, not what was inlined into it
         outer.at = *gr_access_frame(a, a->n_inlined);
         outer.n_inlined = 0;
-        bool known = gr_place_of(p, &outer, &at) && at.function->kernel;
+        bool known = place_of(p, &outer, &at) && at.function->kernel;
         copy |= !known;
         if (known && !kernel.file) {
             kernel = at;

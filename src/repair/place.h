@@ -30,19 +30,6 @@ void gr_place_add(GrPlaces *p, const GrProposal *proposal);
 // Adds to the proposal a line `text` before a line of the file, indented as `as` is. False: there is no such place.
 bool gr_place_insert(GrPlaces *p, GrProposal *proposal, uint32_t before, uint32_t as, const char *text);
 
-// The file and function of an access: of its places the innermost in the user's own code. False: not known, or it cannot be read.
-typedef struct GrPlace {
-    GrRepairFile *file;
-    const char *path;
-    const GrFunctionCode *function;
-    const GrStatement *statement;
-} GrPlace;
-bool gr_place_of(GrPlaces *p, const GrAccess *a, GrPlace *out);
-
-// Adds to the proposal a line before the statement, or behind it; where its body has no braces, before or behind what controls it.
-bool gr_place_before(GrPlaces *p, GrProposal *proposal, const GrStatement *s, const char *text);
-bool gr_place_behind(GrPlaces *p, GrProposal *proposal, const GrStatement *s, const char *text);
-
 // Fences: behind the earlier side, before the later, both.
 void gr_place_fences(GrPlaces *p, const char *text, const char *what);
 // Wider scopes (scopes.def): in the lines of both sides, and in the functions of both. `scope`: the wider one; NULL: what the race's order says.
