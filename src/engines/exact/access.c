@@ -58,10 +58,20 @@ static inline bool cells_of(Cell *cells, uint32_t lane, Shape shape, uint32_t si
     return size >= CELL_BYTES;
 }
 
+// Where there are many tables, what one warp reads of a word is told in the order of a history (chains.h), however many instructions there are.
+static bool reads_alone(const Exact *x, const Access *a, const Line *line, History reads) {
+    if (!gr_exact_has_many_tables(x, line))
+        return false;
+    const Stamp *mine = &x->shadow.stamps.data[a->stamp],
+                *t = reads ? &x->shadow.stamps.data[gr_history_stamp(&x->shadow, reads)] : mine;
+    return !a->view.op && gr_history_is_alone(&x->shadow, reads) && t->at.id == mine->at.id &&
+           t->at.warp == mine->at.warp;
+}
+
 static bool read_cells(Exact *x, Access *a, Line *line, uint32_t lanes, Shape shape, uint32_t size) {
     Cell *c;
     unsigned n;
-    uint32_t left = 0;
+    uint32_t left = 0, alone = 0;
     bool clean = gr_exact_is_clean(x, a, line);
     if (clean && gr_exact_takes_reads(x, a)) { // cells are for what is written here and there
         lanes = gr_exact_note_reads(x, a, line, lanes, shape);
@@ -79,9 +89,10 @@ static bool read_cells(Exact *x, Access *a, Line *line, uint32_t lanes, Shape sh
                 return false;
         for (unsigned k = 0; k < n; k++)
             left |= touch_quickly(x, a, &c[k], lane, true) ? 0 : m & -m;
+        alone |= left & m & -m && reads_alone(x, a, line, c->reads) ? m & -m : 0;
     }
-    if (left && gr_exact_takes_reads(x, a))
-        left = gr_exact_note_reads(x, a, line, left, shape);
+    if ((left & ~alone) && gr_exact_takes_reads(x, a))
+        left = alone | gr_exact_note_reads(x, a, line, left & ~alone, shape);
     for (uint32_t m = left; m; m &= m - 1) {
         uint32_t lane = a->view.lane = (uint32_t)__builtin_ctz(m);
         (void)cells_of(line->wide.cells, lane, shape, size, &c, &n);
@@ -180,7 +191,8 @@ static void touch_word(Exact *x, Access *a, uint32_t lanes, uint64_t word, uint3
     a->line_at = word & ~(uint64_t)(LINE_BYTES - 1);
     if (access != PTX_ACCESS_READ)
         gr_exact_is_written(x, a, line);
-    bool reads = access == PTX_ACCESS_READ, takes = reads && gr_exact_takes_reads(x, a),
+    bool reads = access == PTX_ACCESS_READ,
+         takes = reads && gr_exact_takes_reads(x, a) && !reads_alone(x, a, line, cell->reads),
          tables = gr_line_has_tables(line, reads);
     if (bytes == ALL_BYTES && !(lanes & (lanes - 1)) && !s->strong && s->proxy == VM_PROXY_GENERIC &&
         !tables && touch_quickly(x, a, cell, (uint32_t)__builtin_ctz(lanes), access == PTX_ACCESS_READ))

@@ -4,7 +4,7 @@
 //
 // Only weak accesses of the generic proxy are told here, while nothing else hangs on a race: no fence.sc whose order it might say, no
 // accesses that the options leave out, no test that asks for each occurrence. The kinds of the two accesses alone decide the class.
-#include "engines/exact/exact_internal.h"
+#include "engines/exact/again.h"
 
 enum { SITE_BITS = 28 };
 
@@ -17,11 +17,7 @@ uint64_t gr_exact_pair(const Stamp *s, const Stamp *t, bool shared, RaceClass cl
            (is_fill(s) + is_fill(t)) << 4;
 }
 
-static bool is_plain(const Stamp *s) {
-    return s->site && !s->strong && s->proxy == VM_PROXY_GENERIC && !(s->mark & ~STAMP_COMPARED);
-}
-
-static bool only_numbers_matter(const Exact *x) {
+bool gr_exact_only_numbers_matter(const Exact *x) {
     return !x->options.occurred && !x->options.speculated && !gr_exact_passes_some(x) &&
            !x->order.sc_number && !x->order.talking && !x->hosts.several;
 }
@@ -39,15 +35,21 @@ bool gr_exact_find_again(Exact *x, const Access *a, const Stamp *t, RaceClass cl
     return g->found != NULL;
 }
 
-bool gr_exact_may_be_again(const Exact *x, const Stamp *mine, const Stamp *t) {
-    return is_plain(mine) && is_plain(t) && only_numbers_matter(x);
+static bool is_common(const Stamp *s) {
+    return s->site && s->proxy == VM_PROXY_GENERIC && !(s->mark & ~(STAMP_COMPARED | STAMP_VOLATILE));
+}
+
+// One side is weak, and the order of the other is not told by who read what it wrote.
+static bool kinds_tell_class(const Stamp *mine, const Stamp *t) {
+    return is_common(mine) && is_common(t) && !(mine->strong && t->strong) &&
+           (!t->strong || t->access == PTX_ACCESS_READ);
 }
 
 Raced gr_exact_raced_again(Exact *x, Access *a, const Entry *e, uint32_t changed, uint32_t lane,
                            uint32_t bytes, uint64_t word) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp], *t = &x->shadow.stamps.data[e->stamp];
     FoundRace *f;
-    if (!gr_exact_may_be_again(x, mine, t))
+    if (!kinds_tell_class(mine, t) || !gr_exact_only_numbers_matter(x))
         return RACED_UNKNOWN;
     RaceClass class =
         mine->access == PTX_ACCESS_READ || t->access == PTX_ACCESS_READ ? RACE_READ_WRITE : RACE_WRITE_WRITE;
@@ -60,9 +62,10 @@ Raced gr_exact_raced_again(Exact *x, Access *a, const Entry *e, uint32_t changed
         uint32_t u = (uint32_t)__builtin_ctz(m);
         if (gr_order_knows(&x->order, &a->view, &t->at, u))
             continue;
-        if (!gr_exact_is_sound(x, a, lane, t, u, word + (uint64_t)__builtin_ctz(bytes)))
+        if (!(a->checked ? gr_exact_is_sound_with : gr_exact_is_sound)(x, a, lane, t, u,
+                                                                       word + (uint64_t)__builtin_ctz(bytes)))
             continue;
-        a->raced = true;
+        a->raced = a->checked = true;
         x->reports++;
         if (f)
             gr_race_count(&f->race, x->moment, UINT32_C(1) << lane);
@@ -85,4 +88,86 @@ void gr_exact_pass_again(const Exact *x, const Access *a, History from, Raced ra
         (known || raced == RACED_READ_WRITE || (raced == RACED_WRITE_WRITE && !(bytes & ~changed)) ||
          (raced == RACED_SAME_VALUE && steady)))
         *rest = oldest;
+}
+
+// ---- What is settled -----------------------------------------------------------------------------------------------
+
+// Both are strong operations that reach all threads of the one device there is: so are all others of the two sites.
+static bool are_strong_anywhere(const Exact *x, const Stamp *mine, const Stamp *t) {
+    return !x->several_devices && !((mine->mark | t->mark) & STAMP_VOLATILE) && mine->scope >= SAME_DEVICE &&
+           t->scope >= SAME_DEVICE && mine->elem && t->elem && gr_exact_morally_strong(x, mine, t);
+}
+
+// A read-modify-write that comes before the access, or that one observed which comes before it: older ones of its site were observed, too
+// (judge.c, `observed`).
+static bool is_observed(const Exact *x, const Stamp *mine, const Entry *e, uint32_t bytes) {
+    const Stamp *t = &x->shadow.stamps.data[e->stamp];
+    return t->strong && t->access == PTX_ACCESS_RMW && t->scope >= SAME_DEVICE && t->elem &&
+           t->proxy == VM_PROXY_GENERIC && mine->proxy == VM_PROXY_GENERIC && !(bytes & ~e->bytes) &&
+           !(mine->mark & STAMP_VOLATILE) && !x->several_devices && !x->hosts.several;
+}
+
+// Older entries of the site of entry e, the newest of `from`, would say nothing that e has not said.
+static bool is_final(const Exact *x, const Access *a, History from, Raced raced, const Entry *e,
+                     uint32_t changed, uint32_t bytes) {
+    const Stamp *mine = &x->shadow.stamps.data[a->stamp], *t = &x->shadow.stamps.data[e->stamp];
+    switch (raced) {
+    case RACED_READ_WRITE: return true;
+    case RACED_WRITE_WRITE: return !(bytes & ~changed) || !(mine->mark & t->mark & STAMP_COMPARED);
+    case RACED_SAME_VALUE: return !(bytes & ~e->bytes) && gr_history_is_still(&x->shadow, from);
+    case RACED_NOT:
+        return (t->at.launch + 1 == a->before && !x->hosts.several && mine->proxy == VM_PROXY_GENERIC) ||
+               are_strong_anywhere(x, mine, t) || is_observed(x, mine, e, bytes);
+    default: return false;
+    }
+}
+
+static bool has(const Settled *d, uint64_t key) {
+    for (unsigned k = 0; k < d->n; k++)
+        if (d->key[k] == key)
+            return true;
+    return false;
+}
+
+bool gr_exact_is_settled(const Exact *x, const Settled *d, uint32_t stamp) {
+    return d->n && has(d, gr_stamp_site_key(&x->shadow.stamps.data[stamp]));
+}
+
+bool gr_exact_knows_the_rest(const Exact *x, Access *a, History from, const Entry *e) {
+    const Stamp *t = &x->shadow.stamps.data[e->stamp];
+    if (!(from >> 31) || !gr_history_is_alone(&x->shadow, from) || x->hosts.several || a->late ||
+        x->shadow.stamps.data[a->stamp].proxy != VM_PROXY_GENERIC)
+        return false;
+    for (uint32_t m = e->lanes; m; m &= m - 1)
+        if (!gr_order_knows(&x->order, &a->view, &t->at, (uint32_t)__builtin_ctz(m)))
+            return false;
+    return true;
+}
+
+// Weak accesses of an earlier launch, which all came before.
+static bool came_before(const Exact *x, Access *a, uint64_t key) {
+    const Stamp *mine = &x->shadow.stamps.data[a->stamp];
+    return !gr_site_key_is_strong(key) && gr_site_key_launch(key) != mine->at.launch && !x->hosts.several &&
+           mine->proxy == VM_PROXY_GENERIC && !a->late && gr_exact_came_before(x, a, gr_site_key_launch(key));
+}
+
+bool gr_exact_settle(const Exact *x, Access *a, Settled *d, History from, Raced raced, const Entry *e,
+                     uint32_t changed, uint32_t bytes) {
+    History rest = from;
+    Entry skipped;
+    (void)gr_history_next(&x->shadow, &rest, &skipped);
+    uint64_t key = d->n < SITES_MAX && is_final(x, a, from, raced, e, changed, bytes)
+                       ? gr_stamp_site_key(&x->shadow.stamps.data[e->stamp])
+                       : 0;
+    if (key)
+        d->key[d->n++] = key;
+    else if (raced == RACED_NOT && gr_exact_knows_the_rest(x, a, from, e))
+        return true;
+    const SiteSet *left = gr_history_sites(&x->shadow, rest);
+    if (!left)
+        return false;
+    for (uint32_t k = left->n; k-- > 0;) // those that older entries have less often first
+        if (!has(d, left->key[k]) && !came_before(x, a, left->key[k]))
+            return false;
+    return true;
 }

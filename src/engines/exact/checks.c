@@ -81,7 +81,7 @@ static ExactCheck failed_by(const Exact *x, const Block *owner, const Stamp *s, 
         return CHECK_BLOCK;
     if ((uint64_t)s->at.warp * LANES + lane >= l->threads)
         return CHECK_THREAD;
-    if (owner && !reaches(x, owner, &s->at))
+    if (owner && (s->at.id != owner->id || l != owner->launch) && !reaches(x, owner, &s->at))
         return CHECK_OWNER;
     if (s->site && !l->host && s->site < x->reach.len &&
         !(x->reach.data[s->site] & (owner ? IN_SHARED : IN_GLOBAL)))
@@ -89,19 +89,26 @@ static ExactCheck failed_by(const Exact *x, const Block *owner, const Stamp *s, 
     return gr_stamp_has_reached(s, at) ? EXACT_CHECK_COUNT : CHECK_RANGE;
 }
 
-bool gr_exact_is_sound(Exact *x, const Access *a, uint32_t lane, const Stamp *theirs, uint32_t their_lane,
-                       uint64_t at) {
+static bool holds(Exact *x, ExactCheck c) {
+    if (c != EXACT_CHECK_COUNT)
+        gr_exact_doubt(x, c);
+    return c == EXACT_CHECK_COUNT;
+}
+
+bool gr_exact_is_sound_with(Exact *x, const Access *a, uint32_t lane, const Stamp *theirs,
+                            uint32_t their_lane, uint64_t at) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp];
-    ExactCheck c = failed_by(x, a->owner, mine, lane, at);
-    if (c == EXACT_CHECK_COUNT)
-        c = failed_by(x, a->owner, theirs, their_lane, at);
+    ExactCheck c = failed_by(x, a->owner, theirs, their_lane, at);
     if (c == EXACT_CHECK_COUNT && mine->access == PTX_ACCESS_READ && theirs->access == PTX_ACCESS_READ)
         c = CHECK_READS;
     if (c == EXACT_CHECK_COUNT && lane == their_lane &&
         gr_order_same_thread(&x->order, &mine->at, &theirs->at))
         c = CHECK_SELF;
-    if (c == EXACT_CHECK_COUNT)
-        return true;
-    gr_exact_doubt(x, c);
-    return false;
+    return holds(x, c);
+}
+
+bool gr_exact_is_sound(Exact *x, const Access *a, uint32_t lane, const Stamp *theirs, uint32_t their_lane,
+                       uint64_t at) {
+    return holds(x, failed_by(x, a->owner, &x->shadow.stamps.data[a->stamp], lane, at)) &&
+           gr_exact_is_sound_with(x, a, lane, theirs, their_lane, at);
 }

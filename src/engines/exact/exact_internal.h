@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // exact_internal — what the parts of the causality engine share. exact.c hears of events. access.c brings accesses to the
-// shadow; quick.c does so at once for common ones, and runs.c for whole lines. phase.c defers what shared memory may never need
+// shadow; quick.c does so at once for common ones, and runs.c and meets.c for whole lines. phase.c defers what shared memory may never need
 // (log.c), for as long as board.c says that nothing races. judge.c says which accesses race and reports them. history.c says
 // what has to be remembered. host.c is for the host's copies, memsets and waits, touch.c for the host's own accesses, freed.c
 // for memory that is freed.
@@ -9,10 +9,10 @@
 
 #include "base/str.h"
 #include "engines/core/work.h"
+#include "engines/exact/chains.h"
 #include "engines/exact/dekker.h"
 #include "engines/exact/exact.h"
 #include "engines/exact/hosts.h"
-#include "engines/exact/shadow.h"
 
 typedef struct Module {
     uint64_t serial; // of the last that was seen of it (PtxModule)
@@ -140,7 +140,9 @@ struct Exact {
     uint8_t turns[32][LANES];           // gr_vm_commit_lane
     Launch *launch;                     // the last that was looked for
     uint64_t moment;
-    uint64_t reports;     // races that were found, each time
+    uint64_t reports; // races that were found, each time
+    uint64_t
+        looks; // how often an access was held against another that is remembered, or others of its warp and epoch
     uint64_t tidy_at;     // when launches, blocks and clocks take so many bytes
     int device;           // of the last launch, and 1
     bool several_devices; // have launched something
@@ -192,6 +194,7 @@ typedef struct Access {
     bool late;       // it is told after the fact: its thread may know more by now. It races with nothing
     bool met_strong; // it overwrote what a strong operation had written
     bool raced;      // a race was found
+    bool checked;    // one of its lanes has been, by gr_exact_is_sound
     bool asked;      // history.c, changed_by: of the word remembered last
     uint32_t changed;
     struct {
@@ -294,6 +297,8 @@ static inline void gr_exact_is_written(Exact *x, const Access *a, Line *line) {
 }
 void gr_exact_reads_free(Exact *x);
 // tables.c
+// The line is read by so many instructions that a table for each would take longer than it saves.
+bool gr_exact_has_many_tables(const Exact *x, const Line *line);
 // The lanes of the run whose elements a later launch, which came after the run's, has accessed again by the same instruction, as tables know.
 uint32_t gr_exact_done_again(const Exact *x, const Line *line, const Run *r);
 // What was written to the line under the stamp, by a launch that the one at hand knows, goes into a table. Yields the lanes that none could
@@ -313,6 +318,9 @@ void gr_exact_check_tables(Exact *x, Access *a, const Cell *cell, const Line *li
 
 // runs.c: the lanes access the line, which has no cells. False: it is not that simple, and nothing has happened.
 bool gr_exact_touch_line(Exact *x, Access *a, Line *line, uint32_t lanes, Shape shape, bool reads);
+// meets.c: none of what the run and the older ones of its chain hold can race with the access, but as it has before, which is counted. False:
+// it is not that simple.
+bool gr_exact_is_clear(Exact *x, Access *a, const Run *r, uint32_t lanes, Shape shape);
 // The stamp is of the warp that accesses, or of a cp.async of its, and each lane comes after what that lane did under it.
 bool gr_exact_is_own(const Exact *x, const Access *a, uint32_t stamp);
 // All of `lanes` know all that was done under the stamp.
@@ -414,6 +422,9 @@ bool gr_exact_note_reach(Exact *x, const PtxModule *m, uint32_t first);
 // Nothing else that is known contradicts that the two race at `at`. Else a check has failed.
 bool gr_exact_is_sound(Exact *x, const Access *a, uint32_t lane, const Stamp *theirs, uint32_t their_lane,
                        uint64_t at);
+// The same of an access that has been checked against others of its line.
+bool gr_exact_is_sound_with(Exact *x, const Access *a, uint32_t lane, const Stamp *theirs,
+                            uint32_t their_lane, uint64_t at);
 
 // judge.c
 // Whether the options let the access be reported.
@@ -446,23 +457,9 @@ bool gr_exact_all_strong(Exact *x, const Access *a, History h);
 // Reports what of h races with what lane `lane` does to `bytes` of the word.
 void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t lane, uint32_t bytes,
                     uint64_t word);
-// What lane `lane` does to these bytes of the word races with what `other_lane` of entry e did.
-void gr_exact_report(Exact *x, const Access *a, uint32_t lane, uint64_t word, uint32_t bytes, const Entry *e,
+// What lane `lane` does to these bytes of the word races with what `other_lane` of entry e did. False: it is not counted.
+bool gr_exact_report(Exact *x, const Access *a, uint32_t lane, uint64_t word, uint32_t bytes, const Entry *e,
                      uint32_t other_lane, RaceClass class);
-
-// again.c
-// Of a pair of sites, in memory of that kind.
-uint64_t gr_exact_pair(const Stamp *s, const Stamp *t, bool shared, RaceClass class);
-// Whether the two, if they race, are of the classes that their kinds say, and nothing but their number matters once these are found.
-bool gr_exact_may_be_again(const Exact *x, const Stamp *mine, const Stamp *t);
-// Whether the access would race with one of stamp t as a pair that has been found, or that is not reported. *out: NULL of the latter.
-bool gr_exact_find_again(Exact *x, const Access *a, const Stamp *t, RaceClass class, FoundRace **out);
-// What gr_exact_check_entry would say of a pair that has been found; the race is counted. RACED_UNKNOWN: it is not, or more hangs on it.
-Raced gr_exact_raced_again(Exact *x, Access *a, const Entry *e, uint32_t changed, uint32_t lane,
-                           uint32_t bytes, uint64_t word);
-// Entry e, the newest of `from`, raced like that: *rest passes over older ones that can say nothing more. changed: of gr_exact_check_entry.
-void gr_exact_pass_again(const Exact *x, const Access *a, History from, Raced raced, const Entry *e,
-                         uint32_t changed, uint32_t bytes, History *rest);
 
 // history.c
 // No access can race any more with anything under that stamp. A barrier does not hide from the async proxy what the generic one

@@ -233,10 +233,16 @@ static History tidy(Exact *x, Access *a, History h, uint32_t lanes, uint64_t wor
     return tidied(x, now, n);
 }
 
+// So many entries may be of the access's stamp. Of one that is of this event all are the newest.
+static unsigned newest_of(const Exact *x, uint32_t stamp, unsigned newest) {
+    return x->shadow.stamps.data[stamp].first == x->moment ? 1 : newest;
+}
+
 // A thread that looks at one place in a loop has read it before.
-static bool has_read(const Shadow *s, History h, uint32_t stamp, uint32_t lanes, uint32_t bytes) {
+static bool has_read(const Exact *x, History h, uint32_t stamp, uint32_t lanes, uint32_t bytes) {
     Entry e;
-    unsigned newest = s->stamps.data[stamp].strong ? LOOKED_AT : NEWEST;
+    const Shadow *s = &x->shadow;
+    unsigned newest = newest_of(x, stamp, s->stamps.data[stamp].strong ? LOOKED_AT : NEWEST);
     for (unsigned k = 0; k < newest && gr_history_next(s, &h, &e); k++)
         if (e.stamp == stamp && !(bytes & ~e.bytes) && !(lanes & ~e.lanes))
             return true;
@@ -260,7 +266,7 @@ History gr_exact_remember(Exact *x, Access *a, History h, uint32_t lanes, uint64
                 return gr_history_retain(sh, h);
     }
     bool reads = sh->stamps.data[a->stamp].access == PTX_ACCESS_READ;
-    if (reads && has_read(sh, h, a->stamp, lanes, bytes))
+    if (reads && has_read(x, h, a->stamp, lanes, bytes))
         return gr_history_retain(sh, h);
     if (!gr_history_left(sh, h))
         return tidy(x, a, h, lanes, word, bytes);
@@ -270,7 +276,8 @@ History gr_exact_remember(Exact *x, Access *a, History h, uint32_t lanes, uint64
     bool rmw = is_strong_rmw(x, a->stamp),
          merges = !rmw && (!mine.changed || !(sh->stamps.data[a->stamp].mark & STAMP_COMPARED));
     History rest = h;
-    for (unsigned k = 0; k < (reads ? 0 : rmw ? 1 : NEWEST) && gr_history_next(sh, &rest, &e); k++)
+    unsigned newest_ones = reads ? 0 : rmw ? 1 : newest_of(x, a->stamp, NEWEST);
+    for (unsigned k = 0; k < newest_ones && gr_history_next(sh, &rest, &e); k++)
         if (e.stamp == a->stamp && !(bytes & ~e.bytes) && !(lanes & ~e.lanes) &&
             (merges || (!k && !(mine.changed & ~e.changed) && e.lanes == lanes)))
             return gr_history_retain(sh, h);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // judge — which accesses race, in which class, and what is said of it: both sides and the order that was missing.
 #include "engines/core/missing.h"
-#include "engines/exact/exact_internal.h"
+#include "engines/exact/again.h"
 #include "engines/exact/order/order_internal.h"
 
 #include <stdio.h>
@@ -155,18 +155,18 @@ bool gr_exact_is_wanted(const Exact *x, const Stamp *s) {
     return !(l && l->unwanted) && !(s->site < x->passed.len && x->passed.data[s->site]);
 }
 
-// `bytes` of the word raced; the other access is lane `other_lane` of entry e.
-void gr_exact_report(Exact *x, const Access *a, uint32_t lane, uint64_t word, uint32_t bytes, const Entry *e,
+// `bytes` of the word raced; the other access is lane `other_lane` of entry e. False: it is not counted.
+bool gr_exact_report(Exact *x, const Access *a, uint32_t lane, uint64_t word, uint32_t bytes, const Entry *e,
                      uint32_t other_lane, RaceClass class) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp], *theirs = &x->shadow.stamps.data[e->stamp];
     uint32_t lo = mine->site < theirs->site ? mine->site : theirs->site,
              hi = mine->site < theirs->site ? theirs->site : mine->site;
     x->reports++;
     if (!gr_exact_is_sound(x, a, lane, theirs, other_lane, word + (uint64_t)__builtin_ctz(bytes)))
-        return;
+        return false;
     if ((class == RACE_SAME_VALUE && x->options.no_same_value) || !gr_exact_is_wanted(x, mine) ||
         !gr_exact_is_wanted(x, theirs))
-        return;
+        return false;
     uint64_t key = gr_exact_pair(mine, theirs, a->owner != NULL, class);
     FoundRace *f = gr_map_get_u64(&x->pairs, key);
     if (x->options.occurred) {
@@ -180,12 +180,12 @@ void gr_exact_report(Exact *x, const Access *a, uint32_t lane, uint64_t word, ui
     if (class == RACE_ALLOCATED)
         gr_exact_allocation_raced(x, word);
     if (!f && gr_exact_incomplete(x)) // the order of the two may be among what was forgotten
-        return;
+        return false;
     if (!f) {
         f = calloc(1, sizeof *f);
         if (!f || !gr_map_put_u64(&x->pairs, key, f) || !gr_vec_push(&x->races, f)) {
             x->nomem = true;
-            return;
+            return false;
         }
         Race *r = &f->race;
         r->class = class;
@@ -203,6 +203,7 @@ void gr_exact_report(Exact *x, const Access *a, uint32_t lane, uint64_t word, ui
             x->options.found(x->options.user, r);
     }
     gr_race_count(&f->race, x->moment, UINT32_C(1) << lane);
+    return true;
 }
 
 // ---- Judging -------------------------------------------------------------------------------------------------------
@@ -346,10 +347,18 @@ bool gr_exact_knows_stamp(const Exact *x, Access *a, uint32_t stamp, const Stamp
     return true;
 }
 
+static Raced raced_as(RaceClass class) {
+    return class == RACE_READ_WRITE    ? RACED_READ_WRITE
+           : class == RACE_WRITE_WRITE ? RACED_WRITE_WRITE
+           : class == RACE_SAME_VALUE  ? RACED_SAME_VALUE
+                                       : RACED_UNKNOWN;
+}
+
 Raced gr_exact_check_entry(Exact *x, Access *a, const Cell *cell, const Entry *e, uint32_t changed,
                            uint32_t lane, uint32_t bytes, uint64_t word) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp], *t = &x->shadow.stamps.data[e->stamp];
     uint32_t both = e->bytes & bytes;
+    x->looks++;
     if (!both)
         return RACED_NOT;
     if (mine->mark & STAMP_FREED && t->mark & STAMP_ALLOCATED) // allocated.c judges them
@@ -366,6 +375,7 @@ Raced gr_exact_check_entry(Exact *x, Access *a, const Cell *cell, const Entry *e
     Raced again = gr_exact_raced_again(x, a, e, changed, lane, both, word);
     if (again != RACED_UNKNOWN)
         return again;
+    Raced said = RACED_NOT;
     for (uint32_t m = e->lanes; m; m &= m - 1) {
         uint32_t u = (uint32_t)__builtin_ctz(m);
         uint32_t racing = both;
@@ -380,9 +390,10 @@ Raced gr_exact_check_entry(Exact *x, Access *a, const Cell *cell, const Entry *e
             gr_exact_is_silent(a, lane, word, racing))
             class = RACE_SAME_VALUE;
         a->raced = true;
-        gr_exact_report(x, a, lane, word, racing, e, u, class);
+        bool counted = gr_exact_report(x, a, lane, word, racing, e, u, class) && racing == both;
+        said = counted && gr_exact_only_numbers_matter(x) ? raced_as(class) : RACED_UNKNOWN;
     }
-    return RACED_UNKNOWN;
+    return said;
 }
 
 // The access and all that h holds are morally strong, volatile or not.
@@ -436,12 +447,20 @@ void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t l
         return;
     }
     uint32_t changed = 0; // bytes that newer ones than e changed
-    for (History from = h; gr_history_next(&x->shadow, &h, &e); changed |= e.changed, from = h)
-        if (!alike ||
-            !gr_exact_has_counted(x, a, &x->shadow.stamps.data[a->stamp], &x->shadow.stamps.data[e.stamp])) {
-            Raced raced = gr_exact_check_entry(x, a, cell, &e, changed, lane, bytes, word);
-            gr_exact_pass_again(x, a, from, raced, &e, changed, bytes, &h);
-        }
+    Settled settled = {.n = 0};
+    bool few = !(h >> 31) || gr_history_sites(&x->shadow, h);
+    for (History from = h; gr_history_next(&x->shadow, &h, &e); changed |= e.changed, from = h) {
+        if (gr_exact_is_settled(x, &settled, e.stamp) ||
+            (alike &&
+             gr_exact_has_counted(x, a, &x->shadow.stamps.data[a->stamp], &x->shadow.stamps.data[e.stamp])))
+            continue;
+        Raced raced = gr_exact_check_entry(x, a, cell, &e, changed, lane, bytes, word);
+        if (few ? gr_exact_settle(x, a, &settled, from, raced, &e, changed, bytes)
+                : raced == RACED_NOT && gr_exact_knows_the_rest(x, a, from, &e))
+            break;
+        gr_exact_pass_again(x, a, from, raced, &e, changed, bytes, &h);
+    }
 }
 
 size_t gr_exact_heard(const Exact *x) { return x->heard; }
+uint64_t gr_exact_looks(const Exact *x) { return x->looks; }

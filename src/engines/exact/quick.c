@@ -520,7 +520,7 @@ static __attribute__((noinline)) bool look(Exact *x, Block *b, const VmGlance *g
     a.owner = shared ? b : NULL;
     a.event = NULL;
     a.glance = g;
-    a.compared = a.late = a.met_strong = a.raced = a.asked = false;
+    a.compared = a.late = a.met_strong = a.raced = a.checked = a.asked = false;
     a.changed = 0;
     memset(a.unchanged, 0, sizeof a.unchanged);
     a.known = a.plain = a.gone = a.own = a.before = 0;

@@ -1,54 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // runs — accesses of whole warps to lines that are told in runs: what one lane at a time would find out, found out at once.
 #include "engines/exact/exact_internal.h"
+#include "engines/exact/shapes.h"
 
 #include <string.h>
 
 // FEW: with so many runs of reads, the next ones go into tables where they can.
-enum { NEWEST = 8, SCRAPS = 2, FEW = 4 };
-
-bool gr_exact_is_own(const Exact *x, const Access *a, uint32_t stamp) {
-    const Point *p = &x->shadow.stamps.data[stamp].at;
-    return p->warp == a->view.warp->index && p->epoch <= gr_order_own(&a->view, p->id);
-}
-
-bool gr_exact_all_know(const Exact *x, Access *a, uint32_t lanes, uint32_t stamp) {
-    const Stamp *t = &x->shadow.stamps.data[stamp];
-    if (a->view.op)
-        a->view.lane = (uint32_t)__builtin_ctz(lanes);
-    if ((a->view.op ? a->view.op->even : !a->view.warp->own) || gr_exact_came_before(x, a, t->at.launch))
-        return gr_exact_knows_stamp(x, a, stamp, t);
-    for (uint32_t m = lanes; m; m &= m - 1) {
-        a->view.lane = (uint32_t)__builtin_ctz(m);
-        if (!gr_exact_knows_stamp(x, a, stamp, t))
-            return false;
-    }
-    return true;
-}
-
-// The words of the line that the lanes touch, a bit for each.
-static uint32_t words_of(Shape shape, uint32_t lanes, uint32_t size) {
-    Form form = gr_shape_form(shape);
-    int base = gr_shape_base(shape);
-    if (form == FORM_STEP2 && gr_shape_stride(shape) == CELL_BYTES)
-        return base >= 0 ? lanes << (base / CELL_BYTES) : lanes >> (-base / CELL_BYTES);
-    if (form == FORM_WHOLE)
-        return UINT32_MAX;
-    uint32_t words = 0;
-    int step = gr_shape_stride(shape);
-    if (form == FORM_STEP2 && !((base | step) % CELL_BYTES)) {
-        for (uint32_t m = lanes; m; m &= m - 1)
-            words |= UINT32_C(1) << (uint32_t)(base + __builtin_ctz(m) * step) / CELL_BYTES;
-        return words;
-    }
-    int bytes = form == FORM_SAME ? (int)size : 1 << form;
-    for (uint32_t m = lanes; m; m = step ? m & (m - 1) : 0) {
-        int from = base + __builtin_ctz(m) * step;
-        for (int w = from / CELL_BYTES; w * CELL_BYTES < from + bytes && w < LINE_CELLS; w++)
-            words |= UINT32_C(1) << w;
-    }
-    return words;
-}
+// FIRST: of NEWEST, so many are looked at for what happens for the first time.
+enum { NEWEST = 8, FIRST = 2, SCRAPS = 2, FEW = 4 };
 
 static uint32_t size_of(const Exact *x, uint32_t stamp) { return x->shadow.stamps.data[stamp].size; }
 
@@ -64,98 +23,6 @@ static inline void extent_of(const Exact *x, uint32_t stamp, uint32_t lanes, Sha
                                : LINE_BYTES);
 }
 
-// Those of the lanes that touch each word of the line.
-static void lanes_by_word(Shape shape, uint32_t lanes, uint32_t size, uint32_t by[LINE_CELLS]) {
-    memset(by, 0, LINE_CELLS * sizeof *by);
-    bool same = gr_shape_form(shape) == FORM_SAME;
-    for (uint32_t m = lanes; m; m = same ? 0 : m & (m - 1))
-        for (uint32_t w = words_of(shape, m & -m, size); w; w &= w - 1)
-            by[__builtin_ctz(w)] |= same ? lanes : m & -m;
-}
-
-// Those of the lanes that touch some of the words.
-static uint32_t lanes_at(Shape shape, uint32_t lanes, uint32_t size, uint32_t words) {
-    int base = gr_shape_base(shape);
-    if (gr_shape_form(shape) == FORM_SAME)
-        return words_of(shape, lanes, size) & words ? lanes : 0;
-    if (gr_shape_form(shape) == FORM_STEP2 && gr_shape_stride(shape) == CELL_BYTES)
-        return lanes & (base >= 0 ? words >> (base / CELL_BYTES) : words << (-base / CELL_BYTES));
-    uint32_t at = 0;
-    for (uint32_t m = lanes; m; m &= m - 1)
-        at |= words_of(shape, m & -m, size) & words ? m & -m : 0;
-    return at;
-}
-
-// Those of the lanes that race with what the run has of these words.
-static uint32_t racing_lanes(const Exact *x, Access *a, const Run *r, uint32_t lanes, Shape shape,
-                             uint32_t words) {
-    const Stamp *t = &x->shadow.stamps.data[r->stamp];
-    if (gr_order_knows_none(&a->view, &t->at))
-        return lanes_at(shape, lanes, size_of(x, a->stamp), words);
-    uint32_t mine[LINE_CELLS], theirs[LINE_CELLS], racing = 0;
-    lanes_by_word(shape, lanes, size_of(x, a->stamp), mine);
-    lanes_by_word(r->shape, r->lanes, t->size, theirs);
-    for (uint32_t w = words; w; w &= w - 1) {
-        uint32_t k = (uint32_t)__builtin_ctz(w);
-        for (uint32_t m = mine[k] & ~racing; m; m &= m - 1) {
-            a->view.lane = (uint32_t)__builtin_ctz(m);
-            for (uint32_t u = theirs[k]; u && !(racing & m & -m); u &= u - 1)
-                if (!gr_order_knows(&x->order, &a->view, &t->at, (uint32_t)__builtin_ctz(u)))
-                    racing |= m & -m;
-        }
-    }
-    return racing;
-}
-
-// Of one of the lanes, which stands for all.
-static bool is_sound(Exact *x, const Access *a, const Run *r, uint32_t racing, Shape shape, uint32_t words) {
-    const Stamp *t = &x->shadow.stamps.data[r->stamp];
-    uint32_t lane = racing & -racing;
-    words &= words_of(shape, lane, size_of(x, a->stamp));
-    uint32_t u = lanes_at(r->shape, r->lanes, t->size, words & -words);
-    if (t->at.id == a->view.block->id && t->at.warp == a->view.warp->index)
-        u &= ~lane; // it does not race with itself
-    return !u || gr_exact_is_sound(x, a, (uint32_t)__builtin_ctz(lane), t, (uint32_t)__builtin_ctz(u),
-                                   a->line_at + (uint64_t)__builtin_ctz(words) * CELL_BYTES);
-}
-
-// If the access races with what the run has of these words, then as a pair that has been found: that is counted. False: it is not that
-// simple.
-static bool is_again(Exact *x, Access *a, const Run *r, uint32_t lanes, Shape shape, uint32_t words) {
-    const Stamp *mine = &x->shadow.stamps.data[a->stamp], *t = &x->shadow.stamps.data[r->stamp];
-    FoundRace *f;
-    if ((mine->access != PTX_ACCESS_READ && t->access != PTX_ACCESS_READ) || mine->size < CELL_BYTES ||
-        t->size < CELL_BYTES || !gr_exact_may_be_again(x, mine, t) ||
-        !gr_exact_find_again(x, a, t, RACE_READ_WRITE, &f))
-        return false;
-    uint32_t racing = racing_lanes(x, a, r, lanes, shape, words);
-    if (racing && !is_sound(x, a, r, racing, shape, words))
-        return false;
-    x->reports += racing != 0;
-    gr_race_count(&f->race, x->moment, racing);
-    return true;
-}
-
-// None of what the chain holds can race with the access, but as it has before. False: it is not that simple.
-static bool is_clear(Exact *x, Access *a, const Run *r, uint32_t lanes, Shape shape) {
-    uint32_t mine = 0; // the words, once they are needed
-    for (;;) {
-        if (r->stamp != a->known) {
-            bool alike = gr_run_lies(r, shape);
-            if (!(alike && gr_shape_form(shape) != FORM_SAME && gr_exact_is_own(x, a, r->stamp)) &&
-                !gr_exact_all_know(x, a, lanes, r->stamp)) {
-                mine = mine ? mine : words_of(shape, lanes, size_of(x, a->stamp));
-                uint32_t both = mine & words_of(r->shape, r->lanes, size_of(x, r->stamp));
-                if (both && !is_again(x, a, r, lanes, shape, both))
-                    return false;
-            }
-        }
-        if (!r->next)
-            return true;
-        r = &x->shadow.runs.data[r->next - 1];
-    }
-}
-
 // The run has words before the access's first one or behind its last one.
 static inline bool sticks_out(const Exact *x, const Access *a, const Run *r, uint32_t lanes, Shape shape) {
     int from, to, first, end;
@@ -167,18 +34,21 @@ static inline bool sticks_out(const Exact *x, const Access *a, const Run *r, uin
 // What of the run has to be remembered beside the access (history.c says why). What the access does not cover is not looked at
 // more closely: that would cost more than it saves.
 static uint32_t still_needed(const Exact *x, Access *a, const Run *r, uint32_t lanes, Shape shape) {
+    const Stamp *mine = &x->shadow.stamps.data[a->stamp], *t = &x->shadow.stamps.data[r->stamp];
     bool same = gr_shape_form(shape) == FORM_SAME, alike = gr_run_lies(r, shape);
+    if (r->stamp == a->stamp && !a->late) // of its own warp's instruction a lane knows what it did itself
+        return alike && (!same || !(r->lanes & ~lanes)) ? r->lanes & ~lanes : r->lanes;
+    bool over = gr_exact_is_over(x, a, t);
+    if (!over && !gr_exact_same_kind(t, mine))
+        return r->lanes;
     if (alike && !same && !(r->lanes & lanes))
         return r->lanes;
-    const Stamp *mine = &x->shadow.stamps.data[a->stamp], *t = &x->shadow.stamps.data[r->stamp];
     if (!alike && (same || gr_shape_form(shape) < FORM_STEP2 || sticks_out(x, a, r, lanes, shape) ||
-                   (words_of(r->shape, r->lanes, gr_shape_form(r->shape) == FORM_SAME ? t->size : 0) &
-                    ~words_of(shape, lanes, 0))))
+                   (gr_shape_words(r->shape, r->lanes, gr_shape_form(r->shape) == FORM_SAME ? t->size : 0) &
+                    ~gr_shape_words(shape, lanes, 0))))
         return r->lanes;
-    if (gr_exact_is_over(x, a, t))
+    if (over)
         return 0;
-    if (!gr_exact_same_kind(t, mine))
-        return r->lanes;
     bool own = gr_exact_is_own(x, a, r->stamp);
     if (alike && !same)
         return own || gr_exact_all_know(x, a, lanes, r->stamp) ? r->lanes & ~lanes : r->lanes;
@@ -287,6 +157,7 @@ static void tidy(Exact *x, Access *a, Line *line, unsigned side, uint32_t lanes,
         link = pass_run(s, link, &length);
     }
     line->length[side] = length;
+    gr_run_all_placed(s, line, side);
 }
 
 // The access has been added to `first`: the next older runs lose what it takes the place of. Else lanes that come one by one would
@@ -327,6 +198,7 @@ static uint32_t retire(Exact *x, const Access *a, Line *line, unsigned side) {
         link = pass_run(s, link, &length);
     }
     line->length[side] = length;
+    gr_run_all_placed(s, line, side);
     return retire_run(x, a, line, first);
 }
 
@@ -351,20 +223,27 @@ static void push(Exact *x, Access *a, Line *line, unsigned side, uint32_t lanes,
         gr_run_push(&x->shadow, line, side, a->stamp, silent, shape | SHAPE_SILENT);
 }
 
+// Older runs of the line cannot be of the access's stamp, which is of this event: only those of the warp's other half are.
+static bool is_first(const Exact *x, const Access *a, uint32_t lanes) {
+    return a->owner && (lanes & (lanes - 1)) && x->shadow.stamps.data[a->stamp].first == x->moment;
+}
+
 static void remember(Exact *x, Access *a, Line *line, unsigned side, uint32_t lanes, Shape shape,
                      bool tables) {
     Shadow *s = &x->shadow;
     Run *first = &line->side[side], *r = first;
     const uint16_t *length = &line->length[side];
     const Stamp *mine = &s->stamps.data[a->stamp];
-    if (tables && line->tables[1] && !(lanes = gr_exact_note_reads(x, a, line, lanes, shape)))
+    // A table is for reads by many. Those of one warp by many instructions are passed at once in runs, too (SHAPE_ALIKE).
+    bool alone = tables && gr_exact_has_many_tables(x, line) && gr_run_is_alike(s, first, a->stamp, shape);
+    if (tables && !alone && line->tables[1] && !(lanes = gr_exact_note_reads(x, a, line, lanes, shape)))
         return;
     bool apart = gr_exact_reads_apart(a, mine);
     Met met = {.any = false};
     uint64_t other = 0;
     if (!side)
         extent_of(x, a->stamp, lanes, shape, &met.from, &met.to);
-    for (unsigned k = 0; k < NEWEST; k++) {
+    for (unsigned k = 0, newest = side && is_first(x, a, lanes) ? FIRST : NEWEST; k < newest; k++) {
         if (gr_run_lies(r, shape)) {
             if (r->stamp == a->stamp) {
                 if (r == first && (lanes & ~r->lanes))
@@ -385,7 +264,7 @@ static void remember(Exact *x, Access *a, Line *line, unsigned side, uint32_t la
     uint32_t left = still_needed(x, a, first, lanes, shape);
     // What goes may have changed something.
     bool asks = met.any && !met.mixed && (first->lanes == left || first->shape & SHAPE_SILENT);
-    bool few = *length < (x->options.tables_at ? x->options.tables_at : FEW);
+    bool few = alone || *length < (x->options.tables_at ? x->options.tables_at : FEW);
     if (left && !few && tables) {
         first->lanes = left;
         lanes = gr_exact_note_reads(x, a, line, lanes, shape);
@@ -400,6 +279,7 @@ static void remember(Exact *x, Access *a, Line *line, unsigned side, uint32_t la
         first->stamp = a->stamp;
         first->lanes = lanes;
         first->shape = silent ? shape | SHAPE_SILENT : shape;
+        gr_run_placed(s, line, side);
     } else {
         first->lanes = left;
         push(x, a, line, side, lanes, shape, asks);
@@ -424,13 +304,14 @@ bool gr_exact_touch_line(Exact *x, Access *a, Line *line, uint32_t lanes, Shape 
     Run *writes = &line->side[0], *mine = &line->side[reads];
     bool tables = reads && mine->stamp && gr_exact_takes_reads(x, a);
     if (!tables && !(lanes & (lanes - 1)) && line->length[reads] >= SCRAPS &&
-        (mine->stamp != a->stamp || mine->shape != shape) && are_scraps(x, mine))
+        (mine->stamp != a->stamp || (mine->shape & ~(Shape)(SHAPE_ALONE | SHAPE_ALIKE)) != shape) &&
+        are_scraps(x, mine))
         return false;
     if (!a->late) {
         bool clean = reads && gr_exact_is_clean(x, a, line);
-        if (!clean && writes->stamp && !is_clear(x, a, writes, lanes, shape))
+        if (!clean && writes->stamp && !gr_exact_is_clear(x, a, writes, lanes, shape))
             return false;
-        if (!reads && line->side[1].stamp && !is_clear(x, a, &line->side[1], lanes, shape))
+        if (!reads && line->side[1].stamp && !gr_exact_is_clear(x, a, &line->side[1], lanes, shape))
             return false;
         if (!clean && gr_line_has_tables(line, reads) &&
             !gr_exact_clear_of_tables(x, a, line, lanes, shape, size_of(x, a->stamp), reads))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // shadow — see shadow.h.
-#include "engines/exact/shadow.h"
+#include "engines/exact/chains.h"
 
 #include "base/rng.h"
 
@@ -36,6 +36,7 @@ static void free_pages(Shadow *s) {
     gr_vec_free(&s->nodes);
     gr_vec_free(&s->stamps);
     gr_tables_free(&s->tables);
+    gr_sites_free(&s->sites);
     free(s->index);
     free(s->used);
     s->used = NULL;
@@ -163,6 +164,46 @@ uint64_t gr_shadow_bytes(const Shadow *s) {
 
 // ---- Runs and cells ------------------------------------------------------------------------------------------------
 
+static bool is_older_of_warp(const Stamp *t, const Stamp *s) {
+    return t->at.id == s->at.id && t->at.warp == s->at.warp && t->at.launch == s->at.launch &&
+           t->at.epoch <= s->at.epoch;
+}
+
+bool gr_run_is_alike(const Shadow *s, const Run *r, uint32_t stamp, Shape shape) {
+    return is_older_of_warp(&s->stamps.data[r->stamp], &s->stamps.data[stamp]) && gr_run_lies(r, shape) &&
+           gr_run_says(r, SHAPE_ALIKE);
+}
+
+void gr_run_placed(Shadow *s, Line *line, unsigned side) {
+    Run *first = &line->side[side];
+    first->shape &= ~(Shape)(SHAPE_ALONE | SHAPE_ALIKE);
+    if (!first->next)
+        return;
+    const Run *r = &s->runs.data[first->next - 1];
+    if (gr_run_says(r, SHAPE_ALONE) &&
+        is_older_of_warp(&s->stamps.data[r->stamp], &s->stamps.data[first->stamp]))
+        first->shape |= SHAPE_ALONE | (gr_run_is_alike(s, r, first->stamp, first->shape) ? SHAPE_ALIKE : 0);
+}
+
+void gr_run_all_placed(Shadow *s, Line *line, unsigned side) {
+    Run *alone = &line->side[side],
+        *alike = alone; // from these on all are so, as far as they have been looked at
+    for (Run *r = alone, *next; r->next; r = next) {
+        next = &s->runs.data[r->next - 1];
+        if (!is_older_of_warp(&s->stamps.data[next->stamp], &s->stamps.data[r->stamp]))
+            alone = alike = next;
+        else if (!gr_run_lies(next, r->shape))
+            alike = next;
+    }
+    Shape says = 0;
+    for (Run *r = &line->side[side];; r = &s->runs.data[r->next - 1]) {
+        says |= (r == alone ? SHAPE_ALONE : 0) | (r == alike ? SHAPE_ALIKE : 0);
+        r->shape = (r->shape & ~(Shape)(SHAPE_ALONE | SHAPE_ALIKE)) | says;
+        if (!r->next)
+            return;
+    }
+}
+
 void gr_run_push(Shadow *s, Line *line, unsigned side, uint32_t stamp, uint32_t lanes, Shape shape) {
     Run mine = {.stamp = stamp, .lanes = lanes, .shape = shape}, *first = &line->side[side];
     uint16_t length = first->stamp ? line->length[side] : 0;
@@ -181,6 +222,7 @@ void gr_run_push(Shadow *s, Line *line, unsigned side, uint32_t stamp, uint32_t 
     }
     line->length[side] = length < UINT16_MAX ? length + 1 : length;
     *first = mine;
+    gr_run_placed(s, line, side);
 }
 
 void gr_run_drop(Shadow *s, uint32_t *link) {
@@ -508,119 +550,4 @@ uint32_t gr_shadow_stamp(Shadow *s, const Stamp *want, uint64_t moment) {
         return *recent;
     }
     return *recent = gr_shadow_new_stamp(s, want, moment);
-}
-
-// ---- Histories -----------------------------------------------------------------------------------------------------
-
-static uint64_t hash_node(const Node *n) {
-    return gr_mix64(gr_mix64((uint64_t)n->rest << 32 | n->stamp) +
-                    ((uint64_t)n->lanes << 8 | (uint64_t)n->changed << 4 | n->bytes));
-}
-
-static bool grow_index(Shadow *s) {
-    size_t cap = s->index_cap ? s->index_cap * 2 : 1024;
-    uint32_t *index = calloc(cap, sizeof *index);
-    if (!index)
-        return false;
-    for (size_t k = 0; k < s->nodes.len; k++) {
-        Node *n = &s->nodes.data[k];
-        if (!n->refs || !n->interned)
-            continue;
-        uint32_t *bucket = &index[hash_node(n) & (cap - 1)];
-        n->next = *bucket;
-        *bucket = (uint32_t)k + 1;
-    }
-    free(s->index);
-    s->index = index;
-    s->index_cap = cap;
-    return true;
-}
-
-// The number of an unused node, and 1; 0: out of memory.
-static uint32_t take_node(Shadow *s) {
-    uint32_t number = s->free_node;
-    if (number) {
-        s->free_node = s->nodes.data[number - 1].next;
-        return number;
-    }
-    if (s->nodes.len >= INT32_MAX || !gr_vec_push(&s->nodes, (Node){.rest = 0}))
-        return 0;
-    return (uint32_t)s->nodes.len;
-}
-
-void gr_history_free(Shadow *s, History h) {
-    while (h >> 31) {
-        uint32_t number = (h & INT32_MAX) + 1;
-        Node *n = &s->nodes.data[number - 1];
-        if (n->interned) {
-            uint32_t *at = &s->index[hash_node(n) & (s->index_cap - 1)];
-            while (*at != number)
-                at = &s->nodes.data[*at - 1].next;
-            *at = n->next;
-        }
-        n->next = s->free_node;
-        s->free_node = number;
-        s->live_nodes--;
-        h = n->rest;
-        if (!(h >> 31) || --s->nodes.data[h & INT32_MAX].refs)
-            return;
-    }
-}
-
-// Of a node that is to be.
-static void find_oldest(const Shadow *s, Node *n) {
-    const Stamp *mine = &s->stamps.data[n->stamp],
-                *t = n->rest ? &s->stamps.data[gr_history_stamp(s, n->rest)] : NULL;
-    bool steady = true;
-    if (t && !mine->strong && !t->strong && mine->site == t->site && mine->at.launch == t->at.launch &&
-        mine->access == t->access && mine->mark == t->mark && mine->proxy == t->proxy) {
-        n->oldest = gr_history_oldest_alike(s, n->rest, &steady);
-        steady &= mine->mark & STAMP_COMPARED && !n->changed;
-    }
-    n->steady = steady;
-}
-
-History gr_history_push(Shadow *s, History h, Entry e, bool intern) {
-    if (!h && e.bytes == ALL_BYTES && !(e.lanes & (e.lanes - 1)) && e.stamp < INLINE_STAMPS)
-        return e.stamp << 5 | (uint32_t)__builtin_ctz(e.lanes);
-    Node n = {.rest = h, .stamp = e.stamp, .lanes = e.lanes, .refs = 1};
-    n.bytes = e.bytes & ALL_BYTES;
-    n.interned = intern;
-    n.changed = e.changed & ALL_BYTES;
-    uint32_t left = gr_history_left(s, h);
-    n.left = (left - (left != 0)) & HISTORY_LEFT;
-    Alike mine = gr_stamp_alike(&s->stamps.data[e.stamp]), others = h ? gr_history_alike(s, h) : mine;
-    Alike both = gr_alike_both(mine, others);
-    n.strong = both.strong & 7;
-    n.some_volatile = both.some_volatile;
-    n.narrow = both.narrow;
-    n.sizeless = both.sizeless;
-    n.one_site = !h || (others.one_site &&
-                        s->stamps.data[gr_history_stamp(s, h)].site == s->stamps.data[e.stamp].site);
-    n.observes = gr_stamp_observes(&s->stamps.data[e.stamp]) || gr_history_observes(s, h);
-    find_oldest(s, &n);
-    if (intern && (size_t)s->live_nodes + 1 > s->index_cap && !grow_index(s)) {
-        s->nomem = true;
-        return gr_history_retain(s, h);
-    }
-    uint32_t none = 0, *bucket = intern ? &s->index[hash_node(&n) & (s->index_cap - 1)] : &none;
-    for (uint32_t k = *bucket; k; k = s->nodes.data[k - 1].next) {
-        Node *o = &s->nodes.data[k - 1];
-        if (o->rest == n.rest && o->stamp == n.stamp && o->lanes == n.lanes && o->bytes == n.bytes &&
-            o->changed == n.changed) {
-            o->refs++;
-            return (k - 1) | UINT32_C(1) << 31;
-        }
-    }
-    uint32_t number = take_node(s);
-    if (!number) {
-        s->nomem = true;
-        return gr_history_retain(s, h);
-    }
-    n.next = *bucket;
-    *bucket = number;
-    (void)gr_history_retain(s, h);
-    s->nodes.data[number - 1] = n;
-    s->live_nodes++;
-    return (number - 1) | UINT32_C(1) << 31;
 }

@@ -15,6 +15,7 @@
 
 #include "engines/exact/board.h"
 #include "engines/exact/order/order.h"
+#include "engines/exact/sites.h"
 #include "engines/exact/tables.h"
 
 // Each warp instruction has one, so it is kept small: moments and addresses have 48 bits.
@@ -121,13 +122,17 @@ typedef enum Form {
 typedef uint32_t Shape;
 
 // SHAPE_SILENT: of a run, its stores found there what they stored, as far as older runs of the line had stored it. SHAPE_AGAIN: they changed
-// something after newer runs.
+// something after newer runs. SHAPE_ALONE: all older runs of the chain are of the same warp and launch, and of no later epochs. SHAPE_ALIKE: and
+// their lanes lie as its own.
 enum {
     SHAPE_ZERO = 1 << 12,
     SHAPE_BASE_BITS = 13,
     STRIDE_MAX = LINE_BYTES,
     SHAPE_SILENT = 1 << 21,
     SHAPE_AGAIN = 1 << 22,
+    SHAPE_ALONE = 1 << 23,
+    SHAPE_ALIKE = 1 << 24,
+    SHAPE_SAID = SHAPE_SILENT | SHAPE_AGAIN | SHAPE_ALONE | SHAPE_ALIKE, // not how they lie
 };
 
 static inline Shape gr_shape_strided(Form form, unsigned stride, int base) {
@@ -151,8 +156,11 @@ typedef struct Run {
 
 // Its lanes lie as those of the shape, which says nothing of what they changed.
 static inline bool gr_run_lies(const Run *r, Shape shape) {
-    return !((r->shape ^ shape) & ~(Shape)(SHAPE_SILENT | SHAPE_AGAIN));
+    return !((r->shape ^ shape) & ~(Shape)SHAPE_SAID);
 }
+
+// Of the older runs of its chain; of none anything may be said.
+static inline bool gr_run_says(const Run *r, Shape what) { return !r->next || r->shape & what; }
 
 typedef struct Line {
     union {
@@ -197,6 +205,7 @@ typedef struct Node {
         History uncounted; // of strong accesses
         History oldest;    // of weak ones, as `steady`: gr_history_oldest_alike. 0: this one
     };
+    uint32_t sites : SITES_NUMBER_BITS, still : 1, alone : 1; // of all entries from here on: chains.h
 } Node;
 
 // What has been done to shared memory since the generation began (phase.c): only reads; only atomic operations, which do not
@@ -278,6 +287,7 @@ typedef struct Shadow {
     uint32_t *index; // of nodes, by content: buckets
     size_t index_cap;
     uint32_t free_node, live_nodes;
+    SiteSets sites;
     VEC(Planted) planted; // by address, apart from each other
     Tables tables;
     uint64_t bytes; // of what stands for global memory
@@ -344,6 +354,12 @@ static inline Line *gr_shadow_line(Shadow *s, Block *owner, uint64_t at) {
 
 // Another run in front of those of that side.
 void gr_run_push(Shadow *s, Line *line, unsigned side, uint32_t stamp, uint32_t lanes, Shape shape);
+// The first run of that side, which is new or changed, says of older ones what is so.
+void gr_run_placed(Shadow *s, Line *line, unsigned side);
+// The same of all runs of that side, of which some have gone.
+void gr_run_all_placed(Shadow *s, Line *line, unsigned side);
+// A run of that stamp, whose lanes lie so, would be alike in front of run r.
+bool gr_run_is_alike(const Shadow *s, const Run *r, uint32_t stamp, Shape shape);
 // Takes the run that *link names out of its chain, which then goes on with the next one.
 void gr_run_drop(Shadow *s, uint32_t *link);
 
@@ -371,120 +387,6 @@ uint64_t gr_shadow_bytes(const Shadow *s);
 uint32_t gr_shadow_stamp(Shadow *s, const Stamp *want, uint64_t moment);
 uint32_t gr_shadow_new_stamp(Shadow *s, const Stamp *want,
                              uint64_t moment); // the same, without looking for one
-
-typedef struct Entry {
-    uint32_t stamp, lanes, bytes;
-    // The bytes that changed since the next older one, by this or by what it took the place of: some of its own, or others. Of the oldest
-    // it means nothing.
-    uint32_t changed;
-} Entry;
-
-// Takes the newest entry off *h. False when there is none.
-static inline bool gr_history_next(const Shadow *s, History *h, Entry *e) {
-    if (!*h)
-        return false;
-    if (!(*h >> 31)) {
-        *e = (Entry){*h >> 5, UINT32_C(1) << (*h & 31), ALL_BYTES, ALL_BYTES};
-        *h = 0;
-        return true;
-    }
-    const Node *n = &s->nodes.data[*h & INT32_MAX];
-    *e = (Entry){n->stamp, n->lanes, n->bytes, n->changed};
-    *h = n->rest;
-    return true;
-}
-
-// True: all from *h on are counted with that site, to where *h is then.
-static inline bool gr_history_pass_counted(const Shadow *s, History *h, uint32_t site) {
-    if (!(*h >> 31) || s->nodes.data[*h & INT32_MAX].counted != site)
-        return false;
-    *h = s->nodes.data[*h & INT32_MAX].uncounted;
-    return true;
-}
-static inline void gr_history_note_counted(Shadow *s, History h, uint32_t site, History uncounted) {
-    if (!(h >> 31) || h == uncounted || site >> NODE_SITE_BITS)
-        return;
-    s->nodes.data[h & INT32_MAX].counted = site & ((1u << NODE_SITE_BITS) - 1);
-    s->nodes.data[h & INT32_MAX].uncounted = uncounted;
-}
-
-// The stamp of the newest entry of one that is not empty.
-static inline uint32_t gr_history_stamp(const Shadow *s, History h) {
-    return h >> 31 ? s->nodes.data[h & INT32_MAX].stamp : h >> 5;
-}
-
-// So many entries may be added before the history should be tidied up.
-static inline uint32_t gr_history_left(const Shadow *s, History h) {
-    return h >> 31 ? s->nodes.data[h & INT32_MAX].left : 0;
-}
-
-// From the newest entry on so many are weak accesses of one kind by one site in one launch: the history that begins with the oldest of these. *steady:
-// all of them but that one are stores that are compared, and changed nothing.
-static inline History gr_history_oldest_alike(const Shadow *s, History h, bool *steady) {
-    const Node *n = h >> 31 ? &s->nodes.data[h & INT32_MAX] : NULL;
-    *steady = !n || n->steady;
-    return n && n->oldest && !s->stamps.data[n->stamp].strong ? n->oldest : h;
-}
-
-// What all entries of a history have in common: they are strong operations of the generic proxy, of the device's scope or wider, on elements of
-// 1 << (strong - 1) bytes. Such are morally strong with each other on one device. strong 0: not so.
-typedef struct Alike {
-    uint32_t strong; // the size, as a power of two and 1; ALIKE_SIZELESS: they go with any; 0: they are not
-    bool some_volatile;
-    bool one_site; // all are of the site of the newest
-    bool narrow;   // some reach the threads of one device only
-    bool sizeless; // some are the host's, which go with any size, and reach all
-} Alike;
-enum { ALIKE_SIZELESS = 7 };
-static inline Alike gr_stamp_alike(const Stamp *s) {
-    bool narrow = s->scope < SAME_SYSTEM, sizeless = !s->elem;
-    bool is = s->strong && s->proxy == VM_PROXY_GENERIC && s->scope >= SAME_DEVICE && !(narrow && sizeless);
-    uint32_t size = sizeless ? ALIKE_SIZELESS : (uint32_t)__builtin_ctz(s->elem) + 1;
-    return (Alike){is ? size : 0, s->mark & STAMP_VOLATILE, true, narrow, sizeless};
-}
-// What the accesses of both are together; `one_site` is left to the caller.
-static inline Alike gr_alike_both(Alike a, Alike b) {
-    uint32_t size = a.strong == ALIKE_SIZELESS ? b.strong : a.strong;
-    bool same = size == b.strong || b.strong == ALIKE_SIZELESS;
-    Alike both = {same ? size : 0, a.some_volatile || b.some_volatile, false, a.narrow || b.narrow,
-                  a.sizeless || b.sizeless};
-    if (both.narrow && both.sizeless)
-        both.strong = 0;
-    return both;
-}
-static inline Alike gr_history_alike(const Shadow *s, History h) {
-    if (!(h >> 31))
-        return gr_stamp_alike(&s->stamps.data[h >> 5]);
-    const Node *n = &s->nodes.data[h & INT32_MAX];
-    return (Alike){n->strong, n->some_volatile, n->one_site, n->narrow, n->sizeless};
-}
-
-// Whether some entry is a strong operation that reads: what came before the value that it read may be known through it (judge.c, `observed`).
-static inline bool gr_stamp_observes(const Stamp *s) { return s->strong && s->access != PTX_ACCESS_WRITE; }
-static inline bool gr_history_observes(const Shadow *s, History h) {
-    return h >> 31 ? s->nodes.data[h & INT32_MAX].observes : h && gr_stamp_observes(&s->stamps.data[h >> 5]);
-}
-
-// Of one that has been tidied up: so many may be added.
-static inline void gr_history_tidied(Shadow *s, History h, size_t left) {
-    if (h >> 31)
-        s->nodes.data[h & INT32_MAX].left = left < HISTORY_LEFT ? left & HISTORY_LEFT : HISTORY_LEFT;
-}
-
-// h and one entry more. A reference of the caller's own.
-History gr_history_push(Shadow *s, History h, Entry e, bool intern);
-void gr_history_free(Shadow *s, History h); // a chain whose last reference goes
-
-static inline void gr_history_release(Shadow *s, History h) {
-    if (h >> 31 && --s->nodes.data[h & INT32_MAX].refs == 0)
-        gr_history_free(s, h);
-}
-
-static inline History gr_history_retain(Shadow *s, History h) {
-    if (h >> 31)
-        s->nodes.data[h & INT32_MAX].refs++;
-    return h;
-}
 
 // The shadow of a block that ends.
 void gr_shadow_forget(Shadow *s, Block *b);

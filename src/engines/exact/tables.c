@@ -18,7 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLAB_ELEMENTS = 1 << 16, FIRST_INDEX = 1 << 10, NUMBER_BITS = 32 };
+// MANY_TABLES: of the reads of a line. What one warp reads there by more instructions is told elsewhere.
+enum { MANY_TABLES = 16, SLAB_ELEMENTS = 1 << 16, FIRST_INDEX = 1 << 10, NUMBER_BITS = 32 };
 
 // ---- Memory --------------------------------------------------------------------------------------------------------
 
@@ -162,6 +163,13 @@ uint32_t gr_exact_done_again(const Exact *x, const Line *line, const Run *r) {
             again |= step ? m & -m : r->lanes;
     }
     return again;
+}
+
+bool gr_exact_has_many_tables(const Exact *x, const Line *line) {
+    unsigned n = 0;
+    for (uint32_t k = line->tables[1]; k && n < MANY_TABLES; k = x->shadow.tables.list.data[k - 1].next)
+        n++;
+    return n == MANY_TABLES;
 }
 
 // ---- Writes of earlier launches ------------------------------------------------------------------------------------

@@ -330,11 +330,28 @@ static bool op_knows(const Order *o, const View *v, const Point *p, uint32_t lan
     return gr_clock_has(o, gr_op_base(op, v->lane), p, lane);
 }
 
-bool gr_order_knows_none(const View *v, const Point *p) {
+// The warp knows nothing but what its block's barriers and its own lanes tell it of the point, which is of its launch.
+static bool was_told_nothing(const View *v, const Point *p) {
     const Block *b = v->block;
     const Warp *w = v->warp;
     return !v->op && !w->own && p->launch == v->launch->index && is_older(v, p, imports_of(b, w, 0)) &&
-           p->id != b->copies && (p->id != b->id || (p->warp != w->index && p->epoch > b->floor));
+           p->id != b->copies;
+}
+
+bool gr_order_knows_none(const View *v, const Point *p) {
+    const Block *b = v->block;
+    return was_told_nothing(v, p) && (p->id != b->id || (p->warp != v->warp->index && p->epoch > b->floor));
+}
+
+bool gr_order_knows_only_itself(const View *v, const Point *p) {
+    const Block *b = v->block;
+    const Warp *w = v->warp;
+    if (!was_told_nothing(v, p) || p->id != b->id || p->warp != w->index || p->epoch <= b->floor)
+        return false;
+    for (uint32_t g = 0; g < w->n_groups; g++)
+        if (p->epoch <= w->group[g].floor)
+            return false;
+    return true;
 }
 
 bool gr_order_knows(const Order *o, const View *v, const Point *p, uint32_t lane) {

@@ -448,6 +448,8 @@ typedef struct View {
 bool gr_order_knows(const Order *o, const View *v, const Point *p, uint32_t lane);
 // No lane of the viewer's warp knows anything that was done at that point. False: some may.
 bool gr_order_knows_none(const View *v, const Point *p);
+// Each lane of the viewer's warp, whose access it was, knows what it did itself at that point, and nothing of the others. False: some may.
+bool gr_order_knows_only_itself(const View *v, const Point *p);
 // It is known by chance, at least: the order of fence.sc in this execution says so.
 bool gr_order_knows_by_chance(const Order *o, const View *v, const Point *p, uint32_t lane);
 // Up to which epoch all lanes of the viewer's know what they have done themselves under that id (theirs, or their cp.async').

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// sites — sets of sites: which instructions accessed a word, in which launches, as far as they are few. Sets are numbered and never
+// change. The set of a longer history is that of the shorter one, or a set that has one site more.
+#ifndef GR_EXACT_SITES_H
+#define GR_EXACT_SITES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SITES_MAX = 32, SITES_NUMBER_BITS = 30 };
+
+typedef struct SiteSet {
+    uint64_t key[SITES_MAX];
+    uint32_t n;
+    uint32_t but_last; // the set without the last of them
+} SiteSet;
+
+typedef struct SiteSets {
+    SiteSet *set;    // [0] and [1]: of SITES_MANY and SITES_NONE
+    uint32_t n;      // 0: nothing has been made yet
+    uint32_t *index; // by the set without the last and the last
+    uint32_t age;    // numbers of another age mean nothing
+} SiteSets;
+
+// Too many, or not known; none.
+#define SITES_MANY UINT32_C(0)
+#define SITES_NONE UINT32_C(1)
+
+// The number of the set with that site, too.
+uint32_t gr_sites_with(SiteSets *s, uint32_t set, uint64_t key);
+// The set of that number. NULL: SITES_MANY.
+const SiteSet *gr_sites_get(const SiteSets *s, uint32_t set);
+bool gr_sites_has(const SiteSet *set, uint64_t key);
+void gr_sites_free(SiteSets *s);
+
+#endif
