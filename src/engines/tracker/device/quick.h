@@ -180,15 +180,22 @@ GR_INLINE uint32_t quick_cell(GR_GLOBAL GrCell *cell, uint64_t own, uint32_t kep
     return 0;
 }
 
-// Whether other launches run beside this one, as far as that is known, or another thread has this one's place.
+// Whether other launches run beside this one, as far as that is known.
+GR_INLINE int launch_is_apart(void) {
+    GR_GLOBAL GrLaunchState *l = gr_launch_state((uint32_t)gr_grid_id());
+    return l && gr_load32_here(&l->apart);
+}
+
+// The same, or another thread has this one's place.
 GR_INLINE int is_special(uint64_t own) {
     if (!gr_launches())
         return 0;
+    if (launch_is_apart())
+        return 1;
+    if (gr_own_is_plain(own))
+        return 0;
     Me m = gr_me();
-    GR_GLOBAL GrLaunchState *l = gr_launch_state(m.launch);
-    return (l && gr_load32_here(&l->apart)) ||
-           (!gr_own_is_plain(own) &&
-            gr_load64_here(&m.state->word[OWNER].is) != with_launch(m.launch, m.block));
+    return gr_load64_here(&m.state->word[OWNER].is) != with_launch(m.launch, m.block);
 }
 
 // ---- Where metadata is looked for ------------------------------------------------------------------------------

@@ -203,6 +203,13 @@ GR_INLINE void gr_put_side(GR_GLOBAL GrTrackedSide *to, const Side *s) {
     gr_store32(&to->block[2], s->block / gx / gy);
 }
 
+GR_INLINE uint64_t gr_pair_key(uint32_t class, uint32_t site, uint32_t other) {
+    uint64_t key = (uint64_t) class << 56 | (uint64_t)(site & 0xfffffff) << 28 | (other & 0xfffffff);
+    return key ? key : 1;
+}
+
+GR_INLINE uint32_t gr_pair_slot(uint64_t key) { return (uint32_t)(key * UINT64_C(0x9E3779B97F4A7C15) >> 40); }
+
 static void gr_put_pair(uint32_t class, uint32_t rule, uint32_t shared, uint64_t address, uint32_t bytes,
                         const Side *mine, const Side *other) {
     GR_GLOBAL GrTrackedHeader *head = (GR_GLOBAL GrTrackedHeader *)GR_CONTROL.area;
@@ -214,10 +221,8 @@ static void gr_put_pair(uint32_t class, uint32_t rule, uint32_t shared, uint64_t
     // A site of another module, or none, has a number that this module's sites hardly have.
     uint32_t far = (other->of ? gr_load32(&other->of->module) ^ GR_CONTROL.module : 0) * 0x9E3779B1u ^
                    other->what >> GR_WHAT_BY << 24;
-    uint64_t key =
-        (uint64_t) class << 56 | (uint64_t)(mine->site & 0xfffffff) << 28 | ((other->site ^ far) & 0xfffffff);
-    key = key ? key : 1;
-    uint32_t at = (uint32_t)(key * UINT64_C(0x9E3779B97F4A7C15) >> 40);
+    uint64_t key = gr_pair_key(class, mine->site, other->site ^ far);
+    uint32_t at = gr_pair_slot(key);
     GR_ROLLED
     for (uint32_t k = 0; k < GR_PAIR_TRIES; k++) {
         GR_GLOBAL GrPair *p = &pairs[(at + k) & (GR_CONTROL.pairs - 1)];

@@ -83,24 +83,70 @@ static bool call(const Call *k, const RuleSet *rules, const VmWarp *w, const Rul
     }
 }
 
+static RuleLane lane_of(const Call *k, VmWarp *w) {
+    const VmWarpRest *r = rest_of(w);
+    return (RuleLane){.launch = r->launch,
+                      .block = r->block,
+                      .control = k->control,
+                      .base = k->base,
+                      .size = k->size,
+                      .delta = k->delta,
+                      .warp = r->index,
+                      .mask = w->mask};
+}
+
+static const VmInsn *raced(VmWarp *w, const VmInsn *i, uint32_t lane) {
+    return gr_vm_fault(w, i, VM_FAULT_ILLEGAL_INSTRUCTION, (int)lane, 0, "raced (--stop)");
+}
+
 static VM_HANDLER(x_call) {
     const Call *k = (const Call *)(uintptr_t)i->imm;
-    VmWarpRest *r = rest_of(w);
-    RuleLane l = {.launch = r->launch,
-                  .block = r->block,
-                  .control = k->control,
-                  .base = k->base,
-                  .size = k->size,
-                  .delta = k->delta,
-                  .warp = r->index,
-                  .mask = w->mask};
+    RuleLane l = lane_of(k, w);
     const RuleSet *rules = k->control->paper ? &gr_tracker_paper_rules : &gr_tracker_ptx_rules;
     for (uint32_t m = w->mask & w->live; m; m &= m - 1) {
         l.lane = (uint32_t)__builtin_ctz(m);
         if (call(k, rules, w, &l))
-            return gr_vm_fault(w, i, VM_FAULT_ILLEGAL_INSTRUCTION, (int)l.lane, 0, "raced (--stop)");
+            return raced(w, i, l.lane);
     }
     return i + 1;
+}
+
+// Tells all lanes that nothing is left to do.
+static void give_nothing(const VmWarp *w, const VmCallInfo *c) {
+    uint64_t *to = VM_U64(w, c->rets[0].offset);
+    if (!w->partial)
+        memset(to, 0, VM_LANES * sizeof *to);
+    for (uint32_t m = w->partial ? w->mask : 0; m; m &= m - 1)
+        to[__builtin_ctz(m)] = 0;
+}
+
+// A call of the common path, whose arguments and result have 8 bytes.
+static VM_HANDLER(x_quick) {
+    const Call *k = (const Call *)(uintptr_t)i->imm;
+    const VmCallInfo *c = k->info;
+    uint32_t lanes = w->mask & w->live;
+    if (k->control->paper || !lanes)
+        return x_call(w, i);
+    unsigned first = (unsigned)__builtin_ctz(lanes);
+    RuleLane l = lane_of(k, w);
+    RuleCall all = {.site = (uint32_t)VM_U64(w, c->args[0].offset)[first],
+                    .what = (uint32_t)VM_U64(w, c->args[1].offset)[first],
+                    .lanes = lanes,
+                    .at = VM_U64(w, c->args[2].offset),
+                    .value = VM_U64(w, c->args[3].offset),
+                    .own = VM_U64(w, c->args[4].offset)};
+    if (c->n_rets)
+        give_nothing(w, c);
+    return gr_tracker_ptx_rules.quick(&l, &all) ? raced(w, i, l.lane) : i + 1;
+}
+
+static bool is_of_8_bytes(const VmParamSlot *s) { return s->stride == 8 && s->offset != VM_NO_SLOT; }
+
+static bool may_be_quick(const VmCallInfo *c) {
+    bool all = c->n_args > 4 && (!c->n_rets || is_of_8_bytes(&c->rets[0]));
+    for (uint32_t n = 0; all && n < 5; n++)
+        all = is_of_8_bytes(&c->args[n]);
+    return all;
 }
 
 // "__gr<number>_NAME"; CALLEES: none of the runtime's.
@@ -169,7 +215,7 @@ static bool decoded(VmModule *m, VmFunc *f) {
         i->imm = (uint64_t)(uintptr_t)k;
         bool guarded = i->body[0] != NULL;
         VmExec *x = guarded ? i->body : i->exec;
-        x[0] = x[1] = x_call;
+        x[0] = x[1] = callee == QUICK && may_be_quick(info) ? x_quick : x_call;
         if (guarded) // nothing is called, so the lanes that do not take part need not go on by themselves
             i->exec[0] = i->exec[1] = gr_vm_x_guard;
     }

@@ -9,9 +9,10 @@
 #include "vm/core/launch.h"
 
 #include <stdint.h>
+#include <string.h>
 
 #define GR_GLOBAL
-#define GR_INLINE     static inline
+#define GR_INLINE     static inline __attribute__((always_inline))
 #define GR_SEQUENTIAL 1 // lanes come one after the other
 #define GR_NOINLINE
 #define GR_ROLLED

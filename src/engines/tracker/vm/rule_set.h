@@ -54,8 +54,15 @@ static bool stray(const RuleLane *l, uint64_t at) {
     __gr_stray(at);
     return gr_now.trap;
 }
+static bool quick(RuleLane *l, const RuleCall *c) {
+    gr_now = *l;
+    quick_call(c);
+    l->lane = gr_now.lane;
+    return gr_now.trap;
+}
 #else // its pass inserts no calls of those that are missing
 #define own    NULL
+#define quick  NULL
 #define extent NULL
 #define stray  NULL
 
@@ -74,4 +81,4 @@ static uint64_t order(const RuleLane *l, uint32_t what, uint32_t lanes, uint64_t
 }
 #endif
 
-const RuleSet GR_RULES = {begin, own, order, run, saw, range, extent, stray};
+const RuleSet GR_RULES = {begin, own, order, run, quick, saw, range, extent, stray};

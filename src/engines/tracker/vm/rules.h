@@ -18,6 +18,12 @@ typedef struct RuleLane {
     bool trap; // set: --stop, and a race was found
 } RuleLane;
 
+// A call of the common path (GR_QUICK) by several lanes; the arrays are by lane.
+typedef struct RuleCall {
+    uint32_t site, what, lanes;
+    const uint64_t *at, *value, *own;
+} RuleCall;
+
 // The functions of one rule set, as record.h has them. Those without a result return whether the launch is to end.
 typedef struct RuleSet {
     uint64_t (*begin)(const RuleLane *l, uint32_t kept);
@@ -25,6 +31,8 @@ typedef struct RuleSet {
     uint64_t (*order)(const RuleLane *l, uint32_t what, uint32_t lanes, uint64_t own);
     bool (*access)(const RuleLane *l, uint32_t site, uint32_t what, uint64_t at, uint64_t value,
                    uint64_t own);
+    // access() for each lane of `c`, in their order. Sets l->lane to the last one that accessed. NULL: there is no common path.
+    bool (*quick)(RuleLane *l, const RuleCall *c);
     bool (*saw)(const RuleLane *l, uint32_t what, uint64_t at, uint64_t own);
     bool (*range)(const RuleLane *l, uint32_t site, uint32_t what, uint64_t at, uint32_t bytes, uint64_t own);
     uint64_t (*extent)(const RuleLane *l, uint64_t base);

@@ -16,6 +16,7 @@ static uint64_t __gr_extent(uint64_t base);
 static void __gr_stray(uint64_t at);
 
 #include "engines/tracker/device/tracker.c"
+#include "engines/tracker/vm/warp.h"
 
 #define GR_HAS_OWN
 
