@@ -429,7 +429,16 @@ bool gr_exact_is_sound_with(Exact *x, const Access *a, uint32_t lane, const Stam
 // judge.c
 // Whether the options let the access be reported.
 bool gr_exact_is_wanted(const Exact *x, const Stamp *s);
-bool gr_exact_morally_strong(const Exact *x, const Stamp *a, const Stamp *b);
+// Of strong ones. The host's (elem 0) are of any size: it may be that of another instruction than the one meant.
+static inline bool gr_exact_same_size(const Stamp *a, const Stamp *b) {
+    return a->elem == b->elem || !a->elem || !b->elem;
+}
+static inline bool gr_exact_morally_strong(const Exact *x, const Stamp *a, const Stamp *b) {
+    if (!a->strong || !b->strong || !gr_exact_same_size(a, b) || a->proxy != b->proxy)
+        return false;
+    unsigned r = gr_order_relation(&x->order, a->at.id, b->at.id);
+    return r <= a->scope && r <= b->scope;
+}
 // Another block of the same launch did that, and nothing orders those.
 static inline bool gr_exact_is_apart(const Exact *x, const Access *a, const Stamp *t) {
     return a->view.launch->apart && t->at.launch == a->view.launch->index && t->at.id != a->view.block->id &&
@@ -438,7 +447,10 @@ static inline bool gr_exact_is_apart(const Exact *x, const Access *a, const Stam
 // All that was done under the stamp happened before.
 bool gr_exact_knows_stamp(const Exact *x, Access *a, uint32_t stamp, const Stamp *t);
 // All that launch `viewer` does comes after all of `launch`. Indices.
-bool gr_exact_knows_launch(const Exact *x, uint32_t viewer, uint32_t launch);
+static inline bool gr_exact_knows_launch(const Exact *x, uint32_t viewer, uint32_t launch) {
+    View v = {.launch = x->order.launches.data[viewer]};
+    return gr_order_knows_launch(&x->order, &v, launch);
+}
 // That launch is another, and all that it did came before the access. Index.
 static inline bool gr_exact_came_before(const Exact *x, Access *a, uint32_t launch) {
     uint32_t mine = a->view.launch->index;

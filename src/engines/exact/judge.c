@@ -208,16 +208,6 @@ bool gr_exact_report(Exact *x, const Access *a, uint32_t lane, uint64_t word, ui
 
 // ---- Judging -------------------------------------------------------------------------------------------------------
 
-// Of strong ones. The host's (elem 0) are of any size: it may be that of another instruction than the one meant.
-static bool same_size(const Stamp *a, const Stamp *b) { return a->elem == b->elem || !a->elem || !b->elem; }
-
-bool gr_exact_morally_strong(const Exact *x, const Stamp *a, const Stamp *b) {
-    if (!a->strong || !b->strong || !same_size(a, b) || a->proxy != b->proxy)
-        return false;
-    unsigned r = gr_order_relation(&x->order, a->at.id, b->at.id);
-    return r <= a->scope && r <= b->scope;
-}
-
 // An operation of the async proxy comes after t, but no proxy fence has told it what the generic proxy did there. (A wait for
 // an operation of the async proxy is a proxy fence.) `chance`: what is known by chance counts, too.
 static bool lacks_proxy_fence(const Exact *x, const Access *a, const Stamp *mine, const Stamp *t, uint32_t u,
@@ -315,16 +305,11 @@ static bool races(Exact *x, const Access *a, const Cell *cell, const Stamp *mine
         return true;
     }
     *class = mine->strong && t->strong && mine->proxy == t->proxy
-                 ? !same_size(mine, t) ? RACE_SIZE : RACE_SCOPE
+                 ? !gr_exact_same_size(mine, t) ? RACE_SIZE : RACE_SCOPE
              : mine->access == PTX_ACCESS_WRITE && t->access == PTX_ACCESS_WRITE ? RACE_WRITE_WRITE
              : mine->access != PTX_ACCESS_READ && t->access != PTX_ACCESS_READ   ? RACE_WRITE_WRITE
                                                                                  : RACE_READ_WRITE;
     return true;
-}
-
-bool gr_exact_knows_launch(const Exact *x, uint32_t viewer, uint32_t launch) {
-    View v = {.launch = x->order.launches.data[viewer]};
-    return gr_order_knows_launch(&x->order, &v, launch);
 }
 
 bool gr_exact_knows_stamp(const Exact *x, Access *a, uint32_t stamp, const Stamp *t) {
