@@ -8,13 +8,13 @@
 // GROWS: modules 1250 | modules 2500 | modules 5000 | modules 10000
 // GROWS collider: kernels 12500 | kernels 25000 | kernels 50000 | kernels 100000
 // GROWS collider: accesses 12500 | accesses 25000 | accesses 50000 | accesses 100000
-// GROWS collider: modules 500 | modules 1000 | modules 2000 | modules 4000
+// GROWS collider: modules 1250 | modules 2500 | modules 5000 | modules 10000
 // GROWS tracker: kernels 12500 | kernels 25000 | kernels 50000 | kernels 100000
 // GROWS tracker: accesses 12500 | accesses 25000 | accesses 50000 | accesses 100000
-// GROWS tracker: modules 100 | modules 200 | modules 400 | modules 800
-// GROWS privatizer: kernels 1000 | kernels 2000 | kernels 4000
-// GROWS privatizer: accesses 5000 | accesses 10000 | accesses 20000
-// GROWS privatizer: modules 100 | modules 200 | modules 400
+// GROWS tracker: modules 1250 | modules 2500 | modules 5000 | modules 10000
+// GROWS privatizer: kernels 1000 | kernels 2000 | kernels 4000 | kernels 8000
+// GROWS privatizer: accesses 5000 | accesses 10000 | accesses 20000 | accesses 40000
+// GROWS privatizer: modules 500 | modules 1000 | modules 2000 | modules 4000
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
