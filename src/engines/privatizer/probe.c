@@ -113,25 +113,21 @@ static bool is_quiet(Probe *p, const GrLaunch *l) {
     time_t patience = p->impatient ? SHORT_S : PATIENCE_S;
     clock_gettime(CLOCK_MONOTONIC, &since);
     bool over = is_over(&p->driver, l->stream, NULL, &since, patience);
-    for (size_t k = 0; k < p->streams.len && over; k++)
-        if (p->streams.data[k].context == l->context && p->streams.data[k].stream != l->stream)
-            over = is_over(&p->driver, NULL, p->streams.data[k].event, &since, patience);
+    for (size_t k = 0; k < p->streams.all.len && over; k++) {
+        const ProbeStream *s = &p->streams.all.data[k];
+        if (s->context == l->context && s->stream != l->stream)
+            over = is_over(&p->driver, NULL, s->event, &since, patience);
+    }
     p->impatient |= !over;
     return over;
 }
 
 // What is recorded behind a launch that is not on private copies. NULL: out of memory.
 static CUevent behind(Probe *p, const GrLaunch *l) {
-    ProbeStream *s = NULL;
-    for (size_t k = 0; k < p->streams.len && !s; k++)
-        if (p->streams.data[k].stream == l->stream && p->streams.data[k].context == l->context)
-            s = &p->streams.data[k];
-    if (!s && p->driver.there) {
-        ProbeStream one = {l->context, l->stream, NULL};
-        if (p->driver.event_new(&one.event, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS &&
-            gr_vec_push(&p->streams, one))
-            s = &p->streams.data[p->streams.len - 1];
-    }
+    ProbeStream *s = gr_streams_find(&p->streams, l->context, l->stream);
+    CUevent event = NULL;
+    if (!s && p->driver.there && p->driver.event_new(&event, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS)
+        s = gr_streams_add(&p->streams, l->context, l->stream, event);
     return s ? s->event : NULL;
 }
 
@@ -578,9 +574,7 @@ void gr_probe_context_ended(Probe *p, CUcontext context) {
             p->contexts.data[k] = p->contexts.data[--p->contexts.len];
         }
     p->ended++;
-    for (size_t k = p->streams.len; k-- > 0;)
-        if (p->streams.data[k].context == context)
-            p->streams.data[k] = p->streams.data[--p->streams.len];
+    gr_streams_forget(&p->streams, context);
     pthread_mutex_unlock(&p->lock);
 }
 
@@ -624,6 +618,6 @@ void gr_probe_finish(Probe *p) {
     for (size_t k = 0; k < p->contexts.len; k++)
         free(p->contexts.data[k]);
     gr_vec_free(&p->contexts);
-    gr_vec_free(&p->streams);
+    gr_streams_free(&p->streams);
     gr_vec_free(&p->ranges.list);
 }

@@ -5,6 +5,7 @@
 
 #include "engines/privatizer/prove.h"
 #include "engines/privatizer/races.h"
+#include "engines/privatizer/streams.h"
 
 #include <pthread.h>
 
@@ -66,12 +67,6 @@ typedef struct ProbeContext {
     bool failed;
 } ProbeContext;
 
-typedef struct ProbeStream {
-    CUcontext context;
-    CUstream stream;
-    CUevent event; // behind the last launch that was not on private copies
-} ProbeStream;
-
 typedef struct Probe {
     GrSession *session;
     PrivatizerDriver driver;
@@ -84,7 +79,7 @@ typedef struct Probe {
     bool impatient;                                                       // work was not over in time
     VEC(ProbeContext *) contexts;
     uint64_t ended; // contexts
-    VEC(ProbeStream) streams;
+    ProbeStreams streams;
     pthread_mutex_t memory; // of `ranges` and of modules' controls
     Ranges ranges;
     // For the remarks at the end.

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// streams — the streams in which launches ran that were not on private copies, found by context and stream.
+#ifndef GR_PRIVATIZER_STREAMS_H
+#define GR_PRIVATIZER_STREAMS_H
+
+#include "base/map.h"
+#include "base/vec.h"
+
+#include <cuda.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct ProbeStream {
+    CUcontext context;
+    CUstream stream;
+    CUevent event; // behind the last launch that was not on private copies
+    size_t next;   // number + 1 of another one with the same key; 0: none
+} ProbeStream;
+
+typedef struct ProbeStreams {
+    VEC(ProbeStream) all;
+    Map number;        // + 1, of the last one with a key
+    uint64_t compared; // streams that lookups looked at
+} ProbeStreams;
+
+// NULL: it is not there. The stream is there until the next gr_streams_add or gr_streams_forget.
+ProbeStream *gr_streams_find(ProbeStreams *s, CUcontext context, CUstream stream);
+ProbeStream *gr_streams_add(ProbeStreams *s, CUcontext context, CUstream stream,
+                            CUevent event);                 // NULL: out of memory
+void gr_streams_forget(ProbeStreams *s, CUcontext context); // all of a context that ended
+void gr_streams_free(ProbeStreams *s);
+
+#endif
