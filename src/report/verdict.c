@@ -264,7 +264,7 @@ static gr_status decide(GrReport *r, gr_error *err) {
                  : r->races.len || r->misuses.len ? GR_VERDICT_RACES
                  : r->reasons.len                 ? GR_VERDICT_INCONCLUSIVE
                                                   : GR_VERDICT_CLEAN;
-    j->nomem |= !gr_report_fold(&r->reasons, &r->arena) || !gr_report_fold(&r->remarks, &r->arena);
+    j->nomem |= !gr_report_fold(&r->reasons, &r->arena);
     return j->nomem ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : GR_OK;
 }
 

@@ -87,7 +87,7 @@ uint64_t gr_exact_collections(const Exact *x);
 size_t gr_exact_volatiles(const Exact *x);
 // Accesses that only the order of fence.sc puts behind others, whose threads had been heard of without a fence behind that.
 size_t gr_exact_heard(const Exact *x);
-// How often an access was held against another one, or against what a warp did in one epoch: what races and order cost.
+// How often an access was held against another one, what a warp did in one epoch, or what one instruction did to a line in earlier launches: what races and order cost.
 uint64_t gr_exact_looks(const Exact *x);
 // What is to be remarked of accesses that would have raced if calls of several threads of the host had come at other times, freed by the
 // caller; NULL: nothing.

@@ -142,7 +142,7 @@ struct Exact {
     uint64_t moment;
     uint64_t reports; // races that were found, each time
     uint64_t
-        looks; // how often an access was held against another that is remembered, or others of its warp and epoch
+        looks; // how often an access was held against another that is remembered, or others of its warp and epoch, or a table of earlier launches
     uint64_t tidy_at;     // when launches, blocks and clocks take so many bytes
     int device;           // of the last launch, and 1
     bool several_devices; // have launched something
@@ -304,8 +304,11 @@ uint32_t gr_exact_done_again(const Exact *x, const Line *line, const Run *r);
 // What was written to the line under the stamp, by a launch that the one at hand knows, goes into a table. Yields the lanes that none could
 // take.
 uint32_t gr_exact_retire(Exact *x, Line *line, uint32_t stamp, uint32_t lanes, Shape shape);
+// All that the line's tables from number `first` on hold came before the launch of the access. Who knows a launch that found so need not ask each of
+// them: a line that thousands of instructions access, each in a launch of its own, has as many tables.
+bool gr_exact_knows_tables(Exact *x, Access *a, uint32_t first);
 // The lanes read or write the line, and come after all that its tables hold of these bytes. False: look closer.
-bool gr_exact_clear_of_tables(const Exact *x, Access *a, const Line *line, uint32_t lanes, Shape shape,
+bool gr_exact_clear_of_tables(Exact *x, Access *a, const Line *line, uint32_t lanes, Shape shape,
                               uint32_t size, bool reads);
 static inline bool gr_line_has_tables(const Line *l, bool reads) {
     return l->tables[0] || (!reads && l->tables[1]);

@@ -82,7 +82,7 @@ void gr_exact_freed_free(Exact *x) {
 // ---- Freeing -------------------------------------------------------------------------------------------------------
 
 // Everything that is remembered of the line, which has no cells, happened before.
-static bool comes_after(const Exact *x, Access *a, const Line *l) {
+static bool comes_after(Exact *x, Access *a, const Line *l) {
     for (unsigned k = 0; k < 2; k++) {
         Run r = l->side[k];
         while (r.stamp) {

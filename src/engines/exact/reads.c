@@ -35,7 +35,7 @@ static bool cells_came_before(const Exact *x, Access *a, const Cell *cells) {
     return true;
 }
 
-static bool all_came_before(const Exact *x, Access *a, const Line *line) {
+static bool all_came_before(Exact *x, Access *a, const Line *line) {
     const Shadow *s = &x->shadow;
     if (gr_line_has_cells(line) && !cells_came_before(x, a, line->wide.cells))
         return false;
@@ -47,12 +47,7 @@ static bool all_came_before(const Exact *x, Access *a, const Line *line) {
             break;
         r = &s->runs.data[r->next - 1];
     }
-    for (uint32_t k = line->tables[0]; k; k = s->tables.list.data[k - 1].next) {
-        uint32_t last = s->tables.list.data[k - 1].launch;
-        if (!last || !gr_exact_came_before(x, a, last - 1))
-            return false;
-    }
-    return true;
+    return gr_exact_knows_tables(x, a, line->tables[0]);
 }
 
 bool gr_exact_find_clean(Exact *x, Access *a, Line *line) {

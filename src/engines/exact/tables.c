@@ -125,12 +125,18 @@ static uint64_t kind_of(const Stamp *s, uint32_t shift) {
     return (uint64_t)s->site << 24 | (uint64_t)s->elem << 16 | s->mark << 8 | shift;
 }
 
+static uint32_t *changed_of(Tables *r, const void *line) {
+    return &r->changed[gr_mix64((uint64_t)(uintptr_t)line) % TABLE_LINES];
+}
+
 Table *gr_table_ready(Exact *x, Table *t, const Stamp *mine) {
     uint32_t launch = mine->at.launch;
     if (t->launch == launch + 1)
         return t;
     if (t->launch && !gr_exact_knows_launch(x, launch, t->launch - 1))
         return mine->access != PTX_ACCESS_READ && gr_exact_knows_launch(x, t->launch - 1, launch) ? t : NULL;
+    if (t->launch)
+        (*changed_of(&x->shadow.tables, t->line))++;
     t->launch = launch + 1;
     memset(t->fresh, 0, sizeof t->fresh);
     memset(t->told, 0, sizeof t->told);
@@ -235,6 +241,40 @@ static bool is_known(const Exact *x, Access *a, const Table *t) {
     return t->launch && !x->hosts.several && gr_exact_came_before(x, a, t->launch - 1);
 }
 
+// The launch of the access knows all tables behind this one: it found so, or it knows a launch that did.
+static bool knows_rest(Exact *x, Access *a, const Table *t) {
+    return t->rest && t->changes == *changed_of(&x->shadow.tables, t->line) &&
+           x->order.launches.data[t->rest - 1]->begun == t->begun &&
+           (t->rest - 1 == a->view.launch->index || gr_exact_came_before(x, a, t->rest - 1));
+}
+
+// Notes that of a table from which on the launch of the access knows all, unless that is of the host: it may know more than when it began.
+static void keep_known(Exact *x, const Access *a, Table *t) {
+    const Launch *mine = x->order.launches.data[a->view.launch->index];
+    if (mine->host || mine->ended)
+        return;
+    t->rest = mine->index + 1;
+    t->begun = mine->begun;
+    t->changes = *changed_of(&x->shadow.tables, t->line);
+}
+
+bool gr_exact_knows_tables(Exact *x, Access *a, uint32_t first) {
+    Table *tables = x->shadow.tables.list.data;
+    for (uint32_t k = first; k; k = tables[k - 1].next) {
+        if (!tables[k - 1].launch || !gr_exact_came_before(x, a, tables[k - 1].launch - 1))
+            return false;
+        x->looks++;
+        if (knows_rest(x, a, &tables[k - 1])) {
+            if (k == first)
+                return true;
+            break;
+        }
+    }
+    if (first)
+        keep_known(x, a, &tables[first - 1]);
+    return true;
+}
+
 static inline bool comes_after(const Exact *x, Access *a, uint32_t stamp, uint32_t did, uint32_t lanes) {
     return (did == lanes && !(lanes & (lanes - 1)) && gr_exact_is_own(x, a, stamp)) ||
            gr_exact_all_know(x, a, lanes, stamp);
@@ -270,21 +310,39 @@ static bool is_clear(const Exact *x, Access *a, const Table *t, uint32_t lanes, 
     return true;
 }
 
-bool gr_exact_clear_of_tables(const Exact *x, Access *a, const Line *line, uint32_t lanes, Shape shape,
+// The lanes come after what the tables from number `first` on hold of these bytes. *all_known: false if the launch does not know all of them.
+static bool is_clear_from(Exact *x, Access *a, uint32_t first, uint32_t lanes, Shape shape, uint32_t size,
+                          bool *all_known) {
+    Table *known = NULL, *from = NULL; // known: and all behind it; from: it was known of that one
+    for (uint32_t k = first; k;) {
+        Table *t = &x->shadow.tables.list.data[k - 1];
+        k = t->next;
+        if (is_known(x, a, t)) {
+            x->looks++;
+            known = known ? known : t;
+            if (!knows_rest(x, a, t))
+                continue;
+            from = t;
+            break;
+        }
+        known = NULL;
+        *all_known = false;
+        if (!is_clear(x, a, t, lanes, shape, size))
+            return false;
+    }
+    if (known != from)
+        keep_known(x, a, known);
+    return true;
+}
+
+bool gr_exact_clear_of_tables(Exact *x, Access *a, const Line *line, uint32_t lanes, Shape shape,
                               uint32_t size, bool reads) {
     bool all_known = true;
     if (line == a->tables_known)
         return true;
     for (unsigned side = 0; side < (reads ? 1 : 2); side++)
-        for (uint32_t k = line->tables[side], next; k; k = next) {
-            const Table *t = &x->shadow.tables.list.data[k - 1];
-            next = t->next;
-            if (is_known(x, a, t))
-                continue;
-            all_known = false;
-            if (!is_clear(x, a, t, lanes, shape, size))
-                return false;
-        }
+        if (!is_clear_from(x, a, line->tables[side], lanes, shape, size, &all_known))
+            return false;
     a->tables_known = all_known ? line : a->tables_known;
     return true;
 }

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TABLE_MAX_ELEM = 16 };
+enum { TABLE_MAX_ELEM = 16, TABLE_LINES = 1024 };
 
 typedef struct Table {
     const void *line;  // the shadow's Line
@@ -30,6 +30,9 @@ typedef struct Table {
     uint32_t launch;   // index and 1 of the last: it knows all others of the table
     uint32_t next;     // of the same line, its number and 1
     uint32_t shift;    // of an element's size
+    uint32_t rest;     // index and 1 of a launch that knows all tables behind this one,
+    uint32_t changes;  // as long as `changed` of the line is this
+    uint64_t begun;    // and the launch of that index began then
     uint32_t *first,
         *second; // histories by element, of one access and of a few; second: NULL until it is needed
 } Table;
@@ -38,9 +41,10 @@ typedef struct Tables {
     VEC(Table) list;
     uint64_t *index; // by line and kind: some bits of the hash, and the number and 1
     size_t index_cap;
-    VEC(uint32_t *) slabs;   // of elements
-    size_t used_slabs, used; // of the last slab
-    uint64_t age;            // changes when numbers of tables may mean others
+    VEC(uint32_t *) slabs;         // of elements
+    size_t used_slabs, used;       // of the last slab
+    uint64_t age;                  // changes when numbers of tables may mean others
+    uint32_t changed[TABLE_LINES]; // by line's address: how often a table that was there got another launch
 } Tables;
 
 // The table of that line and kind, if need be a new one in front of those that *first names. NULL: out of memory.

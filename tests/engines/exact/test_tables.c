@@ -203,11 +203,85 @@ static void reads_by_many_blocks(void **state) {
     drop(&p);
 }
 
+// A race of the store that is waited for with another one.
+typedef struct Pair {
+    uint32_t site[2];
+    unsigned n;
+} Pair;
+
+static void met(void *user, const ExactOccurrence *o) {
+    Pair *p = user;
+    p->n += (o->site[0] == p->site[0] && o->site[1] == p->site[1]) ||
+            (o->site[1] == p->site[0] && o->site[0] == p->site[1]);
+}
+
+enum { MANY = 400 };
+
+// A kernel of MANY loads, each with a store behind it. Yields the site of the first.
+static uint32_t make_many(Program *p, Pair *pair) {
+    static const char head[] =
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"
+        ".reg .b64 %rd<2>; .reg .b32 %r<2>;\nld.param.u64 %rd1, [p];\n",
+                      pair_of[] = "ld.global.u32 %r1, [%rd1]; st.global.u32 [%rd1], %r1;\n";
+    static char text[sizeof head + MANY * sizeof pair_of + 16];
+    strcpy(text, head);
+    for (unsigned k = 0; k < MANY; k++)
+        memcpy(text + strlen(head) + k * strlen(pair_of), pair_of, sizeof pair_of);
+    strcat(text, "ret;\n}\n");
+    *p = (Program){.launches = 0};
+    ExactOptions o = {.occurred = met, .user = pair};
+    assert_int_equal(gr_ptx_parse(text, strlen(text), "k", &p->ptx, NULL), GR_OK);
+    assert_int_equal(gr_exact_create(&o, &p->exact, NULL), GR_OK);
+    p->observer = gr_exact_observer(p->exact);
+    uint32_t first = 1;
+    while (p->ptx->sites[first].space != PTX_GLOBAL)
+        first++;
+    assert_int_equal(p->ptx->n_sites, first + 2 * MANY - 1);
+    return first;
+}
+
+// A launch that does that. How often it looked at what was remembered.
+static uint64_t access_once(Program *p, uint64_t stream, uint32_t load, uint32_t store) {
+    uint64_t before = gr_exact_looks(p->exact);
+    begin(p, stream);
+    if (load)
+        access_words(p, 0, load, 0, UINT32_MAX);
+    if (store)
+        access_words(p, 0, store, 0, UINT32_MAX);
+    end(p, stream);
+    return gr_exact_looks(p->exact) - before;
+}
+
+// Each launch comes to a line by instructions of its own. The line has a table for each of them, and a launch looks at a few. What another stream
+// did there since, by one of these instructions, is found all the same.
+static void launches_by_many_instructions(void **state) {
+    (void)state;
+    static Program p;
+    static Pair pair;
+    uint32_t first = make_many(&p, &pair);
+    uint64_t early = 0, late = 0;
+    for (uint32_t k = 0; k < MANY - 1; k++) {
+        uint64_t looks = access_once(&p, 1, first + 2 * k, first + 2 * k + 1);
+        uint64_t *most = k < MANY / 2 ? &early : &late;
+        *most = looks > *most ? looks : *most;
+    }
+    if (late > early + 4)
+        fail_msg("at most %u looks, and %u behind so many launches", (unsigned)early, (unsigned)late);
+    GrWork wait = {.size = sizeof wait, .kind = GR_WORK_WAITED}; // the host, for all
+    gr_exact_work(p.exact, &wait);
+    pair = (Pair){.site = {first + 10, first + 2 * MANY - 1}};
+    (void)access_once(&p, 2, first + 10, 0);
+    (void)access_once(&p, 1, 0, first + 2 * MANY - 1);
+    assert_int_equal(pair.n, LANES);
+    drop(&p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_by_many_launches),
         cmocka_unit_test(writes_by_many_launches),
         cmocka_unit_test(reads_by_many_blocks),
+        cmocka_unit_test(launches_by_many_instructions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,6 +65,7 @@ typedef struct FuncCode {
     HoistedCode hoisted;
     LoadGroup group; // which the next load may join
     Again again;
+    PtxStmt *end; // that is inserted, NULL: the program has one
 } FuncCode;
 
 static gr_status check_load(ColliderWork *w, Access *a, FuncCode *code) {
@@ -153,6 +154,8 @@ static gr_status check_sites(ColliderWork *w, PtxFunc *f, FuncCode *code, GrSite
         next = s->next;
         if (s->tag.inserted) {
             GR_TRY(gr_group_close(w, &code->group, s));
+            if (s == code->end)
+                GR_TRY(gr_segment_step(w, f, s, false));
             continue;
         }
         if (w->pace) {
@@ -196,7 +199,7 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, const PolledModul
     // Detours go to the end of the body: control must not fall into them. That instruction is an end of the thread like one of the program's own, so
     // it has to be read even where what is inserted is only text.
     if (!ends_thread(f->last) && !w->classifies)
-        GR_TRY(gr_ptx_insert(f, NULL, 0, "ret;", NULL, 0, &(PtxStmt *){NULL}, w->err));
+        GR_TRY(gr_ptx_insert(f, NULL, 0, "ret;", NULL, 0, &code.end, w->err));
     if (w->o->thinned && !w->classifies) {
         GR_TRY(gr_pace_begin(&pace, w, f));
         w->pace = &pace;
