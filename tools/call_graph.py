@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """call_graph.py: which file calls which, from what c_calls.py reads, and the circles of such a graph.
 
-A table that names functions calls them, and whoever uses such a table of another file calls that file."""
+A table that names functions calls them, and a file that uses such a table of another file calls that file."""
 import collections
 import re
 
-# Other names are the C library's: what interposes one of them is not called by those who call the library.
+# Other names are the C library's: a file that interposes one of them is not called by the callers of the library.
 OWN_NAME = re.compile(r"_*(gr|cu)")
 # A use of a name: where, and the file that defines the name.
 Call = collections.namedtuple("Call", "caller callee name line")

@@ -25,20 +25,11 @@ gr_status gr_runtime_may_enter(const PtxModule *m, const char *text, size_t len,
     return GR_OK;
 }
 
-// `from`, its names "__gr_NAME" as "__gr<suffix>_NAME".
-static void put_named(StrBuf *out, const char *from, const char *suffix) {
-    for (const char *at; (at = strstr(from, "__gr_")); from = at + strlen("__gr_")) {
-        gr_str_addn(out, from, (size_t)(at - from));
-        gr_str_addf(out, "__gr%s_", suffix);
-    }
-    gr_str_add(out, from);
-}
-
 static gr_status link_text(PtxModule *m, const char *ptx, const char *suffix, gr_error *err) {
     gr_status st = GR_OK;
     PtxModule *runtime = NULL;
     StrBuf text = {0};
-    put_named(&text, ptx, suffix);
+    gr_ptx_put_named(&text, ptx, suffix);
     if (text.oom)
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
     else {

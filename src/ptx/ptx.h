@@ -387,7 +387,10 @@ typedef struct PtxLater {
     void *user;                                                         // lives as long as the module
 } PtxLater;
 
-// Device runtimes that a module calls and does not hold: whoever loads it has them (passes/runtime.h).
+// Appends `text`, its names "__gr_NAME" as "__gr<suffix>_NAME".
+void gr_ptx_put_named(StrBuf *out, const char *text, const char *suffix);
+
+// Device runtimes that a module calls and does not hold: the tool that made the module hands them to the loader (passes/runtime.h).
 enum { PTX_RUNTIMES = 8 };
 typedef struct PtxApart {
     bool wanted;

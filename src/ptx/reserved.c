@@ -66,3 +66,11 @@ const char *gr_ptx_rewritten_by(const PtxModule *m) {
     }
     return NULL;
 }
+
+void gr_ptx_put_named(StrBuf *out, const char *text, const char *suffix) {
+    for (const char *at; (at = strstr(text, "__gr_")); text = at + strlen("__gr_")) {
+        gr_str_addn(out, text, (size_t)(at - text));
+        gr_str_addf(out, "__gr%s_", suffix);
+    }
+    gr_str_add(out, text);
+}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device runtime that stays apart: the module calls it, declares its variables, and names its text for who loads it.
+// A device runtime that stays apart: the module calls it, declares its variables, and names its text for the loader.
 #include "passes/runtime.h"
 
 #include <setjmp.h>

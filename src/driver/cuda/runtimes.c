@@ -56,19 +56,11 @@ done:
     return st;
 }
 
-static void put_named(StrBuf *out, const char *from, const char *suffix) {
-    for (const char *at; (at = strstr(from, "__gr_")); from = at + strlen("__gr_")) {
-        gr_str_addn(out, from, (size_t)(at - from));
-        gr_str_addf(out, "__gr%s_", suffix);
-    }
-    gr_str_add(out, from);
-}
-
 gr_status gr_runtimes_enter(PtxModule *m, const GrApiRuntimes *r, gr_error *err) {
     gr_status st = GR_OK;
     for (unsigned k = 0; k < r->n && st == GR_OK; k++) {
         StrBuf text = {0};
-        put_named(&text, r->texts[k], r->suffix);
+        gr_ptx_put_named(&text, r->texts[k], r->suffix);
         st = text.oom ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : link_text(m, text.data, text.len, err);
         gr_str_free(&text);
     }

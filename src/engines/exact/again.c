@@ -39,7 +39,7 @@ static bool is_common(const Stamp *s) {
     return s->site && s->proxy == VM_PROXY_GENERIC && !(s->mark & ~(STAMP_COMPARED | STAMP_VOLATILE));
 }
 
-// One side is weak, and the order of the other is not told by who read what it wrote.
+// One side is weak, and the other side is weak or a read, so no thread has learnt an order by reading it: the kinds of the two accesses tell the class.
 static bool kinds_tell_class(const Stamp *mine, const Stamp *t) {
     return is_common(mine) && is_common(t) && !(mine->strong && t->strong) &&
            (!t->strong || t->access == PTX_ACCESS_READ);

@@ -304,8 +304,8 @@ uint32_t gr_exact_done_again(const Exact *x, const Line *line, const Run *r);
 // What was written to the line under the stamp, by a launch that the one at hand knows, goes into a table. Yields the lanes that none could
 // take.
 uint32_t gr_exact_retire(Exact *x, Line *line, uint32_t stamp, uint32_t lanes, Shape shape);
-// All that the line's tables from number `first` on hold came before the launch of the access. Who knows a launch that found so need not ask each of
-// them: a line that thousands of instructions access, each in a launch of its own, has as many tables.
+// All that the line's tables from number `first` on hold came before the launch of the access. A launch that comes after one that found so
+// skips these tables: a line that thousands of instructions access, each in a launch of its own, has as many.
 bool gr_exact_knows_tables(Exact *x, Access *a, uint32_t first);
 // The lanes read or write the line, and come after all that its tables hold of these bytes. False: look closer.
 bool gr_exact_clear_of_tables(Exact *x, Access *a, const Line *line, uint32_t lanes, Shape shape,
