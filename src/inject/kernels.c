@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels by handle, their counters in the results file, and which launches no thread has waited for.
+// Modules and kernels by handle, their counters in the results file, and which launches no thread has waited for.
 #include "inject/session.h"
 #include "inject/uses.h"
 
@@ -14,6 +14,29 @@ enum {
 };
 
 // ---- handles ---------------------------------------------------------------------------------------------
+
+LoadedModule *gr_modules_of(const void *handle) {
+    return gr_map_get_u64(&gr_session.modules_of, (uintptr_t)handle);
+}
+
+bool gr_modules_known_as(LoadedModule *list, const void *handle) {
+    Map *of = &gr_session.modules_of;
+    if (gr_modules_of(handle) == list)
+        return true;
+    if (!gr_map_put_u64(of, (uintptr_t)handle, list))
+        return false;
+    if (gr_vec_push(&list->handles, handle))
+        return true;
+    gr_map_remove_u64(of, (uintptr_t)handle);
+    return false;
+}
+
+void gr_modules_forget_handles(LoadedModule *list) {
+    for (size_t i = 0; i < list->handles.len; i++)
+        if (gr_modules_of(list->handles.data[i]) == list) // what a destroyed context leaves may come again
+            gr_map_remove_u64(&gr_session.modules_of, (uintptr_t)list->handles.data[i]);
+    list->handles.len = 0;
+}
 
 static LoadedModule *defining(LoadedModule *list, const char *name) {
     for (LoadedModule *m = list; m; m = m->next)
@@ -58,7 +81,7 @@ static LoadedModule *in_library(CUmodule module) {
         LoadedModule *m = s->modules.data[i], *list = m->library ? gr_modules_of(m->library) : NULL;
         CUmodule own = NULL;
         if (list == m && get(&own, m->library) == CUDA_SUCCESS && own == module) {
-            gr_map_put_u64(&s->modules_of, (uintptr_t)module, m);
+            gr_modules_known_as(m, module);
             return m;
         }
     }

@@ -195,12 +195,11 @@ static void free_module(LoadedModule *m) {
         if (s->modules.data[i] != m)
             s->modules.data[n++] = s->modules.data[i];
     s->modules.len = n;
-    for (size_t i = 0; i < s->modules_of.len; i++) // a library's has two handles
-        if (s->modules_of.entries[i].live && s->modules_of.entries[i].value == m)
-            gr_map_remove_u64(&s->modules_of, s->modules_of.entries[i].key);
+    gr_modules_forget_handles(m);
     if (s->engine->dropped && m->pub.rewritten)
         s->engine->dropped(s->engine_self, &m->pub);
     gr_kernels_free(m);
+    gr_vec_free(&m->handles);
     gr_vec_free(&m->ready);
     gr_vec_free(&m->complete);
     gr_arena_free(&m->arena);
@@ -584,9 +583,8 @@ void gr_modules_record(LoadedModule *list) {
 }
 
 void gr_modules_loaded(LoadedModule *list, CUmodule module, CUlibrary library) {
-    Session *s = &gr_session;
     const void *handle = module ? (void *)module : (void *)library;
-    if (!list || !gr_map_put_u64(&s->modules_of, (uintptr_t)handle, list))
+    if (!list || !gr_modules_known_as(list, handle))
         return;
     gr_modules_record(list);
     for (LoadedModule *m = list; m; m = m->next) {
@@ -596,15 +594,12 @@ void gr_modules_loaded(LoadedModule *list, CUmodule module, CUlibrary library) {
     }
 }
 
-LoadedModule *gr_modules_of(const void *handle) {
-    return gr_map_get_u64(&gr_session.modules_of, (uintptr_t)handle);
-}
-
 void gr_modules_unloaded(void *handle) {
     Session *s = &gr_session;
-    LoadedModule *list = gr_map_remove_u64(&s->modules_of, (uintptr_t)handle);
+    LoadedModule *list = gr_modules_of(handle);
     if (!list)
         return;
+    gr_modules_forget_handles(list);
     for (LoadedModule *m = list; m; m = m->next)
         gr_twins_unload(m);
     gr_kernels_forget(list);

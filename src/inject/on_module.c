@@ -158,8 +158,11 @@ CUresult gr_on_library_load_file(CUresult (*real)(CUlibrary *, const char *, CUj
 
 CUresult gr_on_module_unload(CUresult (*real)(CUmodule), CUmodule module) {
     gr_session_lock();
-    gr_records_sync();
-    gr_modules_unloaded(module);
+    const LoadedModule *list = gr_modules_of(module);
+    if (!list || !list->library) { // a library's module stays: the driver refuses (cuModuleUnload)
+        gr_records_sync();
+        gr_modules_unloaded(module);
+    }
     gr_session_unlock();
     return real(module);
 }
@@ -203,7 +206,7 @@ CUresult gr_on_library_get_module(CUresult (*real)(CUmodule *, CUlibrary), CUmod
     gr_session_lock();
     LoadedModule *list = gr_modules_of(library);
     if (list)
-        gr_map_put_u64(&gr_session.modules_of, (uintptr_t)*out, list);
+        gr_modules_known_as(list, *out);
     gr_session_unlock();
     return rc;
 }

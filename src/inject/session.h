@@ -37,6 +37,7 @@ typedef struct LoadedModule {
     CUlibrary library;
     VEC(CUcontext) ready;      // contexts whose copy of the module the engine knows
     VEC(CUcontext) complete;   // those where the driver has loaded its kernels
+    VEC(const void *) handles; // those under which modules_of has it; of the first of those behind a handle
     bool attach_failed;        // said once
     bool recorded;             // its MODULE record is written
     bool wrapped;              // stands in a fatbin wrapper of the program (wrappers.c)
@@ -144,7 +145,6 @@ void gr_modules_refused(LoadedModule *list, CUresult error);
 // The driver has it, under one of the two handles: it is recorded, and the engine attached if there is a context.
 void gr_modules_loaded(LoadedModule *list, CUmodule module, CUlibrary library);
 void gr_modules_unloaded(void *handle);
-LoadedModule *gr_modules_of(const void *handle);
 
 // ---- attach.c, with the lock held --------------------------------------------------------------------------------------
 
@@ -197,6 +197,12 @@ gr_status gr_records_map(LoadedModule *m, gr_error *err);
 void gr_records_sync(void);
 
 // ---- kernels.c -----------------------------------------------------------------------------------------------------
+
+// The modules behind a handle, of a module or a library; NULL: none of ours.
+LoadedModule *gr_modules_of(const void *handle);
+// The handle means these modules from now on, until they are unloaded. False when memory is out.
+bool gr_modules_known_as(LoadedModule *list, const void *handle);
+void gr_modules_forget_handles(LoadedModule *list);
 
 void gr_kernel_found(const void *handle, const char *name, LoadedModule *modules);
 Kernel *gr_kernel_of(const void *handle);

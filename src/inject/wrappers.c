@@ -179,7 +179,7 @@ LoadedModule *gr_wrapped_module(const char *kernel, CUmodule module) {
         for (uint32_t k = 0; k < m->info.n_kernels; k++)
             if (!strcmp(m->info.kernels[k], kernel)) {
                 m->module = module;
-                gr_map_put_u64(&s->modules_of, (uintptr_t)module, m);
+                gr_modules_known_as(m, module);
                 return m;
             }
     }

@@ -86,6 +86,8 @@ VmRange *gr_vm_mem_reach(VmMem *m, uint64_t addr, uint64_t launch);
 void gr_vm_mem_allow_pageable(VmMem *m, bool yes);
 void gr_vm_mem_forget_pageable(VmMem *m);
 bool gr_vm_mem_used_pageable(const VmMem *m); // gr_vm_mem_reach ever found any
+// Whether the address is of the regions that device memory is in, allocated or not, or of the tool's own views of them: none of it is host memory.
+bool gr_vm_mem_owns(const VmMem *m, uint64_t addr);
 // The range that ends last at or before `addr`, or NULL; and the one that starts first after it: what faults
 // name.
 VmRange *gr_vm_mem_before(const VmMem *m, uint64_t addr);

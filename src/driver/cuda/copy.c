@@ -30,8 +30,8 @@ typedef struct Side {
     bool managed;
 } Side;
 
-// A freed or stray address of the region that all device memory comes from is no pageable host memory.
-static bool is_stray(const VmRange *r, uint64_t addr) { return !r && gr_mem_reserved(addr); }
+// A freed or stray address of the regions that all device memory comes from is no pageable host memory.
+static bool is_stray(const VmRange *r, uint64_t addr) { return !r && gr_vm_mem_owns(gr_cu.mem, addr); }
 
 static CUresult resolve(Side *s, size_t width, size_t height, size_t depth) {
     if (s->pitch == 0)

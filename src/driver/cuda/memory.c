@@ -10,7 +10,6 @@
 
 static uint64_t host_visible;        // allocations that the host can see
 static uint64_t visible_changes = 1; // and how often another one came or went
-static uint64_t lowest = UINT64_MAX, highest;
 
 // What came and went since `noted`, for a tool that asks often.
 typedef struct Change {
@@ -28,11 +27,6 @@ void gr_mem_count_visible(int64_t n) {
         changes.len = 0; // they are variables of a module, somewhere
     if (n)
         noted = visible_changes;
-}
-
-// All that gr_mem_alloc hands out comes from one region of addresses, and freed addresses are not used again.
-bool gr_mem_reserved(uint64_t addr) {
-    return (addr >= lowest && addr < highest) || gr_vm_reservation(gr_cu.mem, addr);
 }
 
 bool gr_mem_host_visible(void) { return host_visible > 0 || gr_vm_mem_used_pageable(gr_cu.mem); }
@@ -125,8 +119,6 @@ CUresult gr_mem_alloc(Ctx *ctx, VmMemKind kind, size_t size, unsigned flags, VmR
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     count_range(r, true);
-    lowest = r->addr < lowest ? r->addr : lowest;
-    highest = r->addr + r->size > highest ? r->addr + r->size : highest;
     *out = r;
     return CUDA_SUCCESS;
 }

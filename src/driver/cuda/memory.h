@@ -22,7 +22,6 @@ CUresult gr_mem_free_now(uint64_t addr);
 void gr_mem_retire(uint64_t addr, uint64_t last_launch); // only launches up to that number still use it
 void gr_mem_drop_retired(uint64_t addr);
 CUresult gr_mem_alloc(Ctx *ctx, VmMemKind kind, size_t size, unsigned flags, VmRange **out);
-bool gr_mem_reserved(uint64_t addr);  // among the allocations: an address that is in none of them is stray
 void gr_advice_forget(uint64_t addr); // of managed memory that is about to be freed
 MemPool *gr_pool_new(Dev *dev);
 CUresult gr_pool_alloc(Ctx *ctx, MemPool *pool, size_t size, CUdeviceptr *out);

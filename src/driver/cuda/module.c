@@ -144,7 +144,7 @@ CUresult cuModuleUnload(CUmodule handle) {
     API_ENTER(API_CONTEXT, NULL);
     Module *m = gr_cu_handle(handle, HANDLE_MODULE);
     if (!m || m->library)
-        return gr_cu_leave(CUDA_ERROR_INVALID_HANDLE);
+        return gr_cu_leave(m ? CUDA_ERROR_NOT_PERMITTED : CUDA_ERROR_INVALID_HANDLE);
     Ctx *c = m->ctx;
     CUresult r = gr_queue_drain_ctx(c);
     if (gr_cu.exiting && gr_queue_pending())

@@ -133,13 +133,13 @@ static CUevent behind(Probe *p, const GrLaunch *l) {
 
 // ---- What the launch is ------------------------------------------------------------------------------------------------
 
-// The driver may still refuse the launch, so its dimensions may be any; sizes of memory and numbers of rounds are computed from their product.
+// The driver may still refuse the launch, so its dimensions may be any, zero too; sizes of memory and numbers of rounds are computed from their products.
 static bool is_countable(const GrLaunch *l) {
     uint64_t n = 1;
     bool over = false;
     for (unsigned d = 0; d < 3; d++)
-        over =
-            over || __builtin_mul_overflow(n, l->grid[d], &n) || __builtin_mul_overflow(n, l->block[d], &n);
+        over = over || __builtin_mul_overflow(n, l->grid[d] ? l->grid[d] : 1, &n) ||
+               __builtin_mul_overflow(n, l->block[d] ? l->block[d] : 1, &n);
     return !over && n >> 40 == 0;
 }
 

@@ -528,13 +528,16 @@ static VmRange *reach_pageable(VmMem *m, uint64_t addr) {
     return r;
 }
 
+bool gr_vm_mem_owns(const VmMem *m, uint64_t addr) {
+    return addr - m->base < m->size || addr - (uint64_t)(uintptr_t)m->view < m->size ||
+           gr_vm_virtual_owns(m->virtual, addr);
+}
+
 VmRange *gr_vm_mem_reach(VmMem *m, uint64_t addr, uint64_t launch) {
     VmRange *r = gr_vm_mem_find_for(m, addr, launch);
     if (r && r->absent)
         return NULL;
-    // None of our own views of device memory is host memory.
-    if (r || !m->allow_pageable || addr - m->base < m->size ||
-        addr - (uint64_t)(uintptr_t)m->view < m->size || gr_vm_virtual_owns(m->virtual, addr))
+    if (r || !m->allow_pageable || gr_vm_mem_owns(m, addr))
         return r;
     bool locked = m->threads && pthread_mutex_lock(&m->pageable_lock) == 0;
     r = reach_pageable(m, addr);
