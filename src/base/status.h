@@ -43,7 +43,15 @@ const char *gr_error_text(const gr_error *err, char *buf, unsigned size);
 // A short name of the status itself, such as "out of memory".
 const char *gr_status_name(gr_status st);
 
-// Runs `expr`; on failure sets the local `st` and goes to the local label `done`.
+// Runs `expr`; on failure returns its status.
+#define GR_MUST(expr)                                                                                        \
+    do {                                                                                                     \
+        gr_status must_ = (expr);                                                                            \
+        if (must_ != GR_OK)                                                                                  \
+            return must_;                                                                                    \
+    } while (0)
+
+// As GR_MUST, of a function that has something to release: on failure sets the local `st` and goes to the local label `done`.
 #define GR_TRY(expr)                                                                                         \
     do {                                                                                                     \
         st = (expr);                                                                                         \
