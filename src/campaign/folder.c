@@ -32,9 +32,7 @@ static gr_status join(char out[PATH_MAX], const char *folder, const char *name, 
 // A lock that ends with this process, and only with it: children do not inherit it.
 static gr_status take_lock(GrCampaignFolder *f, const char *name, gr_error *err) {
     char path[PATH_MAX];
-    gr_status st = join(path, f->path, name, err);
-    if (st != GR_OK)
-        return st;
+    GR_MUST(join(path, f->path, name, err));
     f->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (f->lock < 0)
         return gr_fail(err, GR_ERR_IO, "cannot open %s: %s", path, strerror(errno));
@@ -66,33 +64,31 @@ static void drop_leftovers(const GrCampaignFolder *f) {
 gr_status gr_folder_open(const char *path, uint64_t share, uint64_t shares, GrCampaignFolder *f,
                          gr_error *err) {
     char name[PATH_MAX], file[128];
-    gr_status st;
     int n = snprintf(f->path, sizeof f->path, "%s", path);
     if (n <= 0 || n >= PATH_MAX)
         return gr_fail(err, GR_ERR_ARGUMENT, "--state needs the name of a folder");
     snprintf(f->scope, sizeof f->scope, "campaign");
-    GR_TRY(make_folder(f->path, err));
-    GR_TRY(join(name, f->path, "growth.svg", err)); // at the end it would cost a campaign
-    GR_TRY(gr_own_check(name, GR_OWN_DRAWING, err));
-    GR_TRY(join(f->runs, f->path, "runs", err));
-    GR_TRY(make_folder(f->runs, err));
+    GR_MUST(make_folder(f->path, err));
+    GR_MUST(join(name, f->path, "growth.svg", err)); // at the end it would cost a campaign
+    GR_MUST(gr_own_check(name, GR_OWN_DRAWING, err));
+    GR_MUST(join(f->runs, f->path, "runs", err));
+    GR_MUST(make_folder(f->runs, err));
     if (shares) {
         snprintf(f->scope, sizeof f->scope, "%llu-of-%llu", (unsigned long long)share,
                  (unsigned long long)shares);
-        GR_TRY(join(name, f->path, "shares", err));
-        GR_TRY(make_folder(name, err));
+        GR_MUST(join(name, f->path, "shares", err));
+        GR_MUST(make_folder(name, err));
     }
     snprintf(file, sizeof file, "%s%s.lock", shares ? "shares/" : "", f->scope);
-    GR_TRY(take_lock(f, file, err));
+    GR_MUST(take_lock(f, file, err));
     snprintf(file, sizeof file, "%s%s.sqlite", shares ? "shares/" : "", f->scope);
-    GR_TRY(join(name, f->path, file, err));
-    GR_TRY(gr_store_open(name, &f->store, err));
-    GR_TRY(join(name, f->path, "campaign.sqlite", err));
+    GR_MUST(join(name, f->path, file, err));
+    GR_MUST(gr_store_open(name, &f->store, err));
+    GR_MUST(join(name, f->path, "campaign.sqlite", err));
     if (shares && !access(name, R_OK))
-        GR_TRY(gr_store_open(name, &f->all, err));
+        GR_MUST(gr_store_open(name, &f->all, err));
     drop_leftovers(f);
-done:
-    return st;
+    return GR_OK;
 }
 
 void gr_folder_close(GrCampaignFolder *f) {
@@ -147,22 +143,17 @@ static void drop_results(const char *top, const char *folder) {
 gr_status gr_folder_renew(GrCampaignFolder *f, gr_error *err) {
     static const char *const folders[] = {"", "runs", "shares"};
     char name[PATH_MAX];
-    gr_status st;
     gr_store_close(f->store);
     f->store = NULL;
     for (size_t k = 0; k < sizeof folders / sizeof *folders; k++)
         drop_results(f->path, folders[k]);
-    GR_TRY(join(name, f->path, "campaign.sqlite", err));
-    if (!access(name, F_OK)) {
-        st = gr_fail(err, GR_ERR_ARGUMENT,
-                     "--fresh: %s cannot be removed, or was not made by this version of gpurace: "
-                     "remove it, or take another --state",
-                     name);
-        goto done;
-    }
-    st = gr_store_open(name, &f->store, err);
-done:
-    return st;
+    GR_MUST(join(name, f->path, "campaign.sqlite", err));
+    if (!access(name, F_OK))
+        return gr_fail(err, GR_ERR_ARGUMENT,
+                       "--fresh: %s cannot be removed, or was not made by this version of gpurace: "
+                       "remove it, or take another --state",
+                       name);
+    return gr_store_open(name, &f->store, err);
 }
 
 // ---- Whose it is ---------------------------------------------------------------------------------------------------

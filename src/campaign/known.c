@@ -113,14 +113,12 @@ static gr_status load_reason(void *user, int64_t run, const char *text, gr_error
 
 gr_status gr_known_load(GrKnown *k, GrStore *s, bool again, gr_error *err) {
     Loading l = {k, again};
-    gr_status st;
     gr_map_free(&k->numbers);
-    GR_TRY(gr_store_runs(s, load_run, &l, err));
-    GR_TRY(gr_store_races(s, load_race, &l, err));
-    GR_TRY(gr_store_reasons(s, load_reason, &l, err));
+    GR_MUST(gr_store_runs(s, load_run, &l, err));
+    GR_MUST(gr_store_races(s, load_race, &l, err));
+    GR_MUST(gr_store_reasons(s, load_reason, &l, err));
     gr_known_settle(k);
-done:
-    return st;
+    return GR_OK;
 }
 
 // ---- In order ------------------------------------------------------------------------------------------------------

@@ -136,9 +136,7 @@ gr_status gr_plan_inputs(GrCampaignPlan *p, const char *path, const char *text, 
             last--;
         if (at == last || *at == '#')
             continue;
-        gr_status st = read_line(p, path, number, at, last, err);
-        if (st != GR_OK)
-            return st;
+        GR_MUST(read_line(p, path, number, at, last, err));
     }
     return p->inputs.len ? GR_OK
                          : gr_fail_at(err, GR_ERR_SYNTAX, path, 0, 0, "no line of arguments is in it");

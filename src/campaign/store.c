@@ -187,30 +187,28 @@ static const char replace_failed[] =
     "DELETE FROM run WHERE seed = ? AND input = ? AND engine = ? AND schedule = ? AND report IS NULL";
 
 static gr_status add(GrStore *s, const GrCampaignRun *run, const GrCampaignOutcome *o, gr_error *err) {
-    gr_status st;
-    GR_TRY(change(s, err, replace_failed, "ittt", (int64_t)run->seed, run->input->text, run->engine,
-                  run->schedule));
-    GR_TRY(change(s, err,
-                  "INSERT INTO run(seed, input, engine, schedule, verdict, status, void, seconds, report)"
-                  " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                  "ittttiidt", (int64_t)run->seed, run->input->text, run->engine, run->schedule, o->verdict,
-                  (int64_t)o->status, (int64_t)o->is_void, o->seconds, o->report));
+    GR_MUST(change(s, err, replace_failed, "ittt", (int64_t)run->seed, run->input->text, run->engine,
+                   run->schedule));
+    GR_MUST(change(s, err,
+                   "INSERT INTO run(seed, input, engine, schedule, verdict, status, void, seconds, report)"
+                   " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                   "ittttiidt", (int64_t)run->seed, run->input->text, run->engine, run->schedule, o->verdict,
+                   (int64_t)o->status, (int64_t)o->is_void, o->seconds, o->report));
     int64_t id = sqlite3_last_insert_rowid(s->db);
-    GR_TRY(
+    GR_MUST(
         change(s, err, "DELETE FROM reason WHERE run = ?", "i", id)); // of a failed one that had this number
     for (size_t k = 0; k < o->reasons.len; k++)
-        GR_TRY(
+        GR_MUST(
             change(s, err, "INSERT INTO reason VALUES(?, ?, ?)", "iit", id, (int64_t)k, o->reasons.data[k]));
     for (size_t k = 0; k < o->races.len; k++) {
         const GrCampaignRace *r = &o->races.data[k];
-        GR_TRY(change(s, err, ADD_RACE "VALUES(?, ?)" BETTER_TITLE, "tt", r->id, r->title));
-        GR_TRY(change(
+        GR_MUST(change(s, err, ADD_RACE "VALUES(?, ?)" BETTER_TITLE, "tt", r->id, r->title));
+        GR_MUST(change(
             s, err,
             "INSERT INTO seen VALUES(?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
             "iti", id, r->id, (int64_t)r->count));
     }
-done:
-    return st;
+    return GR_OK;
 }
 
 gr_status gr_store_add(GrStore *s, const GrCampaignRun *run, const GrCampaignOutcome *o, gr_error *err) {
