@@ -81,19 +81,16 @@ done:
 
 static gr_status merge_all(const GrCampaignReport *c, Merging *m, gr_error *err) {
     enum { FEW = 100 };
-    gr_status st = GR_OK;
     bool small = c->known->done <= FEW;
     for (uint64_t n = 1; n <= c->plan->n; n++) {
         if (c->known->runs[n].state != GR_RUN_DONE)
             continue;
-        GR_TRY(add_report(c, n, small ? &m->all : &m->few, err));
+        GR_MUST(add_report(c, n, small ? &m->all : &m->few, err));
         m->n_few += !small;
         if (m->n_few == FEW)
-            GR_TRY(add_few(m, err));
+            GR_MUST(add_few(m, err));
     }
-    st = add_few(m, err);
-done:
-    return st;
+    return add_few(m, err);
 }
 
 // How the merged report ends the campaign.

@@ -112,19 +112,17 @@ static gr_status read_inputs(Campaign *c, gr_error *err) {
 static gr_status make_plan(Campaign *c, gr_error *err) {
     GrOptions *o = &c->options;
     GrCampaignPlan *p = &c->plan;
-    gr_status st;
-    GR_TRY(gr_plan_seeds(p, o->seeds, err));
-    GR_TRY(gr_plan_engines(p, o->engines[0] ? o->engines : o->engine, err));
-    GR_TRY(gr_plan_schedules(p, o->schedules[0] ? o->schedules : o->schedule, err));
+    GR_MUST(gr_plan_seeds(p, o->seeds, err));
+    GR_MUST(gr_plan_engines(p, o->engines[0] ? o->engines : o->engine, err));
+    GR_MUST(gr_plan_schedules(p, o->schedules[0] ? o->schedules : o->schedule, err));
     if (o->inputs[0])
-        GR_TRY(read_inputs(c, err));
-    GR_TRY(gr_plan_close(p, err));
+        GR_MUST(read_inputs(c, err));
+    GR_MUST(gr_plan_close(p, err));
     for (size_t k = 0; k < p->engines.len; k++)
-        GR_TRY(check_engine(p->engines.data[k], err));
+        GR_MUST(check_engine(p->engines.data[k], err));
     for (size_t k = 0; k < p->schedules.len; k++)
-        GR_TRY(check_schedule(p->schedules.data[k], err));
-done:
-    return st;
+        GR_MUST(check_schedule(p->schedules.data[k], err));
+    return GR_OK;
 }
 
 static gr_status read_share(Campaign *c, gr_error *err) {
@@ -168,9 +166,7 @@ static gr_status check_options(const Campaign *c, gr_error *err) {
 // What runs get, and what must be the same when the campaign goes on. What is of the campaign's own report stays here.
 static gr_status make_texts(Campaign *c, char **program, gr_error *err) {
     GrOptions o = c->options, defaults;
-    gr_status st = gr_options_init(&defaults, err);
-    if (st != GR_OK)
-        return st;
+    GR_MUST(gr_options_init(&defaults, err));
     o.format = defaults.format;
     o.baseline = defaults.baseline;
     o.output = defaults.output;
@@ -361,11 +357,10 @@ static int complain(int status, const gr_error *err) {
 
 static gr_status parse(Campaign *c, int argc, char **argv, int *rest, bool *help, gr_error *err) {
     const char *env = getenv("GPURACE_OPTIONS");
-    gr_status st;
-    GR_TRY(gr_options_init(&c->options, err));
+    GR_MUST(gr_options_init(&c->options, err));
     if (env)
-        GR_TRY(gr_options_parse_text(&c->options, env, err));
-    GR_TRY(gr_options_parse_args(&c->options, OPT_CAMPAIGN, argc, argv, rest, help, err));
+        GR_MUST(gr_options_parse_text(&c->options, env, err));
+    GR_MUST(gr_options_parse_args(&c->options, OPT_CAMPAIGN, argc, argv, rest, help, err));
     if (*help)
         return GR_OK;
     if (*rest >= argc)
@@ -373,61 +368,54 @@ static gr_status parse(Campaign *c, int argc, char **argv, int *rest, bool *help
                        "no program was given: gpurace campaign [options] -- PROGRAM [ARGUMENTS]");
     c->words = argv + 1;
     c->n_words = (size_t)*rest - 1 - !strcmp(argv[*rest - 1], "--");
-    GR_TRY(read_share(c, err));
-    GR_TRY(check_options(c, err));
-    GR_TRY(make_plan(c, err));
-    GR_TRY(gr_write_report_check(&c->options, err));
-    GR_TRY(gr_baseline_open(&c->baseline, c->options.baseline, err));
-    GR_TRY(gr_program_find(argv[*rest], c->program, err));
-done:
-    return st;
+    GR_MUST(read_share(c, err));
+    GR_MUST(check_options(c, err));
+    GR_MUST(make_plan(c, err));
+    GR_MUST(gr_write_report_check(&c->options, err));
+    GR_MUST(gr_baseline_open(&c->baseline, c->options.baseline, err));
+    return gr_program_find(argv[*rest], c->program, err);
 }
 
 // The folder, with what shares found, if it is of this campaign.
 static gr_status open_folder(Campaign *c, gr_error *err) {
-    gr_status st;
     uint64_t shares = 0, added = 0;
-    GR_TRY(gr_folder_open(c->options.state, c->share, c->shares, &c->folder, err));
+    GR_MUST(gr_folder_open(c->options.state, c->share, c->shares, &c->folder, err));
     if (c->options.fresh)
-        GR_TRY(gr_folder_renew(&c->folder, err));
+        GR_MUST(gr_folder_renew(&c->folder, err));
     // Before the files of shares are read: tasks that end in between must not be taken for lost.
     if (c->by_slurm)
-        GR_TRY(gr_slurm_queued(&c->slurm, &c->queued, err));
+        GR_MUST(gr_slurm_queued(&c->slurm, &c->queued, err));
     // Shares that are there say whose campaign it is.
     if (!c->shares)
-        GR_TRY(gr_folder_merge(&c->folder, &shares, &added, err));
+        GR_MUST(gr_folder_merge(&c->folder, &shares, &added, err));
     GrCampaignIdentity now = {"gpurace " GPURACE_VERSION, c->arguments.data, c->again.data, c->code};
-    GR_TRY(gr_folder_identify(&c->folder, &now, err));
+    GR_MUST(gr_folder_identify(&c->folder, &now, err));
     if (added)
         fprintf(stderr, "gpurace: %llu run%s of %llu share%s added\n", (unsigned long long)added,
                 added == 1 ? "" : "s", (unsigned long long)shares, shares == 1 ? " was" : "s were");
-done:
-    return st;
+    return GR_OK;
 }
 
 static gr_status load(Campaign *c, gr_error *err) {
-    gr_status st;
-    GR_TRY(gr_known_init(&c->known, &c->plan, err));
-    GR_TRY(gr_known_load(&c->known, c->folder.store, !c->options.merge && !c->by_slurm, err));
+    GR_MUST(gr_known_init(&c->known, &c->plan, err));
+    GR_MUST(gr_known_load(&c->known, c->folder.store, !c->options.merge && !c->by_slurm, err));
     if (c->folder.all)
-        GR_TRY(gr_known_load(&c->known, c->folder.all, true, err));
-done:
-    return st;
+        GR_MUST(gr_known_load(&c->known, c->folder.all, true, err));
+    return GR_OK;
 }
 
 static gr_status go(Campaign *c, char **program, int *status, gr_error *err) {
-    gr_status st;
-    GR_TRY(find_self(c->self, err));
-    GR_TRY(hash_program(c, err));
-    GR_TRY(make_texts(c, program, err));
+    GR_MUST(find_self(c->self, err));
+    GR_MUST(hash_program(c, err));
+    GR_MUST(make_texts(c, program, err));
     c->by_slurm = c->options.slurm && !c->shares;
     c->slurm = slurm_of(c, program);
-    GR_TRY(open_folder(c, err));
-    GR_TRY(load(c, err));
+    GR_MUST(open_folder(c, err));
+    GR_MUST(load(c, err));
     if (c->by_slurm)
-        GR_TRY(let_slurm(c, err));
+        GR_MUST(let_slurm(c, err));
     else if (!c->options.merge)
-        GR_TRY(do_runs(c, program, err));
+        GR_MUST(do_runs(c, program, err));
     GrCampaignReport report = {
         .options = &c->options,
         .plan = &c->plan,
@@ -436,7 +424,7 @@ static gr_status go(Campaign *c, char **program, int *status, gr_error *err) {
         .baseline = &c->baseline,
         .waits = c->waits,
         .end = {.stop_after = c->work.stopped ? c->options.stop_after : 0, .partial = c->shares > 1}};
-    GR_TRY(gr_campaign_report(&report, status, err));
+    GR_MUST(gr_campaign_report(&report, status, err));
     if (c->waits)
         *status = EXIT_LATER;
     if (c->work.signal) {
@@ -444,8 +432,7 @@ static gr_status go(Campaign *c, char **program, int *status, gr_error *err) {
                 strsignal(c->work.signal));
         *status = 128 + c->work.signal;
     }
-done:
-    return st;
+    return GR_OK;
 }
 
 int gr_cmd_campaign(int argc, char **argv) {

@@ -95,9 +95,7 @@ static const GrEngine *choose_engine(const char *name) {
 
 static gr_status read_words(Check *c, int argc, char **argv, bool *help, gr_error *err) {
     int n, rest;
-    gr_status st = gr_options_parse_words(&c->options, OPT_CHECK, argc, argv, &n, &rest, help, err);
-    if (st != GR_OK)
-        return st;
+    GR_MUST(gr_options_parse_words(&c->options, OPT_CHECK, argc, argv, &n, &rest, help, err));
     for (int k = 1; k <= n; k++)
         if (!gr_vec_push(&c->files, argv[k]))
             return gr_fail(err, GR_ERR_NOMEM, "out of memory");

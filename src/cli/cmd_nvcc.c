@@ -87,23 +87,20 @@ done:
 }
 
 static gr_status make_folder(Toolkit *t, gr_error *err) {
-    gr_status st = GR_OK;
     char path[PATH_MAX + 32], self[PATH_MAX];
-    GR_TRY(gr_own_folder(t->folder, "nvcc", err));
+    GR_MUST(gr_own_folder(t->folder, "nvcc", err));
     snprintf(path, sizeof path, "%s/bin", t->folder);
     if (mkdir(path, 0700))
         return gr_fail(err, GR_ERR_IO, "cannot make %s: %s", path, strerror(errno));
-    GR_TRY(gr_own_path(self, err));
-    GR_TRY(make_link(t->nvcc, err, "%s/bin/nvcc", t->folder));
-    GR_TRY(make_link(self, err, "%s/bin/ptxas", t->folder));
+    GR_MUST(gr_own_path(self, err));
+    GR_MUST(make_link(t->nvcc, err, "%s/bin/nvcc", t->folder));
+    GR_MUST(make_link(self, err, "%s/bin/ptxas", t->folder));
     snprintf(path, sizeof path, "%s/crt", t->bin);
-    GR_TRY(make_link(path, err, "%s/bin/crt", t->folder));
+    GR_MUST(make_link(path, err, "%s/bin/crt", t->folder));
     snprintf(path, sizeof path, "%s/../targets", t->bin); // nvcc looks whether it is there
     if (!access(path, F_OK))
-        GR_TRY(make_link(path, err, "%s/targets", t->folder));
-    GR_TRY(write_profile(t, err));
-done:
-    return st;
+        GR_MUST(make_link(path, err, "%s/targets", t->folder));
+    return write_profile(t, err);
 }
 
 static void remove_folder(const Toolkit *t) {

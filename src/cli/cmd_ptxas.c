@@ -217,11 +217,10 @@ static bool copy_words(Assembly *a) {
 
 // In the place of the input comes a rewritten file of the same name.
 static gr_status rewrite(Assembly *a, size_t word, gr_error *err) {
-    gr_status st = GR_OK;
     const char *path = a->words.data[word], *slash = strrchr(path, '/');
     char *to;
     if (!a->folder[0])
-        GR_TRY(gr_own_folder(a->folder, "ptxas", err));
+        GR_MUST(gr_own_folder(a->folder, "ptxas", err));
     to = gr_arena_printf(&a->arena, "%s/%zu", a->folder, word);
     if (!to || mkdir(to, 0700) ||
         !(to = gr_arena_printf(&a->arena, "%s/%zu/%s", a->folder, word, slash ? slash + 1 : path)))
@@ -231,7 +230,7 @@ static gr_status rewrite(Assembly *a, size_t word, gr_error *err) {
                      .output = to,
                      .quiet = !a->options.verbose,
                      .linked = a->relocatable};
-    GR_TRY(gr_rewrite_file(&r, err));
+    GR_MUST(gr_rewrite_file(&r, err));
     if (!a->original.len && !copy_words(a))
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     a->words.data[word] = to;
@@ -239,12 +238,10 @@ static gr_status rewrite(Assembly *a, size_t word, gr_error *err) {
         char *more = gr_arena_printf(&a->arena, "-maxrregcount=%u", r.link_registers);
         a->limited = more && gr_vec_push(&a->words, more);
     }
-done:
-    return st;
+    return GR_OK;
 }
 
 static gr_status take_inputs(Assembly *a, gr_error *err) {
-    gr_status st = GR_OK;
     char why[sizeof err->file + sizeof err->msg + 32];
     const GrEngine *engine = gr_engine_choose(&a->options, true);
     if (!engine)
@@ -252,19 +249,15 @@ static gr_status take_inputs(Assembly *a, gr_error *err) {
     bool rewrites = !getenv(GR_RESULTS_ENV) && engine->caps & CAP_REWRITES;
     for (size_t k = 0; k < a->inputs.len; k++) {
         const char *path = a->words.data[a->inputs.data[k]];
-        GR_TRY(keep(a, path, err));
-        st = rewrites ? rewrite(a, a->inputs.data[k], err) : GR_OK;
+        GR_MUST(keep(a, path, err));
+        gr_status st = rewrites ? rewrite(a, a->inputs.data[k], err) : GR_OK;
         if (st == GR_ERR_ARGUMENT || st == GR_ERR_IO)
-            goto done;
+            return st;
         if (st != GR_OK)
             gr_log(LOG_WARN, "%s is assembled as it is, without checks: %s", path,
                    gr_error_text(err, why, sizeof why));
-        st = GR_OK;
     }
-    if (a->kept.oom)
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
-done:
-    return st;
+    return a->kept.oom ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : GR_OK;
 }
 
 static void remove_folder(const Assembly *a) {

@@ -154,36 +154,30 @@ static gr_status put(Repair *x, gr_error *err) {
 
 static gr_status repair(Repair *x, gr_error *err) {
     json_t *list = json_array();
-    gr_status st;
     x->json = json_pack("{s:s,s:o,s:I}", "tool", "gpurace " GPURACE_VERSION, "races", list, "seeds",
                         (json_int_t)x->trial.runs);
     if (!x->json)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     if (x->options.output[0])
-        GR_TRY(gr_own_try(x->options.output, GR_OWN_REPORT, err));
-    GR_TRY(gr_trial_open(&x->trial, err));
+        GR_MUST(gr_own_try(x->options.output, GR_OWN_REPORT, err));
+    GR_MUST(gr_trial_open(&x->trial, err));
     fprintf(stderr, "gpurace: building and running the copy as it is\n");
-    GR_TRY(gr_trial_run(&x->trial, NULL, &x->before, err));
-    if (x->before.why[0]) {
-        st = gr_fail(err, GR_ERR_ARGUMENT, "as the program is, %s", x->before.why);
-        goto done;
-    }
-    if (!x->before.found.runs.len && !x->before.found.content) {
-        st = gr_fail(err, GR_ERR_ARGUMENT,
-                     "the program does not run in the copy: is %s what the build command makes, relative to "
-                     "the folder?",
-                     x->trial.argv[0]);
-        goto done;
-    }
+    GR_MUST(gr_trial_run(&x->trial, NULL, &x->before, err));
+    if (x->before.why[0])
+        return gr_fail(err, GR_ERR_ARGUMENT, "as the program is, %s", x->before.why);
+    if (!x->before.found.runs.len && !x->before.found.content)
+        return gr_fail(
+            err, GR_ERR_ARGUMENT,
+            "the program does not run in the copy: is %s what the build command makes, relative to "
+            "the folder?",
+            x->trial.argv[0]);
     x->before.found.folder = x->trial.copy;
     for (size_t k = 0; k < x->before.found.races.len; k++)
-        GR_TRY(repair_race(x, &x->before.found.races.data[k], list, err));
+        GR_MUST(repair_race(x, &x->before.found.races.data[k], list, err));
     gr_str_addf(&x->text, "gpurace: %llu race%s, %llu with an edit that removes it in %llu seed%s\n",
                 (unsigned long long)x->races, x->races == 1 ? "" : "s", (unsigned long long)x->repaired,
                 (unsigned long long)x->trial.runs, x->trial.runs == 1 ? "" : "s");
-    GR_TRY(put(x, err));
-done:
-    return st;
+    return put(x, err);
 }
 
 static void free_all(Repair *x) {

@@ -109,7 +109,6 @@ static gr_status choose_device(Run *r, gr_error *err) {
 // In memory that has a name, if the system has such memory. A driver registers its pages, but refuses pages of files on a disk
 // (Linux pins no such page for long). And nothing is left behind whatever becomes of gpurace. Else in a file in a folder of its own.
 static gr_status make_results(Run *r, gr_error *err) {
-    gr_status st = GR_OK;
     r->results_folder[0] = 0;
     r->results_fd = memfd_create("gpurace-results", MFD_CLOEXEC);
     if (r->results_fd >= 0) {
@@ -120,11 +119,9 @@ static gr_status make_results(Run *r, gr_error *err) {
     }
     r->results_fd = -1;
     r->results[0] = 0;
-    GR_TRY(gr_own_folder(r->results_folder, "run", err));
+    GR_MUST(gr_own_folder(r->results_folder, "run", err));
     snprintf(r->results, sizeof r->results, "%.*s/results", PATH_MAX - 16, r->results_folder);
-    GR_TRY(gr_results_create(r->results, err));
-done:
-    return st;
+    return gr_results_create(r->results, err);
 }
 
 static void drop_results(const Run *r) {

@@ -146,9 +146,7 @@ static const char *const *find_runtime(const char *name) {
 gr_status gr_program_check(const char *path, bool on_gpu, const char *const **runtimes, gr_error *err) {
     ExeInfo x;
     *runtimes = all_runtimes; // unless it is known which
-    gr_status st = gr_elf_classify(path, !on_gpu, &x, err);
-    if (st != GR_OK)
-        return st;
+    GR_MUST(gr_elf_classify(path, !on_gpu, &x, err));
     switch (x.kind) {
     case EXE_NOT_EXECUTABLE:
         return gr_fail(err, GR_ERR_ARGUMENT, "%s is not an executable: neither an ELF program nor a script",

@@ -60,31 +60,24 @@ static gr_status make_command(GrTrial *t, gr_error *err) {
 gr_status gr_trial_open(GrTrial *t, gr_error *err) {
     char folder[PATH_MAX], cwd[PATH_MAX];
     const char *in;
-    gr_status st;
     t->top[0] = 0;
     gr_arena_init(&t->arena);
-    GR_TRY(find(t->folder, folder, err));
-    GR_TRY(find(".", cwd, err));
-    GR_TRY(find("/proc/self/exe", t->self, err));
+    GR_MUST(find(t->folder, folder, err));
+    GR_MUST(find(".", cwd, err));
+    GR_MUST(find("/proc/self/exe", t->self, err));
     in = gr_below(cwd, folder);
-    if (!in) {
-        st = gr_fail(
+    if (!in)
+        return gr_fail(
             err, GR_ERR_ARGUMENT,
             "--folder: the working folder %s is not in %s, so the build command would not be in the copy",
             cwd, folder);
-        goto done;
-    }
-    GR_TRY(gr_own_folder(t->top, "repair", err));
+    GR_MUST(gr_own_folder(t->top, "repair", err));
     if (snprintf(t->copy, PATH_MAX, "%s/copy", t->top) >= PATH_MAX ||
-        snprintf(t->cwd, PATH_MAX, "%s/copy%s", t->top, in) >= PATH_MAX) {
-        st = gr_fail(err, GR_ERR_LIMIT, "the path of %s is too long", cwd);
-        goto done;
-    }
-    GR_TRY(gr_copy_folder(folder, t->top, t->copy, err));
-    GR_TRY(find_program(t, folder, err));
-    GR_TRY(make_command(t, err));
-done:
-    return st;
+        snprintf(t->cwd, PATH_MAX, "%s/copy%s", t->top, in) >= PATH_MAX)
+        return gr_fail(err, GR_ERR_LIMIT, "the path of %s is too long", cwd);
+    GR_MUST(gr_copy_folder(folder, t->top, t->copy, err));
+    GR_MUST(find_program(t, folder, err));
+    return make_command(t, err);
 }
 
 void gr_trial_close(GrTrial *t) {
