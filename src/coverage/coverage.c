@@ -288,9 +288,7 @@ gr_status gr_coverage_parse(const char *text, size_t len, const char *path, GrCo
         if (!r.end)
             return complain(&r, "the file is cut short here");
         r.p = at;
-        gr_status st = read_line(&r);
-        if (st != GR_OK)
-            return st;
+        GR_MUST(read_line(&r));
     }
     return r.ended || !len ? GR_OK : complain(&r, "the file is cut short here");
 }
