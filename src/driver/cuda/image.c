@@ -197,9 +197,7 @@ static gr_status parse_ptx(const char *text, PtxModule **out, GrApiRuntimes *run
 static gr_status add_text_of(Image *image, const char *text, gr_error *err) {
     PtxModule *m;
     GrApiRuntimes *r = &image->runtimes[image->count];
-    gr_status st = parse_ptx(text, &m, r, err);
-    if (st != GR_OK)
-        return st;
+    GR_MUST(parse_ptx(text, &m, r, err));
     image->modules[image->count++] = m;
     if (gr_fatbin_ptx_fits(m->sm, m->sm_suffix, device_cc()))
         return GR_OK;

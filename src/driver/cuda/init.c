@@ -198,20 +198,15 @@ static gr_status make_device(int i, gr_error *err) {
         .extensions = gr_vm_extensions,
     };
     Dev *d = &gr_cu.devices[i];
-    gr_status st = gr_vm_create(&vm, &d->vm, err);
-    if (st != GR_OK)
-        return st;
+    GR_MUST(gr_vm_create(&vm, &d->vm, err));
     d->ordinal = i;
     d->props = gr_vm_props(d->vm);
     gr_cu.n_devices = i + 1;
     gr_print_attach(d);
     for (size_t k = 0; k < observers.len; k++)
-        GR_TRY(gr_vm_observe(d->vm, &observers.data[k], err));
+        GR_MUST(gr_vm_observe(d->vm, &observers.data[k], err));
     d->default_pool = d->pool = gr_pool_new(d);
-    if (!d->pool)
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
-done:
-    return st;
+    return d->pool ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
 }
 
 // The variable's value when the process started: a program may clear its environment before it uses CUDA.
@@ -223,25 +218,23 @@ __attribute__((constructor)) static void keep_settings(void) {
 }
 
 static gr_status initialize(gr_error *err) {
-    gr_status st;
     default_config(&gr_cu.config);
     const char *env = getenv("GPURACE_CPU_DEVICE");
     env = env ? env : at_start;
     if (env)
-        GR_TRY(parse_config(env, &gr_cu.config, err));
+        GR_MUST(parse_config(env, &gr_cu.config, err));
     if (asked.set)
-        GR_TRY(parse_config(asked.text, &gr_cu.config, err));
+        GR_MUST(parse_config(asked.text, &gr_cu.config, err));
     gr_queue_seed(gr_cu.config.seed);
-    GR_TRY(gr_vm_mem_create(&gr_cu.mem, err));
+    GR_MUST(gr_vm_mem_create(&gr_cu.mem, err));
     if (gr_vm_mem_moved(gr_cu.mem))
         gr_note_unrepeatable("something else of the process is where device memory usually is, so that its "
                              "addresses are others: the run may "
                              "not be repeatable");
     gr_vm_mem_allow_pageable(gr_cu.mem, gr_cu.config.pageable != 0);
     for (int i = 0; i < (int)gr_cu.config.devices; i++)
-        GR_TRY(make_device(i, err));
-done:
-    return st;
+        GR_MUST(make_device(i, err));
+    return GR_OK;
 }
 
 // A program that ends with work queued: what a GPU would most likely have done by then is done, which is said by a
