@@ -69,23 +69,19 @@ typedef struct FuncCode {
 } FuncCode;
 
 static gr_status check_load(ColliderWork *w, Access *a, FuncCode *code) {
-    gr_status st = GR_OK;
     Speculation spec;
     Hoisted hoisted;
     bool is_hoisted;
     if (gr_speculated(&code->uses, a->stmt, &spec))
         return gr_group_load(w, &code->group, a, &spec);
-    GR_TRY(gr_collider_is_hoisted(w, a, &code->uses, &code->hoisted, &hoisted, &is_hoisted));
+    GR_MUST(gr_collider_is_hoisted(w, a, &code->uses, &code->hoisted, &hoisted, &is_hoisted));
     if (!is_hoisted)
         return gr_group_load(w, &code->group, a, NULL);
-    GR_TRY(gr_group_close(w, &code->group, a->before));
+    GR_MUST(gr_group_close(w, &code->group, a->before));
     w->hoisted = &hoisted;
-    st = gr_collider_load(w, a, NULL);
+    gr_status st = gr_collider_load(w, a, NULL);
     w->hoisted = NULL;
-    if (st == GR_OK)
-        st = gr_collider_put_uses(w, a, &hoisted);
-done:
-    return st;
+    return st == GR_OK ? gr_collider_put_uses(w, a, &hoisted) : st;
 }
 
 static gr_status check_plain(ColliderWork *w, Access *a, FuncCode *code, GrSiteStatus *status) {
@@ -147,23 +143,22 @@ static gr_status check_site(ColliderWork *w, Access *a, FuncCode *code, GrSiteSt
 
 // All sites but those that are left out on purpose.
 static gr_status check_sites(ColliderWork *w, PtxFunc *f, FuncCode *code, GrSiteStatus *status) {
-    gr_status st = GR_OK;
     unsigned depth = 0;
     PtxStmt *next;
     for (PtxStmt *s = f->first; s; s = next) {
         next = s->next;
         if (s->tag.inserted) {
-            GR_TRY(gr_group_close(w, &code->group, s));
+            GR_MUST(gr_group_close(w, &code->group, s));
             if (s == code->end)
-                GR_TRY(gr_segment_step(w, f, s, false));
+                GR_MUST(gr_segment_step(w, f, s, false));
             continue;
         }
         if (w->pace) {
-            GR_TRY(gr_group_step(w, &code->group, s));
+            GR_MUST(gr_group_step(w, &code->group, s));
             gr_again_step(&code->again, s);
             gr_pace_step(w->pace, s);
         }
-        GR_TRY(gr_segment_step(w, f, s, depth > 0));
+        GR_MUST(gr_segment_step(w, f, s, depth > 0));
         depth += s->kind == PTX_SCOPE_OPEN;
         depth -= s->kind == PTX_SCOPE_CLOSE && depth > 0;
         if (!s->site || gr_site_is_left_alone(status[s->site]))
@@ -171,12 +166,10 @@ static gr_status check_sites(ColliderWork *w, PtxFunc *f, FuncCode *code, GrSite
         Access a = {.func = f, .stmt = s, .before = s, .site = &w->module->sites[s->site]};
         a.nested = depth > 0;
         a.err = w->err;
-        GR_TRY(check_site(w, &a, code, &status[s->site]));
+        GR_MUST(check_site(w, &a, code, &status[s->site]));
     }
-    GR_TRY(gr_group_close(w, &code->group, NULL));
-    GR_TRY(gr_segment_step(w, f, NULL, false));
-done:
-    return st;
+    GR_MUST(gr_group_close(w, &code->group, NULL));
+    return gr_segment_step(w, f, NULL, false);
 }
 
 static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, const PolledModule *module,
@@ -286,7 +279,6 @@ static Rewriting *prepare(PtxModule *m, const ColliderOptions *o, GrSiteStatus *
 }
 
 gr_status gr_collider_rewrite(PtxModule *m, const ColliderOptions *o, GrSiteStatus *status, gr_error *err) {
-    gr_status st = GR_OK;
     Rewriting *r = prepare(m, o, status);
     if (!r)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
@@ -295,19 +287,18 @@ gr_status gr_collider_rewrite(PtxModule *m, const ColliderOptions *o, GrSiteStat
                         ? GR_SITE_UNSEEN
                         : GR_SITE_FILTERED;
     if (o->choose)
-        GR_TRY(choose_sites(r, m, err));
-    GR_TRY(gr_runtime_raise(m, err));
-    GR_TRY(gr_runtime_link(m, gr_copy_runtime(m, o->holds), o->suffix, err));
-    GR_TRY(gr_segment_link(m, o, status, err));
-    GR_TRY(gr_brief_link(m, o, status, err));
+        GR_MUST(choose_sites(r, m, err));
+    GR_MUST(gr_runtime_raise(m, err));
+    GR_MUST(gr_runtime_link(m, gr_copy_runtime(m, o->holds), o->suffix, err));
+    GR_MUST(gr_segment_link(m, o, status, err));
+    GR_MUST(gr_brief_link(m, o, status, err));
     if (o->later) {
         m->later = (PtxLater){rewrite_one, r};
         return GR_OK;
     }
     for (uint32_t k = 0; k < r->n_funcs; k++)
-        GR_TRY(rewrite_one(r, m->funcs[k], err));
+        GR_MUST(rewrite_one(r, m->funcs[k], err));
     if (m->nomem)
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
-done:
-    return st;
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return GR_OK;
 }

@@ -116,24 +116,21 @@ static bool has_address(const Access *a) {
 
 // The bytes overlap where 0 <= by - load + bytes of `by` - 1 < bytes of both - 1.
 static gr_status put_touches(Access *load, const Access *by, PtxStmt *at) {
-    gr_status st = GR_OK;
     PtxReg *x, *y, *other = gr_ptx_new_reg(by->func, PTX_PRED);
     unsigned stored = (by->n ? by->n : 1) * by->bytes, loaded = load->n * load->bytes;
-    GR_TRY(gr_access_address64(by, at, &x));
-    GR_TRY(gr_access_address64(load, at, &y));
-    GR_TRY(gr_access_put(by, at, NULL, 0, "sub.s64 %s, %s, %s; add.s64 %s, %s, %u; setp.ge.u64 %s, %s, %u;",
-                         x->name, x->name, y->name, x->name, x->name, stored - 1, other->name, x->name,
-                         loaded + stored - 1));
+    GR_MUST(gr_access_address64(by, at, &x));
+    GR_MUST(gr_access_address64(load, at, &y));
+    GR_MUST(gr_access_put(by, at, NULL, 0, "sub.s64 %s, %s, %s; add.s64 %s, %s, %u; setp.ge.u64 %s, %s, %u;",
+                          x->name, x->name, y->name, x->name, x->name, stored - 1, other->name, x->name,
+                          loaded + stored - 1));
     if (load->guard)
-        GR_TRY(gr_access_put(by, at, NULL, 0, "and.pred %s, %s, %s;", other->name, other->name,
-                             load->guard->name));
+        GR_MUST(gr_access_put(by, at, NULL, 0, "and.pred %s, %s, %s;", other->name, other->name,
+                              load->guard->name));
     load->guard = other;
-done:
-    return st;
+    return GR_OK;
 }
 
 gr_status gr_again_over(Again *g, const Access *by, PtxStmt *at, const PtxReg *open) {
-    gr_status st = GR_OK;
     if (g->over != by->stmt || by->nested || !has_address(by))
         g->n = 0;
     if (!opens_with(g, open))
@@ -144,13 +141,12 @@ gr_status gr_again_over(Again *g, const Access *by, PtxStmt *at, const PtxReg *o
         if (!has_address(load))
             continue;
         if (load->site->space == by->site->space && by->site->access != PTX_ACCESS_READ)
-            GR_TRY(put_touches(load, by, at));
+            GR_MUST(put_touches(load, by, at));
         g->loads[kept++] = *load;
     }
     g->n = kept;
     g->told = true;
-done:
-    return st;
+    return GR_OK;
 }
 
 gr_status gr_again_look(ColliderWork *w, Again *g, const Access *by, PtxStmt *at, const PtxReg *open) {

@@ -126,66 +126,57 @@ static const char *address_window(PtxSpace s) {
 }
 
 gr_status gr_copy_generic(const Access *end, PtxStmt *at, PtxReg **out) {
-    gr_status st = GR_OK;
-    GR_TRY(gr_access_address64(end, at, out));
-    GR_TRY(gr_access_put(end, at, NULL, 0, "cvta.%s.u64 %s, %s;", address_window(end->site->space),
-                         (*out)->name, (*out)->name));
-done:
-    return st;
+    GR_MUST(gr_access_address64(end, at, out));
+    return gr_access_put(end, at, NULL, 0, "cvta.%s.u64 %s, %s;", address_window(end->site->space),
+                         (*out)->name, (*out)->name);
 }
 
 gr_status gr_copy_open(ColliderWork *w, Copy *c, Gate *gate) {
-    gr_status st = GR_OK;
-    GR_TRY(gr_pace_open(w, &c->dst, c->dst.before, gate));
+    GR_MUST(gr_pace_open(w, &c->dst, c->dst.before, gate));
     c->dst.before = c->dst.after = c->dst.report = gate->at;
     c->src.before = c->src.after = c->src.report = gate->at;
-done:
-    return st;
+    return GR_OK;
 }
 
 // ---- cp.async ------------------------------------------------------------------------------------------------------
 
 // Lanes whose source is shorter than their destination are left to the runtime, which goes byte by byte; those that read nothing stay.
 static gr_status put_partial(ColliderWork *w, Copy *c, const char *delay) {
-    gr_status st = GR_OK;
     Access *a = &c->dst;
     PtxReg *size = gr_ptx_new_reg(a->func, PTX_B32), *part = gr_ptx_new_reg(a->func, PTX_PRED);
     PtxReg *full = gr_ptx_new_reg(a->func, PTX_PRED), *whole = gr_ptx_new_reg(a->func, PTX_PRED);
-    GR_TRY(gr_access_put(a, a->before, c->size, 1,
-                         "mov.b32 %s, $0; setp.eq.u32 %s, %s, %u; setp.ne.u32 %s, %s, %u;"
-                         "setp.ne.and.u32 %s, %s, 0, %s; not.pred %s, %s;",
-                         size->name, full->name, size->name, c->bytes, part->name, size->name, c->bytes,
-                         part->name, size->name, part->name, whole->name, part->name));
+    GR_MUST(gr_access_put(a, a->before, c->size, 1,
+                          "mov.b32 %s, $0; setp.eq.u32 %s, %s, %u; setp.ne.u32 %s, %s, %u;"
+                          "setp.ne.and.u32 %s, %s, 0, %s; not.pred %s, %s;",
+                          size->name, full->name, size->name, c->bytes, part->name, size->name, c->bytes,
+                          part->name, size->name, part->name, whole->name, part->name));
     if (a->guard)
-        GR_TRY(gr_access_put(a, a->before, NULL, 0,
-                             "and.pred %s, %s, %s; and.pred %s, %s, %s; and.pred %s, %s, %s;", full->name,
-                             full->name, a->guard->name, part->name, part->name, a->guard->name, whole->name,
-                             whole->name, a->guard->name));
+        GR_MUST(gr_access_put(a, a->before, NULL, 0,
+                              "and.pred %s, %s, %s; and.pred %s, %s, %s; and.pred %s, %s, %s;", full->name,
+                              full->name, a->guard->name, part->name, part->name, a->guard->name, whole->name,
+                              whole->name, a->guard->name));
     Detour d;
-    GR_TRY(gr_collider_open_detour(a, a->before, part, &d));
+    GR_MUST(gr_collider_open_detour(a, a->before, part, &d));
     PtxReg *dst, *src;
-    GR_TRY(gr_copy_generic(a, d.at, &dst));
-    GR_TRY(gr_copy_generic(&c->src, d.at, &src));
-    GR_TRY(gr_access_put(a, d.at, NULL, 0, "call __gr%s_copy_part, (%u, %s, %s, %s, %u, %s);", w->o->suffix,
-                         a->site->id, dst->name, src->name, size->name, c->bytes, delay));
-    GR_TRY(gr_collider_close_detour(a, &d));
+    GR_MUST(gr_copy_generic(a, d.at, &dst));
+    GR_MUST(gr_copy_generic(&c->src, d.at, &src));
+    GR_MUST(gr_access_put(a, d.at, NULL, 0, "call __gr%s_copy_part, (%u, %s, %s, %s, %u, %s);", w->o->suffix,
+                          a->site->id, dst->name, src->name, size->name, c->bytes, delay));
+    GR_MUST(gr_collider_close_detour(a, &d));
     c->src.guard = full;
     a->guard = whole;
-done:
-    return st;
+    return GR_OK;
 }
 
 static gr_status put_ignore(Copy *c) {
-    gr_status st = GR_OK;
     Access *a = &c->src;
     PtxReg *full = gr_ptx_new_reg(a->func, PTX_PRED);
-    GR_TRY(gr_access_put(a, a->before, c->ignore, 1, "not.pred %s, $0;", full->name));
+    GR_MUST(gr_access_put(a, a->before, c->ignore, 1, "not.pred %s, $0;", full->name));
     if (a->guard)
-        GR_TRY(gr_access_put(a, a->before, NULL, 0, "and.pred %s, %s, %s;", full->name, full->name,
-                             a->guard->name));
+        GR_MUST(gr_access_put(a, a->before, NULL, 0, "and.pred %s, %s, %s;", full->name, full->name,
+                              a->guard->name));
     a->guard = full;
-done:
-    return st;
+    return GR_OK;
 }
 
 // An access of one end, all of it: `fmt` is "ld… %s" or "st…". The registers are in `list`.
@@ -203,12 +194,11 @@ static void new_values(const Access *a, PtxOperand v[2], char *list, size_t size
 }
 
 gr_status gr_collider_copy(ColliderWork *w, Copy *c) {
-    gr_status st = GR_OK;
     Access *src = &c->src, *dst = &c->dst;
     Gate gate;
-    GR_TRY(gr_held_prepare(w, c));
-    GR_TRY(gr_copy_open(w, c, &gate));
-    GR_TRY(gr_collider_prepare(dst));
+    GR_MUST(gr_held_prepare(w, c));
+    GR_MUST(gr_copy_open(w, c, &gate));
+    GR_MUST(gr_collider_prepare(dst));
     src->guard = dst->guard;
     src->bytes = dst->bytes = c->bytes == 4 ? 4 : 8;
     src->n = dst->n = c->bytes == 16 ? 2 : 1;
@@ -216,11 +206,11 @@ gr_status gr_collider_copy(ColliderWork *w, Copy *c) {
         src->used[k] = dst->used[k] = UINT64_MAX;
     uint32_t max_ns = w->o->read_delay_ns > w->o->write_delay_ns ? w->o->read_delay_ns : w->o->write_delay_ns;
     char delay[DELAY_TEXT];
-    GR_TRY(gr_collider_draw(w, dst, dst->after, WAIT_WINDOW, max_ns, delay));
+    GR_MUST(gr_collider_draw(w, dst, dst->after, WAIT_WINDOW, max_ns, delay));
     if (c->size)
-        GR_TRY(put_partial(w, c, delay));
+        GR_MUST(put_partial(w, c, delay));
     if (c->ignore)
-        GR_TRY(put_ignore(c));
+        GR_MUST(put_ignore(c));
 
     const char *space = gr_ptx_space_text(dst->site->space);
     const char *type = c->bytes == 4 ? "b32" : c->bytes == 8 ? "b64" : "v2.b64";
@@ -229,26 +219,24 @@ gr_status gr_collider_copy(ColliderWork *w, Copy *c) {
     PtxOperand v[2], s[2], d[2];
     new_values(dst, v, list, sizeof list);
     for (unsigned k = 0; k < dst->n && src->guard != dst->guard; k++) // what is not read is filled with zeros
-        GR_TRY(gr_access_put(dst, dst->before, &v[k], 1, "mov.b%u $0, 0;", dst->bytes * 8));
-    GR_TRY(PUT_END(src, "%sld.global.%s %s, $0;", by, type, list));
-    GR_TRY(gr_collider_warp_check(w, dst, v, dst->bytes * 8, NULL));
-    GR_TRY(PUT_END(dst, "%sst.%s.%s $0, %s;", all, space, type, list));
+        GR_MUST(gr_access_put(dst, dst->before, &v[k], 1, "mov.b%u $0, 0;", dst->bytes * 8));
+    GR_MUST(PUT_END(src, "%sld.global.%s %s, $0;", by, type, list));
+    GR_MUST(gr_collider_warp_check(w, dst, v, dst->bytes * 8, NULL));
+    GR_MUST(PUT_END(dst, "%sst.%s.%s $0, %s;", all, space, type, list));
     if (max_ns)
-        GR_TRY(gr_access_put(dst, dst->before, NULL, 0, "%snanosleep.u32 %s;", all, delay));
+        GR_MUST(gr_access_put(dst, dst->before, NULL, 0, "%snanosleep.u32 %s;", all, delay));
     new_values(src, s, list, sizeof list);
-    GR_TRY(PUT_END(src, "%sld.relaxed.sys.global.%s %s, $0;", by, type, list));
+    GR_MUST(PUT_END(src, "%sld.relaxed.sys.global.%s %s, $0;", by, type, list));
     new_values(dst, d, list, sizeof list);
-    GR_TRY(PUT_END(dst, "%sld.relaxed.sys.%s.%s %s, $0;", all, space, type, list));
-    GR_TRY(gr_collider_compare(w, src, v, s, src->bytes * 8, GR_CLASS_CLOBBERED_READ, NULL));
-    GR_TRY(gr_collider_compare(w, dst, v, d, dst->bytes * 8, GR_CLASS_LOST_UPDATE, NULL));
+    GR_MUST(PUT_END(dst, "%sld.relaxed.sys.%s.%s %s, $0;", all, space, type, list));
+    GR_MUST(gr_collider_compare(w, src, v, s, src->bytes * 8, GR_CLASS_CLOBBERED_READ, NULL));
+    GR_MUST(gr_collider_compare(w, dst, v, d, dst->bytes * 8, GR_CLASS_LOST_UPDATE, NULL));
     // Clobber: of what the copy will write, every bit differs. Strong, so that no compiler thinks it useless.
     for (unsigned k = 0; k < dst->n; k++) {
         PtxOperand two[2] = {d[k], v[k]};
-        GR_TRY(gr_access_put(dst, dst->before, two, 2, "not.b%u $0, $1;", dst->bytes * 8));
+        GR_MUST(gr_access_put(dst, dst->before, two, 2, "not.b%u $0, $1;", dst->bytes * 8));
     }
-    GR_TRY(PUT_END(dst, "%sst.relaxed.sys.%s.%s $0, %s;", all, space, type, list));
-    GR_TRY(gr_held_take(w, c, v));
-    GR_TRY(gr_pace_close(dst, &gate));
-done:
-    return st;
+    GR_MUST(PUT_END(dst, "%sst.relaxed.sys.%s.%s $0, %s;", all, space, type, list));
+    GR_MUST(gr_held_take(w, c, v));
+    return gr_pace_close(dst, &gate);
 }

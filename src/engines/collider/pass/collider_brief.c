@@ -38,15 +38,13 @@ gr_status gr_brief_wait(ColliderWork *w, const Access *a, PtxStmt *at, ColliderW
                                         [WAIT_STORED] = GR_BRIEF_STORED,
                                         [WAIT_LATE] = GR_BRIEF_LATE,
                                         [WAIT_POISON] = GR_BRIEF_POISON};
-    gr_status st = GR_OK;
     char arguments[64];
     uint32_t longest = gr_collider_longest(max_ns);
     gr_format(arguments, sizeof arguments, "%u, %u", (unsigned)kinds[what], longest);
-    GR_TRY(put_call(w, a, at, "wait", arguments));
+    GR_MUST(put_call(w, a, at, "wait", arguments));
     if (what == WAIT_WINDOW || what == WAIT_STORED)
-        st = gr_collider_last(w, a, at, longest);
-done:
-    return st;
+        return gr_collider_last(w, a, at, longest);
+    return GR_OK;
 }
 
 static bool uses_all(const Access *a, unsigned k) {
@@ -69,26 +67,24 @@ bool gr_brief_knows(const ColliderWork *w, const Access *a, const PtxOperand *va
 
 gr_status gr_brief_access(const Access *a, PtxStmt *at, const PtxOperand *values, unsigned bits,
                           BriefAccess *b) {
-    gr_status st = GR_OK;
     PtxReg *address, *wide, *half[2] = {NULL, NULL};
-    GR_TRY(gr_collider_generic(a, at, &address));
+    GR_MUST(gr_collider_generic(a, at, &address));
     b->address = address;
     for (unsigned k = 0; k < a->n; k++) {
         unsigned in = k * a->bytes % 8 * 8, which = k * a->bytes / 8;
-        GR_TRY(gr_access_widen(a, at, values[k], bits, &wide));
+        GR_MUST(gr_access_widen(a, at, values[k], bits, &wide));
         if (bits > a->bytes * 8)
-            GR_TRY(gr_access_put(a, at, NULL, 0, "and.b64 %s, %s, %llu;", wide->name, wide->name,
-                                 (1ull << a->bytes * 8) - 1));
+            GR_MUST(gr_access_put(a, at, NULL, 0, "and.b64 %s, %s, %llu;", wide->name, wide->name,
+                                  (1ull << a->bytes * 8) - 1));
         if (in)
-            GR_TRY(gr_access_put(a, at, NULL, 0, "shl.b64 %s, %s, %u; or.b64 %s, %s, %s;", wide->name,
-                                 wide->name, in, half[which]->name, half[which]->name, wide->name));
+            GR_MUST(gr_access_put(a, at, NULL, 0, "shl.b64 %s, %s, %u; or.b64 %s, %s, %s;", wide->name,
+                                  wide->name, in, half[which]->name, half[which]->name, wide->name));
         else
             half[which] = wide;
     }
     for (unsigned k = 0; k < 2; k++)
         gr_format(b->value[k], sizeof b->value[k], "%s", half[k] ? half[k]->name : "0");
-done:
-    return st;
+    return GR_OK;
 }
 
 static uint32_t meta_of(const ColliderWork *w, const Access *a, GrRaceClass class) {
@@ -105,21 +101,18 @@ gr_status gr_brief_look(const ColliderWork *w, const Access *a, PtxStmt *at, con
 }
 
 gr_status gr_brief_before(ColliderWork *w, const Access *a, PtxStmt *at, const BriefAccess *b) {
-    gr_status st = GR_OK;
     const char *flags = gr_ptx_new_reg(a->func, PTX_U32)->name;
     char arguments[256];
     bool poisons = w->o->poison && !(w->polled && gr_is_polled(w->polled, a->site, &a->address));
     unsigned given =
         (poisons ? GR_BRIEF_POISONS : 0) | (a->bytes == 8 && a->type != PTX_F64 ? GR_BRIEF_ADDRESSES : 0);
     if (a->guard)
-        GR_TRY(gr_access_put(a, at, NULL, 0, "selp.b32 %s, %u, %u, %s;", flags, given | GR_BRIEF_PERFORMS,
-                             given, a->guard->name));
+        GR_MUST(gr_access_put(a, at, NULL, 0, "selp.b32 %s, %u, %u, %s;", flags, given | GR_BRIEF_PERFORMS,
+                              given, a->guard->name));
     else
-        GR_TRY(gr_access_put(a, at, NULL, 0, "mov.u32 %s, %u;", flags, given | GR_BRIEF_PERFORMS));
+        GR_MUST(gr_access_put(a, at, NULL, 0, "mov.u32 %s, %u;", flags, given | GR_BRIEF_PERFORMS));
     gr_format(arguments, sizeof arguments, "%u, %u, %s, %s, %s, %u, %s", a->site->id,
               meta_of(w, a, GR_CLASS_LOST_UPDATE), b->address->name, b->value[0], b->value[1],
               gr_collider_longest(w->o->write_delay_ns), flags);
-    st = put_call(w, a, at, "before", arguments);
-done:
-    return st;
+    return put_call(w, a, at, "before", arguments);
 }

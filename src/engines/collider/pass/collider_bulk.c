@@ -10,67 +10,58 @@
 #include "engines/collider/pass/collider_time.h"
 
 static gr_status put_call(ColliderWork *w, Copy *c, const char *delay, CopyEnds *e) {
-    gr_status st = GR_OK;
     Access *a = &c->dst;
     e->size = gr_ptx_new_reg(a->func, PTX_B32);
-    GR_TRY(gr_copy_generic(&c->src, a->before, &e->src));
-    GR_TRY(gr_access_put(a, a->before, c->size, 1, "mov.b32 %s, $0;", e->size->name));
+    GR_MUST(gr_copy_generic(&c->src, a->before, &e->src));
+    GR_MUST(gr_access_put(a, a->before, c->size, 1, "mov.b32 %s, $0;", e->size->name));
     if (c->source_only) {
-        GR_TRY(gr_access_put(a, a->before, NULL, 0, "call __gr%s_watch_bulk, (%u, %s, %s, %s);", w->o->suffix,
-                             a->site->id, e->src->name, e->size->name, delay));
+        GR_MUST(gr_access_put(a, a->before, NULL, 0, "call __gr%s_watch_bulk, (%u, %s, %s, %s);",
+                              w->o->suffix, a->site->id, e->src->name, e->size->name, delay));
         return gr_source_issued(w, c, a->before, e->src, e->size);
     }
-    GR_TRY(gr_copy_generic(a, a->before, &e->dst));
+    GR_MUST(gr_copy_generic(a, a->before, &e->dst));
     if (c->ranks) {
         PtxReg *half = gr_ptx_new_reg(a->func, PTX_B16), *ranks = gr_ptx_new_reg(a->func, PTX_U32);
-        GR_TRY(gr_access_put(a, a->before, c->ranks, 1, "mov.b16 %s, $0; cvt.u32.u16 %s, %s;", half->name,
-                             ranks->name, half->name));
-        GR_TRY(gr_access_put(a, a->before, NULL, 0, "call __gr%s_copy_multicast, (%u, %s, %s, %s, %s, %s);",
-                             w->o->suffix, a->site->id, e->dst->name, e->src->name, e->size->name, delay,
-                             ranks->name));
-        goto done;
+        GR_MUST(gr_access_put(a, a->before, c->ranks, 1, "mov.b16 %s, $0; cvt.u32.u16 %s, %s;", half->name,
+                              ranks->name, half->name));
+        GR_MUST(gr_access_put(a, a->before, NULL, 0, "call __gr%s_copy_multicast, (%u, %s, %s, %s, %s, %s);",
+                              w->o->suffix, a->site->id, e->dst->name, e->src->name, e->size->name, delay,
+                              ranks->name));
+        return GR_OK;
     }
     e->hash = gr_ptx_new_reg(a->func, PTX_U64);
-    GR_TRY(gr_access_put(a, a->before, NULL, 0, "call (%s), __gr%s_copy_bulk, (%u, %s, %s, %s, %s);",
-                         e->hash->name, w->o->suffix, a->site->id, e->dst->name, e->src->name, e->size->name,
-                         delay));
-    st = gr_source_issued(w, c, a->before, e->src, e->size);
-done:
-    return st;
+    GR_MUST(gr_access_put(a, a->before, NULL, 0, "call (%s), __gr%s_copy_bulk, (%u, %s, %s, %s, %s);",
+                          e->hash->name, w->o->suffix, a->site->id, e->dst->name, e->src->name, e->size->name,
+                          delay));
+    return gr_source_issued(w, c, a->before, e->src, e->size);
 }
 
 // A GPU performs a bulk copy within a fraction of a microsecond, mostly before a thread that should have waited looks. No thread waits while the copy
 // is late, but for those that wait for the copy. So in a kernel's first small launches it may be late whatever L is: threads come to it through windows.
 gr_status gr_bulk_jam(ColliderWork *w, const Access *a, PtxStmt *at, uint32_t times, const PtxReg *where) {
-    gr_status st = GR_OK;
     char delay[DELAY_TEXT];
     uint32_t most = gr_copy_delay_ns(w);
-    GR_TRY(gr_collider_draw(w, a, at, WAIT_POISON, most > UINT32_MAX / times ? UINT32_MAX : most * times,
-                            delay));
+    GR_MUST(gr_collider_draw(w, a, at, WAIT_POISON, most > UINT32_MAX / times ? UINT32_MAX : most * times,
+                             delay));
     if (w->few) {
         const char *least = gr_ptx_new_reg(a->func, PTX_U32)->name;
-        GR_TRY(gr_collider_draw_below(w, a, at, most, least));
-        GR_TRY(gr_access_put(a, at, NULL, 0, "@%s max.u32 %s, %s, %s;", w->few->name, delay, delay, least));
+        GR_MUST(gr_collider_draw_below(w, a, at, most, least));
+        GR_MUST(gr_access_put(a, at, NULL, 0, "@%s max.u32 %s, %s, %s;", w->few->name, delay, delay, least));
     }
-    st = gr_access_put(a, at, NULL, 0, "%s%s%scall __gr%s_jam, (%s);", where ? "@" : "",
-                       where ? where->name : "", where ? " " : "", w->o->suffix, delay);
-done:
-    return st;
+    return gr_access_put(a, at, NULL, 0, "%s%s%scall __gr%s_jam, (%s);", where ? "@" : "",
+                         where ? where->name : "", where ? " " : "", w->o->suffix, delay);
 }
 
 // The copy is issued later, or comes late.
 static gr_status put_lateness(ColliderWork *w, Copy *c, const CopyEnds *e) {
-    gr_status st = GR_OK;
     if (w->issues)
-        GR_TRY(gr_later_take(w, &c->dst, e->hash ? e : NULL));
+        GR_MUST(gr_later_take(w, &c->dst, e->hash ? e : NULL));
     if (gr_copy_may_be_late(w))
-        st = gr_bulk_jam(w, &c->dst, c->dst.before, 1, w->issues);
-done:
-    return st;
+        return gr_bulk_jam(w, &c->dst, c->dst.before, 1, w->issues);
+    return GR_OK;
 }
 
 gr_status gr_collider_bulk(ColliderWork *w, Copy *c) {
-    gr_status st = GR_OK;
     Access *a = &c->dst;
     Detour d;
     Gate gate;
@@ -78,26 +69,24 @@ gr_status gr_collider_bulk(ColliderWork *w, Copy *c) {
     char delay[DELAY_TEXT];
     w->issues = NULL;
     if (!gr_ptx_instr_has(a->stmt->instr, PTX_MOD_bulk_group))
-        GR_TRY(gr_later_prepare(w, a));
-    GR_TRY(gr_copy_open(w, c, &gate));
-    GR_TRY(gr_collider_prepare(a));
-    GR_TRY(gr_collider_draw(w, a, a->after, WAIT_WINDOW, gr_copy_delay_ns(w), delay));
+        GR_MUST(gr_later_prepare(w, a));
+    GR_MUST(gr_copy_open(w, c, &gate));
+    GR_MUST(gr_collider_prepare(a));
+    GR_MUST(gr_collider_draw(w, a, a->after, WAIT_WINDOW, gr_copy_delay_ns(w), delay));
     if (a->guard) {
-        GR_TRY(gr_collider_open_detour(a, a->before, a->guard, &d));
+        GR_MUST(gr_collider_open_detour(a, a->before, a->guard, &d));
         a->before = c->src.before = d.at;
     }
-    GR_TRY(put_call(w, c, delay, &ends));
+    GR_MUST(put_call(w, c, delay, &ends));
     // What was stored here must come before what the async proxy stores (PTX ISA 9.0, 9.7.9.25.1.2). Of the destination's space alone:
     // between the two proxies' accesses to the source, the program itself must put a fence.
     const char *space = a->site->space == PTX_GLOBAL           ? "global"
                         : a->site->space == PTX_SHARED_CLUSTER ? "shared::cluster"
                                                                : "shared::cta";
     if (!c->source_only)
-        GR_TRY(gr_access_put(a, a->before, NULL, 0, "fence.proxy.async.%s;", space));
-    GR_TRY(put_lateness(w, c, &ends));
+        GR_MUST(gr_access_put(a, a->before, NULL, 0, "fence.proxy.async.%s;", space));
+    GR_MUST(put_lateness(w, c, &ends));
     if (a->guard)
-        GR_TRY(gr_collider_close_detour(a, &d));
-    GR_TRY(gr_pace_close(a, &gate));
-done:
-    return st;
+        GR_MUST(gr_collider_close_detour(a, &d));
+    return gr_pace_close(a, &gate);
 }

@@ -30,7 +30,6 @@ static GrSiteStatus read_store(Access *a) {
 }
 
 gr_status gr_collider_store_async(ColliderWork *w, Access *a, GrSiteStatus *status) {
-    gr_status st = GR_OK;
     *status = read_store(a);
     if (*status != GR_SITE_CHECKED || w->classifies)
         return GR_OK;
@@ -39,24 +38,21 @@ gr_status gr_collider_store_async(ColliderWork *w, Access *a, GrSiteStatus *stat
     char type[16];
     unsigned bits = gr_ptx_type_bits(reg);
     gr_format(type, sizeof type, "b%u", a->bytes * 8);
-    GR_TRY(gr_later_prepare(w, a));
-    GR_TRY(gr_access_prepare(a));
-    GR_TRY(gr_collider_own_guard(a));
-    GR_TRY(gr_collider_stored(a, bits, stored));
-    GR_TRY(gr_collider_warp_check(w, a, stored, bits, NULL));
+    GR_MUST(gr_later_prepare(w, a));
+    GR_MUST(gr_access_prepare(a));
+    GR_MUST(gr_collider_own_guard(a));
+    GR_MUST(gr_collider_stored(a, bits, stored));
+    GR_MUST(gr_collider_warp_check(w, a, stored, bits, NULL));
     a->after = a->report = a->before;
-    GR_TRY(gr_collider_repeat(a, type, reg, before));
-    GR_TRY(gr_collider_wait(w, a, a->after, WAIT_WINDOW, w->o->write_delay_ns));
-    GR_TRY(gr_collider_repeat(a, type, reg, again));
-    GR_TRY(gr_collider_compare(w, a, before, again, bits, GR_CLASS_CLOBBERED_READ, NULL));
-    GR_TRY(gr_later_take(w, a, NULL));
-done:
-    return st;
+    GR_MUST(gr_collider_repeat(a, type, reg, before));
+    GR_MUST(gr_collider_wait(w, a, a->after, WAIT_WINDOW, w->o->write_delay_ns));
+    GR_MUST(gr_collider_repeat(a, type, reg, again));
+    GR_MUST(gr_collider_compare(w, a, before, again, bits, GR_CLASS_CLOBBERED_READ, NULL));
+    return gr_later_take(w, a, NULL);
 }
 
 // st.bulk{.weak}{.shared::cta} [a], size, 0 (9.7.9.13): the size is a multiple of 8, and so is the address.
 gr_status gr_collider_store_bulk(ColliderWork *w, Access *a, GrSiteStatus *status) {
-    gr_status st = GR_OK;
     const PtxInstr *i = a->stmt->instr;
     *status = GR_SITE_NOT_UNDERSTOOD;
     if (i->n_operands != 3 || i->operands[0].kind != PTX_O_ADDRESS || i->operands[0].n_sub != 1 ||
@@ -77,29 +73,27 @@ gr_status gr_collider_store_bulk(ColliderWork *w, Access *a, GrSiteStatus *statu
     PtxReg *last = gr_ptx_new_reg(f, PTX_U64), *more = gr_ptx_new_reg(f, PTX_PRED);
     const PtxOperand zero = gr_ptx_int_operand(0), seen = gr_ptx_reg_operand(word);
     const char *space = a->site->space == PTX_GENERIC ? "" : ".shared";
-    GR_TRY(gr_access_prepare(a));
-    GR_TRY(gr_collider_own_guard(a));
-    GR_TRY(gr_collider_warp_check(w, a, &zero, 64, NULL));
-    GR_TRY(gr_collider_wait(w, a, a->after, WAIT_WINDOW, w->o->write_delay_ns));
-    GR_TRY(gr_access_address64(a, a->after, &at));
-    GR_TRY(gr_access_put(a, a->after, &i->operands[1], 1,
-                         "mov.u64 %s, $0; add.s64 %s, %s, %s; mov.b64 %s, 0;", end->name, end->name,
-                         end->name, at->name, word->name));
+    GR_MUST(gr_access_prepare(a));
+    GR_MUST(gr_collider_own_guard(a));
+    GR_MUST(gr_collider_warp_check(w, a, &zero, 64, NULL));
+    GR_MUST(gr_collider_wait(w, a, a->after, WAIT_WINDOW, w->o->write_delay_ns));
+    GR_MUST(gr_access_address64(a, a->after, &at));
+    GR_MUST(gr_access_put(a, a->after, &i->operands[1], 1,
+                          "mov.u64 %s, $0; add.s64 %s, %s, %s; mov.b64 %s, 0;", end->name, end->name,
+                          end->name, at->name, word->name));
     PtxLabel *loop = gr_ptx_new_label(f), *done_ = gr_ptx_new_label(f);
     PtxOperand to_loop = gr_ptx_label_operand(loop), to_done = gr_ptx_label_operand(done_);
     if (a->guard)
-        GR_TRY(gr_access_put(a, a->after, &to_done, 1, "@!%s bra $0;", a->guard->name));
+        GR_MUST(gr_access_put(a, a->after, &to_done, 1, "@!%s bra $0;", a->guard->name));
     gr_ptx_insert_label(f, a->after, loop);
-    GR_TRY(gr_access_put(a, a->after, &to_done, 1,
-                         "setp.lt.u64 %s, %s, %s; @!%s bra $0; ld.relaxed.sys%s.b64 %s, [%s];"
-                         "add.s64 %s, %s, 8; setp.eq.b64 %s, %s, 0;",
-                         more->name, at->name, end->name, more->name, space, word->name, at->name, at->name,
-                         at->name, more->name, word->name));
-    GR_TRY(gr_access_put(a, a->after, &to_loop, 1, "@%s bra $0;", more->name));
+    GR_MUST(gr_access_put(a, a->after, &to_done, 1,
+                          "setp.lt.u64 %s, %s, %s; @!%s bra $0; ld.relaxed.sys%s.b64 %s, [%s];"
+                          "add.s64 %s, %s, 8; setp.eq.b64 %s, %s, 0;",
+                          more->name, at->name, end->name, more->name, space, word->name, at->name, at->name,
+                          at->name, more->name, word->name));
+    GR_MUST(gr_access_put(a, a->after, &to_loop, 1, "@%s bra $0;", more->name));
     gr_ptx_insert_label(f, a->after, done_);
-    GR_TRY(gr_access_put(a, a->after, NULL, 0, "add.s64 %s, %s, -8;", last->name, at->name));
+    GR_MUST(gr_access_put(a, a->after, NULL, 0, "add.s64 %s, %s, -8;", last->name, at->name));
     a->at[0] = last;
-    GR_TRY(gr_collider_compare(w, a, &zero, &seen, 64, GR_CLASS_LOST_UPDATE, NULL));
-done:
-    return st;
+    return gr_collider_compare(w, a, &zero, &seen, 64, GR_CLASS_LOST_UPDATE, NULL);
 }

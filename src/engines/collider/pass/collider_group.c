@@ -4,26 +4,24 @@
 #include "engines/collider/pass/collider_segment.h"
 
 gr_status gr_group_close(ColliderWork *w, LoadGroup *g, PtxStmt *at) {
-    gr_status st = GR_OK;
     unsigned n = g->n;
     g->n = g->words = 0;
     if (!n)
         return GR_OK;
     Gate gate;
-    GR_TRY(gr_pace_open(w, &g->loads[0], at, &gate));
+    GR_MUST(gr_pace_open(w, &g->loads[0], at, &gate));
     for (unsigned k = 0; k < n; k++) {
         Access *a = &g->loads[k];
         a->before = a->after = a->report = gate.at; // nothing that they read has changed since
-        GR_TRY(gr_collider_prepare(a));
+        GR_MUST(gr_collider_prepare(a));
     }
-    GR_TRY(gr_collider_loads(w, g->loads, n, gate.at, NULL));
+    GR_MUST(gr_collider_loads(w, g->loads, n, gate.at, NULL));
     for (unsigned k = 0; k < n; k++)
-        GR_TRY(gr_segment_keep_load(w, &g->loads[k], gate.at));
-    GR_TRY(gr_pace_close(&g->loads[0], &gate));
+        GR_MUST(gr_segment_keep_load(w, &g->loads[k], gate.at));
+    GR_MUST(gr_pace_close(&g->loads[0], &gate));
     if (w->o->write_delay_ns > 1 && !w->brief) // else there is no wait in which to look
         gr_again_take(w->again, g->loads, n, gate.open, w->pace->depth[w->pace->block]);
-done:
-    return st;
+    return GR_OK;
 }
 
 gr_status gr_group_step(ColliderWork *w, LoadGroup *g, PtxStmt *s) {
@@ -38,7 +36,6 @@ gr_status gr_group_step(ColliderWork *w, LoadGroup *g, PtxStmt *s) {
 }
 
 gr_status gr_group_load(ColliderWork *w, LoadGroup *g, Access *a, const Speculation *spec) {
-    gr_status st = GR_OK;
     bool used = false, alone = spec || a->nested || !w->pace;
     for (unsigned k = 0; k < a->n; k++) {
         used = used || a->used[k];
@@ -51,13 +48,11 @@ gr_status gr_group_load(ColliderWork *w, LoadGroup *g, Access *a, const Speculat
     if (g->n && (alone || g->n == GROUP_LOADS || g->words + words > GROUP_WORDS ||
                  a->stmt->instr->guard != g->loads[0].stmt->instr->guard ||
                  a->stmt->instr->guard_negated != g->loads[0].stmt->instr->guard_negated))
-        GR_TRY(gr_group_close(w, g, a->before));
+        GR_MUST(gr_group_close(w, g, a->before));
     if (!alone) {
         g->loads[g->n++] = *a;
         g->words += words;
         return GR_OK;
     }
-    GR_TRY(gr_collider_load(w, a, spec));
-done:
-    return st;
+    return gr_collider_load(w, a, spec);
 }

@@ -71,7 +71,6 @@ static void add_late(const ColliderWork *w, StrBuf *text, PtxFunc *f, const char
 
 gr_status gr_halves_begin(ColliderWork *w, const Access *a, PtxStmt *at, const PtxReg *late) {
     static const WaitKind kinds[WAIT_CYCLE] = WAIT_KINDS;
-    gr_status st = GR_OK;
     PtxFunc *f = a->func;
     StrBuf text = {0};
     PtxLabel *on = gr_ptx_new_label(f);
@@ -93,32 +92,28 @@ gr_status gr_halves_begin(ColliderWork *w, const Access *a, PtxStmt *at, const P
                 "@!%s bra $0;",
                 few, w->segment->left->name, (unsigned)SEGMENT_MOST_LATE, p, l, p, p, few, p, length, length,
                 (unsigned)__builtin_ctz(HALVES_EARLIER), l);
-    st = text.oom ? gr_fail(w->err, GR_ERR_NOMEM, "out of memory")
-                  : gr_ptx_insert(f, at, 0, text.data, &to, 1, NULL, w->err);
+    gr_status st = text.oom ? gr_fail(w->err, GR_ERR_NOMEM, "out of memory")
+                            : gr_ptx_insert(f, at, 0, text.data, &to, 1, NULL, w->err);
     gr_str_free(&text);
-    GR_TRY(st);
-    GR_TRY(gr_collider_draw_about(w, a, at, w->o->read_delay_ns, ns));
-    GR_TRY(gr_collider_draw_below(w, a, at, HALVES_ORDERS, less));
-    GR_TRY(gr_access_put(a, at, NULL, 0, "@%s mov.u32 %s, 0; shr.u32 %s, %s, %s;", few, less, ns, ns, less));
-    GR_TRY(gr_collider_sleep(w, a, at, ns));
-    GR_TRY(gr_access_put(a, at, NULL, 0, "and.pred %s, %s, %s;", l, l, few)); // which are late again
+    GR_MUST(st);
+    GR_MUST(gr_collider_draw_about(w, a, at, w->o->read_delay_ns, ns));
+    GR_MUST(gr_collider_draw_below(w, a, at, HALVES_ORDERS, less));
+    GR_MUST(gr_access_put(a, at, NULL, 0, "@%s mov.u32 %s, 0; shr.u32 %s, %s, %s;", few, less, ns, ns, less));
+    GR_MUST(gr_collider_sleep(w, a, at, ns));
+    GR_MUST(gr_access_put(a, at, NULL, 0, "and.pred %s, %s, %s;", l, l, few)); // which are late again
     gr_ptx_insert_label(f, at, on);
-done:
-    return st;
+    return GR_OK;
 }
 
 gr_status gr_halves_again(ColliderWork *w, const Access *a, PtxStmt *at, const PtxReg *late,
                           const PtxReg *left, unsigned all) {
-    gr_status st = GR_OK;
     PtxReg *p = gr_ptx_new_reg(a->func, PTX_PRED);
     Access here = *a;
     Detour d;
     gr_collider_need_waits(w, a->func); // no access may have come yet
-    GR_TRY(gr_access_put(a, at, NULL, 0, "setp.ge.and.s32 %s, %s, %u, %s;", p->name, left->name,
-                         all - HALVES_BARRIERS, late->name));
-    GR_TRY(gr_together_open_detour(w, &here, at, p, &d));
-    GR_TRY(gr_collider_sleep_about(w, a, d.at, w->o->read_delay_ns));
-    GR_TRY(gr_collider_close_detour(&here, &d));
-done:
-    return st;
+    GR_MUST(gr_access_put(a, at, NULL, 0, "setp.ge.and.s32 %s, %s, %u, %s;", p->name, left->name,
+                          all - HALVES_BARRIERS, late->name));
+    GR_MUST(gr_together_open_detour(w, &here, at, p, &d));
+    GR_MUST(gr_collider_sleep_about(w, a, d.at, w->o->read_delay_ns));
+    return gr_collider_close_detour(&here, &d);
 }

@@ -41,21 +41,15 @@ static gr_status put_copy(const ColliderWork *w, const Access *a, PtxStmt *at, c
 }
 
 static gr_status put_late(ColliderWork *w, const Access *a, PtxStmt *at, const PtxReg *p, const char *how) {
-    gr_status st = GR_OK;
     char delay[DELAY_TEXT];
-    GR_TRY(gr_collider_draw(w, a, at, WAIT_POISON, gr_copy_delay_ns(w) / 2, delay));
-    GR_TRY(put_copy(w, a, at, p, how, delay));
-done:
-    return st;
+    GR_MUST(gr_collider_draw(w, a, at, WAIT_POISON, gr_copy_delay_ns(w) / 2, delay));
+    return put_copy(w, a, at, p, how, delay);
 }
 
 // The held copy comes, and is held no more.
 static gr_status put_end(ColliderWork *w, const Access *a, PtxStmt *at, const PtxReg *p, const char *how) {
-    gr_status st = GR_OK;
-    GR_TRY(put_late(w, a, at, p, how));
-    GR_TRY(gr_access_put(a, at, NULL, 0, "@%s setp.ne.u32 %s, 0, 0;", p->name, w->held->held->name));
-done:
-    return st;
+    GR_MUST(put_late(w, a, at, p, how));
+    return gr_access_put(a, at, NULL, 0, "@%s setp.ne.u32 %s, 0, 0;", p->name, w->held->held->name);
 }
 
 // ---- The issue -----------------------------------------------------------------------------------------------------
@@ -67,97 +61,84 @@ gr_status gr_held_prepare(ColliderWork *w, Copy *c) {
 
 // Of what was read: one number, which a change of either half changes.
 static gr_status put_sum(Access *a, const PtxOperand *v, PtxReg **sum) {
-    gr_status st = GR_OK;
     PtxReg *high;
-    GR_TRY(gr_access_widen(a, a->before, v[0], a->bytes * 8, sum));
+    GR_MUST(gr_access_widen(a, a->before, v[0], a->bytes * 8, sum));
     if (a->n > 1) {
-        GR_TRY(gr_access_widen(a, a->before, v[1], a->bytes * 8, &high));
-        GR_TRY(gr_access_put(a, a->before, NULL, 0, "mad.lo.u64 %s, %s, %llu, %s;", (*sum)->name, high->name,
-                             (unsigned long long)GR_HELD_FACTOR, (*sum)->name));
+        GR_MUST(gr_access_widen(a, a->before, v[1], a->bytes * 8, &high));
+        GR_MUST(gr_access_put(a, a->before, NULL, 0, "mad.lo.u64 %s, %s, %llu, %s;", (*sum)->name, high->name,
+                              (unsigned long long)GR_HELD_FACTOR, (*sum)->name));
     }
-done:
-    return st;
+    return GR_OK;
 }
 
 gr_status gr_held_take(ColliderWork *w, Copy *c, const PtxOperand *v) {
-    gr_status st = GR_OK;
     HeldCopy *h = w->held;
     Access *a = &c->dst;
     if (!h)
         return GR_OK;
     PtxReg *take = gr_ptx_new_reg(a->func, PTX_PRED), *both = gr_ptx_new_reg(a->func, PTX_PRED);
     PtxReg *bytes = gr_ptx_new_reg(a->func, PTX_U32), *dst, *src, *sum;
-    GR_TRY(gr_collider_chance(w, a, a->before, holds, take));
+    GR_MUST(gr_collider_chance(w, a, a->before, holds, take));
     if (a->guard)
-        GR_TRY(gr_access_put(a, a->before, NULL, 0, "and.pred %s, %s, %s;", take->name, take->name,
-                             a->guard->name));
-    GR_TRY(
+        GR_MUST(gr_access_put(a, a->before, NULL, 0, "and.pred %s, %s, %s;", take->name, take->name,
+                              a->guard->name));
+    GR_MUST(
         gr_access_put(a, a->before, NULL, 0, "and.pred %s, %s, %s;", both->name, take->name, h->held->name));
-    GR_TRY(put_copy(w, a, a->before, both, "held", "0"));
-    GR_TRY(gr_copy_generic(a, a->before, &dst));
-    GR_TRY(gr_copy_generic(&c->src, a->before, &src));
-    GR_TRY(put_sum(a, v, &sum));
+    GR_MUST(put_copy(w, a, a->before, both, "held", "0"));
+    GR_MUST(gr_copy_generic(a, a->before, &dst));
+    GR_MUST(gr_copy_generic(&c->src, a->before, &src));
+    GR_MUST(put_sum(a, v, &sum));
     // The low byte is how many are written, the next one how many are read.
-    GR_TRY(gr_access_put(a, a->before, NULL, 0, "mov.u32 %s, %u;", bytes->name, c->bytes * 0x101));
+    GR_MUST(gr_access_put(a, a->before, NULL, 0, "mov.u32 %s, %u;", bytes->name, c->bytes * 0x101));
     if (c->src.guard != a->guard)
-        GR_TRY(gr_access_put(a, a->before, NULL, 0, "selp.b32 %s, %s, %u, %s;", bytes->name, bytes->name,
-                             c->bytes, c->src.guard->name));
+        GR_MUST(gr_access_put(a, a->before, NULL, 0, "selp.b32 %s, %s, %u, %s;", bytes->name, bytes->name,
+                              c->bytes, c->src.guard->name));
     const char *t = take->name;
-    GR_TRY(gr_access_put(a, a->before, NULL, 0,
-                         "@%s mov.u32 %s, %u; @%s mov.u64 %s, %s; @%s mov.u64 %s, %s; @%s mov.u32 %s, %s;"
-                         "@%s mov.u64 %s, %s; @%s mov.u32 %s, %s; @%s setp.eq.u32 %s, 0, 0;"
-                         "@%s setp.ne.u32 %s, 0, 0;",
-                         t, h->site->name, a->site->id, t, h->dst->name, dst->name, t, h->src->name,
-                         src->name, t, h->bytes->name, bytes->name, t, h->sum->name, sum->name, t,
-                         h->group->name, h->groups->name, t, h->held->name, t, w->issues->name));
+    GR_MUST(gr_access_put(a, a->before, NULL, 0,
+                          "@%s mov.u32 %s, %u; @%s mov.u64 %s, %s; @%s mov.u64 %s, %s; @%s mov.u32 %s, %s;"
+                          "@%s mov.u64 %s, %s; @%s mov.u32 %s, %s; @%s setp.eq.u32 %s, 0, 0;"
+                          "@%s setp.ne.u32 %s, 0, 0;",
+                          t, h->site->name, a->site->id, t, h->dst->name, dst->name, t, h->src->name,
+                          src->name, t, h->bytes->name, bytes->name, t, h->sum->name, sum->name, t,
+                          h->group->name, h->groups->name, t, h->held->name, t, w->issues->name));
     PtxInstr *i = a->stmt->instr;
     i->guard = w->issues;
     i->guard_negated = false;
-done:
-    return st;
+    return GR_OK;
 }
 
 // ---- Later ---------------------------------------------------------------------------------------------------------
 
 // Whether the load is of the 16 bytes that the held copy is about to write to, or some of them.
 static gr_status put_reads_held(ColliderWork *w, const Access *a, PtxStmt *at, const PtxReg *now) {
-    gr_status st = GR_OK;
     PtxSpace space = a->site->space;
     PtxReg *address, *p = gr_ptx_new_reg(a->func, PTX_PRED);
     if (space == PTX_GLOBAL)
         return GR_OK;
-    GR_TRY(space == PTX_GENERIC ? gr_access_address64(a, at, &address) : gr_copy_generic(a, at, &address));
-    GR_TRY(gr_access_put(a, at, NULL, 0, "xor.b64 %s, %s, %s; setp.lt.u64 %s, %s, 16; or.pred %s, %s, %s;",
+    GR_MUST(space == PTX_GENERIC ? gr_access_address64(a, at, &address) : gr_copy_generic(a, at, &address));
+    return gr_access_put(a, at, NULL, 0, "xor.b64 %s, %s, %s; setp.lt.u64 %s, %s, 16; or.pred %s, %s, %s;",
                          address->name, address->name, w->held->dst->name, p->name, address->name, now->name,
-                         now->name, p->name));
-done:
-    return st;
+                         now->name, p->name);
 }
 
 gr_status gr_held_in_window(ColliderWork *w, const Access *a, unsigned n, PtxStmt *at) {
-    gr_status st = GR_OK;
     if (!w->held)
         return GR_OK;
     PtxReg *now = gr_ptx_new_reg(a->func, PTX_PRED);
-    GR_TRY(gr_collider_chance(w, a, at, comes, now));
+    GR_MUST(gr_collider_chance(w, a, at, comes, now));
     for (unsigned k = 0; k < n; k++)
-        GR_TRY(put_reads_held(w, &a[k], at, now));
-    GR_TRY(gr_access_put(a, at, NULL, 0, "and.pred %s, %s, %s;", now->name, now->name, w->held->held->name));
-    GR_TRY(put_late(w, a, at, now, "turned"));
-done:
-    return st;
+        GR_MUST(put_reads_held(w, &a[k], at, now));
+    GR_MUST(gr_access_put(a, at, NULL, 0, "and.pred %s, %s, %s;", now->name, now->name, w->held->held->name));
+    return put_late(w, a, at, now, "turned");
 }
 
 gr_status gr_held_at_store(ColliderWork *w, const Access *a, PtxStmt *at) {
-    gr_status st = GR_OK;
     if (!w->held)
         return GR_OK;
     PtxReg *now = gr_ptx_new_reg(a->func, PTX_PRED);
-    GR_TRY(gr_collider_chance(w, a, at, comes, now));
-    GR_TRY(gr_access_put(a, at, NULL, 0, "and.pred %s, %s, %s;", now->name, now->name, w->held->held->name));
-    GR_TRY(put_copy(w, a, at, now, "turned", "0"));
-done:
-    return st;
+    GR_MUST(gr_collider_chance(w, a, at, comes, now));
+    GR_MUST(gr_access_put(a, at, NULL, 0, "and.pred %s, %s, %s;", now->name, now->name, w->held->held->name));
+    return put_copy(w, a, at, now, "turned", "0");
 }
 
 static bool is_of_copies(const PtxStmt *s, PtxMod what) {
@@ -166,7 +147,6 @@ static bool is_of_copies(const PtxStmt *s, PtxMod what) {
 }
 
 static gr_status finish_at(ColliderWork *w, const Access *a, PtxStmt *s) {
-    gr_status st = GR_OK;
     const HeldCopy *h = w->held;
     unsigned flags = gr_ptx_instr_flags(s->instr);
     if (flags & PTX_F_EXIT)
@@ -181,17 +161,15 @@ static gr_status finish_at(ColliderWork *w, const Access *a, PtxStmt *s) {
         return put_end(w, a, s, h->held, "issued");
     if (is_of_copies(s, PTX_MOD_wait_group)) {
         PtxReg *since = gr_ptx_new_reg(a->func, PTX_U32), *covered = gr_ptx_new_reg(a->func, PTX_PRED);
-        GR_TRY(gr_access_put(a, s, s->instr->operands, 1,
-                             "sub.u32 %s, %s, %s; setp.gt.and.u32 %s, %s, $0, %s;", since->name,
-                             h->groups->name, h->group->name, covered->name, since->name, h->held->name));
-        GR_TRY(put_end(w, a, s, covered, "held"));
+        GR_MUST(gr_access_put(a, s, s->instr->operands, 1,
+                              "sub.u32 %s, %s, %s; setp.gt.and.u32 %s, %s, $0, %s;", since->name,
+                              h->groups->name, h->group->name, covered->name, since->name, h->held->name));
+        GR_MUST(put_end(w, a, s, covered, "held"));
     }
-done:
-    return st;
+    return GR_OK;
 }
 
 gr_status gr_held_finish(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
-    gr_status st = GR_OK;
     HeldCopy *h = w->held;
     char text[128];
     if (!h)
@@ -202,10 +180,8 @@ gr_status gr_held_finish(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
         // Of what is inserted only the end of the function is an end.
         bool ends = s->kind == PTX_INSTR && (gr_ptx_instr_flags(s->instr) & PTX_F_EXIT);
         if (s->kind == PTX_INSTR && (ends || !s->tag.inserted))
-            GR_TRY(finish_at(w, &a, s));
+            GR_MUST(finish_at(w, &a, s));
     }
     gr_format(text, sizeof text, "setp.ne.u32 %s, 0, 0; mov.u32 %s, 0;", h->held->name, h->groups->name);
-    st = gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
-done:
-    return st;
+    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
 }

@@ -119,34 +119,29 @@ static bool is_first_of(const Hoisted *h, unsigned k) {
 }
 
 gr_status gr_collider_keep_hoisted(ColliderWork *w, Access *a, PtxStmt *at) {
-    gr_status st = GR_OK;
     Hoisted *h = w->hoisted;
     if (!w->segment || h->d.n_holders != 1 || !is_only_ours(h, h->d.holder[0].reg))
         return GR_OK;
     PtxReg *kept = gr_ptx_new_reg(a->func, PTX_PRED);
-    GR_TRY(gr_segment_keep_unused(w, a, at, kept, &h->words));
+    GR_MUST(gr_segment_keep_unused(w, a, at, kept, &h->words));
     if (h->words)
         h->kept = kept;
-done:
-    return st;
+    return GR_OK;
 }
 
 gr_status gr_collider_remember(Hoisted *h, const Access *a, PtxStmt *at, const PtxReg *address,
                                const PtxReg *expected, const PtxReg *seen) {
-    gr_status st = GR_OK;
     h->address = address;
     h->expected = expected;
     h->seen = seen;
     for (unsigned k = 0; k < h->d.n_holders; k++)
         if (h->d.holder[k].by == a->stmt && is_first_of(h, k))
-            GR_TRY(gr_access_put(a, at, NULL, 0, "setp.eq.u32 %s, 0, 0;", h->raced[k]->name));
-done:
-    return st;
+            GR_MUST(gr_access_put(a, at, NULL, 0, "setp.eq.u32 %s, 0, 0;", h->raced[k]->name));
+    return GR_OK;
 }
 
 // Arithmetic: its result has raced where one of its sources has.
 static gr_status put_step(const Access *a, const Hoisted *h, unsigned k) {
-    gr_status st = GR_OK;
     PtxStmt *s = h->d.holder[k].by;
     const PtxInstr *i = s->instr;
     const PtxReg *sum = NULL;
@@ -159,13 +154,12 @@ static gr_status put_step(const Access *a, const Hoisted *h, unsigned k) {
             continue;
         }
         PtxReg *both = gr_ptx_new_reg(a->func, PTX_PRED);
-        GR_TRY(gr_access_put(a, s, NULL, 0, "or.pred %s, %s, %s;", both->name, sum->name, from->name));
+        GR_MUST(gr_access_put(a, s, NULL, 0, "or.pred %s, %s, %s;", both->name, sum->name, from->name));
         sum = both;
     }
     if (sum && sum != h->raced[k])
-        GR_TRY(gr_access_put(a, s, NULL, 0, "mov.pred %s, %s;", h->raced[k]->name, sum->name));
-done:
-    return st;
+        GR_MUST(gr_access_put(a, s, NULL, 0, "mov.pred %s, %s;", h->raced[k]->name, sum->name));
+    return GR_OK;
 }
 
 static bool gives(const Hoisted *h, const PtxStmt *s, const PtxReg *r) {
@@ -177,28 +171,25 @@ static bool gives(const Hoisted *h, const PtxStmt *s, const PtxReg *r) {
 
 // What else is put into the register is no value of the load. Under a guard the old one may stay.
 static gr_status put_ends(const Access *a, const Hoisted *h, const PtxReg *r, const PtxReg *flag) {
-    gr_status st = GR_OK;
     for (PtxStmt *s = a->func->first; s; s = s->next) {
         if (s->kind != PTX_INSTR || s->tag.inserted || !gr_ptx_instr_writes(s->instr, r) || gives(h, s, r))
             continue;
         if (!s->instr->guard) {
-            GR_TRY(put_false(a, s, flag));
+            GR_MUST(put_false(a, s, flag));
             continue;
         }
         PtxOperand guard = gr_ptx_reg_operand(s->instr->guard);
         PtxReg *stays = gr_ptx_new_reg(a->func, PTX_PRED);
-        GR_TRY(gr_access_put(a, s, &guard, 1,
-                             s->instr->guard_negated ? "mov.pred %s, $0; and.pred %s, %s, %s;"
-                                                     : "not.pred %s, $0; and.pred %s, %s, %s;",
-                             stays->name, flag->name, flag->name, stays->name));
+        GR_MUST(gr_access_put(a, s, &guard, 1,
+                              s->instr->guard_negated ? "mov.pred %s, $0; and.pred %s, %s, %s;"
+                                                      : "not.pred %s, $0; and.pred %s, %s, %s;",
+                              stays->name, flag->name, flag->name, stays->name));
     }
-done:
-    return st;
+    return GR_OK;
 }
 
 // A use reports once: then what the registers hold is told.
 static gr_status put_use(ColliderWork *w, const Access *a, const Hoisted *h, unsigned k) {
-    gr_status st = GR_OK;
     PtxStmt *at = h->d.at[k].at, *pragma = NULL;
     if (at->kind == PTX_INSTR)
         (void)gr_ptx_used_bytes(at, &pragma);
@@ -210,7 +201,7 @@ static gr_status put_use(ColliderWork *w, const Access *a, const Hoisted *h, uns
     PtxOperand to = gr_ptx_label_operand(same);
     if (h->kept) {
         PtxReg *either = gr_ptx_new_reg(a->func, PTX_PRED);
-        GR_TRY(
+        GR_MUST(
             gr_access_put(a, at, NULL, 0, "or.pred %s, %s, %s;", either->name, raced->name, h->kept->name));
         uses = either;
     }
@@ -218,48 +209,44 @@ static gr_status put_use(ColliderWork *w, const Access *a, const Hoisted *h, uns
         PtxOperand pred = gr_ptx_reg_operand(h->d.at[k].pred);
         PtxReg *both = gr_ptx_new_reg(a->func, PTX_PRED);
         if (h->d.at[k].negated)
-            GR_TRY(gr_access_put(a, at, &pred, 1, "not.pred %s, $0; and.pred %s, %s, %s;", both->name,
-                                 both->name, both->name, uses->name));
+            GR_MUST(gr_access_put(a, at, &pred, 1, "not.pred %s, $0; and.pred %s, %s, %s;", both->name,
+                                  both->name, both->name, uses->name));
         else
-            GR_TRY(gr_access_put(a, at, &pred, 1, "and.pred %s, $0, %s;", both->name, uses->name));
+            GR_MUST(gr_access_put(a, at, &pred, 1, "and.pred %s, $0, %s;", both->name, uses->name));
         uses = both;
     }
-    GR_TRY(gr_together_open_detour(w, &here, at, uses, &away));
+    GR_MUST(gr_together_open_detour(w, &here, at, uses, &away));
     if (h->kept) {
-        GR_TRY(gr_segment_used(w, a, away.at, h->kept, h->words));
-        GR_TRY(gr_access_put(a, away.at, &to, 1, "@!%s bra $0;", raced->name));
+        GR_MUST(gr_segment_used(w, a, away.at, h->kept, h->words));
+        GR_MUST(gr_access_put(a, away.at, &to, 1, "@!%s bra $0;", raced->name));
     }
-    GR_TRY(gr_collider_report(w, a, away.at, GR_CLASS_CLOBBERED_READ, h->address, h->expected, h->seen));
+    GR_MUST(gr_collider_report(w, a, away.at, GR_CLASS_CLOBBERED_READ, h->address, h->expected, h->seen));
     for (unsigned x = 0; x < h->d.n_holders; x++)
         if (is_first_of(h, x))
-            GR_TRY(put_false(a, away.at, h->raced[x]));
+            GR_MUST(put_false(a, away.at, h->raced[x]));
     if (h->kept)
         gr_ptx_insert_label(a->func, away.at, same);
-    GR_TRY(gr_collider_close_detour(&here, &away));
-done:
-    return st;
+    return gr_collider_close_detour(&here, &away);
 }
 
 gr_status gr_collider_put_uses(ColliderWork *w, Access *a, Hoisted *h) {
-    gr_status st = GR_OK;
     for (unsigned k = 0; k < h->d.n_holders; k++) {
         const PtxReg *r = h->d.holder[k].reg;
         if (h->d.holder[k].by != a->stmt && !h->shares[k])
-            GR_TRY(put_step(a, h, k));
+            GR_MUST(put_step(a, h, k));
         if (!is_first_of(h, k))
             continue;
         if (h->d.holder[k].by == a->stmt)
-            GR_TRY(put_false(a, a->before, h->raced[k]));
-        GR_TRY(put_false(a, gr_function_start(a->func), h->raced[k]));
+            GR_MUST(put_false(a, a->before, h->raced[k]));
+        GR_MUST(put_false(a, gr_function_start(a->func), h->raced[k]));
         if (!is_only_ours(h, r))
-            GR_TRY(put_ends(a, h, r, h->raced[k]));
+            GR_MUST(put_ends(a, h, r, h->raced[k]));
     }
     if (h->kept) {
-        GR_TRY(put_false(a, a->before, h->kept));
-        GR_TRY(put_false(a, gr_function_start(a->func), h->kept));
+        GR_MUST(put_false(a, a->before, h->kept));
+        GR_MUST(put_false(a, gr_function_start(a->func), h->kept));
     }
     for (unsigned k = 0; k < h->d.n; k++)
-        GR_TRY(put_use(w, a, h, k));
-done:
-    return st;
+        GR_MUST(put_use(w, a, h, k));
+    return GR_OK;
 }

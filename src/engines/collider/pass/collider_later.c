@@ -30,29 +30,25 @@ gr_status gr_later_prepare(ColliderWork *w, Access *a) {
 
 // A register that keeps what `o` is, and its name as an operand.
 static gr_status keep(const Access *a, const PtxOperand *o, const PtxReg *take, StrBuf *text) {
-    gr_status st = GR_OK;
     if (o->kind == PTX_O_INT) {
         gr_str_addf(text, "%lld", (long long)o->bits);
         return GR_OK;
     }
     unsigned bits = gr_ptx_type_bits(o->reg->type);
     PtxReg *r = gr_ptx_new_reg(a->func, bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16);
-    GR_TRY(gr_access_put(a, a->before, o, 1, "@%s mov.b%u %s, $0;", take->name, bits, r->name));
+    GR_MUST(gr_access_put(a, a->before, o, 1, "@%s mov.b%u %s, $0;", take->name, bits, r->name));
     gr_str_add(text, r->name);
-done:
-    return st;
+    return GR_OK;
 }
 
 static gr_status keep_address(const Access *a, const PtxOperand *o, const PtxReg *take, StrBuf *text) {
-    gr_status st = GR_OK;
     Access end = *a;
     PtxReg *now, *r = gr_ptx_new_reg(a->func, PTX_B64);
     end.address = *o;
-    GR_TRY(gr_access_address64(&end, a->before, &now));
-    GR_TRY(gr_access_put(a, a->before, NULL, 0, "@%s mov.b64 %s, %s;", take->name, r->name, now->name));
+    GR_MUST(gr_access_address64(&end, a->before, &now));
+    GR_MUST(gr_access_put(a, a->before, NULL, 0, "@%s mov.b64 %s, %s;", take->name, r->name, now->name));
     gr_str_addf(text, "[%s]", r->name);
-done:
-    return st;
+    return GR_OK;
 }
 
 static bool is_value(const PtxOperand *o) {
@@ -73,7 +69,6 @@ static bool can_stand_again(const PtxInstr *i) {
 }
 
 static gr_status keep_operation(const Access *a, const PtxReg *take, StrBuf *text) {
-    gr_status st = GR_OK;
     const PtxInstr *i = a->stmt->instr;
     gr_str_add(text, i->opcode);
     for (unsigned k = 0; k < i->n_mods; k++)
@@ -82,19 +77,18 @@ static gr_status keep_operation(const Access *a, const PtxReg *take, StrBuf *tex
         const PtxOperand *o = &i->operands[k];
         gr_str_add(text, k ? ", " : " ");
         if (o->kind == PTX_O_ADDRESS) {
-            GR_TRY(keep_address(a, o, take, text));
+            GR_MUST(keep_address(a, o, take, text));
         } else if (o->kind == PTX_O_VECTOR) {
             for (unsigned v = 0; v < o->n_sub; v++) {
                 gr_str_add(text, v ? ", " : "{");
-                GR_TRY(keep(a, &o->sub[v], take, text));
+                GR_MUST(keep(a, &o->sub[v], take, text));
             }
             gr_str_add(text, "}");
         } else {
-            GR_TRY(keep(a, o, take, text));
+            GR_MUST(keep(a, o, take, text));
         }
     }
-done:
-    return st;
+    return GR_OK;
 }
 
 // What is looked at before a bulk copy is issued.
@@ -154,45 +148,40 @@ static uint8_t bit_of(const LaterIssue *l) { return (uint8_t)(1u << (l->n - 1));
 // Where `issues` holds, of which the thread holds the operation. The look takes microseconds, so it comes before what makes a bulk copy late.
 static gr_status put_issue(ColliderWork *w, const LaterIssue *l, PtxStmt *at, const PtxReg *issues,
                            uint32_t times) {
-    gr_status st = GR_OK;
     char delay[DELAY_TEXT];
     const char *p = issues->name;
     if (l->ends.hash)
-        GR_TRY(gr_access_put(&l->of, at, NULL, 0, "@%s call __gr%s_bulk_held, (%u, %s, %s, %s, %s);", p,
-                             w->o->suffix, l->of.site->id, l->ends.dst->name, l->ends.src->name,
-                             l->ends.size->name, l->ends.hash->name));
+        GR_MUST(gr_access_put(&l->of, at, NULL, 0, "@%s call __gr%s_bulk_held, (%u, %s, %s, %s, %s);", p,
+                              w->o->suffix, l->of.site->id, l->ends.dst->name, l->ends.src->name,
+                              l->ends.size->name, l->ends.hash->name));
     if (gr_ptx_instr_has(l->of.stmt->instr, PTX_MOD_bulk)) {
-        GR_TRY(gr_bulk_jam(w, &l->of, at, times, issues));
+        GR_MUST(gr_bulk_jam(w, &l->of, at, times, issues));
     } else {
-        GR_TRY(gr_collider_draw(w, &l->of, at, WAIT_POISON, gr_copy_delay_ns(w) / 2, delay));
-        GR_TRY(gr_access_put(&l->of, at, NULL, 0, "@%s nanosleep.u32 %s;", p, delay));
+        GR_MUST(gr_collider_draw(w, &l->of, at, WAIT_POISON, gr_copy_delay_ns(w) / 2, delay));
+        GR_MUST(gr_access_put(&l->of, at, NULL, 0, "@%s nanosleep.u32 %s;", p, delay));
     }
-    GR_TRY(gr_access_put(&l->of, at, NULL, 0, "@%s %s; @%s setp.ne.u32 %s, 0, 0;", p, l->text, p,
-                         l->held->name));
-done:
-    return st;
+    return gr_access_put(&l->of, at, NULL, 0, "@%s %s; @%s setp.ne.u32 %s, 0, 0;", p, l->text, p,
+                         l->held->name);
 }
 
 // All that may be held: the newest first, behind the oldest in one case of two. So each may be the last one to come. A copy behind another one comes later: threads that
 // were to wait for both go through windows of their own before they read what it brings.
 static gr_status put_issues(ColliderWork *w, uint8_t held, PtxStmt *at) {
-    gr_status st = GR_OK;
     const LaterIssue *oldest = NULL;
     for (const LaterIssue *l = w->later; l; l = l->next)
         if (held & bit_of(l))
             oldest = l;
     if (held & (held - 1)) {
         PtxReg *p = gr_ptx_new_reg(oldest->of.func, PTX_PRED);
-        GR_TRY(gr_collider_chance(w, &oldest->of, at, 1u << 31, p));
-        GR_TRY(gr_access_put(&oldest->of, at, NULL, 0, "and.pred %s, %s, %s;", p->name, p->name,
-                             oldest->held->name));
-        GR_TRY(put_issue(w, oldest, at, p, 1));
+        GR_MUST(gr_collider_chance(w, &oldest->of, at, 1u << 31, p));
+        GR_MUST(gr_access_put(&oldest->of, at, NULL, 0, "and.pred %s, %s, %s;", p->name, p->name,
+                              oldest->held->name));
+        GR_MUST(put_issue(w, oldest, at, p, 1));
     }
     for (const LaterIssue *l = w->later; l; l = l->next)
         if (held & bit_of(l))
-            GR_TRY(put_issue(w, l, at, l->held, held & (held - 1) ? LATER_BEHIND : 1));
-done:
-    return st;
+            GR_MUST(put_issue(w, l, at, l->held, held & (held - 1) ? LATER_BEHIND : 1));
+    return GR_OK;
 }
 
 // A set of operations that a thread may hold, and whether the place has been passed.
@@ -230,7 +219,6 @@ static uint8_t follow(const PtxStmt *s, uint8_t held, uint8_t *at) {
 }
 
 gr_status gr_later_finish(ColliderWork *w, PtxFunc *f, PtxStmt *start) {
-    gr_status st = GR_OK;
     char text[64];
     if (!w->later)
         return GR_OK;
@@ -247,7 +235,7 @@ gr_status gr_later_finish(ColliderWork *w, PtxFunc *f, PtxStmt *start) {
         if (s->kind != PTX_INSTR || (s->tag.inserted && !ends))
             continue;
         if (held && may_wait(w, s, at)) {
-            GR_TRY(put_issues(w, held, s));
+            GR_MUST(put_issues(w, held, s));
             held = 0;
         }
         held = follow(s, held, at);
@@ -256,8 +244,7 @@ gr_status gr_later_finish(ColliderWork *w, PtxFunc *f, PtxStmt *start) {
     }
     for (const LaterIssue *l = w->later; l; l = l->next) {
         gr_format(text, sizeof text, "setp.ne.u32 %s, 0, 0;", l->held->name);
-        GR_TRY(gr_ptx_insert(f, start, 0, text, NULL, 0, NULL, w->err));
+        GR_MUST(gr_ptx_insert(f, start, 0, text, NULL, 0, NULL, w->err));
     }
-done:
-    return st;
+    return GR_OK;
 }

@@ -137,23 +137,22 @@ static gr_status put_threshold(const Pace *p, ColliderWork *w, PtxFunc *f, PtxSt
 }
 
 gr_status gr_pace_finish(Pace *p, ColliderWork *w, PtxFunc *f, PtxStmt *at) {
-    gr_status st = GR_OK;
     char text[256];
     if (p->thresholds.oom)
         return gr_fail(w->err, GR_ERR_NOMEM, "out of memory");
     if (p->phase)
-        GR_TRY(put_phase(p, w, f, at));
+        GR_MUST(put_phase(p, w, f, at));
     if (p->threshold) {
-        GR_TRY(put_threshold(p, w, f, at));
-        GR_TRY(gr_collider_begin_count(w, f, at));
+        GR_MUST(put_threshold(p, w, f, at));
+        GR_MUST(gr_collider_begin_count(w, f, at));
     }
     if (p->thresholds.len)
-        GR_TRY(gr_ptx_insert(f, at, 0, p->thresholds.data, NULL, 0, NULL, w->err));
+        GR_MUST(gr_ptx_insert(f, at, 0, p->thresholds.data, NULL, 0, NULL, w->err));
     if (p->shut) {
         gr_format(text, sizeof text, "ld.global.nc.u32 %s, [__gr%s_control+%u]; not.b32 %s, %s;",
                   p->shut->name, w->o->suffix, (unsigned)offsetof(GrControl, shut), p->shut->name,
                   p->shut->name);
-        GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+        GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     }
     if (p->outside) {
         PtxReg *t = gr_ptx_new_reg(f, PTX_U32), *least = p->threshold ? p->threshold : p->shut;
@@ -161,14 +160,13 @@ gr_status gr_pace_finish(Pace *p, ColliderWork *w, PtxFunc *f, PtxStmt *at) {
             least = gr_ptx_new_reg(f, PTX_U32);
             gr_format(text, sizeof text, "min.u32 %s, %s, %s;", least->name, p->threshold->name,
                       p->shut->name);
-            GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+            GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
         }
-        GR_TRY(put_number(p, f, at, 0, t, w->err));
+        GR_MUST(put_number(p, f, at, 0, t, w->err));
         gr_format(text, sizeof text, "setp.le.u32 %s, %s, %s;", p->outside->name, t->name, least->name);
-        GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+        GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     }
-done:
-    return st;
+    return GR_OK;
 }
 
 // The condition as a register: what the program calls it may be ambiguous here.
@@ -198,7 +196,6 @@ static gr_status put_fall(Access *a, PtxStmt *at, const PtxReg *threshold) {
 }
 
 gr_status gr_pace_open_again(ColliderWork *w, Access *a, PtxStmt *at, Gate *gate) {
-    gr_status st = GR_OK;
     Pace *p = w->pace;
     Detour *d = &gate->detour;
     gate->at = at;
@@ -210,13 +207,12 @@ gr_status gr_pace_open_again(ColliderWork *w, Access *a, PtxStmt *at, Gate *gate
         *d = (Detour){.at = gate->at};
         return GR_OK;
     }
-    GR_TRY(gr_together_open_detour(w, a, at, gate->open, d));
+    GR_MUST(gr_together_open_detour(w, a, at, gate->open, d));
     gate->at = d->at;
     p->last = d->inline_ || !at ? NULL : at->prev;
     p->last_open = gate->open;
     p->last_at = d->at;
-done:
-    return st;
+    return GR_OK;
 }
 
 void gr_pace_need_block(Pace *p, PtxFunc *f) {
@@ -264,7 +260,6 @@ typedef struct Decision {
 } Decision;
 
 static gr_status decide(ColliderWork *w, Access *a, PtxStmt *at, Decision *d) {
-    gr_status st = GR_OK;
     Pace *p = w->pace;
     PtxReg *t = gr_ptx_new_reg(a->func, PTX_U32), *guard;
     d->threshold = threshold_of(p, a->func, &d->first);
@@ -272,12 +267,12 @@ static gr_status decide(ColliderWork *w, Access *a, PtxStmt *at, Decision *d) {
     d->open = gr_ptx_new_reg(a->func, PTX_PRED);
     if (!p->phase)
         p->phase = gr_ptx_new_reg(a->func, PTX_U32);
-    GR_TRY(own_guard(a, at, &guard));
-    GR_TRY(put_number(p, a->func, at, a->site->id, t, w->err));
+    GR_MUST(own_guard(a, at, &guard));
+    GR_MUST(put_number(p, a->func, at, a->site->id, t, w->err));
     const char *least = d->threshold->name, *open = d->open->name;
     if (p->shut) {
         PtxReg *both = gr_ptx_new_reg(a->func, PTX_U32);
-        GR_TRY(gr_access_put(a, at, NULL, 0, "min.u32 %s, %s, %s;", both->name, least, p->shut->name));
+        GR_MUST(gr_access_put(a, at, NULL, 0, "min.u32 %s, %s, %s;", both->name, least, p->shut->name));
         least = both->name;
     }
     if (d->first) {
@@ -285,29 +280,27 @@ static gr_status decide(ColliderWork *w, Access *a, PtxStmt *at, Decision *d) {
         PtxReg *bit = gr_ptx_new_reg(a->func, PTX_U32), *again = gr_ptx_new_reg(a->func, PTX_PRED);
         PtxReg *most = gr_ptx_new_reg(a->func, PTX_U32);
         const char *of_kernel = p->threshold ? p->threshold->name : "0xffffffff";
-        GR_TRY(gr_access_put(a, at, NULL, 0, "and.b32 %s, %s, %u; setp.ne.u32 %s, %s, 0;", bit->name,
-                             d->firsts->name, d->first, again->name, bit->name));
+        GR_MUST(gr_access_put(a, at, NULL, 0, "and.b32 %s, %s, %u; setp.ne.u32 %s, %s, 0;", bit->name,
+                              d->firsts->name, d->first, again->name, bit->name));
         if (p->shut)
-            GR_TRY(gr_access_put(a, at, NULL, 0,
-                                 "mov.u32 %s, %s; min.u32 %s, %s, %s; selp.b32 %s, %s, %s, %s;", most->name,
-                                 of_kernel, most->name, most->name, p->shut->name, most->name, least,
-                                 most->name, again->name));
+            GR_MUST(gr_access_put(a, at, NULL, 0,
+                                  "mov.u32 %s, %s; min.u32 %s, %s, %s; selp.b32 %s, %s, %s, %s;", most->name,
+                                  of_kernel, most->name, most->name, p->shut->name, most->name, least,
+                                  most->name, again->name));
         else
-            GR_TRY(gr_access_put(a, at, NULL, 0, "selp.b32 %s, %s, %s, %s;", most->name, least, of_kernel,
-                                 again->name));
+            GR_MUST(gr_access_put(a, at, NULL, 0, "selp.b32 %s, %s, %s, %s;", most->name, least, of_kernel,
+                                  again->name));
         least = most->name;
     }
     if (guard)
-        GR_TRY(gr_access_put(a, at, NULL, 0, "setp.le.and.u32 %s, %s, %s, %s;", open, t->name, least,
-                             guard->name));
+        GR_MUST(gr_access_put(a, at, NULL, 0, "setp.le.and.u32 %s, %s, %s, %s;", open, t->name, least,
+                              guard->name));
     else
-        GR_TRY(gr_access_put(a, at, NULL, 0, "setp.le.u32 %s, %s, %s;", open, t->name, least));
-done:
-    return st;
+        GR_MUST(gr_access_put(a, at, NULL, 0, "setp.le.u32 %s, %s, %s;", open, t->name, least));
+    return GR_OK;
 }
 
 gr_status gr_pace_open(ColliderWork *w, Access *a, PtxStmt *at, Gate *gate) {
-    gr_status st = GR_OK;
     Pace *p = w->pace;
     *gate = (Gate){.at = at};
     if (!p)
@@ -327,19 +320,18 @@ gr_status gr_pace_open(ColliderWork *w, Access *a, PtxStmt *at, Gate *gate) {
         return gr_pace_open_again(w, a, at, gate);
     }
     Decision d;
-    GR_TRY(decide(w, a, at, &d));
+    GR_MUST(decide(w, a, at, &d));
     gate->open = d.open;
-    GR_TRY(gr_pace_open_again(w, a, at, gate));
+    GR_MUST(gr_pace_open_again(w, a, at, gate));
     if (d.first)
-        GR_TRY(gr_access_put(a, gate->at, NULL, 0, "or.b32 %s, %s, %u;", d.firsts->name, d.firsts->name,
-                             d.first));
-    GR_TRY(put_fall(a, gate->at, d.threshold));
+        GR_MUST(gr_access_put(a, gate->at, NULL, 0, "or.b32 %s, %s, %u;", d.firsts->name, d.firsts->name,
+                              d.first));
+    GR_MUST(put_fall(a, gate->at, d.threshold));
     if (!guarded) {
         p->open = gate->open;
         p->open_block = p->block;
     }
-done:
-    return st;
+    return GR_OK;
 }
 
 gr_status gr_pace_close(Access *a, Gate *gate) {

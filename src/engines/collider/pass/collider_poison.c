@@ -19,7 +19,6 @@ static gr_status skip_if(Access *a, const PtxReg *p, PtxLabel *over) {
 }
 
 static gr_status skip_addresses(Access *a, const PtxOperand *stored, PtxLabel *over, bool *never) {
-    gr_status st = GR_OK;
     *never = false;
     if (a->bytes != 8 || a->type == PTX_F64)
         return GR_OK;
@@ -30,14 +29,13 @@ static gr_status skip_addresses(Access *a, const PtxOperand *stored, PtxLabel *o
             continue;
         PtxReg *wide = gr_ptx_new_reg(a->func, PTX_B64), *high = gr_ptx_new_reg(a->func, PTX_B32);
         PtxReg *p = gr_ptx_new_reg(a->func, PTX_PRED);
-        GR_TRY(gr_access_put(
+        GR_MUST(gr_access_put(
             a, a->before, &stored[k], 1,
             "shr.b64 %s, $0, 32; cvt.u32.u64 %s, %s; sub.u32 %s, %s, 1; setp.lt.u32 %s, %s, %u;", wide->name,
             high->name, wide->name, high->name, high->name, p->name, high->name, (1u << 17) - 1));
-        GR_TRY(skip_if(a, p, over));
+        GR_MUST(skip_if(a, p, over));
     }
-done:
-    return st;
+    return GR_OK;
 }
 
 // Where the host or another device may look: in a range, granules whose bit is set. The engine keeps both (kept.h).
@@ -46,30 +44,27 @@ static bool may_be_kept(const Access *a) {
 }
 
 static gr_status skip_kept(ColliderWork *w, Access *a, PtxLabel *over) {
-    gr_status st = GR_OK;
     if (!may_be_kept(a))
         return GR_OK;
     PtxReg *at, *low = gr_ptx_new_reg(a->func, PTX_U64), *bytes = gr_ptx_new_reg(a->func, PTX_U64);
     PtxReg *n = gr_ptx_new_reg(a->func, PTX_U32), *p = gr_ptx_new_reg(a->func, PTX_PRED);
     const char *control = w->o->suffix;
-    GR_TRY(gr_access_address64(a, a->before, &at));
-    GR_TRY(gr_access_put(a, a->before, NULL, 0,
-                         "ld.relaxed.sys.global.u64 %s, [__gr%s_control+%zu]; ld.relaxed.sys.global.u64 %s, "
-                         "[__gr%s_control+%zu]; sub.u64 %s, %s, %s; setp.lt.u64 %s, %s, %s;",
-                         low->name, control, offsetof(GrControl, kept), bytes->name, control,
-                         offsetof(GrControl, kept_bytes), low->name, at->name, low->name, p->name, low->name,
-                         bytes->name));
-    GR_TRY(gr_access_put(a, a->before, NULL, 0,
-                         "ld.relaxed.sys.global.u64 %s, [__gr%s_control+%zu]; shr.u64 %s, %s, %u; "
-                         "cvt.u32.u64 %s, %s; and.b32 %s, %s, %u; shr.u64 %s, %s, %s; cvt.u32.u64 %s, %s; "
-                         "and.b32 %s, %s, 1; setp.ne.and.u32 %s, %s, 0, %s;",
-                         bytes->name, control, offsetof(GrControl, kept_granules), low->name, at->name,
-                         (unsigned)GR_GRANULE_SHIFT, n->name, low->name, n->name, n->name, GR_GRANULES - 1u,
-                         bytes->name, bytes->name, n->name, n->name, bytes->name, n->name, n->name, p->name,
-                         n->name, p->name));
-    GR_TRY(skip_if(a, p, over));
-done:
-    return st;
+    GR_MUST(gr_access_address64(a, a->before, &at));
+    GR_MUST(gr_access_put(a, a->before, NULL, 0,
+                          "ld.relaxed.sys.global.u64 %s, [__gr%s_control+%zu]; ld.relaxed.sys.global.u64 %s, "
+                          "[__gr%s_control+%zu]; sub.u64 %s, %s, %s; setp.lt.u64 %s, %s, %s;",
+                          low->name, control, offsetof(GrControl, kept), bytes->name, control,
+                          offsetof(GrControl, kept_bytes), low->name, at->name, low->name, p->name, low->name,
+                          bytes->name));
+    GR_MUST(gr_access_put(a, a->before, NULL, 0,
+                          "ld.relaxed.sys.global.u64 %s, [__gr%s_control+%zu]; shr.u64 %s, %s, %u; "
+                          "cvt.u32.u64 %s, %s; and.b32 %s, %s, %u; shr.u64 %s, %s, %s; cvt.u32.u64 %s, %s; "
+                          "and.b32 %s, %s, 1; setp.ne.and.u32 %s, %s, 0, %s;",
+                          bytes->name, control, offsetof(GrControl, kept_granules), low->name, at->name,
+                          (unsigned)GR_GRANULE_SHIFT, n->name, low->name, n->name, n->name, GR_GRANULES - 1u,
+                          bytes->name, bytes->name, n->name, n->name, bytes->name, n->name, n->name, p->name,
+                          n->name, p->name));
+    return skip_if(a, p, over);
 }
 
 // ---- The store ----------------------------------------------------------------------------------------------------
@@ -102,25 +97,21 @@ done:
 // The garbage is stored as the value is, so a thread that overwrites it while it is there races with the store.
 static gr_status wait_for_others(ColliderWork *w, const Access *store, const PtxOperand *turned,
                                  const char *type, unsigned bits) {
-    gr_status st = GR_OK;
     Access a = *store;
     PtxOperand seen[EMIT_MAX_ELEMENTS];
     Look look;
     if (!w->pace || w->o->write_delay_ns <= 1)
         return gr_collider_wait(w, &a, a.before, WAIT_POISON, w->o->write_delay_ns);
     a.after = a.report = a.before;
-    GR_TRY(gr_look_begin(w, &a, a.before, WAIT_POISON, w->o->write_delay_ns, &look));
-    GR_TRY(gr_collider_repeat(&a, type, bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16, seen));
-    GR_TRY(gr_collider_compare(w, &a, turned, seen, bits, GR_CLASS_LOST_UPDATE, NULL));
-    GR_TRY(gr_look_end(w, &a, a.before, &look, LOOK_HELD));
-done:
-    return st;
+    GR_MUST(gr_look_begin(w, &a, a.before, WAIT_POISON, w->o->write_delay_ns, &look));
+    GR_MUST(gr_collider_repeat(&a, type, bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16, seen));
+    GR_MUST(gr_collider_compare(w, &a, turned, seen, bits, GR_CLASS_LOST_UPDATE, NULL));
+    return gr_look_end(w, &a, a.before, &look, LOOK_HELD);
 }
 
 gr_status gr_collider_poison(ColliderWork *w, Access *a, const PtxOperand *stored, const char *type,
                              unsigned bits, const char *mods, const PtxReg *alone, bool *late,
                              bool *poisoned) {
-    gr_status st = GR_OK;
     PtxOperand turned[EMIT_MAX_ELEMENTS];
     PtxLabel *over = gr_ptx_new_label(a->func), *kept = gr_ptx_new_label(a->func);
     PtxOperand end = gr_ptx_label_operand(over);
@@ -128,23 +119,22 @@ gr_status gr_collider_poison(ColliderWork *w, Access *a, const PtxOperand *store
     *late = false;
     if (w->polled && gr_is_polled(w->polled, a->site, &a->address))
         return GR_OK;
-    GR_TRY(skip_addresses(a, stored, over, &never));
+    GR_MUST(skip_addresses(a, stored, over, &never));
     if (never)
         return GR_OK;
-    GR_TRY(skip_kept(w, a, w->o->beside ? kept : over));
+    GR_MUST(skip_kept(w, a, w->o->beside ? kept : over));
     *poisoned = true;
-    GR_TRY(put_turned(a, stored, bits, mods, turned));
+    GR_MUST(put_turned(a, stored, bits, mods, turned));
     if (alone)
-        GR_TRY(gr_segment_late(w, a, a->before, stored, alone, over));
-    GR_TRY(wait_for_others(w, a, turned, type, bits));
+        GR_MUST(gr_segment_late(w, a, a->before, stored, alone, over));
+    GR_MUST(wait_for_others(w, a, turned, type, bits));
     *late = alone != NULL;
     if (w->o->beside &&
         may_be_kept(a)) { // what shows without poison is the value itself, which has to come late
-        GR_TRY(gr_access_put(a, a->before, &end, 1, "bra $0;"));
+        GR_MUST(gr_access_put(a, a->before, &end, 1, "bra $0;"));
         gr_ptx_insert_label(a->func, a->before, kept);
-        GR_TRY(gr_look_late(w, a, a->before));
+        GR_MUST(gr_look_late(w, a, a->before));
     }
     gr_ptx_insert_label(a->func, a->before, over);
-done:
-    return st;
+    return GR_OK;
 }

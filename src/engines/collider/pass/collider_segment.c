@@ -73,7 +73,6 @@ static bool has_others(const PtxFunc *f, const GrSiteStatus *status) {
 
 gr_status gr_segment_begin(ColliderWork *w, const OrderModule *m, const PtxFunc *f,
                            const GrSiteStatus *status, struct Segment *g) {
-    gr_status st = GR_OK;
     PtxFunc *func = (PtxFunc *)f;
     w->segment = NULL;
     *g = (struct Segment){0};
@@ -89,7 +88,7 @@ gr_status gr_segment_begin(ColliderWork *w, const OrderModule *m, const PtxFunc 
     for (const PtxStmt *s = f->first; s; s = s->next)
         g->accesses = g->accesses || s->site;
     w->segment = g;
-    GR_TRY(gr_order_early_ends(f, &g->arena, &g->early, &g->n_early, w->err));
+    GR_MUST(gr_order_early_ends(f, &g->arena, &g->early, &g->n_early, w->err));
     // Where a thread may end while others begin, these may take the launch for the next one.
     g->meets = g->meets && !g->n_early;
     for (const PtxStmt *s = f->first; s && !g->late_at_end; s = s->next)
@@ -107,8 +106,7 @@ gr_status gr_segment_begin(ColliderWork *w, const OrderModule *m, const PtxFunc 
     g->acts = gr_ptx_new_reg(func, PTX_PRED);
     g->passes = gr_ptx_new_reg(func, PTX_U32);
     g->late_starts = gr_ptx_new_reg(func, PTX_PRED);
-done:
-    return st;
+    return GR_OK;
 }
 
 void gr_segment_free(struct Segment *g) { gr_arena_free(&g->arena); }
@@ -150,43 +148,36 @@ static gr_status put_look(const ColliderWork *w, const Access *a, PtxStmt *at) {
 
 // A way out of line that is taken in launches in which something may be kept, and there a look.
 static gr_status put_look_if_kept(ColliderWork *w, Access *a, bool last) {
-    gr_status st = GR_OK;
     const char *kept = w->segment->kept->name;
     PtxReg *condition = w->watches, *p;
     Detour d;
     if (a->stmt->instr->guard) {
         condition = gr_ptx_new_reg(a->func, PTX_PRED);
-        GR_TRY(gr_access_performs(a, a->stmt, &p));
-        GR_TRY(gr_access_put(a, a->stmt, NULL, 0, "and.pred %s, %s, %s;", condition->name, w->watches->name,
-                             p->name));
+        GR_MUST(gr_access_performs(a, a->stmt, &p));
+        GR_MUST(gr_access_put(a, a->stmt, NULL, 0, "and.pred %s, %s, %s;", condition->name, w->watches->name,
+                              p->name));
     }
-    GR_TRY(gr_together_open_detour(w, a, a->stmt, condition, &d));
-    GR_TRY(put_look(w, a, d.at));
+    GR_MUST(gr_together_open_detour(w, a, a->stmt, condition, &d));
+    GR_MUST(put_look(w, a, d.at));
     if (last)
-        GR_TRY(gr_access_put(a, d.at, NULL, 0, "mov.u32 %s, 0;", kept));
-    GR_TRY(gr_collider_close_detour(a, &d));
-done:
-    return st;
+        GR_MUST(gr_access_put(a, d.at, NULL, 0, "mov.u32 %s, 0;", kept));
+    return gr_collider_close_detour(a, &d);
 }
 
 // At a barrier where stores may be late: all are here; a look; the late stores; all are here again.
 static gr_status put_late_stores(ColliderWork *w, Access *a) {
-    gr_status st = GR_OK;
     const struct Segment *g = w->segment;
     Detour d;
-    GR_TRY(put_look_if_kept(w, a, false));
-    GR_TRY(gr_together_open_detour(w, a, a->stmt, g->late, &d));
-    GR_TRY(gr_access_put(a, d.at, NULL, 0, "call __gr%s_segment_store, (%s, %s); setp.ne.u32 %s, 0, 0;",
-                         w->o->suffix, g->entries->name, g->kept->name, g->late->name));
-    GR_TRY(gr_collider_close_detour(a, &d));
-    GR_TRY(put_meeting(w, a));
-done:
-    return st;
+    GR_MUST(put_look_if_kept(w, a, false));
+    GR_MUST(gr_together_open_detour(w, a, a->stmt, g->late, &d));
+    GR_MUST(gr_access_put(a, d.at, NULL, 0, "call __gr%s_segment_store, (%s, %s); setp.ne.u32 %s, 0, 0;",
+                          w->o->suffix, g->entries->name, g->kept->name, g->late->name));
+    GR_MUST(gr_collider_close_detour(a, &d));
+    return put_meeting(w, a);
 }
 
 // At a thread's end: the launch's other threads come to theirs, and the thread looks meanwhile. One that may leave others behind at a barrier does not wait.
 static gr_status put_meeting_of_launch(const ColliderWork *w, const Access *a, PtxStmt *at, unsigned part) {
-    gr_status st = GR_OK;
     uint32_t max_ns = w->o->read_delay_ns, kernel = a->func->index % GR_LAUNCH_COUNTS;
     uint32_t longest = max_ns > UINT32_MAX / SEGMENT_END ? UINT32_MAX : max_ns * SEGMENT_END;
     const char *mine = gr_ptx_new_reg(a->func, PTX_U32)->name,
@@ -194,23 +185,20 @@ static gr_status put_meeting_of_launch(const ColliderWork *w, const Access *a, P
                *more = gr_ptx_new_reg(a->func, PTX_PRED)->name;
     PtxLabel *again = gr_ptx_new_label(a->func);
     PtxOperand to = gr_ptx_label_operand(again);
-    GR_TRY(gr_access_put(a, at, NULL, 0, "call (%s), __gr%s_segment_come, (%u, %u, %s); mov.u32 %s, 0;", mine,
-                         w->o->suffix, kernel, part, w->segment->threads->name, waited));
+    GR_MUST(gr_access_put(a, at, NULL, 0, "call (%s), __gr%s_segment_come, (%u, %u, %s); mov.u32 %s, 0;",
+                          mine, w->o->suffix, kernel, part, w->segment->threads->name, waited));
     if (is_early(w->segment, a->stmt))
         return GR_OK;
     gr_ptx_insert_label(a->func, at, again);
-    GR_TRY(put_look(w, a, at));
-    GR_TRY(gr_access_put(
+    GR_MUST(put_look(w, a, at));
+    return gr_access_put(
         a, at, &to, 1,
         "call (%s), __gr%s_segment_wait, (%u, %u, %s, %s, %u); setp.ne.u32 %s, %s, 0; @%s bra $0;", waited,
-        w->o->suffix, kernel, part, mine, waited, longest, more, waited, more));
-done:
-    return st;
+        w->o->suffix, kernel, part, mine, waited, longest, more, waited, more);
 }
 
 // The thread's end: in small launches a meeting; a look.
 static gr_status put_last(ColliderWork *w, Access *a) {
-    gr_status st = GR_OK;
     const struct Segment *g = w->segment;
     PtxReg *p = g->acts, *q;
     Detour d;
@@ -218,58 +206,53 @@ static gr_status put_last(ColliderWork *w, Access *a) {
     PtxOperand to = gr_ptx_label_operand(alone);
     if (a->stmt->instr->guard) {
         p = gr_ptx_new_reg(a->func, PTX_PRED);
-        GR_TRY(gr_access_performs(a, a->stmt, &q));
-        GR_TRY(gr_access_put(a, a->stmt, NULL, 0, "and.pred %s, %s, %s;", p->name, g->acts->name, q->name));
+        GR_MUST(gr_access_performs(a, a->stmt, &q));
+        GR_MUST(gr_access_put(a, a->stmt, NULL, 0, "and.pred %s, %s, %s;", p->name, g->acts->name, q->name));
     }
-    GR_TRY(gr_collider_open_detour(a, a->stmt, p, &d));
-    GR_TRY(gr_access_put(a, d.at, &to, 1, "@!%s bra $0;", g->small->name));
-    GR_TRY(put_meeting_of_launch(w, a, d.at, 0));
+    GR_MUST(gr_collider_open_detour(a, a->stmt, p, &d));
+    GR_MUST(gr_access_put(a, d.at, &to, 1, "@!%s bra $0;", g->small->name));
+    GR_MUST(put_meeting_of_launch(w, a, d.at, 0));
     if (g->late_at_end) {
-        GR_TRY(put_look(w, a, d.at));
-        GR_TRY(gr_access_put(a, d.at, NULL, 0, "call __gr%s_segment_store, (%s, %s);", w->o->suffix,
-                             g->entries->name, g->kept->name));
-        GR_TRY(put_meeting_of_launch(w, a, d.at, 1));
+        GR_MUST(put_look(w, a, d.at));
+        GR_MUST(gr_access_put(a, d.at, NULL, 0, "call __gr%s_segment_store, (%s, %s);", w->o->suffix,
+                              g->entries->name, g->kept->name));
+        GR_MUST(put_meeting_of_launch(w, a, d.at, 1));
     }
     gr_ptx_insert_label(a->func, d.at, alone);
-    GR_TRY(put_look(w, a, d.at));
-    GR_TRY(gr_access_put(a, d.at, NULL, 0, "mov.u32 %s, 0;", g->kept->name));
+    GR_MUST(put_look(w, a, d.at));
+    GR_MUST(gr_access_put(a, d.at, NULL, 0, "mov.u32 %s, 0;", g->kept->name));
     if (g->late)
-        GR_TRY(gr_access_put(a, d.at, NULL, 0, "setp.ne.u32 %s, 0, 0;", g->late->name));
-    GR_TRY(gr_collider_count_launch(w, a, d.at, g->counts));
-    GR_TRY(gr_collider_close_detour(a, &d));
-done:
-    return st;
+        GR_MUST(gr_access_put(a, d.at, NULL, 0, "setp.ne.u32 %s, 0, 0;", g->late->name));
+    GR_MUST(gr_collider_count_launch(w, a, d.at, g->counts));
+    return gr_collider_close_detour(a, &d);
 }
 
 static gr_status put_end(ColliderWork *w, PtxFunc *f, PtxStmt *s, bool nested) {
-    gr_status st = GR_OK;
     Access a = access_of(w, f, s, nested);
     const struct Segment *g = w->segment;
     bool whole = false, zero;
     if (gr_ptx_instr_flags(s->instr) & PTX_F_EXIT && s->instr->op != PTX_OP_TRAP)
         return put_last(w, &a);
     if (g->meets && gr_order_is_barrier(s->instr, &whole, &zero) && whole)
-        GR_TRY(put_meeting(w, &a));
+        GR_MUST(put_meeting(w, &a));
     if (whole && g->meets && g->late)
-        GR_TRY(put_late_stores(w, &a));
-    GR_TRY(put_look_if_kept(w, &a, true));
+        GR_MUST(put_late_stores(w, &a));
+    GR_MUST(put_look_if_kept(w, &a, true));
     if (whole && g->meets) // so many barriers
-        GR_TRY(gr_access_put(&a, s, NULL, 0, "add.s32 %s, %s, -1; setp.gt.and.s32 %s, %s, 0, %s;",
-                             g->passes->name, g->passes->name, g->whole->name, g->passes->name,
-                             g->whole->name));
+        GR_MUST(gr_access_put(&a, s, NULL, 0, "add.s32 %s, %s, -1; setp.gt.and.s32 %s, %s, 0, %s;",
+                              g->passes->name, g->passes->name, g->whole->name, g->passes->name,
+                              g->whole->name));
     if (whole && g->meets && g->accesses)
-        GR_TRY(gr_halves_again(w, &a, s->next, g->late_starts, g->passes, SEGMENT_BARRIERS));
-done:
-    return st;
+        GR_MUST(gr_halves_again(w, &a, s->next, g->late_starts, g->passes, SEGMENT_BARRIERS));
+    return GR_OK;
 }
 
 gr_status gr_segment_step(ColliderWork *w, PtxFunc *f, PtxStmt *s, bool nested) {
-    gr_status st = GR_OK;
     struct Segment *g = w->segment;
     if (!g)
         return GR_OK;
     if (g->own)
-        GR_TRY(put_forget(w, f, (PtxStmt *)g->own, nested));
+        GR_MUST(put_forget(w, f, (PtxStmt *)g->own, nested));
     g->own = NULL;
     if (!s || s->kind != PTX_INSTR)
         return GR_OK;
@@ -277,57 +260,49 @@ gr_status gr_segment_step(ColliderWork *w, PtxFunc *f, PtxStmt *s, bool nested) 
     if (e == ORDER_WRITES)
         g->own = s;
     if (e == ORDER_ENDS)
-        GR_TRY(put_end(w, f, s, nested));
-done:
-    return st;
+        GR_MUST(put_end(w, f, s, nested));
+    return GR_OK;
 }
 
 // At the statement `s`, where its window stays shut: what was inserted before it may stand elsewhere. All is kept no more.
 static gr_status put_shut(ColliderWork *w, const Access *a, const PtxReg *open) {
-    gr_status st = GR_OK;
     PtxStmt *s = a->stmt;
     const char *kept = w->segment->kept->name;
     PtxReg *p, *q;
     if (!s->instr->guard)
         return gr_access_put(a, s, NULL, 0, "@!%s mov.u32 %s, 0;", open->name, kept);
     q = gr_ptx_new_reg(a->func, PTX_PRED);
-    GR_TRY(gr_access_performs(a, s, &p));
-    GR_TRY(gr_access_put(a, s, NULL, 0, "not.pred %s, %s; and.pred %s, %s, %s; @%s mov.u32 %s, 0;", q->name,
-                         open->name, q->name, q->name, p->name, q->name, kept));
-done:
-    return st;
+    GR_MUST(gr_access_performs(a, s, &p));
+    return gr_access_put(a, s, NULL, 0, "not.pred %s, %s; and.pred %s, %s, %s; @%s mov.u32 %s, 0;", q->name,
+                         open->name, q->name, q->name, p->name, q->name, kept);
 }
 
 // The same in a loop: in launches of few threads the rest stays kept, a few times. A way out of line, which is taken where something is kept.
 static gr_status put_shut_in_loop(const ColliderWork *w, const Access *access, const PtxReg *open) {
-    gr_status st = GR_OK;
     const struct Segment *g = w->segment;
     Access a = *access;
     PtxReg *own = gr_ptx_new_reg(a.func, PTX_PRED), *left = gr_ptx_new_reg(a.func, PTX_PRED), *p, *where;
     Detour d;
-    GR_TRY(gr_access_put(&a, a.stmt, NULL, 0, "setp.ne.and.u32 %s, %s, 0, !%s;", own->name, g->kept->name,
-                         open->name));
+    GR_MUST(gr_access_put(&a, a.stmt, NULL, 0, "setp.ne.and.u32 %s, %s, 0, !%s;", own->name, g->kept->name,
+                          open->name));
     if (a.stmt->instr->guard) {
-        GR_TRY(gr_access_performs(&a, a.stmt, &p));
-        GR_TRY(gr_access_put(&a, a.stmt, NULL, 0, "and.pred %s, %s, %s;", own->name, own->name, p->name));
+        GR_MUST(gr_access_performs(&a, a.stmt, &p));
+        GR_MUST(gr_access_put(&a, a.stmt, NULL, 0, "and.pred %s, %s, %s;", own->name, own->name, p->name));
     }
-    GR_TRY(gr_together_open_detour(w, &a, a.stmt, own, &d));
-    GR_TRY(gr_collider_generic(&a, d.at, &where));
-    GR_TRY(gr_access_put(
+    GR_MUST(gr_together_open_detour(w, &a, a.stmt, own, &d));
+    GR_MUST(gr_collider_generic(&a, d.at, &where));
+    GR_MUST(gr_access_put(
         &a, d.at, NULL, 0, "setp.le.u32 %s, %s, %u; setp.ge.and.s32 %s, %s, %u, %s; @%s sub.s32 %s, %s, %u;",
         left->name, g->threads->name, (unsigned)SEGMENT_FEW, left->name, g->left->name, SEGMENT_MOST / 2u,
         left->name, left->name, g->left->name, g->left->name, (unsigned)SEGMENT_SHUT));
-    GR_TRY(gr_access_put(&a, d.at, NULL, 0,
-                         "@%s call __gr%s_segment_own, (%s, %s, %s, %u); selp.b32 %s, %s, 0, %s;", left->name,
-                         w->o->suffix, g->entries->name, g->kept->name, where->name, a.site->size,
-                         g->kept->name, g->kept->name, left->name));
-    GR_TRY(gr_collider_close_detour(&a, &d));
-done:
-    return st;
+    GR_MUST(gr_access_put(&a, d.at, NULL, 0,
+                          "@%s call __gr%s_segment_own, (%s, %s, %s, %u); selp.b32 %s, %s, 0, %s;",
+                          left->name, w->o->suffix, g->entries->name, g->kept->name, where->name,
+                          a.site->size, g->kept->name, g->kept->name, left->name));
+    return gr_collider_close_detour(&a, &d);
 }
 
 gr_status gr_segment_own(ColliderWork *w, const Access *a, PtxStmt *at, const PtxReg *open) {
-    gr_status st = GR_OK;
     struct Segment *g = w->segment;
     if (!g || g->own != a->stmt || !is_followed(w, a) || !a->site->size)
         return GR_OK;
@@ -335,18 +310,16 @@ gr_status gr_segment_own(ColliderWork *w, const Access *a, PtxStmt *at, const Pt
     PtxReg *p = gr_ptx_new_reg(a->func, PTX_PRED), *where;
     // Outside loops a window is open wherever something may be kept, so there is no code for more.
     if (open)
-        GR_TRY(open == w->pace->outside ? put_shut(w, a, open) : put_shut_in_loop(w, a, open));
-    GR_TRY(gr_collider_generic(a, at, &where));
+        GR_MUST(open == w->pace->outside ? put_shut(w, a, open) : put_shut_in_loop(w, a, open));
+    GR_MUST(gr_collider_generic(a, at, &where));
     if (a->guard) {
         PtxOperand guard = gr_ptx_reg_operand(a->guard);
-        GR_TRY(gr_access_put(a, at, &guard, 1, "setp.ne.and.u32 %s, %s, 0, $0;", p->name, g->kept->name));
+        GR_MUST(gr_access_put(a, at, &guard, 1, "setp.ne.and.u32 %s, %s, 0, $0;", p->name, g->kept->name));
     } else {
-        GR_TRY(gr_access_put(a, at, NULL, 0, "setp.ne.u32 %s, %s, 0;", p->name, g->kept->name));
+        GR_MUST(gr_access_put(a, at, NULL, 0, "setp.ne.u32 %s, %s, 0;", p->name, g->kept->name));
     }
-    GR_TRY(gr_access_put(a, at, NULL, 0, "@%s call __gr%s_segment_own, (%s, %s, %s, %u);", p->name,
-                         w->o->suffix, g->entries->name, g->kept->name, where->name, a->site->size));
-done:
-    return st;
+    return gr_access_put(a, at, NULL, 0, "@%s call __gr%s_segment_own, (%s, %s, %s, %u);", p->name,
+                         w->o->suffix, g->entries->name, g->kept->name, where->name, a->site->size);
 }
 
 // A word of the access, `offset` bytes behind its address. `now` is what memory has there.
@@ -355,24 +328,21 @@ static gr_status put_entry(const ColliderWork *w, const Access *a, PtxStmt *at, 
     const struct Segment *g = w->segment;
     PtxReg *k = gr_ptx_new_reg(a->func, PTX_U32), *e = gr_ptx_new_reg(a->func, PTX_U64),
            *both = gr_ptx_new_reg(a->func, PTX_B64), *where = (PtxReg *)address;
-    gr_status st = GR_OK;
     if (offset) {
         where = gr_ptx_new_reg(a->func, PTX_U64);
-        GR_TRY(gr_access_put(a, at, NULL, 0, "add.s64 %s, %s, %u;", where->name, address->name, offset));
+        GR_MUST(gr_access_put(a, at, NULL, 0, "add.s64 %s, %s, %u;", where->name, address->name, offset));
     }
     uint32_t space = a->site->space == PTX_SHARED_CLUSTER ? GR_META_SHARED : GR_META_GENERIC;
     uint32_t meta = (uint32_t) class | space << GR_META_SPACE | sizeof(uint32_t) << GR_META_SIZE;
-    GR_TRY(gr_access_put(a, at, NULL, 0,
-                         "and.b32 %s, %s, %u; mad.wide.u32 %s, %s, %u, %s; mov.b64 %s, {%s, %u};", k->name,
-                         g->kept->name, GR_SEGMENT_KEEPS - 1u, e->name, k->name, (unsigned)sizeof(GrKept),
-                         g->entries->name, both->name, now->name, state));
-    GR_TRY(
-        gr_access_put(a, at, NULL, 0,
-                      "st.local.v2.u64 [%s], {%s, %s}; st.local.v2.u32 [%s+%u], {%u, %u}; add.u32 %s, %s, 1;",
-                      e->name, where->name, both->name, e->name, (unsigned)offsetof(GrKept, site),
-                      a->site->id, meta, g->kept->name, g->kept->name));
-done:
-    return st;
+    GR_MUST(gr_access_put(a, at, NULL, 0,
+                          "and.b32 %s, %s, %u; mad.wide.u32 %s, %s, %u, %s; mov.b64 %s, {%s, %u};", k->name,
+                          g->kept->name, GR_SEGMENT_KEEPS - 1u, e->name, k->name, (unsigned)sizeof(GrKept),
+                          g->entries->name, both->name, now->name, state));
+    return gr_access_put(
+        a, at, NULL, 0,
+        "st.local.v2.u64 [%s], {%s, %s}; st.local.v2.u32 [%s+%u], {%u, %u}; add.u32 %s, %s, 1;", e->name,
+        where->name, both->name, e->name, (unsigned)offsetof(GrKept, site), a->site->id, meta, g->kept->name,
+        g->kept->name);
 }
 
 static bool uses_all(const Access *a, unsigned k) {
@@ -395,27 +365,25 @@ static bool is_kept(const ColliderWork *w, const Access *a, const PtxOperand *va
 static gr_status keep(ColliderWork *w, Access *a, PtxStmt *at, const PtxOperand *values, GrRaceClass class,
                       unsigned state) {
     bool late = state == GR_KEPT_LATE;
-    gr_status st = GR_OK;
     PtxReg *address, *word[2];
-    GR_TRY(gr_collider_generic(a, at, &address));
+    GR_MUST(gr_collider_generic(a, at, &address));
     for (unsigned k = 0; k < a->n; k++) {
         unsigned n = a->bytes / sizeof(uint32_t);
         word[0] = gr_ptx_new_reg(a->func, PTX_B32);
         word[1] = n > 1 ? gr_ptx_new_reg(a->func, PTX_B32) : NULL;
         if (n > 1)
-            GR_TRY(
+            GR_MUST(
                 gr_access_put(a, at, &values[k], 1, "mov.b64 {%s, %s}, $0;", word[0]->name, word[1]->name));
         else
-            GR_TRY(gr_access_put(a, at, &values[k], 1, "mov.b32 %s, $0;", word[0]->name));
+            GR_MUST(gr_access_put(a, at, &values[k], 1, "mov.b32 %s, $0;", word[0]->name));
         for (unsigned j = 0; j < n; j++) {
             if (late && !j)
-                GR_TRY(gr_access_put(a, at, NULL, 0, "xor.b32 %s, %s, 1;", word[0]->name, word[0]->name));
-            GR_TRY(put_entry(w, a, at, address, k * a->bytes + j * (unsigned)sizeof(uint32_t), word[j], class,
-                             late && j ? GR_KEPT_WATCHED : state));
+                GR_MUST(gr_access_put(a, at, NULL, 0, "xor.b32 %s, %s, 1;", word[0]->name, word[0]->name));
+            GR_MUST(put_entry(w, a, at, address, k * a->bytes + j * (unsigned)sizeof(uint32_t), word[j],
+                              class, late && j ? GR_KEPT_WATCHED : state));
         }
     }
-done:
-    return st;
+    return GR_OK;
 }
 
 static unsigned words_of(const Access *a) { return a->n * a->bytes / (unsigned)sizeof(uint32_t); }
@@ -423,24 +391,22 @@ static unsigned words_of(const Access *a) { return a->n * a->bytes / (unsigned)s
 // Where the thread may keep more words.
 static gr_status keep_if_left(ColliderWork *w, Access *a, PtxStmt *at, const PtxOperand *values,
                               GrRaceClass class, const PtxReg *kept) {
-    gr_status st = GR_OK;
     PtxReg *p = gr_ptx_new_reg(a->func, PTX_PRED);
     PtxLabel *on = gr_ptx_new_label(a->func);
     PtxOperand to = gr_ptx_label_operand(on);
     unsigned words = words_of(a);
     const char *left = w->segment->left->name;
     if (a->guard)
-        GR_TRY(gr_access_put(a, at, NULL, 0, "setp.ge.and.s32 %s, %s, %u, %s;", p->name, left, words,
-                             a->guard->name));
+        GR_MUST(gr_access_put(a, at, NULL, 0, "setp.ge.and.s32 %s, %s, %u, %s;", p->name, left, words,
+                              a->guard->name));
     else
-        GR_TRY(gr_access_put(a, at, NULL, 0, "setp.ge.s32 %s, %s, %u;", p->name, left, words));
-    GR_TRY(gr_access_put(a, at, &to, 1, "@!%s bra $0; sub.s32 %s, %s, %u;", p->name, left, left, words));
-    GR_TRY(keep(w, a, at, values, class, kept ? GR_KEPT_UNUSED : GR_KEPT_WATCHED));
+        GR_MUST(gr_access_put(a, at, NULL, 0, "setp.ge.s32 %s, %s, %u;", p->name, left, words));
+    GR_MUST(gr_access_put(a, at, &to, 1, "@!%s bra $0; sub.s32 %s, %s, %u;", p->name, left, left, words));
+    GR_MUST(keep(w, a, at, values, class, kept ? GR_KEPT_UNUSED : GR_KEPT_WATCHED));
     if (kept)
-        GR_TRY(gr_access_put(a, at, NULL, 0, "setp.eq.u32 %s, 0, 0;", kept->name));
+        GR_MUST(gr_access_put(a, at, NULL, 0, "setp.eq.u32 %s, 0, 0;", kept->name));
     gr_ptx_insert_label(a->func, at, on);
-done:
-    return st;
+    return GR_OK;
 }
 
 gr_status gr_segment_keep(ColliderWork *w, Access *a, PtxStmt *at, const PtxOperand *values, unsigned bits,
@@ -450,29 +416,28 @@ gr_status gr_segment_keep(ColliderWork *w, Access *a, PtxStmt *at, const PtxOper
 
 gr_status gr_segment_late(ColliderWork *w, Access *a, PtxStmt *at, const PtxOperand *stored,
                           const PtxReg *alone, PtxLabel *over) {
-    gr_status st = GR_OK;
     struct Segment *g = w->segment;
     PtxReg *p = gr_ptx_new_reg(a->func, PTX_PRED);
     PtxLabel *on = gr_ptx_new_label(a->func);
     PtxOperand to[2] = {gr_ptx_label_operand(on), gr_ptx_label_operand(over)};
     bool end = is_end(g, gr_order_straight_end(a->stmt));
-    GR_TRY(gr_collider_chance(w, a, at, 1u << 31, p));
+    GR_MUST(gr_collider_chance(w, a, at, 1u << 31, p));
     const PtxReg *hold = gr_look_hold(w, a);
     if (hold) // a thread that is to be held holds its garbage, and so has no late store
-        GR_TRY(gr_access_put(a, at, NULL, 0, "setp.eq.and.u32 %s, %s, 0, %s;", p->name, hold->name, p->name));
-    GR_TRY(gr_access_put(a, at, to, 2, "and.pred %s, %s, %s; and.pred %s, %s, %s; @!%s bra $0;", p->name,
-                         p->name, alone->name, p->name, p->name, (end ? g->small : g->whole)->name, p->name));
+        GR_MUST(
+            gr_access_put(a, at, NULL, 0, "setp.eq.and.u32 %s, %s, 0, %s;", p->name, hold->name, p->name));
+    GR_MUST(gr_access_put(a, at, to, 2, "and.pred %s, %s, %s; and.pred %s, %s, %s; @!%s bra $0;", p->name,
+                          p->name, alone->name, p->name, p->name, (end ? g->small : g->whole)->name,
+                          p->name));
     if (a->guard)
-        GR_TRY(gr_access_put(a, at, to, 2, "@!%s bra $1;", a->guard->name));
-    GR_TRY(keep(w, a, at, stored, GR_CLASS_LOST_UPDATE, GR_KEPT_LATE));
-    GR_TRY(gr_access_put(a, at, to, 2, "setp.eq.u32 %s, 0, 0; bra $1;", g->late->name));
+        GR_MUST(gr_access_put(a, at, to, 2, "@!%s bra $1;", a->guard->name));
+    GR_MUST(keep(w, a, at, stored, GR_CLASS_LOST_UPDATE, GR_KEPT_LATE));
+    GR_MUST(gr_access_put(a, at, to, 2, "setp.eq.u32 %s, 0, 0; bra $1;", g->late->name));
     gr_ptx_insert_label(a->func, at, on);
-done:
-    return st;
+    return GR_OK;
 }
 
 gr_status gr_segment_store(ColliderWork *w, const Access *a) {
-    gr_status st = GR_OK;
     struct Segment *g = w->segment;
     PtxInstr *i = a->stmt->instr;
     if (!i->guard) {
@@ -481,30 +446,26 @@ gr_status gr_segment_store(ColliderWork *w, const Access *a) {
         return GR_OK;
     }
     PtxReg *p, *q = gr_ptx_new_reg(a->func, PTX_PRED);
-    GR_TRY(gr_access_performs(a, a->stmt, &p));
-    GR_TRY(gr_access_put(a, a->stmt, NULL, 0, "not.pred %s, %s; and.pred %s, %s, %s;", q->name, g->late->name,
-                         p->name, p->name, q->name));
+    GR_MUST(gr_access_performs(a, a->stmt, &p));
+    GR_MUST(gr_access_put(a, a->stmt, NULL, 0, "not.pred %s, %s; and.pred %s, %s, %s;", q->name,
+                          g->late->name, p->name, p->name, q->name));
     i->guard = p;
     i->guard_negated = false;
-done:
-    return st;
+    return GR_OK;
 }
 
 static gr_status keep_load(ColliderWork *w, Access *a, PtxStmt *at, const PtxReg *unused, unsigned *words) {
-    gr_status st = GR_OK;
     PtxOperand values[EMIT_MAX_ELEMENTS];
     *words = 0;
     if (!w->segment)
         return GR_OK;
-    GR_TRY(gr_access_comparable(a, at));
+    GR_MUST(gr_access_comparable(a, at));
     for (unsigned k = 0; k < a->n; k++)
         values[k] = *a->value[k];
     if (!is_kept(w, a, values, gr_access_compare_bits(a), GR_CLASS_CLOBBERED_READ))
         return GR_OK;
     *words = words_of(a);
-    GR_TRY(keep_if_left(w, a, at, values, GR_CLASS_CLOBBERED_READ, unused));
-done:
-    return st;
+    return keep_if_left(w, a, at, values, GR_CLASS_CLOBBERED_READ, unused);
 }
 
 gr_status gr_segment_keep_load(ColliderWork *w, Access *a, PtxStmt *at) {
@@ -526,7 +487,6 @@ gr_status gr_segment_used(const ColliderWork *w, const Access *a, PtxStmt *at, c
 
 // Whether the launch's threads meet at their ends: where its blocks are mostly all on the device together, in launches in which they keep something.
 static gr_status put_small(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
-    gr_status st = GR_OK;
     const struct Segment *g = w->segment;
     char text[800];
     const char *blocks = gr_ptx_new_reg(f, PTX_U32)->name, *t = gr_ptx_new_reg(f, PTX_U32)->name,
@@ -543,9 +503,7 @@ static gr_status put_small(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
               t, blocks, blocks, t, t, blocks, blocks, t, t, g->threads->name, t, t, g->threads->name,
               g->threads->name, t, t, g->threads->name, all, blocks, t, t, p, blocks, t, p, all,
               (unsigned)PACE_WARPS * 32, p, g->threads->name, all);
-    GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
-done:
-    return st;
+    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
 }
 
 // The threads of a block keep something all or none, because barriers go by it. They may have read different counts of launches: the launch's last block, where it is
@@ -557,44 +515,39 @@ static gr_status put_agreement(const ColliderWork *w, PtxFunc *f, PtxStmt *at) {
 }
 
 gr_status gr_segment_finish(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
-    gr_status st = GR_OK;
     struct Segment *g = w->segment;
     char text[256];
     if (!g)
         return GR_OK;
     const bool turns = w->count && w->o->poison && w->o->holds;
     if (g->meets || (turns && gr_stale_turns(f, at)))
-        GR_TRY(put_agreement(w, f, at));
+        GR_MUST(put_agreement(w, f, at));
     gr_format(text, sizeof text, ".local .align 16 .b8 __gr_kept[%u];",
               (unsigned)(GR_SEGMENT_KEEPS * sizeof(GrKept)));
-    GR_TRY(gr_ptx_insert(f, f->first, 0, text, NULL, 0, NULL, w->err));
+    GR_MUST(gr_ptx_insert(f, f->first, 0, text, NULL, 0, NULL, w->err));
     if (!w->count) { // no window, so nobody has set these
         gr_format(text, sizeof text, "setp.ne.u32 %s, 0, 0; setp.ne.u32 %s, 0, 0; setp.ne.u32 %s, 0, 0;",
                   w->watches->name, w->few->name, g->counts->name);
-        GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+        GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     }
     gr_format(
         text, sizeof text,
         "mov.u64 %s, __gr_kept; mov.u32 %s, 0; selp.b32 %s, %u, 0, %s; mov.u32 %s, %u; mov.pred %s, %s;",
         g->entries->name, g->kept->name, g->left->name, (unsigned)SEGMENT_MOST, w->watches->name,
         g->passes->name, (unsigned)SEGMENT_BARRIERS, g->whole->name, w->watches->name);
-    GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+    GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     if (g->late) {
         gr_format(text, sizeof text, "setp.ne.u32 %s, 0, 0;", g->late->name);
-        GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+        GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     }
-    GR_TRY(put_small(w, f, at));
+    GR_MUST(put_small(w, f, at));
     if (turns)
-        GR_TRY(gr_stale_turn(w, f, at));
+        GR_MUST(gr_stale_turn(w, f, at));
     Access a = access_of(w, f, at, false);
-    if (w->kind && w->length) {
-        st = gr_halves_begin(w, &a, at, g->late_starts);
-    } else {
-        gr_format(text, sizeof text, "setp.ne.u32 %s, 0, 0;", g->late_starts->name);
-        st = gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
-    }
-done:
-    return st;
+    if (w->kind && w->length)
+        return gr_halves_begin(w, &a, at, g->late_starts);
+    gr_format(text, sizeof text, "setp.ne.u32 %s, 0, 0;", g->late_starts->name);
+    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
 }
 
 gr_status gr_segment_link(PtxModule *m, const ColliderOptions *o, const GrSiteStatus *status, gr_error *err) {

@@ -19,7 +19,6 @@ static gr_status put_look(const ColliderWork *w, const SourceWatch *s, PtxStmt *
 
 gr_status gr_source_issued(ColliderWork *w, const Copy *c, PtxStmt *at, const PtxReg *src,
                            const PtxReg *size) {
-    gr_status st = GR_OK;
     PtxFunc *f = c->dst.func;
     if (!gr_ptx_instr_has(c->dst.stmt->instr, PTX_MOD_bulk_group))
         return GR_OK;
@@ -39,14 +38,12 @@ gr_status gr_source_issued(ColliderWork *w, const Copy *c, PtxStmt *at, const Pt
     w->sources = s;
     if (!w->groups)
         w->groups = gr_ptx_new_reg(f, PTX_U32);
-    GR_TRY(put_look(w, s, at));
-    GR_TRY(gr_access_put(&c->dst, at, NULL, 0,
+    GR_MUST(put_look(w, s, at));
+    return gr_access_put(&c->dst, at, NULL, 0,
                          "mov.u64 %s, %s; mov.b32 %s, %s; mov.u32 %s, %s; setp.eq.u32 %s, 0, 0;"
                          "call (%s), __gr%s_source, (%s, %s);",
                          s->src->name, src->name, s->size->name, size->name, s->group->name, w->groups->name,
-                         s->pending->name, s->hash->name, w->o->suffix, src->name, size->name));
-done:
-    return st;
+                         s->pending->name, s->hash->name, w->o->suffix, src->name, size->name);
 }
 
 static bool is_of_groups(const PtxStmt *s, PtxMod what) {
@@ -55,38 +52,36 @@ static bool is_of_groups(const PtxStmt *s, PtxMod what) {
 }
 
 gr_status gr_source_finish(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
-    gr_status st = GR_OK;
     char text[128];
     if (!w->sources)
         return GR_OK;
     for (PtxStmt *s = f->first; s; s = s->next) {
         if (is_of_groups(s, PTX_MOD_commit_group))
-            GR_TRY(gr_access_put(&w->sources->of, s, NULL, 0, "add.u32 %s, %s, 1;", w->groups->name,
-                                 w->groups->name));
+            GR_MUST(gr_access_put(&w->sources->of, s, NULL, 0, "add.u32 %s, %s, 1;", w->groups->name,
+                                  w->groups->name));
         // What is called may wait.
         if (s->kind == PTX_INSTR && !s->tag.inserted && s->instr->op == PTX_OP_CALL)
             for (const SourceWatch *k = w->sources; k; k = k->next) {
-                GR_TRY(put_look(w, k, s));
-                GR_TRY(gr_access_put(&k->of, s, NULL, 0, "setp.ne.u32 %s, 0, 0;", k->pending->name));
+                GR_MUST(put_look(w, k, s));
+                GR_MUST(gr_access_put(&k->of, s, NULL, 0, "setp.ne.u32 %s, 0, 0;", k->pending->name));
             }
         if (!is_of_groups(s, PTX_MOD_wait_group))
             continue;
         for (const SourceWatch *k = w->sources; k; k = k->next) {
             PtxReg *newer = gr_ptx_new_reg(f, PTX_U32);
-            GR_TRY(put_look(w, k, s));
+            GR_MUST(put_look(w, k, s));
             // This one and those behind it: it stays when the wait leaves so many alone.
-            GR_TRY(gr_access_put(&k->of, s, s->instr->operands, 1,
-                                 "sub.u32 %s, %s, %s; setp.le.and.u32 %s, %s, $0, %s;", newer->name,
-                                 w->groups->name, k->group->name, k->pending->name, newer->name,
-                                 k->pending->name));
+            GR_MUST(gr_access_put(&k->of, s, s->instr->operands, 1,
+                                  "sub.u32 %s, %s, %s; setp.le.and.u32 %s, %s, $0, %s;", newer->name,
+                                  w->groups->name, k->group->name, k->pending->name, newer->name,
+                                  k->pending->name));
         }
     }
     gr_format(text, sizeof text, "mov.u32 %s, 0;", w->groups->name);
-    GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+    GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     for (const SourceWatch *k = w->sources; k; k = k->next) {
         gr_format(text, sizeof text, "setp.ne.u32 %s, 0, 0;", k->pending->name);
-        GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+        GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     }
-done:
-    return st;
+    return GR_OK;
 }

@@ -103,26 +103,24 @@ static bool read_registers(Access *a, const PtxOperand *list) {
 
 // What outlives the access until behind the wait: its predicate and its address.
 static gr_status prepare(Access *a) {
-    gr_status st = GR_OK;
     PtxReg *base = gr_ptx_new_reg(a->func, PTX_B32);
     PtxOperand *sub = GR_NEW(&a->func->module->arena, PtxOperand);
     if (!sub)
         return gr_fail(a->err, GR_ERR_NOMEM, "out of memory");
-    GR_TRY(gr_access_put(a, a->before, &a->address.sub[0], 1, "mov.b32 %s, $0;", base->name));
+    GR_MUST(gr_access_put(a, a->before, &a->address.sub[0], 1, "mov.b32 %s, $0;", base->name));
     if (a->address.offset)
-        GR_TRY(gr_access_put(a, a->before, NULL, 0, "add.s32 %s, %s, %lld;", base->name, base->name,
-                             (long long)a->address.offset));
+        GR_MUST(gr_access_put(a, a->before, NULL, 0, "add.s32 %s, %s, %lld;", base->name, base->name,
+                              (long long)a->address.offset));
     *sub = gr_ptx_reg_operand(base);
     a->address.sub = sub;
     a->address.offset = 0;
     for (unsigned k = 0; k < a->n; k++)
         a->at[k] = base;
     a->together = true;
-    GR_TRY(gr_access_prepare(a));
-    GR_TRY(gr_collider_own_guard(a));
+    GR_MUST(gr_access_prepare(a));
+    GR_MUST(gr_collider_own_guard(a));
     a->whole = a->guard;
-done:
-    return st;
+    return GR_OK;
 }
 
 // tcgen05.ld of what the access loads or stores, and its wait.
@@ -167,7 +165,6 @@ static bool start(Access *a, bool store) {
 }
 
 gr_status gr_collider_tensor(ColliderWork *w, Access *a, GrSiteStatus *status) {
-    gr_status st = GR_OK;
     bool store = a->stmt->instr->mods[0].id == PTX_MOD_st, others, deeper;
     *status = GR_SITE_NOT_UNDERSTOOD;
     if (!start(a, store))
@@ -185,19 +182,17 @@ gr_status gr_collider_tensor(ColliderWork *w, Access *a, GrSiteStatus *status) {
         if (!store || !others || !a->used[k])
             continue;
         PtxReg *copy = gr_ptx_new_reg(a->func, PTX_B32); // the program may give the register another value
-        GR_TRY(gr_access_put(a, a->before, &expected[k], 1, "mov.b32 %s, $0;", copy->name));
+        GR_MUST(gr_access_put(a, a->before, &expected[k], 1, "mov.b32 %s, $0;", copy->name));
         expected[k] = gr_ptx_reg_operand(copy);
     }
     a->after = a->report = wait->next;
     a->nested = a->nested || deeper;
-    GR_TRY(prepare(a));
+    GR_MUST(prepare(a));
     Look window;
-    GR_TRY(gr_look_begin(w, a, a->after, WAIT_WINDOW, store ? w->o->write_delay_ns : w->o->read_delay_ns,
-                         &window));
-    GR_TRY(put_again(a, store, again));
-    GR_TRY(gr_collider_compare(w, a, expected, again, 32,
-                               store ? GR_CLASS_LOST_UPDATE : GR_CLASS_CLOBBERED_READ, NULL));
-    GR_TRY(gr_look_end(w, a, a->after, &window, LOOK_NOT_HELD));
-done:
-    return st;
+    GR_MUST(gr_look_begin(w, a, a->after, WAIT_WINDOW, store ? w->o->write_delay_ns : w->o->read_delay_ns,
+                          &window));
+    GR_MUST(put_again(a, store, again));
+    GR_MUST(gr_collider_compare(w, a, expected, again, 32,
+                                store ? GR_CLASS_LOST_UPDATE : GR_CLASS_CLOBBERED_READ, NULL));
+    return gr_look_end(w, a, a->after, &window, LOOK_NOT_HELD);
 }

@@ -75,53 +75,49 @@ gr_status gr_collider_last(const ColliderWork *w, const Access *a, PtxStmt *at, 
 // What is left of the longest maximum, in 2^-32; in windows it becomes less.
 static gr_status put_share(ColliderWork *w, const Access *a, PtxStmt *at, ColliderWait what, uint32_t max_ns,
                            const char *drawn) {
-    gr_status st = GR_OK;
     gr_collider_need_waits(w, a->func);
     const char *length = w->length->name;
-    GR_TRY(gr_access_put(a, at, NULL, 0, "mul.hi.u32 %s, %s, %s;", drawn, drawn, length));
+    GR_MUST(gr_access_put(a, at, NULL, 0, "mul.hi.u32 %s, %s, %s;", drawn, drawn, length));
     if (what == WAIT_WINDOW || what == WAIT_STORED) {
         PtxReg *t = gr_ptx_new_reg(a->func, PTX_U32);
         uint32_t least = least_of(max_ns);
-        GR_TRY(gr_access_put(a, at, NULL, 0, "shr.u32 %s, %s, 3; sub.u32 %s, %s, %s; max.u32 %s, %s, %u;",
-                             t->name, length, length, length, t->name, length, length, least));
-        GR_TRY(gr_collider_last(w, a, at, max_ns));
+        GR_MUST(gr_access_put(a, at, NULL, 0, "shr.u32 %s, %s, 3; sub.u32 %s, %s, %s; max.u32 %s, %s, %u;",
+                              t->name, length, length, length, t->name, length, length, least));
+        GR_MUST(gr_collider_last(w, a, at, max_ns));
     }
-done:
-    return st;
+    return GR_OK;
 }
 
 // About one length; the high bits of the state are a uniform number.
 static gr_status draw_even(ColliderWork *w, const Access *a, PtxStmt *at, ColliderWait what, uint32_t max_ns,
                            const char *drawn) {
-    gr_status st = GR_OK;
     const char *r = generator(w, a->func)->name;
     uint32_t half = max_ns / 2;
     PtxReg *p;
-    GR_TRY(gr_access_put(a, at, NULL, 0, "mul.lo.u32 %s, %s, %u;", r, r, STEP));
+    GR_MUST(gr_access_put(a, at, NULL, 0, "mul.lo.u32 %s, %s, %u;", r, r, STEP));
     switch (what) {
     case WAIT_WINDOW:
-        GR_TRY(gr_access_put(a, at, NULL, 0, "mul.hi.u32 %s, %s, %u; add.u32 %s, %s, %u;", drawn, r, half,
-                             drawn, drawn, half));
+        GR_MUST(gr_access_put(a, at, NULL, 0, "mul.hi.u32 %s, %s, %u; add.u32 %s, %s, %u;", drawn, r, half,
+                              drawn, drawn, half));
         break;
     case WAIT_STORED:
         p = gr_ptx_new_reg(a->func, PTX_PRED);
-        GR_TRY(gr_access_put(a, at, NULL, 0,
-                             "setp.lt.u32 %s, %s, %u; mul.lo.u32 %s, %s, %u; mul.hi.u32 %s, %s, %u; "
-                             "add.u32 %s, %s, %u; selp.b32 %s, %s, 0, %s;",
-                             p->name, r, 5u << 29, r, r, STEP, drawn, r, half, drawn, drawn, half, drawn,
-                             drawn, p->name));
+        GR_MUST(gr_access_put(a, at, NULL, 0,
+                              "setp.lt.u32 %s, %s, %u; mul.lo.u32 %s, %s, %u; mul.hi.u32 %s, %s, %u; "
+                              "add.u32 %s, %s, %u; selp.b32 %s, %s, 0, %s;",
+                              p->name, r, 5u << 29, r, r, STEP, drawn, r, half, drawn, drawn, half, drawn,
+                              drawn, p->name));
         break;
     case WAIT_LATE:
-        GR_TRY(gr_access_put(a, at, NULL, 0, "mul.hi.u32 %s, %s, %u; max.u32 %s, %s, %u; sub.u32 %s, %s, %u;",
-                             drawn, r, max_ns, drawn, drawn, half, drawn, drawn, half));
+        GR_MUST(gr_access_put(a, at, NULL, 0,
+                              "mul.hi.u32 %s, %s, %u; max.u32 %s, %s, %u; sub.u32 %s, %s, %u;", drawn, r,
+                              max_ns, drawn, drawn, half, drawn, drawn, half));
         break;
     case WAIT_POISON:
-        GR_TRY(gr_access_put(a, at, NULL, 0, "mul.hi.u32 %s, %s, %u;", drawn, r, max_ns));
+        GR_MUST(gr_access_put(a, at, NULL, 0, "mul.hi.u32 %s, %s, %u;", drawn, r, max_ns));
         break;
     }
-    st = put_share(w, a, at, what, max_ns, drawn);
-done:
-    return st;
+    return put_share(w, a, at, what, max_ns, drawn);
 }
 
 gr_status gr_collider_draw(ColliderWork *w, const Access *a, PtxStmt *at, ColliderWait what, uint32_t max_ns,
@@ -138,7 +134,6 @@ gr_status gr_collider_draw(ColliderWork *w, const Access *a, PtxStmt *at, Collid
 }
 
 gr_status gr_collider_sleep(ColliderWork *w, const Access *a, PtxStmt *at, const char *delay) {
-    gr_status st = GR_OK;
     char guard[64];
     if (!w->o->thinned || *delay != '%')
         return gr_access_put(a, at, NULL, 0, "%snanosleep.u32 %s;", gr_access_guard(a, guard, sizeof guard),
@@ -147,19 +142,18 @@ gr_status gr_collider_sleep(ColliderWork *w, const Access *a, PtxStmt *at, const
         PtxReg *t = gr_ptx_new_reg(a->func, PTX_U32), *top = gr_ptx_new_reg(a->func, PTX_U32);
         PtxReg *sleeps = gr_ptx_new_reg(a->func, PTX_PRED);
         // The highest bit that is set; 0 of 0.
-        GR_TRY(gr_access_put(
+        GR_MUST(gr_access_put(
             a, at, NULL, 0, "clz.b32 %s, %s; mov.u32 %s, 0x80000000; shr.u32 %s, %s, %s; sub.u32 %s, %s, %s;",
             t->name, delay, top->name, t->name, top->name, t->name, delay, delay, t->name));
         if (a->guard)
-            GR_TRY(gr_access_put(a, at, NULL, 0, "setp.ge.and.u32 %s, %s, %u, %s;", sleeps->name, t->name,
-                                 (unsigned)WAIT_SHORT_NS, a->guard->name));
+            GR_MUST(gr_access_put(a, at, NULL, 0, "setp.ge.and.u32 %s, %s, %u, %s;", sleeps->name, t->name,
+                                  (unsigned)WAIT_SHORT_NS, a->guard->name));
         else
-            GR_TRY(gr_access_put(a, at, NULL, 0, "setp.ge.u32 %s, %s, %u;", sleeps->name, t->name,
-                                 (unsigned)WAIT_SHORT_NS));
-        GR_TRY(gr_access_put(a, at, NULL, 0, "@%s nanosleep.u32 %s;", sleeps->name, t->name));
+            GR_MUST(gr_access_put(a, at, NULL, 0, "setp.ge.u32 %s, %s, %u;", sleeps->name, t->name,
+                                  (unsigned)WAIT_SHORT_NS));
+        GR_MUST(gr_access_put(a, at, NULL, 0, "@%s nanosleep.u32 %s;", sleeps->name, t->name));
     }
-done:
-    return st;
+    return GR_OK;
 }
 
 void gr_collider_need_waits(ColliderWork *w, PtxFunc *f) {
@@ -177,50 +171,38 @@ gr_status gr_collider_draw_below(ColliderWork *w, const Access *a, PtxStmt *at, 
 
 gr_status gr_collider_draw_about(ColliderWork *w, const Access *a, PtxStmt *at, uint32_t ns,
                                  const char *drawn) {
-    gr_status st = GR_OK;
-    GR_TRY(gr_collider_draw_below(w, a, at, ns / 2, drawn));
-    st = gr_access_put(a, at, NULL, 0, "add.u32 %s, %s, %u;", drawn, drawn, ns / 2);
-done:
-    return st;
+    GR_MUST(gr_collider_draw_below(w, a, at, ns / 2, drawn));
+    return gr_access_put(a, at, NULL, 0, "add.u32 %s, %s, %u;", drawn, drawn, ns / 2);
 }
 
 gr_status gr_collider_sleep_about(ColliderWork *w, const Access *a, PtxStmt *at, uint32_t ns) {
-    gr_status st = GR_OK;
     const char *t = gr_ptx_new_reg(a->func, PTX_U32)->name;
-    GR_TRY(gr_collider_draw_about(w, a, at, ns, t));
-    st = gr_collider_sleep(w, a, at, t);
-done:
-    return st;
+    GR_MUST(gr_collider_draw_about(w, a, at, ns, t));
+    return gr_collider_sleep(w, a, at, t);
 }
 
 gr_status gr_collider_wait(ColliderWork *w, const Access *a, PtxStmt *at, ColliderWait what,
                            uint32_t max_ns) {
-    gr_status st = GR_OK;
     char delay[DELAY_TEXT];
     if (max_ns == 0)
         return GR_OK;
     if (w->brief)
         return gr_brief_wait(w, a, at, what, max_ns);
-    GR_TRY(gr_collider_draw(w, a, at, what, max_ns, delay));
-    GR_TRY(gr_collider_sleep(w, a, at, delay));
-done:
-    return st;
+    GR_MUST(gr_collider_draw(w, a, at, what, max_ns, delay));
+    return gr_collider_sleep(w, a, at, delay);
 }
 
 gr_status gr_collider_come_late(ColliderWork *w, Access *a) {
-    gr_status st = GR_OK;
     Gate gate;
     if (!w->pace || !w->o->write_delay_ns)
         return GR_OK;
-    GR_TRY(gr_pace_open(w, a, a->before, &gate));
+    GR_MUST(gr_pace_open(w, a, a->before, &gate));
     if (a->site->access != PTX_ACCESS_READ)
-        GR_TRY(gr_segment_own(w, a, gate.at, gate.open));
+        GR_MUST(gr_segment_own(w, a, gate.at, gate.open));
     a->guard = NULL; // the gate has it
-    GR_TRY(gr_look_late(w, a, gate.at));
-    GR_TRY(gr_again_over(w->again, a, gate.at, gate.open));
-    GR_TRY(gr_pace_close(a, &gate));
-done:
-    return st;
+    GR_MUST(gr_look_late(w, a, gate.at));
+    GR_MUST(gr_again_over(w->again, a, gate.at, gate.open));
+    return gr_pace_close(a, &gate);
 }
 
 // A length in hundredths of the maximum, as 2^-32 of the longest maximum.
@@ -329,38 +311,36 @@ static gr_status put_shut(ColliderWork *w, PtxFunc *f, PtxStmt *at, PtxLabel *ov
 }
 
 gr_status gr_collider_begin_count(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
-    gr_status st = GR_OK;
     StrBuf code = {0};
     w->count = w->kind = w->threads = w->shuts = NULL;
     if (!w->length || !f->is_entry || w->pace->shut)
         return GR_OK;
     w->count = gr_ptx_new_reg(f, PTX_U32);
-    GR_TRY(put_count(w, f, at, w->count->name));
+    GR_MUST(put_count(w, f, at, w->count->name));
     const char *seed = gr_ptx_new_reg(f, PTX_U32)->name;
     w->kind = gr_ptx_new_reg(f, PTX_U32);
     char text[160];
     const char *kind = w->kind->name;
-    GR_TRY(gr_ptx_insert(f, at, 0, gr_collider_seed(w, seed, text, sizeof text), NULL, 0, NULL, w->err));
-    GR_TRY(put_rare(w, f, at, seed));
+    GR_MUST(gr_ptx_insert(f, at, 0, gr_collider_seed(w, seed, text, sizeof text), NULL, 0, NULL, w->err));
+    GR_MUST(put_rare(w, f, at, seed));
     w->shuts = gr_ptx_new_reg(f, PTX_PRED);
     gr_format(text, sizeof text, "setp.eq.u32 %s, %s, 0;", w->shuts->name, w->pace->threshold->name);
-    GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+    GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     if (w->watches) {
         gr_format(text, sizeof text, "setp.ne.u32 %s, 0, 0;", w->watches->name);
-        GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+        GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     }
     PtxLabel *over = gr_ptx_new_label(f);
-    GR_TRY(put_shut(w, f, at, over));
+    GR_MUST(put_shut(w, f, at, over));
     gr_str_addf(&code, "shr.u32 %s, %s, 1; add.u32 %s, %s, %s; rem.u32 %s, %s, %u;", kind, w->count->name,
                 kind, kind, seed, kind, kind, (unsigned)WAIT_CYCLE);
     w->threads = gr_ptx_new_reg(f, PTX_U32);
     add_threads(&code, f, w->threads->name);
     if (w->watches)
         add_watches(w, &code, f);
-    GR_TRY(put_text(w, f, at, &code));
+    GR_MUST(put_text(w, f, at, &code));
     gr_ptx_insert_label(f, at, over);
-done:
-    return st;
+    return GR_OK;
 }
 
 // Whether the other side of a race may be far: threads that wait for others do so by strong accesses, and fences go with them. An asynchronous copy
@@ -440,7 +420,6 @@ static gr_status put_quick(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char 
 // A budget leaves no time for long waits, and makes waits shorter as it makes windows fewer: a kernel ends with its last warp, and so
 // takes as long with one window as with many.
 static gr_status begin_length(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
-    gr_status st = GR_OK;
     const char *length = w->length->name;
     char text[256];
     if (w->pace->shut) {
@@ -452,23 +431,20 @@ static gr_status begin_length(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     const char *count = gr_ptx_new_reg(f, PTX_U32)->name, *turn = gr_ptx_new_reg(f, PTX_U32)->name;
     gr_format(text, sizeof text, f->is_entry ? "mov.u32 %s, %s;" : "mov.u32 %s, 0;", count,
               f->is_entry ? w->count->name : "");
-    GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
-    GR_TRY(put_kind(w, f, at, count, turn));
+    GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+    GR_MUST(put_kind(w, f, at, count, turn));
     if (f->is_entry) {
-        GR_TRY(put_small(w, f, at));
-        GR_TRY(put_quick(w, f, at, turn));
+        GR_MUST(put_small(w, f, at));
+        GR_MUST(put_quick(w, f, at, turn));
     }
     // Half as long behind 2 launches, a quarter behind 4, and so on.
     gr_format(text, sizeof text, "shr.u32 %s, %s, 1; clz.b32 %s, %s; sub.u32 %s, 32, %s; shr.u32 %s, %s, %s;",
               count, count, count, count, count, count, length, length, count);
-    st = gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
-done:
-    return st;
+    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
 }
 
 // Each launch that is held tells the host that it has begun. In one of four all warps wait long as well; but not where it is one of many.
 static gr_status put_beside(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
-    gr_status st = GR_OK;
     char text[640], seed[96];
     const char *r = w->random->name, *grid = gr_ptx_new_reg(f, PTX_U64)->name,
                *t = gr_ptx_new_reg(f, PTX_U32)->name, *h = gr_ptx_new_reg(f, PTX_U32)->name,
@@ -477,47 +453,44 @@ static gr_status put_beside(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     PtxOperand to = gr_ptx_label_operand(over);
     gr_format(text, sizeof text, "ld.global.nc.u32 %s, [__gr%s_control+%u];", told, w->o->suffix,
               (unsigned)offsetof(GrControl, beside));
-    GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+    GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     gr_format(text, sizeof text, "setp.eq.u32 %s, %s, 0; @%s bra $0;", p, told, p);
-    GR_TRY(gr_ptx_insert(f, at, 0, text, &to, 1, NULL, w->err));
+    GR_MUST(gr_ptx_insert(f, at, 0, text, &to, 1, NULL, w->err));
     if (w->hold) {
         gr_format(text, sizeof text, "mul.lo.u32 %s, %s, %u; call (%s), __gr%s_begun, (%s, %s, %u);", r, r,
                   (unsigned)STEP, w->hold->name, w->o->suffix, told, r, w->n_holds);
-        GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+        GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     }
     // What waits for the host has other waits to be in time for.
     gr_format(text, sizeof text, "@%s shr.u32 %s, %s, %u;", w->small->name, w->length->name, w->length->name,
               (unsigned)__builtin_ctz(WAIT_SMALL));
-    GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+    GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     gr_format(
         text, sizeof text,
         "%s mov.u64 %s, %%gridid; cvt.u32.u64 %s, %s; mad.lo.u32 %s, %s, 3, %s; mul.lo.u32 %s, %s, %u;"
         "and.b32 %s, %s, %u; setp.eq.u32 %s, %s, 0; setp.ge.and.u32 %s, %s, %u, %s; @%s mov.u32 %s, %u;",
         gr_collider_seed(w, h, seed, sizeof seed), grid, t, grid, t, h, t, t, t, 0x9E3779B1u, h, told,
         3u << GR_BESIDE_SHORTER, p, h, p, t, 3u << 30, p, p, w->length->name, UINT32_MAX);
-    GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+    GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     gr_ptx_insert_label(f, at, over);
-done:
-    return st;
+    return GR_OK;
 }
 
 gr_status gr_collider_begin_waits(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
-    gr_status st = GR_OK;
     if (!w->length)
         return GR_OK;
     PtxLabel *over = w->shuts ? gr_ptx_new_label(f) : NULL;
     if (w->hold) {
         char text[64];
         gr_format(text, sizeof text, "mov.u32 %s, 0;", w->hold->name);
-        GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+        GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     }
     if (over)
-        GR_TRY(put_shut(w, f, at, over));
-    GR_TRY(begin_length(w, f, at));
+        GR_MUST(put_shut(w, f, at, over));
+    GR_MUST(begin_length(w, f, at));
     if (w->o->beside && f->is_entry && !w->pace->shut)
-        GR_TRY(put_beside(w, f, at));
+        GR_MUST(put_beside(w, f, at));
     if (over)
         gr_ptx_insert_label(f, at, over);
-done:
-    return st;
+    return GR_OK;
 }

@@ -214,15 +214,13 @@ static gr_status put_lanes(const ColliderWork *w, PtxFunc *f, PtxStmt *at, const
 }
 
 static gr_status put_join(const ColliderWork *w, PtxFunc *f, PtxStmt *at, const Lanes *l) {
-    gr_status st = GR_OK;
     const char *all = gr_ptx_new_reg(f, PTX_B32)->name, *p = gr_ptx_new_reg(f, PTX_PRED)->name;
     char text[160];
     gr_format(text, sizeof text, "setp.eq.u32 %s, 0, 0; vote.sync.ballot.b32 %s, %s, %s;", p, all, p,
               l->mask->name);
-    GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+    GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     gr_ptx_insert_label(f, at, l->behind);
-done:
-    return st;
+    return GR_OK;
 }
 
 static Lanes new_lanes(PtxFunc *f) { return (Lanes){gr_ptx_new_reg(f, PTX_B32), gr_ptx_new_label(f)}; }
@@ -261,15 +259,12 @@ done:
 
 gr_status gr_together_open_detour(const ColliderWork *w, Access *a, PtxStmt *at, const PtxReg *condition,
                                   Detour *d) {
-    gr_status st = GR_OK;
     if (!w->joins.mask || a->nested)
         return gr_collider_open_detour(a, at, condition, d);
     const Lanes lanes = new_lanes(a->func);
-    GR_TRY(put_lanes(w, a->func, at, &lanes));
-    GR_TRY(gr_collider_open_detour(a, at, condition, d));
-    st = put_join(w, a->func, d->back->stmt->next, &lanes);
-done:
-    return st;
+    GR_MUST(put_lanes(w, a->func, at, &lanes));
+    GR_MUST(gr_collider_open_detour(a, at, condition, d));
+    return put_join(w, a->func, d->back->stmt->next, &lanes);
 }
 
 gr_status gr_together_begin(ColliderWork *w, const TogetherModule *m, const DefUse *uses, PtxFunc *f) {

@@ -68,43 +68,40 @@ static void close_if(const Access *a, PtxStmt *at, PtxLabel *end) { gr_ptx_inser
 
 // The lanes that make the access, and not to local memory.
 static gr_status put_guard(const Access *a, Bytes *b) {
-    gr_status st = GR_OK;
     const PtxInstr *i = a->stmt->instr;
     const PtxOperand *base = &a->address.sub[0];
     if (i->guard) {
         PtxOperand g = gr_ptx_reg_operand(i->guard);
         b->guard = gr_ptx_new_reg(a->func, PTX_PRED);
-        GR_TRY(gr_access_put(a, a->before, &g, 1, "%s.pred %s, $0;", i->guard_negated ? "not" : "mov",
-                             b->guard->name));
+        GR_MUST(gr_access_put(a, a->before, &g, 1, "%s.pred %s, $0;", i->guard_negated ? "not" : "mov",
+                              b->guard->name));
     }
     if (a->site->space == PTX_GENERIC && base->kind == PTX_O_REG) {
         PtxReg *local = gr_ptx_new_reg(a->func, PTX_PRED);
-        GR_TRY(gr_access_put(a, a->before, base, 1, "isspacep.local %s, $0; not.pred %s, %s;", local->name,
-                             local->name, local->name));
+        GR_MUST(gr_access_put(a, a->before, base, 1, "isspacep.local %s, $0; not.pred %s, %s;", local->name,
+                              local->name, local->name));
         if (b->guard)
-            GR_TRY(gr_access_put(a, a->before, NULL, 0, "and.pred %s, %s, %s;", local->name, local->name,
-                                 b->guard->name));
+            GR_MUST(gr_access_put(a, a->before, NULL, 0, "and.pred %s, %s, %s;", local->name, local->name,
+                                  b->guard->name));
         b->guard = local;
     }
-done:
-    return st;
+    return GR_OK;
 }
 
 // Before the access: where it goes, as one number for each place of memory, and its slot in the table.
 static gr_status put_bytes(Meet *w, const Access *a, Bytes *b) {
-    gr_status st = GR_OK;
     *b = (Bytes){.hash = gr_ptx_new_reg(a->func, PTX_B64), .slot = gr_ptx_new_reg(a->func, PTX_B64)};
     const char *window = w->clusters ? "shared::cluster" : "shared", *salt = w->salt->name;
     bool generic = a->site->space == PTX_GENERIC, shared = !generic && a->site->space != PTX_GLOBAL;
     w->used = true;
-    GR_TRY(put_guard(a, b));
-    GR_TRY(gr_access_address64(a, a->before, &b->at));
+    GR_MUST(put_guard(a, b));
+    GR_MUST(gr_access_address64(a, a->before, &b->at));
     gr_format(b->what_text, sizeof b->what_text, "%u", a->site->size | (shared ? GR_MEET_SHARED : 0u));
     PtxReg *mine = gr_ptx_new_reg(a->func, PTX_B64);
     if (generic) {
         PtxReg *p = gr_ptx_new_reg(a->func, PTX_PRED);
         b->what = gr_ptx_new_reg(a->func, PTX_U32);
-        GR_TRY(gr_access_put(
+        GR_MUST(gr_access_put(
             a, a->before, NULL, 0,
             "isspacep.%s %s, %s; @%s cvta.to.%s.u64 %s, %s; selp.b64 %s, %s, 0, %s; selp.u32 "
             "%s, %u, %u, %s;",
@@ -112,21 +109,19 @@ static gr_status put_bytes(Meet *w, const Access *a, Bytes *b) {
             p->name, b->what->name, a->site->size | GR_MEET_SHARED, a->site->size, p->name));
         gr_format(b->what_text, sizeof b->what_text, "%s", b->what->name);
     } else {
-        GR_TRY(gr_access_put(a, a->before, NULL, 0, shared ? "mov.b64 %s, %s;" : "mov.b64 %s, 0;", mine->name,
-                             salt));
+        GR_MUST(gr_access_put(a, a->before, NULL, 0, shared ? "mov.b64 %s, %s;" : "mov.b64 %s, 0;",
+                              mine->name, salt));
     }
     const char *h = b->hash->name, *s = b->slot->name;
-    GR_TRY(gr_access_put(
+    GR_MUST(gr_access_put(
         a, a->before, NULL, 0,
         "shr.u64 %s, %s, 5; xor.b64 %s, %s, %s; mul.lo.u64 %s, %s, 0x%llx; and.b64 %s, %s, 28; "
         "shl.b64 %s, %s, 1;",
         h, b->at->name, h, h, mine->name, h, h, (unsigned long long)GR_MEET_HASH, s, b->at->name, s, s));
-    GR_TRY(gr_access_put(a, a->before, NULL, 0,
+    return gr_access_put(a, a->before, NULL, 0,
                          "shr.u64 %s, %s, %u; and.b64 %s, %s, %s; or.b64 %s, %s, %s; add.s64 %s, %s, %s;",
                          mine->name, h, (unsigned)GR_MEET_ROW_SHIFT, mine->name, mine->name, w->mask->name, s,
-                         s, mine->name, s, s, w->table->name));
-done:
-    return st;
+                         s, mine->name, s, s, w->table->name);
 }
 
 // ---- Accesses that may be met --------------------------------------------------------------------------------
@@ -140,16 +135,15 @@ static PtxStmt *behind(const PtxStmt *s) {
 }
 
 static gr_status put_target(Meet *w, Access *a, uint32_t target, const Speculation *spec) {
-    gr_status st = GR_OK;
     Bytes b;
     PtxReg *opened = gr_ptx_new_reg(a->func, PTX_U32), *met = gr_ptx_new_reg(a->func, PTX_U32);
     PtxReg *p = gr_ptx_new_reg(a->func, PTX_PRED), *q = gr_ptx_new_reg(a->func, PTX_PRED), *kept = NULL;
     PtxLabel *end = NULL;
-    GR_TRY(put_bytes(w, a, &b));
-    GR_TRY(gr_access_put(a, a->before, NULL, 0, "mov.u32 %s, 0;", opened->name));
+    GR_MUST(put_bytes(w, a, &b));
+    GR_MUST(gr_access_put(a, a->before, NULL, 0, "mov.u32 %s, 0;", opened->name));
     if (b.guard)
-        GR_TRY(open_if(a, a->before, b.guard, &end));
-    GR_TRY(
+        GR_MUST(open_if(a, a->before, b.guard, &end));
+    GR_MUST(
         gr_access_put(a, a->before, NULL, 0,
                       "{ .param .b32 __gr_r; .param .b32 __gr_a0; .param .b32 __gr_a1; .param .b64 __gr_a2; "
                       ".param .b64 __gr_a3;"
@@ -160,35 +154,35 @@ static gr_status put_target(Meet *w, Access *a, uint32_t target, const Speculati
     if (b.guard)
         close_if(a, a->before, end);
 
-    GR_TRY(gr_access_put(a, a->after, NULL, 0, "mov.u32 %s, 0; setp.ne.u32 %s, %s, 0;", met->name, p->name,
-                         opened->name));
-    GR_TRY(open_if(a, a->after, p, &end));
-    GR_TRY(gr_access_put(a, a->after, NULL, 0,
-                         "{ .param .b32 __gr_r; .param .b32 __gr_a0; st.param.b32 [__gr_a0], %s; call "
-                         "(__gr_r), __gr%s_withdraw, (__gr_a0); ld.param.b32 %s, [__gr_r]; }",
-                         opened->name, w->o->suffix, met->name));
+    GR_MUST(gr_access_put(a, a->after, NULL, 0, "mov.u32 %s, 0; setp.ne.u32 %s, %s, 0;", met->name, p->name,
+                          opened->name));
+    GR_MUST(open_if(a, a->after, p, &end));
+    GR_MUST(gr_access_put(a, a->after, NULL, 0,
+                          "{ .param .b32 __gr_r; .param .b32 __gr_a0; st.param.b32 [__gr_a0], %s; call "
+                          "(__gr_r), __gr%s_withdraw, (__gr_a0); ld.param.b32 %s, [__gr_r]; }",
+                          opened->name, w->o->suffix, met->name));
     close_if(a, a->after, end);
 
     for (unsigned k = 0; spec && k < spec->n; k++) {
         PtxReg *one = gr_ptx_new_reg(a->func, PTX_PRED);
         PtxOperand keeps = gr_ptx_reg_operand(spec->keep[k].pred);
-        GR_TRY(gr_access_put(a, a->report, &keeps, 1, "%s.pred %s, $0;",
-                             spec->keep[k].negated ? "not" : "mov", one->name));
+        GR_MUST(gr_access_put(a, a->report, &keeps, 1, "%s.pred %s, $0;",
+                              spec->keep[k].negated ? "not" : "mov", one->name));
         if (kept)
-            GR_TRY(gr_access_put(a, a->report, NULL, 0, "or.pred %s, %s, %s;", one->name, one->name,
-                                 kept->name));
+            GR_MUST(gr_access_put(a, a->report, NULL, 0, "or.pred %s, %s, %s;", one->name, one->name,
+                                  kept->name));
         kept = one;
     }
-    GR_TRY(gr_access_put(a, a->report, NULL, 0, "setp.ne.u32 %s, %s, 0;", q->name, met->name));
+    GR_MUST(gr_access_put(a, a->report, NULL, 0, "setp.ne.u32 %s, %s, 0;", q->name, met->name));
     char keeps[64];
     gr_format(keeps, sizeof keeps, "1");
     if (kept) {
         PtxReg *r = gr_ptx_new_reg(a->func, PTX_U32);
-        GR_TRY(gr_access_put(a, a->report, NULL, 0, "selp.u32 %s, 1, 0, %s;", r->name, kept->name));
+        GR_MUST(gr_access_put(a, a->report, NULL, 0, "selp.u32 %s, 1, 0, %s;", r->name, kept->name));
         gr_format(keeps, sizeof keeps, "%s", r->name);
     }
-    GR_TRY(open_if(a, a->report, q, &end));
-    GR_TRY(
+    GR_MUST(open_if(a, a->report, q, &end));
+    GR_MUST(
         gr_access_put(a, a->report, NULL, 0,
                       "{ .param .b32 __gr_a0; .param .b32 __gr_a1; .param .b32 __gr_a2; .param .b64 "
                       "__gr_a3; .param .b32 __gr_a4;"
@@ -197,39 +191,36 @@ static gr_status put_target(Meet *w, Access *a, uint32_t target, const Speculati
                       "__gr_a1, __gr_a2, __gr_a3, __gr_a4); }",
                       target, a->site->id, b.what_text, b.at->name, keeps, w->o->suffix));
     close_if(a, a->report, end);
-done:
-    return st;
+    return GR_OK;
 }
 
 // ---- Accesses that may meet them -------------------------------------------------------------------------------
 
 // Whether any word of the table that these bytes go to has their tag.
 static gr_status put_tags(const Access *a, const Bytes *b, const PtxReg *seems) {
-    gr_status st = GR_OK;
     unsigned words = a->site->size <= 4 ? 1 : a->site->size / 4;
     PtxReg *v[2] = {gr_ptx_new_reg(a->func, PTX_B64), gr_ptx_new_reg(a->func, PTX_B64)};
     for (unsigned k = 0; k < words; k += 2) {
         if (words == 1)
-            GR_TRY(gr_access_put(a, a->before, NULL, 0, "ld.relaxed.sys.global.u64 %s, [%s];", v[0]->name,
-                                 b->slot->name));
+            GR_MUST(gr_access_put(a, a->before, NULL, 0, "ld.relaxed.sys.global.u64 %s, [%s];", v[0]->name,
+                                  b->slot->name));
         else
-            GR_TRY(gr_access_put(a, a->before, NULL, 0, "ld.relaxed.sys.global.v2.u64 {%s, %s}, [%s+%u];",
-                                 v[0]->name, v[1]->name, b->slot->name, k * 8));
+            GR_MUST(gr_access_put(a, a->before, NULL, 0, "ld.relaxed.sys.global.v2.u64 {%s, %s}, [%s+%u];",
+                                  v[0]->name, v[1]->name, b->slot->name, k * 8));
         for (unsigned e = 0; e < 2 && e < words; e++)
             if (k + e == 0)
-                GR_TRY(gr_access_put(a, a->before, NULL, 0,
-                                     "xor.b64 %s, %s, %s; setp.lt.u64 %s, %s, 0x100000000;", v[e]->name,
-                                     v[e]->name, b->hash->name, seems->name, v[e]->name));
+                GR_MUST(gr_access_put(a, a->before, NULL, 0,
+                                      "xor.b64 %s, %s, %s; setp.lt.u64 %s, %s, 0x100000000;", v[e]->name,
+                                      v[e]->name, b->hash->name, seems->name, v[e]->name));
             else
-                GR_TRY(gr_access_put(
+                GR_MUST(gr_access_put(
                     a, a->before, NULL, 0, "xor.b64 %s, %s, %s; setp.lt.or.u64 %s, %s, 0x100000000, %s;",
                     v[e]->name, v[e]->name, b->hash->name, seems->name, v[e]->name, seems->name));
     }
     if (b->guard)
-        GR_TRY(gr_access_put(a, a->before, NULL, 0, "and.pred %s, %s, %s;", seems->name, seems->name,
-                             b->guard->name));
-done:
-    return st;
+        GR_MUST(gr_access_put(a, a->before, NULL, 0, "and.pred %s, %s, %s;", seems->name, seems->name,
+                              b->guard->name));
+    return GR_OK;
 }
 
 static gr_status put_caught(const Meet *w, const Access *a, PtxStmt *at, const Bytes *b, const PtxReg *word) {
@@ -255,17 +246,16 @@ static gr_status put_lateness(const Meet *w, const Access *a) {
 }
 
 static gr_status put_look(Meet *w, Access *a) {
-    gr_status st = GR_OK;
     Bytes b;
     PtxReg *seems = gr_ptx_new_reg(a->func, PTX_PRED), *word = gr_ptx_new_reg(a->func, PTX_B64);
     PtxLabel *end = NULL;
-    GR_TRY(put_lateness(w, a));
-    GR_TRY(put_bytes(w, a, &b));
-    GR_TRY(put_tags(a, &b, seems));
+    GR_MUST(put_lateness(w, a));
+    GR_MUST(put_bytes(w, a, &b));
+    GR_MUST(put_tags(a, &b, seems));
     if (a->site->strong)
-        GR_TRY(gr_access_put(a, a->before, NULL, 0, "mov.b64 %s, 0;", word->name));
-    GR_TRY(open_if(a, a->before, seems, &end));
-    GR_TRY(
+        GR_MUST(gr_access_put(a, a->before, NULL, 0, "mov.b64 %s, 0;", word->name));
+    GR_MUST(open_if(a, a->before, seems, &end));
+    GR_MUST(
         gr_access_put(a, a->before, NULL, 0,
                       "{ .param .b64 __gr_r; .param .b32 __gr_a0; .param .b64 __gr_a1; .param .b64 __gr_a2;"
                       "st.param.b32 [__gr_a0], %s; st.param.b64 [__gr_a1], %s; st.param.b64 [__gr_a2], %s;"
@@ -273,17 +263,16 @@ static gr_status put_look(Meet *w, Access *a) {
                       "[__gr_r]; }",
                       b.what_text, b.at->name, b.hash->name, w->o->suffix, word->name));
     if (!a->site->strong)
-        GR_TRY(put_caught(w, a, a->before, &b, word));
+        GR_MUST(put_caught(w, a, a->before, &b, word));
     close_if(a, a->before, end);
     if (a->site->strong) {
         PtxReg *saw = gr_ptx_new_reg(a->func, PTX_PRED);
-        GR_TRY(gr_access_put(a, a->after, NULL, 0, "setp.ne.u64 %s, %s, 0;", saw->name, word->name));
-        GR_TRY(open_if(a, a->after, saw, &end));
-        GR_TRY(put_caught(w, a, a->after, &b, word));
+        GR_MUST(gr_access_put(a, a->after, NULL, 0, "setp.ne.u64 %s, %s, 0;", saw->name, word->name));
+        GR_MUST(open_if(a, a->after, saw, &end));
+        GR_MUST(put_caught(w, a, a->after, &b, word));
         close_if(a, a->after, end);
     }
-done:
-    return st;
+    return GR_OK;
 }
 
 // ---- Functions -----------------------------------------------------------------------------------------------
@@ -366,19 +355,17 @@ done:
 }
 
 gr_status gr_meet_rewrite(PtxModule *m, const MeetOptions *o, gr_error *err) {
-    gr_status st = GR_OK;
     Meet w = {.module = m, .o = o, .err = err};
     uint32_t n_funcs = m->n_funcs; // before the runtime is linked in
     // %clusterid and the window of all of a cluster's shared memory exist from sm_90 on (PTX ISA 10.13).
     w.clusters = m->sm >= 90;
-    GR_TRY(gr_runtime_link(m, gr_meet_runtime_ptx, o->suffix, err));
+    GR_MUST(gr_runtime_link(m, gr_meet_runtime_ptx, o->suffix, err));
     PtxFunc **funcs = GR_NEW_ARRAY(&m->arena, PtxFunc *, n_funcs ? n_funcs : 1);
     if (!funcs)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     memcpy(funcs, m->funcs, n_funcs * sizeof *funcs);
     for (uint32_t k = 0; k < n_funcs; k++)
         if (funcs[k]->has_body && !funcs[k]->tag.inserted)
-            GR_TRY(rewrite_function(&w, funcs[k]));
-done:
-    return st;
+            GR_MUST(rewrite_function(&w, funcs[k]));
+    return GR_OK;
 }
