@@ -31,9 +31,7 @@ static gr_status begin(GrSession *s, const GrOptions *o, void **self, gr_error *
         unsigned i = k ^ two.first;
         GrOptions own = *o;
         own.beside = two.part[!i]->caps;
-        gr_status st = two.part[i]->begin ? two.part[i]->begin(s, &own, &t->self[i], err) : GR_OK;
-        if (st != GR_OK)
-            return st;
+        GR_MUST(two.part[i]->begin ? two.part[i]->begin(s, &own, &t->self[i], err) : GR_OK);
     }
     return GR_OK;
 }
