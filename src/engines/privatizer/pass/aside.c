@@ -74,7 +74,6 @@ gr_status gr_code_aside_now(const Code *c, GrAside *out) {
 
 gr_status gr_code_aside(const Code *c, PtxStmt *at, const GrAside *all, const PtxReg *due, const char *fmt,
                         ...) {
-    gr_status st = GR_OK;
     PtxLabel *over = gr_ptx_new_label(c->f);
     PtxOperand to = gr_ptx_label_operand(over);
     char call[300];
@@ -84,11 +83,10 @@ gr_status gr_code_aside(const Code *c, PtxStmt *at, const GrAside *all, const Pt
     va_end(words);
     if (n < 0 || (size_t)n >= sizeof call)
         return gr_fail(c->err, GR_ERR_INTERNAL, "%s: a call of the privatizer is too long", c->f->name);
-    GR_TRY(gr_code_put(c, at, &to, 1, "@!%s bra $0;", due->name));
-    GR_TRY(put_all(c, at, all, false));
-    GR_TRY(gr_code_put(c, at, NULL, 0, "%s", call));
-    GR_TRY(put_all(c, at, all, true));
+    GR_MUST(gr_code_put(c, at, &to, 1, "@!%s bra $0;", due->name));
+    GR_MUST(put_all(c, at, all, false));
+    GR_MUST(gr_code_put(c, at, NULL, 0, "%s", call));
+    GR_MUST(put_all(c, at, all, true));
     gr_ptx_insert_label(c->f, at, over);
-done:
-    return st;
+    return GR_OK;
 }

@@ -80,7 +80,6 @@ static void find_others(const Code *c, unsigned group, GrBase *b, int64_t *end, 
 
 // Of near memory.
 static gr_status put_near_base(const Code *c, PtxStmt *s, const PtxOperand *reg, GrBase *b, int64_t apart) {
-    gr_status st = GR_OK;
     PtxFunc *f = c->f;
     Code hand;
     PtxReg *sum = gr_ptx_new_reg(f, PTX_B32), *most = gr_ptx_new_reg(f, PTX_B32),
@@ -89,28 +88,27 @@ static gr_status put_near_base(const Code *c, PtxStmt *s, const PtxOperand *reg,
     b->at = gr_ptx_new_reg(f, PTX_B32);
     b->unmade = gr_ptx_new_reg(f, PTX_B32);
     b->owners = gr_ptx_new_reg(f, PTX_B32);
-    GR_TRY(gr_code_at_hand(c, s, GR_HAND_NEAR, &hand));
+    GR_MUST(gr_code_at_hand(c, s, GR_HAND_NEAR, &hand));
     b->me = hand.me;
     b->heads = hand.near_heads;
-    GR_TRY(gr_code_put(c, s, reg, 1, wide ? "cvt.u32.u64 %s, $0;" : "mov.b32 %s, $0;", sum->name));
-    GR_TRY(gr_code_put(c, s, NULL, 0,
-                       "add.u32 %s, %s, %lld; sub.u32 %s, %s, %lld; max.s32 %s, %s, 0; min.u32 %s, %s, %s; "
-                       "setp.ne.u32 %s, %s, %s; @%s mov.u32 %s, %d; add.u32 %s, %s, %s;",
-                       sum->name, sum->name, (long long)b->least, most->name, c->near_end->name,
-                       (long long)apart, most->name, most->name, b->at->name, sum->name, most->name,
-                       out->name, b->at->name, sum->name, out->name, c->left->name, GR_LEFT_WILD,
-                       b->unmade->name, b->at->name, c->near_unmade->name));
+    GR_MUST(gr_code_put(c, s, reg, 1, wide ? "cvt.u32.u64 %s, $0;" : "mov.b32 %s, $0;", sum->name));
+    GR_MUST(gr_code_put(c, s, NULL, 0,
+                        "add.u32 %s, %s, %lld; sub.u32 %s, %s, %lld; max.s32 %s, %s, 0; min.u32 %s, %s, %s; "
+                        "setp.ne.u32 %s, %s, %s; @%s mov.u32 %s, %d; add.u32 %s, %s, %s;",
+                        sum->name, sum->name, (long long)b->least, most->name, c->near_end->name,
+                        (long long)apart, most->name, most->name, b->at->name, sum->name, most->name,
+                        out->name, b->at->name, sum->name, out->name, c->left->name, GR_LEFT_WILD,
+                        b->unmade->name, b->at->name, c->near_unmade->name));
     if (c->dense)
         return GR_OK;
     if (same)
-        GR_TRY(gr_code_put(c, s, NULL, 0, "add.u32 %s, %s, %s;", b->owners->name, b->at->name,
-                           hand.near_owners->name));
+        GR_MUST(gr_code_put(c, s, NULL, 0, "add.u32 %s, %s, %s;", b->owners->name, b->at->name,
+                            hand.near_owners->name));
     else
-        GR_TRY(gr_code_put(c, s, NULL, 0, "shr.u32 %s, %s, %u; mad.lo.u32 %s, %s, %u, %s;", b->owners->name,
-                           b->at->name, c->near_shift, b->owners->name, b->owners->name, c->near_entry,
-                           hand.near_owners->name));
-done:
-    return st;
+        GR_MUST(gr_code_put(c, s, NULL, 0, "shr.u32 %s, %s, %u; mad.lo.u32 %s, %s, %u, %s;", b->owners->name,
+                            b->at->name, c->near_shift, b->owners->name, b->owners->name, c->near_entry,
+                            hand.near_owners->name));
+    return GR_OK;
 }
 
 // Of memory that is only read.
@@ -162,7 +160,6 @@ gr_status gr_code_base_read(const Code *c, PtxStmt *s, const GrBase *b) {
 }
 
 gr_status gr_code_base_near(const Code *c, PtxStmt *s, const PtxSite *site, const GrBase *b) {
-    gr_status st = GR_OK;
     PtxOperand *a = gr_code_address_of(s->instr);
     int64_t from = a->offset - b->least;
     if (c->dense)
@@ -172,11 +169,9 @@ gr_status gr_code_base_near(const Code *c, PtxStmt *s, const PtxSite *site, cons
     Code hand = *c;
     hand.me = b->me;
     hand.near_heads = b->heads;
-    GR_TRY(gr_code_put(c, s, NULL, 0, "not.pred %s, %s;", asks->name, c->plain->name));
-    GR_TRY(gr_code_near_owned(&hand, s, site, b->at, b->owners, from, asks, own));
-    GR_TRY(gr_code_put(c, s, NULL, 0, "selp.b32 %s, %s, %s, %s;", to->name, b->at->name, b->unmade->name,
-                       own->name));
-    GR_TRY(gr_code_set_address(c, a, to, from));
-done:
-    return st;
+    GR_MUST(gr_code_put(c, s, NULL, 0, "not.pred %s, %s;", asks->name, c->plain->name));
+    GR_MUST(gr_code_near_owned(&hand, s, site, b->at, b->owners, from, asks, own));
+    GR_MUST(gr_code_put(c, s, NULL, 0, "selp.b32 %s, %s, %s, %s;", to->name, b->at->name, b->unmade->name,
+                        own->name));
+    return gr_code_set_address(c, a, to, from);
 }

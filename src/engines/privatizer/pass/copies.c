@@ -69,15 +69,13 @@ static gr_status put_store(const Code *c, PtxStmt *s, const PtxSite *site, const
 
 // What the destination may hold as well until the copy is waited for. `when`: else the words stay.
 static gr_status put_unlike(const Code *c, PtxStmt *s, const Words *w, const PtxReg *when) {
-    gr_status st = GR_OK;
     PtxReg *region = gr_ptx_new_reg(c->f, PTX_B32);
-    GR_TRY(gr_code_put(c, s, NULL, 0, "mul.lo.u32 %s, %s, 0x01010101; not.b32 %s, %s;", region->name,
-                       c->sequence->name, region->name, region->name));
+    GR_MUST(gr_code_put(c, s, NULL, 0, "mul.lo.u32 %s, %s, 0x01010101; not.b32 %s, %s;", region->name,
+                        c->sequence->name, region->name, region->name));
     for (unsigned k = 0; k < w->n; k++)
-        GR_TRY(gr_code_put(c, s, NULL, 0, "@%s xor.b32 %s, %s, %s;", when->name, w->v[k]->name, w->v[k]->name,
-                           region->name));
-done:
-    return st;
+        GR_MUST(gr_code_put(c, s, NULL, 0, "@%s xor.b32 %s, %s, %s;", when->name, w->v[k]->name,
+                            w->v[k]->name, region->name));
+    return GR_OK;
 }
 
 // ---- What is under way ---------------------------------------------------------------------------------------------------
@@ -85,20 +83,18 @@ done:
 // Under `when`, and if there is one, the copy is done, or only may be. `when` NULL: always.
 static gr_status put_under_way(const Code *c, PtxStmt *s, const Copying *of, const PtxReg *when,
                                bool is_done) {
-    gr_status st = GR_OK;
     PtxReg *is = gr_ptx_new_reg(c->f, PTX_PRED);
     Words w;
     new_words(c, of->size, &w);
-    GR_TRY(gr_code_put(c, s, NULL, 0, "setp.ne%s.u32 %s, %s, 0%s%s;", when ? ".and" : "", is->name,
-                       of->group->name, when ? ", " : "", when ? when->name : ""));
-    GR_TRY(put_load(c, s, of->site, &w, is, of->from));
+    GR_MUST(gr_code_put(c, s, NULL, 0, "setp.ne%s.u32 %s, %s, 0%s%s;", when ? ".and" : "", is->name,
+                        of->group->name, when ? ", " : "", when ? when->name : ""));
+    GR_MUST(put_load(c, s, of->site, &w, is, of->from));
     if (!is_done)
-        GR_TRY(put_unlike(c, s, &w, is));
-    GR_TRY(put_store(c, s, of->site, &w, is, of->to));
+        GR_MUST(put_unlike(c, s, &w, is));
+    GR_MUST(put_store(c, s, of->site, &w, is, of->to));
     if (is_done)
-        GR_TRY(gr_code_put(c, s, NULL, 0, "@%s mov.u32 %s, 0;", is->name, of->group->name));
-done:
-    return st;
+        GR_MUST(gr_code_put(c, s, NULL, 0, "@%s mov.u32 %s, 0;", is->name, of->group->name));
+    return GR_OK;
 }
 
 static bool is_group(const PtxInstr *i, PtxMod mod) {
@@ -127,15 +123,15 @@ static gr_status put_wait(const Code *c, PtxStmt *s) {
     PtxReg *guard = guard_of(c, s, &st), *is = gr_ptx_new_reg(c->f, PTX_PRED),
            *last = gr_ptx_new_reg(c->f, PTX_B32);
     bool all = gr_ptx_instr_has(i, PTX_MOD_wait_all); // and those of no group yet
-    for (unsigned k = 0; k < c->n_copying && st == GR_OK; k++) {
-        GR_TRY(gr_code_put(c, s, NULL, 0, "add.u32 %s, %s, %u; setp.le%s.u32 %s, %s, %s%s%s;", last->name,
-                           c->copying[k].group->name, all ? 0 : immediate(i, 0), guard ? ".and" : "",
-                           is->name, all ? "0" : last->name, c->group->name, guard ? ", " : "",
-                           guard ? guard->name : ""));
-        GR_TRY(put_under_way(c, s, &c->copying[k], is, true));
+    GR_MUST(st);
+    for (unsigned k = 0; k < c->n_copying; k++) {
+        GR_MUST(gr_code_put(c, s, NULL, 0, "add.u32 %s, %s, %u; setp.le%s.u32 %s, %s, %s%s%s;", last->name,
+                            c->copying[k].group->name, all ? 0 : immediate(i, 0), guard ? ".and" : "",
+                            is->name, all ? "0" : last->name, c->group->name, guard ? ", " : "",
+                            guard ? guard->name : ""));
+        GR_MUST(put_under_way(c, s, &c->copying[k], is, true));
     }
-done:
-    return st;
+    return GR_OK;
 }
 
 // The copies of a kernel, and where code of each of them has to be.
@@ -174,7 +170,7 @@ gr_status gr_code_find_copies(Code *c) {
         return gr_fail(c->err, GR_ERR_NOMEM, "out of memory");
     PtxStmt *first = c->body.stmt[0];
     c->group = c->kept_too[c->n_kept_too++] = gr_ptx_new_reg(c->f, PTX_B32);
-    GR_TRY(gr_code_put(c, first, NULL, 0, "mov.u32 %s, 0;", c->group->name));
+    GR_MUST(gr_code_put(c, first, NULL, 0, "mov.u32 %s, 0;", c->group->name));
     for (size_t k = 0; k < c->body.n; k++) {
         const PtxStmt *s = c->body.stmt[k];
         if (s->kind != PTX_INSTR || !gr_is_copy(s->instr))
@@ -189,8 +185,8 @@ gr_status gr_code_find_copies(Code *c) {
         c->kept_too[c->n_kept_too++] = of->group;
         c->kept_too[c->n_kept_too++] = of->from;
         c->kept_too[c->n_kept_too++] = of->to;
-        GR_TRY(gr_code_put(c, first, NULL, 0, "mov.u32 %s, 0; mov.u64 %s, 0; mov.u64 %s, 0;", of->group->name,
-                           of->from->name, of->to->name));
+        GR_MUST(gr_code_put(c, first, NULL, 0, "mov.u32 %s, 0; mov.u64 %s, 0; mov.u64 %s, 0;",
+                            of->group->name, of->from->name, of->to->name));
     }
     for (size_t k = 0; k < c->body.n; k++) {
         PtxStmt *s = c->body.stmt[k];
@@ -198,16 +194,16 @@ gr_status gr_code_find_copies(Code *c) {
             continue;
         PtxReg *guard =
             is_group(s->instr, PTX_MOD_commit_group) || is_end(s->instr) ? guard_of(c, s, &st) : NULL;
+        GR_MUST(st);
         if (is_wait(s->instr))
-            GR_TRY(put_wait(c, s));
+            GR_MUST(put_wait(c, s));
         else if (is_group(s->instr, PTX_MOD_commit_group))
-            GR_TRY(gr_code_put(c, s, NULL, 0, "%s%s%sadd.u32 %s, %s, 1;", guard ? "@" : "",
-                               guard ? guard->name : "", guard ? " " : "", c->group->name, c->group->name));
-        for (unsigned j = 0; j < c->n_copying && is_end(s->instr) && st == GR_OK; j++)
-            GR_TRY(put_under_way(c, s, &c->copying[j], guard, false));
+            GR_MUST(gr_code_put(c, s, NULL, 0, "%s%s%sadd.u32 %s, %s, 1;", guard ? "@" : "",
+                                guard ? guard->name : "", guard ? " " : "", c->group->name, c->group->name));
+        for (unsigned j = 0; j < c->n_copying && is_end(s->instr); j++)
+            GR_MUST(put_under_way(c, s, &c->copying[j], guard, false));
     }
-done:
-    return st;
+    return GR_OK;
 }
 
 // ---- cp.async itself -------------------------------------------------------------------------------------------------------
@@ -215,26 +211,24 @@ done:
 // Bytes that are copied where fewer than all are; the others are 0 already. `some`: there are such, and `n` of them.
 static gr_status put_tail(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *from,
                           const PtxReg *to, const PtxReg *some, const PtxReg *n) {
-    gr_status st = GR_OK;
     PtxFunc *f = c->f;
     PtxLabel *again = gr_ptx_new_label(f), *end = gr_ptx_new_label(f);
     PtxReg *k = gr_ptx_new_reg(f, PTX_B64), *at = gr_ptx_new_reg(f, PTX_B64), *v = gr_ptx_new_reg(f, PTX_B32),
            *most = gr_ptx_new_reg(f, PTX_B64), *more = gr_ptx_new_reg(f, PTX_PRED);
     PtxOperand to_end = gr_ptx_label_operand(end), to_again = gr_ptx_label_operand(again);
-    GR_TRY(gr_code_put(c, s, &to_end, 1, "@!%s bra $0; mov.u64 %s, 0; cvt.u64.u32 %s, %s;", some->name,
-                       k->name, most->name, n->name));
+    GR_MUST(gr_code_put(c, s, &to_end, 1, "@!%s bra $0; mov.u64 %s, 0; cvt.u64.u32 %s, %s;", some->name,
+                        k->name, most->name, n->name));
     gr_ptx_insert_label(f, s, again);
-    GR_TRY(gr_code_put(c, s, NULL, 0, "add.u64 %s, %s, %s;", at->name, from->name, k->name));
-    GR_TRY(gr_code_access(c, s, site, PTX_ACCESS_READ, site->src_space, 1, NULL, 0, "ld%s.u8 %s, [%s];",
-                          gr_space_words(site->src_space), v->name, at->name));
-    GR_TRY(gr_code_put(c, s, NULL, 0, "add.u64 %s, %s, %s;", at->name, to->name, k->name));
-    GR_TRY(gr_code_access(c, s, site, PTX_ACCESS_WRITE, site->space, 1, NULL, 0, "st%s.u8 [%s], %s;",
-                          gr_space_words(site->space), at->name, v->name));
-    GR_TRY(gr_code_put(c, s, &to_again, 1, "add.u64 %s, %s, 1; setp.lt.u64 %s, %s, %s; @%s bra $0;", k->name,
-                       k->name, more->name, k->name, most->name, more->name));
+    GR_MUST(gr_code_put(c, s, NULL, 0, "add.u64 %s, %s, %s;", at->name, from->name, k->name));
+    GR_MUST(gr_code_access(c, s, site, PTX_ACCESS_READ, site->src_space, 1, NULL, 0, "ld%s.u8 %s, [%s];",
+                           gr_space_words(site->src_space), v->name, at->name));
+    GR_MUST(gr_code_put(c, s, NULL, 0, "add.u64 %s, %s, %s;", at->name, to->name, k->name));
+    GR_MUST(gr_code_access(c, s, site, PTX_ACCESS_WRITE, site->space, 1, NULL, 0, "st%s.u8 [%s], %s;",
+                           gr_space_words(site->space), at->name, v->name));
+    GR_MUST(gr_code_put(c, s, &to_again, 1, "add.u64 %s, %s, 1; setp.lt.u64 %s, %s, %s; @%s bra $0;", k->name,
+                        k->name, more->name, k->name, most->name, more->name));
     gr_ptx_insert_label(f, s, end);
-done:
-    return st;
+    return GR_OK;
 }
 
 // NULL: it is done when it is started.
@@ -255,42 +249,41 @@ gr_status gr_code_copy(const Code *c, PtxStmt *s, const PtxSite *site) {
                        *all = gr_ptx_new_reg(f, PTX_PRED), *some = NULL, *least = gr_ptx_new_reg(f, PTX_B32);
     Words w;
     new_words(c, size, &w);
-    GR_TRY(st);
+    GR_MUST(st);
     if (of)
-        GR_TRY(put_under_way(c, s, of, guard, true));
+        GR_MUST(put_under_way(c, s, of, guard, true));
     for (unsigned k = 0; k < w.n; k++)
-        GR_TRY(gr_code_put(c, s, NULL, 0, "mov.u32 %s, 0;", w.v[k]->name));
-    GR_TRY(gr_code_address(c, s, &i->operands[0], &to));
-    GR_TRY(gr_code_address(c, s, &i->operands[1], &from));
-    GR_TRY(gr_code_put(c, s, NULL, 0, guard ? "mov.pred %s, %s;" : "setp.eq.u32 %s, 0, 0;", is->name,
-                       guard ? guard->name : ""));
-    GR_TRY(gr_code_put(c, s, NULL, 0, "mov.pred %s, %s;", all->name, is->name));
+        GR_MUST(gr_code_put(c, s, NULL, 0, "mov.u32 %s, 0;", w.v[k]->name));
+    GR_MUST(gr_code_address(c, s, &i->operands[0], &to));
+    GR_MUST(gr_code_address(c, s, &i->operands[1], &from));
+    GR_MUST(gr_code_put(c, s, NULL, 0, guard ? "mov.pred %s, %s;" : "setp.eq.u32 %s, 0, 0;", is->name,
+                        guard ? guard->name : ""));
+    GR_MUST(gr_code_put(c, s, NULL, 0, "mov.pred %s, %s;", all->name, is->name));
     if (n > 3 && i->operands[3].kind == PTX_O_REG && i->operands[3].reg->type == PTX_PRED) { // ignore-src
         PtxOperand own = i->operands[3];
         bool negated = own.negated;
         own.negated = false;
-        GR_TRY(gr_code_put(c, s, &own, 1, "{ .reg .pred n; %s.pred n, $0; and.pred %s, %s, n; }",
-                           negated ? "mov" : "not", all->name, all->name));
+        GR_MUST(gr_code_put(c, s, &own, 1, "{ .reg .pred n; %s.pred n, $0; and.pred %s, %s, n; }",
+                            negated ? "mov" : "not", all->name, all->name));
     } else if (n > 3 && !(i->operands[3].kind == PTX_O_INT && immediate(i, 3) >= size)) { // src-size
         some = gr_ptx_new_reg(f, PTX_PRED);
-        GR_TRY(gr_code_put(c, s, &i->operands[3], 1,
-                           "mov.b32 %s, $0; setp.ge.and.u32 %s, %s, %u, %s; setp.lt.and.u32 %s, %s, %u, %s; "
-                           "setp.ne.and.u32 %s, %s, 0, %s;",
-                           least->name, all->name, least->name, size, is->name, some->name, least->name, size,
-                           is->name, some->name, least->name, some->name));
+        GR_MUST(gr_code_put(c, s, &i->operands[3], 1,
+                            "mov.b32 %s, $0; setp.ge.and.u32 %s, %s, %u, %s; setp.lt.and.u32 %s, %s, %u, %s; "
+                            "setp.ne.and.u32 %s, %s, 0, %s;",
+                            least->name, all->name, least->name, size, is->name, some->name, least->name,
+                            size, is->name, some->name, least->name, some->name));
     }
-    GR_TRY(put_load(c, s, site, &w, all, from));
+    GR_MUST(put_load(c, s, site, &w, all, from));
     if (of) {
-        GR_TRY(put_unlike(c, s, &w, all));
-        GR_TRY(gr_code_put(c, s, NULL, 0, "@%s add.u32 %s, %s, 1; @%s mov.b64 %s, %s; @%s mov.b64 %s, %s;",
-                           all->name, of->group->name, c->group->name, all->name, of->from->name, from->name,
-                           all->name, of->to->name, to->name));
+        GR_MUST(put_unlike(c, s, &w, all));
+        GR_MUST(gr_code_put(c, s, NULL, 0, "@%s add.u32 %s, %s, 1; @%s mov.b64 %s, %s; @%s mov.b64 %s, %s;",
+                            all->name, of->group->name, c->group->name, all->name, of->from->name, from->name,
+                            all->name, of->to->name, to->name));
     }
-    GR_TRY(put_store(c, s, site, &w, is, to));
+    GR_MUST(put_store(c, s, site, &w, is, to));
     if (some)
-        GR_TRY(put_tail(c, s, site, from, to, some, least));
+        GR_MUST(put_tail(c, s, site, from, to, some, least));
     s->kind = PTX_RAW;
     s->text = "";
-done:
-    return st;
+    return GR_OK;
 }

@@ -8,26 +8,23 @@
 #include <string.h>
 
 gr_status gr_code_window(Code *c) {
-    gr_status st = GR_OK;
     PtxReg **wide[] = {&c->window_at, &c->window_size, &c->window_off};
     for (size_t k = 0; k < sizeof wide / sizeof *wide; k++)
         *wide[k] = gr_ptx_new_reg(c->f, PTX_B64);
     c->window_others = gr_ptx_new_reg(c->f, PTX_B32);
-    GR_TRY(gr_code_field(c, NULL, "u64", c->window_at, offsetof(GrPrivControl, window.at)));
-    GR_TRY(gr_code_field(c, NULL, "u64", c->window_size, offsetof(GrPrivControl, window.size)));
-    GR_TRY(gr_code_field(c, NULL, "u64", c->window_off, offsetof(GrPrivControl, window.copies)));
+    GR_MUST(gr_code_field(c, NULL, "u64", c->window_at, offsetof(GrPrivControl, window.at)));
+    GR_MUST(gr_code_field(c, NULL, "u64", c->window_size, offsetof(GrPrivControl, window.size)));
+    GR_MUST(gr_code_field(c, NULL, "u64", c->window_off, offsetof(GrPrivControl, window.copies)));
     if (c->warps)
         return gr_code_put(
             c, NULL, NULL, 0,
             "{ .reg .b64 own; cvta.shared.u64 %s, %s; cvt.u64.u32 own, %s; add.u64 %s, %s, own; }",
             c->window_off->name, c->window_off->name, c->near_unmade->name, c->window_off->name,
             c->window_off->name);
-    GR_TRY(gr_code_field(c, NULL, "u32", c->window_others, offsetof(GrPrivControl, privates)));
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "mad.wide.u32 %s, %s, %u, %s; sub.u32 %s, %s, 1;",
+    GR_MUST(gr_code_field(c, NULL, "u32", c->window_others, offsetof(GrPrivControl, privates)));
+    return gr_code_put(c, NULL, NULL, 0, "mad.wide.u32 %s, %s, %u, %s; sub.u32 %s, %s, 1;",
                        c->window_off->name, c->copy->name, (unsigned)GR_LINE, c->window_off->name,
-                       c->window_others->name, c->window_others->name));
-done:
-    return st;
+                       c->window_others->name, c->window_others->name);
 }
 
 // An access that is due, and to nothing that is known, makes the thread's work worth nothing.
@@ -56,22 +53,19 @@ static gr_status put_stored(const Code *c, PtxStmt *s, const PtxReg *off, const 
 
 static gr_status put_store(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *at, PtxReg *kept,
                            const PtxReg *known, uint32_t what) {
-    gr_status st = GR_OK;
     PtxReg *value, *lanes;
     if (c->whole)
-        GR_TRY(gr_code_together(c, s, &lanes));
-    GR_TRY(gr_code_value(c, s, site->size, &value));
-    GR_TRY(gr_code_hash(c, s, at, known, value));
+        GR_MUST(gr_code_together(c, s, &lanes));
+    GR_MUST(gr_code_value(c, s, site->size, &value));
+    GR_MUST(gr_code_hash(c, s, at, known, value));
     if (c->whole)
-        GR_TRY(gr_code_lanes(c, s, site, at, kept, lanes, what, value));
+        GR_MUST(gr_code_lanes(c, s, site, at, kept, lanes, what, value));
     s->instr->guard = kept;
     s->instr->guard_negated = false;
-done:
-    return st;
+    return GR_OK;
 }
 
 gr_status gr_code_windowed(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *at, uint32_t what) {
-    gr_status st = GR_OK;
     PtxFunc *f = c->f;
     PtxInstr *i = s->instr;
     bool stores = what & GR_AT_STORE;
@@ -84,39 +78,37 @@ gr_status gr_code_windowed(const Code *c, PtxStmt *s, const PtxSite *site, const
     char control[64];
     gr_privatizer_control_name(c->suffix, control, sizeof control);
     if (i->guard)
-        GR_TRY(gr_code_put(c, s, &guard, 1, "%s.pred %s, $0;", i->guard_negated ? "not" : "mov", due->name));
+        GR_MUST(gr_code_put(c, s, &guard, 1, "%s.pred %s, $0;", i->guard_negated ? "not" : "mov", due->name));
     else
-        GR_TRY(gr_code_put(c, s, NULL, 0, "setp.eq.u32 %s, 0, 0;", due->name));
-    GR_TRY(gr_code_put(c, s, NULL, 0, "sub.u64 %s, %s, %s; setp.lt.u64 %s, %s, %s; mov.pred %s, %s;",
-                       to->name, at->name, c->window_at->name, in->name, to->name, c->window_size->name,
-                       known->name, in->name));
+        GR_MUST(gr_code_put(c, s, NULL, 0, "setp.eq.u32 %s, 0, 0;", due->name));
+    GR_MUST(gr_code_put(c, s, NULL, 0, "sub.u64 %s, %s, %s; setp.lt.u64 %s, %s, %s; mov.pred %s, %s;",
+                        to->name, at->name, c->window_at->name, in->name, to->name, c->window_size->name,
+                        known->name, in->name));
     // The line comes as often as there are units, and the thread's own is behind those of the units before.
-    GR_TRY(gr_code_put(c, s, NULL, 0,
-                       "{ .reg .b32 line; .reg .b64 all; cvt.u32.u64 %s, %s; and.b32 line, %s, %d; "
-                       "mad.wide.u32 all, line, %s, %s; add.u64 %s, %s, all; }",
-                       off->name, to->name, off->name, -GR_LINE, c->window_others->name, c->window_off->name,
-                       to->name, to->name));
+    GR_MUST(gr_code_put(c, s, NULL, 0,
+                        "{ .reg .b32 line; .reg .b64 all; cvt.u32.u64 %s, %s; and.b32 line, %s, %d; "
+                        "mad.wide.u32 all, line, %s, %s; add.u64 %s, %s, all; }",
+                        off->name, to->name, off->name, -GR_LINE, c->window_others->name, c->window_off->name,
+                        to->name, to->name));
     if (group) {
         PtxReg *proved = gr_ptx_new_reg(f, PTX_PRED);
-        GR_TRY(gr_code_is_proved(
+        GR_MUST(gr_code_is_proved(
             c, s, at, stores ? offsetof(GrPrivControl, only_written) : offsetof(GrPrivControl, only_read),
             group, proved));
-        GR_TRY(gr_code_put(c, s, NULL, 0, "or.pred %s, %s, %s;", known->name, known->name, proved->name));
+        GR_MUST(gr_code_put(c, s, NULL, 0, "or.pred %s, %s, %s;", known->name, known->name, proved->name));
     }
-    GR_TRY(put_wild(c, s, due, known));
+    GR_MUST(put_wild(c, s, due, known));
     // A load comes in any case, as its guard says: from the control, if nothing is known.
-    GR_TRY(gr_code_put(c, s, NULL, 0, "@!%s mov.b64 %s, %s; @!%s mov.u64 %s, %s;", in->name, to->name,
-                       at->name, known->name, to->name, control));
+    GR_MUST(gr_code_put(c, s, NULL, 0, "@!%s mov.b64 %s, %s; @!%s mov.u64 %s, %s;", in->name, to->name,
+                        at->name, known->name, to->name, control));
     gr_code_change_space(i);
     if (stores) {
-        GR_TRY(gr_code_put(c, s, NULL, 0, "and.pred %s, %s, %s; and.pred %s, %s, %s;", in->name, in->name,
-                           due->name, known->name, known->name, due->name));
-        GR_TRY(put_stored(c, s, off, in));
-        GR_TRY(put_store(c, s, site, at, in, known, what));
+        GR_MUST(gr_code_put(c, s, NULL, 0, "and.pred %s, %s, %s; and.pred %s, %s, %s;", in->name, in->name,
+                            due->name, known->name, known->name, due->name));
+        GR_MUST(put_stored(c, s, off, in));
+        GR_MUST(put_store(c, s, site, at, in, known, what));
     }
-    GR_TRY(gr_code_set_address(c, gr_code_address_of(i), to, 0));
-done:
-    return st;
+    return gr_code_set_address(c, gr_code_address_of(i), to, 0);
 }
 
 // The access once more before itself, to shared memory by a generic address.
@@ -142,7 +134,6 @@ static gr_status put_generic(const Code *c, PtxStmt *s, PtxReg *guard, PtxReg *t
 
 gr_status gr_code_near_window(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *at,
                               uint32_t what) {
-    gr_status st = GR_OK;
     PtxFunc *f = c->f;
     PtxInstr *i = s->instr;
     PtxReg *in = gr_ptx_new_reg(f, PTX_PRED), *to = gr_ptx_new_reg(f, PTX_B64);
@@ -150,25 +141,24 @@ gr_status gr_code_near_window(const Code *c, PtxStmt *s, const PtxSite *site, co
     PtxOperand guard = i->guard ? gr_ptx_reg_operand(i->guard) : (PtxOperand){0},
                to_others = gr_ptx_label_operand(others), behind = gr_ptx_label_operand(end);
     gr_ptx_insert_label(f, s->next, end);
-    GR_TRY(gr_code_put(c, s, NULL, 0, "sub.u64 %s, %s, %s; setp.lt.u64 %s, %s, %s; add.u64 %s, %s, %s;",
-                       to->name, at->name, c->window_at->name, in->name, to->name, c->window_size->name,
-                       to->name, to->name, c->window_off->name));
-    GR_TRY(gr_code_put(c, s, &to_others, 1, "@!%s bra $0;", in->name));
+    GR_MUST(gr_code_put(c, s, NULL, 0, "sub.u64 %s, %s, %s; setp.lt.u64 %s, %s, %s; add.u64 %s, %s, %s;",
+                        to->name, at->name, c->window_at->name, in->name, to->name, c->window_size->name,
+                        to->name, to->name, c->window_off->name));
+    GR_MUST(gr_code_put(c, s, &to_others, 1, "@!%s bra $0;", in->name));
     if (i->guard)
-        GR_TRY(gr_code_put(c, s, &guard, 1, "%s.pred %s, $0;", i->guard_negated ? "not" : "mov", in->name));
+        GR_MUST(gr_code_put(c, s, &guard, 1, "%s.pred %s, $0;", i->guard_negated ? "not" : "mov", in->name));
     if (what & GR_AT_STORE) {
         PtxReg *value, *lanes;
-        GR_TRY(gr_code_together(c, s, &lanes));
-        GR_TRY(gr_code_value(c, s, site->size, &value));
-        GR_TRY(gr_code_hash(c, s, at, in, value));
-        GR_TRY(gr_code_put(c, s, NULL, 0, "@%s setp.eq.u32 %s, 0, 0;", in->name, c->stored->name));
-        GR_TRY(gr_code_lanes(c, s, site, at, in, lanes, what, value));
+        GR_MUST(gr_code_together(c, s, &lanes));
+        GR_MUST(gr_code_value(c, s, site->size, &value));
+        GR_MUST(gr_code_hash(c, s, at, in, value));
+        GR_MUST(gr_code_put(c, s, NULL, 0, "@%s setp.eq.u32 %s, 0, 0;", in->name, c->stored->name));
+        GR_MUST(gr_code_lanes(c, s, site, at, in, lanes, what, value));
     }
-    GR_TRY(put_generic(c, s, in, to));
-    GR_TRY(gr_code_put(c, s, &behind, 1, "bra $0;"));
+    GR_MUST(put_generic(c, s, in, to));
+    GR_MUST(gr_code_put(c, s, &behind, 1, "bra $0;"));
     gr_ptx_insert_label(f, s, others);
-done:
-    return st;
+    return GR_OK;
 }
 
 gr_status gr_code_window_ends(const Code *c, PtxStmt *s) {

@@ -44,7 +44,6 @@ static gr_status put_row(const Code *c, PtxStmt *s, const PtxReg *own, const Ptx
 }
 
 static gr_status rows(const Code *c, PtxStmt *s, const PtxSite *site) {
-    gr_status st = GR_OK;
     PtxFunc *f = c->f;
     const PtxInstr *i = s->instr;
     bool loads = i->op == PTX_OP_LDMATRIX, turned = gr_ptx_instr_has(i, PTX_MOD_trans);
@@ -52,43 +51,41 @@ static gr_status rows(const Code *c, PtxStmt *s, const PtxSite *site) {
     PtxReg *own, *row, *which = gr_ptx_new_reg(f, PTX_B32), *more = gr_ptx_new_reg(f, PTX_B64),
                        *half[2] = {gr_ptx_new_reg(f, PTX_B16), gr_ptx_new_reg(f, PTX_B16)};
     const char *space = gr_space_words(site->space);
-    GR_TRY(gr_code_address(c, s, &i->operands[loads ? 1 : 0], &own));
+    GR_MUST(gr_code_address(c, s, &i->operands[loads ? 1 : 0], &own));
     // In which row of a matrix the lane's elements are, and how many bytes behind its begin; turned: in that row and the next one.
     PtxReg *part = gr_ptx_new_reg(f, PTX_B32);
-    GR_TRY(gr_code_put(c, s, NULL, 0, "mov.u32 %s, %%laneid; shr.u32 %s, %s, 2; and.b32 %s, %s, 3;",
-                       part->name, which->name, part->name, part->name, part->name));
+    GR_MUST(gr_code_put(c, s, NULL, 0, "mov.u32 %s, %%laneid; shr.u32 %s, %s, 2; and.b32 %s, %s, 3;",
+                        part->name, which->name, part->name, part->name, part->name));
     if (turned)
-        GR_TRY(gr_code_put(c, s, NULL, 0, "mul.wide.u32 %s, %s, 2; shl.b32 %s, %s, 1;", more->name,
-                           which->name, which->name, part->name));
+        GR_MUST(gr_code_put(c, s, NULL, 0, "mul.wide.u32 %s, %s, 2; shl.b32 %s, %s, 1;", more->name,
+                            which->name, which->name, part->name));
     else
-        GR_TRY(gr_code_put(c, s, NULL, 0, "mul.wide.u32 %s, %s, 4;", more->name, part->name));
+        GR_MUST(gr_code_put(c, s, NULL, 0, "mul.wide.u32 %s, %s, 4;", more->name, part->name));
     for (unsigned k = 0; k < n_matrices(i); k++) {
         const PtxOperand *element = all->kind == PTX_O_VECTOR ? &all->sub[k] : all;
         if (turned && !loads)
-            GR_TRY(gr_code_put(c, s, element, 1, "mov.b32 {%s, %s}, $0;", half[0]->name, half[1]->name));
+            GR_MUST(gr_code_put(c, s, element, 1, "mov.b32 {%s, %s}, $0;", half[0]->name, half[1]->name));
         for (unsigned h = 0; h < (turned ? 2 : 1); h++) {
             PtxReg *from = gr_ptx_new_reg(f, PTX_B32);
-            GR_TRY(gr_code_put(c, s, NULL, 0, "add.u32 %s, %s, %u;", from->name, which->name, 8 * k + h));
-            GR_TRY(put_row(c, s, own, from, more, &row));
+            GR_MUST(gr_code_put(c, s, NULL, 0, "add.u32 %s, %s, %u;", from->name, which->name, 8 * k + h));
+            GR_MUST(put_row(c, s, own, from, more, &row));
             if (loads && turned)
-                GR_TRY(gr_code_access(c, s, site, PTX_ACCESS_READ, site->space, 2, NULL, 0,
-                                      "ld%s.b16 %s, [%s];", space, half[h]->name, row->name));
+                GR_MUST(gr_code_access(c, s, site, PTX_ACCESS_READ, site->space, 2, NULL, 0,
+                                       "ld%s.b16 %s, [%s];", space, half[h]->name, row->name));
             else if (loads)
-                GR_TRY(gr_code_access(c, s, site, PTX_ACCESS_READ, site->space, 4, element, 1,
-                                      "ld%s.b32 $0, [%s];", space, row->name));
+                GR_MUST(gr_code_access(c, s, site, PTX_ACCESS_READ, site->space, 4, element, 1,
+                                       "ld%s.b32 $0, [%s];", space, row->name));
             else if (turned)
-                GR_TRY(gr_code_access(c, s, site, PTX_ACCESS_WRITE, site->space, 2, NULL, 0,
-                                      "st%s.b16 [%s], %s;", space, row->name, half[h]->name));
+                GR_MUST(gr_code_access(c, s, site, PTX_ACCESS_WRITE, site->space, 2, NULL, 0,
+                                       "st%s.b16 [%s], %s;", space, row->name, half[h]->name));
             else
-                GR_TRY(gr_code_access(c, s, site, PTX_ACCESS_WRITE, site->space, 4, element, 1,
-                                      "st%s.b32 [%s], $0;", space, row->name));
+                GR_MUST(gr_code_access(c, s, site, PTX_ACCESS_WRITE, site->space, 4, element, 1,
+                                       "st%s.b32 [%s], $0;", space, row->name));
         }
         if (turned && loads)
-            GR_TRY(gr_code_put(c, s, element, 1, "mov.b32 $0, {%s, %s};", half[0]->name, half[1]->name));
+            GR_MUST(gr_code_put(c, s, element, 1, "mov.b32 $0, {%s, %s};", half[0]->name, half[1]->name));
     }
-    st = done_with(s);
-done:
-    return st;
+    return done_with(s);
 }
 
 // ---- wmma ----------------------------------------------------------------------------------------------------------------
@@ -143,7 +140,6 @@ static unsigned log2_of(unsigned v) {
 // Copies between the matrix, whose lines are *step bytes apart, and the warp's memory, where they are `stride`.
 static gr_status put_stage(const Code *c, PtxStmt *s, const PtxSite *site, const Matrix *m, const PtxReg *at,
                            const PtxReg *step, unsigned stride, bool in) {
-    gr_status st = GR_OK;
     PtxFunc *f = c->f;
     unsigned of_lane = m->lines * m->bytes / 32, piece = of_lane < 16 ? of_lane : 16, in_line = m->bytes;
     piece = piece < in_line ? piece : in_line;
@@ -159,34 +155,33 @@ static gr_status put_stage(const Code *c, PtxStmt *s, const PtxSite *site, const
     snprintf(end, (size_t)(list + sizeof list - end), "}");
     const char *elements = piece == 4 ? v[0]->name : list;
     for (unsigned k = 0; k < of_lane / piece; k++) {
-        GR_TRY(
+        GR_MUST(
             gr_code_put(c, s, NULL, 0,
                         "mov.u32 %s, %%laneid; add.u32 %s, %s, %u; shr.u32 %s, %s, %u; and.b32 %s, %s, %u; "
                         "mul.wide.u32 %s, %s, %u;",
                         number->name, number->name, number->name, 32 * k, line->name, number->name,
                         log2_of(in_line / piece), number->name, number->name, in_line / piece - 1, low->name,
                         number->name, piece));
-        GR_TRY(gr_code_put(c, s, NULL, 0,
-                           "mad.wide.u32 %s, %s, %s, %s; add.u64 %s, %s, %s; mad.wide.u32 %s, %s, %u, %s; "
-                           "add.u64 %s, %s, %s;",
-                           there->name, line->name, step->name, at->name, there->name, there->name, low->name,
-                           here->name, line->name, stride, c->stage->name, here->name, here->name,
-                           low->name));
+        GR_MUST(gr_code_put(c, s, NULL, 0,
+                            "mad.wide.u32 %s, %s, %s, %s; add.u64 %s, %s, %s; mad.wide.u32 %s, %s, %u, %s; "
+                            "add.u64 %s, %s, %s;",
+                            there->name, line->name, step->name, at->name, there->name, there->name,
+                            low->name, here->name, line->name, stride, c->stage->name, here->name, here->name,
+                            low->name));
         if (in)
-            GR_TRY(gr_code_access(c, s, site, PTX_ACCESS_READ, site->space, piece, NULL, 0,
-                                  "ld%s%s.b32 %s, [%s];", gr_space_words(site->space), vector, elements,
-                                  there->name));
+            GR_MUST(gr_code_access(c, s, site, PTX_ACCESS_READ, site->space, piece, NULL, 0,
+                                   "ld%s%s.b32 %s, [%s];", gr_space_words(site->space), vector, elements,
+                                   there->name));
         if (in)
-            GR_TRY(gr_code_put(c, s, NULL, 0, "st.global%s.b32 [%s], %s;", vector, here->name, elements));
+            GR_MUST(gr_code_put(c, s, NULL, 0, "st.global%s.b32 [%s], %s;", vector, here->name, elements));
         else
-            GR_TRY(gr_code_put(c, s, NULL, 0, "ld.global%s.b32 %s, [%s];", vector, elements, here->name));
+            GR_MUST(gr_code_put(c, s, NULL, 0, "ld.global%s.b32 %s, [%s];", vector, elements, here->name));
         if (!in)
-            GR_TRY(gr_code_access(c, s, site, PTX_ACCESS_WRITE, site->space, piece, NULL, 0,
-                                  "st%s%s.b32 [%s], %s;", gr_space_words(site->space), vector, there->name,
-                                  elements));
+            GR_MUST(gr_code_access(c, s, site, PTX_ACCESS_WRITE, site->space, piece, NULL, 0,
+                                   "st%s%s.b32 [%s], %s;", gr_space_words(site->space), vector, there->name,
+                                   elements));
     }
-done:
-    return st;
+    return GR_OK;
 }
 
 // The instruction itself, on the warp's memory.
@@ -207,7 +202,6 @@ static gr_status put_on_stage(const Code *c, PtxStmt *s, unsigned address, unsig
 }
 
 static gr_status stage(const Code *c, PtxStmt *s, const PtxSite *site) {
-    gr_status st = GR_OK;
     PtxFunc *f = c->f;
     PtxInstr *i = s->instr;
     bool loads = site->access == PTX_ACCESS_READ;
@@ -217,27 +211,26 @@ static gr_status stage(const Code *c, PtxStmt *s, const PtxSite *site) {
     if (!find_matrix(i, &m))
         return gr_fail(c->err, GR_ERR_INTERNAL, "%s: a matrix of unknown shape", f->name);
     unsigned stride = m.bytes < 16 ? 16 : m.bytes;
-    GR_TRY(gr_code_address(c, s, &i->operands[address], &at));
+    GR_MUST(gr_code_address(c, s, &i->operands[address], &at));
     if (i->n_operands > 2)
-        GR_TRY(gr_code_put(c, s, &i->operands[2], 1,
-                           "mov.b32 %s, $0; mul.lo.u32 %s, %s, %u; shr.u32 %s, %s, 3;", step->name,
-                           step->name, step->name, m.bits, step->name, step->name));
+        GR_MUST(gr_code_put(c, s, &i->operands[2], 1,
+                            "mov.b32 %s, $0; mul.lo.u32 %s, %s, %u; shr.u32 %s, %s, 3;", step->name,
+                            step->name, step->name, m.bits, step->name, step->name));
     else
-        GR_TRY(gr_code_put(c, s, NULL, 0, "mov.u32 %s, %u;", step->name, m.bytes));
+        GR_MUST(gr_code_put(c, s, NULL, 0, "mov.u32 %s, %u;", step->name, m.bytes));
     if (loads) {
-        GR_TRY(put_stage(c, s, site, &m, at, step, stride, true));
-        GR_TRY(gr_code_put(c, s, NULL, 0, "bar.warp.sync 0xffffffff;"));
-        GR_TRY(put_on_stage(c, s, address, stride * 8 / m.bits));
-        GR_TRY(gr_code_put(c, s->next, NULL, 0, "bar.warp.sync 0xffffffff;"));
+        GR_MUST(put_stage(c, s, site, &m, at, step, stride, true));
+        GR_MUST(gr_code_put(c, s, NULL, 0, "bar.warp.sync 0xffffffff;"));
+        GR_MUST(put_on_stage(c, s, address, stride * 8 / m.bits));
+        GR_MUST(gr_code_put(c, s->next, NULL, 0, "bar.warp.sync 0xffffffff;"));
     } else {
         PtxStmt *next = s->next; // the copies come behind
-        GR_TRY(put_on_stage(c, s, address, stride * 8 / m.bits));
-        GR_TRY(gr_code_put(c, next, NULL, 0, "bar.warp.sync 0xffffffff;"));
-        GR_TRY(put_stage(c, next, site, &m, at, step, stride, false));
-        GR_TRY(gr_code_put(c, next, NULL, 0, "bar.warp.sync 0xffffffff;"));
+        GR_MUST(put_on_stage(c, s, address, stride * 8 / m.bits));
+        GR_MUST(gr_code_put(c, next, NULL, 0, "bar.warp.sync 0xffffffff;"));
+        GR_MUST(put_stage(c, next, site, &m, at, step, stride, false));
+        GR_MUST(gr_code_put(c, next, NULL, 0, "bar.warp.sync 0xffffffff;"));
     }
-done:
-    return st;
+    return GR_OK;
 }
 
 // ---- All of them -----------------------------------------------------------------------------------------------------------

@@ -54,42 +54,36 @@ static const PtxVar *some_shared(const PtxFunc *f) {
 // Where the memory begins, in *from, and of how many bytes behind that an access may be the first, in `end`.
 static gr_status put_shared(const Code *c, PtxStmt *s, const char *type, const PtxReg *from,
                             const PtxReg *end, uint32_t bytes) {
-    gr_status st = GR_OK;
     const PtxVar *var = some_shared(c->f);
     if (var)
-        GR_TRY(gr_code_put(c, s, NULL, 0, "mov.%s %s, %s; and.b%s %s, %s, %lld;", type, from->name, var->name,
-                           type + 1, from->name, from->name, -(1ll << SHARED_BITS)));
+        GR_MUST(gr_code_put(c, s, NULL, 0, "mov.%s %s, %s; and.b%s %s, %s, %lld;", type, from->name,
+                            var->name, type + 1, from->name, from->name, -(1ll << SHARED_BITS)));
     else
-        GR_TRY(gr_code_put(c, s, NULL, 0, "mov.%s %s, 0;", type, from->name));
-    GR_TRY(gr_code_field(c, s, "u32", end,
-                         var ? offsetof(GrPrivControl, own_shared) : offsetof(GrPrivControl, held_shared)));
-    GR_TRY(gr_code_put(c, s, NULL, 0, "sub.u32 %s, %s, %u;", end->name, end->name, bytes));
-done:
-    return st;
+        GR_MUST(gr_code_put(c, s, NULL, 0, "mov.%s %s, 0;", type, from->name));
+    GR_MUST(gr_code_field(c, s, "u32", end,
+                          var ? offsetof(GrPrivControl, own_shared) : offsetof(GrPrivControl, held_shared)));
+    return gr_code_put(c, s, NULL, 0, "sub.u32 %s, %s, %u;", end->name, end->name, bytes);
 }
 
 static gr_status put_vars(const Code *c, PtxStmt *s, const char *type, const PtxReg *from, const PtxReg *end,
                           uint32_t bytes, const Vars *v) {
-    gr_status st = GR_OK;
     const char *bits = type + 1;
-    GR_TRY(gr_code_put(c, s, NULL, 0, "mov.%s %s, %s;", type, from->name, v->var[0]->name));
+    GR_MUST(gr_code_put(c, s, NULL, 0, "mov.%s %s, %s;", type, from->name, v->var[0]->name));
     if (v->n == 1)
         return gr_code_put(c, s, NULL, 0, "mov.u32 %s, %llu;", end->name,
                            (unsigned long long)(v->var[0]->size - bytes));
     PtxReg *top = gr_ptx_new_reg(c->f, from->type);
-    GR_TRY(gr_code_put(c, s, NULL, 0, "add.u%s %s, %s, %llu;", bits, top->name, from->name,
-                       (unsigned long long)v->var[0]->size));
+    GR_MUST(gr_code_put(c, s, NULL, 0, "add.u%s %s, %s, %llu;", bits, top->name, from->name,
+                        (unsigned long long)v->var[0]->size));
     for (unsigned k = 1; k < v->n; k++)
-        GR_TRY(gr_code_put(c, s, NULL, 0,
-                           "{ .reg .b%s one; mov.%s one, %s; min.u%s %s, %s, one; add.u%s one, one, %llu; "
-                           "max.u%s %s, %s, one; }",
-                           bits, type, v->var[k]->name, bits, from->name, from->name, bits,
-                           (unsigned long long)v->var[k]->size, bits, top->name, top->name));
-    GR_TRY(gr_code_put(c, s, NULL, 0, "sub.u%s %s, %s, %s;", bits, top->name, top->name, from->name));
-    GR_TRY(gr_code_put(c, s, NULL, 0, "cvt.u32.u%s %s, %s; sub.u32 %s, %s, %u;", bits, end->name, top->name,
-                       end->name, end->name, bytes));
-done:
-    return st;
+        GR_MUST(gr_code_put(c, s, NULL, 0,
+                            "{ .reg .b%s one; mov.%s one, %s; min.u%s %s, %s, one; add.u%s one, one, %llu; "
+                            "max.u%s %s, %s, one; }",
+                            bits, type, v->var[k]->name, bits, from->name, from->name, bits,
+                            (unsigned long long)v->var[k]->size, bits, top->name, top->name));
+    GR_MUST(gr_code_put(c, s, NULL, 0, "sub.u%s %s, %s, %s;", bits, top->name, top->name, from->name));
+    return gr_code_put(c, s, NULL, 0, "cvt.u32.u%s %s, %s; sub.u32 %s, %s, %u;", bits, end->name, top->name,
+                       end->name, end->name, bytes);
 }
 
 // Each variable has room for the access: what is held is within one of them, or between two.
@@ -101,7 +95,6 @@ static bool have_room(const Vars *v, uint32_t bytes) {
 }
 
 gr_status gr_code_inside(const Code *c, PtxStmt *s, const PtxSite *site) {
-    gr_status st = GR_OK;
     bool shared = gr_is_shared_space(site->space);
     PtxOperand *address = gr_code_address_of(s->instr);
     Vars vars = shared ? (Vars){.n = 0} : vars_in(c->f, site->space);
@@ -113,23 +106,22 @@ gr_status gr_code_inside(const Code *c, PtxStmt *s, const PtxSite *site) {
     PtxReg *to = gr_ptx_new_reg(c->f, wide ? PTX_B64 : PTX_B32), *end = gr_ptx_new_reg(c->f, PTX_B32),
            *low = gr_ptx_new_reg(c->f, PTX_B32), *from = gr_ptx_new_reg(c->f, wide ? PTX_B64 : PTX_B32);
     const char *type = wide ? "u64" : "u32";
-    GR_TRY(shared ? put_shared(c, s, type, from, end, site->size)
-                  : put_vars(c, s, type, from, end, site->size, &vars));
-    GR_TRY(gr_code_put(c, s, address->sub, 1, "add.s%s %s, $0, %lld; sub.%s %s, %s, %s;", type + 1, to->name,
-                       (long long)address->offset, type, to->name, to->name, from->name));
+    GR_MUST(shared ? put_shared(c, s, type, from, end, site->size)
+                   : put_vars(c, s, type, from, end, site->size, &vars));
+    GR_MUST(gr_code_put(c, s, address->sub, 1, "add.s%s %s, $0, %lld; sub.%s %s, %s, %s;", type + 1, to->name,
+                        (long long)address->offset, type, to->name, to->name, from->name));
     if (wide)
-        GR_TRY(gr_code_put(c, s, NULL, 0,
-                           "{ .reg .b64 most; min.u64 most, %s, 0xffffffff; cvt.u32.u64 %s, most; }",
-                           to->name, low->name));
+        GR_MUST(gr_code_put(c, s, NULL, 0,
+                            "{ .reg .b64 most; min.u64 most, %s, 0xffffffff; cvt.u32.u64 %s, most; }",
+                            to->name, low->name));
     else
-        GR_TRY(gr_code_put(c, s, NULL, 0, "mov.b32 %s, %s;", low->name, to->name));
-    GR_TRY(gr_code_put(c, s, NULL, 0, "min.u32 %s, %s, %s;", low->name, low->name, end->name));
-    GR_TRY(
+        GR_MUST(gr_code_put(c, s, NULL, 0, "mov.b32 %s, %s;", low->name, to->name));
+    GR_MUST(gr_code_put(c, s, NULL, 0, "min.u32 %s, %s, %s;", low->name, low->name, end->name));
+    GR_MUST(
         gr_code_put(c, s, NULL, 0,
                     wide ? "cvt.u64.u32 %s, %s; add.u64 %s, %s, %s;" : "mov.b32 %s, %s; add.u32 %s, %s, %s;",
                     to->name, low->name, to->name, to->name, from->name));
-    GR_TRY(gr_code_put(c, s, NULL, 0, "and.b%s %s, %s, %d;", type + 1, to->name, to->name, -(int)site->size));
-    GR_TRY(gr_code_set_address(c, address, to, 0));
-done:
-    return st;
+    GR_MUST(
+        gr_code_put(c, s, NULL, 0, "and.b%s %s, %s, %d;", type + 1, to->name, to->name, -(int)site->size));
+    return gr_code_set_address(c, address, to, 0);
 }

@@ -50,7 +50,6 @@ static gr_status compare(const Group *g, unsigned i) {
 static gr_status put_group(Group *g) {
     static const char *const vectors[] = {"", "", ".v2", "", ".v4"};
     static const char *const lists[] = {"", "$0", "{$0, $1}", "", "{$0, $1, $2, $3}"};
-    gr_status st = GR_OK;
     PtxOperand ops[4];
     for (unsigned i = 0; i < g->n; i++) {
         bool direct = g->way != COMPARE && !is_predicate(g->regs[i]);
@@ -58,7 +57,7 @@ static gr_status put_group(Group *g) {
         g->words[i] = direct ? g->regs[i] : gr_ptx_new_reg(g->c->f, type);
         ops[i] = gr_ptx_reg_operand(g->words[i]);
         if (g->way == NOTE && !direct)
-            GR_TRY(to_word(g, i, g->words[i]));
+            GR_MUST(to_word(g, i, g->words[i]));
     }
     char text[100];
     if (g->way == NOTE)
@@ -67,18 +66,17 @@ static gr_status put_group(Group *g) {
     else
         snprintf(text, sizeof text, "ld.local%s.b%u %s, [%s+%u];", vectors[g->n], g->bits, lists[g->n],
                  g->base, g->from);
-    GR_TRY(gr_code_put(g->c, g->at, ops, g->n, "%s", text));
+    GR_MUST(gr_code_put(g->c, g->at, ops, g->n, "%s", text));
     for (unsigned i = 0; i < g->n; i++) {
         PtxOperand own = gr_ptx_reg_operand(g->regs[i]);
         if (g->way == COMPARE)
-            GR_TRY(compare(g, i));
+            GR_MUST(compare(g, i));
         else if (g->way == FETCH && is_predicate(g->regs[i]))
-            GR_TRY(gr_code_put(g->c, g->at, &own, 1, "setp.ne.u32 $0, %s, 0;", g->words[i]->name));
+            GR_MUST(gr_code_put(g->c, g->at, &own, 1, "setp.ne.u32 $0, %s, 0;", g->words[i]->name));
     }
     g->from += g->n * g->bits / 8;
     g->n = 0;
-done:
-    return st;
+    return GR_OK;
 }
 
 // What is left of a group that is not full: its instructions take two words, or one.
@@ -127,52 +125,43 @@ static gr_status put_of_size(const Code *c, Group *g, unsigned size, unsigned *f
 
 // The set of what is live at `from`. `g` NULL: none is written. *bytes: of it.
 static gr_status put_set(const Code *c, Group *g, const PtxStmt *from, unsigned *bytes) {
-    gr_status st = GR_OK;
     *bytes = 0;
     if (!from || !gr_live_before(c->live, from, c->set))
         memset(c->set, 0, c->live->n_words * sizeof *c->set);
-    GR_TRY(put_of_size(c, g, 8, bytes));
-    GR_TRY(put_of_size(c, g, 4, bytes));
-    GR_TRY(put_of_size(c, g, 2, bytes));
-done:
-    return st;
+    GR_MUST(put_of_size(c, g, 8, bytes));
+    GR_MUST(put_of_size(c, g, 4, bytes));
+    return put_of_size(c, g, 2, bytes);
 }
 
 gr_status gr_kept_find(const Code *c, const PtxStmt *const *from, size_t n, Kept *out) {
-    gr_status st = GR_OK;
     out->size = AT_ONCE;
     out->at = gr_ptx_new_reg(c->f, PTX_B32);
     for (size_t k = 0; k < n; k++) {
         unsigned bytes;
-        GR_TRY(put_set(c, NULL, from[k], &bytes));
+        GR_MUST(put_set(c, NULL, from[k], &bytes));
         out->size = bytes > out->size ? bytes : out->size;
     }
     // Copies of the code with as much share it: a thread takes one of them.
     snprintf(out->name, sizeof out->name, "__gr_kept_%u", out->size);
     if (!gr_code_declares(c, out->name))
-        GR_TRY(
+        GR_MUST(
             gr_code_put(c, c->f->first, NULL, 0, ".local .align 16 .b8 %s[%u];", out->name, 2 * out->size));
-    GR_TRY(gr_code_put(c, c->body.n ? c->body.stmt[0] : NULL, NULL, 0, "mov.u32 %s, 0;", out->at->name));
-done:
-    return st;
+    return gr_code_put(c, c->body.n ? c->body.stmt[0] : NULL, NULL, 0, "mov.u32 %s, 0;", out->at->name);
 }
 
 static gr_status put(const Code *c, const Kept *k, PtxStmt *at, const PtxStmt *from, Way way,
                      PtxReg *unlike) {
-    gr_status st = GR_OK;
     unsigned bytes;
     PtxReg *base = gr_ptx_new_reg(c->f, PTX_B64), *offset = gr_ptx_new_reg(c->f, PTX_B32);
     Group g = {.c = c, .at = at, .base = base->name, .way = way, .unlike = unlike};
     if (way == FETCH)
-        GR_TRY(gr_code_put(c, at, NULL, 0, "mov.u32 %s, %s;", offset->name, k->at->name));
+        GR_MUST(gr_code_put(c, at, NULL, 0, "mov.u32 %s, %s;", offset->name, k->at->name));
     else
-        GR_TRY(gr_code_put(c, at, NULL, 0, "sub.u32 %s, %u, %s;", offset->name, k->size, k->at->name));
-    GR_TRY(gr_code_put(c, at, NULL, 0,
-                       "{ .reg .b64 set; mov.u64 set, %s; cvt.u64.u32 %s, %s; add.u64 %s, %s, set; }",
-                       k->name, base->name, offset->name, base->name, base->name));
-    GR_TRY(put_set(c, &g, from, &bytes));
-done:
-    return st;
+        GR_MUST(gr_code_put(c, at, NULL, 0, "sub.u32 %s, %u, %s;", offset->name, k->size, k->at->name));
+    GR_MUST(gr_code_put(c, at, NULL, 0,
+                        "{ .reg .b64 set; mov.u64 set, %s; cvt.u64.u32 %s, %s; add.u64 %s, %s, set; }",
+                        k->name, base->name, offset->name, base->name, base->name));
+    return put_set(c, &g, from, &bytes);
 }
 
 gr_status gr_kept_note(const Code *c, const Kept *k, PtxStmt *at, const PtxStmt *from) {

@@ -33,50 +33,42 @@ GrMeeting gr_meeting_of(const PtxInstr *i) {
 
 // Where the object is in shared memory, in the new register *at.
 static gr_status put_place(const Code *c, PtxStmt *s, const PtxOperand *address, PtxReg **at) {
-    gr_status st = GR_OK;
     PtxReg *wide;
     *at = gr_ptx_new_reg(c->f, PTX_B32);
-    GR_TRY(gr_code_address(c, s, address, &wide));
+    GR_MUST(gr_code_address(c, s, address, &wide));
     if (!gr_is_shared_space(s->instr->space))
-        GR_TRY(gr_code_put(c, s, NULL, 0, "cvta.to.shared.u64 %s, %s;", wide->name, wide->name));
-    GR_TRY(gr_code_put(c, s, NULL, 0, "cvt.u32.u64 %s, %s;", (*at)->name, wide->name));
-done:
-    return st;
+        GR_MUST(gr_code_put(c, s, NULL, 0, "cvta.to.shared.u64 %s, %s;", wide->name, wide->name));
+    return gr_code_put(c, s, NULL, 0, "cvt.u32.u64 %s, %s;", (*at)->name, wide->name);
 }
 
 gr_status gr_code_begins(const Code *c, PtxStmt *s) {
-    gr_status st = GR_OK;
     PtxInstr *i = s->instr;
     PtxReg *at, *n = gr_ptx_new_reg(c->f, PTX_B32), *first = gr_ptx_new_reg(c->f, PTX_PRED);
     PtxOperand ops[2] = {i->n_operands > 1 ? i->operands[1] : gr_ptx_int_operand(0),
                          i->guard ? gr_ptx_reg_operand(i->guard) : (PtxOperand){0}};
-    GR_TRY(put_place(c, s, &i->operands[0], &at));
-    GR_TRY(gr_code_put(c, s, ops, 2,
-                       "mov.b32 %s, $0; setp.eq%s.u32 %s, %s, 1%s%s; @%s call __gr%s_begins, (%s, %s, %s);",
-                       n->name, i->guard ? ".and" : "", first->name, c->pass->name, i->guard ? ", " : "",
-                       !i->guard          ? ""
-                       : i->guard_negated ? "!$1"
-                                          : "$1",
-                       first->name, c->suffix, at->name, n->name, c->sequence->name));
+    GR_MUST(put_place(c, s, &i->operands[0], &at));
+    GR_MUST(gr_code_put(c, s, ops, 2,
+                        "mov.b32 %s, $0; setp.eq%s.u32 %s, %s, 1%s%s; @%s call __gr%s_begins, (%s, %s, %s);",
+                        n->name, i->guard ? ".and" : "", first->name, c->pass->name, i->guard ? ", " : "",
+                        !i->guard          ? ""
+                        : i->guard_negated ? "!$1"
+                                           : "$1",
+                        first->name, c->suffix, at->name, n->name, c->sequence->name));
     s->kind = PTX_RAW;
     s->text = "";
-done:
-    return st;
+    return GR_OK;
 }
 
 gr_status gr_code_arrives(const Code *c, PtxStmt *s, const PtxReg *token) {
-    gr_status st = GR_OK;
     PtxInstr *i = s->instr;
     PtxReg *at, *n = gr_ptx_new_reg(c->f, PTX_B32), *second = gr_ptx_new_reg(c->f, PTX_PRED);
     PtxOperand count = i->n_operands > 2 ? i->operands[2] : gr_ptx_int_operand(1);
-    GR_TRY(put_place(c, s, &i->operands[1], &at));
-    GR_TRY(gr_code_put(c, s, &count, 1,
+    GR_MUST(put_place(c, s, &i->operands[1], &at));
+    return gr_code_put(c, s, &count, 1,
                        "mov.b32 %s, $0; setp.eq.u32 %s, %s, 2; @%s mov.u32 %s, 0; call (%s), __gr%s_arrives, "
                        "(%s, %s, %s);",
                        n->name, second->name, c->pass->name, second->name, n->name, token->name, c->suffix,
-                       at->name, n->name, c->sequence->name));
-done:
-    return st;
+                       at->name, n->name, c->sequence->name);
 }
 
 gr_status gr_code_token(const Code *c, PtxStmt *s, const PtxReg *token) {
@@ -85,16 +77,13 @@ gr_status gr_code_token(const Code *c, PtxStmt *s, const PtxReg *token) {
 }
 
 gr_status gr_code_is_over(const Code *c, PtxStmt *s, const PtxReg *over) {
-    gr_status st = GR_OK;
     PtxInstr *i = s->instr;
     PtxReg *at, *which = gr_ptx_new_reg(c->f, PTX_B32), *is = gr_ptx_new_reg(c->f, PTX_B32);
     bool parity = gr_ptx_instr_has(i, PTX_MOD_parity);
-    GR_TRY(put_place(c, s, &i->operands[1], &at));
-    GR_TRY(gr_code_put(c, s, &i->operands[2], 1, parity ? "mov.b32 %s, $0;" : "cvt.u32.u64 %s, $0;",
-                       which->name));
-    GR_TRY(gr_code_put(c, s, NULL, 0, "call (%s), __gr%s_is_over, (%s, %s, %d, %s); setp.ne.u32 %s, %s, 0;",
+    GR_MUST(put_place(c, s, &i->operands[1], &at));
+    GR_MUST(gr_code_put(c, s, &i->operands[2], 1, parity ? "mov.b32 %s, $0;" : "cvt.u32.u64 %s, $0;",
+                        which->name));
+    return gr_code_put(c, s, NULL, 0, "call (%s), __gr%s_is_over, (%s, %s, %d, %s); setp.ne.u32 %s, %s, 0;",
                        is->name, c->suffix, at->name, which->name, parity, c->sequence->name, over->name,
-                       is->name));
-done:
-    return st;
+                       is->name);
 }

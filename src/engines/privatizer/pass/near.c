@@ -50,20 +50,17 @@ gr_status gr_code_near_low(const Code *c, PtxStmt *s, const PtxReg *at, PtxReg *
 }
 
 gr_status gr_code_near_quick(const Code *c, PtxStmt *s, const PtxReg *low) {
-    gr_status st = GR_OK;
     PtxFunc *f = c->f;
     PtxReg *quick = gr_ptx_new_reg(f, PTX_PRED), *to = gr_ptx_new_reg(f, PTX_B32), *over;
     PtxLabel *end = gr_ptx_new_label(f);
     PtxOperand behind = gr_ptx_label_operand(end);
     gr_ptx_insert_label(f, s->next, end);
-    GR_TRY(gr_code_put(c, s, NULL, 0, "setp.lt.and.u32 %s, %s, %s, %s; add.u32 %s, %s, %s;", quick->name,
-                       low->name, c->near_end->name, c->plain->name, to->name, low->name,
-                       c->near_unmade->name));
-    GR_TRY(gr_code_own(c, s, quick, &over));
-    GR_TRY(gr_code_again(c, s, quick, to, NULL));
-    GR_TRY(gr_code_put(c, s, &behind, 1, "@%s bra $0;", over->name));
-done:
-    return st;
+    GR_MUST(gr_code_put(c, s, NULL, 0, "setp.lt.and.u32 %s, %s, %s, %s; add.u32 %s, %s, %s;", quick->name,
+                        low->name, c->near_end->name, c->plain->name, to->name, low->name,
+                        c->near_unmade->name));
+    GR_MUST(gr_code_own(c, s, quick, &over));
+    GR_MUST(gr_code_again(c, s, quick, to, NULL));
+    return gr_code_put(c, s, &behind, 1, "@%s bra $0;", over->name);
 }
 
 // Whether another unit's copy of the line, or the thread's own, may be made: then __gr_at has to look.
@@ -81,21 +78,19 @@ static gr_status put_numbered(const Code *c, PtxStmt *s, const PtxReg *low, cons
 // Whether the unit owns all of it, in *own, and whether somebody owns some of it, in *some. Owners are `from` bytes behind `at`. `asks` NULL: they can be looked at in any case.
 static gr_status put_parts_owned(const Code *c, PtxStmt *s, const Parts *p, const PtxReg *at, uint64_t from,
                                  const PtxReg *asks, PtxReg *own, PtxReg *some) {
-    gr_status st = GR_OK;
     char first[80] = "";
     for (unsigned k = 0; k < p->n; k++) {
         if (asks)
             snprintf(first, sizeof first, "mov.b%u has, 0; @%s ", p->bits, asks->name);
-        GR_TRY(gr_code_put(c, s, NULL, 0,
-                           "{ .reg .b%u has; %sld.shared.b%u has, [%s+%llu]; setp.eq%s.b%u %s, has, %s%s%s; "
-                           "setp.ne%s.b%u %s, has, 0%s%s; }",
-                           p->bits, first, p->bits, at->name, (unsigned long long)from + 8 * k,
-                           k ? ".and" : "", p->bits, own->name, p->mine->name, k ? ", " : "",
-                           k ? own->name : "", k ? ".or" : "", p->bits, some->name, k ? ", " : "",
-                           k ? some->name : ""));
+        GR_MUST(gr_code_put(c, s, NULL, 0,
+                            "{ .reg .b%u has; %sld.shared.b%u has, [%s+%llu]; setp.eq%s.b%u %s, has, %s%s%s; "
+                            "setp.ne%s.b%u %s, has, 0%s%s; }",
+                            p->bits, first, p->bits, at->name, (unsigned long long)from + 8 * k,
+                            k ? ".and" : "", p->bits, own->name, p->mine->name, k ? ", " : "",
+                            k ? own->name : "", k ? ".or" : "", p->bits, some->name, k ? ", " : "",
+                            k ? some->name : ""));
     }
-done:
-    return st;
+    return GR_OK;
 }
 
 static gr_status put_owned(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low,
@@ -109,53 +104,45 @@ static gr_status put_owned(const Code *c, PtxStmt *s, const PtxSite *site, const
 // The unit takes what is nobody's. Whether it has all of it, in *own.
 static gr_status put_taken(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low,
                            const PtxReg *in, PtxReg *own) {
-    gr_status st = GR_OK;
     Parts p;
     PtxReg *at = gr_ptx_new_reg(c->f, PTX_B32);
-    GR_TRY(put_parts(c, s, site, low, at, &p));
-    GR_TRY(gr_code_put(c, s, NULL, 0, "mov.pred %s, %s;", own->name, in->name));
+    GR_MUST(put_parts(c, s, site, low, at, &p));
+    GR_MUST(gr_code_put(c, s, NULL, 0, "mov.pred %s, %s;", own->name, in->name));
     for (unsigned k = 0; k < p.n; k++)
-        GR_TRY(gr_code_put(
+        GR_MUST(gr_code_put(
             c, s, NULL, 0,
             "{ .reg .b%u had; .reg .pred has; mov.b%u had, %s; @%s atom.shared.cas.b%u had, [%s+%u], "
             "0, %s; setp.eq.b%u has, had, %s; setp.eq.or.b%u has, had, 0, has; and.pred %s, %s, has; "
             "}",
             p.bits, p.bits, p.mine->name, own->name, p.bits, at->name, 8 * k, p.mine->name, p.bits,
             p.mine->name, p.bits, own->name, own->name));
-done:
-    return st;
+    return GR_OK;
 }
 
 static gr_status put_load(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low, const PtxReg *in,
                           const PtxReg *at, const PtxReg *to, const PtxReg *slow) {
-    gr_status st = GR_OK;
     PtxFunc *f = c->f;
     PtxReg *own = gr_ptx_new_reg(f, PTX_PRED), *some = gr_ptx_new_reg(f, PTX_PRED),
            *more = gr_ptx_new_reg(f, PTX_B64);
-    GR_TRY(put_numbered(c, s, low, in, slow));
-    GR_TRY(put_owned(c, s, site, low, in, own, some));
+    GR_MUST(put_numbered(c, s, low, in, slow));
+    GR_MUST(put_owned(c, s, site, low, in, own, some));
     if (site->size > 1u << c->near_shift) // some of it may be the thread's
-        GR_TRY(gr_code_put(c, s, NULL, 0, "or.pred %s, %s, %s;", slow->name, slow->name, some->name));
-    GR_TRY(gr_code_put(c, s, NULL, 0,
-                       "not.pred %s, %s; and.pred %s, %s, %s; not.pred %s, %s; or.pred %s, %s, %s;",
-                       some->name, own->name, slow->name, slow->name, some->name, some->name, in->name,
-                       slow->name, slow->name, some->name));
-    GR_TRY(gr_code_put(c, s, NULL, 0, "cvt.u64.u32 %s, %s; add.u64 %s, %s, %s; @!%s add.u64 %s, %s, %s;",
+        GR_MUST(gr_code_put(c, s, NULL, 0, "or.pred %s, %s, %s;", slow->name, slow->name, some->name));
+    GR_MUST(gr_code_put(c, s, NULL, 0,
+                        "not.pred %s, %s; and.pred %s, %s, %s; not.pred %s, %s; or.pred %s, %s, %s;",
+                        some->name, own->name, slow->name, slow->name, some->name, some->name, in->name,
+                        slow->name, slow->name, some->name));
+    return gr_code_put(c, s, NULL, 0, "cvt.u64.u32 %s, %s; add.u64 %s, %s, %s; @!%s add.u64 %s, %s, %s;",
                        more->name, c->near_unmade->name, to->name, c->window->name, at->name, own->name,
-                       to->name, to->name, more->name));
-done:
-    return st;
+                       to->name, to->name, more->name);
 }
 
 static gr_status put_store(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low,
                            const PtxReg *in, const PtxReg *at, const PtxReg *to, const PtxReg *slow) {
-    gr_status st = GR_OK;
     PtxReg *own = gr_ptx_new_reg(c->f, PTX_PRED);
-    GR_TRY(put_taken(c, s, site, low, in, own));
-    GR_TRY(gr_code_put(c, s, NULL, 0, "add.u64 %s, %s, %s; not.pred %s, %s;", to->name, c->window->name,
-                       at->name, slow->name, own->name));
-done:
-    return st;
+    GR_MUST(put_taken(c, s, site, low, in, own));
+    return gr_code_put(c, s, NULL, 0, "add.u64 %s, %s, %s; not.pred %s, %s;", to->name, c->window->name,
+                       at->name, slow->name, own->name);
 }
 
 // ---- Where there is no other way (Code.known) ------------------------------------------------------------------------------
@@ -180,35 +167,28 @@ static gr_status put_wild(const Code *c, PtxStmt *s, const PtxReg *due, const Pt
 // What a thread may not find: some of what it loads is its own and some is not; or another's copy of the line is made.
 static gr_status put_owned_wild(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low,
                                 const PtxReg *asks, const PtxReg *own, const PtxReg *some) {
-    gr_status st = GR_OK;
     PtxReg *numbered = gr_ptx_new_reg(c->f, PTX_PRED);
     if (site->size > 1u << c->near_shift)
-        GR_TRY(put_wild(c, s, some, own));
-    GR_TRY(put_numbered(c, s, low, asks, numbered));
-    GR_TRY(gr_code_put(c, s, NULL, 0, "and.pred %s, %s, %s;", numbered->name, numbered->name, asks->name));
-    GR_TRY(put_wild(c, s, numbered, own));
-done:
-    return st;
+        GR_MUST(put_wild(c, s, some, own));
+    GR_MUST(put_numbered(c, s, low, asks, numbered));
+    GR_MUST(gr_code_put(c, s, NULL, 0, "and.pred %s, %s, %s;", numbered->name, numbered->name, asks->name));
+    return put_wild(c, s, numbered, own);
 }
 
 gr_status gr_code_near_owned(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *at,
                              const PtxReg *owners, int64_t from, const PtxReg *asks, PtxReg *own) {
-    gr_status st = GR_OK;
     Parts p;
     PtxReg *some = gr_ptx_new_reg(c->f, PTX_PRED), *low = gr_ptx_new_reg(c->f, PTX_B32);
-    GR_TRY(put_mine(c, s, site, &p));
-    GR_TRY(put_parts_owned(c, s, &p, owners, ((uint64_t)from >> c->near_shift) * c->near_entry, NULL, own,
-                           some));
-    GR_TRY(gr_code_put(c, s, NULL, 0, "add.u32 %s, %s, %lld;", low->name, at->name, (long long)from));
-    GR_TRY(gr_code_put(c, s, NULL, 0, "and.pred %s, %s, %s;", some->name, some->name, asks->name));
-    GR_TRY(put_owned_wild(c, s, site, low, asks, own, some));
-done:
-    return st;
+    GR_MUST(put_mine(c, s, site, &p));
+    GR_MUST(put_parts_owned(c, s, &p, owners, ((uint64_t)from >> c->near_shift) * c->near_entry, NULL, own,
+                            some));
+    GR_MUST(gr_code_put(c, s, NULL, 0, "add.u32 %s, %s, %lld;", low->name, at->name, (long long)from));
+    GR_MUST(gr_code_put(c, s, NULL, 0, "and.pred %s, %s, %s;", some->name, some->name, asks->name));
+    return put_owned_wild(c, s, site, low, asks, own, some);
 }
 
 gr_status gr_code_near_known_load(const Code *all, PtxStmt *s, const PtxSite *site, const PtxReg *low,
                                   PtxReg **to) {
-    gr_status st = GR_OK;
     PtxFunc *f = all->f;
     Code at_hand;
     const Code *c = &at_hand;
@@ -216,34 +196,32 @@ gr_status gr_code_near_known_load(const Code *all, PtxStmt *s, const PtxSite *si
            *own = gr_ptx_new_reg(f, PTX_PRED), *some = gr_ptx_new_reg(f, PTX_PRED),
            *in = gr_ptx_new_reg(f, PTX_PRED);
     *to = gr_ptx_new_reg(f, PTX_B32);
-    GR_TRY(gr_code_at_hand(all, s, GR_HAND_NEAR, &at_hand));
-    GR_TRY(gr_code_put(c, s, NULL, 0, "setp.eq.u32 %s, 0, 0;", due->name));
-    GR_TRY(put_guard(c, s, due));
-    GR_TRY(gr_code_put(c, s, NULL, 0, "setp.lt.and.u32 %s, %s, %s, %s; not.pred %s, %s; and.pred %s, %s, %s;",
-                       in->name, low->name, c->near_end->name, due->name, asks->name, c->plain->name,
-                       asks->name, asks->name, in->name));
-    GR_TRY(put_wild(c, s, due, in));
+    GR_MUST(gr_code_at_hand(all, s, GR_HAND_NEAR, &at_hand));
+    GR_MUST(gr_code_put(c, s, NULL, 0, "setp.eq.u32 %s, 0, 0;", due->name));
+    GR_MUST(put_guard(c, s, due));
+    GR_MUST(gr_code_put(c, s, NULL, 0,
+                        "setp.lt.and.u32 %s, %s, %s, %s; not.pred %s, %s; and.pred %s, %s, %s;", in->name,
+                        low->name, c->near_end->name, due->name, asks->name, c->plain->name, asks->name,
+                        asks->name, in->name));
+    GR_MUST(put_wild(c, s, due, in));
     if (c->dense)
         return gr_code_put(c, s, NULL, 0, "add.u32 %s, %s, %s; @!%s mov.b32 %s, %s;", (*to)->name, low->name,
                            c->near_unmade->name, in->name, (*to)->name, c->near_end->name);
-    GR_TRY(put_owned(c, s, site, low, asks, own, some));
+    GR_MUST(put_owned(c, s, site, low, asks, own, some));
     if (site->size > 1u << c->near_shift)
-        GR_TRY(put_wild(c, s, some, own));
+        GR_MUST(put_wild(c, s, some, own));
     PtxReg *numbered = gr_ptx_new_reg(f, PTX_PRED);
-    GR_TRY(put_numbered(c, s, low, asks, numbered));
-    GR_TRY(gr_code_put(c, s, NULL, 0, "and.pred %s, %s, %s;", numbered->name, numbered->name, asks->name));
-    GR_TRY(put_wild(c, s, numbered, own));
+    GR_MUST(put_numbered(c, s, low, asks, numbered));
+    GR_MUST(gr_code_put(c, s, NULL, 0, "and.pred %s, %s, %s;", numbered->name, numbered->name, asks->name));
+    GR_MUST(put_wild(c, s, numbered, own));
     // The load comes in any case, else what it loads to would have to be kept until then.
-    GR_TRY(gr_code_put(c, s, NULL, 0, "add.u32 %s, %s, %s; @%s mov.b32 %s, %s; @!%s mov.b32 %s, %s;",
+    return gr_code_put(c, s, NULL, 0, "add.u32 %s, %s, %s; @%s mov.b32 %s, %s; @!%s mov.b32 %s, %s;",
                        (*to)->name, low->name, c->near_unmade->name, own->name, (*to)->name, low->name,
-                       in->name, (*to)->name, c->near_end->name));
-done:
-    return st;
+                       in->name, (*to)->name, c->near_end->name);
 }
 
 gr_status gr_code_near_known_store(const Code *all, PtxStmt *s, const PtxSite *site, const PtxReg *low,
                                    PtxReg **to, PtxReg **kept) {
-    gr_status st = GR_OK;
     PtxFunc *f = all->f;
     Code at_hand;
     const Code *c = &at_hand;
@@ -251,39 +229,35 @@ gr_status gr_code_near_known_store(const Code *all, PtxStmt *s, const PtxSite *s
            *from = gr_ptx_new_reg(f, PTX_B32);
     *kept = gr_ptx_new_reg(f, PTX_PRED);
     *to = (PtxReg *)low;
-    GR_TRY(gr_code_at_hand(all, s, GR_HAND_NEAR, &at_hand));
-    GR_TRY(gr_code_put(c, s, NULL, 0, "setp.eq.u32 %s, 0, 0;", due->name));
-    GR_TRY(put_guard(c, s, due));
-    GR_TRY(gr_code_put(c, s, NULL, 0, "sub.u32 %s, %s, %s; setp.lt.and.u32 %s, %s, %s, %s;", from->name,
-                       low->name, c->near_first->name, in->name, from->name, c->near_size->name, due->name));
+    GR_MUST(gr_code_at_hand(all, s, GR_HAND_NEAR, &at_hand));
+    GR_MUST(gr_code_put(c, s, NULL, 0, "setp.eq.u32 %s, 0, 0;", due->name));
+    GR_MUST(put_guard(c, s, due));
+    GR_MUST(gr_code_put(c, s, NULL, 0, "sub.u32 %s, %s, %s; setp.lt.and.u32 %s, %s, %s, %s;", from->name,
+                        low->name, c->near_first->name, in->name, from->name, c->near_size->name, due->name));
     if (c->dense) {
         *to = gr_ptx_new_reg(f, PTX_B32);
-        GR_TRY(gr_code_put(c, s, NULL, 0, "mov.pred %s, %s; add.u32 %s, %s, %s;", (*kept)->name, in->name,
-                           (*to)->name, low->name, c->near_unmade->name));
+        GR_MUST(gr_code_put(c, s, NULL, 0, "mov.pred %s, %s; add.u32 %s, %s, %s;", (*kept)->name, in->name,
+                            (*to)->name, low->name, c->near_unmade->name));
     } else {
-        GR_TRY(put_taken(c, s, site, low, in, *kept));
+        GR_MUST(put_taken(c, s, site, low, in, *kept));
     }
-    GR_TRY(put_wild(c, s, due, *kept));
-done:
-    return st;
+    return put_wild(c, s, due, *kept);
 }
 
 // ---- Where there is -----------------------------------------------------------------------------------------------------------
 
 gr_status gr_code_near(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low, const PtxReg *at,
                        const PtxReg *to, const PtxReg *slow, const PtxOperand *guard, bool negated) {
-    gr_status st = GR_OK;
     PtxReg *in = gr_ptx_new_reg(c->f, PTX_PRED),
            *from = gr_ptx_new_reg(c->f, PTX_B32); // with size 0 nothing is in
-    GR_TRY(gr_code_put(c, s, NULL, 0, "sub.u32 %s, %s, %s; setp.lt.u32 %s, %s, %s;", from->name, low->name,
-                       c->near_first->name, in->name, from->name, c->near_size->name));
+    GR_MUST(gr_code_put(c, s, NULL, 0, "sub.u32 %s, %s, %s; setp.lt.u32 %s, %s, %s;", from->name, low->name,
+                        c->near_first->name, in->name, from->name, c->near_size->name));
     if (guard)
-        GR_TRY(gr_code_put(c, s, guard, 1, "{ .reg .pred own; %s.pred own, $0; and.pred %s, %s, own; }",
-                           negated ? "not" : "mov", in->name, in->name));
+        GR_MUST(gr_code_put(c, s, guard, 1, "{ .reg .pred own; %s.pred own, $0; and.pred %s, %s, own; }",
+                            negated ? "not" : "mov", in->name, in->name));
     if (site->access & PTX_ACCESS_WRITE)
-        GR_TRY(put_store(c, s, site, low, in, at, to, slow));
+        GR_MUST(put_store(c, s, site, low, in, at, to, slow));
     else
-        GR_TRY(put_load(c, s, site, low, in, at, to, slow));
-done:
-    return st;
+        GR_MUST(put_load(c, s, site, low, in, at, to, slow));
+    return GR_OK;
 }

@@ -247,7 +247,6 @@ static void put_in_group(GrPlaces *p, GrPlace *place, const PtxSite *site) {
 }
 
 static gr_status find(Finder *f, Arena *arena, bool *fits, gr_error *err) {
-    gr_status st = GR_OK;
     PtxStmt **sites = GR_NEW_ARRAY(arena, PtxStmt *, MOST_PLACES);
     GrPlaces *p = f->out;
     p->places = GR_NEW_ARRAY(arena, GrPlace, MOST_PLACES);
@@ -278,9 +277,8 @@ static gr_status find(Finder *f, Arena *arena, bool *fits, gr_error *err) {
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     memcpy(p->nodes, f->nodes.data, f->nodes.len * sizeof *p->nodes);
     if (*fits)
-        GR_TRY(gr_places_find_meetings(f->g, sites, arena, p, err));
-done:
-    return st;
+        GR_MUST(gr_places_find_meetings(f->g, sites, arena, p, err));
+    return GR_OK;
 }
 
 gr_status gr_places_find(const Cfg *g, const GrGrid *grid, Arena *arena, GrPlaces **out, gr_error *err) {

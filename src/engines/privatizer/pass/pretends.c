@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 gr_status gr_code_call(const Code *c, PtxStmt *s) {
-    gr_status st = GR_OK;
     PtxInstr *i = s->instr;
     const char *name = gr_calls_instead(i->callee);
     PtxCallParts parts = gr_ptx_call_parts(i);
@@ -20,17 +19,16 @@ gr_status gr_code_call(const Code *c, PtxStmt *s) {
     if (i->callee->n_rets == 0) {
         PtxOperand ops[2] = {gr_ptx_label_operand(c->leaves),
                              i->guard ? gr_ptx_reg_operand(i->guard) : (PtxOperand){0}};
-        GR_TRY(gr_code_put(c, s, ops, i->guard ? 2 : 1, "%sbra $0;",
-                           !i->guard          ? ""
-                           : i->guard_negated ? "@!$1 "
-                                              : "@$1 "));
+        GR_MUST(gr_code_put(c, s, ops, i->guard ? 2 : 1, "%sbra $0;",
+                            !i->guard          ? ""
+                            : i->guard_negated ? "@!$1 "
+                                               : "@$1 "));
     }
     for (unsigned k = 0; k < i->n_operands; k++)
         if (&i->operands[k] == parts.callee)
             i->operands[k].text = f->name;
     i->callee = f;
-done:
-    return st;
+    return GR_OK;
 }
 
 gr_status gr_code_clock(const Code *c, PtxStmt *s, unsigned half) {
@@ -40,16 +38,14 @@ gr_status gr_code_clock(const Code *c, PtxStmt *s, unsigned half) {
     PtxInstr *i = s->instr;
     PtxOperand ops[2] = {i->operands[0], i->guard ? gr_ptx_reg_operand(i->guard) : (PtxOperand){0}};
     PtxLabel *behind = gr_ptx_new_label(c->f);
-    gr_status st = GR_OK;
     if (i->guard) {
         PtxOperand to[2] = {gr_ptx_label_operand(behind), ops[1]};
-        GR_TRY(gr_code_put(c, s, to, 2, i->guard_negated ? "@$1 bra $0;" : "@!$1 bra $0;"));
+        GR_MUST(gr_code_put(c, s, to, 2, i->guard_negated ? "@$1 bra $0;" : "@!$1 bra $0;"));
     }
-    GR_TRY(gr_code_put(c, s, ops, 1, texts[half], "", c->clock->name, ""));
-    GR_TRY(gr_code_put(c, s, NULL, 0, "add.u64 %s, %s, 1000;", c->clock->name, c->clock->name));
+    GR_MUST(gr_code_put(c, s, ops, 1, texts[half], "", c->clock->name, ""));
+    GR_MUST(gr_code_put(c, s, NULL, 0, "add.u64 %s, %s, 1000;", c->clock->name, c->clock->name));
     gr_ptx_insert_label(c->f, s, behind);
     s->kind = PTX_RAW;
     s->text = "";
-done:
-    return st;
+    return GR_OK;
 }

@@ -16,7 +16,6 @@
 // ---- Where the code begins -----------------------------------------------------------------------------------------------
 
 static gr_status put_prologue(Code *c, PtxLabel *label) {
-    gr_status st = GR_OK;
     PtxFunc *f = c->f;
     char control[64];
     PtxReg *none = gr_ptx_new_reg(f, PTX_PRED), *at = gr_ptx_new_reg(f, PTX_B64),
@@ -47,69 +46,68 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
     c->leaves = gr_ptx_new_label(f);
     gr_privatizer_control_name(c->suffix, control, sizeof control);
     gr_ptx_insert_label(f, NULL, label);
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u64 %s, %s;", at->name, control));
+    GR_MUST(gr_code_put(c, NULL, NULL, 0, "mov.u64 %s, %s;", at->name, control));
     if (c->warps)
-        GR_TRY(gr_code_put(
+        GR_MUST(gr_code_put(
             c, NULL, NULL, 0,
             "call __gr%s_enter; barrier.sync 0; call (%s), __gr%s_slot; setp.eq.u64 %s, %s, 0; @%s ret;",
             c->suffix, c->slot->name, c->suffix, none->name, c->slot->name, none->name));
     if (near)
-        GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_begin; barrier.sync 0;", c->suffix));
-    GR_TRY(gr_code_field(c, NULL, "u32", c->left, offsetof(GrPrivControl, most_rounds)));
-    GR_TRY(gr_code_field(c, NULL, "u32", c->pass, offsetof(GrPrivControl, pass)));
+        GR_MUST(gr_code_put(c, NULL, NULL, 0, "call __gr%s_begin; barrier.sync 0;", c->suffix));
+    GR_MUST(gr_code_field(c, NULL, "u32", c->left, offsetof(GrPrivControl, most_rounds)));
+    GR_MUST(gr_code_field(c, NULL, "u32", c->pass, offsetof(GrPrivControl, pass)));
     if (c->known)
-        GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u32 %s, 0;", asked->name));
+        GR_MUST(gr_code_put(c, NULL, NULL, 0, "mov.u32 %s, 0;", asked->name));
     else if (c->warps)
-        GR_TRY(gr_code_put(c, NULL, NULL, 0, "ld.global.u32 %s, [%s+%zu];", asked->name, c->slot->name,
-                           offsetof(GrPrivSlot, asks)));
+        GR_MUST(gr_code_put(c, NULL, NULL, 0, "ld.global.u32 %s, [%s+%zu];", asked->name, c->slot->name,
+                            offsetof(GrPrivSlot, asks)));
     else
-        GR_TRY(gr_code_field(c, NULL, "u32", asked, offsetof(GrPrivControl, ask.kind)));
-    GR_TRY(
+        GR_MUST(gr_code_field(c, NULL, "u32", asked, offsetof(GrPrivControl, ask.kind)));
+    GR_MUST(
         gr_code_put(c, NULL, NULL, 0,
                     "setp.ne.u32 %s, %s, 0; call (%s), __gr%s_copy; sub.u32 %s, %s, 1; mul.wide.u32 %s, %s, "
                     "%u; mov.u32 %s, 0; mov.u64 %s, 0;",
                     c->asks->name, asked->name, c->copy->name, c->suffix, asked->name, c->pass->name,
                     c->unmade->name, asked->name, (unsigned)GR_LINE, c->sequence->name, c->stores->name));
     if (near) { // in pass 1 the base is found
-        GR_TRY(gr_code_field(c, NULL, "u32", c->near_unmade, offsetof(GrPrivControl, near.size)));
-        GR_TRY(gr_code_field(c, NULL, "u32", c->near_end, offsetof(GrPrivControl, near.first)));
-        GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.eq.u32 %s, %s, 0; add.u32 %s, %s, %s; @%s mov.u32 %s, 0;",
-                           none->name, c->near_unmade->name, c->near_end->name, c->near_end->name,
-                           c->near_unmade->name, none->name, c->near_end->name));
+        GR_MUST(gr_code_field(c, NULL, "u32", c->near_unmade, offsetof(GrPrivControl, near.size)));
+        GR_MUST(gr_code_field(c, NULL, "u32", c->near_end, offsetof(GrPrivControl, near.first)));
+        GR_MUST(gr_code_put(c, NULL, NULL, 0, "setp.eq.u32 %s, %s, 0; add.u32 %s, %s, %s; @%s mov.u32 %s, 0;",
+                            none->name, c->near_unmade->name, c->near_end->name, c->near_end->name,
+                            c->near_unmade->name, none->name, c->near_end->name));
         if (c->dense) {
-            GR_TRY(gr_code_field(c, NULL, "u32", c->near_unmade, offsetof(GrPrivControl, near.stride)));
+            GR_MUST(gr_code_field(c, NULL, "u32", c->near_unmade, offsetof(GrPrivControl, near.stride)));
             c->stored = gr_ptx_new_reg(f, PTX_PRED);
             c->stored_at = gr_ptx_new_reg(f, PTX_B32);
-            GR_TRY(gr_code_field(c, NULL, "u32", c->stored_at, offsetof(GrPrivControl, near.says)));
-            GR_TRY(gr_code_put(c, NULL, NULL, 0,
-                               "mul.lo.u32 %s, %s, %s; add.u32 %s, %s, %s; setp.ne.u32 %s, 0, 0;",
-                               c->near_unmade->name, c->near_unmade->name, c->copy->name, c->stored_at->name,
-                               c->stored_at->name, c->copy->name, c->stored->name));
+            GR_MUST(gr_code_field(c, NULL, "u32", c->stored_at, offsetof(GrPrivControl, near.says)));
+            GR_MUST(gr_code_put(c, NULL, NULL, 0,
+                                "mul.lo.u32 %s, %s, %s; add.u32 %s, %s, %s; setp.ne.u32 %s, 0, 0;",
+                                c->near_unmade->name, c->near_unmade->name, c->copy->name, c->stored_at->name,
+                                c->stored_at->name, c->copy->name, c->stored->name));
         }
     }
     if (c->clock)
-        GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u64 %s, 0;", c->clock->name));
+        GR_MUST(gr_code_put(c, NULL, NULL, 0, "mov.u64 %s, 0;", c->clock->name));
     if (exchanges)
-        GR_TRY(gr_code_put(c, NULL, NULL, 0,
-                           "ld.global.u32 %s, [%s+%zu]; setp.ne.u32 %s, %s, 0; mov.u32 %s, 0;",
-                           exchanges->name, at->name, offsetof(GrPrivControl, exchanges), c->exchanges->name,
-                           exchanges->name, c->meetings->name));
+        GR_MUST(gr_code_put(c, NULL, NULL, 0,
+                            "ld.global.u32 %s, [%s+%zu]; setp.ne.u32 %s, %s, 0; mov.u32 %s, 0;",
+                            exchanges->name, at->name, offsetof(GrPrivControl, exchanges), c->exchanges->name,
+                            exchanges->name, c->meetings->name));
     if (lanes)
-        GR_TRY(gr_code_put(c, NULL, NULL, 0, "ld.global.u32 %s, [%s+%zu]; setp.ne.u32 %s, %s, 0;",
-                           lanes->name, at->name, offsetof(GrPrivControl, lanes), c->lanewise->name,
-                           lanes->name));
+        GR_MUST(gr_code_put(c, NULL, NULL, 0, "ld.global.u32 %s, [%s+%zu]; setp.ne.u32 %s, %s, 0;",
+                            lanes->name, at->name, offsetof(GrPrivControl, lanes), c->lanewise->name,
+                            lanes->name));
     if (c->results)
-        GR_TRY(gr_code_put(
+        GR_MUST(gr_code_put(
             c, NULL, NULL, 0,
             "call (%s), __gr%s_notes; ld.global.u64 %s, [%s+%zu]; add.u64 %s, %s, %s; mov.b64 %s, %s;",
             c->notes->name, c->suffix, c->note_end->name, at->name, offsetof(GrPrivControl, note_bytes),
             c->note_end->name, c->note_end->name, c->notes->name, c->note->name, c->notes->name));
     if (c->dense)
-        GR_TRY(gr_code_window(c));
+        GR_MUST(gr_code_window(c));
     if (c->stages)
-        GR_TRY(gr_code_put(c, NULL, NULL, 0, "call (%s), __gr%s_stage;", c->stage->name, c->suffix));
-done:
-    return st;
+        GR_MUST(gr_code_put(c, NULL, NULL, 0, "call (%s), __gr%s_stage;", c->stage->name, c->suffix));
+    return GR_OK;
 }
 
 // ---- Loops -----------------------------------------------------------------------------------------------------------------
@@ -125,7 +123,6 @@ static bool goes_back(const PtxInstr *i, const bool *seen) {
 
 // A loop may wait for what another unit writes, which it never sees in its private copy.
 static gr_status limit_loops(const Code *c) {
-    gr_status st = GR_OK;
     bool *seen = GR_NEW_ARRAY(c->arena, bool, (size_t)c->f->n_labels + 1);
     PtxReg *none = gr_ptx_new_reg(c->f, PTX_PRED);
     if (!seen)
@@ -138,42 +135,39 @@ static gr_status limit_loops(const Code *c) {
         else if (s->kind == PTX_INSTR && gr_ptx_instr_flags(s->instr) & PTX_F_BRANCH &&
                  goes_back(s->instr, seen)) {
             c->over->uses++;
-            GR_TRY(gr_code_put(c, s, &over, 1, "sub.u32 %s, %s, 1; setp.eq.u32 %s, %s, 0; @%s bra $0;",
-                               c->left->name, c->left->name, none->name, c->left->name, none->name));
+            GR_MUST(gr_code_put(c, s, &over, 1, "sub.u32 %s, %s, 1; setp.eq.u32 %s, %s, 0; @%s bra $0;",
+                                c->left->name, c->left->name, none->name, c->left->name, none->name));
         }
     }
-done:
-    return st;
+    return GR_OK;
 }
 
 // ---- One more copy -----------------------------------------------------------------------------------------------------
 
 // Where a thread ends, it tells what it stored. A trap would take the program's context with it, so the thread ends there.
 static gr_status put_ends_of_blocks(const Code *c) {
-    gr_status st = GR_OK;
-    GR_TRY(gr_code_lost(c));
+    GR_MUST(gr_code_lost(c));
     if (c->dense)
-        GR_TRY(gr_code_window_ends(c, NULL));
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "ret;"));
+        GR_MUST(gr_code_window_ends(c, NULL));
+    GR_MUST(gr_code_put(c, NULL, NULL, 0, "ret;"));
     for (size_t k = 0; k < c->body.n; k++) {
         PtxStmt *s = c->body.stmt[k];
         if (s->kind != PTX_INSTR || !(gr_ptx_instr_flags(s->instr) & PTX_F_EXIT))
             continue;
         PtxOperand guard = s->instr->guard ? gr_ptx_reg_operand(s->instr->guard) : (PtxOperand){0};
         if (c->dense)
-            GR_TRY(gr_code_window_ends(c, s));
-        GR_TRY(gr_code_put(c, s, &guard, 1, "%scall __gr%s_done, (%s, %s);",
-                           !s->instr->guard          ? ""
-                           : s->instr->guard_negated ? "@!$0 "
-                                                     : "@$0 ",
-                           c->suffix, c->stores->name, c->copy->name));
+            GR_MUST(gr_code_window_ends(c, s));
+        GR_MUST(gr_code_put(c, s, &guard, 1, "%scall __gr%s_done, (%s, %s);",
+                            !s->instr->guard          ? ""
+                            : s->instr->guard_negated ? "@!$0 "
+                                                      : "@$0 ",
+                            c->suffix, c->stores->name, c->copy->name));
         if (s->instr->op == PTX_OP_TRAP) {
             s->instr->op = PTX_OP_EXIT;
             s->instr->opcode = "exit";
         }
     }
-done:
-    return st;
+    return GR_OK;
 }
 
 static bool opens_nothing(const PtxInstr *i) {
@@ -219,46 +213,44 @@ static gr_status put_site(const Code *c, PtxStmt *s, const PtxSite *site) {
 }
 
 static gr_status make(Code *c, const PtxStmt *first, const PtxStmt *last, PtxLabel *label) {
-    gr_status st = GR_OK;
-    GR_TRY(put_prologue(c, label));
-    GR_TRY(gr_body_copy(c->f, first, last,
-                        c->lanes || c->mbarriers ? is_any_barrier
-                        : gr_has_regions(c)      ? gr_is_full_barrier
-                                                 : opens_nothing,
-                        c->arena, &c->body, c->err));
+    GR_MUST(put_prologue(c, label));
+    GR_MUST(gr_body_copy(c->f, first, last,
+                         c->lanes || c->mbarriers ? is_any_barrier
+                         : gr_has_regions(c)      ? gr_is_full_barrier
+                                                  : opens_nothing,
+                         c->arena, &c->body, c->err));
     for (size_t k = 0; k < c->body.n; k++)
         c->clusters |= c->body.stmt[k]->kind == PTX_INSTR && c->body.stmt[k]->instr->op == PTX_OP_MAPA;
     bool *in_loop;
-    GR_TRY(find_loops(c, &in_loop));
-    GR_TRY(limit_loops(c));
+    GR_MUST(find_loops(c, &in_loop));
+    GR_MUST(limit_loops(c));
     c->bases = c->known ? GR_NEW_ARRAY(c->arena, GrBase *, (size_t)c->f->module->n_sites + 1) : NULL;
     if (c->known && !c->bases)
-        GR_TRY(gr_fail(c->err, GR_ERR_NOMEM, "out of memory"));
-    GR_TRY(gr_code_find_copies(c));
+        return gr_fail(c->err, GR_ERR_NOMEM, "out of memory");
+    GR_MUST(gr_code_find_copies(c));
     if (gr_has_regions(c))
-        GR_TRY(gr_code_regions(c));
+        GR_MUST(gr_code_regions(c));
     else
-        GR_TRY(put_ends_of_blocks(c));
+        GR_MUST(put_ends_of_blocks(c));
     if (!c->warps && c->orders)
-        GR_TRY(gr_code_stops(c));
+        GR_MUST(gr_code_stops(c));
     for (size_t k = 0; k < c->body.n; k++) {
         PtxStmt *s = c->body.stmt[k];
         unsigned half;
         c->now = k;
         c->in_loop = in_loop[k];
         if (gr_grid_is_access(c->grid, c->body.from[k]))
-            GR_TRY(gr_code_meeting(c, s, gr_grid_part(c->grid, c->body.from[k])));
+            GR_MUST(gr_code_meeting(c, s, gr_grid_part(c->grid, c->body.from[k])));
         else if (s->kind == PTX_INSTR && c->mbarriers && gr_meeting_of(s->instr) == GR_MEETS_BEGINS)
-            GR_TRY(gr_code_begins(c, s));
+            GR_MUST(gr_code_begins(c, s));
         else if (s->kind == PTX_INSTR && s->instr->op == PTX_OP_CALL)
-            GR_TRY(gr_code_call(c, s));
+            GR_MUST(gr_code_call(c, s));
         else if (s->kind == PTX_INSTR && gr_is_clock(s->instr, &half))
-            GR_TRY(gr_code_clock(c, s, half));
+            GR_MUST(gr_code_clock(c, s, half));
         else if (s->kind == PTX_INSTR && c->body.from[k]->site)
-            GR_TRY(put_site(c, s, &c->f->module->sites[c->body.from[k]->site]));
+            GR_MUST(put_site(c, s, &c->f->module->sites[c->body.from[k]->site]));
     }
-done:
-    return st;
+    return GR_OK;
 }
 
 // ---- A kernel ------------------------------------------------------------------------------------------------------------

@@ -145,67 +145,56 @@ static gr_status put_place(const Regions *r, PtxStmt *at, size_t k) {
 
 // Behind it: what is live at `from` is noted, or compared with that. Then the thread goes to the end of the region.
 static gr_status put_result_of_thread(const Regions *r, PtxStmt *at, const PtxStmt *from) {
-    gr_status st = GR_OK;
     const Code *c = r->c;
     PtxLabel *compares = gr_ptx_new_label(c->f);
     PtxOperand end = gr_ptx_label_operand(r->end), to_compares = gr_ptx_label_operand(compares);
-    GR_TRY(gr_code_put(c, at, &to_compares, 1, "@%s bra $0;", r->second->name));
-    GR_TRY(gr_kept_note(c, &r->kept, at, from));
+    GR_MUST(gr_code_put(c, at, &to_compares, 1, "@%s bra $0;", r->second->name));
+    GR_MUST(gr_kept_note(c, &r->kept, at, from));
     if (from)
-        GR_TRY(gr_locals_copy(c, &r->locals, at, GR_LOCALS_NOTED, GR_LOCALS_OWN));
-    GR_TRY(gr_code_put(c, at, &end, 1, "bra $0;"));
+        GR_MUST(gr_locals_copy(c, &r->locals, at, GR_LOCALS_NOTED, GR_LOCALS_OWN));
+    GR_MUST(gr_code_put(c, at, &end, 1, "bra $0;"));
     gr_ptx_insert_label(c->f, at, compares);
-    GR_TRY(gr_kept_compare(c, &r->kept, at, from, r->unlike));
-    GR_TRY(gr_code_put(c, at, &end, 1, "or.pred %s, %s, %s; bra $0;", r->differs->name, r->differs->name,
-                       r->unlike->name));
-done:
-    return st;
+    GR_MUST(gr_kept_compare(c, &r->kept, at, from, r->unlike));
+    return gr_code_put(c, at, &end, 1, "or.pred %s, %s, %s; bra $0;", r->differs->name, r->differs->name,
+                       r->unlike->name);
 }
 
 // In front of a barrier.
 static gr_status put_arrival(const Regions *r, size_t k) {
-    gr_status st = GR_OK;
     const Region *g = &r->regions.data[k];
-    GR_TRY(put_place(r, g->barrier, k));
-    GR_TRY(put_vote(r, g->barrier, g));
-    GR_TRY(put_result_of_thread(r, g->barrier, g->from));
-done:
-    return st;
+    GR_MUST(put_place(r, g->barrier, k));
+    GR_MUST(put_vote(r, g->barrier, g));
+    return put_result_of_thread(r, g->barrier, g->from);
 }
 
 // In front of a wait: whether it is over is asked where the region starts; at `waits` it was not.
 static gr_status put_wait(const Regions *r, const Region *g, PtxLabel *waits) {
-    gr_status st = GR_OK;
     const Code *c = r->c;
     PtxReg *many = gr_ptx_new_reg(c->f, PTX_PRED);
     PtxOperand to[2] = {gr_ptx_label_operand(g->starts), gr_ptx_label_operand(c->leaves)};
-    GR_TRY(gr_code_put(c, g->barrier, to, 2, "mov.u32 %s, 0; bra $0;", r->waited->name));
+    GR_MUST(gr_code_put(c, g->barrier, to, 2, "mov.u32 %s, 0; bra $0;", r->waited->name));
     gr_ptx_insert_label(c->f, g->barrier, waits);
-    GR_TRY(gr_code_put(c, g->barrier, to, 2,
+    return gr_code_put(c, g->barrier, to, 2,
                        "add.u32 %s, %s, 1; setp.gt.u32 %s, %s, %d; @%s call __gr%s_waits; @%s bra $1;",
                        r->waited->name, r->waited->name, many->name, r->waited->name, MOST_WAITS, many->name,
-                       c->suffix, many->name));
-done:
-    return st;
+                       c->suffix, many->name);
 }
 
 // What an arrival or a wait gives, where the region starts.
 static gr_status put_meeting(const Regions *r, const Region *g, PtxLabel *waits) {
-    gr_status st = GR_OK;
     const Code *c = r->c;
     PtxStmt *s = g->barrier;
     if (!waits) {
-        GR_TRY(gr_code_token(c, s, r->token_kept));
+        GR_MUST(gr_code_token(c, s, r->token_kept));
     } else {
         PtxReg *over = gr_ptx_new_reg(c->f, PTX_PRED);
         PtxOperand ops[2] = {gr_ptx_label_operand(waits), s->instr->operands[0]};
-        GR_TRY(gr_code_is_over(c, s, over));
-        GR_TRY(gr_code_put(c, s, ops, 2, "@!%s bra $0; setp.eq.u32 $1, 0, 0;", over->name));
+        GR_MUST(gr_code_is_over(c, s, over));
+        GR_MUST(gr_code_put(c, s, ops, 2, "@!%s bra $0; setp.eq.u32 $1, 0, 0;", over->name));
     }
     s->kind = PTX_RAW;
     s->text = "";
-done:
-    return st;
+    return GR_OK;
 }
 
 // Registers that may be used before they are set have some value, the same in both passes: what a GPU has there changes by all that is in between.
@@ -224,7 +213,6 @@ static gr_status put_unset(const Code *c, PtxStmt *at) {
 }
 
 static gr_status put_begin(const Regions *r, size_t k) {
-    gr_status st = GR_OK;
     const Code *c = r->c;
     const Region *g = &r->regions.data[k];
     PtxStmt *at = k ? g->barrier : c->body.n ? c->body.stmt[0] : NULL;
@@ -233,60 +221,58 @@ static gr_status put_begin(const Regions *r, size_t k) {
     PtxOperand to_passes = passes ? gr_ptx_label_operand(passes) : (PtxOperand){0};
     PtxLabel *waits = meeting == GR_MEETS_WAITS ? gr_ptx_new_label(c->f) : NULL;
     if (meeting == GR_MEETS_ARRIVES) {
-        GR_TRY(gr_code_arrives(c, at, r->token));
-        GR_TRY(gr_code_put(c, at, &to_passes, 1, "@%s mov.u32 %s, %s; @%s bra $0;", c->lanewise->name,
-                           r->token_kept->name, r->token->name, c->lanewise->name));
+        GR_MUST(gr_code_arrives(c, at, r->token));
+        GR_MUST(gr_code_put(c, at, &to_passes, 1, "@%s mov.u32 %s, %s; @%s bra $0;", c->lanewise->name,
+                            r->token_kept->name, r->token->name, c->lanewise->name));
     } else if (passes) {
-        GR_TRY(gr_code_put(c, at, &to_passes, 1, "@!%s bra $0;", c->lanewise->name));
+        GR_MUST(gr_code_put(c, at, &to_passes, 1, "@!%s bra $0;", c->lanewise->name));
     } else if (waits) {
-        GR_TRY(put_wait(r, g, waits));
+        GR_MUST(put_wait(r, g, waits));
     }
     if (k)
-        GR_TRY(put_arrival(r, k));
+        GR_MUST(put_arrival(r, k));
     gr_ptx_insert_label(c->f, at, g->begins);
     if (meeting == GR_MEETS_ARRIVES)
-        GR_TRY(gr_code_put(c, at, NULL, 0, "mov.u32 %s, %s;", r->token_kept->name, r->token->name));
+        GR_MUST(gr_code_put(c, at, NULL, 0, "mov.u32 %s, %s;", r->token_kept->name, r->token->name));
     // In pass 2 it stays what it is at the end of pass 1: there a thread does not find in the union what it has written itself.
     if (c->plain) {
         PtxReg *alone;
-        GR_TRY(gr_code_alone(c, at, &alone));
-        GR_TRY(gr_code_put(c, at, NULL, 0, "not.pred %s, %s; and.pred %s, %s, %s;", c->plain->name,
-                           c->asks->name, c->plain->name, c->plain->name, alone->name));
+        GR_MUST(gr_code_alone(c, at, &alone));
+        GR_MUST(gr_code_put(c, at, NULL, 0, "not.pred %s, %s; and.pred %s, %s, %s;", c->plain->name,
+                            c->asks->name, c->plain->name, c->plain->name, alone->name));
         if (c->copied)
-            GR_TRY(gr_code_put(c, at, NULL, 0, "not.pred %s, %s;", c->copied->name, alone->name));
+            GR_MUST(gr_code_put(c, at, NULL, 0, "not.pred %s, %s;", c->copied->name, alone->name));
     }
     if (!k)
-        GR_TRY(gr_kept_note(c, &r->kept, at, NULL));
-    GR_TRY(gr_kept_turn(c, &r->kept, at));
-    GR_TRY(gr_kept_fetch(c, &r->kept, at, g->from));
+        GR_MUST(gr_kept_note(c, &r->kept, at, NULL));
+    GR_MUST(gr_kept_turn(c, &r->kept, at));
+    GR_MUST(gr_kept_fetch(c, &r->kept, at, g->from));
     for (unsigned i = 0; i < c->n_kept_too; i++)
-        GR_TRY(gr_code_put(c, at, NULL, 0, "mov.%s %s, %s;", mov_type(r->too[i]), r->too[i]->name,
-                           c->kept_too[i]->name));
+        GR_MUST(gr_code_put(c, at, NULL, 0, "mov.%s %s, %s;", mov_type(r->too[i]), r->too[i]->name,
+                            c->kept_too[i]->name));
     if (k)
-        GR_TRY(gr_locals_copy(c, &r->locals, at, GR_LOCALS_OWN, GR_LOCALS_NOTED));
-    GR_TRY(gr_locals_copy(c, &r->locals, at, GR_LOCALS_KEPT, GR_LOCALS_OWN));
+        GR_MUST(gr_locals_copy(c, &r->locals, at, GR_LOCALS_OWN, GR_LOCALS_NOTED));
+    GR_MUST(gr_locals_copy(c, &r->locals, at, GR_LOCALS_KEPT, GR_LOCALS_OWN));
     if (k && reduces(g))
-        GR_TRY(gr_code_put(c, at, NULL, 0, "mov.u32 %s, %s; mov.u32 %s, %s;", r->ayes_kept->name,
-                           r->ayes->name, r->all_kept->name, r->all_votes->name));
+        GR_MUST(gr_code_put(c, at, NULL, 0, "mov.u32 %s, %s; mov.u32 %s, %s;", r->ayes_kept->name,
+                            r->ayes->name, r->all_kept->name, r->all_votes->name));
     gr_ptx_insert_label(c->f, at, g->starts);
     if (!k)
-        GR_TRY(put_unset(c, at));
+        GR_MUST(put_unset(c, at));
     if (c->clock)
-        GR_TRY(gr_code_put(c, at, NULL, 0, "cvt.u64.u32 %s, %s; shl.b64 %s, %s, 32;", c->clock->name,
-                           c->sequence->name, c->clock->name, c->clock->name));
+        GR_MUST(gr_code_put(c, at, NULL, 0, "cvt.u64.u32 %s, %s; shl.b64 %s, %s, 32;", c->clock->name,
+                            c->sequence->name, c->clock->name, c->clock->name));
     if (passes)
         gr_ptx_insert_label(c->f, at, passes);
     if (meeting)
-        GR_TRY(put_meeting(r, g, waits));
+        GR_MUST(put_meeting(r, g, waits));
     else if (k && !passes) // else it is a barrier of the warp, too
-        GR_TRY(put_result(r, g));
-done:
-    return st;
+        GR_MUST(put_result(r, g));
+    return GR_OK;
 }
 
 // Threads end by going to the end of the region.
 static gr_status put_exits(const Regions *r) {
-    gr_status st = GR_OK;
     const Code *c = r->c;
     for (size_t k = 0; k < c->body.n; k++) {
         PtxStmt *s = c->body.stmt[k];
@@ -294,16 +280,15 @@ static gr_status put_exits(const Regions *r) {
             continue;
         PtxOperand ops[2] = {gr_ptx_label_operand(c->leaves),
                              s->instr->guard ? gr_ptx_reg_operand(s->instr->guard) : (PtxOperand){0}};
-        GR_TRY(gr_code_put(c, s, ops, 2, "%sbra $0;",
-                           !s->instr->guard          ? ""
-                           : s->instr->guard_negated ? "@!$1 "
-                                                     : "@$1 "));
+        GR_MUST(gr_code_put(c, s, ops, 2, "%sbra $0;",
+                            !s->instr->guard          ? ""
+                            : s->instr->guard_negated ? "@!$1 "
+                                                      : "@$1 "));
         // What stands here is not reached any more, or under another guard only.
         s->kind = PTX_RAW;
         s->text = "";
     }
-done:
-    return st;
+    return GR_OK;
 }
 
 // ---- The end -------------------------------------------------------------------------------------------------------------
@@ -322,42 +307,36 @@ static gr_status put_table(const Regions *r, const PtxReg *which, bool restores)
 }
 
 static gr_status put_exchange(const Regions *r, const PtxReg *all, PtxLabel *leaves) {
-    gr_status st = GR_OK;
     const Code *c = r->c;
     if (!gr_exchanges(c))
         return GR_OK;
     PtxReg *due = gr_ptx_new_reg(c->f, PTX_PRED);
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.ne.u32 %s, 0, 0;", due->name));
+    GR_MUST(gr_code_put(c, NULL, NULL, 0, "setp.ne.u32 %s, 0, 0;", due->name));
     for (size_t k = 1; k < r->regions.len; k++)
         if (gr_grid_part(c->grid, r->regions.data[k].from) == GR_GRID_ARRIVES)
-            GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.eq.or.u32 %s, %s, %zu, %s;", due->name, r->at->name, k,
-                               due->name));
+            GR_MUST(gr_code_put(c, NULL, NULL, 0, "setp.eq.or.u32 %s, %s, %zu, %s;", due->name, r->at->name,
+                                k, due->name));
     if (has_inner(c))
-        GR_TRY(
+        GR_MUST(
             gr_code_put(c, NULL, NULL, 0, "and.pred %s, %s, %s;", due->name, due->name, r->all_meet->name));
-    GR_TRY(gr_code_exchange(c, due, all, leaves));
-done:
-    return st;
+    return gr_code_exchange(c, due, all, leaves);
 }
 
 // Whether all threads of the block are at barriers of the block, or have ended.
 static gr_status put_all_meet(const Regions *r) {
-    gr_status st = GR_OK;
     const Code *c = r->c;
     if (!has_inner(c))
         return GR_OK;
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.eq.u32 %s, 0, 0;", r->all_meet->name));
+    GR_MUST(gr_code_put(c, NULL, NULL, 0, "setp.eq.u32 %s, 0, 0;", r->all_meet->name));
     for (size_t k = 1; k < r->regions.len; k++)
         if (is_of_warp(&r->regions.data[k]) || meeting_of(&r->regions.data[k]))
-            GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.ne.and.u32 %s, %s, %zu, %s;", r->all_meet->name,
-                               r->at->name, k, r->all_meet->name));
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.lt.u32 %s, %s, %u; @%s call __gr%s_region, (%s);",
-                       r->meets->name, r->start->name, GR_NO_BEGIN, r->meets->name, c->suffix,
-                       r->start->name));
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.pred %s, %s; barrier.red.and.pred %s, 0, %s;", r->meets->name,
-                       r->all_meet->name, r->all_meet->name, r->all_meet->name));
-done:
-    return st;
+            GR_MUST(gr_code_put(c, NULL, NULL, 0, "setp.ne.and.u32 %s, %s, %zu, %s;", r->all_meet->name,
+                                r->at->name, k, r->all_meet->name));
+    GR_MUST(gr_code_put(c, NULL, NULL, 0, "setp.lt.u32 %s, %s, %u; @%s call __gr%s_region, (%s);",
+                        r->meets->name, r->start->name, GR_NO_BEGIN, r->meets->name, c->suffix,
+                        r->start->name));
+    return gr_code_put(c, NULL, NULL, 0, "mov.pred %s, %s; barrier.red.and.pred %s, 0, %s;", r->meets->name,
+                       r->all_meet->name, r->all_meet->name, r->all_meet->name);
 }
 
 // Whether most regions need little where they end (__gr_merges()).
@@ -386,7 +365,6 @@ static gr_status find_aside(const Regions *r, const Code *c, GrAside *out) {
 
 // The step behind pass 1, or behind pass 2.
 static gr_status put_step(const Regions *r, bool merges) {
-    gr_status st = GR_OK;
     const Code *c = r->c;
     const GrAside *aside = &c->aside;
     const char *name = merges ? "merge" : "check";
@@ -394,125 +372,120 @@ static gr_status put_step(const Regions *r, bool merges) {
     if (!ends_quickly(c))
         return gr_code_put(c, NULL, NULL, 0, "call __gr%s_%s, (%s, %s, %d);", c->suffix, name, r->start->name,
                            c->sequence->name, GR_REST_ALL);
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "call (%s), __gr%s_%s%ss, (%s);", r->rest->name, c->suffix,
-                       c->dense ? "dense_" : "", name, c->sequence->name));
+    GR_MUST(gr_code_put(c, NULL, NULL, 0, "call (%s), __gr%s_%s%ss, (%s);", r->rest->name, c->suffix,
+                        c->dense ? "dense_" : "", name, c->sequence->name));
     if (!merges) {
-        GR_TRY(gr_code_put(c, NULL, NULL, 0, "and.b32 %s, %s, %d; setp.ne.u32 %s, %s, 0;", bit->name,
-                           r->rest->name, GR_REST_TELL, due->name, bit->name));
-        GR_TRY(gr_code_aside(c, NULL, aside, due, "call __gr%s_tells, (%s, %s);", c->suffix, r->start->name,
-                             c->sequence->name));
-        GR_TRY(gr_code_put(c, NULL, NULL, 0, "and.b32 %s, %s, %d;", r->rest->name, r->rest->name,
-                           ~GR_REST_TELL));
+        GR_MUST(gr_code_put(c, NULL, NULL, 0, "and.b32 %s, %s, %d; setp.ne.u32 %s, %s, 0;", bit->name,
+                            r->rest->name, GR_REST_TELL, due->name, bit->name));
+        GR_MUST(gr_code_aside(c, NULL, aside, due, "call __gr%s_tells, (%s, %s);", c->suffix, r->start->name,
+                              c->sequence->name));
+        GR_MUST(gr_code_put(c, NULL, NULL, 0, "and.b32 %s, %s, %d;", r->rest->name, r->rest->name,
+                            ~GR_REST_TELL));
     }
-    GR_TRY(gr_code_put(
+    GR_MUST(gr_code_put(
         c, NULL, NULL, 0,
         "setp.eq.u32 %s, %s, %d; @%s call (%s), __gr%s_plain_%s, (%s, %s); setp.ne.u32 %s, %s, 0;", due->name,
         r->rest->name, GR_REST_ROWS, due->name, r->rest->name, c->suffix, name, c->slot->name,
         c->sequence->name, due->name, r->rest->name));
-    GR_TRY(gr_code_aside(c, NULL, aside, due, "call __gr%s_%s, (%s, %s, %s);", c->suffix, name,
-                         r->start->name, c->sequence->name, r->rest->name));
-done:
-    return st;
+    return gr_code_aside(c, NULL, aside, due, "call __gr%s_%s, (%s, %s, %s);", c->suffix, name,
+                         r->start->name, c->sequence->name, r->rest->name);
 }
 
 static gr_status put_end(const Regions *r) {
-    gr_status st = GR_OK;
     const Code *c = r->c;
     PtxReg *ends = gr_ptx_new_reg(c->f, PTX_PRED), *all = r->all;
     PtxLabel *checks = gr_ptx_new_label(c->f), *leaves = gr_ptx_new_label(c->f);
     PtxOperand to_end = gr_ptx_label_operand(r->end), to_checks = gr_ptx_label_operand(checks),
                to_leaves = gr_ptx_label_operand(leaves);
-    GR_TRY(gr_code_lost(c));
-    GR_TRY(put_place(r, NULL, AT_END));
-    GR_TRY(put_vote(r, NULL, NULL));
-    GR_TRY(put_result_of_thread(r, NULL, NULL));
+    GR_MUST(gr_code_lost(c));
+    GR_MUST(put_place(r, NULL, AT_END));
+    GR_MUST(put_vote(r, NULL, NULL));
+    GR_MUST(put_result_of_thread(r, NULL, NULL));
     gr_ptx_insert_label(c->f, NULL, r->end);
     if (c->known)
-        GR_TRY(gr_code_put(c, NULL, NULL, 0,
-                           "{ .reg .pred wild; setp.eq.u32 wild, %s, %d; @wild call __gr%s_wild; }",
-                           c->left->name, GR_LEFT_WILD, c->suffix));
+        GR_MUST(gr_code_put(c, NULL, NULL, 0,
+                            "{ .reg .pred wild; setp.eq.u32 wild, %s, %d; @wild call __gr%s_wild; }",
+                            c->left->name, GR_LEFT_WILD, c->suffix));
     if (c->results) // each pass begins with the first one
-        GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.b64 %s, %s;", c->note->name, c->notes->name));
+        GR_MUST(gr_code_put(c, NULL, NULL, 0, "mov.b64 %s, %s;", c->note->name, c->notes->name));
     if (c->gathers || !c->warps)
-        GR_TRY(
+        GR_MUST(
             gr_code_put(c, NULL, NULL, 0,
                         "add.u32 %s, %s, 1; call (%s), __gr%s_gather, (%s); setp.eq.u32 %s, %s, 0; @%s ret;",
                         r->ends->name, r->ends->name, r->came->name, c->suffix, r->ends->name, ends->name,
                         r->came->name, ends->name));
     if (c->dense)
-        GR_TRY(gr_code_put(c, NULL, NULL, 0,
-                           "{ .reg .b32 at; and.b32 at, %s, 1; mad.lo.u32 at, at, %d, %s; @%s st.shared.u8 "
-                           "[at+%d], 1; }",
-                           c->sequence->name, GR_NEAR_UNITS, c->stored_at->name, c->stored->name,
-                           GR_NEAR_STORED));
-    GR_TRY(gr_code_put(
+        GR_MUST(gr_code_put(c, NULL, NULL, 0,
+                            "{ .reg .b32 at; and.b32 at, %s, 1; mad.lo.u32 at, at, %d, %s; @%s st.shared.u8 "
+                            "[at+%d], 1; }",
+                            c->sequence->name, GR_NEAR_UNITS, c->stored_at->name, c->stored->name,
+                            GR_NEAR_STORED));
+    GR_MUST(gr_code_put(
         c, NULL, NULL, 0, "setp.eq.u32 %s, %s, %d; barrier.red.and.pred %s, 0, %s; setp.eq.u32 %s, %s, 2;",
         ends->name, r->at->name, AT_END, all->name, ends->name, r->second->name, c->pass->name));
-    GR_TRY(put_all_meet(r));
-    GR_TRY(gr_code_goes_on(c, all));
-    GR_TRY(gr_code_put(c, NULL, &to_checks, 1, "@%s bra $0;", r->second->name));
-    GR_TRY(put_reduction(r));
+    GR_MUST(put_all_meet(r));
+    GR_MUST(gr_code_goes_on(c, all));
+    GR_MUST(gr_code_put(c, NULL, &to_checks, 1, "@%s bra $0;", r->second->name));
+    GR_MUST(put_reduction(r));
     PtxReg *once;
-    GR_TRY(gr_code_once(c, NULL, &once));
-    GR_TRY(gr_code_put(c, NULL, &to_checks, 1, "@%s bra $0;", once->name));
+    GR_MUST(gr_code_once(c, NULL, &once));
+    GR_MUST(gr_code_put(c, NULL, &to_checks, 1, "@%s bra $0;", once->name));
     if (c->warps && (c->roles || c->results || c->updates || c->grid->n || c->mbarriers))
-        GR_TRY(gr_code_put(c, NULL, &to_leaves, 1,
-                           "call (%s), __gr%s_ends; setp.ne.u32 %s, %s, 0; @%s bra $0;", r->came->name,
-                           c->suffix, ends->name, r->came->name, ends->name));
-    GR_TRY(gr_code_shared(c, r->start, false));
-    GR_TRY(gr_code_meets(c));
-    GR_TRY(put_step(r, true));
-    GR_TRY(gr_code_parts(c));
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u32 %s, 2; mov.u64 %s, %u;", c->pass->name, c->unmade->name,
-                       (unsigned)GR_LINE));
+        GR_MUST(gr_code_put(c, NULL, &to_leaves, 1,
+                            "call (%s), __gr%s_ends; setp.ne.u32 %s, %s, 0; @%s bra $0;", r->came->name,
+                            c->suffix, ends->name, r->came->name, ends->name));
+    GR_MUST(gr_code_shared(c, r->start, false));
+    GR_MUST(gr_code_meets(c));
+    GR_MUST(put_step(r, true));
+    GR_MUST(gr_code_parts(c));
+    GR_MUST(gr_code_put(c, NULL, NULL, 0, "mov.u32 %s, 2; mov.u64 %s, %u;", c->pass->name, c->unmade->name,
+                        (unsigned)GR_LINE));
     if (c->near_unmade && !c->dense)
-        GR_TRY(
+        GR_MUST(
             gr_code_put(c, NULL, NULL, 0, "shl.b32 %s, %s, 1;", c->near_unmade->name, c->near_unmade->name));
-    GR_TRY(put_table(r, r->start, true));
-    GR_TRY(gr_code_put(c, NULL, &to_end, 1, "bra $0;"));
+    GR_MUST(put_table(r, r->start, true));
+    GR_MUST(gr_code_put(c, NULL, &to_end, 1, "bra $0;"));
     gr_ptx_insert_label(c->f, NULL, checks);
     if (c->near_unmade && !c->dense)
-        GR_TRY(gr_code_field(c, NULL, "u32", c->near_unmade, offsetof(GrPrivControl, near.size)));
-    GR_TRY(gr_code_aside(c, NULL, &c->aside, r->differs, "call __gr%s_differs, (%s, %s, %s);", c->suffix,
-                         r->start->name, c->copy->name, c->sequence->name));
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.ne.u32 %s, 0, 0;", r->differs->name));
-    GR_TRY(gr_code_shared(c, r->start, true));
-    GR_TRY(gr_code_meets(c));
-    GR_TRY(put_step(r, false));
-    GR_TRY(gr_code_parts(c));
-    GR_TRY(put_exchange(r, all, leaves));
-    GR_TRY(gr_code_all_end(c, all));
-    GR_TRY(gr_code_put(c, NULL, &to_leaves, 1,
-                       "mov.u32 %s, 1; mov.u64 %s, 0; add.u32 %s, %s, 1; @%s bra $0; mov.u32 %s, %s;",
-                       c->pass->name, c->unmade->name, c->sequence->name, c->sequence->name, all->name,
-                       r->start->name, r->at->name));
+        GR_MUST(gr_code_field(c, NULL, "u32", c->near_unmade, offsetof(GrPrivControl, near.size)));
+    GR_MUST(gr_code_aside(c, NULL, &c->aside, r->differs, "call __gr%s_differs, (%s, %s, %s);", c->suffix,
+                          r->start->name, c->copy->name, c->sequence->name));
+    GR_MUST(gr_code_put(c, NULL, NULL, 0, "setp.ne.u32 %s, 0, 0;", r->differs->name));
+    GR_MUST(gr_code_shared(c, r->start, true));
+    GR_MUST(gr_code_meets(c));
+    GR_MUST(put_step(r, false));
+    GR_MUST(gr_code_parts(c));
+    GR_MUST(put_exchange(r, all, leaves));
+    GR_MUST(gr_code_all_end(c, all));
+    GR_MUST(gr_code_put(c, NULL, &to_leaves, 1,
+                        "mov.u32 %s, 1; mov.u64 %s, 0; add.u32 %s, %s, 1; @%s bra $0; mov.u32 %s, %s;",
+                        c->pass->name, c->unmade->name, c->sequence->name, c->sequence->name, all->name,
+                        r->start->name, r->at->name));
     if (c->dense)
-        GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.ne.u32 %s, 0, 0;", c->stored->name));
+        GR_MUST(gr_code_put(c, NULL, NULL, 0, "setp.ne.u32 %s, 0, 0;", c->stored->name));
     if (has_inner(c))
-        GR_TRY(gr_code_put(c, NULL, NULL, 0, "not.pred %s, %s; and.pred %s, %s, %s; @%s mov.u32 %s, %u;",
-                           ends->name, r->all_meet->name, ends->name, ends->name, r->meets->name, ends->name,
-                           r->start->name, AT_WAIT));
-    GR_TRY(put_table(r, r->start, false));
-    GR_TRY(gr_code_put(c, NULL, &to_end, 1, "bra $0;"));
+        GR_MUST(gr_code_put(c, NULL, NULL, 0, "not.pred %s, %s; and.pred %s, %s, %s; @%s mov.u32 %s, %u;",
+                            ends->name, r->all_meet->name, ends->name, ends->name, r->meets->name, ends->name,
+                            r->start->name, AT_WAIT));
+    GR_MUST(put_table(r, r->start, false));
+    GR_MUST(gr_code_put(c, NULL, &to_end, 1, "bra $0;"));
     for (size_t k = 0; k < r->regions.len; k++) {
         PtxOperand back = gr_ptx_label_operand(r->regions.data[k].starts);
         gr_ptx_insert_label(c->f, NULL, r->regions.data[k].restores);
         for (unsigned i = 0; i < c->n_kept_too; i++)
-            GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.%s %s, %s;", mov_type(r->too[i]), c->kept_too[i]->name,
-                               r->too[i]->name));
-        GR_TRY(gr_kept_fetch(c, &r->kept, NULL, r->regions.data[k].from));
-        GR_TRY(gr_locals_copy(c, &r->locals, NULL, GR_LOCALS_OWN, GR_LOCALS_KEPT));
-        GR_TRY(gr_code_put(c, NULL, &back, 1, "bra $0;"));
+            GR_MUST(gr_code_put(c, NULL, NULL, 0, "mov.%s %s, %s;", mov_type(r->too[i]), c->kept_too[i]->name,
+                                r->too[i]->name));
+        GR_MUST(gr_kept_fetch(c, &r->kept, NULL, r->regions.data[k].from));
+        GR_MUST(gr_locals_copy(c, &r->locals, NULL, GR_LOCALS_OWN, GR_LOCALS_KEPT));
+        GR_MUST(gr_code_put(c, NULL, &back, 1, "bra $0;"));
     }
     gr_ptx_insert_label(c->f, NULL, leaves);
     if (gr_exchanges(c))
-        GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_quits;", c->suffix));
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_clear;", c->suffix));
+        GR_MUST(gr_code_put(c, NULL, NULL, 0, "call __gr%s_quits;", c->suffix));
+    GR_MUST(gr_code_put(c, NULL, NULL, 0, "call __gr%s_clear;", c->suffix));
     if (c->warps)
-        GR_TRY(gr_code_put(c, NULL, NULL, 0, "barrier.sync 0; call __gr%s_leave;", c->suffix));
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "ret;"));
-done:
-    return st;
+        GR_MUST(gr_code_put(c, NULL, NULL, 0, "barrier.sync 0; call __gr%s_leave;", c->suffix));
+    return gr_code_put(c, NULL, NULL, 0, "ret;");
 }
 
 gr_status gr_code_regions(Code *c) {

@@ -5,7 +5,6 @@
 
 // What a store stores, as one number of 64 bits in the new register *out: of several elements one that differs if they do, most likely.
 gr_status gr_code_value(const Code *c, PtxStmt *at, uint32_t bytes, PtxReg **out) {
-    gr_status st = GR_OK;
     const PtxInstr *i = at->instr;
     const PtxOperand *address = gr_code_address_of(at->instr), *value = address + 1;
     if (value == i->operands + i->n_operands) // red of nothing: there is none
@@ -13,27 +12,26 @@ gr_status gr_code_value(const Code *c, PtxStmt *at, uint32_t bytes, PtxReg **out
     unsigned n = value->kind == PTX_O_VECTOR ? value->n_sub : 1, size = bytes / (n ? n : 1);
     PtxReg *one = gr_ptx_new_reg(c->f, PTX_B64);
     *out = gr_ptx_new_reg(c->f, PTX_B64);
-    GR_TRY(gr_code_put(c, at, NULL, 0, "mov.u64 %s, 0;", (*out)->name));
+    GR_MUST(gr_code_put(c, at, NULL, 0, "mov.u64 %s, 0;", (*out)->name));
     for (unsigned k = 0; k < n; k++) {
         const PtxOperand *o = value->kind == PTX_O_VECTOR ? &value->sub[k] : value;
         unsigned bits = o->kind == PTX_O_REG ? gr_ptx_type_bits(o->reg->type) : size * 8;
         if (o->kind == PTX_O_REG && (bits == 16 || bits == 32)) {
             PtxReg *low = gr_ptx_new_reg(c->f, bits == 16 ? PTX_B16 : PTX_B32);
-            GR_TRY(gr_code_put(c, at, o, 1, "mov.b%u %s, $0; cvt.u64.u%u %s, %s;", bits, low->name, bits,
-                               one->name, low->name));
+            GR_MUST(gr_code_put(c, at, o, 1, "mov.b%u %s, $0; cvt.u64.u%u %s, %s;", bits, low->name, bits,
+                                one->name, low->name));
         } else if (bits == 64 || (o->kind == PTX_O_INT && bits < 64)) {
-            GR_TRY(gr_code_put(c, at, o, 1, "mov.b64 %s, $0;", one->name));
+            GR_MUST(gr_code_put(c, at, o, 1, "mov.b64 %s, $0;", one->name));
         } else {
             continue; // 128 bits, or a literal that the register takes as it is
         }
         if (size < 8)
-            GR_TRY(gr_code_put(c, at, NULL, 0, "and.b64 %s, %s, 0x%llx;", one->name, one->name,
-                               (1ull << size * 8) - 1));
-        GR_TRY(gr_code_put(c, at, NULL, 0, "mad.lo.u64 %s, %s, 0x9e3779b97f4a7c15, %s;", (*out)->name,
-                           (*out)->name, one->name));
+            GR_MUST(gr_code_put(c, at, NULL, 0, "and.b64 %s, %s, 0x%llx;", one->name, one->name,
+                                (1ull << size * 8) - 1));
+        GR_MUST(gr_code_put(c, at, NULL, 0, "mad.lo.u64 %s, %s, 0x9e3779b97f4a7c15, %s;", (*out)->name,
+                            (*out)->name, one->name));
     }
-done:
-    return st;
+    return GR_OK;
 }
 
 // In pass 2 a thread has to store the same as in pass 1, at the same places, in the same order: also what changes nothing.
@@ -75,37 +73,35 @@ static gr_status put_neighbours(const Code *c, PtxStmt *s, const PtxReg *at, con
 // Of lanes that store to one place at once, one does.
 gr_status gr_code_lanes(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *to, PtxReg *kept,
                         const PtxReg *lanes, uint32_t what, const PtxReg *value) {
-    gr_status st = GR_OK;
     PtxReg *last = gr_ptx_new_reg(c->f, PTX_B32), *due = gr_ptx_new_reg(c->f, PTX_PRED), *alone,
            *pass = c->pass;
-    GR_TRY(gr_code_alone(c, s, &alone));
+    GR_MUST(gr_code_alone(c, s, &alone));
     PtxLabel *slow = NULL, *end = NULL;
     if (c->whole && c->dense) { // a thread tells of it once, as in pass 2 it does not
         pass = gr_ptx_new_reg(c->f, PTX_B32);
-        GR_TRY(gr_code_put(c, c->body.stmt[0], NULL, 0, "mov.u32 %s, %s;", pass->name, c->pass->name));
+        GR_MUST(gr_code_put(c, c->body.stmt[0], NULL, 0, "mov.u32 %s, %s;", pass->name, c->pass->name));
         slow = gr_ptx_new_label(c->f);
         end = gr_ptx_new_label(c->f);
-        GR_TRY(put_neighbours(c, s, to, kept, lanes, pass, slow, end));
+        GR_MUST(put_neighbours(c, s, to, kept, lanes, pass, slow, end));
         gr_ptx_insert_label(c->f, s, slow);
     }
     if (c->dense)
-        GR_TRY(gr_code_put(c, s, NULL, 0, "bar.warp.sync %s;", lanes->name));
-    GR_TRY(gr_code_put(c, s, NULL, 0,
-                       "selp.u32 %s, 1, 0, %s; not.pred %s, %s; and.pred %s, %s, %s; @%s call (%s), "
-                       "__gr%s_lanes, (%u, %s, %u, %s, %s, %s); setp.ne.u32 %s, %s, 0;",
-                       last->name, kept->name, due->name, alone->name, due->name, due->name, kept->name,
-                       due->name, last->name, c->suffix, site->id, to->name, what, value->name, pass->name,
-                       c->sequence->name, kept->name, last->name));
+        GR_MUST(gr_code_put(c, s, NULL, 0, "bar.warp.sync %s;", lanes->name));
+    GR_MUST(gr_code_put(c, s, NULL, 0,
+                        "selp.u32 %s, 1, 0, %s; not.pred %s, %s; and.pred %s, %s, %s; @%s call (%s), "
+                        "__gr%s_lanes, (%u, %s, %u, %s, %s, %s); setp.ne.u32 %s, %s, 0;",
+                        last->name, kept->name, due->name, alone->name, due->name, due->name, kept->name,
+                        due->name, last->name, c->suffix, site->id, to->name, what, value->name, pass->name,
+                        c->sequence->name, kept->name, last->name));
     if (pass != c->pass) // of lanes of which it keeps the last one
-        GR_TRY(gr_code_put(
+        GR_MUST(gr_code_put(
             c, s, NULL, 0,
             "{ .reg .pred lost; not.pred lost, %s; and.pred lost, lost, %s; vote.sync.any.pred lost, lost, "
             "%s; @lost mov.u32 %s, 2; }",
             kept->name, due->name, lanes->name, pass->name));
     if (end)
         gr_ptx_insert_label(c->f, s, end);
-done:
-    return st;
+    return GR_OK;
 }
 
 // Whether the address is in the memory of this group; `of`: in the control, that of all groups.
