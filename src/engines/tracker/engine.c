@@ -203,9 +203,7 @@ static gr_status tracker_loaded(void *self, GrModule *m, GrGetGlobal get_global,
                                 .word_mode = t->words,
                                 .paper = t->paper,
                                 .module = (uint32_t)m->number};
-    gr_status st = listen(t, err);
-    if (st != GR_OK)
-        return st;
+    GR_MUST(listen(t, err));
     if (!gr_tracker_memory_control(t->memory, &control))
         return gr_fail(err, GR_ERR_NOMEM, "the device has no room for the tracker's tables");
     // Strong accesses that are left out pass something on unseen.

@@ -5,14 +5,13 @@
 
 gr_status gr_hoisted_put(const TrackerWork *w, const Access *a, const Decisions *d, uint32_t what,
                          const PtxReg *address, const char *used, Hoisted *all) {
-    gr_status st = GR_OK;
     PtxReg *loaded = gr_ptx_new_reg(a->func, PTX_PRED);
     all->loaded[all->n++] = loaded;
     if (a->guard) {
         PtxOperand g = gr_ptx_reg_operand(a->guard);
-        GR_TRY(gr_access_put(a, a->before, &g, 1, "mov.pred %s, $0;", loaded->name));
+        GR_MUST(gr_access_put(a, a->before, &g, 1, "mov.pred %s, $0;", loaded->name));
     } else {
-        GR_TRY(gr_access_put(a, a->before, NULL, 0, "setp.eq.u32 %s, 0, 0;", loaded->name));
+        GR_MUST(gr_access_put(a, a->before, NULL, 0, "setp.eq.u32 %s, 0, 0;", loaded->name));
     }
     for (unsigned k = 0; k < d->n; k++) {
         PtxStmt *at = d->at[k].at;
@@ -20,14 +19,13 @@ gr_status gr_hoisted_put(const TrackerWork *w, const Access *a, const Decisions 
         PtxOperand pred = gr_ptx_reg_operand(d->at[k].pred);
         Access here = *a;
         here.guard = uses;
-        GR_TRY(gr_access_put(a, at, &pred, 1, d->at[k].negated ? "not.pred %s, $0;" : "mov.pred %s, $0;",
-                             uses->name));
-        GR_TRY(gr_access_put(a, at, NULL, 0, "and.pred %s, %s, %s;", uses->name, uses->name, loaded->name));
-        GR_TRY(gr_tracker_put_call(w, &here, at, what, address, used));
-        GR_TRY(gr_access_put(a, at, NULL, 0, "@%s setp.ne.u32 %s, 0, 0;", uses->name, loaded->name));
+        GR_MUST(gr_access_put(a, at, &pred, 1, d->at[k].negated ? "not.pred %s, $0;" : "mov.pred %s, $0;",
+                              uses->name));
+        GR_MUST(gr_access_put(a, at, NULL, 0, "and.pred %s, %s, %s;", uses->name, uses->name, loaded->name));
+        GR_MUST(gr_tracker_put_call(w, &here, at, what, address, used));
+        GR_MUST(gr_access_put(a, at, NULL, 0, "@%s setp.ne.u32 %s, 0, 0;", uses->name, loaded->name));
     }
-done:
-    return st;
+    return GR_OK;
 }
 
 gr_status gr_hoisted_begin(const TrackerWork *w, PtxFunc *f, const Hoisted *all) {
@@ -37,9 +35,7 @@ gr_status gr_hoisted_begin(const TrackerWork *w, PtxFunc *f, const Hoisted *all)
     for (uint32_t k = 0; s && k < all->n; k++) {
         char text[80];
         snprintf(text, sizeof text, "setp.ne.u32 %s, 0, 0;", all->loaded[k]->name);
-        gr_status st = gr_ptx_insert(f, s, s->site, text, NULL, 0, NULL, w->err);
-        if (st != GR_OK)
-            return st;
+        GR_MUST(gr_ptx_insert(f, s, s->site, text, NULL, 0, NULL, w->err));
     }
     return GR_OK;
 }

@@ -125,20 +125,19 @@ static gr_status put(PtxFunc *f, PtxStmt *at, gr_error *err, const char *text) {
 }
 
 gr_status gr_quiet_begin(Quiet *q, PtxFunc *f, PtxStmt *at, const char *suffix, gr_error *err) {
-    gr_status st = GR_OK;
     char text[320];
     const OriginRoot *roots = q->origins.roots;
     PtxReg *base[ORIGIN_ROOTS] = {NULL}, *not = gr_ptx_new_reg(f, PTX_PRED),
            *any = gr_ptx_new_reg(f, PTX_B64);
     PtxReg *p = gr_ptx_new_reg(f, PTX_PRED);
     snprintf(text, sizeof text, "setp.ne.u32 %s, 0, 0; mov.u64 %s, 0;", not ->name, any->name);
-    GR_TRY(put(f, at, err, text));
+    GR_MUST(put(f, at, err, text));
     for (uint32_t k = 0; k < q->origins.n_roots; k++) {
         if (!q->reads[k] && !q->writes[k])
             continue;
         q->size[k] = gr_ptx_new_reg(f, PTX_B64);
         base[k] = gr_ptx_new_reg(f, PTX_B64);
-        GR_TRY(put_root(q, k, f, at, 0, base[k], err));
+        GR_MUST(put_root(q, k, f, at, 0, base[k], err));
         if (roots[k].var->space == PTX_GLOBAL) {
             snprintf(text, sizeof text, "mov.u64 %s, %llu;", q->size[k]->name,
                      (unsigned long long)roots[k].var->size);
@@ -151,32 +150,31 @@ gr_status gr_quiet_begin(Quiet *q, PtxFunc *f, PtxStmt *at, const char *suffix, 
                      q->size[k]->name, suffix, base[k]->name, q->writes[k] ? p->name : q->size[k]->name,
                      q->size[k]->name, not ->name, not ->name, p->name);
         }
-        GR_TRY(put(f, at, err, text));
+        GR_MUST(put(f, at, err, text));
     }
     for (uint32_t k = 0; k < q->origins.n_roots; k++) {
         for (uint32_t w = 0; q->reads[k] && w < q->origins.n_roots; w++)
             if (q->writes[w] && roots[w].var->space != PTX_GLOBAL) {
                 snprintf(text, sizeof text, "setp.eq.u64 %s, %s, %s; selp.b64 %s, 0, %s, %s;", p->name,
                          base[k]->name, base[w]->name, q->size[k]->name, q->size[k]->name, p->name);
-                GR_TRY(put(f, at, err, text));
+                GR_MUST(put(f, at, err, text));
             }
         if (q->reads[k]) {
             snprintf(text, sizeof text, "selp.b64 %s, 0, %s, %s; or.b64 %s, %s, %s;", q->size[k]->name,
                      q->size[k]->name, not ->name, any->name, any->name, q->size[k]->name);
-            GR_TRY(put(f, at, err, text));
+            GR_MUST(put(f, at, err, text));
         }
     }
     // Where nothing is quiet, stores may go anywhere.
     snprintf(text, sizeof text, "setp.eq.u64 %s, %s, 0;", not ->name, any->name);
-    GR_TRY(put(f, at, err, text));
+    GR_MUST(put(f, at, err, text));
     for (uint32_t w = 0; w < q->origins.n_roots; w++)
         if (q->writes[w]) {
             snprintf(text, sizeof text, "selp.b64 %s, -1, %s, %s;", q->size[w]->name, q->size[w]->name,
                      not ->name);
-            GR_TRY(put(f, at, err, text));
+            GR_MUST(put(f, at, err, text));
         }
-done:
-    return st;
+    return GR_OK;
 }
 
 // Leaves in *outside whether the address is outside the root's allocation.

@@ -24,7 +24,6 @@ static gr_status put_operand(const TrackerWork *w, const Access *from, const Par
     PtxAccess access = part->access;
     PtxSpace space = part->space;
     char text[64];
-    gr_status st = GR_OK;
     if (w->classifies)
         return GR_OK;
     Access a = *from;
@@ -40,26 +39,25 @@ static gr_status put_operand(const TrackerWork *w, const Access *from, const Par
     if (a.address.kind != PTX_O_ADDRESS || a.address.n_sub != 1)
         return gr_fail(w->err, GR_ERR_UNSUPPORTED, "line %u: operand %u is no address", a.stmt->line,
                        operand + 1);
-    GR_TRY(gr_access_prepare(&a));
+    GR_MUST(gr_access_prepare(&a));
     PtxReg *own = gr_ptx_new_reg(a.func, PTX_PRED), *address;
     PtxReg *lane = gr_ptx_new_reg(a.func, PTX_U32);
-    GR_TRY(gr_access_put(&a, a.before, NULL, 0, "mov.u32 %s, %%laneid; setp.lt.u32 %s, %s, %u;", lane->name,
-                         own->name, lane->name, lanes));
+    GR_MUST(gr_access_put(&a, a.before, NULL, 0, "mov.u32 %s, %%laneid; setp.lt.u32 %s, %s, %u;", lane->name,
+                          own->name, lane->name, lanes));
     if (a.guard) {
         PtxOperand g = gr_ptx_reg_operand(a.guard);
-        GR_TRY(gr_access_put(&a, a.before, &g, 1, "and.pred %s, %s, $0;", own->name, own->name));
+        GR_MUST(gr_access_put(&a, a.before, &g, 1, "and.pred %s, %s, $0;", own->name, own->name));
     }
     a.guard = own;
-    GR_TRY(gr_access_address64(&a, a.before, &address));
+    GR_MUST(gr_access_address64(&a, a.before, &address));
     uint32_t what = gr_tracker_what(&site, access, space, size) | part->how;
     if (size)
-        GR_TRY(gr_tracker_put_call(w, &a, a.before, what, address, "0xffffffffffffffff"));
+        GR_MUST(gr_tracker_put_call(w, &a, a.before, what, address, "0xffffffffffffffff"));
     else
-        GR_TRY(gr_access_put(&a, a.before, part->bytes, 1, "@%s call __gr%s_range, (%u, %u, %s, $0%s);",
-                             own->name, w->o->suffix, site.id, what, address->name,
-                             gr_tracker_own(w, text, sizeof text)));
-done:
-    return st;
+        GR_MUST(gr_access_put(&a, a.before, part->bytes, 1, "@%s call __gr%s_range, (%u, %u, %s, $0%s);",
+                              own->name, w->o->suffix, site.id, what, address->name,
+                              gr_tracker_own(w, text, sizeof text)));
+    return GR_OK;
 }
 
 static unsigned matrices(const PtxInstr *i) {
@@ -126,45 +124,42 @@ static bool layout_of(const PtxInstr *i, const PtxMatrix *m, Layout *l) {
 
 static gr_status put_parts(const TrackerWork *w, const Access *a, const PtxMatrix *m, const Layout *l,
                            const PtxReg *base) {
-    gr_status st = GR_OK;
     const PtxInstr *i = a->stmt->instr;
     PtxReg *lane = gr_ptx_new_reg(a->func, PTX_U32), *stride = gr_ptx_new_reg(a->func, PTX_U32);
     PtxReg *at = gr_ptx_new_reg(a->func, PTX_U64);
     PtxOperand given = i->n_operands > 2 ? i->operands[2] : gr_ptx_int_operand(m->length);
-    GR_TRY(gr_access_put(a, a->before, &given, 1, "mov.u32 %s, %%laneid; mov.u32 %s, $0;", lane->name,
-                         stride->name));
-    GR_TRY(gr_access_put(a, a->before, NULL, 0, "mul.lo.u32 %s, %s, %u; shr.u32 %s, %s, 3;", stride->name,
-                         stride->name, m->bits, stride->name, stride->name)); // in bytes
+    GR_MUST(gr_access_put(a, a->before, &given, 1, "mov.u32 %s, %%laneid; mov.u32 %s, $0;", lane->name,
+                          stride->name));
+    GR_MUST(gr_access_put(a, a->before, NULL, 0, "mul.lo.u32 %s, %s, %u; shr.u32 %s, %s, 3;", stride->name,
+                          stride->name, m->bits, stride->name, stride->name)); // in bytes
     uint32_t what = gr_tracker_what(a->site, a->site->access, a->site->space, l->n ? m->bits / 8 : l->part) |
                     GR_WHAT_WIDE;                       // of a weak access: performed by the warp
     unsigned sharing = l->n ? l->per_row : l->per_line; // lanes
     PtxReg *major = gr_ptx_new_reg(a->func, PTX_U32), *minor = gr_ptx_new_reg(a->func, PTX_U32);
-    GR_TRY(gr_access_put(a, a->before, NULL, 0, "div.u32 %s, %s, %u; rem.u32 %s, %s, %u;", major->name,
-                         lane->name, sharing, minor->name, lane->name, sharing));
+    GR_MUST(gr_access_put(a, a->before, NULL, 0, "div.u32 %s, %s, %u; rem.u32 %s, %s, %u;", major->name,
+                          lane->name, sharing, minor->name, lane->name, sharing));
     if (l->n)
-        GR_TRY(
+        GR_MUST(
             gr_access_put(a, a->before, NULL, 0,
                           "mad.wide.u32 %s, %s, %u, %s; mul.lo.u32 %s, %s, %u; mad.wide.u32 %s, %s, %s, %s;",
                           at->name, major->name, m->bits / 8, base->name, minor->name, minor->name, l->n,
                           at->name, minor->name, stride->name, at->name));
     else
-        GR_TRY(gr_access_put(
+        GR_MUST(gr_access_put(
             a, a->before, NULL, 0, "mad.wide.u32 %s, %s, %s, %s; mad.wide.u32 %s, %s, %u, %s;", at->name,
             major->name, stride->name, base->name, at->name, minor->name, l->part, at->name));
     PtxReg *step = gr_ptx_new_reg(a->func, PTX_U64);
-    GR_TRY(gr_access_put(a, a->before, NULL, 0, "cvt.u64.u32 %s, %s;", step->name, stride->name));
+    GR_MUST(gr_access_put(a, a->before, NULL, 0, "cvt.u64.u32 %s, %s;", step->name, stride->name));
     for (unsigned k = 0; k < (l->n ? l->n : 1); k++) {
         if (k)
-            GR_TRY(
+            GR_MUST(
                 gr_access_put(a, a->before, NULL, 0, "add.s64 %s, %s, %s;", at->name, at->name, step->name));
-        GR_TRY(gr_tracker_put_call(w, a, a->before, what, at, "0xffffffffffffffff"));
+        GR_MUST(gr_tracker_put_call(w, a, a->before, what, at, "0xffffffffffffffff"));
     }
-done:
-    return st;
+    return GR_OK;
 }
 
 static gr_status put_matrix(const TrackerWork *w, const Access *from, GrSiteStatus *status) {
-    gr_status st = GR_OK;
     const PtxInstr *i = from->stmt->instr;
     unsigned operand = from->site->access == PTX_ACCESS_READ ? 1 : 0;
     PtxMatrix m;
@@ -182,16 +177,14 @@ static gr_status put_matrix(const TrackerWork *w, const Access *from, GrSiteStat
     a.address = i->operands[operand];
     a.n = 0;
     a.guard = NULL;
-    GR_TRY(gr_access_prepare(&a));
+    GR_MUST(gr_access_prepare(&a));
     if (a.guard && a.guard == i->guard) { // its name may be shadowed
         PtxOperand g = gr_ptx_reg_operand(a.guard);
         a.guard = gr_ptx_new_reg(a.func, PTX_PRED);
-        GR_TRY(gr_access_put(&a, a.before, &g, 1, "mov.pred %s, $0;", a.guard->name));
+        GR_MUST(gr_access_put(&a, a.before, &g, 1, "mov.pred %s, $0;", a.guard->name));
     }
-    GR_TRY(gr_access_address64(&a, a.before, &base));
-    GR_TRY(put_parts(w, &a, &m, &l, base));
-done:
-    return st;
+    GR_MUST(gr_access_address64(&a, a.before, &base));
+    return put_parts(w, &a, &m, &l, base);
 }
 
 // ---- All -------------------------------------------------------------------------------------------------------

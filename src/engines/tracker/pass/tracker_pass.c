@@ -70,36 +70,31 @@ static gr_status stored_value(const Access *a, PtxStmt *at, PtxReg **value) {
 // Strong elements of one or two bytes are told one by one, since it matters how large they are.
 static gr_status put_elements(const TrackerWork *w, const Access *a, PtxStmt *at, uint32_t what,
                               unsigned size, const PtxReg *address) {
-    gr_status st = GR_OK;
     what = (what & ~((uint32_t)GR_WHAT_VALUE | 0xff)) | a->bytes;
     for (unsigned from = 0; from < size; from += a->bytes) {
         PtxReg *own = gr_ptx_new_reg(a->func, PTX_B64);
-        GR_TRY(gr_access_put(a, at, NULL, 0, "add.s64 %s, %s, %u;", own->name, address->name, from));
-        GR_TRY(gr_tracker_put_call(w, a, at, what, own, "-1"));
+        GR_MUST(gr_access_put(a, at, NULL, 0, "add.s64 %s, %s, %u;", own->name, address->name, from));
+        GR_MUST(gr_tracker_put_call(w, a, at, what, own, "-1"));
     }
-done:
-    return st;
+    return GR_OK;
 }
 
 static gr_status put_saw(const TrackerWork *w, const Access *a, uint32_t what, const PtxReg *address) {
     char guard[64], own[64];
     uint32_t space = what >> GR_WHAT_SPACE & 3;
     const PtxReg *where = space <= GR_SPACE_SHARED ? w->where[space] : NULL;
-    gr_status st = GR_OK;
     gr_access_guard(a, guard, sizeof guard);
     gr_tracker_own(w, own, sizeof own);
     if (!where)
         return gr_access_put(a, a->after, NULL, 0, "%scall __gr%s_saw, (%u, %s%s);", guard, w->o->suffix,
                              what, address->name, own);
     const PtxReg *left = gr_ptx_new_reg(a->func, PTX_B32), *any = gr_ptx_new_reg(a->func, PTX_PRED);
-    GR_TRY(gr_access_put(a, a->after, NULL, 0, "%scall (%s), __gr%s_saw_at, (%u, %s%s, %s);", guard,
-                         left->name, w->o->suffix, what, address->name, own, where->name));
-    GR_TRY(gr_access_put(a, a->after, NULL, 0, "setp.ne%s.u32 %s, %s, 0%s%s;", a->guard ? ".and" : "",
-                         any->name, left->name, a->guard ? ", " : "", a->guard ? a->guard->name : ""));
-    GR_TRY(gr_access_put(a, a->after, NULL, 0, "@%s call __gr%s_saw, (%u, %s%s);", any->name, w->o->suffix,
-                         what, address->name, own));
-done:
-    return st;
+    GR_MUST(gr_access_put(a, a->after, NULL, 0, "%scall (%s), __gr%s_saw_at, (%u, %s%s, %s);", guard,
+                          left->name, w->o->suffix, what, address->name, own, where->name));
+    GR_MUST(gr_access_put(a, a->after, NULL, 0, "setp.ne%s.u32 %s, %s, 0%s%s;", a->guard ? ".and" : "",
+                          any->name, left->name, a->guard ? ", " : "", a->guard ? a->guard->name : ""));
+    return gr_access_put(a, a->after, NULL, 0, "@%s call __gr%s_saw, (%u, %s%s);", any->name, w->o->suffix,
+                         what, address->name, own);
 }
 
 // A register of its own for the guard: the instruction may change it, and its name may be shadowed.
@@ -114,23 +109,19 @@ static gr_status keep_guard(Access *a, PtxStmt *at) {
 
 // A strong read that is not checked: what it sees orders others all the same.
 static gr_status put_left_alone(const TrackerWork *w, Access *a) {
-    gr_status st = GR_OK;
     const PtxSite *site = a->site;
     unsigned size = a->n ? a->n * a->bytes : site->size;
     uint32_t what = gr_tracker_what(site, site->access, site->space, size) | GR_WHAT_LEFT;
     PtxReg *address;
     a->report = a->after;
-    GR_TRY(gr_access_prepare(a));
-    GR_TRY(keep_guard(a, a->before));
-    GR_TRY(gr_access_address64(a, a->before, &address));
-    GR_TRY(put_saw(w, a, what, address));
-done:
-    return st;
+    GR_MUST(gr_access_prepare(a));
+    GR_MUST(keep_guard(a, a->before));
+    GR_MUST(gr_access_address64(a, a->before, &address));
+    return put_saw(w, a, what, address);
 }
 
 // ld, st, atom, red, weak or strong: the call stands before the access, or behind the choice that makes a speculated load one.
 static gr_status put_access(const TrackerWork *w, Access *a, const Code *code) {
-    gr_status st = GR_OK;
     const PtxSite *site = a->site;
     Speculation spec;
     unsigned size = a->n ? a->n * a->bytes : site->size;
@@ -149,14 +140,14 @@ static gr_status put_access(const TrackerWork *w, Access *a, const Code *code) {
         a->report = at;
     else
         a->report = a->after;
-    GR_TRY(gr_access_prepare(a));
+    GR_MUST(gr_access_prepare(a));
     if (site->access == PTX_ACCESS_READ) {
         used_bytes(a, value, sizeof value);
         if (!strcmp(value, "0x0"))
             return GR_OK;
     } else if (site->access == PTX_ACCESS_WRITE) {
         PtxReg *stored;
-        GR_TRY(stored_value(a, at, &stored));
+        GR_MUST(stored_value(a, at, &stored));
         if (stored) {
             snprintf(value, sizeof value, "%s", stored->name);
             what |= GR_WHAT_VALUE;
@@ -166,34 +157,33 @@ static gr_status put_access(const TrackerWork *w, Access *a, const Code *code) {
     }
     PtxReg *address;
     if (hoisted) {
-        GR_TRY(gr_access_address64(a, at, &address));
+        GR_MUST(gr_access_address64(a, at, &address));
         return gr_hoisted_put(w, a, &decisions, what, address, value, code->hoisted);
     }
     if (speculated) {
         PtxReg *kept = gr_ptx_new_reg(a->func, PTX_PRED);
         PtxOperand g = a->guard ? gr_ptx_reg_operand(a->guard) : (PtxOperand){0};
         if (a->guard)
-            GR_TRY(gr_access_put(a, a->before, &g, 1, "mov.pred %s, $0;", kept->name));
+            GR_MUST(gr_access_put(a, a->before, &g, 1, "mov.pred %s, $0;", kept->name));
         else
-            GR_TRY(gr_access_put(a, a->before, NULL, 0, "setp.eq.u32 %s, 0, 0;", kept->name));
-        GR_TRY(gr_access_kept(a, at, &spec, kept));
+            GR_MUST(gr_access_put(a, a->before, NULL, 0, "setp.eq.u32 %s, 0, 0;", kept->name));
+        GR_MUST(gr_access_kept(a, at, &spec, kept));
         a->guard = kept;
     } else {
-        GR_TRY(keep_guard(a, at));
+        GR_MUST(keep_guard(a, at));
     }
-    GR_TRY(gr_access_address64(a, at, &address));
-    GR_TRY(gr_quiet_store(&code->quiet, a, at, address, w->o->suffix));
-    GR_TRY(gr_quiet_load(&code->quiet, a, at, address));
+    GR_MUST(gr_access_address64(a, at, &address));
+    GR_MUST(gr_quiet_store(&code->quiet, a, at, address, w->o->suffix));
+    GR_MUST(gr_quiet_load(&code->quiet, a, at, address));
     if (what & GR_WHAT_ACQUIRES && site->access == PTX_ACCESS_READ)
         at = a->after; // what it has seen may order it
     if (site->strong && a->bytes < 4 && a->bytes < size)
-        GR_TRY(put_elements(w, a, at, what, size, address));
+        GR_MUST(put_elements(w, a, at, what, size, address));
     else
-        GR_TRY(gr_tracker_put_call(w, a, at, what, address, value));
+        GR_MUST(gr_tracker_put_call(w, a, at, what, address, value));
     if (site->strong && site->access & PTX_ACCESS_READ)
-        GR_TRY(put_saw(w, a, what, address));
-done:
-    return st;
+        GR_MUST(put_saw(w, a, what, address));
+    return GR_OK;
 }
 
 // ---- A site ----------------------------------------------------------------------------------------------------
@@ -278,7 +268,6 @@ static bool acquires_behind(const TrackerWork *w, const PtxInstr *i, uint32_t wh
 
 // Under the guard of the instruction: before it, except for what an instruction acquires behind it.
 static gr_status put_order(const TrackerWork *w, PtxFunc *f, PtxStmt *s, uint32_t what) {
-    gr_status st = GR_OK;
     const PtxInstr *i = s->instr;
     bool later = acquires_behind(w, i, what);
     PtxReg *guard = NULL;
@@ -287,16 +276,14 @@ static gr_status put_order(const TrackerWork *w, PtxFunc *f, PtxStmt *s, uint32_
         char text[64];
         guard = gr_ptx_new_reg(f, PTX_PRED);
         snprintf(text, sizeof text, "%s.pred %s, $0;", i->guard_negated ? "not" : "mov", guard->name);
-        GR_TRY(gr_ptx_insert(f, s, s->site, text, &g, 1, NULL, w->err));
+        GR_MUST(gr_ptx_insert(f, s, s->site, text, &g, 1, NULL, w->err));
     }
     if (!later)
         return put_order_at(w, f, s, s, what, guard);
     PtxStmt *behind = s->next;
     if (what & GR_ORDER_RELEASES)
-        GR_TRY(put_order_at(w, f, s, s, what & ~(uint32_t)GR_ORDER_ACQUIRES, guard));
-    GR_TRY(put_order_at(w, f, s, behind, what & ~(uint32_t)GR_ORDER_RELEASES, guard));
-done:
-    return st;
+        GR_MUST(put_order_at(w, f, s, s, what & ~(uint32_t)GR_ORDER_ACQUIRES, guard));
+    return put_order_at(w, f, s, behind, what & ~(uint32_t)GR_ORDER_RELEASES, guard);
 }
 
 // The function's own register, from the function of that name.
@@ -481,7 +468,6 @@ static gr_status rewrite_functions(const TrackerWork *w, uint32_t n_funcs, const
 }
 
 gr_status gr_tracker_rewrite(PtxModule *m, const TrackerOptions *o, GrSiteStatus *status, gr_error *err) {
-    gr_status st = GR_OK;
     uint32_t n_funcs = m->n_funcs; // the program's
     TrackerWork w = {.module = m,
                      .o = o,
@@ -496,25 +482,24 @@ gr_status gr_tracker_rewrite(PtxModule *m, const TrackerOptions *o, GrSiteStatus
     else
         memset(w.marked, true, n_funcs * sizeof *w.marked);
     memcpy(followed, w.marked, n_funcs * sizeof *followed);
-    GR_TRY(mark_callers(&w, followed));
+    GR_MUST(mark_callers(&w, followed));
     for (uint32_t k = 1; k <= m->n_sites; k++)
         status[k] = w.marked[m->sites[k].func->index] && (!o->wanted || o->wanted(o->user, m, &m->sites[k]))
                         ? GR_SITE_UNSEEN
                         : GR_SITE_FILTERED;
     if (o->choose) { // of those that would be checked
         w.classifies = true;
-        GR_TRY(rewrite_functions(&w, n_funcs, w.marked));
+        GR_MUST(rewrite_functions(&w, n_funcs, w.marked));
         w.classifies = false;
-        GR_TRY(o->choose(o->user, m, status, err));
+        GR_MUST(o->choose(o->user, m, status, err));
     }
-    GR_TRY(gr_runtime_raise(m, err));
-    GR_TRY(gr_registers_limit(m, err));
-    GR_TRY(gr_runtime_link(m, m->sm >= 90 ? o->cluster_runtime : o->runtime, o->suffix, err));
+    GR_MUST(gr_runtime_raise(m, err));
+    GR_MUST(gr_registers_limit(m, err));
+    GR_MUST(gr_runtime_link(m, m->sm >= 90 ? o->cluster_runtime : o->runtime, o->suffix, err));
     if (!(w.stamps = GR_NEW_ARRAY(&m->arena, uint32_t, (size_t)m->n_funcs + 1)))
-        GR_TRY(gr_fail(err, GR_ERR_NOMEM, "out of memory"));
-    GR_TRY(rewrite_functions(&w, n_funcs, followed));
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_MUST(rewrite_functions(&w, n_funcs, followed));
     if (m->nomem)
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
-done:
-    return st;
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return GR_OK;
 }
