@@ -82,16 +82,13 @@ static gr_status check(const GrStaticInput *in, const GrStaticSink *to, gr_error
                               .launches = words->launches[0] ? words->launches : NULL,
                               .command = command,
                               .folder = folder};
-    gr_status st;
-    GR_TRY(read_facts(words->facts, set.facts, err));
-    GR_TRY(find(command, folder, err));
+    GR_MUST(read_facts(words->facts, set.facts, err));
+    GR_MUST(find(command, folder, err));
     is_in(folder, file);
     void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     GrVerifierCheck *go = library ? (GrVerifierCheck *)dlsym(library, GR_VERIFIER_CHECK) : NULL;
-    st = go ? go(in, &set, to, err) : gr_fail(err, GR_ERR_UNSUPPORTED, "%s", dlerror());
     // It stays loaded: what it handed over may point into it.
-done:
-    return st;
+    return go ? go(in, &set, to, err) : gr_fail(err, GR_ERR_UNSUPPORTED, "%s", dlerror());
 }
 
 static const GrStaticEngine table = {check};

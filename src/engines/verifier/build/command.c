@@ -172,7 +172,6 @@ static gr_status add_archive(GrBuild *b, const char *folder, const char *const *
 }
 
 static gr_status add(GrBuild *b, Command *c, gr_error *err) {
-    gr_status st = GR_OK;
     bool cuda_words = false;
     for (size_t k = 0; k < c->inputs.len; k++) {
         const char *input = c->inputs.data[k];
@@ -181,24 +180,22 @@ static gr_status add(GrBuild *b, Command *c, gr_error *err) {
         if (cuda && c->compiler == GR_COMPILER_HOST)
             continue; // only nvcc and clang compile CUDA: the name of a file that is something else
         if (cuda && c->compiler == GR_COMPILER_CLANG && !cuda_words)
-            GR_TRY(translate_words(b, c, err));
+            GR_MUST(translate_words(b, c, err));
         cuda_words |= cuda;
-        GR_TRY(add_source(b, c, input, cuda, &number, err));
+        GR_MUST(add_source(b, c, input, cuda, &number, err));
         if (c->compile_only)
-            GR_TRY(add_object(b, c, input, number, err));
+            GR_MUST(add_object(b, c, input, number, err));
         else if (!gr_vec_push(&c->link.sources, number))
-            GR_TRY(no_memory(err));
+            GR_MUST(no_memory(err));
     }
     if (c->compile_only || (!c->link.inputs.len && !c->inputs.len))
-        goto done;
+        return GR_OK;
     c->link.folder = c->folder;
     c->link.output = c->output ? c->output : c->device_link ? "a_dlink.o" : "a.out";
     c->link.program = !c->device_link;
     if (c->device_link)
         c->link.inputs.len = 0; // device code alone: no host code of the objects is in it
-    GR_TRY(gr_build_add_link(b, &c->link, err));
-done:
-    return st;
+    return gr_build_add_link(b, &c->link, err);
 }
 
 gr_status gr_build_add_command(GrBuild *b, const char *folder, const char *const *words, size_t n,

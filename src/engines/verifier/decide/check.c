@@ -122,9 +122,7 @@ static gr_status see(void *user, GrVerdict *v, bool *settled, gr_error *err) {
         const GrSeenRace *race = NULL;
         const char *why = doubt(j, v);
         if (!why) {
-            gr_status st = gr_replay(&j->replays, &j->bound, v, &race, err);
-            if (st != GR_OK)
-                return st;
+            GR_MUST(gr_replay(&j->replays, &j->bound, v, &race, err));
         }
         if (race) {
             *settled = true;

@@ -201,9 +201,7 @@ static gr_status judge(GrBound *b, GrVerdict *v, GrSolved *s, const GrTermVec *t
 static gr_status gather(GrBound *b, GrVerdict *v, GrTermVec *terms, const char **doubt, gr_error *err) {
     bool own = v->level == GR_LEVEL_BLOCKS;
     const GrTerm *order = gr_term_true(b->t);
-    gr_status st = gr_pair_facts(b, v->level, terms, err);
-    if (st != GR_OK)
-        return st;
+    GR_MUST(gr_pair_facts(b, v->level, terms, err));
     if (v->level == GR_LEVEL_ALONE)
         order = gr_order_in_flight(b, v->sides[0], v->sides[1]);
     else if (!b->no_barriers)

@@ -266,14 +266,13 @@ static bool name_variables(Ir *ir) {
 // ---- All of it -------------------------------------------------------------------------------------------------------
 
 gr_status gr_ir_read(Ir *ir, const char *const *bitcode, size_t n, gr_error *err) {
-    gr_status st = GR_OK;
     *ir = (Ir){0};
     gr_arena_init(&ir->arena);
     ir->context = LLVMContextCreate();
     LLVMContextSetDiagnosticHandler(ir->context, quiet, NULL);
     for (size_t k = 0; k < n; k++) {
         LLVMModuleRef m = NULL;
-        GR_TRY(read_module(ir->context, bitcode[k], &m, err));
+        GR_MUST(read_module(ir->context, bitcode[k], &m, err));
         if (!ir->module)
             ir->module = m;
         else if (LLVMLinkModules2(ir->module, m)) // takes m in every case
@@ -286,11 +285,10 @@ gr_status gr_ir_read(Ir *ir, const char *const *bitcode, size_t n, gr_error *err
     }
     if (!mark_for_inlining(ir))
         return gr_fail(err, GR_ERR_NOMEM, "reading host code");
-    GR_TRY(simplify(ir, err));
+    GR_MUST(simplify(ir, err));
     if (!name_variables(ir))
         return gr_fail(err, GR_ERR_NOMEM, "reading host code");
-done:
-    return st;
+    return GR_OK;
 }
 
 void gr_ir_free(Ir *ir) {

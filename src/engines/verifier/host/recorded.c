@@ -73,9 +73,7 @@ static gr_status take_three(const Reader *r, const json_t *o, const char *key, c
         return mistake(r, "\"%s\" must be a list of three numbers", key);
     for (size_t d = 0; d < 3; d++) {
         uint64_t n = 0;
-        gr_status st = take_number(r, json_array_get(list, d), key, 1, most[d], &n);
-        if (st != GR_OK)
-            return st;
+        GR_MUST(take_number(r, json_array_get(list, d), key, 1, most[d], &n));
         if (!(out[d] = gr_term_const(r->t, 32, n)))
             return no_memory(r);
     }
@@ -133,17 +131,16 @@ static gr_status take_pointer(Reader *r, const json_t *o, Numbers *numbers, GrAr
     static const char *const keys[] = {"bytes", "allocation", "offset", "extent", "variable", "apart", NULL};
     const json_t *variable = json_object_get(o, "variable"), *apart = json_object_get(o, "apart");
     uint64_t number = 0, offset = 0, extent = 0;
-    gr_status st;
-    GR_TRY(only_keys(r, o, keys));
+    GR_MUST(only_keys(r, o, keys));
     if (a->bits != 64)
         return mistake(r, "a pointer has 8 bytes");
     if (variable && !json_is_string(variable))
         return mistake(r, "\"variable\" must be a name");
     if (apart && !json_is_boolean(apart))
         return mistake(r, "\"apart\" must be true or false");
-    GR_TRY(take_key(r, o, "allocation", 0, UINT32_MAX, &number));
-    GR_TRY(take_key(r, o, "extent", 0, INT64_MAX, &extent));
-    GR_TRY(take_key(r, o, "offset", 0, extent, &offset));
+    GR_MUST(take_key(r, o, "allocation", 0, UINT32_MAX, &number));
+    GR_MUST(take_key(r, o, "extent", 0, INT64_MAX, &extent));
+    GR_MUST(take_key(r, o, "offset", 0, extent, &offset));
     GrAllocation like = {.call = "memory of the run",
                          .variable = json_string_value(variable),
                          .file = r->path,
@@ -153,9 +150,7 @@ static gr_status take_pointer(Reader *r, const json_t *o, Numbers *numbers, GrAr
     a->at = gr_term_const(r->t, 64, offset);
     if (!like.size || !a->at)
         return no_memory(r);
-    GR_TRY(add_allocation(r, numbers, &like, number, &a->allocation));
-done:
-    return st;
+    return add_allocation(r, numbers, &like, number, &a->allocation);
 }
 
 // What an 8-byte number would point to if it were a pointer: nothing, or memory that the run did not know, by its address.
@@ -176,26 +171,24 @@ static gr_status take_field(Reader *r, const json_t *o, GrHostLaunch *l, uint32_
     static const char *const keys[] = {"bytes", "value", NULL};
     GrArgument a = {.param = (uint32_t)l->param_bytes.len, .offset = offset};
     uint64_t n = 0, value = 0;
-    gr_status st;
     if (!json_is_object(o))
         return mistake(r, "an argument must be an object");
-    GR_TRY(take_key(r, o, "bytes", 1, 8, &n));
+    GR_MUST(take_key(r, o, "bytes", 1, 8, &n));
     *bytes = (uint32_t)n;
     a.bits = 8 * *bytes;
     if (json_object_get(o, "allocation"))
-        GR_TRY(take_pointer(r, o, numbers, &a));
+        GR_MUST(take_pointer(r, o, numbers, &a));
     else {
-        GR_TRY(only_keys(r, o, keys));
-        GR_TRY(take_hex(r, json_object_get(o, "value"), n, &value));
+        GR_MUST(only_keys(r, o, keys));
+        GR_MUST(take_hex(r, json_object_get(o, "value"), n, &value));
         if (!(a.value = gr_term_const(r->t, a.bits, value)))
             return no_memory(r);
         if (n == 8)
-            GR_TRY(point(r, numbers, value, &a));
+            GR_MUST(point(r, numbers, value, &a));
     }
     if (!gr_vec_push(&l->arguments, a))
-        st = no_memory(r);
-done:
-    return st;
+        return no_memory(r);
+    return GR_OK;
 }
 
 static gr_status take_fields(Reader *r, const json_t *o, GrHostLaunch *l, Numbers *numbers, uint32_t *size) {
@@ -203,22 +196,20 @@ static gr_status take_fields(Reader *r, const json_t *o, GrHostLaunch *l, Number
     const json_t *fields = json_object_get(o, "fields");
     uint64_t all = 0;
     uint32_t at = 0, bytes;
-    gr_status st;
-    GR_TRY(only_keys(r, o, keys));
-    GR_TRY(take_key(r, o, "bytes", 1, MOST_PARAM_BYTES, &all));
+    GR_MUST(only_keys(r, o, keys));
+    GR_MUST(take_key(r, o, "bytes", 1, MOST_PARAM_BYTES, &all));
     if (!json_is_array(fields))
         return mistake(r, "\"fields\" must be a list");
     for (size_t k = 0; k < json_array_size(fields); k++, at += bytes) {
-        GR_TRY(take_field(r, json_array_get(fields, k), l, at, numbers, &bytes));
+        GR_MUST(take_field(r, json_array_get(fields, k), l, at, numbers, &bytes));
         if (at + bytes > all)
             break;
     }
     *size = (uint32_t)all;
     if (at != all)
-        st = mistake(r, "the fields of an argument of %llu bytes have another size together",
-                     (unsigned long long)all);
-done:
-    return st;
+        return mistake(r, "the fields of an argument of %llu bytes have another size together",
+                       (unsigned long long)all);
+    return GR_OK;
 }
 
 static gr_status take_arguments(Reader *r, const json_t *o, GrHostLaunch *l) {
@@ -259,8 +250,7 @@ static gr_status take_launch(Reader *r, const json_t *o) {
     const json_t *cooperative = json_object_get(o, "cooperative");
     const GrTerm *cluster[3];
     uint64_t shared = 0, count = 0;
-    gr_status st;
-    GR_TRY(only_keys(r, o, keys));
+    GR_MUST(only_keys(r, o, keys));
     if (!kernel || !*kernel)
         return mistake(r, "\"kernel\" must be the name of a kernel");
     if (cooperative && !json_is_boolean(cooperative))
@@ -276,33 +266,29 @@ static gr_status take_launch(Reader *r, const json_t *o) {
                         .line = r->line,
                         .recorded = true,
                         .cooperative = json_is_true(cooperative)};
-    GR_TRY(take_three(r, o, "grid", most_grid, l->grid));
-    GR_TRY(take_three(r, o, "block", most_block, l->block));
+    GR_MUST(take_three(r, o, "grid", most_grid, l->grid));
+    GR_MUST(take_three(r, o, "block", most_block, l->block));
     if (json_object_get(o, "cluster"))
-        GR_TRY(take_three(r, o, "cluster", most_cluster, cluster));
-    GR_TRY(take_key(r, o, "dynamic_shared", 0, INT32_MAX, &shared));
-    GR_TRY(take_key(r, o, "count", 1, INT64_MAX, &count));
+        GR_MUST(take_three(r, o, "cluster", most_cluster, cluster));
+    GR_MUST(take_key(r, o, "dynamic_shared", 0, INT32_MAX, &shared));
+    GR_MUST(take_key(r, o, "count", 1, INT64_MAX, &count));
     l->shared_bytes = gr_term_const(r->t, 32, shared);
     if (!l->kernel || !l->shared_bytes)
         return no_memory(r);
-    GR_TRY(take_arguments(r, o, l));
-done:
-    return st;
+    return take_arguments(r, o, l);
 }
 
 static gr_status take_left_out(Reader *r, const json_t *o) {
     static const char *const keys[] = {"left_out", NULL};
     uint64_t n = 0;
-    gr_status st;
-    GR_TRY(only_keys(r, o, keys));
-    GR_TRY(take_key(r, o, "left_out", 1, INT64_MAX, &n));
+    GR_MUST(only_keys(r, o, keys));
+    GR_MUST(take_key(r, o, "left_out", 1, INT64_MAX, &n));
     const char *text =
         gr_arena_printf(&r->out->arena, "%s lacks %llu launches of its run: they are not decided", r->path,
                         (unsigned long long)n);
     if (!text || !gr_vec_push(&r->out->reasons, text))
-        st = no_memory(r);
-done:
-    return st;
+        return no_memory(r);
+    return GR_OK;
 }
 
 static gr_status take_head(Reader *r, const json_t *o) {
@@ -312,9 +298,7 @@ static gr_status take_head(Reader *r, const json_t *o) {
     if (!format || strcmp(format, "gpurace launches"))
         return mistake(r, "this is no file of `gpurace run --record-launches`: its first line must be "
                           "{\"format\": \"gpurace launches\", \"version\": 1}");
-    gr_status st = take_key(r, o, "version", 0, INT64_MAX, &version);
-    if (st != GR_OK)
-        return st;
+    GR_MUST(take_key(r, o, "version", 0, INT64_MAX, &version));
     if (version != VERSION)
         return gr_fail_at(r->err, GR_ERR_UNSUPPORTED, r->path, r->line, 0,
                           "version %llu of the format: this gpurace reads version %d",

@@ -422,9 +422,7 @@ gr_status gr_flat_make(KFlat *f, const GrLinked *l, const PtxFunc *kernel, gr_er
     if (!body(f, top, &limit))
         return limit ? gr_fail(err, GR_ERR_LIMIT, "%s: %s", kernel->name, limit)
                      : gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    gr_status st = gr_cfg_build(&f->body, f->arena, &f->cfg, err);
-    if (st != GR_OK)
-        return st;
+    GR_MUST(gr_cfg_build(&f->body, f->arena, &f->cfg, err));
     for (uint32_t k = 0; k + 1 < f->cfg.n_blocks; k++)
         for (PtxStmt *s = f->cfg.blocks[k].first; s; s = s == f->cfg.blocks[k].last ? NULL : s->next)
             ((KStmt *)s)->block = k;

@@ -221,9 +221,7 @@ gr_status gr_walk_once(KWalk *w, gr_error *err) {
 static gr_status walk_on(KWalk *w, gr_error *err) {
     unsigned least = w->blind ? LEAST_WALKS : 1;
     for (unsigned n = 1;; n++) {
-        gr_status st = gr_walk_once(w, err);
-        if (st != GR_OK)
-            return st;
+        GR_MUST(gr_walk_once(w, err));
         bool more = gr_phi_classify(w);
         more |= gr_loops_again(w);
         w->blind = false;
