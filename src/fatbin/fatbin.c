@@ -41,7 +41,6 @@ static FatbinKind entry_kind(uint16_t raw) {
 // Reads the entry at `entry`, of which `left` bytes are there; *step is where the next one starts.
 static gr_status read_entry(const uint8_t *entry, size_t left, Arena *arena, FatbinEntry *e, size_t *step,
                             gr_error *err) {
-    gr_status st = GR_OK;
     RawEntry raw;
     if (left < sizeof raw)
         return gr_fail(err, GR_ERR_FORMAT, "truncated fatbin: %zu bytes left where an entry starts", left);
@@ -75,12 +74,11 @@ static gr_status read_entry(const uint8_t *entry, size_t left, Arena *arena, Fat
         e->size = raw.unpacked_size;
     }
     if (raw.source_len)
-        GR_TRY(read_string(entry, raw.header_size, raw.source, raw.source_len, arena, &e->source, err));
+        GR_MUST(read_string(entry, raw.header_size, raw.source, raw.source_len, arena, &e->source, err));
     if (raw.options && e->kind == FATBIN_PTX)
-        GR_TRY(read_options(entry, &raw, arena, e, err));
+        GR_MUST(read_options(entry, &raw, arena, e, err));
     *step = raw.header_size + raw.padded_size;
-done:
-    return st;
+    return GR_OK;
 }
 
 gr_status gr_fatbin_parse(const void *data, size_t len, Arena *arena, Fatbin **out, gr_error *err) {
@@ -114,9 +112,7 @@ gr_status gr_fatbin_parse(const void *data, size_t len, Arena *arena, Fatbin **o
             cap *= 2;
         }
         FatbinEntry e;
-        gr_status st = read_entry(p + h.header_size + at, h.size - at, arena, &e, &step, err);
-        if (st != GR_OK)
-            return st;
+        GR_MUST(read_entry(p + h.header_size + at, h.size - at, arena, &e, &step, err));
         entries[count++] = e;
     }
     *fb = (Fatbin){.data = data, .size = h.header_size + h.size, .entries = entries, .count = count};

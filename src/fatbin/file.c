@@ -89,7 +89,6 @@ static gr_status wrap_image(Reader *r, const char *data, size_t len, FatbinKind 
 }
 
 static gr_status read_elf(Reader *r, Elf *elf, const char *member) {
-    gr_status st = GR_OK;
     GElf_Ehdr eh;
     size_t sections = 0, size = 0;
     elf_rawfile(elf, &size);
@@ -107,10 +106,9 @@ static gr_status read_elf(Reader *r, Elf *elf, const char *member) {
         const void *data = gr_elf_bytes(s, &len);
         if (!gelf_getshdr(s, &sh) || (len < sh.sh_size && sh.sh_type != SHT_NOBITS))
             return gr_fail(r->err, GR_ERR_FORMAT, "%s: truncated ELF file: %s is cut short", r->path, name);
-        GR_TRY(read_section(r, data, len, name, member));
+        GR_MUST(read_section(r, data, len, name, member));
     }
-done:
-    return st;
+    return GR_OK;
 }
 
 static gr_status read_archive(Reader *r, ElfFile *f) {
