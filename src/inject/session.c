@@ -110,15 +110,14 @@ static void append_number(GrRecordKind kind, uint64_t number) {
 
 static gr_status begin(gr_error *err) {
     Session *s = &gr_session;
-    gr_status st = GR_OK;
     const char *options = gr_run_variable(GR_OPTIONS_ENV);
     if (!gr_run_results()->header)
         return gr_fail(err, GR_ERR_NOT_FOUND, "%s", gr_run_failure());
     s->results = *gr_run_results();
     gr_results_join(&s->results);
     append_number(GR_RECORD_PROCESS_BEGIN, 0);
-    GR_TRY(gr_options_init(&s->options, err));
-    GR_TRY(gr_options_parse_text(&s->options, options ? options : "", err));
+    GR_MUST(gr_options_init(&s->options, err));
+    GR_MUST(gr_options_parse_text(&s->options, options ? options : "", err));
     s->engine = gr_engine_choose(&s->options, strcmp(s->options.device, "cpu"));
     if (!s->engine)
         return gr_fail(err, GR_ERR_ARGUMENT, "there is no engine '%s' in this build", s->options.engine);
@@ -129,9 +128,8 @@ static gr_status begin(gr_error *err) {
     gr_uses_begin();
     gr_strays_listen();
     if (s->engine->begin)
-        GR_TRY(s->engine->begin(&s->pub, &s->options, &s->engine_self, err));
-done:
-    return st;
+        GR_MUST(s->engine->begin(&s->pub, &s->options, &s->engine_self, err));
+    return GR_OK;
 }
 
 static uint64_t unfinished_launches(void) {

@@ -69,14 +69,12 @@ static CUresult get_global(void *handle, const char *name, CUdeviceptr *addr, si
 }
 
 static gr_status attach(Twin *t, LoadedModule *m, gr_error *err) {
-    gr_status st = GR_OK;
     const Session *s = &gr_session;
     if (m->pub.records)
-        GR_TRY(gr_records_map(m, err));
+        GR_MUST(gr_records_map(m, err));
     if (s->engine->loaded)
-        st = s->engine->loaded(s->engine_self, &m->pub, get_global, t, err);
-done:
-    return st;
+        return s->engine->loaded(s->engine_self, &m->pub, get_global, t, err);
+    return GR_OK;
 }
 
 static gr_status load_container(Twin *t, const void *container, gr_error *err) {
