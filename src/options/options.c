@@ -189,9 +189,7 @@ gr_status gr_options_init(GrOptions *o, gr_error *err) {
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     for (size_t k = 0; k < rows; k++) {
         At a = row_at(k);
-        gr_status st = set_option(o, a, a.row->deflt, err);
-        if (st != GR_OK)
-            return st;
+        GR_MUST(set_option(o, a, a.row->deflt, err));
     }
     return GR_OK;
 }
@@ -289,9 +287,7 @@ static gr_status parse(GrOptions *o, unsigned command, int argc, char **argv, in
             value = argv[++i];
         if (!value)
             return gr_fail(err, GR_ERR_ARGUMENT, "%s needs a value: %s", word, r->arg);
-        gr_status st = give_option(o, at, value, err);
-        if (st != GR_OK)
-            return st;
+        GR_MUST(give_option(o, at, value, err));
     }
     *rest = i;
     return GR_OK;
@@ -315,9 +311,7 @@ gr_status gr_options_parse_words(GrOptions *o, unsigned command, int argc, char 
             continue;
         }
         int taken;
-        gr_status st = parse(o, command, argc - at + 1, argv + at - 1, &taken, &all, help, err);
-        if (st != GR_OK)
-            return st;
+        GR_MUST(parse(o, command, argc - at + 1, argv + at - 1, &taken, &all, help, err));
         at += taken - 1;
     }
     if (rest)
