@@ -139,7 +139,6 @@ const char *gr_access_guard(const Access *a, char *buf, size_t size) {
 }
 
 gr_status gr_access_prepare(Access *a) {
-    gr_status st = GR_OK;
     const PtxInstr *i = a->stmt->instr;
     PtxOperand base = a->address.sub[0];
     if (i->guard) {
@@ -147,17 +146,17 @@ gr_status gr_access_prepare(Access *a) {
         if (i->guard_negated) {
             a->guard = gr_ptx_new_reg(a->func, PTX_PRED);
             PtxOperand g = gr_ptx_reg_operand(i->guard);
-            GR_TRY(gr_access_put(a, a->before, &g, 1, "not.pred %s, $0;", a->guard->name));
+            GR_MUST(gr_access_put(a, a->before, &g, 1, "not.pred %s, $0;", a->guard->name));
         }
     }
     if (a->site->space == PTX_GENERIC && base.kind == PTX_O_REG && !a->together) {
         // Local memory reached through a generic address never races (section 3.3).
         PtxReg *shared = gr_ptx_new_reg(a->func, PTX_PRED);
-        GR_TRY(gr_access_put(a, a->before, &base, 1, "isspacep.local %s, $0; not.pred %s, %s;", shared->name,
-                             shared->name, shared->name));
+        GR_MUST(gr_access_put(a, a->before, &base, 1, "isspacep.local %s, $0; not.pred %s, %s;", shared->name,
+                              shared->name, shared->name));
         if (a->guard) {
             PtxOperand g = gr_ptx_reg_operand(a->guard);
-            GR_TRY(gr_access_put(a, a->before, &g, 1, "and.pred %s, %s, $0;", shared->name, shared->name));
+            GR_MUST(gr_access_put(a, a->before, &g, 1, "and.pred %s, %s, $0;", shared->name, shared->name));
         }
         a->guard = shared;
     }
@@ -171,28 +170,24 @@ gr_status gr_access_prepare(Access *a) {
             PtxOperand *sub = GR_NEW(&a->func->module->arena, PtxOperand);
             if (!sub)
                 return gr_fail(a->err, GR_ERR_NOMEM, "out of memory");
-            GR_TRY(gr_access_put(a, a->before, &base, 1, "mov.b%u %s, $0;", bits, copy->name));
+            GR_MUST(gr_access_put(a, a->before, &base, 1, "mov.b%u %s, $0;", bits, copy->name));
             *sub = gr_ptx_reg_operand(copy);
             a->address.sub = sub;
             break;
         }
-done:
-    return st;
+    return GR_OK;
 }
 
 gr_status gr_access_kept(const Access *a, PtxStmt *at, const Speculation *spec, const PtxReg *into) {
-    gr_status st = GR_OK;
     PtxReg *kept = gr_ptx_new_reg(a->func, PTX_PRED), *one = gr_ptx_new_reg(a->func, PTX_PRED);
     for (unsigned k = 0; k < spec->n; k++) {
         PtxOperand p = gr_ptx_reg_operand(spec->keep[k].pred);
-        GR_TRY(gr_access_put(a, at, &p, 1, "%s.pred %s, $0;", spec->keep[k].negated ? "not" : "mov",
-                             k ? one->name : kept->name));
+        GR_MUST(gr_access_put(a, at, &p, 1, "%s.pred %s, $0;", spec->keep[k].negated ? "not" : "mov",
+                              k ? one->name : kept->name));
         if (k)
-            GR_TRY(gr_access_put(a, at, NULL, 0, "or.pred %s, %s, %s;", kept->name, kept->name, one->name));
+            GR_MUST(gr_access_put(a, at, NULL, 0, "or.pred %s, %s, %s;", kept->name, kept->name, one->name));
     }
-    GR_TRY(gr_access_put(a, at, NULL, 0, "and.pred %s, %s, %s;", into->name, into->name, kept->name));
-done:
-    return st;
+    return gr_access_put(a, at, NULL, 0, "and.pred %s, %s, %s;", into->name, into->name, kept->name);
 }
 
 gr_status gr_access_widen(const Access *a, PtxStmt *at, PtxOperand value, unsigned bits, PtxReg **out) {
@@ -205,7 +200,6 @@ gr_status gr_access_widen(const Access *a, PtxStmt *at, PtxOperand value, unsign
 }
 
 gr_status gr_access_comparable(Access *a, PtxStmt *at) {
-    gr_status st = GR_OK;
     for (unsigned k = 0; k < a->n; k++) {
         const PtxOperand *v = a->value[k];
         if (v->kind != PTX_O_REG)
@@ -222,21 +216,19 @@ gr_status gr_access_comparable(Access *a, PtxStmt *at) {
         to[0] = gr_ptx_reg_operand(r[0]);
         if (bits == 8) {
             a->used[k] &= 0xff;
-            GR_TRY(gr_access_put(a, at, v, 1, "cvt.u16.u8 %s, $0;", r[0]->name));
+            GR_MUST(gr_access_put(a, at, v, 1, "cvt.u16.u8 %s, $0;", r[0]->name));
             continue;
         }
         to[1] = gr_ptx_reg_operand(r[1]);
         a->value[++k] = to + 1;
-        GR_TRY(gr_access_put(a, at, v, 1, "mov.b128 {%s, %s}, $0;", r[0]->name, r[1]->name));
+        GR_MUST(gr_access_put(a, at, v, 1, "mov.b128 {%s, %s}, $0;", r[0]->name, r[1]->name));
     }
-done:
-    return st;
+    return GR_OK;
 }
 
 gr_status gr_access_address64(const Access *a, PtxStmt *at, PtxReg **out) {
     const PtxOperand *base = &a->address.sub[0];
     *out = gr_ptx_new_reg(a->func, PTX_B64);
-    gr_status st = GR_OK;
     if (base->kind == PTX_O_REG && gr_ptx_type_bits(base->reg->type) == 32) {
         // An address of 32 bits is one when the offset has been added: the base may be below zero.
         PtxReg *sum = gr_ptx_new_reg(a->func, PTX_B32);
@@ -246,12 +238,11 @@ gr_status gr_access_address64(const Access *a, PtxStmt *at, PtxReg **out) {
                                  sum->name);
         return gr_access_put(a, at, base, 1, "cvt.u64.u32 %s, $0;", (*out)->name);
     }
-    GR_TRY(gr_access_put(a, at, base, 1, "mov.u64 %s, $0;", (*out)->name));
+    GR_MUST(gr_access_put(a, at, base, 1, "mov.u64 %s, $0;", (*out)->name));
     if (a->address.offset)
-        GR_TRY(gr_access_put(a, at, NULL, 0, "add.s64 %s, %s, %lld;", (*out)->name, (*out)->name,
-                             (long long)a->address.offset));
-done:
-    return st;
+        GR_MUST(gr_access_put(a, at, NULL, 0, "add.s64 %s, %s, %lld;", (*out)->name, (*out)->name,
+                              (long long)a->address.offset));
+    return GR_OK;
 }
 
 gr_status gr_access_performs(const Access *a, PtxStmt *at, PtxReg **p) {

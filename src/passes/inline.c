@@ -220,9 +220,7 @@ static gr_status make_local(Inliner *n, const PtxVar *like, PtxVar **out) {
     PtxStmt *s = NULL;
     snprintf(text, sizeof text, ".local .align %u .b8 __gr_of_call_%u[%llu];", align_of(like),
              n->all->names++, (unsigned long long)like->size);
-    gr_status st = gr_ptx_insert(n->f, n->f->first, 0, text, NULL, 0, &s, n->err);
-    if (st != GR_OK)
-        return st;
+    GR_MUST(gr_ptx_insert(n->f, n->f->first, 0, text, NULL, 0, &s, n->err));
     s->tag = (PtxTag){0};
     *out = s->var;
     return gr_vec_push(&n->all->stmts, s) ? GR_OK : gr_fail(n->err, GR_ERR_NOMEM, "out of memory");

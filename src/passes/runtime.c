@@ -111,17 +111,15 @@ static gr_status declarations_of(const char *ptx, char **out, gr_error *err) {
 }
 
 static gr_status link_apart(PtxModule *m, const char *ptx, const char *suffix, gr_error *err) {
-    gr_status st = GR_OK;
     char *text;
     if (m->apart.n == PTX_RUNTIMES)
         return gr_fail(err, GR_ERR_INTERNAL, "more than %d device runtimes", PTX_RUNTIMES);
-    GR_TRY(declarations_of(ptx, &text, err));
-    GR_TRY(link_text(m, text, suffix, err));
+    GR_MUST(declarations_of(ptx, &text, err));
+    GR_MUST(link_text(m, text, suffix, err));
     if (!m->apart.suffix && !(m->apart.suffix = gr_arena_strdup(&m->arena, suffix)))
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     m->apart.texts[m->apart.n++] = ptx;
-done:
-    return st;
+    return GR_OK;
 }
 
 gr_status gr_runtime_link(PtxModule *m, const char *ptx, const char *suffix, gr_error *err) {

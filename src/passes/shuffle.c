@@ -61,9 +61,8 @@ static gr_status refuse(const Shuffle *s, const PtxFunc *f, const PtxStmt *at, c
 }
 
 static gr_status replace(Shuffle *s, PtxFunc *f, const PtxStmt *at, PtxOperand *o) {
-    gr_status st = GR_OK;
     for (unsigned k = 0; k < o->n_sub; k++)
-        GR_TRY(replace(s, f, at, &o->sub[k]));
+        GR_MUST(replace(s, f, at, &o->sub[k]));
     if (o->kind != PTX_O_SREG)
         return GR_OK;
     bool cluster = !strncmp(o->text, "%clusterid", strlen("%clusterid"));
@@ -78,8 +77,7 @@ static gr_status replace(Shuffle *s, PtxFunc *f, const PtxStmt *at, PtxOperand *
     if (!*reg)
         *reg = gr_ptx_new_reg(f, PTX_U32);
     *o = gr_ptx_reg_operand(*reg);
-done:
-    return st;
+    return GR_OK;
 }
 
 // ---- The permutation -----------------------------------------------------------------------------------------------
@@ -137,7 +135,6 @@ static gr_status put_permutation(Shuffle *s, PtxFunc *f) {
 }
 
 gr_status gr_shuffle_blocks(PtxModule *m, uint64_t seed, gr_error *err) {
-    gr_status st = GR_OK;
     Rng rng = gr_rng_fork(seed, RNG_SHUFFLE, 0);
     uint64_t by = draw_prime(&rng), from = gr_rng_next(&rng);
     for (uint32_t k = 0; k < m->n_funcs; k++) {
@@ -148,12 +145,11 @@ gr_status gr_shuffle_blocks(PtxModule *m, uint64_t seed, gr_error *err) {
             continue;
         for (PtxStmt *at = f->first; at; at = at->next)
             for (unsigned o = 0; at->kind == PTX_INSTR && o < at->instr->n_operands; o++)
-                GR_TRY(replace(&s, f, at, &at->instr->operands[o]));
+                GR_MUST(replace(&s, f, at, &at->instr->operands[o]));
         for (unsigned a = 0; a < AXES; a++)
             wanted |= s.ctaid[a] || s.clusterid[a];
         if (wanted)
-            GR_TRY(put_permutation(&s, f));
+            GR_MUST(put_permutation(&s, f));
     }
-done:
-    return st;
+    return GR_OK;
 }
