@@ -133,9 +133,7 @@ static gr_status parse_directive(Parser *p, PtxTag tag) {
             linkage.is_weak = true;
         else
             break;
-        gr_status st = gr_lex_expect(l, '.');
-        if (st != GR_OK)
-            return st;
+        GR_MUST(gr_lex_expect(l, '.'));
         word = lex_word(l);
     }
     PtxSpace space = gr_ptx_space_find(word.s, word.len);
@@ -228,9 +226,7 @@ static gr_status parse_prototype(Parser *p, PtxStmt *s, const char *b) {
 
 static gr_status parse_label(Parser *p, Slice name, PtxStmt *s) {
     Lexer *l = &p->lex;
-    gr_status st = gr_parse_label_def(p, name, s);
-    if (st != GR_OK)
-        return st;
+    GR_MUST(gr_parse_label_def(p, name, s));
     // A directive that needs the label may follow. Nothing else is touched: the comments skipped may be the next statement's tag.
     Lexer behind = *l;
     lex_skip(l);
@@ -431,9 +427,7 @@ static gr_status parse_statement(Parser *p, PtxTag tag) {
     bool negated = false, guarded = *l->p == '@';
     if (guarded) {
         l->p++;
-        gr_status st = gr_parse_guard(p, &guard, &negated);
-        if (st != GR_OK)
-            return st;
+        GR_MUST(gr_parse_guard(p, &guard, &negated));
         lex_skip(l);
     }
     Slice word = lex_word(l);

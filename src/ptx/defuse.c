@@ -14,21 +14,18 @@ static gr_status add_use(DefUse *d, const PtxReg *r, PtxStmt *s, bool guard, gr_
 
 // Registers of an operand; `def`: they are written, unless they stand inside brackets.
 static gr_status walk_operand(DefUse *d, const PtxOperand *o, PtxStmt *s, bool def, gr_error *err) {
-    gr_status st = GR_OK;
     if (o->kind == PTX_O_REG && def) {
         if (o->reg->index < d->n_regs)
             d->regs[o->reg->index].defs++;
     } else if (o->kind == PTX_O_REG) {
-        GR_TRY(add_use(d, o->reg, s, false, err));
+        GR_MUST(add_use(d, o->reg, s, false, err));
     }
     for (unsigned k = 0; k < o->n_sub; k++)
-        GR_TRY(walk_operand(d, &o->sub[k], s, def && o->kind != PTX_O_ADDRESS, err));
-done:
-    return st;
+        GR_MUST(walk_operand(d, &o->sub[k], s, def && o->kind != PTX_O_ADDRESS, err));
+    return GR_OK;
 }
 
 gr_status gr_defuse_build(const PtxFunc *f, DefUse *out, gr_error *err) {
-    gr_status st = GR_OK;
     *out = (DefUse){.n_regs = f->n_regs};
     gr_arena_init(&out->arena);
     out->regs = GR_NEW_ARRAY(&out->arena, struct DefUseReg, f->n_regs ? f->n_regs : 1);
@@ -38,13 +35,12 @@ gr_status gr_defuse_build(const PtxFunc *f, DefUse *out, gr_error *err) {
         if (s->kind != PTX_INSTR || s->tag.inserted)
             continue;
         const PtxInstr *i = s->instr;
-        GR_TRY(add_use(out, i->guard, s, true, err));
+        GR_MUST(add_use(out, i->guard, s, true, err));
         bool has_dst = !(gr_ptx_op_flags(i->op) & PTX_F_NO_DST);
         for (unsigned k = 0; k < i->n_operands; k++)
-            GR_TRY(walk_operand(out, &i->operands[k], s, k == 0 && has_dst, err));
+            GR_MUST(walk_operand(out, &i->operands[k], s, k == 0 && has_dst, err));
     }
-done:
-    return st;
+    return GR_OK;
 }
 
 void gr_defuse_free(DefUse *d) { gr_arena_free(&d->arena); }

@@ -269,9 +269,7 @@ gr_status gr_expr_int(Lexer *l, int64_t *out, const char *what) {
     if (!lex_is(*l->p, CH_DIGIT) && !strchr("-+~!(W", *l->p))
         return gr_lex_expected(l, what);
     Num n;
-    gr_status st = gr_expr_parse(l, &n);
-    if (st != GR_OK)
-        return st;
+    GR_MUST(gr_expr_parse(l, &n));
     if (n.kind != NUM_INT)
         return gr_lex_fail(l, "%s must be an integer", what);
     *out = (int64_t)n.bits;

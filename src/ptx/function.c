@@ -80,9 +80,7 @@ static gr_status bind_params(Parser *p, PtxFunc *f, PtxVar **list, uint32_t n) {
             obj = v->reg;
             kind = SYM_REG;
         }
-        gr_status st = gr_parse_bind(p, (Slice){v->name, strlen(v->name)}, kind, obj);
-        if (st != GR_OK)
-            return st;
+        GR_MUST(gr_parse_bind(p, (Slice){v->name, strlen(v->name)}, kind, obj));
     }
     return GR_OK;
 }

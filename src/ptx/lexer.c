@@ -267,9 +267,7 @@ gr_status gr_lex_u32(Lexer *l, uint32_t *out, const char *what) {
     if (!lex_is(*l->p, CH_DIGIT))
         return gr_lex_expected(l, what);
     Num n;
-    gr_status st = gr_lex_number(l, &n);
-    if (st != GR_OK)
-        return st;
+    GR_MUST(gr_lex_number(l, &n));
     if (n.kind != NUM_INT || n.bits > UINT32_MAX)
         return gr_lex_fail(l, "%s does not fit in 32 bits", what);
     *out = (uint32_t)n.bits;
@@ -304,9 +302,7 @@ static size_t read_escape(const char *s, size_t len, char *out) {
 
 gr_status gr_lex_file_name(Lexer *l, Arena *arena, const char **out) {
     Slice s;
-    gr_status st = gr_lex_string(l, &s);
-    if (st != GR_OK)
-        return st;
+    GR_MUST(gr_lex_string(l, &s));
     // A quote behind a backslash is in the name, if another one closes it.
     for (const char *e = l->p; s.len && s.s[s.len - 1] == '\\'; e++) {
         size_t slashes = 1;

@@ -200,9 +200,7 @@ static PtxLabel *final_label(PtxLabel *label) {
 
 static gr_status resolve_operand(Parser *p, PtxInstr *i, PtxOperand *o) {
     for (unsigned k = 0; k < o->n_sub; k++) {
-        gr_status st = resolve_operand(p, i, &o->sub[k]);
-        if (st != GR_OK)
-            return st;
+        GR_MUST(resolve_operand(p, i, &o->sub[k]));
     }
     if (!o->label)
         return GR_OK;
@@ -506,9 +504,7 @@ static gr_status parse_name(Parser *p, bool label_expected) {
     if (reg) {
         PtxOperand o = {.kind = PTX_O_REG, .reg = reg};
         if (*p->lex.p == '.') {
-            gr_status st = parse_component(p, &o);
-            if (st != GR_OK)
-                return st;
+            GR_MUST(parse_component(p, &o));
         }
         return push(p, o);
     }
@@ -573,9 +569,7 @@ gr_status gr_parse_guard(Parser *p, PtxReg **reg, bool *negated) {
     Slice name = lex_word(&p->lex);
     if (p->inserting && name.len == 2 && *name.s == '$' && lex_is(name.s[1], CH_DIGIT)) {
         size_t base = p->ops.len;
-        gr_status st = parse_argument(p, name);
-        if (st != GR_OK)
-            return st;
+        GR_MUST(parse_argument(p, name));
         PtxOperand o = p->ops.data[base];
         p->ops.len = base;
         *reg = o.reg;

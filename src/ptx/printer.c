@@ -433,16 +433,13 @@ static gr_status finish(const Printer *p, const PtxModule *m, gr_error *err) {
 }
 
 gr_status gr_ptx_print(const PtxModule *m, unsigned flags, StrBuf *out, gr_error *err) {
-    gr_status st = GR_OK;
     Printer p = {.out = out, .flags = flags};
     if (m->later.rewrite)
         return gr_fail(err, GR_ERR_INTERNAL, "%s: a pass is not done with it", m->name);
-    GR_TRY(put_header(&p, m, err));
+    GR_MUST(put_header(&p, m, err));
     for (const PtxItem *i = m->items; i; i = i->next)
         put_item(&p, i);
-    st = finish(&p, m, err);
-done:
-    return st;
+    return finish(&p, m, err);
 }
 
 // Rewrites and prints a function. What is inserted lives in *work, of which nothing is left: nor of the function.

@@ -17,9 +17,7 @@ static const char *take_text(Parser *p, const char *b) {
 }
 
 static gr_status skip_parens(Parser *p) {
-    gr_status st = gr_lex_expect(&p->lex, '(');
-    if (st != GR_OK)
-        return st;
+    GR_MUST(gr_lex_expect(&p->lex, '('));
     int depth = 1;
     const char *e = p->lex.p;
     for (; *e && depth; e++)
@@ -47,9 +45,7 @@ static gr_status parse_ptr_attrs(Parser *p, PtxVar *v, const char *b) {
 }
 
 static gr_status parse_attribute(Parser *p, PtxVar *v, const char *b) {
-    gr_status st = skip_parens(p);
-    if (st != GR_OK)
-        return st;
+    GR_MUST(skip_parens(p));
     Slice text = {b, (size_t)(p->lex.p - b)};
     v->is_managed = v->is_managed || memmem(text.s, text.len, ".managed", 8) != NULL;
     const char *copy = v->attrs ? gr_arena_printf(p->arena, "%s %.*s", v->attrs, (int)text.len, text.s)
