@@ -26,9 +26,7 @@ static Process *process_of(Build *b, uint64_t number) {
 
 static gr_status take_module(Build *b, const GrRecord *rec, gr_error *err) {
     GrModuleInfo m;
-    gr_status st = gr_module_read(rec, &b->report->arena, &m, err);
-    if (st != GR_OK)
-        return st;
+    GR_MUST(gr_module_read(rec, &b->report->arena, &m, err));
     if (!gr_vec_push(&b->modules, m) ||
         !gr_map_put_u64(&b->module_at, gr_build_key(m.process, m.number), (void *)b->modules.len))
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");

@@ -78,16 +78,14 @@ static const GrModuleInfo *module_of(const void *user, uint64_t number) {
 // What they need of memory is taken from `holder`, which also counts areas that cannot be read. It may be the report.
 static gr_status read_findings(Reading *x, GrReport *holder, const GrResultsView *view,
                                bool (*take)(void *user, const GrFinding *f), gr_error *err) {
-    gr_status st;
     GrSink sink = {x, take};
-    GR_TRY(read_modules(view, &holder->arena, &x->modules, err));
-    for (size_t k = 0; k < x->modules.len && st == GR_OK; k++) {
+    GR_MUST(read_modules(view, &holder->arena, &x->modules, err));
+    for (size_t k = 0; k < x->modules.len; k++) {
         x->module = &x->modules.data[k];
         GrArea area = {.module = x->module, .user = x, .kernel_of = no_kernel, .module_of = module_of};
-        st = gr_report_decode(holder, view, area, &sink, err);
+        GR_MUST(gr_report_decode(holder, view, area, &sink, err));
     }
-done:
-    return st;
+    return GR_OK;
 }
 
 // ---- Targets -----------------------------------------------------------------------------------------------

@@ -314,17 +314,16 @@ const char *gr_verdict_name(GrVerdict v) {
 }
 
 gr_status gr_report_finish(GrReport *r, gr_error *err) {
-    gr_status st;
     gr_report_sort(r);
-    GR_TRY(gr_report_merge(r, err));
+    GR_MUST(gr_report_merge(r, err));
     if (r->causal.engine)
-        GR_TRY(gr_report_confirm(r, err));
+        GR_MUST(gr_report_confirm(r, err));
     gr_suppressions_apply(r);
-    GR_TRY(gr_report_group(r, err));
+    GR_MUST(gr_report_group(r, err));
     gr_map_free(&r->misuse_at); // their numbers have changed
-    GR_TRY(gr_report_identify(r, err));
+    GR_MUST(gr_report_identify(r, err));
     gr_report_order(r);
-    GR_TRY(gr_report_propose(r, err));
+    GR_MUST(gr_report_propose(r, err));
     r->aimed_at = r->aim ? gr_aims_waiting(r->aim) : 0;
     if (r->so_far.path && r->functions.len) {
         gr_error why = {0};
@@ -332,10 +331,7 @@ gr_status gr_report_finish(GrReport *r, gr_error *err) {
         if (gr_report_cover(r, &why) != GR_OK &&
             gr_report_reason(r, "this run is not in the coverage file: %s",
                              gr_error_text(&why, where, sizeof where)) != GR_OK)
-            st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     }
-    if (st == GR_OK)
-        st = decide(r, err);
-done:
-    return st;
+    return decide(r, err);
 }
