@@ -67,9 +67,7 @@ static gr_status link_definitions(VmModule *m, uint32_t *cap, gr_error *err) {
             VmFunc *f = add_func(m, p->name, p, cap);
             if (!f || !gr_map_put_u64(&m->func_of, (uint64_t)(uintptr_t)p, f))
                 return gr_fail(err, GR_ERR_NOMEM, "out of memory");
-            gr_status st = export_func(m, f, err);
-            if (st != GR_OK)
-                return st;
+            GR_MUST(export_func(m, f, err));
         }
     return GR_OK;
 }
@@ -169,7 +167,6 @@ static VmModule *new_module(VmDevice *d) {
 
 // What `m` is made of is known.
 static gr_status load(VmModule *m, PtxModule *const *modules, size_t n, gr_error *err) {
-    gr_status st = GR_OK;
     VmDevice *d = m->device;
     m->ptx = GR_NEW_ARRAY(&m->arena, PtxModule *, n + 1);
     if (!m->ptx)
@@ -183,18 +180,16 @@ static gr_status load(VmModule *m, PtxModule *const *modules, size_t n, gr_error
             const PtxSite *site = &modules[k]->sites[s];
             m->bulk |= site->async && gr_ptx_instr_has(site->stmt->instr, PTX_MOD_bulk);
         }
-    GR_TRY(link_funcs(m, err));
+    GR_MUST(link_funcs(m, err));
     m->code_base = d->code_next + 1; // functions of different modules have different addresses, none is null
     d->code_next += m->n_funcs + 1;
-    GR_TRY(gr_vm_link_data(m, err));
+    GR_MUST(gr_vm_link_data(m, err));
     for (uint32_t k = 0; k < m->n_kernels; k++)
-        GR_TRY(layout_params(m, m->kernels[k], err));
+        GR_MUST(layout_params(m, m->kernels[k], err));
     for (uint32_t k = 0; k < m->n_funcs; k++)
         if (m->funcs[k]->ptx && m->funcs[k]->module == m)
-            GR_TRY(gr_vm_decode(m, m->funcs[k], err));
-    st = gr_vm_layout(m, err);
-done:
-    return st;
+            GR_MUST(gr_vm_decode(m, m->funcs[k], err));
+    return gr_vm_layout(m, err);
 }
 
 static gr_status load_runtime(VmDevice *d, PtxModule *ptx, VmModule **out, gr_error *err) {
