@@ -33,6 +33,8 @@ gr_status gr_fail_at(gr_error *err, gr_status code, const char *file, unsigned l
     return code;
 }
 
+gr_status gr_no_memory(gr_error *err) { return gr_fail(err, GR_ERR_NOMEM, "out of memory"); }
+
 const char *gr_error_text(const gr_error *err, char *buf, unsigned size) {
     if (err->file[0] && err->line && err->col)
         snprintf(buf, size, "%s:%u:%u: %s", err->file, err->line, err->col, err->msg);

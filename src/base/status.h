@@ -37,6 +37,9 @@ gr_status gr_fail(gr_error *err, gr_status code, const char *fmt, ...) __attribu
 gr_status gr_fail_at(gr_error *err, gr_status code, const char *file, unsigned line, unsigned col,
                      const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 
+// GR_ERR_NOMEM, "out of memory".
+gr_status gr_no_memory(gr_error *err);
+
 // "file:line:col: msg" into buf (always terminated); returns buf.
 const char *gr_error_text(const gr_error *err, char *buf, unsigned size);
 
@@ -49,6 +52,13 @@ const char *gr_status_name(gr_status st);
         gr_status must_ = (expr);                                                                            \
         if (must_ != GR_OK)                                                                                  \
             return must_;                                                                                    \
+    } while (0)
+
+// Returns gr_no_memory(err) unless `ok`: what was asked for is there.
+#define GR_NEED(ok, err)                                                                                     \
+    do {                                                                                                     \
+        if (!(ok))                                                                                           \
+            return gr_no_memory(err);                                                                        \
     } while (0)
 
 // As GR_MUST, of a function that has something to release: on failure sets the local `st` and goes to the local label `done`.
