@@ -121,13 +121,12 @@ static void launch_end(void *user, const VmLaunchEvent *e, bool faulted) {
 gr_status gr_aim_create(const AimOptions *o, Aim **out, gr_error *err) {
     gr_status st = GR_OK;
     Aim *a = calloc(1, sizeof *a);
-    if (!a)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(a, err);
     a->options = *o;
     bool ok = gr_vec_push(&a->places, (Place){.wish = VM_WISH_PASSES}) && // what is not known
               (!o->notes || (a->conflicts = gr_conflicts_new(a)));
     if (!ok)
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        st = gr_no_memory(err);
     else
         st = read_aim(a, err);
     if (st == GR_OK)
