@@ -165,5 +165,5 @@ gr_status gr_growth_svg(const GrKnown *k, StrBuf *out, gr_error *err) {
     gr_str_add(out, "</svg>\n");
     for (unsigned i = 0; i < n; i++)
         gr_vec_free(&lines[i].steps);
-    return ok && !out->oom ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return ok && !out->oom ? GR_OK : gr_no_memory(err);
 }

@@ -4,13 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static gr_status no_memory(gr_error *err) { return gr_fail(err, GR_ERR_NOMEM, "out of memory"); }
-
 gr_status gr_known_init(GrKnown *k, const GrCampaignPlan *plan, gr_error *err) {
     *k = (GrKnown){.plan = plan};
     gr_arena_init(&k->arena);
     k->runs = calloc(plan->n + 1, sizeof *k->runs);
-    return k->runs ? GR_OK : no_memory(err);
+    return k->runs ? GR_OK : gr_no_memory(err);
 }
 
 void gr_known_free(GrKnown *k) {
@@ -78,7 +76,7 @@ gr_status gr_known_add(GrKnown *k, uint64_t number, const GrCampaignOutcome *o, 
         ok = add_race(k, number, &o->races.data[i]);
     for (size_t i = 0; ok && i < o->reasons.len; i++)
         ok = add_reason(k, number, o->reasons.data[i]);
-    return ok ? GR_OK : no_memory(err);
+    return ok ? GR_OK : gr_no_memory(err);
 }
 
 // ---- From the store ------------------------------------------------------------------------------------------------
@@ -96,19 +94,20 @@ static gr_status load_run(void *user, const GrStoredRun *run, gr_error *err) {
         (l->again && !strcmp(run->verdict, GR_CAMPAIGN_FAILED)))
         return GR_OK;
     end_run(k, number, run->verdict, run->status, run->is_void);
-    return gr_map_put_u64(&k->numbers, (uint64_t)run->id, (void *)(uintptr_t)number) ? GR_OK : no_memory(err);
+    return gr_map_put_u64(&k->numbers, (uint64_t)run->id, (void *)(uintptr_t)number) ? GR_OK
+                                                                                     : gr_no_memory(err);
 }
 
 static gr_status load_race(void *user, int64_t run, const GrCampaignRace *race, gr_error *err) {
     GrKnown *k = ((Loading *)user)->known;
     uint64_t number = (uintptr_t)gr_map_get_u64(&k->numbers, (uint64_t)run);
-    return !number || add_race(k, number, race) ? GR_OK : no_memory(err);
+    return !number || add_race(k, number, race) ? GR_OK : gr_no_memory(err);
 }
 
 static gr_status load_reason(void *user, int64_t run, const char *text, gr_error *err) {
     GrKnown *k = ((Loading *)user)->known;
     uint64_t number = (uintptr_t)gr_map_get_u64(&k->numbers, (uint64_t)run);
-    return !number || add_reason(k, number, text) ? GR_OK : no_memory(err);
+    return !number || add_reason(k, number, text) ? GR_OK : gr_no_memory(err);
 }
 
 gr_status gr_known_load(GrKnown *k, GrStore *s, bool again, gr_error *err) {

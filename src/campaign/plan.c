@@ -22,8 +22,6 @@ void gr_plan_free(GrCampaignPlan *p) {
     gr_arena_free(&p->arena);
 }
 
-static gr_status no_memory(gr_error *err) { return gr_fail(err, GR_ERR_NOMEM, "out of memory"); }
-
 // ---- Lists of words ------------------------------------------------------------------------------------------------
 
 static gr_status read_words(Arena *arena, const char *what, const char *text, GrCampaignWords *out,
@@ -31,15 +29,13 @@ static gr_status read_words(Arena *arena, const char *what, const char *text, Gr
     for (const char *at = text;; at++) {
         size_t n = strcspn(at, ",");
         const char *word = gr_arena_strndup(arena, at, n);
-        if (!word)
-            return no_memory(err);
+        GR_NEED(word, err);
         if (!n)
             return gr_fail(err, GR_ERR_ARGUMENT, "%s takes words with commas between, not '%s'", what, text);
         for (size_t k = 0; k < out->len; k++)
             if (!strcmp(out->data[k], word))
                 return gr_fail(err, GR_ERR_ARGUMENT, "%s: %s is there twice", what, word);
-        if (!gr_vec_push(out, word))
-            return no_memory(err);
+        GR_NEED(gr_vec_push(out, word), err);
         at += n;
         if (!*at)
             return GR_OK;
@@ -87,8 +83,7 @@ gr_status gr_plan_seeds(GrCampaignPlan *p, const char *text, gr_error *err) {
             return gr_fail(err, GR_ERR_ARGUMENT,
                            "--seeds: %llu..%llu is empty: the smaller number comes first",
                            (unsigned long long)r.first, (unsigned long long)r.last);
-        if (!gr_vec_push(&p->seeds, r))
-            return no_memory(err);
+        GR_NEED(gr_vec_push(&p->seeds, r), err);
         if (!*at)
             break;
     }
@@ -110,16 +105,14 @@ static gr_status read_line(GrCampaignPlan *p, const char *path, unsigned line, c
                            const char *last, gr_error *err) {
     GrCampaignInput in = {.text = gr_arena_strndup(&p->arena, at, (size_t)(last - at))};
     size_t place = 0;
-    if (!in.text)
-        return no_memory(err);
+    GR_NEED(in.text, err);
     if (gr_map_get(&p->by_text, in.text))
         return gr_fail_at(err, GR_ERR_SYNTAX, path, line, 1, "this line is there twice");
     const char *wrong = gr_words_split(at, (size_t)(last - at), &p->arena, &in.words, &in.n, &place);
     if (wrong && *wrong)
         return gr_fail_at(err, GR_ERR_SYNTAX, path, line, (unsigned)place + 1, "%s", wrong);
-    if (wrong)
-        return no_memory(err);
-    return add_input(p, in) ? GR_OK : no_memory(err);
+    GR_NEED(!wrong, err);
+    return add_input(p, in) ? GR_OK : gr_no_memory(err);
 }
 
 gr_status gr_plan_inputs(GrCampaignPlan *p, const char *path, const char *text, size_t len, gr_error *err) {
@@ -147,8 +140,7 @@ gr_status gr_plan_inputs(GrCampaignPlan *p, const char *path, const char *text, 
 gr_status gr_plan_close(GrCampaignPlan *p, gr_error *err) {
     if (!p->inputs.len) {
         GrCampaignInput none = {.text = "", .words = GR_NEW(&p->arena, char *)};
-        if (!none.words || !add_input(p, none))
-            return no_memory(err);
+        GR_NEED(none.words && add_input(p, none), err);
     }
     uint64_t each = p->engines.len * p->schedules.len * p->inputs.len;
     p->n_seeds = 0;

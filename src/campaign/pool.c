@@ -58,8 +58,7 @@ static _Noreturn void become(const GrPool *p, const GrPoolJob *job, pid_t parent
 
 gr_status gr_pool_start(GrPool *p, const GrPoolJob *job, gr_error *err) {
     int ends[2], why = 0;
-    if (!gr_vec_reserve(&p->children, p->children.len + 1))
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(gr_vec_reserve(&p->children, p->children.len + 1), err);
     if (pipe2(ends, O_CLOEXEC))
         return gr_fail(err, GR_ERR_IO, "pipe: %s", strerror(errno));
     pid_t parent = getpid(), pid = fork();

@@ -18,8 +18,7 @@ enum { NOT_FOUND = 127 };
 // What a command prints; what it says on standard error goes to the user.
 static gr_status ask(const StrBuf *command, const char *name, StrBuf *out, gr_error *err) {
     char part[4096];
-    if (command->oom)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(!command->oom, err);
     fflush(NULL);
     FILE *f = popen(command->data, "re");
     if (!f)
@@ -33,7 +32,7 @@ static gr_status ask(const StrBuf *command, const char *name, StrBuf *out, gr_er
     if (status)
         return gr_fail(err, GR_ERR_IO, "--slurm: %s failed (status %d)", name,
                        WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
-    return out->oom ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : GR_OK;
+    return out->oom ? gr_no_memory(err) : GR_OK;
 }
 
 static void add_name(const GrSlurm *s, StrBuf *out) {
@@ -85,8 +84,7 @@ static void add_script(const GrSlurm *s, const char *folder, StrBuf *out) {
 static gr_status add_shares(const GrSlurm *s, const GrKnown *k, uint64_t *tasks, StrBuf *out, gr_error *err) {
     bool *open = calloc(s->tasks + 1, sizeof *open);
     *tasks = 0;
-    if (!open)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(open, err);
     for (uint64_t n = 1; n <= k->plan->n; n++)
         if (k->runs[n].state == GR_RUN_OPEN)
             open[n % s->tasks ? n % s->tasks : s->tasks] = true;
@@ -133,10 +131,7 @@ gr_status gr_slurm_submit(const GrSlurm *s, const GrKnown *k, uint64_t *tasks, c
     GR_TRY(add_sbatch_words(s, &command, err));
     gr_str_add(&path, "/task.sh");
     add_script(s, folder, &script);
-    if (path.oom || script.oom) {
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
-        goto done;
-    }
+    GR_TRY(!path.oom && !script.oom ? GR_OK : gr_no_memory(err));
     GR_TRY(gr_own_write(path.data, GR_OWN_SCRIPT, script.data, script.len, err));
     gr_str_addc(&command, ' ');
     gr_shell_quote(path.data, &command);

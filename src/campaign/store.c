@@ -36,7 +36,7 @@ static const char tables[] = "BEGIN;"
 static gr_status fail(const GrStore *s, gr_error *err) {
     int code = sqlite3_errcode(s->db);
     if (code == SQLITE_NOMEM)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        return gr_no_memory(err);
     return gr_fail(err, code == SQLITE_BUSY ? GR_ERR_LIMIT : GR_ERR_IO, "%s: %s",
                    s->path.data ? s->path.data : "the results", sqlite3_errmsg(s->db));
 }
@@ -134,12 +134,11 @@ gr_status gr_store_open(const char *path, GrStore **out, gr_error *err) {
     gr_status st;
     GrStore *s = calloc(1, sizeof *s);
     *out = NULL;
-    if (!s)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(s, err);
     gr_str_add(&s->path, path);
     int code = sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
     if (s->path.oom || !s->db)
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        st = gr_no_memory(err);
     else
         st = code == SQLITE_OK ? GR_OK : fail(s, err);
     if (st == GR_OK)
@@ -168,7 +167,7 @@ gr_status gr_store_about(GrStore *s, const char *key, const char *value, Arena *
     GR_TRY(query(s, &q, err, "SELECT value FROM about WHERE key = ?", "t", key));
     GR_TRY(step(s, q, &more, err));
     if (more && !(*before = gr_arena_strdup(arena, text_at(q, 0))))
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        st = gr_no_memory(err);
     else if (!more)
         st = change(s, err, "INSERT INTO about VALUES(?, ?)", "tt", key, value);
 done:
@@ -355,7 +354,7 @@ gr_status gr_store_report(GrStore *s, const GrCampaignRun *run, char **out, gr_e
                  "ittt", (int64_t)run->seed, run->input->text, run->engine, run->schedule));
     GR_TRY(step(s, q, &more, err));
     if (more && !(*out = strdup(text_at(q, 0))))
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        st = gr_no_memory(err);
 done:
     sqlite3_finalize(q);
     return st;

@@ -143,5 +143,5 @@ gr_status gr_campaign_summary(GrKnown *k, const GrCampaignEnd *end, StrBuf *out,
     add_races(k, out);
     add_counts(k, end, out);
     bool ok = add_reasons(k, out);
-    return ok && !out->oom ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return ok && !out->oom ? GR_OK : gr_no_memory(err);
 }

@@ -65,7 +65,7 @@ static gr_status begin_run(const GrCampaignWork *w, GrPool *pool, const GrCampai
                      .head = head,
                      .number = run->number,
                      .seconds = w->seconds};
-    st = ok ? gr_own_check(log.data, GR_OWN_LOG, err) : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    st = ok ? gr_own_check(log.data, GR_OWN_LOG, err) : gr_no_memory(err);
     if (st == GR_OK)
         st = gr_pool_start(pool, &job, err);
     if (st == GR_OK)
@@ -86,8 +86,8 @@ static gr_status note_limits(const GrCampaignWork *w, const GrPoolEvent *e, GrCa
         : !o->report   ? gr_arena_printf(arena, "the run left no report: exit status %d", e->status)
                        : NULL;
     if (!text && (e->over_memory || e->overdue || !o->report))
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    return !text || gr_vec_push(&o->reasons, text) ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        return gr_no_memory(err);
+    return !text || gr_vec_push(&o->reasons, text) ? GR_OK : gr_no_memory(err);
 }
 
 // Nothing has come of any run so far, and this one says that nothing can.
@@ -107,10 +107,7 @@ static gr_status end_run(const GrCampaignWork *w, const GrPoolEvent *e, gr_error
     gr_arena_init(&arena);
     report_path(w, e->number, &report);
     log_path(w->folder, w->plan, &run, &log);
-    if (report.oom || log.oom) {
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
-        goto done;
-    }
+    GR_TRY(!report.oom && !log.oom ? GR_OK : gr_no_memory(err));
     GR_TRY(gr_outcome_read(report.data, &arena, &o, err));
     (void)gr_own_remove(report.data, GR_OWN_REPORT);
     if (is_hopeless(k, &o)) {
