@@ -16,7 +16,7 @@
 static gr_status write_growth(const GrCampaignReport *c, StrBuf *svg, gr_error *err) {
     StrBuf path = {0};
     gr_str_addf(&path, "%s/growth.svg", c->folder->path);
-    gr_status st = path.oom ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : gr_growth_svg(c->known, svg, err);
+    gr_status st = path.oom ? gr_no_memory(err) : gr_growth_svg(c->known, svg, err);
     if (st == GR_OK)
         st = gr_own_write(path.data, GR_OWN_DRAWING, svg->data, svg->len, err);
     gr_str_free(&path);

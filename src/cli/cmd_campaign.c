@@ -92,8 +92,7 @@ static gr_status check_schedule(const char *word, gr_error *err) {
     gr_str_add(&text, "schedule=");
     gr_shell_quote(word, &text);
     if (st == GR_OK)
-        st = text.oom ? gr_fail(err, GR_ERR_NOMEM, "out of memory")
-                      : gr_options_parse_text(&scratch, text.data, err);
+        st = text.oom ? gr_no_memory(err) : gr_options_parse_text(&scratch, text.data, err);
     gr_str_free(&text);
     gr_options_free(&scratch);
     return st;
@@ -189,9 +188,7 @@ static gr_status make_texts(Campaign *c, char **program, gr_error *err) {
         gr_shell_quote(*word, &c->arguments);
     }
     gr_options_free(&defaults);
-    return c->run_options.oom || c->again.oom || c->arguments.oom
-               ? gr_fail(err, GR_ERR_NOMEM, "out of memory")
-               : GR_OK;
+    return c->run_options.oom || c->again.oom || c->arguments.oom ? gr_no_memory(err) : GR_OK;
 }
 
 static gr_status hash_program(Campaign *c, gr_error *err) {

@@ -97,8 +97,7 @@ static gr_status read_words(Check *c, int argc, char **argv, bool *help, gr_erro
     int n, rest;
     GR_MUST(gr_options_parse_words(&c->options, OPT_CHECK, argc, argv, &n, &rest, help, err));
     for (int k = 1; k <= n; k++)
-        if (!gr_vec_push(&c->files, argv[k]))
-            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        GR_NEED(gr_vec_push(&c->files, argv[k]), err);
     if (rest < argc && !*help)
         c->words = (const char *const *)argv + rest;
     return GR_OK;

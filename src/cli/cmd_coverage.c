@@ -118,7 +118,7 @@ static gr_status print_text(const GrCoverage *c, const char *path, gr_error *err
     ok = ok && gr_coverage_print_conflicts(c, &arena);
     gr_vec_free(&lines);
     gr_arena_free(&arena);
-    return ok ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return ok ? GR_OK : gr_no_memory(err);
 }
 
 // ---- JSON ----------------------------------------------------------------------------------------------------------
@@ -159,7 +159,7 @@ static gr_status print_json(const GrCoverage *c, gr_error *err) {
     free(text);
     json_decref(o);
     gr_arena_free(&arena);
-    return ok ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return ok ? GR_OK : gr_no_memory(err);
 }
 
 // ---- The command ---------------------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ static gr_status write_diff(const GrDiff *d, const GrOptions *o, gr_error *err) 
     else
         gr_diff_text(d, &out);
     if (st == GR_OK && out.oom)
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        st = gr_no_memory(err);
     if (st == GR_OK && o->output[0])
         st = gr_own_write(o->output, GR_OWN_REPORT, out.data, out.len, err);
     else if (st == GR_OK && (fputs(out.data, stdout) < 0 || fflush(stdout)))

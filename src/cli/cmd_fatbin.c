@@ -116,15 +116,12 @@ static gr_status write_ptx(const char *path, const char *dir, size_t number, siz
     if (kept)
         gr_str_addf(&name, ".kept%zu", kept);
     gr_str_add(&name, ".ptx");
-    if (name.oom) {
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
-        goto done;
-    }
+    GR_TRY(!name.oom ? GR_OK : gr_no_memory(err));
     GR_TRY(gr_fatbin_ptx(e, &text, &len, err));
     gr_str_addn(&marked, text, len);
     gr_str_addf(&marked, "%s" GR_OWN_PTX_LINE "taken from %s\n", len && text[len - 1] == '\n' ? "" : "\n",
                 base_name(path));
-    GR_TRY(marked.oom ? gr_fail(err, GR_ERR_NOMEM, "out of memory")
+    GR_TRY(marked.oom ? gr_no_memory(err)
                       : gr_own_write(name.data, GR_OWN_PTX, marked.data, marked.len, err));
     printf("wrote %s\n", name.data);
 done:

@@ -122,13 +122,13 @@ static gr_status make_page(const GrCommand *c, StrBuf *out, gr_error *err) {
         add_command(c, out);
     else
         add_overview(out);
-    return out->oom ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : GR_OK;
+    return out->oom ? gr_no_memory(err) : GR_OK;
 }
 
 static gr_status write_page(const GrCommand *c, const char *folder, gr_error *err) {
     StrBuf page = {0}, path = {0};
     gr_str_addf(&path, "%s/gpurace%s%s.1", folder, c ? "-" : "", c ? c->name : "");
-    gr_status st = path.oom ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : make_page(c, &page, err);
+    gr_status st = path.oom ? gr_no_memory(err) : make_page(c, &page, err);
     if (st == GR_OK)
         st = gr_own_write(path.data, GR_OWN_MANUAL, page.data, page.len, err);
     gr_str_free(&page);

@@ -77,7 +77,7 @@ static gr_status write_profile(const Toolkit *t, gr_error *err) {
     gr_str_addf(&out, "\nPATH += %s/bin:\n", t->folder);
     snprintf(path, sizeof path, "%s/bin/nvcc.profile", t->folder);
     if (out.oom)
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        st = gr_no_memory(err);
     else
         GR_TRY(gr_own_write(path, GR_OWN_SCRATCH, out.data, out.len, err));
 done:
@@ -153,7 +153,7 @@ int gr_cmd_nvcc(int argc, char **argv) {
     if (is_nvcc(argv[1])) {
         argv++; // a name without a folder is looked for as if it were not there
         if (strchr(argv[0], '/') && setenv("GPURACE_NVCC", argv[0], 1))
-            return complain(EXIT_OURS, (gr_fail(&err, GR_ERR_NOMEM, "out of memory"), &err));
+            return complain(EXIT_OURS, (gr_no_memory(&err), &err));
     }
     warn_of_lto(argv + 1);
     if (gr_toolkit_find("nvcc", t.nvcc, &err) != GR_OK)

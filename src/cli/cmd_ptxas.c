@@ -232,7 +232,7 @@ static gr_status rewrite(Assembly *a, size_t word, gr_error *err) {
                      .linked = a->relocatable};
     GR_MUST(gr_rewrite_file(&r, err));
     if (!a->original.len && !copy_words(a))
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        return gr_no_memory(err);
     a->words.data[word] = to;
     if (a->relocatable && !a->limited && r.link_registers) {
         char *more = gr_arena_printf(&a->arena, "-maxrregcount=%u", r.link_registers);
@@ -257,7 +257,7 @@ static gr_status take_inputs(Assembly *a, gr_error *err) {
             gr_log(LOG_WARN, "%s is assembled as it is, without checks: %s", path,
                    gr_error_text(err, why, sizeof why));
     }
-    return a->kept.oom ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : GR_OK;
+    return a->kept.oom ? gr_no_memory(err) : GR_OK;
 }
 
 static void remove_folder(const Assembly *a) {
@@ -339,7 +339,7 @@ static int run(Assembly *a, int argc, char **argv) {
     if (options && gr_options_parse_text(&a->options, options, &err) != GR_OK)
         return complain(EXIT_USAGE, &err);
     if (!read_words(a, argc, argv) || !look_at_words(a))
-        return complain(EXIT_OURS, (gr_fail(&err, GR_ERR_NOMEM, "out of memory"), &err));
+        return complain(EXIT_OURS, (gr_no_memory(&err), &err));
     a->words.data[0] = a->ptxas;
     if (getenv(GR_RESULTS_ENV))
         unsetenv("LD_PRELOAD"); // of `gpurace run`: the assembler is no program to be checked
@@ -347,7 +347,7 @@ static int run(Assembly *a, int argc, char **argv) {
     if (st != GR_OK)
         return complain(st == GR_ERR_ARGUMENT ? EXIT_USAGE : EXIT_OURS, &err);
     if (!gr_vec_push(&a->words, NULL))
-        return complain(EXIT_OURS, (gr_fail(&err, GR_ERR_NOMEM, "out of memory"), &err));
+        return complain(EXIT_OURS, (gr_no_memory(&err), &err));
     int status = a->original.len ? assemble_rewritten(a) : gr_toolkit_call(a->ptxas, a->words.data, -1);
     if (status == 0 && keep_in_output(a, &err) != GR_OK)
         return complain(EXIT_OURS, &err);

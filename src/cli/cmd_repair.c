@@ -56,7 +56,7 @@ static gr_status try(Repair *x, const GrProposal *p, const GrTrialResult **out, 
     Tried *t = calloc(1, sizeof *t);
     if (!t || !gr_vec_push(&x->tried, t)) {
         free(t);
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        return gr_no_memory(err);
     }
     t->proposal = *p;
     *out = &t->result;
@@ -113,7 +113,7 @@ static gr_status repair_race(Repair *x, const GrRace *race, json_t *list, gr_err
     bool removed = false;
     gr_status st = GR_OK;
     if (!o || !edits)
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        st = gr_no_memory(err);
     if (st == GR_OK)
         say_race(x, race, o);
     for (unsigned k = 0; k < n && !removed && st == GR_OK; k++) {
@@ -156,8 +156,7 @@ static gr_status repair(Repair *x, gr_error *err) {
     json_t *list = json_array();
     x->json = json_pack("{s:s,s:o,s:I}", "tool", "gpurace " GPURACE_VERSION, "races", list, "seeds",
                         (json_int_t)x->trial.runs);
-    if (!x->json)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(x->json, err);
     if (x->options.output[0])
         GR_MUST(gr_own_try(x->options.output, GR_OWN_REPORT, err));
     GR_MUST(gr_trial_open(&x->trial, err));

@@ -181,10 +181,7 @@ static gr_status run_program(Run *r, gr_error *err) {
     char cc[16], version[16];
     snprintf(cc, sizeof cc, "%d", r->gpu.cc);
     snprintf(version, sizeof version, "%d", r->gpu.version);
-    if (preload.oom || merged.oom || device.oom) {
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
-        goto done;
-    }
+    GR_TRY(!preload.oom && !merged.oom && !device.oom ? GR_OK : gr_no_memory(err));
     bool hosts = !r->on_gpu && (o->caps & CAP_HOST || !gr_options_misses(o, GR_WATCHPOINTS_NEED));
     const char *environment[] = {GR_OPTIONS_ENV,
                                  merged.data ? merged.data : "",

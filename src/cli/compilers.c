@@ -94,7 +94,7 @@ gr_status gr_compilers_set_up(bool on_gpu, gr_error *err) {
     for (size_t k = 0; k < sizeof settings / sizeof *settings; k++) {
         const Setting *s = &settings[k];
         if (!(on_gpu && s->kind == CPU) && value_of(s, value) && setenv(s->variable, value, 1))
-            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+            return gr_no_memory(err);
     }
     return GR_OK;
 }

@@ -106,7 +106,7 @@ static gr_status take_link(Copy *c, const char *link, const char *at, gr_error *
     if (want)
         return realpath(at, now) && !strcmp(now, want) ? GR_OK : replace(at, want, err);
     const char *kept = gr_arena_strdup(&c->arena, real);
-    gr_status st = kept ? replace(at, NULL, err) : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    gr_status st = kept ? replace(at, NULL, err) : gr_no_memory(err);
     if (st == GR_OK)
         st = copy(c, kept, at, true, &large, err);
     if (st != GR_OK || !large)
@@ -145,14 +145,11 @@ static gr_status copy(Copy *c, const char *real, const char *to, bool limited, b
         goto done;
     }
     GR_TRY(cp(real, to, err));
-    if (s.no_memory || !gr_vec_push(&c->done, ((Copied){real, to}))) {
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
-        goto done;
-    }
+    GR_TRY(!s.no_memory && gr_vec_push(&c->done, ((Copied){real, to})) ? GR_OK : gr_no_memory(err));
     for (size_t k = 0; k < s.links.len; k++) {
         const char *link = gr_arena_printf(&c->arena, "%s%s", real, s.links.data[k]),
                    *at = gr_arena_printf(&c->arena, "%s%s", to, s.links.data[k]);
-        GR_TRY(link && at ? take_link(c, link, at, err) : gr_fail(err, GR_ERR_NOMEM, "out of memory"));
+        GR_TRY(link && at ? take_link(c, link, at, err) : gr_no_memory(err));
     }
 done:
     gr_vec_free(&s.links);

@@ -33,8 +33,7 @@ static gr_status take(Launches *l, const GrResultsView *view, const GrRecord *r,
     uint64_t *all = gr_map_get(&l->counts, line);
     if (!all) {
         all = GR_NEW(&l->arena, uint64_t);
-        if (!all || !gr_map_put(&l->counts, line, all))
-            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        GR_NEED(all && gr_map_put(&l->counts, line, all), err);
         *all = 0;
     }
     *all += *count;
@@ -67,8 +66,7 @@ gr_status gr_launches_file_write(const char *results, const char *path, gr_error
             st = take(&l, &view, &view.records.data[k], err);
     if (st == GR_OK) {
         add_lines(&l, &out);
-        st = out.oom ? gr_fail(err, GR_ERR_NOMEM, "out of memory")
-                     : gr_own_write(path, GR_OWN_LAUNCHES, out.data, out.len, err);
+        st = out.oom ? gr_no_memory(err) : gr_own_write(path, GR_OWN_LAUNCHES, out.data, out.len, err);
     }
     gr_str_free(&out);
     gr_map_free(&l.counts);

@@ -75,10 +75,7 @@ gr_status gr_rewrite_file(GrRewriting *r, gr_error *err) {
     text = NULL;
     m.n_sites = ptx->n_sites;
     m.checked_sites = calloc((size_t)m.n_sites + 1, sizeof *m.checked_sites);
-    if (!m.checked_sites) {
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
-        goto done;
-    }
+    GR_TRY(m.checked_sites ? GR_OK : gr_no_memory(err));
     if (engine->begin)
         GR_TRY(engine->begin(NULL, o, &self, err));
     if (engine->rewrite)
@@ -90,7 +87,7 @@ gr_status gr_rewrite_file(GrRewriting *r, gr_error *err) {
     GR_TRY(gr_ptx_print_later(ptx, 0, &out, take, &to, err));
     if (to.f) {
         gr_str_addf(&out, GR_OWN_PTX_LINE "rewritten for the engine %s\n", engine->name);
-        GR_TRY(out.oom ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : take(&to, &out, err));
+        GR_TRY(out.oom ? gr_no_memory(err) : take(&to, &out, err));
         GR_TRY(gr_out_close(&to, err));
     }
     if (!r->quiet)

@@ -34,7 +34,7 @@ static gr_status find_file(GrOptions *o, gr_error *err) {
         return gr_fail(err, GR_ERR_IO, "the coverage file %s cannot be written: %s", o->coverage,
                        strerror(errno));
     o->coverage = gr_arena_strdup(&o->arena, path);
-    return o->coverage ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return o->coverage ? GR_OK : gr_no_memory(err);
 }
 
 gr_status gr_sampling_check(GrOptions *o, gr_error *err) {
@@ -65,7 +65,7 @@ gr_status gr_sampling_aim(GrOptions *o, gr_error *err) {
     GR_TRY(gr_aims_choose(&coverage, o->seed, &aim, err));
     o->aim = aim.len ? gr_arena_strdup(&o->arena, aim.data) : "";
     if (!o->aim)
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        st = gr_no_memory(err);
 done:
     gr_str_free(&aim);
     gr_coverage_free(&coverage);

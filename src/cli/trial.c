@@ -33,8 +33,7 @@ static gr_status make_command(GrTrial *t, gr_error *err) {
     while (t->argv[n])
         n++;
     t->run = gr_arena_array(&t->arena, n + 16, sizeof *t->run);
-    if (!t->run)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(t->run, err);
     char *const own[] = {t->self,
                          "run",
                          "--engine=exact",
@@ -52,8 +51,7 @@ static gr_status make_command(GrTrial *t, gr_error *err) {
     t->run[t->n_run + 2] = t->program;
     memcpy(t->run + t->n_run + 3, t->argv + 1, n * sizeof *t->run);
     for (size_t k = 0; k < t->n_run; k++)
-        if (!t->run[k])
-            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        GR_NEED(t->run[k], err);
     return GR_OK;
 }
 
@@ -181,8 +179,8 @@ done:
 static gr_status edit(const GrProposal *p, gr_error *err) {
     StrBuf text = {0};
     gr_repair_apply(p, &text);
-    gr_status st = text.oom ? gr_fail(err, GR_ERR_NOMEM, "out of memory")
-                            : gr_own_write(p->file, GR_OWN_SCRATCH, text.data, text.len, err);
+    gr_status st =
+        text.oom ? gr_no_memory(err) : gr_own_write(p->file, GR_OWN_SCRATCH, text.data, text.len, err);
     gr_str_free(&text);
     return st;
 }

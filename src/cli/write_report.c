@@ -39,7 +39,7 @@ static gr_status path_of(const GrOptions *o, const GrFormat *f, char **out, gr_e
     if (has_several(o))
         gr_str_addf(&path, "/%s", f->file);
     *out = path.oom ? NULL : gr_str_take(&path);
-    return *out ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return *out ? GR_OK : gr_no_memory(err);
 }
 
 static gr_status check_folder(const GrOptions *o, gr_error *err) {
