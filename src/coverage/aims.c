@@ -142,7 +142,7 @@ gr_status gr_aims_choose(const GrCoverage *c, uint64_t seed, StrBuf *out, gr_err
     }
     gr_vec_free(&late);
     gr_vec_free(&all);
-    return ok && !out->oom ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return ok && !out->oom ? GR_OK : gr_no_memory(err);
 }
 
 static bool is_outdated(const GrCoverage *c, const ConflictSide *s) {

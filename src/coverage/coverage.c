@@ -105,8 +105,6 @@ static gr_status complain(const Reading *r, const char *fmt, ...) {
     return gr_fail_at(r->err, GR_ERR_FORMAT, r->path, r->line, 0, "%s", text);
 }
 
-static gr_status no_memory(gr_error *err) { return gr_fail(err, GR_ERR_NOMEM, "out of memory"); }
-
 static bool take(Reading *r, const char *word) {
     size_t n = strlen(word);
     if ((size_t)(r->end - r->p) < n || memcmp(r->p, word, n))
@@ -154,8 +152,7 @@ static gr_status read_function(Reading *r) {
         return complain(r, "the function %016llx a second time", (unsigned long long)id);
     const char *name = rest(r);
     r->function = name ? gr_coverage_function(r->c, id, name) : NULL;
-    if (!r->function)
-        return no_memory(r->err);
+    GR_NEED(r->function, r->err);
     r->function->is_kernel = kernel;
     r->function->launched = launched;
     r->function->last = last;
@@ -194,8 +191,8 @@ static gr_status read_other(Reading *r) {
     if (gr_coverage_other(r->function, s.nth))
         return complain(r, "the function's access %u a second time", s.nth);
     if (r->p < r->end && !(s.file = rest(r)))
-        return no_memory(r->err);
-    return gr_vec_push(&r->function->others, s) ? GR_OK : no_memory(r->err);
+        return gr_no_memory(r->err);
+    return gr_vec_push(&r->function->others, s) ? GR_OK : gr_no_memory(r->err);
 }
 
 static gr_status read_site(Reading *r) {
@@ -216,9 +213,9 @@ static gr_status read_site(Reading *r) {
     s.chosen = (uint32_t)chosen;
     s.watched = (uint32_t)watched;
     if (r->p < r->end && !(s.file = rest(r)))
-        return no_memory(r->err);
+        return gr_no_memory(r->err);
     r->n_sites++;
-    return gr_vec_push(&r->function->sites, s) ? GR_OK : no_memory(r->err);
+    return gr_vec_push(&r->function->sites, s) ? GR_OK : gr_no_memory(r->err);
 }
 
 static bool read_side(Reading *r, char after, ConflictSide *s) {
@@ -248,7 +245,7 @@ static gr_status read_conflict(Reading *r) {
         return complain(r, "no conflict as gpurace writes them");
     if (r->c->conflicts.len == GR_CONFLICTS)
         return complain(r, "more conflicts than gpurace writes");
-    return gr_vec_push(&r->c->conflicts, c) ? GR_OK : no_memory(r->err);
+    return gr_vec_push(&r->c->conflicts, c) ? GR_OK : gr_no_memory(r->err);
 }
 
 static gr_status read_line(Reading *r) {
@@ -303,8 +300,7 @@ static gr_status read_open(int fd, const char *path, GrCoverage *c, gr_error *er
     if (fstat(fd, &st) || !S_ISREG(st.st_mode))
         return gr_fail(err, GR_ERR_IO, "the coverage file %s is no ordinary file", path);
     char *text = malloc((size_t)st.st_size + 1);
-    if (!text)
-        return no_memory(err);
+    GR_NEED(text, err);
     size_t len = 0;
     for (ssize_t n; len < (size_t)st.st_size; len += (size_t)n) {
         n = pread(fd, text + len, (size_t)st.st_size - len, (off_t)len);
@@ -406,7 +402,7 @@ gr_status gr_coverage_update(const char *path, gr_status (*add)(void *user, GrCo
     c.runs += c.runs < UINT32_MAX;
     GR_TRY(add(user, &c, err));
     gr_coverage_print(&c, &text);
-    st = text.oom ? no_memory(err) : gr_own_write(path, GR_OWN_COVERAGE, text.data, text.len, err);
+    st = text.oom ? gr_no_memory(err) : gr_own_write(path, GR_OWN_COVERAGE, text.data, text.len, err);
 done:
     if (fd >= 0)
         close(fd); // and unlocks
