@@ -206,7 +206,7 @@ static gr_status make_device(int i, gr_error *err) {
     for (size_t k = 0; k < observers.len; k++)
         GR_MUST(gr_vm_observe(d->vm, &observers.data[k], err));
     d->default_pool = d->pool = gr_pool_new(d);
-    return d->pool ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return d->pool ? GR_OK : gr_no_memory(err);
 }
 
 // The variable's value when the process started: a program may clear its environment before it uses CUDA.

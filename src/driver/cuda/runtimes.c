@@ -47,8 +47,7 @@ gr_status gr_runtimes_shared(const GrApiRuntimes *r, PtxModule **out, gr_error *
     GR_TRY(gr_ptx_parse_ours(empty, strlen(empty), "device runtime", &m, err));
     for (unsigned k = 0; k < r->n; k++)
         GR_TRY(link_text(m, r->texts[k], strlen(r->texts[k]), err));
-    if (!gr_vec_push(&all, ((Shared){*r, m})))
-        GR_TRY(gr_fail(err, GR_ERR_NOMEM, "out of memory"));
+    GR_TRY(gr_vec_push(&all, ((Shared){*r, m})) ? GR_OK : gr_no_memory(err));
     *out = m;
 done:
     if (st != GR_OK)
@@ -61,7 +60,7 @@ gr_status gr_runtimes_enter(PtxModule *m, const GrApiRuntimes *r, gr_error *err)
     for (unsigned k = 0; k < r->n && st == GR_OK; k++) {
         StrBuf text = {0};
         gr_ptx_put_named(&text, r->texts[k], r->suffix);
-        st = text.oom ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : link_text(m, text.data, text.len, err);
+        st = text.oom ? gr_no_memory(err) : link_text(m, text.data, text.len, err);
         gr_str_free(&text);
     }
     return st;
