@@ -36,8 +36,7 @@ gr_status gr_aiming_begin(GrSession *s, const GrOptions *o, Aiming **out, gr_err
     if (!s || (!o->coverage[0] && !o->aim[0]) || gr_options_misses(o, GR_AIM_NEEDS))
         return GR_OK;
     Aiming *a = calloc(1, sizeof *a);
-    if (!a)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(a, err);
     a->session = s;
     gr_status st = gr_aim_create(&(AimOptions){.at = o->aim,
                                                .notes = o->coverage[0] != 0,

@@ -47,8 +47,7 @@ gr_status gr_attribution_rewrite(GrAttribution *a, PtxModule *ptx, GrModule *m, 
     if (!a->targets.len)
         return GR_OK;
     uint16_t *of_site = calloc((size_t)m->n_sites + 1, sizeof *of_site);
-    if (!of_site)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(of_site, err);
     m->record_bytes = slots_end(m);
     for (size_t k = 0; k < a->targets.len; k++)
         if (a->targets.data[k].module == m->hash && a->targets.data[k].site <= m->n_sites) {

@@ -93,8 +93,7 @@ gr_status gr_collider_watch_begin(GrSession *s, const GrOptions *o, const GrSele
     if (!s || gr_options_misses(o, GR_WATCHPOINTS_NEED))
         return GR_OK;
     ColliderWatch *c = calloc(1, sizeof *c);
-    if (!c)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(c, err);
     c->session = c->writer.session = s;
     c->writer.classes = gr_exact_classes;
     c->writer.stop = o->stop;
@@ -125,9 +124,9 @@ gr_status gr_collider_watch_begin(GrSession *s, const GrOptions *o, const GrSele
 gr_status gr_collider_watch_module(ColliderWatch *c, const PtxModule *ptx, const GrModule *m, gr_error *err) {
     if (!c)
         return GR_OK;
-    if (!gr_race_writer_module(&c->writer, gr_exact_fingerprint(ptx), ptx, m->number) ||
-        !gr_aiming_module(c->aiming, ptx))
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(gr_race_writer_module(&c->writer, gr_exact_fingerprint(ptx), ptx, m->number) &&
+                gr_aiming_module(c->aiming, ptx),
+            err);
     return listen(c, err);
 }
 

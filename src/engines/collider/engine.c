@@ -86,8 +86,7 @@ static bool comes_late(const ColliderWords *words, const GrOptions *o, uint64_t 
 
 static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, gr_error *err) {
     Collider *c = calloc(1, sizeof *c);
-    if (!c)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(c, err);
     const ColliderWords *words = gr_options_of(o, &gr_collider_options);
     c->session = s;
     c->stop = o->stop;
@@ -109,13 +108,13 @@ static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, g
     c->options.budget = budget > 0;
     c->options.thinned = c->options.thinned || budget;
     if (s && budget && !(c->budget = gr_budget_new(s, budget)))
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        st = gr_no_memory(err);
     uint64_t longest = (uint64_t)WAIT_LONGEST * (c->options.read_delay_ns > c->options.write_delay_ns
                                                      ? c->options.read_delay_ns
                                                      : c->options.write_delay_ns);
     c->options.beside = s && comes_late(words, o, longest);
     if (c->options.beside && !(c->late = gr_late_new(s, o->seed, longest, !strcmp(words->late_work, "yes"))))
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        st = gr_no_memory(err);
     if (st == GR_OK)
         st = gr_selection_init(&c->selection, o, err);
     if (st == GR_OK)
@@ -172,8 +171,7 @@ static gr_status collider_loaded(void *self, GrModule *m, GrGetGlobal get_global
     gr_kept_loaded(&c->kept, m, at, &control);
     if (c->budget)
         control.shut = gr_budget_loaded(c->budget, m, at);
-    if (!gr_vec_push(&c->loaded, ((struct Loaded){m, at})))
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(gr_vec_push(&c->loaded, ((struct Loaded){m, at})), err);
     if (c->late)
         control.hold = gr_late_loaded(c->late, m, at);
     rc = c->session->write(c->session, at, &control, sizeof control);

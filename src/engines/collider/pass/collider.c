@@ -280,8 +280,7 @@ static Rewriting *prepare(PtxModule *m, const ColliderOptions *o, GrSiteStatus *
 
 gr_status gr_collider_rewrite(PtxModule *m, const ColliderOptions *o, GrSiteStatus *status, gr_error *err) {
     Rewriting *r = prepare(m, o, status);
-    if (!r)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(r, err);
     for (uint32_t k = 1; k <= m->n_sites; k++)
         status[k] = r->marked[m->sites[k].func->index] && (!o->wanted || o->wanted(o->user, m, &m->sites[k]))
                         ? GR_SITE_UNSEEN
@@ -298,7 +297,6 @@ gr_status gr_collider_rewrite(PtxModule *m, const ColliderOptions *o, GrSiteStat
     }
     for (uint32_t k = 0; k < r->n_funcs; k++)
         GR_MUST(rewrite_one(r, m->funcs[k], err));
-    if (m->nomem)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(!m->nomem, err);
     return GR_OK;
 }

@@ -274,7 +274,7 @@ gr_status gr_collider_repeat(Access *a, const char *type, PtxType reg_type, PtxO
         again[k] = r ? gr_ptx_reg_operand(r) : (PtxOperand){.kind = PTX_O_SINK};
         gr_str_addf(&list, "%s%s", k ? ", " : "", r ? r->name : "_");
     }
-    gr_status st = list.oom ? gr_fail(a->err, GR_ERR_NOMEM, "out of memory")
+    gr_status st = list.oom ? gr_no_memory(a->err)
                             : gr_access_put(a, a->after, &a->address, 1,
                                             a->n > 1 ? "%s%s {%s}, $0;" : "%s%s %s, $0;", g, mods, list.data);
     gr_str_free(&list);
@@ -303,8 +303,7 @@ static gr_status put_differences(ColliderWork *w, Access *a, unsigned n, PtxStmt
     Compared *c = GR_NEW_ARRAY(&w->module->arena, Compared, n);
     PtxReg *any = gr_ptx_new_reg(a->func, PTX_PRED);
     Detour d;
-    if (!c)
-        return gr_fail(w->err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(c, w->err);
     for (unsigned k = 0; k < n; k++) {
         PtxOperand before[EMIT_MAX_ELEMENTS];
         for (unsigned v = 0; v < a[k].n; v++)

@@ -92,8 +92,7 @@ gr_status gr_halves_begin(ColliderWork *w, const Access *a, PtxStmt *at, const P
                 "@!%s bra $0;",
                 few, w->segment->left->name, (unsigned)SEGMENT_MOST_LATE, p, l, p, p, few, p, length, length,
                 (unsigned)__builtin_ctz(HALVES_EARLIER), l);
-    gr_status st = text.oom ? gr_fail(w->err, GR_ERR_NOMEM, "out of memory")
-                            : gr_ptx_insert(f, at, 0, text.data, &to, 1, NULL, w->err);
+    gr_status st = text.oom ? gr_no_memory(w->err) : gr_ptx_insert(f, at, 0, text.data, &to, 1, NULL, w->err);
     gr_str_free(&text);
     GR_MUST(st);
     GR_MUST(gr_collider_draw_about(w, a, at, w->o->read_delay_ns, ns));

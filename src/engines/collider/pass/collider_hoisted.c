@@ -87,7 +87,7 @@ gr_status gr_collider_is_hoisted(ColliderWork *w, const Access *a, const DefUse 
         gr_arena_init(&code->arena);
         gr_status st = gr_cfg_build(a->func, &code->arena, &code->cfg, &why);
         if (st == GR_ERR_NOMEM || (st == GR_OK && !find_scopes(a->func, &code->scopes)))
-            return gr_fail(w->err, GR_ERR_NOMEM, "out of memory");
+            return gr_no_memory(w->err);
         code->has_cfg = st == GR_OK;
         code->has_none = st != GR_OK; // its branches make no sense: the assembler will say so
         if (st != GR_OK)

@@ -111,8 +111,7 @@ gr_status gr_later_take(ColliderWork *w, Access *a, const CopyEnds *ends) {
         return GR_OK;
     LaterIssue *l = GR_NEW(&w->module->arena, LaterIssue);
     PtxSite *site = l ? GR_NEW(&w->module->arena, PtxSite) : NULL;
-    if (!site)
-        return gr_fail(w->err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(site, w->err);
     *site = *a->site;
     *l = (LaterIssue){.next = w->later,
                       .of = *a,
@@ -124,10 +123,7 @@ gr_status gr_later_take(ColliderWork *w, Access *a, const CopyEnds *ends) {
                          w->issues->name));
     GR_TRY(keep_operation(a, take, &text));
     l->text = text.oom ? NULL : gr_arena_strdup(&w->module->arena, text.data);
-    if (!l->text) {
-        st = gr_fail(w->err, GR_ERR_NOMEM, "out of memory");
-        goto done;
-    }
+    GR_TRY(l->text ? GR_OK : gr_no_memory(w->err));
     if (ends)
         GR_TRY(keep_ends(l, take, ends));
     GR_TRY(gr_access_put(a, a->before, NULL, 0, "@%s setp.eq.u32 %s, 0, 0; @%s setp.ne.u32 %s, 0, 0;",
@@ -223,8 +219,7 @@ gr_status gr_later_finish(ColliderWork *w, PtxFunc *f, PtxStmt *start) {
     if (!w->later)
         return GR_OK;
     uint8_t *at = GR_NEW_ARRAY(&w->module->arena, uint8_t, (size_t)f->n_labels + 1), held = 0;
-    if (!at)
-        return gr_fail(w->err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(at, w->err);
     for (PtxStmt *s = f->first; s; s = s->next) {
         if (s->kind == PTX_LABEL_DEF) {
             held |= at[s->label->index] & (PASSED - 1);

@@ -380,8 +380,7 @@ static gr_status put_part(Access *a, const PtxMatrix *m, unsigned part) {
                               lane->name, lane->name, per_line - 1, mad, at->name, lane->name, part,
                               at->name));
     PtxOperand *sub = GR_NEW(&a->func->module->arena, PtxOperand);
-    if (!sub)
-        return gr_fail(a->err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(sub, a->err);
     *sub = gr_ptx_reg_operand(at);
     a->address.sub = sub;
     return GR_OK;
@@ -438,10 +437,7 @@ static gr_status wmma_store(ColliderWork *w, Access *a, GrSiteStatus *status) {
         gr_str_addf(&text, "%s%s", k ? ", " : " {", r->name);
     }
     gr_str_add(&text, i->n_operands > 2 ? "}, $0, $1;" : "}, $0;");
-    if (text.oom) {
-        st = gr_fail(a->err, GR_ERR_NOMEM, "out of memory");
-        goto done;
-    }
+    GR_TRY(!text.oom ? GR_OK : gr_no_memory(a->err));
     if (i->n_operands > 2)
         ops[1] = i->operands[2];
     a->bytes = bits / 8;

@@ -154,8 +154,7 @@ gr_status gr_order_early_ends(const PtxFunc *f, Arena *arena, const PtxStmt ***e
         any = any || (s->kind == PTX_INSTR && is_of_all(s->instr));
     }
     *early = GR_NEW_ARRAY(arena, const PtxStmt *, (size_t)ends + 1);
-    if (!stack || !seen || !*early)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(stack && seen && *early, err);
     for (const PtxStmt *start = any ? f->first : NULL; start; start = n ? stack[--n]->stmt : NULL) {
         bool on = true;
         for (const PtxStmt *s = start; s && on; s = s->next) {

@@ -43,8 +43,7 @@ static void note_jumps(int32_t *back, const uint32_t *seen, const PtxStmt *s, ui
 static gr_status choose_depth(Pace *p, const ColliderWork *w, const PtxFunc *f, uint32_t n_blocks) {
     uint32_t *at = GR_NEW_ARRAY(&p->arena, uint32_t, (size_t)n_blocks + 2), block = 0, counted = 0, sum = 0;
     bool ended = true;
-    if (!at)
-        return gr_fail(w->err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(at, w->err);
     for (const PtxStmt *s = f->first; s; s = s->next) {
         block = next_block(s, block, &ended);
         if (s->site && counted != block && p->depth[block])
@@ -66,8 +65,7 @@ gr_status gr_pace_begin(Pace *p, const ColliderWork *w, const PtxFunc *f) {
     int32_t *back = GR_NEW_ARRAY(&p->arena, int32_t, (size_t)n + 2);
     uint32_t *seen = GR_NEW_ARRAY(&p->arena, uint32_t, (size_t)f->n_labels + 1);
     uint32_t *depth = GR_NEW_ARRAY(&p->arena, uint32_t, (size_t)n + 2);
-    if (!back || !seen || !depth)
-        return gr_fail(w->err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(back && seen && depth, w->err);
     ended = true;
     for (const PtxStmt *s = f->first; s; s = s->next) {
         block = next_block(s, block, &ended);
@@ -138,8 +136,7 @@ static gr_status put_threshold(const Pace *p, ColliderWork *w, PtxFunc *f, PtxSt
 
 gr_status gr_pace_finish(Pace *p, ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     char text[256];
-    if (p->thresholds.oom)
-        return gr_fail(w->err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(!p->thresholds.oom, w->err);
     if (p->phase)
         GR_MUST(put_phase(p, w, f, at));
     if (p->threshold) {

@@ -85,7 +85,7 @@ static gr_status put_turned(Access *a, const PtxOperand *stored, unsigned bits, 
         gr_str_addf(&list, "%s%s", k ? ", " : "", sink ? "_" : r->name);
     }
     if (list.oom)
-        st = gr_fail(a->err, GR_ERR_NOMEM, "out of memory");
+        st = gr_no_memory(a->err);
     else
         st = gr_access_put(a, a->before, &a->address, 1, a->n > 1 ? "%sst%s $0, {%s};" : "%sst%s $0, %s;", g,
                            mods, list.data);

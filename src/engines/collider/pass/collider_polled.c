@@ -39,8 +39,7 @@ gr_status gr_polled_begin(const PtxModule *m, const PolledModule *module, const 
     *out = (Polled){.is_kernel = f->is_entry, .any = f->is_entry ? module->called : module->all};
     if (!f->is_entry || !(module->all.global || module->all.shared))
         return GR_OK;
-    if (!gr_origins_find(f, &out->arena, &out->origins))
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(gr_origins_find(f, &out->arena, &out->origins), err);
     for (const PtxStmt *s = f->first; s; s = s->next) {
         const PtxSite *site = s->site && !s->tag.inserted ? &m->sites[s->site] : NULL;
         const PtxOperand *address = site && polls(site) ? address_of(s) : NULL;

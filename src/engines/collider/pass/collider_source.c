@@ -24,8 +24,7 @@ gr_status gr_source_issued(ColliderWork *w, const Copy *c, PtxStmt *at, const Pt
         return GR_OK;
     SourceWatch *s = GR_NEW(&w->module->arena, SourceWatch);
     PtxSite *site = s ? GR_NEW(&w->module->arena, PtxSite) : NULL;
-    if (!site)
-        return gr_fail(w->err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(site, w->err);
     *site = *c->dst.site;
     *s = (SourceWatch){.next = w->sources,
                        .of = c->dst,

@@ -48,8 +48,7 @@ gr_status gr_stale_turn(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     gr_status st = GR_OK;
     if (left < STALE_MOST) {
         gr_str_addf(&text, "%sbar.sync 0;", has_async_proxy(f) ? "fence.proxy.async.shared::cta;" : "");
-        st = text.oom ? gr_fail(w->err, GR_ERR_NOMEM, "out of memory")
-                      : gr_ptx_insert(f, at, 0, text.data, &to, 1, NULL, w->err);
+        st = text.oom ? gr_no_memory(w->err) : gr_ptx_insert(f, at, 0, text.data, &to, 1, NULL, w->err);
         gr_ptx_insert_label(f, at, over);
     }
     gr_str_free(&text);

@@ -105,8 +105,7 @@ static bool read_registers(Access *a, const PtxOperand *list) {
 static gr_status prepare(Access *a) {
     PtxReg *base = gr_ptx_new_reg(a->func, PTX_B32);
     PtxOperand *sub = GR_NEW(&a->func->module->arena, PtxOperand);
-    if (!sub)
-        return gr_fail(a->err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(sub, a->err);
     GR_MUST(gr_access_put(a, a->before, &a->address.sub[0], 1, "mov.b32 %s, $0;", base->name));
     if (a->address.offset)
         GR_MUST(gr_access_put(a, a->before, NULL, 0, "add.s32 %s, %s, %lld;", base->name, base->name,
@@ -145,7 +144,7 @@ static gr_status put_again(Access *a, bool store, PtxOperand *again) {
     gr_str_add(&text, n_ops > 1 ? "}, $0, $1; tcgen05.wait::ld.sync.aligned;"
                                 : "}, $0; tcgen05.wait::ld.sync.aligned;");
     gr_status st = text.oom
-                       ? gr_fail(a->err, GR_ERR_NOMEM, "out of memory")
+                       ? gr_no_memory(a->err)
                        : gr_ptx_insert(a->func, a->after, a->site->id, text.data, ops, n_ops, NULL, a->err);
     gr_str_free(&text);
     return st;

@@ -212,8 +212,8 @@ static uint32_t share_of(uint32_t hundredths) {
 
 // Takes the text.
 static gr_status put_text(ColliderWork *w, PtxFunc *f, PtxStmt *at, StrBuf *text) {
-    gr_status st = text->oom ? gr_fail(w->err, GR_ERR_NOMEM, "out of memory")
-                             : gr_ptx_insert(f, at, 0, text->data, NULL, 0, NULL, w->err);
+    gr_status st =
+        text->oom ? gr_no_memory(w->err) : gr_ptx_insert(f, at, 0, text->data, NULL, 0, NULL, w->err);
     gr_str_free(text);
     return st;
 }

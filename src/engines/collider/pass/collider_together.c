@@ -277,15 +277,12 @@ gr_status gr_together_begin(ColliderWork *w, const TogetherModule *m, const DefU
     gr_error why = {0};
     st = gr_cfg_build(f, &t.arena, &t.cfg, &why);
     if (st != GR_OK) { // its branches make no sense: the assembler will say so
-        st = st == GR_ERR_NOMEM ? gr_fail(w->err, GR_ERR_NOMEM, "out of memory") : GR_OK;
+        st = st == GR_ERR_NOMEM ? gr_no_memory(w->err) : GR_OK;
         goto done;
     }
     t.in = GR_NEW_ARRAY(&t.arena, bool, (size_t)t.cfg.n_blocks + 1);
     t.queue = GR_NEW_ARRAY(&t.arena, uint32_t, BLOCKS_MOST);
-    if (!t.in || !t.queue) {
-        st = gr_fail(w->err, GR_ERR_NOMEM, "out of memory");
-        goto done;
-    }
+    GR_TRY(t.in && t.queue ? GR_OK : gr_no_memory(w->err));
     for (uint32_t k = 0; k < t.cfg.n_order; k++)
         GR_TRY(join(&t, t.cfg.order[k]));
     w->joins = new_lanes(f);

@@ -361,8 +361,7 @@ gr_status gr_meet_rewrite(PtxModule *m, const MeetOptions *o, gr_error *err) {
     w.clusters = m->sm >= 90;
     GR_MUST(gr_runtime_link(m, gr_meet_runtime_ptx, o->suffix, err));
     PtxFunc **funcs = GR_NEW_ARRAY(&m->arena, PtxFunc *, n_funcs ? n_funcs : 1);
-    if (!funcs)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(funcs, err);
     memcpy(funcs, m->funcs, n_funcs * sizeof *funcs);
     for (uint32_t k = 0; k < n_funcs; k++)
         if (funcs[k]->has_body && !funcs[k]->tag.inserted)

@@ -221,8 +221,7 @@ static void on_launch_end(void *user, const VmLaunchEvent *e, bool faulted) {
 
 gr_status gr_watchpoints_create(const WatchOptions *o, Watch **out, gr_error *err) {
     Watch *w = calloc(1, sizeof *w);
-    if (!w)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(w, err);
     if (o)
         w->options = *o;
     gr_wp_table_init(w);
