@@ -24,8 +24,7 @@ static struct {
 
 static gr_status begin(GrSession *s, const GrOptions *o, void **self, gr_error *err) {
     Two *t = calloc(1, sizeof *t);
-    if (!t)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(t, err);
     *self = t;
     for (unsigned k = 0; k < 2; k++) {
         unsigned i = k ^ two.first;

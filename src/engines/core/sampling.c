@@ -28,8 +28,7 @@ gr_status gr_sampling_init(GrSampling *g, GrSession *session, const GrOptions *o
     gr_coverage_init(&g->coverage);
     g->seed = o->seed;
     g->aim = strdup(o->aim);
-    if (!g->aim)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(g->aim, err);
     gr_status st = gr_sample_parse(o->sample, &g->spec, err);
     if (st != GR_OK || !gr_sampling_chooses(g) || !o->coverage[0])
         return st;
