@@ -88,8 +88,7 @@ static gr_status exact_begin(GrSession *s, const GrOptions *given, void **self, 
         return gr_fail(err, GR_ERR_UNSUPPORTED,
                        "the engine exact rewrites nothing: it listens to the CPU device");
     Listener *x = calloc(1, sizeof *x);
-    if (!x)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(x, err);
     x->session = x->writer.session = s;
     x->writer.classes = gr_exact_classes;
     x->writer.stop = o->stop;
@@ -121,8 +120,7 @@ static gr_status exact_begin(GrSession *s, const GrOptions *given, void **self, 
 static gr_status exact_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_error *err) {
     Listener *x = self;
     bool *marked = calloc((size_t)ptx->n_funcs + 1, sizeof *marked);
-    if (!marked)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(marked, err);
     gr_selection_mark(&x->selection, ptx, marked);
     for (uint32_t s = 1; s <= ptx->n_sites; s++) {
         const PtxSite *site = &ptx->sites[s];
@@ -131,8 +129,7 @@ static gr_status exact_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_error
         m->checked_sites[s] = private ? GR_SITE_PRIVATE : mine ? GR_SITE_CHECKED : GR_SITE_FILTERED;
     }
     free(marked);
-    if (!gr_race_writer_module(&x->writer, gr_exact_fingerprint(ptx), ptx, m->number))
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(gr_race_writer_module(&x->writer, gr_exact_fingerprint(ptx), ptx, m->number), err);
     return listen(x, err);
 }
 

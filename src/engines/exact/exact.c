@@ -348,8 +348,7 @@ static void on_block_end(void *user, uint64_t launch, uint64_t linear) {
 
 gr_status gr_exact_create(const ExactOptions *o, Exact **out, gr_error *err) {
     Exact *x = calloc(1, sizeof *x);
-    if (!x)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(x, err);
     if (o)
         x->options = *o;
     x->hosts.order = x->options.threads;
