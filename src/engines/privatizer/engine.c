@@ -46,8 +46,7 @@ static void privatizer_finish(void *self) {
 
 static gr_status privatizer_begin(GrSession *s, const GrOptions *o, void **self, gr_error *err) {
     Privatizer *t = calloc(1, sizeof *t);
-    if (!t)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(t, err);
     const PrivatizerWords *words = gr_options_of(o, &gr_privatizer_options);
     t->session = t->probe.session = s;
     t->probe.copies = words->copies;
@@ -164,8 +163,7 @@ static gr_status privatizer_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_
     PrivatizedKernel *kernels;
     uint32_t n;
     uint8_t *targets = gr_targets_of_sites(&t->targets, ptx); // of the program's own text
-    if (!targets)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(targets, err);
     bool matches = gr_targets_match(&t->targets, ptx);
     for (uint32_t k = 1; k <= ptx->n_sites && !matches; k++)
         matches = targets[k] == TARGET_WANTED;
@@ -182,13 +180,13 @@ static gr_status privatizer_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_
     ProbedModule *kept = st == GR_OK && t->session ? calloc(1, sizeof *kept) : NULL;
     if (!kept) {
         free(targets);
-        return st != GR_OK || !t->session ? st : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        return st != GR_OK || !t->session ? st : gr_no_memory(err);
     }
     kept->targets = targets;
     kept->left_out = calloc((size_t)m->n_sites + 1, sizeof *kept->left_out);
     if (!kept->left_out || !keep_kernels(kept, ptx, kernels, n)) {
         free_module(kept);
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        return gr_no_memory(err);
     }
     for (uint32_t k = 1; k <= m->n_sites; k++)
         kept->left_out[k] = m->checked_sites[k] == GR_SITE_FILTERED;
@@ -216,7 +214,7 @@ static gr_status privatizer_loaded(void *self, GrModule *m, GrGetGlobal get_glob
     pthread_mutex_lock(&t->probe.memory);
     bool ok = gr_vec_push(&kept->controls, control);
     pthread_mutex_unlock(&t->probe.memory);
-    return ok ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return ok ? GR_OK : gr_no_memory(err);
 }
 
 static void privatizer_unloaded(void *self, GrModule *m) {

@@ -55,8 +55,7 @@ gr_status gr_code_aside_now(const Code *c, GrAside *out) {
     const PtxStmt *from = c->body.from[c->now];
     uint32_t n = c->live->n_regs;
     *out = (GrAside){GR_NEW_ARRAY(c->arena, PtxReg *, (size_t)c->aside.n + n + 1), c->aside.n};
-    if (!out->regs)
-        return gr_fail(c->err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(out->regs, c->err);
     if (c->aside.n)
         memcpy(out->regs, c->aside.regs, c->aside.n * sizeof *out->regs);
     if (!gr_live_before(c->live, from, c->set))

@@ -143,8 +143,7 @@ gr_status gr_code_base(const Code *c, PtxStmt *s, unsigned group, const GrBase *
     GrBase *b = GR_NEW(c->arena, GrBase);
     int64_t end, apart;
     uint32_t align;
-    if (!b)
-        return gr_fail(c->err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(b, c->err);
     find_others(c, group, b, &end, &align);
     apart = end - b->least;
     *out = b;

@@ -141,15 +141,13 @@ gr_status gr_body_copy(PtxFunc *f, const PtxStmt *first, const PtxStmt *last, bo
         }
         depth = deeper(s, depth);
     }
-    if (text.oom)
-        GR_TRY(gr_fail(err, GR_ERR_NOMEM, "out of memory"));
+    GR_TRY(!text.oom ? GR_OK : gr_no_memory(err));
     GR_TRY(gr_ptx_insert(f, NULL, 0, text.data ? text.data : "", NULL, 0, &copy, err));
     *out = (Body){.stmt = GR_NEW_ARRAY(arena, PtxStmt *, n + 1),
                   .from = GR_NEW_ARRAY(arena, const PtxStmt *, n + 1),
                   .regs = GR_NEW_ARRAY(arena, PtxReg *, (size_t)n_regs + 1)};
     bool *open = GR_NEW_ARRAY(arena, bool, n + 1);
-    if (!out->stmt || !out->from || !out->regs || !open)
-        GR_TRY(gr_fail(err, GR_ERR_NOMEM, "out of memory"));
+    GR_TRY(out->stmt && out->from && out->regs && open ? GR_OK : gr_no_memory(err));
     depth = 0;
     for (const PtxStmt *s = first; s; s = s == last ? NULL : s->next) {
         if (is_copied(s, depth)) {
@@ -161,8 +159,7 @@ gr_status gr_body_copy(PtxFunc *f, const PtxStmt *first, const PtxStmt *last, bo
         }
         depth = deeper(s, depth);
     }
-    if (!find_open(out, opens, open) || !take_scopes_away(f, out, open))
-        GR_TRY(gr_fail(err, GR_ERR_NOMEM, "out of memory"));
+    GR_TRY(find_open(out, opens, open) && take_scopes_away(f, out, open) ? GR_OK : gr_no_memory(err));
     pair_registers(out);
 done:
     gr_str_free(&text);

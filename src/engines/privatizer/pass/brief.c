@@ -28,8 +28,7 @@ gr_status gr_brief_find(const PtxModule *m, const bool *marked, Arena *arena, bo
     Sized *kernels = GR_NEW_ARRAY(arena, Sized, (size_t)m->n_funcs + 1);
     uint32_t n = 0, sum = 0;
     *out = GR_NEW_ARRAY(arena, bool, (size_t)m->n_funcs + 1);
-    if (!kernels || !*out)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(kernels && *out, err);
     for (uint32_t k = 0; k < m->n_funcs; k++)
         if (marked[k] && m->funcs[k]->is_entry)
             kernels[n++] = (Sized){k, accesses_of(m, m->funcs[k])};

@@ -103,8 +103,7 @@ gr_status gr_calls_find(const PtxModule *m, Arena *arena, GrCalls *out, gr_error
     bool *taken = GR_NEW_ARRAY(arena, bool, (size_t)m->n_funcs + 1);
     out->harmless = GR_NEW_ARRAY(arena, bool, (size_t)m->n_funcs + 1);
     out->by_address = true;
-    if (!taken || !out->harmless)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(taken && out->harmless, err);
     find_taken(m, taken);
     for (uint32_t k = 0; k < m->n_funcs; k++) {
         const PtxFunc *f = m->funcs[k];

@@ -54,8 +54,7 @@ void gr_code_change_space(PtxInstr *i) {
 
 gr_status gr_code_set_address(const Code *c, PtxOperand *address, PtxReg *to, int64_t offset) {
     PtxOperand *sub = GR_NEW(&c->f->module->arena, PtxOperand);
-    if (!sub)
-        return gr_fail(c->err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(sub, c->err);
     *sub = gr_ptx_reg_operand(to);
     *address = (PtxOperand){.kind = PTX_O_ADDRESS, .n_sub = 1, .sub = sub, .offset = offset};
     return GR_OK;
@@ -93,8 +92,7 @@ gr_status gr_code_again(const Code *c, PtxStmt *s, PtxReg *guard, PtxReg *at, co
     i->operands[0] = own;
     i->guard = kept;
     i->guard_negated = negated;
-    if (text.oom)
-        GR_TRY(gr_fail(c->err, GR_ERR_NOMEM, "out of memory"));
+    GR_TRY(!text.oom ? GR_OK : gr_no_memory(c->err));
     GR_TRY(gr_ptx_insert(c->f, s, 0, text.data, NULL, 0, NULL, c->err));
 done:
     gr_str_free(&text);

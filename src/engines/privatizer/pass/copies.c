@@ -166,8 +166,7 @@ gr_status gr_code_find_copies(Code *c) {
         return GR_OK;
     c->copying = GR_NEW_ARRAY(c->arena, Copying, copies);
     c->kept_too = GR_NEW_ARRAY(c->arena, PtxReg *, 3 * (size_t)copies + 1);
-    if (!c->copying || !c->kept_too)
-        return gr_fail(c->err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(c->copying && c->kept_too, c->err);
     PtxStmt *first = c->body.stmt[0];
     c->group = c->kept_too[c->n_kept_too++] = gr_ptx_new_reg(c->f, PTX_B32);
     GR_MUST(gr_code_put(c, first, NULL, 0, "mov.u32 %s, 0;", c->group->name));

@@ -117,8 +117,7 @@ static gr_status put_generic(const Code *c, PtxStmt *s, PtxReg *guard, PtxReg *t
     unsigned n = 0, had = i->n_mods;
     size_t size = had * sizeof *i->mods;
     void *kept = gr_arena_alloc(c->arena, size + 1);
-    if (!kept)
-        return gr_fail(c->err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(kept, c->err);
     memcpy(kept, i->mods, size);
     for (unsigned k = 0; k < had; k++)
         if (i->mods[k].id != PTX_MOD_global)

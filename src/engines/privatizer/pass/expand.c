@@ -189,8 +189,7 @@ static gr_status put_on_stage(const Code *c, PtxStmt *s, unsigned address, unsig
     PtxInstr *i = s->instr;
     PtxOperand *ops = GR_NEW_ARRAY(&c->f->module->arena, PtxOperand, 3),
                *sub = GR_NEW(&c->f->module->arena, PtxOperand);
-    if (!ops || !sub)
-        return gr_fail(c->err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(ops && sub, c->err);
     memcpy(ops, i->operands, 2 * sizeof *ops);
     *sub = gr_ptx_reg_operand(c->stage);
     ops[address] = (PtxOperand){.kind = PTX_O_ADDRESS, .n_sub = 1, .sub = sub};

@@ -166,13 +166,11 @@ gr_status gr_grid_find(const Cfg *g, Arena *arena, GrGrid *out, gr_error *err) {
                      .seen = GR_NEW_ARRAY(arena, bool, g->n_blocks),
                      .queue = GR_NEW_ARRAY(arena, uint32_t, (size_t)g->n_blocks + 1),
                      .out = out};
-    if (!finder.points || !finder.seen || !finder.queue)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(finder.points && finder.seen && finder.queue, err);
     if (!find_pointers(&finder))
         return GR_OK;
     out->pieces = GR_NEW_ARRAY(arena, GrGridPiece, 2 * n + 1);
-    if (!out->pieces)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(out->pieces, err);
     if (!find_barriers(&finder))
         out->n = 0;
     return GR_OK;

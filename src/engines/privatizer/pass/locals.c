@@ -37,8 +37,7 @@ gr_status gr_locals_find(const Code *c, Locals *out) {
                              prefix_of(c, GR_LOCALS_NOTED), s->var->name, (unsigned long long)s->var->size);
         if (st != GR_OK)
             return st;
-        if (!gr_vec_push(&out->vars, s->var))
-            return gr_fail(c->err, GR_ERR_NOMEM, "out of memory");
+        GR_NEED(gr_vec_push(&out->vars, s->var), c->err);
     }
     return GR_OK;
 }

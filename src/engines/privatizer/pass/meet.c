@@ -171,8 +171,7 @@ gr_status gr_places_find_meetings(const Cfg *g, PtxStmt *const *sites, Arena *ar
     uint32_t *place = GR_NEW_ARRAY(arena, uint32_t, (size_t)g->func->module->n_sites + 1);
     uint64_t *reached = GR_NEW_ARRAY(arena, uint64_t, p->n_places / 64 + 1);
     p->together = GR_NEW_ARRAY(arena, uint64_t, words + 1);
-    if (!m.differs || !m.split || !m.seen || !m.todo || !place || !reached || !p->together)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(m.differs && m.split && m.seen && m.todo && place && reached && p->together, err);
     for (uint32_t k = 0; k < p->n_places; k++)
         place[sites[k]->site] = k + 1;
     find_differences(&m);

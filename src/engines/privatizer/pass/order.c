@@ -109,8 +109,7 @@ gr_status gr_order_find(const PtxFunc *f, const Liveness *live, uint64_t *set, c
     unsigned *at = GR_NEW_ARRAY(arena, unsigned, 2 * (size_t)live->cfg->n_blocks);
     for (int warps = 0; warps < 2; warps++)
         out->of[warps] = GR_NEW_ARRAY(arena, uint8_t, (size_t)m->n_sites + 1);
-    if (!at || !out->of[0] || !out->of[1])
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(at && out->of[0] && out->of[1], err);
     bool blocks = find_roles(f, live, set, grid, false, at, out->of[0]),
          warps = find_roles(f, live, set, grid, true, at, out->of[1]);
     for (uint32_t k = 1; k <= m->n_sites; k++) {

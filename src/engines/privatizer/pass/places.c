@@ -273,8 +273,7 @@ static gr_status find(Finder *f, Arena *arena, bool *fits, gr_error *err) {
     drop_mixed(p);
     p->n_nodes = (uint32_t)f->nodes.len;
     p->nodes = GR_NEW_ARRAY(arena, GrPlaceNode, f->nodes.len + 1);
-    if (f->nomem || !p->nodes)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(!f->nomem && p->nodes, err);
     memcpy(p->nodes, f->nodes.data, f->nodes.len * sizeof *p->nodes);
     if (*fits)
         GR_MUST(gr_places_find_meetings(f->g, sites, arena, p, err));
@@ -293,8 +292,7 @@ gr_status gr_places_find(const Cfg *g, const GrGrid *grid, Arena *arena, GrPlace
                 .node = GR_NEW_ARRAY(arena, uint32_t, n),
                 .origin = GR_NEW_ARRAY(arena, Origin, n)};
     *out = NULL;
-    if (!f.out || !f.def || !f.many || !f.node || !f.origin)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(f.out && f.def && f.many && f.node && f.origin, err);
     for (const PtxStmt *s = f.f->first; s; s = s->next) {
         const PtxOperand *to = s->kind == PTX_INSTR ? gr_find_destination(s->instr) : NULL;
         if (to)

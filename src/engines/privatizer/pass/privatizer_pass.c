@@ -125,8 +125,7 @@ static bool goes_back(const PtxInstr *i, const bool *seen) {
 static gr_status limit_loops(const Code *c) {
     bool *seen = GR_NEW_ARRAY(c->arena, bool, (size_t)c->f->n_labels + 1);
     PtxReg *none = gr_ptx_new_reg(c->f, PTX_PRED);
-    if (!seen)
-        return gr_fail(c->err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(seen, c->err);
     for (size_t k = 0; k < c->body.n; k++) {
         PtxStmt *s = c->body.stmt[k];
         PtxOperand over = {.kind = PTX_O_LABEL, .label = c->over};
@@ -179,8 +178,7 @@ static bool opens_nothing(const PtxInstr *i) {
 static gr_status find_loops(const Code *c, bool **out) {
     bool *in = *out = GR_NEW_ARRAY(c->arena, bool, c->body.n + 1);
     size_t *at = GR_NEW_ARRAY(c->arena, size_t, (size_t)c->f->n_labels + 1);
-    if (!in || !at)
-        return gr_fail(c->err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(in && at, c->err);
     for (size_t k = 0; k < c->body.n; k++) {
         const PtxStmt *s = c->body.stmt[k];
         size_t from = k + 1;
@@ -226,7 +224,7 @@ static gr_status make(Code *c, const PtxStmt *first, const PtxStmt *last, PtxLab
     GR_MUST(limit_loops(c));
     c->bases = c->known ? GR_NEW_ARRAY(c->arena, GrBase *, (size_t)c->f->module->n_sites + 1) : NULL;
     if (c->known && !c->bases)
-        return gr_fail(c->err, GR_ERR_NOMEM, "out of memory");
+        return gr_no_memory(c->err);
     GR_MUST(gr_code_find_copies(c));
     if (gr_has_regions(c))
         GR_MUST(gr_code_regions(c));
@@ -395,7 +393,7 @@ static gr_status find_groups(const Work *w, const GrPlaces *places, bool stores,
     for (uint32_t k = 0; groups && k < places->n_places; k++)
         groups[places->places[k].site] = (uint8_t)(stores ? places->places[k].puts : places->places[k].group);
     *out = groups;
-    return groups || !some ? GR_OK : gr_fail(w->err, GR_ERR_NOMEM, "out of memory");
+    return groups || !some ? GR_OK : gr_no_memory(w->err);
 }
 
 static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out) {
@@ -408,8 +406,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
     GR_TRY(gr_liveness_build(&cfg, &arena, &live, w->err));
     GR_TRY(gr_defuse_build(f, &uses, w->err));
     uint64_t *set = GR_NEW_ARRAY(&arena, uint64_t, live.n_words);
-    if (!set)
-        GR_TRY(gr_fail(w->err, GR_ERR_NOMEM, "out of memory"));
+    GR_TRY(set ? GR_OK : gr_no_memory(w->err));
     GrRoles roles = {{NULL, NULL}, {false, false}};
     const uint8_t *groups = NULL, *puts = NULL;
     GrGrid grid;
@@ -549,8 +546,7 @@ gr_status gr_privatizer_rewrite(PtxModule *m, const PrivatizerOptions *o, GrSite
     bool *marked = GR_NEW_ARRAY(&m->arena, bool, (size_t)n_funcs + 1);
     *kernels = GR_NEW_ARRAY(&m->arena, PrivatizedKernel, (size_t)n_funcs + 1);
     *n = 0;
-    if (!marked || !*kernels)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(marked && *kernels, err);
     if (o->mark)
         o->mark(o->user, m, marked);
     else
@@ -560,8 +556,7 @@ gr_status gr_privatizer_rewrite(PtxModule *m, const PrivatizerOptions *o, GrSite
         if (m->funcs[k]->is_entry && m->funcs[k]->has_body && !m->funcs[k]->tag.inserted && marked[k])
             GR_TRY(gr_inline_calls(&inlined, m, m->funcs[k], has_to_be_seen, &w.calls, err));
     w.status = GR_NEW_ARRAY(&m->arena, GrSiteStatus, (size_t)m->n_sites + 1);
-    if (!w.status)
-        GR_TRY(gr_fail(err, GR_ERR_NOMEM, "out of memory"));
+    GR_TRY(w.status ? GR_OK : gr_no_memory(err));
     for (uint32_t k = 1; k <= m->n_sites; k++)
         w.status[k] = marked[m->sites[k].func->index] && (!o->wanted || o->wanted(o->user, m, &m->sites[k]))
                           ? GR_SITE_UNSEEN
@@ -578,7 +573,7 @@ gr_status gr_privatizer_rewrite(PtxModule *m, const PrivatizerOptions *o, GrSite
             GR_TRY(rewrite_kernel(&w, f, &(*kernels)[(*n)++]));
     }
     if (m->nomem)
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        st = gr_no_memory(err);
     fold_status(m, n_sites, w.status, status);
 done:
     gr_inline_end(&inlined, m);

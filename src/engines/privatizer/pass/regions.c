@@ -129,7 +129,7 @@ static bool ends_region(const Code *c, const PtxStmt *s) {
 static gr_status add(Regions *r, PtxStmt *barrier, const PtxStmt *from) {
     PtxFunc *f = r->c->f;
     Region g = {barrier, from, gr_ptx_new_label(f), gr_ptx_new_label(f), gr_ptx_new_label(f)};
-    return gr_vec_push(&r->regions, g) ? GR_OK : gr_fail(r->c->err, GR_ERR_NOMEM, "out of memory");
+    return gr_vec_push(&r->regions, g) ? GR_OK : gr_no_memory(r->c->err);
 }
 
 // Where a thread arrives, `k`: in pass 1 that is noted, in pass 2 it has to be the same place.
@@ -355,8 +355,7 @@ static gr_status find_aside(const Regions *r, const Code *c, GrAside *out) {
                         c->stored,    c->stored_at, c->window_at, c->window_size, c->window_off,  r->kept.at};
     const size_t n = sizeof of_all / sizeof *of_all;
     *out = (GrAside){GR_NEW_ARRAY(c->arena, PtxReg *, n), 0};
-    if (!out->regs)
-        return gr_fail(c->err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(out->regs, c->err);
     for (size_t k = 0; k < n; k++)
         if (of_all[k])
             out->regs[out->n++] = of_all[k];
@@ -509,16 +508,14 @@ gr_status gr_code_regions(Code *c) {
     r.too = GR_NEW_ARRAY(c->arena, PtxReg *, (size_t)c->n_kept_too + 1);
     for (unsigned k = 0; r.too && k < c->n_kept_too; k++)
         r.too[k] = gr_ptx_new_reg(c->f, c->kept_too[k]->type);
-    if (!r.too)
-        GR_TRY(gr_fail(c->err, GR_ERR_NOMEM, "out of memory"));
+    GR_TRY(r.too ? GR_OK : gr_no_memory(c->err));
     GR_TRY(gr_locals_find(c, &r.locals));
     GR_TRY(add(&r, NULL, NULL));
     for (size_t k = 0; k < c->body.n; k++)
         if (c->body.stmt[k]->kind == PTX_INSTR && ends_region(c, c->body.from[k]))
             GR_TRY(add(&r, c->body.stmt[k], c->body.from[k]));
     const PtxStmt **from = GR_NEW_ARRAY(c->arena, const PtxStmt *, r.regions.len);
-    if (!from)
-        GR_TRY(gr_fail(c->err, GR_ERR_NOMEM, "out of memory"));
+    GR_TRY(from ? GR_OK : gr_no_memory(c->err));
     for (size_t k = 0; k < r.regions.len; k++)
         from[k] = r.regions.data[k].from;
     GR_TRY(gr_kept_find(c, from, r.regions.len, &r.kept));
