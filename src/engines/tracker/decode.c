@@ -132,8 +132,7 @@ static gr_status decode(const GrArea *area, const GrSink *to, gr_error *err) {
                        .overlap_bytes = p.bytes};
         f.kernel = f.accesses[0].kernel;
         f.launch = f.accesses[0].launch;
-        if (!to->take(to->user, &f))
-            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        GR_NEED(to->take(to->user, &f), err);
     }
     return GR_OK;
 }

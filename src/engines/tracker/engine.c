@@ -127,8 +127,7 @@ static gr_status listen(Tracker *t, gr_error *err) {
 
 static gr_status tracker_begin(GrSession *s, const GrOptions *o, void **self, gr_error *err) {
     Tracker *t = calloc(1, sizeof *t);
-    if (!t)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(t, err);
     t->session = s;
     t->stop = o->stop;
     t->same_value = o->same_value;
@@ -148,9 +147,9 @@ static gr_status tracker_begin(GrSession *s, const GrOptions *o, void **self, gr
     if (st == GR_OK)
         st = gr_sampling_init(&t->sampling, s, o, err);
     if (st == GR_OK && s && !(t->memory = gr_tracker_memory_new(s)))
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        st = gr_no_memory(err);
     if (st == GR_OK && s && !t->paper && !(t->launches = gr_tracker_launches_new(s)))
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        st = gr_no_memory(err);
     if (st == GR_OK && s)
         st = listen(t, err);
     if (st == GR_OK)
@@ -216,8 +215,7 @@ static gr_status tracker_loaded(void *self, GrModule *m, GrGetGlobal get_global,
         if (control.launches)
             control.numbers = control.launches + offsetof(GrLaunches, numbers);
     }
-    if (!gr_vec_push(&t->modules, m))
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(gr_vec_push(&t->modules, m), err);
     rc = t->session->write(t->session, at, &control, sizeof control);
     return rc == CUDA_SUCCESS ? GR_OK : gr_fail(err, GR_ERR_IO, "writing %s: CUDA error %d", name, (int)rc);
 }

@@ -85,8 +85,7 @@ gr_status gr_quiet_find(const PtxFunc *f, const GrSiteStatus *status, uint32_t *
     *q = (Quiet){0};
     if (!f->is_entry || f->reg_params || callees_write(f, stamps))
         return GR_OK;
-    if (!gr_origins_find(f, arena, &q->origins))
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(gr_origins_find(f, arena, &q->origins), err);
     for (const PtxStmt *s = f->first; s; s = s->next)
         if (s->kind == PTX_INSTR && !s->tag.inserted && writes_global(m, s) && !take_store(q, m, s, status))
             return GR_OK;
@@ -111,8 +110,7 @@ static gr_status put_root(const Quiet *q, uint32_t root, PtxFunc *f, PtxStmt *at
     bool variable = r->var->space == PTX_GLOBAL;
     PtxOperand var = {.kind = PTX_O_VAR, .var = (PtxVar *)r->var};
     PtxOperand *sub = GR_NEW(&f->module->arena, PtxOperand);
-    if (!sub)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(sub, err);
     *sub = var;
     PtxOperand in = {.kind = PTX_O_ADDRESS, .n_sub = 1, .sub = sub, .offset = r->offset};
     char text[96];

@@ -249,8 +249,8 @@ static gr_status put_order_at(const TrackerWork *w, PtxFunc *f, const PtxStmt *s
         guard = put_barrier(w, f, guard, &all);
     gr_str_addf(&all, "%s%s%scall %s__gr%s_order, (%u, %s%s);", guard ? "@" : "", guard ? guard->name : "",
                 guard ? " " : "", to, w->o->suffix, what, warp ? lanes->name : "-1", own);
-    gr_status st = all.oom ? gr_fail(w->err, GR_ERR_NOMEM, "out of memory")
-                           : gr_ptx_insert(f, at, s->site, all.data, NULL, 0, NULL, w->err);
+    gr_status st =
+        all.oom ? gr_no_memory(w->err) : gr_ptx_insert(f, at, s->site, all.data, NULL, 0, NULL, w->err);
     gr_str_free(&all);
     return st;
 }
@@ -376,13 +376,12 @@ static gr_status rewrite_function(const TrackerWork *module, const Code *by_site
     GR_TRY(gr_defuse_build(f, &code.uses, w->err));
     GR_TRY(gr_cfg_build(f, &code.arena, &code.cfg, w->err));
     if (!w->o->all && !gr_phases_find(f, &code.cfg, &code.arena, code.still))
-        GR_TRY(gr_fail(w->err, GR_ERR_NOMEM, "out of memory"));
+        GR_TRY(gr_no_memory(w->err));
     if (!w->o->all && !w->classifies)
         GR_TRY(gr_quiet_find(f, w->status, w->stamps, &code.arena, &code.quiet, w->err));
     if (!w->o->all && !w->classifies)
         gr_updates_find(f, &code.uses, &code.cfg, w->status, code.still, &code.updates);
-    if (!gr_paths_ends(f, &code.cfg, &code.arena, &code.ends))
-        GR_TRY(gr_fail(w->err, GR_ERR_NOMEM, "out of memory"));
+    GR_TRY(gr_paths_ends(f, &code.cfg, &code.arena, &code.ends) ? GR_OK : gr_no_memory(w->err));
     own.kept = !f->is_entry || code.ends.any || calls_others(f);
     if (!w->classifies)
         GR_TRY(put_begin(&own, f, &code.quiet));
@@ -434,8 +433,7 @@ static gr_status mark_callers(const TrackerWork *w, bool *marked) {
     PtxModule *m = w->module;
     uint32_t *stamps = GR_NEW_ARRAY(&m->arena, uint32_t, (size_t)m->n_funcs + 1), stamp = 0;
     Callers c = {.wanted = w->marked, .marked = marked};
-    if (!stamps)
-        return gr_fail(w->err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(stamps, w->err);
     for (uint32_t k = 0; k < m->n_funcs; k++) {
         if (!m->funcs[k]->is_entry || w->marked[k] || !gr_ptx_calls(m->funcs[k]))
             continue;
@@ -457,7 +455,7 @@ static gr_status rewrite_functions(const TrackerWork *w, uint32_t n_funcs, const
                     .still = GR_NEW_ARRAY(&arena, bool, n),
                     .updates = {GR_NEW_ARRAY(&arena, uint32_t, n), GR_NEW_ARRAY(&arena, bool, n)}};
     if (!hoisted.loaded || !by_site.still || !by_site.updates.load_of || !by_site.updates.told)
-        st = gr_fail(w->err, GR_ERR_NOMEM, "out of memory");
+        st = gr_no_memory(w->err);
     for (uint32_t k = 0; k < n_funcs && st == GR_OK; k++) {
         PtxFunc *f = w->module->funcs[k];
         if (marked[f->index] && f->has_body && !f->tag.inserted)
@@ -475,8 +473,7 @@ gr_status gr_tracker_rewrite(PtxModule *m, const TrackerOptions *o, GrSiteStatus
                      .status = status,
                      .err = err};
     bool *followed = GR_NEW_ARRAY(&m->arena, bool, (size_t)n_funcs + 1); // beside the marked ones
-    if (!w.marked || !followed)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(w.marked && followed, err);
     if (o->mark)
         o->mark(o->user, m, w.marked);
     else
@@ -496,10 +493,8 @@ gr_status gr_tracker_rewrite(PtxModule *m, const TrackerOptions *o, GrSiteStatus
     GR_MUST(gr_runtime_raise(m, err));
     GR_MUST(gr_registers_limit(m, err));
     GR_MUST(gr_runtime_link(m, m->sm >= 90 ? o->cluster_runtime : o->runtime, o->suffix, err));
-    if (!(w.stamps = GR_NEW_ARRAY(&m->arena, uint32_t, (size_t)m->n_funcs + 1)))
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED((w.stamps = GR_NEW_ARRAY(&m->arena, uint32_t, (size_t)m->n_funcs + 1)), err);
     GR_MUST(rewrite_functions(&w, n_funcs, followed));
-    if (m->nomem)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(!m->nomem, err);
     return GR_OK;
 }
