@@ -188,7 +188,7 @@ gr_status gr_bound_init(GrBound *b, GrTerms *t, const GrKernelModel *m, const Gr
     *b = (GrBound){.t = t, .model = m, .launch = l, .set = set, .solver = solver};
     bool ok = take_dimensions(b) && add_dimensions(b) && add_threads(b) && add_host(b) && add_pointers(b) &&
               take_accesses(b);
-    return ok ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return ok ? GR_OK : gr_no_memory(err);
 }
 
 void gr_bound_free(GrBound *b) {

@@ -125,5 +125,5 @@ gr_status gr_candidates(GrBound *b, const GrBoundAccess *x, const GrBoundAccess 
         offer_one_block(&g);
         offer_rows(&g);
     }
-    return g.oom ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : GR_OK;
+    return g.oom ? gr_no_memory(err) : GR_OK;
 }

@@ -67,7 +67,7 @@ static gr_status find_changing(GrBound *b, Arena *arena, GrObjects *out, gr_erro
     for (size_t k = 0; k < b->model->loops.len; k++)
         look(&f, b->model->loops.data[k]->left);
     gr_map_free(&f.seen);
-    return f.nomem ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : GR_OK;
+    return f.nomem ? gr_no_memory(err) : GR_OK;
 }
 
 // ---- Models ----------------------------------------------------------------------------------------------------

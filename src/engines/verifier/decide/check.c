@@ -190,8 +190,7 @@ static gr_status is_closed(Job *j, const GrGap *g, bool *yes, gr_error *err) {
     bool ok = broken && gr_vec_push(&terms, broken);
     for (size_t k = 0; ok && k < b->same.len; k++)
         ok = gr_vec_push(&terms, b->same.data[k]);
-    gr_status st =
-        ok ? gr_pair_solve(b, &terms, NULL, true, &s, err) : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    gr_status st = ok ? gr_pair_solve(b, &terms, NULL, true, &s, err) : gr_no_memory(err);
     *yes = st == GR_OK && s.answer == GR_ANSWER_NO;
     gr_solved_free(&s);
     gr_vec_free(&terms);
@@ -211,7 +210,7 @@ static gr_status tell_gaps(Job *j, gr_error *err) {
         if (g->place && g->place->file)
             gr_str_addf(&why, "%s:%u: ", g->place->file, g->place->line);
         gr_str_addf(&why, g->of_link ? "%s" : "%s: not understood", g->why);
-        st = why.oom || !gr_vec_push(&j->gaps, g) ? gr_fail(err, GR_ERR_NOMEM, "out of memory")
+        st = why.oom || !gr_vec_push(&j->gaps, g) ? gr_no_memory(err)
                                                   : gr_tell_kernel(&j->told, "unknown", why.data);
         gr_str_free(&why);
     }
@@ -299,7 +298,7 @@ static gr_status check_launch(Check *c, const Unit *u, GrModels *models, const G
     name_launch(u, l, &where);
     if (where.oom) {
         gr_str_free(&where);
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        return gr_no_memory(err);
     }
     j.told = (GrTold){
         .to = c->to, .file = u->file, .launch = where.data ? where.data : "", .model = m, .all = all};
@@ -440,7 +439,7 @@ static gr_status check_kernel(Check *c, const Unit *u, const PtxFunc *f, gr_erro
     if (!open)
         GR_TRY(c->to->kernel(c->to->user, f->name, u->file));
     for (size_t k = 0; k < m.no_wrap.len && st == GR_OK; k++)
-        st = gr_vec_push(&trusted, m.no_wrap.data[k]) ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        st = gr_vec_push(&trusted, m.no_wrap.data[k]) ? GR_OK : gr_no_memory(err);
     if (st == GR_OK)
         st = say_trusted(c, u, &m, &trusted);
 done:
@@ -512,7 +511,7 @@ static gr_status check_unit(Check *c, const Unit *u, gr_error *err) {
         if (c->set->launches)
             st = gr_launched_has(&c->launched, f->name, &wanted, err);
         if (st == GR_OK && wanted && !gr_vec_push(&all.all, f))
-            st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+            st = gr_no_memory(err);
         uses |= wanted ? gr_uses_of_kernel(f, ~0u, &callees) : 0;
     }
     if (st == GR_OK)
@@ -563,7 +562,7 @@ static gr_status check_ptx(Check *c, const GrStaticInput *in, gr_error *err) {
     for (size_t k = 0; files && k < in->n; k++)
         if (ends_with(in->files[k], ".ptx"))
             files[n++] = in->files[k];
-    st = files ? gr_units_of_ptx(&units, files, n, err) : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    st = files ? gr_units_of_ptx(&units, files, n, err) : gr_no_memory(err);
     if (st == GR_OK)
         st = check_units(c, &units, NULL, err);
     gr_units_free(&units);

@@ -25,8 +25,6 @@ struct GrReason {
     VEC(char *) facts; // each once; of an open pair at most one
 };
 
-static gr_status no_memory(gr_error *err) { return gr_fail(err, GR_ERR_NOMEM, "out of memory"); }
-
 void gr_explained_free(GrExplained *e) {
     for (size_t k = 0; k < e->reasons.len; k++) {
         struct GrReason *r = e->reasons.data[k];
@@ -132,7 +130,7 @@ static gr_status is_proved(GrExplained *e, const GrBound *b, const Items *items,
     GrBound less = {0};
     GrHostLaunch launch = {0};
     if (b->launch && !copy_launch(b->launch, items, &launch)) {
-        st = no_memory(err);
+        st = gr_no_memory(err);
         goto done;
     }
     GR_TRY(gr_bound_init(&less, b->t, b->model, b->launch ? &launch : NULL, b->set, b->solver, err));
@@ -263,10 +261,7 @@ static gr_status explain_proof(GrExplained *e, GrBound *b, size_t i, size_t j, s
     gr_status st = GR_OK;
     Items items = {0};
     bool proved;
-    if (!list_items(b, &items)) {
-        st = no_memory(err);
-        goto done;
-    }
+    GR_TRY(list_items(b, &items) ? GR_OK : gr_no_memory(err));
     for (size_t k = 0; k < items.len; k++)
         items.data[k].lost = true;
     GR_TRY(is_proved(e, b, &items, i, j, &proved, err));
@@ -287,10 +282,7 @@ static gr_status explain_proof(GrExplained *e, GrBound *b, size_t i, size_t j, s
         if (items.data[k].lost)
             continue;
         add_item(&text, b, &items.data[k]);
-        if (!add_fact(r, &text)) {
-            st = no_memory(err);
-            goto done;
-        }
+        GR_TRY(add_fact(r, &text) ? GR_OK : gr_no_memory(err));
     }
 done:
     gr_vec_free(&items);
@@ -312,7 +304,7 @@ static gr_status leaves_both(GrBound *more, size_t i, size_t j, bool *yes, gr_er
             ok = gr_vec_push(&terms, gr_term_of_thread(more->t, more->each.data[f], 1, false));
         ok = ok &&
              gr_vec_push(&terms, gr_term_of_thread(more->t, more->accesses.data[sides[k]].guard, 1, false));
-        st = ok ? gr_pair_solve(more, &terms, NULL, false, &s, err) : no_memory(err);
+        st = ok ? gr_pair_solve(more, &terms, NULL, false, &s, err) : gr_no_memory(err);
         *yes = s.answer == GR_ANSWER_YES;
         gr_solved_free(&s);
         gr_vec_free(&terms);
@@ -328,7 +320,7 @@ static gr_status try_candidate(GrExplained *e, const GrBound *b, size_t i, size_
     GR_TRY(gr_bound_init(&more, b->t, b->model, b->launch, b->set, b->solver, err));
     for (unsigned k = 0; k < 2; k++)
         if (c->terms[k] && !gr_vec_push(&more.same, c->terms[k])) {
-            st = no_memory(err);
+            st = gr_no_memory(err);
             goto done;
         }
     GR_TRY(decide(e, &more, i, j, proves, err));
@@ -350,7 +342,7 @@ static gr_status explain_open(GrExplained *e, GrBound *b, size_t i, size_t j, st
     for (size_t k = 0; k < all.len && !proves && e->seconds < most_seconds; k++) {
         GR_TRY(try_candidate(e, b, i, j, &all.data[k], &proves, err));
         if (proves && !add_fact(r, &all.data[k].text))
-            st = no_memory(err);
+            st = gr_no_memory(err);
     }
 done:
     gr_candidates_free(&all);
@@ -359,8 +351,7 @@ done:
 
 gr_status gr_explain(GrExplained *e, GrBound *b, size_t i, size_t j, bool proved, gr_error *err) {
     struct GrReason *r = reason_of(e, &b->accesses.data[i], &b->accesses.data[j], proved);
-    if (!r)
-        return no_memory(err);
+    GR_NEED(r, err);
     r->pairs++;
     if (e->seconds >= most_seconds) {
         r->in_part = true;

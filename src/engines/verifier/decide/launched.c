@@ -28,7 +28,7 @@ gr_status gr_launched_has(GrLaunched *l, const char *kernel, bool *yes, gr_error
     *yes = of;
     char *name = gr_arena_strdup(&l->names, kernel);
     bool ok = name && (of ? gr_map_put(&l->found, name, of) : gr_map_put(&l->without, name, name));
-    return ok ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return ok ? GR_OK : gr_no_memory(err);
 }
 
 const char *gr_launched_misfit(const PtxFunc *f, const GrHostLaunch *l) {

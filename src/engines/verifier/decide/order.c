@@ -255,8 +255,7 @@ static gr_status ask(GrBound *b, GrBoundBarrier *r, GrLevel level, bool *solid, 
 
 static gr_status see(GrBound *b, GrBoundBarrier *r, GrLevel level, bool *solid, gr_error *err) {
     Varies v = {.of = r->b, .reach = reach_of(level)};
-    if (!gr_term_symbols(r->guard, look, &v))
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(gr_term_symbols(r->guard, look, &v), err);
     *solid = !v.by_thread && !v.by_value;
     return *solid ? GR_OK : ask(b, r, level, solid, err);
 }
@@ -360,7 +359,7 @@ const GrTerm *gr_order_unordered(GrBound *b, const GrBoundAccess *first, const G
     if (any && !gr_term_is_const(any, 1))
         any = gr_or(b->t, any, passed_by(b, reach, doubt, err));
     if (!any && !err->code)
-        gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        gr_no_memory(err);
     return any;
 }
 

@@ -161,7 +161,7 @@ static gr_status find_needs(const GrVerdict *v, Needs *n, gr_error *err) {
     for (unsigned k = 0; k < 2; k++)
         ok = ok && gr_term_symbols(v->sides[k]->guard, need, n) &&
              gr_term_symbols(v->sides[k]->offset, need, n);
-    return ok && !n->text->oom ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return ok && !n->text->oom ? GR_OK : gr_no_memory(err);
 }
 
 static gr_status judge(GrBound *b, GrVerdict *v, GrSolved *s, const GrTermVec *terms, const GrOverlap *o,
@@ -194,7 +194,7 @@ static gr_status judge(GrBound *b, GrVerdict *v, GrSolved *s, const GrTermVec *t
             gr_str_add(&v->why, "the solver's answer does not hold in machine arithmetic");
         }
     }
-    return v->why.oom ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : GR_OK;
+    return v->why.oom ? gr_no_memory(err) : GR_OK;
 }
 
 // What must hold of the pair besides the bytes.
@@ -207,12 +207,11 @@ static gr_status gather(GrBound *b, GrVerdict *v, GrTermVec *terms, const char *
     else if (!b->no_barriers)
         order = gr_order_unordered(b, v->sides[0], v->sides[1], v->level, doubt, err);
     if (!order)
-        return err->code ? err->code : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        return err->code ? err->code : gr_no_memory(err);
     const GrTerm *more[] = {gr_pair_term(b, v->sides[0]->guard, 1, own),
                             gr_pair_term(b, v->sides[1]->guard, 2, own), order};
     for (size_t k = 0; k < sizeof more / sizeof *more; k++)
-        if (!more[k] || !gr_vec_push(terms, more[k]))
-            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        GR_NEED(more[k] && gr_vec_push(terms, more[k]), err);
     return GR_OK;
 }
 
@@ -254,17 +253,11 @@ static gr_status decide_level(GrBound *b, GrVerdict *v, GrAlias alias, const cha
     if (alias == GR_ALIAS_WHICH) {
         const GrTerm *same =
             gr_term_2(b->t, GR_TERM_EQ, v->sides[0]->memory.which, v->sides[1]->memory.which);
-        if (!same || !gr_vec_push(&terms, same)) {
-            st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
-            goto done;
-        }
+        GR_TRY(same && gr_vec_push(&terms, same) ? GR_OK : gr_no_memory(err));
     }
     GrOverlap o = {gr_pair_term(b, v->sides[0]->offset, 1, own), gr_pair_term(b, v->sides[1]->offset, 2, own),
                    v->sides[0]->a->size, v->sides[1]->a->size};
-    if (!o.a || !o.b) {
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
-        goto done;
-    }
+    GR_TRY(o.a && o.b ? GR_OK : gr_no_memory(err));
     if (!o.a_size || !o.b_size) {
         v->decision = GR_UNKNOWN;
         gr_str_add(&v->why, "the size of an access is not known");

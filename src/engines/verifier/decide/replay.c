@@ -343,8 +343,7 @@ static gr_status write_launch(const GrReplays *r, const StrBuf *spec, const char
     gr_str_addn(&all, spec->data, spec->len);
     snprintf(path, sizeof path, "%s/launch", folder);
     if (st == GR_OK)
-        st = all.oom ? gr_fail(err, GR_ERR_NOMEM, "out of memory")
-                     : gr_own_write(path, GR_OWN_SCRATCH, all.data, all.len, err);
+        st = all.oom ? gr_no_memory(err) : gr_own_write(path, GR_OWN_SCRATCH, all.data, all.len, err);
     gr_str_free(&all);
     return st;
 }
@@ -356,8 +355,7 @@ static gr_status run_in(GrReplays *r, const GrBound *b, const char *launch, cons
     snprintf(spec_path, sizeof spec_path, "%s/launch", folder);
     snprintf(report_path, sizeof report_path, "%s/report.json", folder);
     char *program = gr_arena_printf(r->arena, "%s/gpurace-launch", b->set->folder);
-    if (!program)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(program, err);
     const char *const words[] = {b->set->command,
                                  "run",
                                  "--engine",
@@ -391,7 +389,7 @@ static gr_status run(GrReplays *r, GrBound *b, const GrVerdict *v, gr_error *err
     gr_witness_text(b, &v->witness, &launch);
     char *text_of = gr_arena_strdup(r->arena, launch.data ? launch.data : "");
     if (spec.oom || launch.oom || !text_of)
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        st = gr_no_memory(err);
     else if (!r->why_not && (st = gr_own_folder(folder, "replay", err)) == GR_OK) {
         r->runs++;
         st = write_launch(r, &spec, folder, err);

@@ -22,8 +22,6 @@ void gr_told_free(GrTold *t) {
     gr_map_free(&t->said);
 }
 
-static gr_status no_memory(gr_error *err) { return gr_fail(err, GR_ERR_NOMEM, "out of memory"); }
-
 // ---- One access ----------------------------------------------------------------------------------------------------------
 
 static const char *kind_of(const GrKernelAccess *a) {
@@ -138,15 +136,15 @@ gr_status gr_tell_race(GrTold *t, const GrVerdict *v, const GrSeenRace *seen, gr
                    .detail = gr_arena_printf(arena, "%s%s", seen->launch, t->launch)};
     // The report of exact may name the two in the other order.
     const GrKernelAccess *x = v->sides[0]->a, *y = v->sides[1]->a;
-    if (!access_of(t, x, &f.accesses[0]) || !access_of(t, y, &f.accesses[1]) || !f.kernel || !f.module ||
-        !f.order || !f.detail)
-        return no_memory(err);
+    GR_NEED(access_of(t, x, &f.accesses[0]) && access_of(t, y, &f.accesses[1]) && f.kernel && f.module &&
+                f.order && f.detail,
+            err);
     bool turned = seen->turned;
     put_thread(&f.accesses[0], &seen->sides[turned]);
     put_thread(&f.accesses[1], &seen->sides[!turned]);
     if (!is_new(t, &f.accesses[0], &f.accesses[1]))
         return GR_OK;
-    return t->to->findings.take(t->to->findings.user, &f) ? GR_OK : no_memory(err);
+    return t->to->findings.take(t->to->findings.user, &f) ? GR_OK : gr_no_memory(err);
 }
 
 // ---- What is open ---------------------------------------------------------------------------------------------------------------
@@ -198,7 +196,7 @@ gr_status gr_tell_open(GrTold *t, const GrVerdict *v, gr_error *err) {
             free(s);
     }
     gr_str_free(&text);
-    return ok ? GR_OK : no_memory(err);
+    return ok ? GR_OK : gr_no_memory(err);
 }
 
 // A reason, unless it was said of another launch of the kernel.

@@ -59,7 +59,7 @@ gr_status gr_pair_facts(GrBound *b, GrLevel level, GrTermVec *out, gr_error *err
         }
     const GrTerm *two = threads_of(b, level);
     ok = ok && two && gr_vec_push(out, two);
-    return ok ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return ok ? GR_OK : gr_no_memory(err);
 }
 
 // Adds an operation, unless one of its line is there.
@@ -96,7 +96,7 @@ gr_status gr_pair_solve(GrBound *b, const GrTermVec *terms, const GrOverlap *o, 
     b->seconds_left -= out->seconds;
     if (st == GR_OK && out->answer == GR_ANSWER_NO && out->wraps && b->trusted &&
         !note_trusted(b, out->wraps))
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        st = gr_no_memory(err);
     return st;
 }
 
@@ -107,7 +107,7 @@ gr_status gr_pair_never(GrBound *b, GrLevel level, const GrTerm *const *terms, s
     gr_status st = gr_pair_facts(b, level, &all, err);
     for (size_t k = 0; k < n && st == GR_OK; k++)
         if (!terms[k] || !gr_vec_push(&all, terms[k]))
-            st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+            st = gr_no_memory(err);
     if (st == GR_OK)
         st = gr_pair_solve(b, &all, o, true, &s, err);
     *never = st == GR_OK && s.answer == GR_ANSWER_NO;

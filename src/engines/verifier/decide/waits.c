@@ -80,8 +80,7 @@ gr_status gr_wait_may_hold(GrBound *b, const GrTermVec *terms, const GrOverlap *
     bool ok = more && gr_vec_push(&all, more);
     for (size_t k = 0; ok && k < terms->len; k++)
         ok = gr_vec_push(&all, terms->data[k]);
-    gr_status st =
-        ok ? gr_pair_solve(b, &all, o, true, &s, err) : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    gr_status st = ok ? gr_pair_solve(b, &all, o, true, &s, err) : gr_no_memory(err);
     *may = st != GR_OK || s.answer != GR_ANSWER_NO;
     gr_solved_free(&s);
     gr_vec_free(&all);

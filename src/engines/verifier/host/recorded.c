@@ -25,8 +25,6 @@ typedef struct Reader {
     gr_error *err;
 } Reader;
 
-static gr_status no_memory(const Reader *r) { return gr_fail(r->err, GR_ERR_NOMEM, "out of memory"); }
-
 static gr_status mistake(const Reader *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static gr_status mistake(const Reader *r, const char *fmt, ...) {
     GR_FORMATTED(text, 400, fmt);
@@ -74,8 +72,7 @@ static gr_status take_three(const Reader *r, const json_t *o, const char *key, c
     for (size_t d = 0; d < 3; d++) {
         uint64_t n = 0;
         GR_MUST(take_number(r, json_array_get(list, d), key, 1, most[d], &n));
-        if (!(out[d] = gr_term_const(r->t, 32, n)))
-            return no_memory(r);
+        GR_NEED((out[d] = gr_term_const(r->t, 32, n)), r->err);
     }
     return GR_OK;
 }
@@ -114,8 +111,7 @@ static gr_status add_allocation(Reader *r, Numbers *numbers, const GrAllocation 
                    : mistake(r, "allocation %llu is described in two ways", (unsigned long long)number);
     }
     GrAllocation *a = GR_NEW(&r->out->arena, GrAllocation);
-    if (!a)
-        return no_memory(r);
+    GR_NEED(a, r->err);
     *a = *like;
     a->id = (uint32_t)r->out->allocations.len;
     a->name = gr_arena_printf(&r->out->arena, "allocation %llu", (unsigned long long)number);
@@ -124,7 +120,7 @@ static gr_status add_allocation(Reader *r, Numbers *numbers, const GrAllocation 
     return a->name && (a->variable || !like->variable) && gr_vec_push(&r->out->allocations, a) &&
                    gr_vec_push(numbers, ((struct Numbered){number, a}))
                ? GR_OK
-               : no_memory(r);
+               : gr_no_memory(r->err);
 }
 
 static gr_status take_pointer(Reader *r, const json_t *o, Numbers *numbers, GrArgument *a) {
@@ -148,8 +144,7 @@ static gr_status take_pointer(Reader *r, const json_t *o, Numbers *numbers, GrAr
                          .size = gr_term_const(r->t, 64, extent),
                          .distinct = !apart || json_is_true(apart)};
     a->at = gr_term_const(r->t, 64, offset);
-    if (!like.size || !a->at)
-        return no_memory(r);
+    GR_NEED(like.size && a->at, r->err);
     return add_allocation(r, numbers, &like, number, &a->allocation);
 }
 
@@ -159,8 +154,7 @@ static gr_status point(Reader *r, Numbers *numbers, uint64_t value, GrArgument *
                        unknown = {
                            .call = "memory that the run did not know", .file = r->path, .line = r->line};
     a->at = gr_term_const(r->t, 64, value);
-    if (!a->at)
-        return no_memory(r);
+    GR_NEED(a->at, r->err);
     return value ? add_allocation(r, numbers, &unknown, (uint64_t)UINT32_MAX + 1, &a->allocation)
                  : add_allocation(r, numbers, &null, (uint64_t)UINT32_MAX + 2, &a->allocation);
 }
@@ -181,13 +175,11 @@ static gr_status take_field(Reader *r, const json_t *o, GrHostLaunch *l, uint32_
     else {
         GR_MUST(only_keys(r, o, keys));
         GR_MUST(take_hex(r, json_object_get(o, "value"), n, &value));
-        if (!(a.value = gr_term_const(r->t, a.bits, value)))
-            return no_memory(r);
+        GR_NEED((a.value = gr_term_const(r->t, a.bits, value)), r->err);
         if (n == 8)
             GR_MUST(point(r, numbers, value, &a));
     }
-    if (!gr_vec_push(&l->arguments, a))
-        return no_memory(r);
+    GR_NEED(gr_vec_push(&l->arguments, a), r->err);
     return GR_OK;
 }
 
@@ -219,7 +211,7 @@ static gr_status take_arguments(Reader *r, const json_t *o, GrHostLaunch *l) {
     gr_status st = GR_OK;
     if (json_is_null(args)) {
         if (!gr_vec_push(&l->gaps, "its arguments are not recorded"))
-            st = no_memory(r);
+            st = gr_no_memory(r->err);
         goto done;
     }
     if (!json_is_array(args))
@@ -231,8 +223,7 @@ static gr_status take_arguments(Reader *r, const json_t *o, GrHostLaunch *l) {
                                             : take_field(r, a, l, 0, &numbers, &size));
         if (all + size > MOST_PARAM_BYTES)
             GR_TRY(mistake(r, "the arguments have more than %d bytes", MOST_PARAM_BYTES));
-        if (!gr_vec_push(&l->param_bytes, size))
-            GR_TRY(no_memory(r));
+        GR_TRY(gr_vec_push(&l->param_bytes, size) ? GR_OK : gr_no_memory(r->err));
     }
 done:
     gr_vec_free(&numbers);
@@ -259,8 +250,7 @@ static gr_status take_launch(Reader *r, const json_t *o) {
         return gr_fail_at(r->err, GR_ERR_LIMIT, r->path, r->line, 0, "there are more than %d launches",
                           MOST_LAUNCHES);
     GrHostLaunch *l = GR_NEW(&r->out->arena, GrHostLaunch);
-    if (!l || !gr_vec_push(&r->out->launches, l))
-        return no_memory(r);
+    GR_NEED(l && gr_vec_push(&r->out->launches, l), r->err);
     *l = (GrHostLaunch){.kernel = gr_arena_strdup(&r->out->arena, kernel),
                         .file = r->path,
                         .line = r->line,
@@ -273,8 +263,7 @@ static gr_status take_launch(Reader *r, const json_t *o) {
     GR_MUST(take_key(r, o, "dynamic_shared", 0, INT32_MAX, &shared));
     GR_MUST(take_key(r, o, "count", 1, INT64_MAX, &count));
     l->shared_bytes = gr_term_const(r->t, 32, shared);
-    if (!l->kernel || !l->shared_bytes)
-        return no_memory(r);
+    GR_NEED(l->kernel && l->shared_bytes, r->err);
     return take_arguments(r, o, l);
 }
 
@@ -286,8 +275,7 @@ static gr_status take_left_out(Reader *r, const json_t *o) {
     const char *text =
         gr_arena_printf(&r->out->arena, "%s lacks %llu launches of its run: they are not decided", r->path,
                         (unsigned long long)n);
-    if (!text || !gr_vec_push(&r->out->reasons, text))
-        return no_memory(r);
+    GR_NEED(text && gr_vec_push(&r->out->reasons, text), r->err);
     return GR_OK;
 }
 
@@ -325,7 +313,7 @@ gr_status gr_recorded_read(GrTerms *t, const char *path, GrHost *out, gr_error *
     char *text = malloc(MOST_LINE + 2);
     FILE *f = fopen(path, "re");
     if (!text || !r.path)
-        st = no_memory(&r);
+        st = gr_no_memory(r.err);
     else if (!f)
         st = gr_fail(err, GR_ERR_IO, "%s: %s", path, strerror(errno));
     while (st == GR_OK && fgets(text, MOST_LINE + 2, f)) {

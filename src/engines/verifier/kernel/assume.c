@@ -71,7 +71,7 @@ gr_status gr_assume(KWalk *w, bool *holds, gr_error *err) {
         st = gr_walk_once(w, err);
         *holds = st == GR_OK && !find_changes(w) && is_settled(w);
         if (w->nomem)
-            st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+            st = gr_no_memory(err);
     }
     w->assumes = false;
     for (size_t k = 0; *holds && k < w->phi_list.len; k++) {

@@ -409,24 +409,21 @@ gr_status gr_flat_make(KFlat *f, const GrLinked *l, const PtxFunc *kernel, gr_er
     f->module = kernel->module;
     f->body = (PtxFunc){.name = kernel->name, .is_entry = true, .has_body = true, .module = kernel->module};
     KFrame *top = new_frame(f, kernel, NULL, NULL);
-    if (!top)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(top, err);
     for (uint32_t k = 0; k < kernel->n_params; k++) {
         KVar *v = gr_flat_var(f, top, kernel->params[k]);
-        if (!v)
-            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        GR_NEED(v, err);
         v->is_param = true;
         v->param = k;
     }
     const char *limit = NULL;
     if (!body(f, top, &limit))
-        return limit ? gr_fail(err, GR_ERR_LIMIT, "%s: %s", kernel->name, limit)
-                     : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        return limit ? gr_fail(err, GR_ERR_LIMIT, "%s: %s", kernel->name, limit) : gr_no_memory(err);
     GR_MUST(gr_cfg_build(&f->body, f->arena, &f->cfg, err));
     for (uint32_t k = 0; k + 1 < f->cfg.n_blocks; k++)
         for (PtxStmt *s = f->cfg.blocks[k].first; s; s = s == f->cfg.blocks[k].last ? NULL : s->next)
             ((KStmt *)s)->block = k;
-    return number_tree(f) ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return number_tree(f) ? GR_OK : gr_no_memory(err);
 }
 
 void gr_flat_free(KFlat *f) {

@@ -151,7 +151,7 @@ static gr_status finish(KWalk *w, gr_error *err) {
     bool ok = know(w) && !w->nomem;
     for (size_t k = 0; ok && k < w->out->accesses.len; k++)
         ok = leave_loops(w, w->out->accesses.data[k]);
-    return ok && gr_order(w) == GR_OK ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return ok && gr_order(w) == GR_OK ? GR_OK : gr_no_memory(err);
 }
 
 gr_status gr_kernel_model(GrTerms *t, const GrLinked *l, const PtxFunc *f, uint32_t most_accesses,
@@ -165,8 +165,7 @@ gr_status gr_kernel_model_changing(GrTerms *t, const GrLinked *l, const PtxFunc 
     *out = (GrKernelModel){.linked = l, .func = f};
     gr_arena_init(&out->arena);
     KFlat *flat = GR_NEW(&out->arena, KFlat);
-    if (!flat)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(flat, err);
     out->flat = flat;
     flat->arena = &out->arena;
     flat->t = t;
@@ -187,7 +186,7 @@ gr_status gr_kernel_model_changing(GrTerms *t, const GrLinked *l, const PtxFunc 
         st = finish(&w, err);
     if (st == GR_OK && flat->irreducible &&
         !gr_vec_push(&out->gaps, ((GrGap){.why = flat->irreducible, .whole_kernel = true})))
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        st = gr_no_memory(err);
     gr_walk_free(&w);
     return st;
 }

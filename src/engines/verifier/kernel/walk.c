@@ -207,8 +207,7 @@ gr_status gr_walk_once(KWalk *w, gr_error *err) {
                 step(w, (const KStmt *)s);
             }
         gr_terms_at(w->t, NULL, 0);
-        if (w->nomem)
-            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        GR_NEED(!w->nomem, err);
         if (w->t->n_terms > MOST_TERMS)
             w->limit = "too many terms";
         if (w->limit)
@@ -225,8 +224,7 @@ static gr_status walk_on(KWalk *w, gr_error *err) {
         bool more = gr_phi_classify(w);
         more |= gr_loops_again(w);
         w->blind = false;
-        if (w->nomem)
-            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        GR_NEED(!w->nomem, err);
         if (n == MOST_WALKS || (n >= least && !more))
             return GR_OK;
     }
