@@ -244,5 +244,5 @@ gr_status gr_module_read(const GrRecord *record, Arena *arena, GrModuleInfo *out
         read_names(&r, out);
     return r.c.bad ? gr_fail(err, GR_ERR_FORMAT, "a module's record makes no sense") : GR_OK;
 nomem:
-    return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return gr_no_memory(err);
 }

@@ -46,7 +46,6 @@ gr_status gr_race_read(const GrRecord *rec, Arena *arena, GrRaceInfo *out, gr_er
 #define GET64(x)    (x) = gr_get_u64(&c);
 #define GET_TEXT(x) (x) = gr_get_str(&c, arena);
     RACE(GET32, GET64, GET_TEXT, out)
-    if (!out->order)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(out->order, err);
     return c.bad ? gr_fail(err, GR_ERR_FORMAT, "a race record is cut short") : GR_OK;
 }

@@ -31,7 +31,6 @@ gr_status gr_range_read(const GrRecord *rec, Arena *arena, GrRangeInfo *out, gr_
     bool full = out->kind && out->name;
     for (unsigned k = 0; k < GR_RANGE_CALLS; k++)
         full = full && out->calls[k].object && out->calls[k].symbol;
-    if (!full)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(full, err);
     return c.bad ? gr_fail(err, GR_ERR_FORMAT, "a record of memory is cut short") : GR_OK;
 }

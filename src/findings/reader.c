@@ -60,7 +60,7 @@ gr_status gr_results_parse(const void *data, size_t len, GrResultsView *out, gr_
         }
         if (r.kind != GR_RECORD_AREA && !gr_vec_push(&out->records, r)) {
             gr_results_release(out);
-            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+            return gr_no_memory(err);
         }
         at = next;
     }
