@@ -68,7 +68,7 @@ gr_status gr_declared_take(LoadedModule *m, const PtxModule *ptx, gr_error *err)
             ok = take_kernel(m, ptx->funcs[i], &d->kernels[d->n_kernels++]);
     for (uint32_t i = 0; ok && i < ptx->n_vars; i++)
         ok = take_variable(m, ptx->vars[i]);
-    return ok ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return ok ? GR_OK : gr_no_memory(err);
 }
 
 // ---- The layout of a kernel's parameters -----------------------------------------------------------------------

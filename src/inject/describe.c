@@ -112,9 +112,9 @@ gr_status gr_module_describe(LoadedModule *m, const PtxModule *ptx, gr_error *er
     gr_arena_free(&names.arena);
     if (!ok || gr_describe_functions(ptx, &m->arena, i, err) != GR_OK) {
         i->n_kernels = 0;
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        return gr_no_memory(err);
     }
     i->n_sites = m->pub.n_sites = ptx->n_sites;
     m->pub.checked_sites = GR_NEW_ARRAY(&m->arena, GrSiteStatus, (size_t)ptx->n_sites + 1);
-    return m->pub.checked_sites ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return m->pub.checked_sites ? GR_OK : gr_no_memory(err);
 }

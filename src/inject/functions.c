@@ -84,5 +84,5 @@ gr_status gr_describe_functions(const PtxModule *ptx, Arena *arena, GrModuleInfo
     free(of);
     if (!ok)
         m->n_functions = 0;
-    return ok ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return ok ? GR_OK : gr_no_memory(err);
 }

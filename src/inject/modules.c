@@ -103,7 +103,7 @@ static gr_status rewrite(LoadedModule *m, const char *text, size_t len, PtxModul
         m->apart = gr_wrote_apart(&(*parsed)->apart);
     if (!m->text ||
         (s->engine->caps & CAP_REWRITES && (!m->apart || !gr_wrote(m->text, m->text_len, m->apart))))
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        st = gr_no_memory(err);
 done:
     m->pub.original = NULL;
     gr_str_free(&out);

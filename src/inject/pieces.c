@@ -247,5 +247,5 @@ gr_status gr_pieces_cut(const Pieces *p, const char *text, const char *kernel, S
     if (!needs)
         return gr_fail(err, GR_ERR_NOT_FOUND, "there is no kernel %s", kernel);
     gr_str_addn(out, text, p->begin);
-    return put_pieces(p, text, needs, out) ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return put_pieces(p, text, needs, out) ? GR_OK : gr_no_memory(err);
 }

@@ -113,8 +113,7 @@ static gr_status make(Twin *t, LoadedModule *m, Kernel *k, gr_error *err) {
     GR_TRY(gr_pieces_cut(m->pieces, m->text, k->name, &text, err));
     built.text = text.data;
     built.len = text.len;
-    if (!gr_wrote(text.data, text.len, m->apart))
-        GR_TRY(gr_fail(err, GR_ERR_NOMEM, "out of memory"));
+    GR_TRY(gr_wrote(text.data, text.len, m->apart) ? GR_OK : gr_no_memory(err));
     GR_TRY(gr_fatbin_build(&built, 1, &container, &len, err));
     gr_session_verbose("kernel %s: %zu bytes of rewritten PTX", k->name, text.len);
     // The driver compiles, and may wait for kernels that wait for other threads of the program.
@@ -129,7 +128,7 @@ static gr_status make(Twin *t, LoadedModule *m, Kernel *k, gr_error *err) {
         st = attach(t, m, err);
     gr_aside_end(aside);
     if (st == GR_OK && !gr_map_put_u64(&gr_session.kernels_of, (uintptr_t)t->f, k))
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        st = gr_no_memory(err);
 done:
     free(container);
     gr_str_free(&text);
