@@ -162,8 +162,7 @@ static gr_status set_option(GrOptions *o, At a, const char *value, gr_error *err
     case OPT_TEXT: break;
     }
     char *copy = gr_arena_strdup(&o->arena, value);
-    if (!copy)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(copy, err);
     *(const char **)field(o, a) = copy;
     return GR_OK;
 }
@@ -185,8 +184,7 @@ gr_status gr_options_init(GrOptions *o, gr_error *err) {
     bool full = o->given && o->tables;
     for (size_t k = 1; k < n && full; k++)
         full = (o->tables[k] = gr_arena_alloc(&o->arena, gr_option_table(k)->size)) != NULL;
-    if (!full)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(full, err);
     for (size_t k = 0; k < rows; k++) {
         At a = row_at(k);
         GR_MUST(set_option(o, a, a.row->deflt, err));
@@ -214,7 +212,7 @@ static gr_status read_value(const char **p, StrBuf *out, gr_error *err) {
         s = end + 1;
     }
     *p = s;
-    return out->oom ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : GR_OK;
+    return out->oom ? gr_no_memory(err) : GR_OK;
 }
 
 gr_status gr_options_parse_text(GrOptions *o, const char *text, gr_error *err) {
