@@ -168,8 +168,7 @@ gr_status gr_access_prepare(Access *a) {
             unsigned bits = gr_ptx_type_bits(base.reg->type);
             PtxReg *copy = gr_ptx_new_reg(a->func, bits == 64 ? PTX_B64 : PTX_B32);
             PtxOperand *sub = GR_NEW(&a->func->module->arena, PtxOperand);
-            if (!sub)
-                return gr_fail(a->err, GR_ERR_NOMEM, "out of memory");
+            GR_NEED(sub, a->err);
             GR_MUST(gr_access_put(a, a->before, &base, 1, "mov.b%u %s, $0;", bits, copy->name));
             *sub = gr_ptx_reg_operand(copy);
             a->address.sub = sub;
@@ -210,8 +209,7 @@ gr_status gr_access_comparable(Access *a, PtxStmt *at) {
         PtxReg *r[2] = {gr_ptx_new_reg(a->func, bits == 8 ? PTX_B16 : PTX_B64),
                         bits == 8 ? NULL : gr_ptx_new_reg(a->func, PTX_B64)};
         PtxOperand *to = GR_NEW_ARRAY(&a->func->module->arena, PtxOperand, 2);
-        if (!to)
-            return gr_fail(a->err, GR_ERR_NOMEM, "out of memory");
+        GR_NEED(to, a->err);
         a->value[k] = to;
         to[0] = gr_ptx_reg_operand(r[0]);
         if (bits == 8) {

@@ -223,7 +223,7 @@ static gr_status make_local(Inliner *n, const PtxVar *like, PtxVar **out) {
     GR_MUST(gr_ptx_insert(n->f, n->f->first, 0, text, NULL, 0, &s, n->err));
     s->tag = (PtxTag){0};
     *out = s->var;
-    return gr_vec_push(&n->all->stmts, s) ? GR_OK : gr_fail(n->err, GR_ERR_NOMEM, "out of memory");
+    return gr_vec_push(&n->all->stmts, s) ? GR_OK : gr_no_memory(n->err);
 }
 
 // Whether the module may have a variable of that name: nothing else is called so, in whatever scope.
@@ -250,12 +250,10 @@ static gr_status lift(Inliner *n, PtxFunc *g, PtxStmt *declared) {
     const char *name = is_only(n->m, v) ? v->name : made;
     gr_str_addf(&text, ".version 6.0\n.target sm_50\n.address_size 64\n.shared .align %u .b8 %s[%llu];\n",
                 align_of(v), name, (unsigned long long)v->size);
-    if (text.oom)
-        GR_TRY(gr_fail(n->err, GR_ERR_NOMEM, "out of memory"));
+    GR_TRY(!text.oom ? GR_OK : gr_no_memory(n->err));
     GR_TRY(gr_ptx_parse(text.data, text.len, "a variable of a function", &with, n->err));
     GR_TRY(gr_ptx_link_runtime(n->m, with, n->err));
-    if (!(now = gr_ptx_find_var(n->m, name)))
-        GR_TRY(gr_fail(n->err, GR_ERR_NOMEM, "out of memory"));
+    GR_TRY((now = gr_ptx_find_var(n->m, name)) ? GR_OK : gr_no_memory(n->err));
     for (PtxStmt *s = g->first; s; s = s->next)
         for (unsigned k = 0; s->kind == PTX_INSTR && k < s->instr->n_operands; k++)
             replace_var(&s->instr->operands[k], v, now);
@@ -285,7 +283,7 @@ static gr_status make_locals(Inliner *n, Call *c) {
         Passed p = {.callee = s->var};
         st = make_local(n, s->var, &p.local);
         if (st == GR_OK && !gr_vec_push(&c->locals, p))
-            st = gr_fail(n->err, GR_ERR_NOMEM, "out of memory");
+            st = gr_no_memory(n->err);
     }
     return st;
 }
@@ -383,7 +381,7 @@ static gr_status print_renamed(Inliner *n, Call *c, StrBuf *out) {
         g->regs[k]->name = names[k];
     free(names);
     free(of_locals);
-    return printed && !n->m->nomem ? GR_OK : gr_fail(n->err, GR_ERR_NOMEM, "out of memory");
+    return printed && !n->m->nomem ? GR_OK : gr_no_memory(n->err);
 }
 
 // The kernel's side of parameters and results.
@@ -398,20 +396,19 @@ static gr_status change_caller(Inliner *n, Call *c) {
                 replace_var(&s->instr->operands[k], p->caller, p->local);
             in_local_space(s->instr);
             if (!gr_vec_push(&n->all->stmts, s)) // an access to local memory would be a site
-                return gr_fail(n->err, GR_ERR_NOMEM, "out of memory");
+                return gr_no_memory(n->err);
         } else if (p) {
             StrBuf text = {0};
             PtxStmt *move = NULL;
             print_move(s, p, &text);
-            gr_status st = text.oom ? gr_fail(n->err, GR_ERR_NOMEM, "out of memory")
+            gr_status st = text.oom ? gr_no_memory(n->err)
                                     : gr_ptx_insert(n->f, s, 0, text.data, NULL, 0, &move, n->err);
             gr_str_free(&text);
             if (st != GR_OK)
                 return st;
             move->tag = (PtxTag){0};
             move->loc = s->loc;
-            if (!gr_vec_push(&n->all->stmts, move))
-                return gr_fail(n->err, GR_ERR_NOMEM, "out of memory");
+            GR_NEED(gr_vec_push(&n->all->stmts, move), n->err);
             drop(s);
         }
     }
@@ -458,8 +455,7 @@ static gr_status note_copies(Inliner *n, Call *c, PtxStmt *copy) {
             copy->site = (uint32_t)all->sites.len;
             ok = gr_vec_push(&all->sites, site);
         }
-        if (!ok)
-            return gr_fail(n->err, GR_ERR_NOMEM, "out of memory");
+        GR_NEED(ok, n->err);
     }
     return GR_OK;
 }
@@ -527,8 +523,7 @@ gr_status gr_inline_calls(GrInlined *all, PtxModule *m, PtxFunc *kernel,
                           bool (*wants)(const void *user, const PtxFunc *callee), const void *user,
                           gr_error *err) {
     Inliner n = {.all = all, .m = m, .f = kernel, .wants = wants, .user = user, .err = err};
-    if (!begin(all, m))
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(begin(all, m), err);
     gr_status st = visit(&n, kernel->first, NULL);
     m->sites = all->sites.data;
     m->n_sites = (uint32_t)all->sites.len - 1;

@@ -37,8 +37,7 @@ gr_status gr_registers_limit(PtxModule *m, gr_error *err) {
         gr_str_addf(&text, "%s%s.maxnreg %d", has, *has ? " " : "", OF_LARGE_BLOCKS);
         const char *copy = text.oom ? NULL : gr_arena_strdup(&m->arena, text.data);
         gr_str_free(&text);
-        if (!copy)
-            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        GR_NEED(copy, err);
         f->directives = copy;
     }
     return GR_OK;

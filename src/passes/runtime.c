@@ -31,7 +31,7 @@ static gr_status link_text(PtxModule *m, const char *ptx, const char *suffix, gr
     StrBuf text = {0};
     gr_ptx_put_named(&text, ptx, suffix);
     if (text.oom)
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        st = gr_no_memory(err);
     else {
         GR_TRY(gr_ptx_parse(text.data, text.len, "device runtime", &runtime, err));
         GR_TRY(gr_ptx_link_runtime(m, runtime, err));
@@ -89,7 +89,7 @@ static gr_status make_declarations(const char *ptx, char **out, gr_error *err) {
     declare_all(runtime);
     GR_TRY(gr_ptx_print(runtime, PTX_PRINT_NO_TAGS, &text, err));
     if (!(*out = gr_str_take(&text)) || !gr_vec_push(&declared.of, ((Declarations){ptx, *out})))
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        st = gr_no_memory(err);
 done:
     gr_ptx_free(runtime);
     gr_str_free(&text);
@@ -117,7 +117,7 @@ static gr_status link_apart(PtxModule *m, const char *ptx, const char *suffix, g
     GR_MUST(declarations_of(ptx, &text, err));
     GR_MUST(link_text(m, text, suffix, err));
     if (!m->apart.suffix && !(m->apart.suffix = gr_arena_strdup(&m->arena, suffix)))
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        return gr_no_memory(err);
     m->apart.texts[m->apart.n++] = ptx;
     return GR_OK;
 }

@@ -36,8 +36,7 @@ static gr_status read_list(const char *text, SampleSpec *out, gr_error *err) {
         site.nth = (uint32_t)nth;
         if (out->sites.len == MOST)
             return complain(text, ": too many", err);
-        if (!gr_vec_push(&out->sites, site))
-            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        GR_NEED(gr_vec_push(&out->sites, site), err);
         if (!*end)
             return GR_OK;
         p = end + 1;
@@ -154,8 +153,7 @@ gr_status gr_sample_choose(const SampleChoice *c, const PtxModule *m, GrSiteStat
     if (c->spec->kind == SAMPLE_ALL)
         return GR_OK;
     Candidate *all = calloc((size_t)m->n_sites + 1, sizeof *all);
-    if (!all)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(all, err);
     const PtxFunc *f = NULL;
     SampleSite here = {.nth = 0};
     uint64_t n = 0, module = 0;

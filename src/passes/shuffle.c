@@ -128,8 +128,7 @@ static gr_status put_permutation(Shuffle *s, PtxFunc *f) {
             gr_str_addf(&b, "mov.u32 %s, %s;", s->ctaid[k]->name, index[k]->name);
     }
     PtxStmt *at = gr_function_start(f);
-    st = b.oom ? gr_fail(s->err, GR_ERR_NOMEM, "out of memory")
-               : gr_ptx_insert(f, at, 0, b.data, NULL, 0, NULL, s->err);
+    st = b.oom ? gr_no_memory(s->err) : gr_ptx_insert(f, at, 0, b.data, NULL, 0, NULL, s->err);
     gr_str_free(&b);
     return st;
 }
