@@ -13,15 +13,13 @@ enum { MAX_MODS = 1024 };
 static gr_status add_reg_name(Parser *p, PtxRegDecl *d, uint32_t k, Slice name) {
     if (!d->names[k].count) {
         PtxReg *r = gr_parse_make_reg(p->f, d->names[k].name, d->type, d->vec);
-        if (!r)
-            return gr_parse_nomem(p);
+        GR_NEED(r, p->lex.err);
         r->decl = d;
         r->entry = k;
         return gr_parse_bind(p, name, SYM_REG, r);
     }
     RegRange *range = GR_NEW(&p->scratch, RegRange);
-    if (!range)
-        return gr_parse_nomem(p);
+    GR_NEED(range, p->lex.err);
     *range = (RegRange){.decl = d, .entry = k, .next = p->ranges};
     p->ranges = range;
     return gr_parse_bind(p, name, SYM_RANGE, range);
@@ -32,8 +30,7 @@ static gr_status parse_reg(Parser *p, PtxTag tag) {
     Lexer *l = &p->lex;
     PtxStmt *s = gr_parse_new_stmt(p, PTX_DECL_REG, tag);
     PtxRegDecl *d = GR_NEW(p->arena, PtxRegDecl);
-    if (!s || !d)
-        return gr_parse_nomem(p);
+    GR_NEED(s && d, p->lex.err);
     s->reg_decl = d;
     PtxVar shape = {.vec = 1};
     gr_status st = gr_parse_var_type(p, &shape);
@@ -61,25 +58,17 @@ static gr_status parse_reg(Parser *p, PtxTag tag) {
                 goto done;
             }
         }
-        if (!gr_vec_push(&names, name) || !gr_vec_push(&counts, count)) {
-            st = gr_parse_nomem(p);
-            goto done;
-        }
+        GR_TRY(gr_vec_push(&names, name) && gr_vec_push(&counts, count) ? GR_OK : gr_no_memory(p->lex.err));
     } while (lex_accept(l, ','));
     GR_TRY(gr_lex_expect(l, ';'));
     d->n_names = (uint32_t)names.len;
     p->f->n_reg_names += d->n_names;
-    if (!(d->names = gr_arena_array(p->arena, names.len, sizeof *d->names))) {
-        st = gr_parse_nomem(p);
-        goto done;
-    }
+    GR_TRY((d->names = gr_arena_array(p->arena, names.len, sizeof *d->names)) ? GR_OK
+                                                                              : gr_no_memory(p->lex.err));
     for (uint32_t k = 0; k < d->n_names; k++) {
         d->names[k].name = gr_arena_strndup(p->arena, names.data[k].s, names.data[k].len);
         d->names[k].count = counts.data[k];
-        if (!d->names[k].name) {
-            st = gr_parse_nomem(p);
-            goto done;
-        }
+        GR_TRY(d->names[k].name ? GR_OK : gr_no_memory(p->lex.err));
         GR_TRY(add_reg_name(p, d, k, names.data[k]));
     }
 done:
@@ -91,8 +80,7 @@ done:
 static gr_status add_body_var(Parser *p, PtxVar *v, PtxTag tag) {
     v->func = p->f;
     PtxStmt *s = gr_parse_new_stmt(p, PTX_DECL_VAR, tag);
-    if (!s)
-        return gr_parse_nomem(p);
+    GR_NEED(s, p->lex.err);
     s->var = v;
     s->line = v->line;
     return gr_parse_bind(p, (Slice){v->name, strlen(v->name)}, SYM_VAR, v);
@@ -106,7 +94,7 @@ static gr_status add_raw(Parser *p, const char *b, PtxStmtKind kind, PtxTag tag,
     PtxStmt *s = st == GR_OK ? gr_parse_new_stmt(p, kind, tag) : NULL;
     if (s)
         s->text = gr_arena_strndup(p->arena, b, (size_t)(e - b));
-    return st != GR_OK ? st : s && s->text ? GR_OK : gr_parse_nomem(p);
+    return st != GR_OK ? st : s && s->text ? GR_OK : gr_no_memory(p->lex.err);
 }
 
 static gr_status parse_directive(Parser *p, PtxTag tag) {
@@ -165,17 +153,11 @@ static gr_status parse_targets(Parser *p, PtxStmt *s, bool functions) {
         }
         const void *item = functions ? (const void *)gr_parse_intern(p, name.s, name.len)
                                      : (const void *)gr_parse_label_ref(p, name, false);
-        if (!item || !gr_vec_push(&list, item)) {
-            st = gr_parse_nomem(p);
-            goto done;
-        }
+        GR_TRY(item && gr_vec_push(&list, item) ? GR_OK : gr_no_memory(p->lex.err));
     } while (lex_accept(l, ','));
     GR_TRY(gr_lex_expect(l, ';'));
     const void **copy = GR_NEW_ARRAY(p->arena, const void *, list.len);
-    if (!copy) {
-        st = gr_parse_nomem(p);
-        goto done;
-    }
+    GR_TRY(copy ? GR_OK : gr_no_memory(p->lex.err));
     memcpy(copy, list.data, list.len * sizeof *copy);
     s->n_targets = (uint32_t)list.len;
     if (functions)
@@ -191,8 +173,7 @@ done:
 static gr_status parse_prototype(Parser *p, PtxStmt *s, const char *b) {
     Lexer *l = &p->lex;
     PtxProto *proto = GR_NEW(p->arena, PtxProto);
-    if (!proto)
-        return gr_parse_nomem(p);
+    GR_NEED(proto, p->lex.err);
     s->proto = proto;
     gr_status st;
     lex_skip(l);
@@ -221,7 +202,7 @@ static gr_status parse_prototype(Parser *p, PtxStmt *s, const char *b) {
     if ((st = gr_lex_expect(l, ';')) != GR_OK)
         return st;
     s->text = gr_arena_strndup(p->arena, b, (size_t)(l->p - b));
-    return s->text && proto->name ? GR_OK : gr_parse_nomem(p);
+    return s->text && proto->name ? GR_OK : gr_no_memory(p->lex.err);
 }
 
 static gr_status parse_label(Parser *p, Slice name, PtxStmt *s) {
@@ -258,8 +239,7 @@ static gr_status parse_opcode(Parser *p, PtxInstr *i, Slice word) {
     Lexer *l = &p->lex;
     i->op = gr_ptx_op_find(word.s, word.len);
     i->opcode = i->op ? gr_ptx_op_text(i->op) : gr_parse_intern(p, word.s, word.len);
-    if (!i->opcode)
-        return gr_parse_nomem(p);
+    GR_NEED(i->opcode, p->lex.err);
     Slice mods[MAX_MODS];
     unsigned n = 0;
     for (;;) {
@@ -279,13 +259,12 @@ static gr_status parse_opcode(Parser *p, PtxInstr *i, Slice word) {
     }
     i->n_mods = (uint16_t)n;
     if (n && !(i->mods = gr_arena_array(p->arena, n, sizeof *i->mods)))
-        return gr_parse_nomem(p);
+        return gr_no_memory(p->lex.err);
     for (unsigned k = 0; k < n; k++) {
         i->mods[k].id = gr_ptx_mod_find(mods[k].s, mods[k].len);
         i->mods[k].text =
             i->mods[k].id ? gr_ptx_mod_text(i->mods[k].id) : gr_parse_intern(p, mods[k].s, mods[k].len);
-        if (!i->mods[k].text)
-            return gr_parse_nomem(p);
+        GR_NEED(i->mods[k].text, p->lex.err);
     }
     gr_ptx_instr_summarize(i);
     return GR_OK;
@@ -305,7 +284,7 @@ static gr_status parse_call_list(Parser *p) {
     if (st == GR_OK)
         st = gr_parse_take_operands(p, base, &o.sub, &o.n_sub);
     if (st == GR_OK && !gr_vec_push(&p->ops, o))
-        st = gr_parse_nomem(p);
+        st = gr_no_memory(p->lex.err);
     return st;
 }
 
@@ -331,8 +310,7 @@ static gr_status parse_call(Parser *p, PtxInstr *i) {
             return st;
     } else {
         PtxOperand callee = {.kind = PTX_O_FUNC, .text = gr_parse_intern(p, name.s, name.len)};
-        if (!callee.text || !gr_vec_push(&p->ops, callee) || !gr_vec_push(&p->calls, i))
-            return gr_parse_nomem(p);
+        GR_NEED(callee.text && gr_vec_push(&p->ops, callee) && gr_vec_push(&p->calls, i), p->lex.err);
     }
     if (!lex_accept(l, ','))
         return GR_OK;
@@ -381,7 +359,7 @@ static gr_status parse_unknown_operands(Parser *p, size_t base) {
                       .text = text.oom ? NULL : gr_parse_intern(p, text.data ? text.data : "", text.len)};
     gr_str_free(&text);
     p->ops.len = base;
-    return raw.text && gr_vec_push(&p->ops, raw) ? GR_OK : gr_parse_nomem(p);
+    return raw.text && gr_vec_push(&p->ops, raw) ? GR_OK : gr_no_memory(p->lex.err);
 }
 
 static gr_status parse_instr(Parser *p, PtxStmt *s, Slice word) {
@@ -421,8 +399,7 @@ static gr_status parse_statement(Parser *p, PtxTag tag) {
     if (*l->p == '.')
         return parse_directive(p, tag);
     PtxStmt *s = gr_parse_new_stmt(p, PTX_INSTR, tag);
-    if (!s)
-        return gr_parse_nomem(p);
+    GR_NEED(s, p->lex.err);
     PtxReg *guard = NULL;
     bool negated = false, guarded = *l->p == '@';
     if (guarded) {
@@ -445,8 +422,7 @@ static gr_status parse_statement(Parser *p, PtxTag tag) {
             return parse_label(p, word, s);
         }
     }
-    if (!(s->instr = GR_NEW(p->arena, PtxInstr)))
-        return gr_parse_nomem(p);
+    GR_NEED((s->instr = GR_NEW(p->arena, PtxInstr)), p->lex.err);
     s->instr->guard = guard;
     s->instr->guard_negated = negated;
     return parse_instr(p, s, word);
@@ -468,8 +444,7 @@ gr_status gr_parse_body(Parser *p) {
             }
             return gr_lex_expected(l, "'}'");
         case '{':
-            if (!gr_parse_new_stmt(p, PTX_SCOPE_OPEN, tag))
-                return gr_parse_nomem(p);
+            GR_NEED(gr_parse_new_stmt(p, PTX_SCOPE_OPEN, tag), p->lex.err);
             l->p++;
             depth++;
             st = gr_parse_scope_open(p);
@@ -482,8 +457,7 @@ gr_status gr_parse_body(Parser *p) {
                 gr_parse_scope_close(p);
                 return gr_parse_labels_end(p);
             }
-            if (!gr_parse_new_stmt(p, PTX_SCOPE_CLOSE, tag))
-                return gr_parse_nomem(p);
+            GR_NEED(gr_parse_new_stmt(p, PTX_SCOPE_CLOSE, tag), p->lex.err);
             l->p++;
             depth--;
             gr_parse_scope_close(p);

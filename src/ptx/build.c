@@ -121,8 +121,7 @@ static gr_status insert_text(PtxFunc *f, PtxStmt *at, uint32_t site, const char 
         *s = (PtxStmt){.kind = PTX_RAW, .tag = {.inserted = true, .site = site}};
         s->text = gr_arena_strndup(&f->module->arena, end ? out->data : "", end);
     }
-    if (!s || !s->text)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(s && s->text, err);
     if (end)
         splice(f, at, s, s);
     return GR_OK;
@@ -139,8 +138,7 @@ static bool is_simple(const char *text, unsigned n_ops) {
 gr_status gr_ptx_insert(PtxFunc *f, PtxStmt *at, uint32_t site, const char *text, const PtxOperand *ops,
                         unsigned n_ops, PtxStmt **first, gr_error *err) {
     Parser p;
-    if (f->module->nomem)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(!f->module->nomem, err);
     if (f->module->as_text && !first && is_simple(text, n_ops))
         return insert_text(f, at, site, text, ops, err);
     gr_status st = gr_parser_init(&p, f->module, text, strlen(text), "inserted text", err);
@@ -160,7 +158,7 @@ gr_status gr_ptx_insert(PtxFunc *f, PtxStmt *at, uint32_t site, const char *text
     splice(f, at, p.first, p.last);
     for (PtxStmt *s = p.first; s != at; s = s->next)
         if (f->declared_known && !gr_build_note_declared(f, s))
-            st = gr_parse_nomem(&p);
+            st = gr_no_memory(p.lex.err);
     for (size_t k = 0; k < p.calls.len; k++)
         p.calls.data[k]->callee =
             gr_ptx_find_func(f->module, gr_ptx_call_parts(p.calls.data[k]).callee->text);
@@ -228,10 +226,7 @@ static gr_status print_missing(const PtxModule *dst, const PtxModule *src, StrBu
         if (!lacks(dst, i))
             continue;
         PtxItem *copy = malloc(sizeof *copy);
-        if (!copy) {
-            st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
-            goto done;
-        }
+        GR_TRY(copy ? GR_OK : gr_no_memory(err));
         *copy = *i;
         copy->next = NULL;
         *tail = copy;

@@ -35,8 +35,6 @@ static bool ends_block(const PtxStmt *s) {
            ((gr_ptx_op_flags(s->instr->op) & (PTX_F_EXIT | PTX_F_BRANCH)) || never_falls_through(s));
 }
 
-static gr_status nomem(const Builder *b) { return gr_fail(b->err, GR_ERR_NOMEM, "out of memory"); }
-
 enum { EVERY = 64 }; // statements of a block: one of so many is marked
 
 static int by_address(const void *a, const void *b) {
@@ -50,8 +48,7 @@ static gr_status mark_statements(Builder *b, const PtxFunc *f, uint32_t n) {
     uint32_t all = 0, of_block = 0, block = 0;
     for (const PtxStmt *s = f->first; s; s = s->next)
         all++;
-    if (!(g->marks = GR_NEW_ARRAY(b->arena, CfgMark, (size_t)n + all / EVERY + 1)))
-        return nomem(b);
+    GR_NEED((g->marks = GR_NEW_ARRAY(b->arena, CfgMark, (size_t)n + all / EVERY + 1)), b->err);
     for (const PtxStmt *s = f->first; s && n; s = s->next) {
         if (block + 1 < n && s == g->blocks[block + 1].first) {
             block++;
@@ -88,8 +85,7 @@ static gr_status find_blocks(Builder *b, const PtxFunc *f) {
         if (s->kind == PTX_LABEL_DEF && had_instr)
             leader = true;
         if (leader) {
-            if (!gr_map_put_u64(&b->of_stmt, (uintptr_t)s, (void *)(uintptr_t)++n))
-                return nomem(b);
+            GR_NEED(gr_map_put_u64(&b->of_stmt, (uintptr_t)s, (void *)(uintptr_t)++n), b->err);
             leader = had_instr = false;
         }
         had_instr |= is_instr(s);
@@ -99,8 +95,7 @@ static gr_status find_blocks(Builder *b, const PtxFunc *f) {
     b->g->n_blocks = n + 1;
     b->g->blocks = GR_NEW_ARRAY(b->arena, CfgBlock, n + 1);
     b->succs = calloc(n + 1, sizeof *b->succs);
-    if (!b->g->blocks || !b->succs)
-        return nomem(b);
+    GR_NEED(b->g->blocks && b->succs, b->err);
     return place_blocks(b, f, n);
 }
 
@@ -109,7 +104,7 @@ static gr_status add_edge(Builder *b, uint32_t from, uint32_t to) {
     for (size_t k = 0; k < e->len && k < 8; k++) // a full search would be quadratic for large brx tables
         if (e->data[k] == to)
             return GR_OK;
-    return gr_vec_push(e, to) ? GR_OK : nomem(b);
+    return gr_vec_push(e, to) ? GR_OK : gr_no_memory(b->err);
 }
 
 // The block that starts at a label: its own statement, or that of the first of the labels in a row with it.
@@ -167,16 +162,14 @@ static gr_status freeze_edges(Builder *b, uint32_t *count) {
     for (uint32_t k = 0; k < g->n_blocks; k++) {
         CfgBlock *blk = &g->blocks[k];
         blk->n_succs = (uint32_t)b->succs[k].len;
-        if (!(blk->succs = GR_NEW_ARRAY(b->arena, uint32_t, blk->n_succs + 1)))
-            return nomem(b);
+        GR_NEED((blk->succs = GR_NEW_ARRAY(b->arena, uint32_t, blk->n_succs + 1)), b->err);
         if (blk->n_succs)
             memcpy(blk->succs, b->succs[k].data, blk->n_succs * sizeof(uint32_t));
         for (uint32_t e = 0; e < blk->n_succs; e++)
             count[blk->succs[e]]++;
     }
     for (uint32_t k = 0; k < g->n_blocks; k++)
-        if (!(g->blocks[k].preds = GR_NEW_ARRAY(b->arena, uint32_t, count[k] + 1)))
-            return nomem(b);
+        GR_NEED((g->blocks[k].preds = GR_NEW_ARRAY(b->arena, uint32_t, count[k] + 1)), b->err);
     for (uint32_t k = 0; k < g->n_blocks; k++)
         for (uint32_t e = 0; e < g->blocks[k].n_succs; e++) {
             CfgBlock *to = &g->blocks[g->blocks[k].succs[e]];
@@ -360,7 +353,7 @@ gr_status gr_cfg_build(const PtxFunc *f, Arena *arena, Cfg *out, gr_error *err) 
     GR_TRY(find_blocks(&b, f));
     size_t n = out->n_blocks;
     if (!(mem = malloc(n * 10 * sizeof *mem)) || !(out->order = GR_NEW_ARRAY(arena, uint32_t, n))) {
-        st = nomem(&b);
+        st = gr_no_memory(b.err);
         goto done;
     }
     if (n > 1) {

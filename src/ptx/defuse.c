@@ -5,8 +5,7 @@ static gr_status add_use(DefUse *d, const PtxReg *r, PtxStmt *s, bool guard, gr_
     if (!r || r->index >= d->n_regs)
         return GR_OK;
     Use *u = GR_NEW(&d->arena, Use);
-    if (!u)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(u, err);
     *u = (Use){.next = d->regs[r->index].uses, .stmt = s, .guard = guard};
     d->regs[r->index].uses = u;
     return GR_OK;
@@ -29,8 +28,7 @@ gr_status gr_defuse_build(const PtxFunc *f, DefUse *out, gr_error *err) {
     *out = (DefUse){.n_regs = f->n_regs};
     gr_arena_init(&out->arena);
     out->regs = GR_NEW_ARRAY(&out->arena, struct DefUseReg, f->n_regs ? f->n_regs : 1);
-    if (!out->regs)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(out->regs, err);
     for (PtxStmt *s = f->first; s; s = s->next) {
         if (s->kind != PTX_INSTR || s->tag.inserted)
             continue;

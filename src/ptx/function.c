@@ -62,7 +62,7 @@ static gr_status parse_directives(Parser *p, PtxFunc *f) {
     while (e > b && lex_is(e[-1], CH_SPACE))
         e--;
     if (e > b && !(f->directives = gr_arena_strndup(p->arena, b, (size_t)(e - b))))
-        return gr_parse_nomem(p);
+        return gr_no_memory(p->lex.err);
     return GR_OK;
 }
 
@@ -74,8 +74,7 @@ static gr_status bind_params(Parser *p, PtxFunc *f, PtxVar **list, uint32_t n) {
         SymKind kind = SYM_VAR;
         if (v->space == PTX_REG) {
             f->reg_params = true;
-            if (!(v->reg = gr_parse_make_reg(f, v->name, v->type, v->vec)))
-                return gr_parse_nomem(p);
+            GR_NEED((v->reg = gr_parse_make_reg(f, v->name, v->type, v->vec)), p->lex.err);
             v->reg->is_param = true;
             obj = v->reg;
             kind = SYM_REG;
@@ -90,8 +89,7 @@ static gr_status add_function(Parser *p, PtxFunc *f) {
     if (m->n_funcs == m->cap_funcs) {
         uint32_t cap = m->cap_funcs ? m->cap_funcs * 2 : 16;
         PtxFunc **funcs = GR_NEW_ARRAY(p->arena, PtxFunc *, cap);
-        if (!funcs)
-            return gr_parse_nomem(p);
+        GR_NEED(funcs, p->lex.err);
         if (m->n_funcs)
             memcpy(funcs, m->funcs, m->n_funcs * sizeof *funcs);
         m->funcs = funcs;
@@ -108,9 +106,8 @@ static gr_status bind_function(Parser *p, PtxFunc *f) {
     if (known && known->has_body && f->has_body)
         return gr_lex_fail(&p->lex, "function '%s' is defined twice", f->name);
     if ((!known || f->has_body) && !gr_map_put(&p->m->func_map, f->name, f))
-        return gr_parse_nomem(p);
-    if (!gr_sym_bind(&p->syms, f->name, strlen(f->name), SYM_FUNC, f))
-        return gr_parse_nomem(p);
+        return gr_no_memory(p->lex.err);
+    GR_NEED(gr_sym_bind(&p->syms, f->name, strlen(f->name), SYM_FUNC, f), p->lex.err);
     return GR_OK;
 }
 
@@ -130,8 +127,7 @@ static gr_status parse_header(Parser *p, PtxFunc *f) {
         if (!e || !*e)
             return gr_lex_fail(l, ".attribute is not closed");
         gr_lex_advance(l, e + 1);
-        if (!(f->attrs = gr_arena_strndup(p->arena, attrs, (size_t)(l->p - attrs))))
-            return gr_parse_nomem(p);
+        GR_NEED((f->attrs = gr_arena_strndup(p->arena, attrs, (size_t)(l->p - attrs))), p->lex.err);
         lex_skip(l);
     }
     if (*l->p == '(' && !f->is_entry && (st = gr_parse_params(p, &f->rets, &f->n_rets)) != GR_OK)
@@ -140,8 +136,7 @@ static gr_status parse_header(Parser *p, PtxFunc *f) {
     Slice name = lex_word(l);
     if (!name.len)
         return gr_lex_expected(l, "a function's name");
-    if (!(f->name = gr_parse_intern(p, name.s, name.len)))
-        return gr_parse_nomem(p);
+    GR_NEED((f->name = gr_parse_intern(p, name.s, name.len)), p->lex.err);
     lex_skip(l);
     if (*l->p == '(' && (st = gr_parse_params(p, &f->params, &f->n_params)) != GR_OK)
         return st;
@@ -169,8 +164,7 @@ done:
 gr_status gr_parse_function(Parser *p, const Linkage *linkage, bool is_entry, PtxTag tag, uint32_t line) {
     PtxFunc *f = GR_NEW(p->arena, PtxFunc);
     PtxItem *item = GR_NEW(p->arena, PtxItem);
-    if (!f || !item)
-        return gr_parse_nomem(p);
+    GR_NEED(f && item, p->lex.err);
     f->module = p->m;
     f->line = line;
     f->is_entry = is_entry;

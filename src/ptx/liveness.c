@@ -78,8 +78,7 @@ gr_status gr_liveness_build(const Cfg *g, Arena *arena, Liveness *l, gr_error *e
     *l = (Liveness){.cfg = g, .n_regs = n_regs, .n_words = n_words};
     l->out = GR_NEW_ARRAY(arena, uint64_t, (size_t)g->n_blocks * n_words);
     uint64_t *set = GR_NEW_ARRAY(arena, uint64_t, n_words);
-    if (!l->out || !set)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(l->out && set, err);
     for (uint32_t k = 0; g->func->reg_params && k < n_regs; k++) // results in registers, of old PTX
         put(l, behind(l, g->n_blocks - 1), g->func->regs[k], g->func->regs[k]->is_param);
     for (bool more = true; more;) {

@@ -110,8 +110,7 @@ static gr_status parse_function_name(Parser *p, LocNode *want) {
     Slice name = lex_word(l);
     if (!name.len)
         return gr_lex_expected(l, "a label in .debug_str");
-    if (!(want->label = gr_parse_intern(p, name.s, name.len)))
-        return gr_parse_nomem(p);
+    GR_NEED((want->label = gr_parse_intern(p, name.s, name.len)), p->lex.err);
     if (!gr_lex_accept_near(l, '+'))
         return GR_OK;
     uint32_t offset;
@@ -122,8 +121,7 @@ static gr_status parse_function_name(Parser *p, LocNode *want) {
 }
 
 static gr_status inline_at(Parser *p, LocNode *want, const LocNode *outer) {
-    if (!outer)
-        return gr_parse_nomem(p);
+    GR_NEED(outer, p->lex.err);
     if (outer->depth < DEEPEST) {
         want->loc.inlined_at = &outer->loc;
         want->depth = outer->depth + 1;
@@ -170,8 +168,7 @@ gr_status gr_parse_loc(Parser *p, PtxTag tag) {
     const char *b = l->p - 4; // ".loc"
     LocNode want = {0};
     PtxStmt *s = gr_parse_new_stmt(p, PTX_LOC, tag);
-    if (!s)
-        return gr_parse_nomem(p);
+    GR_NEED(s, p->lex.err);
     gr_status st = parse_position(p, &want.loc);
     const char *e = l->p, *rest = e;
     while (st == GR_OK && gr_lex_accept_near(l, ',')) {
@@ -196,8 +193,7 @@ gr_status gr_parse_loc(Parser *p, PtxTag tag) {
                                                          want.loc.line, want.loc.col, (int)(e - rest), rest)
                                        : gr_arena_strndup(p->arena, b, (size_t)(e - b));
     const LocNode *node = intern_loc(p, &want, false);
-    if (!s->text || !node)
-        return gr_parse_nomem(p);
+    GR_NEED(s->text && node, p->lex.err);
     s->loc = p->loc = &node->loc;
     return GR_OK;
 }
@@ -217,8 +213,8 @@ static gr_status read_debug_str(Parser *p, const char *text, DebugStr *out) {
             const char *key = name.len ? gr_parse_intern(p, name.s, name.len) : NULL;
             if (!lex_accept(&l, ':'))
                 return GR_OK; // not the shape nvcc writes: the names stay unknown
-            if (!key || !gr_map_put(&out->labels, key, (void *)(uintptr_t)(out->bytes.len + 1)))
-                return gr_parse_nomem(p);
+            GR_NEED(key && gr_map_put(&out->labels, key, (void *)(uintptr_t)(out->bytes.len + 1)),
+                    p->lex.err);
             continue;
         }
         l.p++;
@@ -229,8 +225,7 @@ static gr_status read_debug_str(Parser *p, const char *text, DebugStr *out) {
             lex_skip(&l);
             if (!lex_is(*l.p, CH_DIGIT) || gr_lex_number(&l, &n) != GR_OK)
                 return GR_OK;
-            if (!gr_vec_push(&out->bytes, (char)n.bits))
-                return gr_parse_nomem(p);
+            GR_NEED(gr_vec_push(&out->bytes, (char)n.bits), p->lex.err);
         } while (lex_accept(&l, ','));
     }
     return GR_OK;
@@ -256,10 +251,8 @@ gr_status gr_locs_finish(Parser *p) {
             uintptr_t v = n->label ? (uintptr_t)gr_map_get(&d.labels, n->label) : 0;
             if (v && n->label_offset < d.bytes.len - (v - 1)) {
                 const char *s = d.bytes.data + (v - 1) + n->label_offset;
-                if (!(n->loc.function = gr_parse_intern(p, s, strlen(s)))) {
-                    st = gr_parse_nomem(p);
-                    goto done;
-                }
+                GR_TRY((n->loc.function = gr_parse_intern(p, s, strlen(s))) ? GR_OK
+                                                                            : gr_no_memory(p->lex.err));
             }
         }
     }

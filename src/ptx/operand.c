@@ -135,14 +135,13 @@ gr_status gr_parse_label_def(Parser *p, Slice name, PtxStmt *stmt) {
         return gr_lex_fail(&p->lex, "label '%s' is defined twice in its scope", l->label.name);
     }
     if (!l && !(l = label_make(p, name)))
-        return gr_parse_nomem(p);
+        return gr_no_memory(p->lex.err);
     l->defined = true;
     l->label.stmt = stmt;
     stmt->label = &l->label;
     if (p->inserting) {
         l->label.name = gr_arena_printf(p->arena, "$GR_%u", p->f->fresh++);
-        if (!l->label.name)
-            return gr_parse_nomem(p);
+        GR_NEED(l->label.name, p->lex.err);
     }
     return GR_OK;
 }
@@ -153,14 +152,13 @@ gr_status gr_parse_bind(Parser *p, Slice name, SymKind kind, void *obj) {
         if ((s->kind == SYM_RANGE) == (kind == SYM_RANGE))
             return gr_lex_fail(&p->lex, "'%.*s%s' is declared twice in its scope", (int)name.len, name.s,
                                kind == SYM_RANGE ? "<...>" : "");
-    return gr_sym_bind(&p->syms, name.s, name.len, kind, obj) ? GR_OK : gr_parse_nomem(p);
+    return gr_sym_bind(&p->syms, name.s, name.len, kind, obj) ? GR_OK : gr_no_memory(p->lex.err);
 }
 
 gr_status gr_parse_scope_open(Parser *p) {
     if (p->syms.depth >= 1000)
         return gr_lex_fail(&p->lex, "more than 1000 nested scopes");
-    if (!gr_sym_push(&p->syms) || !gr_sym_push(&p->labels))
-        return gr_parse_nomem(p);
+    GR_NEED(gr_sym_push(&p->syms) && gr_sym_push(&p->labels), p->lex.err);
     return GR_OK;
 }
 
@@ -256,15 +254,16 @@ gr_status gr_parse_take_operands(Parser *p, size_t base, PtxOperand **out, uint1
     *n_out = (uint16_t)n;
     *out = NULL;
     if (n) {
-        if (!(*out = GR_NEW_ARRAY(p->arena, PtxOperand, n)))
-            return gr_parse_nomem(p);
+        GR_NEED((*out = GR_NEW_ARRAY(p->arena, PtxOperand, n)), p->lex.err);
         memcpy(*out, p->ops.data + base, n * sizeof **out);
     }
     p->ops.len = base;
     return GR_OK;
 }
 
-static gr_status push(Parser *p, PtxOperand o) { return gr_vec_push(&p->ops, o) ? GR_OK : gr_parse_nomem(p); }
+static gr_status push(Parser *p, PtxOperand o) {
+    return gr_vec_push(&p->ops, o) ? GR_OK : gr_no_memory(p->lex.err);
+}
 
 // A comma-separated list up to `close`; the cursor is behind the opening bracket.
 static gr_status parse_list(Parser *p, char close, PtxOperandKind kind, unsigned depth) {
@@ -319,8 +318,7 @@ done:;
         const char *e = p->lex.p;
         while (e > b && lex_is(e[-1], CH_SPACE))
             e--;
-        if (!(o.text = gr_parse_intern(p, b, (size_t)(e - b))))
-            return gr_parse_nomem(p);
+        GR_NEED((o.text = gr_parse_intern(p, b, (size_t)(e - b))), p->lex.err);
     }
     return push(p, o);
 }
@@ -398,8 +396,7 @@ static gr_status parse_argument(Parser *p, Slice name) {
     if (k >= p->n_args)
         return gr_lex_fail(&p->lex, "$%u is not given: there are %u operands", k, p->n_args);
     PtxOperand o = p->args[k];
-    if (!copy_operand(p->arena, &o))
-        return gr_parse_nomem(p);
+    GR_NEED(copy_operand(p->arena, &o), p->lex.err);
     return push(p, o);
 }
 
@@ -413,7 +410,7 @@ static gr_status parse_component(Parser *p, PtxOperand *o) {
     if (e - b == 1 && strchr("xyzwrgba", *b))
         o->elem = *b;
     else if (!(o->text = gr_parse_intern(p, p->lex.p, (size_t)(e - p->lex.p))))
-        return gr_parse_nomem(p);
+        return gr_no_memory(p->lex.err);
     p->lex.p = e;
     return GR_OK;
 }
@@ -427,7 +424,7 @@ static gr_status parse_sreg(Parser *p, Slice name) {
         p->lex.p = e;
     }
     PtxOperand o = {.kind = PTX_O_SREG, .text = gr_parse_intern(p, name.s, name.len)};
-    return o.text ? push(p, o) : gr_parse_nomem(p);
+    return o.text ? push(p, o) : gr_no_memory(p->lex.err);
 }
 
 static gr_status parse_var(Parser *p, PtxVar *v) {
@@ -464,8 +461,7 @@ static gr_status parse_unknown(Parser *p, Slice name, bool label_expected) {
         return parse_constant(p);
     }
     LabelSym *l = gr_parse_label_ref(p, name, !label_expected);
-    if (!l)
-        return gr_parse_nomem(p);
+    GR_NEED(l, p->lex.err);
     return push(p, (PtxOperand){.kind = PTX_O_LABEL, .label = &l->label});
 }
 
@@ -483,8 +479,7 @@ static gr_status parse_name(Parser *p, bool label_expected) {
     PtxReg *reg = p->inserting ? gr_build_made_reg(p->f, name.s, name.len) : NULL;
     Sym *s = reg ? NULL : find_symbol(p, name, &number);
     if (s && (s->kind == SYM_REG || s->kind == SYM_RANGE)) {
-        if (!(reg = symbol_reg(p, s, name, number)))
-            return gr_parse_nomem(p);
+        GR_NEED((reg = symbol_reg(p, s, name, number)), p->lex.err);
     } else if (!s && !reg && *name.s == '%' && gr_ptx_is_sreg(name.s, name.len)) {
         return parse_sreg(p, name);
     }
@@ -494,8 +489,7 @@ static gr_status parse_name(Parser *p, bool label_expected) {
     PtxFunc *func = s && s->kind == SYM_FUNC ? s->obj : NULL;
     if (!s && !reg && (p->inserting || p->linking)) {
         const char *key = gr_parse_intern(p, name.s, name.len);
-        if (!key)
-            return gr_parse_nomem(p);
+        GR_NEED(key, p->lex.err);
         if (p->inserting && !(reg = gr_build_find_reg(p->f, p->at, key)))
             var = gr_build_find_var(p->f, p->at, key);
         if (!reg && !var && !(var = gr_ptx_find_var(p->m, key)))

@@ -51,8 +51,7 @@ static gr_status add_text(Parser *p, PtxItemKind kind, PtxTag tag, uint32_t line
     while (e > b && lex_is(e[-1], CH_SPACE))
         e--;
     PtxItem *i = add_item(p, kind, tag, line);
-    if (!i || !(i->text = gr_arena_strndup(p->arena, b, (size_t)(e - b))))
-        return gr_parse_nomem(p);
+    GR_NEED(i && (i->text = gr_arena_strndup(p->arena, b, (size_t)(e - b))), p->lex.err);
     return GR_OK;
 }
 
@@ -61,8 +60,7 @@ static gr_status add_module_var(Parser *p, PtxVar *v, PtxTag tag) {
     if (m->n_vars == m->cap_vars) {
         uint32_t cap = m->cap_vars ? m->cap_vars * 2 : 16;
         PtxVar **vars = GR_NEW_ARRAY(p->arena, PtxVar *, cap);
-        if (!vars)
-            return gr_parse_nomem(p);
+        GR_NEED(vars, p->lex.err);
         if (m->n_vars)
             memcpy(vars, m->vars, m->n_vars * sizeof *vars);
         m->vars = vars;
@@ -70,13 +68,12 @@ static gr_status add_module_var(Parser *p, PtxVar *v, PtxTag tag) {
     }
     m->vars[m->n_vars++] = v;
     PtxItem *i = add_item(p, PTX_ITEM_VAR, tag, v->line);
-    if (!i)
-        return gr_parse_nomem(p);
+    GR_NEED(i, p->lex.err);
     i->var = v;
     const PtxVar *known = gr_map_get(&m->var_map, v->name);
     if ((!known || known->is_extern) && !gr_map_put(&m->var_map, v->name, v))
-        return gr_parse_nomem(p);
-    return gr_sym_bind(&p->syms, v->name, strlen(v->name), SYM_VAR, v) ? GR_OK : gr_parse_nomem(p);
+        return gr_no_memory(p->lex.err);
+    return gr_sym_bind(&p->syms, v->name, strlen(v->name), SYM_VAR, v) ? GR_OK : gr_no_memory(p->lex.err);
 }
 
 // ---- Directives ------------------------------------------------------------------------------------------
@@ -124,17 +121,11 @@ static gr_status parse_target(Parser *p) {
             goto done;
         }
         const char *text = gr_parse_intern(p, word.s, word.len);
-        if (!text || !gr_vec_push(&list, text)) {
-            st = gr_parse_nomem(p);
-            goto done;
-        }
+        GR_TRY(text && gr_vec_push(&list, text) ? GR_OK : gr_no_memory(p->lex.err));
         read_sm(m, text);
         m->debug |= slice_is(word, "debug");
     } while (gr_lex_accept_near(l, ','));
-    if (!(m->targets = GR_NEW_ARRAY(p->arena, const char *, list.len))) {
-        st = gr_parse_nomem(p);
-        goto done;
-    }
+    GR_TRY((m->targets = GR_NEW_ARRAY(p->arena, const char *, list.len)) ? GR_OK : gr_no_memory(p->lex.err));
     memcpy(m->targets, list.data, list.len * sizeof *m->targets);
     m->n_targets = (uint32_t)list.len;
 done:
@@ -160,8 +151,7 @@ static gr_status parse_file(Parser *p, const char *b, PtxTag tag, uint32_t line)
     }
     if (!(m->n_files & (m->n_files - 1))) { // grows at powers of two
         PtxFile *files = GR_NEW_ARRAY(p->arena, PtxFile, m->n_files ? m->n_files * 2 : 1);
-        if (!files)
-            return gr_parse_nomem(p);
+        GR_NEED(files, p->lex.err);
         if (m->n_files)
             memcpy(files, m->files, m->n_files * sizeof *files);
         m->files = files;
@@ -169,8 +159,7 @@ static gr_status parse_file(Parser *p, const char *b, PtxTag tag, uint32_t line)
     PtxFile *f = &m->files[m->n_files++];
     f->index = index;
     PtxItem *i = add_item(p, PTX_ITEM_FILE, tag, line);
-    if (!i || !(f->path = path) || !(i->text = gr_arena_strndup(p->arena, b, (size_t)(e - b))))
-        return gr_parse_nomem(p);
+    GR_NEED(i && (f->path = path) && (i->text = gr_arena_strndup(p->arena, b, (size_t)(e - b))), p->lex.err);
     return GR_OK;
 }
 
@@ -187,13 +176,11 @@ static gr_status parse_alias(Parser *p, const char *b, PtxTag tag, uint32_t line
     if (!name.len || !other.len)
         return gr_lex_expected(l, "a function's name");
     const char *from = gr_parse_intern(p, name.s, name.len), *to = gr_parse_intern(p, other.s, other.len);
-    if (!from || !to)
-        return gr_parse_nomem(p);
+    GR_NEED(from && to, p->lex.err);
     PtxFunc *target = gr_map_get(&p->m->func_map, to);
     if (!target)
         return gr_lex_fail(l, "function '%s' is not declared", to);
-    if (!gr_map_put(&p->m->func_map, from, target))
-        return gr_parse_nomem(p);
+    GR_NEED(gr_map_put(&p->m->func_map, from, target), p->lex.err);
     if ((st = gr_lex_expect(l, ';')) != GR_OK)
         return st;
     return add_text(p, PTX_ITEM_RAW, tag, line, b, l->p);
@@ -350,7 +337,7 @@ static gr_status parse_text(const char *text, size_t len, const char *name, bool
     if (!m || !copy) {
         free(m);
         free(copy);
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        return gr_no_memory(err);
     }
     m->ours = ours;
     m->serial = __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED);
@@ -363,7 +350,7 @@ static gr_status parse_text(const char *text, size_t len, const char *name, bool
     gr_status st = gr_parser_init(&p, m, copy, len, name ? name : "", err);
     m->name = gr_arena_strdup(&m->arena, name ? name : "");
     if (!m->name)
-        st = gr_parse_nomem(&p);
+        st = gr_no_memory(p.lex.err);
     const char *nul = memchr(copy, 0, len);
     if (st == GR_OK && nul) {
         gr_lex_advance(&p.lex, nul);

@@ -66,10 +66,6 @@ typedef struct Parser {
     PtxItem *items, *last_item;
 } Parser;
 
-static inline gr_status gr_parse_nomem(Parser *p) {
-    return gr_fail(p->lex.err, GR_ERR_NOMEM, "out of memory");
-}
-
 // Special registers, sources of names and the like that are never renamed.
 static inline const char *gr_parse_intern(Parser *p, const char *s, size_t len) {
     return gr_intern(&p->m->strings, s, len);

@@ -427,8 +427,7 @@ static gr_status finish(const Printer *p, const PtxModule *m, gr_error *err) {
         return gr_fail(err, GR_ERR_UNSUPPORTED,
                        "%s: an instruction not understood may name registers, so they cannot be renumbered",
                        m->name);
-    if (p->out->oom || m->nomem)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(!p->out->oom && !m->nomem, err);
     return GR_OK;
 }
 

@@ -110,7 +110,7 @@ gr_status gr_ptx_number_sites(PtxModule *m, gr_error *err) {
         m->sites = copy;
         m->n_sites = (uint32_t)sites.len - 1;
     } else {
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        st = gr_no_memory(err);
     }
     gr_vec_free(&sites);
     return st;

@@ -41,7 +41,7 @@ static gr_status parse_ptr_attrs(Parser *p, PtxVar *v, const char *b) {
             return st;
     }
     v->attrs = take_text(p, b);
-    return v->attrs ? GR_OK : gr_parse_nomem(p);
+    return v->attrs ? GR_OK : gr_no_memory(p->lex.err);
 }
 
 static gr_status parse_attribute(Parser *p, PtxVar *v, const char *b) {
@@ -51,7 +51,7 @@ static gr_status parse_attribute(Parser *p, PtxVar *v, const char *b) {
     const char *copy = v->attrs ? gr_arena_printf(p->arena, "%s %.*s", v->attrs, (int)text.len, text.s)
                                 : gr_arena_strndup(p->arena, text.s, text.len);
     v->attrs = copy;
-    return copy ? GR_OK : gr_parse_nomem(p);
+    return copy ? GR_OK : gr_no_memory(p->lex.err);
 }
 
 gr_status gr_parse_var_type(Parser *p, PtxVar *v) {
@@ -69,8 +69,7 @@ gr_status gr_parse_var_type(Parser *p, PtxVar *v) {
             v->type = type;
             v->type_text =
                 type == PTX_TYPE_OTHER ? gr_parse_intern(p, word.s, word.len) : gr_ptx_type_text(type);
-            if (!v->type_text)
-                return gr_parse_nomem(p);
+            GR_NEED(v->type_text, p->lex.err);
         } else if (slice_is(word, "align")) {
             if ((st = gr_lex_u32(l, &v->align, "an alignment")) != GR_OK)
                 return st;
@@ -86,8 +85,7 @@ gr_status gr_parse_var_type(Parser *p, PtxVar *v) {
                 return st;
         } else if (word.len && v->type == PTX_NOTYPE) { // a type to come
             v->type = PTX_TYPE_OTHER;
-            if (!(v->type_text = gr_parse_intern(p, word.s, word.len)))
-                return gr_parse_nomem(p);
+            GR_NEED((v->type_text = gr_parse_intern(p, word.s, word.len)), p->lex.err);
         } else {
             l->p = b;
             return gr_lex_expected(l, "a variable's name");
@@ -107,8 +105,7 @@ static gr_status parse_var_name(Parser *p, PtxVar *v) {
     Slice name = lex_word(l);
     if (!name.len || (name.len == 1 && (*name.s == '%' || *name.s == '$')))
         return gr_lex_expected(l, "a variable's name");
-    if (!(v->name = gr_parse_intern(p, name.s, name.len)))
-        return gr_parse_nomem(p);
+    GR_NEED((v->name = gr_parse_intern(p, name.s, name.len)), p->lex.err);
     v->count = 1;
     while (lex_accept(l, '[')) {
         if (v->ndims == sizeof v->dims / sizeof *v->dims)
@@ -154,8 +151,7 @@ static gr_status pad_to(Parser *p, InitList *list, uint64_t len) {
         if (++list->padding > MAX_PADDING)
             return gr_lex_fail(&p->lex, "an initializer leaves more than %d elements out between others",
                                MAX_PADDING);
-        if (!gr_vec_push(&list->items, (PtxInit){0}))
-            return gr_parse_nomem(p);
+        GR_NEED(gr_vec_push(&list->items, (PtxInit){0}), p->lex.err);
     }
     return GR_OK;
 }
@@ -197,7 +193,7 @@ static gr_status parse_symbol(Parser *p, PtxInit *out) {
         if ((st = gr_lex_expect(l, ')')) != GR_OK)
             return st;
     } else if (!(out->symbol = gr_parse_intern(p, name.s, name.len))) {
-        return gr_parse_nomem(p);
+        return gr_no_memory(p->lex.err);
     }
     lex_skip(l);
     if (*l->p != '+' && *l->p != '-')
@@ -233,8 +229,7 @@ static gr_status parse_element(Parser *p, const PtxVar *v, InitList *list) {
         if ((st = gr_lex_string(l, &s)) != GR_OK)
             return st;
         for (size_t k = 0; k < s.len; k++)
-            if (!gr_vec_push(&list->items, (PtxInit){.bits = (unsigned char)s.s[k]}))
-                return gr_parse_nomem(p);
+            GR_NEED(gr_vec_push(&list->items, (PtxInit){.bits = (unsigned char)s.s[k]}), p->lex.err);
         return GR_OK;
     }
     if (lex_is(*l->p, CH_START) && strncmp(l->p, "WARP_SZ", 7) != 0) {
@@ -252,7 +247,7 @@ static gr_status parse_element(Parser *p, const PtxVar *v, InitList *list) {
             e.bits = convert(v, &n);
         }
     }
-    return gr_vec_push(&list->items, e) ? GR_OK : gr_parse_nomem(p);
+    return gr_vec_push(&list->items, e) ? GR_OK : gr_no_memory(p->lex.err);
 }
 
 // "{ … }" with the cursor behind the brace.
@@ -307,10 +302,7 @@ static gr_status parse_init(Parser *p, PtxVar *v) {
     }
     if (st != GR_OK)
         goto done;
-    if (!(v->init_text = take_text(p, b))) {
-        st = gr_parse_nomem(p);
-        goto done;
-    }
+    GR_TRY((v->init_text = take_text(p, b)) ? GR_OK : gr_no_memory(p->lex.err));
     if (v->ndims && !v->dims[0] && v->type != PTX_TYPE_OTHER) { // a[] = {…}: as many as there are
         uint64_t stride = stride_at(v, 0);
         v->dims[0] = stride ? (list.items.len + stride - 1) / stride : 0;
@@ -324,10 +316,8 @@ static gr_status parse_init(Parser *p, PtxVar *v) {
     }
     v->n_init = (uint32_t)list.items.len;
     if (v->n_init) {
-        if (!(v->init = GR_NEW_ARRAY(p->arena, PtxInit, list.items.len))) {
-            st = gr_parse_nomem(p);
-            goto done;
-        }
+        GR_TRY((v->init = GR_NEW_ARRAY(p->arena, PtxInit, list.items.len)) ? GR_OK
+                                                                           : gr_no_memory(p->lex.err));
         memcpy(v->init, list.items.data, list.items.len * sizeof *v->init);
     }
 done:
@@ -347,8 +337,7 @@ gr_status gr_parse_variables(Parser *p, const Linkage *linkage, PtxSpace space, 
         return st;
     do {
         PtxVar *v = GR_NEW(p->arena, PtxVar);
-        if (!v)
-            return gr_parse_nomem(p);
+        GR_NEED(v, p->lex.err);
         *v = shape;
         if ((st = parse_var_name(p, v)) != GR_OK)
             return st;
@@ -371,10 +360,7 @@ gr_status gr_parse_params(Parser *p, PtxVar ***out, uint32_t *n_out) {
     do {
         lex_skip(l);
         PtxVar *v = GR_NEW(p->arena, PtxVar);
-        if (!v) {
-            st = gr_parse_nomem(p);
-            goto done;
-        }
+        GR_TRY(v ? GR_OK : gr_no_memory(p->lex.err));
         if (*l->p != '.') {
             st = gr_lex_expected(l, "a parameter");
             goto done;
@@ -389,16 +375,10 @@ gr_status gr_parse_params(Parser *p, PtxVar ***out, uint32_t *n_out) {
         }
         GR_TRY(gr_parse_var_type(p, v));
         GR_TRY(parse_var_name(p, v));
-        if (!gr_vec_push(&list, v)) {
-            st = gr_parse_nomem(p);
-            goto done;
-        }
+        GR_TRY(gr_vec_push(&list, v) ? GR_OK : gr_no_memory(p->lex.err));
     } while (lex_accept(l, ','));
     GR_TRY(gr_lex_expect(l, ')'));
-    if (!(*out = GR_NEW_ARRAY(p->arena, PtxVar *, list.len))) {
-        st = gr_parse_nomem(p);
-        goto done;
-    }
+    GR_TRY((*out = GR_NEW_ARRAY(p->arena, PtxVar *, list.len)) ? GR_OK : gr_no_memory(p->lex.err));
     memcpy(*out, list.data, list.len * sizeof **out);
     *n_out = (uint32_t)list.len;
 done:
