@@ -20,7 +20,7 @@ gr_status gr_report_decode(GrReport *r, const GrResultsView *view, GrArea area, 
         return GR_OK;
     const GrDecoder *decoder = r->find_decoder ? r->find_decoder(&m->area_tag) : NULL;
     if (!decoder)
-        return note_unknown(r, m) ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        return note_unknown(r, m) ? GR_OK : gr_no_memory(err);
     area.bytes = gr_results_at(view, m->area, m->area_bytes);
     area.arena = &r->arena;
     gr_status st = area.bytes ? decoder->decode(&area, to, err) : GR_ERR_FORMAT;

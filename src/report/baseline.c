@@ -49,5 +49,5 @@ gr_status gr_report_compare(GrReport *r, const GrReport *base, const char *name,
     gr_map_free(&line_ids);
     gr_map_free(&mine);
     gr_map_free(&my_lines);
-    return ok ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return ok ? GR_OK : gr_no_memory(err);
 }

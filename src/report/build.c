@@ -27,9 +27,9 @@ static Process *process_of(Build *b, uint64_t number) {
 static gr_status take_module(Build *b, const GrRecord *rec, gr_error *err) {
     GrModuleInfo m;
     GR_MUST(gr_module_read(rec, &b->report->arena, &m, err));
-    if (!gr_vec_push(&b->modules, m) ||
-        !gr_map_put_u64(&b->module_at, gr_build_key(m.process, m.number), (void *)b->modules.len))
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(gr_vec_push(&b->modules, m) &&
+                gr_map_put_u64(&b->module_at, gr_build_key(m.process, m.number), (void *)b->modules.len),
+            err);
     return GR_OK;
 }
 
@@ -192,7 +192,7 @@ static gr_status take_records(Build *b, gr_error *err) {
         default: r->damaged++;
         }
     }
-    return b->nomem ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : GR_OK;
+    return b->nomem ? gr_no_memory(err) : GR_OK;
 }
 
 static void take_processes(Build *b) {
@@ -226,7 +226,7 @@ gr_status gr_report_build(GrReport *r, const GrResultsView *view, gr_error *err)
     GR_TRY(gr_build_races(&b, err));
     gr_build_coverage(&b);
     take_processes(&b);
-    st = b.nomem ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : gr_report_finish(r, err);
+    st = b.nomem ? gr_no_memory(err) : gr_report_finish(r, err);
 done:
     gr_vec_free(&b.modules);
     gr_vec_free(&b.kernels);

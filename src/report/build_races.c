@@ -190,7 +190,7 @@ gr_status gr_build_races(Build *b, gr_error *err) {
         if (!race_of_record(b, rec, &f))
             b->report->damaged++;
         else if (!name_memory(&memory, rec->process, &f))
-            st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+            st = gr_no_memory(err);
         else
             st = gr_report_add(b->report, &f, err);
     }

@@ -182,7 +182,7 @@ gr_status gr_report_merge(GrReport *r, gr_error *err) {
     size_t n = r->races.len;
     bool *used = GR_NEW_ARRAY(&r->arena, bool, n + 1);
     Index x;
-    gr_status st = index_races(r, hash_of, &x) && used ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    gr_status st = index_races(r, hash_of, &x) && used ? GR_OK : gr_no_memory(err);
     if (st != GR_OK)
         goto done;
     for (size_t i = 0; i < n; i++) {
@@ -197,10 +197,7 @@ gr_status gr_report_merge(GrReport *r, gr_error *err) {
         if (k == SIZE_MAX)
             continue;
         GrRace *w = gr_arena_alloc(&r->arena, sizeof *w);
-        if (!w) {
-            st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
-            goto done;
-        }
+        GR_TRY(w ? GR_OK : gr_no_memory(err));
         *w = r->races.data[k];
         // The first side is the one at the place of the race: of two, the one that it is more likely to be.
         int first = side_at(race, w);
@@ -254,7 +251,7 @@ gr_status gr_report_confirm(GrReport *r, gr_error *err) {
     Index places, headlines;
     bool ok = index_races(r, hash_of, &places);
     ok = index_races(r, hash_of_headline, &headlines) && ok;
-    gr_status st = ok && used ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    gr_status st = ok && used ? GR_OK : gr_no_memory(err);
     if (st != GR_OK)
         goto done;
     for (size_t i = 0; i < n; i++) {
@@ -280,10 +277,7 @@ gr_status gr_report_confirm(GrReport *r, gr_error *err) {
             if (race->witness && rank(r, race, race->witness) >= rank(r, race, &r->races.data[k]))
                 continue;
             GrRace *w = gr_arena_alloc(&r->arena, sizeof *w);
-            if (!w) {
-                st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
-                goto done;
-            }
+            GR_TRY(w ? GR_OK : gr_no_memory(err));
             *w = r->races.data[k];
             w->found.engine = r->causal.engine;
             w->found.evidence = r->causal.evidence;
@@ -300,7 +294,7 @@ gr_status gr_report_confirm(GrReport *r, gr_error *err) {
                                 "%zu race%s of the %s %s in a launch that a fault ended: causality may not "
                                 "have seen both accesses, so the report does not ask causality",
                                 cut, cut == 1 ? "" : "s", r->first.engine, cut == 1 ? "is" : "are") != GR_OK)
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        st = gr_no_memory(err);
     keep_unused(r, used);
 done:
     index_free(&places);

@@ -73,15 +73,12 @@ static bool note_side(const GrReport *r, GrCoverage *c, const ConflictSide *s) {
 static gr_status note_run(void *user, GrCoverage *c, gr_error *err) {
     GrReport *r = user;
     for (size_t i = 0; i < r->functions.len; i++)
-        if (!note_function(&r->functions.data[i], c))
-            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        GR_NEED(note_function(&r->functions.data[i], c), err);
     gr_aims_make_room(c);
     for (size_t i = 0; i < r->conflicts.len; i++)
-        if (!gr_aims_note(c, &r->conflicts.data[i]))
-            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        GR_NEED(gr_aims_note(c, &r->conflicts.data[i]), err);
     for (size_t i = 0; i < 2 * c->conflicts.len; i++)
-        if (!note_side(r, c, &c->conflicts.data[i / 2].side[i % 2]))
-            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        GR_NEED(note_side(r, c, &c->conflicts.data[i / 2].side[i % 2]), err);
     if (r->aim)
         gr_aims_count(c, r->aim);
     r->so_far.runs = c->runs;

@@ -101,5 +101,5 @@ gr_status gr_diff_json(const GrDiff *d, StrBuf *out, gr_error *err) {
         gr_str_addf(out, "%s\n", text);
     free(text);
     json_decref(o);
-    return text && !out->oom ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return text && !out->oom ? GR_OK : gr_no_memory(err);
 }

@@ -10,5 +10,5 @@ const GrFormat gr_formats[] = {
 
 gr_status gr_format_text(const GrReport *r, StrBuf *out, gr_error *err) {
     gr_report_text(r, out);
-    return out->oom ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : GR_OK;
+    return out->oom ? gr_no_memory(err) : GR_OK;
 }

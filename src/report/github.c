@@ -80,5 +80,5 @@ gr_status gr_report_github(const GrReport *r, StrBuf *out, gr_error *err) {
     add_command(r, "notice", NULL, "gpurace", verdict.data ? verdict.data : "", out);
     out->oom |= verdict.oom;
     gr_str_free(&verdict);
-    return out->oom ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : GR_OK;
+    return out->oom ? gr_no_memory(err) : GR_OK;
 }

@@ -221,7 +221,7 @@ static gr_status group_all(GrReport *r, GrRaceVec *races, gr_error *err) {
     }
     free(keys);
     free(out);
-    return ok ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return ok ? GR_OK : gr_no_memory(err);
 }
 
 gr_status gr_report_group(GrReport *r, gr_error *err) {

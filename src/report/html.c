@@ -74,5 +74,5 @@ gr_status gr_report_html(const GrReport *r, StrBuf *out, gr_error *err) {
     free(json);
     json_decref(o);
     gr_str_free(&summary);
-    return json && !out->oom ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return json && !out->oom ? GR_OK : gr_no_memory(err);
 }

@@ -145,5 +145,5 @@ gr_status gr_report_identify(GrReport *r, gr_error *err) {
     Namer n = {.report = r};
     bool ok = name_all(&n, r->races.data, r->races.len) && name_all(&n, r->misuses.data, r->misuses.len) &&
               name_all(&n, r->hidden.data, r->hidden.len);
-    return ok ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return ok ? GR_OK : gr_no_memory(err);
 }

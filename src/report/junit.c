@@ -171,5 +171,5 @@ gr_status gr_report_junit(const GrReport *report, StrBuf *out, gr_error *err) {
     ok = ok && !w.cases.oom && !out->oom;
     gr_str_free(&w.cases);
     gr_arena_free(&arena);
-    return ok ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return ok ? GR_OK : gr_no_memory(err);
 }

@@ -42,7 +42,7 @@ gr_status gr_memory_names_read(GrReport *r, const GrResultsView *view, GrMemoryN
         else if (st != GR_OK ||
                  !gr_vec_push(&all, ((struct GrCame){info, rec->process, info.launch, UINT64_MAX}))) {
             gr_vec_free(&all);
-            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+            return gr_no_memory(err);
         }
     }
     out->came = all.data;

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static gr_status no_memory(gr_error *err) { return gr_fail(err, GR_ERR_NOMEM, "out of memory"); }
-
 // ---- Runs ------------------------------------------------------------------------------------------------------------
 
 static int compare_runs(const GrRunOf *a, const GrRunOf *b) {
@@ -221,8 +219,7 @@ static gr_status merge(GrReport *r, const GrReport *from, gr_error *err) {
     }
     gr_map_free(&m->runs);
     gr_intern_free(&m->texts);
-    if (m->nomem)
-        return no_memory(err);
+    GR_NEED(!m->nomem, err);
     forget_baseline(r);
     gr_report_order(r);
     return GR_OK;

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static gr_status no_memory(gr_error *err) { return gr_fail(err, GR_ERR_NOMEM, "out of memory"); }
-
 // ---- Coverage ------------------------------------------------------------------------------------------------------
 
 static void read_texts(GrReader *x, const json_t *o, const char *key, const json_t *times,
@@ -246,11 +244,10 @@ static void read_report(GrReader *x, const json_t *o) {
 gr_status gr_report_parse(const char *path, const char *text, size_t len, GrReport *r, gr_error *err) {
     GrReader x = {.report = r, .path = path, .err = err, .where = ""};
     json_error_t why;
-    if (!r->sources)
-        return no_memory(err);
+    GR_NEED(r->sources, err);
     json_t *o = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
     if (!o && json_error_code(&why) == json_error_out_of_memory)
-        return no_memory(err);
+        return gr_no_memory(err);
     if (!o)
         return gr_fail_at(err, GR_ERR_SYNTAX, path, (unsigned)(why.line > 0 ? why.line : 0),
                           (unsigned)(why.column > 0 ? why.column : 0),

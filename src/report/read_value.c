@@ -12,7 +12,7 @@ void gr_read_wrong(GrReader *x, const char *fmt, ...) {
 
 void gr_read_nomem(GrReader *x) {
     if (x->st == GR_OK)
-        x->st = gr_fail(x->err, GR_ERR_NOMEM, "out of memory");
+        x->st = gr_no_memory(x->err);
 }
 
 const char *gr_read_text(GrReader *x, const json_t *o, const char *key) {

@@ -23,7 +23,7 @@ static gr_status propose(GrReport *r, GrRepairs *repairs, GrRace *race, gr_error
         race->repair = repair;
     }
     gr_str_free(&hunks);
-    return ok ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return ok ? GR_OK : gr_no_memory(err);
 }
 
 gr_status gr_report_propose(GrReport *r, gr_error *err) {

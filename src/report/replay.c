@@ -44,8 +44,7 @@ static gr_status read_modules(const GrResultsView *view, Arena *arena, Modules *
         GrModuleInfo m;
         if (rec->kind != GR_RECORD_MODULE || gr_module_read(rec, arena, &m, NULL) != GR_OK)
             continue;
-        if (!gr_vec_push(out, m))
-            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        GR_NEED(gr_vec_push(out, m), err);
     }
     return GR_OK;
 }

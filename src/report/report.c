@@ -120,5 +120,5 @@ gr_status gr_report_add(GrReport *r, const GrFinding *f, gr_error *err) {
         return gr_fail(err, GR_ERR_ARGUMENT, "a finding of class %u makes no sense", f->class);
     GrRace race = {.found = *f, .number = r->races.len, .n_sites = 1};
     bool added = class->kind == GR_KIND_MISUSE ? add_misuse(r, f) : gr_vec_push(&r->races, race);
-    return added ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return added ? GR_OK : gr_no_memory(err);
 }

@@ -430,5 +430,5 @@ gr_status gr_report_sarif(const GrReport *r, StrBuf *out, gr_error *err) {
     json_decref(w.rules);
     gr_map_free(&w.rule_at);
     gr_arena_free(&arena);
-    return text && !out->oom ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return text && !out->oom ? GR_OK : gr_no_memory(err);
 }

@@ -36,8 +36,7 @@ static gr_status read_rule(GrSuppressions *s, const char *line, size_t len, uint
         return gr_fail_at(err, GR_ERR_SYNTAX, s->path, number, (unsigned)(colon - line) + 2,
                           "no pattern behind the colon; * matches everything");
     char *text = gr_arena_alloc(&s->arena, len + 1);
-    if (!text)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(text, err);
     memcpy(text, line, len);
     text[len] = 0;
     GrRule rule = {.kind = (GrRuleKind)kind,
@@ -49,7 +48,7 @@ static gr_status read_rule(GrSuppressions *s, const char *line, size_t len, uint
     const char *wrong = kind == GR_RULE_PAIR ? gr_pair_read(&rule, &s->arena) : NULL;
     if (wrong)
         return gr_fail_at(err, GR_ERR_SYNTAX, s->path, number, (unsigned)(colon - line) + 2, "%s", wrong);
-    return gr_vec_push(&s->rules, rule) ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return gr_vec_push(&s->rules, rule) ? GR_OK : gr_no_memory(err);
 }
 
 // The text of a comment; NULL: it says nothing.

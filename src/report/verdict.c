@@ -265,7 +265,7 @@ static gr_status decide(GrReport *r, gr_error *err) {
                  : r->reasons.len                 ? GR_VERDICT_INCONCLUSIVE
                                                   : GR_VERDICT_CLEAN;
     j->nomem |= !gr_report_fold(&r->reasons, &r->arena);
-    return j->nomem ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : GR_OK;
+    return j->nomem ? gr_no_memory(err) : GR_OK;
 }
 
 // What was misused.
@@ -331,7 +331,7 @@ gr_status gr_report_finish(GrReport *r, gr_error *err) {
         if (gr_report_cover(r, &why) != GR_OK &&
             gr_report_reason(r, "this run is not in the coverage file: %s",
                              gr_error_text(&why, where, sizeof where)) != GR_OK)
-            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+            return gr_no_memory(err);
     }
     return decide(r, err);
 }
