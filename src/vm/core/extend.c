@@ -10,8 +10,7 @@ gr_status gr_vm_extend(VmDevice *d, gr_error *err) {
         if (d->n_extensions == VM_EXTENSIONS)
             return gr_fail(err, GR_ERR_LIMIT, "a device has at most %d extensions", VM_EXTENSIONS);
         void *state = calloc(1, (*e)->device_bytes + 1);
-        if (!state)
-            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        GR_NEED(state, err);
         d->extension_state[d->n_extensions++] = state;
     }
     return GR_OK;

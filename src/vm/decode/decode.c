@@ -225,7 +225,7 @@ static gr_status find_speculated(Decoder *d) {
             !gr_decisions(&uses, &d->cfg, s, &found))
             continue;
         if (!add_speculated(d, s, &found))
-            st = gr_fail(d->err, GR_ERR_NOMEM, "out of memory");
+            st = gr_no_memory(d->err);
     }
 done:
     gr_defuse_free(&uses);
@@ -407,11 +407,10 @@ gr_status gr_vm_decode(VmModule *m, VmFunc *f, gr_error *err) {
     d.block_code = GR_NEW_ARRAY(&scratch, uint32_t, d.cfg.n_blocks + 1);
     for (unsigned k = 0; k < 2; k++)
         d.rejoin_of[k] = GR_NEW_ARRAY(&scratch, uint32_t, d.cfg.n_blocks + 1);
-    if (!d.is_rejoin || !d.is_program_rejoin || !d.block_code || !d.rejoin_of[0] || !d.rejoin_of[1] ||
-        !gr_vm_find_spilled(&d) || !gr_vm_find_aliases(&d) || !gr_vm_share_slots(&d)) {
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
-        goto done;
-    }
+    GR_TRY(d.is_rejoin && d.is_program_rejoin && d.block_code && d.rejoin_of[0] && d.rejoin_of[1] &&
+                   gr_vm_find_spilled(&d) && gr_vm_find_aliases(&d) && gr_vm_share_slots(&d)
+               ? GR_OK
+               : gr_no_memory(err));
     find_rejoin_blocks(&d);
     GR_TRY(find_speculated(&d));
     if (!f->ptx->is_entry && (!formal_slots(&d, f->ptx->params, f->ptx->n_params, &f->formals) ||

@@ -51,14 +51,12 @@ static gr_status define(VmModule *m, const PtxVar *v, gr_error *err) {
             known->var = v;
             known->size = gr_vm_var_size(v);
         }
-        return gr_map_put_u64(&m->global_of, (uint64_t)(uintptr_t)v, known)
-                   ? GR_OK
-                   : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        return gr_map_put_u64(&m->global_of, (uint64_t)(uintptr_t)v, known) ? GR_OK : gr_no_memory(err);
     }
     VmGlobal *g = add_global(m, v, v->name);
     if (!g || !gr_map_put_u64(&m->global_of, (uint64_t)(uintptr_t)v, g) ||
         ((!known || exported(v)) && !gr_map_put(&m->global_by_name, v->name, g)))
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        return gr_no_memory(err);
     return GR_OK;
 }
 
@@ -88,8 +86,7 @@ static gr_status resolve_externs(VmModule *m, gr_error *err) {
                 continue;
             if (!g)
                 return gr_fail(err, GR_ERR_NOT_FOUND, "unresolved variable '%s'", v->name);
-            if (!gr_map_put_u64(&m->global_of, (uint64_t)(uintptr_t)v, g))
-                return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+            GR_NEED(gr_map_put_u64(&m->global_of, (uint64_t)(uintptr_t)v, g), err);
         }
     return GR_OK;
 }
@@ -170,7 +167,7 @@ static gr_status define_runtime(VmModule *m, gr_error *err) {
         VmGlobal *g = name ? add_global(m, there->var, name) : NULL;
         if (!g || !gr_map_put_u64(&m->global_of, (uint64_t)(uintptr_t)there->var, g) ||
             (there->var->is_visible && !gr_map_put(&m->global_by_name, name, g)))
-            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+            return gr_no_memory(err);
     }
     return GR_OK;
 }

@@ -35,7 +35,7 @@ static bool place_shared(Walk *w, const VmFunc *f, gr_error *err) {
             return false;
         }
         if (!gr_map_put_u64(&w->kernel->shared_layout, (uint64_t)(uintptr_t)v, (void *)(uintptr_t)(at + 1))) {
-            gr_fail(err, GR_ERR_NOMEM, "out of memory");
+            gr_no_memory(err);
             return false;
         }
         w->kernel->shared_static = (uint32_t)(at + size);
@@ -106,7 +106,7 @@ gr_status gr_vm_layout(VmModule *m, gr_error *err) {
     w.state = calloc(m->n_funcs + 1, 1);
     w.depth = calloc(m->n_funcs + 1, sizeof *w.depth);
     if (!w.state || !w.depth)
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        st = gr_no_memory(err);
     for (uint32_t k = 0; k < m->n_kernels && st == GR_OK; k++) {
         VmFunc *f = m->kernels[k];
         memset(w.state, 0, m->n_funcs);

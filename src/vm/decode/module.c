@@ -44,7 +44,7 @@ static gr_status export_func(VmModule *m, VmFunc *f, gr_error *err) {
         return gr_fail(err, GR_ERR_ARGUMENT, "'%s' is defined more than once", f->name);
     if (known && (!is_exported(f->ptx) || (is_exported(known->ptx) && f->ptx->is_weak)))
         return GR_OK;
-    return gr_map_put(&m->func_by_name, f->name, f) ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return gr_map_put(&m->func_by_name, f->name, f) ? GR_OK : gr_no_memory(err);
 }
 
 VmFunc *gr_vm_resolve_func(const VmModule *m, const PtxFunc *decl, const char *name) {
@@ -65,8 +65,7 @@ static gr_status link_definitions(VmModule *m, uint32_t *cap, gr_error *err) {
             if (!p->has_body)
                 continue;
             VmFunc *f = add_func(m, p->name, p, cap);
-            if (!f || !gr_map_put_u64(&m->func_of, (uint64_t)(uintptr_t)p, f))
-                return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+            GR_NEED(f && gr_map_put_u64(&m->func_of, (uint64_t)(uintptr_t)p, f), err);
             GR_MUST(export_func(m, f, err));
         }
     return GR_OK;
@@ -90,14 +89,12 @@ static gr_status link_declarations(VmModule *m, uint32_t *cap, gr_error *err) {
                 if (!b && !device_runtime(p->name))
                     return gr_fail(err, GR_ERR_NOT_FOUND, "unresolved function '%s'", p->name);
                 f = add_func(m, p->name, NULL, cap);
-                if (!f || !gr_map_put(&m->func_by_name, p->name, f))
-                    return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+                GR_NEED(f && gr_map_put(&m->func_by_name, p->name, f), err);
                 f->builtin = b;
                 if (!b && !gr_vec_push(&m->unknown, p->name))
-                    return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+                    return gr_no_memory(err);
             }
-            if (!gr_map_put_u64(&m->func_of, (uint64_t)(uintptr_t)p, f))
-                return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+            GR_NEED(gr_map_put_u64(&m->func_of, (uint64_t)(uintptr_t)p, f), err);
         }
     return GR_OK;
 }
@@ -112,8 +109,7 @@ static gr_status link_funcs(VmModule *m, gr_error *err) {
     if (st != GR_OK)
         return st;
     m->kernels = GR_NEW_ARRAY(&m->arena, VmFunc *, m->n_funcs + 1);
-    if (!m->kernels)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(m->kernels, err);
     for (uint32_t k = 0; k < m->n_funcs; k++)
         if (gr_vm_func_is_kernel(m->funcs[k]))
             m->kernels[m->n_kernels++] = m->funcs[k];
@@ -124,8 +120,7 @@ static gr_status link_funcs(VmModule *m, gr_error *err) {
 static gr_status layout_params(VmModule *m, VmFunc *f, gr_error *err) {
     f->n_params = f->ptx->n_params;
     f->params = GR_NEW_ARRAY(&m->arena, VmParam, f->n_params + 1);
-    if (!f->params)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(f->params, err);
     uint64_t at = 0;
     for (uint32_t k = 0; k < f->n_params; k++) {
         uint64_t align = gr_vm_var_align(f->ptx->params[k]), size = gr_vm_var_size(f->ptx->params[k]);
@@ -169,8 +164,7 @@ static VmModule *new_module(VmDevice *d) {
 static gr_status load(VmModule *m, PtxModule *const *modules, size_t n, gr_error *err) {
     VmDevice *d = m->device;
     m->ptx = GR_NEW_ARRAY(&m->arena, PtxModule *, n + 1);
-    if (!m->ptx)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(m->ptx, err);
     for (size_t k = 0; k < n; k++)
         m->ptx[m->n_ptx++] = modules[k];
     for (size_t k = 0; k < n; k++)
@@ -194,8 +188,7 @@ static gr_status load(VmModule *m, PtxModule *const *modules, size_t n, gr_error
 
 static gr_status load_runtime(VmDevice *d, PtxModule *ptx, VmModule **out, gr_error *err) {
     VmModule *m = new_module(d);
-    if (!m)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(m, err);
     m->is_runtime = true;
     gr_status st = load(m, &ptx, 1, err);
     *out = st == GR_OK ? m : NULL;
@@ -221,8 +214,7 @@ gr_status gr_vm_runtime(VmDevice *d, PtxModule *ptx, VmModule **out, gr_error *e
 gr_status gr_vm_module_load_with(VmDevice *d, PtxModule *const *modules, size_t n, VmModule *runtime,
                                  const char *suffix, VmModule **out, gr_error *err) {
     VmModule *m = new_module(d);
-    if (!m)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(m, err);
     m->runtime = runtime;
     m->suffix = suffix;
     gr_status st = load(m, modules, n, err);

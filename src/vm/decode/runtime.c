@@ -13,8 +13,7 @@ gr_status gr_vm_take_runtime(VmModule *m, uint32_t *cap, gr_error *err) {
         return GR_OK;
     *cap = r->n_funcs + 16;
     m->funcs = GR_NEW_ARRAY(&m->arena, VmFunc *, *cap);
-    if (!m->funcs)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(m->funcs, err);
     memcpy(m->funcs, r->funcs, r->n_funcs * sizeof *r->funcs);
     m->n_funcs = r->n_funcs;
     m->n_caches = r->n_caches;
@@ -47,8 +46,7 @@ gr_status gr_vm_place_runtime(VmModule *m, gr_error *err) {
     if (!r)
         return GR_OK;
     m->runtime_at = GR_NEW_ARRAY(&m->arena, uint64_t, r->globals.len + 1);
-    if (!m->runtime_at)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(m->runtime_at, err);
     for (size_t k = 0; k < r->globals.len; k++) {
         const VmGlobal *g = gr_map_get_u64(&m->global_of, (uint64_t)(uintptr_t)r->globals.data[k]->var);
         m->runtime_at[k] = g->addr;

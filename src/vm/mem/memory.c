@@ -129,8 +129,7 @@ static bool reserve(VmMem *m) {
 gr_status gr_vm_mem_create(VmMem **out, gr_error *err) {
     *out = NULL;
     VmMem *m = calloc(1, sizeof *m);
-    if (!m)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(m, err);
     if (!reserve(m)) {
         gr_status st = gr_fail(err, GR_ERR_NOMEM, "cannot reserve address space for device memory: %s%s",
                                strerror(errno), gr_limit_advice(errno));
@@ -259,8 +258,7 @@ static gr_status allocate(VmMem *m, VmMemKind kind, int device, uint64_t size, u
         return gr_fail(err, GR_ERR_NOMEM, "no address space for %llu bytes", (unsigned long long)size);
     fresh = at >= before;
     VmRange *r = calloc(1, sizeof *r);
-    if (!r)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(r, err);
     *r = (VmRange){.addr = at,
                    .size = size,
                    .room = room,
@@ -276,7 +274,7 @@ static gr_status allocate(VmMem *m, VmMemKind kind, int device, uint64_t size, u
     }
     if (!insert_range(m, r)) {
         free(r);
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        return gr_no_memory(err);
     }
     if (counted)
         m->used[device] += size;
@@ -393,12 +391,11 @@ gr_status gr_vm_mem_register(VmMem *m, void *host, uint64_t size, unsigned flags
     if (n && m->ranges.data[n - 1]->addr + m->ranges.data[n - 1]->size > addr)
         return gr_fail(err, GR_ERR_ARGUMENT, "host memory at %p is registered already", host);
     VmRange *r = calloc(1, sizeof *r);
-    if (!r)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(r, err);
     *r = (VmRange){.addr = addr, .size = size, .kind = VM_MEM_HOST, .device = -1, .flags = flags};
     if (!insert_range(m, r)) {
         free(r);
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        return gr_no_memory(err);
     }
     *out = r;
     return GR_OK;

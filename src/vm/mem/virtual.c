@@ -50,7 +50,7 @@ static VmVirtual *virtual_of(VmMem *m, gr_error *err) {
         return *at;
     VmVirtual *v = calloc(1, sizeof *v);
     if (!v) {
-        gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        gr_no_memory(err);
         return NULL;
     }
     v->next = REGION;
@@ -132,8 +132,7 @@ gr_status gr_vm_pages_create(VmMem *m, int device, uint64_t size, VmPages **out,
         return gr_fail(err, GR_ERR_ARGUMENT, "%llu bytes of pages", (unsigned long long)size);
     VmVirtual *v = virtual_of(m, err);
     VmPages *p = v ? malloc(sizeof *p) : NULL;
-    if (!p)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(p, err);
     if (!gr_vm_mem_take(m, device, size)) {
         free(p);
         return gr_fail(err, GR_ERR_NOMEM, "device %d does not have %llu bytes left", device,
@@ -260,7 +259,7 @@ gr_status gr_vm_reserve(VmMem *m, uint64_t size, uint64_t align, uint64_t hint, 
     VmReservation *r = v ? malloc(sizeof *r) : NULL;
     if (!r || !gr_vec_reserve(&v->reserved, v->reserved.len + 1)) {
         free(r);
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        return gr_no_memory(err);
     }
     uint64_t at = find_addresses(v, size, align, hint);
     if (!at) {
@@ -334,7 +333,7 @@ gr_status gr_vm_map(VmMem *m, uint64_t addr, VmPages *p, gr_error *err) {
     VmMapping *x = malloc(sizeof *x);
     if (!x || !gr_vec_reserve(&v->mappings, v->mappings.len + 1)) {
         free(x);
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        return gr_no_memory(err);
     }
     // From size 0: the same shared memory once more.
     if (mremap(p->at, 0, p->size, MREMAP_MAYMOVE | MREMAP_FIXED, view_of(addr)) == MAP_FAILED) {
@@ -397,7 +396,7 @@ gr_status gr_vm_set_access(VmMem *m, VmMapping *x, uint32_t readers, uint32_t wr
         gr_vm_mem_note_freed(m, x->addr, x->size);
     x->readers = readers;
     x->writers = writers;
-    return make_ranges(m, x->addr, x->addr + x->size) ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return make_ranges(m, x->addr, x->addr + x->size) ? GR_OK : gr_no_memory(err);
 }
 
 void gr_vm_unmap(VmMem *m, VmMapping *x) {

@@ -51,8 +51,7 @@ gr_status gr_vm_create(const VmConfig *config, VmDevice **out, gr_error *err) {
     if (!config->mem)
         return gr_fail(err, GR_ERR_ARGUMENT, "a device needs memory");
     VmDevice *d = calloc(1, sizeof *d);
-    if (!d)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(d, err);
     d->config = *config;
     d->mem = config->mem;
     d->rng = gr_rng_fork(config->seed, RNG_DEVICE, (uint64_t)config->index);
@@ -64,7 +63,7 @@ gr_status gr_vm_create(const VmConfig *config, VmDevice **out, gr_error *err) {
         d->weak = gr_vm_weak_new(config->seed, config->index);
         if (!d->weak) {
             free(d);
-            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+            return gr_no_memory(err);
         }
         d->listens_access = d->listens_always = d->listens_sync = d->listens_async = true;
     }
@@ -75,7 +74,7 @@ gr_status gr_vm_create(const VmConfig *config, VmDevice **out, gr_error *err) {
         d->pct = gr_vm_pct_new(config);
         if (!d->pct) {
             gr_vm_destroy(d);
-            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+            return gr_no_memory(err);
         }
     }
     gr_status st = gr_vm_extend(d, err);
@@ -116,8 +115,7 @@ void gr_vm_set_heap(VmDevice *d, uint64_t bytes) {
 gr_status gr_vm_observe(VmDevice *d, const VmObserver *o, gr_error *err) {
     if (d->observers.len == VM_OBSERVERS)
         return gr_fail(err, GR_ERR_LIMIT, "a device has at most %d observers", VM_OBSERVERS);
-    if (!gr_vec_push(&d->observers, *o))
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(gr_vec_push(&d->observers, *o), err);
     d->glances |= o->access && o->glance;
     d->listens_access |= o->access != NULL;
     d->listens_always |= o->access && !o->interest;

@@ -122,8 +122,7 @@ gr_status gr_vm_launch_reserve(VmLaunch *l, gr_error *err) {
     l->n_warps_made = 0;
     l->oldest = l->newest = l->chosen = UINT32_MAX;
     memset(&l->owned, 0, sizeof l->owned);
-    if (!l->frame_pools || !l->caches || !l->extension_state || !l->warp || !l->ready || !l->link)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(l->frame_pools && l->caches && l->extension_state && l->warp && l->ready && l->link, err);
     l->caches_generation = gr_vm_mem_generation(l->device->mem);
     return GR_OK;
 }
@@ -131,8 +130,7 @@ gr_status gr_vm_launch_reserve(VmLaunch *l, gr_error *err) {
 static gr_status prepare(VmDevice *d, const VmLaunchParams *p, VmLaunch *l, gr_error *err) {
     const VmFunc *f = p->func;
     l->params = calloc(1, f->param_bytes + 16u);
-    if (!l->params)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(l->params, err);
     gr_status reserved = gr_vm_launch_reserve(l, err);
     if (reserved != GR_OK)
         return reserved;
@@ -185,8 +183,7 @@ gr_status gr_vm_launch(VmDevice *d, const VmLaunchParams *p, VmLaunch **out, gr_
     VmFunc *f = p->func;
     uint32_t per_sm = gr_vm_occupancy(d, f, (uint32_t)threads, p->shared_dynamic);
     VmLaunch *l = calloc(1, sizeof *l);
-    if (!l)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    GR_NEED(l, err);
     l->device = d;
     l->module = f->module;
     l->peers = p->peers;
