@@ -5,12 +5,13 @@
 #include "base/str.h"
 #include "campaign/outcome.h"
 #include "campaign/pool.h"
+#include "options/exits.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { PATIENCE_MS = 500, EXIT_OURS = 1, EXIT_USAGE = 2, EXIT_NOT_RUN = 126, EXIT_NOT_FOUND = 127 };
+enum { PATIENCE_MS = 500 };
 
 // ---- Files ---------------------------------------------------------------------------------------------------------
 

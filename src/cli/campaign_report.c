@@ -129,7 +129,7 @@ static int status_of(const GrCampaignReport *c, GrCampaignVerdict v, const Endin
     if (ending->fails)
         return (int)c->options->error_exitcode;
     return gr_strictly_fails(c->options->strict, open, gr_campaign_is_void(c->known))
-               ? GR_EXIT_INCONCLUSIVE
+               ? EXIT_INCONCLUSIVE
                : gr_campaign_status(c->known);
 }
 

@@ -28,27 +28,6 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EXIT_LATER = 75 };
-
-static void print_help(void) {
-    fputs(
-        "usage: gpurace campaign [options] -- PROGRAM [ARGUMENTS]\n\n"
-        "Runs a CUDA program many times under `gpurace run`, with each seed, engine, schedule and line of\n"
-        "arguments, some runs at a time, and reports what all runs found together: each race once, with the\n"
-        "run that saw it first. Ctrl-C or even kill -9 costs the runs that are under way, no more: the same\n"
-        "command goes on (docs/campaigns.md).\n\noptions:\n",
-        stdout);
-    gr_options_help(OPT_CAMPAIGN, stdout);
-    fputs(
-        "\nAll options of `gpurace run` hold for each run (`gpurace run --help`), but --jobs as above; "
-        "--format,\n"
-        "--output, --max-reports, --strict and --error-exitcode are of the campaign's own report.\n"
-        "Exit status: 66 when any run had races; 67 inconclusive, with --strict, and without it when the\n"
-        "options left nothing to check, a kernel hung or faulted, or no run left a report; else that of the\n"
-        "first run that did not end with 0; 75: tasks of Slurm are at work, call again.\n",
-        stdout);
-}
-
 typedef struct Campaign {
     GrOptions options;
     GrCampaignPlan plan;
@@ -442,7 +421,7 @@ int gr_cmd_campaign(int argc, char **argv) {
     if (st != GR_OK)
         status = complain(EXIT_USAGE, &err);
     else if (help)
-        print_help(), status = 0;
+        status = gr_print_help("campaign", stdout);
     else if (go(&c, argv + rest, &status, &err) != GR_OK)
         status = complain(err.code == GR_ERR_ARGUMENT ? EXIT_USAGE : EXIT_OURS, &err);
     gr_baseline_close(&c.baseline);

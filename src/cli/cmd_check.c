@@ -29,22 +29,6 @@ typedef struct Check {
     bool unread;  // a file could not be looked at
 } Check;
 
-static void print_help(void) {
-    puts("usage: gpurace check [options] FILE... [-- WORDS...]\n"
-         "       gpurace check [options] compile_commands.json\n"
-         "       gpurace check [options] --build COMMAND\n\n"
-         "Looks for races in files without running a program. WORDS are for the engine.\n"
-         "Options may stand before and behind the files.\n\noptions:");
-    gr_options_help(OPT_CHECK, stdout);
-    puts("\nengines:");
-    for (const GrEngine *const *e = gr_engines; *e; e++)
-        if ((*e)->caps & CAP_STATIC)
-            printf("  %-24s %s\n", (*e)->name, (*e)->summary);
-    puts("\nExit status: 66 races (with --baseline, new ones); 2 a file could not be looked at; 67 "
-         "inconclusive, "
-         "with --strict; else 0.");
-}
-
 // ---- What the engine says ----------------------------------------------------------------------------------
 
 static bool take(void *user, const GrFinding *f) {
@@ -158,7 +142,7 @@ done:;
                  : gr_report_fails(r)                             ? (int)c->options.error_exitcode
                  : lost                                           ? EXIT_OURS
                  : c->unread                                      ? EXIT_USAGE
-                 : gr_strictly_fails_report(c->options.strict, r) ? GR_EXIT_INCONCLUSIVE
+                 : gr_strictly_fails_report(c->options.strict, r) ? EXIT_INCONCLUSIVE
                                                                   : 0;
     gr_str_free(&again);
     gr_report_free(r);
@@ -171,10 +155,8 @@ static int command(Check *c, int argc, char **argv, gr_error *err) {
         return gr_complain(EXIT_OURS, err);
     if (read_words(c, argc, argv, &help, err) != GR_OK)
         return gr_complain(EXIT_USAGE, err);
-    if (help) {
-        print_help();
-        return 0;
-    }
+    if (help)
+        return gr_print_help("check", stdout);
     c->engine = choose_engine(c->options.checker);
     if (!c->engine) {
         fprintf(stderr,

@@ -7,13 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char usage[] = "usage: gpurace completion bash|zsh|fish\n\n"
-                            "Prints what makes the shell complete the commands and options of gpurace. An "
-                            "installation has it. By hand:\n"
-                            "  bash: source <(gpurace completion bash)\n"
-                            "  zsh:  gpurace completion zsh >FOLDER/_gpurace, where FOLDER is in $fpath\n"
-                            "  fish: gpurace completion fish | source\n";
-
 // The words that an option takes, with blanks between; "": not such an option.
 static void add_choices(const GrOptRow *r, StrBuf *out) {
     if (r->type == OPT_YESNO)
@@ -155,10 +148,8 @@ int gr_cmd_completion(int argc, char **argv) {
         if (!strcmp(argv[1], shells[k].name))
             shells[k].add(&out);
     bool help = argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"));
-    if (!out.len) {
-        fputs(usage, help ? stdout : stderr);
-        return help ? 0 : EXIT_USAGE;
-    }
+    if (!out.len)
+        return gr_print_help("completion", help ? stdout : stderr);
     bool written = !out.oom && fputs(out.data, stdout) >= 0 && !fflush(stdout);
     gr_str_free(&out);
     return written ? 0 : EXIT_OURS;

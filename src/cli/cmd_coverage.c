@@ -16,17 +16,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static void print_help(void) {
-    puts("usage: gpurace coverage [options] FILE\n\n"
-         "Lists the accesses in a file of `gpurace run --coverage FILE`. First come the lines that no run "
-         "has\n"
-         "watched; the name behind a line is of its first access that was watched least, for --sample. Then\n"
-         "come the pairs of accesses that touched the same bytes and that no run has seen overlap. Later "
-         "runs\n"
-         "aim at these (--aim).\n\noptions:");
-    gr_options_help(OPT_COVERAGE, stdout);
-}
-
 typedef struct Total {
     uint64_t accesses, watched, outdated; // outdated: accesses besides
 } Total;
@@ -169,15 +158,14 @@ int gr_cmd_coverage(int argc, char **argv) {
     char where[1024];
     GrOptions o;
     GrCoverage c;
-    int n = 0, status = 2;
+    int n = 0, status = EXIT_USAGE;
     bool help = false;
     gr_coverage_init(&c);
     gr_status st;
     GR_TRY(gr_options_init(&o, &err));
     GR_TRY(gr_options_parse_words(&o, OPT_COVERAGE, argc, argv, &n, NULL, &help, &err));
     if (help) {
-        print_help();
-        status = 0;
+        status = gr_print_help("coverage", stdout);
         goto done;
     }
     if (n != 1) {

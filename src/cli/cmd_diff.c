@@ -15,15 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static void print_help(void) {
-    puts("usage: gpurace diff [options] BEFORE.json AFTER.json\n\n"
-         "Says which races are new in the second report, which are gone, and which are in both. A race is "
-         "the same when its id\n"
-         "is, or else its line_id (docs/reports.md).\n\noptions:");
-    gr_options_help(OPT_DIFF, stdout);
-    puts("\nExit status: 66 when there are new races; else 0.");
-}
-
 static gr_status write_diff(const GrDiff *d, const GrOptions *o, gr_error *err) {
     StrBuf out = {0};
     gr_status st = GR_OK;
@@ -71,8 +62,7 @@ int gr_cmd_diff(int argc, char **argv) {
     if (gr_options_parse_words(&o, OPT_DIFF, argc, argv, &n, NULL, &help, &err) != GR_OK) {
         status = gr_complain(EXIT_USAGE, &err);
     } else if (help) {
-        print_help();
-        status = 0;
+        status = gr_print_help("diff", stdout);
     } else if (n != 2) {
         fputs("gpurace: two reports are needed: gpurace diff [options] BEFORE.json AFTER.json\n", stderr);
         status = EXIT_USAGE;

@@ -13,10 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] =
-    "usage: gpurace engines [--format text|json]\n\n"
-    "Lists the engines and what each can do. JSON has the options that each heeds, too.\n";
-
 static const struct {
     const char *id, *text;
 } can[] = {
@@ -97,15 +93,13 @@ int gr_cmd_engines(int argc, char **argv) {
     for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
         switch (c) {
         case 'f': format = optarg; break;
-        case 'h': fputs(usage, stdout); return 0;
-        default: fputs(usage, stderr); return EXIT_USAGE;
+        case 'h': return gr_print_help("engines", stdout);
+        default: return gr_print_help("engines", stderr);
         }
     }
     bool json = !strcmp(format, "json");
-    if (optind != argc || (!json && strcmp(format, "text") != 0)) {
-        fputs(usage, stderr);
-        return EXIT_USAGE;
-    }
+    if (optind != argc || (!json && strcmp(format, "text") != 0))
+        return gr_print_help("engines", stderr);
     if (json)
         return print_json();
     for (const GrEngine *const *e = gr_engines; *e; e++)

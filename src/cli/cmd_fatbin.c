@@ -14,15 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const char usage[] =
-    "usage: gpurace fatbin [--extract-ptx DIR] FILE\n\n"
-    "Lists the device code in FILE: a program, a library, an object file, an archive, or a .fatbin, .cubin "
-    "or .ptx\n"
-    "file. Sizes are in bytes, unpacked and as stored.\n\n"
-    "  --extract-ptx DIR   write each PTX to DIR/NAME.NUMBER.TARGET.ptx, NUMBER as in the list; what "
-    "machine\n"
-    "                      code keeps (gpurace-ptxas) to DIR/NAME.NUMBER.TARGET.keptN.ptx\n";
-
 static const char *base_name(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
@@ -212,14 +203,12 @@ int gr_cmd_fatbin(int argc, char **argv) {
     for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
         switch (c) {
         case 'x': dir = optarg; break;
-        case 'h': fputs(usage, stdout); return 0;
-        default: fputs(usage, stderr); return EXIT_USAGE;
+        case 'h': return gr_print_help("fatbin", stdout);
+        default: return gr_print_help("fatbin", stderr);
         }
     }
-    if (optind != argc - 1) {
-        fputs(usage, stderr);
-        return EXIT_USAGE;
-    }
+    if (optind != argc - 1)
+        return gr_print_help("fatbin", stderr);
     gr_error err = {0};
     if (run(argv[optind], dir, &err) == GR_OK)
         return 0;

@@ -10,13 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char usage[] =
-    "usage: gpurace manual [COMMAND]\n"
-    "       gpurace manual --all FOLDER\n\n"
-    "Prints the page of the manual that is about gpurace, or about one of its commands: `gpurace manual run "
-    "| man -l -`.\n"
-    "With --all, writes all pages to FOLDER: gpurace.1, gpurace-run.1 and so on. An installation has them.\n";
-
 // As roff reads it: no escapes, no requests, and minus signs that can be copied.
 static void add_text(const char *text, StrBuf *out) {
     bool line = true; // at its beginning
@@ -148,16 +141,12 @@ int gr_cmd_manual(int argc, char **argv) {
     gr_error err = {0};
     StrBuf page = {0};
     gr_status st;
-    if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-        fputs(usage, stdout);
-        return 0;
-    }
+    if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
+        return gr_print_help("manual", stdout);
     bool all = argc == 3 && !strcmp(argv[1], "--all");
     const GrCommand *c = argc == 2 ? gr_command_find(argv[1]) : NULL;
-    if (!all && (argc > 2 || (argc == 2 && !c))) {
-        fputs(usage, stderr);
-        return EXIT_USAGE;
-    }
+    if (!all && (argc > 2 || (argc == 2 && !c)))
+        return gr_print_help("manual", stderr);
     if (all) {
         st = write_all(argv[2], &err);
     } else {

@@ -19,30 +19,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { EXIT_NOT_FOUND = 127 };
-
-static int print_help(void) {
-    puts(
-        "usage: gpurace nvcc [NVCC] ARGUMENTS OF NVCC\n\n"
-        "Compiles as nvcc does, with the PTX of every file rewritten before it is assembled. The program "
-        "looks for races by\n"
-        "itself: without gpurace it stops at a breakpoint when it finds one, so that cuda-gdb stops there. "
-        "The same program\n"
-        "works under `gpurace run`, on a GPU and on the CPU device (for that: -cudart shared). Compile for "
-        "the GPU that it will\n"
-        "run on (-arch=sm_90, -arch=native), and with -lineinfo.\n\n"
-        "  NVCC             the nvcc to call, where the first word is a program whose name ends in nvcc; so "
-        "`gpurace nvcc` can\n"
-        "                   stand before a command: cmake -DCMAKE_CUDA_COMPILER_LAUNCHER=\"gpurace;nvcc\"\n\n"
-        "environment:\n"
-        "  GPURACE_NVCC     the nvcc to call otherwise. Else the first of these: $CUDA_HOME/bin, the PATH, "
-        "/usr/local/cuda/bin\n"
-        "  GPURACE_OPTIONS  options of `gpurace ptx` as words: \"seed=3 write-delay=1000\"; verbose=yes says "
-        "what was done\n\n"
-        "docs/ahead-of-time.md says what runs where. `gpurace nvcc -h` shows nvcc's own help.");
-    return 0;
-}
-
 typedef struct Toolkit {
     char nvcc[PATH_MAX];   // the real one
     char bin[PATH_MAX];    // its folder
@@ -149,7 +125,7 @@ int gr_cmd_nvcc(int argc, char **argv) {
     char ptxas[PATH_MAX + 16];
     int status = EXIT_OURS;
     if (argc < 2 || !strcmp(argv[1], "--help"))
-        return print_help();
+        return gr_print_help("nvcc", stdout);
     if (is_nvcc(argv[1])) {
         argv++; // a name without a folder is looked for as if it were not there
         if (strchr(argv[0], '/') && setenv("GPURACE_NVCC", argv[0], 1))

@@ -7,20 +7,6 @@
 #include "options/options.h"
 #include "passes/sample.h"
 
-static void print_help(void) {
-    puts(
-        "usage: gpurace ptx [options] in.ptx [-o out.ptx]\n\n"
-        "Rewrites a PTX file as `gpurace run` would when a program loads it. Inserted statements follow the\n"
-        "comment /*@gr:SITE*/. A program built from the result runs anywhere. Without gpurace attached, the\n"
-        "program stops at a breakpoint when it finds a race, so that a debugger stops there. Under `gpurace "
-        "run`\n"
-        "give it the original PTX: what is rewritten already is not checked.\n\noptions:");
-    gr_options_help(OPT_PTX, stdout);
-    puts("\nengines:");
-    for (const GrEngine *const *e = gr_engines; *e; e++)
-        printf("  %-10s %s\n", (*e)->name, (*e)->summary);
-}
-
 int gr_cmd_ptx(int argc, char **argv) {
     gr_error err = {0};
     char buf[1024];
@@ -30,17 +16,16 @@ int gr_cmd_ptx(int argc, char **argv) {
     if (gr_options_init(&o, &err) != GR_OK ||
         gr_options_parse_words(&o, OPT_PTX, argc, argv, &n, NULL, &help, &err) != GR_OK) {
         gr_log(LOG_ERROR, "%s", gr_error_text(&err, buf, sizeof buf));
-        rc = 2;
+        rc = EXIT_USAGE;
         goto done;
     }
     if (help) {
-        print_help();
-        rc = 0;
+        rc = gr_print_help("ptx", stdout);
         goto done;
     }
     if (n != 1) {
         gr_log(LOG_ERROR, n ? "one PTX file at a time" : "no PTX file given; `gpurace ptx --help` shows how");
-        rc = 2;
+        rc = EXIT_USAGE;
         goto done;
     }
     SampleSpec sample; // the engine reads it again
@@ -48,7 +33,7 @@ int gr_cmd_ptx(int argc, char **argv) {
     gr_sample_free(&sample);
     if (st != GR_OK) {
         gr_log(LOG_ERROR, "%s", err.msg);
-        rc = 2;
+        rc = EXIT_USAGE;
         goto done;
     }
     GrRewriting r = {.options = &o, .path = argv[1], .output = o.output};

@@ -24,8 +24,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { EXIT_NOT_FOUND = 127 };
-
 typedef VEC(char *) Words;
 
 typedef struct Assembly {
@@ -43,26 +41,6 @@ typedef struct Assembly {
     char folder[PATH_MAX]; // of rewritten files; "": none was made
     char ptxas[PATH_MAX];
 } Assembly;
-
-static void print_help(void) {
-    puts(
-        "gpurace-ptxas stands in for ptxas: give its name wherever a build or a just-in-time compiler asks "
-        "for ptxas. It takes\n"
-        "ptxas's own command line, rewrites the PTX as `gpurace ptx` does, and calls the real ptxas. What "
-        "comes out looks for\n"
-        "races by itself: without gpurace it stops at a breakpoint when it finds one. It also keeps the PTX "
-        "as it was, for\n"
-        "`gpurace run` and the CPU device. PTX that cannot be rewritten is named, and assembled as it is.\n\n"
-        "environment:\n"
-        "  GPURACE_OPTIONS  options of `gpurace ptx` as words: \"seed=3 write-delay=1000\"; verbose=yes says "
-        "what was done\n"
-        "  GPURACE_PTXAS    the real ptxas. Else the first of these: the one that Triton brings, if Triton "
-        "calls;\n"
-        "                   $CUDA_HOME/bin; beside the nvcc on the PATH; the PATH; /usr/local/cuda/bin\n\n"
-        "Under `gpurace run` nothing is rewritten here, but when the program loads the code.\n"
-        "docs/ahead-of-time.md says more. What follows is what ptxas says.\n");
-    fflush(stdout);
-}
 
 // ---- The command line of ptxas ---------------------------------------------------------------------------------
 
@@ -331,7 +309,7 @@ static int run(Assembly *a, int argc, char **argv) {
     gr_error err = {0};
     const char *options = getenv("GPURACE_OPTIONS");
     if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
-        print_help();
+        gr_print_help("ptxas", stdout), fflush(stdout);
     if (gr_toolkit_find("ptxas", a->ptxas, &err) != GR_OK)
         return complain(EXIT_NOT_FOUND, &err);
     if (gr_options_init(&a->options, &err) != GR_OK)

@@ -30,21 +30,6 @@ typedef struct Repair {
     json_t *json;
 } Repair;
 
-static void print_help(void) {
-    puts(
-        "usage: gpurace repair [options] --build COMMAND -- PROGRAM [ARGUMENTS]\n\n"
-        "Copies --folder, builds the program there by COMMAND, and runs it under the engine exact with some "
-        "seeds. For each race it\n"
-        "makes edits of the source that may repair the race, one after the other: builds and runs again, and "
-        "says whether the edit\n"
-        "removes the race and brings no other. Your own files stay as they are. docs/repair.md says which "
-        "edits are tried.\n\n"
-        "  gpurace repair --build 'nvcc -lineinfo -cudart shared -arch=compute_90 -o app app.cu' -- ./app\n\n"
-        "options:");
-    gr_options_help(OPT_REPAIR, stdout);
-    puts("\nExit status: 0 when each race has an edit that removes it, or there is none; else 66.");
-}
-
 // ---- Trying ------------------------------------------------------------------------------------------------
 
 static gr_status try(Repair *x, const GrProposal *p, const GrTrialResult **out, gr_error *err) {
@@ -222,8 +207,7 @@ int gr_cmd_repair(int argc, char **argv) {
     if (gr_options_parse_args(&x.options, OPT_REPAIR, argc, argv, &rest, &help, &err) != GR_OK) {
         status = gr_complain(EXIT_USAGE, &err);
     } else if (help) {
-        print_help();
-        status = 0;
+        status = gr_print_help("repair", stdout);
     } else if (rest >= argc || !x.options.repair_build[0]) {
         fputs(
             "gpurace: a build command and a program are needed: gpurace repair --build 'make app' -- ./app\n",

@@ -12,20 +12,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static void print_help(void) {
-    puts("usage: gpurace report [options] REPORT.json...\n\n"
-         "Reads reports that `gpurace run --format json` or `gpurace check --format json` wrote, and writes "
-         "them in another\n"
-         "format. Several become one, with the races of all: for each race the report then says which runs "
-         "saw it. The\n"
-         "order of the files does not matter, and a file that comes twice counts once. Reports that this "
-         "command wrote as\n"
-         "JSON can be merged again.\n\noptions:");
-    gr_options_help(OPT_REPORT, stdout);
-    puts("\nExit status: 0 when the report was written, whatever it says; with --baseline 66 when there are "
-         "new races.");
-}
-
 static int report(const GrOptions *o, int n, char **paths) {
     GrReport r;
     GrBaselineFile baseline = {.name = NULL};
@@ -61,8 +47,7 @@ int gr_cmd_report(int argc, char **argv) {
         (!help && gr_write_report_check(&o, &err) != GR_OK)) {
         status = gr_complain(EXIT_USAGE, &err);
     } else if (help) {
-        print_help();
-        status = 0;
+        status = gr_print_help("report", stdout);
     } else if (!n) {
         fputs("gpurace: no report was given: gpurace report [options] REPORT.json...\n", stderr);
         status = EXIT_USAGE;

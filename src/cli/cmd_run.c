@@ -35,27 +35,6 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EXIT_TIMEOUT = 124, EXIT_NOT_RUN = 126, EXIT_NOT_FOUND = 127 };
-
-static void print_help(void) {
-    fputs("usage: gpurace run [options] -- PROGRAM [ARGUMENTS]\n\n"
-          "Runs a CUDA program, on the GPU or on the CPU device, and reports its data races.\n\noptions:\n",
-          stdout);
-    gr_options_help(OPT_RUN, stdout);
-    fputs("\nengines:\n", stdout);
-    for (const GrEngine *const *e = gr_engines; *e; e++)
-        printf("  %-24s %s\n", (*e)->name, (*e)->summary);
-    fputs("  A+B                      two engines at once; A+exact confirms A's races by causality in the "
-          "same execution, on the CPU device\n",
-          stdout);
-    fputs("\nThe environment takes the same options: GPURACE_OPTIONS=\"seed=7 read-delay=1000\"; the command "
-          "line wins.\n"
-          "For the CPU device, link the program with `nvcc -cudart shared`; -lineinfo gives source lines.\n"
-          "Exit status: 66 races (with --baseline, new ones); 67 inconclusive, with --strict, and without it "
-          "when the\noptions left nothing to check, or a kernel hung or faulted; else the program's own.\n",
-          stdout);
-}
-
 // ---- the run ---------------------------------------------------------------------------------------------
 
 typedef struct Run {
@@ -401,8 +380,7 @@ static int status_of(const Run *r, const GrReport *report, bool lost) {
         return (int)r->options.error_exitcode;
     if (lost)
         return EXIT_OURS;
-    return gr_strictly_fails_report(r->options.strict, report) ? GR_EXIT_INCONCLUSIVE
-                                                               : own_status(&r->ending);
+    return gr_strictly_fails_report(r->options.strict, report) ? EXIT_INCONCLUSIVE : own_status(&r->ending);
 }
 
 static bool report_in_full(void *user, int *status) {
@@ -504,10 +482,8 @@ static int parse(Run *r, int argc, char **argv, bool *stop, gr_error *err) {
     bool help;
     if (gr_options_parse_args(o, OPT_RUN, argc, argv, &rest, &help, err) != GR_OK)
         return gr_complain(EXIT_USAGE, err);
-    if (help) {
-        print_help();
-        return 0;
-    }
+    if (help)
+        return gr_print_help("run", stdout);
     if (rest >= argc) {
         fputs("gpurace: no program was given: gpurace run [options] -- PROGRAM [ARGUMENTS]\n", stderr);
         return EXIT_USAGE;

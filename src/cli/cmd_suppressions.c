@@ -10,17 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { EXIT_DOUBTS = 3 };
-
-static const char usage[] =
-    "usage: gpurace suppressions RULES [REPORT.json...]\n\n"
-    "Looks over RULES, a file for --suppressions, and names the rules that have no reason (a comment in the "
-    "line before),\n"
-    "match too much, or hide nothing more than another rule. With reports of runs that had these rules, also "
-    "those that\n"
-    "hid nothing in any of them. Each line is FILE:LINE: RULE: what is doubtful.\n\n"
-    "Exit status: 0 nothing is doubtful; 3 something is; 2 a rule is not understood.\n";
-
 static gr_status count(GrSuppressions *rules, const char *path, gr_error *err) {
     GrReport r;
     gr_report_init(&r);
@@ -46,10 +35,8 @@ int gr_cmd_suppressions(int argc, char **argv) {
     gr_error err = {0};
     GrSuppressions rules;
     bool help = argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"));
-    if (help || argc < 2 || argv[1][0] == '-') {
-        fputs(usage, help ? stdout : stderr);
-        return help ? 0 : EXIT_USAGE;
-    }
+    if (help || argc < 2 || argv[1][0] == '-')
+        return gr_print_help("suppressions", help ? stdout : stderr);
     int status = 0;
     Doubts d = {.path = argv[1]};
     if (gr_suppressions_read(argv[1], &rules, &err) != GR_OK)

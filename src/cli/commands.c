@@ -39,6 +39,36 @@ bool gr_command_takes(const GrCommand *c, const GrOptRow *row) {
     return true;
 }
 
+static const struct Help {
+    const char *name, *head;
+    int width;
+    unsigned caps;
+    const char *tail;
+} helps[] = {
+#define HELP(name, ...) {#name, __VA_ARGS__},
+#include "cli/help.def"
+#undef HELP
+};
+
+int gr_print_help(const char *name, FILE *out) {
+    const struct Help *h = helps;
+    while (strcmp(h->name, name))
+        h++;
+    fputs(h->head, out);
+    const GrCommand *c = gr_command_find(name);
+    if (c && c->options) {
+        fputs("\noptions:\n", out);
+        gr_options_help(c->options, out);
+    }
+    if (h->width)
+        fputs("\nengines:\n", out);
+    for (const GrEngine *const *e = gr_engines; h->width && *e; e++)
+        if (((*e)->caps & h->caps) == h->caps)
+            fprintf(out, "  %-*s %s\n", h->width, (*e)->name, (*e)->summary);
+    fputs(h->tail, out);
+    return out == stdout ? 0 : EXIT_USAGE;
+}
+
 int gr_complain(int status, const gr_error *err) {
     char text[sizeof err->file + sizeof err->msg + 32];
     StrBuf plain = {0};

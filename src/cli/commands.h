@@ -3,12 +3,10 @@
 #ifndef GR_CLI_COMMANDS_H
 #define GR_CLI_COMMANDS_H
 
+#include "options/exits.h"
 #include "options/options.h"
 
 #include <stddef.h>
-
-// What a command exits with when gpurace failed, and when its command line makes no sense.
-enum { EXIT_OURS = 1, EXIT_USAGE = 2 };
 
 #define COMMAND(name, function, summary, caps, options, operands) int function(int argc, char **argv);
 #include "cli/commands.def"
@@ -27,6 +25,9 @@ const GrCommand *gr_command(size_t k);
 const GrCommand *gr_command_find(const char *name);
 // Whether a command takes the options of a row: those of a campaign are those of its runs, too, where it has none of that name.
 bool gr_command_takes(const GrCommand *c, const GrOptRow *row);
+
+// Prints what --help of a command says (help.def). Gives the status with which the command then ends: 0 on standard output, else EXIT_USAGE.
+int gr_print_help(const char *name, FILE *out);
 
 // Prints the error on standard error and gives the status, with which the command then ends.
 int gr_complain(int status, const gr_error *err);

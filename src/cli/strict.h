@@ -3,13 +3,12 @@
 #ifndef GR_CLI_STRICT_H
 #define GR_CLI_STRICT_H
 
+#include "options/exits.h"
 #include "report/baseline.h"
 
 #include <string.h>
 
-enum { GR_EXIT_INCONCLUSIVE = 67 };
-
-// Whether the exit status is GR_EXIT_INCONCLUSIVE. `open`: there are reasons; `is_void`: one of them fails by itself.
+// Whether the exit status is EXIT_INCONCLUSIVE. `open`: there are reasons; `is_void`: one of them fails by itself.
 static inline bool gr_strictly_fails(const char *strict, bool open, bool is_void) {
     return !strcmp(strict, "yes") ? open : !strcmp(strict, "auto") && is_void;
 }

@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "cli/child.h"
 #include "cli/copy.h"
+#include "options/exits.h"
 #include "report/read_report.h"
 
 #include <errno.h>
@@ -11,8 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { EXIT_RACES = 66 };
 
 // ---- The copy ----------------------------------------------------------------------------------------------
 
