@@ -6,6 +6,9 @@
 # gr_NAME_device of the engine. EXTENSION: files of vm/, which define gr_NAME_vm (src/vm/extension.h); a library of that name, which only CPU
 # devices link. PRIVATE: no engine of the product.
 #
+# A folder with an options.def has options of its own: the build writes engines/NAME/options.h, with the structure NameWords of their fields and the table
+# gr_NAME_options.
+#
 # gr_extension_list(target engines...): a library with gr_vm_extensions, the list of these engines' extensions.
 #
 # gr_engine_list(target engines...): these engines in this order, and their list. A program or injection links one such target.
@@ -40,9 +43,60 @@ function(gr_add_runtimes library)
   gr_add_library(${library} ${embedded_files})
 endfunction()
 
+# engines/NAME/options.h and the file with the table, *source, of the options.def in this folder.
+function(gr_write_options name source)
+  string(SUBSTRING ${name} 0 1 first)
+  string(SUBSTRING ${name} 1 -1 rest)
+  string(TOUPPER ${first} first)
+  string(TOUPPER ${name} guard)
+  set(words ${first}${rest}Words)
+  set(rows "#include \"${CMAKE_CURRENT_SOURCE_DIR}/options.def\"")
+  set(folder ${CMAKE_BINARY_DIR}/written/engines/${name})
+  file(CONFIGURE OUTPUT ${folder}/options.h CONTENT "// Written by gr_write_options (cmake/Engines.cmake).
+#ifndef GR_ENGINES_${guard}_OPTIONS_H
+#define GR_ENGINES_${guard}_OPTIONS_H
+
+#include \"options/options.h\"
+
+typedef struct ${words} {
+#define OPTION(id, name, type, deflt, commands, applies, arg, help) GrOpt_##type id;
+${rows}
+#undef OPTION
+} ${words};
+
+extern const GrOptTable gr_${name}_options;
+
+#endif
+" @ONLY)
+  file(CONFIGURE OUTPUT ${folder}/options.c CONTENT "// Written by gr_write_options (cmake/Engines.cmake).
+#include \"engines/${name}/options.h\"
+
+static const GrOptRow rows[] = {
+#define OPTION(...) GR_OPT_ROW(${words}, __VA_ARGS__)
+${rows}
+#undef OPTION
+};
+// One more than there are: there may be none.
+static const GrOptRange ranges[] = {
+#define RANGE(...) GR_OPT_RANGE(${words}, __VA_ARGS__)
+${rows}
+#undef RANGE
+    {0, 0, 0}};
+const GrOptTable gr_${name}_options = {
+    \"${name}\", rows, ranges, sizeof rows / sizeof *rows, sizeof ranges / sizeof *ranges - 1, sizeof(${words})};
+" @ONLY)
+  set(${source} ${folder}/options.c PARENT_SCOPE)
+endfunction()
+
 function(gr_add_engine name)
   cmake_parse_arguments(E "PRIVATE" "" "SOURCES;LIBS;RUNTIMES;EXTENSION" ${ARGN})
-  gr_add_library(gr_engine_${name} engine.c ${E_SOURCES})
+  set(options)
+  if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/options.def)
+    gr_write_options(${name} options)
+  endif()
+  gr_add_library(gr_engine_${name} engine.c ${options} ${E_SOURCES})
+  set_target_properties(gr_engine_${name} PROPERTIES GR_OPTIONS "${options}")
+  target_include_directories(gr_engine_${name} PUBLIC ${CMAKE_BINARY_DIR}/written)
   target_link_libraries(gr_engine_${name} PUBLIC gr_engines_core ${E_LIBS})
   if(E_RUNTIMES)
     gr_add_runtimes(gr_${name}_device ${E_RUNTIMES})
@@ -84,19 +138,30 @@ endfunction()
 function(gr_engine_list target)
   set(declarations)
   set(rows)
+  set(tables)
   set(libraries)
   foreach(name IN LISTS ARGN)
     string(APPEND declarations "extern const GrEngine gr_engine_${name};\n")
     string(APPEND rows "    &gr_engine_${name},\n")
     list(APPEND libraries gr_engine_${name})
+    get_target_property(options gr_engine_${name} GR_OPTIONS)
+    if(options)
+      string(APPEND declarations "extern const GrOptTable gr_${name}_options;\n")
+      string(APPEND tables "    &gr_${name}_options,\n")
+    endif()
   endforeach()
   set(list ${CMAKE_CURRENT_BINARY_DIR}/${target}_list.c)
   file(CONFIGURE OUTPUT ${list} CONTENT "// Written by gr_engine_list (cmake/Engines.cmake).
 #include \"engines/core/engine.h\"
+#include \"options/options.h\"
 
 ${declarations}
 const GrEngine *const gr_engines[] = {
 ${rows}    NULL,
+};
+const GrOptTable *const gr_option_tables[] = {
+    &gr_common_options,
+${tables}    NULL,
 };
 " @ONLY)
   # An object, not an archive: what looks names up in the list is behind it on the command line.

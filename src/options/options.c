@@ -41,7 +41,7 @@ typedef struct At {
 static At row_at(size_t nth) {
     const GrOptTable *t;
     size_t left = nth;
-    for (size_t k = 0; (t = gr_option_table(k)); left -= t->n_rows, k++)
+    for (size_t k = 0; (t = gr_option_tables[k]); left -= t->n_rows, k++)
         if (left < t->n_rows)
             return (At){&t->rows[left], t, k, nth};
     return (At){.row = NULL};
@@ -79,7 +79,7 @@ const GrOptRow *gr_options_row(size_t k, const GrOptTable **table) {
 
 const void *gr_options_of(const GrOptions *o, const GrOptTable *t) {
     const GrOptTable *mine;
-    for (size_t k = 0; (mine = gr_option_table(k)); k++)
+    for (size_t k = 0; (mine = gr_option_tables[k]); k++)
         if (mine == t)
             return k ? o->tables[k] : o;
     return NULL;
@@ -177,13 +177,13 @@ gr_status gr_options_init(GrOptions *o, gr_error *err) {
     gr_arena_init(&o->arena);
     const GrOptTable *t;
     size_t rows = 0, n = 0;
-    for (; (t = gr_option_table(n)); n++)
+    for (; (t = gr_option_tables[n]); n++)
         rows += t->n_rows;
     o->given = gr_arena_alloc(&o->arena, rows + 1);
     o->tables = gr_arena_alloc(&o->arena, (n + 1) * sizeof *o->tables);
     bool full = o->given && o->tables;
     for (size_t k = 1; k < n && full; k++)
-        full = (o->tables[k] = gr_arena_alloc(&o->arena, gr_option_table(k)->size)) != NULL;
+        full = (o->tables[k] = gr_arena_alloc(&o->arena, gr_option_tables[k]->size)) != NULL;
     GR_NEED(full, err);
     for (size_t k = 0; k < rows; k++) {
         At a = row_at(k);

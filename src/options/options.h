@@ -107,9 +107,8 @@ typedef struct GrOptTable {
 #define GR_OPT_RANGE(structure, id, lowest, highest) {offsetof(structure, id), lowest, highest},
 
 extern const GrOptTable gr_common_options;
-// The tables of this program, from 0, gr_common_options first; NULL: there are no more. Defined where the engines of the program
-// are listed.
-const GrOptTable *gr_option_table(size_t k);
+// The tables of this program, gr_common_options first, NULL behind the last. Defined where the engines of the program are listed.
+extern const GrOptTable *const gr_option_tables[];
 
 // The rows of all tables, from 0; NULL: there are no more. `table` may be NULL.
 const GrOptRow *gr_options_row(size_t k, const GrOptTable **table);

@@ -33,10 +33,7 @@ static const GrOptRow twice_rows[] = {
 static const GrOptRange twice_ranges[] = {{offsetof(Twice, run), 1, 9}, {offsetof(Twice, ptx), 10, 99}};
 static const GrOptTable twice = {"twice", twice_rows, twice_ranges, 3, 2, sizeof(Twice)};
 
-const GrOptTable *gr_option_table(size_t k) {
-    const GrOptTable *const all[] = {&gr_common_options, &many, &twice};
-    return k < sizeof all / sizeof *all ? all[k] : NULL;
-}
+const GrOptTable *const gr_option_tables[] = {&gr_common_options, &many, &twice, NULL};
 
 static gr_error err;
 

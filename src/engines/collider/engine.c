@@ -84,6 +84,12 @@ static bool comes_late(const ColliderWords *words, const GrOptions *o, uint64_t 
     return asked || (longest >= LATE_LEAST_NS && !*words->budget && !*o->sample);
 }
 
+// Whether stores are poisoned, once the device is chosen.
+static bool poisons(const ColliderWords *words, const char *device) {
+    return words->poison_writes || !strcmp(words->poison, "yes") ||
+           (!strcmp(words->poison, "auto") && !strcmp(device, "gpu"));
+}
+
 static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, gr_error *err) {
     Collider *c = calloc(1, sizeof *c);
     GR_NEED(c, err);
@@ -94,7 +100,7 @@ static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, g
                                    .read_delay_ns = clamp32(words->read_delay),
                                    .write_delay_ns = clamp32(words->write_delay),
                                    .same_value = o->same_value,
-                                   .poison = gr_collider_poisons(o),
+                                   .poison = poisons(words, o->device),
                                    .seed_at_load = s && !strcmp(o->device, "gpu"),
                                    .thinned = thins(o, s != NULL),
                                    .attached = s != NULL,
@@ -303,7 +309,6 @@ const GrEngine gr_engine_collider = {
     .decoder = &gr_collider_decoder,
     .caps = CAP_CPU | CAP_GPU | CAP_CHECKS | CAP_REWRITES | CAP_WINDOWS | CAP_SAMPLES,
     .blind = blind,
-    .options = &gr_collider_options,
     .begin = collider_begin,
     .rewrite = collider_rewrite,
     .loaded = collider_loaded,

@@ -33,8 +33,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-struct GrOptions;  // options/options.h: the tables of options, parsed
-struct GrOptTable; // options/options.h
+struct GrOptions; // options/options.h: the tables of options, parsed
 
 struct GrHostTouch;   // device_api/work.h
 struct GrHostThreads; // device_api/host_threads.h
@@ -117,11 +116,10 @@ static inline const char *gr_module_suffix(const GrModule *m, char *buf, size_t 
 typedef CUresult (*GrGetGlobal)(void *handle, const char *name, CUdeviceptr *addr, size_t *size);
 
 typedef struct GrEngine {
-    const char *name;                 // --engine NAME
-    const char *summary;              // one line for --help
-    const char *evidence;             // what its word is worth: "value changed"
-    unsigned caps;                    // options/caps.def
-    const struct GrOptTable *options; // its own; NULL: none
+    const char *name;     // --engine NAME
+    const char *summary;  // one line for --help
+    const char *evidence; // what its word is worth: "value changed"
+    unsigned caps;        // options/caps.def
     // What it finds (ends with number 0), and what reads the areas that its code writes. NULL: nothing, or what another engine has.
     const GrClass *classes;
     const GrDecoder *decoder;

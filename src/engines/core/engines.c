@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// engines — the engines of this program by name, their tables of options, their classes and decoders.
+// engines — the engines of this program by name, their classes and decoders.
 #include "engines/core/compose.h"
 #include "engines/core/engine.h"
 #include "engines/core/misuses.h"
@@ -31,15 +31,6 @@ const GrEngine *gr_engine_choose(GrOptions *o, bool elsewhere) {
     const GrEngine *e = gr_engine_find(o->engine);
     o->caps = e ? e->caps : CAP_CPU | CAP_GPU | CAP_CHECKS;
     return e;
-}
-
-const GrOptTable *gr_option_table(size_t k) {
-    if (!k)
-        return &gr_common_options;
-    for (const GrEngine *const *e = gr_engines; *e; e++)
-        if ((*e)->options && !--k)
-            return (*e)->options;
-    return NULL;
 }
 
 const GrClass *gr_engine_class(uint32_t number) {

@@ -188,7 +188,6 @@ const GrEngine gr_engine_exact = {
     .classes = gr_exact_classes,
     .caps = CAP_CPU | CAP_CHECKS | CAP_LISTENS | CAP_CAUSALITY | CAP_HOST,
     .blind = blind,
-    .options = &gr_exact_options,
     .begin = exact_begin,
     .rewrite = exact_rewrite,
     .finish = exact_finish,

@@ -272,7 +272,6 @@ const GrEngine gr_engine_privatizer = {
     .decoder = &gr_privatizer_decoder,
     .caps = CAP_CPU | CAP_GPU | CAP_CHECKS | CAP_REWRITES | CAP_RERUNS | CAP_ARENA,
     .blind = blind,
-    .options = &gr_privatizer_options,
     .begin = privatizer_begin,
     .rewrite = privatizer_rewrite,
     .loaded = privatizer_loaded,

@@ -255,7 +255,6 @@ const GrEngine gr_engine_tracker = {
     .decoder = &gr_tracker_decoder,
     .caps = CAP_CPU | CAP_GPU | CAP_CHECKS | CAP_REWRITES | CAP_COUNTERS | CAP_SAMPLES,
     .blind = blind,
-    .options = &gr_tracker_options,
     .begin = tracker_begin,
     .rewrite = tracker_rewrite,
     .loaded = tracker_loaded,

@@ -106,6 +106,5 @@ const GrEngine gr_engine_verifier = {
     .evidence = "solved for, and confirmed by replay",
     .caps = CAP_CHECKS | CAP_STATIC,
     .blind = blind,
-    .options = &gr_verifier_options,
     .still = &table,
 };

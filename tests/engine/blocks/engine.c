@@ -2,30 +2,11 @@
 // engine blocks — see blocks.h. It runs on the CPU device and on a GPU.
 #include "engines/core/engine.h"
 #include "blocks.h"
-#include "options/options.h"
+#include "engines/blocks/options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct BlocksWords {
-#define OPTION(id, name, type, deflt, commands, applies, arg, help) GrOpt_##type id;
-#include "options.def"
-#undef OPTION
-} BlocksWords;
-
-static const GrOptRow rows[] = {
-#define OPTION(...) GR_OPT_ROW(BlocksWords, __VA_ARGS__)
-#include "options.def"
-#undef OPTION
-};
-static const GrOptRange ranges[] = {
-#define RANGE(...) GR_OPT_RANGE(BlocksWords, __VA_ARGS__)
-#include "options.def"
-#undef RANGE
-};
-static const GrOptTable options = {
-    "blocks", rows, ranges, sizeof rows / sizeof *rows, sizeof ranges / sizeof *ranges, sizeof(BlocksWords)};
 
 typedef struct Blocks {
     GrSession *session;
@@ -33,7 +14,7 @@ typedef struct Blocks {
 } Blocks;
 
 static gr_status begin(GrSession *s, const GrOptions *o, void **self, gr_error *err) {
-    const BlocksWords *words = gr_options_of(o, &options);
+    const BlocksWords *words = gr_options_of(o, &gr_blocks_options);
     if (!s)
         return gr_fail(err, GR_ERR_UNSUPPORTED, "the engine blocks needs a run");
     Blocks *b = calloc(1, sizeof *b);
@@ -127,7 +108,6 @@ const GrEngine gr_engine_blocks = {
     .summary = "finds stores that several blocks execute (tests only)",
     .evidence = "blocks counted",
     .caps = CAP_CPU | CAP_GPU | CAP_CHECKS | CAP_REWRITES,
-    .options = &options,
     .classes = blocks_classes,
     .decoder = &blocks_decoder,
     .begin = begin,
