@@ -3,7 +3,7 @@
 #
 # gr_add_engine(name [SOURCES files...] [LIBS libraries...] [RUNTIMES names...] [EXTENSION files...] [PRIVATE]): the library gr_engine_NAME of engine.c and the
 # sources. A runtime NAME is device/NAME.c: freestanding C, compiled to PTX and embedded as the text gr_NAME_runtime_ptx in the library
-# gr_NAME_device of the engine. EXTENSION: files of vm/, which define gr_NAME_vm (src/vm/extension.h); a library of that name, which only CPU
+# gr_NAME_device of the engine. NAME:A+B:DEFINITION... is device/A.c and device/B.c behind it, compiled as one file with these definitions. EXTENSION: files of vm/, which define gr_NAME_vm (src/vm/extension.h); a library of that name, which only CPU
 # devices link. PRIVATE: no engine of the product.
 #
 # A folder with an options.def has options of its own: the build writes engines/NAME/options.h, with the structure NameWords of their fields and the table
@@ -21,8 +21,17 @@ function(gr_add_runtimes library)
   file(GLOB shared CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/device/*.[ch] ${CMAKE_CURRENT_SOURCE_DIR}/*.def
        ${CMAKE_SOURCE_DIR}/src/device_api/device.h)
   set(embedded_files)
-  foreach(runtime IN LISTS ARGN)
-    set(source ${CMAKE_CURRENT_SOURCE_DIR}/device/${runtime}.c)
+  foreach(words IN LISTS ARGN)
+    string(REPLACE ":" ";" definitions ${words})
+    list(POP_FRONT definitions runtime sources)
+    list(TRANSFORM definitions PREPEND -D)
+    if(NOT sources)
+      set(sources ${runtime})
+    endif()
+    string(REPLACE "+" ";" sources ${sources})
+    list(TRANSFORM sources REPLACE "(.+)" "${CMAKE_CURRENT_SOURCE_DIR}/device/\\1.c")
+    list(POP_BACK sources source)
+    list(TRANSFORM sources REPLACE "(.+)" "-include;\\1")
     set(ptx ${CMAKE_CURRENT_BINARY_DIR}/${runtime}.ptx)
     set(embedded ${CMAKE_CURRENT_BINARY_DIR}/${runtime}_ptx.c)
     add_custom_command(
@@ -30,7 +39,7 @@ function(gr_add_runtimes library)
       # The compiler proper: the driver would raise the PTX version to the newest it knows, and with it every rewritten module's.
       COMMAND ${GPURACE_CLANG} -cc1 -triple nvptx64-nvidia-cuda -target-cpu sm_70 -target-feature +ptx63 -std=c17 -O2
               -ffreestanding -Wall -Wextra -internal-isystem ${clang_resources}/include -I${CMAKE_SOURCE_DIR}/src
-              -S ${source} -o ${ptx}
+              ${definitions} ${sources} -S ${source} -o ${ptx}
       DEPENDS ${shared}
       COMMENT "Compiling the device runtime ${runtime} to PTX")
     add_custom_command(

@@ -4,11 +4,16 @@
 //
 // Everything here is relaxed: a device runtime must not order the program's accesses (design: "The added instructions must
 // order nothing"). So there is no fence, no barrier, no acquire and no release in this file.
-#ifndef GR_DEVICE_DEVICE_H
-#define GR_DEVICE_DEVICE_H
+#ifndef GR_DEVICE_API_DEVICE_H
+#define GR_DEVICE_API_DEVICE_H
+
+#ifdef GR_DEVICE_STAND_IN // of a runtime that is compiled for the host: the header that stands for this one
+#include GR_DEVICE_STAND_IN
+#else
 
 #include <stdint.h>
 
+#define GR_ENTRY    // before a function that inserted code calls
 #define GR_GLOBAL   __attribute__((address_space(1)))
 #define GR_INLINE   static inline __attribute__((always_inline))
 #define GR_NOINLINE __attribute__((noinline))
@@ -183,7 +188,7 @@ GR_INLINE void gr_store64(GR_GLOBAL uint64_t *at, uint64_t v) {
 // something else. Of a function that calls no other, ptxas leaves the YIELD out if all of that is in loops that do not end by what was loaded
 // (CUDA 13.0, sm_90 and later, seen in machine code; on an H100 the warp then stays together; code for sm_80 has it in loops, too). So GR_IN_LOOP runs a block once, as a loop: the assembler does
 // not know that each lane has a bit. Functions that call others leave what is strong to functions of its own (GR_STRONG_BY_CALL).
-#define GR_IN_LOOP for (uint32_t gr_again = 1; gr_again; gr_again = !gr_lane_bit())
+#define GR_IN_LOOP  for (uint32_t gr_again = 1; gr_again; gr_again = !gr_lane_bit())
 
 #ifdef GR_STRONG_BY_CALL
 #define GR_STRONG(type, name, params, ...)                                                                   \
@@ -260,4 +265,5 @@ GR_INLINE uint32_t gr_clock(void) {
 GR_INLINE void gr_breakpoint(void) { __asm__ volatile("brkpt;"); }
 GR_INLINE void gr_trap(void) { __asm__ volatile("trap;"); }
 
+#endif
 #endif

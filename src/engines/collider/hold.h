@@ -7,7 +7,7 @@
 //     GrHold.begun        the kernel tells that it has begun, GrHold.inside that one of its threads waits in a window
 //     GrHold.host         the host tells what it does: whether something may come, is about to, or nothing more does
 //
-// Each wait of a kernel has a bound (device/hold.c), whatever the host does. Where the page cannot be had, kernels are told and do not wait.
+// Each wait of a kernel has a bound (device/hold.h), whatever the host does. Where the page cannot be had, kernels are told and do not wait.
 #ifndef GR_ENGINES_COLLIDER_HOLD_H
 #define GR_ENGINES_COLLIDER_HOLD_H
 

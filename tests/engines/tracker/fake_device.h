@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // fake_device — stands for device_api/device.h in a test on the host: one lane at a time, in a launch of three blocks of 128 threads.
-#ifndef GR_DEVICE_DEVICE_H
-#define GR_DEVICE_DEVICE_H
+#ifndef GR_TESTS_TRACKER_FAKE_DEVICE_H
+#define GR_TESTS_TRACKER_FAKE_DEVICE_H
 
 #include "engines/tracker/device/record.h"
 
@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define GR_ENTRY static
 #define GR_GLOBAL
 #define GR_INLINE     static inline
 #define GR_SEQUENTIAL 1

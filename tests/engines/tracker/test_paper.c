@@ -16,12 +16,6 @@
 
 #include <cmocka.h>
 
-void __gr_begin(void);
-void __gr_access(uint32_t site, uint32_t what, uint64_t at, uint64_t value);
-void __gr_saw(uint32_t what, uint64_t at);
-void __gr_range(uint32_t site, uint32_t what, uint64_t at, uint32_t bytes);
-void __gr_order(uint32_t what, uint32_t lanes);
-
 static uint32_t without; // rules that do not count
 #define GR_PAPER_WITHOUT without
 #include "engines/tracker/device/paper.c"

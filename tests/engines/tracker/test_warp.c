@@ -16,6 +16,7 @@ static bool use_fours;
 static unsigned whole; // lanes that went the whole way
 static void count_whole(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own);
 #define GR_WHOLE count_whole
+#include "engines/tracker/device/tracker.c"
 #include "engines/tracker/vm/rules_ptx.c"
 
 static void count_whole(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own) {

@@ -10,7 +10,7 @@
 // Filled by the injection after loading. Volatile: a debugger or the host may change it at any time.
 GR_GLOBAL volatile GrControl __gr_control;
 
-#include "engines/collider/device/hold.c"
+#include "engines/collider/device/hold.h"
 
 typedef struct Lanes {
     uint32_t all, stored[2]; // as GrSlot has them
@@ -56,6 +56,9 @@ stop:
 }
 
 // A repeated access of this lane saw `seen` where `expected` was. Several lanes may arrive together: one of them reports for all.
+#ifdef GR_COPIES // which call it, too
+GR_NOINLINE
+#endif
 void __gr_report(uint32_t site, uint32_t meta, uint64_t address, uint64_t expected, uint64_t seen) {
     uint32_t active = gr_active_mask();
     if (gr_lane() == (uint32_t)__builtin_ctz(active))

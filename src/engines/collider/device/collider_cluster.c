@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// collider's device runtime for bulk copies, with all of collider_copy.c: what needs sm_90, as these copies do. So this is apart.
-#include "engines/collider/device/collider_copy.c"
-
+// collider's device runtime for bulk copies, behind all of collider_copy.c in one runtime: what needs sm_90, as these copies do. So this is apart.
 // The generic address of the same place in the shared memory of another block of the cluster.
 static uint64_t in_block(uint64_t address, uint32_t rank) {
     uint64_t there;

@@ -2,16 +2,9 @@
 // collider's device runtime for copies — emulates and watches copies that inserted code does not do by itself. These are
 // cp.async of lanes whose source is shorter than their destination, and bulk copies (engines/collider/pass/collider_async.h).
 //
-// Modules that have such copies get this in place of collider.c, which is part of it. All addresses are generic. Sources and destinations are compared with what was
+// Modules that have such copies get collider.c with this behind it. All addresses are generic. Sources and destinations are compared with what was
 // there before the delay; nothing is kept of a bulk copy but a hash of its source (FNV-1a, as in figure 4d of the paper, over words of 64
 // bits: a change of one word always changes it), because the destination holds what was read of the source.
-#include <stdint.h>
-
-__attribute__((noinline)) void __gr_report(uint32_t site, uint32_t meta, uint64_t address, uint64_t expected,
-                                           uint64_t seen);
-
-#include "engines/collider/device/collider.c"
-
 enum { GENERIC = GR_META_GENERIC << GR_META_SPACE };
 
 static uint64_t load_byte(uint64_t at) {

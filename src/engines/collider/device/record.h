@@ -100,7 +100,7 @@ typedef struct GrControl {
         beside; // not 0: something may run beside this launch, which therefore waits long (GR_BESIDE_*); likewise
     uint64_t hold; // device address of the context's GrHold; 0: there is none
     uint64_t
-        since; // when the newest launch that is held began, in the units of device/hold.c; above that, its number
+        since; // when the newest launch that is held began, in the units of device/hold.h; above that, its number
     uint64_t kept, kept_bytes; // where no store is poisoned: the host or another device may look
     uint64_t kept_granules;    // and of that, only in granules whose bit is set (GR_GRANULE_SHIFT)
     uint32_t launches

@@ -33,7 +33,7 @@ typedef struct ColliderWork {
     PtxReg *shuts;    // whether all windows stay shut in this launch; likewise
     PtxReg *watches;  // whether threads keep what they access in this launch; NULL: nobody asks
     PtxReg *length;   // what is left of the delays (collider_time.h); likewise
-    PtxReg *hold;     // how a thread of a kernel is held (device/hold.c); NULL: no window asks
+    PtxReg *hold;     // how a thread of a kernel is held (device/hold.h); NULL: no window asks
     PtxReg *small;    // whether the waits are longer because the launch is small (collider_time.h)
     unsigned n_holds; // places of the function where it may be
     SourceWatch

@@ -37,7 +37,7 @@ typedef enum LookHeld {
 gr_status gr_look_begin(ColliderWork *w, const Access *a, PtxStmt *at, ColliderWait what, uint32_t max_ns,
                         Look *l);
 gr_status gr_look_end(ColliderWork *w, const Access *a, PtxStmt *at, const Look *l, LookHeld held);
-// The register of how the thread is held (device/hold.c), 0 when it is not or any more; NULL: no launch of the function ever is.
+// The register of how the thread is held (device/hold.h), 0 when it is not or any more; NULL: no launch of the function ever is.
 const PtxReg *gr_look_hold(ColliderWork *w, const Access *a);
 // A wait before an access that has no window of its own, or none yet, without looks. In a launch that is held and lets others pass it may be longer.
 gr_status gr_look_late(ColliderWork *w, const Access *a, PtxStmt *at);

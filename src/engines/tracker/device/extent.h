@@ -5,7 +5,7 @@
 
 #include "engines/tracker/device/state.h"
 
-uint64_t __gr_extent(uint64_t base) {
+GR_ENTRY uint64_t __gr_extent(uint64_t base) {
     GR_GLOBAL GrExtent *all = (GR_GLOBAL GrExtent *)GR_CONTROL.extents;
     uint32_t slot = gr_extent_slot(base);
     GR_GLOBAL GrLaunches *launches = gr_launches();
@@ -23,7 +23,7 @@ uint64_t __gr_extent(uint64_t base) {
     return 0;
 }
 
-void __gr_stray(uint64_t at) {
+GR_ENTRY void __gr_stray(uint64_t at) {
     if (GR_CONTROL.area)
         gr_store64(&((GR_GLOBAL GrTrackedHeader *)GR_CONTROL.area)->stray, at);
 }

@@ -99,7 +99,7 @@ GR_INLINE int is_kept(const Me *m) {
 }
 
 // For functions, which do not know it from what they called before.
-uint64_t __gr_own(void) {
+GR_ENTRY uint64_t __gr_own(void) {
     uint64_t own = GR_OWN_SLOW;
     if (!GR_CONTROL.area)
         return own;
@@ -119,7 +119,7 @@ static void keep(const Me *m, uint32_t barriers) {
 #endif
 }
 
-uint64_t __gr_begin(uint32_t kept) {
+GR_ENTRY uint64_t __gr_begin(uint32_t kept) {
     if (!GR_CONTROL.area)
         return GR_OWN_SLOW;
     Me m = gr_me();
@@ -277,7 +277,7 @@ static GR_NOINLINE uint64_t count_order(uint32_t what, uint32_t lanes, uint64_t 
     return own_of(&m, count);
 }
 
-uint64_t __gr_order(uint32_t what, uint32_t lanes, uint64_t own) {
+GR_ENTRY uint64_t __gr_order(uint32_t what, uint32_t lanes, uint64_t own) {
     uint64_t now = GR_OWN_SLOW;
     GR_TOGETHER(if (GR_CONTROL.area) now = count_order(what, lanes, own));
     return now;

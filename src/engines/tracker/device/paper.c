@@ -78,7 +78,7 @@ GR_INLINE uint32_t warp_tag(const Me *m) { return m->launch ^ (m->block + 1) * U
 
 GR_INLINE int leads(uint32_t active) { return gr_lane() == (uint32_t)__builtin_ctz(active); }
 
-void __gr_begin(void) {
+GR_ENTRY void __gr_begin(void) {
     if (!GR_CONTROL.area)
         return;
     Me m = gr_me();
@@ -177,7 +177,7 @@ static void count_order(uint32_t what, uint32_t lanes) {
         fence(&m, 0);
 }
 
-void __gr_order(uint32_t what, uint32_t lanes) { GR_TOGETHER(count_order(what, lanes)); }
+GR_ENTRY void __gr_order(uint32_t what, uint32_t lanes) { GR_TOGETHER(count_order(what, lanes)); }
 
 // ---- One cell ------------------------------------------------------------------------------------------------
 
@@ -380,11 +380,11 @@ static void access_one(uint32_t site, uint32_t what, uint64_t at, uint64_t value
     access(site, what, at, what & 0xff, what & GR_WHAT_WRITES ? ~UINT64_C(0) : value, active);
 }
 
-void __gr_access(uint32_t site, uint32_t what, uint64_t at, uint64_t value) {
+GR_ENTRY void __gr_access(uint32_t site, uint32_t what, uint64_t at, uint64_t value) {
     GR_TOGETHER(access_one(site, what, at, value));
 }
 
-void __gr_range(uint32_t site, uint32_t what, uint64_t at, uint32_t bytes) {
+GR_ENTRY void __gr_range(uint32_t site, uint32_t what, uint64_t at, uint32_t bytes) {
     GR_TOGETHER(if (GR_CONTROL.area) access(site, what, at, bytes, ~UINT64_C(0), gr_active_mask()));
 }
 
@@ -398,4 +398,4 @@ static void look_back(uint32_t what, uint64_t at) {
     follow_locks(&me, what, at, gr_active_mask());
 }
 
-void __gr_saw(uint32_t what, uint64_t at) { GR_TOGETHER(look_back(what, at)); }
+GR_ENTRY void __gr_saw(uint32_t what, uint64_t at) { GR_TOGETHER(look_back(what, at)); }

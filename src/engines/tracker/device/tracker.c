@@ -512,8 +512,8 @@ static GR_NOINLINE void finish_access(uint32_t site, uint32_t what, uint64_t at,
                                           uint64_t own, uint64_t where) {                                    \
         return quick_cells(site, what, at, value, own, where, (Kind){shared, writes, strong});               \
     }                                                                                                        \
-    void __gr_##name(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own,                \
-                     uint64_t where) {                                                                       \
+    GR_ENTRY void __gr_##name(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own,       \
+                              uint64_t where) {                                                              \
         const uint32_t lanes = gr_active_mask();                                                             \
         if (strong)                                                                                          \
             talk(what, at);                                                                                  \
@@ -575,7 +575,7 @@ GR_INLINE void access_any(uint32_t site, uint32_t what, uint64_t at, uint64_t va
 #undef QUICK
 }
 
-void __gr_access(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own) {
+GR_ENTRY void __gr_access(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own) {
     GR_TOGETHER(if (!gr_own_is_slow(own) || GR_CONTROL.area) access_any(site, what, at, value, own));
 }
 
@@ -597,7 +597,7 @@ GR_INLINE void saw_any(uint32_t what, uint64_t at, uint64_t own) {
         look_back(what, at, own);
 }
 
-void __gr_saw(uint32_t what, uint64_t at, uint64_t own) {
+GR_ENTRY void __gr_saw(uint32_t what, uint64_t at, uint64_t own) {
     GR_TOGETHER(if (!gr_own_is_slow(own) || GR_CONTROL.area) saw_any(what, at, own));
 }
 
@@ -611,7 +611,7 @@ uint32_t __gr_saw_at(uint32_t what, uint64_t at, uint64_t own, uint64_t where) {
 }
 #endif
 
-void __gr_range(uint32_t site, uint32_t what, uint64_t at, uint32_t bytes, uint64_t own) {
+GR_ENTRY void __gr_range(uint32_t site, uint32_t what, uint64_t at, uint32_t bytes, uint64_t own) {
     GR_TOGETHER(if (GR_CONTROL.area) access_range(site, what, at, bytes, own));
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // lane — the device runtime's view of the machine (device_api/device.h), for the runtime compiled for the host: one lane of a warp of the
 // CPU device at a time. The same rules, without interpreting them, and nothing comes between the look and the change of an access.
-#ifndef GR_DEVICE_DEVICE_H
-#define GR_DEVICE_DEVICE_H
+#ifndef GR_ENGINES_TRACKER_VM_LANE_H
+#define GR_ENGINES_TRACKER_VM_LANE_H
 
 #include "engines/tracker/vm/rules.h"
 #include "vm/core/block.h"
@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#define GR_ENTRY static
 #define GR_GLOBAL
 #define GR_INLINE     static inline __attribute__((always_inline))
 #define GR_SEQUENTIAL 1 // lanes come one after the other
@@ -104,7 +105,7 @@ GR_INLINE int gr_is_shared(uint64_t generic, uint64_t *at) {
 }
 GR_INLINE uint32_t gr_rank_of(uint64_t at) { return (uint32_t)(at >> VM_SHARED_SHIFT); }
 
-// Each rules_*.c includes one runtime, whose functions are its own.
+// Each rules_*.c has one runtime, whose functions are its own.
 #define __gr_begin  runtime_begin
 #define __gr_access runtime_access
 #define __gr_saw    runtime_saw

@@ -10,6 +10,9 @@
 //     0         it is over
 //
 // Nothing here orders memory. The host's words tell when to go on, never what was written.
+#ifndef GR_ENGINES_COLLIDER_DEVICE_HOLD_H
+#define GR_ENGINES_COLLIDER_DEVICE_HOLD_H
+
 #include "device_api/device.h"
 #include "engines/collider/device/record.h"
 
@@ -160,3 +163,5 @@ uint64_t __gr_hold(uint32_t word) {
     }
     return (uint64_t)HOLD_PIECE_NS << 32 | word;
 }
+
+#endif
