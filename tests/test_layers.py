@@ -75,6 +75,11 @@ class Layers(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertEqual(text.splitlines()[1:], ["    src/high/b.c:5: gr_c is in src/high/c.c"])
 
+    def test_an_include_guard_of_another_file(self):
+        guarded = "#ifndef GR_{0}_H\n#define GR_{0}_H\nint gr_b(int x);\n#endif\n"
+        self.accepted({"high/b.h": guarded.format("HIGH_B")})
+        self.refused("src/high/b.h: the include guard is GR_LOW_B_H, not GR_HIGH_B_H", {"high/b.h": guarded.format("LOW_B")})
+
     def test_a_member_and_a_type_are_no_calls(self):
         self.accepted({"high/b.c": B + "struct gr_c {\n    int gr_c;\n};\nint gr_b(int x) {\n    struct gr_c c = {.gr_c = x};\n    return gr_a(c.gr_c);\n}\n"})
 

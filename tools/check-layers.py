@@ -4,6 +4,7 @@
 - an #include or a call from one folder to another that the table of docs/design.md does not have, and on an entry of the table that is not used;
 - a circle of folders, and a circle of calls between the files of a folder: the files of a folder stand in a list, and calls go down;
 - a file that is longer than MOST_LINES;
+- an include guard that is not of the file's own path: GR_LOW_A_H for low/a.h;
 - a call or file in tools/layers-exceptions.txt for which no exception is needed.
 Prints the edges between folders with their numbers of #include lines and calls.
 
@@ -123,6 +124,13 @@ class Layers:
             else:
                 self.problems.append(f"src/{file}: {text.count(chr(10))} lines, more than {MOST_LINES}")
 
+    def check_guards(self):
+        for file, text in sorted(self.reader.texts.items()):
+            found = re.search(r"^#ifndef (\w+)\n#define \1$", text, re.M) if file.endswith(".h") else None
+            guard = "GR_" + re.sub(r"\W", "_", file).upper()
+            if found and found[1] != guard:
+                self.problems.append(f"src/{file}: the include guard is {found[1]}, not {guard}")
+
     def check_table(self):
         self.problems += [f"docs/design.md: {a} may use {b}, but nothing does: take it out of the table"
                           for a in sorted(self.allowed) for b in sorted(self.allowed[a]) if (a, b) not in self.edges]
@@ -140,6 +148,7 @@ def main():
     layers.check_calls_between()
     layers.check_calls_within()
     layers.check_lengths()
+    layers.check_guards()
     layers.check_table()
     layers.check_exceptions()
     for (a, b), counts in sorted(layers.edges.items()):
