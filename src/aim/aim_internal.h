@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // aim_internal — what the two steps share: how accesses are named from run to run (places.c), and what is noted of them (conflicts.c).
-#ifndef GR_AIM_INTERNAL_H
-#define GR_AIM_INTERNAL_H
+#ifndef GR_AIM_AIM_INTERNAL_H
+#define GR_AIM_AIM_INTERNAL_H
 
 #include "aim/aim.h"
 #include "base/map.h"
