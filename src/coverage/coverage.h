@@ -17,8 +17,8 @@
 // instrumented; watched, what was in a kernel that was launched besides. Several runs may update one file at a time. Each takes
 // a lock on the file, reads it, adds to it, writes it anew beside it and renames that. So a reader never sees half of it. A
 // file that is not understood is an error and stays as it is.
-#ifndef GR_COVERAGE_H
-#define GR_COVERAGE_H
+#ifndef GR_COVERAGE_COVERAGE_H
+#define GR_COVERAGE_COVERAGE_H
 
 #include "base/arena.h"
 #include "base/map.h"
