@@ -4,8 +4,8 @@
 // Both directions are looked up by name with dlsym(RTLD_DEFAULT, …), and each is optional: the library works alone,
 // and a tool that finds no gr_cpu_device_config has NVIDIA's driver beneath it. All gr_api_* hooks are called with
 // the driver's lock held, on whichever thread the device was advanced: they must not call the CUDA API.
-#ifndef GR_DRIVER_CUDA_HOOKS_H
-#define GR_DRIVER_CUDA_HOOKS_H
+#ifndef GR_DEVICE_API_HOOKS_H
+#define GR_DEVICE_API_HOOKS_H
 
 #include "device_api/work.h"
 
