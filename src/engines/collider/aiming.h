@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // aiming — the race-directed schedule's aim (aim/aim.h) in a program on the CPU device: what --aim says to it, and what this run notes of
 // conflicts for the file of --coverage.
-#ifndef GR_INJECT_AIMING_H
-#define GR_INJECT_AIMING_H
+#ifndef GR_ENGINES_COLLIDER_AIMING_H
+#define GR_ENGINES_COLLIDER_AIMING_H
 
 #include "engines/core/engine.h"
 #include "findings/race.h"

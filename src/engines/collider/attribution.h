@@ -6,8 +6,8 @@
 // change the execution more. So the first replay is like the first run. In the second one all windows of targets stay open for
 // the longest delay after the second look, in the third one in 16 of them, and so on from the beginning. In both of these
 // stores and atomic operations come late besides.
-#ifndef GR_INJECT_ATTRIBUTION_H
-#define GR_INJECT_ATTRIBUTION_H
+#ifndef GR_ENGINES_COLLIDER_ATTRIBUTION_H
+#define GR_ENGINES_COLLIDER_ATTRIBUTION_H
 
 #include "base/vec.h"
 #include "engines/collider/device/record.h"

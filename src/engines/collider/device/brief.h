@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // brief — what calls of windows say (engines/collider/pass/collider_brief.h, device/brief.c).
-#ifndef GR_DEVICE_BRIEF_H
-#define GR_DEVICE_BRIEF_H
+#ifndef GR_ENGINES_COLLIDER_DEVICE_BRIEF_H
+#define GR_ENGINES_COLLIDER_DEVICE_BRIEF_H
 
 #include "engines/collider/device/record.h"
 

@@ -21,8 +21,8 @@
 //
 // C marks the word with a compare-and-swap, having claimed the target's record: of each target one meeting is recorded, both sides of
 // it. P sees the mark when it withdraws, and adds its own side.
-#ifndef GR_DEVICE_MEET_H
-#define GR_DEVICE_MEET_H
+#ifndef GR_ENGINES_COLLIDER_DEVICE_MEET_H
+#define GR_ENGINES_COLLIDER_DEVICE_MEET_H
 
 #include <stdint.h>
 

@@ -5,8 +5,8 @@
 // sides see (normally the results file itself, mapped), start as zeros and are written by whichever thread
 // claims them first; later occurrences only count. Index of a slot: site * GR_CLASS_COUNT + class; sites
 // count from 1, slots of site 0 are unused.
-#ifndef GR_DEVICE_RECORD_H
-#define GR_DEVICE_RECORD_H
+#ifndef GR_ENGINES_COLLIDER_DEVICE_RECORD_H
+#define GR_ENGINES_COLLIDER_DEVICE_RECORD_H
 
 #include <stdint.h>
 

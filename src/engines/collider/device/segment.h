@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // segment — what a thread keeps of an access, in its local memory (engines/collider/pass/collider_segment.h).
-#ifndef GR_DEVICE_SEGMENT_H
-#define GR_DEVICE_SEGMENT_H
+#ifndef GR_ENGINES_COLLIDER_DEVICE_SEGMENT_H
+#define GR_ENGINES_COLLIDER_DEVICE_SEGMENT_H
 
 #include "engines/collider/device/record.h"
 

@@ -14,8 +14,8 @@
 // order of magnitude below it, is drawn per warp from a generator in a register, seeded with the seed, the block, the warp and
 // the clock. The draw is a multiplication, whose two halves are the number drawn and the next state, and a shift. Reports are
 // out of line, at the end of the function. A pass knows no driver: module in, module out.
-#ifndef GR_PASSES_COLLIDER_H
-#define GR_PASSES_COLLIDER_H
+#ifndef GR_ENGINES_COLLIDER_PASS_COLLIDER_H
+#define GR_ENGINES_COLLIDER_PASS_COLLIDER_H
 
 #include "ptx/ptx.h"
 #include "ptx/site_status.h"

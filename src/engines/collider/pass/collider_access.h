@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // collider_access — the collider's code around one load or one store (figures 1 and 3 of the paper).
-#ifndef GR_PASSES_COLLIDER_ACCESS_H
-#define GR_PASSES_COLLIDER_ACCESS_H
+#ifndef GR_ENGINES_COLLIDER_PASS_COLLIDER_ACCESS_H
+#define GR_ENGINES_COLLIDER_PASS_COLLIDER_ACCESS_H
 
 #include "engines/collider/device/record.h"
 #include "engines/collider/pass/collider.h"

@@ -15,8 +15,8 @@
 // The loads are forgotten where the thread may come from elsewhere (a label), where a register that their windows read gets another value, behind an
 // access that has no window, and where windows open by another choice (collider_pace.h). Whether an access touched the bytes is known by its address:
 // of loads and stores by generic addresses, and of the shared memory of a cluster, one place may have two, so these end it.
-#ifndef GR_PASSES_COLLIDER_AGAIN_H
-#define GR_PASSES_COLLIDER_AGAIN_H
+#ifndef GR_ENGINES_COLLIDER_PASS_COLLIDER_AGAIN_H
+#define GR_ENGINES_COLLIDER_PASS_COLLIDER_AGAIN_H
 
 #include "engines/collider/pass/collider_access.h"
 

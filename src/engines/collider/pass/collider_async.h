@@ -16,8 +16,8 @@
 // 9.0, 8.9.1.1). So the clobbered bytes come before the copy's in coherence order, and a thread that is ordered after the
 // copy's write sees the copy's bytes. A bulk copy writes through the async proxy: there a proxy fence, of the destination's
 // space alone, goes between the two.
-#ifndef GR_PASSES_COLLIDER_ASYNC_H
-#define GR_PASSES_COLLIDER_ASYNC_H
+#ifndef GR_ENGINES_COLLIDER_PASS_COLLIDER_ASYNC_H
+#define GR_ENGINES_COLLIDER_PASS_COLLIDER_ASYNC_H
 
 #include "engines/collider/pass/collider_pace.h"
 

@@ -6,8 +6,8 @@
 // later windows (collider_again.h), what is kept to the end of the segment with late stores and late starts (collider_segment.h), and waits for what runs beside the launch (device/hold.h).
 //
 // Accesses that the calls do not know have a window in place, with one look: those of more than 16 bytes, of parts of elements, and whose value a thread may throw away.
-#ifndef GR_PASSES_COLLIDER_BRIEF_H
-#define GR_PASSES_COLLIDER_BRIEF_H
+#ifndef GR_ENGINES_COLLIDER_PASS_COLLIDER_BRIEF_H
+#define GR_ENGINES_COLLIDER_PASS_COLLIDER_BRIEF_H
 
 #include "engines/collider/pass/collider_time.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // collider_deferred — the collider's code around stores of other shapes: st.async, which is performed later, and st.bulk, which
 // clears a range.
-#ifndef GR_PASSES_COLLIDER_DEFERRED_H
-#define GR_PASSES_COLLIDER_DEFERRED_H
+#ifndef GR_ENGINES_COLLIDER_PASS_COLLIDER_DEFERRED_H
+#define GR_ENGINES_COLLIDER_PASS_COLLIDER_DEFERRED_H
 
 #include "engines/collider/pass/collider_access.h"
 

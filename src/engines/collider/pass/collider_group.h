@@ -4,8 +4,8 @@
 // A load's window may be longer than its delay: it may hold whatever orders nothing and writes no memory. So a group grows by loads and
 // arithmetic, and ends before anything else: a store, a barrier, a fence, a call, a branch, a label. It also ends before what changes a register that
 // the window reads: a value that was loaded, an address, a guard. The program's loads stay side by side, as nvcc put them to have their latencies overlap.
-#ifndef GR_PASSES_COLLIDER_GROUP_H
-#define GR_PASSES_COLLIDER_GROUP_H
+#ifndef GR_ENGINES_COLLIDER_PASS_COLLIDER_GROUP_H
+#define GR_ENGINES_COLLIDER_PASS_COLLIDER_GROUP_H
 
 #include "engines/collider/pass/collider_again.h"
 #include "engines/collider/pass/collider_pace.h"

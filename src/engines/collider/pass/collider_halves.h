@@ -16,8 +16,8 @@
 //
 // Where the early ones hardly wait in windows (WaitKind.few), the late ones are late by more than these mostly take to come to the segment's end, and again behind each of the first HALVES_BARRIERS
 // barriers of their block. Where they wait as elsewhere, which takes longer, it is so in the kernel's first launch alone, once, and by that, a half or a quarter of it.
-#ifndef GR_PASSES_COLLIDER_HALVES_H
-#define GR_PASSES_COLLIDER_HALVES_H
+#ifndef GR_ENGINES_COLLIDER_PASS_COLLIDER_HALVES_H
+#define GR_ENGINES_COLLIDER_PASS_COLLIDER_HALVES_H
 
 #include "base/str.h"
 #include "engines/collider/pass/collider_access.h"

@@ -14,8 +14,8 @@
 // counts those that it has begun, and a wait that leaves the newest N alone covers the held copy when more than N began since.
 //
 // Until then nobody can know that the copy has ended, so whatever changed the source or the destination since the issue races with the copy.
-#ifndef GR_PASSES_COLLIDER_HELD_H
-#define GR_PASSES_COLLIDER_HELD_H
+#ifndef GR_ENGINES_COLLIDER_PASS_COLLIDER_HELD_H
+#define GR_ENGINES_COLLIDER_PASS_COLLIDER_HELD_H
 
 #include "engines/collider/pass/collider_async.h"
 

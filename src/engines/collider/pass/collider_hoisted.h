@@ -9,8 +9,8 @@
 //
 // p goes with the value from register to register. What overwrites a register makes its p false. Where the load's own register alone has the value, the thread also
 // keeps it to the end of the segment, and looks at it there if it has used it.
-#ifndef GR_PASSES_COLLIDER_HOISTED_H
-#define GR_PASSES_COLLIDER_HOISTED_H
+#ifndef GR_ENGINES_COLLIDER_PASS_COLLIDER_HOISTED_H
+#define GR_ENGINES_COLLIDER_PASS_COLLIDER_HOISTED_H
 
 #include "base/map.h"
 #include "engines/collider/pass/collider_access.h"

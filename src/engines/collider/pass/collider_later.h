@@ -14,8 +14,8 @@
 // What may wait is everything but arithmetic, weak loads and stores, jumps forward, asynchronous operations and arrivals. The newest operation is
 // issued first, because without this code the oldest is. Of bulk copies the destination is clobbered until then, and is looked at before: nobody
 // can know that the copy has ended, so a thread that wrote there races with it.
-#ifndef GR_PASSES_COLLIDER_LATER_H
-#define GR_PASSES_COLLIDER_LATER_H
+#ifndef GR_ENGINES_COLLIDER_PASS_COLLIDER_LATER_H
+#define GR_ENGINES_COLLIDER_PASS_COLLIDER_LATER_H
 
 #include "engines/collider/pass/collider_async.h"
 

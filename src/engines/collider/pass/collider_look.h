@@ -13,8 +13,8 @@
 // at most half a piece, and is left out.
 //
 // Of an access of the whole warp (Access.together) a->guard is whether the warp performs it; no launch is held in its window.
-#ifndef GR_PASSES_COLLIDER_LOOK_H
-#define GR_PASSES_COLLIDER_LOOK_H
+#ifndef GR_ENGINES_COLLIDER_PASS_COLLIDER_LOOK_H
+#define GR_ENGINES_COLLIDER_PASS_COLLIDER_LOOK_H
 
 #include "engines/collider/pass/collider_time.h"
 

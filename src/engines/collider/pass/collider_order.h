@@ -4,8 +4,8 @@
 // Known from the statement alone (PTX ISA 9.0, chapter 8 and 9.7.13): barriers, fences, releases, acquires, calls, ends, asynchronous operations,
 // and whatever is not known to order nothing. Shuffles, votes and matches order no memory (CUDA C++ programming guide, 7.22). A wait, for an mbarrier
 // or for the thread's own copies, orders only what comes behind it.
-#ifndef GR_PASSES_COLLIDER_ORDER_H
-#define GR_PASSES_COLLIDER_ORDER_H
+#ifndef GR_ENGINES_COLLIDER_PASS_COLLIDER_ORDER_H
+#define GR_ENGINES_COLLIDER_PASS_COLLIDER_ORDER_H
 
 #include "engines/collider/pass/collider_access.h"
 

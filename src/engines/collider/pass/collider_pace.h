@@ -21,8 +21,8 @@
 // there. In a loop an access under a guard has a register of its own, which counts when the guard holds. A function has PACE_OWN such
 // registers at most, for the blocks in the deepest loops. Its other blocks share one, and a bit for each tells that its first window has
 // opened. Functions that are called count anew in each call.
-#ifndef GR_PASSES_COLLIDER_PACE_H
-#define GR_PASSES_COLLIDER_PACE_H
+#ifndef GR_ENGINES_COLLIDER_PASS_COLLIDER_PACE_H
+#define GR_ENGINES_COLLIDER_PASS_COLLIDER_PACE_H
 
 #include "engines/collider/pass/collider_access.h"
 

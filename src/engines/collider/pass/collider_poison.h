@@ -7,8 +7,8 @@
 //  - what strong loads and atomic operations may be of (collider_polled.h),
 //  - elements of 64 bits that may be an address (bits 32 to 48 are not all zero, those above are),
 //  - what the host or another device may look at (GrControl.kept; the engine knows the memory).
-#ifndef GR_PASSES_COLLIDER_POISON_H
-#define GR_PASSES_COLLIDER_POISON_H
+#ifndef GR_ENGINES_COLLIDER_PASS_COLLIDER_POISON_H
+#define GR_ENGINES_COLLIDER_PASS_COLLIDER_POISON_H
 
 #include "engines/collider/pass/collider_access.h"
 

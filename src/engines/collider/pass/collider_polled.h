@@ -8,8 +8,8 @@
 // What a function's strong reads are of is known by the parameter or variable that the address comes from (passes/origin.h). An address that comes from
 // elsewhere may be any. Functions that are called count for all kernels of the module, and of them nothing is known but the state space.
 // Kernels that poll what another kernel stores, at the same time and from memory that the storing kernel does not poll, are not thought of.
-#ifndef GR_PASSES_COLLIDER_POLLED_H
-#define GR_PASSES_COLLIDER_POLLED_H
+#ifndef GR_ENGINES_COLLIDER_PASS_COLLIDER_POLLED_H
+#define GR_ENGINES_COLLIDER_PASS_COLLIDER_POLLED_H
 
 #include "passes/origin.h"
 

@@ -40,8 +40,8 @@
 // The thread does nothing with memory in between, and orders nothing, so nobody may look for the store before. Lanes of one warp that store to one place do it
 // as they always do (collider_warp.c knows them). A thread that polls by weak loads could wait for a late store, before the barrier at which the store
 // waits for it: functions with loops in which something is awaited have no late stores at barriers.
-#ifndef GR_PASSES_COLLIDER_SEGMENT_H
-#define GR_PASSES_COLLIDER_SEGMENT_H
+#ifndef GR_ENGINES_COLLIDER_PASS_COLLIDER_SEGMENT_H
+#define GR_ENGINES_COLLIDER_PASS_COLLIDER_SEGMENT_H
 
 #include "engines/collider/pass/collider_order.h"
 

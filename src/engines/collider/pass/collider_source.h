@@ -12,8 +12,8 @@
 //
 // A wait that leaves the N newest groups alone ends this for older groups only: the thread counts its groups. One copy of each instruction is
 // watched at a time, and a call of a function, which may wait, ends this for all.
-#ifndef GR_PASSES_COLLIDER_SOURCE_H
-#define GR_PASSES_COLLIDER_SOURCE_H
+#ifndef GR_ENGINES_COLLIDER_PASS_COLLIDER_SOURCE_H
+#define GR_ENGINES_COLLIDER_PASS_COLLIDER_SOURCE_H
 
 #include "engines/collider/pass/collider_async.h"
 

@@ -9,8 +9,8 @@
 //
 // What is there has no value for the program (PTX ISA 9.0, 5.1.7 and 5.4.4: shared variables are not initialized), and no thread of the program has done
 // anything before the barrier.
-#ifndef GR_PASSES_COLLIDER_STALE_H
-#define GR_PASSES_COLLIDER_STALE_H
+#ifndef GR_ENGINES_COLLIDER_PASS_COLLIDER_STALE_H
+#define GR_ENGINES_COLLIDER_PASS_COLLIDER_STALE_H
 
 #include "engines/collider/pass/collider_access.h"
 

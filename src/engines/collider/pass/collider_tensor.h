@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // collider_tensor — the collider's code around loads and stores of tensor memory: tcgen05.ld and tcgen05.st (PTX ISA 9.7.16.8).
-#ifndef GR_PASSES_COLLIDER_TENSOR_H
-#define GR_PASSES_COLLIDER_TENSOR_H
+#ifndef GR_ENGINES_COLLIDER_PASS_COLLIDER_TENSOR_H
+#define GR_ENGINES_COLLIDER_PASS_COLLIDER_TENSOR_H
 
 #include "engines/collider/pass/collider_access.h"
 

@@ -37,8 +37,8 @@
 // An H100 sleeps for the next power of two above what nanosleep is told (measured: docs/detection-gpu.md). So that two warps do not
 // wait for the same time, a wait there is several sleeps, one for each of the WAIT_PARTS highest bits that are set. To sleep for less than
 // WAIT_SHORT_NS takes longer than that.
-#ifndef GR_PASSES_COLLIDER_TIME_H
-#define GR_PASSES_COLLIDER_TIME_H
+#ifndef GR_ENGINES_COLLIDER_PASS_COLLIDER_TIME_H
+#define GR_ENGINES_COLLIDER_PASS_COLLIDER_TIME_H
 
 #include "engines/collider/device/brief.h"
 #include "engines/collider/device/late_starts.h"

@@ -19,8 +19,8 @@
 // threads: no barrier of the block, no function that may do so, and in loops nothing strong or atomic. Lanes that shuffle, vote or wait for the warp in between may do so for lanes alone that are in there as well, which
 // the mask must show: it comes from an activemask in between. (With a mask of all lanes, others may do the same behind the end.)
 // What is inserted waits for a bounded time, so it may be in between.
-#ifndef GR_PASSES_COLLIDER_TOGETHER_H
-#define GR_PASSES_COLLIDER_TOGETHER_H
+#ifndef GR_ENGINES_COLLIDER_PASS_COLLIDER_TOGETHER_H
+#define GR_ENGINES_COLLIDER_PASS_COLLIDER_TOGETHER_H
 
 #include "engines/collider/pass/collider_access.h"
 #include "ptx/defuse.h"

@@ -7,8 +7,8 @@
 //     ld.global.u32 %r1, [%rd1];      a target             ld.relaxed.sys  word of the table: does its tag match? -> __gr_look
 //     delay, second look, compare     the collider's       st.global.u32 [%rd1], %r1;      (weak: what was seen goes to
 //     __gr_withdraw; met? -> __gr_met                      __gr_caught before the store, strong: after it)
-#ifndef GR_PASSES_MEET_H
-#define GR_PASSES_MEET_H
+#ifndef GR_ENGINES_COLLIDER_PASS_MEET_H
+#define GR_ENGINES_COLLIDER_PASS_MEET_H
 
 #include "ptx/ptx.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // parts — what the extension is made of. Internal to src/engines/collider/vm.
-#ifndef GR_COLLIDER_VM_PARTS_H
-#define GR_COLLIDER_VM_PARTS_H
+#ifndef GR_ENGINES_COLLIDER_VM_PARTS_H
+#define GR_ENGINES_COLLIDER_VM_PARTS_H
 
 #include "vm/core/program.h"
 

@@ -20,8 +20,8 @@
 //
 // Not judged: two strong operations (reductions under way against atomic ones), operations that write only some bytes of
 // what they name, the host where its accesses are not seen one by one.
-#ifndef GR_WATCH_WATCH_H
-#define GR_WATCH_WATCH_H
+#ifndef GR_ENGINES_COLLIDER_WATCH_WATCH_H
+#define GR_ENGINES_COLLIDER_WATCH_WATCH_H
 
 #include "base/status.h"
 #include "device_api/work.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // watch_internal — what the parts of the watchpoints share. table.c keeps windows by where they are. watch.c hears of events,
 // copies.c of the API's copies and of the host. judge.c says whether a meeting of two accesses is a race, and reports it.
-#ifndef GR_WATCH_INTERNAL_H
-#define GR_WATCH_INTERNAL_H
+#ifndef GR_ENGINES_COLLIDER_WATCH_WATCH_INTERNAL_H
+#define GR_ENGINES_COLLIDER_WATCH_WATCH_INTERNAL_H
 
 #include "base/map.h"
 #include "base/vec.h"
