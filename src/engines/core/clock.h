@@ -5,8 +5,8 @@
 // clock costs what they differ in, and a join that adds nothing to one side is that side itself. A hash-array mapped trie of
 // 16-way nodes over the bijectively mixed key, so that equal maps have equal shapes. Keys that differ in nothing but the five bits above the
 // lowest three share a leaf, where their epochs lie side by side.
-#ifndef GR_ENGINES_CLOCK_H
-#define GR_ENGINES_CLOCK_H
+#ifndef GR_ENGINES_CORE_CLOCK_H
+#define GR_ENGINES_CORE_CLOCK_H
 
 #include "base/map.h"
 

@@ -15,8 +15,8 @@
 //     GrSession.write is allowed.
 //   - Every function of GrSession may be called with the lock and without it. `watching` has a rule of its own.
 // Driver functions that an engine calls are the driver's own: the engine is not told of them.
-#ifndef GR_INJECT_ENGINE_H
-#define GR_INJECT_ENGINE_H
+#ifndef GR_ENGINES_CORE_ENGINE_H
+#define GR_ENGINES_CORE_ENGINE_H
 
 #include "base/status.h"
 #include "engines/core/launch.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // host_pc — an instruction of the program on the host, as a results file names it: a file and a place in it, from which the report finds the line.
-#ifndef GR_ENGINES_HOST_PC_H
-#define GR_ENGINES_HOST_PC_H
+#ifndef GR_ENGINES_CORE_HOST_PC_H
+#define GR_ENGINES_CORE_HOST_PC_H
 
 #include "base/str.h"
 

@@ -3,8 +3,8 @@
 //
 // A GrLaunch holds copies of all that the program gave the driver. So an engine can run the launch never, once or several times,
 // with the program's parameters or with others. A kernel node of a CUDA graph comes in the same form.
-#ifndef GR_ENGINES_LAUNCH_H
-#define GR_ENGINES_LAUNCH_H
+#ifndef GR_ENGINES_CORE_LAUNCH_H
+#define GR_ENGINES_CORE_LAUNCH_H
 
 #include <cuda.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // listen — how an engine comes to hear what the CPU device does: the driver that is loaded exports the calls for it, if it is that device's.
-#ifndef GR_INJECT_LISTEN_H
-#define GR_INJECT_LISTEN_H
+#ifndef GR_ENGINES_CORE_LISTEN_H
+#define GR_ENGINES_CORE_LISTEN_H
 
 #include "device_api/hooks.h"
 #include "engines/core/engine.h"

@@ -2,8 +2,8 @@
 // memory — the memory that kernels can reach, and the copies and fills of it, as an engine is told of them.
 //
 // CUDA arrays and textures have no addresses, so nothing is told of them.
-#ifndef GR_ENGINES_MEMORY_H
-#define GR_ENGINES_MEMORY_H
+#ifndef GR_ENGINES_CORE_MEMORY_H
+#define GR_ENGINES_CORE_MEMORY_H
 
 #include "device_api/work.h" // GrBox
 

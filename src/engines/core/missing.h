@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // missing — what would have ordered two accesses, as the end of a sentence, for engines that name both sides of a race.
-#ifndef GR_EXACT_MISSING_H
-#define GR_EXACT_MISSING_H
+#ifndef GR_ENGINES_CORE_MISSING_H
+#define GR_ENGINES_CORE_MISSING_H
 
 #define MISSING_HOST(did, what)  "the host did not wait for the " what " before it " did
 #define MISSING_HOST_READ_LAUNCH MISSING_HOST("read", "launch (cudaDeviceSynchronize, an event or a stream)")

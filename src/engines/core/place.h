@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // place — where the user meets an instruction: the headline (findings/headline.h) of the places that PTX gives for it.
-#ifndef GR_ENGINES_PLACE_H
-#define GR_ENGINES_PLACE_H
+#ifndef GR_ENGINES_CORE_PLACE_H
+#define GR_ENGINES_CORE_PLACE_H
 
 #include "ptx/ptx.h"
 

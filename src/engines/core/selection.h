@@ -4,8 +4,8 @@
 // A kernel is wanted when its name matches --kernel and not --not-kernel, as the source spells it or as the linker does. A source
 // file likewise: it is that of the access's headline (findings/headline.h), which reports name. The same for every engine and
 // for the report, which says what was left out.
-#ifndef GR_INJECT_SELECTION_H
-#define GR_INJECT_SELECTION_H
+#ifndef GR_ENGINES_CORE_SELECTION_H
+#define GR_ENGINES_CORE_SELECTION_H
 
 #include "options/options.h"
 #include "ptx/ptx.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // uses — what a program uses that not every engine looks at, and what an engine does not look for then. It is said in the report, and changes no verdict.
-#ifndef GR_ENGINES_USES_H
-#define GR_ENGINES_USES_H
+#ifndef GR_ENGINES_CORE_USES_H
+#define GR_ENGINES_CORE_USES_H
 
 #include "ptx/ptx.h"
 

@@ -5,8 +5,8 @@
 // One clock per stream (what its next item comes after), per event's record, and one for the host: what it submits comes
 // after what it has waited for. Of a stream's work clocks name the last that is known: it comes after all the earlier. The host is one
 // thread here: what is between several of its threads is in hosts.h.
-#ifndef GR_ENGINES_WORK_H
-#define GR_ENGINES_WORK_H
+#ifndef GR_ENGINES_CORE_WORK_H
+#define GR_ENGINES_CORE_WORK_H
 
 #include "base/vec.h"
 #include "device_api/work.h"
