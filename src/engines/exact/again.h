@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // again — races of pairs of sites that have been found before: what can be said of many of them at once (again.c).
-#ifndef GR_EXACT_AGAIN_H
-#define GR_EXACT_AGAIN_H
+#ifndef GR_ENGINES_EXACT_AGAIN_H
+#define GR_ENGINES_EXACT_AGAIN_H
 
 #include "engines/exact/exact_internal.h"
 

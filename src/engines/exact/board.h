@@ -8,8 +8,8 @@
 // only the shadow tells races.
 //
 // The idea is that of epochs in C. Flanagan, S. N. Freund: FastTrack: Efficient and Precise Dynamic Race Detection, PLDI 2009.
-#ifndef GR_EXACT_BOARD_H
-#define GR_EXACT_BOARD_H
+#ifndef GR_ENGINES_EXACT_BOARD_H
+#define GR_ENGINES_EXACT_BOARD_H
 
 #include "engines/exact/order/order.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // chains — histories of words (shadow.h): their entries, newest first, and what is known of all entries from one on.
-#ifndef GR_EXACT_CHAINS_H
-#define GR_EXACT_CHAINS_H
+#ifndef GR_ENGINES_EXACT_CHAINS_H
+#define GR_ENGINES_EXACT_CHAINS_H
 
 #include "engines/exact/shadow.h"
 

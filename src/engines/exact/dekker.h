@@ -10,8 +10,8 @@
 // stored, and knows nothing of that store. The first does not look again before its next store (a thread that polls does). Only
 // strong accesses are looked at, only in functions that have loads and stores of the kind, only within one launch, and the
 // first two million only.
-#ifndef GR_EXACT_DEKKER_H
-#define GR_EXACT_DEKKER_H
+#ifndef GR_ENGINES_EXACT_DEKKER_H
+#define GR_ENGINES_EXACT_DEKKER_H
 
 #include "base/map.h"
 #include "base/str.h"

@@ -4,8 +4,8 @@
 // Two accesses race when they overlap, at least one writes, neither happened before the other in causality order, and they are
 // not both strong with scopes that include each other. (PTX ISA 9.0, "Memory Consistency Model", "Data races".) Every pair of
 // sites that raced is one Race per class, with the first time it did, and a count. docs/exact.md says how.
-#ifndef GR_EXACT_EXACT_H
-#define GR_EXACT_EXACT_H
+#ifndef GR_ENGINES_EXACT_EXACT_H
+#define GR_ENGINES_EXACT_EXACT_H
 
 #include "base/status.h"
 #include "device_api/host_threads.h"

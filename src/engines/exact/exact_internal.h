@@ -4,8 +4,8 @@
 // (log.c), for as long as board.c says that nothing races. judge.c says which accesses race and reports them. history.c says
 // what has to be remembered. host.c is for the host's copies, memsets and waits, touch.c for the host's own accesses, freed.c
 // for memory that is freed.
-#ifndef GR_EXACT_EXACT_INTERNAL_H
-#define GR_EXACT_EXACT_INTERNAL_H
+#ifndef GR_ENGINES_EXACT_EXACT_INTERNAL_H
+#define GR_ENGINES_EXACT_EXACT_INTERNAL_H
 
 #include "base/str.h"
 #include "engines/core/work.h"

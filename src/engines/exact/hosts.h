@@ -9,8 +9,8 @@
 //
 // A host function is a thread like the others, which has waited for what its stream did before. Functions without an order of their
 // own know nothing of each other, though one thread runs them all.
-#ifndef GR_EXACT_HOSTS_H
-#define GR_EXACT_HOSTS_H
+#ifndef GR_ENGINES_EXACT_HOSTS_H
+#define GR_ENGINES_EXACT_HOSTS_H
 
 #include "engines/core/work.h"
 #include "engines/exact/exact.h"

@@ -6,8 +6,8 @@
 // kept: a later access that races with an earlier one of these reads races with the last one too. The sets stand behind
 // everything else in the log. That a read stands behind a write that came after it does no harm: reads in the log race with
 // nothing in it, and an access that comes after that write comes after that read as well.
-#ifndef GR_EXACT_LOG_H
-#define GR_EXACT_LOG_H
+#ifndef GR_ENGINES_EXACT_LOG_H
+#define GR_ENGINES_EXACT_LOG_H
 
 #include "engines/exact/exact_internal.h"
 

@@ -10,8 +10,8 @@
 //
 // The shadow of a block's shared memory is a tile. Where nothing that is in it matters any more, its generation changes,
 // and older lines are as good as empty.
-#ifndef GR_EXACT_SHADOW_H
-#define GR_EXACT_SHADOW_H
+#ifndef GR_ENGINES_EXACT_SHADOW_H
+#define GR_ENGINES_EXACT_SHADOW_H
 
 #include "engines/exact/board.h"
 #include "engines/exact/order/order.h"

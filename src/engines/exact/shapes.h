@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // shapes — which words of a line the lanes of a run touch (shadow.h).
-#ifndef GR_EXACT_SHAPES_H
-#define GR_EXACT_SHAPES_H
+#ifndef GR_ENGINES_EXACT_SHAPES_H
+#define GR_ENGINES_EXACT_SHAPES_H
 
 #include "engines/exact/shadow.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // sites — sets of sites: which instructions accessed a word, in which launches, as far as they are few. Sets are numbered and never
 // change. The set of a longer history is that of the shorter one, or a set that has one site more.
-#ifndef GR_EXACT_SITES_H
-#define GR_EXACT_SITES_H
+#ifndef GR_ENGINES_EXACT_SITES_H
+#define GR_ENGINES_EXACT_SITES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,8 +9,8 @@
 //
 // What a table holds of an element is all that has to be remembered of that instruction and element, or an access is not taken and is
 // remembered elsewhere.
-#ifndef GR_EXACT_TABLES_H
-#define GR_EXACT_TABLES_H
+#ifndef GR_ENGINES_EXACT_TABLES_H
+#define GR_ENGINES_EXACT_TABLES_H
 
 #include "base/vec.h"
 

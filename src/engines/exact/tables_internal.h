@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tables_internal — what tables.c and reads.c share: the elements of a table.
-#ifndef GR_EXACT_TABLES_INTERNAL_H
-#define GR_EXACT_TABLES_INTERNAL_H
+#ifndef GR_ENGINES_EXACT_TABLES_INTERNAL_H
+#define GR_ENGINES_EXACT_TABLES_INTERNAL_H
 
 #include "engines/exact/exact_internal.h"
 

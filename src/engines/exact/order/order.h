@@ -20,8 +20,8 @@
 //
 // Launches that are over, and what is known of their blocks, are kept only as long as some access of theirs is remembered
 // (sweep.c).
-#ifndef GR_EXACT_ORDER_H
-#define GR_EXACT_ORDER_H
+#ifndef GR_ENGINES_EXACT_ORDER_ORDER_H
+#define GR_ENGINES_EXACT_ORDER_ORDER_H
 
 #include "base/map.h"
 #include "base/vec.h"

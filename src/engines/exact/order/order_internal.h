@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // order_internal — what order.c, barriers.c, launches.c, sync.c and async.c share.
-#ifndef GR_EXACT_ORDER_INTERNAL_H
-#define GR_EXACT_ORDER_INTERNAL_H
+#ifndef GR_ENGINES_EXACT_ORDER_ORDER_INTERNAL_H
+#define GR_ENGINES_EXACT_ORDER_ORDER_INTERNAL_H
 
 #include "engines/exact/order/order.h"
 
