@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // decode — the privatizer's area of the results file: what the host writes there, and as findings.
-#ifndef GR_PRIVATIZER_DECODE_H
-#define GR_PRIVATIZER_DECODE_H
+#ifndef GR_ENGINES_PRIVATIZER_DECODE_H
+#define GR_ENGINES_PRIVATIZER_DECODE_H
 
 #include "engines/privatizer/device/control.h"
 #include "findings/area.h"

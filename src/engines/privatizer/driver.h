@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // driver — the functions of the driver that the privatizer calls, in stream order.
-#ifndef GR_PRIVATIZER_DRIVER_H
-#define GR_PRIVATIZER_DRIVER_H
+#ifndef GR_ENGINES_PRIVATIZER_DRIVER_H
+#define GR_ENGINES_PRIVATIZER_DRIVER_H
 
 #include "engines/core/engine.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // level — one level of a launch, blocks, warps or lanes (passes.h): how much room it gets, and what becomes of what its run says. With Probe.lock.
-#ifndef GR_PRIVATIZER_LEVEL_H
-#define GR_PRIVATIZER_LEVEL_H
+#ifndef GR_ENGINES_PRIVATIZER_LEVEL_H
+#define GR_ENGINES_PRIVATIZER_LEVEL_H
 
 #include "engines/privatizer/probe.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // memory — the program's memory as a copy of it is laid out, and the device memory for slots of copies (device/control.h).
-#ifndef GR_PRIVATIZER_MEMORY_H
-#define GR_PRIVATIZER_MEMORY_H
+#ifndef GR_ENGINES_PRIVATIZER_MEMORY_H
+#define GR_ENGINES_PRIVATIZER_MEMORY_H
 
 #include "base/vec.h"
 #include "engines/privatizer/device/control.h"

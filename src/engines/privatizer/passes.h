@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // passes — runs a launch on private copies: both passes, for blocks or for warps, once or in rounds (LDetector, sections 4.4 and 4.5).
-#ifndef GR_PRIVATIZER_PASSES_H
-#define GR_PRIVATIZER_PASSES_H
+#ifndef GR_ENGINES_PRIVATIZER_PASSES_H
+#define GR_ENGINES_PRIVATIZER_PASSES_H
 
 #include "engines/privatizer/prove.h"
 #include "engines/privatizer/targets.h"

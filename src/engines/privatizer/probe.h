@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // probe — what the engine does in place of a launch: it runs the launch on private copies, and then as the program asked.
-#ifndef GR_PRIVATIZER_PROBE_H
-#define GR_PRIVATIZER_PROBE_H
+#ifndef GR_ENGINES_PRIVATIZER_PROBE_H
+#define GR_ENGINES_PRIVATIZER_PROBE_H
 
 #include "engines/privatizer/prove.h"
 #include "engines/privatizer/races.h"

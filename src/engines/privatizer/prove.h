@@ -4,8 +4,8 @@
 //
 // What is taken for granted: an access whose address is computed from a pointer stays in the memory that the pointer points into, and an index does not leave
 // its variable.
-#ifndef GR_PRIVATIZER_PROVE_H
-#define GR_PRIVATIZER_PROVE_H
+#ifndef GR_ENGINES_PRIVATIZER_PROVE_H
+#define GR_ENGINES_PRIVATIZER_PROVE_H
 
 #include "engines/privatizer/device/control.h"
 #include "engines/privatizer/memory.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // races — which accesses made private copies differ: the launch is run on them again, and accesses are asked for. And what is written of them.
-#ifndef GR_PRIVATIZER_RACES_H
-#define GR_PRIVATIZER_RACES_H
+#ifndef GR_ENGINES_PRIVATIZER_RACES_H
+#define GR_ENGINES_PRIVATIZER_RACES_H
 
 #include "engines/privatizer/decode.h"
 #include "engines/privatizer/passes.h"

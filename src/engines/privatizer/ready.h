@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ready — which lines of a launch get their rows before a unit writes there. To make them all at once takes less time than to make each of them where a unit waits for it, if there are not too
 // many of them.
-#ifndef GR_PRIVATIZER_READY_H
-#define GR_PRIVATIZER_READY_H
+#ifndef GR_ENGINES_PRIVATIZER_READY_H
+#define GR_ENGINES_PRIVATIZER_READY_H
 
 #include "engines/privatizer/passes.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // streams — the streams in which launches ran that were not on private copies, found by context and stream.
-#ifndef GR_PRIVATIZER_STREAMS_H
-#define GR_PRIVATIZER_STREAMS_H
+#ifndef GR_ENGINES_PRIVATIZER_STREAMS_H
+#define GR_ENGINES_PRIVATIZER_STREAMS_H
 
 #include "base/map.h"
 #include "base/vec.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // targets — --variable: whose races are told, of the module's variables (LDetector, section 5.1: target variables, as the user names them).
-#ifndef GR_PRIVATIZER_TARGETS_H
-#define GR_PRIVATIZER_TARGETS_H
+#ifndef GR_ENGINES_PRIVATIZER_TARGETS_H
+#define GR_ENGINES_PRIVATIZER_TARGETS_H
 
 #include "ptx/ptx.h"
 

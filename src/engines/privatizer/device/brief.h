@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // brief — accesses of kernels in which each is a call (pass/brief.h). For the one file that has the runtime of inserted code.
-#ifndef GR_PRIVATIZER_BRIEF_DEVICE_H
-#define GR_PRIVATIZER_BRIEF_DEVICE_H
+#ifndef GR_ENGINES_PRIVATIZER_DEVICE_BRIEF_H
+#define GR_ENGINES_PRIVATIZER_DEVICE_BRIEF_H
 
 #include "engines/privatizer/device/here.h"
 

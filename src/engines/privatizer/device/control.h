@@ -69,8 +69,8 @@
 // and code for warps:
 //   __gr_waits()                  the block leaves at a barrier of the grid; with `exchanges` it need not:
 //   __gr_finds_rows(), __gr_gives(), __gr_unites(), __gr_takes(), __gr_quits()    device/exchange.h
-#ifndef GR_PRIVATIZER_CONTROL_H
-#define GR_PRIVATIZER_CONTROL_H
+#ifndef GR_ENGINES_PRIVATIZER_DEVICE_CONTROL_H
+#define GR_ENGINES_PRIVATIZER_DEVICE_CONTROL_H
 
 #include <stdint.h>
 

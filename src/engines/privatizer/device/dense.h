@@ -6,8 +6,8 @@
 //     each of them:              | near memory | window, if there is one |
 //
 // Behind pass 1 the union takes the place of the base: it is what comes out of the region, if nothing races.
-#ifndef GR_PRIVATIZER_DENSE_H
-#define GR_PRIVATIZER_DENSE_H
+#ifndef GR_ENGINES_PRIVATIZER_DEVICE_DENSE_H
+#define GR_ENGINES_PRIVATIZER_DEVICE_DENSE_H
 
 #include "engines/privatizer/device/near.h"
 

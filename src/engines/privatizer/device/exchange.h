@@ -10,8 +10,8 @@
 //
 // and between these steps all blocks meet. Of a row of the overlay the base is what it says; so is the union, but in step B; `own` has what atomic operations of all blocks made of it in the
 // region, and `owners` which block updated a word: its slot and one, GR_MANY: several did.
-#ifndef GR_PRIVATIZER_EXCHANGE_H
-#define GR_PRIVATIZER_EXCHANGE_H
+#ifndef GR_ENGINES_PRIVATIZER_DEVICE_EXCHANGE_H
+#define GR_ENGINES_PRIVATIZER_DEVICE_EXCHANGE_H
 
 #include "engines/privatizer/device/grid.h"
 

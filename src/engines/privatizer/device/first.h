@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // first — of all that is found under one name (kind, region, round, part of memory), the first in the order of the program. Which of it comes first differs from run to run, and the host looks at
 // one place alone: at that one, so that all runs report the same. For the device and the host.
-#ifndef GR_PRIVATIZER_FIRST_H
-#define GR_PRIVATIZER_FIRST_H
+#ifndef GR_ENGINES_PRIVATIZER_DEVICE_FIRST_H
+#define GR_ENGINES_PRIVATIZER_DEVICE_FIRST_H
 
 #include "engines/privatizer/device/control.h"
 

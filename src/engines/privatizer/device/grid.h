@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // grid — GR_OF_BLOCKS with barriers of the grid: all blocks of a cooperative launch run at once, and end regions together. For the one file that has the runtime of inserted code.
-#ifndef GR_PRIVATIZER_GRID_H
-#define GR_PRIVATIZER_GRID_H
+#ifndef GR_ENGINES_PRIVATIZER_DEVICE_GRID_H
+#define GR_ENGINES_PRIVATIZER_DEVICE_GRID_H
 
 #include "engines/privatizer/device/making.h"
 

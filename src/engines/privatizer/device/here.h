@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // here — the module's control, and which block and thread of the launch this is. For the one file that has the runtime of inserted code.
-#ifndef GR_PRIVATIZER_HERE_H
-#define GR_PRIVATIZER_HERE_H
+#ifndef GR_ENGINES_PRIVATIZER_DEVICE_HERE_H
+#define GR_ENGINES_PRIVATIZER_DEVICE_HERE_H
 
 #include "engines/privatizer/device/rows.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // making — rows of lines, and private copies of them, are made when a unit first writes there.
-#ifndef GR_PRIVATIZER_MAKING_H
-#define GR_PRIVATIZER_MAKING_H
+#ifndef GR_ENGINES_PRIVATIZER_DEVICE_MAKING_H
+#define GR_ENGINES_PRIVATIZER_DEVICE_MAKING_H
 
 #include "engines/privatizer/device/here.h"
 

@@ -5,8 +5,8 @@
 //     bits:  0       20        40        60      62
 //            | count | pending | arrived | phase | region |
 // `arrived` is of one region, whose sequence's lowest bits `region` has; in another region that has become `pending`, and phases. Where a region is taken for an older one, arrivals count later.
-#ifndef GR_PRIVATIZER_MBARRIERS_H
-#define GR_PRIVATIZER_MBARRIERS_H
+#ifndef GR_ENGINES_PRIVATIZER_DEVICE_MBARRIERS_H
+#define GR_ENGINES_PRIVATIZER_DEVICE_MBARRIERS_H
 
 #include "engines/privatizer/device/here.h"
 

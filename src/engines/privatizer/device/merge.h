@@ -4,8 +4,8 @@
 //
 // Data-parallel as the paper's section 4.3: a warp takes rows, its lanes take neighbouring words, and only the word's lane looks at it, in all
 // copies. So nothing is atomic but the report. Comparing, union and the new private copies are one step.
-#ifndef GR_PRIVATIZER_MERGE_H
-#define GR_PRIVATIZER_MERGE_H
+#ifndef GR_ENGINES_PRIVATIZER_DEVICE_MERGE_H
+#define GR_ENGINES_PRIVATIZER_DEVICE_MERGE_H
 
 #include "device_api/device.h"
 #include "engines/privatizer/device/control.h"

@@ -3,8 +3,8 @@
 //
 // What an owner stored stands where the program has it. So behind pass 1 what stands there becomes the union, and what was there before comes back; behind pass 2 it has to be
 // the union. Lines of which units have private copies are done as all others are.
-#ifndef GR_PRIVATIZER_NEAR_H
-#define GR_PRIVATIZER_NEAR_H
+#ifndef GR_ENGINES_PRIVATIZER_DEVICE_NEAR_H
+#define GR_ENGINES_PRIVATIZER_DEVICE_NEAR_H
 
 #include "engines/privatizer/device/grid.h"
 

@@ -2,8 +2,8 @@
 // rows — the steps of merge.h for all rows that were written in a region.
 //
 // Most rows have no private copy but `own`, and no atomic operation updated them. Such plain rows are done some at a time, so that a warp waits for memory once for all of them.
-#ifndef GR_PRIVATIZER_ROWS_H
-#define GR_PRIVATIZER_ROWS_H
+#ifndef GR_ENGINES_PRIVATIZER_DEVICE_ROWS_H
+#define GR_ENGINES_PRIVATIZER_DEVICE_ROWS_H
 
 #include "engines/privatizer/device/merge.h"
 

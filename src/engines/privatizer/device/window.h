@@ -5,8 +5,8 @@
 //     line 0 of unit 0 | line 0 of unit 1 | ... | line 1 of unit 0 | ... | union | of each line 4 bytes: which words of it two units changed alike | GrPrivWindow.stored
 //
 // What no unit has stored to is not looked at: there the union is not made.
-#ifndef GR_PRIVATIZER_WINDOW_H
-#define GR_PRIVATIZER_WINDOW_H
+#ifndef GR_ENGINES_PRIVATIZER_DEVICE_WINDOW_H
+#define GR_ENGINES_PRIVATIZER_DEVICE_WINDOW_H
 
 #include "engines/privatizer/device/rows.h"
 

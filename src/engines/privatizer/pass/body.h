@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // body — another copy of a kernel's code within the kernel, to be changed: same variables, labels of its own.
-#ifndef GR_PRIVATIZER_PASS_BODY_H
-#define GR_PRIVATIZER_PASS_BODY_H
+#ifndef GR_ENGINES_PRIVATIZER_PASS_BODY_H
+#define GR_ENGINES_PRIVATIZER_PASS_BODY_H
 
 #include "base/arena.h"
 #include "ptx/ptx.h"

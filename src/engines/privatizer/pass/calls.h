@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // calls — which functions of a module may be called as often as one likes: they compute alone.
-#ifndef GR_PRIVATIZER_PASS_CALLS_H
-#define GR_PRIVATIZER_PASS_CALLS_H
+#ifndef GR_ENGINES_PRIVATIZER_PASS_CALLS_H
+#define GR_ENGINES_PRIVATIZER_PASS_CALLS_H
 
 #include "ptx/ptx.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // code — one more copy of a kernel's code under construction: what its parts share.
-#ifndef GR_PRIVATIZER_PASS_CODE_H
-#define GR_PRIVATIZER_PASS_CODE_H
+#ifndef GR_ENGINES_PRIVATIZER_PASS_CODE_H
+#define GR_ENGINES_PRIVATIZER_PASS_CODE_H
 
 #include "engines/privatizer/pass/body.h"
 #include "engines/privatizer/pass/mbarriers.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // finder — what the parts of places.c share while they look at a kernel.
-#ifndef GR_PRIVATIZER_PASS_FINDER_H
-#define GR_PRIVATIZER_PASS_FINDER_H
+#ifndef GR_ENGINES_PRIVATIZER_PASS_FINDER_H
+#define GR_ENGINES_PRIVATIZER_PASS_FINDER_H
 
 #include "base/vec.h"
 #include "engines/privatizer/pass/places.h"

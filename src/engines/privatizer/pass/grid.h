@@ -10,8 +10,8 @@
 //     barrier.sync 0;
 //
 // w is in the memory that the driver gives to a cooperative launch, at %envreg1 and %envreg2. Barriers that programs make themselves by atomic operations are none of these.
-#ifndef GR_PRIVATIZER_PASS_GRID_H
-#define GR_PRIVATIZER_PASS_GRID_H
+#ifndef GR_ENGINES_PRIVATIZER_PASS_GRID_H
+#define GR_ENGINES_PRIVATIZER_PASS_GRID_H
 
 #include "ptx/cfg.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // kept — the kernel's registers where regions begin and end, and the hash of what the thread stored, in local memory. There are two sets of what is live there: one as it was where the thread's
 // region began, one as it was at the end of pass 1. A region that begins takes the second for the first. So in between no register has more of it than the program's own code, and where a region ends none has anything.
-#ifndef GR_PRIVATIZER_PASS_KEPT_H
-#define GR_PRIVATIZER_PASS_KEPT_H
+#ifndef GR_ENGINES_PRIVATIZER_PASS_KEPT_H
+#define GR_ENGINES_PRIVATIZER_PASS_KEPT_H
 
 #include "engines/privatizer/pass/code.h"
 

@@ -9,8 +9,8 @@
 //
 // An end of the region is one of all threads. So what a thread does without a wait comes behind what others did before they arrived, and nothing is seen. Therefore such a kernel is run once more, and
 // arrivals do not end regions then (GrPrivControl.lanes): there what a thread does behind its arrival comes in front of what others wait for.
-#ifndef GR_PRIVATIZER_PASS_MBARRIERS_H
-#define GR_PRIVATIZER_PASS_MBARRIERS_H
+#ifndef GR_ENGINES_PRIVATIZER_PASS_MBARRIERS_H
+#define GR_ENGINES_PRIVATIZER_PASS_MBARRIERS_H
 
 #include "ptx/ptx.h"
 

@@ -3,8 +3,8 @@
 //
 // PTX ISA, "Causality order": what a thread did comes before what another one does if the first one fences, or releases, and then writes by a strong access, and the other one reads that,
 // or what was made of it, by a strong access, and then fences, or acquires. So such a write needs an access before it, and such a read one behind it, all within one region.
-#ifndef GR_PRIVATIZER_PASS_ORDER_H
-#define GR_PRIVATIZER_PASS_ORDER_H
+#ifndef GR_ENGINES_PRIVATIZER_PASS_ORDER_H
+#define GR_ENGINES_PRIVATIZER_PASS_ORDER_H
 
 #include "engines/privatizer/pass/grid.h"
 #include "engines/privatizer/pass/suits.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // places — what a kernel's text says of where its accesses go: the LDetector paper (section 5.1) leaves out what is only read, and arrays with indices that are "easily
 // analyzed statically". Here such indices are kept as they are computed, and judged for each launch (../prove.h).
-#ifndef GR_PRIVATIZER_PASS_PLACES_H
-#define GR_PRIVATIZER_PASS_PLACES_H
+#ifndef GR_ENGINES_PRIVATIZER_PASS_PLACES_H
+#define GR_ENGINES_PRIVATIZER_PASS_PLACES_H
 
 #include "engines/privatizer/pass/grid.h"
 

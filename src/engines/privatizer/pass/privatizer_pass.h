@@ -12,8 +12,8 @@
 //
 // The mode is a variable of the module, which the host sets before each launch (device/control.h). So the program's parameters, functions and launches
 // stay what they are.
-#ifndef GR_PRIVATIZER_PASS_H
-#define GR_PRIVATIZER_PASS_H
+#ifndef GR_ENGINES_PRIVATIZER_PASS_PRIVATIZER_PASS_H
+#define GR_ENGINES_PRIVATIZER_PASS_PRIVATIZER_PASS_H
 
 #include "engines/privatizer/pass/places.h"
 #include "engines/privatizer/pass/suits.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // suits — on which kernels the passes can be run: none whose effects cannot be undone or repeated, or whose threads wait for each other.
-#ifndef GR_PRIVATIZER_PASS_SUITS_H
-#define GR_PRIVATIZER_PASS_SUITS_H
+#ifndef GR_ENGINES_PRIVATIZER_PASS_SUITS_H
+#define GR_ENGINES_PRIVATIZER_PASS_SUITS_H
 
 #include "engines/privatizer/pass/calls.h"
 #include "engines/privatizer/pass/grid.h"
