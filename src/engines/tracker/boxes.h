@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // boxes — what launches have left in the metadata of the bytes that a copy, a fill or a free touches. Where this process sees the
 // device's memory (the CPU device), and with the driver's lock held.
-#ifndef GR_TRACKER_BOXES_H
-#define GR_TRACKER_BOXES_H
+#ifndef GR_ENGINES_TRACKER_BOXES_H
+#define GR_ENGINES_TRACKER_BOXES_H
 
 #include "engines/core/engine.h"
 #include "engines/tracker/device/record.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // decode — the tracker's area of the results file as findings, and the classes of these.
-#ifndef GR_TRACKER_DECODE_H
-#define GR_TRACKER_DECODE_H
+#ifndef GR_ENGINES_TRACKER_DECODE_H
+#define GR_ENGINES_TRACKER_DECODE_H
 
 #include "findings/area.h"
 

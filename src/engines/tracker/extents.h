@@ -3,8 +3,8 @@
 //
 // An address is found only if an allocation begins there. So a kernel never sees an entry change that it asks for: an address that a kernel was given
 // was in the table before, and leaves it when the memory is freed. What does not fit in is not found.
-#ifndef GR_TRACKER_EXTENTS_H
-#define GR_TRACKER_EXTENTS_H
+#ifndef GR_ENGINES_TRACKER_EXTENTS_H
+#define GR_ENGINES_TRACKER_EXTENTS_H
 
 #include "engines/core/engine.h"
 

@@ -9,8 +9,8 @@
 //
 // A GPU's driver tells nothing of that kind, and numbers launches in its own way. There `at` is 0, and only accesses of one launch are
 // compared.
-#ifndef GR_TRACKER_LAUNCHES_H
-#define GR_TRACKER_LAUNCHES_H
+#ifndef GR_ENGINES_TRACKER_LAUNCHES_H
+#define GR_ENGINES_TRACKER_LAUNCHES_H
 
 #include "engines/core/engine.h"
 

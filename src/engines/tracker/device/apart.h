@@ -6,8 +6,8 @@
 // and the host notes the last number when a launch begins and ends. So it is certain that nothing has passed an access on to this launch
 // if all that its block may have acquired, and all that came before its launch, has lower numbers than the first release that may have
 // passed the access on. Where that is not certain, there is no race.
-#ifndef GR_TRACKER_DEVICE_APART_H
-#define GR_TRACKER_DEVICE_APART_H
+#ifndef GR_ENGINES_TRACKER_DEVICE_APART_H
+#define GR_ENGINES_TRACKER_DEVICE_APART_H
 
 // A word has 24 bits of a launch's number; launches that are remembered are near.
 GR_INLINE uint32_t full_number(const Look *l, const GrEntry *e) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // chance — whether a thread that has acquired something, after another one has released something, acquired that: known on the CPU device, where
 // strong accesses tell (talk.h). Device code only; part of order.h.
-#ifndef GR_TRACKER_DEVICE_CHANCE_H
-#define GR_TRACKER_DEVICE_CHANCE_H
+#ifndef GR_ENGINES_TRACKER_DEVICE_CHANCE_H
+#define GR_ENGINES_TRACKER_DEVICE_CHANCE_H
 
 #ifdef GR_SEQUENTIAL
 GR_INLINE uint32_t heard_by(const Look *l) { return block_word(l, l->me.block, HEARD, ~0u); }

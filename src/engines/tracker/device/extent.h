@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // extent — what a kernel asks of the allocations that its parameters point to (pass/quiet.h). Device code only; part of tracker.c.
-#ifndef GR_TRACKER_DEVICE_EXTENT_H
-#define GR_TRACKER_DEVICE_EXTENT_H
+#ifndef GR_ENGINES_TRACKER_DEVICE_EXTENT_H
+#define GR_ENGINES_TRACKER_DEVICE_EXTENT_H
 
 #include "engines/tracker/device/state.h"
 

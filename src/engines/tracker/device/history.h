@@ -2,8 +2,8 @@
 // history — cells with more than two places, to measure what they would find (tests/race/history.sh); the product's have two. The
 // first two are kept as ever. In the others are the last accesses that had to leave those, or found no room there, of each thread one write
 // and one read. Part of tracker.c; not meant for several threads at once.
-#ifndef GR_TRACKER_DEVICE_HISTORY_H
-#define GR_TRACKER_DEVICE_HISTORY_H
+#ifndef GR_ENGINES_TRACKER_DEVICE_HISTORY_H
+#define GR_ENGINES_TRACKER_DEVICE_HISTORY_H
 
 GR_INLINE int same_kind(uint64_t a, uint64_t b) {
     return gr_word_block(a) == gr_word_block(b) && gr_word_tid(a) == gr_word_tid(b) &&

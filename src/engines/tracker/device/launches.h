@@ -2,8 +2,8 @@
 // launches — what is known of the launches and copies that may run beside the launch of this thread: which of them come before it, where
 // the states of their threads are. The host writes it (engines/tracker/launches.h); nothing is known where GrTrackerControl.launches is 0.
 // Device code only.
-#ifndef GR_TRACKER_DEVICE_LAUNCHES_H
-#define GR_TRACKER_DEVICE_LAUNCHES_H
+#ifndef GR_ENGINES_TRACKER_DEVICE_LAUNCHES_H
+#define GR_ENGINES_TRACKER_DEVICE_LAUNCHES_H
 
 #include "engines/tracker/device/record.h"
 

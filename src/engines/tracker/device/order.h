@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // order — what threads and blocks have done to synchronize, under the rules of PTX, and whether that can have ordered two accesses.
 // Device code only; part of tracker.c.
-#ifndef GR_TRACKER_DEVICE_ORDER_H
-#define GR_TRACKER_DEVICE_ORDER_H
+#ifndef GR_ENGINES_TRACKER_DEVICE_ORDER_H
+#define GR_ENGINES_TRACKER_DEVICE_ORDER_H
 
 #include "engines/tracker/device/state.h"
 #include "engines/tracker/device/word.h"

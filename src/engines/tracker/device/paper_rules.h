@@ -4,8 +4,8 @@
 //
 // What the table leaves open is decided as in docs/tracker-differences.md: a stored count of fences is compared with what the same thread,
 // the earlier accessor, has counted by now (as in ScoRD), and DevShared and BlkShared include the current access (section 6.2).
-#ifndef GR_TRACKER_PAPER_RULES_H
-#define GR_TRACKER_PAPER_RULES_H
+#ifndef GR_ENGINES_TRACKER_DEVICE_PAPER_RULES_H
+#define GR_ENGINES_TRACKER_DEVICE_PAPER_RULES_H
 
 #include "engines/tracker/device/paper_word.h"
 

@@ -25,8 +25,8 @@
 // and 8 for block barriers), and they wrap as the paper's do: after 256 barriers it looks as if there had been none. The paper keeps one
 // set of locks for both sides; table 2 speaks of md.Locks, so each side has its own here. An address needs no tag: a cell belongs to one
 // address.
-#ifndef GR_TRACKER_PAPER_WORD_H
-#define GR_TRACKER_PAPER_WORD_H
+#ifndef GR_ENGINES_TRACKER_DEVICE_PAPER_WORD_H
+#define GR_ENGINES_TRACKER_DEVICE_PAPER_WORD_H
 
 #include "engines/tracker/device/record.h"
 

@@ -5,8 +5,8 @@
 // A kernel keeps in a register what the words of its accesses have in common: the thread, the launch and the counters (`own`). __gr_begin, __gr_own
 // and __gr_order give it. Two more say where metadata is looked for, of shared and of global memory (`where`, from __gr_where). Most accesses are of shared or of
 // global memory, and the instruction says which: those have functions of their own.
-#ifndef GR_TRACKER_DEVICE_QUICK_H
-#define GR_TRACKER_DEVICE_QUICK_H
+#ifndef GR_ENGINES_TRACKER_DEVICE_QUICK_H
+#define GR_ENGINES_TRACKER_DEVICE_QUICK_H
 
 #include "engines/tracker/device/order.h"
 

@@ -20,8 +20,8 @@
 //   __gr_extent(base)                   where a kernel begins: how large the allocation is that begins there; 0: not known
 //   __gr_stray(at)                      before a store that leaves the allocation of its parameter (pass/quiet.h)
 //   __gr_order(what, lanes)             * gives `own`. `lanes`: of the warp that meet, or how many groups; before a fence, a barrier and what releases; behind what acquires
-#ifndef GR_TRACKER_RECORD_H
-#define GR_TRACKER_RECORD_H
+#ifndef GR_ENGINES_TRACKER_DEVICE_RECORD_H
+#define GR_ENGINES_TRACKER_DEVICE_RECORD_H
 
 #include <stdint.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // state — what both rule sets need of the thread that executes inserted code: who it is, where metadata lies, and how a pair is
 // recorded. Device code only.
-#ifndef GR_TRACKER_STATE_H
-#define GR_TRACKER_STATE_H
+#ifndef GR_ENGINES_TRACKER_DEVICE_STATE_H
+#define GR_ENGINES_TRACKER_DEVICE_STATE_H
 
 #include "device_api/device.h"
 #include "engines/tracker/device/record.h"

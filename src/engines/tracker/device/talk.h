@@ -4,8 +4,8 @@
 // Where nothing passes on whose release a thread acquires, each acquire may come from every release before. On the CPU device strong accesses of
 // a place leave the numbers of the releases that their block made or may have heard of, and hear what others left there; reads leave theirs,
 // too, for a later write says which of two fence.sc came first. What the host says comes by the system's scope, and may be anything.
-#ifndef GR_TRACKER_DEVICE_TALK_H
-#define GR_TRACKER_DEVICE_TALK_H
+#ifndef GR_ENGINES_TRACKER_DEVICE_TALK_H
+#define GR_ENGINES_TRACKER_DEVICE_TALK_H
 
 GR_INLINE void hear(const Me *m, uint32_t n) {
     gr_max64(&gr_block_state(m->block)->word[HEARD], with_launch(m->launch, n));

@@ -25,8 +25,8 @@
 // another thread may see the word of one access and the rest of another: read so, it has another launch and another hash, but for one case in 2^27.
 // Then the report names the wrong instruction. Counters do not wrap unseen: a thread whose counters are
 // full records nothing more (gr_word_room).
-#ifndef GR_TRACKER_WORD_H
-#define GR_TRACKER_WORD_H
+#ifndef GR_ENGINES_TRACKER_DEVICE_WORD_H
+#define GR_ENGINES_TRACKER_DEVICE_WORD_H
 
 #include "engines/tracker/device/record.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // order — which instructions order accesses, and how (PTX ISA 8.8 and 9.7.13).
-#ifndef GR_TRACKER_ORDER_H
-#define GR_TRACKER_ORDER_H
+#ifndef GR_ENGINES_TRACKER_PASS_ORDER_H
+#define GR_ENGINES_TRACKER_PASS_ORDER_H
 
 #include "ptx/ptx.h"
 

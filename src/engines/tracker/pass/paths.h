@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // paths — what the paths through a kernel say of its fences and of its ends. By the text; of other functions than kernels nothing is known.
-#ifndef GR_TRACKER_PASS_PATHS_H
-#define GR_TRACKER_PASS_PATHS_H
+#ifndef GR_ENGINES_TRACKER_PASS_PATHS_H
+#define GR_ENGINES_TRACKER_PASS_PATHS_H
 
 #include "ptx/cfg.h"
 

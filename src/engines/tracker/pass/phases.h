@@ -4,8 +4,8 @@
 // Where all threads of a block pass the same barriers of the whole block in the same order (uniform.h), two accesses of a block's shared memory
 // meet only if the same barrier, or the kernel's begin, comes before both without another one between. A load needs no check if no write
 // of shared memory comes behind any barrier behind which the load comes.
-#ifndef GR_TRACKER_PHASES_H
-#define GR_TRACKER_PHASES_H
+#ifndef GR_ENGINES_TRACKER_PASS_PHASES_H
+#define GR_ENGINES_TRACKER_PASS_PHASES_H
 
 #include "ptx/cfg.h"
 

@@ -6,8 +6,8 @@
 // needs no check if its address lies in the allocation of a parameter that no store comes from, and no parameter that a store comes from points to
 // the same allocation. Nothing of this is taken on trust: the load's address is compared with the allocation's bounds, and a store that leaves the
 // allocation of its parameter is told (__gr_stray), and the verdict names it.
-#ifndef GR_TRACKER_QUIET_H
-#define GR_TRACKER_QUIET_H
+#ifndef GR_ENGINES_TRACKER_PASS_QUIET_H
+#define GR_ENGINES_TRACKER_PASS_QUIET_H
 
 #include "passes/emit.h"
 #include "passes/origin.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // tracker_pass — inserts a call of the tracker's device runtime before every access to global and shared memory, and before every
 // instruction that orders (device/record.h says what is called). Nothing that is inserted orders the program's accesses.
-#ifndef GR_TRACKER_PASS_H
-#define GR_TRACKER_PASS_H
+#ifndef GR_ENGINES_TRACKER_PASS_TRACKER_PASS_H
+#define GR_ENGINES_TRACKER_PASS_TRACKER_PASS_H
 
 #include "ptx/ptx.h"
 #include "ptx/site_status.h"

@@ -3,8 +3,8 @@
 //
 // What races with the load races with the store. So the store alone is recorded, if the thread surely makes both, synchronizes nowhere in between,
 // and both stand in one source line, or the module names no lines. Where the store finds a possible race, the load is looked at by itself (GR_WHAT_BACK).
-#ifndef GR_TRACKER_UPDATES_H
-#define GR_TRACKER_UPDATES_H
+#ifndef GR_ENGINES_TRACKER_PASS_UPDATES_H
+#define GR_ENGINES_TRACKER_PASS_UPDATES_H
 
 #include "passes/emit.h"
 #include "ptx/cfg.h"

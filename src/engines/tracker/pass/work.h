@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // work — what the parts of the tracker's pass share. Internal to pass/.
-#ifndef GR_TRACKER_PASS_WORK_H
-#define GR_TRACKER_PASS_WORK_H
+#ifndef GR_ENGINES_TRACKER_PASS_WORK_H
+#define GR_ENGINES_TRACKER_PASS_WORK_H
 
 #include "engines/tracker/pass/tracker_pass.h"
 #include "passes/emit.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // fours — loads of four lanes at once, of cells side by side or of one cell that a lane before them has loaded. Either each
 // of the four loads is done as load_lane() does it, or none is. Part of warp.h.
-#ifndef GR_TRACKER_VM_FOURS_H
-#define GR_TRACKER_VM_FOURS_H
+#ifndef GR_ENGINES_TRACKER_VM_FOURS_H
+#define GR_ENGINES_TRACKER_VM_FOURS_H
 
 #ifdef __x86_64__
 #include <immintrin.h>

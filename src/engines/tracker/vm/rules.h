@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // rules — the device runtimes of the tracker, compiled for the host: what the extension calls for each lane.
-#ifndef GR_TRACKER_VM_RULES_H
-#define GR_TRACKER_VM_RULES_H
+#ifndef GR_ENGINES_TRACKER_VM_RULES_H
+#define GR_ENGINES_TRACKER_VM_RULES_H
 
 #include "engines/tracker/device/record.h"
 #include "vm/core/block.h"

@@ -5,8 +5,8 @@
 // Where their threads have done nothing but pass barriers, and each accesses one word of shared memory, most of the work is
 // common: the call looks up once what all lanes need, a lane that loads what another lane has just loaded does what that lane
 // did, and a race by a pair of instructions that was reported is counted and no more. Every other access goes the whole way.
-#ifndef GR_TRACKER_VM_WARP_H
-#define GR_TRACKER_VM_WARP_H
+#ifndef GR_ENGINES_TRACKER_VM_WARP_H
+#define GR_ENGINES_TRACKER_VM_WARP_H
 
 // What the last load of a cell came to, if it left nothing there.
 typedef struct Same {
