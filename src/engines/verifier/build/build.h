@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // build — how a project compiles its sources, and what it links: from a compilation database, or from a build that was watched.
-#ifndef GR_VERIFIER_BUILD_H
-#define GR_VERIFIER_BUILD_H
+#ifndef GR_ENGINES_VERIFIER_BUILD_BUILD_H
+#define GR_ENGINES_VERIFIER_BUILD_BUILD_H
 
 #include "engines/verifier/build/split.h"
 #include "engines/verifier/host/host.h"

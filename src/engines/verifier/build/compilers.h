@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // compilers — which programs compile, by their names. Shared by what watches a build and by what reads its commands.
-#ifndef GR_VERIFIER_COMPILERS_H
-#define GR_VERIFIER_COMPILERS_H
+#ifndef GR_ENGINES_VERIFIER_BUILD_COMPILERS_H
+#define GR_ENGINES_VERIFIER_BUILD_COMPILERS_H
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // split — a command as text, to its words; and words of response files in place of the files' names.
-#ifndef GR_VERIFIER_SPLIT_H
-#define GR_VERIFIER_SPLIT_H
+#ifndef GR_ENGINES_VERIFIER_BUILD_SPLIT_H
+#define GR_ENGINES_VERIFIER_BUILD_SPLIT_H
 
 #include "base/arena.h"
 #include "base/status.h"

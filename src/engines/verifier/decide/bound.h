@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // bound — a kernel's model with what one launch says put in for parameters, grid and block: what is asked of the solver.
-#ifndef GR_VERIFIER_BOUND_H
-#define GR_VERIFIER_BOUND_H
+#ifndef GR_ENGINES_VERIFIER_DECIDE_BOUND_H
+#define GR_ENGINES_VERIFIER_DECIDE_BOUND_H
 
 #include "engines/verifier/host/launch.h"
 #include "engines/verifier/kernel/model.h"

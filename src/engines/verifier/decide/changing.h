@@ -4,8 +4,8 @@
 // A model takes a load of memory that the kernel does not write for a function of the address (READ): the same for all threads, at all times. Whether two
 // pointers are of one memory only the launch says. Where they may be, the load may give anything, so the kernel is modelled once more for that launch
 // (gr_kernel_model_changing).
-#ifndef GR_VERIFIER_CHANGING_H
-#define GR_VERIFIER_CHANGING_H
+#ifndef GR_ENGINES_VERIFIER_DECIDE_CHANGING_H
+#define GR_ENGINES_VERIFIER_DECIDE_CHANGING_H
 
 #include "engines/verifier/decide/bound.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // events — what a sink is told, as bytes, for the way from a child process to its parent; both are one program, so structures are as they lie in memory.
-#ifndef GR_VERIFIER_EVENTS_H
-#define GR_VERIFIER_EVENTS_H
+#ifndef GR_ENGINES_VERIFIER_DECIDE_EVENTS_H
+#define GR_ENGINES_VERIFIER_DECIDE_EVENTS_H
 
 #include "base/str.h"
 #include "engines/verifier/verifier.h"

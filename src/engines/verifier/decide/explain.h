@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // explain — --explain: the facts without which a pair is not proved, and the fact that would prove one that is open.
-#ifndef GR_VERIFIER_EXPLAIN_H
-#define GR_VERIFIER_EXPLAIN_H
+#ifndef GR_ENGINES_VERIFIER_DECIDE_EXPLAIN_H
+#define GR_ENGINES_VERIFIER_DECIDE_EXPLAIN_H
 
 #include "engines/verifier/decide/tell.h"
 

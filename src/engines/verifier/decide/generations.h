@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // generations — whether flags that count the rounds of a loop order two accesses of two blocks.
-#ifndef GR_VERIFIER_GENERATIONS_H
-#define GR_VERIFIER_GENERATIONS_H
+#ifndef GR_ENGINES_VERIFIER_DECIDE_GENERATIONS_H
+#define GR_ENGINES_VERIFIER_DECIDE_GENERATIONS_H
 
 #include "engines/verifier/decide/pair.h"
 

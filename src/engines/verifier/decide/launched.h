@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // launched — which kernels of the files a run has launched (`gpurace check --launches FILE`): what is decided, and what is not and has to be named.
-#ifndef GR_VERIFIER_LAUNCHED_H
-#define GR_VERIFIER_LAUNCHED_H
+#ifndef GR_ENGINES_VERIFIER_DECIDE_LAUNCHED_H
+#define GR_ENGINES_VERIFIER_DECIDE_LAUNCHED_H
 
 #include "base/map.h"
 #include "engines/verifier/host/recorded.h"

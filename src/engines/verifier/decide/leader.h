@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // leader — whether a lock that one thread takes for its whole block orders two accesses of two blocks.
-#ifndef GR_VERIFIER_LEADER_H
-#define GR_VERIFIER_LEADER_H
+#ifndef GR_ENGINES_VERIFIER_DECIDE_LEADER_H
+#define GR_ENGINES_VERIFIER_DECIDE_LEADER_H
 
 #include "engines/verifier/decide/pair.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // locks — whether locks or flags order two accesses that would race without.
-#ifndef GR_VERIFIER_LOCKS_H
-#define GR_VERIFIER_LOCKS_H
+#ifndef GR_ENGINES_VERIFIER_DECIDE_LOCKS_H
+#define GR_ENGINES_VERIFIER_DECIDE_LOCKS_H
 
 #include "engines/verifier/decide/pair.h"
 

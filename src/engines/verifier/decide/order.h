@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // order — when two accesses can be between the same barriers.
-#ifndef GR_VERIFIER_ORDER_H
-#define GR_VERIFIER_ORDER_H
+#ifndef GR_ENGINES_VERIFIER_DECIDE_ORDER_H
+#define GR_ENGINES_VERIFIER_DECIDE_ORDER_H
 
 #include "engines/verifier/decide/pair.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // pair — what is decided of two accesses of a kernel under a launch.
-#ifndef GR_VERIFIER_PAIR_H
-#define GR_VERIFIER_PAIR_H
+#ifndef GR_ENGINES_VERIFIER_DECIDE_PAIR_H
+#define GR_ENGINES_VERIFIER_DECIDE_PAIR_H
 
 #include "engines/verifier/decide/bound.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // replay — runs a witness: the kernel's PTX on the CPU device under exact, in a process of its own. What exact reports counts, nothing else.
-#ifndef GR_VERIFIER_REPLAY_H
-#define GR_VERIFIER_REPLAY_H
+#ifndef GR_ENGINES_VERIFIER_DECIDE_REPLAY_H
+#define GR_ENGINES_VERIFIER_DECIDE_REPLAY_H
 
 #include "engines/verifier/decide/pair.h"
 #include "engines/verifier/decide/units.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tell — from verdicts about pairs to what a report says: findings, reasons, and how many pairs were decided how.
-#ifndef GR_VERIFIER_TELL_H
-#define GR_VERIFIER_TELL_H
+#ifndef GR_ENGINES_VERIFIER_DECIDE_TELL_H
+#define GR_ENGINES_VERIFIER_DECIDE_TELL_H
 
 #include "engines/verifier/decide/pair.h"
 #include "engines/verifier/decide/replay.h"

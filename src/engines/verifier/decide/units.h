@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // units — the device code of the files, and which of it is one program.
-#ifndef GR_VERIFIER_UNITS_H
-#define GR_VERIFIER_UNITS_H
+#ifndef GR_ENGINES_VERIFIER_DECIDE_UNITS_H
+#define GR_ENGINES_VERIFIER_DECIDE_UNITS_H
 
 #include "engines/verifier/host/host.h"
 #include "engines/verifier/kernel/linked.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // waits — what locks and leaders share: loops that wait until they have a lock or see a flag, and how good the fences around are.
-#ifndef GR_VERIFIER_WAITS_H
-#define GR_VERIFIER_WAITS_H
+#ifndef GR_ENGINES_VERIFIER_DECIDE_WAITS_H
+#define GR_ENGINES_VERIFIER_DECIDE_WAITS_H
 
 #include "engines/verifier/decide/pair.h"
 

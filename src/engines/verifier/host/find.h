@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // find — launches in host code, and what is known of each.
-#ifndef GR_VERIFIER_FIND_H
-#define GR_VERIFIER_FIND_H
+#ifndef GR_ENGINES_VERIFIER_HOST_FIND_H
+#define GR_ENGINES_VERIFIER_HOST_FIND_H
 
 #include "engines/verifier/host/eval.h"
 

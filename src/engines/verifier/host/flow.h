@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // flow — dominators and natural loops of a function in LLVM IR, which LLVM's C interface does not offer.
-#ifndef GR_VERIFIER_FLOW_H
-#define GR_VERIFIER_FLOW_H
+#ifndef GR_ENGINES_VERIFIER_HOST_FLOW_H
+#define GR_ENGINES_VERIFIER_HOST_FLOW_H
 
 #include "base/arena.h"
 #include "base/map.h"

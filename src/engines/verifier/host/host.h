@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // host — from .cu files to what their host code says of launches: nvcc with clang as host compiler, then LLVM IR. Nothing of the user's
 // program is executed.
-#ifndef GR_VERIFIER_HOST_H
-#define GR_VERIFIER_HOST_H
+#ifndef GR_ENGINES_VERIFIER_HOST_HOST_H
+#define GR_ENGINES_VERIFIER_HOST_HOST_H
 
 #include "engines/verifier/host/launch.h"
 

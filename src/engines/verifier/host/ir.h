@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ir — host code as LLVM IR: bitcode is read, linked and simplified, so that launches stand in main with the values of their call.
-#ifndef GR_VERIFIER_IR_H
-#define GR_VERIFIER_IR_H
+#ifndef GR_ENGINES_VERIFIER_HOST_IR_H
+#define GR_ENGINES_VERIFIER_HOST_IR_H
 
 #include "base/arena.h"
 #include "base/map.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // launch — what is known of a launch of a kernel before it is made: from host code (LLVM IR), or from a run that was recorded.
-#ifndef GR_VERIFIER_LAUNCH_H
-#define GR_VERIFIER_LAUNCH_H
+#ifndef GR_ENGINES_VERIFIER_HOST_LAUNCH_H
+#define GR_ENGINES_VERIFIER_HOST_LAUNCH_H
 
 #include "base/status.h"
 #include "base/vec.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // memory — which instruction last wrote what host code reads: a walk backwards along the dominators.
-#ifndef GR_VERIFIER_MEMORY_H
-#define GR_VERIFIER_MEMORY_H
+#ifndef GR_ENGINES_VERIFIER_HOST_MEMORY_H
+#define GR_ENGINES_VERIFIER_HOST_MEMORY_H
 
 #include "engines/verifier/host/eval.h"
 

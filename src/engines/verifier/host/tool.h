@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tool — programs that are run: nvcc and clang are looked for, started and waited for.
-#ifndef GR_VERIFIER_TOOL_H
-#define GR_VERIFIER_TOOL_H
+#ifndef GR_ENGINES_VERIFIER_HOST_TOOL_H
+#define GR_ENGINES_VERIFIER_HOST_TOOL_H
 
 #include "base/status.h"
 #include "base/str.h"

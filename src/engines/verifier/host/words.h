@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // words — of the words of a command that compiles a source: which are passed on, and which are decided here.
-#ifndef GR_VERIFIER_WORDS_H
-#define GR_VERIFIER_WORDS_H
+#ifndef GR_ENGINES_VERIFIER_HOST_WORDS_H
+#define GR_ENGINES_VERIFIER_HOST_WORDS_H
 
 #include "base/arena.h"
 #include "base/status.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // exec — what single instructions do to the values of a walk.
-#ifndef GR_VERIFIER_EXEC_H
-#define GR_VERIFIER_EXEC_H
+#ifndef GR_ENGINES_VERIFIER_KERNEL_EXEC_H
+#define GR_ENGINES_VERIFIER_KERNEL_EXEC_H
 
 #include "engines/verifier/kernel/values.h"
 

@@ -3,8 +3,8 @@
 //
 // Statements are copies that keep their operands; a register or a variable is told apart by the frame (call) that a statement is in. Only labels
 // are new, because the CFG looks at them. Parameters of a call need no copying: the callee's parameter is the caller's variable.
-#ifndef GR_VERIFIER_FLAT_H
-#define GR_VERIFIER_FLAT_H
+#ifndef GR_ENGINES_VERIFIER_KERNEL_FLAT_H
+#define GR_ENGINES_VERIFIER_KERNEL_FLAT_H
 
 #include "engines/verifier/kernel/model.h"
 #include "ptx/cfg.h"

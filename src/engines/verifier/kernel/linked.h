@@ -4,8 +4,8 @@
 // A definition that others can see (.visible, .weak, .common) is what the same name means in each module that declares it .extern. A strong definition
 // wins over weak ones, and the first weak one over later ones. Weak definitions of a function are the same in all modules, so each module has its own;
 // weak variables are one variable. Other names mean what their module has.
-#ifndef GR_VERIFIER_LINKED_H
-#define GR_VERIFIER_LINKED_H
+#ifndef GR_ENGINES_VERIFIER_KERNEL_LINKED_H
+#define GR_ENGINES_VERIFIER_KERNEL_LINKED_H
 
 #include "base/status.h"
 #include "base/vec.h"

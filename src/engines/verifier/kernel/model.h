@@ -4,8 +4,8 @@
 // Made from PTX of -O0 shape (nvcc -Xcicc -O0, or --Ofast-compile=max), where one access of the source is one of the PTX. Calls are inlined,
 // the local depot is forwarded, loops are summed up by counters. What cannot be followed becomes a free symbol, or a GrGap:
 // it is never left out. The model says more than can happen, never less: a proof that it has no race holds for the kernel.
-#ifndef GR_VERIFIER_MODEL_H
-#define GR_VERIFIER_MODEL_H
+#ifndef GR_ENGINES_VERIFIER_KERNEL_MODEL_H
+#define GR_ENGINES_VERIFIER_KERNEL_MODEL_H
 
 #include "base/status.h"
 #include "base/vec.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // order — what stands in a block of the graph that orders accesses, and the accesses, in program order.
-#ifndef GR_VERIFIER_KERNEL_ORDER_H
-#define GR_VERIFIER_KERNEL_ORDER_H
+#ifndef GR_ENGINES_VERIFIER_KERNEL_ORDER_H
+#define GR_ENGINES_VERIFIER_KERNEL_ORDER_H
 
 #include "engines/verifier/kernel/values.h"
 

@@ -7,8 +7,8 @@
 // uses that. Each walk begins with what the walk before has proved, and the first with nothing, so every one of them is right.
 //
 // A FREE symbol may always stand for a value: the model then says more than can happen. One FREE symbol has one name over all walks.
-#ifndef GR_VERIFIER_VALUES_H
-#define GR_VERIFIER_VALUES_H
+#ifndef GR_ENGINES_VERIFIER_KERNEL_VALUES_H
+#define GR_ENGINES_VERIFIER_KERNEL_VALUES_H
 
 #include "engines/verifier/kernel/flat.h"
 

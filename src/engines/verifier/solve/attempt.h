@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // attempt — what the child process does with a query: one reading of the terms after the other until one decides.
-#ifndef GR_VERIFIER_ATTEMPT_H
-#define GR_VERIFIER_ATTEMPT_H
+#ifndef GR_ENGINES_VERIFIER_SOLVE_ATTEMPT_H
+#define GR_ENGINES_VERIFIER_SOLVE_ATTEMPT_H
 
 #include "engines/verifier/solve/model.h"
 

@@ -5,8 +5,8 @@
 // Names, lines and times are no part of it. A file repeats its question, and counts only where that is the same to the byte; so nothing
 // that is not asked again word by word can be answered. Only NO and YES are kept: an UNKNOWN may be one of time. The
 // solver evaluates a kept YES again before it answers with it (solve.c).
-#ifndef GR_VERIFIER_CACHE_H
-#define GR_VERIFIER_CACHE_H
+#ifndef GR_ENGINES_VERIFIER_SOLVE_CACHE_H
+#define GR_ENGINES_VERIFIER_SOLVE_CACHE_H
 
 #include "engines/verifier/solve/solve.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // child — work in a child process with hard limits: whatever happens to it, the caller goes on.
-#ifndef GR_VERIFIER_CHILD_H
-#define GR_VERIFIER_CHILD_H
+#ifndef GR_ENGINES_VERIFIER_SOLVE_CHILD_H
+#define GR_ENGINES_VERIFIER_SOLVE_CHILD_H
 
 #include "base/status.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ints — a query over the integers: what is asserted, lemmas, and the digits of an overlap.
-#ifndef GR_VERIFIER_INTS_H
-#define GR_VERIFIER_INTS_H
+#ifndef GR_ENGINES_VERIFIER_SOLVE_INTS_H
+#define GR_ENGINES_VERIFIER_SOLVE_INTS_H
 
 #include "engines/verifier/solve/reading.h"
 

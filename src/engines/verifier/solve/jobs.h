@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // jobs — pieces of work in child processes, some side by side; their results come in the order of the pieces.
-#ifndef GR_VERIFIER_JOBS_H
-#define GR_VERIFIER_JOBS_H
+#ifndef GR_ENGINES_VERIFIER_SOLVE_JOBS_H
+#define GR_ENGINES_VERIFIER_SOLVE_JOBS_H
 
 #include "base/status.h"
 

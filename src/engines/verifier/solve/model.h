@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // model — a model that a solver found: whether it holds on a machine, and how it travels through a pipe.
-#ifndef GR_VERIFIER_SOLVER_MODEL_H
-#define GR_VERIFIER_SOLVER_MODEL_H
+#ifndef GR_ENGINES_VERIFIER_SOLVE_MODEL_H
+#define GR_ENGINES_VERIFIER_SOLVE_MODEL_H
 
 #include "engines/verifier/solve/solve.h"
 

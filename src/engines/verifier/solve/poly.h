@@ -2,8 +2,8 @@
 // poly — polynomials with integer coefficients over atoms (numbered variables), and ranges of integers.
 //
 // A polynomial never changes once it is made. A coefficient or degree that is too large makes `*lost` true, and the result is any.
-#ifndef GR_VERIFIER_POLY_H
-#define GR_VERIFIER_POLY_H
+#ifndef GR_ENGINES_VERIFIER_SOLVE_POLY_H
+#define GR_ENGINES_VERIFIER_SOLVE_POLY_H
 
 #include "base/arena.h"
 

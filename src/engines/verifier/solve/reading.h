@@ -6,8 +6,8 @@
 // or it is cut by a quotient of 2^bits, or it is taken to lie there (GrTrust). What is no polynomial becomes an atom: a quotient and a remainder
 // with their definition, a choice, or an integer of which only the range is known. The reading says more than can happen, never less (but for what it
 // takes on trust): what cannot hold of it cannot hold.
-#ifndef GR_VERIFIER_READING_H
-#define GR_VERIFIER_READING_H
+#ifndef GR_ENGINES_VERIFIER_SOLVE_READING_H
+#define GR_ENGINES_VERIFIER_SOLVE_READING_H
 
 #include "base/vec.h"
 #include "engines/verifier/solve/attempt.h"

@@ -5,8 +5,8 @@
 // large unknown numbers of the launch only: that is taken not to, and named (GrSolved.wraps). GrQuery.wrap: nothing is. What integers do not decide is asked
 // of bit strings, under the same. A difference of two addresses falls apart level by level (digit decomposition), products get hints. A
 // model is evaluated again in machine arithmetic: one that does not hold there is no answer.
-#ifndef GR_VERIFIER_SOLVE_H
-#define GR_VERIFIER_SOLVE_H
+#ifndef GR_ENGINES_VERIFIER_SOLVE_SOLVE_H
+#define GR_ENGINES_VERIFIER_SOLVE_SOLVE_H
 
 #include "base/status.h"
 #include "engines/verifier/term/term.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // machine — what an operation of a term gives on a machine.
-#ifndef GR_VERIFIER_MACHINE_H
-#define GR_VERIFIER_MACHINE_H
+#ifndef GR_ENGINES_VERIFIER_TERM_MACHINE_H
+#define GR_ENGINES_VERIFIER_TERM_MACHINE_H
 
 #include "engines/verifier/term/term.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // range — between which numbers a value lies, by a quick look at its term.
-#ifndef GR_VERIFIER_RANGE_H
-#define GR_VERIFIER_RANGE_H
+#ifndef GR_ENGINES_VERIFIER_TERM_RANGE_H
+#define GR_ENGINES_VERIFIER_TERM_RANGE_H
 
 #include "engines/verifier/term/term.h"
 

@@ -6,8 +6,8 @@
 // is NULL; so only the last result has to be looked at.
 //
 // What a term means is machine arithmetic (gr_term_value). Whoever reads terms as integers without bounds (solve/) says so.
-#ifndef GR_VERIFIER_TERM_H
-#define GR_VERIFIER_TERM_H
+#ifndef GR_ENGINES_VERIFIER_TERM_TERM_H
+#define GR_ENGINES_VERIFIER_TERM_TERM_H
 
 #include "base/arena.h"
 #include "base/map.h"
