@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // conflict — two accesses that touched the same bytes in some run, and what is known of them: one line of the file of --coverage.
-#ifndef GR_AIM_CONFLICT_H
-#define GR_AIM_CONFLICT_H
+#ifndef GR_FINDINGS_CONFLICT_H
+#define GR_FINDINGS_CONFLICT_H
 
 #include <stdbool.h>
 #include <stdint.h>
