@@ -5,8 +5,8 @@
 // engines (options.def, the fields of GrOptions). An engine may bring one more. `gpurace run` merges its sources (defaults,
 // then GPURACE_OPTIONS, then the command line) and hands the result to libgpurace.so as text in the environment, which the same
 // parser reads back.
-#ifndef GR_OPTIONS_H
-#define GR_OPTIONS_H
+#ifndef GR_OPTIONS_OPTIONS_H
+#define GR_OPTIONS_OPTIONS_H
 
 #include "base/arena.h"
 #include "base/status.h"
