@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // report_internal — what the files that build a report share.
-#ifndef GR_REPORT_INTERNAL_H
-#define GR_REPORT_INTERNAL_H
+#ifndef GR_REPORT_REPORT_INTERNAL_H
+#define GR_REPORT_REPORT_INTERNAL_H
 
 #include "findings/module_record.h"
 #include "report/report.h"
