@@ -6,8 +6,8 @@
 // spelling made canonical: "add.b32" serves add.u32 and add.s32, "add_ftz.f32" is add.ftz.f32. alu_spec.def
 // says which instructions exist and which key each one has; alu_select.c joins the two. Every kernel source is
 // compiled once per instruction set (alu.cmake), and the tables of the best one this CPU has are used.
-#ifndef GR_VM_ALU_H
-#define GR_VM_ALU_H
+#ifndef GR_VM_ALU_ALU_H
+#define GR_VM_ALU_ALU_H
 
 #include "vm/core/insn.h"
 

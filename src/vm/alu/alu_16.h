@@ -5,8 +5,8 @@
 // Sums of either format and products of f16 in float: 24 bits are at least 2p + 2, and no sum or f16 product falls
 // below float's normal range unless it is exact, so double rounding is harmless (Figueroa). Products of bf16 do fall
 // below it, and fused operations need more bits: they are formed in double and rounded to odd on the way down.
-#ifndef GR_VM_ALU_16_H
-#define GR_VM_ALU_16_H
+#ifndef GR_VM_ALU_ALU_16_H
+#define GR_VM_ALU_ALU_16_H
 
 #include "vm/alu/alu_fp.h"
 #include "vm/alu/alu_math.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // alu_cvt — how a conversion's details travel in VmInsn.imm, from alu_cvt_select.c to alu_cvt.c: AluFlags in the
 // low 16 bits, then these.
-#ifndef GR_VM_ALU_CVT_H
-#define GR_VM_ALU_CVT_H
+#ifndef GR_VM_ALU_ALU_CVT_H
+#define GR_VM_ALU_ALU_CVT_H
 
 #include "vm/alu/alu.h"
 

@@ -6,8 +6,8 @@
 // do we); double-precision instructions keep NaN payloads. Which source's payload wins is not written down: here
 // the kernel says which, made quiet, on every CPU alike, as an H200 was seen to do; and 0xfff8000000000000 for a NaN
 // that is born.
-#ifndef GR_VM_ALU_FP_H
-#define GR_VM_ALU_FP_H
+#ifndef GR_VM_ALU_ALU_FP_H
+#define GR_VM_ALU_ALU_FP_H
 
 #include "vm/alu/alu_half.h"
 #include "vm/alu/alu_kernel.h"

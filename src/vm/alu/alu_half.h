@@ -2,8 +2,8 @@
 // alu_half — 16-bit floating-point formats by integer arithmetic: f16 (5 bits of exponent, 10 of fraction) and
 // bf16 (8 and 7, the upper half of an f32). Written so that loops over them vectorize. NaN results are the
 // canonical 0x7fff (PTX ISA 9.7.4: "unspecified NaN"; that is what devices give).
-#ifndef GR_VM_ALU_HALF_H
-#define GR_VM_ALU_HALF_H
+#ifndef GR_VM_ALU_ALU_HALF_H
+#define GR_VM_ALU_ALU_HALF_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -7,8 +7,8 @@
 // be sources: a body reads everything of vector k before it stores vector k, and nothing of another vector.
 //
 // This header is compiled several times with different -march options, see alu.cmake.
-#ifndef GR_VM_ALU_KERNEL_H
-#define GR_VM_ALU_KERNEL_H
+#ifndef GR_VM_ALU_ALU_KERNEL_H
+#define GR_VM_ALU_ALU_KERNEL_H
 
 #include "vm/alu/alu.h"
 

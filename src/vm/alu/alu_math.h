@@ -3,8 +3,8 @@
 // over them vectorize. Only additions, multiplications and divisions, never contracted: every instruction set gives
 // the same bits. Errors are below 2^-30 of the result (sine and cosine: of 1), so that after rounding to f32 they
 // are far inside what the ISA allows.
-#ifndef GR_VM_ALU_MATH_H
-#define GR_VM_ALU_MATH_H
+#ifndef GR_VM_ALU_ALU_MATH_H
+#define GR_VM_ALU_ALU_MATH_H
 
 #include "vm/alu/alu_half.h"
 

@@ -3,8 +3,8 @@
 // number comes as a double, in which every f16, bf16, f32, fp8 value and every 32-bit integer is exact; for wider
 // sources double_of_* round to odd, which keeps a second rounding correct (the last place of the double is sticky
 // and far below the last place of the format).
-#ifndef GR_VM_ALU_PACK_H
-#define GR_VM_ALU_PACK_H
+#ifndef GR_VM_ALU_ALU_PACK_H
+#define GR_VM_ALU_ALU_PACK_H
 
 #include "vm/alu/alu.h"
 #include "vm/alu/alu_half.h"

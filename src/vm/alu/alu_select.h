@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // alu_select — what the selection of conversions and of other arithmetic share.
-#ifndef GR_VM_ALU_SELECT_H
-#define GR_VM_ALU_SELECT_H
+#ifndef GR_VM_ALU_ALU_SELECT_H
+#define GR_VM_ALU_ALU_SELECT_H
 
 #include "vm/alu/alu.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // alu_video — the arithmetic of video instructions (PTX ISA 9.7.18) on one element, and VmInsn.imm of those of alu_video.c:
 // AluFlags below, then AluVideo.
-#ifndef GR_VM_ALU_VIDEO_H
-#define GR_VM_ALU_VIDEO_H
+#ifndef GR_VM_ALU_ALU_VIDEO_H
+#define GR_VM_ALU_ALU_VIDEO_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -6,8 +6,8 @@
 // "Asynchronous operations"); until then nothing of it has happened. A wait that must see it makes it happen, so does
 // the end of the block. It belongs to the block that issued it: its records, its order and its numbers are the
 // block's; only the moments come from the launch's heap of sleepers.
-#ifndef GR_VM_ASYNC_H
-#define GR_VM_ASYNC_H
+#ifndef GR_VM_ASYNC_ASYNC_H
+#define GR_VM_ASYNC_ASYNC_H
 
 #include "vm/core/mem_insn.h"
 #include "vm/core/warp.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // block — the state of a block and of a cluster of blocks, and where their shared memory is. Internal to the VM.
-#ifndef GR_VM_BLOCK_H
-#define GR_VM_BLOCK_H
+#ifndef GR_VM_CORE_BLOCK_H
+#define GR_VM_CORE_BLOCK_H
 
 #include "vm/core/warp.h"
 

@@ -6,8 +6,8 @@
 // that would not change the value (a compare that fails, a bit that is set) may be told to store nothing: no thread can see the
 // difference, and the cache line stays where it is. One that releases always stores: a load alone could overtake the thread's
 // earlier stores.
-#ifndef GR_VM_COMMIT_H
-#define GR_VM_COMMIT_H
+#ifndef GR_VM_CORE_COMMIT_H
+#define GR_VM_CORE_COMMIT_H
 
 #include "ptx/ptx.h"
 

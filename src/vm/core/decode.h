@@ -4,8 +4,8 @@
 // Registers get frame slots when they are first met. A register that is written by exactly one statement, a
 // plain mov, cvta to global or load of a kernel parameter, may need no instruction at all: wherever it is read,
 // the decoder reads the source instead (alias.c says when that is sound).
-#ifndef GR_VM_DECODE_H
-#define GR_VM_DECODE_H
+#ifndef GR_VM_CORE_DECODE_H
+#define GR_VM_CORE_DECODE_H
 
 #include "ptx/cfg.h"
 #include "vm/core/mem_insn.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // device — the state of a device: its launches, modules, observers and extensions. Internal to the VM.
-#ifndef GR_VM_DEVICE_H
-#define GR_VM_DEVICE_H
+#ifndef GR_VM_CORE_DEVICE_H
+#define GR_VM_CORE_DEVICE_H
 
 #include "base/rng.h"
 #include "base/vec.h"

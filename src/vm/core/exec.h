@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // exec — the handlers that are not arithmetic, by name, for the decoder. Internal.
-#ifndef GR_VM_EXEC_H
-#define GR_VM_EXEC_H
+#ifndef GR_VM_CORE_EXEC_H
+#define GR_VM_CORE_EXEC_H
 
 #include "vm/core/insn.h"
 

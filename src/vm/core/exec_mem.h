@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // exec_mem — what memory handlers share with atomics and system calls. Internal.
-#ifndef GR_VM_EXEC_MEM_H
-#define GR_VM_EXEC_MEM_H
+#ifndef GR_VM_CORE_EXEC_MEM_H
+#define GR_VM_CORE_EXEC_MEM_H
 
 #include "vm/core/decode.h"
 #include "vm/core/mem_insn.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // extend — what the handlers of an extension (extension.h) may ask of the device, and what the device asks of its extensions.
-#ifndef GR_VM_EXTEND_H
-#define GR_VM_EXTEND_H
+#ifndef GR_VM_CORE_EXTEND_H
+#define GR_VM_CORE_EXTEND_H
 
 #include "vm/core/device.h"
 #include "vm/core/launch.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // fault — how instructions say that something is wrong: faults, which end the launch, and misuse of synchronization. Internal to the VM.
-#ifndef GR_VM_FAULT_H
-#define GR_VM_FAULT_H
+#ifndef GR_VM_CORE_FAULT_H
+#define GR_VM_CORE_FAULT_H
 
 #include "vm/core/launch.h"
 

@@ -16,8 +16,8 @@
 // may write garbage into lanes of the frame that do not exist, have exited or are not in this activation. It may not write
 // garbage into the warp's own state (cc), which other activations share. exec[1] must leave inactive lanes' destinations alone.
 // No handler may fault on garbage in inactive lanes (integer division!).
-#ifndef GR_VM_INSN_H
-#define GR_VM_INSN_H
+#ifndef GR_VM_CORE_INSN_H
+#define GR_VM_CORE_INSN_H
 
 #include "ptx/ptx.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // launch — the state of a launch: its blocks, its warps, which of them run and which sleep. Internal to the VM.
-#ifndef GR_VM_LAUNCH_H
-#define GR_VM_LAUNCH_H
+#ifndef GR_VM_CORE_LAUNCH_H
+#define GR_VM_CORE_LAUNCH_H
 
 #include "base/rng.h"
 #include "base/vec.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // matrix — what the decoders of matrix instructions share. Internal.
-#ifndef GR_VM_MATRIX_H
-#define GR_VM_MATRIX_H
+#ifndef GR_VM_CORE_MATRIX_H
+#define GR_VM_CORE_MATRIX_H
 
 #include "vm/core/decode.h"
 #include "vm/core/mem_insn.h"

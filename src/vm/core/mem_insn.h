@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // mem_insn — the part of a decoded memory instruction that only its slow paths and observers read, and other
 // wide operands. Internal.
-#ifndef GR_VM_MEM_INSN_H
-#define GR_VM_MEM_INSN_H
+#ifndef GR_VM_CORE_MEM_INSN_H
+#define GR_VM_CORE_MEM_INSN_H
 
 #include "ptx/speculate.h"
 #include "vm/core/program.h"

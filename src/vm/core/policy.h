@@ -3,8 +3,8 @@
 // something. Internal to the VM.
 //
 // A function that is NULL: as by default. Ids are those of warps in their launch; a warp or split that is chosen is ready.
-#ifndef GR_VM_POLICY_H
-#define GR_VM_POLICY_H
+#ifndef GR_VM_CORE_POLICY_H
+#define GR_VM_CORE_POLICY_H
 
 #include "vm/core/device.h"
 #include "vm/core/warp.h"

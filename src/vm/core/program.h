@@ -5,8 +5,8 @@
 // instruction runs: immediates, addresses, kernel parameters, special registers. Fills come in three classes, sorted. STATIC
 // fills are the same whenever the frame is used again within a launch. WARP fills depend on the warp or on the depth of the
 // stack. BLOCK fills depend on the block. Nothing here changes while a kernel runs.
-#ifndef GR_VM_PROGRAM_H
-#define GR_VM_PROGRAM_H
+#ifndef GR_VM_CORE_PROGRAM_H
+#define GR_VM_CORE_PROGRAM_H
 
 #include "base/map.h"
 #include "base/vec.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // sync_insn — operands of barriers and warp collectives beyond those in VmInsn. Internal.
-#ifndef GR_VM_SYNC_INSN_H
-#define GR_VM_SYNC_INSN_H
+#ifndef GR_VM_CORE_SYNC_INSN_H
+#define GR_VM_CORE_SYNC_INSN_H
 
 #include "ptx/ptx.h"
 

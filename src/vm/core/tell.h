@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tell — what handlers and the scheduler tell observers of synchronization and of the ends of windows (observe.c); accesses: exec_mem.h.
-#ifndef GR_VM_TELL_H
-#define GR_VM_TELL_H
+#ifndef GR_VM_CORE_TELL_H
+#define GR_VM_CORE_TELL_H
 
 #include "vm/core/device.h"
 #include "vm/core/launch.h"

@@ -7,8 +7,8 @@
 //
 // Divergence pushes a VmJoin, the place where the lanes are expected to meet again (the immediate
 // post-dominator). Waiting there is a courtesy, not a rule: see split.c.
-#ifndef GR_VM_WARP_H
-#define GR_VM_WARP_H
+#ifndef GR_VM_CORE_WARP_H
+#define GR_VM_CORE_WARP_H
 
 #include "ptx/speculate.h"
 #include "vm/core/insn.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // forms — which combinations of modifiers of an instruction this device executes: the rows of forms.def.
-#ifndef GR_VM_FORMS_H
-#define GR_VM_FORMS_H
+#ifndef GR_VM_DECODE_FORMS_H
+#define GR_VM_DECODE_FORMS_H
 
 #include "ptx/ptx.h"
 

@@ -6,8 +6,8 @@
 // side by side, and the product has to know the layout, which it does (.alayout, .blayout). An accumulator, whose layout is
 // known only to the instruction that loads or stores it, is parted by rows. PTX has twice or four times as many registers for A
 // and B of f16 as there are elements: further ones hold the same again, and are never read.
-#ifndef GR_VM_FRAGMENT_H
-#define GR_VM_FRAGMENT_H
+#ifndef GR_VM_EXEC_FRAGMENT_H
+#define GR_VM_EXEC_FRAGMENT_H
 
 #include "ptx/ptx.h"
 

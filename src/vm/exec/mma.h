@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // mma — products of matrices that a warp holds in registers: wmma.mma and mma.sync. Internal.
-#ifndef GR_VM_MMA_H
-#define GR_VM_MMA_H
+#ifndef GR_VM_EXEC_MMA_H
+#define GR_VM_EXEC_MMA_H
 
 #include "vm/core/exec.h"
 #include "vm/exec/fragment.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // printf — device-side formatted output. Internal.
-#ifndef GR_VM_PRINTF_H
-#define GR_VM_PRINTF_H
+#ifndef GR_VM_EXEC_PRINTF_H
+#define GR_VM_EXEC_PRINTF_H
 
 #include "base/str.h"
 #include "vm/core/insn.h"

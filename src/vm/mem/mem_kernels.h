@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // mem_kernels — the quick handlers of loads and stores, compiled once per instruction set. Internal.
-#ifndef GR_VM_MEM_KERNELS_H
-#define GR_VM_MEM_KERNELS_H
+#ifndef GR_VM_MEM_MEM_KERNELS_H
+#define GR_VM_MEM_MEM_KERNELS_H
 
 #include "vm/core/exec.h"
 #include "vm/core/mem_insn.h"

@@ -4,8 +4,8 @@
 //
 // Addresses are those of a register: 64 bits wide, or 32 bits (`narrow`) within a window. Questions are about the
 // active lanes; `part` says that there are others.
-#ifndef GR_VM_MEM_VEC_H
-#define GR_VM_MEM_VEC_H
+#ifndef GR_VM_MEM_MEM_VEC_H
+#define GR_VM_MEM_MEM_VEC_H
 
 #include "vm/alu/alu_kernel.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // memory_parts — what memory.c and virtual.c have of each other.
-#ifndef GR_VM_MEMORY_PARTS_H
-#define GR_VM_MEMORY_PARTS_H
+#ifndef GR_VM_MEM_MEMORY_PARTS_H
+#define GR_VM_MEM_MEMORY_PARTS_H
 
 #include "vm/memory.h"
 

@@ -8,8 +8,8 @@
 // any moment since its thread last acquired something, but never older than what that thread has read or written there. Strong
 // operations act on memory at once. So a program without races runs as it always does, and one that has them shows what it
 // trusted in.
-#ifndef GR_VM_WEAK_H
-#define GR_VM_WEAK_H
+#ifndef GR_VM_MEM_WEAK_H
+#define GR_VM_MEM_WEAK_H
 
 #include "vm/core/warp.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // observe_internal — what observe.c and held.c share.
-#ifndef GR_VM_OBSERVE_INTERNAL_H
-#define GR_VM_OBSERVE_INTERNAL_H
+#ifndef GR_VM_OBSERVE_OBSERVE_INTERNAL_H
+#define GR_VM_OBSERVE_OBSERVE_INTERNAL_H
 
 #include "vm/core/insn.h"
 

@@ -4,8 +4,8 @@
 //
 // A turn may be as short as a few instructions, so this is kept small and together. The order is links between the numbers of
 // warps, not between warps, which would each cost a line of the cache.
-#ifndef GR_VM_READY_H
-#define GR_VM_READY_H
+#ifndef GR_VM_SCHED_READY_H
+#define GR_VM_SCHED_READY_H
 
 #include "vm/core/launch.h"
 #include "vm/core/policy.h"

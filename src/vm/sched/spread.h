@@ -5,8 +5,8 @@
 // clock belong to it alone, so handlers and scheduler work as ever. Shares take the next block of the grid from one counter.
 // Everything that threads of one block wait for happens within a share; blocks that wait for each other spin on global
 // memory, where atomic operations and fences are real ones (VmWarp.atomics).
-#ifndef GR_VM_SPREAD_H
-#define GR_VM_SPREAD_H
+#ifndef GR_VM_SCHED_SPREAD_H
+#define GR_VM_SCHED_SPREAD_H
 
 #include "vm/core/launch.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // stuck — finds that kernels can never go on (stuck.c). Internal to the VM.
-#ifndef GR_VM_STUCK_H
-#define GR_VM_STUCK_H
+#ifndef GR_VM_SCHED_STUCK_H
+#define GR_VM_SCHED_STUCK_H
 
 #include "vm/core/device.h"
 #include "vm/core/launch.h"

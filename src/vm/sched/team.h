@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // team — threads that share a piece of work with the calling one. Internal to the VM.
-#ifndef GR_VM_TEAM_H
-#define GR_VM_TEAM_H
+#ifndef GR_VM_SCHED_TEAM_H
+#define GR_VM_SCHED_TEAM_H
 
 typedef struct VmTeam VmTeam;
 
