@@ -143,7 +143,6 @@ void gr_wp_open(Watch *w, uint64_t id, Window *x) {
     w->ids[chain_of(id)] = n;
     w->n_open++;
     w->n_writing += a->access != PTX_ACCESS_READ;
-    w->opened++;
     uint64_t stride = stride_of(a->address, mask);
     unsigned first = (unsigned)__builtin_ctz(mask), last = 31 - (unsigned)__builtin_clz(mask);
     if (stride == 0 || stride == a->size) // side by side, or all in one place

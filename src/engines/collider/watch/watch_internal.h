@@ -105,7 +105,7 @@ struct Watch {
     VEC(Window) windows;
     VEC(Entry) entries;
     uint32_t free_windows, free_entries, n_open, n_writing;
-    uint64_t questions, opened, submitted;
+    uint64_t questions, submitted;
     uint64_t moment; // of the accesses that are asked about
     VEC(Copy) copies;
     VEC(Launched) launches;
