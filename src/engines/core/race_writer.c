@@ -12,17 +12,6 @@ enum { COUNTS = 4096 }; // per area
 
 // ---- Modules and their headlines ---------------------------------------------------------------------------
 
-void gr_race_writer_free(RaceWriter *w) {
-    for (size_t k = 0; k < w->modules.len; k++) {
-        free(((WrittenModule *)w->modules.entries[k].value)->headlines);
-        free(w->modules.entries[k].value);
-    }
-    gr_map_free(&w->modules);
-    for (size_t k = 0; k < w->tallies.len; k++)
-        free(w->tallies.entries[k].value);
-    gr_map_free(&w->tallies);
-}
-
 static uint64_t headline_of(GrFileOwners *owners, uint64_t fingerprint, const PtxStmt *stmt) {
     const PtxLoc *l = gr_place_headline(owners, stmt->loc);
     if (!l || !l->line) {

@@ -27,7 +27,6 @@ typedef struct RaceWriter {
     bool stop;   // --stop: the first race ends its launch
 } RaceWriter;
 
-void gr_race_writer_free(RaceWriter *w);
 // `ptx` is read now only. False: out of memory.
 bool gr_race_writer_module(RaceWriter *w, uint64_t fingerprint, const PtxModule *ptx, uint64_t number);
 // A word of the results file, and its place there. NULL when there is none.
