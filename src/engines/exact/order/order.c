@@ -101,13 +101,6 @@ Clock *gr_order_others(Block *b, Warp *w, uint32_t lane) {
     return gr_clock_retain(w->cached);
 }
 
-// With its own past. A reference of the caller's own.
-Clock *gr_order_snapshot(Block *b, Warp *w, uint32_t lane) {
-    Clock *c = gr_order_base(b, w, lane);
-    gr_clock_add(&c, key_of(BY_THREAD, b->id, w->index, lane), w->epoch[lane]);
-    return c;
-}
-
 // The snapshots of several lanes together.
 Clock *gr_order_snapshots(Block *b, Warp *w, uint32_t mask) {
     Clock *c = NULL;

@@ -357,11 +357,6 @@ static inline uint64_t id_of(uint64_t key) {
     return key >> (level_of(key) == BY_THREAD ? 13 : level_of(key) == BY_WARP ? 8 : 3);
 }
 
-static inline uint32_t epoch_of(const Block *b, const Warp *w, uint32_t lane) {
-    (void)b;
-    return w->epoch[lane];
-}
-
 static inline Clock *imports_of(const Block *b, const Warp *w, uint32_t lane) {
     return w->own >> lane & 1 ? w->lane_imp[lane] : w->has_imp ? w->imp : b->base;
 }

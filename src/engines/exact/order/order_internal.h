@@ -5,13 +5,13 @@
 
 #include "engines/exact/order/order.h"
 
-// What the lane knows of others; with its own past; that of several lanes. References of the caller's own.
+// What the lane knows of others. A reference of the caller's own.
 Clock *gr_order_base(Block *b, Warp *w, uint32_t lane);
 // The same but for the lane's own cp.async.
 Clock *gr_order_others(Block *b, Warp *w, uint32_t lane);
 // Adds the own cp.async of the lanes, as far as each has waited for them.
 void gr_order_add_waited(Clock **to, const Block *b, const Warp *w, uint32_t mask);
-Clock *gr_order_snapshot(Block *b, Warp *w, uint32_t lane);
+// What several lanes know, with their own pasts. A reference of the caller's own.
 Clock *gr_order_snapshots(Block *b, Warp *w, uint32_t mask);
 // What lanes know of operations they waited for goes into their clocks, before anything is done with these. Lanes of `together` are about
 // to know all that the others do: operations of the whole warp are left to the caller, in what is returned.
