@@ -5,7 +5,6 @@
 
 #include "engines/privatizer/device/here.h"
 
-GR_INLINE uint64_t long_at(uint64_t at) { return *(uint64_t *)at; }
 GR_INLINE void put_long(uint64_t at, uint64_t v) { *(uint64_t *)at = v; }
 
 // 16 bytes.
