@@ -55,7 +55,7 @@ void gr_vm_mem_destroy(VmMem *m);
 bool gr_vm_mem_moved(const VmMem *m);
 
 // `align` is a power of two, at least 256 is used for device memory. Zero-sized requests are GR_ERR_ARGUMENT.
-// The bytes are zero. GR_ERR_NOMEM when the device's memory (see gr_vm_mem_limit) is used up.
+// The bytes are zero. GR_ERR_NOMEM when the device's memory is used up.
 gr_status gr_vm_mem_alloc(VmMem *m, VmMemKind kind, int device, uint64_t size, uint64_t align, VmRange **out,
                           gr_error *err);
 // `addr` must be the start of a range. Freed addresses are reused only when nothing else is left, so that use
@@ -71,9 +71,6 @@ gr_status gr_vm_mem_unregister(VmMem *m, void *host, gr_error *err);
 
 // Threads of the host can use it, also while a kernel does: managed, pinned, registered and pageable memory.
 bool gr_vm_mem_host_reaches(const VmRange *r);
-
-// How much device memory `device` has (16 GiB unless told).
-void gr_vm_mem_limit(VmMem *m, int device, uint64_t bytes);
 
 // The range that holds `addr`, or NULL.
 VmRange *gr_vm_mem_find(const VmMem *m, uint64_t addr);

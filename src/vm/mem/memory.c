@@ -26,7 +26,7 @@
 enum { ZONES = 4, DEVICES = 32, GAP = 256, REMEMBERED = 256, DENSE_FROM = 4096 };
 enum { LARGE = 1 << 16, SWEPT = 1 << 20 }; // bytes: what is given back at once; what is let gather
 
-#define DEFAULT_LIMIT (UINT64_C(16) << 30)
+#define DEVICE_BYTES (UINT64_C(16) << 30) // that each device has
 
 typedef struct Freed {
     uint64_t addr, size;
@@ -44,7 +44,7 @@ struct VmMem {
     VEC(VmRange *) pageable; // of host memory, in no order; only what was looked for since it was forgotten
     bool allow_pageable, used_pageable;
     bool moved; // its region is not the usual one
-    uint64_t used[DEVICES], limit[DEVICES];
+    uint64_t used[DEVICES];
     uint64_t generation, serial;
     uint64_t n_host; // ranges that the host may touch, of this region
     Freed freed[REMEMBERED];
@@ -140,8 +140,6 @@ gr_status gr_vm_mem_create(VmMem **out, gr_error *err) {
         m->zone[z].start = m->zone[z].next = m->base + m->size / ZONES * z;
         m->zone[z].end = m->zone[z].start + m->size / ZONES;
     }
-    for (unsigned d = 0; d < DEVICES; d++)
-        m->limit[d] = DEFAULT_LIMIT;
     pthread_rwlock_init(&m->lock, NULL);
     pthread_mutex_init(&m->pageable_lock, NULL);
     *out = m;
@@ -166,11 +164,6 @@ void gr_vm_mem_destroy(VmMem *m) {
 }
 
 bool gr_vm_mem_moved(const VmMem *m) { return m->moved; }
-
-void gr_vm_mem_limit(VmMem *m, int device, uint64_t bytes) {
-    if (device >= 0 && device < DEVICES)
-        m->limit[device] = bytes;
-}
 
 // Number of ranges that start at or before addr.
 static size_t upper_bound(const VmMem *m, uint64_t addr) {
@@ -240,7 +233,7 @@ static gr_status allocate(VmMem *m, VmMemKind kind, int device, uint64_t size, u
         return gr_fail(err, GR_ERR_ARGUMENT, "a device allocation of %llu bytes aligned to %llu",
                        (unsigned long long)size, (unsigned long long)align);
     bool counted = kind != VM_MEM_PINNED && kind != VM_MEM_INTERNAL && device >= 0 && device < DEVICES;
-    if (size > m->size || (counted && size > m->limit[device] - m->used[device]))
+    if (size > m->size || (counted && size > DEVICE_BYTES - m->used[device]))
         return gr_fail(err, GR_ERR_NOMEM, "device %d does not have %llu bytes left", device,
                        (unsigned long long)size);
     uint64_t min_align = kind == VM_MEM_HEAP || kind == VM_MEM_INTERNAL ? 16 : 256;
@@ -436,7 +429,7 @@ VmVirtual **gr_vm_mem_virtual(VmMem *m) { return &m->virtual; }
 const VmVirtual *gr_vm_mem_virtual_of(const VmMem *m) { return m->virtual; }
 
 bool gr_vm_mem_take(VmMem *m, int device, uint64_t size) {
-    if (device < 0 || device >= DEVICES || size > m->limit[device] - m->used[device])
+    if (device < 0 || device >= DEVICES || size > DEVICE_BYTES - m->used[device])
         return false;
     m->used[device] += size;
     return true;
@@ -584,7 +577,7 @@ void gr_vm_mem_views(const VmMem *m, uint64_t *base, uint64_t *size, int64_t *de
 void gr_vm_mem_info(const VmMem *m, int device, uint64_t *used, uint64_t *total) {
     bool known = device >= 0 && device < DEVICES;
     *used = known ? m->used[device] : 0;
-    *total = known ? m->limit[device] : 0;
+    *total = known ? DEVICE_BYTES : 0;
 }
 
 uint64_t gr_vm_mem_generation(const VmMem *m) { return __atomic_load_n(&m->generation, __ATOMIC_RELAXED); }
