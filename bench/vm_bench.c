@@ -9,6 +9,7 @@
 // Only the kernels are timed, on the wall (--cpu: processor time). The output of the last repetition goes to FILE.
 #include "base/str.h"
 #include "engines/exact/exact.h"
+#include "vm/core/launch.h"
 #include "vm/extension.h"
 #include "vm/vm.h"
 #include "workload.h"
@@ -68,7 +69,7 @@ static uint64_t launch(Bench *b, const Work *w, const uint64_t *buf, uint32_t le
         fprintf(stderr, "%s: %s\n", w->name, gr_vm_launch_fault(l)->msg);
         b->failed = true;
     }
-    uint64_t count = gr_vm_launch_instructions(l);
+    uint64_t count = l->instructions;
     gr_vm_launch_free(l);
     return count;
 }
@@ -246,7 +247,7 @@ int main(int argc, char **argv) {
     }
     config.mem = b.mem;
     if (gr_vm_create(&config, &b.dev, &err) != GR_OK ||
-        gr_vm_module_load(b.dev, &ptx, 1, &b.mod, &err) != GR_OK ||
+        gr_vm_module_load(b.dev, &ptx, 1, NULL, NULL, &b.mod, &err) != GR_OK ||
         (observe && gr_vm_observe(b.dev, &o, &err) != GR_OK)) {
         fprintf(stderr, "%s\n", err.msg);
         return 2;

@@ -48,19 +48,3 @@ const char *gr_error_text(const gr_error *err, char *buf, unsigned size) {
         snprintf(buf, size, "%s", err->msg);
     return buf;
 }
-
-const char *gr_status_name(gr_status st) {
-    switch (st) {
-    case GR_OK: return "ok";
-    case GR_ERR_NOMEM: return "out of memory";
-    case GR_ERR_IO: return "input/output error";
-    case GR_ERR_SYNTAX: return "syntax error";
-    case GR_ERR_FORMAT: return "malformed container";
-    case GR_ERR_UNSUPPORTED: return "not supported";
-    case GR_ERR_ARGUMENT: return "invalid argument";
-    case GR_ERR_NOT_FOUND: return "not found";
-    case GR_ERR_LIMIT: return "limit reached";
-    case GR_ERR_INTERNAL: return "internal error";
-    }
-    return "unknown status";
-}

@@ -43,9 +43,6 @@ gr_status gr_no_memory(gr_error *err);
 // "file:line:col: msg" into buf (always terminated); returns buf.
 const char *gr_error_text(const gr_error *err, char *buf, unsigned size);
 
-// A short name of the status itself, such as "out of memory".
-const char *gr_status_name(gr_status st);
-
 // Runs `expr`; on failure returns its status.
 #define GR_MUST(expr)                                                                                        \
     do {                                                                                                     \

@@ -97,13 +97,6 @@ void gr_results_join(GrResults *r) {
     r->process = __atomic_add_fetch(&r->header->processes, 1, __ATOMIC_RELAXED);
 }
 
-gr_status gr_results_attach(const char *path, GrResults *out, gr_error *err) {
-    gr_status st = gr_results_look(path, out, err);
-    if (st == GR_OK)
-        gr_results_join(out);
-    return st;
-}
-
 // A descriptor to write by, for close_file(); -1: there is none, and the header says so.
 static int open_file(const GrResults *r) {
     int fd = open(r->path, O_RDWR | O_CLOEXEC);

@@ -101,9 +101,7 @@ typedef struct GrResults {
 // Creates the file, empty. The launcher does it, before the program starts.
 gr_status gr_results_create(const char *path, gr_error *err);
 
-// Maps the header of an existing file and takes a process number.
-gr_status gr_results_attach(const char *path, GrResults *out, gr_error *err);
-// Maps the header only: to watch its counts, and so that a process finds it whatever it gives up later.
+// Maps the header of an existing file: to watch its counts, and so that a process finds it whatever it gives up later.
 gr_status gr_results_look(const char *path, GrResults *out, gr_error *err);
 // Likewise, and by descriptor `fd` where the path cannot be opened. `fd` is kept if it is the file's; it stays the caller's.
 gr_status gr_results_look_by(const char *path, int fd, GrResults *out, gr_error *err);

@@ -179,12 +179,9 @@ void gr_options_unheeded(const GrOptions *o, void (*tell)(void *user, const char
 // Appends `word`, quoted for a POSIX shell where it needs it, in one line of what can be shown ($'\033' is of POSIX.1-2024; dash has none).
 void gr_shell_quote(const char *word, StrBuf *out);
 
-// The rows of `command` as help text, and all rows as the page docs/options.md.
+// The rows of `command` as help text.
 void gr_options_help(unsigned command, FILE *out);
-void gr_options_markdown(unsigned commands, StrBuf *out); // those that the program has
 // Whether an engine with these `caps` heeds an option on one of its devices. Conditions of the device and of other options are left out.
 bool gr_options_heeds(const GrOptTable *t, const GrOptRow *r, const char *engine, unsigned caps);
-// Which options an engine heeds on one of its devices: docs/engines.md's table, a column for each of `n` engines.
-void gr_options_engines_markdown(const char *const *names, const unsigned *caps, size_t n, StrBuf *out);
 
 #endif

@@ -126,12 +126,11 @@ gr_status gr_vm_observe(VmDevice *d, const VmObserver *o, gr_error *err);
 // faults when reached, and gr_vm_module_unknown counts and names them. Unresolved .extern functions other
 // than the built-in ones (vprintf, malloc, free,
 // __assertfail) are GR_ERR_NOT_FOUND.
-gr_status gr_vm_module_load(VmDevice *d, PtxModule *const *modules, size_t n, VmModule **out, gr_error *err);
+// Modules may call a `runtime`, as "__gr<suffix>_NAME" what is "__gr_NAME" there. NULL: they call none.
+gr_status gr_vm_module_load(VmDevice *d, PtxModule *const *modules, size_t n, VmModule *runtime,
+                            const char *suffix, VmModule **out, gr_error *err);
 // A device runtime that modules share, decoded once: it stays as long as the device. Its variables are those of each module that has it.
 gr_status gr_vm_runtime(VmDevice *d, PtxModule *ptx, VmModule **out, gr_error *err);
-// The same of modules that call a runtime, as "__gr<suffix>_NAME" what is "__gr_NAME" there. `runtime` NULL: they call none.
-gr_status gr_vm_module_load_with(VmDevice *d, PtxModule *const *modules, size_t n, VmModule *runtime,
-                                 const char *suffix, VmModule **out, gr_error *err);
 void gr_vm_module_unload(VmModule *m); // frees its globals
 size_t gr_vm_module_unknown(const VmModule *m, const char *const **names);
 
@@ -198,11 +197,6 @@ const VmFault *gr_vm_launch_fault(const VmLaunch *l); // NULL when none
 // Ends the launch of that number as a trap of its own would, with the instruction if it is executing one: observers may call it. False: it
 // does not run.
 bool gr_vm_stop(VmDevice *d, uint64_t launch, const char *why);
-uint64_t gr_vm_launch_start_ns(const VmLaunch *l);
-uint64_t gr_vm_launch_end_ns(const VmLaunch *l);
-uint64_t gr_vm_launch_instructions(const VmLaunch *l); // thread instructions executed
-// Shuffles that read from lanes which did not take part, lanes outside their own member mask: undefined in PTX.
-uint64_t gr_vm_launch_undefined(const VmLaunch *l);
 void gr_vm_launch_free(VmLaunch *l); // also cancels one that runs
 
 uint64_t gr_vm_now_ns(const VmDevice *d);        // the virtual clock

@@ -12,15 +12,16 @@ int main(int argc, char **argv) {
     char *text = NULL;
     void *blob = NULL;
     size_t len = 0;
+    gr_error err = {.msg = "IN.ptx OUT.fatbin SM OPTIONS"};
     GR_TRY(st);
-    GR_TRY(gr_file_read(argv[1], &text, &len, NULL));
+    GR_TRY(gr_file_read(argv[1], &text, &len, &err));
     FatbinPtx p = {.text = text, .len = len, .sm = (uint32_t)atoi(argv[3]), .major = 9, .options = argv[4]};
-    GR_TRY(gr_fatbin_build(&p, 1, &blob, &len, NULL));
-    GR_TRY(gr_file_write(argv[2], blob, len, NULL));
+    GR_TRY(gr_fatbin_build(&p, 1, &blob, &len, &err));
+    GR_TRY(gr_file_write(argv[2], blob, len, &err));
 done:
     free(text);
     free(blob);
     if (st != GR_OK)
-        fprintf(stderr, "make_fatbin: %s\n", gr_status_name(st));
+        fprintf(stderr, "make_fatbin: %s\n", err.msg);
     return st != GR_OK;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The results file: what goes in comes out, from many writers at once, from killed ones, and from files that are cut
 // short or changed at any byte.
+#include "attach.h"
 #include "base/outfile.h"
 #include "findings/reader.h"
 
@@ -44,7 +45,7 @@ static void append_text(GrResults *r, GrRecordKind kind, const char *text) {
 static void test_round_trip(void **state) {
     (void)state;
     GrResults r;
-    assert_int_equal(gr_results_attach(path, &r, &err), GR_OK);
+    assert_int_equal(attach(path, &r, &err), GR_OK);
     append_text(&r, GR_RECORD_NOTE, "first");
     uint64_t offset;
     char *area = gr_results_area(&r, 100000, &offset);
@@ -81,7 +82,7 @@ enum { WRITERS = 6, EACH = 200 };
 
 static void write_many(int number) {
     GrResults r;
-    if (gr_results_attach(path, &r, NULL) != GR_OK)
+    if (attach(path, &r, NULL) != GR_OK)
         _exit(1);
     for (int i = 0; i < EACH; i++) {
         char text[400];
@@ -131,7 +132,7 @@ static void test_killed_writer(void **state) {
     if (!pid) {
         GrResults r;
         uint64_t offset;
-        gr_results_attach(path, &r, NULL);
+        attach(path, &r, NULL);
         append_text(&r, GR_RECORD_NOTE, "kept");
         char *area = gr_results_area(&r, 4096, &offset);
         area[7] = 'k';
@@ -161,7 +162,7 @@ static void test_full_disk_is_counted(void **state) {
         GrResults r;
         uint64_t offset;
         signal(SIGXFSZ, SIG_IGN);
-        gr_results_attach(path, &r, NULL);
+        attach(path, &r, NULL);
         append_text(&r, GR_RECORD_NOTE, "fits");
         struct rlimit limit = {GR_RESULTS_HEADER + 64, GR_RESULTS_HEADER + 64};
         setrlimit(RLIMIT_FSIZE, &limit);
@@ -181,7 +182,7 @@ static void test_full_disk_is_counted(void **state) {
 static char *sample(size_t *len) {
     GrResults r;
     uint64_t offset;
-    assert_int_equal(gr_results_attach(path, &r, &err), GR_OK);
+    assert_int_equal(attach(path, &r, &err), GR_OK);
     append_text(&r, GR_RECORD_NOTE, "one");
     assert_non_null(gr_results_area(&r, 3000, &offset));
     append_text(&r, GR_RECORD_NOTE, "two");
@@ -232,10 +233,10 @@ static void test_not_a_results_file(void **state) {
     (void)state;
     GrResults r;
     assert_int_equal(gr_file_write(path, "hello", 5, &err), GR_OK);
-    assert_int_equal(gr_results_attach(path, &r, &err), GR_ERR_IO);
+    assert_int_equal(attach(path, &r, &err), GR_ERR_IO);
     char page[8192] = "something else";
     assert_int_equal(gr_file_write(path, page, sizeof page, &err), GR_OK);
-    assert_int_equal(gr_results_attach(path, &r, &err), GR_ERR_FORMAT);
+    assert_int_equal(attach(path, &r, &err), GR_ERR_FORMAT);
     assert_null(r.header);
     append_text(&r, GR_RECORD_NOTE, "nowhere"); // a file that is not there takes nothing and breaks nothing
     GrResultsView v;
@@ -259,7 +260,7 @@ static void test_hidden_processes_are_counted(void **state) {
     GrResults r;
     GrHidden last;
     uint64_t more;
-    assert_int_equal(gr_results_attach(path, &r, &err), GR_OK);
+    assert_int_equal(attach(path, &r, &err), GR_OK);
     gr_hidden_note(r.header, GR_HIDDEN_RIGHTS, "/bin/su");
     gr_hidden_note(r.header, GR_HIDDEN_RIGHTS, "/bin/su");
     assert_int_equal(count_hidden(&last, &more), 1);

@@ -5,6 +5,7 @@
 #include "engines/verifier/decide/explain.h"
 #include "engines/verifier/decide/tell.h"
 #include "engines/verifier/solve/child.h"
+#include "model_print.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -179,7 +180,7 @@ static void check_kernel(const GrLinked *linked, const PtxFunc *f, size_t size) 
     gr_status st = gr_kernel_model(&terms, linked, f, 0, &m, &err);
     if (st != GR_ERR_LIMIT) {
         must(st, &err);
-        gr_kernel_model_print(&m, &text);
+        model_print(&m, &text);
         make_launch(&launch, f, allocations, size % 3 == 1);
         decide(&models, size % 3 ? &launch : NULL, size);
         gr_vec_free(&launch.arguments);

@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (gr_ptx_parse_ours((const char *)data, size, "input", &ptx, NULL) != GR_OK)
         return 0;
     VmDevice *dev = fuzz_device(size);
-    if (gr_vm_module_load(dev, &ptx, 1, &mod, NULL) == GR_OK)
+    if (gr_vm_module_load(dev, &ptx, 1, NULL, NULL, &mod, NULL) == GR_OK)
         fuzz_run(dev, mod, false);
     gr_vm_destroy(dev); // the module goes with it
     gr_ptx_free(ptx);

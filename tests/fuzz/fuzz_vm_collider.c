@@ -63,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     VmObserver o = gr_watchpoints_observer(w);
     if (gr_vm_observe(dev, &o, NULL) != GR_OK)
         abort();
-    if (gr_vm_module_load(dev, &ptx, 1, &mod, NULL) == GR_OK) {
+    if (gr_vm_module_load(dev, &ptx, 1, NULL, NULL, &mod, NULL) == GR_OK) {
         arm(mod, ptx);
         fuzz_run(dev, mod, size & 16);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // fuzz_vm_exact — any PTX that parses, run on the CPU device with the causality engine listening, which gives numbers of stamps to
 // others as soon as it can: it never crashes, and never contradicts itself.
+#include "../engines/exact/peek.h"
 #include "engines/exact/exact.h"
 #include "fuzz_vm.h"
 
@@ -38,10 +39,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     VmObserver observer = gr_exact_observer(x);
     if (gr_vm_observe(dev, &observer, NULL) != GR_OK)
         abort();
-    if (gr_vm_module_load(dev, &ptx, 1, &mod, NULL) == GR_OK)
+    if (gr_vm_module_load(dev, &ptx, 1, NULL, NULL, &mod, NULL) == GR_OK)
         fuzz_run(dev, mod, size & 1);
     for (size_t k = 0; k < gr_exact_races(x); k++)
-        check_race(gr_exact_race(x, k), ptx);
+        check_race(peek_race(x, k), ptx);
     gr_vm_destroy(dev); // the module goes with it
     gr_exact_free(x);
     gr_ptx_free(ptx);

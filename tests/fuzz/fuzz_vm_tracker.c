@@ -132,7 +132,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!ptx)
         return 0;
     VmDevice *dev = fuzz_device(size);
-    if (gr_vm_module_load(dev, &ptx, 1, &mod, NULL) == GR_OK) {
+    if (gr_vm_module_load(dev, &ptx, 1, NULL, NULL, &mod, NULL) == GR_OK) {
         const GrTrackedHeader *area = arm(mod, n_sites, size);
         fuzz_run_from(dev, mod, size & 1, launches);
         launches += 2 * FUZZ_KERNELS;

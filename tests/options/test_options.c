@@ -4,6 +4,7 @@
 #include "engines/collider/options.h"
 #include "engines/core/engine.h"
 #include "options/options.h"
+#include "pages.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -394,8 +395,8 @@ static void test_page_is_up_to_date(void **state) {
     (void)state;
     StrBuf now = {0};
     unsigned check = gr_engines_that(CAP_STATIC)[0] ? OPT_CHECK : 0;
-    gr_options_markdown(
-        OPT_RUN | OPT_PTX | OPT_COVERAGE | OPT_REPORT | OPT_DIFF | OPT_CAMPAIGN | OPT_REPAIR | check, &now);
+    options_page(OPT_RUN | OPT_PTX | OPT_COVERAGE | OPT_REPORT | OPT_DIFF | OPT_CAMPAIGN | OPT_REPAIR | check,
+                 &now);
     if (getenv("UPDATE_DOCS"))
         assert_int_equal(gr_file_write(OPTIONS_MD, now.data, now.len, &err), GR_OK);
     char *page;

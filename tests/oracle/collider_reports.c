@@ -8,6 +8,7 @@
 //     collider_reports [--first N] [--count N] [--seeds N]     exit status 1: some report was not confirmed
 //     collider_reports --show N --seed S                       that kernel and what was reported
 //     collider_reports --mutants 1                             damaged in each way; exit status 1: nobody noticed
+#include "../engines/exact/peek.h"
 #include "device_api/shared_window.h"
 #include "ears.h"
 #include "engines/collider/device/record.h"
@@ -196,7 +197,8 @@ static bool run(const Kernel *k, uint64_t seed, const Mutant *mutant, bool show,
         ears_die("memory", &err);
     c.mem = mem;
     if (gr_vm_create(&c, &d, &err) != GR_OK || gr_exact_create(&eo, &x, &err) != GR_OK ||
-        gr_watchpoints_create(&wo, &w, &err) != GR_OK || gr_vm_module_load(d, &ptx, 1, &m, &err) != GR_OK ||
+        gr_watchpoints_create(&wo, &w, &err) != GR_OK ||
+        gr_vm_module_load(d, &ptx, 1, NULL, NULL, &m, &err) != GR_OK ||
         gr_vm_mem_alloc(mem, VM_MEM_DEVICE, 0, BYTES, 256, &memory, &err) != GR_OK ||
         gr_vm_mem_alloc(mem, VM_MEM_DEVICE, 0, bytes, 256, &slots, &err) != GR_OK ||
         !gr_vm_module_global(m, gr_collider_control_name("", name, sizeof name), &at, &size, &managed))
@@ -208,7 +210,7 @@ static bool run(const Kernel *k, uint64_t seed, const Mutant *mutant, bool show,
     if (gr_vm_observe(d, &both, &err) != GR_OK || gr_vm_observe(d, &watch, &err) != GR_OK)
         ears_die("observe", &err);
     ears_launch(d, m, k, memory->addr, &faulted);
-    if (!model_races(t, &oracle) || exact.nomem || gr_exact_incomplete(x) || gr_exact_doubts(x) ||
+    if (!model_races(t, &oracle) || exact.nomem || gr_exact_incomplete(x) || peek_doubts(x) ||
         gr_watchpoints_incomplete(w))
         ears_die("out of memory", NULL);
     race_set_sort(&exact);

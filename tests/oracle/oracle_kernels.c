@@ -14,6 +14,7 @@
 //     --collect N with any of them: the engine collects stamps whenever N are new
 //     oracle_kernels --driver LIBCUDA [--first N] [--count N]     only runs them, through that driver; for confirm.py
 #include "../conformance/driver.h"
+#include "../engines/exact/peek.h"
 #include "ears.h"
 #include "engines/exact/exact.h"
 #include "engines/tracker/pass/phases.h"
@@ -151,7 +152,7 @@ static void set_up(Machine *on, const Kernel *k, uint64_t seed, const ExactOptio
     if (gr_vm_create(&c, &on->d, &err) != GR_OK || gr_exact_create(o, &on->x, &err) != GR_OK ||
         gr_ptx_parse(on->text.data, on->text.len, "kernel", &on->ptx[0], &err) != GR_OK ||
         (k->linked && gr_ptx_parse(on->away.data, on->away.len, "away", &on->ptx[1], &err) != GR_OK) ||
-        gr_vm_module_load(on->d, on->ptx, on->n_ptx, &on->m, &err) != GR_OK ||
+        gr_vm_module_load(on->d, on->ptx, on->n_ptx, NULL, NULL, &on->m, &err) != GR_OK ||
         gr_vm_mem_alloc(on->mem, VM_MEM_DEVICE, 0, BYTES, 256, &on->range, &err) != GR_OK) {
         printf("%s", on->text.data);
         ears_die("setup", &err);
@@ -193,7 +194,7 @@ static bool counts_alike(const Kernel *k, uint64_t seed, ExactOptions o, bool gl
     ears_launch(on.d, on.m, k, on.range->addr, &faulted);
     bool alike = gr_exact_races(x) == gr_exact_races(on.x);
     for (size_t n = 0; alike && n < gr_exact_races(x); n++) {
-        const Race *r = gr_exact_race(x, n), *t = gr_exact_race(on.x, n);
+        const Race *r = peek_race(x, n), *t = peek_race(on.x, n);
         alike = r->class == t->class && r->space == t->space && r->count == t->count &&
                 r->side[0].site == t->side[0].site && r->side[1].site == t->side[1].site;
     }
@@ -227,11 +228,11 @@ static void run(const Kernel *k, uint64_t seed, Mode mode, Result *out) {
         ears_die("out of memory", NULL);
     race_set_sort(&out->exact);
     out->events = (uint32_t)t->events.len;
-    out->collections = gr_exact_collections(on.x);
+    out->collections = peek_collections(on.x);
     if (!out->wrong && !counts_alike(k, seed, o, seed % 4 != 0, on.x))
         out->wrong = "races are counted otherwise where nobody asks for each";
-    out->same = agree(out) && !gr_exact_doubts(on.x) && !out->wrong &&
-                (mode == SILENT || still_is_right(on.ptx[0], out));
+    out->same =
+        agree(out) && !peek_doubts(on.x) && !out->wrong && (mode == SILENT || still_is_right(on.ptx[0], out));
     if (mode == PRINTED)
         trace_print(t);
     take_down(&on);

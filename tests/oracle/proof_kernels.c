@@ -8,6 +8,7 @@
 //
 //     proof_kernels FOLDER [--first N] [--count N] [--seeds N] [--addresses 1]     writes kernels.ptx, launches.jsonl and races.jsonl there, and
 //                                                                                  prints how many kernels it left out
+#include "../engines/exact/peek.h"
 #include "addresses.h"
 #include "ears.h"
 
@@ -69,14 +70,14 @@ static bool run(const Job *j, const PtxModule *ptx, uint64_t seed, RaceSet *race
         ears_die("memory", &err);
     c.mem = mem;
     if (gr_vm_create(&c, &d, &err) != GR_OK || gr_exact_create(&o, &x, &err) != GR_OK ||
-        gr_vm_module_load(d, &(PtxModule *){(PtxModule *)ptx}, 1, &m, &err) != GR_OK ||
+        gr_vm_module_load(d, &(PtxModule *){(PtxModule *)ptx}, 1, NULL, NULL, &m, &err) != GR_OK ||
         gr_vm_mem_alloc(mem, VM_MEM_DEVICE, 0, j->bytes, 256, &range, &err) != GR_OK)
         ears_die("setup", &err);
     VmObserver observer = gr_exact_observer(x);
     if (gr_vm_observe(d, &observer, &err) != GR_OK)
         ears_die("observe", &err);
     ears_launch(d, m, j->k, range->addr, &faulted);
-    if (races->nomem || gr_exact_incomplete(x) || gr_exact_doubts(x))
+    if (races->nomem || gr_exact_incomplete(x) || peek_doubts(x))
         ears_die("exact is in doubt, or out of memory", NULL);
     gr_vm_module_unload(m);
     gr_vm_destroy(d);

@@ -13,6 +13,7 @@
 //     random_kernels --driver LIBCUDA …                 runs them through that driver as well: on a GPU, say
 #include "base/outfile.h"
 #include "generate.h"
+#include "vm/core/launch.h"
 
 #include "../conformance/driver.h"
 #include "engines/collider/device/meet.h"
@@ -348,7 +349,8 @@ static bool run(Rig *r, int way, const RandomKernel *k, gr_error *err) {
     uint64_t params[3] = {r->addr, r->addr + OWN_BYTES, r->addr + OWN_BYTES + RANDOM_TABLE};
     fill(r->view);
     bool ok = parse(&r->ways[way], r->mutant, k, &ptx, err) &&
-              gr_vm_module_load(d, &ptx, 1, &m, err) == GR_OK && attach(r, &r->ways[way], m, ptx, err);
+              gr_vm_module_load(d, &ptx, 1, NULL, NULL, &m, err) == GR_OK &&
+              attach(r, &r->ways[way], m, ptx, err);
     VmLaunchParams p = {.grid = {k->grid, 1, 1}, .block = {k->block, 1, 1}, .params = params, .launch = 1};
     if (ok) {
         p.func = gr_vm_module_func(m, "k");
@@ -361,9 +363,9 @@ static bool run(Rig *r, int way, const RandomKernel *k, gr_error *err) {
                 gr_vm_launch_fault(l)->ptx_line);
         ok = false;
     }
-    if (ok && gr_vm_launch_undefined(l)) {
+    if (ok && l->undefined_collectives) {
         gr_fail(err, GR_ERR_INTERNAL, "it does what PTX leaves undefined, %llu times",
-                (unsigned long long)gr_vm_launch_undefined(l));
+                (unsigned long long)l->undefined_collectives);
         ok = false;
     }
     ok = ok && silent(r, err);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report_rig.h"
+#include "../findings/attach.h"
 #include "base/outfile.h"
 #include "engines/collider/decode.h"
 #include "engines/collider/device/meet.h"
@@ -35,7 +36,7 @@ int rig_remove_file(void **state) {
 
 void rig_empty_file(void) { assert_int_equal(gr_results_create(rig_path, &rig_err), GR_OK); }
 
-void rig_attach(GrResults *r) { assert_int_equal(gr_results_attach(rig_path, r, &rig_err), GR_OK); }
+void rig_attach(GrResults *r) { assert_int_equal(attach(rig_path, r, &rig_err), GR_OK); }
 
 void rig_append(GrResults *r, GrRecordKind kind, StrBuf *b) {
     gr_results_append(r, kind, b);

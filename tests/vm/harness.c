@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // harness — see harness.h.
 #include "harness.h"
+#include "vm/core/launch.h"
 
 #include "base/rng.h"
 #include "vm/extension.h"
@@ -38,7 +39,7 @@ static gr_status open_rig(Rig *r, const char *text, const VmConfig *config, gr_e
     gr_vm_set_print(r->dev, keep, r);
     must(gr_ptx_parse_ours(full.data, full.len, "test", &r->ptx, err), err, "parse");
     gr_str_free(&full);
-    return gr_vm_module_load(r->dev, &r->ptx, 1, &r->mod, err);
+    return gr_vm_module_load(r->dev, &r->ptx, 1, NULL, NULL, &r->mod, err);
 }
 
 void rig_open(Rig *r, const char *text, const VmConfig *config) {
@@ -125,9 +126,9 @@ VmFaultKind rig_run(Rig *r, const char *kernel, Dims dims, unsigned n, const uin
     memset(&r->fault, 0, sizeof r->fault);
     if (gr_vm_launch_fault(l))
         r->fault = *gr_vm_launch_fault(l);
-    r->instructions = gr_vm_launch_instructions(l);
-    r->undefined = gr_vm_launch_undefined(l);
-    r->ns = gr_vm_launch_end_ns(l) - gr_vm_launch_start_ns(l);
+    r->instructions = l->instructions;
+    r->undefined = l->undefined_collectives;
+    r->ns = l->end_ns - l->start_ns;
     gr_vm_launch_free(l);
     return r->fault.kind;
 }

@@ -16,8 +16,9 @@ typedef struct Rig {
     StrBuf printed;
     uint64_t instructions; // of the last launch
     uint64_t ns;           // it took
-    uint64_t undefined;    // gr_vm_launch_undefined
-    VmFault fault;         // of the last launch; kind VM_FAULT_NONE when it ended well
+    uint64_t
+        undefined; // shuffles that read from lanes which did not take part, lanes outside their own member mask: undefined in PTX
+    VmFault fault; // of the last launch; kind VM_FAULT_NONE when it ended well
 } Rig;
 
 // `text` is PTX; a header (.version, .target, .address_size) is put before it unless it has one. Fails the test

@@ -2,6 +2,7 @@
 // test_blocks — progress, order, residency, barriers, time: EM-1 to EM-10 and EM-23 to EM-32 of
 // docs/execution-model.md.
 #include "harness.h"
+#include "vm/core/launch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,8 +53,8 @@ static Outcome run_busy(uint64_t seed, uint64_t budget, bool listen, bool warm_u
     VmLaunch *l = rig_start(&r, "k", (Dims){20, 128, 0}, 1, &out);
     rig_drain(&r, budget);
     assert_null(gr_vm_launch_fault(l));
-    Outcome o = {ear.hash, gr_hash_bytes(rig_view(&r, out, 8192), 8192),
-                 gr_vm_launch_end_ns(l) - gr_vm_launch_start_ns(l), gr_vm_launch_instructions(l)};
+    Outcome o = {ear.hash, gr_hash_bytes(rig_view(&r, out, 8192), 8192), l->end_ns - l->start_ns,
+                 l->instructions};
     gr_vm_launch_free(l);
     rig_close(&r);
     return o;

@@ -177,7 +177,7 @@ static void limits(void **state) {
     assert_int_equal(gr_ptx_parse_ours(header, strlen(header), "t", &ptx, NULL), GR_OK);
     assert_int_equal(gr_vm_create(&c, &dev, NULL), GR_OK);
     seen.fails = true;
-    assert_int_equal(gr_vm_module_load(dev, &ptx, 1, &m, NULL), GR_ERR_NOMEM);
+    assert_int_equal(gr_vm_module_load(dev, &ptx, 1, NULL, NULL, &m, NULL), GR_ERR_NOMEM);
     gr_vm_destroy(dev);
     gr_ptx_free(ptx);
     gr_vm_mem_destroy(mem);

@@ -443,7 +443,7 @@ static void linking(void **state) {
     assert_int_equal(gr_vm_create(&c, &r.dev, &err), GR_OK);
     for (unsigned k = 0; k < 2; k++)
         assert_int_equal(gr_ptx_parse_ours(texts[k], strlen(texts[k]), "t", &ptx[k], &err), GR_OK);
-    gr_status st = gr_vm_module_load(r.dev, ptx, 2, &r.mod, &err);
+    gr_status st = gr_vm_module_load(r.dev, ptx, 2, NULL, NULL, &r.mod, &err);
     if (st != GR_OK)
         fail_msg("%s", err.msg);
     uint64_t out = rig_alloc(&r, 64), size;

@@ -37,8 +37,8 @@ CUresult gr_module_new(Ctx *ctx, Image *image, Library *library, JitLog *log, Mo
     VmModule *runtime = NULL;
     gr_status st = image->runtime ? gr_vm_runtime(ctx->dev->vm, image->runtime, &runtime, &err) : GR_OK;
     if (st == GR_OK)
-        st = gr_vm_module_load_with(ctx->dev->vm, image->modules, image->count, runtime, image->suffix,
-                                    &m->vm, &err);
+        st = gr_vm_module_load(ctx->dev->vm, image->modules, image->count, runtime, image->suffix, &m->vm,
+                               &err);
     if (st != GR_OK) {
         free(m);
         gr_jit_log_error(log, &err);

@@ -21,8 +21,6 @@ void gr_exact_doubt(Exact *x, ExactCheck c) {
         x->options.doubted(x->options.user, gr_exact_check_text(c));
 }
 
-unsigned gr_exact_doubts(const Exact *x) { return x->doubts; }
-
 // ---- Which memory a site reaches -----------------------------------------------------------------------------------
 
 enum { IN_GLOBAL = 1, IN_SHARED = 2, ANYWHERE = IN_GLOBAL | IN_SHARED };

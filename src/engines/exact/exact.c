@@ -416,15 +416,10 @@ VmObserver gr_exact_observer(Exact *x) {
                         .async = on_async};
 }
 
-size_t gr_exact_races(const Exact *x) { return x->races.len; }
-const Race *gr_exact_race(const Exact *x, size_t k) { return &x->races.data[k]->race; }
-
 bool gr_exact_incomplete(const Exact *x) {
     return x->nomem || x->order.nomem || x->shadow.nomem || x->work.nomem || x->hosts.nomem ||
            x->dekker.nomem || gr_clock_starved();
 }
 
-uint64_t gr_exact_collections(const Exact *x) { return x->shadow.collections; }
-
+size_t gr_exact_races(const Exact *x) { return x->races.len; }
 uint64_t gr_exact_shadow_bytes(const Exact *x) { return gr_shadow_bytes(&x->shadow) + x->read_bytes; }
-uint64_t gr_exact_order_bytes(const Exact *x) { return gr_order_bytes(&x->order); }

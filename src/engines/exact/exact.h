@@ -76,19 +76,12 @@ void gr_exact_host_touched(void *exact, const struct GrHostTouch *t);
 void gr_exact_host_opened(void *exact, uint64_t at, uint64_t size);
 
 size_t gr_exact_races(const Exact *x);
-const Race *gr_exact_race(const Exact *x, size_t k);
 // Something was forgotten because memory ran out: what was not reported may still be a race. From then on none is: an order may be forgotten, too.
 bool gr_exact_incomplete(const Exact *x);
-// A bit for each of checks.def that has failed.
-unsigned gr_exact_doubts(const Exact *x);
-// How often numbers of stamps that nothing referred to any more were collected.
-uint64_t gr_exact_collections(const Exact *x);
 // Pairs of sites with unordered volatile accesses that were not reported.
 size_t gr_exact_volatiles(const Exact *x);
 // Accesses that only the order of fence.sc puts behind others, whose threads had been heard of without a fence behind that.
 size_t gr_exact_heard(const Exact *x);
-// How often an access was held against another one, what a warp did in one epoch, or what one instruction did to a line in earlier launches: what races and order cost.
-uint64_t gr_exact_looks(const Exact *x);
 // What is to be remarked of accesses that would have raced if calls of several threads of the host had come at other times, freed by the
 // caller; NULL: nothing.
 char *gr_exact_unsure(const Exact *x);
@@ -96,10 +89,9 @@ char *gr_exact_unsure(const Exact *x);
 char *gr_exact_proxy_reads(const Exact *x);
 // What is to be remarked of stores and loads crosswise (dekker.h), freed by the caller; NULL: nothing.
 char *gr_exact_dekker(const Exact *x);
+
 // All the memory that stands for accesses now.
 uint64_t gr_exact_shadow_bytes(const Exact *x);
-// What is kept of launches and their blocks, and of what threads, streams and places know.
-uint64_t gr_exact_order_bytes(const Exact *x);
 
 typedef enum ExactCheck {
 #define EXACT_CHECK(id, text) CHECK_##id,

@@ -448,4 +448,3 @@ void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t l
 }
 
 size_t gr_exact_heard(const Exact *x) { return x->heard; }
-uint64_t gr_exact_looks(const Exact *x) { return x->looks; }

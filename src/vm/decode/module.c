@@ -211,8 +211,8 @@ gr_status gr_vm_runtime(VmDevice *d, PtxModule *ptx, VmModule **out, gr_error *e
     return st;
 }
 
-gr_status gr_vm_module_load_with(VmDevice *d, PtxModule *const *modules, size_t n, VmModule *runtime,
-                                 const char *suffix, VmModule **out, gr_error *err) {
+gr_status gr_vm_module_load(VmDevice *d, PtxModule *const *modules, size_t n, VmModule *runtime,
+                            const char *suffix, VmModule **out, gr_error *err) {
     VmModule *m = new_module(d);
     GR_NEED(m, err);
     m->runtime = runtime;
@@ -222,10 +222,6 @@ gr_status gr_vm_module_load_with(VmDevice *d, PtxModule *const *modules, size_t 
     if (st != GR_OK)
         gr_vm_module_unload(m);
     return st;
-}
-
-gr_status gr_vm_module_load(VmDevice *d, PtxModule *const *modules, size_t n, VmModule **out, gr_error *err) {
-    return gr_vm_module_load_with(d, modules, n, NULL, NULL, out, err);
 }
 
 void gr_vm_module_unload(VmModule *m) {

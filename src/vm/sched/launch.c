@@ -266,10 +266,6 @@ void gr_vm_launch_finish(VmLaunch *l) {
 
 bool gr_vm_launch_done(const VmLaunch *l) { return l->done; }
 const VmFault *gr_vm_launch_fault(const VmLaunch *l) { return l->faulted ? &l->fault : NULL; }
-uint64_t gr_vm_launch_start_ns(const VmLaunch *l) { return l->start_ns; }
-uint64_t gr_vm_launch_end_ns(const VmLaunch *l) { return l->end_ns; }
-uint64_t gr_vm_launch_undefined(const VmLaunch *l) { return l->undefined_collectives; }
-uint64_t gr_vm_launch_instructions(const VmLaunch *l) { return l->instructions; }
 
 void gr_vm_launch_free(VmLaunch *l) {
     if (!l)

@@ -3,6 +3,7 @@
 #include "base/outfile.h"
 #include "engines/core/engine.h"
 #include "options/options.h"
+#include "pages.h"
 #include "ptx/ptx.h"
 
 #include <setjmp.h>
@@ -91,7 +92,7 @@ static void describe(StrBuf *out) {
         out,
         "\nWhat each can do, and which options of `gpurace run` it heeds, or of `gpurace check` if it needs "
         "no run. Some have conditions besides (docs/options.md).\n\n");
-    gr_options_engines_markdown(names, caps, n, out);
+    options_of_engines(names, caps, n, out);
 }
 
 static const char *const uses[] = {

@@ -5,6 +5,7 @@
 // in which class. Over some seeds every one of them must be reported, and never anything else.
 #include "engines/exact/exact.h"
 #include "harness.h"
+#include "peek.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -132,7 +133,7 @@ static void run_case(const Case *c, uint64_t seed, Part part, Seen *seen) {
         fail_msg("%s, seed %llu: %s", c->name, (unsigned long long)seed, r.fault.msg);
     for (size_t k = 0; k < gr_exact_races(x); k++) {
         char name[64];
-        const Race *race = gr_exact_race(x, k);
+        const Race *race = peek_race(x, k);
         name_race(&r, text.data, race, name);
         add(seen, name);
         assert_true(race->count > 0 && race->overlap_bytes > 0);
@@ -142,7 +143,7 @@ static void run_case(const Case *c, uint64_t seed, Part part, Seen *seen) {
         assert_int_equal(race->side[0].module, gr_exact_fingerprint(r.ptx));
     }
     assert_false(gr_exact_incomplete(x));
-    assert_int_equal(gr_exact_doubts(x), 0);
+    assert_int_equal(peek_doubts(x), 0);
     rig_close(&r);
     gr_exact_free(x);
     gr_str_free(&text);
@@ -233,7 +234,7 @@ static void launches(void **state) {
         }
         assert_int_equal(gr_exact_races(x), together);
         if (together) {
-            const Race *race = gr_exact_race(x, 0);
+            const Race *race = peek_race(x, 0);
             assert_int_equal(race->count, 32);
             assert_int_equal(race->side[0].launch + race->side[1].launch, 3);
             assert_int_equal(race->overlap_bytes, 4);
@@ -275,7 +276,7 @@ static void addresses(void **state) {
         uint64_t memory = rig_alloc(&r, 4096);
         assert_int_equal(RIG_RUN(&r, "k", 2, 32, memory), VM_FAULT_NONE);
         assert_int_equal(gr_exact_races(x), 1);
-        const Race *race = gr_exact_race(x, 0);
+        const Race *race = peek_race(x, 0);
         for (unsigned s = 0; s < 2; s++)
             assert_int_equal(race->side[s].address - memory,
                              of[k / 2].at[race->side[s].access == PTX_ACCESS_READ]);
@@ -311,11 +312,11 @@ static void long_run(void **state) {
     assert_int_equal(RIG_RUN(&r, "k", 2, 256, memory, ROUNDS), VM_FAULT_NONE);
     assert_false(gr_exact_incomplete(x));
     assert_int_equal(gr_exact_races(x), 1);
-    assert_int_equal(gr_exact_race(x, 0)->overlap, memory + 4096);
-    assert_int_equal(gr_exact_race(x, 0)->count, 256);
+    assert_int_equal(peek_race(x, 0)->overlap, memory + 4096);
+    assert_int_equal(peek_race(x, 0)->count, 256);
     // 16 instructions, epochs and warps for each round
     assert_in_range(gr_exact_shadow_bytes(x), 1, 10 << 20);
-    assert_in_range(gr_exact_collections(x), ROUNDS / 7500, ROUNDS / 750);
+    assert_in_range(peek_collections(x), ROUNDS / 7500, ROUNDS / 750);
     rig_close(&r);
     gr_exact_free(x);
 }

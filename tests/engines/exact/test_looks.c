@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_looks — how often an access is held against others that are remembered (gr_exact_looks): twice the accesses to one place take about
+// test_looks — how often an access is held against others that are remembered (peek_looks): twice the accesses to one place take about
 // twice as many looks, whether they race or are in order. Races that have been found take few.
 #include "base/str.h"
 #include "engines/exact/exact.h"
 #include "harness.h"
+#include "peek.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -67,9 +68,9 @@ static uint64_t looks(const Case *c, uint32_t by, uint64_t *instructions) {
     uint64_t memory = rig_alloc(&r, 4096);
     for (unsigned n = 0; n < 2; n++) // what the first launch did lies below what the second one does
         assert_int_equal(RIG_RUN(&r, "k", grid, c->block, memory), VM_FAULT_NONE);
-    uint64_t all = gr_exact_looks(x);
+    uint64_t all = peek_looks(x);
     *instructions = 2ull * times * grid * (c->block / 32);
-    assert_int_equal(gr_exact_doubts(x), 0);
+    assert_int_equal(peek_doubts(x), 0);
     gr_exact_free(x);
     rig_close(&r);
     gr_str_free(&text);

@@ -3,6 +3,7 @@
 // with them: it races with each of the instructions, on each of the words, and what is remembered does not grow with the launches.
 #include "device_api/hooks.h"
 #include "engines/exact/exact_internal.h"
+#include "peek.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -242,14 +243,14 @@ static uint32_t make_many(Program *p, Pair *pair) {
 
 // A launch that does that. How often it looked at what was remembered.
 static uint64_t access_once(Program *p, uint64_t stream, uint32_t load, uint32_t store) {
-    uint64_t before = gr_exact_looks(p->exact);
+    uint64_t before = peek_looks(p->exact);
     begin(p, stream);
     if (load)
         access_words(p, 0, load, 0, UINT32_MAX);
     if (store)
         access_words(p, 0, store, 0, UINT32_MAX);
     end(p, stream);
-    return gr_exact_looks(p->exact) - before;
+    return peek_looks(p->exact) - before;
 }
 
 // Each launch comes to a line by instructions of its own. The line has a table for each of them, and a launch looks at a few. What another stream

@@ -5,6 +5,7 @@
 #include "base/rng.h"
 #include "device_api/hooks.h"
 #include "engines/exact/exact.h"
+#include "peek.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -332,7 +333,7 @@ static uint64_t most_kept(Model *m, unsigned rounds, uint64_t *shadow) {
     uint64_t most = *shadow = 0;
     for (unsigned k = 0; k < rounds; k++) {
         round_of_work(m);
-        uint64_t now = gr_exact_order_bytes(m->exact), bytes = gr_exact_shadow_bytes(m->exact);
+        uint64_t now = peek_order_bytes(m->exact), bytes = gr_exact_shadow_bytes(m->exact);
         most = now > most ? now : most;
         *shadow = bytes > *shadow ? bytes : *shadow;
     }

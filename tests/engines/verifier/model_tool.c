@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // model_tool FILE.ptx [-s] — prints the model of each kernel of a PTX file; -s: a line of figures for each instead.
-#include "engines/verifier/kernel/model.h"
+#include "model_print.h"
 
 #include <stdlib.h>
 
@@ -55,7 +55,7 @@ int main(int argc, char **argv) {
             figures(&model);
         } else {
             StrBuf out = {0};
-            gr_kernel_model_print(&model, &out);
+            model_print(&model, &out);
             fputs(out.data ? out.data : "", stdout);
             gr_str_free(&out);
         }

@@ -260,4 +260,3 @@ VmObserver gr_watchpoints_observer(Watch *w) {
 size_t gr_watchpoints_races(const Watch *w) { return w->races.len; }
 const Race *gr_watchpoints_race(const Watch *w, size_t k) { return w->races.data[k]; }
 bool gr_watchpoints_incomplete(const Watch *w) { return w->nomem; }
-uint64_t gr_watchpoints_open(const Watch *w) { return w->n_open + w->copies.len; }

@@ -60,6 +60,5 @@ size_t gr_watchpoints_races(const Watch *w);
 const Race *gr_watchpoints_race(const Watch *w, size_t k);
 // Something was left out because memory ran out.
 bool gr_watchpoints_incomplete(const Watch *w);
-uint64_t gr_watchpoints_open(const Watch *w); // windows that are open: copies and operations included
 
 #endif

@@ -61,7 +61,4 @@ gr_status gr_host_read(GrTerms *t, const char *const *bitcode, size_t n, unsigne
                        gr_error *err);
 gr_status gr_host_has_main(const char *bitcode, bool *has, gr_error *err);
 
-// For people and tests: each launch with what is known of it.
-void gr_host_print(const GrHost *h, StrBuf *out);
-
 #endif

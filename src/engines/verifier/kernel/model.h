@@ -232,7 +232,4 @@ bool gr_kernel_has_grid_barrier(const GrKernelModel *m);
 const GrSymbol *gr_kernel_param(GrTerms *t, const PtxFunc *f, uint32_t param, uint32_t offset, uint32_t bits);
 const GrSymbol *gr_kernel_special(GrTerms *t, const char *name);
 
-// For people and tests: every access with its object, offset, guard and barriers, a line each.
-void gr_kernel_model_print(const GrKernelModel *m, StrBuf *out);
-
 #endif

@@ -3,6 +3,7 @@
 // of the seeds; what does not race is silent and computes the same as without the checks. Likewise with the code of a GPU, where threads hold
 // copies back.
 #include "../../../vm/harness.h"
+#include "vm/core/launch.h"
 
 #include "engines/collider/device/record.h"
 #include "engines/collider/pass/collider.h"
@@ -319,7 +320,7 @@ static uint64_t run(const char *name, const char *text, uint64_t seed, Outcome *
     rig_drain(&r, 100000);
     if (gr_vm_launch_fault(l))
         fail_msg("%s: %s", name, gr_vm_launch_fault(l)->msg);
-    uint64_t instructions = gr_vm_launch_instructions(l);
+    uint64_t instructions = l->instructions;
     gr_vm_launch_free(l);
     memcpy(o->in, rig_view(&r, args[0], IN), IN);
     memcpy(o->out, rig_view(&r, args[1], OUT_BYTES), OUT_BYTES);

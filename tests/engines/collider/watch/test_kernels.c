@@ -3,6 +3,7 @@
 // their repaired twins are silent.
 #include "engines/exact/classes.h"
 #include "harness.h"
+#include "peek.h"
 
 #include "engines/collider/device/record.h"
 #include "engines/collider/pass/collider.h"
@@ -70,7 +71,7 @@ static Seen watch(const char *text, const char *sync) {
         if (gr_vm_launch_fault(l))
             fail_msg("%s", gr_vm_launch_fault(l)->msg);
         gr_vm_launch_free(l);
-        assert_int_equal(gr_watchpoints_open(w), 0);
+        assert_int_equal(peek_open(w), 0);
         for (size_t k = 0; k < gr_watchpoints_races(w); k++) {
             const Race *race = gr_watchpoints_race(w, k);
             seen.classes |= 1u << race->class;

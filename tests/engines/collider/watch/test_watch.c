@@ -3,6 +3,7 @@
 #include "base/rng.h"
 #include "engines/collider/watch/watch.h"
 #include "engines/exact/classes.h"
+#include "peek.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -179,7 +180,7 @@ static void open_windows_are_met(void **state) {
     open_rig(&g, false);
     assert_int_equal(touch(&g, B, WRITE, 0x1000, 4), 0);
     window(&g, 1, A, READ, 0x1000, 4);
-    assert_int_equal(gr_watchpoints_open(g.watch), 1);
+    assert_int_equal(peek_open(g.watch), 1);
     assert_int_equal(g.o.interest[1], 1);
     assert_int_equal(touch(&g, B, READ, 0x1000, 4), 0);
     assert_int_equal(touch(&g, B, WRITE, 0x1000, 4), 1);
@@ -315,11 +316,11 @@ static void spaces_and_owners(void **state) {
     // One window in several places.
     window_in(&g, 2, WHOLE(0, 4), READ, PTX_SHARED, 0, 0x80, 4);
     window(&g, 2, (Who){1, 0, 0, 0xff, 4}, READ, 0x5000, 4);
-    assert_int_equal(gr_watchpoints_open(g.watch), 2);
+    assert_int_equal(peek_open(g.watch), 2);
     assert_int_equal(touch(&g, (Who){1, 1, 0, 1, 5}, WRITE, 0x5008, 4), 1);
     assert_int_equal(touch_in(&g, (Who){1, 0, 1, 1, 6}, WRITE, PTX_WEAK, PTX_SHARED, 0, 0x84, 4), 1);
     shut(&g, 2);
-    assert_int_equal(gr_watchpoints_open(g.watch), 0);
+    assert_int_equal(peek_open(g.watch), 0);
     close_rig(&g);
 }
 
@@ -402,7 +403,7 @@ static void many_windows(void **state) {
     }
     assert_true(expected > 1000);
     end(&g, 1);
-    assert_int_equal(gr_watchpoints_open(g.watch), 0);
+    assert_int_equal(peek_open(g.watch), 0);
     close_rig(&g);
 }
 
@@ -412,12 +413,12 @@ static void launches_end_and_are_filtered(void **state) {
     open_rig(&g, false);
     launch(&g, 3, "unwanted");
     window(&g, 1, (Who){3, 0, 0, 1, 1}, WRITE, 0x1000, 4);
-    assert_int_equal(gr_watchpoints_open(g.watch), 0);
+    assert_int_equal(peek_open(g.watch), 0);
     window(&g, 2, A, WRITE, 0x1000, 4);
     assert_int_equal(touch(&g, (Who){3, 1, 0, 1, 2}, WRITE, 0x1000, 4), 0);
     window(&g, 3, (Who){2, 0, 0, 1, 3}, WRITE, 0x2000, 4);
     end(&g, 1);
-    assert_int_equal(gr_watchpoints_open(g.watch), 1);
+    assert_int_equal(peek_open(g.watch), 1);
     assert_int_equal(touch(&g, (Who){2, 1, 0, 1, 4}, WRITE, 0x1000, 4), 0);
     assert_int_equal(touch(&g, (Who){2, 1, 0, 1, 4}, WRITE, 0x2000, 4), 1);
     close_rig(&g);
@@ -527,7 +528,7 @@ static void operations_are_windows(void **state) {
     open_rig(&g, false);
     const Op o = {{1, 0, 0, 3, 1}, 1, 0x1000, 0x40, 4, WRITE, false};
     async(&g, &o, VM_ASYNC_ISSUE);
-    assert_int_equal(gr_watchpoints_open(g.watch), 2);
+    assert_int_equal(peek_open(g.watch), 2);
     assert_int_equal(touch(&g, B, READ, 0x1000, 4), 0);  // both read
     assert_int_equal(touch(&g, B, WRITE, 0x1000, 4), 1); // its source
     assert_true(g.last.side[1].async);
@@ -552,7 +553,7 @@ static void operations_are_windows(void **state) {
     first.who.mask = 2;
     async(&g, &first, VM_ASYNC_READ);
     async(&g, &first, VM_ASYNC_WRITE);
-    assert_int_equal(gr_watchpoints_open(g.watch), 0);
+    assert_int_equal(peek_open(g.watch), 0);
     close_rig(&g);
 }
 

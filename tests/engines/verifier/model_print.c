@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// print — a model as text, for people and tests.
-#include "engines/verifier/kernel/model.h"
+// model_print — a model as text.
+#include "model_print.h"
 
 static const char *const barrier_names[] = {"entry", "block", "warp", "grid", "some"};
 static const char *const round_names[] = {"", "+1", "+n", " left", " in flight"};
@@ -69,7 +69,7 @@ static void put_access(const GrKernelAccess *a, StrBuf *out) {
     put_syncs("behind", a->behind.data, a->behind.len, out);
 }
 
-void gr_kernel_model_print(const GrKernelModel *m, StrBuf *out) {
+void model_print(const GrKernelModel *m, StrBuf *out) {
     gr_str_addf(out, "kernel %s\n", m->func->name);
     for (size_t k = 0; k < m->loops.len; k++) {
         const GrLoop *l = m->loops.data[k];
