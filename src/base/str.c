@@ -184,19 +184,15 @@ gr_status gr_file_read(const char *path, char **out, size_t *len, gr_error *err)
     if (!f)
         return gr_fail(err, GR_ERR_IO, "cannot open %s: %s", path, strerror(errno));
     for (;;) {
-        if (!reserve(&s, 64 * 1024)) {
-            st = gr_fail(err, GR_ERR_NOMEM, "%s is too large for the memory there is", path);
-            goto done;
-        }
+        if (!reserve(&s, 64 * 1024))
+            GR_TRY(gr_fail(err, GR_ERR_NOMEM, "%s is too large for the memory there is", path));
         size_t n = fread(s.data + s.len, 1, 64 * 1024, f);
         s.len += n;
         if (n == 0)
             break;
     }
-    if (ferror(f)) {
-        st = gr_fail(err, GR_ERR_IO, "cannot read %s: %s", path, strerror(errno));
-        goto done;
-    }
+    if (ferror(f))
+        GR_TRY(gr_fail(err, GR_ERR_IO, "cannot read %s: %s", path, strerror(errno)));
     s.data[s.len] = 0;
     *len = s.len;
     *out = s.data;
