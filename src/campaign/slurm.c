@@ -117,10 +117,8 @@ gr_status gr_slurm_submit(const GrSlurm *s, const GrKnown *k, uint64_t *tasks, c
     const char *folder = realpath(s->folder, real) ? real : s->folder;
     gr_status st;
     gr_str_addf(&path, "%s/slurm", folder);
-    if (!path.oom && mkdir(path.data, 0777) && errno != EEXIST) {
-        st = gr_fail(err, GR_ERR_IO, "cannot make %s: %s", path.data, strerror(errno));
-        goto done;
-    }
+    if (!path.oom && mkdir(path.data, 0777) && errno != EEXIST)
+        GR_TRY(gr_fail(err, GR_ERR_IO, "cannot make %s: %s", path.data, strerror(errno)));
     gr_str_add(&command, "sbatch --parsable --job-name=");
     add_name(s, &command);
     gr_str_add(&command, " --output=");

@@ -251,11 +251,9 @@ gr_status gr_store_merge(GrStore *s, const char *path, uint64_t *added, gr_error
     GR_TRY(query(s, &q, err,
                  "SELECT key FROM other.about o JOIN about USING(key) WHERE o.value != about.value", ""));
     GR_TRY(step(s, q, &more, err));
-    if (more) {
-        st = gr_fail(err, GR_ERR_ARGUMENT, "%s is of another campaign: its %s is another", path,
-                     text_at(q, 0));
-        goto done;
-    }
+    if (more)
+        GR_TRY(gr_fail(err, GR_ERR_ARGUMENT, "%s is of another campaign: its %s is another", path,
+                       text_at(q, 0)));
     sqlite3_finalize(q);
     q = NULL;
     GR_TRY(execute(s, merging, err));

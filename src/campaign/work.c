@@ -111,10 +111,8 @@ static gr_status end_run(const GrCampaignWork *w, const GrPoolEvent *e, gr_error
     GR_TRY(!report.oom && !log.oom ? GR_OK : gr_no_memory(err));
     GR_TRY(gr_outcome_read(report.data, &arena, &o, err));
     (void)gr_own_remove(report.data, GR_OWN_REPORT);
-    if (is_hopeless(k, &o)) {
-        st = gr_fail_at(err, GR_ERR_ARGUMENT, log.data, 0, 0, "the first run could not be done");
-        goto done;
-    }
+    if (is_hopeless(k, &o))
+        GR_TRY(gr_fail_at(err, GR_ERR_ARGUMENT, log.data, 0, 0, "the first run could not be done"));
     GR_TRY(note_limits(w, e, &o, &arena, err));
     if (!o.reasons.len)
         (void)gr_own_remove(log.data, GR_OWN_LOG);
