@@ -168,11 +168,9 @@ int gr_cmd_coverage(int argc, char **argv) {
         status = gr_print_help("coverage", stdout);
         goto done;
     }
-    if (n != 1) {
-        st = gr_fail(&err, GR_ERR_ARGUMENT,
-                     "the command takes one coverage file; `gpurace coverage --help` shows how");
-        goto done;
-    }
+    if (n != 1)
+        GR_TRY(gr_fail(&err, GR_ERR_ARGUMENT,
+                       "the command takes one coverage file; `gpurace coverage --help` shows how"));
     if (access(argv[1], F_OK)) { // for `run` that is an empty one
         st = gr_fail(&err, GR_ERR_NOT_FOUND, "there is no file %s", argv[1]);
         goto done;

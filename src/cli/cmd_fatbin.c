@@ -176,10 +176,8 @@ static gr_status run(const char *path, const char *dir, gr_error *err) {
     FatbinFile f = {0};
     gr_arena_init(&arena);
     GR_TRY(gr_fatbin_open(path, &arena, &f, err));
-    if (count_entries(&f) == 0) {
-        st = fail_empty(path, &f, err);
-        goto done;
-    }
+    if (count_entries(&f) == 0)
+        GR_TRY(fail_empty(path, &f, err));
     size_t ptx = list_file(path, &f);
     if (ptx == 0)
         puts("No PTX: gpurace cannot check this device code. Compile it with PTX, as nvcc does unless "

@@ -171,10 +171,8 @@ static gr_status keep(Assembly *a, const char *path, gr_error *err) {
     size_t len;
     FatbinPtx ptx;
     GR_TRY(gr_file_read(path, &text, &len, err));
-    if (!gr_fatbin_describe(text, strnlen(text, len), &ptx)) {
-        st = gr_fail(err, GR_ERR_FORMAT, "%s: no .version and .target at its head", path);
-        goto done;
-    }
+    if (!gr_fatbin_describe(text, strnlen(text, len), &ptx))
+        GR_TRY(gr_fail(err, GR_ERR_FORMAT, "%s: no .version and .target at its head", path));
     ptx.source = name_of(path);
     ptx.options = a->rest.len ? a->rest.data : NULL;
     ptx.flags |= a->debug ? FATBIN_F_DEBUG : 0;

@@ -137,13 +137,11 @@ static gr_status copy(Copy *c, const char *real, const char *to, bool limited, b
     *large = limited && (is_too_large(&s) || s.meets_top);
     if (*large)
         goto done;
-    if (s.meets_top) {
-        st = gr_fail(
+    if (s.meets_top)
+        GR_TRY(gr_fail(
             err, GR_ERR_ARGUMENT,
             "the folder for temporary files is in %s, which is to be copied: set TMPDIR, or say --folder",
-            real);
-        goto done;
-    }
+            real));
     GR_TRY(cp(real, to, err));
     GR_TRY(!s.no_memory && gr_vec_push(&c->done, ((Copied){real, to})) ? GR_OK : gr_no_memory(err));
     for (size_t k = 0; k < s.links.len; k++) {
