@@ -129,10 +129,8 @@ static gr_status is_proved(GrExplained *e, const GrBound *b, const Items *items,
     gr_status st = GR_OK;
     GrBound less = {0};
     GrHostLaunch launch = {0};
-    if (b->launch && !copy_launch(b->launch, items, &launch)) {
-        st = gr_no_memory(err);
-        goto done;
-    }
+    if (b->launch && !copy_launch(b->launch, items, &launch))
+        GR_TRY(gr_no_memory(err));
     GR_TRY(gr_bound_init(&less, b->t, b->model, b->launch ? &launch : NULL, b->set, b->solver, err));
     less.no_barriers = is_lost(items, BARRIERS);
     less.no_locks = is_lost(items, LOCKS);
@@ -319,10 +317,8 @@ static gr_status try_candidate(GrExplained *e, const GrBound *b, size_t i, size_
     *proves = false;
     GR_TRY(gr_bound_init(&more, b->t, b->model, b->launch, b->set, b->solver, err));
     for (unsigned k = 0; k < 2; k++)
-        if (c->terms[k] && !gr_vec_push(&more.same, c->terms[k])) {
-            st = gr_no_memory(err);
-            goto done;
-        }
+        if (c->terms[k] && !gr_vec_push(&more.same, c->terms[k]))
+            GR_TRY(gr_no_memory(err));
     GR_TRY(decide(e, &more, i, j, proves, err));
     if (*proves) {
         more.seconds_left = 2 * b->set->solver_seconds;

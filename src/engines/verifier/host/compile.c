@@ -315,11 +315,9 @@ gr_status gr_host_facts(GrTerms *t, const GrHostInput *in, GrHost *out, GrHostCo
     *code = (GrHostCode){0};
     gr_arena_init(&j.arena);
     GR_TRY(gr_own_folder(j.folder, "check", err));
-    if (!(j.nvcc = gr_tool_nvcc(&j.arena))) {
-        st = gr_fail(err, GR_ERR_NOT_FOUND,
-                     "nvcc was not found in $CUDA_HOME, on PATH and in /usr/local/cuda");
-        goto done;
-    }
+    if (!(j.nvcc = gr_tool_nvcc(&j.arena)))
+        GR_TRY(gr_fail(err, GR_ERR_NOT_FOUND,
+                       "nvcc was not found in $CUDA_HOME, on PATH and in /usr/local/cuda"));
     if (!in->kernels_only && !(j.clang = gr_tool_clang(&j.arena)))
         GR_TRY(add_reason(
             &j,
