@@ -229,10 +229,8 @@ gr_status gr_elf_classify(const char *path, bool whole, ExeInfo *out, gr_error *
         read_script(f.elf, out);
         goto done;
     }
-    if (!gelf_getehdr(f.elf, &eh)) {
-        st = gr_fail(err, GR_ERR_FORMAT, "%s: truncated ELF file", path);
-        goto done;
-    }
+    if (!gelf_getehdr(f.elf, &eh))
+        GR_TRY(gr_fail(err, GR_ERR_FORMAT, "%s: truncated ELF file", path));
     out->machine = eh.e_machine;
     out->shared_object = eh.e_type == ET_DYN;
     if (eh.e_machine != host_machine() || eh.e_ident[EI_CLASS] != ELFCLASS64 ||

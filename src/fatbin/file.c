@@ -152,10 +152,8 @@ gr_status gr_fatbin_open(const char *path, Arena *arena, FatbinFile *out, gr_err
     else
         GR_TRY(read_other(&r, data, len, out->image));
     out->places = GR_NEW_ARRAY(arena, FatbinPlace, r.places.len + 1);
-    if (!out->places) {
-        st = gr_fail(err, GR_ERR_NOMEM, "%s: out of memory", path);
-        goto done;
-    }
+    if (!out->places)
+        GR_TRY(gr_fail(err, GR_ERR_NOMEM, "%s: out of memory", path));
     if (r.places.len)
         memcpy(out->places, r.places.data, r.places.len * sizeof *r.places.data);
     out->count = r.places.len;
