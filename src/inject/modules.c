@@ -92,10 +92,8 @@ static gr_status rewrite(LoadedModule *m, const char *text, size_t len, PtxModul
         gr_session_verbose("module %s is compiled as a whole: %s", m->pub.name,
                            why ? why : "the engine does not divide it");
     if (m->pub.record_bytes) {
-        if (!gr_records_take(m)) {
-            st = gr_fail(err, GR_ERR_IO, "there is no room for its results");
-            goto done;
-        }
+        if (!gr_records_take(m))
+            GR_TRY(gr_fail(err, GR_ERR_IO, "there is no room for its results"));
     }
     m->text_len = out.len;
     m->text = gr_str_take(&out);
