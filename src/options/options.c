@@ -226,10 +226,8 @@ gr_status gr_options_parse_text(GrOptions *o, const char *text, gr_error *err) {
         size_t n = strcspn(p, "= \t\n");
         At at = find_row(p, n, OPT_RUN);
         const OptRow *r = at.row ? at.row : (at = find_row(p, n, ~0u)).row;
-        if (!r) {
-            st = gr_fail(err, GR_ERR_ARGUMENT, "unknown option '%.*s'", (int)n, p);
-            goto done;
-        }
+        if (!r)
+            GR_TRY(gr_fail(err, GR_ERR_ARGUMENT, "unknown option '%.*s'", (int)n, p));
         p += n;
         gr_str_free(&value);
         if (*p == '=') {
@@ -238,8 +236,7 @@ gr_status gr_options_parse_text(GrOptions *o, const char *text, gr_error *err) {
         } else if (gr_option_is_bare(r)) {
             gr_str_add(&value, "yes");
         } else {
-            st = gr_fail(err, GR_ERR_ARGUMENT, "%s needs a value: %s=%s", r->name, r->name, r->arg);
-            goto done;
+            GR_TRY(gr_fail(err, GR_ERR_ARGUMENT, "%s needs a value: %s=%s", r->name, r->name, r->arg));
         }
         GR_TRY(give_option(o, at, value.data ? value.data : "", err));
     }
