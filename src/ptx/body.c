@@ -46,17 +46,13 @@ static gr_status parse_reg(Parser *p, PtxTag tag) {
         lex_skip(l);
         Slice name = lex_word(l);
         uint32_t count = 0;
-        if (name.len < 2 && !(name.len == 1 && *name.s != '%' && *name.s != '$')) {
-            st = gr_lex_expected(l, "a register's name");
-            goto done;
-        }
+        if (name.len < 2 && !(name.len == 1 && *name.s != '%' && *name.s != '$'))
+            GR_TRY(gr_lex_expected(l, "a register's name"));
         if (lex_accept(l, '<')) {
             GR_TRY(gr_lex_u32(l, &count, "a number of registers"));
             GR_TRY(gr_lex_expect(l, '>'));
-            if (!count) {
-                st = gr_lex_fail(l, "a range of no registers");
-                goto done;
-            }
+            if (!count)
+                GR_TRY(gr_lex_fail(l, "a range of no registers"));
         }
         GR_TRY(gr_vec_push(&names, name) && gr_vec_push(&counts, count) ? GR_OK : gr_no_memory(p->lex.err));
     } while (lex_accept(l, ','));
@@ -147,10 +143,8 @@ static gr_status parse_targets(Parser *p, PtxStmt *s, bool functions) {
     do {
         lex_skip(l);
         Slice name = lex_word(l);
-        if (!name.len) {
-            st = gr_lex_expected(l, functions ? "a function's name" : "a label");
-            goto done;
-        }
+        if (!name.len)
+            GR_TRY(gr_lex_expected(l, functions ? "a function's name" : "a label"));
         const void *item = functions ? (const void *)gr_parse_intern(p, name.s, name.len)
                                      : (const void *)gr_parse_label_ref(p, name, false);
         GR_TRY(item && gr_vec_push(&list, item) ? GR_OK : gr_no_memory(p->lex.err));

@@ -116,10 +116,8 @@ static gr_status parse_target(Parser *p) {
     do {
         lex_skip(l);
         Slice word = lex_word(l);
-        if (!word.len) {
-            st = gr_lex_expected(l, "a target such as sm_90");
-            goto done;
-        }
+        if (!word.len)
+            GR_TRY(gr_lex_expected(l, "a target such as sm_90"));
         const char *text = gr_parse_intern(p, word.s, word.len);
         GR_TRY(text && gr_vec_push(&list, text) ? GR_OK : gr_no_memory(p->lex.err));
         read_sm(m, text);

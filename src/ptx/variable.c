@@ -309,11 +309,9 @@ static gr_status parse_init(Parser *p, PtxVar *v) {
         v->count = v->dims[0] * (stride / v->vec);
         v->size = v->count * v->vec * (gr_ptx_type_bits(v->type) / 8);
     }
-    if (v->type != PTX_TYPE_OTHER && list.items.len > v->count * v->vec) {
-        st = gr_lex_fail(l, "'%s' has %zu initializers for %llu elements", v->name, list.items.len,
-                         (unsigned long long)v->count * v->vec);
-        goto done;
-    }
+    if (v->type != PTX_TYPE_OTHER && list.items.len > v->count * v->vec)
+        GR_TRY(gr_lex_fail(l, "'%s' has %zu initializers for %llu elements", v->name, list.items.len,
+                           (unsigned long long)v->count * v->vec));
     v->n_init = (uint32_t)list.items.len;
     if (v->n_init) {
         GR_TRY((v->init = GR_NEW_ARRAY(p->arena, PtxInit, list.items.len)) ? GR_OK
@@ -361,10 +359,8 @@ gr_status gr_parse_params(Parser *p, PtxVar ***out, uint32_t *n_out) {
         lex_skip(l);
         PtxVar *v = GR_NEW(p->arena, PtxVar);
         GR_TRY(v ? GR_OK : gr_no_memory(p->lex.err));
-        if (*l->p != '.') {
-            st = gr_lex_expected(l, "a parameter");
-            goto done;
-        }
+        if (*l->p != '.')
+            GR_TRY(gr_lex_expected(l, "a parameter"));
         l->p++;
         Slice space = lex_word(l);
         v->space = gr_ptx_space_find(space.s, space.len);
