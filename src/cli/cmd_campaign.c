@@ -4,6 +4,7 @@
 // Exit status: --error-exitcode (66) when any run had races; 67 when the campaign is inconclusive and --strict asks for it (without it: when the
 // options left nothing to check, a kernel hung or faulted, or no run left a report); else that of the first run that did not end with 0. 75: tasks of Slurm are at work, call again. 2: the command line makes no sense; 1: gpurace itself failed; 128 + N: signal N ended it, and the same
 // command goes on.
+#include "base/process.h"
 #include "campaign/folder.h"
 #include "campaign/known.h"
 #include "campaign/plan.h"
@@ -178,14 +179,6 @@ static gr_status hash_program(Campaign *c, gr_error *err) {
         snprintf(c->code, sizeof c->code, "%016llx", (unsigned long long)gr_hash_bytes(bytes, len));
     free(bytes);
     return st;
-}
-
-static gr_status find_self(char self[PATH_MAX], gr_error *err) {
-    ssize_t n = readlink("/proc/self/exe", self, PATH_MAX - 1);
-    if (n <= 0)
-        return gr_fail(err, GR_ERR_IO, "cannot read /proc/self/exe: %s", strerror(errno));
-    self[n] = 0;
-    return GR_OK;
 }
 
 // ---- Work ----------------------------------------------------------------------------------------------------------
@@ -381,7 +374,7 @@ static gr_status load(Campaign *c, gr_error *err) {
 }
 
 static gr_status go(Campaign *c, char **program, int *status, gr_error *err) {
-    GR_MUST(find_self(c->self, err));
+    GR_MUST(gr_process_self(c->self, err));
     GR_MUST(hash_program(c, err));
     GR_MUST(make_texts(c, program, err));
     c->by_slurm = c->options.slurm && !c->shares;

@@ -8,6 +8,7 @@
 // Exit status: that of nvcc (128 + N when signal N killed it); 127: there is no nvcc or no ptxas beside it; 1: gpurace failed.
 #include "base/log.h"
 #include "base/own.h"
+#include "base/process.h"
 #include "base/str.h"
 #include "cli/commands.h"
 #include "cli/toolkit.h"
@@ -68,7 +69,7 @@ static gr_status make_folder(Toolkit *t, gr_error *err) {
     snprintf(path, sizeof path, "%s/bin", t->folder);
     if (mkdir(path, 0700))
         return gr_fail(err, GR_ERR_IO, "cannot make %s: %s", path, strerror(errno));
-    GR_MUST(gr_own_path(self, err));
+    GR_MUST(gr_process_self(self, err));
     GR_MUST(make_link(t->nvcc, err, "%s/bin/nvcc", t->folder));
     GR_MUST(make_link(self, err, "%s/bin/ptxas", t->folder));
     snprintf(path, sizeof path, "%s/crt", t->bin);

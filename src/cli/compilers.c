@@ -2,6 +2,7 @@
 #include "cli/compilers.h"
 
 #include "base/own.h"
+#include "base/process.h"
 #include "cli/toolkit.h"
 #include "options/options.h"
 
@@ -60,7 +61,7 @@ static bool kept_folder(char out[PATH_MAX], const char *name) {
 
 static bool own_ptxas(char out[PATH_MAX]) {
     char self[PATH_MAX];
-    if (gr_own_path(self, NULL) != GR_OK)
+    if (gr_process_self(self, NULL) != GR_OK)
         return false;
     *strrchr(self, '/') = 0;
     return join(out, self, "gpurace-ptxas") && !access(out, X_OK);

@@ -2,6 +2,7 @@
 #include "cli/launch.h"
 
 #include "base/limits.h"
+#include "base/process.h"
 #include "cli/progress.h"
 #include "cli/warden.h"
 #include "findings/results.h"
@@ -37,10 +38,7 @@ static bool find_in(const char *lib, const char *cpu_device, GrParts *out) {
 
 gr_status gr_find_parts(GrParts *out, gr_error *err) {
     char self[PATH_MAX], lib[PATH_MAX], device[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n <= 0)
-        return gr_fail(err, GR_ERR_IO, "cannot read /proc/self/exe: %s", strerror(errno));
-    self[n] = 0;
+    GR_MUST(gr_process_self(self, err));
     *strrchr(self, '/') = 0;
     bool found = (join(lib, self, "lib") && join(device, self, "cpu-device") && find_in(lib, device, out)) ||
                  (join(lib, self, GPURACE_INSTALLED) && join(device, self, GPURACE_INSTALLED "/cpu-device") &&

@@ -2,6 +2,7 @@
 #include "cli/toolkit.h"
 
 #include "base/log.h"
+#include "base/process.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -12,14 +13,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-gr_status gr_own_path(char path[PATH_MAX], gr_error *err) {
-    ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
-    if (n <= 0)
-        return gr_fail(err, GR_ERR_IO, "cannot read /proc/self/exe: %s", strerror(errno));
-    path[n] = 0;
-    return GR_OK;
-}
 
 // An executable file, and not this program by another name.
 static bool is_program(const char *path) {
@@ -84,7 +77,7 @@ static bool find(char path[PATH_MAX], const char *name) {
     if (find_beside_nvcc(path, name) || find_on_path(path, name) ||
         try(path, "/usr/local/cuda", "/bin", name))
         return true;
-    if (gr_own_path(self, NULL) != GR_OK)
+    if (gr_process_self(self, NULL) != GR_OK)
         return false;
     *strrchr(self, '/') = 0;
     return try(path, self, "/cuda/bin", name);

@@ -16,7 +16,4 @@ gr_status gr_toolkit_find(const char *name, char path[PATH_MAX], gr_error *err);
 // Returns its exit status, 128 + N when signal N killed it, 127 when it cannot be run.
 int gr_toolkit_call(const char *path, char *const *argv, int errors);
 
-// Where the running program is.
-gr_status gr_own_path(char path[PATH_MAX], gr_error *err);
-
 #endif

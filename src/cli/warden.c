@@ -2,6 +2,7 @@
 #include "cli/warden.h"
 
 #include "base/own.h"
+#include "base/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,17 +42,8 @@ static void sleep_ms(unsigned ms) {
 
 // The leader of the group, and not as a zombie: perhaps nobody takes its status.
 static bool is_running(pid_t leader) {
-    char path[48], text[512];
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)leader);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    if (n <= 0)
-        return false;
-    text[n] = 0;
-    const char *name_ends = strrchr(text, ')'); // a name may have any characters
-    return name_ends && name_ends[1] && name_ends[2] != 'Z' && name_ends[2] != 'X';
+    GrProcess p;
+    return gr_process_read(leader, &p) && !p.ended;
 }
 
 static void wait_for(pid_t leader) {

@@ -2,6 +2,7 @@
 // engine verifier — decides about CUDA source and PTX without running it. This is only its row: what decides is libgpurace-verifier.so, which
 // has Z3 and LLVM in it and is loaded when files are checked. So neither the command nor what is injected into programs needs the two.
 #include "engines/core/engine.h"
+#include "base/process.h"
 #include "engines/verifier/options.h"
 #include "engines/verifier/verifier.h"
 
@@ -21,10 +22,7 @@ static bool is_in(const char *folder, char file[PATH_MAX]) {
 // Where the library is: beside the command as it was built, or installed.
 static gr_status find(char command[PATH_MAX], char folder[PATH_MAX], gr_error *err) {
     char file[PATH_MAX], self[PATH_MAX], built[PATH_MAX + 8], installed[2 * PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", command, PATH_MAX - 1);
-    if (n <= 0)
-        return gr_fail(err, GR_ERR_IO, "cannot read /proc/self/exe: %s", strerror(errno));
-    command[n] = 0;
+    GR_MUST(gr_process_self(command, err));
     snprintf(self, sizeof self, "%s", command);
     *strrchr(self, '/') = 0;
     snprintf(built, sizeof built, "%s/lib", self);

@@ -20,11 +20,15 @@ VmMemInfo *gr_vm_mem_insn(Decoder *d, const PtxInstr *i, PtxAccess access);
 // The same for `vec` elements of `bytes`, whatever the instruction's types say. NULL: out of memory.
 VmMemInfo *gr_vm_mem_elements(Decoder *d, const PtxInstr *i, PtxAccess access, unsigned bytes, unsigned vec);
 
-// Addresses of the active lanes, and where their bytes are. *stray: the lanes whose bytes are nowhere (gr_vm_stray). False: a lane
-// faulted, and w->stop is set.
-bool gr_vm_resolve(VmWarp *w, const VmInsn *i, uint64_t address[VM_LANES], uint8_t *host[VM_LANES],
-                   uint32_t *stray);
-// The same without an access: nobody is told of strays. *lanes: those whose bytes are somewhere.
+// An access: `access` does it for the active lanes whose bytes are at host[], `pass` for those whose bytes are nowhere (gr_vm_stray). The
+// next instruction; NULL: a lane faulted, and w->stop is set.
+const VmInsn *gr_vm_access_lanes(VmWarp *w, const VmInsn *i,
+                                 void (*access)(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES],
+                                                uint8_t *host[VM_LANES]),
+                                 void (*pass)(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES],
+                                              uint32_t lanes));
+// Addresses of the active lanes, and where their bytes are, without an access: nobody is told of strays. *lanes: those whose bytes are
+// somewhere. False: a lane faulted.
 bool gr_vm_look_up(VmWarp *w, const VmInsn *i, uint64_t address[VM_LANES], uint8_t *host[VM_LANES],
                    uint32_t *lanes);
 // exec_async.c: whether the copy is one that some lane would not make (VmConfig.pass_strays). Nobody is told.
@@ -41,7 +45,7 @@ void gr_vm_copy_whole(void *to, const void *from, uint32_t size);
 // What an asynchronous reduction does to one element of type t. Sums of f32 keep subnormals, in global memory too (an
 // H200 does that, though its red.global.add.f32 flushes).
 bool gr_vm_atom_op(const PtxInstr *i, PtxType t, VmAtomOp *out);
-// Tells the observers; addresses as gr_vm_resolve gave them.
+// Tells the observers; addresses as `access` got them.
 void gr_vm_report_access(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES]);
 // Some of the running lanes hold loads back (tell.h), which are settled before observers hear of the access, at a glance or in full, if it is
 // strong and may order them.

@@ -99,7 +99,7 @@ typedef struct VmHeldLoad {
     const VmInsn *insn;
     uint32_t lanes, passed[SPEC_MAX]; // passed: those that have been at that decision since
     uint64_t generation;              // gr_vm_mem_generation when the first of the lanes loaded
-    uint64_t address[VM_LANES];       // as gr_vm_resolve gives them
+    uint64_t address[VM_LANES];       // of the active lanes
 } VmHeldLoad;
 
 // What becomes of an access to where it may not go, under VmConfig.pass_strays (gr_vm_stray).

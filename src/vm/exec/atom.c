@@ -324,7 +324,9 @@ static void update_lanes(VmWarp *w, const VmInsn *i, const uint64_t address[VM_L
 }
 
 // The lanes' operation goes nowhere.
-static void read_zero(VmWarp *w, const VmMemInfo *info, uint32_t lanes) {
+static void read_zero(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES], uint32_t lanes) {
+    const VmMemInfo *info = i->extra;
+    (void)address;
     for (uint32_t m = info->has_result ? lanes : 0; m; m &= m - 1)
         for (unsigned e = 0, l = (unsigned)__builtin_ctz(m); e < info->vec; e++) {
             if (info->slot[e] == VM_NO_SLOT)
@@ -335,17 +337,4 @@ static void read_zero(VmWarp *w, const VmMemInfo *info, uint32_t lanes) {
         }
 }
 
-VM_HANDLER(gr_vm_x_atom_rest) {
-    uint64_t address[VM_LANES];
-    uint8_t *host[VM_LANES];
-    uint32_t stray, mask = w->mask;
-    if (!gr_vm_resolve(w, i, address, host, &stray))
-        return NULL;
-    w->mask &= ~stray;
-    if (w->mask)
-        update_lanes(w, i, address, host);
-    w->mask = mask;
-    if (stray)
-        read_zero(w, i->extra, stray);
-    return i + 1;
-}
+VM_HANDLER(gr_vm_x_atom_rest) { return gr_vm_access_lanes(w, i, update_lanes, read_zero); }

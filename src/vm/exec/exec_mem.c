@@ -215,8 +215,9 @@ static uint8_t *aligned_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t a
     return NULL;
 }
 
-bool gr_vm_resolve(VmWarp *w, const VmInsn *i, uint64_t address[VM_LANES], uint8_t *host[VM_LANES],
-                   uint32_t *stray) {
+// *stray: the lanes whose bytes are nowhere. False: a lane faulted.
+static bool resolve(VmWarp *w, const VmInsn *i, uint64_t address[VM_LANES], uint8_t *host[VM_LANES],
+                    uint32_t *stray) {
     const VmMemInfo *info = i->extra;
     const uint64_t *a64 = VM_U64(w, i->a);
     const uint32_t *a32 = VM_U32(w, i->a);
@@ -234,11 +235,30 @@ bool gr_vm_resolve(VmWarp *w, const VmInsn *i, uint64_t address[VM_LANES], uint8
     return true;
 }
 
+const VmInsn *gr_vm_access_lanes(VmWarp *w, const VmInsn *i,
+                                 void (*access)(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES],
+                                                uint8_t *host[VM_LANES]),
+                                 void (*pass)(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES],
+                                              uint32_t lanes)) {
+    uint64_t address[VM_LANES];
+    uint8_t *host[VM_LANES];
+    uint32_t stray, mask = w->mask;
+    if (!resolve(w, i, address, host, &stray))
+        return NULL;
+    w->mask &= ~stray;
+    if (w->mask)
+        access(w, i, address, host);
+    w->mask = mask;
+    if (stray)
+        pass(w, i, address, stray);
+    return i + 1;
+}
+
 bool gr_vm_look_up(VmWarp *w, const VmInsn *i, uint64_t address[VM_LANES], uint8_t *host[VM_LANES],
                    uint32_t *lanes) {
     uint32_t stray;
     rest_of(w)->strays = VM_STRAYS_QUIET;
-    bool found = gr_vm_resolve(w, i, address, host, &stray);
+    bool found = resolve(w, i, address, host, &stray);
     rest_of(w)->strays = VM_STRAYS_TOLD;
     *lanes = found ? w->mask & ~stray : 0;
     return found;
@@ -511,20 +531,7 @@ static void pass(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES], u
     }
 }
 
-VM_HANDLER(gr_vm_x_mem_rest) {
-    uint64_t address[VM_LANES];
-    uint8_t *host[VM_LANES];
-    uint32_t stray, mask = w->mask;
-    if (!gr_vm_resolve(w, i, address, host, &stray))
-        return NULL;
-    w->mask &= ~stray;
-    if (w->mask)
-        move_lanes(w, i, address, host);
-    w->mask = mask;
-    if (stray)
-        pass(w, i, address, stray);
-    return i + 1;
-}
+VM_HANDLER(gr_vm_x_mem_rest) { return gr_vm_access_lanes(w, i, move_lanes, pass); }
 
 // ---- Choosing ----------------------------------------------------------------------------------------------
 
