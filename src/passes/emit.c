@@ -184,7 +184,7 @@ gr_status gr_access_kept(const Access *a, PtxStmt *at, const Speculation *spec, 
         GR_MUST(gr_access_put(a, at, &p, 1, "%s.pred %s, $0;", spec->keep[k].negated ? "not" : "mov",
                               k ? one->name : kept->name));
         if (k)
-            GR_MUST(gr_access_put(a, at, NULL, 0, "or.pred %s, %s, %s;", kept->name, kept->name, one->name));
+            GR_PUT(a, at, "or.pred %s, %s, %s;", kept->name, kept->name, one->name);
     }
     return gr_access_put(a, at, NULL, 0, "and.pred %s, %s, %s;", into->name, into->name, kept->name);
 }
@@ -238,8 +238,7 @@ gr_status gr_access_address64(const Access *a, PtxStmt *at, PtxReg **out) {
     }
     GR_MUST(gr_access_put(a, at, base, 1, "mov.u64 %s, $0;", (*out)->name));
     if (a->address.offset)
-        GR_MUST(gr_access_put(a, at, NULL, 0, "add.s64 %s, %s, %lld;", (*out)->name, (*out)->name,
-                              (long long)a->address.offset));
+        GR_PUT(a, at, "add.s64 %s, %s, %lld;", (*out)->name, (*out)->name, (long long)a->address.offset);
     return GR_OK;
 }
 
