@@ -95,12 +95,10 @@ gr_status gr_collider_open_together(Access *a, PtxStmt *at, const PtxReg *condit
     PtxReg *any = gr_ptx_new_reg(a->func, PTX_PRED);
     // A warp that is in several parts does not perform it, and must not vote.
     if (a->whole)
-        GR_MUST(gr_access_put(a, at, NULL, 0,
-                              "setp.ne.u32 %s, 0, 0; @%s vote.sync.any.pred %s, %s, 0xffffffff;", any->name,
-                              a->whole->name, any->name, condition->name));
+        GR_PUT(a, at, "setp.ne.u32 %s, 0, 0; @%s vote.sync.any.pred %s, %s, 0xffffffff;", any->name,
+               a->whole->name, any->name, condition->name);
     else
-        GR_MUST(gr_access_put(a, at, NULL, 0, "vote.sync.any.pred %s, %s, 0xffffffff;", any->name,
-                              condition->name));
+        GR_PUT(a, at, "vote.sync.any.pred %s, %s, 0xffffffff;", any->name, condition->name);
     GR_MUST(gr_collider_open_detour(a, at, any, d));
     *others = gr_ptx_new_label(a->func);
     PtxOperand target = gr_ptx_label_operand(*others);
@@ -137,17 +135,16 @@ static gr_status put_address(Access *a, PtxStmt *at, unsigned k, PtxReg **out) {
     }
     GR_MUST(gr_access_address64(a, at, out));
     if (k)
-        GR_MUST(
-            gr_access_put(a, at, NULL, 0, "add.s64 %s, %s, %u;", (*out)->name, (*out)->name, k * a->bytes));
+        GR_PUT(a, at, "add.s64 %s, %s, %u;", (*out)->name, (*out)->name, k * a->bytes);
     return GR_OK;
 }
 
 gr_status gr_collider_generic(const Access *a, PtxStmt *at, PtxReg **out) {
     GR_MUST(gr_access_address64(a, at, out));
     if (a->site->space != PTX_GLOBAL && a->site->space != PTX_GENERIC)
-        GR_MUST(gr_access_put(a, at, NULL, 0, "cvta.%s.u64 %s, %s;",
-                              a->site->space == PTX_SHARED_CLUSTER ? "shared::cluster" : "shared",
-                              (*out)->name, (*out)->name));
+        GR_PUT(a, at, "cvta.%s.u64 %s, %s;",
+               a->site->space == PTX_SHARED_CLUSTER ? "shared::cluster" : "shared", (*out)->name,
+               (*out)->name);
     return GR_OK;
 }
 
@@ -205,8 +202,7 @@ static gr_status put_comparison(Access *a, const PtxOperand *before, const PtxOp
                                   differs));
     }
     if (c->n > 1 && a->guard)
-        GR_MUST(gr_access_put(a, a->after, NULL, 0, "and.pred %s, %s, %s;", c->differs->name,
-                              c->differs->name, a->guard->name));
+        GR_PUT(a, a->after, "and.pred %s, %s, %s;", c->differs->name, c->differs->name, a->guard->name);
     return GR_OK;
 }
 
@@ -224,14 +220,12 @@ static gr_status put_difference(ColliderWork *w, Access *a, PtxStmt *at, const C
         GR_MUST(gr_access_put(a, at, both, 2, "setp.ne.b%u %s, $0, $1;", bits, p->name));
         GR_MUST(gr_access_widen(a, at, c->old[k], bits, &x));
         GR_MUST(gr_access_widen(a, at, c->new[k], bits, &y));
-        GR_MUST(gr_access_put(a, at, NULL, 0, "selp.b64 %s, %s, %s, %s; selp.b64 %s, %s, %s, %s;",
-                              expected->name, x->name, expected->name, p->name, seen->name, y->name,
-                              seen->name, p->name));
+        GR_PUT(a, at, "selp.b64 %s, %s, %s, %s; selp.b64 %s, %s, %s, %s;", expected->name, x->name,
+               expected->name, p->name, seen->name, y->name, seen->name, p->name);
         if (a->at[0] && a->at[c->where[k]] == a->at[c->where[n - 1]])
             continue;
         GR_MUST(put_address(a, at, c->where[k], &z));
-        GR_MUST(gr_access_put(a, at, NULL, 0, "selp.b64 %s, %s, %s, %s;", address->name, z->name,
-                              address->name, p->name));
+        GR_PUT(a, at, "selp.b64 %s, %s, %s, %s;", address->name, z->name, address->name, p->name);
     }
     if (w->hoisted)
         GR_MUST(gr_collider_remember(w->hoisted, a, at, address, expected, seen));
@@ -247,8 +241,7 @@ gr_status gr_collider_compare(ColliderWork *w, Access *a, const PtxOperand *befo
     if (spec)
         GR_MUST(gr_access_kept(a, a->report, spec, c.differs));
     if (spec && w->open)
-        GR_MUST(gr_access_put(a, a->report, NULL, 0, "and.pred %s, %s, %s;", c.differs->name, c.differs->name,
-                              w->open->name));
+        GR_PUT(a, a->report, "and.pred %s, %s, %s;", c.differs->name, c.differs->name, w->open->name);
 
     Detour d;
     PtxLabel *others = NULL;
@@ -310,8 +303,8 @@ static gr_status put_differences(ColliderWork *w, Access *a, unsigned n, PtxStmt
             before[v] = *a[k].value[v];
         GR_MUST(put_comparison(&a[k], before, again[k], gr_access_compare_bits(&a[k]), &c[k]));
         if (k)
-            GR_MUST(gr_access_put(&a[k], at, NULL, 0, "or.pred %s, %s, %s;", any->name,
-                                  k == 1 ? c[0].differs->name : any->name, c[k].differs->name));
+            GR_PUT(&a[k], at, "or.pred %s, %s, %s;", any->name, k == 1 ? c[0].differs->name : any->name,
+                   c[k].differs->name);
     }
     GR_MUST(gr_collider_open_detour(a, at, any, &d));
     for (unsigned k = 0; k < n; k++) {
@@ -418,8 +411,7 @@ gr_status gr_collider_stored(Access *a, unsigned bits, PtxOperand *stored) {
         stored[k] = gr_ptx_reg_operand(r);
         if (v.kind == PTX_O_INT) {
             uint64_t x = v.bits & (a->bytes >= 8 ? UINT64_MAX : (1ull << a->bytes * 8) - 1);
-            GR_MUST(gr_access_put(a, a->before, NULL, 0, "mov.b%u %s, 0x%llx;", bits, r->name,
-                                  (unsigned long long)x));
+            GR_PUT(a, a->before, "mov.b%u %s, 0x%llx;", bits, r->name, (unsigned long long)x);
         } else if (v.kind != PTX_O_REG) {
             GR_MUST(gr_access_put(a, a->before, &v, 1, "mov.f%u %s, $0;", bits, r->name));
         } else if (have == bits) { // 8 of 16
@@ -429,7 +421,7 @@ gr_status gr_collider_stored(Access *a, unsigned bits, PtxOperand *stored) {
             GR_MUST(gr_access_put(a, a->before, &v, 1, "mov.b%u %s, $0; cvt.u%u.u%u %s, %s;", have, t->name,
                                   bits, have, r->name, t->name));
             if (a->bytes == 1)
-                GR_MUST(gr_access_put(a, a->before, NULL, 0, "and.b16 %s, %s, 0xff;", r->name, r->name));
+                GR_PUT(a, a->before, "and.b16 %s, %s, 0xff;", r->name, r->name);
         }
     }
     return GR_OK;

@@ -120,12 +120,10 @@ static gr_status put_touches(Access *load, const Access *by, PtxStmt *at) {
     unsigned stored = (by->n ? by->n : 1) * by->bytes, loaded = load->n * load->bytes;
     GR_MUST(gr_access_address64(by, at, &x));
     GR_MUST(gr_access_address64(load, at, &y));
-    GR_MUST(gr_access_put(by, at, NULL, 0, "sub.s64 %s, %s, %s; add.s64 %s, %s, %u; setp.ge.u64 %s, %s, %u;",
-                          x->name, x->name, y->name, x->name, x->name, stored - 1, other->name, x->name,
-                          loaded + stored - 1));
+    GR_PUT(by, at, "sub.s64 %s, %s, %s; add.s64 %s, %s, %u; setp.ge.u64 %s, %s, %u;", x->name, x->name,
+           y->name, x->name, x->name, stored - 1, other->name, x->name, loaded + stored - 1);
     if (load->guard)
-        GR_MUST(gr_access_put(by, at, NULL, 0, "and.pred %s, %s, %s;", other->name, other->name,
-                              load->guard->name));
+        GR_PUT(by, at, "and.pred %s, %s, %s;", other->name, other->name, load->guard->name);
     load->guard = other;
     return GR_OK;
 }

@@ -151,17 +151,16 @@ static gr_status put_partial(ColliderWork *w, Copy *c, const char *delay) {
                           size->name, full->name, size->name, c->bytes, part->name, size->name, c->bytes,
                           part->name, size->name, part->name, whole->name, part->name));
     if (a->guard)
-        GR_MUST(gr_access_put(a, a->before, NULL, 0,
-                              "and.pred %s, %s, %s; and.pred %s, %s, %s; and.pred %s, %s, %s;", full->name,
-                              full->name, a->guard->name, part->name, part->name, a->guard->name, whole->name,
-                              whole->name, a->guard->name));
+        GR_PUT(a, a->before, "and.pred %s, %s, %s; and.pred %s, %s, %s; and.pred %s, %s, %s;", full->name,
+               full->name, a->guard->name, part->name, part->name, a->guard->name, whole->name, whole->name,
+               a->guard->name);
     Detour d;
     GR_MUST(gr_collider_open_detour(a, a->before, part, &d));
     PtxReg *dst, *src;
     GR_MUST(gr_copy_generic(a, d.at, &dst));
     GR_MUST(gr_copy_generic(&c->src, d.at, &src));
-    GR_MUST(gr_access_put(a, d.at, NULL, 0, "call __gr%s_copy_part, (%u, %s, %s, %s, %u, %s);", w->o->suffix,
-                          a->site->id, dst->name, src->name, size->name, c->bytes, delay));
+    GR_PUT(a, d.at, "call __gr%s_copy_part, (%u, %s, %s, %s, %u, %s);", w->o->suffix, a->site->id, dst->name,
+           src->name, size->name, c->bytes, delay);
     GR_MUST(gr_collider_close_detour(a, &d));
     c->src.guard = full;
     a->guard = whole;
@@ -173,8 +172,7 @@ static gr_status put_ignore(Copy *c) {
     PtxReg *full = gr_ptx_new_reg(a->func, PTX_PRED);
     GR_MUST(gr_access_put(a, a->before, c->ignore, 1, "not.pred %s, $0;", full->name));
     if (a->guard)
-        GR_MUST(gr_access_put(a, a->before, NULL, 0, "and.pred %s, %s, %s;", full->name, full->name,
-                              a->guard->name));
+        GR_PUT(a, a->before, "and.pred %s, %s, %s;", full->name, full->name, a->guard->name);
     a->guard = full;
     return GR_OK;
 }
@@ -224,7 +222,7 @@ gr_status gr_collider_copy(ColliderWork *w, Copy *c) {
     GR_MUST(gr_collider_warp_check(w, dst, v, dst->bytes * 8, NULL));
     GR_MUST(PUT_END(dst, "%sst.%s.%s $0, %s;", all, space, type, list));
     if (max_ns)
-        GR_MUST(gr_access_put(dst, dst->before, NULL, 0, "%snanosleep.u32 %s;", all, delay));
+        GR_PUT(dst, dst->before, "%snanosleep.u32 %s;", all, delay);
     new_values(src, s, list, sizeof list);
     GR_MUST(PUT_END(src, "%sld.relaxed.sys.global.%s %s, $0;", by, type, list));
     new_values(dst, d, list, sizeof list);

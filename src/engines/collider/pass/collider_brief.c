@@ -74,11 +74,10 @@ gr_status gr_brief_access(const Access *a, PtxStmt *at, const PtxOperand *values
         unsigned in = k * a->bytes % 8 * 8, which = k * a->bytes / 8;
         GR_MUST(gr_access_widen(a, at, values[k], bits, &wide));
         if (bits > a->bytes * 8)
-            GR_MUST(gr_access_put(a, at, NULL, 0, "and.b64 %s, %s, %llu;", wide->name, wide->name,
-                                  (1ull << a->bytes * 8) - 1));
+            GR_PUT(a, at, "and.b64 %s, %s, %llu;", wide->name, wide->name, (1ull << a->bytes * 8) - 1);
         if (in)
-            GR_MUST(gr_access_put(a, at, NULL, 0, "shl.b64 %s, %s, %u; or.b64 %s, %s, %s;", wide->name,
-                                  wide->name, in, half[which]->name, half[which]->name, wide->name));
+            GR_PUT(a, at, "shl.b64 %s, %s, %u; or.b64 %s, %s, %s;", wide->name, wide->name, in,
+                   half[which]->name, half[which]->name, wide->name);
         else
             half[which] = wide;
     }
@@ -107,10 +106,9 @@ gr_status gr_brief_before(ColliderWork *w, const Access *a, PtxStmt *at, const B
     unsigned given =
         (poisons ? GR_BRIEF_POISONS : 0) | (a->bytes == 8 && a->type != PTX_F64 ? GR_BRIEF_ADDRESSES : 0);
     if (a->guard)
-        GR_MUST(gr_access_put(a, at, NULL, 0, "selp.b32 %s, %u, %u, %s;", flags, given | GR_BRIEF_PERFORMS,
-                              given, a->guard->name));
+        GR_PUT(a, at, "selp.b32 %s, %u, %u, %s;", flags, given | GR_BRIEF_PERFORMS, given, a->guard->name);
     else
-        GR_MUST(gr_access_put(a, at, NULL, 0, "mov.u32 %s, %u;", flags, given | GR_BRIEF_PERFORMS));
+        GR_PUT(a, at, "mov.u32 %s, %u;", flags, given | GR_BRIEF_PERFORMS);
     gr_format(arguments, sizeof arguments, "%u, %u, %s, %s, %s, %u, %s", a->site->id,
               meta_of(w, a, GR_CLASS_LOST_UPDATE), b->address->name, b->value[0], b->value[1],
               gr_collider_longest(w->o->write_delay_ns), flags);

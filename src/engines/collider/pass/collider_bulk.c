@@ -15,8 +15,8 @@ static gr_status put_call(ColliderWork *w, Copy *c, const char *delay, CopyEnds 
     GR_MUST(gr_copy_generic(&c->src, a->before, &e->src));
     GR_MUST(gr_access_put(a, a->before, c->size, 1, "mov.b32 %s, $0;", e->size->name));
     if (c->source_only) {
-        GR_MUST(gr_access_put(a, a->before, NULL, 0, "call __gr%s_watch_bulk, (%u, %s, %s, %s);",
-                              w->o->suffix, a->site->id, e->src->name, e->size->name, delay));
+        GR_PUT(a, a->before, "call __gr%s_watch_bulk, (%u, %s, %s, %s);", w->o->suffix, a->site->id,
+               e->src->name, e->size->name, delay);
         return gr_source_issued(w, c, a->before, e->src, e->size);
     }
     GR_MUST(gr_copy_generic(a, a->before, &e->dst));
@@ -24,15 +24,13 @@ static gr_status put_call(ColliderWork *w, Copy *c, const char *delay, CopyEnds 
         PtxReg *half = gr_ptx_new_reg(a->func, PTX_B16), *ranks = gr_ptx_new_reg(a->func, PTX_U32);
         GR_MUST(gr_access_put(a, a->before, c->ranks, 1, "mov.b16 %s, $0; cvt.u32.u16 %s, %s;", half->name,
                               ranks->name, half->name));
-        GR_MUST(gr_access_put(a, a->before, NULL, 0, "call __gr%s_copy_multicast, (%u, %s, %s, %s, %s, %s);",
-                              w->o->suffix, a->site->id, e->dst->name, e->src->name, e->size->name, delay,
-                              ranks->name));
+        GR_PUT(a, a->before, "call __gr%s_copy_multicast, (%u, %s, %s, %s, %s, %s);", w->o->suffix,
+               a->site->id, e->dst->name, e->src->name, e->size->name, delay, ranks->name);
         return GR_OK;
     }
     e->hash = gr_ptx_new_reg(a->func, PTX_U64);
-    GR_MUST(gr_access_put(a, a->before, NULL, 0, "call (%s), __gr%s_copy_bulk, (%u, %s, %s, %s, %s);",
-                          e->hash->name, w->o->suffix, a->site->id, e->dst->name, e->src->name, e->size->name,
-                          delay));
+    GR_PUT(a, a->before, "call (%s), __gr%s_copy_bulk, (%u, %s, %s, %s, %s);", e->hash->name, w->o->suffix,
+           a->site->id, e->dst->name, e->src->name, e->size->name, delay);
     return gr_source_issued(w, c, a->before, e->src, e->size);
 }
 
@@ -46,7 +44,7 @@ gr_status gr_bulk_jam(ColliderWork *w, const Access *a, PtxStmt *at, uint32_t ti
     if (w->few) {
         const char *least = gr_ptx_new_reg(a->func, PTX_U32)->name;
         GR_MUST(gr_collider_draw_below(w, a, at, most, least));
-        GR_MUST(gr_access_put(a, at, NULL, 0, "@%s max.u32 %s, %s, %s;", w->few->name, delay, delay, least));
+        GR_PUT(a, at, "@%s max.u32 %s, %s, %s;", w->few->name, delay, delay, least);
     }
     return gr_access_put(a, at, NULL, 0, "%s%s%scall __gr%s_jam, (%s);", where ? "@" : "",
                          where ? where->name : "", where ? " " : "", w->o->suffix, delay);
@@ -84,7 +82,7 @@ gr_status gr_collider_bulk(ColliderWork *w, Copy *c) {
                         : a->site->space == PTX_SHARED_CLUSTER ? "shared::cluster"
                                                                : "shared::cta";
     if (!c->source_only)
-        GR_MUST(gr_access_put(a, a->before, NULL, 0, "fence.proxy.async.%s;", space));
+        GR_PUT(a, a->before, "fence.proxy.async.%s;", space);
     GR_MUST(put_lateness(w, c, &ends));
     if (a->guard)
         GR_MUST(gr_collider_close_detour(a, &d));

@@ -93,7 +93,7 @@ gr_status gr_collider_store_bulk(ColliderWork *w, Access *a, GrSiteStatus *statu
                           at->name, more->name, word->name));
     GR_MUST(gr_access_put(a, a->after, &to_loop, 1, "@%s bra $0;", more->name));
     gr_ptx_insert_label(f, a->after, done_);
-    GR_MUST(gr_access_put(a, a->after, NULL, 0, "add.s64 %s, %s, -8;", last->name, at->name));
+    GR_PUT(a, a->after, "add.s64 %s, %s, -8;", last->name, at->name);
     a->at[0] = last;
     return gr_collider_compare(w, a, &zero, &seen, 64, GR_CLASS_LOST_UPDATE, NULL);
 }

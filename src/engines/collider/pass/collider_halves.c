@@ -97,9 +97,9 @@ gr_status gr_halves_begin(ColliderWork *w, const Access *a, PtxStmt *at, const P
     GR_MUST(st);
     GR_MUST(gr_collider_draw_about(w, a, at, w->o->read_delay_ns, ns));
     GR_MUST(gr_collider_draw_below(w, a, at, HALVES_ORDERS, less));
-    GR_MUST(gr_access_put(a, at, NULL, 0, "@%s mov.u32 %s, 0; shr.u32 %s, %s, %s;", few, less, ns, ns, less));
+    GR_PUT(a, at, "@%s mov.u32 %s, 0; shr.u32 %s, %s, %s;", few, less, ns, ns, less);
     GR_MUST(gr_collider_sleep(w, a, at, ns));
-    GR_MUST(gr_access_put(a, at, NULL, 0, "and.pred %s, %s, %s;", l, l, few)); // which are late again
+    GR_PUT(a, at, "and.pred %s, %s, %s;", l, l, few); // which are late again
     gr_ptx_insert_label(f, at, on);
     return GR_OK;
 }
@@ -110,8 +110,7 @@ gr_status gr_halves_again(ColliderWork *w, const Access *a, PtxStmt *at, const P
     Access here = *a;
     Detour d;
     gr_collider_need_waits(w, a->func); // no access may have come yet
-    GR_MUST(gr_access_put(a, at, NULL, 0, "setp.ge.and.s32 %s, %s, %u, %s;", p->name, left->name,
-                          all - HALVES_BARRIERS, late->name));
+    GR_PUT(a, at, "setp.ge.and.s32 %s, %s, %u, %s;", p->name, left->name, all - HALVES_BARRIERS, late->name);
     GR_MUST(gr_together_open_detour(w, &here, at, p, &d));
     GR_MUST(gr_collider_sleep_about(w, a, d.at, w->o->read_delay_ns));
     return gr_collider_close_detour(&here, &d);

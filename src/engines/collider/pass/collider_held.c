@@ -65,8 +65,8 @@ static gr_status put_sum(Access *a, const PtxOperand *v, PtxReg **sum) {
     GR_MUST(gr_access_widen(a, a->before, v[0], a->bytes * 8, sum));
     if (a->n > 1) {
         GR_MUST(gr_access_widen(a, a->before, v[1], a->bytes * 8, &high));
-        GR_MUST(gr_access_put(a, a->before, NULL, 0, "mad.lo.u64 %s, %s, %llu, %s;", (*sum)->name, high->name,
-                              (unsigned long long)GR_HELD_FACTOR, (*sum)->name));
+        GR_PUT(a, a->before, "mad.lo.u64 %s, %s, %llu, %s;", (*sum)->name, high->name,
+               (unsigned long long)GR_HELD_FACTOR, (*sum)->name);
     }
     return GR_OK;
 }
@@ -80,27 +80,25 @@ gr_status gr_held_take(ColliderWork *w, Copy *c, const PtxOperand *v) {
     PtxReg *bytes = gr_ptx_new_reg(a->func, PTX_U32), *dst, *src, *sum;
     GR_MUST(gr_collider_chance(w, a, a->before, holds, take));
     if (a->guard)
-        GR_MUST(gr_access_put(a, a->before, NULL, 0, "and.pred %s, %s, %s;", take->name, take->name,
-                              a->guard->name));
-    GR_MUST(
-        gr_access_put(a, a->before, NULL, 0, "and.pred %s, %s, %s;", both->name, take->name, h->held->name));
+        GR_PUT(a, a->before, "and.pred %s, %s, %s;", take->name, take->name, a->guard->name);
+    GR_PUT(a, a->before, "and.pred %s, %s, %s;", both->name, take->name, h->held->name);
     GR_MUST(put_copy(w, a, a->before, both, "held", "0"));
     GR_MUST(gr_copy_generic(a, a->before, &dst));
     GR_MUST(gr_copy_generic(&c->src, a->before, &src));
     GR_MUST(put_sum(a, v, &sum));
     // The low byte is how many are written, the next one how many are read.
-    GR_MUST(gr_access_put(a, a->before, NULL, 0, "mov.u32 %s, %u;", bytes->name, c->bytes * 0x101));
+    GR_PUT(a, a->before, "mov.u32 %s, %u;", bytes->name, c->bytes * 0x101);
     if (c->src.guard != a->guard)
-        GR_MUST(gr_access_put(a, a->before, NULL, 0, "selp.b32 %s, %s, %u, %s;", bytes->name, bytes->name,
-                              c->bytes, c->src.guard->name));
+        GR_PUT(a, a->before, "selp.b32 %s, %s, %u, %s;", bytes->name, bytes->name, c->bytes,
+               c->src.guard->name);
     const char *t = take->name;
-    GR_MUST(gr_access_put(a, a->before, NULL, 0,
-                          "@%s mov.u32 %s, %u; @%s mov.u64 %s, %s; @%s mov.u64 %s, %s; @%s mov.u32 %s, %s;"
-                          "@%s mov.u64 %s, %s; @%s mov.u32 %s, %s; @%s setp.eq.u32 %s, 0, 0;"
-                          "@%s setp.ne.u32 %s, 0, 0;",
-                          t, h->site->name, a->site->id, t, h->dst->name, dst->name, t, h->src->name,
-                          src->name, t, h->bytes->name, bytes->name, t, h->sum->name, sum->name, t,
-                          h->group->name, h->groups->name, t, h->held->name, t, w->issues->name));
+    GR_PUT(a, a->before,
+           "@%s mov.u32 %s, %u; @%s mov.u64 %s, %s; @%s mov.u64 %s, %s; @%s mov.u32 %s, %s;"
+           "@%s mov.u64 %s, %s; @%s mov.u32 %s, %s; @%s setp.eq.u32 %s, 0, 0;"
+           "@%s setp.ne.u32 %s, 0, 0;",
+           t, h->site->name, a->site->id, t, h->dst->name, dst->name, t, h->src->name, src->name, t,
+           h->bytes->name, bytes->name, t, h->sum->name, sum->name, t, h->group->name, h->groups->name, t,
+           h->held->name, t, w->issues->name);
     PtxInstr *i = a->stmt->instr;
     i->guard = w->issues;
     i->guard_negated = false;
@@ -128,7 +126,7 @@ gr_status gr_held_in_window(ColliderWork *w, const Access *a, unsigned n, PtxStm
     GR_MUST(gr_collider_chance(w, a, at, comes, now));
     for (unsigned k = 0; k < n; k++)
         GR_MUST(put_reads_held(w, &a[k], at, now));
-    GR_MUST(gr_access_put(a, at, NULL, 0, "and.pred %s, %s, %s;", now->name, now->name, w->held->held->name));
+    GR_PUT(a, at, "and.pred %s, %s, %s;", now->name, now->name, w->held->held->name);
     return put_late(w, a, at, now, "turned");
 }
 
@@ -137,7 +135,7 @@ gr_status gr_held_at_store(ColliderWork *w, const Access *a, PtxStmt *at) {
         return GR_OK;
     PtxReg *now = gr_ptx_new_reg(a->func, PTX_PRED);
     GR_MUST(gr_collider_chance(w, a, at, comes, now));
-    GR_MUST(gr_access_put(a, at, NULL, 0, "and.pred %s, %s, %s;", now->name, now->name, w->held->held->name));
+    GR_PUT(a, at, "and.pred %s, %s, %s;", now->name, now->name, w->held->held->name);
     return put_copy(w, a, at, now, "turned", "0");
 }
 

@@ -136,7 +136,7 @@ gr_status gr_collider_remember(Hoisted *h, const Access *a, PtxStmt *at, const P
     h->seen = seen;
     for (unsigned k = 0; k < h->d.n_holders; k++)
         if (h->d.holder[k].by == a->stmt && is_first_of(h, k))
-            GR_MUST(gr_access_put(a, at, NULL, 0, "setp.eq.u32 %s, 0, 0;", h->raced[k]->name));
+            GR_PUT(a, at, "setp.eq.u32 %s, 0, 0;", h->raced[k]->name);
     return GR_OK;
 }
 
@@ -154,11 +154,11 @@ static gr_status put_step(const Access *a, const Hoisted *h, unsigned k) {
             continue;
         }
         PtxReg *both = gr_ptx_new_reg(a->func, PTX_PRED);
-        GR_MUST(gr_access_put(a, s, NULL, 0, "or.pred %s, %s, %s;", both->name, sum->name, from->name));
+        GR_PUT(a, s, "or.pred %s, %s, %s;", both->name, sum->name, from->name);
         sum = both;
     }
     if (sum && sum != h->raced[k])
-        GR_MUST(gr_access_put(a, s, NULL, 0, "mov.pred %s, %s;", h->raced[k]->name, sum->name));
+        GR_PUT(a, s, "mov.pred %s, %s;", h->raced[k]->name, sum->name);
     return GR_OK;
 }
 
@@ -201,8 +201,7 @@ static gr_status put_use(ColliderWork *w, const Access *a, const Hoisted *h, uns
     PtxOperand to = gr_ptx_label_operand(same);
     if (h->kept) {
         PtxReg *either = gr_ptx_new_reg(a->func, PTX_PRED);
-        GR_MUST(
-            gr_access_put(a, at, NULL, 0, "or.pred %s, %s, %s;", either->name, raced->name, h->kept->name));
+        GR_PUT(a, at, "or.pred %s, %s, %s;", either->name, raced->name, h->kept->name);
         uses = either;
     }
     if (h->d.at[k].pred) {

@@ -46,7 +46,7 @@ static gr_status keep_address(const Access *a, const PtxOperand *o, const PtxReg
     PtxReg *now, *r = gr_ptx_new_reg(a->func, PTX_B64);
     end.address = *o;
     GR_MUST(gr_access_address64(&end, a->before, &now));
-    GR_MUST(gr_access_put(a, a->before, NULL, 0, "@%s mov.b64 %s, %s;", take->name, r->name, now->name));
+    GR_PUT(a, a->before, "@%s mov.b64 %s, %s;", take->name, r->name, now->name);
     gr_str_addf(text, "[%s]", r->name);
     return GR_OK;
 }
@@ -147,14 +147,13 @@ static gr_status put_issue(ColliderWork *w, const LaterIssue *l, PtxStmt *at, co
     char delay[DELAY_TEXT];
     const char *p = issues->name;
     if (l->ends.hash)
-        GR_MUST(gr_access_put(&l->of, at, NULL, 0, "@%s call __gr%s_bulk_held, (%u, %s, %s, %s, %s);", p,
-                              w->o->suffix, l->of.site->id, l->ends.dst->name, l->ends.src->name,
-                              l->ends.size->name, l->ends.hash->name));
+        GR_PUT(&l->of, at, "@%s call __gr%s_bulk_held, (%u, %s, %s, %s, %s);", p, w->o->suffix,
+               l->of.site->id, l->ends.dst->name, l->ends.src->name, l->ends.size->name, l->ends.hash->name);
     if (gr_ptx_instr_has(l->of.stmt->instr, PTX_MOD_bulk)) {
         GR_MUST(gr_bulk_jam(w, &l->of, at, times, issues));
     } else {
         GR_MUST(gr_collider_draw(w, &l->of, at, WAIT_POISON, gr_copy_delay_ns(w) / 2, delay));
-        GR_MUST(gr_access_put(&l->of, at, NULL, 0, "@%s nanosleep.u32 %s;", p, delay));
+        GR_PUT(&l->of, at, "@%s nanosleep.u32 %s;", p, delay);
     }
     return gr_access_put(&l->of, at, NULL, 0, "@%s %s; @%s setp.ne.u32 %s, 0, 0;", p, l->text, p,
                          l->held->name);
@@ -170,8 +169,7 @@ static gr_status put_issues(ColliderWork *w, uint8_t held, PtxStmt *at) {
     if (held & (held - 1)) {
         PtxReg *p = gr_ptx_new_reg(oldest->of.func, PTX_PRED);
         GR_MUST(gr_collider_chance(w, &oldest->of, at, 1u << 31, p));
-        GR_MUST(gr_access_put(&oldest->of, at, NULL, 0, "and.pred %s, %s, %s;", p->name, p->name,
-                              oldest->held->name));
+        GR_PUT(&oldest->of, at, "and.pred %s, %s, %s;", p->name, p->name, oldest->held->name);
         GR_MUST(put_issue(w, oldest, at, p, 1));
     }
     for (const LaterIssue *l = w->later; l; l = l->next)

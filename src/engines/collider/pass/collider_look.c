@@ -21,12 +21,12 @@ gr_status gr_look_begin(ColliderWork *w, const Access *a, PtxStmt *at, ColliderW
     if (a->together)
         GR_MUST(put_of_warp(a, at, l->left));
     PtxReg *step = gr_ptx_new_reg(a->func, PTX_U32), *piece = gr_ptx_new_reg(a->func, PTX_U32);
-    GR_MUST(gr_access_put(a, at, NULL, 0, "shr.u32 %s, %s, %u; max.u32 %s, %s, %u;", step->name, l->left,
-                          (unsigned)__builtin_ctz(LOOK_MOST), step->name, step->name, (unsigned)LOOK_NS));
+    GR_PUT(a, at, "shr.u32 %s, %s, %u; max.u32 %s, %s, %u;", step->name, l->left,
+           (unsigned)__builtin_ctz(LOOK_MOST), step->name, step->name, (unsigned)LOOK_NS);
     l->again = gr_ptx_new_label(a->func);
     gr_ptx_insert_label(a->func, at, l->again);
-    GR_MUST(gr_access_put(a, at, NULL, 0, "min.u32 %s, %s, %s; sub.u32 %s, %s, %s;", piece->name, l->left,
-                          step->name, l->left, l->left, piece->name));
+    GR_PUT(a, at, "min.u32 %s, %s, %s; sub.u32 %s, %s, %s;", piece->name, l->left, step->name, l->left,
+           l->left, piece->name);
     return gr_collider_sleep(w, a, at, piece->name);
 }
 
@@ -42,13 +42,12 @@ static gr_status put_hold(ColliderWork *w, const Access *a, PtxStmt *at, const L
     PtxLabel *over = gr_ptx_new_label(a->func);
     PtxOperand to[2] = {gr_ptx_label_operand(over), gr_ptx_label_operand(l->again)};
     const char *hold = gr_look_hold(w, a)->name;
-    GR_MUST(gr_access_put(a, at, NULL, 0, "setp.eq.u32 %s, %s, 0;", p->name, hold));
+    GR_PUT(a, at, "setp.eq.u32 %s, %s, 0;", p->name, hold);
     w->n_holds += held == LOOK_HELD;
     if (held != LOOK_HELD) {
         PtxReg *stays = gr_ptx_new_reg(a->func, PTX_U32);
-        GR_MUST(gr_access_put(a, at, NULL, 0, "and.b32 %s, %s, %u; setp.%s.or.u32 %s, %s, 0, %s;",
-                              stays->name, hold, (unsigned)GR_BESIDE_STAYS, held == LOOK_PASSES ? "ne" : "eq",
-                              p->name, stays->name, p->name));
+        GR_PUT(a, at, "and.b32 %s, %s, %u; setp.%s.or.u32 %s, %s, 0, %s;", stays->name, hold,
+               (unsigned)GR_BESIDE_STAYS, held == LOOK_PASSES ? "ne" : "eq", p->name, stays->name, p->name);
     }
     GR_MUST(gr_access_put(
         a, at, to, 2,

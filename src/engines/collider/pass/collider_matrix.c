@@ -97,13 +97,12 @@ static gr_status put_lane_guard(Access *a, uint32_t mask) {
     if (mask == UINT32_MAX)
         return GR_OK;
     PtxReg *bit = gr_ptx_new_reg(a->func, PTX_U32), *p = gr_ptx_new_reg(a->func, PTX_PRED);
-    GR_MUST(gr_access_put(a, a->before, NULL, 0, "mov.u32 %s, %%lanemask_eq; and.b32 %s, %s, 0x%x;",
-                          bit->name, bit->name, bit->name, mask));
+    GR_PUT(a, a->before, "mov.u32 %s, %%lanemask_eq; and.b32 %s, %s, 0x%x;", bit->name, bit->name, bit->name,
+           mask);
     if (a->whole)
-        GR_MUST(gr_access_put(a, a->before, NULL, 0, "setp.ne.and.u32 %s, %s, 0, %s;", p->name, bit->name,
-                              a->whole->name));
+        GR_PUT(a, a->before, "setp.ne.and.u32 %s, %s, 0, %s;", p->name, bit->name, a->whole->name);
     else
-        GR_MUST(gr_access_put(a, a->before, NULL, 0, "setp.ne.u32 %s, %s, 0;", p->name, bit->name));
+        GR_PUT(a, a->before, "setp.ne.u32 %s, %s, 0;", p->name, bit->name);
     a->guard = p;
     return GR_OK;
 }
@@ -186,8 +185,8 @@ static gr_status put_row(Access *a, PtxReg **row) {
         GR_MUST(gr_access_put(a, a->before, base, 1, "mov.u32 %s, $0;", (*row)->name));
     }
     if (a->address.offset)
-        GR_MUST(gr_access_put(a, a->before, NULL, 0, "add.s32 %s, %s, %lld;", (*row)->name, (*row)->name,
-                              (long long)a->address.offset));
+        GR_PUT(a, a->before, "add.s32 %s, %s, %lld;", (*row)->name, (*row)->name,
+               (long long)a->address.offset);
     return GR_OK;
 }
 
@@ -205,16 +204,15 @@ static gr_status put_row_values(Access *a, PtxStmt *at, const PtxOperand *fragme
                                 const PtxReg *lane, PtxReg *const half[2]) {
     PtxReg *from = gr_ptx_new_reg(a->func, PTX_U32), *shift = gr_ptx_new_reg(a->func, PTX_U32),
            *mine[4] = {NULL};
-    GR_MUST(gr_access_put(a, at, NULL, 0, "and.b32 %s, %s, 7; and.b32 %s, %s, 1; shl.b32 %s, %s, 4;",
-                          from->name, lane->name, shift->name, lane->name, shift->name, shift->name));
-    GR_MUST(gr_access_put(a, at, NULL, 0, trans ? "shr.u32 %s, %s, 1;" : "shl.b32 %s, %s, 2;", from->name,
-                          from->name));
-    GR_MUST(gr_access_put(a, at, NULL, 0, "mov.u64 %s, 0; mov.u64 %s, 0;", half[0]->name, half[1]->name));
+    GR_PUT(a, at, "and.b32 %s, %s, 7; and.b32 %s, %s, 1; shl.b32 %s, %s, 4;", from->name, lane->name,
+           shift->name, lane->name, shift->name, shift->name);
+    GR_PUT(a, at, trans ? "shr.u32 %s, %s, 1;" : "shl.b32 %s, %s, 2;", from->name, from->name);
+    GR_PUT(a, at, "mov.u64 %s, 0; mov.u64 %s, 0;", half[0]->name, half[1]->name);
     for (unsigned k = 1; k < n; k++) {
         PtxReg *m = gr_ptx_new_reg(a->func, PTX_U32);
         mine[k] = gr_ptx_new_reg(a->func, PTX_PRED);
-        GR_MUST(gr_access_put(a, at, NULL, 0, "shr.u32 %s, %s, 3; setp.eq.u32 %s, %s, %u;", m->name,
-                              lane->name, mine[k]->name, m->name, k));
+        GR_PUT(a, at, "shr.u32 %s, %s, 3; setp.eq.u32 %s, %s, %u;", m->name, lane->name, mine[k]->name,
+               m->name, k);
     }
     unsigned parts = trans ? 8 : 4, bits = 128 / parts;
     for (unsigned j = 0; j < parts; j++) {
@@ -222,16 +220,14 @@ static gr_status put_row_values(Access *a, PtxStmt *at, const PtxOperand *fragme
         GR_MUST(put_fetch(a, at, fragment[0], from, &got));
         for (unsigned k = 1; k < n; k++) {
             GR_MUST(put_fetch(a, at, fragment[k], from, &one));
-            GR_MUST(gr_access_put(a, at, NULL, 0, "selp.b32 %s, %s, %s, %s;", got->name, one->name, got->name,
-                                  mine[k]->name));
+            GR_PUT(a, at, "selp.b32 %s, %s, %s, %s;", got->name, one->name, got->name, mine[k]->name);
         }
         if (trans)
-            GR_MUST(gr_access_put(a, at, NULL, 0, "shr.u32 %s, %s, %s; and.b32 %s, %s, 0xffff;", got->name,
-                                  got->name, shift->name, got->name, got->name));
-        GR_MUST(gr_access_put(
-            a, at, NULL, 0, "cvt.u64.u32 %s, %s; shl.b64 %s, %s, %u; or.b64 %s, %s, %s; add.u32 %s, %s, %u;",
-            wide->name, got->name, wide->name, wide->name, j * bits % 64, into->name, into->name, wide->name,
-            from->name, from->name, trans ? 4 : 1));
+            GR_PUT(a, at, "shr.u32 %s, %s, %s; and.b32 %s, %s, 0xffff;", got->name, got->name, shift->name,
+                   got->name, got->name);
+        GR_PUT(a, at, "cvt.u64.u32 %s, %s; shl.b64 %s, %s, %u; or.b64 %s, %s, %s; add.u32 %s, %s, %u;",
+               wide->name, got->name, wide->name, wide->name, j * bits % 64, into->name, into->name,
+               wide->name, from->name, from->name, trans ? 4 : 1);
     }
     return GR_OK;
 }
@@ -247,35 +243,29 @@ static gr_status put_row_check(ColliderWork *w, Access *a, const PtxOperand *fra
         key = (PtxReg *)row;
     } else { // lanes without a row are alone
         PtxReg *named = gr_ptx_new_reg(a->func, PTX_PRED);
-        GR_MUST(gr_access_put(a, a->before, NULL, 0,
-                              "setp.lt.u32 %s, %s, %u; not.b32 %s, %s; selp.b32 %s, %s, %s, %s;", named->name,
-                              lane->name, 8 * n, key->name, lane->name, key->name, row->name, key->name,
-                              named->name));
+        GR_PUT(a, a->before, "setp.lt.u32 %s, %s, %u; not.b32 %s, %s; selp.b32 %s, %s, %s, %s;", named->name,
+               lane->name, 8 * n, key->name, lane->name, key->name, row->name, key->name, named->name);
     }
-    GR_MUST(gr_access_put(a, a->before, NULL, 0,
-                          "%smatch.any.sync.b32 %s, %s, 0xffffffff; add.s32 %s, %s, -1; and.b32 %s, %s, %s;",
-                          g, peers->name, key->name, rest->name, peers->name, rest->name, rest->name,
-                          peers->name));
+    GR_PUT(a, a->before, "%smatch.any.sync.b32 %s, %s, 0xffffffff; add.s32 %s, %s, -1; and.b32 %s, %s, %s;",
+           g, peers->name, key->name, rest->name, peers->name, rest->name, rest->name, peers->name);
     if (a->whole)
-        GR_MUST(gr_access_put(a, a->before, NULL, 0, "setp.ne.and.u32 %s, %s, 0, %s;", same->name, rest->name,
-                              a->whole->name));
+        GR_PUT(a, a->before, "setp.ne.and.u32 %s, %s, 0, %s;", same->name, rest->name, a->whole->name);
     else
-        GR_MUST(gr_access_put(a, a->before, NULL, 0, "setp.ne.u32 %s, %s, 0;", same->name, rest->name));
+        GR_PUT(a, a->before, "setp.ne.u32 %s, %s, 0;", same->name, rest->name);
     Detour d;
     PtxLabel *others;
     PtxReg *any = gr_ptx_new_reg(a->func, PTX_PRED), *address = gr_ptx_new_reg(a->func, PTX_U64);
     PtxReg *half[2] = {gr_ptx_new_reg(a->func, PTX_B64), gr_ptx_new_reg(a->func, PTX_B64)};
     // All lanes hand over what they have, whether or not their own row is one of those.
     if (a->whole)
-        GR_MUST(gr_access_put(a, a->before, NULL, 0, "setp.ne.u32 %s, 0, 0;", any->name));
-    GR_MUST(gr_access_put(a, a->before, NULL, 0, "%svote.sync.any.pred %s, %s, 0xffffffff;", g, any->name,
-                          same->name));
+        GR_PUT(a, a->before, "setp.ne.u32 %s, 0, 0;", any->name);
+    GR_PUT(a, a->before, "%svote.sync.any.pred %s, %s, 0xffffffff;", g, any->name, same->name);
     GR_MUST(gr_collider_open_detour(a, a->before, any, &d));
     GR_MUST(put_row_values(a, d.at, fragment, n, trans, lane, half));
     others = gr_ptx_new_label(a->func);
     PtxOperand target = gr_ptx_label_operand(others);
     GR_MUST(gr_access_put(a, d.at, &target, 1, "@!%s bra $0;", same->name));
-    GR_MUST(gr_access_put(a, d.at, NULL, 0, "cvt.u64.u32 %s, %s;", address->name, row->name));
+    GR_PUT(a, d.at, "cvt.u64.u32 %s, %s;", address->name, row->name);
     GR_MUST(gr_collider_report_warp(w, a, d.at, 8, address, peers, half));
     return gr_collider_close_together(a, &d, others);
 }
@@ -304,14 +294,12 @@ gr_status gr_collider_stmatrix(ColliderWork *w, Access *a, GrSiteStatus *status)
 
     // Where this lane's elements are.
     if (parts == 2)
-        GR_MUST(gr_access_put(a, a->after, NULL, 0,
-                              "and.b32 %s, %s, 3; shl.b32 %s, %s, 1; shr.u32 %s, %s, 2; shl.b32 %s, %s, 1;",
-                              from->name, lane->name, from->name, from->name, column->name, lane->name,
-                              column->name, column->name));
+        GR_PUT(a, a->after, "and.b32 %s, %s, 3; shl.b32 %s, %s, 1; shr.u32 %s, %s, 2; shl.b32 %s, %s, 1;",
+               from->name, lane->name, from->name, from->name, column->name, lane->name, column->name,
+               column->name);
     else
-        GR_MUST(gr_access_put(a, a->after, NULL, 0,
-                              "shr.u32 %s, %s, 2; and.b32 %s, %s, 3; shl.b32 %s, %s, 2;", from->name,
-                              lane->name, column->name, lane->name, column->name, column->name));
+        GR_PUT(a, a->after, "shr.u32 %s, %s, 2; and.b32 %s, %s, 3; shl.b32 %s, %s, 2;", from->name,
+               lane->name, column->name, lane->name, column->name, column->name);
     PtxReg *seen[EMIT_MAX_ELEMENTS];
     char guard[64];
     const char *g = whole_guard(a, guard);
@@ -320,12 +308,12 @@ gr_status gr_collider_stmatrix(ColliderWork *w, Access *a, GrSiteStatus *status)
     for (unsigned k = 0; k < a->n; k++) {
         PtxReg *at;
         if (k)
-            GR_MUST(gr_access_put(a, a->after, NULL, 0, "add.u32 %s, %s, %u;", from->name, from->name,
-                                  parts == 1 ? 8
-                                  : k % 2    ? 1
-                                             : 7));
+            GR_PUT(a, a->after, "add.u32 %s, %s, %u;", from->name, from->name,
+                   parts == 1 ? 8
+                   : k % 2    ? 1
+                              : 7);
         GR_MUST(put_fetch(a, a->after, gr_ptx_reg_operand(row), from, &at));
-        GR_MUST(gr_access_put(a, a->after, NULL, 0, "add.u32 %s, %s, %s;", at->name, at->name, column->name));
+        GR_PUT(a, a->after, "add.u32 %s, %s, %s;", at->name, at->name, column->name);
         a->at[k] = at;
         a->used[k] = UINT64_MAX;
     }
@@ -334,8 +322,8 @@ gr_status gr_collider_stmatrix(ColliderWork *w, Access *a, GrSiteStatus *status)
     for (unsigned k = 0; k < a->n; k++) {
         seen[k] = gr_ptx_new_reg(a->func, parts == 2 ? PTX_B16 : PTX_B32);
         again[k] = gr_ptx_reg_operand(seen[k]);
-        GR_MUST(gr_access_put(a, a->after, NULL, 0, "%sld.relaxed.sys.shared.b%u %s, [%s];", g, a->bytes * 8,
-                              seen[k]->name, a->at[k]->name));
+        GR_PUT(a, a->after, "%sld.relaxed.sys.shared.b%u %s, [%s];", g, a->bytes * 8, seen[k]->name,
+               a->at[k]->name);
         if (parts == 1) {
             stored[k] = fragment[k];
         } else if (k % 2 == 0) {
@@ -373,12 +361,10 @@ static gr_status put_part(Access *a, const PtxMatrix *m, unsigned part) {
         GR_MUST(gr_access_put(a, a->before, &given, 1, "mov.u32 %s, $0; shr.u32 %s, %s, %u;", stride->name,
                               stride->name, stride->name, m->bits == 4 ? 1 : 3));
     const char *mad = wide ? "wide" : "lo";
-    GR_MUST(gr_access_put(a, a->before, NULL, 0, "mad.%s.u32 %s, %s, %s, %s;", mad, at->name, line->name,
-                          stride->name, at->name));
+    GR_PUT(a, a->before, "mad.%s.u32 %s, %s, %s, %s;", mad, at->name, line->name, stride->name, at->name);
     if (per_line > 1)
-        GR_MUST(gr_access_put(a, a->before, NULL, 0, "and.b32 %s, %s, %u; mad.%s.u32 %s, %s, %u, %s;",
-                              lane->name, lane->name, per_line - 1, mad, at->name, lane->name, part,
-                              at->name));
+        GR_PUT(a, a->before, "and.b32 %s, %s, %u; mad.%s.u32 %s, %s, %u, %s;", lane->name, lane->name,
+               per_line - 1, mad, at->name, lane->name, part, at->name);
     PtxOperand *sub = GR_NEW(&a->func->module->arena, PtxOperand);
     GR_NEED(sub, a->err);
     *sub = gr_ptx_reg_operand(at);

@@ -269,7 +269,7 @@ static gr_status decide(ColliderWork *w, Access *a, PtxStmt *at, Decision *d) {
     const char *least = d->threshold->name, *open = d->open->name;
     if (p->shut) {
         PtxReg *both = gr_ptx_new_reg(a->func, PTX_U32);
-        GR_MUST(gr_access_put(a, at, NULL, 0, "min.u32 %s, %s, %s;", both->name, least, p->shut->name));
+        GR_PUT(a, at, "min.u32 %s, %s, %s;", both->name, least, p->shut->name);
         least = both->name;
     }
     if (d->first) {
@@ -277,23 +277,20 @@ static gr_status decide(ColliderWork *w, Access *a, PtxStmt *at, Decision *d) {
         PtxReg *bit = gr_ptx_new_reg(a->func, PTX_U32), *again = gr_ptx_new_reg(a->func, PTX_PRED);
         PtxReg *most = gr_ptx_new_reg(a->func, PTX_U32);
         const char *of_kernel = p->threshold ? p->threshold->name : "0xffffffff";
-        GR_MUST(gr_access_put(a, at, NULL, 0, "and.b32 %s, %s, %u; setp.ne.u32 %s, %s, 0;", bit->name,
-                              d->firsts->name, d->first, again->name, bit->name));
+        GR_PUT(a, at, "and.b32 %s, %s, %u; setp.ne.u32 %s, %s, 0;", bit->name, d->firsts->name, d->first,
+               again->name, bit->name);
         if (p->shut)
-            GR_MUST(gr_access_put(a, at, NULL, 0,
-                                  "mov.u32 %s, %s; min.u32 %s, %s, %s; selp.b32 %s, %s, %s, %s;", most->name,
-                                  of_kernel, most->name, most->name, p->shut->name, most->name, least,
-                                  most->name, again->name));
+            GR_PUT(a, at, "mov.u32 %s, %s; min.u32 %s, %s, %s; selp.b32 %s, %s, %s, %s;", most->name,
+                   of_kernel, most->name, most->name, p->shut->name, most->name, least, most->name,
+                   again->name);
         else
-            GR_MUST(gr_access_put(a, at, NULL, 0, "selp.b32 %s, %s, %s, %s;", most->name, least, of_kernel,
-                                  again->name));
+            GR_PUT(a, at, "selp.b32 %s, %s, %s, %s;", most->name, least, of_kernel, again->name);
         least = most->name;
     }
     if (guard)
-        GR_MUST(gr_access_put(a, at, NULL, 0, "setp.le.and.u32 %s, %s, %s, %s;", open, t->name, least,
-                              guard->name));
+        GR_PUT(a, at, "setp.le.and.u32 %s, %s, %s, %s;", open, t->name, least, guard->name);
     else
-        GR_MUST(gr_access_put(a, at, NULL, 0, "setp.le.u32 %s, %s, %s;", open, t->name, least));
+        GR_PUT(a, at, "setp.le.u32 %s, %s, %s;", open, t->name, least);
     return GR_OK;
 }
 
@@ -321,8 +318,7 @@ gr_status gr_pace_open(ColliderWork *w, Access *a, PtxStmt *at, Gate *gate) {
     gate->open = d.open;
     GR_MUST(gr_pace_open_again(w, a, at, gate));
     if (d.first)
-        GR_MUST(gr_access_put(a, gate->at, NULL, 0, "or.b32 %s, %s, %u;", d.firsts->name, d.firsts->name,
-                              d.first));
+        GR_PUT(a, gate->at, "or.b32 %s, %s, %u;", d.firsts->name, d.firsts->name, d.first);
     GR_MUST(put_fall(a, gate->at, d.threshold));
     if (!guarded) {
         p->open = gate->open;

@@ -50,20 +50,18 @@ static gr_status skip_kept(ColliderWork *w, Access *a, PtxLabel *over) {
     PtxReg *n = gr_ptx_new_reg(a->func, PTX_U32), *p = gr_ptx_new_reg(a->func, PTX_PRED);
     const char *control = w->o->suffix;
     GR_MUST(gr_access_address64(a, a->before, &at));
-    GR_MUST(gr_access_put(a, a->before, NULL, 0,
-                          "ld.relaxed.sys.global.u64 %s, [__gr%s_control+%zu]; ld.relaxed.sys.global.u64 %s, "
-                          "[__gr%s_control+%zu]; sub.u64 %s, %s, %s; setp.lt.u64 %s, %s, %s;",
-                          low->name, control, offsetof(GrControl, kept), bytes->name, control,
-                          offsetof(GrControl, kept_bytes), low->name, at->name, low->name, p->name, low->name,
-                          bytes->name));
-    GR_MUST(gr_access_put(a, a->before, NULL, 0,
-                          "ld.relaxed.sys.global.u64 %s, [__gr%s_control+%zu]; shr.u64 %s, %s, %u; "
-                          "cvt.u32.u64 %s, %s; and.b32 %s, %s, %u; shr.u64 %s, %s, %s; cvt.u32.u64 %s, %s; "
-                          "and.b32 %s, %s, 1; setp.ne.and.u32 %s, %s, 0, %s;",
-                          bytes->name, control, offsetof(GrControl, kept_granules), low->name, at->name,
-                          (unsigned)GR_GRANULE_SHIFT, n->name, low->name, n->name, n->name, GR_GRANULES - 1u,
-                          bytes->name, bytes->name, n->name, n->name, bytes->name, n->name, n->name, p->name,
-                          n->name, p->name));
+    GR_PUT(a, a->before,
+           "ld.relaxed.sys.global.u64 %s, [__gr%s_control+%zu]; ld.relaxed.sys.global.u64 %s, "
+           "[__gr%s_control+%zu]; sub.u64 %s, %s, %s; setp.lt.u64 %s, %s, %s;",
+           low->name, control, offsetof(GrControl, kept), bytes->name, control,
+           offsetof(GrControl, kept_bytes), low->name, at->name, low->name, p->name, low->name, bytes->name);
+    GR_PUT(a, a->before,
+           "ld.relaxed.sys.global.u64 %s, [__gr%s_control+%zu]; shr.u64 %s, %s, %u; "
+           "cvt.u32.u64 %s, %s; and.b32 %s, %s, %u; shr.u64 %s, %s, %s; cvt.u32.u64 %s, %s; "
+           "and.b32 %s, %s, 1; setp.ne.and.u32 %s, %s, 0, %s;",
+           bytes->name, control, offsetof(GrControl, kept_granules), low->name, at->name,
+           (unsigned)GR_GRANULE_SHIFT, n->name, low->name, n->name, n->name, GR_GRANULES - 1u, bytes->name,
+           bytes->name, n->name, n->name, bytes->name, n->name, n->name, p->name, n->name, p->name);
     return skip_if(a, p, over);
 }
 

@@ -154,13 +154,12 @@ static gr_status put_look_if_kept(ColliderWork *w, Access *a, bool last) {
     if (a->stmt->instr->guard) {
         condition = gr_ptx_new_reg(a->func, PTX_PRED);
         GR_MUST(gr_access_performs(a, a->stmt, &p));
-        GR_MUST(gr_access_put(a, a->stmt, NULL, 0, "and.pred %s, %s, %s;", condition->name, w->watches->name,
-                              p->name));
+        GR_PUT(a, a->stmt, "and.pred %s, %s, %s;", condition->name, w->watches->name, p->name);
     }
     GR_MUST(gr_together_open_detour(w, a, a->stmt, condition, &d));
     GR_MUST(put_look(w, a, d.at));
     if (last)
-        GR_MUST(gr_access_put(a, d.at, NULL, 0, "mov.u32 %s, 0;", kept));
+        GR_PUT(a, d.at, "mov.u32 %s, 0;", kept);
     return gr_collider_close_detour(a, &d);
 }
 
@@ -170,8 +169,8 @@ static gr_status put_late_stores(ColliderWork *w, Access *a) {
     Detour d;
     GR_MUST(put_look_if_kept(w, a, false));
     GR_MUST(gr_together_open_detour(w, a, a->stmt, g->late, &d));
-    GR_MUST(gr_access_put(a, d.at, NULL, 0, "call __gr%s_segment_store, (%s, %s); setp.ne.u32 %s, 0, 0;",
-                          w->o->suffix, g->entries->name, g->kept->name, g->late->name));
+    GR_PUT(a, d.at, "call __gr%s_segment_store, (%s, %s); setp.ne.u32 %s, 0, 0;", w->o->suffix,
+           g->entries->name, g->kept->name, g->late->name);
     GR_MUST(gr_collider_close_detour(a, &d));
     return put_meeting(w, a);
 }
@@ -185,8 +184,8 @@ static gr_status put_meeting_of_launch(const ColliderWork *w, const Access *a, P
                *more = gr_ptx_new_reg(a->func, PTX_PRED)->name;
     PtxLabel *again = gr_ptx_new_label(a->func);
     PtxOperand to = gr_ptx_label_operand(again);
-    GR_MUST(gr_access_put(a, at, NULL, 0, "call (%s), __gr%s_segment_come, (%u, %u, %s); mov.u32 %s, 0;",
-                          mine, w->o->suffix, kernel, part, w->segment->threads->name, waited));
+    GR_PUT(a, at, "call (%s), __gr%s_segment_come, (%u, %u, %s); mov.u32 %s, 0;", mine, w->o->suffix, kernel,
+           part, w->segment->threads->name, waited);
     if (is_early(w->segment, a->stmt))
         return GR_OK;
     gr_ptx_insert_label(a->func, at, again);
@@ -207,22 +206,22 @@ static gr_status put_last(ColliderWork *w, Access *a) {
     if (a->stmt->instr->guard) {
         p = gr_ptx_new_reg(a->func, PTX_PRED);
         GR_MUST(gr_access_performs(a, a->stmt, &q));
-        GR_MUST(gr_access_put(a, a->stmt, NULL, 0, "and.pred %s, %s, %s;", p->name, g->acts->name, q->name));
+        GR_PUT(a, a->stmt, "and.pred %s, %s, %s;", p->name, g->acts->name, q->name);
     }
     GR_MUST(gr_collider_open_detour(a, a->stmt, p, &d));
     GR_MUST(gr_access_put(a, d.at, &to, 1, "@!%s bra $0;", g->small->name));
     GR_MUST(put_meeting_of_launch(w, a, d.at, 0));
     if (g->late_at_end) {
         GR_MUST(put_look(w, a, d.at));
-        GR_MUST(gr_access_put(a, d.at, NULL, 0, "call __gr%s_segment_store, (%s, %s);", w->o->suffix,
-                              g->entries->name, g->kept->name));
+        GR_PUT(a, d.at, "call __gr%s_segment_store, (%s, %s);", w->o->suffix, g->entries->name,
+               g->kept->name);
         GR_MUST(put_meeting_of_launch(w, a, d.at, 1));
     }
     gr_ptx_insert_label(a->func, d.at, alone);
     GR_MUST(put_look(w, a, d.at));
-    GR_MUST(gr_access_put(a, d.at, NULL, 0, "mov.u32 %s, 0;", g->kept->name));
+    GR_PUT(a, d.at, "mov.u32 %s, 0;", g->kept->name);
     if (g->late)
-        GR_MUST(gr_access_put(a, d.at, NULL, 0, "setp.ne.u32 %s, 0, 0;", g->late->name));
+        GR_PUT(a, d.at, "setp.ne.u32 %s, 0, 0;", g->late->name);
     GR_MUST(gr_collider_count_launch(w, a, d.at, g->counts));
     return gr_collider_close_detour(a, &d);
 }
@@ -239,9 +238,8 @@ static gr_status put_end(ColliderWork *w, PtxFunc *f, PtxStmt *s, bool nested) {
         GR_MUST(put_late_stores(w, &a));
     GR_MUST(put_look_if_kept(w, &a, true));
     if (whole && g->meets) // so many barriers
-        GR_MUST(gr_access_put(&a, s, NULL, 0, "add.s32 %s, %s, -1; setp.gt.and.s32 %s, %s, 0, %s;",
-                              g->passes->name, g->passes->name, g->whole->name, g->passes->name,
-                              g->whole->name));
+        GR_PUT(&a, s, "add.s32 %s, %s, -1; setp.gt.and.s32 %s, %s, 0, %s;", g->passes->name, g->passes->name,
+               g->whole->name, g->passes->name, g->whole->name);
     if (whole && g->meets && g->accesses)
         GR_MUST(gr_halves_again(w, &a, s->next, g->late_starts, g->passes, SEGMENT_BARRIERS));
     return GR_OK;
@@ -283,22 +281,19 @@ static gr_status put_shut_in_loop(const ColliderWork *w, const Access *access, c
     Access a = *access;
     PtxReg *own = gr_ptx_new_reg(a.func, PTX_PRED), *left = gr_ptx_new_reg(a.func, PTX_PRED), *p, *where;
     Detour d;
-    GR_MUST(gr_access_put(&a, a.stmt, NULL, 0, "setp.ne.and.u32 %s, %s, 0, !%s;", own->name, g->kept->name,
-                          open->name));
+    GR_PUT(&a, a.stmt, "setp.ne.and.u32 %s, %s, 0, !%s;", own->name, g->kept->name, open->name);
     if (a.stmt->instr->guard) {
         GR_MUST(gr_access_performs(&a, a.stmt, &p));
-        GR_MUST(gr_access_put(&a, a.stmt, NULL, 0, "and.pred %s, %s, %s;", own->name, own->name, p->name));
+        GR_PUT(&a, a.stmt, "and.pred %s, %s, %s;", own->name, own->name, p->name);
     }
     GR_MUST(gr_together_open_detour(w, &a, a.stmt, own, &d));
     GR_MUST(gr_collider_generic(&a, d.at, &where));
-    GR_MUST(gr_access_put(
-        &a, d.at, NULL, 0, "setp.le.u32 %s, %s, %u; setp.ge.and.s32 %s, %s, %u, %s; @%s sub.s32 %s, %s, %u;",
-        left->name, g->threads->name, (unsigned)SEGMENT_FEW, left->name, g->left->name, SEGMENT_MOST / 2u,
-        left->name, left->name, g->left->name, g->left->name, (unsigned)SEGMENT_SHUT));
-    GR_MUST(gr_access_put(&a, d.at, NULL, 0,
-                          "@%s call __gr%s_segment_own, (%s, %s, %s, %u); selp.b32 %s, %s, 0, %s;",
-                          left->name, w->o->suffix, g->entries->name, g->kept->name, where->name,
-                          a.site->size, g->kept->name, g->kept->name, left->name));
+    GR_PUT(&a, d.at, "setp.le.u32 %s, %s, %u; setp.ge.and.s32 %s, %s, %u, %s; @%s sub.s32 %s, %s, %u;",
+           left->name, g->threads->name, (unsigned)SEGMENT_FEW, left->name, g->left->name, SEGMENT_MOST / 2u,
+           left->name, left->name, g->left->name, g->left->name, (unsigned)SEGMENT_SHUT);
+    GR_PUT(&a, d.at, "@%s call __gr%s_segment_own, (%s, %s, %s, %u); selp.b32 %s, %s, 0, %s;", left->name,
+           w->o->suffix, g->entries->name, g->kept->name, where->name, a.site->size, g->kept->name,
+           g->kept->name, left->name);
     return gr_collider_close_detour(&a, &d);
 }
 
@@ -316,7 +311,7 @@ gr_status gr_segment_own(ColliderWork *w, const Access *a, PtxStmt *at, const Pt
         PtxOperand guard = gr_ptx_reg_operand(a->guard);
         GR_MUST(gr_access_put(a, at, &guard, 1, "setp.ne.and.u32 %s, %s, 0, $0;", p->name, g->kept->name));
     } else {
-        GR_MUST(gr_access_put(a, at, NULL, 0, "setp.ne.u32 %s, %s, 0;", p->name, g->kept->name));
+        GR_PUT(a, at, "setp.ne.u32 %s, %s, 0;", p->name, g->kept->name);
     }
     return gr_access_put(a, at, NULL, 0, "@%s call __gr%s_segment_own, (%s, %s, %s, %u);", p->name,
                          w->o->suffix, g->entries->name, g->kept->name, where->name, a->site->size);
@@ -330,14 +325,13 @@ static gr_status put_entry(const ColliderWork *w, const Access *a, PtxStmt *at, 
            *both = gr_ptx_new_reg(a->func, PTX_B64), *where = (PtxReg *)address;
     if (offset) {
         where = gr_ptx_new_reg(a->func, PTX_U64);
-        GR_MUST(gr_access_put(a, at, NULL, 0, "add.s64 %s, %s, %u;", where->name, address->name, offset));
+        GR_PUT(a, at, "add.s64 %s, %s, %u;", where->name, address->name, offset);
     }
     uint32_t space = a->site->space == PTX_SHARED_CLUSTER ? GR_META_SHARED : GR_META_GENERIC;
     uint32_t meta = (uint32_t) class | space << GR_META_SPACE | sizeof(uint32_t) << GR_META_SIZE;
-    GR_MUST(gr_access_put(a, at, NULL, 0,
-                          "and.b32 %s, %s, %u; mad.wide.u32 %s, %s, %u, %s; mov.b64 %s, {%s, %u};", k->name,
-                          g->kept->name, GR_SEGMENT_KEEPS - 1u, e->name, k->name, (unsigned)sizeof(GrKept),
-                          g->entries->name, both->name, now->name, state));
+    GR_PUT(a, at, "and.b32 %s, %s, %u; mad.wide.u32 %s, %s, %u, %s; mov.b64 %s, {%s, %u};", k->name,
+           g->kept->name, GR_SEGMENT_KEEPS - 1u, e->name, k->name, (unsigned)sizeof(GrKept), g->entries->name,
+           both->name, now->name, state);
     return gr_access_put(
         a, at, NULL, 0,
         "st.local.v2.u64 [%s], {%s, %s}; st.local.v2.u32 [%s+%u], {%u, %u}; add.u32 %s, %s, 1;", e->name,
@@ -378,7 +372,7 @@ static gr_status keep(ColliderWork *w, Access *a, PtxStmt *at, const PtxOperand 
             GR_MUST(gr_access_put(a, at, &values[k], 1, "mov.b32 %s, $0;", word[0]->name));
         for (unsigned j = 0; j < n; j++) {
             if (late && !j)
-                GR_MUST(gr_access_put(a, at, NULL, 0, "xor.b32 %s, %s, 1;", word[0]->name, word[0]->name));
+                GR_PUT(a, at, "xor.b32 %s, %s, 1;", word[0]->name, word[0]->name);
             GR_MUST(put_entry(w, a, at, address, k * a->bytes + j * (unsigned)sizeof(uint32_t), word[j],
                               class, late && j ? GR_KEPT_WATCHED : state));
         }
@@ -397,14 +391,13 @@ static gr_status keep_if_left(ColliderWork *w, Access *a, PtxStmt *at, const Ptx
     unsigned words = words_of(a);
     const char *left = w->segment->left->name;
     if (a->guard)
-        GR_MUST(gr_access_put(a, at, NULL, 0, "setp.ge.and.s32 %s, %s, %u, %s;", p->name, left, words,
-                              a->guard->name));
+        GR_PUT(a, at, "setp.ge.and.s32 %s, %s, %u, %s;", p->name, left, words, a->guard->name);
     else
-        GR_MUST(gr_access_put(a, at, NULL, 0, "setp.ge.s32 %s, %s, %u;", p->name, left, words));
+        GR_PUT(a, at, "setp.ge.s32 %s, %s, %u;", p->name, left, words);
     GR_MUST(gr_access_put(a, at, &to, 1, "@!%s bra $0; sub.s32 %s, %s, %u;", p->name, left, left, words));
     GR_MUST(keep(w, a, at, values, class, kept ? GR_KEPT_UNUSED : GR_KEPT_WATCHED));
     if (kept)
-        GR_MUST(gr_access_put(a, at, NULL, 0, "setp.eq.u32 %s, 0, 0;", kept->name));
+        GR_PUT(a, at, "setp.eq.u32 %s, 0, 0;", kept->name);
     gr_ptx_insert_label(a->func, at, on);
     return GR_OK;
 }
@@ -424,8 +417,7 @@ gr_status gr_segment_late(ColliderWork *w, Access *a, PtxStmt *at, const PtxOper
     GR_MUST(gr_collider_chance(w, a, at, 1u << 31, p));
     const PtxReg *hold = gr_look_hold(w, a);
     if (hold) // a thread that is to be held holds its garbage, and so has no late store
-        GR_MUST(
-            gr_access_put(a, at, NULL, 0, "setp.eq.and.u32 %s, %s, 0, %s;", p->name, hold->name, p->name));
+        GR_PUT(a, at, "setp.eq.and.u32 %s, %s, 0, %s;", p->name, hold->name, p->name);
     GR_MUST(gr_access_put(a, at, to, 2, "and.pred %s, %s, %s; and.pred %s, %s, %s; @!%s bra $0;", p->name,
                           p->name, alone->name, p->name, p->name, (end ? g->small : g->whole)->name,
                           p->name));
@@ -447,8 +439,8 @@ gr_status gr_segment_store(ColliderWork *w, const Access *a) {
     }
     PtxReg *p, *q = gr_ptx_new_reg(a->func, PTX_PRED);
     GR_MUST(gr_access_performs(a, a->stmt, &p));
-    GR_MUST(gr_access_put(a, a->stmt, NULL, 0, "not.pred %s, %s; and.pred %s, %s, %s;", q->name,
-                          g->late->name, p->name, p->name, q->name));
+    GR_PUT(a, a->stmt, "not.pred %s, %s; and.pred %s, %s, %s;", q->name, g->late->name, p->name, p->name,
+           q->name);
     i->guard = p;
     i->guard_negated = false;
     return GR_OK;

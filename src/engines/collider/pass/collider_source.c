@@ -56,13 +56,12 @@ gr_status gr_source_finish(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
         return GR_OK;
     for (PtxStmt *s = f->first; s; s = s->next) {
         if (is_of_groups(s, PTX_MOD_commit_group))
-            GR_MUST(gr_access_put(&w->sources->of, s, NULL, 0, "add.u32 %s, %s, 1;", w->groups->name,
-                                  w->groups->name));
+            GR_PUT(&w->sources->of, s, "add.u32 %s, %s, 1;", w->groups->name, w->groups->name);
         // What is called may wait.
         if (s->kind == PTX_INSTR && !s->tag.inserted && s->instr->op == PTX_OP_CALL)
             for (const SourceWatch *k = w->sources; k; k = k->next) {
                 GR_MUST(put_look(w, k, s));
-                GR_MUST(gr_access_put(&k->of, s, NULL, 0, "setp.ne.u32 %s, 0, 0;", k->pending->name));
+                GR_PUT(&k->of, s, "setp.ne.u32 %s, 0, 0;", k->pending->name);
             }
         if (!is_of_groups(s, PTX_MOD_wait_group))
             continue;

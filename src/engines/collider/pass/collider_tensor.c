@@ -108,8 +108,7 @@ static gr_status prepare(Access *a) {
     GR_NEED(sub, a->err);
     GR_MUST(gr_access_put(a, a->before, &a->address.sub[0], 1, "mov.b32 %s, $0;", base->name));
     if (a->address.offset)
-        GR_MUST(gr_access_put(a, a->before, NULL, 0, "add.s32 %s, %s, %lld;", base->name, base->name,
-                              (long long)a->address.offset));
+        GR_PUT(a, a->before, "add.s32 %s, %s, %lld;", base->name, base->name, (long long)a->address.offset);
     *sub = gr_ptx_reg_operand(base);
     a->address.sub = sub;
     a->address.offset = 0;

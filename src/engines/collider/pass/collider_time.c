@@ -77,12 +77,12 @@ static gr_status put_share(ColliderWork *w, const Access *a, PtxStmt *at, Collid
                            const char *drawn) {
     gr_collider_need_waits(w, a->func);
     const char *length = w->length->name;
-    GR_MUST(gr_access_put(a, at, NULL, 0, "mul.hi.u32 %s, %s, %s;", drawn, drawn, length));
+    GR_PUT(a, at, "mul.hi.u32 %s, %s, %s;", drawn, drawn, length);
     if (what == WAIT_WINDOW || what == WAIT_STORED) {
         PtxReg *t = gr_ptx_new_reg(a->func, PTX_U32);
         uint32_t least = least_of(max_ns);
-        GR_MUST(gr_access_put(a, at, NULL, 0, "shr.u32 %s, %s, 3; sub.u32 %s, %s, %s; max.u32 %s, %s, %u;",
-                              t->name, length, length, length, t->name, length, length, least));
+        GR_PUT(a, at, "shr.u32 %s, %s, 3; sub.u32 %s, %s, %s; max.u32 %s, %s, %u;", t->name, length, length,
+               length, t->name, length, length, least);
         GR_MUST(gr_collider_last(w, a, at, max_ns));
     }
     return GR_OK;
@@ -94,28 +94,23 @@ static gr_status draw_even(ColliderWork *w, const Access *a, PtxStmt *at, Collid
     const char *r = generator(w, a->func)->name;
     uint32_t half = max_ns / 2;
     PtxReg *p;
-    GR_MUST(gr_access_put(a, at, NULL, 0, "mul.lo.u32 %s, %s, %u;", r, r, STEP));
+    GR_PUT(a, at, "mul.lo.u32 %s, %s, %u;", r, r, STEP);
     switch (what) {
     case WAIT_WINDOW:
-        GR_MUST(gr_access_put(a, at, NULL, 0, "mul.hi.u32 %s, %s, %u; add.u32 %s, %s, %u;", drawn, r, half,
-                              drawn, drawn, half));
+        GR_PUT(a, at, "mul.hi.u32 %s, %s, %u; add.u32 %s, %s, %u;", drawn, r, half, drawn, drawn, half);
         break;
     case WAIT_STORED:
         p = gr_ptx_new_reg(a->func, PTX_PRED);
-        GR_MUST(gr_access_put(a, at, NULL, 0,
-                              "setp.lt.u32 %s, %s, %u; mul.lo.u32 %s, %s, %u; mul.hi.u32 %s, %s, %u; "
-                              "add.u32 %s, %s, %u; selp.b32 %s, %s, 0, %s;",
-                              p->name, r, 5u << 29, r, r, STEP, drawn, r, half, drawn, drawn, half, drawn,
-                              drawn, p->name));
+        GR_PUT(a, at,
+               "setp.lt.u32 %s, %s, %u; mul.lo.u32 %s, %s, %u; mul.hi.u32 %s, %s, %u; "
+               "add.u32 %s, %s, %u; selp.b32 %s, %s, 0, %s;",
+               p->name, r, 5u << 29, r, r, STEP, drawn, r, half, drawn, drawn, half, drawn, drawn, p->name);
         break;
     case WAIT_LATE:
-        GR_MUST(gr_access_put(a, at, NULL, 0,
-                              "mul.hi.u32 %s, %s, %u; max.u32 %s, %s, %u; sub.u32 %s, %s, %u;", drawn, r,
-                              max_ns, drawn, drawn, half, drawn, drawn, half));
+        GR_PUT(a, at, "mul.hi.u32 %s, %s, %u; max.u32 %s, %s, %u; sub.u32 %s, %s, %u;", drawn, r, max_ns,
+               drawn, drawn, half, drawn, drawn, half);
         break;
-    case WAIT_POISON:
-        GR_MUST(gr_access_put(a, at, NULL, 0, "mul.hi.u32 %s, %s, %u;", drawn, r, max_ns));
-        break;
+    case WAIT_POISON: GR_PUT(a, at, "mul.hi.u32 %s, %s, %u;", drawn, r, max_ns); break;
     }
     return put_share(w, a, at, what, max_ns, drawn);
 }
@@ -142,16 +137,14 @@ gr_status gr_collider_sleep(ColliderWork *w, const Access *a, PtxStmt *at, const
         PtxReg *t = gr_ptx_new_reg(a->func, PTX_U32), *top = gr_ptx_new_reg(a->func, PTX_U32);
         PtxReg *sleeps = gr_ptx_new_reg(a->func, PTX_PRED);
         // The highest bit that is set; 0 of 0.
-        GR_MUST(gr_access_put(
-            a, at, NULL, 0, "clz.b32 %s, %s; mov.u32 %s, 0x80000000; shr.u32 %s, %s, %s; sub.u32 %s, %s, %s;",
-            t->name, delay, top->name, t->name, top->name, t->name, delay, delay, t->name));
+        GR_PUT(a, at, "clz.b32 %s, %s; mov.u32 %s, 0x80000000; shr.u32 %s, %s, %s; sub.u32 %s, %s, %s;",
+               t->name, delay, top->name, t->name, top->name, t->name, delay, delay, t->name);
         if (a->guard)
-            GR_MUST(gr_access_put(a, at, NULL, 0, "setp.ge.and.u32 %s, %s, %u, %s;", sleeps->name, t->name,
-                                  (unsigned)WAIT_SHORT_NS, a->guard->name));
+            GR_PUT(a, at, "setp.ge.and.u32 %s, %s, %u, %s;", sleeps->name, t->name, (unsigned)WAIT_SHORT_NS,
+                   a->guard->name);
         else
-            GR_MUST(gr_access_put(a, at, NULL, 0, "setp.ge.u32 %s, %s, %u;", sleeps->name, t->name,
-                                  (unsigned)WAIT_SHORT_NS));
-        GR_MUST(gr_access_put(a, at, NULL, 0, "@%s nanosleep.u32 %s;", sleeps->name, t->name));
+            GR_PUT(a, at, "setp.ge.u32 %s, %s, %u;", sleeps->name, t->name, (unsigned)WAIT_SHORT_NS);
+        GR_PUT(a, at, "@%s nanosleep.u32 %s;", sleeps->name, t->name);
     }
     return GR_OK;
 }

@@ -26,10 +26,10 @@ static gr_status put_side_by_side(Access *a, const PtxReg *mask, const char *g, 
     GR_MUST(gr_access_put(a, a->before, base, 1,
                           gr_ptx_type_bits(base->reg->type) == 64 ? "cvt.u32.u64 %s, $0;" : "mov.b32 %s, $0;",
                           start->name));
-    GR_MUST(gr_access_put(a, a->before, NULL, 0, "mov.u32 %s, %%laneid; mad.lo.u32 %s, %s, %u, %s;",
-                          lane->name, start->name, lane->name, -(uint32_t)(a->n * a->bytes), start->name));
+    GR_PUT(a, a->before, "mov.u32 %s, %%laneid; mad.lo.u32 %s, %s, %u, %s;", lane->name, start->name,
+           lane->name, -(uint32_t)(a->n * a->bytes), start->name);
     if (a->guard) // the others have nothing to ask
-        GR_MUST(gr_access_put(a, a->before, NULL, 0, "setp.eq.u32 %s, 0, 0;", same->name));
+        GR_PUT(a, a->before, "setp.eq.u32 %s, 0, 0;", same->name);
     return gr_access_put(a, a->before, NULL, 0, "%smatch.all.sync.b32 %s|%s, %s, %s; not.pred %s, %s;", g,
                          unused->name, same->name, start->name, mask->name, (*odd)->name, same->name);
 }
@@ -44,32 +44,31 @@ gr_status gr_collider_warp_check(ColliderWork *w, Access *a, const PtxOperand *s
     const char *g = gr_access_guard(a, guard, sizeof guard);
     bool asks = base->kind == PTX_O_REG;
     Detour d;
-    GR_MUST(gr_access_put(a, a->before, NULL, 0, "%sactivemask.b32 %s;", g, mask->name));
+    GR_PUT(a, a->before, "%sactivemask.b32 %s;", g, mask->name);
     PtxStmt *at = a->before;
     if (asks) {
         GR_MUST(put_side_by_side(a, mask, g, &odd));
         if (alone)
-            GR_MUST(gr_access_put(a, a->before, NULL, 0, "not.pred %s, %s;", alone->name, odd->name));
+            GR_PUT(a, a->before, "not.pred %s, %s;", alone->name, odd->name);
         GR_MUST(gr_collider_open_detour(a, a->before, odd, &d));
         at = d.at;
         peers = gr_ptx_new_reg(a->func, PTX_B32);
         GR_MUST(gr_access_put(a, at, base, 1, "match.any.sync.b%u %s, $0, %s;",
                               gr_ptx_type_bits(base->reg->type), peers->name, mask->name));
     }
-    GR_MUST(gr_access_put(a, at, NULL, 0, "add.s32 %s, %s, -1; and.b32 %s, %s, %s;", rest->name, peers->name,
-                          rest->name, rest->name, peers->name));
+    GR_PUT(a, at, "add.s32 %s, %s, -1; and.b32 %s, %s, %s;", rest->name, peers->name, rest->name, rest->name,
+           peers->name);
     if (alone)
-        GR_MUST(gr_access_put(a, at, NULL, 0, "setp.eq.u32 %s, %s, 0;", alone->name, rest->name));
+        GR_PUT(a, at, "setp.eq.u32 %s, %s, 0;", alone->name, rest->name);
     if (asks) {
         PtxOperand back = gr_ptx_label_operand(d.back);
         GR_MUST(gr_access_put(a, at, &back, 1, "setp.eq.u32 %s, %s, 0; @%s bra $0;", shared->name, rest->name,
                               shared->name));
     } else {
         if (a->guard)
-            GR_MUST(gr_access_put(a, at, NULL, 0, "setp.ne.and.u32 %s, %s, 0, %s;", shared->name, rest->name,
-                                  a->guard->name));
+            GR_PUT(a, at, "setp.ne.and.u32 %s, %s, 0, %s;", shared->name, rest->name, a->guard->name);
         else
-            GR_MUST(gr_access_put(a, at, NULL, 0, "setp.ne.u32 %s, %s, 0;", shared->name, rest->name));
+            GR_PUT(a, at, "setp.ne.u32 %s, %s, 0;", shared->name, rest->name);
         GR_MUST(gr_collider_open_detour(a, a->before, shared, &d));
     }
     PtxReg *address, *half[2] = {gr_ptx_new_reg(a->func, PTX_B64), gr_ptx_new_reg(a->func, PTX_B64)};
@@ -78,10 +77,8 @@ gr_status gr_collider_warp_check(ColliderWork *w, Access *a, const PtxOperand *s
     for (unsigned first = 0; first < a->n; first += per_call) {
         unsigned n = a->n - first < per_call ? a->n - first : per_call, sinks = 0;
         if (first)
-            GR_MUST(gr_access_put(a, d.at, NULL, 0, "add.s64 %s, %s, %u;", address->name, address->name,
-                                  GR_VALUE_BYTES));
-        GR_MUST(
-            gr_access_put(a, d.at, NULL, 0, "mov.u64 %s, 0; mov.u64 %s, 0;", half[0]->name, half[1]->name));
+            GR_PUT(a, d.at, "add.s64 %s, %s, %u;", address->name, address->name, GR_VALUE_BYTES);
+        GR_PUT(a, d.at, "mov.u64 %s, 0; mov.u64 %s, 0;", half[0]->name, half[1]->name);
         for (unsigned k = 0; k < n; k++) {
             PtxReg *wide, *into = half[k * a->bytes / 8];
             if (stored[first + k].kind == PTX_O_SINK) {
@@ -89,8 +86,8 @@ gr_status gr_collider_warp_check(ColliderWork *w, Access *a, const PtxOperand *s
                 continue;
             }
             GR_MUST(gr_access_widen(a, d.at, stored[first + k], bits, &wide));
-            GR_MUST(gr_access_put(a, d.at, NULL, 0, "shl.b64 %s, %s, %u; or.b64 %s, %s, %s;", wide->name,
-                                  wide->name, k * a->bytes % 8 * 8, into->name, into->name, wide->name));
+            GR_PUT(a, d.at, "shl.b64 %s, %s, %u; or.b64 %s, %s, %s;", wide->name, wide->name,
+                   k * a->bytes % 8 * 8, into->name, into->name, wide->name);
         }
         if (sinks == n)
             continue;

@@ -81,8 +81,7 @@ static gr_status put_guard(const Access *a, Bytes *b) {
         GR_MUST(gr_access_put(a, a->before, base, 1, "isspacep.local %s, $0; not.pred %s, %s;", local->name,
                               local->name, local->name));
         if (b->guard)
-            GR_MUST(gr_access_put(a, a->before, NULL, 0, "and.pred %s, %s, %s;", local->name, local->name,
-                                  b->guard->name));
+            GR_PUT(a, a->before, "and.pred %s, %s, %s;", local->name, local->name, b->guard->name);
         b->guard = local;
     }
     return GR_OK;
@@ -101,23 +100,20 @@ static gr_status put_bytes(Meet *w, const Access *a, Bytes *b) {
     if (generic) {
         PtxReg *p = gr_ptx_new_reg(a->func, PTX_PRED);
         b->what = gr_ptx_new_reg(a->func, PTX_U32);
-        GR_MUST(gr_access_put(
-            a, a->before, NULL, 0,
-            "isspacep.%s %s, %s; @%s cvta.to.%s.u64 %s, %s; selp.b64 %s, %s, 0, %s; selp.u32 "
-            "%s, %u, %u, %s;",
-            window, p->name, b->at->name, p->name, window, b->at->name, b->at->name, mine->name, salt,
-            p->name, b->what->name, a->site->size | GR_MEET_SHARED, a->site->size, p->name));
+        GR_PUT(a, a->before,
+               "isspacep.%s %s, %s; @%s cvta.to.%s.u64 %s, %s; selp.b64 %s, %s, 0, %s; selp.u32 "
+               "%s, %u, %u, %s;",
+               window, p->name, b->at->name, p->name, window, b->at->name, b->at->name, mine->name, salt,
+               p->name, b->what->name, a->site->size | GR_MEET_SHARED, a->site->size, p->name);
         gr_format(b->what_text, sizeof b->what_text, "%s", b->what->name);
     } else {
-        GR_MUST(gr_access_put(a, a->before, NULL, 0, shared ? "mov.b64 %s, %s;" : "mov.b64 %s, 0;",
-                              mine->name, salt));
+        GR_PUT(a, a->before, shared ? "mov.b64 %s, %s;" : "mov.b64 %s, 0;", mine->name, salt);
     }
     const char *h = b->hash->name, *s = b->slot->name;
-    GR_MUST(gr_access_put(
-        a, a->before, NULL, 0,
-        "shr.u64 %s, %s, 5; xor.b64 %s, %s, %s; mul.lo.u64 %s, %s, 0x%llx; and.b64 %s, %s, 28; "
-        "shl.b64 %s, %s, 1;",
-        h, b->at->name, h, h, mine->name, h, h, (unsigned long long)GR_MEET_HASH, s, b->at->name, s, s));
+    GR_PUT(a, a->before,
+           "shr.u64 %s, %s, 5; xor.b64 %s, %s, %s; mul.lo.u64 %s, %s, 0x%llx; and.b64 %s, %s, 28; "
+           "shl.b64 %s, %s, 1;",
+           h, b->at->name, h, h, mine->name, h, h, (unsigned long long)GR_MEET_HASH, s, b->at->name, s, s);
     return gr_access_put(a, a->before, NULL, 0,
                          "shr.u64 %s, %s, %u; and.b64 %s, %s, %s; or.b64 %s, %s, %s; add.s64 %s, %s, %s;",
                          mine->name, h, (unsigned)GR_MEET_ROW_SHIFT, mine->name, mine->name, w->mask->name, s,
@@ -140,27 +136,25 @@ static gr_status put_target(Meet *w, Access *a, uint32_t target, const Speculati
     PtxReg *p = gr_ptx_new_reg(a->func, PTX_PRED), *q = gr_ptx_new_reg(a->func, PTX_PRED), *kept = NULL;
     PtxLabel *end = NULL;
     GR_MUST(put_bytes(w, a, &b));
-    GR_MUST(gr_access_put(a, a->before, NULL, 0, "mov.u32 %s, 0;", opened->name));
+    GR_PUT(a, a->before, "mov.u32 %s, 0;", opened->name);
     if (b.guard)
         GR_MUST(open_if(a, a->before, b.guard, &end));
-    GR_MUST(
-        gr_access_put(a, a->before, NULL, 0,
-                      "{ .param .b32 __gr_r; .param .b32 __gr_a0; .param .b32 __gr_a1; .param .b64 __gr_a2; "
-                      ".param .b64 __gr_a3;"
-                      "st.param.b32 [__gr_a0], %u; st.param.b32 [__gr_a1], %s; st.param.b64 [__gr_a2], %s; "
-                      "st.param.b64 [__gr_a3], %s; call (__gr_r), __gr%s_publish, (__gr_a0, __gr_a1, "
-                      "__gr_a2, __gr_a3); ld.param.b32 %s, [__gr_r]; }",
-                      target, b.what_text, b.at->name, b.hash->name, w->o->suffix, opened->name));
+    GR_PUT(a, a->before,
+           "{ .param .b32 __gr_r; .param .b32 __gr_a0; .param .b32 __gr_a1; .param .b64 __gr_a2; "
+           ".param .b64 __gr_a3;"
+           "st.param.b32 [__gr_a0], %u; st.param.b32 [__gr_a1], %s; st.param.b64 [__gr_a2], %s; "
+           "st.param.b64 [__gr_a3], %s; call (__gr_r), __gr%s_publish, (__gr_a0, __gr_a1, "
+           "__gr_a2, __gr_a3); ld.param.b32 %s, [__gr_r]; }",
+           target, b.what_text, b.at->name, b.hash->name, w->o->suffix, opened->name);
     if (b.guard)
         close_if(a, a->before, end);
 
-    GR_MUST(gr_access_put(a, a->after, NULL, 0, "mov.u32 %s, 0; setp.ne.u32 %s, %s, 0;", met->name, p->name,
-                          opened->name));
+    GR_PUT(a, a->after, "mov.u32 %s, 0; setp.ne.u32 %s, %s, 0;", met->name, p->name, opened->name);
     GR_MUST(open_if(a, a->after, p, &end));
-    GR_MUST(gr_access_put(a, a->after, NULL, 0,
-                          "{ .param .b32 __gr_r; .param .b32 __gr_a0; st.param.b32 [__gr_a0], %s; call "
-                          "(__gr_r), __gr%s_withdraw, (__gr_a0); ld.param.b32 %s, [__gr_r]; }",
-                          opened->name, w->o->suffix, met->name));
+    GR_PUT(a, a->after,
+           "{ .param .b32 __gr_r; .param .b32 __gr_a0; st.param.b32 [__gr_a0], %s; call "
+           "(__gr_r), __gr%s_withdraw, (__gr_a0); ld.param.b32 %s, [__gr_r]; }",
+           opened->name, w->o->suffix, met->name);
     close_if(a, a->after, end);
 
     for (unsigned k = 0; spec && k < spec->n; k++) {
@@ -169,27 +163,25 @@ static gr_status put_target(Meet *w, Access *a, uint32_t target, const Speculati
         GR_MUST(gr_access_put(a, a->report, &keeps, 1, "%s.pred %s, $0;",
                               spec->keep[k].negated ? "not" : "mov", one->name));
         if (kept)
-            GR_MUST(gr_access_put(a, a->report, NULL, 0, "or.pred %s, %s, %s;", one->name, one->name,
-                                  kept->name));
+            GR_PUT(a, a->report, "or.pred %s, %s, %s;", one->name, one->name, kept->name);
         kept = one;
     }
-    GR_MUST(gr_access_put(a, a->report, NULL, 0, "setp.ne.u32 %s, %s, 0;", q->name, met->name));
+    GR_PUT(a, a->report, "setp.ne.u32 %s, %s, 0;", q->name, met->name);
     char keeps[64];
     gr_format(keeps, sizeof keeps, "1");
     if (kept) {
         PtxReg *r = gr_ptx_new_reg(a->func, PTX_U32);
-        GR_MUST(gr_access_put(a, a->report, NULL, 0, "selp.u32 %s, 1, 0, %s;", r->name, kept->name));
+        GR_PUT(a, a->report, "selp.u32 %s, 1, 0, %s;", r->name, kept->name);
         gr_format(keeps, sizeof keeps, "%s", r->name);
     }
     GR_MUST(open_if(a, a->report, q, &end));
-    GR_MUST(
-        gr_access_put(a, a->report, NULL, 0,
-                      "{ .param .b32 __gr_a0; .param .b32 __gr_a1; .param .b32 __gr_a2; .param .b64 "
-                      "__gr_a3; .param .b32 __gr_a4;"
-                      "st.param.b32 [__gr_a0], %u; st.param.b32 [__gr_a1], %u; st.param.b32 [__gr_a2], %s; "
-                      "st.param.b64 [__gr_a3], %s; st.param.b32 [__gr_a4], %s; call __gr%s_met, (__gr_a0, "
-                      "__gr_a1, __gr_a2, __gr_a3, __gr_a4); }",
-                      target, a->site->id, b.what_text, b.at->name, keeps, w->o->suffix));
+    GR_PUT(a, a->report,
+           "{ .param .b32 __gr_a0; .param .b32 __gr_a1; .param .b32 __gr_a2; .param .b64 "
+           "__gr_a3; .param .b32 __gr_a4;"
+           "st.param.b32 [__gr_a0], %u; st.param.b32 [__gr_a1], %u; st.param.b32 [__gr_a2], %s; "
+           "st.param.b64 [__gr_a3], %s; st.param.b32 [__gr_a4], %s; call __gr%s_met, (__gr_a0, "
+           "__gr_a1, __gr_a2, __gr_a3, __gr_a4); }",
+           target, a->site->id, b.what_text, b.at->name, keeps, w->o->suffix);
     close_if(a, a->report, end);
     return GR_OK;
 }
@@ -202,24 +194,20 @@ static gr_status put_tags(const Access *a, const Bytes *b, const PtxReg *seems) 
     PtxReg *v[2] = {gr_ptx_new_reg(a->func, PTX_B64), gr_ptx_new_reg(a->func, PTX_B64)};
     for (unsigned k = 0; k < words; k += 2) {
         if (words == 1)
-            GR_MUST(gr_access_put(a, a->before, NULL, 0, "ld.relaxed.sys.global.u64 %s, [%s];", v[0]->name,
-                                  b->slot->name));
+            GR_PUT(a, a->before, "ld.relaxed.sys.global.u64 %s, [%s];", v[0]->name, b->slot->name);
         else
-            GR_MUST(gr_access_put(a, a->before, NULL, 0, "ld.relaxed.sys.global.v2.u64 {%s, %s}, [%s+%u];",
-                                  v[0]->name, v[1]->name, b->slot->name, k * 8));
+            GR_PUT(a, a->before, "ld.relaxed.sys.global.v2.u64 {%s, %s}, [%s+%u];", v[0]->name, v[1]->name,
+                   b->slot->name, k * 8);
         for (unsigned e = 0; e < 2 && e < words; e++)
             if (k + e == 0)
-                GR_MUST(gr_access_put(a, a->before, NULL, 0,
-                                      "xor.b64 %s, %s, %s; setp.lt.u64 %s, %s, 0x100000000;", v[e]->name,
-                                      v[e]->name, b->hash->name, seems->name, v[e]->name));
+                GR_PUT(a, a->before, "xor.b64 %s, %s, %s; setp.lt.u64 %s, %s, 0x100000000;", v[e]->name,
+                       v[e]->name, b->hash->name, seems->name, v[e]->name);
             else
-                GR_MUST(gr_access_put(
-                    a, a->before, NULL, 0, "xor.b64 %s, %s, %s; setp.lt.or.u64 %s, %s, 0x100000000, %s;",
-                    v[e]->name, v[e]->name, b->hash->name, seems->name, v[e]->name, seems->name));
+                GR_PUT(a, a->before, "xor.b64 %s, %s, %s; setp.lt.or.u64 %s, %s, 0x100000000, %s;",
+                       v[e]->name, v[e]->name, b->hash->name, seems->name, v[e]->name, seems->name);
     }
     if (b->guard)
-        GR_MUST(gr_access_put(a, a->before, NULL, 0, "and.pred %s, %s, %s;", seems->name, seems->name,
-                              b->guard->name));
+        GR_PUT(a, a->before, "and.pred %s, %s, %s;", seems->name, seems->name, b->guard->name);
     return GR_OK;
 }
 
@@ -253,21 +241,20 @@ static gr_status put_look(Meet *w, Access *a) {
     GR_MUST(put_bytes(w, a, &b));
     GR_MUST(put_tags(a, &b, seems));
     if (a->site->strong)
-        GR_MUST(gr_access_put(a, a->before, NULL, 0, "mov.b64 %s, 0;", word->name));
+        GR_PUT(a, a->before, "mov.b64 %s, 0;", word->name);
     GR_MUST(open_if(a, a->before, seems, &end));
-    GR_MUST(
-        gr_access_put(a, a->before, NULL, 0,
-                      "{ .param .b64 __gr_r; .param .b32 __gr_a0; .param .b64 __gr_a1; .param .b64 __gr_a2;"
-                      "st.param.b32 [__gr_a0], %s; st.param.b64 [__gr_a1], %s; st.param.b64 [__gr_a2], %s;"
-                      "call (__gr_r), __gr%s_look, (__gr_a0, __gr_a1, __gr_a2); ld.param.b64 %s, "
-                      "[__gr_r]; }",
-                      b.what_text, b.at->name, b.hash->name, w->o->suffix, word->name));
+    GR_PUT(a, a->before,
+           "{ .param .b64 __gr_r; .param .b32 __gr_a0; .param .b64 __gr_a1; .param .b64 __gr_a2;"
+           "st.param.b32 [__gr_a0], %s; st.param.b64 [__gr_a1], %s; st.param.b64 [__gr_a2], %s;"
+           "call (__gr_r), __gr%s_look, (__gr_a0, __gr_a1, __gr_a2); ld.param.b64 %s, "
+           "[__gr_r]; }",
+           b.what_text, b.at->name, b.hash->name, w->o->suffix, word->name);
     if (!a->site->strong)
         GR_MUST(put_caught(w, a, a->before, &b, word));
     close_if(a, a->before, end);
     if (a->site->strong) {
         PtxReg *saw = gr_ptx_new_reg(a->func, PTX_PRED);
-        GR_MUST(gr_access_put(a, a->after, NULL, 0, "setp.ne.u64 %s, %s, 0;", saw->name, word->name));
+        GR_PUT(a, a->after, "setp.ne.u64 %s, %s, 0;", saw->name, word->name);
         GR_MUST(open_if(a, a->after, saw, &end));
         GR_MUST(put_caught(w, a, a->after, &b, word));
         close_if(a, a->after, end);
