@@ -92,22 +92,19 @@ static gr_status put_near_base(const Code *c, PtxStmt *s, const PtxOperand *reg,
     b->me = hand.me;
     b->heads = hand.near_heads;
     GR_MUST(gr_code_put(c, s, reg, 1, wide ? "cvt.u32.u64 %s, $0;" : "mov.b32 %s, $0;", sum->name));
-    GR_MUST(gr_code_put(c, s, NULL, 0,
-                        "add.u32 %s, %s, %lld; sub.u32 %s, %s, %lld; max.s32 %s, %s, 0; min.u32 %s, %s, %s; "
-                        "setp.ne.u32 %s, %s, %s; @%s mov.u32 %s, %d; add.u32 %s, %s, %s;",
-                        sum->name, sum->name, (long long)b->least, most->name, c->near_end->name,
-                        (long long)apart, most->name, most->name, b->at->name, sum->name, most->name,
-                        out->name, b->at->name, sum->name, out->name, c->left->name, GR_LEFT_WILD,
-                        b->unmade->name, b->at->name, c->near_unmade->name));
+    GR_CODE(c, s,
+            "add.u32 %s, %s, %lld; sub.u32 %s, %s, %lld; max.s32 %s, %s, 0; min.u32 %s, %s, %s; "
+            "setp.ne.u32 %s, %s, %s; @%s mov.u32 %s, %d; add.u32 %s, %s, %s;",
+            sum->name, sum->name, (long long)b->least, most->name, c->near_end->name, (long long)apart,
+            most->name, most->name, b->at->name, sum->name, most->name, out->name, b->at->name, sum->name,
+            out->name, c->left->name, GR_LEFT_WILD, b->unmade->name, b->at->name, c->near_unmade->name);
     if (c->dense)
         return GR_OK;
     if (same)
-        GR_MUST(gr_code_put(c, s, NULL, 0, "add.u32 %s, %s, %s;", b->owners->name, b->at->name,
-                            hand.near_owners->name));
+        GR_CODE(c, s, "add.u32 %s, %s, %s;", b->owners->name, b->at->name, hand.near_owners->name);
     else
-        GR_MUST(gr_code_put(c, s, NULL, 0, "shr.u32 %s, %s, %u; mad.lo.u32 %s, %s, %u, %s;", b->owners->name,
-                            b->at->name, c->near_shift, b->owners->name, b->owners->name, c->near_entry,
-                            hand.near_owners->name));
+        GR_CODE(c, s, "shr.u32 %s, %s, %u; mad.lo.u32 %s, %s, %u, %s;", b->owners->name, b->at->name,
+                c->near_shift, b->owners->name, b->owners->name, c->near_entry, hand.near_owners->name);
     return GR_OK;
 }
 
@@ -168,9 +165,8 @@ gr_status gr_code_base_near(const Code *c, PtxStmt *s, const PtxSite *site, cons
     Code hand = *c;
     hand.me = b->me;
     hand.near_heads = b->heads;
-    GR_MUST(gr_code_put(c, s, NULL, 0, "not.pred %s, %s;", asks->name, c->plain->name));
+    GR_CODE(c, s, "not.pred %s, %s;", asks->name, c->plain->name);
     GR_MUST(gr_code_near_owned(&hand, s, site, b->at, b->owners, from, asks, own));
-    GR_MUST(gr_code_put(c, s, NULL, 0, "selp.b32 %s, %s, %s, %s;", to->name, b->at->name, b->unmade->name,
-                        own->name));
+    GR_CODE(c, s, "selp.b32 %s, %s, %s, %s;", to->name, b->at->name, b->unmade->name, own->name);
     return gr_code_set_address(c, a, to, from);
 }

@@ -70,11 +70,10 @@ static gr_status put_store(const Code *c, PtxStmt *s, const PtxSite *site, const
 // What the destination may hold as well until the copy is waited for. `when`: else the words stay.
 static gr_status put_unlike(const Code *c, PtxStmt *s, const Words *w, const PtxReg *when) {
     PtxReg *region = gr_ptx_new_reg(c->f, PTX_B32);
-    GR_MUST(gr_code_put(c, s, NULL, 0, "mul.lo.u32 %s, %s, 0x01010101; not.b32 %s, %s;", region->name,
-                        c->sequence->name, region->name, region->name));
+    GR_CODE(c, s, "mul.lo.u32 %s, %s, 0x01010101; not.b32 %s, %s;", region->name, c->sequence->name,
+            region->name, region->name);
     for (unsigned k = 0; k < w->n; k++)
-        GR_MUST(gr_code_put(c, s, NULL, 0, "@%s xor.b32 %s, %s, %s;", when->name, w->v[k]->name,
-                            w->v[k]->name, region->name));
+        GR_CODE(c, s, "@%s xor.b32 %s, %s, %s;", when->name, w->v[k]->name, w->v[k]->name, region->name);
     return GR_OK;
 }
 
@@ -86,14 +85,14 @@ static gr_status put_under_way(const Code *c, PtxStmt *s, const Copying *of, con
     PtxReg *is = gr_ptx_new_reg(c->f, PTX_PRED);
     Words w;
     new_words(c, of->size, &w);
-    GR_MUST(gr_code_put(c, s, NULL, 0, "setp.ne%s.u32 %s, %s, 0%s%s;", when ? ".and" : "", is->name,
-                        of->group->name, when ? ", " : "", when ? when->name : ""));
+    GR_CODE(c, s, "setp.ne%s.u32 %s, %s, 0%s%s;", when ? ".and" : "", is->name, of->group->name,
+            when ? ", " : "", when ? when->name : "");
     GR_MUST(put_load(c, s, of->site, &w, is, of->from));
     if (!is_done)
         GR_MUST(put_unlike(c, s, &w, is));
     GR_MUST(put_store(c, s, of->site, &w, is, of->to));
     if (is_done)
-        GR_MUST(gr_code_put(c, s, NULL, 0, "@%s mov.u32 %s, 0;", is->name, of->group->name));
+        GR_CODE(c, s, "@%s mov.u32 %s, 0;", is->name, of->group->name);
     return GR_OK;
 }
 
@@ -125,10 +124,9 @@ static gr_status put_wait(const Code *c, PtxStmt *s) {
     bool all = gr_ptx_instr_has(i, PTX_MOD_wait_all); // and those of no group yet
     GR_MUST(st);
     for (unsigned k = 0; k < c->n_copying; k++) {
-        GR_MUST(gr_code_put(c, s, NULL, 0, "add.u32 %s, %s, %u; setp.le%s.u32 %s, %s, %s%s%s;", last->name,
-                            c->copying[k].group->name, all ? 0 : immediate(i, 0), guard ? ".and" : "",
-                            is->name, all ? "0" : last->name, c->group->name, guard ? ", " : "",
-                            guard ? guard->name : ""));
+        GR_CODE(c, s, "add.u32 %s, %s, %u; setp.le%s.u32 %s, %s, %s%s%s;", last->name,
+                c->copying[k].group->name, all ? 0 : immediate(i, 0), guard ? ".and" : "", is->name,
+                all ? "0" : last->name, c->group->name, guard ? ", " : "", guard ? guard->name : "");
         GR_MUST(put_under_way(c, s, &c->copying[k], is, true));
     }
     return GR_OK;
@@ -169,7 +167,7 @@ gr_status gr_code_find_copies(Code *c) {
     GR_NEED(c->copying && c->kept_too, c->err);
     PtxStmt *first = c->body.stmt[0];
     c->group = c->kept_too[c->n_kept_too++] = gr_ptx_new_reg(c->f, PTX_B32);
-    GR_MUST(gr_code_put(c, first, NULL, 0, "mov.u32 %s, 0;", c->group->name));
+    GR_CODE(c, first, "mov.u32 %s, 0;", c->group->name);
     for (size_t k = 0; k < c->body.n; k++) {
         const PtxStmt *s = c->body.stmt[k];
         if (s->kind != PTX_INSTR || !gr_is_copy(s->instr))
@@ -184,8 +182,8 @@ gr_status gr_code_find_copies(Code *c) {
         c->kept_too[c->n_kept_too++] = of->group;
         c->kept_too[c->n_kept_too++] = of->from;
         c->kept_too[c->n_kept_too++] = of->to;
-        GR_MUST(gr_code_put(c, first, NULL, 0, "mov.u32 %s, 0; mov.u64 %s, 0; mov.u64 %s, 0;",
-                            of->group->name, of->from->name, of->to->name));
+        GR_CODE(c, first, "mov.u32 %s, 0; mov.u64 %s, 0; mov.u64 %s, 0;", of->group->name, of->from->name,
+                of->to->name);
     }
     for (size_t k = 0; k < c->body.n; k++) {
         PtxStmt *s = c->body.stmt[k];
@@ -197,8 +195,8 @@ gr_status gr_code_find_copies(Code *c) {
         if (is_wait(s->instr))
             GR_MUST(put_wait(c, s));
         else if (is_group(s->instr, PTX_MOD_commit_group))
-            GR_MUST(gr_code_put(c, s, NULL, 0, "%s%s%sadd.u32 %s, %s, 1;", guard ? "@" : "",
-                                guard ? guard->name : "", guard ? " " : "", c->group->name, c->group->name));
+            GR_CODE(c, s, "%s%s%sadd.u32 %s, %s, 1;", guard ? "@" : "", guard ? guard->name : "",
+                    guard ? " " : "", c->group->name, c->group->name);
         for (unsigned j = 0; j < c->n_copying && is_end(s->instr); j++)
             GR_MUST(put_under_way(c, s, &c->copying[j], guard, false));
     }
@@ -218,10 +216,10 @@ static gr_status put_tail(const Code *c, PtxStmt *s, const PtxSite *site, const 
     GR_MUST(gr_code_put(c, s, &to_end, 1, "@!%s bra $0; mov.u64 %s, 0; cvt.u64.u32 %s, %s;", some->name,
                         k->name, most->name, n->name));
     gr_ptx_insert_label(f, s, again);
-    GR_MUST(gr_code_put(c, s, NULL, 0, "add.u64 %s, %s, %s;", at->name, from->name, k->name));
+    GR_CODE(c, s, "add.u64 %s, %s, %s;", at->name, from->name, k->name);
     GR_MUST(gr_code_access(c, s, site, PTX_ACCESS_READ, site->src_space, 1, NULL, 0, "ld%s.u8 %s, [%s];",
                            gr_space_words(site->src_space), v->name, at->name));
-    GR_MUST(gr_code_put(c, s, NULL, 0, "add.u64 %s, %s, %s;", at->name, to->name, k->name));
+    GR_CODE(c, s, "add.u64 %s, %s, %s;", at->name, to->name, k->name);
     GR_MUST(gr_code_access(c, s, site, PTX_ACCESS_WRITE, site->space, 1, NULL, 0, "st%s.u8 [%s], %s;",
                            gr_space_words(site->space), at->name, v->name));
     GR_MUST(gr_code_put(c, s, &to_again, 1, "add.u64 %s, %s, 1; setp.lt.u64 %s, %s, %s; @%s bra $0;", k->name,
@@ -252,12 +250,11 @@ gr_status gr_code_copy(const Code *c, PtxStmt *s, const PtxSite *site) {
     if (of)
         GR_MUST(put_under_way(c, s, of, guard, true));
     for (unsigned k = 0; k < w.n; k++)
-        GR_MUST(gr_code_put(c, s, NULL, 0, "mov.u32 %s, 0;", w.v[k]->name));
+        GR_CODE(c, s, "mov.u32 %s, 0;", w.v[k]->name);
     GR_MUST(gr_code_address(c, s, &i->operands[0], &to));
     GR_MUST(gr_code_address(c, s, &i->operands[1], &from));
-    GR_MUST(gr_code_put(c, s, NULL, 0, guard ? "mov.pred %s, %s;" : "setp.eq.u32 %s, 0, 0;", is->name,
-                        guard ? guard->name : ""));
-    GR_MUST(gr_code_put(c, s, NULL, 0, "mov.pred %s, %s;", all->name, is->name));
+    GR_CODE(c, s, guard ? "mov.pred %s, %s;" : "setp.eq.u32 %s, 0, 0;", is->name, guard ? guard->name : "");
+    GR_CODE(c, s, "mov.pred %s, %s;", all->name, is->name);
     if (n > 3 && i->operands[3].kind == PTX_O_REG && i->operands[3].reg->type == PTX_PRED) { // ignore-src
         PtxOperand own = i->operands[3];
         bool negated = own.negated;
@@ -275,9 +272,9 @@ gr_status gr_code_copy(const Code *c, PtxStmt *s, const PtxSite *site) {
     GR_MUST(put_load(c, s, site, &w, all, from));
     if (of) {
         GR_MUST(put_unlike(c, s, &w, all));
-        GR_MUST(gr_code_put(c, s, NULL, 0, "@%s add.u32 %s, %s, 1; @%s mov.b64 %s, %s; @%s mov.b64 %s, %s;",
-                            all->name, of->group->name, c->group->name, all->name, of->from->name, from->name,
-                            all->name, of->to->name, to->name));
+        GR_CODE(c, s, "@%s add.u32 %s, %s, 1; @%s mov.b64 %s, %s; @%s mov.b64 %s, %s;", all->name,
+                of->group->name, c->group->name, all->name, of->from->name, from->name, all->name,
+                of->to->name, to->name);
     }
     GR_MUST(put_store(c, s, site, &w, is, to));
     if (some)

@@ -80,31 +80,30 @@ gr_status gr_code_windowed(const Code *c, PtxStmt *s, const PtxSite *site, const
     if (i->guard)
         GR_MUST(gr_code_put(c, s, &guard, 1, "%s.pred %s, $0;", i->guard_negated ? "not" : "mov", due->name));
     else
-        GR_MUST(gr_code_put(c, s, NULL, 0, "setp.eq.u32 %s, 0, 0;", due->name));
-    GR_MUST(gr_code_put(c, s, NULL, 0, "sub.u64 %s, %s, %s; setp.lt.u64 %s, %s, %s; mov.pred %s, %s;",
-                        to->name, at->name, c->window_at->name, in->name, to->name, c->window_size->name,
-                        known->name, in->name));
+        GR_CODE(c, s, "setp.eq.u32 %s, 0, 0;", due->name);
+    GR_CODE(c, s, "sub.u64 %s, %s, %s; setp.lt.u64 %s, %s, %s; mov.pred %s, %s;", to->name, at->name,
+            c->window_at->name, in->name, to->name, c->window_size->name, known->name, in->name);
     // The line comes as often as there are units, and the thread's own is behind those of the units before.
-    GR_MUST(gr_code_put(c, s, NULL, 0,
-                        "{ .reg .b32 line; .reg .b64 all; cvt.u32.u64 %s, %s; and.b32 line, %s, %d; "
-                        "mad.wide.u32 all, line, %s, %s; add.u64 %s, %s, all; }",
-                        off->name, to->name, off->name, -GR_LINE, c->window_others->name, c->window_off->name,
-                        to->name, to->name));
+    GR_CODE(c, s,
+            "{ .reg .b32 line; .reg .b64 all; cvt.u32.u64 %s, %s; and.b32 line, %s, %d; "
+            "mad.wide.u32 all, line, %s, %s; add.u64 %s, %s, all; }",
+            off->name, to->name, off->name, -GR_LINE, c->window_others->name, c->window_off->name, to->name,
+            to->name);
     if (group) {
         PtxReg *proved = gr_ptx_new_reg(f, PTX_PRED);
         GR_MUST(gr_code_is_proved(
             c, s, at, stores ? offsetof(GrPrivControl, only_written) : offsetof(GrPrivControl, only_read),
             group, proved));
-        GR_MUST(gr_code_put(c, s, NULL, 0, "or.pred %s, %s, %s;", known->name, known->name, proved->name));
+        GR_CODE(c, s, "or.pred %s, %s, %s;", known->name, known->name, proved->name);
     }
     GR_MUST(put_wild(c, s, due, known));
     // A load comes in any case, as its guard says: from the control, if nothing is known.
-    GR_MUST(gr_code_put(c, s, NULL, 0, "@!%s mov.b64 %s, %s; @!%s mov.u64 %s, %s;", in->name, to->name,
-                        at->name, known->name, to->name, control));
+    GR_CODE(c, s, "@!%s mov.b64 %s, %s; @!%s mov.u64 %s, %s;", in->name, to->name, at->name, known->name,
+            to->name, control);
     gr_code_change_space(i);
     if (stores) {
-        GR_MUST(gr_code_put(c, s, NULL, 0, "and.pred %s, %s, %s; and.pred %s, %s, %s;", in->name, in->name,
-                            due->name, known->name, known->name, due->name));
+        GR_CODE(c, s, "and.pred %s, %s, %s; and.pred %s, %s, %s;", in->name, in->name, due->name, known->name,
+                known->name, due->name);
         GR_MUST(put_stored(c, s, off, in));
         GR_MUST(put_store(c, s, site, at, in, known, what));
     }
@@ -140,9 +139,9 @@ gr_status gr_code_near_window(const Code *c, PtxStmt *s, const PtxSite *site, co
     PtxOperand guard = i->guard ? gr_ptx_reg_operand(i->guard) : (PtxOperand){0},
                to_others = gr_ptx_label_operand(others), behind = gr_ptx_label_operand(end);
     gr_ptx_insert_label(f, s->next, end);
-    GR_MUST(gr_code_put(c, s, NULL, 0, "sub.u64 %s, %s, %s; setp.lt.u64 %s, %s, %s; add.u64 %s, %s, %s;",
-                        to->name, at->name, c->window_at->name, in->name, to->name, c->window_size->name,
-                        to->name, to->name, c->window_off->name));
+    GR_CODE(c, s, "sub.u64 %s, %s, %s; setp.lt.u64 %s, %s, %s; add.u64 %s, %s, %s;", to->name, at->name,
+            c->window_at->name, in->name, to->name, c->window_size->name, to->name, to->name,
+            c->window_off->name);
     GR_MUST(gr_code_put(c, s, &to_others, 1, "@!%s bra $0;", in->name));
     if (i->guard)
         GR_MUST(gr_code_put(c, s, &guard, 1, "%s.pred %s, $0;", i->guard_negated ? "not" : "mov", in->name));
@@ -151,7 +150,7 @@ gr_status gr_code_near_window(const Code *c, PtxStmt *s, const PtxSite *site, co
         GR_MUST(gr_code_together(c, s, &lanes));
         GR_MUST(gr_code_value(c, s, site->size, &value));
         GR_MUST(gr_code_hash(c, s, at, in, value));
-        GR_MUST(gr_code_put(c, s, NULL, 0, "@%s setp.eq.u32 %s, 0, 0;", in->name, c->stored->name));
+        GR_CODE(c, s, "@%s setp.eq.u32 %s, 0, 0;", in->name, c->stored->name);
         GR_MUST(gr_code_lanes(c, s, site, at, in, lanes, what, value));
     }
     GR_MUST(put_generic(c, s, in, to));

@@ -54,20 +54,20 @@ static gr_status rows(const Code *c, PtxStmt *s, const PtxSite *site) {
     GR_MUST(gr_code_address(c, s, &i->operands[loads ? 1 : 0], &own));
     // In which row of a matrix the lane's elements are, and how many bytes behind its begin; turned: in that row and the next one.
     PtxReg *part = gr_ptx_new_reg(f, PTX_B32);
-    GR_MUST(gr_code_put(c, s, NULL, 0, "mov.u32 %s, %%laneid; shr.u32 %s, %s, 2; and.b32 %s, %s, 3;",
-                        part->name, which->name, part->name, part->name, part->name));
+    GR_CODE(c, s, "mov.u32 %s, %%laneid; shr.u32 %s, %s, 2; and.b32 %s, %s, 3;", part->name, which->name,
+            part->name, part->name, part->name);
     if (turned)
-        GR_MUST(gr_code_put(c, s, NULL, 0, "mul.wide.u32 %s, %s, 2; shl.b32 %s, %s, 1;", more->name,
-                            which->name, which->name, part->name));
+        GR_CODE(c, s, "mul.wide.u32 %s, %s, 2; shl.b32 %s, %s, 1;", more->name, which->name, which->name,
+                part->name);
     else
-        GR_MUST(gr_code_put(c, s, NULL, 0, "mul.wide.u32 %s, %s, 4;", more->name, part->name));
+        GR_CODE(c, s, "mul.wide.u32 %s, %s, 4;", more->name, part->name);
     for (unsigned k = 0; k < n_matrices(i); k++) {
         const PtxOperand *element = all->kind == PTX_O_VECTOR ? &all->sub[k] : all;
         if (turned && !loads)
             GR_MUST(gr_code_put(c, s, element, 1, "mov.b32 {%s, %s}, $0;", half[0]->name, half[1]->name));
         for (unsigned h = 0; h < (turned ? 2 : 1); h++) {
             PtxReg *from = gr_ptx_new_reg(f, PTX_B32);
-            GR_MUST(gr_code_put(c, s, NULL, 0, "add.u32 %s, %s, %u;", from->name, which->name, 8 * k + h));
+            GR_CODE(c, s, "add.u32 %s, %s, %u;", from->name, which->name, 8 * k + h);
             GR_MUST(put_row(c, s, own, from, more, &row));
             if (loads && turned)
                 GR_MUST(gr_code_access(c, s, site, PTX_ACCESS_READ, site->space, 2, NULL, 0,
@@ -155,27 +155,25 @@ static gr_status put_stage(const Code *c, PtxStmt *s, const PtxSite *site, const
     snprintf(end, (size_t)(list + sizeof list - end), "}");
     const char *elements = piece == 4 ? v[0]->name : list;
     for (unsigned k = 0; k < of_lane / piece; k++) {
-        GR_MUST(
-            gr_code_put(c, s, NULL, 0,
-                        "mov.u32 %s, %%laneid; add.u32 %s, %s, %u; shr.u32 %s, %s, %u; and.b32 %s, %s, %u; "
-                        "mul.wide.u32 %s, %s, %u;",
-                        number->name, number->name, number->name, 32 * k, line->name, number->name,
-                        log2_of(in_line / piece), number->name, number->name, in_line / piece - 1, low->name,
-                        number->name, piece));
-        GR_MUST(gr_code_put(c, s, NULL, 0,
-                            "mad.wide.u32 %s, %s, %s, %s; add.u64 %s, %s, %s; mad.wide.u32 %s, %s, %u, %s; "
-                            "add.u64 %s, %s, %s;",
-                            there->name, line->name, step->name, at->name, there->name, there->name,
-                            low->name, here->name, line->name, stride, c->stage->name, here->name, here->name,
-                            low->name));
+        GR_CODE(c, s,
+                "mov.u32 %s, %%laneid; add.u32 %s, %s, %u; shr.u32 %s, %s, %u; and.b32 %s, %s, %u; "
+                "mul.wide.u32 %s, %s, %u;",
+                number->name, number->name, number->name, 32 * k, line->name, number->name,
+                log2_of(in_line / piece), number->name, number->name, in_line / piece - 1, low->name,
+                number->name, piece);
+        GR_CODE(c, s,
+                "mad.wide.u32 %s, %s, %s, %s; add.u64 %s, %s, %s; mad.wide.u32 %s, %s, %u, %s; "
+                "add.u64 %s, %s, %s;",
+                there->name, line->name, step->name, at->name, there->name, there->name, low->name,
+                here->name, line->name, stride, c->stage->name, here->name, here->name, low->name);
         if (in)
             GR_MUST(gr_code_access(c, s, site, PTX_ACCESS_READ, site->space, piece, NULL, 0,
                                    "ld%s%s.b32 %s, [%s];", gr_space_words(site->space), vector, elements,
                                    there->name));
         if (in)
-            GR_MUST(gr_code_put(c, s, NULL, 0, "st.global%s.b32 [%s], %s;", vector, here->name, elements));
+            GR_CODE(c, s, "st.global%s.b32 [%s], %s;", vector, here->name, elements);
         else
-            GR_MUST(gr_code_put(c, s, NULL, 0, "ld.global%s.b32 %s, [%s];", vector, elements, here->name));
+            GR_CODE(c, s, "ld.global%s.b32 %s, [%s];", vector, elements, here->name);
         if (!in)
             GR_MUST(gr_code_access(c, s, site, PTX_ACCESS_WRITE, site->space, piece, NULL, 0,
                                    "st%s%s.b32 [%s], %s;", gr_space_words(site->space), vector, there->name,
@@ -216,18 +214,18 @@ static gr_status stage(const Code *c, PtxStmt *s, const PtxSite *site) {
                             "mov.b32 %s, $0; mul.lo.u32 %s, %s, %u; shr.u32 %s, %s, 3;", step->name,
                             step->name, step->name, m.bits, step->name, step->name));
     else
-        GR_MUST(gr_code_put(c, s, NULL, 0, "mov.u32 %s, %u;", step->name, m.bytes));
+        GR_CODE(c, s, "mov.u32 %s, %u;", step->name, m.bytes);
     if (loads) {
         GR_MUST(put_stage(c, s, site, &m, at, step, stride, true));
-        GR_MUST(gr_code_put(c, s, NULL, 0, "bar.warp.sync 0xffffffff;"));
+        GR_CODE(c, s, "bar.warp.sync 0xffffffff;");
         GR_MUST(put_on_stage(c, s, address, stride * 8 / m.bits));
-        GR_MUST(gr_code_put(c, s->next, NULL, 0, "bar.warp.sync 0xffffffff;"));
+        GR_CODE(c, s->next, "bar.warp.sync 0xffffffff;");
     } else {
         PtxStmt *next = s->next; // the copies come behind
         GR_MUST(put_on_stage(c, s, address, stride * 8 / m.bits));
-        GR_MUST(gr_code_put(c, next, NULL, 0, "bar.warp.sync 0xffffffff;"));
+        GR_CODE(c, next, "bar.warp.sync 0xffffffff;");
         GR_MUST(put_stage(c, next, site, &m, at, step, stride, false));
-        GR_MUST(gr_code_put(c, next, NULL, 0, "bar.warp.sync 0xffffffff;"));
+        GR_CODE(c, next, "bar.warp.sync 0xffffffff;");
     }
     return GR_OK;
 }

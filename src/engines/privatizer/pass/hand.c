@@ -64,28 +64,28 @@ gr_status gr_code_at_hand(const Code *c, PtxStmt *s, unsigned needs, Code *out) 
         const char *type = fields[k].wide ? "u64" : "u32";
         *fields[k].to = gr_ptx_new_reg(c->f, fields[k].wide ? PTX_B64 : PTX_B32);
         if (c->warps && fields[k].of_slot)
-            GR_MUST(gr_code_put(c, s, NULL, 0, "ld.global.%s %s, [%s+%zu];", type, (*fields[k].to)->name,
-                                c->slot->name, fields[k].of_slot));
+            GR_CODE(c, s, "ld.global.%s %s, [%s+%zu];", type, (*fields[k].to)->name, c->slot->name,
+                    fields[k].of_slot);
         else
             GR_MUST(gr_code_field(c, s, type, *fields[k].to, fields[k].at));
     }
     out->me = gr_ptx_new_reg(c->f, PTX_B32);
-    GR_MUST(gr_code_put(c, s, NULL, 0, "add.u32 %s, %s, 1;", out->me->name, c->copy->name));
+    GR_CODE(c, s, "add.u32 %s, %s, 1;", out->me->name, c->copy->name);
     if (needs & rows) {
         out->number = gr_ptx_new_reg(c->f, PTX_B64);
         out->unasked = gr_ptx_new_reg(c->f, PTX_PRED);
-        GR_MUST(gr_code_put(c, s, NULL, 0, "mul.wide.u32 %s, %s, 4; add.u64 %s, %s, %zu; not.pred %s, %s;",
-                            out->number->name, c->copy->name, out->number->name, out->number->name,
-                            (size_t)GR_ROW_COPIES, out->unasked->name, c->asks->name));
+        GR_CODE(c, s, "mul.wide.u32 %s, %s, 4; add.u64 %s, %s, %zu; not.pred %s, %s;", out->number->name,
+                c->copy->name, out->number->name, out->number->name, (size_t)GR_ROW_COPIES,
+                out->unasked->name, c->asks->name);
     }
     if (needs & GR_HAND_SHARED) {
         out->unwritten = gr_ptx_new_reg(c->f, PTX_B64);
-        GR_MUST(gr_code_put(c, s, NULL, 0, "mov.u64 %s, __gr%s_unwritten;", out->unwritten->name, c->suffix));
+        GR_CODE(c, s, "mov.u64 %s, __gr%s_unwritten;", out->unwritten->name, c->suffix);
     }
     if (needs & GR_HAND_NEAR) {
         out->window = gr_ptx_new_reg(c->f, PTX_B64);
-        GR_MUST(gr_code_put(c, s, NULL, 0, "mov.u64 %s, 0; cvta.shared.u64 %s, %s;", out->window->name,
-                            out->window->name, out->window->name));
+        GR_CODE(c, s, "mov.u64 %s, 0; cvta.shared.u64 %s, %s;", out->window->name, out->window->name,
+                out->window->name);
     }
     return GR_OK;
 }

@@ -56,10 +56,10 @@ static gr_status put_shared(const Code *c, PtxStmt *s, const char *type, const P
                             const PtxReg *end, uint32_t bytes) {
     const PtxVar *var = some_shared(c->f);
     if (var)
-        GR_MUST(gr_code_put(c, s, NULL, 0, "mov.%s %s, %s; and.b%s %s, %s, %lld;", type, from->name,
-                            var->name, type + 1, from->name, from->name, -(1ll << SHARED_BITS)));
+        GR_CODE(c, s, "mov.%s %s, %s; and.b%s %s, %s, %lld;", type, from->name, var->name, type + 1,
+                from->name, from->name, -(1ll << SHARED_BITS));
     else
-        GR_MUST(gr_code_put(c, s, NULL, 0, "mov.%s %s, 0;", type, from->name));
+        GR_CODE(c, s, "mov.%s %s, 0;", type, from->name);
     GR_MUST(gr_code_field(c, s, "u32", end,
                           var ? offsetof(GrPrivControl, own_shared) : offsetof(GrPrivControl, held_shared)));
     return gr_code_put(c, s, NULL, 0, "sub.u32 %s, %s, %u;", end->name, end->name, bytes);
@@ -68,20 +68,19 @@ static gr_status put_shared(const Code *c, PtxStmt *s, const char *type, const P
 static gr_status put_vars(const Code *c, PtxStmt *s, const char *type, const PtxReg *from, const PtxReg *end,
                           uint32_t bytes, const Vars *v) {
     const char *bits = type + 1;
-    GR_MUST(gr_code_put(c, s, NULL, 0, "mov.%s %s, %s;", type, from->name, v->var[0]->name));
+    GR_CODE(c, s, "mov.%s %s, %s;", type, from->name, v->var[0]->name);
     if (v->n == 1)
         return gr_code_put(c, s, NULL, 0, "mov.u32 %s, %llu;", end->name,
                            (unsigned long long)(v->var[0]->size - bytes));
     PtxReg *top = gr_ptx_new_reg(c->f, from->type);
-    GR_MUST(gr_code_put(c, s, NULL, 0, "add.u%s %s, %s, %llu;", bits, top->name, from->name,
-                        (unsigned long long)v->var[0]->size));
+    GR_CODE(c, s, "add.u%s %s, %s, %llu;", bits, top->name, from->name, (unsigned long long)v->var[0]->size);
     for (unsigned k = 1; k < v->n; k++)
-        GR_MUST(gr_code_put(c, s, NULL, 0,
-                            "{ .reg .b%s one; mov.%s one, %s; min.u%s %s, %s, one; add.u%s one, one, %llu; "
-                            "max.u%s %s, %s, one; }",
-                            bits, type, v->var[k]->name, bits, from->name, from->name, bits,
-                            (unsigned long long)v->var[k]->size, bits, top->name, top->name));
-    GR_MUST(gr_code_put(c, s, NULL, 0, "sub.u%s %s, %s, %s;", bits, top->name, top->name, from->name));
+        GR_CODE(c, s,
+                "{ .reg .b%s one; mov.%s one, %s; min.u%s %s, %s, one; add.u%s one, one, %llu; "
+                "max.u%s %s, %s, one; }",
+                bits, type, v->var[k]->name, bits, from->name, from->name, bits,
+                (unsigned long long)v->var[k]->size, bits, top->name, top->name);
+    GR_CODE(c, s, "sub.u%s %s, %s, %s;", bits, top->name, top->name, from->name);
     return gr_code_put(c, s, NULL, 0, "cvt.u32.u%s %s, %s; sub.u32 %s, %s, %u;", bits, end->name, top->name,
                        end->name, end->name, bytes);
 }
@@ -111,17 +110,13 @@ gr_status gr_code_inside(const Code *c, PtxStmt *s, const PtxSite *site) {
     GR_MUST(gr_code_put(c, s, address->sub, 1, "add.s%s %s, $0, %lld; sub.%s %s, %s, %s;", type + 1, to->name,
                         (long long)address->offset, type, to->name, to->name, from->name));
     if (wide)
-        GR_MUST(gr_code_put(c, s, NULL, 0,
-                            "{ .reg .b64 most; min.u64 most, %s, 0xffffffff; cvt.u32.u64 %s, most; }",
-                            to->name, low->name));
+        GR_CODE(c, s, "{ .reg .b64 most; min.u64 most, %s, 0xffffffff; cvt.u32.u64 %s, most; }", to->name,
+                low->name);
     else
-        GR_MUST(gr_code_put(c, s, NULL, 0, "mov.b32 %s, %s;", low->name, to->name));
-    GR_MUST(gr_code_put(c, s, NULL, 0, "min.u32 %s, %s, %s;", low->name, low->name, end->name));
-    GR_MUST(
-        gr_code_put(c, s, NULL, 0,
-                    wide ? "cvt.u64.u32 %s, %s; add.u64 %s, %s, %s;" : "mov.b32 %s, %s; add.u32 %s, %s, %s;",
-                    to->name, low->name, to->name, to->name, from->name));
-    GR_MUST(
-        gr_code_put(c, s, NULL, 0, "and.b%s %s, %s, %d;", type + 1, to->name, to->name, -(int)site->size));
+        GR_CODE(c, s, "mov.b32 %s, %s;", low->name, to->name);
+    GR_CODE(c, s, "min.u32 %s, %s, %s;", low->name, low->name, end->name);
+    GR_CODE(c, s, wide ? "cvt.u64.u32 %s, %s; add.u64 %s, %s, %s;" : "mov.b32 %s, %s; add.u32 %s, %s, %s;",
+            to->name, low->name, to->name, to->name, from->name);
+    GR_CODE(c, s, "and.b%s %s, %s, %d;", type + 1, to->name, to->name, -(int)site->size);
     return gr_code_set_address(c, address, to, 0);
 }

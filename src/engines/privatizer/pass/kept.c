@@ -144,8 +144,7 @@ gr_status gr_kept_find(const Code *c, const PtxStmt *const *from, size_t n, Kept
     // Copies of the code with as much share it: a thread takes one of them.
     snprintf(out->name, sizeof out->name, "__gr_kept_%u", out->size);
     if (!gr_code_declares(c, out->name))
-        GR_MUST(
-            gr_code_put(c, c->f->first, NULL, 0, ".local .align 16 .b8 %s[%u];", out->name, 2 * out->size));
+        GR_CODE(c, c->f->first, ".local .align 16 .b8 %s[%u];", out->name, 2 * out->size);
     return gr_code_put(c, c->body.n ? c->body.stmt[0] : NULL, NULL, 0, "mov.u32 %s, 0;", out->at->name);
 }
 
@@ -155,12 +154,11 @@ static gr_status put(const Code *c, const Kept *k, PtxStmt *at, const PtxStmt *f
     PtxReg *base = gr_ptx_new_reg(c->f, PTX_B64), *offset = gr_ptx_new_reg(c->f, PTX_B32);
     Group g = {.c = c, .at = at, .base = base->name, .way = way, .unlike = unlike};
     if (way == FETCH)
-        GR_MUST(gr_code_put(c, at, NULL, 0, "mov.u32 %s, %s;", offset->name, k->at->name));
+        GR_CODE(c, at, "mov.u32 %s, %s;", offset->name, k->at->name);
     else
-        GR_MUST(gr_code_put(c, at, NULL, 0, "sub.u32 %s, %u, %s;", offset->name, k->size, k->at->name));
-    GR_MUST(gr_code_put(c, at, NULL, 0,
-                        "{ .reg .b64 set; mov.u64 set, %s; cvt.u64.u32 %s, %s; add.u64 %s, %s, set; }",
-                        k->name, base->name, offset->name, base->name, base->name));
+        GR_CODE(c, at, "sub.u32 %s, %u, %s;", offset->name, k->size, k->at->name);
+    GR_CODE(c, at, "{ .reg .b64 set; mov.u64 set, %s; cvt.u64.u32 %s, %s; add.u64 %s, %s, set; }", k->name,
+            base->name, offset->name, base->name, base->name);
     return put_set(c, &g, from, &bytes);
 }
 

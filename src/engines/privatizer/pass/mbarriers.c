@@ -37,7 +37,7 @@ static gr_status put_place(const Code *c, PtxStmt *s, const PtxOperand *address,
     *at = gr_ptx_new_reg(c->f, PTX_B32);
     GR_MUST(gr_code_address(c, s, address, &wide));
     if (!gr_is_shared_space(s->instr->space))
-        GR_MUST(gr_code_put(c, s, NULL, 0, "cvta.to.shared.u64 %s, %s;", wide->name, wide->name));
+        GR_CODE(c, s, "cvta.to.shared.u64 %s, %s;", wide->name, wide->name);
     return gr_code_put(c, s, NULL, 0, "cvt.u32.u64 %s, %s;", (*at)->name, wide->name);
 }
 

@@ -23,8 +23,8 @@ gr_status gr_code_meeting(const Code *c, PtxStmt *s, GrGridPart part) {
     if (c->warps && part == GR_GRID_COUNTS) {
         PtxOperand leaves[2] = {gr_ptx_label_operand(c->leaves), ops[1]};
         PtxReg *stops = gr_ptx_new_reg(c->f, PTX_PRED);
-        GR_MUST(gr_code_put(c, s, NULL, 0, gr_exchanges(c) ? "not.pred %s, %s;" : "setp.eq.u32 %s, 0, 0;",
-                            stops->name, gr_exchanges(c) ? c->exchanges->name : ""));
+        GR_CODE(c, s, gr_exchanges(c) ? "not.pred %s, %s;" : "setp.eq.u32 %s, 0, 0;", stops->name,
+                gr_exchanges(c) ? c->exchanges->name : "");
         if (i->guard)
             GR_MUST(gr_code_put(c, s, leaves, 2, "{ .reg .pred own; %s.pred own, $1; and.pred %s, %s, own; }",
                                 i->guard_negated ? "not" : "mov", stops->name, stops->name));
@@ -43,8 +43,8 @@ static gr_status put_meeting(const Code *c, PtxLabel *leaves) {
     PtxReg *came = gr_ptx_new_reg(c->f, PTX_B32), *lost = gr_ptx_new_reg(c->f, PTX_PRED);
     PtxOperand there = leaves ? gr_ptx_label_operand(leaves) : (PtxOperand){0};
     GR_MUST(put_together(c, NULL));
-    GR_MUST(gr_code_put(c, NULL, NULL, 0, "barrier.sync 0; call (%s), __gr%s_meets; setp.eq.u32 %s, %s, 0;",
-                        came->name, c->suffix, lost->name, came->name));
+    GR_CODE(c, NULL, "barrier.sync 0; call (%s), __gr%s_meets; setp.eq.u32 %s, %s, 0;", came->name, c->suffix,
+            lost->name, came->name);
     GR_MUST(put_together(c, NULL));
     return gr_code_put(c, NULL, &there, 1, "barrier.red.or.pred %s, 0, %s; @%s %s;", lost->name, lost->name,
                        lost->name, leaves ? "bra $0" : "ret");
@@ -64,14 +64,13 @@ gr_status gr_code_exchange(const Code *c, const PtxReg *due, const PtxReg *all, 
         c, NULL, over, 2, "@!%s bra $0; barrier.red.or.pred %s, 0, %s; or.pred %s, %s, %s; @!%s bra $0;",
         c->exchanges->name, due->name, due->name, due->name, due->name, all->name, due->name));
     gr_ptx_insert_label(c->f, NULL, again);
-    GR_MUST(gr_code_put(c, NULL, NULL, 0, "@!%s call __gr%s_goes_on, (%s);", all->name, c->suffix,
-                        c->meetings->name));
+    GR_CODE(c, NULL, "@!%s call __gr%s_goes_on, (%s);", all->name, c->suffix, c->meetings->name);
     for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
-        GR_MUST(gr_code_put(c, NULL, NULL, 0, "call __gr%s_%s;", c->suffix, steps[k]));
+        GR_CODE(c, NULL, "call __gr%s_%s;", c->suffix, steps[k]);
         GR_MUST(put_meeting(c, leaves));
     }
-    GR_MUST(gr_code_put(c, NULL, NULL, 0, "call __gr%s_takes; call (%s), __gr%s_all_end, (%s);", c->suffix,
-                        ended->name, c->suffix, c->meetings->name));
+    GR_CODE(c, NULL, "call __gr%s_takes; call (%s), __gr%s_all_end, (%s);", c->suffix, ended->name, c->suffix,
+            c->meetings->name);
     GR_MUST(put_together(c, NULL));
     GR_MUST(gr_code_put(c, NULL, &there, 1,
                         "barrier.sync 0; add.u32 %s, %s, 1; setp.ne.u32 %s, %s, 0; @%s bra $0;",
@@ -100,7 +99,7 @@ gr_status gr_code_keep_shared(const Code *c) {
     PtxStmt *at = c->body.n ? c->body.stmt[0] : NULL;
     if (c->warps)
         return GR_OK;
-    GR_MUST(gr_code_put(c, at, NULL, 0, "call __gr%s_keep_shared;", c->suffix));
+    GR_CODE(c, at, "call __gr%s_keep_shared;", c->suffix);
     GR_MUST(put_together(c, at));
     return gr_code_put(c, at, NULL, 0, "barrier.sync 0;");
 }

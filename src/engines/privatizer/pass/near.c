@@ -55,9 +55,8 @@ gr_status gr_code_near_quick(const Code *c, PtxStmt *s, const PtxReg *low) {
     PtxLabel *end = gr_ptx_new_label(f);
     PtxOperand behind = gr_ptx_label_operand(end);
     gr_ptx_insert_label(f, s->next, end);
-    GR_MUST(gr_code_put(c, s, NULL, 0, "setp.lt.and.u32 %s, %s, %s, %s; add.u32 %s, %s, %s;", quick->name,
-                        low->name, c->near_end->name, c->plain->name, to->name, low->name,
-                        c->near_unmade->name));
+    GR_CODE(c, s, "setp.lt.and.u32 %s, %s, %s, %s; add.u32 %s, %s, %s;", quick->name, low->name,
+            c->near_end->name, c->plain->name, to->name, low->name, c->near_unmade->name);
     GR_MUST(gr_code_own(c, s, quick, &over));
     GR_MUST(gr_code_again(c, s, quick, to, NULL));
     return gr_code_put(c, s, &behind, 1, "@%s bra $0;", over->name);
@@ -82,13 +81,12 @@ static gr_status put_parts_owned(const Code *c, PtxStmt *s, const Parts *p, cons
     for (unsigned k = 0; k < p->n; k++) {
         if (asks)
             snprintf(first, sizeof first, "mov.b%u has, 0; @%s ", p->bits, asks->name);
-        GR_MUST(gr_code_put(c, s, NULL, 0,
-                            "{ .reg .b%u has; %sld.shared.b%u has, [%s+%llu]; setp.eq%s.b%u %s, has, %s%s%s; "
-                            "setp.ne%s.b%u %s, has, 0%s%s; }",
-                            p->bits, first, p->bits, at->name, (unsigned long long)from + 8 * k,
-                            k ? ".and" : "", p->bits, own->name, p->mine->name, k ? ", " : "",
-                            k ? own->name : "", k ? ".or" : "", p->bits, some->name, k ? ", " : "",
-                            k ? some->name : ""));
+        GR_CODE(c, s,
+                "{ .reg .b%u has; %sld.shared.b%u has, [%s+%llu]; setp.eq%s.b%u %s, has, %s%s%s; "
+                "setp.ne%s.b%u %s, has, 0%s%s; }",
+                p->bits, first, p->bits, at->name, (unsigned long long)from + 8 * k, k ? ".and" : "", p->bits,
+                own->name, p->mine->name, k ? ", " : "", k ? own->name : "", k ? ".or" : "", p->bits,
+                some->name, k ? ", " : "", k ? some->name : "");
     }
     return GR_OK;
 }
@@ -107,15 +105,14 @@ static gr_status put_taken(const Code *c, PtxStmt *s, const PtxSite *site, const
     Parts p;
     PtxReg *at = gr_ptx_new_reg(c->f, PTX_B32);
     GR_MUST(put_parts(c, s, site, low, at, &p));
-    GR_MUST(gr_code_put(c, s, NULL, 0, "mov.pred %s, %s;", own->name, in->name));
+    GR_CODE(c, s, "mov.pred %s, %s;", own->name, in->name);
     for (unsigned k = 0; k < p.n; k++)
-        GR_MUST(gr_code_put(
-            c, s, NULL, 0,
-            "{ .reg .b%u had; .reg .pred has; mov.b%u had, %s; @%s atom.shared.cas.b%u had, [%s+%u], "
-            "0, %s; setp.eq.b%u has, had, %s; setp.eq.or.b%u has, had, 0, has; and.pred %s, %s, has; "
-            "}",
-            p.bits, p.bits, p.mine->name, own->name, p.bits, at->name, 8 * k, p.mine->name, p.bits,
-            p.mine->name, p.bits, own->name, own->name));
+        GR_CODE(c, s,
+                "{ .reg .b%u had; .reg .pred has; mov.b%u had, %s; @%s atom.shared.cas.b%u had, [%s+%u], "
+                "0, %s; setp.eq.b%u has, had, %s; setp.eq.or.b%u has, had, 0, has; and.pred %s, %s, has; "
+                "}",
+                p.bits, p.bits, p.mine->name, own->name, p.bits, at->name, 8 * k, p.mine->name, p.bits,
+                p.mine->name, p.bits, own->name, own->name);
     return GR_OK;
 }
 
@@ -127,11 +124,10 @@ static gr_status put_load(const Code *c, PtxStmt *s, const PtxSite *site, const 
     GR_MUST(put_numbered(c, s, low, in, slow));
     GR_MUST(put_owned(c, s, site, low, in, own, some));
     if (site->size > 1u << c->near_shift) // some of it may be the thread's
-        GR_MUST(gr_code_put(c, s, NULL, 0, "or.pred %s, %s, %s;", slow->name, slow->name, some->name));
-    GR_MUST(gr_code_put(c, s, NULL, 0,
-                        "not.pred %s, %s; and.pred %s, %s, %s; not.pred %s, %s; or.pred %s, %s, %s;",
-                        some->name, own->name, slow->name, slow->name, some->name, some->name, in->name,
-                        slow->name, slow->name, some->name));
+        GR_CODE(c, s, "or.pred %s, %s, %s;", slow->name, slow->name, some->name);
+    GR_CODE(c, s, "not.pred %s, %s; and.pred %s, %s, %s; not.pred %s, %s; or.pred %s, %s, %s;", some->name,
+            own->name, slow->name, slow->name, some->name, some->name, in->name, slow->name, slow->name,
+            some->name);
     return gr_code_put(c, s, NULL, 0, "cvt.u64.u32 %s, %s; add.u64 %s, %s, %s; @!%s add.u64 %s, %s, %s;",
                        more->name, c->near_unmade->name, to->name, c->window->name, at->name, own->name,
                        to->name, to->name, more->name);
@@ -171,7 +167,7 @@ static gr_status put_owned_wild(const Code *c, PtxStmt *s, const PtxSite *site, 
     if (site->size > 1u << c->near_shift)
         GR_MUST(put_wild(c, s, some, own));
     GR_MUST(put_numbered(c, s, low, asks, numbered));
-    GR_MUST(gr_code_put(c, s, NULL, 0, "and.pred %s, %s, %s;", numbered->name, numbered->name, asks->name));
+    GR_CODE(c, s, "and.pred %s, %s, %s;", numbered->name, numbered->name, asks->name);
     return put_wild(c, s, numbered, own);
 }
 
@@ -182,8 +178,8 @@ gr_status gr_code_near_owned(const Code *c, PtxStmt *s, const PtxSite *site, con
     GR_MUST(put_mine(c, s, site, &p));
     GR_MUST(put_parts_owned(c, s, &p, owners, ((uint64_t)from >> c->near_shift) * c->near_entry, NULL, own,
                             some));
-    GR_MUST(gr_code_put(c, s, NULL, 0, "add.u32 %s, %s, %lld;", low->name, at->name, (long long)from));
-    GR_MUST(gr_code_put(c, s, NULL, 0, "and.pred %s, %s, %s;", some->name, some->name, asks->name));
+    GR_CODE(c, s, "add.u32 %s, %s, %lld;", low->name, at->name, (long long)from);
+    GR_CODE(c, s, "and.pred %s, %s, %s;", some->name, some->name, asks->name);
     return put_owned_wild(c, s, site, low, asks, own, some);
 }
 
@@ -197,12 +193,11 @@ gr_status gr_code_near_known_load(const Code *all, PtxStmt *s, const PtxSite *si
            *in = gr_ptx_new_reg(f, PTX_PRED);
     *to = gr_ptx_new_reg(f, PTX_B32);
     GR_MUST(gr_code_at_hand(all, s, GR_HAND_NEAR, &at_hand));
-    GR_MUST(gr_code_put(c, s, NULL, 0, "setp.eq.u32 %s, 0, 0;", due->name));
+    GR_CODE(c, s, "setp.eq.u32 %s, 0, 0;", due->name);
     GR_MUST(put_guard(c, s, due));
-    GR_MUST(gr_code_put(c, s, NULL, 0,
-                        "setp.lt.and.u32 %s, %s, %s, %s; not.pred %s, %s; and.pred %s, %s, %s;", in->name,
-                        low->name, c->near_end->name, due->name, asks->name, c->plain->name, asks->name,
-                        asks->name, in->name));
+    GR_CODE(c, s, "setp.lt.and.u32 %s, %s, %s, %s; not.pred %s, %s; and.pred %s, %s, %s;", in->name,
+            low->name, c->near_end->name, due->name, asks->name, c->plain->name, asks->name, asks->name,
+            in->name);
     GR_MUST(put_wild(c, s, due, in));
     if (c->dense)
         return gr_code_put(c, s, NULL, 0, "add.u32 %s, %s, %s; @!%s mov.b32 %s, %s;", (*to)->name, low->name,
@@ -212,7 +207,7 @@ gr_status gr_code_near_known_load(const Code *all, PtxStmt *s, const PtxSite *si
         GR_MUST(put_wild(c, s, some, own));
     PtxReg *numbered = gr_ptx_new_reg(f, PTX_PRED);
     GR_MUST(put_numbered(c, s, low, asks, numbered));
-    GR_MUST(gr_code_put(c, s, NULL, 0, "and.pred %s, %s, %s;", numbered->name, numbered->name, asks->name));
+    GR_CODE(c, s, "and.pred %s, %s, %s;", numbered->name, numbered->name, asks->name);
     GR_MUST(put_wild(c, s, numbered, own));
     // The load comes in any case, else what it loads to would have to be kept until then.
     return gr_code_put(c, s, NULL, 0, "add.u32 %s, %s, %s; @%s mov.b32 %s, %s; @!%s mov.b32 %s, %s;",
@@ -230,14 +225,14 @@ gr_status gr_code_near_known_store(const Code *all, PtxStmt *s, const PtxSite *s
     *kept = gr_ptx_new_reg(f, PTX_PRED);
     *to = (PtxReg *)low;
     GR_MUST(gr_code_at_hand(all, s, GR_HAND_NEAR, &at_hand));
-    GR_MUST(gr_code_put(c, s, NULL, 0, "setp.eq.u32 %s, 0, 0;", due->name));
+    GR_CODE(c, s, "setp.eq.u32 %s, 0, 0;", due->name);
     GR_MUST(put_guard(c, s, due));
-    GR_MUST(gr_code_put(c, s, NULL, 0, "sub.u32 %s, %s, %s; setp.lt.and.u32 %s, %s, %s, %s;", from->name,
-                        low->name, c->near_first->name, in->name, from->name, c->near_size->name, due->name));
+    GR_CODE(c, s, "sub.u32 %s, %s, %s; setp.lt.and.u32 %s, %s, %s, %s;", from->name, low->name,
+            c->near_first->name, in->name, from->name, c->near_size->name, due->name);
     if (c->dense) {
         *to = gr_ptx_new_reg(f, PTX_B32);
-        GR_MUST(gr_code_put(c, s, NULL, 0, "mov.pred %s, %s; add.u32 %s, %s, %s;", (*kept)->name, in->name,
-                            (*to)->name, low->name, c->near_unmade->name));
+        GR_CODE(c, s, "mov.pred %s, %s; add.u32 %s, %s, %s;", (*kept)->name, in->name, (*to)->name, low->name,
+                c->near_unmade->name);
     } else {
         GR_MUST(put_taken(c, s, site, low, in, *kept));
     }
@@ -250,8 +245,8 @@ gr_status gr_code_near(const Code *c, PtxStmt *s, const PtxSite *site, const Ptx
                        const PtxReg *to, const PtxReg *slow, const PtxOperand *guard, bool negated) {
     PtxReg *in = gr_ptx_new_reg(c->f, PTX_PRED),
            *from = gr_ptx_new_reg(c->f, PTX_B32); // with size 0 nothing is in
-    GR_MUST(gr_code_put(c, s, NULL, 0, "sub.u32 %s, %s, %s; setp.lt.u32 %s, %s, %s;", from->name, low->name,
-                        c->near_first->name, in->name, from->name, c->near_size->name));
+    GR_CODE(c, s, "sub.u32 %s, %s, %s; setp.lt.u32 %s, %s, %s;", from->name, low->name, c->near_first->name,
+            in->name, from->name, c->near_size->name);
     if (guard)
         GR_MUST(gr_code_put(c, s, guard, 1, "{ .reg .pred own; %s.pred own, $0; and.pred %s, %s, own; }",
                             negated ? "not" : "mov", in->name, in->name));

@@ -14,9 +14,9 @@ gr_status gr_code_lost(const Code *c) {
     }
     gr_ptx_insert_label(c->f, NULL, c->over);
     // In pass 2 it does not go round again.
-    GR_MUST(gr_code_put(c, NULL, NULL, 0, "mov.u32 %s, %d;", c->left->name, GR_LEFT_WILD));
+    GR_CODE(c, NULL, "mov.u32 %s, %d;", c->left->name, GR_LEFT_WILD);
     if (!c->known) // where it is told behind, and then found out in the other code
-        GR_MUST(gr_code_put(c, NULL, NULL, 0, "call __gr%s_over;", c->suffix));
+        GR_CODE(c, NULL, "call __gr%s_over;", c->suffix);
     gr_ptx_insert_label(c->f, NULL, c->leaves);
     return GR_OK;
 }
@@ -61,15 +61,13 @@ gr_status gr_code_result(const Code *c, PtxStmt *s, PtxReg *to, PtxReg *common, 
                         first->name, first->name, first->name, kept->name, second->name, second->name,
                         kept->name));
     if (common) // in pass 1 the thread's own memory is updated once: aside, or as what is common
-        GR_MUST(
-            gr_code_put(c, s, NULL, 0,
-                        "setp.ne.u64 %s, %s, 0; selp.b64 %s, %s, %s, %s; or.pred %s, %s, %s; and.pred %s, "
-                        "%s, %s;",
-                        aside->name, common->name, at->name, common->name, to->name, aside->name, aside->name,
-                        aside->name, second->name, aside->name, aside->name, kept->name));
+        GR_CODE(c, s,
+                "setp.ne.u64 %s, %s, 0; selp.b64 %s, %s, %s, %s; or.pred %s, %s, %s; and.pred %s, "
+                "%s, %s;",
+                aside->name, common->name, at->name, common->name, to->name, aside->name, aside->name,
+                aside->name, second->name, aside->name, aside->name, kept->name);
     else
-        GR_MUST(gr_code_put(c, s, NULL, 0, "mov.b64 %s, %s; mov.pred %s, %s;", at->name, to->name,
-                            aside->name, second->name));
+        GR_CODE(c, s, "mov.b64 %s, %s; mov.pred %s, %s;", at->name, to->name, aside->name, second->name);
     if (!loads) {
         PtxOperand nobody = no_destination(c, &s->instr->operands[0]);
         GR_MUST(gr_code_again(c, s, aside, to, &nobody));

@@ -43,7 +43,7 @@ gr_status gr_code_clock(const Code *c, PtxStmt *s, unsigned half) {
         GR_MUST(gr_code_put(c, s, to, 2, i->guard_negated ? "@$1 bra $0;" : "@!$1 bra $0;"));
     }
     GR_MUST(gr_code_put(c, s, ops, 1, texts[half], "", c->clock->name, ""));
-    GR_MUST(gr_code_put(c, s, NULL, 0, "add.u64 %s, %s, 1000;", c->clock->name, c->clock->name));
+    GR_CODE(c, s, "add.u64 %s, %s, 1000;", c->clock->name, c->clock->name);
     gr_ptx_insert_label(c->f, s, behind);
     s->kind = PTX_RAW;
     s->text = "";

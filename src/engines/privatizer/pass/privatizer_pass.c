@@ -46,67 +46,61 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
     c->leaves = gr_ptx_new_label(f);
     gr_privatizer_control_name(c->suffix, control, sizeof control);
     gr_ptx_insert_label(f, NULL, label);
-    GR_MUST(gr_code_put(c, NULL, NULL, 0, "mov.u64 %s, %s;", at->name, control));
+    GR_CODE(c, NULL, "mov.u64 %s, %s;", at->name, control);
     if (c->warps)
-        GR_MUST(gr_code_put(
-            c, NULL, NULL, 0,
-            "call __gr%s_enter; barrier.sync 0; call (%s), __gr%s_slot; setp.eq.u64 %s, %s, 0; @%s ret;",
-            c->suffix, c->slot->name, c->suffix, none->name, c->slot->name, none->name));
+        GR_CODE(c, NULL,
+                "call __gr%s_enter; barrier.sync 0; call (%s), __gr%s_slot; setp.eq.u64 %s, %s, 0; @%s ret;",
+                c->suffix, c->slot->name, c->suffix, none->name, c->slot->name, none->name);
     if (near)
-        GR_MUST(gr_code_put(c, NULL, NULL, 0, "call __gr%s_begin; barrier.sync 0;", c->suffix));
+        GR_CODE(c, NULL, "call __gr%s_begin; barrier.sync 0;", c->suffix);
     GR_MUST(gr_code_field(c, NULL, "u32", c->left, offsetof(GrPrivControl, most_rounds)));
     GR_MUST(gr_code_field(c, NULL, "u32", c->pass, offsetof(GrPrivControl, pass)));
     if (c->known)
-        GR_MUST(gr_code_put(c, NULL, NULL, 0, "mov.u32 %s, 0;", asked->name));
+        GR_CODE(c, NULL, "mov.u32 %s, 0;", asked->name);
     else if (c->warps)
-        GR_MUST(gr_code_put(c, NULL, NULL, 0, "ld.global.u32 %s, [%s+%zu];", asked->name, c->slot->name,
-                            offsetof(GrPrivSlot, asks)));
+        GR_CODE(c, NULL, "ld.global.u32 %s, [%s+%zu];", asked->name, c->slot->name,
+                offsetof(GrPrivSlot, asks));
     else
         GR_MUST(gr_code_field(c, NULL, "u32", asked, offsetof(GrPrivControl, ask.kind)));
-    GR_MUST(
-        gr_code_put(c, NULL, NULL, 0,
-                    "setp.ne.u32 %s, %s, 0; call (%s), __gr%s_copy; sub.u32 %s, %s, 1; mul.wide.u32 %s, %s, "
-                    "%u; mov.u32 %s, 0; mov.u64 %s, 0;",
-                    c->asks->name, asked->name, c->copy->name, c->suffix, asked->name, c->pass->name,
-                    c->unmade->name, asked->name, (unsigned)GR_LINE, c->sequence->name, c->stores->name));
+    GR_CODE(c, NULL,
+            "setp.ne.u32 %s, %s, 0; call (%s), __gr%s_copy; sub.u32 %s, %s, 1; mul.wide.u32 %s, %s, "
+            "%u; mov.u32 %s, 0; mov.u64 %s, 0;",
+            c->asks->name, asked->name, c->copy->name, c->suffix, asked->name, c->pass->name, c->unmade->name,
+            asked->name, (unsigned)GR_LINE, c->sequence->name, c->stores->name);
     if (near) { // in pass 1 the base is found
         GR_MUST(gr_code_field(c, NULL, "u32", c->near_unmade, offsetof(GrPrivControl, near.size)));
         GR_MUST(gr_code_field(c, NULL, "u32", c->near_end, offsetof(GrPrivControl, near.first)));
-        GR_MUST(gr_code_put(c, NULL, NULL, 0, "setp.eq.u32 %s, %s, 0; add.u32 %s, %s, %s; @%s mov.u32 %s, 0;",
-                            none->name, c->near_unmade->name, c->near_end->name, c->near_end->name,
-                            c->near_unmade->name, none->name, c->near_end->name));
+        GR_CODE(c, NULL, "setp.eq.u32 %s, %s, 0; add.u32 %s, %s, %s; @%s mov.u32 %s, 0;", none->name,
+                c->near_unmade->name, c->near_end->name, c->near_end->name, c->near_unmade->name, none->name,
+                c->near_end->name);
         if (c->dense) {
             GR_MUST(gr_code_field(c, NULL, "u32", c->near_unmade, offsetof(GrPrivControl, near.stride)));
             c->stored = gr_ptx_new_reg(f, PTX_PRED);
             c->stored_at = gr_ptx_new_reg(f, PTX_B32);
             GR_MUST(gr_code_field(c, NULL, "u32", c->stored_at, offsetof(GrPrivControl, near.says)));
-            GR_MUST(gr_code_put(c, NULL, NULL, 0,
-                                "mul.lo.u32 %s, %s, %s; add.u32 %s, %s, %s; setp.ne.u32 %s, 0, 0;",
-                                c->near_unmade->name, c->near_unmade->name, c->copy->name, c->stored_at->name,
-                                c->stored_at->name, c->copy->name, c->stored->name));
+            GR_CODE(c, NULL, "mul.lo.u32 %s, %s, %s; add.u32 %s, %s, %s; setp.ne.u32 %s, 0, 0;",
+                    c->near_unmade->name, c->near_unmade->name, c->copy->name, c->stored_at->name,
+                    c->stored_at->name, c->copy->name, c->stored->name);
         }
     }
     if (c->clock)
-        GR_MUST(gr_code_put(c, NULL, NULL, 0, "mov.u64 %s, 0;", c->clock->name));
+        GR_CODE(c, NULL, "mov.u64 %s, 0;", c->clock->name);
     if (exchanges)
-        GR_MUST(gr_code_put(c, NULL, NULL, 0,
-                            "ld.global.u32 %s, [%s+%zu]; setp.ne.u32 %s, %s, 0; mov.u32 %s, 0;",
-                            exchanges->name, at->name, offsetof(GrPrivControl, exchanges), c->exchanges->name,
-                            exchanges->name, c->meetings->name));
+        GR_CODE(c, NULL, "ld.global.u32 %s, [%s+%zu]; setp.ne.u32 %s, %s, 0; mov.u32 %s, 0;", exchanges->name,
+                at->name, offsetof(GrPrivControl, exchanges), c->exchanges->name, exchanges->name,
+                c->meetings->name);
     if (lanes)
-        GR_MUST(gr_code_put(c, NULL, NULL, 0, "ld.global.u32 %s, [%s+%zu]; setp.ne.u32 %s, %s, 0;",
-                            lanes->name, at->name, offsetof(GrPrivControl, lanes), c->lanewise->name,
-                            lanes->name));
+        GR_CODE(c, NULL, "ld.global.u32 %s, [%s+%zu]; setp.ne.u32 %s, %s, 0;", lanes->name, at->name,
+                offsetof(GrPrivControl, lanes), c->lanewise->name, lanes->name);
     if (c->results)
-        GR_MUST(gr_code_put(
-            c, NULL, NULL, 0,
-            "call (%s), __gr%s_notes; ld.global.u64 %s, [%s+%zu]; add.u64 %s, %s, %s; mov.b64 %s, %s;",
-            c->notes->name, c->suffix, c->note_end->name, at->name, offsetof(GrPrivControl, note_bytes),
-            c->note_end->name, c->note_end->name, c->notes->name, c->note->name, c->notes->name));
+        GR_CODE(c, NULL,
+                "call (%s), __gr%s_notes; ld.global.u64 %s, [%s+%zu]; add.u64 %s, %s, %s; mov.b64 %s, %s;",
+                c->notes->name, c->suffix, c->note_end->name, at->name, offsetof(GrPrivControl, note_bytes),
+                c->note_end->name, c->note_end->name, c->notes->name, c->note->name, c->notes->name);
     if (c->dense)
         GR_MUST(gr_code_window(c));
     if (c->stages)
-        GR_MUST(gr_code_put(c, NULL, NULL, 0, "call (%s), __gr%s_stage;", c->stage->name, c->suffix));
+        GR_CODE(c, NULL, "call (%s), __gr%s_stage;", c->stage->name, c->suffix);
     return GR_OK;
 }
 
@@ -148,7 +142,7 @@ static gr_status put_ends_of_blocks(const Code *c) {
     GR_MUST(gr_code_lost(c));
     if (c->dense)
         GR_MUST(gr_code_window_ends(c, NULL));
-    GR_MUST(gr_code_put(c, NULL, NULL, 0, "ret;"));
+    GR_CODE(c, NULL, "ret;");
     for (size_t k = 0; k < c->body.n; k++) {
         PtxStmt *s = c->body.stmt[k];
         if (s->kind != PTX_INSTR || !(gr_ptx_instr_flags(s->instr) & PTX_F_EXIT))

@@ -27,24 +27,23 @@ static void guard_of(const PtxInstr *i, Guard *g) {
 // The same operation where the register says, if it is not 0.
 static gr_status put_copy_at(const Code *c, PtxStmt *s, PtxReg *to) {
     PtxReg *due = gr_ptx_new_reg(c->f, PTX_PRED);
-    GR_MUST(gr_code_put(c, s, NULL, 0, "setp.ne.u64 %s, %s, 0;", due->name, to->name));
+    GR_CODE(c, s, "setp.ne.u64 %s, %s, 0;", due->name, to->name);
     return gr_code_again(c, s, due, to, NULL);
 }
 
 // An atomic operation, or a strong store, notes the word. It is done once more for all units, and on what is for all blocks.
 static gr_status put_update(const Code *c, PtxStmt *s, PtxReg *to, PtxReg *kept, uint32_t size, bool result) {
     PtxReg *common = gr_ptx_new_reg(c->f, PTX_B64);
-    GR_MUST(gr_code_put(c, s, NULL, 0, "mov.u64 %s, 0; @%s call (%s), __gr%s_updated, (%s, %s, %u, %d);",
-                        common->name, kept->name, common->name, c->suffix, to->name, c->pass->name, size,
-                        result));
+    GR_CODE(c, s, "mov.u64 %s, 0; @%s call (%s), __gr%s_updated, (%s, %s, %u, %d);", common->name, kept->name,
+            common->name, c->suffix, to->name, c->pass->name, size, result);
     if (result)
         return gr_code_result(c, s, to, common, kept);
     GR_MUST(put_copy_at(c, s, common));
     if (!c->warps)
         return GR_OK;
     PtxReg *all = gr_ptx_new_reg(c->f, PTX_B64);
-    GR_MUST(gr_code_put(c, s, NULL, 0, "mov.u64 %s, 0; @%s call (%s), __gr%s_updates_all, (%s, %s);",
-                        all->name, kept->name, all->name, c->suffix, to->name, c->pass->name));
+    GR_CODE(c, s, "mov.u64 %s, 0; @%s call (%s), __gr%s_updates_all, (%s, %s);", all->name, kept->name,
+            all->name, c->suffix, to->name, c->pass->name);
     return put_copy_at(c, s, all);
 }
 
@@ -54,8 +53,8 @@ static gr_status put_own(const Code *c, PtxStmt *s, PtxReg *at) {
     PtxInstr *i = s->instr;
     PtxReg *in = gr_ptx_new_reg(c->f, PTX_PRED), *out = gr_ptx_new_reg(c->f, PTX_PRED);
     PtxOperand guard = i->guard ? gr_ptx_reg_operand(i->guard) : (PtxOperand){0};
-    GR_MUST(gr_code_put(c, s, NULL, 0, "isspacep.shared%s %s, %s; not.pred %s, %s;",
-                        c->clusters ? "::cluster" : "", in->name, at->name, out->name, in->name));
+    GR_CODE(c, s, "isspacep.shared%s %s, %s; not.pred %s, %s;", c->clusters ? "::cluster" : "", in->name,
+            at->name, out->name, in->name);
     if (i->guard)
         GR_MUST(
             gr_code_put(c, s, &guard, 1,
@@ -80,10 +79,9 @@ static gr_status put_strong_load(const Code *c, PtxStmt *s, const Guard *g, cons
                         to->name, g->combine, kept->name, to->name, g->operand));
     GR_MUST(gr_code_put(c, s, &leaves, 1, "@%s bra $0;", lost->name));
     PtxReg *told = gr_ptx_new_reg(c->f, PTX_PRED);
-    GR_MUST(gr_code_put(c, s, NULL, 0,
-                        "and.pred %s, %s, %s; @%s call __gr%s_look, (%u, %s, %u, 0, %s, %s, %s);", told->name,
-                        kept->name, c->asks->name, told->name, c->suffix, c->f->module->sites[s->site].id,
-                        at->name, what, c->copy->name, c->pass->name, c->sequence->name));
+    GR_CODE(c, s, "and.pred %s, %s, %s; @%s call __gr%s_look, (%u, %s, %u, 0, %s, %s, %s);", told->name,
+            kept->name, c->asks->name, told->name, c->suffix, c->f->module->sites[s->site].id, at->name, what,
+            c->copy->name, c->pass->name, c->sequence->name);
     gr_code_change_space(s->instr);
     return gr_code_result(c, s, to, NULL, kept);
 }
@@ -124,20 +122,17 @@ typedef struct Lookup {
 static gr_status put_row(const Code *c, PtxStmt *s, const Guard *g, const PtxOperand *ops, unsigned n_ops,
                          const Lookup *l) {
     if (l->shared)
-        GR_MUST(gr_code_put(c, s, NULL, 0, "mov.b64 %s, %s;", l->offset->name, l->at->name));
+        GR_CODE(c, s, "mov.b64 %s, %s;", l->offset->name, l->at->name);
     else
-        GR_MUST(gr_code_put(c, s, NULL, 0, "sub.u64 %s, %s, %s;", l->offset->name, l->at->name,
-                            c->arena_base->name));
+        GR_CODE(c, s, "sub.u64 %s, %s, %s;", l->offset->name, l->at->name, c->arena_base->name);
     GR_MUST(gr_code_put(c, s, ops, n_ops, "setp.lt%s.u64 %s, %s, %s%s; mov.u32 %s, %u; mov.u32 %s, 0;",
                         g->combine, l->in->name, l->offset->name,
                         l->shared ? c->shared_bytes->name : c->arena_bytes->name, g->operand, l->number->name,
                         GR_ROW_EDGE, l->made->name));
-    GR_MUST(
-        gr_code_put(c, s, NULL, 0,
-                    "shr.u64 %s, %s, %u; shl.b64 %s, %s, 2; add.u64 %s, %s, %s; @%s ld.global.u32 %s, [%s];",
-                    l->line->name, l->offset->name, (unsigned)GR_LINE_SHIFT, l->line->name, l->line->name,
-                    l->line->name, l->line->name, l->shared ? c->table->name : c->arena_table->name,
-                    l->in->name, l->number->name, l->line->name));
+    GR_CODE(c, s, "shr.u64 %s, %s, %u; shl.b64 %s, %s, 2; add.u64 %s, %s, %s; @%s ld.global.u32 %s, [%s];",
+            l->line->name, l->offset->name, (unsigned)GR_LINE_SHIFT, l->line->name, l->line->name,
+            l->line->name, l->line->name, l->shared ? c->table->name : c->arena_table->name, l->in->name,
+            l->number->name, l->line->name);
     return gr_code_put(
         c, s, NULL, 0,
         "mad.wide.u32 %s, %s, %s, %s; sub.u32 %s, %s, 1; setp.lt.u32 %s, %s, %u; and.b64 %s, %s, %u;",
@@ -151,19 +146,18 @@ static gr_status put_quick_load(const Code *c, PtxStmt *s, const Lookup *l, PtxL
     PtxReg *quick = gr_ptx_new_reg(c->f, PTX_PRED), *plain = gr_ptx_new_reg(c->f, PTX_PRED),
            *to = gr_ptx_new_reg(c->f, PTX_B64);
     PtxOperand behind = gr_ptx_label_operand(end);
-    GR_MUST(gr_code_put(c, s, NULL, 0, "setp.eq.u32 %s, %s, 0xffffffff;", quick->name, l->number->name));
+    GR_CODE(c, s, "setp.eq.u32 %s, %s, 0xffffffff;", quick->name, l->number->name);
     if (c->plain)
-        GR_MUST(gr_code_put(c, s, NULL, 0, "and.pred %s, %s, %s; or.pred %s, %s, %s;", plain->name,
-                            l->has->name, c->plain->name, quick->name, quick->name, plain->name));
-    GR_MUST(gr_code_put(c, s, NULL, 0,
-                        "and.pred %s, %s, %s; and.pred %s, %s, %s; add.u64 %s, %s, %s; add.u64 %s, %s, %s;",
-                        quick->name, quick->name, l->in->name, quick->name, quick->name, c->unasked->name,
-                        to->name, l->row->name, c->unmade->name, to->name, to->name, l->offset->name));
+        GR_CODE(c, s, "and.pred %s, %s, %s; or.pred %s, %s, %s;", plain->name, l->has->name, c->plain->name,
+                quick->name, quick->name, plain->name);
+    GR_CODE(c, s, "and.pred %s, %s, %s; and.pred %s, %s, %s; add.u64 %s, %s, %s; add.u64 %s, %s, %s;",
+            quick->name, quick->name, l->in->name, quick->name, quick->name, c->unasked->name, to->name,
+            l->row->name, c->unmade->name, to->name, to->name, l->offset->name);
     if (l->shared)
-        GR_MUST(gr_code_put(c, s, NULL, 0, "@!%s add.u64 %s, %s, %s;", l->has->name, to->name,
-                            c->unwritten->name, l->offset->name));
+        GR_CODE(c, s, "@!%s add.u64 %s, %s, %s;", l->has->name, to->name, c->unwritten->name,
+                l->offset->name);
     else
-        GR_MUST(gr_code_put(c, s, NULL, 0, "@!%s mov.b64 %s, %s;", l->has->name, to->name, l->at->name));
+        GR_CODE(c, s, "@!%s mov.b64 %s, %s;", l->has->name, to->name, l->at->name);
     GR_MUST(gr_code_again(c, s, quick, to, NULL));
     return gr_code_put(c, s, &behind, 1, "@%s bra $0;", quick->name);
 }
@@ -209,17 +203,17 @@ static gr_status put_known_read(const Code *c, PtxStmt *s, const PtxReg *at, uns
     PtxOperand guard = i->guard ? gr_ptx_reg_operand(i->guard) : (PtxOperand){0};
     char control[64];
     gr_privatizer_control_name(c->suffix, control, sizeof control);
-    GR_MUST(gr_code_put(c, s, NULL, 0,
-                        "ld.global.nc.v2.u64 {%s, %s}, [%s+%zu]; sub.u64 %s, %s, %s; setp.lt.u64 %s, %s, %s; "
-                        "not.pred %s, %s; selp.b64 %s, %s, %s, %s;",
-                        begin->name, size->name, control,
-                        offsetof(GrPrivControl, only_read) + (group - 1) * sizeof(GrPrivProved), to->name,
-                        at->name, begin->name, in->name, to->name, size->name, out->name, in->name, to->name,
-                        at->name, begin->name, in->name));
+    GR_CODE(c, s,
+            "ld.global.nc.v2.u64 {%s, %s}, [%s+%zu]; sub.u64 %s, %s, %s; setp.lt.u64 %s, %s, %s; "
+            "not.pred %s, %s; selp.b64 %s, %s, %s, %s;",
+            begin->name, size->name, control,
+            offsetof(GrPrivControl, only_read) + (group - 1) * sizeof(GrPrivProved), to->name, at->name,
+            begin->name, in->name, to->name, size->name, out->name, in->name, to->name, at->name, begin->name,
+            in->name);
     if (i->guard)
         GR_MUST(gr_code_put(c, s, &guard, 1, "{ .reg .pred own; %s.pred own, $0; and.pred %s, %s, own; }",
                             i->guard_negated ? "not" : "mov", out->name, out->name));
-    GR_MUST(gr_code_put(c, s, NULL, 0, "@%s mov.u32 %s, %d;", out->name, c->left->name, GR_LEFT_WILD));
+    GR_CODE(c, s, "@%s mov.u32 %s, %d;", out->name, c->left->name, GR_LEFT_WILD);
     // The load comes in any case, else what it loads to would have to be kept until then.
     return gr_code_set_address(c, gr_code_address_of(i), to, 0);
 }
@@ -229,17 +223,16 @@ static gr_status put_owner(const Code *c, PtxStmt *s, const Lookup *l, PtxReg **
     PtxFunc *f = c->f;
     PtxReg *owner = gr_ptx_new_reg(f, PTX_B32), *at = gr_ptx_new_reg(f, PTX_B64);
     *is_own = gr_ptx_new_reg(f, PTX_PRED);
-    GR_MUST(gr_code_put(c, s, NULL, 0,
-                        "shr.u64 %s, %s, %u; shl.b64 %s, %s, 2; add.u64 %s, %s, %s; mov.u32 %s, 0; @%s "
-                        "ld.global.u32 %s, [%s+%u];",
-                        at->name, l->offset->name, c->granule, at->name, at->name, at->name, at->name,
-                        l->row->name, owner->name, l->has->name, owner->name, at->name,
-                        (unsigned)GR_ROW_OWNERS));
+    GR_CODE(c, s,
+            "shr.u64 %s, %s, %u; shl.b64 %s, %s, 2; add.u64 %s, %s, %s; mov.u32 %s, 0; @%s "
+            "ld.global.u32 %s, [%s+%u];",
+            at->name, l->offset->name, c->granule, at->name, at->name, at->name, at->name, l->row->name,
+            owner->name, l->has->name, owner->name, at->name, (unsigned)GR_ROW_OWNERS);
     if (l->stores) {
         PtxReg *flags = gr_ptx_new_reg(f, PTX_B32), *free = gr_ptx_new_reg(f, PTX_PRED), *once;
         GR_MUST(gr_code_once(c, s, &once));
-        GR_MUST(gr_code_put(
-            c, s, NULL, 0,
+        GR_CODE(
+            c, s,
             "mov.u32 %s, %d; @%s ld.global.u32 %s, [%s+%zu]; and.b32 %s, %s, %d; setp.eq.u32 %s, %s, 0; "
             "@%s setp.ne.u32 %s, 0, 0; @%s call (%s), __gr%s_list, (%s, %s); setp.ne.u32 %s, %s, 0; and.pred "
             "%s, %s, %s; setp.eq.and.u32 %s, %s, 0, %s; @%s setp.ne.u32 %s, 0, 0; ",
@@ -247,16 +240,14 @@ static gr_status put_owner(const Code *c, PtxStmt *s, const Lookup *l, PtxReg **
             (size_t)GR_ROW_HEAD + offsetof(GrPrivRow, flags), flags->name, flags->name, GR_ROW_LISTED,
             free->name, flags->name, once->name, free->name, free->name, flags->name, c->suffix, l->row->name,
             l->number->name, free->name, flags->name, free->name, free->name, l->has->name, free->name,
-            owner->name, free->name, once->name, free->name));
-        GR_MUST(gr_code_put(c, s, NULL, 0,
-                            "@%s atom.global.cas.b32 %s, [%s+%u], 0, %s; setp.eq.and.u32 %s, %s, 0, %s;",
-                            free->name, owner->name, at->name, (unsigned)GR_ROW_OWNERS, c->me->name,
-                            free->name, owner->name, free->name));
-        GR_MUST(gr_code_put(c, s, NULL, 0, "setp.eq.or.u32 %s, %s, %s, %s;", (*is_own)->name, owner->name,
-                            c->me->name, free->name));
+            owner->name, free->name, once->name, free->name);
+        GR_CODE(c, s, "@%s atom.global.cas.b32 %s, [%s+%u], 0, %s; setp.eq.and.u32 %s, %s, 0, %s;",
+                free->name, owner->name, at->name, (unsigned)GR_ROW_OWNERS, c->me->name, free->name,
+                owner->name, free->name);
+        GR_CODE(c, s, "setp.eq.or.u32 %s, %s, %s, %s;", (*is_own)->name, owner->name, c->me->name,
+                free->name);
     } else {
-        GR_MUST(
-            gr_code_put(c, s, NULL, 0, "setp.eq.u32 %s, %s, %s;", (*is_own)->name, owner->name, c->me->name));
+        GR_CODE(c, s, "setp.eq.u32 %s, %s, %s;", (*is_own)->name, owner->name, c->me->name);
     }
     return GR_OK;
 }
@@ -264,23 +255,22 @@ static gr_status put_owner(const Code *c, PtxStmt *s, const Lookup *l, PtxReg **
 // The number of the unit's private copy, where the row has such.
 static gr_status put_made(const Code *c, PtxStmt *s, const Lookup *l, const PtxReg *is_own) {
     PtxReg *numbered = gr_ptx_new_reg(c->f, PTX_B32), *has = gr_ptx_new_reg(c->f, PTX_PRED);
-    GR_MUST(
-        gr_code_put(c, s, NULL, 0,
-                    "mov.u32 %s, 0; @%s ld.global.u32 %s, [%s+%zu]; setp.eq.u32 %s, %s, %d; add.u64 %s, "
-                    "%s, %s; @%s ld.global.u32 %s, [%s]; setp.ge.u32 %s, %s, %d; mad.wide.u32 %s, %s, %u, "
-                    "%s;",
-                    numbered->name, l->has->name, numbered->name, l->row->name,
-                    (size_t)GR_ROW_HEAD + offsetof(GrPrivRow, numbered), has->name, numbered->name,
-                    GR_NUMBERED, l->line->name, l->row->name, c->number->name, has->name, l->made->name,
-                    l->line->name, l->is_made->name, l->made->name, GR_COPY_FIRST, l->to->name, l->made->name,
-                    (unsigned)GR_LINE, c->copies->name));
+    GR_CODE(c, s,
+            "mov.u32 %s, 0; @%s ld.global.u32 %s, [%s+%zu]; setp.eq.u32 %s, %s, %d; add.u64 %s, "
+            "%s, %s; @%s ld.global.u32 %s, [%s]; setp.ge.u32 %s, %s, %d; mad.wide.u32 %s, %s, %u, "
+            "%s;",
+            numbered->name, l->has->name, numbered->name, l->row->name,
+            (size_t)GR_ROW_HEAD + offsetof(GrPrivRow, numbered), has->name, numbered->name, GR_NUMBERED,
+            l->line->name, l->row->name, c->number->name, has->name, l->made->name, l->line->name,
+            l->is_made->name, l->made->name, GR_COPY_FIRST, l->to->name, l->made->name, (unsigned)GR_LINE,
+            c->copies->name);
     if (!l->stores)
-        GR_MUST(gr_code_put(c, s, NULL, 0, "add.u64 %s, %s, %s; @!%s mov.b64 %s, %s;", l->line->name,
-                            l->row->name, c->unmade->name, l->is_made->name, l->to->name, l->line->name));
+        GR_CODE(c, s, "add.u64 %s, %s, %s; @!%s mov.b64 %s, %s;", l->line->name, l->row->name,
+                c->unmade->name, l->is_made->name, l->to->name, l->line->name);
     if (is_own)
-        GR_MUST(gr_code_put(c, s, NULL, 0, "add.u64 %s, %s, %u; @%s mov.b64 %s, %s; or.pred %s, %s, %s;",
-                            l->line->name, l->row->name, (unsigned)GR_ROW_OWN, is_own->name, l->to->name,
-                            l->line->name, l->is_made->name, l->is_made->name, is_own->name));
+        GR_CODE(c, s, "add.u64 %s, %s, %u; @%s mov.b64 %s, %s; or.pred %s, %s, %s;", l->line->name,
+                l->row->name, (unsigned)GR_ROW_OWN, is_own->name, l->to->name, l->line->name,
+                l->is_made->name, l->is_made->name, is_own->name);
     return gr_code_put(c, s, NULL, 0, "add.u64 %s, %s, %s;", l->to->name, l->to->name, l->offset->name);
 }
 
@@ -322,27 +312,26 @@ static gr_status put_lookup(const Code *all, PtxStmt *copy, const PtxSite *site,
         GR_MUST(put_owner(c, copy, &l, &is_own));
     GR_MUST(put_made(c, copy, &l, is_own));
     if (l.stores) {
-        GR_MUST(gr_code_put(c, copy, NULL, 0, "not.pred %s, %s;", l.slow->name, l.is_made->name));
+        GR_CODE(c, copy, "not.pred %s, %s;", l.slow->name, l.is_made->name);
     } else {
-        GR_MUST(gr_code_put(c, copy, NULL, 0,
-                            "setp.ge.u32 %s, %s, %u; setp.ne.and.u32 %s, %s, 0xffffffff, %s;", l.slow->name,
-                            l.number->name, GR_ROW_EDGE - 1, l.slow->name, l.number->name, l.slow->name));
+        GR_CODE(c, copy, "setp.ge.u32 %s, %s, %u; setp.ne.and.u32 %s, %s, 0xffffffff, %s;", l.slow->name,
+                l.number->name, GR_ROW_EDGE - 1, l.slow->name, l.number->name, l.slow->name);
         if (l.shared)
-            GR_MUST(gr_code_put(c, copy, NULL, 0, "@!%s add.u64 %s, %s, %s;", l.has->name, l.to->name,
-                                c->unwritten->name, l.offset->name));
+            GR_CODE(c, copy, "@!%s add.u64 %s, %s, %s;", l.has->name, l.to->name, c->unwritten->name,
+                    l.offset->name);
         else
-            GR_MUST(gr_code_put(c, copy, NULL, 0, "@!%s mov.b64 %s, %s;", l.has->name, l.to->name, at->name));
+            GR_CODE(c, copy, "@!%s mov.b64 %s, %s;", l.has->name, l.to->name, at->name);
     }
 found:
     if (n_ops > 1)
         GR_MUST(gr_code_put(c, copy, ops, n_ops, "selp.u32 %s, 1, 0, %s; setp.ne.and.u32 %s, %s, 0%s;",
                             l.made->name, l.slow->name, l.slow->name, l.made->name, g->operand));
     if (low && l.stores)
-        GR_MUST(gr_code_put(c, copy, NULL, 0, "@%s setp.eq.u32 %s, 0, 0;", l.slow->name, c->copied->name));
+        GR_CODE(c, copy, "@%s setp.eq.u32 %s, 0, 0;", l.slow->name, c->copied->name);
     GrAside aside;
     if (!all->known) {
-        GR_MUST(gr_code_put(c, copy, NULL, 0, "@%s call (%s), __gr%s_at, (%s, %s, %u, %s);", l.slow->name,
-                            l.to->name, c->suffix, at->name, c->copy->name, what, c->unmade->name));
+        GR_CODE(c, copy, "@%s call (%s), __gr%s_at, (%s, %s, %u, %s);", l.slow->name, l.to->name, c->suffix,
+                at->name, c->copy->name, what, c->unmade->name);
     } else {
         GR_MUST(gr_code_aside_now(all, &aside));
         GR_MUST(gr_code_aside(all, copy, &aside, l.slow, "call (%s), __gr%s_at, (%s, %s, %u, %s);",
@@ -387,16 +376,15 @@ static gr_status put_known_near(const Code *c, PtxStmt *s, const PtxSite *site, 
         if (c->by_warps) // they are compared
             GR_MUST(gr_code_together(c, s, &lanes));
         GR_MUST(gr_code_near_known_store(c, s, site, low, &to, &kept));
-        GR_MUST(gr_code_put(c, s, NULL, 0, "@%s setp.%s.u32 %s, 0, 0;", kept->name, c->dense ? "eq" : "ne",
-                            c->dense ? c->stored->name : c->plain->name));
+        GR_CODE(c, s, "@%s setp.%s.u32 %s, 0, 0;", kept->name, c->dense ? "eq" : "ne",
+                c->dense ? c->stored->name : c->plain->name);
         GR_MUST(gr_code_value(c, s, site->size, &value));
         GR_MUST(gr_code_hash(c, s, at, kept, value));
         if (lanes && !c->dense)
-            GR_MUST(gr_code_put(c, s, NULL, 0, "bar.warp.sync %s;", lanes->name));
+            GR_CODE(c, s, "bar.warp.sync %s;", lanes->name);
         if (lanes)
-            GR_MUST(gr_code_put(c, s, NULL, 0, "mov.u64 %s, 0; cvta.shared.u64 %s, %s; add.u64 %s, %s, %s;",
-                                generic->name, generic->name, generic->name, generic->name, generic->name,
-                                at->name));
+            GR_CODE(c, s, "mov.u64 %s, 0; cvta.shared.u64 %s, %s; add.u64 %s, %s, %s;", generic->name,
+                    generic->name, generic->name, generic->name, generic->name, at->name);
         if (lanes && c->dense)
             GR_MUST(put_near_lanes(c, s, site, to, generic, kept, lanes, what, value));
         else if (lanes)
@@ -494,11 +482,10 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     } else if (generic) {
         to = gr_ptx_new_reg(c->f, PTX_B64);
         if (c->copied && what & GR_AT_STORE)
-            GR_MUST(gr_code_put(c, copy, NULL, 0,
-                                c->known
-                                    ? "{ .reg .pred in; isspacep.shared in, %s; @in mov.u32 %s, 1; }"
-                                    : "{ .reg .pred in; isspacep.shared in, %s; @in setp.eq.u32 %s, 0, 0; }",
-                                at->name, c->known ? c->left->name : c->copied->name));
+            GR_CODE(c, copy,
+                    c->known ? "{ .reg .pred in; isspacep.shared in, %s; @in mov.u32 %s, 1; }"
+                             : "{ .reg .pred in; isspacep.shared in, %s; @in setp.eq.u32 %s, 0, 0; }",
+                    at->name, c->known ? c->left->name : c->copied->name);
         GR_MUST(gr_code_put(c, copy, ops, n_ops, "mov.u64 %s, 0; %scall (%s), __gr%s_at, (%s, %s, %u, %s);",
                             to->name, g.alone, to->name, c->suffix, at->name, c->copy->name, what,
                             c->unmade->name));
@@ -506,7 +493,7 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
         GR_MUST(put_lookup(c, copy, site, &g, ops, n_ops, at, low, what, &to));
     }
     if (together)
-        GR_MUST(gr_code_put(c, copy, NULL, 0, "bar.warp.sync %s;", lanes->name));
+        GR_CODE(c, copy, "bar.warp.sync %s;", lanes->name);
     // Without a private copy the access cannot be made, and what the thread would do next is worth nothing.
     PtxReg *lost = gr_ptx_new_reg(c->f, PTX_PRED);
     PtxOperand leaves = gr_ptx_label_operand(what & GR_AT_STOPS && c->stops ? c->stops : c->leaves);
@@ -516,7 +503,7 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     GR_MUST(gr_code_put(c, copy, &leaves, 1, "@%s bra $0;", lost->name));
     PtxReg *told = gr_ptx_new_reg(c->f, PTX_PRED), *common = NULL;
     if (what & GR_AT_STORE && c->plain && !c->brief)
-        GR_MUST(gr_code_put(c, copy, NULL, 0, "@%s setp.ne.u32 %s, 0, 0;", kept->name, c->plain->name));
+        GR_CODE(c, copy, "@%s setp.ne.u32 %s, 0, 0;", kept->name, c->plain->name);
     if (what & GR_AT_STORE && !value)
         GR_MUST(gr_code_value(c, copy, site->size, &value));
     if (value)
@@ -524,17 +511,14 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     if (noted)
         common = gr_ptx_new_reg(c->f, PTX_B64);
     if (common)
-        GR_MUST(gr_code_put(c, copy, NULL, 0, "mov.u64 %s, 0; @%s call (%s), __gr%s_stored, (%s, %s, %u);",
-                            common->name, kept->name, common->name, c->suffix, to->name, c->pass->name,
-                            site->size));
+        GR_CODE(c, copy, "mov.u64 %s, 0; @%s call (%s), __gr%s_stored, (%s, %s, %u);", common->name,
+                kept->name, common->name, c->suffix, to->name, c->pass->name, site->size);
     if (!c->known && !c->brief)
-        GR_MUST(gr_code_put(
-            c, copy, NULL, 0, "and.pred %s, %s, %s; @%s call __gr%s_look, (%u, %s, %u, %s, %s, %s, %s);",
-            told->name, kept->name, c->asks->name, told->name, c->suffix, site->id, at->name, what,
-            value ? value->name : "0", c->copy->name, c->pass->name, c->sequence->name));
+        GR_CODE(c, copy, "and.pred %s, %s, %s; @%s call __gr%s_look, (%u, %s, %u, %s, %s, %s, %s);",
+                told->name, kept->name, c->asks->name, told->name, c->suffix, site->id, at->name, what,
+                value ? value->name : "0", c->copy->name, c->pass->name, c->sequence->name);
     if (compares && c->brief) // 1: another lane's value stays
-        GR_MUST(gr_code_put(c, copy, NULL, 0, "setp.ne.and.u64 %s, %s, 1, %s;", kept->name, to->name,
-                            kept->name));
+        GR_CODE(c, copy, "setp.ne.and.u64 %s, %s, 1, %s;", kept->name, to->name, kept->name);
     else if (compares)
         GR_MUST(gr_code_lanes(c, copy, site, c->whole ? at : to, kept, lanes, what, value));
     GR_MUST(gr_code_set_address(c, address, to, 0));

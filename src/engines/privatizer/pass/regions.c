@@ -233,35 +233,34 @@ static gr_status put_begin(const Regions *r, size_t k) {
         GR_MUST(put_arrival(r, k));
     gr_ptx_insert_label(c->f, at, g->begins);
     if (meeting == GR_MEETS_ARRIVES)
-        GR_MUST(gr_code_put(c, at, NULL, 0, "mov.u32 %s, %s;", r->token_kept->name, r->token->name));
+        GR_CODE(c, at, "mov.u32 %s, %s;", r->token_kept->name, r->token->name);
     // In pass 2 it stays what it is at the end of pass 1: there a thread does not find in the union what it has written itself.
     if (c->plain) {
         PtxReg *alone;
         GR_MUST(gr_code_alone(c, at, &alone));
-        GR_MUST(gr_code_put(c, at, NULL, 0, "not.pred %s, %s; and.pred %s, %s, %s;", c->plain->name,
-                            c->asks->name, c->plain->name, c->plain->name, alone->name));
+        GR_CODE(c, at, "not.pred %s, %s; and.pred %s, %s, %s;", c->plain->name, c->asks->name, c->plain->name,
+                c->plain->name, alone->name);
         if (c->copied)
-            GR_MUST(gr_code_put(c, at, NULL, 0, "not.pred %s, %s;", c->copied->name, alone->name));
+            GR_CODE(c, at, "not.pred %s, %s;", c->copied->name, alone->name);
     }
     if (!k)
         GR_MUST(gr_kept_note(c, &r->kept, at, NULL));
     GR_MUST(gr_kept_turn(c, &r->kept, at));
     GR_MUST(gr_kept_fetch(c, &r->kept, at, g->from));
     for (unsigned i = 0; i < c->n_kept_too; i++)
-        GR_MUST(gr_code_put(c, at, NULL, 0, "mov.%s %s, %s;", mov_type(r->too[i]), r->too[i]->name,
-                            c->kept_too[i]->name));
+        GR_CODE(c, at, "mov.%s %s, %s;", mov_type(r->too[i]), r->too[i]->name, c->kept_too[i]->name);
     if (k)
         GR_MUST(gr_locals_copy(c, &r->locals, at, GR_LOCALS_OWN, GR_LOCALS_NOTED));
     GR_MUST(gr_locals_copy(c, &r->locals, at, GR_LOCALS_KEPT, GR_LOCALS_OWN));
     if (k && reduces(g))
-        GR_MUST(gr_code_put(c, at, NULL, 0, "mov.u32 %s, %s; mov.u32 %s, %s;", r->ayes_kept->name,
-                            r->ayes->name, r->all_kept->name, r->all_votes->name));
+        GR_CODE(c, at, "mov.u32 %s, %s; mov.u32 %s, %s;", r->ayes_kept->name, r->ayes->name,
+                r->all_kept->name, r->all_votes->name);
     gr_ptx_insert_label(c->f, at, g->starts);
     if (!k)
         GR_MUST(put_unset(c, at));
     if (c->clock)
-        GR_MUST(gr_code_put(c, at, NULL, 0, "cvt.u64.u32 %s, %s; shl.b64 %s, %s, 32;", c->clock->name,
-                            c->sequence->name, c->clock->name, c->clock->name));
+        GR_CODE(c, at, "cvt.u64.u32 %s, %s; shl.b64 %s, %s, 32;", c->clock->name, c->sequence->name,
+                c->clock->name, c->clock->name);
     if (passes)
         gr_ptx_insert_label(c->f, at, passes);
     if (meeting)
@@ -311,14 +310,12 @@ static gr_status put_exchange(const Regions *r, const PtxReg *all, PtxLabel *lea
     if (!gr_exchanges(c))
         return GR_OK;
     PtxReg *due = gr_ptx_new_reg(c->f, PTX_PRED);
-    GR_MUST(gr_code_put(c, NULL, NULL, 0, "setp.ne.u32 %s, 0, 0;", due->name));
+    GR_CODE(c, NULL, "setp.ne.u32 %s, 0, 0;", due->name);
     for (size_t k = 1; k < r->regions.len; k++)
         if (gr_grid_part(c->grid, r->regions.data[k].from) == GR_GRID_ARRIVES)
-            GR_MUST(gr_code_put(c, NULL, NULL, 0, "setp.eq.or.u32 %s, %s, %zu, %s;", due->name, r->at->name,
-                                k, due->name));
+            GR_CODE(c, NULL, "setp.eq.or.u32 %s, %s, %zu, %s;", due->name, r->at->name, k, due->name);
     if (has_inner(c))
-        GR_MUST(
-            gr_code_put(c, NULL, NULL, 0, "and.pred %s, %s, %s;", due->name, due->name, r->all_meet->name));
+        GR_CODE(c, NULL, "and.pred %s, %s, %s;", due->name, due->name, r->all_meet->name);
     return gr_code_exchange(c, due, all, leaves);
 }
 
@@ -327,14 +324,13 @@ static gr_status put_all_meet(const Regions *r) {
     const Code *c = r->c;
     if (!has_inner(c))
         return GR_OK;
-    GR_MUST(gr_code_put(c, NULL, NULL, 0, "setp.eq.u32 %s, 0, 0;", r->all_meet->name));
+    GR_CODE(c, NULL, "setp.eq.u32 %s, 0, 0;", r->all_meet->name);
     for (size_t k = 1; k < r->regions.len; k++)
         if (is_of_warp(&r->regions.data[k]) || meeting_of(&r->regions.data[k]))
-            GR_MUST(gr_code_put(c, NULL, NULL, 0, "setp.ne.and.u32 %s, %s, %zu, %s;", r->all_meet->name,
-                                r->at->name, k, r->all_meet->name));
-    GR_MUST(gr_code_put(c, NULL, NULL, 0, "setp.lt.u32 %s, %s, %u; @%s call __gr%s_region, (%s);",
-                        r->meets->name, r->start->name, GR_NO_BEGIN, r->meets->name, c->suffix,
-                        r->start->name));
+            GR_CODE(c, NULL, "setp.ne.and.u32 %s, %s, %zu, %s;", r->all_meet->name, r->at->name, k,
+                    r->all_meet->name);
+    GR_CODE(c, NULL, "setp.lt.u32 %s, %s, %u; @%s call __gr%s_region, (%s);", r->meets->name, r->start->name,
+            GR_NO_BEGIN, r->meets->name, c->suffix, r->start->name);
     return gr_code_put(c, NULL, NULL, 0, "mov.pred %s, %s; barrier.red.and.pred %s, 0, %s;", r->meets->name,
                        r->all_meet->name, r->all_meet->name, r->all_meet->name);
 }
@@ -371,21 +367,19 @@ static gr_status put_step(const Regions *r, bool merges) {
     if (!ends_quickly(c))
         return gr_code_put(c, NULL, NULL, 0, "call __gr%s_%s, (%s, %s, %d);", c->suffix, name, r->start->name,
                            c->sequence->name, GR_REST_ALL);
-    GR_MUST(gr_code_put(c, NULL, NULL, 0, "call (%s), __gr%s_%s%ss, (%s);", r->rest->name, c->suffix,
-                        c->dense ? "dense_" : "", name, c->sequence->name));
+    GR_CODE(c, NULL, "call (%s), __gr%s_%s%ss, (%s);", r->rest->name, c->suffix, c->dense ? "dense_" : "",
+            name, c->sequence->name);
     if (!merges) {
-        GR_MUST(gr_code_put(c, NULL, NULL, 0, "and.b32 %s, %s, %d; setp.ne.u32 %s, %s, 0;", bit->name,
-                            r->rest->name, GR_REST_TELL, due->name, bit->name));
+        GR_CODE(c, NULL, "and.b32 %s, %s, %d; setp.ne.u32 %s, %s, 0;", bit->name, r->rest->name, GR_REST_TELL,
+                due->name, bit->name);
         GR_MUST(gr_code_aside(c, NULL, aside, due, "call __gr%s_tells, (%s, %s);", c->suffix, r->start->name,
                               c->sequence->name));
-        GR_MUST(gr_code_put(c, NULL, NULL, 0, "and.b32 %s, %s, %d;", r->rest->name, r->rest->name,
-                            ~GR_REST_TELL));
+        GR_CODE(c, NULL, "and.b32 %s, %s, %d;", r->rest->name, r->rest->name, ~GR_REST_TELL);
     }
-    GR_MUST(gr_code_put(
-        c, NULL, NULL, 0,
-        "setp.eq.u32 %s, %s, %d; @%s call (%s), __gr%s_plain_%s, (%s, %s); setp.ne.u32 %s, %s, 0;", due->name,
-        r->rest->name, GR_REST_ROWS, due->name, r->rest->name, c->suffix, name, c->slot->name,
-        c->sequence->name, due->name, r->rest->name));
+    GR_CODE(c, NULL,
+            "setp.eq.u32 %s, %s, %d; @%s call (%s), __gr%s_plain_%s, (%s, %s); setp.ne.u32 %s, %s, 0;",
+            due->name, r->rest->name, GR_REST_ROWS, due->name, r->rest->name, c->suffix, name, c->slot->name,
+            c->sequence->name, due->name, r->rest->name);
     return gr_code_aside(c, NULL, aside, due, "call __gr%s_%s, (%s, %s, %s);", c->suffix, name,
                          r->start->name, c->sequence->name, r->rest->name);
 }
@@ -402,26 +396,21 @@ static gr_status put_end(const Regions *r) {
     GR_MUST(put_result_of_thread(r, NULL, NULL));
     gr_ptx_insert_label(c->f, NULL, r->end);
     if (c->known)
-        GR_MUST(gr_code_put(c, NULL, NULL, 0,
-                            "{ .reg .pred wild; setp.eq.u32 wild, %s, %d; @wild call __gr%s_wild; }",
-                            c->left->name, GR_LEFT_WILD, c->suffix));
+        GR_CODE(c, NULL, "{ .reg .pred wild; setp.eq.u32 wild, %s, %d; @wild call __gr%s_wild; }",
+                c->left->name, GR_LEFT_WILD, c->suffix);
     if (c->results) // each pass begins with the first one
-        GR_MUST(gr_code_put(c, NULL, NULL, 0, "mov.b64 %s, %s;", c->note->name, c->notes->name));
+        GR_CODE(c, NULL, "mov.b64 %s, %s;", c->note->name, c->notes->name);
     if (c->gathers || !c->warps)
-        GR_MUST(
-            gr_code_put(c, NULL, NULL, 0,
-                        "add.u32 %s, %s, 1; call (%s), __gr%s_gather, (%s); setp.eq.u32 %s, %s, 0; @%s ret;",
-                        r->ends->name, r->ends->name, r->came->name, c->suffix, r->ends->name, ends->name,
-                        r->came->name, ends->name));
+        GR_CODE(c, NULL, "add.u32 %s, %s, 1; call (%s), __gr%s_gather, (%s); setp.eq.u32 %s, %s, 0; @%s ret;",
+                r->ends->name, r->ends->name, r->came->name, c->suffix, r->ends->name, ends->name,
+                r->came->name, ends->name);
     if (c->dense)
-        GR_MUST(gr_code_put(c, NULL, NULL, 0,
-                            "{ .reg .b32 at; and.b32 at, %s, 1; mad.lo.u32 at, at, %d, %s; @%s st.shared.u8 "
-                            "[at+%d], 1; }",
-                            c->sequence->name, GR_NEAR_UNITS, c->stored_at->name, c->stored->name,
-                            GR_NEAR_STORED));
-    GR_MUST(gr_code_put(
-        c, NULL, NULL, 0, "setp.eq.u32 %s, %s, %d; barrier.red.and.pred %s, 0, %s; setp.eq.u32 %s, %s, 2;",
-        ends->name, r->at->name, AT_END, all->name, ends->name, r->second->name, c->pass->name));
+        GR_CODE(c, NULL,
+                "{ .reg .b32 at; and.b32 at, %s, 1; mad.lo.u32 at, at, %d, %s; @%s st.shared.u8 "
+                "[at+%d], 1; }",
+                c->sequence->name, GR_NEAR_UNITS, c->stored_at->name, c->stored->name, GR_NEAR_STORED);
+    GR_CODE(c, NULL, "setp.eq.u32 %s, %s, %d; barrier.red.and.pred %s, 0, %s; setp.eq.u32 %s, %s, 2;",
+            ends->name, r->at->name, AT_END, all->name, ends->name, r->second->name, c->pass->name);
     GR_MUST(put_all_meet(r));
     GR_MUST(gr_code_goes_on(c, all));
     GR_MUST(gr_code_put(c, NULL, &to_checks, 1, "@%s bra $0;", r->second->name));
@@ -437,11 +426,9 @@ static gr_status put_end(const Regions *r) {
     GR_MUST(gr_code_meets(c));
     GR_MUST(put_step(r, true));
     GR_MUST(gr_code_parts(c));
-    GR_MUST(gr_code_put(c, NULL, NULL, 0, "mov.u32 %s, 2; mov.u64 %s, %u;", c->pass->name, c->unmade->name,
-                        (unsigned)GR_LINE));
+    GR_CODE(c, NULL, "mov.u32 %s, 2; mov.u64 %s, %u;", c->pass->name, c->unmade->name, (unsigned)GR_LINE);
     if (c->near_unmade && !c->dense)
-        GR_MUST(
-            gr_code_put(c, NULL, NULL, 0, "shl.b32 %s, %s, 1;", c->near_unmade->name, c->near_unmade->name));
+        GR_CODE(c, NULL, "shl.b32 %s, %s, 1;", c->near_unmade->name, c->near_unmade->name);
     GR_MUST(put_table(r, r->start, true));
     GR_MUST(gr_code_put(c, NULL, &to_end, 1, "bra $0;"));
     gr_ptx_insert_label(c->f, NULL, checks);
@@ -449,7 +436,7 @@ static gr_status put_end(const Regions *r) {
         GR_MUST(gr_code_field(c, NULL, "u32", c->near_unmade, offsetof(GrPrivControl, near.size)));
     GR_MUST(gr_code_aside(c, NULL, &c->aside, r->differs, "call __gr%s_differs, (%s, %s, %s);", c->suffix,
                           r->start->name, c->copy->name, c->sequence->name));
-    GR_MUST(gr_code_put(c, NULL, NULL, 0, "setp.ne.u32 %s, 0, 0;", r->differs->name));
+    GR_CODE(c, NULL, "setp.ne.u32 %s, 0, 0;", r->differs->name);
     GR_MUST(gr_code_shared(c, r->start, true));
     GR_MUST(gr_code_meets(c));
     GR_MUST(put_step(r, false));
@@ -461,29 +448,28 @@ static gr_status put_end(const Regions *r) {
                         c->pass->name, c->unmade->name, c->sequence->name, c->sequence->name, all->name,
                         r->start->name, r->at->name));
     if (c->dense)
-        GR_MUST(gr_code_put(c, NULL, NULL, 0, "setp.ne.u32 %s, 0, 0;", c->stored->name));
+        GR_CODE(c, NULL, "setp.ne.u32 %s, 0, 0;", c->stored->name);
     if (has_inner(c))
-        GR_MUST(gr_code_put(c, NULL, NULL, 0, "not.pred %s, %s; and.pred %s, %s, %s; @%s mov.u32 %s, %u;",
-                            ends->name, r->all_meet->name, ends->name, ends->name, r->meets->name, ends->name,
-                            r->start->name, AT_WAIT));
+        GR_CODE(c, NULL, "not.pred %s, %s; and.pred %s, %s, %s; @%s mov.u32 %s, %u;", ends->name,
+                r->all_meet->name, ends->name, ends->name, r->meets->name, ends->name, r->start->name,
+                AT_WAIT);
     GR_MUST(put_table(r, r->start, false));
     GR_MUST(gr_code_put(c, NULL, &to_end, 1, "bra $0;"));
     for (size_t k = 0; k < r->regions.len; k++) {
         PtxOperand back = gr_ptx_label_operand(r->regions.data[k].starts);
         gr_ptx_insert_label(c->f, NULL, r->regions.data[k].restores);
         for (unsigned i = 0; i < c->n_kept_too; i++)
-            GR_MUST(gr_code_put(c, NULL, NULL, 0, "mov.%s %s, %s;", mov_type(r->too[i]), c->kept_too[i]->name,
-                                r->too[i]->name));
+            GR_CODE(c, NULL, "mov.%s %s, %s;", mov_type(r->too[i]), c->kept_too[i]->name, r->too[i]->name);
         GR_MUST(gr_kept_fetch(c, &r->kept, NULL, r->regions.data[k].from));
         GR_MUST(gr_locals_copy(c, &r->locals, NULL, GR_LOCALS_OWN, GR_LOCALS_KEPT));
         GR_MUST(gr_code_put(c, NULL, &back, 1, "bra $0;"));
     }
     gr_ptx_insert_label(c->f, NULL, leaves);
     if (gr_exchanges(c))
-        GR_MUST(gr_code_put(c, NULL, NULL, 0, "call __gr%s_quits;", c->suffix));
-    GR_MUST(gr_code_put(c, NULL, NULL, 0, "call __gr%s_clear;", c->suffix));
+        GR_CODE(c, NULL, "call __gr%s_quits;", c->suffix);
+    GR_CODE(c, NULL, "call __gr%s_clear;", c->suffix);
     if (c->warps)
-        GR_MUST(gr_code_put(c, NULL, NULL, 0, "barrier.sync 0; call __gr%s_leave;", c->suffix));
+        GR_CODE(c, NULL, "barrier.sync 0; call __gr%s_leave;", c->suffix);
     return gr_code_put(c, NULL, NULL, 0, "ret;");
 }
 

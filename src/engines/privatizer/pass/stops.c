@@ -21,8 +21,7 @@ bool gr_can_stop(const PtxFunc *f) {
 gr_status gr_code_stops(Code *c) {
     c->stops = gr_ptx_new_label(c->f);
     if (c->body.n)
-        GR_MUST(gr_code_put(c, c->body.stmt[0], NULL, 0, "min.u32 %s, %s, %d;", c->left->name, c->left->name,
-                            MOST_ROUNDS));
+        GR_CODE(c, c->body.stmt[0], "min.u32 %s, %s, %d;", c->left->name, c->left->name, MOST_ROUNDS);
     gr_ptx_insert_label(c->f, NULL, c->stops);
     return gr_code_put(c, NULL, NULL, 0, "call __gr%s_stops; call __gr%s_done, (%s, %s); ret;", c->suffix,
                        c->suffix, c->stores->name, c->copy->name);

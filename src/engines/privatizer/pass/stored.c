@@ -12,7 +12,7 @@ gr_status gr_code_value(const Code *c, PtxStmt *at, uint32_t bytes, PtxReg **out
     unsigned n = value->kind == PTX_O_VECTOR ? value->n_sub : 1, size = bytes / (n ? n : 1);
     PtxReg *one = gr_ptx_new_reg(c->f, PTX_B64);
     *out = gr_ptx_new_reg(c->f, PTX_B64);
-    GR_MUST(gr_code_put(c, at, NULL, 0, "mov.u64 %s, 0;", (*out)->name));
+    GR_CODE(c, at, "mov.u64 %s, 0;", (*out)->name);
     for (unsigned k = 0; k < n; k++) {
         const PtxOperand *o = value->kind == PTX_O_VECTOR ? &value->sub[k] : value;
         unsigned bits = o->kind == PTX_O_REG ? gr_ptx_type_bits(o->reg->type) : size * 8;
@@ -26,10 +26,8 @@ gr_status gr_code_value(const Code *c, PtxStmt *at, uint32_t bytes, PtxReg **out
             continue; // 128 bits, or a literal that the register takes as it is
         }
         if (size < 8)
-            GR_MUST(gr_code_put(c, at, NULL, 0, "and.b64 %s, %s, 0x%llx;", one->name, one->name,
-                                (1ull << size * 8) - 1));
-        GR_MUST(gr_code_put(c, at, NULL, 0, "mad.lo.u64 %s, %s, 0x9e3779b97f4a7c15, %s;", (*out)->name,
-                            (*out)->name, one->name));
+            GR_CODE(c, at, "and.b64 %s, %s, 0x%llx;", one->name, one->name, (1ull << size * 8) - 1);
+        GR_CODE(c, at, "mad.lo.u64 %s, %s, 0x9e3779b97f4a7c15, %s;", (*out)->name, (*out)->name, one->name);
     }
     return GR_OK;
 }
@@ -79,26 +77,26 @@ gr_status gr_code_lanes(const Code *c, PtxStmt *s, const PtxSite *site, const Pt
     PtxLabel *slow = NULL, *end = NULL;
     if (c->whole && c->dense) { // a thread tells of it once, as in pass 2 it does not
         pass = gr_ptx_new_reg(c->f, PTX_B32);
-        GR_MUST(gr_code_put(c, c->body.stmt[0], NULL, 0, "mov.u32 %s, %s;", pass->name, c->pass->name));
+        GR_CODE(c, c->body.stmt[0], "mov.u32 %s, %s;", pass->name, c->pass->name);
         slow = gr_ptx_new_label(c->f);
         end = gr_ptx_new_label(c->f);
         GR_MUST(put_neighbours(c, s, to, kept, lanes, pass, slow, end));
         gr_ptx_insert_label(c->f, s, slow);
     }
     if (c->dense)
-        GR_MUST(gr_code_put(c, s, NULL, 0, "bar.warp.sync %s;", lanes->name));
-    GR_MUST(gr_code_put(c, s, NULL, 0,
-                        "selp.u32 %s, 1, 0, %s; not.pred %s, %s; and.pred %s, %s, %s; @%s call (%s), "
-                        "__gr%s_lanes, (%u, %s, %u, %s, %s, %s); setp.ne.u32 %s, %s, 0;",
-                        last->name, kept->name, due->name, alone->name, due->name, due->name, kept->name,
-                        due->name, last->name, c->suffix, site->id, to->name, what, value->name, pass->name,
-                        c->sequence->name, kept->name, last->name));
+        GR_CODE(c, s, "bar.warp.sync %s;", lanes->name);
+    GR_CODE(c, s,
+            "selp.u32 %s, 1, 0, %s; not.pred %s, %s; and.pred %s, %s, %s; @%s call (%s), "
+            "__gr%s_lanes, (%u, %s, %u, %s, %s, %s); setp.ne.u32 %s, %s, 0;",
+            last->name, kept->name, due->name, alone->name, due->name, due->name, kept->name, due->name,
+            last->name, c->suffix, site->id, to->name, what, value->name, pass->name, c->sequence->name,
+            kept->name, last->name);
     if (pass != c->pass) // of lanes of which it keeps the last one
-        GR_MUST(gr_code_put(
-            c, s, NULL, 0,
+        GR_CODE(
+            c, s,
             "{ .reg .pred lost; not.pred lost, %s; and.pred lost, lost, %s; vote.sync.any.pred lost, lost, "
             "%s; @lost mov.u32 %s, 2; }",
-            kept->name, due->name, lanes->name, pass->name));
+            kept->name, due->name, lanes->name, pass->name);
     if (end)
         gr_ptx_insert_label(c->f, s, end);
     return GR_OK;
