@@ -11,7 +11,7 @@ gr_status gr_hoisted_put(const TrackerWork *w, const Access *a, const Decisions 
         PtxOperand g = gr_ptx_reg_operand(a->guard);
         GR_MUST(gr_access_put(a, a->before, &g, 1, "mov.pred %s, $0;", loaded->name));
     } else {
-        GR_MUST(gr_access_put(a, a->before, NULL, 0, "setp.eq.u32 %s, 0, 0;", loaded->name));
+        GR_PUT(a, a->before, "setp.eq.u32 %s, 0, 0;", loaded->name);
     }
     for (unsigned k = 0; k < d->n; k++) {
         PtxStmt *at = d->at[k].at;
@@ -21,9 +21,9 @@ gr_status gr_hoisted_put(const TrackerWork *w, const Access *a, const Decisions 
         here.guard = uses;
         GR_MUST(gr_access_put(a, at, &pred, 1, d->at[k].negated ? "not.pred %s, $0;" : "mov.pred %s, $0;",
                               uses->name));
-        GR_MUST(gr_access_put(a, at, NULL, 0, "and.pred %s, %s, %s;", uses->name, uses->name, loaded->name));
+        GR_PUT(a, at, "and.pred %s, %s, %s;", uses->name, uses->name, loaded->name);
         GR_MUST(gr_tracker_put_call(w, &here, at, what, address, used));
-        GR_MUST(gr_access_put(a, at, NULL, 0, "@%s setp.ne.u32 %s, 0, 0;", uses->name, loaded->name));
+        GR_PUT(a, at, "@%s setp.ne.u32 %s, 0, 0;", uses->name, loaded->name);
     }
     return GR_OK;
 }

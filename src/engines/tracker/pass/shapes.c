@@ -42,8 +42,8 @@ static gr_status put_operand(const TrackerWork *w, const Access *from, const Par
     GR_MUST(gr_access_prepare(&a));
     PtxReg *own = gr_ptx_new_reg(a.func, PTX_PRED), *address;
     PtxReg *lane = gr_ptx_new_reg(a.func, PTX_U32);
-    GR_MUST(gr_access_put(&a, a.before, NULL, 0, "mov.u32 %s, %%laneid; setp.lt.u32 %s, %s, %u;", lane->name,
-                          own->name, lane->name, lanes));
+    GR_PUT(&a, a.before, "mov.u32 %s, %%laneid; setp.lt.u32 %s, %s, %u;", lane->name, own->name, lane->name,
+           lanes);
     if (a.guard) {
         PtxOperand g = gr_ptx_reg_operand(a.guard);
         GR_MUST(gr_access_put(&a, a.before, &g, 1, "and.pred %s, %s, $0;", own->name, own->name));
@@ -130,30 +130,27 @@ static gr_status put_parts(const TrackerWork *w, const Access *a, const PtxMatri
     PtxOperand given = i->n_operands > 2 ? i->operands[2] : gr_ptx_int_operand(m->length);
     GR_MUST(gr_access_put(a, a->before, &given, 1, "mov.u32 %s, %%laneid; mov.u32 %s, $0;", lane->name,
                           stride->name));
-    GR_MUST(gr_access_put(a, a->before, NULL, 0, "mul.lo.u32 %s, %s, %u; shr.u32 %s, %s, 3;", stride->name,
-                          stride->name, m->bits, stride->name, stride->name)); // in bytes
+    GR_PUT(a, a->before, "mul.lo.u32 %s, %s, %u; shr.u32 %s, %s, 3;", stride->name, stride->name, m->bits,
+           stride->name, stride->name); // in bytes
     uint32_t what = gr_tracker_what(a->site, a->site->access, a->site->space, l->n ? m->bits / 8 : l->part) |
                     GR_WHAT_WIDE;                       // of a weak access: performed by the warp
     unsigned sharing = l->n ? l->per_row : l->per_line; // lanes
     PtxReg *major = gr_ptx_new_reg(a->func, PTX_U32), *minor = gr_ptx_new_reg(a->func, PTX_U32);
-    GR_MUST(gr_access_put(a, a->before, NULL, 0, "div.u32 %s, %s, %u; rem.u32 %s, %s, %u;", major->name,
-                          lane->name, sharing, minor->name, lane->name, sharing));
+    GR_PUT(a, a->before, "div.u32 %s, %s, %u; rem.u32 %s, %s, %u;", major->name, lane->name, sharing,
+           minor->name, lane->name, sharing);
     if (l->n)
-        GR_MUST(
-            gr_access_put(a, a->before, NULL, 0,
-                          "mad.wide.u32 %s, %s, %u, %s; mul.lo.u32 %s, %s, %u; mad.wide.u32 %s, %s, %s, %s;",
-                          at->name, major->name, m->bits / 8, base->name, minor->name, minor->name, l->n,
-                          at->name, minor->name, stride->name, at->name));
+        GR_PUT(a, a->before,
+               "mad.wide.u32 %s, %s, %u, %s; mul.lo.u32 %s, %s, %u; mad.wide.u32 %s, %s, %s, %s;", at->name,
+               major->name, m->bits / 8, base->name, minor->name, minor->name, l->n, at->name, minor->name,
+               stride->name, at->name);
     else
-        GR_MUST(gr_access_put(
-            a, a->before, NULL, 0, "mad.wide.u32 %s, %s, %s, %s; mad.wide.u32 %s, %s, %u, %s;", at->name,
-            major->name, stride->name, base->name, at->name, minor->name, l->part, at->name));
+        GR_PUT(a, a->before, "mad.wide.u32 %s, %s, %s, %s; mad.wide.u32 %s, %s, %u, %s;", at->name,
+               major->name, stride->name, base->name, at->name, minor->name, l->part, at->name);
     PtxReg *step = gr_ptx_new_reg(a->func, PTX_U64);
-    GR_MUST(gr_access_put(a, a->before, NULL, 0, "cvt.u64.u32 %s, %s;", step->name, stride->name));
+    GR_PUT(a, a->before, "cvt.u64.u32 %s, %s;", step->name, stride->name);
     for (unsigned k = 0; k < (l->n ? l->n : 1); k++) {
         if (k)
-            GR_MUST(
-                gr_access_put(a, a->before, NULL, 0, "add.s64 %s, %s, %s;", at->name, at->name, step->name));
+            GR_PUT(a, a->before, "add.s64 %s, %s, %s;", at->name, at->name, step->name);
         GR_MUST(gr_tracker_put_call(w, a, a->before, what, at, "0xffffffffffffffff"));
     }
     return GR_OK;

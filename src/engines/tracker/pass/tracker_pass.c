@@ -73,7 +73,7 @@ static gr_status put_elements(const TrackerWork *w, const Access *a, PtxStmt *at
     what = (what & ~((uint32_t)GR_WHAT_VALUE | 0xff)) | a->bytes;
     for (unsigned from = 0; from < size; from += a->bytes) {
         PtxReg *own = gr_ptx_new_reg(a->func, PTX_B64);
-        GR_MUST(gr_access_put(a, at, NULL, 0, "add.s64 %s, %s, %u;", own->name, address->name, from));
+        GR_PUT(a, at, "add.s64 %s, %s, %u;", own->name, address->name, from);
         GR_MUST(gr_tracker_put_call(w, a, at, what, own, "-1"));
     }
     return GR_OK;
@@ -89,10 +89,10 @@ static gr_status put_saw(const TrackerWork *w, const Access *a, uint32_t what, c
         return gr_access_put(a, a->after, NULL, 0, "%scall __gr%s_saw, (%u, %s%s);", guard, w->o->suffix,
                              what, address->name, own);
     const PtxReg *left = gr_ptx_new_reg(a->func, PTX_B32), *any = gr_ptx_new_reg(a->func, PTX_PRED);
-    GR_MUST(gr_access_put(a, a->after, NULL, 0, "%scall (%s), __gr%s_saw_at, (%u, %s%s, %s);", guard,
-                          left->name, w->o->suffix, what, address->name, own, where->name));
-    GR_MUST(gr_access_put(a, a->after, NULL, 0, "setp.ne%s.u32 %s, %s, 0%s%s;", a->guard ? ".and" : "",
-                          any->name, left->name, a->guard ? ", " : "", a->guard ? a->guard->name : ""));
+    GR_PUT(a, a->after, "%scall (%s), __gr%s_saw_at, (%u, %s%s, %s);", guard, left->name, w->o->suffix, what,
+           address->name, own, where->name);
+    GR_PUT(a, a->after, "setp.ne%s.u32 %s, %s, 0%s%s;", a->guard ? ".and" : "", any->name, left->name,
+           a->guard ? ", " : "", a->guard ? a->guard->name : "");
     return gr_access_put(a, a->after, NULL, 0, "@%s call __gr%s_saw, (%u, %s%s);", any->name, w->o->suffix,
                          what, address->name, own);
 }
@@ -166,7 +166,7 @@ static gr_status put_access(const TrackerWork *w, Access *a, const Code *code) {
         if (a->guard)
             GR_MUST(gr_access_put(a, a->before, &g, 1, "mov.pred %s, $0;", kept->name));
         else
-            GR_MUST(gr_access_put(a, a->before, NULL, 0, "setp.eq.u32 %s, 0, 0;", kept->name));
+            GR_PUT(a, a->before, "setp.eq.u32 %s, 0, 0;", kept->name);
         GR_MUST(gr_access_kept(a, at, &spec, kept));
         a->guard = kept;
     } else {
