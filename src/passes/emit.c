@@ -133,6 +133,18 @@ gr_status gr_access_put(const Access *a, PtxStmt *at, const PtxOperand *ops, uns
     return gr_ptx_insert(a->func, at, a->site->id, text, ops, n_ops, NULL, a->err);
 }
 
+gr_status gr_emit(PtxFunc *f, PtxStmt *at, uint32_t site, const PtxOperand *ops, unsigned n_ops,
+                  gr_error *err, const char *fmt, ...) {
+    char text[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    int n = gr_vformat(text, sizeof text, fmt, ap);
+    va_end(ap);
+    if (n < 0 || (size_t)n >= sizeof text)
+        return gr_fail(err, GR_ERR_INTERNAL, "%s: inserted code does not fit", f->name);
+    return gr_ptx_insert(f, at, site, text, ops, n_ops, NULL, err);
+}
+
 const char *gr_access_guard(const Access *a, char *buf, size_t size) {
     gr_format(buf, size, a->guard ? "@%s " : "", a->guard ? a->guard->name : "");
     return buf;
