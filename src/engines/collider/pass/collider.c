@@ -34,7 +34,7 @@ static gr_status put_random_seed(ColliderWork *w, PtxFunc *f) {
         return GR_OK;
     const uint32_t spread = 0xC2B2AE35u << 1;
     PtxReg *t = gr_ptx_new_reg(f, PTX_U32);
-    char text[640], seed[200] = "", summand[32];
+    char seed[200] = "", summand[32];
     const char *r = w->random->name;
     gr_format(summand, sizeof summand, "%u", w->o->seed * spread | 1);
     if (w->o->seed_at_load) {
@@ -42,12 +42,11 @@ static gr_status put_random_seed(ColliderWork *w, PtxFunc *f) {
         gr_format(seed, sizeof seed, "ld.global.nc.u32 %s, [__gr%s_control+%u]; mad.lo.u32 %s, %s, %u, 1;",
                   t->name, w->o->suffix, (unsigned)offsetof(GrControl, seed), t->name, t->name, spread);
     }
-    snprintf(text, sizeof text,
-             "%smov.u32 %s, %%clock; mad.lo.u32 %s, %s, 0x9E3779B2, %s;"
-             "mov.u32 %s, %%ctaid.x; mad.lo.u32 %s, %s, 0x85EBCA6A, %s;"
-             "mov.u32 %s, %%warpid; mad.lo.u32 %s, %s, 0xCC9E2D52, %s;",
-             seed, r, r, r, summand, t->name, r, t->name, r, t->name, r, t->name, r);
-    return gr_ptx_insert(f, gr_function_start(f), 0, text, NULL, 0, NULL, w->err);
+    return gr_emit(f, gr_function_start(f), 0, NULL, 0, w->err,
+                   "%smov.u32 %s, %%clock; mad.lo.u32 %s, %s, 0x9E3779B2, %s;"
+                   "mov.u32 %s, %%ctaid.x; mad.lo.u32 %s, %s, 0x85EBCA6A, %s;"
+                   "mov.u32 %s, %%warpid; mad.lo.u32 %s, %s, 0xCC9E2D52, %s;",
+                   seed, r, r, r, summand, t->name, r, t->name, r, t->name, r, t->name, r);
 }
 
 static bool ends_thread(const PtxStmt *s) {

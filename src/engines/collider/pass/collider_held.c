@@ -169,7 +169,6 @@ static gr_status finish_at(ColliderWork *w, const Access *a, PtxStmt *s) {
 
 gr_status gr_held_finish(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     HeldCopy *h = w->held;
-    char text[128];
     if (!h)
         return GR_OK;
     Access a = {.func = f, .site = &h->of, .err = w->err};
@@ -180,6 +179,6 @@ gr_status gr_held_finish(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
         if (s->kind == PTX_INSTR && (ends || !s->tag.inserted))
             GR_MUST(finish_at(w, &a, s));
     }
-    gr_format(text, sizeof text, "setp.ne.u32 %s, 0, 0; mov.u32 %s, 0;", h->held->name, h->groups->name);
-    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+    return gr_emit(f, at, 0, NULL, 0, w->err, "setp.ne.u32 %s, 0, 0; mov.u32 %s, 0;", h->held->name,
+                   h->groups->name);
 }

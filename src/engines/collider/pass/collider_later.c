@@ -213,7 +213,6 @@ static uint8_t follow(const PtxStmt *s, uint8_t held, uint8_t *at) {
 }
 
 gr_status gr_later_finish(ColliderWork *w, PtxFunc *f, PtxStmt *start) {
-    char text[64];
     if (!w->later)
         return GR_OK;
     uint8_t *at = GR_NEW_ARRAY(&w->module->arena, uint8_t, (size_t)f->n_labels + 1), held = 0;
@@ -235,9 +234,7 @@ gr_status gr_later_finish(ColliderWork *w, PtxFunc *f, PtxStmt *start) {
         for (const LaterIssue *l = w->later; l; l = l->next)
             held |= l->of.stmt == s ? bit_of(l) : 0;
     }
-    for (const LaterIssue *l = w->later; l; l = l->next) {
-        gr_format(text, sizeof text, "setp.ne.u32 %s, 0, 0;", l->held->name);
-        GR_MUST(gr_ptx_insert(f, start, 0, text, NULL, 0, NULL, w->err));
-    }
+    for (const LaterIssue *l = w->later; l; l = l->next)
+        GR_EMIT(f, start, w->err, "setp.ne.u32 %s, 0, 0;", l->held->name);
     return GR_OK;
 }

@@ -96,21 +96,19 @@ static const uint32_t factor = 0x9E3779B1;
 // What the seed adds. ptxas must not know that all lanes have the same.
 static gr_status put_phase(const Pace *p, ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     const char *x = p->phase->name, *lane = gr_ptx_new_reg(f, PTX_U32)->name;
-    char text[256], seed[96];
-    gr_format(text, sizeof text,
-              "mov.u32 %s, %%lanemask_lt; and.b32 %s, %s, 0x80000000; %s mad.lo.u32 %s, %s, %u, %s;", lane,
-              lane, lane, gr_collider_seed(w, x, seed, sizeof seed), x, x, 0x85EBCA6Bu, lane);
-    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+    char seed[96];
+    return gr_emit(f, at, 0, NULL, 0, w->err,
+                   "mov.u32 %s, %%lanemask_lt; and.b32 %s, %s, 0x80000000; %s mad.lo.u32 %s, %s, %u, %s;",
+                   lane, lane, lane, gr_collider_seed(w, x, seed, sizeof seed), x, x, 0x85EBCA6Bu, lane);
 }
 
 // A number of the clock, in `t`. A square, so that no step of the clock makes it go up or down slowly.
 static gr_status put_number(const Pace *p, PtxFunc *f, PtxStmt *at, uint32_t site, const PtxReg *t,
                             gr_error *err) {
     const char *clock = gr_ptx_new_reg(f, PTX_U32)->name, *x = t->name;
-    char text[160];
-    gr_format(text, sizeof text, "mov.u32 %s, %%clock; mad.lo.u32 %s, %s, %u, %s; mul.lo.u32 %s, %s, %s;",
-              clock, x, clock, factor, p->phase->name, x, x, clock);
-    return gr_ptx_insert(f, at, site, text, NULL, 0, NULL, err);
+    return gr_emit(f, at, site, NULL, 0, err,
+                   "mov.u32 %s, %%clock; mad.lo.u32 %s, %s, %u, %s; mul.lo.u32 %s, %s, %s;", clock, x, clock,
+                   factor, p->phase->name, x, x, clock);
 }
 
 // The threshold of a kernel's thread, by how many warps the blocks before its own have.
@@ -119,9 +117,8 @@ static gr_status put_threshold(const Pace *p, ColliderWork *w, PtxFunc *f, PtxSt
     PtxReg *t = gr_ptx_new_reg(f, PTX_U32), *u = gr_ptx_new_reg(f, PTX_U32);
     PtxReg *before = gr_ptx_new_reg(f, PTX_U64);
     const char *b = p->in_grid->name, *x = t->name, *y = u->name, *n = before->name, *c = p->threshold->name;
-    char text[1024];
-    gr_format(
-        text, sizeof text,
+    return gr_emit(
+        f, at, 0, NULL, 0, w->err,
         "mov.u32 %s, %%ctaid.z; mov.u32 %s, %%nctaid.y; mov.u32 %s, %%ctaid.y; mad.lo.u32 %s, %s, %s, %s;"
         "mov.u32 %s, %%nctaid.x; mov.u32 %s, %%ctaid.x; mad.lo.u32 %s, %s, %s, %s;"
         "mov.u32 %s, %%ntid.x; mov.u32 %s, %%ntid.y; mul.lo.u32 %s, %s, %s; mov.u32 %s, %%ntid.z; mul.lo.u32 "
@@ -131,11 +128,9 @@ static gr_status put_threshold(const Pace *p, ColliderWork *w, PtxFunc *f, PtxSt
         b, x, y, b, b, x, y, x, y, b, b, x, y, x, y, x, x, y, y, x, x, y, n, b, x, n, n,
         (unsigned)__builtin_ctz(PACE_WARPS * LANES), x, n, x, x, x, x, x, x, PACE_RAREST, c, UINT32_MAX, c, c,
         x);
-    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
 }
 
 gr_status gr_pace_finish(Pace *p, ColliderWork *w, PtxFunc *f, PtxStmt *at) {
-    char text[256];
     GR_NEED(!p->thresholds.oom, w->err);
     if (p->phase)
         GR_MUST(put_phase(p, w, f, at));
@@ -145,23 +140,17 @@ gr_status gr_pace_finish(Pace *p, ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     }
     if (p->thresholds.len)
         GR_MUST(gr_ptx_insert(f, at, 0, p->thresholds.data, NULL, 0, NULL, w->err));
-    if (p->shut) {
-        gr_format(text, sizeof text, "ld.global.nc.u32 %s, [__gr%s_control+%u]; not.b32 %s, %s;",
-                  p->shut->name, w->o->suffix, (unsigned)offsetof(GrControl, shut), p->shut->name,
-                  p->shut->name);
-        GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
-    }
+    if (p->shut)
+        GR_EMIT(f, at, w->err, "ld.global.nc.u32 %s, [__gr%s_control+%u]; not.b32 %s, %s;", p->shut->name,
+                w->o->suffix, (unsigned)offsetof(GrControl, shut), p->shut->name, p->shut->name);
     if (p->outside) {
         PtxReg *t = gr_ptx_new_reg(f, PTX_U32), *least = p->threshold ? p->threshold : p->shut;
         if (p->threshold && p->shut) {
             least = gr_ptx_new_reg(f, PTX_U32);
-            gr_format(text, sizeof text, "min.u32 %s, %s, %s;", least->name, p->threshold->name,
-                      p->shut->name);
-            GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+            GR_EMIT(f, at, w->err, "min.u32 %s, %s, %s;", least->name, p->threshold->name, p->shut->name);
         }
         GR_MUST(put_number(p, f, at, 0, t, w->err));
-        gr_format(text, sizeof text, "setp.le.u32 %s, %s, %s;", p->outside->name, t->name, least->name);
-        GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+        GR_EMIT(f, at, w->err, "setp.le.u32 %s, %s, %s;", p->outside->name, t->name, least->name);
     }
     return GR_OK;
 }

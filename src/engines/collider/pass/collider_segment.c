@@ -480,66 +480,56 @@ gr_status gr_segment_used(const ColliderWork *w, const Access *a, PtxStmt *at, c
 // Whether the launch's threads meet at their ends: where its blocks are mostly all on the device together, in launches in which they keep something.
 static gr_status put_small(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     const struct Segment *g = w->segment;
-    char text[800];
     const char *blocks = gr_ptx_new_reg(f, PTX_U32)->name, *t = gr_ptx_new_reg(f, PTX_U32)->name,
                *all = gr_ptx_new_reg(f, PTX_U64)->name, *p = g->small->name;
-    gr_format(text, sizeof text,
-              "or.pred %s, %s, %s; setp.ne.u32 %s, 0, 0; mov.u32 %s, 0; @!%s bra BEGIN;"
-              "mov.u32 %s, %%nctaid.x; mov.u32 %s, %%nctaid.y; mul.lo.u32 %s, %s, %s; mov.u32 %s, "
-              "%%nctaid.z; mul.lo.u32 %s, %s, %s;"
-              "mov.u32 %s, %%ntid.x; mov.u32 %s, %%ntid.y; mul.lo.u32 %s, %s, %s; mov.u32 %s, %%ntid.z; "
-              "mul.lo.u32 %s, %s, %s;"
-              "mul.wide.u32 %s, %s, %s; mov.u32 %s, %%nsmid; setp.le.u32 %s, %s, %s; setp.le.and.u64 %s, %s, "
-              "%u, %s; cvt.u32.u64 %s, %s; BEGIN:",
-              g->acts->name, g->counts->name, w->watches->name, p, g->threads->name, w->watches->name, blocks,
-              t, blocks, blocks, t, t, blocks, blocks, t, t, g->threads->name, t, t, g->threads->name,
-              g->threads->name, t, t, g->threads->name, all, blocks, t, t, p, blocks, t, p, all,
-              (unsigned)PACE_WARPS * 32, p, g->threads->name, all);
-    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+    return gr_emit(
+        f, at, 0, NULL, 0, w->err,
+        "or.pred %s, %s, %s; setp.ne.u32 %s, 0, 0; mov.u32 %s, 0; @!%s bra BEGIN;"
+        "mov.u32 %s, %%nctaid.x; mov.u32 %s, %%nctaid.y; mul.lo.u32 %s, %s, %s; mov.u32 %s, "
+        "%%nctaid.z; mul.lo.u32 %s, %s, %s;"
+        "mov.u32 %s, %%ntid.x; mov.u32 %s, %%ntid.y; mul.lo.u32 %s, %s, %s; mov.u32 %s, %%ntid.z; "
+        "mul.lo.u32 %s, %s, %s;"
+        "mul.wide.u32 %s, %s, %s; mov.u32 %s, %%nsmid; setp.le.u32 %s, %s, %s; setp.le.and.u64 %s, %s, "
+        "%u, %s; cvt.u32.u64 %s, %s; BEGIN:",
+        g->acts->name, g->counts->name, w->watches->name, p, g->threads->name, w->watches->name, blocks, t,
+        blocks, blocks, t, t, blocks, blocks, t, t, g->threads->name, t, t, g->threads->name,
+        g->threads->name, t, t, g->threads->name, all, blocks, t, t, p, blocks, t, p, all,
+        (unsigned)PACE_WARPS * 32, p, g->threads->name, all);
 }
 
 // The threads of a block keep something all or none, because barriers go by it. They may have read different counts of launches: the launch's last block, where it is
 // soon over, counts the launch while others begin.
 static gr_status put_agreement(const ColliderWork *w, PtxFunc *f, PtxStmt *at) {
-    char text[96];
-    gr_format(text, sizeof text, "bar.red.and.pred %s, 0, %s;", w->watches->name, w->watches->name);
-    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+    return gr_emit(f, at, 0, NULL, 0, w->err, "bar.red.and.pred %s, 0, %s;", w->watches->name,
+                   w->watches->name);
 }
 
 gr_status gr_segment_finish(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     struct Segment *g = w->segment;
-    char text[256];
     if (!g)
         return GR_OK;
     const bool turns = w->count && w->o->poison && w->o->holds;
     if (g->meets || (turns && gr_stale_turns(f, at)))
         GR_MUST(put_agreement(w, f, at));
-    gr_format(text, sizeof text, ".local .align 16 .b8 __gr_kept[%u];",
-              (unsigned)(GR_SEGMENT_KEEPS * sizeof(GrKept)));
-    GR_MUST(gr_ptx_insert(f, f->first, 0, text, NULL, 0, NULL, w->err));
+    GR_EMIT(f, f->first, w->err, ".local .align 16 .b8 __gr_kept[%u];",
+            (unsigned)(GR_SEGMENT_KEEPS * sizeof(GrKept)));
     if (!w->count) { // no window, so nobody has set these
-        gr_format(text, sizeof text, "setp.ne.u32 %s, 0, 0; setp.ne.u32 %s, 0, 0; setp.ne.u32 %s, 0, 0;",
-                  w->watches->name, w->few->name, g->counts->name);
-        GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+        GR_EMIT(f, at, w->err, "setp.ne.u32 %s, 0, 0; setp.ne.u32 %s, 0, 0; setp.ne.u32 %s, 0, 0;",
+                w->watches->name, w->few->name, g->counts->name);
     }
-    gr_format(
-        text, sizeof text,
-        "mov.u64 %s, __gr_kept; mov.u32 %s, 0; selp.b32 %s, %u, 0, %s; mov.u32 %s, %u; mov.pred %s, %s;",
-        g->entries->name, g->kept->name, g->left->name, (unsigned)SEGMENT_MOST, w->watches->name,
-        g->passes->name, (unsigned)SEGMENT_BARRIERS, g->whole->name, w->watches->name);
-    GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
-    if (g->late) {
-        gr_format(text, sizeof text, "setp.ne.u32 %s, 0, 0;", g->late->name);
-        GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
-    }
+    GR_EMIT(f, at, w->err,
+            "mov.u64 %s, __gr_kept; mov.u32 %s, 0; selp.b32 %s, %u, 0, %s; mov.u32 %s, %u; mov.pred %s, %s;",
+            g->entries->name, g->kept->name, g->left->name, (unsigned)SEGMENT_MOST, w->watches->name,
+            g->passes->name, (unsigned)SEGMENT_BARRIERS, g->whole->name, w->watches->name);
+    if (g->late)
+        GR_EMIT(f, at, w->err, "setp.ne.u32 %s, 0, 0;", g->late->name);
     GR_MUST(put_small(w, f, at));
     if (turns)
         GR_MUST(gr_stale_turn(w, f, at));
     Access a = access_of(w, f, at, false);
     if (w->kind && w->length)
         return gr_halves_begin(w, &a, at, g->late_starts);
-    gr_format(text, sizeof text, "setp.ne.u32 %s, 0, 0;", g->late_starts->name);
-    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+    return gr_emit(f, at, 0, NULL, 0, w->err, "setp.ne.u32 %s, 0, 0;", g->late_starts->name);
 }
 
 gr_status gr_segment_link(PtxModule *m, const ColliderOptions *o, const GrSiteStatus *status, gr_error *err) {

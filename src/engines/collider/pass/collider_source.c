@@ -51,7 +51,6 @@ static bool is_of_groups(const PtxStmt *s, PtxMod what) {
 }
 
 gr_status gr_source_finish(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
-    char text[128];
     if (!w->sources)
         return GR_OK;
     for (PtxStmt *s = f->first; s; s = s->next) {
@@ -75,11 +74,8 @@ gr_status gr_source_finish(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
                                   k->pending->name));
         }
     }
-    gr_format(text, sizeof text, "mov.u32 %s, 0;", w->groups->name);
-    GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
-    for (const SourceWatch *k = w->sources; k; k = k->next) {
-        gr_format(text, sizeof text, "setp.ne.u32 %s, 0, 0;", k->pending->name);
-        GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
-    }
+    GR_EMIT(f, at, w->err, "mov.u32 %s, 0;", w->groups->name);
+    for (const SourceWatch *k = w->sources; k; k = k->next)
+        GR_EMIT(f, at, w->err, "setp.ne.u32 %s, 0, 0;", k->pending->name);
     return GR_OK;
 }

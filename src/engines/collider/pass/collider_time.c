@@ -252,17 +252,17 @@ static gr_status put_count(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char 
 static gr_status put_rare(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *seed) {
     const char *t = gr_ptx_new_reg(f, PTX_U32)->name, *p = gr_ptx_new_reg(f, PTX_PRED)->name,
                *count = w->count->name;
-    char text[320], beside[128] = "";
+    char beside[128] = "";
     if (w->o->beside)
         gr_format(beside, sizeof beside,
                   "ld.global.nc.u32 %s, [__gr%s_control+%u]; setp.eq.and.u32 %s, %s, 0, %s;", t, w->o->suffix,
                   (unsigned)offsetof(GrControl, beside), p, t, p);
-    gr_format(text, sizeof text,
-              "add.u32 %s, %s, %s; and.b32 %s, %s, %u; setp.ne.u32 %s, %s, 0; setp.ge.and.u32 %s, %s, %u, "
-              "%s; %s@%s mov.u32 %s, 0;",
-              t, seed, count, t, t, WAIT_ONE_IN - 1u, p, t, p, count, (unsigned)WAIT_FIRST, p, beside, p,
-              w->pace->threshold->name);
-    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+    return gr_emit(
+        f, at, 0, NULL, 0, w->err,
+        "add.u32 %s, %s, %s; and.b32 %s, %s, %u; setp.ne.u32 %s, %s, 0; setp.ge.and.u32 %s, %s, %u, "
+        "%s; %s@%s mov.u32 %s, 0;",
+        t, seed, count, t, t, WAIT_ONE_IN - 1u, p, t, p, count, (unsigned)WAIT_FIRST, p, beside, p,
+        w->pace->threshold->name);
 }
 
 // How many threads the launch has, or HALVES_THREADS + 1 or more: each factor is cut to that, so that no product overflows.
@@ -297,10 +297,8 @@ static void add_watches(const ColliderWork *w, StrBuf *text, PtxFunc *f) {
 
 // To `over` at once where all windows stay shut: most of a kernel's launches are such, and what is set in between is asked for in windows alone.
 static gr_status put_shut(ColliderWork *w, PtxFunc *f, PtxStmt *at, PtxLabel *over) {
-    char text[96];
     PtxOperand to = gr_ptx_label_operand(over);
-    gr_format(text, sizeof text, "@%s bra $0;", w->shuts->name);
-    return gr_ptx_insert(f, at, 0, text, &to, 1, NULL, w->err);
+    return gr_emit(f, at, 0, &to, 1, w->err, "@%s bra $0;", w->shuts->name);
 }
 
 gr_status gr_collider_begin_count(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
@@ -317,12 +315,9 @@ gr_status gr_collider_begin_count(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     GR_MUST(gr_ptx_insert(f, at, 0, gr_collider_seed(w, seed, text, sizeof text), NULL, 0, NULL, w->err));
     GR_MUST(put_rare(w, f, at, seed));
     w->shuts = gr_ptx_new_reg(f, PTX_PRED);
-    gr_format(text, sizeof text, "setp.eq.u32 %s, %s, 0;", w->shuts->name, w->pace->threshold->name);
-    GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
-    if (w->watches) {
-        gr_format(text, sizeof text, "setp.ne.u32 %s, 0, 0;", w->watches->name);
-        GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
-    }
+    GR_EMIT(f, at, w->err, "setp.eq.u32 %s, %s, 0;", w->shuts->name, w->pace->threshold->name);
+    if (w->watches)
+        GR_EMIT(f, at, w->err, "setp.ne.u32 %s, 0, 0;", w->watches->name);
     PtxLabel *over = gr_ptx_new_label(f);
     GR_MUST(put_shut(w, f, at, over));
     gr_str_addf(&code, "shr.u32 %s, %s, 1; add.u32 %s, %s, %s; rem.u32 %s, %s, %u;", kind, w->count->name,
@@ -414,57 +409,46 @@ static gr_status put_quick(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char 
 // takes as long with one window as with many.
 static gr_status begin_length(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     const char *length = w->length->name;
-    char text[256];
-    if (w->pace->shut) {
-        gr_format(text, sizeof text, "mov.u32 %s, %u; mul.hi.u32 %s, %s, %s;", length,
-                  share_of(f->is_entry ? WAIT_USUAL : WAIT_USUAL / WAIT_CALLED), length, length,
-                  w->pace->shut->name);
-        return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
-    }
+    if (w->pace->shut)
+        return gr_emit(f, at, 0, NULL, 0, w->err, "mov.u32 %s, %u; mul.hi.u32 %s, %s, %s;", length,
+                       share_of(f->is_entry ? WAIT_USUAL : WAIT_USUAL / WAIT_CALLED), length, length,
+                       w->pace->shut->name);
     const char *count = gr_ptx_new_reg(f, PTX_U32)->name, *turn = gr_ptx_new_reg(f, PTX_U32)->name;
-    gr_format(text, sizeof text, f->is_entry ? "mov.u32 %s, %s;" : "mov.u32 %s, 0;", count,
-              f->is_entry ? w->count->name : "");
-    GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+    GR_EMIT(f, at, w->err, f->is_entry ? "mov.u32 %s, %s;" : "mov.u32 %s, 0;", count,
+            f->is_entry ? w->count->name : "");
     GR_MUST(put_kind(w, f, at, count, turn));
     if (f->is_entry) {
         GR_MUST(put_small(w, f, at));
         GR_MUST(put_quick(w, f, at, turn));
     }
     // Half as long behind 2 launches, a quarter behind 4, and so on.
-    gr_format(text, sizeof text, "shr.u32 %s, %s, 1; clz.b32 %s, %s; sub.u32 %s, 32, %s; shr.u32 %s, %s, %s;",
-              count, count, count, count, count, count, length, length, count);
-    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+    return gr_emit(f, at, 0, NULL, 0, w->err,
+                   "shr.u32 %s, %s, 1; clz.b32 %s, %s; sub.u32 %s, 32, %s; shr.u32 %s, %s, %s;", count, count,
+                   count, count, count, count, length, length, count);
 }
 
 // Each launch that is held tells the host that it has begun. In one of four all warps wait long as well; but not where it is one of many.
 static gr_status put_beside(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
-    char text[640], seed[96];
+    char seed[96];
     const char *r = w->random->name, *grid = gr_ptx_new_reg(f, PTX_U64)->name,
                *t = gr_ptx_new_reg(f, PTX_U32)->name, *h = gr_ptx_new_reg(f, PTX_U32)->name,
                *told = gr_ptx_new_reg(f, PTX_U32)->name, *p = gr_ptx_new_reg(f, PTX_PRED)->name;
     PtxLabel *over = gr_ptx_new_label(f);
     PtxOperand to = gr_ptx_label_operand(over);
-    gr_format(text, sizeof text, "ld.global.nc.u32 %s, [__gr%s_control+%u];", told, w->o->suffix,
-              (unsigned)offsetof(GrControl, beside));
-    GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
-    gr_format(text, sizeof text, "setp.eq.u32 %s, %s, 0; @%s bra $0;", p, told, p);
-    GR_MUST(gr_ptx_insert(f, at, 0, text, &to, 1, NULL, w->err));
-    if (w->hold) {
-        gr_format(text, sizeof text, "mul.lo.u32 %s, %s, %u; call (%s), __gr%s_begun, (%s, %s, %u);", r, r,
-                  (unsigned)STEP, w->hold->name, w->o->suffix, told, r, w->n_holds);
-        GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
-    }
+    GR_EMIT(f, at, w->err, "ld.global.nc.u32 %s, [__gr%s_control+%u];", told, w->o->suffix,
+            (unsigned)offsetof(GrControl, beside));
+    GR_MUST(gr_emit(f, at, 0, &to, 1, w->err, "setp.eq.u32 %s, %s, 0; @%s bra $0;", p, told, p));
+    if (w->hold)
+        GR_EMIT(f, at, w->err, "mul.lo.u32 %s, %s, %u; call (%s), __gr%s_begun, (%s, %s, %u);", r, r,
+                (unsigned)STEP, w->hold->name, w->o->suffix, told, r, w->n_holds);
     // What waits for the host has other waits to be in time for.
-    gr_format(text, sizeof text, "@%s shr.u32 %s, %s, %u;", w->small->name, w->length->name, w->length->name,
-              (unsigned)__builtin_ctz(WAIT_SMALL));
-    GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
-    gr_format(
-        text, sizeof text,
-        "%s mov.u64 %s, %%gridid; cvt.u32.u64 %s, %s; mad.lo.u32 %s, %s, 3, %s; mul.lo.u32 %s, %s, %u;"
-        "and.b32 %s, %s, %u; setp.eq.u32 %s, %s, 0; setp.ge.and.u32 %s, %s, %u, %s; @%s mov.u32 %s, %u;",
-        gr_collider_seed(w, h, seed, sizeof seed), grid, t, grid, t, h, t, t, t, 0x9E3779B1u, h, told,
-        3u << GR_BESIDE_SHORTER, p, h, p, t, 3u << 30, p, p, w->length->name, UINT32_MAX);
-    GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+    GR_EMIT(f, at, w->err, "@%s shr.u32 %s, %s, %u;", w->small->name, w->length->name, w->length->name,
+            (unsigned)__builtin_ctz(WAIT_SMALL));
+    GR_EMIT(f, at, w->err,
+            "%s mov.u64 %s, %%gridid; cvt.u32.u64 %s, %s; mad.lo.u32 %s, %s, 3, %s; mul.lo.u32 %s, %s, %u;"
+            "and.b32 %s, %s, %u; setp.eq.u32 %s, %s, 0; setp.ge.and.u32 %s, %s, %u, %s; @%s mov.u32 %s, %u;",
+            gr_collider_seed(w, h, seed, sizeof seed), grid, t, grid, t, h, t, t, t, 0x9E3779B1u, h, told,
+            3u << GR_BESIDE_SHORTER, p, h, p, t, 3u << 30, p, p, w->length->name, UINT32_MAX);
     gr_ptx_insert_label(f, at, over);
     return GR_OK;
 }
@@ -474,9 +458,7 @@ gr_status gr_collider_begin_waits(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
         return GR_OK;
     PtxLabel *over = w->shuts ? gr_ptx_new_label(f) : NULL;
     if (w->hold) {
-        char text[64];
-        gr_format(text, sizeof text, "mov.u32 %s, 0;", w->hold->name);
-        GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+        GR_EMIT(f, at, w->err, "mov.u32 %s, 0;", w->hold->name);
     }
     if (over)
         GR_MUST(put_shut(w, f, at, over));

@@ -205,20 +205,17 @@ static gr_status put_lanes(const ColliderWork *w, PtxFunc *f, PtxStmt *at, const
     const char *r = l->mask->name, *own = gr_ptx_new_reg(f, PTX_B32)->name,
                *never = gr_ptx_new_reg(f, PTX_PRED)->name;
     PtxOperand to = gr_ptx_label_operand(l->behind);
-    char text[200];
-    gr_format(text, sizeof text,
-              "activemask.b32 %s; mov.u32 %s, %%lanemask_eq; or.b32 %s, %s, %s; setp.eq.u32 %s, %s, 0; @%s "
-              "bra $0;",
-              r, own, r, r, own, never, own, never);
-    return gr_ptx_insert(f, at, 0, text, &to, 1, NULL, w->err);
+    return gr_emit(
+        f, at, 0, &to, 1, w->err,
+        "activemask.b32 %s; mov.u32 %s, %%lanemask_eq; or.b32 %s, %s, %s; setp.eq.u32 %s, %s, 0; @%s "
+        "bra $0;",
+        r, own, r, r, own, never, own, never);
 }
 
 static gr_status put_join(const ColliderWork *w, PtxFunc *f, PtxStmt *at, const Lanes *l) {
     const char *all = gr_ptx_new_reg(f, PTX_B32)->name, *p = gr_ptx_new_reg(f, PTX_PRED)->name;
-    char text[160];
-    gr_format(text, sizeof text, "setp.eq.u32 %s, 0, 0; vote.sync.ballot.b32 %s, %s, %s;", p, all, p,
-              l->mask->name);
-    GR_MUST(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+    GR_EMIT(f, at, w->err, "setp.eq.u32 %s, 0, 0; vote.sync.ballot.b32 %s, %s, %s;", p, all, p,
+            l->mask->name);
     gr_ptx_insert_label(f, at, l->behind);
     return GR_OK;
 }
