@@ -33,9 +33,7 @@ gr_status gr_hoisted_begin(const TrackerWork *w, PtxFunc *f, const Hoisted *all)
     while (s && (s->kind == PTX_DECL_REG || s->kind == PTX_DECL_VAR || s->kind == PTX_LOC))
         s = s->next;
     for (uint32_t k = 0; s && k < all->n; k++) {
-        char text[80];
-        snprintf(text, sizeof text, "setp.ne.u32 %s, 0, 0;", all->loaded[k]->name);
-        GR_MUST(gr_ptx_insert(f, s, s->site, text, NULL, 0, NULL, w->err));
+        GR_MUST(gr_emit(f, s, s->site, NULL, 0, w->err, "setp.ne.u32 %s, 0, 0;", all->loaded[k]->name));
     }
     return GR_OK;
 }

@@ -113,9 +113,8 @@ static gr_status put_root(const Quiet *q, uint32_t root, PtxFunc *f, PtxStmt *at
     GR_NEED(sub, err);
     *sub = var;
     PtxOperand in = {.kind = PTX_O_ADDRESS, .n_sub = 1, .sub = sub, .offset = r->offset};
-    char text[96];
-    snprintf(text, sizeof text, variable ? "mov.u64 %s, $0;" : "ld.param.u64 %s, $0;", into->name);
-    return gr_ptx_insert(f, at, site, text, variable ? &var : &in, 1, NULL, err);
+    return gr_emit(f, at, site, variable ? &var : &in, 1, err,
+                   variable ? "mov.u64 %s, $0;" : "ld.param.u64 %s, $0;", into->name);
 }
 
 static gr_status put(PtxFunc *f, PtxStmt *at, gr_error *err, const char *text) {

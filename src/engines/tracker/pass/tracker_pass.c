@@ -273,10 +273,9 @@ static gr_status put_order(const TrackerWork *w, PtxFunc *f, PtxStmt *s, uint32_
     PtxReg *guard = NULL;
     if (i->guard) { // which the instruction may change
         PtxOperand g = gr_ptx_reg_operand(i->guard);
-        char text[64];
         guard = gr_ptx_new_reg(f, PTX_PRED);
-        snprintf(text, sizeof text, "%s.pred %s, $0;", i->guard_negated ? "not" : "mov", guard->name);
-        GR_MUST(gr_ptx_insert(f, s, s->site, text, &g, 1, NULL, w->err));
+        GR_MUST(gr_emit(f, s, s->site, &g, 1, w->err, "%s.pred %s, $0;", i->guard_negated ? "not" : "mov",
+                        guard->name));
     }
     if (!later)
         return put_order_at(w, f, s, s, what, guard);
@@ -288,11 +287,9 @@ static gr_status put_order(const TrackerWork *w, PtxFunc *f, PtxStmt *s, uint32_
 
 // The function's own register, from the function of that name.
 static gr_status put_own(const TrackerWork *w, PtxFunc *f, PtxStmt *at, const char *from) {
-    char text[128];
     const char *kept = w->own && !strcmp(from, "begin") ? w->kept ? ", (1)" : ", (0)" : "";
-    snprintf(text, sizeof text, "call %s%s%s__gr%s_%s%s;", w->own ? "(" : "", w->own ? w->own->name : "",
-             w->own ? "), " : "", w->o->suffix, from, kept);
-    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+    return gr_emit(f, at, 0, NULL, 0, w->err, "call %s%s%s__gr%s_%s%s;", w->own ? "(" : "",
+                   w->own ? w->own->name : "", w->own ? "), " : "", w->o->suffix, from, kept);
 }
 
 // Registers of the function for the spaces that its accesses name.
