@@ -158,17 +158,17 @@ gr_status gr_access_prepare(Access *a) {
         if (i->guard_negated) {
             a->guard = gr_ptx_new_reg(a->func, PTX_PRED);
             PtxOperand g = gr_ptx_reg_operand(i->guard);
-            GR_MUST(gr_access_put(a, a->before, &g, 1, "not.pred %s, $0;", a->guard->name));
+            GR_PUT_OPS(a, a->before, &g, 1, "not.pred %s, $0;", a->guard->name);
         }
     }
     if (a->site->space == PTX_GENERIC && base.kind == PTX_O_REG && !a->together) {
         // Local memory reached through a generic address never races (section 3.3).
         PtxReg *shared = gr_ptx_new_reg(a->func, PTX_PRED);
-        GR_MUST(gr_access_put(a, a->before, &base, 1, "isspacep.local %s, $0; not.pred %s, %s;", shared->name,
-                              shared->name, shared->name));
+        GR_PUT_OPS(a, a->before, &base, 1, "isspacep.local %s, $0; not.pred %s, %s;", shared->name,
+                   shared->name, shared->name);
         if (a->guard) {
             PtxOperand g = gr_ptx_reg_operand(a->guard);
-            GR_MUST(gr_access_put(a, a->before, &g, 1, "and.pred %s, %s, $0;", shared->name, shared->name));
+            GR_PUT_OPS(a, a->before, &g, 1, "and.pred %s, %s, $0;", shared->name, shared->name);
         }
         a->guard = shared;
     }
@@ -181,7 +181,7 @@ gr_status gr_access_prepare(Access *a) {
             PtxReg *copy = gr_ptx_new_reg(a->func, bits == 64 ? PTX_B64 : PTX_B32);
             PtxOperand *sub = GR_NEW(&a->func->module->arena, PtxOperand);
             GR_NEED(sub, a->err);
-            GR_MUST(gr_access_put(a, a->before, &base, 1, "mov.b%u %s, $0;", bits, copy->name));
+            GR_PUT_OPS(a, a->before, &base, 1, "mov.b%u %s, $0;", bits, copy->name);
             *sub = gr_ptx_reg_operand(copy);
             a->address.sub = sub;
             break;
@@ -193,8 +193,8 @@ gr_status gr_access_kept(const Access *a, PtxStmt *at, const Speculation *spec, 
     PtxReg *kept = gr_ptx_new_reg(a->func, PTX_PRED), *one = gr_ptx_new_reg(a->func, PTX_PRED);
     for (unsigned k = 0; k < spec->n; k++) {
         PtxOperand p = gr_ptx_reg_operand(spec->keep[k].pred);
-        GR_MUST(gr_access_put(a, at, &p, 1, "%s.pred %s, $0;", spec->keep[k].negated ? "not" : "mov",
-                              k ? one->name : kept->name));
+        GR_PUT_OPS(a, at, &p, 1, "%s.pred %s, $0;", spec->keep[k].negated ? "not" : "mov",
+                   k ? one->name : kept->name);
         if (k)
             GR_PUT(a, at, "or.pred %s, %s, %s;", kept->name, kept->name, one->name);
     }
@@ -226,12 +226,12 @@ gr_status gr_access_comparable(Access *a, PtxStmt *at) {
         to[0] = gr_ptx_reg_operand(r[0]);
         if (bits == 8) {
             a->used[k] &= 0xff;
-            GR_MUST(gr_access_put(a, at, v, 1, "cvt.u16.u8 %s, $0;", r[0]->name));
+            GR_PUT_OPS(a, at, v, 1, "cvt.u16.u8 %s, $0;", r[0]->name);
             continue;
         }
         to[1] = gr_ptx_reg_operand(r[1]);
         a->value[++k] = to + 1;
-        GR_MUST(gr_access_put(a, at, v, 1, "mov.b128 {%s, %s}, $0;", r[0]->name, r[1]->name));
+        GR_PUT_OPS(a, at, v, 1, "mov.b128 {%s, %s}, $0;", r[0]->name, r[1]->name);
     }
     return GR_OK;
 }
@@ -248,7 +248,7 @@ gr_status gr_access_address64(const Access *a, PtxStmt *at, PtxReg **out) {
                                  sum->name);
         return gr_access_put(a, at, base, 1, "cvt.u64.u32 %s, $0;", (*out)->name);
     }
-    GR_MUST(gr_access_put(a, at, base, 1, "mov.u64 %s, $0;", (*out)->name));
+    GR_PUT_OPS(a, at, base, 1, "mov.u64 %s, $0;", (*out)->name);
     if (a->address.offset)
         GR_PUT(a, at, "add.s64 %s, %s, %lld;", (*out)->name, (*out)->name, (long long)a->address.offset);
     return GR_OK;

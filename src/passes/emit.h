@@ -51,9 +51,10 @@ gr_status gr_access_put(const Access *a, PtxStmt *at, const PtxOperand *ops, uns
 // The same for code that is of no access.
 gr_status gr_emit(PtxFunc *f, PtxStmt *at, uint32_t site, const PtxOperand *ops, unsigned n_ops,
                   gr_error *err, const char *fmt, ...) __attribute__((format(printf, 7, 8)));
-// Code without operands, and of no site; returns what fails.
-#define GR_EMIT(f, at, err, ...) GR_MUST(gr_emit(f, at, 0, NULL, 0, err, __VA_ARGS__))
-#define GR_PUT(a, at, ...)       GR_MUST(gr_access_put(a, at, NULL, 0, __VA_ARGS__))
+// These return what fails; GR_PUT and GR_EMIT have no operands, and GR_EMIT no site.
+#define GR_PUT_OPS(a, at, ops, n, ...) GR_MUST(gr_access_put(a, at, ops, n, __VA_ARGS__))
+#define GR_PUT(a, at, ...)             GR_PUT_OPS(a, at, NULL, 0, __VA_ARGS__)
+#define GR_EMIT(f, at, err, ...)       GR_MUST(gr_emit(f, at, 0, NULL, 0, err, __VA_ARGS__))
 
 // "@%p3 " or nothing, written to buf.
 const char *gr_access_guard(const Access *a, char *buf, size_t size);
