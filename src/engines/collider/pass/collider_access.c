@@ -72,13 +72,13 @@ gr_status gr_collider_open_detour(Access *a, PtxStmt *at, const PtxReg *conditio
     d->at = at;
     PtxLabel *away = d->inline_ ? d->back : gr_ptx_new_label(a->func);
     PtxOperand target = gr_ptx_label_operand(away);
-    GR_MUST(gr_access_put(a, at, &target, 1, "@%s%s bra $0;", d->inline_ ? "!" : "", condition->name));
+    GR_PUT_OPS(a, at, &target, 1, "@%s%s bra $0;", d->inline_ ? "!" : "", condition->name);
     if (!d->inline_) {
         gr_ptx_insert_label(a->func, at, d->back);
         gr_ptx_insert_label(a->func, NULL, away);
         GR_MUST(put_position(a));
         PtxOperand back = gr_ptx_label_operand(d->back);
-        GR_MUST(gr_access_put(a, NULL, &back, 1, "bra $0;"));
+        GR_PUT_OPS(a, NULL, &back, 1, "bra $0;");
         d->at = a->func->last; // what is inserted stands before the way back
     }
     return GR_OK;
@@ -180,8 +180,8 @@ static gr_status put_comparison(Access *a, const PtxOperand *before, const PtxOp
             PtxReg *x = gr_ptx_new_reg(a->func, t), *y = gr_ptx_new_reg(a->func, t);
             PtxOperand both[2] = {c->old[n], c->new[n]};
             unsigned long long mask = a->used[k] & (bits == 64 ? UINT64_MAX : (1ull << bits) - 1);
-            GR_MUST(gr_access_put(a, a->after, both, 2, "and.b%u %s, $0, 0x%llx; and.b%u %s, $1, 0x%llx;",
-                                  bits, x->name, mask, bits, y->name, mask));
+            GR_PUT_OPS(a, a->after, both, 2, "and.b%u %s, $0, 0x%llx; and.b%u %s, $1, 0x%llx;", bits, x->name,
+                       mask, bits, y->name, mask);
             c->old[n] = gr_ptx_reg_operand(x);
             c->new[n] = gr_ptx_reg_operand(y);
         }
@@ -193,13 +193,12 @@ static gr_status put_comparison(Access *a, const PtxOperand *before, const PtxOp
         PtxOperand both[2] = {c->old[k], c->new[k]};
         const char *differs = c->differs->name;
         if (k == 0 && c->n == 1 && a->guard)
-            GR_MUST(gr_access_put(a, a->after, both, 2, "setp.ne.and.b%u %s, $0, $1, %s;", bits, differs,
-                                  a->guard->name));
+            GR_PUT_OPS(a, a->after, both, 2, "setp.ne.and.b%u %s, $0, $1, %s;", bits, differs,
+                       a->guard->name);
         else if (k == 0)
-            GR_MUST(gr_access_put(a, a->after, both, 2, "setp.ne.b%u %s, $0, $1;", bits, differs));
+            GR_PUT_OPS(a, a->after, both, 2, "setp.ne.b%u %s, $0, $1;", bits, differs);
         else
-            GR_MUST(gr_access_put(a, a->after, both, 2, "setp.ne.or.b%u %s, $0, $1, %s;", bits, differs,
-                                  differs));
+            GR_PUT_OPS(a, a->after, both, 2, "setp.ne.or.b%u %s, $0, $1, %s;", bits, differs, differs);
     }
     if (c->n > 1 && a->guard)
         GR_PUT(a, a->after, "and.pred %s, %s, %s;", c->differs->name, c->differs->name, a->guard->name);
@@ -217,7 +216,7 @@ static gr_status put_difference(ColliderWork *w, Access *a, PtxStmt *at, const C
     for (unsigned k = n - 1; k-- > 0;) {
         PtxReg *p = gr_ptx_new_reg(a->func, PTX_PRED), *x, *y, *z;
         PtxOperand both[2] = {c->old[k], c->new[k]};
-        GR_MUST(gr_access_put(a, at, both, 2, "setp.ne.b%u %s, $0, $1;", bits, p->name));
+        GR_PUT_OPS(a, at, both, 2, "setp.ne.b%u %s, $0, $1;", bits, p->name);
         GR_MUST(gr_access_widen(a, at, c->old[k], bits, &x));
         GR_MUST(gr_access_widen(a, at, c->new[k], bits, &y));
         GR_PUT(a, at, "selp.b64 %s, %s, %s, %s; selp.b64 %s, %s, %s, %s;", expected->name, x->name,
@@ -310,7 +309,7 @@ static gr_status put_differences(ColliderWork *w, Access *a, unsigned n, PtxStmt
     for (unsigned k = 0; k < n; k++) {
         PtxLabel *same = gr_ptx_new_label(a->func);
         PtxOperand to = gr_ptx_label_operand(same);
-        GR_MUST(gr_access_put(&a[k], d.at, &to, 1, "@!%s bra $0;", c[k].differs->name));
+        GR_PUT_OPS(&a[k], d.at, &to, 1, "@!%s bra $0;", c[k].differs->name);
         GR_MUST(put_difference(w, &a[k], d.at, &c[k], GR_CLASS_CLOBBERED_READ));
         gr_ptx_insert_label(a->func, d.at, same);
     }
@@ -413,13 +412,13 @@ gr_status gr_collider_stored(Access *a, unsigned bits, PtxOperand *stored) {
             uint64_t x = v.bits & (a->bytes >= 8 ? UINT64_MAX : (1ull << a->bytes * 8) - 1);
             GR_PUT(a, a->before, "mov.b%u %s, 0x%llx;", bits, r->name, (unsigned long long)x);
         } else if (v.kind != PTX_O_REG) {
-            GR_MUST(gr_access_put(a, a->before, &v, 1, "mov.f%u %s, $0;", bits, r->name));
+            GR_PUT_OPS(a, a->before, &v, 1, "mov.f%u %s, $0;", bits, r->name);
         } else if (have == bits) { // 8 of 16
-            GR_MUST(gr_access_put(a, a->before, &v, 1, "and.b16 %s, $0, 0xff;", r->name));
+            GR_PUT_OPS(a, a->before, &v, 1, "and.b16 %s, $0, 0xff;", r->name);
         } else {
             PtxReg *t = gr_ptx_new_reg(a->func, have == 64 ? PTX_B64 : PTX_B32);
-            GR_MUST(gr_access_put(a, a->before, &v, 1, "mov.b%u %s, $0; cvt.u%u.u%u %s, %s;", have, t->name,
-                                  bits, have, r->name, t->name));
+            GR_PUT_OPS(a, a->before, &v, 1, "mov.b%u %s, $0; cvt.u%u.u%u %s, %s;", have, t->name, bits, have,
+                       r->name, t->name);
             if (a->bytes == 1)
                 GR_PUT(a, a->before, "and.b16 %s, %s, 0xff;", r->name, r->name);
         }
@@ -483,7 +482,7 @@ gr_status gr_collider_store(ColliderWork *w, Access *a) {
     PtxLabel *over = late ? gr_ptx_new_label(a->func) : NULL;
     if (late) {
         PtxOperand to = gr_ptx_label_operand(over);
-        GR_MUST(gr_access_put(a, gate.at, &to, 1, "@%s bra $0;", w->segment->late->name));
+        GR_PUT_OPS(a, gate.at, &to, 1, "@%s bra $0;", w->segment->late->name);
     }
     if (w->pace)
         GR_MUST(gr_again_over(w->again, a, gate.at, gate.open));

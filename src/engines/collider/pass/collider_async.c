@@ -145,11 +145,11 @@ static gr_status put_partial(ColliderWork *w, Copy *c, const char *delay) {
     Access *a = &c->dst;
     PtxReg *size = gr_ptx_new_reg(a->func, PTX_B32), *part = gr_ptx_new_reg(a->func, PTX_PRED);
     PtxReg *full = gr_ptx_new_reg(a->func, PTX_PRED), *whole = gr_ptx_new_reg(a->func, PTX_PRED);
-    GR_MUST(gr_access_put(a, a->before, c->size, 1,
-                          "mov.b32 %s, $0; setp.eq.u32 %s, %s, %u; setp.ne.u32 %s, %s, %u;"
-                          "setp.ne.and.u32 %s, %s, 0, %s; not.pred %s, %s;",
-                          size->name, full->name, size->name, c->bytes, part->name, size->name, c->bytes,
-                          part->name, size->name, part->name, whole->name, part->name));
+    GR_PUT_OPS(a, a->before, c->size, 1,
+               "mov.b32 %s, $0; setp.eq.u32 %s, %s, %u; setp.ne.u32 %s, %s, %u;"
+               "setp.ne.and.u32 %s, %s, 0, %s; not.pred %s, %s;",
+               size->name, full->name, size->name, c->bytes, part->name, size->name, c->bytes, part->name,
+               size->name, part->name, whole->name, part->name);
     if (a->guard)
         GR_PUT(a, a->before, "and.pred %s, %s, %s; and.pred %s, %s, %s; and.pred %s, %s, %s;", full->name,
                full->name, a->guard->name, part->name, part->name, a->guard->name, whole->name, whole->name,
@@ -170,7 +170,7 @@ static gr_status put_partial(ColliderWork *w, Copy *c, const char *delay) {
 static gr_status put_ignore(Copy *c) {
     Access *a = &c->src;
     PtxReg *full = gr_ptx_new_reg(a->func, PTX_PRED);
-    GR_MUST(gr_access_put(a, a->before, c->ignore, 1, "not.pred %s, $0;", full->name));
+    GR_PUT_OPS(a, a->before, c->ignore, 1, "not.pred %s, $0;", full->name);
     if (a->guard)
         GR_PUT(a, a->before, "and.pred %s, %s, %s;", full->name, full->name, a->guard->name);
     a->guard = full;
@@ -217,7 +217,7 @@ gr_status gr_collider_copy(ColliderWork *w, Copy *c) {
     PtxOperand v[2], s[2], d[2];
     new_values(dst, v, list, sizeof list);
     for (unsigned k = 0; k < dst->n && src->guard != dst->guard; k++) // what is not read is filled with zeros
-        GR_MUST(gr_access_put(dst, dst->before, &v[k], 1, "mov.b%u $0, 0;", dst->bytes * 8));
+        GR_PUT_OPS(dst, dst->before, &v[k], 1, "mov.b%u $0, 0;", dst->bytes * 8);
     GR_MUST(PUT_END(src, "%sld.global.%s %s, $0;", by, type, list));
     GR_MUST(gr_collider_warp_check(w, dst, v, dst->bytes * 8, NULL));
     GR_MUST(PUT_END(dst, "%sst.%s.%s $0, %s;", all, space, type, list));
@@ -232,7 +232,7 @@ gr_status gr_collider_copy(ColliderWork *w, Copy *c) {
     // Clobber: of what the copy will write, every bit differs. Strong, so that no compiler thinks it useless.
     for (unsigned k = 0; k < dst->n; k++) {
         PtxOperand two[2] = {d[k], v[k]};
-        GR_MUST(gr_access_put(dst, dst->before, two, 2, "not.b%u $0, $1;", dst->bytes * 8));
+        GR_PUT_OPS(dst, dst->before, two, 2, "not.b%u $0, $1;", dst->bytes * 8);
     }
     GR_MUST(PUT_END(dst, "%sst.relaxed.sys.%s.%s $0, %s;", all, space, type, list));
     GR_MUST(gr_held_take(w, c, v));

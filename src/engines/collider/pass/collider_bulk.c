@@ -13,7 +13,7 @@ static gr_status put_call(ColliderWork *w, Copy *c, const char *delay, CopyEnds 
     Access *a = &c->dst;
     e->size = gr_ptx_new_reg(a->func, PTX_B32);
     GR_MUST(gr_copy_generic(&c->src, a->before, &e->src));
-    GR_MUST(gr_access_put(a, a->before, c->size, 1, "mov.b32 %s, $0;", e->size->name));
+    GR_PUT_OPS(a, a->before, c->size, 1, "mov.b32 %s, $0;", e->size->name);
     if (c->source_only) {
         GR_PUT(a, a->before, "call __gr%s_watch_bulk, (%u, %s, %s, %s);", w->o->suffix, a->site->id,
                e->src->name, e->size->name, delay);
@@ -22,8 +22,8 @@ static gr_status put_call(ColliderWork *w, Copy *c, const char *delay, CopyEnds 
     GR_MUST(gr_copy_generic(a, a->before, &e->dst));
     if (c->ranks) {
         PtxReg *half = gr_ptx_new_reg(a->func, PTX_B16), *ranks = gr_ptx_new_reg(a->func, PTX_U32);
-        GR_MUST(gr_access_put(a, a->before, c->ranks, 1, "mov.b16 %s, $0; cvt.u32.u16 %s, %s;", half->name,
-                              ranks->name, half->name));
+        GR_PUT_OPS(a, a->before, c->ranks, 1, "mov.b16 %s, $0; cvt.u32.u16 %s, %s;", half->name, ranks->name,
+                   half->name);
         GR_PUT(a, a->before, "call __gr%s_copy_multicast, (%u, %s, %s, %s, %s, %s);", w->o->suffix,
                a->site->id, e->dst->name, e->src->name, e->size->name, delay, ranks->name);
         return GR_OK;

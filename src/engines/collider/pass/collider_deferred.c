@@ -78,20 +78,19 @@ gr_status gr_collider_store_bulk(ColliderWork *w, Access *a, GrSiteStatus *statu
     GR_MUST(gr_collider_warp_check(w, a, &zero, 64, NULL));
     GR_MUST(gr_collider_wait(w, a, a->after, WAIT_WINDOW, w->o->write_delay_ns));
     GR_MUST(gr_access_address64(a, a->after, &at));
-    GR_MUST(gr_access_put(a, a->after, &i->operands[1], 1,
-                          "mov.u64 %s, $0; add.s64 %s, %s, %s; mov.b64 %s, 0;", end->name, end->name,
-                          end->name, at->name, word->name));
+    GR_PUT_OPS(a, a->after, &i->operands[1], 1, "mov.u64 %s, $0; add.s64 %s, %s, %s; mov.b64 %s, 0;",
+               end->name, end->name, end->name, at->name, word->name);
     PtxLabel *loop = gr_ptx_new_label(f), *done_ = gr_ptx_new_label(f);
     PtxOperand to_loop = gr_ptx_label_operand(loop), to_done = gr_ptx_label_operand(done_);
     if (a->guard)
-        GR_MUST(gr_access_put(a, a->after, &to_done, 1, "@!%s bra $0;", a->guard->name));
+        GR_PUT_OPS(a, a->after, &to_done, 1, "@!%s bra $0;", a->guard->name);
     gr_ptx_insert_label(f, a->after, loop);
-    GR_MUST(gr_access_put(a, a->after, &to_done, 1,
-                          "setp.lt.u64 %s, %s, %s; @!%s bra $0; ld.relaxed.sys%s.b64 %s, [%s];"
-                          "add.s64 %s, %s, 8; setp.eq.b64 %s, %s, 0;",
-                          more->name, at->name, end->name, more->name, space, word->name, at->name, at->name,
-                          at->name, more->name, word->name));
-    GR_MUST(gr_access_put(a, a->after, &to_loop, 1, "@%s bra $0;", more->name));
+    GR_PUT_OPS(a, a->after, &to_done, 1,
+               "setp.lt.u64 %s, %s, %s; @!%s bra $0; ld.relaxed.sys%s.b64 %s, [%s];"
+               "add.s64 %s, %s, 8; setp.eq.b64 %s, %s, 0;",
+               more->name, at->name, end->name, more->name, space, word->name, at->name, at->name, at->name,
+               more->name, word->name);
+    GR_PUT_OPS(a, a->after, &to_loop, 1, "@%s bra $0;", more->name);
     gr_ptx_insert_label(f, a->after, done_);
     GR_PUT(a, a->after, "add.s64 %s, %s, -8;", last->name, at->name);
     a->at[0] = last;

@@ -159,9 +159,8 @@ static gr_status finish_at(ColliderWork *w, const Access *a, PtxStmt *s) {
         return put_end(w, a, s, h->held, "issued");
     if (is_of_copies(s, PTX_MOD_wait_group)) {
         PtxReg *since = gr_ptx_new_reg(a->func, PTX_U32), *covered = gr_ptx_new_reg(a->func, PTX_PRED);
-        GR_MUST(gr_access_put(a, s, s->instr->operands, 1,
-                              "sub.u32 %s, %s, %s; setp.gt.and.u32 %s, %s, $0, %s;", since->name,
-                              h->groups->name, h->group->name, covered->name, since->name, h->held->name));
+        GR_PUT_OPS(a, s, s->instr->operands, 1, "sub.u32 %s, %s, %s; setp.gt.and.u32 %s, %s, $0, %s;",
+                   since->name, h->groups->name, h->group->name, covered->name, since->name, h->held->name);
         GR_MUST(put_end(w, a, s, covered, "held"));
     }
     return GR_OK;

@@ -180,10 +180,10 @@ static gr_status put_ends(const Access *a, const Hoisted *h, const PtxReg *r, co
         }
         PtxOperand guard = gr_ptx_reg_operand(s->instr->guard);
         PtxReg *stays = gr_ptx_new_reg(a->func, PTX_PRED);
-        GR_MUST(gr_access_put(a, s, &guard, 1,
-                              s->instr->guard_negated ? "mov.pred %s, $0; and.pred %s, %s, %s;"
-                                                      : "not.pred %s, $0; and.pred %s, %s, %s;",
-                              stays->name, flag->name, flag->name, stays->name));
+        GR_PUT_OPS(a, s, &guard, 1,
+                   s->instr->guard_negated ? "mov.pred %s, $0; and.pred %s, %s, %s;"
+                                           : "not.pred %s, $0; and.pred %s, %s, %s;",
+                   stays->name, flag->name, flag->name, stays->name);
     }
     return GR_OK;
 }
@@ -208,16 +208,16 @@ static gr_status put_use(ColliderWork *w, const Access *a, const Hoisted *h, uns
         PtxOperand pred = gr_ptx_reg_operand(h->d.at[k].pred);
         PtxReg *both = gr_ptx_new_reg(a->func, PTX_PRED);
         if (h->d.at[k].negated)
-            GR_MUST(gr_access_put(a, at, &pred, 1, "not.pred %s, $0; and.pred %s, %s, %s;", both->name,
-                                  both->name, both->name, uses->name));
+            GR_PUT_OPS(a, at, &pred, 1, "not.pred %s, $0; and.pred %s, %s, %s;", both->name, both->name,
+                       both->name, uses->name);
         else
-            GR_MUST(gr_access_put(a, at, &pred, 1, "and.pred %s, $0, %s;", both->name, uses->name));
+            GR_PUT_OPS(a, at, &pred, 1, "and.pred %s, $0, %s;", both->name, uses->name);
         uses = both;
     }
     GR_MUST(gr_together_open_detour(w, &here, at, uses, &away));
     if (h->kept) {
         GR_MUST(gr_segment_used(w, a, away.at, h->kept, h->words));
-        GR_MUST(gr_access_put(a, away.at, &to, 1, "@!%s bra $0;", raced->name));
+        GR_PUT_OPS(a, away.at, &to, 1, "@!%s bra $0;", raced->name);
     }
     GR_MUST(gr_collider_report(w, a, away.at, GR_CLASS_CLOBBERED_READ, h->address, h->expected, h->seen));
     for (unsigned x = 0; x < h->d.n_holders; x++)

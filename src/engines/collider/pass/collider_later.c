@@ -36,7 +36,7 @@ static gr_status keep(const Access *a, const PtxOperand *o, const PtxReg *take, 
     }
     unsigned bits = gr_ptx_type_bits(o->reg->type);
     PtxReg *r = gr_ptx_new_reg(a->func, bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16);
-    GR_MUST(gr_access_put(a, a->before, o, 1, "@%s mov.b%u %s, $0;", take->name, bits, r->name));
+    GR_PUT_OPS(a, a->before, o, 1, "@%s mov.b%u %s, $0;", take->name, bits, r->name);
     gr_str_add(text, r->name);
     return GR_OK;
 }

@@ -49,11 +49,10 @@ static gr_status put_hold(ColliderWork *w, const Access *a, PtxStmt *at, const L
         GR_PUT(a, at, "and.b32 %s, %s, %u; setp.%s.or.u32 %s, %s, 0, %s;", stays->name, hold,
                (unsigned)GR_BESIDE_STAYS, held == LOOK_PASSES ? "ne" : "eq", p->name, stays->name, p->name);
     }
-    GR_MUST(gr_access_put(
-        a, at, to, 2,
-        "@%s bra $0; call (%s), __gr%s_hold, (%s); mov.b64 {%s, %s}, %s; setp.ne.u32 %s, %s, "
-        "0; @%s bra $1;",
-        p->name, told->name, w->o->suffix, hold, hold, l->left, told->name, p->name, l->left, p->name));
+    GR_PUT_OPS(a, at, to, 2,
+               "@%s bra $0; call (%s), __gr%s_hold, (%s); mov.b64 {%s, %s}, %s; setp.ne.u32 %s, %s, "
+               "0; @%s bra $1;",
+               p->name, told->name, w->o->suffix, hold, hold, l->left, told->name, p->name, l->left, p->name);
     gr_ptx_insert_label(a->func, at, over);
     return GR_OK;
 }
@@ -61,8 +60,8 @@ static gr_status put_hold(ColliderWork *w, const Access *a, PtxStmt *at, const L
 static gr_status put_end(ColliderWork *w, const Access *a, PtxStmt *at, const Look *l, LookHeld held) {
     PtxReg *more = gr_ptx_new_reg(a->func, PTX_PRED);
     PtxOperand again = gr_ptx_label_operand(l->again);
-    GR_MUST(gr_access_put(a, at, &again, 1, "setp.gt.u32 %s, %s, %u; @%s bra $0;", more->name, l->left,
-                          (unsigned)LOOK_NS / 2, more->name));
+    GR_PUT_OPS(a, at, &again, 1, "setp.gt.u32 %s, %s, %u; @%s bra $0;", more->name, l->left,
+               (unsigned)LOOK_NS / 2, more->name);
     if (held != LOOK_NOT_HELD && gr_look_hold(w, a))
         return put_hold(w, a, at, l, held);
     return GR_OK;

@@ -177,12 +177,12 @@ static gr_status put_row(Access *a, PtxReg **row) {
     *row = gr_ptx_new_reg(a->func, PTX_U32);
     if (generic || wide) {
         PtxReg *t = gr_ptx_new_reg(a->func, PTX_U64);
-        GR_MUST(gr_access_put(a, a->before, base, 1,
-                              generic ? "cvta.to.shared.u64 %s, $0; cvt.u32.u64 %s, %s;"
-                                      : "mov.u64 %s, $0; cvt.u32.u64 %s, %s;",
-                              t->name, (*row)->name, t->name));
+        GR_PUT_OPS(a, a->before, base, 1,
+                   generic ? "cvta.to.shared.u64 %s, $0; cvt.u32.u64 %s, %s;"
+                           : "mov.u64 %s, $0; cvt.u32.u64 %s, %s;",
+                   t->name, (*row)->name, t->name);
     } else {
-        GR_MUST(gr_access_put(a, a->before, base, 1, "mov.u32 %s, $0;", (*row)->name));
+        GR_PUT_OPS(a, a->before, base, 1, "mov.u32 %s, $0;", (*row)->name);
     }
     if (a->address.offset)
         GR_PUT(a, a->before, "add.s32 %s, %s, %lld;", (*row)->name, (*row)->name,
@@ -264,7 +264,7 @@ static gr_status put_row_check(ColliderWork *w, Access *a, const PtxOperand *fra
     GR_MUST(put_row_values(a, d.at, fragment, n, trans, lane, half));
     others = gr_ptx_new_label(a->func);
     PtxOperand target = gr_ptx_label_operand(others);
-    GR_MUST(gr_access_put(a, d.at, &target, 1, "@!%s bra $0;", same->name));
+    GR_PUT_OPS(a, d.at, &target, 1, "@!%s bra $0;", same->name);
     GR_PUT(a, d.at, "cvt.u64.u32 %s, %s;", address->name, row->name);
     GR_MUST(gr_collider_report_warp(w, a, d.at, 8, address, peers, half));
     return gr_collider_close_together(a, &d, others);
@@ -328,8 +328,7 @@ gr_status gr_collider_stmatrix(ColliderWork *w, Access *a, GrSiteStatus *status)
             stored[k] = fragment[k];
         } else if (k % 2 == 0) {
             PtxReg *h[2] = {gr_ptx_new_reg(a->func, PTX_B16), gr_ptx_new_reg(a->func, PTX_B16)};
-            GR_MUST(gr_access_put(a, a->after, &fragment[k / 2], 1, "mov.b32 {%s, %s}, $0;", h[0]->name,
-                                  h[1]->name));
+            GR_PUT_OPS(a, a->after, &fragment[k / 2], 1, "mov.b32 {%s, %s}, $0;", h[0]->name, h[1]->name);
             stored[k] = gr_ptx_reg_operand(h[0]);
             stored[k + 1] = gr_ptx_reg_operand(h[1]);
         }
@@ -351,15 +350,15 @@ static gr_status put_part(Access *a, const PtxMatrix *m, unsigned part) {
     PtxReg *stride = gr_ptx_new_reg(a->func, PTX_U32);
     GR_MUST(put_lane(a, a->before, &lane));
     line = gr_ptx_new_reg(a->func, PTX_U32);
-    GR_MUST(gr_access_put(a, a->before, &base, 1, "mov.u%u %s, $0; shr.u32 %s, %s, %u;", wide ? 64 : 32,
-                          at->name, line->name, lane->name, shift));
+    GR_PUT_OPS(a, a->before, &base, 1, "mov.u%u %s, $0; shr.u32 %s, %s, %u;", wide ? 64 : 32, at->name,
+               line->name, lane->name, shift);
     PtxOperand given = i->n_operands > 2 ? i->operands[2] : gr_ptx_int_operand(m->length);
     if (m->bits >= 8)
-        GR_MUST(gr_access_put(a, a->before, &given, 1, "mov.u32 %s, $0; mul.lo.u32 %s, %s, %u;", stride->name,
-                              stride->name, stride->name, m->bits / 8));
+        GR_PUT_OPS(a, a->before, &given, 1, "mov.u32 %s, $0; mul.lo.u32 %s, %s, %u;", stride->name,
+                   stride->name, stride->name, m->bits / 8);
     else
-        GR_MUST(gr_access_put(a, a->before, &given, 1, "mov.u32 %s, $0; shr.u32 %s, %s, %u;", stride->name,
-                              stride->name, stride->name, m->bits == 4 ? 1 : 3));
+        GR_PUT_OPS(a, a->before, &given, 1, "mov.u32 %s, $0; shr.u32 %s, %s, %u;", stride->name, stride->name,
+                   stride->name, m->bits == 4 ? 1 : 3);
     const char *mad = wide ? "wide" : "lo";
     GR_PUT(a, a->before, "mad.%s.u32 %s, %s, %s, %s;", mad, at->name, line->name, stride->name, at->name);
     if (per_line > 1)

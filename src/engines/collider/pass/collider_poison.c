@@ -29,10 +29,10 @@ static gr_status skip_addresses(Access *a, const PtxOperand *stored, PtxLabel *o
             continue;
         PtxReg *wide = gr_ptx_new_reg(a->func, PTX_B64), *high = gr_ptx_new_reg(a->func, PTX_B32);
         PtxReg *p = gr_ptx_new_reg(a->func, PTX_PRED);
-        GR_MUST(gr_access_put(
-            a, a->before, &stored[k], 1,
-            "shr.b64 %s, $0, 32; cvt.u32.u64 %s, %s; sub.u32 %s, %s, 1; setp.lt.u32 %s, %s, %u;", wide->name,
-            high->name, wide->name, high->name, high->name, p->name, high->name, (1u << 17) - 1));
+        GR_PUT_OPS(a, a->before, &stored[k], 1,
+                   "shr.b64 %s, $0, 32; cvt.u32.u64 %s, %s; sub.u32 %s, %s, 1; setp.lt.u32 %s, %s, %u;",
+                   wide->name, high->name, wide->name, high->name, high->name, p->name, high->name,
+                   (1u << 17) - 1);
         GR_MUST(skip_if(a, p, over));
     }
     return GR_OK;
@@ -129,7 +129,7 @@ gr_status gr_collider_poison(ColliderWork *w, Access *a, const PtxOperand *store
     *late = alone != NULL;
     if (w->o->beside &&
         may_be_kept(a)) { // what shows without poison is the value itself, which has to come late
-        GR_MUST(gr_access_put(a, a->before, &end, 1, "bra $0;"));
+        GR_PUT_OPS(a, a->before, &end, 1, "bra $0;");
         gr_ptx_insert_label(a->func, a->before, kept);
         GR_MUST(gr_look_late(w, a, a->before));
     }

@@ -209,7 +209,7 @@ static gr_status put_last(ColliderWork *w, Access *a) {
         GR_PUT(a, a->stmt, "and.pred %s, %s, %s;", p->name, g->acts->name, q->name);
     }
     GR_MUST(gr_collider_open_detour(a, a->stmt, p, &d));
-    GR_MUST(gr_access_put(a, d.at, &to, 1, "@!%s bra $0;", g->small->name));
+    GR_PUT_OPS(a, d.at, &to, 1, "@!%s bra $0;", g->small->name);
     GR_MUST(put_meeting_of_launch(w, a, d.at, 0));
     if (g->late_at_end) {
         GR_MUST(put_look(w, a, d.at));
@@ -309,7 +309,7 @@ gr_status gr_segment_own(ColliderWork *w, const Access *a, PtxStmt *at, const Pt
     GR_MUST(gr_collider_generic(a, at, &where));
     if (a->guard) {
         PtxOperand guard = gr_ptx_reg_operand(a->guard);
-        GR_MUST(gr_access_put(a, at, &guard, 1, "setp.ne.and.u32 %s, %s, 0, $0;", p->name, g->kept->name));
+        GR_PUT_OPS(a, at, &guard, 1, "setp.ne.and.u32 %s, %s, 0, $0;", p->name, g->kept->name);
     } else {
         GR_PUT(a, at, "setp.ne.u32 %s, %s, 0;", p->name, g->kept->name);
     }
@@ -366,10 +366,9 @@ static gr_status keep(ColliderWork *w, Access *a, PtxStmt *at, const PtxOperand 
         word[0] = gr_ptx_new_reg(a->func, PTX_B32);
         word[1] = n > 1 ? gr_ptx_new_reg(a->func, PTX_B32) : NULL;
         if (n > 1)
-            GR_MUST(
-                gr_access_put(a, at, &values[k], 1, "mov.b64 {%s, %s}, $0;", word[0]->name, word[1]->name));
+            GR_PUT_OPS(a, at, &values[k], 1, "mov.b64 {%s, %s}, $0;", word[0]->name, word[1]->name);
         else
-            GR_MUST(gr_access_put(a, at, &values[k], 1, "mov.b32 %s, $0;", word[0]->name));
+            GR_PUT_OPS(a, at, &values[k], 1, "mov.b32 %s, $0;", word[0]->name);
         for (unsigned j = 0; j < n; j++) {
             if (late && !j)
                 GR_PUT(a, at, "xor.b32 %s, %s, 1;", word[0]->name, word[0]->name);
@@ -394,7 +393,7 @@ static gr_status keep_if_left(ColliderWork *w, Access *a, PtxStmt *at, const Ptx
         GR_PUT(a, at, "setp.ge.and.s32 %s, %s, %u, %s;", p->name, left, words, a->guard->name);
     else
         GR_PUT(a, at, "setp.ge.s32 %s, %s, %u;", p->name, left, words);
-    GR_MUST(gr_access_put(a, at, &to, 1, "@!%s bra $0; sub.s32 %s, %s, %u;", p->name, left, left, words));
+    GR_PUT_OPS(a, at, &to, 1, "@!%s bra $0; sub.s32 %s, %s, %u;", p->name, left, left, words);
     GR_MUST(keep(w, a, at, values, class, kept ? GR_KEPT_UNUSED : GR_KEPT_WATCHED));
     if (kept)
         GR_PUT(a, at, "setp.eq.u32 %s, 0, 0;", kept->name);
@@ -418,13 +417,12 @@ gr_status gr_segment_late(ColliderWork *w, Access *a, PtxStmt *at, const PtxOper
     const PtxReg *hold = gr_look_hold(w, a);
     if (hold) // a thread that is to be held holds its garbage, and so has no late store
         GR_PUT(a, at, "setp.eq.and.u32 %s, %s, 0, %s;", p->name, hold->name, p->name);
-    GR_MUST(gr_access_put(a, at, to, 2, "and.pred %s, %s, %s; and.pred %s, %s, %s; @!%s bra $0;", p->name,
-                          p->name, alone->name, p->name, p->name, (end ? g->small : g->whole)->name,
-                          p->name));
+    GR_PUT_OPS(a, at, to, 2, "and.pred %s, %s, %s; and.pred %s, %s, %s; @!%s bra $0;", p->name, p->name,
+               alone->name, p->name, p->name, (end ? g->small : g->whole)->name, p->name);
     if (a->guard)
-        GR_MUST(gr_access_put(a, at, to, 2, "@!%s bra $1;", a->guard->name));
+        GR_PUT_OPS(a, at, to, 2, "@!%s bra $1;", a->guard->name);
     GR_MUST(keep(w, a, at, stored, GR_CLASS_LOST_UPDATE, GR_KEPT_LATE));
-    GR_MUST(gr_access_put(a, at, to, 2, "setp.eq.u32 %s, 0, 0; bra $1;", g->late->name));
+    GR_PUT_OPS(a, at, to, 2, "setp.eq.u32 %s, 0, 0; bra $1;", g->late->name);
     gr_ptx_insert_label(a->func, at, on);
     return GR_OK;
 }

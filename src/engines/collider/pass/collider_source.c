@@ -68,10 +68,9 @@ gr_status gr_source_finish(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
             PtxReg *newer = gr_ptx_new_reg(f, PTX_U32);
             GR_MUST(put_look(w, k, s));
             // This one and those behind it: it stays when the wait leaves so many alone.
-            GR_MUST(gr_access_put(&k->of, s, s->instr->operands, 1,
-                                  "sub.u32 %s, %s, %s; setp.le.and.u32 %s, %s, $0, %s;", newer->name,
-                                  w->groups->name, k->group->name, k->pending->name, newer->name,
-                                  k->pending->name));
+            GR_PUT_OPS(&k->of, s, s->instr->operands, 1,
+                       "sub.u32 %s, %s, %s; setp.le.and.u32 %s, %s, $0, %s;", newer->name, w->groups->name,
+                       k->group->name, k->pending->name, newer->name, k->pending->name);
         }
     }
     GR_EMIT(f, at, w->err, "mov.u32 %s, 0;", w->groups->name);

@@ -106,7 +106,7 @@ static gr_status prepare(Access *a) {
     PtxReg *base = gr_ptx_new_reg(a->func, PTX_B32);
     PtxOperand *sub = GR_NEW(&a->func->module->arena, PtxOperand);
     GR_NEED(sub, a->err);
-    GR_MUST(gr_access_put(a, a->before, &a->address.sub[0], 1, "mov.b32 %s, $0;", base->name));
+    GR_PUT_OPS(a, a->before, &a->address.sub[0], 1, "mov.b32 %s, $0;", base->name);
     if (a->address.offset)
         GR_PUT(a, a->before, "add.s32 %s, %s, %lld;", base->name, base->name, (long long)a->address.offset);
     *sub = gr_ptx_reg_operand(base);
@@ -180,7 +180,7 @@ gr_status gr_collider_tensor(ColliderWork *w, Access *a, GrSiteStatus *status) {
         if (!store || !others || !a->used[k])
             continue;
         PtxReg *copy = gr_ptx_new_reg(a->func, PTX_B32); // the program may give the register another value
-        GR_MUST(gr_access_put(a, a->before, &expected[k], 1, "mov.b32 %s, $0;", copy->name));
+        GR_PUT_OPS(a, a->before, &expected[k], 1, "mov.b32 %s, $0;", copy->name);
         expected[k] = gr_ptx_reg_operand(copy);
     }
     a->after = a->report = wait->next;

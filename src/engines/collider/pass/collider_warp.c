@@ -23,9 +23,9 @@ static gr_status put_side_by_side(Access *a, const PtxReg *mask, const char *g, 
     PtxReg *lane = gr_ptx_new_reg(a->func, PTX_U32), *start = gr_ptx_new_reg(a->func, PTX_B32);
     PtxReg *same = gr_ptx_new_reg(a->func, PTX_PRED), *unused = gr_ptx_new_reg(a->func, PTX_B32);
     *odd = gr_ptx_new_reg(a->func, PTX_PRED);
-    GR_MUST(gr_access_put(a, a->before, base, 1,
-                          gr_ptx_type_bits(base->reg->type) == 64 ? "cvt.u32.u64 %s, $0;" : "mov.b32 %s, $0;",
-                          start->name));
+    GR_PUT_OPS(a, a->before, base, 1,
+               gr_ptx_type_bits(base->reg->type) == 64 ? "cvt.u32.u64 %s, $0;" : "mov.b32 %s, $0;",
+               start->name);
     GR_PUT(a, a->before, "mov.u32 %s, %%laneid; mad.lo.u32 %s, %s, %u, %s;", lane->name, start->name,
            lane->name, -(uint32_t)(a->n * a->bytes), start->name);
     if (a->guard) // the others have nothing to ask
@@ -53,8 +53,8 @@ gr_status gr_collider_warp_check(ColliderWork *w, Access *a, const PtxOperand *s
         GR_MUST(gr_collider_open_detour(a, a->before, odd, &d));
         at = d.at;
         peers = gr_ptx_new_reg(a->func, PTX_B32);
-        GR_MUST(gr_access_put(a, at, base, 1, "match.any.sync.b%u %s, $0, %s;",
-                              gr_ptx_type_bits(base->reg->type), peers->name, mask->name));
+        GR_PUT_OPS(a, at, base, 1, "match.any.sync.b%u %s, $0, %s;", gr_ptx_type_bits(base->reg->type),
+                   peers->name, mask->name);
     }
     GR_PUT(a, at, "add.s32 %s, %s, -1; and.b32 %s, %s, %s;", rest->name, peers->name, rest->name, rest->name,
            peers->name);
@@ -62,8 +62,8 @@ gr_status gr_collider_warp_check(ColliderWork *w, Access *a, const PtxOperand *s
         GR_PUT(a, at, "setp.eq.u32 %s, %s, 0;", alone->name, rest->name);
     if (asks) {
         PtxOperand back = gr_ptx_label_operand(d.back);
-        GR_MUST(gr_access_put(a, at, &back, 1, "setp.eq.u32 %s, %s, 0; @%s bra $0;", shared->name, rest->name,
-                              shared->name));
+        GR_PUT_OPS(a, at, &back, 1, "setp.eq.u32 %s, %s, 0; @%s bra $0;", shared->name, rest->name,
+                   shared->name);
     } else {
         if (a->guard)
             GR_PUT(a, at, "setp.ne.and.u32 %s, %s, 0, %s;", shared->name, rest->name, a->guard->name);

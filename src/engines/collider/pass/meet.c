@@ -73,13 +73,12 @@ static gr_status put_guard(const Access *a, Bytes *b) {
     if (i->guard) {
         PtxOperand g = gr_ptx_reg_operand(i->guard);
         b->guard = gr_ptx_new_reg(a->func, PTX_PRED);
-        GR_MUST(gr_access_put(a, a->before, &g, 1, "%s.pred %s, $0;", i->guard_negated ? "not" : "mov",
-                              b->guard->name));
+        GR_PUT_OPS(a, a->before, &g, 1, "%s.pred %s, $0;", i->guard_negated ? "not" : "mov", b->guard->name);
     }
     if (a->site->space == PTX_GENERIC && base->kind == PTX_O_REG) {
         PtxReg *local = gr_ptx_new_reg(a->func, PTX_PRED);
-        GR_MUST(gr_access_put(a, a->before, base, 1, "isspacep.local %s, $0; not.pred %s, %s;", local->name,
-                              local->name, local->name));
+        GR_PUT_OPS(a, a->before, base, 1, "isspacep.local %s, $0; not.pred %s, %s;", local->name, local->name,
+                   local->name);
         if (b->guard)
             GR_PUT(a, a->before, "and.pred %s, %s, %s;", local->name, local->name, b->guard->name);
         b->guard = local;
@@ -160,8 +159,8 @@ static gr_status put_target(Meet *w, Access *a, uint32_t target, const Speculati
     for (unsigned k = 0; spec && k < spec->n; k++) {
         PtxReg *one = gr_ptx_new_reg(a->func, PTX_PRED);
         PtxOperand keeps = gr_ptx_reg_operand(spec->keep[k].pred);
-        GR_MUST(gr_access_put(a, a->report, &keeps, 1, "%s.pred %s, $0;",
-                              spec->keep[k].negated ? "not" : "mov", one->name));
+        GR_PUT_OPS(a, a->report, &keeps, 1, "%s.pred %s, $0;", spec->keep[k].negated ? "not" : "mov",
+                   one->name);
         if (kept)
             GR_PUT(a, a->report, "or.pred %s, %s, %s;", one->name, one->name, kept->name);
         kept = one;
