@@ -82,7 +82,7 @@ gr_status gr_code_aside(const Code *c, PtxStmt *at, const GrAside *all, const Pt
     va_end(words);
     if (n < 0 || (size_t)n >= sizeof call)
         return gr_fail(c->err, GR_ERR_INTERNAL, "%s: a call of the privatizer is too long", c->f->name);
-    GR_MUST(gr_code_put(c, at, &to, 1, "@!%s bra $0;", due->name));
+    GR_CODE_OPS(c, at, &to, 1, "@!%s bra $0;", due->name);
     GR_MUST(put_all(c, at, all, false));
     GR_CODE(c, at, "%s", call);
     GR_MUST(put_all(c, at, all, true));

@@ -91,7 +91,7 @@ static gr_status put_near_base(const Code *c, PtxStmt *s, const PtxOperand *reg,
     GR_MUST(gr_code_at_hand(c, s, GR_HAND_NEAR, &hand));
     b->me = hand.me;
     b->heads = hand.near_heads;
-    GR_MUST(gr_code_put(c, s, reg, 1, wide ? "cvt.u32.u64 %s, $0;" : "mov.b32 %s, $0;", sum->name));
+    GR_CODE_OPS(c, s, reg, 1, wide ? "cvt.u32.u64 %s, $0;" : "mov.b32 %s, $0;", sum->name);
     GR_CODE(c, s,
             "add.u32 %s, %s, %lld; sub.u32 %s, %s, %lld; max.s32 %s, %s, 0; min.u32 %s, %s, %s; "
             "setp.ne.u32 %s, %s, %s; @%s mov.u32 %s, %d; add.u32 %s, %s, %s;",

@@ -101,8 +101,9 @@ typedef struct Code {
 // Inserts PTX text before `at` (NULL: at the end of the kernel). $0 ... stand for `ops`.
 gr_status gr_code_put(const Code *c, PtxStmt *at, const PtxOperand *ops, unsigned n_ops, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
-// Text without operands; returns what fails.
-#define GR_CODE(c, at, ...) GR_MUST(gr_code_put(c, at, NULL, 0, __VA_ARGS__))
+// These return what fails; GR_CODE has no operands.
+#define GR_CODE_OPS(c, at, ops, n, ...) GR_MUST(gr_code_put(c, at, ops, n, __VA_ARGS__))
+#define GR_CODE(c, at, ...)             GR_CODE_OPS(c, at, NULL, 0, __VA_ARGS__)
 
 // hand.c: loads what accesses to the arena, to shared memory or to near memory need, and gives it in a copy of the code. A field of the control. And whether no other thread has this one's
 // private copies, and whether regions run once, in the new predicate *out.

@@ -213,8 +213,8 @@ static gr_status put_tail(const Code *c, PtxStmt *s, const PtxSite *site, const 
     PtxReg *k = gr_ptx_new_reg(f, PTX_B64), *at = gr_ptx_new_reg(f, PTX_B64), *v = gr_ptx_new_reg(f, PTX_B32),
            *most = gr_ptx_new_reg(f, PTX_B64), *more = gr_ptx_new_reg(f, PTX_PRED);
     PtxOperand to_end = gr_ptx_label_operand(end), to_again = gr_ptx_label_operand(again);
-    GR_MUST(gr_code_put(c, s, &to_end, 1, "@!%s bra $0; mov.u64 %s, 0; cvt.u64.u32 %s, %s;", some->name,
-                        k->name, most->name, n->name));
+    GR_CODE_OPS(c, s, &to_end, 1, "@!%s bra $0; mov.u64 %s, 0; cvt.u64.u32 %s, %s;", some->name, k->name,
+                most->name, n->name);
     gr_ptx_insert_label(f, s, again);
     GR_CODE(c, s, "add.u64 %s, %s, %s;", at->name, from->name, k->name);
     GR_MUST(gr_code_access(c, s, site, PTX_ACCESS_READ, site->src_space, 1, NULL, 0, "ld%s.u8 %s, [%s];",
@@ -222,8 +222,8 @@ static gr_status put_tail(const Code *c, PtxStmt *s, const PtxSite *site, const 
     GR_CODE(c, s, "add.u64 %s, %s, %s;", at->name, to->name, k->name);
     GR_MUST(gr_code_access(c, s, site, PTX_ACCESS_WRITE, site->space, 1, NULL, 0, "st%s.u8 [%s], %s;",
                            gr_space_words(site->space), at->name, v->name));
-    GR_MUST(gr_code_put(c, s, &to_again, 1, "add.u64 %s, %s, 1; setp.lt.u64 %s, %s, %s; @%s bra $0;", k->name,
-                        k->name, more->name, k->name, most->name, more->name));
+    GR_CODE_OPS(c, s, &to_again, 1, "add.u64 %s, %s, 1; setp.lt.u64 %s, %s, %s; @%s bra $0;", k->name,
+                k->name, more->name, k->name, most->name, more->name);
     gr_ptx_insert_label(f, s, end);
     return GR_OK;
 }
@@ -259,15 +259,15 @@ gr_status gr_code_copy(const Code *c, PtxStmt *s, const PtxSite *site) {
         PtxOperand own = i->operands[3];
         bool negated = own.negated;
         own.negated = false;
-        GR_MUST(gr_code_put(c, s, &own, 1, "{ .reg .pred n; %s.pred n, $0; and.pred %s, %s, n; }",
-                            negated ? "mov" : "not", all->name, all->name));
+        GR_CODE_OPS(c, s, &own, 1, "{ .reg .pred n; %s.pred n, $0; and.pred %s, %s, n; }",
+                    negated ? "mov" : "not", all->name, all->name);
     } else if (n > 3 && !(i->operands[3].kind == PTX_O_INT && immediate(i, 3) >= size)) { // src-size
         some = gr_ptx_new_reg(f, PTX_PRED);
-        GR_MUST(gr_code_put(c, s, &i->operands[3], 1,
-                            "mov.b32 %s, $0; setp.ge.and.u32 %s, %s, %u, %s; setp.lt.and.u32 %s, %s, %u, %s; "
-                            "setp.ne.and.u32 %s, %s, 0, %s;",
-                            least->name, all->name, least->name, size, is->name, some->name, least->name,
-                            size, is->name, some->name, least->name, some->name));
+        GR_CODE_OPS(c, s, &i->operands[3], 1,
+                    "mov.b32 %s, $0; setp.ge.and.u32 %s, %s, %u, %s; setp.lt.and.u32 %s, %s, %u, %s; "
+                    "setp.ne.and.u32 %s, %s, 0, %s;",
+                    least->name, all->name, least->name, size, is->name, some->name, least->name, size,
+                    is->name, some->name, least->name, some->name);
     }
     GR_MUST(put_load(c, s, site, &w, all, from));
     if (of) {

@@ -78,7 +78,7 @@ gr_status gr_code_windowed(const Code *c, PtxStmt *s, const PtxSite *site, const
     char control[64];
     gr_privatizer_control_name(c->suffix, control, sizeof control);
     if (i->guard)
-        GR_MUST(gr_code_put(c, s, &guard, 1, "%s.pred %s, $0;", i->guard_negated ? "not" : "mov", due->name));
+        GR_CODE_OPS(c, s, &guard, 1, "%s.pred %s, $0;", i->guard_negated ? "not" : "mov", due->name);
     else
         GR_CODE(c, s, "setp.eq.u32 %s, 0, 0;", due->name);
     GR_CODE(c, s, "sub.u64 %s, %s, %s; setp.lt.u64 %s, %s, %s; mov.pred %s, %s;", to->name, at->name,
@@ -142,9 +142,9 @@ gr_status gr_code_near_window(const Code *c, PtxStmt *s, const PtxSite *site, co
     GR_CODE(c, s, "sub.u64 %s, %s, %s; setp.lt.u64 %s, %s, %s; add.u64 %s, %s, %s;", to->name, at->name,
             c->window_at->name, in->name, to->name, c->window_size->name, to->name, to->name,
             c->window_off->name);
-    GR_MUST(gr_code_put(c, s, &to_others, 1, "@!%s bra $0;", in->name));
+    GR_CODE_OPS(c, s, &to_others, 1, "@!%s bra $0;", in->name);
     if (i->guard)
-        GR_MUST(gr_code_put(c, s, &guard, 1, "%s.pred %s, $0;", i->guard_negated ? "not" : "mov", in->name));
+        GR_CODE_OPS(c, s, &guard, 1, "%s.pred %s, $0;", i->guard_negated ? "not" : "mov", in->name);
     if (what & GR_AT_STORE) {
         PtxReg *value, *lanes;
         GR_MUST(gr_code_together(c, s, &lanes));
@@ -154,7 +154,7 @@ gr_status gr_code_near_window(const Code *c, PtxStmt *s, const PtxSite *site, co
         GR_MUST(gr_code_lanes(c, s, site, at, in, lanes, what, value));
     }
     GR_MUST(put_generic(c, s, in, to));
-    GR_MUST(gr_code_put(c, s, &behind, 1, "bra $0;"));
+    GR_CODE_OPS(c, s, &behind, 1, "bra $0;");
     gr_ptx_insert_label(f, s, others);
     return GR_OK;
 }

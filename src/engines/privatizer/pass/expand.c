@@ -64,7 +64,7 @@ static gr_status rows(const Code *c, PtxStmt *s, const PtxSite *site) {
     for (unsigned k = 0; k < n_matrices(i); k++) {
         const PtxOperand *element = all->kind == PTX_O_VECTOR ? &all->sub[k] : all;
         if (turned && !loads)
-            GR_MUST(gr_code_put(c, s, element, 1, "mov.b32 {%s, %s}, $0;", half[0]->name, half[1]->name));
+            GR_CODE_OPS(c, s, element, 1, "mov.b32 {%s, %s}, $0;", half[0]->name, half[1]->name);
         for (unsigned h = 0; h < (turned ? 2 : 1); h++) {
             PtxReg *from = gr_ptx_new_reg(f, PTX_B32);
             GR_CODE(c, s, "add.u32 %s, %s, %u;", from->name, which->name, 8 * k + h);
@@ -83,7 +83,7 @@ static gr_status rows(const Code *c, PtxStmt *s, const PtxSite *site) {
                                        "st%s.b32 [%s], $0;", space, row->name));
         }
         if (turned && loads)
-            GR_MUST(gr_code_put(c, s, element, 1, "mov.b32 $0, {%s, %s};", half[0]->name, half[1]->name));
+            GR_CODE_OPS(c, s, element, 1, "mov.b32 $0, {%s, %s};", half[0]->name, half[1]->name);
     }
     return done_with(s);
 }
@@ -210,9 +210,8 @@ static gr_status stage(const Code *c, PtxStmt *s, const PtxSite *site) {
     unsigned stride = m.bytes < 16 ? 16 : m.bytes;
     GR_MUST(gr_code_address(c, s, &i->operands[address], &at));
     if (i->n_operands > 2)
-        GR_MUST(gr_code_put(c, s, &i->operands[2], 1,
-                            "mov.b32 %s, $0; mul.lo.u32 %s, %s, %u; shr.u32 %s, %s, 3;", step->name,
-                            step->name, step->name, m.bits, step->name, step->name));
+        GR_CODE_OPS(c, s, &i->operands[2], 1, "mov.b32 %s, $0; mul.lo.u32 %s, %s, %u; shr.u32 %s, %s, 3;",
+                    step->name, step->name, step->name, m.bits, step->name, step->name);
     else
         GR_CODE(c, s, "mov.u32 %s, %u;", step->name, m.bytes);
     if (loads) {

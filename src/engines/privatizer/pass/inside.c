@@ -107,8 +107,8 @@ gr_status gr_code_inside(const Code *c, PtxStmt *s, const PtxSite *site) {
     const char *type = wide ? "u64" : "u32";
     GR_MUST(shared ? put_shared(c, s, type, from, end, site->size)
                    : put_vars(c, s, type, from, end, site->size, &vars));
-    GR_MUST(gr_code_put(c, s, address->sub, 1, "add.s%s %s, $0, %lld; sub.%s %s, %s, %s;", type + 1, to->name,
-                        (long long)address->offset, type, to->name, to->name, from->name));
+    GR_CODE_OPS(c, s, address->sub, 1, "add.s%s %s, $0, %lld; sub.%s %s, %s, %s;", type + 1, to->name,
+                (long long)address->offset, type, to->name, to->name, from->name);
     if (wide)
         GR_CODE(c, s, "{ .reg .b64 most; min.u64 most, %s, 0xffffffff; cvt.u32.u64 %s, most; }", to->name,
                 low->name);

@@ -66,13 +66,13 @@ static gr_status put_group(Group *g) {
     else
         snprintf(text, sizeof text, "ld.local%s.b%u %s, [%s+%u];", vectors[g->n], g->bits, lists[g->n],
                  g->base, g->from);
-    GR_MUST(gr_code_put(g->c, g->at, ops, g->n, "%s", text));
+    GR_CODE_OPS(g->c, g->at, ops, g->n, "%s", text);
     for (unsigned i = 0; i < g->n; i++) {
         PtxOperand own = gr_ptx_reg_operand(g->regs[i]);
         if (g->way == COMPARE)
             GR_MUST(compare(g, i));
         else if (g->way == FETCH && is_predicate(g->regs[i]))
-            GR_MUST(gr_code_put(g->c, g->at, &own, 1, "setp.ne.u32 $0, %s, 0;", g->words[i]->name));
+            GR_CODE_OPS(g->c, g->at, &own, 1, "setp.ne.u32 $0, %s, 0;", g->words[i]->name);
     }
     g->from += g->n * g->bits / 8;
     g->n = 0;

@@ -47,13 +47,13 @@ gr_status gr_code_begins(const Code *c, PtxStmt *s) {
     PtxOperand ops[2] = {i->n_operands > 1 ? i->operands[1] : gr_ptx_int_operand(0),
                          i->guard ? gr_ptx_reg_operand(i->guard) : (PtxOperand){0}};
     GR_MUST(put_place(c, s, &i->operands[0], &at));
-    GR_MUST(gr_code_put(c, s, ops, 2,
-                        "mov.b32 %s, $0; setp.eq%s.u32 %s, %s, 1%s%s; @%s call __gr%s_begins, (%s, %s, %s);",
-                        n->name, i->guard ? ".and" : "", first->name, c->pass->name, i->guard ? ", " : "",
-                        !i->guard          ? ""
-                        : i->guard_negated ? "!$1"
-                                           : "$1",
-                        first->name, c->suffix, at->name, n->name, c->sequence->name));
+    GR_CODE_OPS(c, s, ops, 2,
+                "mov.b32 %s, $0; setp.eq%s.u32 %s, %s, 1%s%s; @%s call __gr%s_begins, (%s, %s, %s);", n->name,
+                i->guard ? ".and" : "", first->name, c->pass->name, i->guard ? ", " : "",
+                !i->guard          ? ""
+                : i->guard_negated ? "!$1"
+                                   : "$1",
+                first->name, c->suffix, at->name, n->name, c->sequence->name);
     s->kind = PTX_RAW;
     s->text = "";
     return GR_OK;
@@ -81,8 +81,7 @@ gr_status gr_code_is_over(const Code *c, PtxStmt *s, const PtxReg *over) {
     PtxReg *at, *which = gr_ptx_new_reg(c->f, PTX_B32), *is = gr_ptx_new_reg(c->f, PTX_B32);
     bool parity = gr_ptx_instr_has(i, PTX_MOD_parity);
     GR_MUST(put_place(c, s, &i->operands[1], &at));
-    GR_MUST(gr_code_put(c, s, &i->operands[2], 1, parity ? "mov.b32 %s, $0;" : "cvt.u32.u64 %s, $0;",
-                        which->name));
+    GR_CODE_OPS(c, s, &i->operands[2], 1, parity ? "mov.b32 %s, $0;" : "cvt.u32.u64 %s, $0;", which->name);
     return gr_code_put(c, s, NULL, 0, "call (%s), __gr%s_is_over, (%s, %s, %d, %s); setp.ne.u32 %s, %s, 0;",
                        is->name, c->suffix, at->name, which->name, parity, c->sequence->name, over->name,
                        is->name);

@@ -26,13 +26,12 @@ gr_status gr_code_meeting(const Code *c, PtxStmt *s, GrGridPart part) {
         GR_CODE(c, s, gr_exchanges(c) ? "not.pred %s, %s;" : "setp.eq.u32 %s, 0, 0;", stops->name,
                 gr_exchanges(c) ? c->exchanges->name : "");
         if (i->guard)
-            GR_MUST(gr_code_put(c, s, leaves, 2, "{ .reg .pred own; %s.pred own, $1; and.pred %s, %s, own; }",
-                                i->guard_negated ? "not" : "mov", stops->name, stops->name));
-        GR_MUST(gr_code_put(c, s, leaves, 1, "@%s call __gr%s_waits; @%s bra $0;", stops->name, c->suffix,
-                            stops->name));
+            GR_CODE_OPS(c, s, leaves, 2, "{ .reg .pred own; %s.pred own, $1; and.pred %s, %s, own; }",
+                        i->guard_negated ? "not" : "mov", stops->name, stops->name);
+        GR_CODE_OPS(c, s, leaves, 1, "@%s call __gr%s_waits; @%s bra $0;", stops->name, c->suffix,
+                    stops->name);
     }
-    GR_MUST(
-        gr_code_put(c, s, ops, 2, "%smov.b32 $0, %s;", guard, part == GR_GRID_COUNTS ? "0" : "0x80000000"));
+    GR_CODE_OPS(c, s, ops, 2, "%smov.b32 $0, %s;", guard, part == GR_GRID_COUNTS ? "0" : "0x80000000");
     s->kind = PTX_RAW;
     s->text = "";
     return GR_OK;
@@ -60,9 +59,9 @@ gr_status gr_code_exchange(const Code *c, const PtxReg *due, const PtxReg *all, 
     PtxLabel *again = gr_ptx_new_label(c->f), *skip = gr_ptx_new_label(c->f);
     PtxOperand over[2] = {gr_ptx_label_operand(skip), gr_ptx_label_operand(again)},
                there = gr_ptx_label_operand(leaves);
-    GR_MUST(gr_code_put(
-        c, NULL, over, 2, "@!%s bra $0; barrier.red.or.pred %s, 0, %s; or.pred %s, %s, %s; @!%s bra $0;",
-        c->exchanges->name, due->name, due->name, due->name, due->name, all->name, due->name));
+    GR_CODE_OPS(c, NULL, over, 2,
+                "@!%s bra $0; barrier.red.or.pred %s, 0, %s; or.pred %s, %s, %s; @!%s bra $0;",
+                c->exchanges->name, due->name, due->name, due->name, due->name, all->name, due->name);
     gr_ptx_insert_label(c->f, NULL, again);
     GR_CODE(c, NULL, "@!%s call __gr%s_goes_on, (%s);", all->name, c->suffix, c->meetings->name);
     for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
@@ -72,10 +71,9 @@ gr_status gr_code_exchange(const Code *c, const PtxReg *due, const PtxReg *all, 
     GR_CODE(c, NULL, "call __gr%s_takes; call (%s), __gr%s_all_end, (%s);", c->suffix, ended->name, c->suffix,
             c->meetings->name);
     GR_MUST(put_together(c, NULL));
-    GR_MUST(gr_code_put(c, NULL, &there, 1,
-                        "barrier.sync 0; add.u32 %s, %s, 1; setp.ne.u32 %s, %s, 0; @%s bra $0;",
-                        c->meetings->name, c->meetings->name, due->name, ended->name, due->name));
-    GR_MUST(gr_code_put(c, NULL, over, 2, "@%s bra $1;", all->name));
+    GR_CODE_OPS(c, NULL, &there, 1, "barrier.sync 0; add.u32 %s, %s, 1; setp.ne.u32 %s, %s, 0; @%s bra $0;",
+                c->meetings->name, c->meetings->name, due->name, ended->name, due->name);
+    GR_CODE_OPS(c, NULL, over, 2, "@%s bra $1;", all->name);
     gr_ptx_insert_label(c->f, NULL, skip);
     return GR_OK;
 }

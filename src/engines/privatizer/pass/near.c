@@ -248,8 +248,8 @@ gr_status gr_code_near(const Code *c, PtxStmt *s, const PtxSite *site, const Ptx
     GR_CODE(c, s, "sub.u32 %s, %s, %s; setp.lt.u32 %s, %s, %s;", from->name, low->name, c->near_first->name,
             in->name, from->name, c->near_size->name);
     if (guard)
-        GR_MUST(gr_code_put(c, s, guard, 1, "{ .reg .pred own; %s.pred own, $0; and.pred %s, %s, own; }",
-                            negated ? "not" : "mov", in->name, in->name));
+        GR_CODE_OPS(c, s, guard, 1, "{ .reg .pred own; %s.pred own, $0; and.pred %s, %s, own; }",
+                    negated ? "not" : "mov", in->name, in->name);
     if (site->access & PTX_ACCESS_WRITE)
         GR_MUST(put_store(c, s, site, low, in, at, to, slow));
     else

@@ -9,8 +9,7 @@ gr_status gr_code_lost(const Code *c) {
     PtxOperand leaves = gr_ptx_label_operand(c->leaves);
     if (c->results) {
         gr_ptx_insert_label(c->f, NULL, c->full);
-        GR_MUST(gr_code_put(c, NULL, &leaves, 1, "call __gr%s_no_notes, (%s); bra $0;", c->suffix,
-                            c->pass->name));
+        GR_CODE_OPS(c, NULL, &leaves, 1, "call __gr%s_no_notes, (%s); bra $0;", c->suffix, c->pass->name);
     }
     gr_ptx_insert_label(c->f, NULL, c->over);
     // In pass 2 it does not go round again.
@@ -53,13 +52,12 @@ gr_status gr_code_result(const Code *c, PtxStmt *s, PtxReg *to, PtxReg *common, 
     PtxOperand full = gr_ptx_label_operand(c->full);
     bool loads = s->instr->op == PTX_OP_LD;
     // A vector has up to 8 elements.
-    GR_MUST(gr_code_put(c, s, &full, 1,
-                        "add.u64 %s, %s, 64; setp.gt.u64 %s, %s, %s; and.pred %s, %s, %s; @%s bra $0; "
-                        "setp.eq.u32 %s, %s, 1; not.pred %s, %s; and.pred %s, %s, %s; and.pred %s, %s, %s;",
-                        at->name, c->note->name, first->name, at->name, c->note_end->name, first->name,
-                        first->name, kept->name, first->name, first->name, c->pass->name, second->name,
-                        first->name, first->name, first->name, kept->name, second->name, second->name,
-                        kept->name));
+    GR_CODE_OPS(c, s, &full, 1,
+                "add.u64 %s, %s, 64; setp.gt.u64 %s, %s, %s; and.pred %s, %s, %s; @%s bra $0; "
+                "setp.eq.u32 %s, %s, 1; not.pred %s, %s; and.pred %s, %s, %s; and.pred %s, %s, %s;",
+                at->name, c->note->name, first->name, at->name, c->note_end->name, first->name, first->name,
+                kept->name, first->name, first->name, c->pass->name, second->name, first->name, first->name,
+                first->name, kept->name, second->name, second->name, kept->name);
     if (common) // in pass 1 the thread's own memory is updated once: aside, or as what is common
         GR_CODE(c, s,
                 "setp.ne.u64 %s, %s, 0; selp.b64 %s, %s, %s, %s; or.pred %s, %s, %s; and.pred %s, "

@@ -19,10 +19,10 @@ gr_status gr_code_call(const Code *c, PtxStmt *s) {
     if (i->callee->n_rets == 0) {
         PtxOperand ops[2] = {gr_ptx_label_operand(c->leaves),
                              i->guard ? gr_ptx_reg_operand(i->guard) : (PtxOperand){0}};
-        GR_MUST(gr_code_put(c, s, ops, i->guard ? 2 : 1, "%sbra $0;",
-                            !i->guard          ? ""
-                            : i->guard_negated ? "@!$1 "
-                                               : "@$1 "));
+        GR_CODE_OPS(c, s, ops, i->guard ? 2 : 1, "%sbra $0;",
+                    !i->guard          ? ""
+                    : i->guard_negated ? "@!$1 "
+                                       : "@$1 ");
     }
     for (unsigned k = 0; k < i->n_operands; k++)
         if (&i->operands[k] == parts.callee)
@@ -40,9 +40,9 @@ gr_status gr_code_clock(const Code *c, PtxStmt *s, unsigned half) {
     PtxLabel *behind = gr_ptx_new_label(c->f);
     if (i->guard) {
         PtxOperand to[2] = {gr_ptx_label_operand(behind), ops[1]};
-        GR_MUST(gr_code_put(c, s, to, 2, i->guard_negated ? "@$1 bra $0;" : "@!$1 bra $0;"));
+        GR_CODE_OPS(c, s, to, 2, i->guard_negated ? "@$1 bra $0;" : "@!$1 bra $0;");
     }
-    GR_MUST(gr_code_put(c, s, ops, 1, texts[half], "", c->clock->name, ""));
+    GR_CODE_OPS(c, s, ops, 1, texts[half], "", c->clock->name, "");
     GR_CODE(c, s, "add.u64 %s, %s, 1000;", c->clock->name, c->clock->name);
     gr_ptx_insert_label(c->f, s, behind);
     s->kind = PTX_RAW;

@@ -128,8 +128,8 @@ static gr_status limit_loops(const Code *c) {
         else if (s->kind == PTX_INSTR && gr_ptx_instr_flags(s->instr) & PTX_F_BRANCH &&
                  goes_back(s->instr, seen)) {
             c->over->uses++;
-            GR_MUST(gr_code_put(c, s, &over, 1, "sub.u32 %s, %s, 1; setp.eq.u32 %s, %s, 0; @%s bra $0;",
-                                c->left->name, c->left->name, none->name, c->left->name, none->name));
+            GR_CODE_OPS(c, s, &over, 1, "sub.u32 %s, %s, 1; setp.eq.u32 %s, %s, 0; @%s bra $0;",
+                        c->left->name, c->left->name, none->name, c->left->name, none->name);
         }
     }
     return GR_OK;
@@ -150,11 +150,11 @@ static gr_status put_ends_of_blocks(const Code *c) {
         PtxOperand guard = s->instr->guard ? gr_ptx_reg_operand(s->instr->guard) : (PtxOperand){0};
         if (c->dense)
             GR_MUST(gr_code_window_ends(c, s));
-        GR_MUST(gr_code_put(c, s, &guard, 1, "%scall __gr%s_done, (%s, %s);",
-                            !s->instr->guard          ? ""
-                            : s->instr->guard_negated ? "@!$0 "
-                                                      : "@$0 ",
-                            c->suffix, c->stores->name, c->copy->name));
+        GR_CODE_OPS(c, s, &guard, 1, "%scall __gr%s_done, (%s, %s);",
+                    !s->instr->guard          ? ""
+                    : s->instr->guard_negated ? "@!$0 "
+                                              : "@$0 ",
+                    c->suffix, c->stores->name, c->copy->name);
         if (s->instr->op == PTX_OP_TRAP) {
             s->instr->op = PTX_OP_EXIT;
             s->instr->opcode = "exit";

@@ -56,10 +56,9 @@ static gr_status put_own(const Code *c, PtxStmt *s, PtxReg *at) {
     GR_CODE(c, s, "isspacep.shared%s %s, %s; not.pred %s, %s;", c->clusters ? "::cluster" : "", in->name,
             at->name, out->name, in->name);
     if (i->guard)
-        GR_MUST(
-            gr_code_put(c, s, &guard, 1,
-                        "{ .reg .pred own; %s.pred own, $0; and.pred %s, %s, own; and.pred %s, %s, own; }",
-                        i->guard_negated ? "not" : "mov", in->name, in->name, out->name, out->name));
+        GR_CODE_OPS(c, s, &guard, 1,
+                    "{ .reg .pred own; %s.pred own, $0; and.pred %s, %s, own; and.pred %s, %s, own; }",
+                    i->guard_negated ? "not" : "mov", in->name, in->name, out->name, out->name);
     GR_MUST(gr_code_again(c, s, in, at, NULL));
     i->guard = out;
     i->guard_negated = false;
@@ -72,12 +71,12 @@ static gr_status put_strong_load(const Code *c, PtxStmt *s, const Guard *g, cons
     PtxReg *to = gr_ptx_new_reg(c->f, PTX_B64), *kept = gr_ptx_new_reg(c->f, PTX_PRED),
            *lost = gr_ptx_new_reg(c->f, PTX_PRED);
     PtxOperand leaves = gr_ptx_label_operand(what & GR_AT_STOPS && c->stops ? c->stops : c->leaves);
-    GR_MUST(gr_code_put(c, s, ops, n_ops,
-                        "mov.u64 %s, 1; %scall (%s), __gr%s_strong, (%s, %s, %u); setp.eq.u64 %s, %s, 0; "
-                        "setp.ne%s.u64 %s, %s, 0%s;",
-                        to->name, g->alone, to->name, c->suffix, at->name, c->copy->name, what, lost->name,
-                        to->name, g->combine, kept->name, to->name, g->operand));
-    GR_MUST(gr_code_put(c, s, &leaves, 1, "@%s bra $0;", lost->name));
+    GR_CODE_OPS(c, s, ops, n_ops,
+                "mov.u64 %s, 1; %scall (%s), __gr%s_strong, (%s, %s, %u); setp.eq.u64 %s, %s, 0; "
+                "setp.ne%s.u64 %s, %s, 0%s;",
+                to->name, g->alone, to->name, c->suffix, at->name, c->copy->name, what, lost->name, to->name,
+                g->combine, kept->name, to->name, g->operand);
+    GR_CODE_OPS(c, s, &leaves, 1, "@%s bra $0;", lost->name);
     PtxReg *told = gr_ptx_new_reg(c->f, PTX_PRED);
     GR_CODE(c, s, "and.pred %s, %s, %s; @%s call __gr%s_look, (%u, %s, %u, 0, %s, %s, %s);", told->name,
             kept->name, c->asks->name, told->name, c->suffix, c->f->module->sites[s->site].id, at->name, what,
@@ -90,7 +89,7 @@ static gr_status put_strong_load(const Code *c, PtxStmt *s, const Guard *g, cons
 static gr_status put_shared_result(const Code *c, PtxStmt *s, const Guard *g, const PtxOperand *ops,
                                    unsigned n_ops, PtxReg *at) {
     PtxReg *kept = gr_ptx_new_reg(c->f, PTX_PRED);
-    GR_MUST(gr_code_put(c, s, ops, n_ops, "setp.eq%s.u32 %s, 0, 0%s;", g->combine, kept->name, g->operand));
+    GR_CODE_OPS(c, s, ops, n_ops, "setp.eq%s.u32 %s, 0, 0%s;", g->combine, kept->name, g->operand);
     return gr_code_result(c, s, at, NULL, kept);
 }
 
@@ -125,10 +124,9 @@ static gr_status put_row(const Code *c, PtxStmt *s, const Guard *g, const PtxOpe
         GR_CODE(c, s, "mov.b64 %s, %s;", l->offset->name, l->at->name);
     else
         GR_CODE(c, s, "sub.u64 %s, %s, %s;", l->offset->name, l->at->name, c->arena_base->name);
-    GR_MUST(gr_code_put(c, s, ops, n_ops, "setp.lt%s.u64 %s, %s, %s%s; mov.u32 %s, %u; mov.u32 %s, 0;",
-                        g->combine, l->in->name, l->offset->name,
-                        l->shared ? c->shared_bytes->name : c->arena_bytes->name, g->operand, l->number->name,
-                        GR_ROW_EDGE, l->made->name));
+    GR_CODE_OPS(c, s, ops, n_ops, "setp.lt%s.u64 %s, %s, %s%s; mov.u32 %s, %u; mov.u32 %s, 0;", g->combine,
+                l->in->name, l->offset->name, l->shared ? c->shared_bytes->name : c->arena_bytes->name,
+                g->operand, l->number->name, GR_ROW_EDGE, l->made->name);
     GR_CODE(c, s, "shr.u64 %s, %s, %u; shl.b64 %s, %s, 2; add.u64 %s, %s, %s; @%s ld.global.u32 %s, [%s];",
             l->line->name, l->offset->name, (unsigned)GR_LINE_SHIFT, l->line->name, l->line->name,
             l->line->name, l->line->name, l->shared ? c->table->name : c->arena_table->name, l->in->name,
@@ -211,8 +209,8 @@ static gr_status put_known_read(const Code *c, PtxStmt *s, const PtxReg *at, uns
             begin->name, in->name, to->name, size->name, out->name, in->name, to->name, at->name, begin->name,
             in->name);
     if (i->guard)
-        GR_MUST(gr_code_put(c, s, &guard, 1, "{ .reg .pred own; %s.pred own, $0; and.pred %s, %s, own; }",
-                            i->guard_negated ? "not" : "mov", out->name, out->name));
+        GR_CODE_OPS(c, s, &guard, 1, "{ .reg .pred own; %s.pred own, $0; and.pred %s, %s, own; }",
+                    i->guard_negated ? "not" : "mov", out->name, out->name);
     GR_CODE(c, s, "@%s mov.u32 %s, %d;", out->name, c->left->name, GR_LEFT_WILD);
     // The load comes in any case, else what it loads to would have to be kept until then.
     return gr_code_set_address(c, gr_code_address_of(i), to, 0);
@@ -324,8 +322,8 @@ static gr_status put_lookup(const Code *all, PtxStmt *copy, const PtxSite *site,
     }
 found:
     if (n_ops > 1)
-        GR_MUST(gr_code_put(c, copy, ops, n_ops, "selp.u32 %s, 1, 0, %s; setp.ne.and.u32 %s, %s, 0%s;",
-                            l.made->name, l.slow->name, l.slow->name, l.made->name, g->operand));
+        GR_CODE_OPS(c, copy, ops, n_ops, "selp.u32 %s, 1, 0, %s; setp.ne.and.u32 %s, %s, 0%s;", l.made->name,
+                    l.slow->name, l.slow->name, l.made->name, g->operand);
     if (low && l.stores)
         GR_CODE(c, copy, "@%s setp.eq.u32 %s, 0, 0;", l.slow->name, c->copied->name);
     GrAside aside;
@@ -347,13 +345,12 @@ static gr_status put_near_lanes(const Code *c, PtxStmt *s, const PtxSite *site, 
                                 const PtxReg *value) {
     PtxLabel *some = gr_ptx_new_label(c->f), *apart = gr_ptx_new_label(c->f);
     PtxOperand labels[2] = {gr_ptx_label_operand(some), gr_ptx_label_operand(apart)};
-    GR_MUST(gr_code_put(
-        c, s, labels, 2,
-        "{ .reg .b32 own, seen; .reg .pred other; setp.ne.u32 other, %s, 0xffffffff; @other bra $0; "
-        "mov.u32 own, %%laneid; mov.u32 seen, own; @%s st.shared.u8 [%s], own; "
-        "bar.warp.sync 0xffffffff; @%s ld.shared.u8 seen, [%s]; setp.ne.u32 other, seen, own; "
-        "vote.sync.any.pred other, other, 0xffffffff; @!other bra $1; }",
-        lanes->name, kept->name, to->name, kept->name, to->name));
+    GR_CODE_OPS(c, s, labels, 2,
+                "{ .reg .b32 own, seen; .reg .pred other; setp.ne.u32 other, %s, 0xffffffff; @other bra $0; "
+                "mov.u32 own, %%laneid; mov.u32 seen, own; @%s st.shared.u8 [%s], own; "
+                "bar.warp.sync 0xffffffff; @%s ld.shared.u8 seen, [%s]; setp.ne.u32 other, seen, own; "
+                "vote.sync.any.pred other, other, 0xffffffff; @!other bra $1; }",
+                lanes->name, kept->name, to->name, kept->name, to->name);
     gr_ptx_insert_label(c->f, s, some);
     GR_MUST(gr_code_lanes(c, s, site, at, kept, lanes, what, value));
     gr_ptx_insert_label(c->f, s, apart);
@@ -435,11 +432,11 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     roles &= ~(unsigned)GR_ORDERS_INNER;
     if (roles & GR_ORDERS_READ && c->stops) {
         PtxOperand there[2] = {gr_ptx_label_operand(c->stops), ops[1]};
-        GR_MUST(gr_code_put(c, copy, there, n_ops ? n_ops : 1, "%sbra $0;", g.alone));
+        GR_CODE_OPS(c, copy, there, n_ops ? n_ops : 1, "%sbra $0;", g.alone);
     }
     if (roles && c->warps)
-        GR_MUST(gr_code_put(c, copy, ops, n_ops, "%scall __gr%s_orders, (%s, %u, %s);", g.alone, c->suffix,
-                            c->copy->name, roles, c->pass->name));
+        GR_CODE_OPS(c, copy, ops, n_ops, "%scall __gr%s_orders, (%s, %u, %s);", g.alone, c->suffix,
+                    c->copy->name, roles, c->pass->name);
     if (inside && !c->warps)
         return put_shared_result(c, copy, &g, ops, n_ops, at);
     if (site->strong && i->op == PTX_OP_LD)
@@ -475,10 +472,10 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
         to = gr_ptx_new_reg(c->f, PTX_B64);
         if (what & GR_AT_STORE)
             GR_MUST(gr_code_value(c, copy, site->size, &value));
-        GR_MUST(gr_code_put(
-            c, copy, ops, n_ops, "mov.u64 %s, 0; %scall (%s), __gr%s_%s, (%u, %s, %u, %s, %s, %s, %s);",
-            to->name, g.alone, to->name, c->suffix, compares ? "puts" : "goes", site->id, at->name, what,
-            value ? value->name : "0", c->copy->name, c->pass->name, c->sequence->name));
+        GR_CODE_OPS(c, copy, ops, n_ops,
+                    "mov.u64 %s, 0; %scall (%s), __gr%s_%s, (%u, %s, %u, %s, %s, %s, %s);", to->name, g.alone,
+                    to->name, c->suffix, compares ? "puts" : "goes", site->id, at->name, what,
+                    value ? value->name : "0", c->copy->name, c->pass->name, c->sequence->name);
     } else if (generic) {
         to = gr_ptx_new_reg(c->f, PTX_B64);
         if (c->copied && what & GR_AT_STORE)
@@ -486,9 +483,8 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
                     c->known ? "{ .reg .pred in; isspacep.shared in, %s; @in mov.u32 %s, 1; }"
                              : "{ .reg .pred in; isspacep.shared in, %s; @in setp.eq.u32 %s, 0, 0; }",
                     at->name, c->known ? c->left->name : c->copied->name);
-        GR_MUST(gr_code_put(c, copy, ops, n_ops, "mov.u64 %s, 0; %scall (%s), __gr%s_at, (%s, %s, %u, %s);",
-                            to->name, g.alone, to->name, c->suffix, at->name, c->copy->name, what,
-                            c->unmade->name));
+        GR_CODE_OPS(c, copy, ops, n_ops, "mov.u64 %s, 0; %scall (%s), __gr%s_at, (%s, %s, %u, %s);", to->name,
+                    g.alone, to->name, c->suffix, at->name, c->copy->name, what, c->unmade->name);
     } else {
         GR_MUST(put_lookup(c, copy, site, &g, ops, n_ops, at, low, what, &to));
     }
@@ -497,10 +493,9 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     // Without a private copy the access cannot be made, and what the thread would do next is worth nothing.
     PtxReg *lost = gr_ptx_new_reg(c->f, PTX_PRED);
     PtxOperand leaves = gr_ptx_label_operand(what & GR_AT_STOPS && c->stops ? c->stops : c->leaves);
-    GR_MUST(gr_code_put(c, copy, ops, n_ops, "setp.eq%s.u64 %s, %s, 0%s; setp.ne%s.u64 %s, %s, 0%s;",
-                        g.combine, lost->name, to->name, g.operand, g.combine, kept->name, to->name,
-                        g.operand));
-    GR_MUST(gr_code_put(c, copy, &leaves, 1, "@%s bra $0;", lost->name));
+    GR_CODE_OPS(c, copy, ops, n_ops, "setp.eq%s.u64 %s, %s, 0%s; setp.ne%s.u64 %s, %s, 0%s;", g.combine,
+                lost->name, to->name, g.operand, g.combine, kept->name, to->name, g.operand);
+    GR_CODE_OPS(c, copy, &leaves, 1, "@%s bra $0;", lost->name);
     PtxReg *told = gr_ptx_new_reg(c->f, PTX_PRED), *common = NULL;
     if (what & GR_AT_STORE && c->plain && !c->brief)
         GR_CODE(c, copy, "@%s setp.ne.u32 %s, 0, 0;", kept->name, c->plain->name);

@@ -148,11 +148,11 @@ static gr_status put_result_of_thread(const Regions *r, PtxStmt *at, const PtxSt
     const Code *c = r->c;
     PtxLabel *compares = gr_ptx_new_label(c->f);
     PtxOperand end = gr_ptx_label_operand(r->end), to_compares = gr_ptx_label_operand(compares);
-    GR_MUST(gr_code_put(c, at, &to_compares, 1, "@%s bra $0;", r->second->name));
+    GR_CODE_OPS(c, at, &to_compares, 1, "@%s bra $0;", r->second->name);
     GR_MUST(gr_kept_note(c, &r->kept, at, from));
     if (from)
         GR_MUST(gr_locals_copy(c, &r->locals, at, GR_LOCALS_NOTED, GR_LOCALS_OWN));
-    GR_MUST(gr_code_put(c, at, &end, 1, "bra $0;"));
+    GR_CODE_OPS(c, at, &end, 1, "bra $0;");
     gr_ptx_insert_label(c->f, at, compares);
     GR_MUST(gr_kept_compare(c, &r->kept, at, from, r->unlike));
     return gr_code_put(c, at, &end, 1, "or.pred %s, %s, %s; bra $0;", r->differs->name, r->differs->name,
@@ -172,7 +172,7 @@ static gr_status put_wait(const Regions *r, const Region *g, PtxLabel *waits) {
     const Code *c = r->c;
     PtxReg *many = gr_ptx_new_reg(c->f, PTX_PRED);
     PtxOperand to[2] = {gr_ptx_label_operand(g->starts), gr_ptx_label_operand(c->leaves)};
-    GR_MUST(gr_code_put(c, g->barrier, to, 2, "mov.u32 %s, 0; bra $0;", r->waited->name));
+    GR_CODE_OPS(c, g->barrier, to, 2, "mov.u32 %s, 0; bra $0;", r->waited->name);
     gr_ptx_insert_label(c->f, g->barrier, waits);
     return gr_code_put(c, g->barrier, to, 2,
                        "add.u32 %s, %s, 1; setp.gt.u32 %s, %s, %d; @%s call __gr%s_waits; @%s bra $1;",
@@ -190,7 +190,7 @@ static gr_status put_meeting(const Regions *r, const Region *g, PtxLabel *waits)
         PtxReg *over = gr_ptx_new_reg(c->f, PTX_PRED);
         PtxOperand ops[2] = {gr_ptx_label_operand(waits), s->instr->operands[0]};
         GR_MUST(gr_code_is_over(c, s, over));
-        GR_MUST(gr_code_put(c, s, ops, 2, "@!%s bra $0; setp.eq.u32 $1, 0, 0;", over->name));
+        GR_CODE_OPS(c, s, ops, 2, "@!%s bra $0; setp.eq.u32 $1, 0, 0;", over->name);
     }
     s->kind = PTX_RAW;
     s->text = "";
@@ -222,10 +222,10 @@ static gr_status put_begin(const Regions *r, size_t k) {
     PtxLabel *waits = meeting == GR_MEETS_WAITS ? gr_ptx_new_label(c->f) : NULL;
     if (meeting == GR_MEETS_ARRIVES) {
         GR_MUST(gr_code_arrives(c, at, r->token));
-        GR_MUST(gr_code_put(c, at, &to_passes, 1, "@%s mov.u32 %s, %s; @%s bra $0;", c->lanewise->name,
-                            r->token_kept->name, r->token->name, c->lanewise->name));
+        GR_CODE_OPS(c, at, &to_passes, 1, "@%s mov.u32 %s, %s; @%s bra $0;", c->lanewise->name,
+                    r->token_kept->name, r->token->name, c->lanewise->name);
     } else if (passes) {
-        GR_MUST(gr_code_put(c, at, &to_passes, 1, "@!%s bra $0;", c->lanewise->name));
+        GR_CODE_OPS(c, at, &to_passes, 1, "@!%s bra $0;", c->lanewise->name);
     } else if (waits) {
         GR_MUST(put_wait(r, g, waits));
     }
@@ -279,10 +279,10 @@ static gr_status put_exits(const Regions *r) {
             continue;
         PtxOperand ops[2] = {gr_ptx_label_operand(c->leaves),
                              s->instr->guard ? gr_ptx_reg_operand(s->instr->guard) : (PtxOperand){0}};
-        GR_MUST(gr_code_put(c, s, ops, 2, "%sbra $0;",
-                            !s->instr->guard          ? ""
-                            : s->instr->guard_negated ? "@!$1 "
-                                                      : "@$1 "));
+        GR_CODE_OPS(c, s, ops, 2, "%sbra $0;",
+                    !s->instr->guard          ? ""
+                    : s->instr->guard_negated ? "@!$1 "
+                                              : "@$1 ");
         // What stands here is not reached any more, or under another guard only.
         s->kind = PTX_RAW;
         s->text = "";
@@ -413,15 +413,14 @@ static gr_status put_end(const Regions *r) {
             ends->name, r->at->name, AT_END, all->name, ends->name, r->second->name, c->pass->name);
     GR_MUST(put_all_meet(r));
     GR_MUST(gr_code_goes_on(c, all));
-    GR_MUST(gr_code_put(c, NULL, &to_checks, 1, "@%s bra $0;", r->second->name));
+    GR_CODE_OPS(c, NULL, &to_checks, 1, "@%s bra $0;", r->second->name);
     GR_MUST(put_reduction(r));
     PtxReg *once;
     GR_MUST(gr_code_once(c, NULL, &once));
-    GR_MUST(gr_code_put(c, NULL, &to_checks, 1, "@%s bra $0;", once->name));
+    GR_CODE_OPS(c, NULL, &to_checks, 1, "@%s bra $0;", once->name);
     if (c->warps && (c->roles || c->results || c->updates || c->grid->n || c->mbarriers))
-        GR_MUST(gr_code_put(c, NULL, &to_leaves, 1,
-                            "call (%s), __gr%s_ends; setp.ne.u32 %s, %s, 0; @%s bra $0;", r->came->name,
-                            c->suffix, ends->name, r->came->name, ends->name));
+        GR_CODE_OPS(c, NULL, &to_leaves, 1, "call (%s), __gr%s_ends; setp.ne.u32 %s, %s, 0; @%s bra $0;",
+                    r->came->name, c->suffix, ends->name, r->came->name, ends->name);
     GR_MUST(gr_code_shared(c, r->start, false));
     GR_MUST(gr_code_meets(c));
     GR_MUST(put_step(r, true));
@@ -430,7 +429,7 @@ static gr_status put_end(const Regions *r) {
     if (c->near_unmade && !c->dense)
         GR_CODE(c, NULL, "shl.b32 %s, %s, 1;", c->near_unmade->name, c->near_unmade->name);
     GR_MUST(put_table(r, r->start, true));
-    GR_MUST(gr_code_put(c, NULL, &to_end, 1, "bra $0;"));
+    GR_CODE_OPS(c, NULL, &to_end, 1, "bra $0;");
     gr_ptx_insert_label(c->f, NULL, checks);
     if (c->near_unmade && !c->dense)
         GR_MUST(gr_code_field(c, NULL, "u32", c->near_unmade, offsetof(GrPrivControl, near.size)));
@@ -443,10 +442,10 @@ static gr_status put_end(const Regions *r) {
     GR_MUST(gr_code_parts(c));
     GR_MUST(put_exchange(r, all, leaves));
     GR_MUST(gr_code_all_end(c, all));
-    GR_MUST(gr_code_put(c, NULL, &to_leaves, 1,
-                        "mov.u32 %s, 1; mov.u64 %s, 0; add.u32 %s, %s, 1; @%s bra $0; mov.u32 %s, %s;",
-                        c->pass->name, c->unmade->name, c->sequence->name, c->sequence->name, all->name,
-                        r->start->name, r->at->name));
+    GR_CODE_OPS(c, NULL, &to_leaves, 1,
+                "mov.u32 %s, 1; mov.u64 %s, 0; add.u32 %s, %s, 1; @%s bra $0; mov.u32 %s, %s;", c->pass->name,
+                c->unmade->name, c->sequence->name, c->sequence->name, all->name, r->start->name,
+                r->at->name);
     if (c->dense)
         GR_CODE(c, NULL, "setp.ne.u32 %s, 0, 0;", c->stored->name);
     if (has_inner(c))
@@ -454,7 +453,7 @@ static gr_status put_end(const Regions *r) {
                 r->all_meet->name, ends->name, ends->name, r->meets->name, ends->name, r->start->name,
                 AT_WAIT);
     GR_MUST(put_table(r, r->start, false));
-    GR_MUST(gr_code_put(c, NULL, &to_end, 1, "bra $0;"));
+    GR_CODE_OPS(c, NULL, &to_end, 1, "bra $0;");
     for (size_t k = 0; k < r->regions.len; k++) {
         PtxOperand back = gr_ptx_label_operand(r->regions.data[k].starts);
         gr_ptx_insert_label(c->f, NULL, r->regions.data[k].restores);
@@ -462,7 +461,7 @@ static gr_status put_end(const Regions *r) {
             GR_CODE(c, NULL, "mov.%s %s, %s;", mov_type(r->too[i]), c->kept_too[i]->name, r->too[i]->name);
         GR_MUST(gr_kept_fetch(c, &r->kept, NULL, r->regions.data[k].from));
         GR_MUST(gr_locals_copy(c, &r->locals, NULL, GR_LOCALS_OWN, GR_LOCALS_KEPT));
-        GR_MUST(gr_code_put(c, NULL, &back, 1, "bra $0;"));
+        GR_CODE_OPS(c, NULL, &back, 1, "bra $0;");
     }
     gr_ptx_insert_label(c->f, NULL, leaves);
     if (gr_exchanges(c))

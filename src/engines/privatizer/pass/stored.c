@@ -18,10 +18,10 @@ gr_status gr_code_value(const Code *c, PtxStmt *at, uint32_t bytes, PtxReg **out
         unsigned bits = o->kind == PTX_O_REG ? gr_ptx_type_bits(o->reg->type) : size * 8;
         if (o->kind == PTX_O_REG && (bits == 16 || bits == 32)) {
             PtxReg *low = gr_ptx_new_reg(c->f, bits == 16 ? PTX_B16 : PTX_B32);
-            GR_MUST(gr_code_put(c, at, o, 1, "mov.b%u %s, $0; cvt.u64.u%u %s, %s;", bits, low->name, bits,
-                                one->name, low->name));
+            GR_CODE_OPS(c, at, o, 1, "mov.b%u %s, $0; cvt.u64.u%u %s, %s;", bits, low->name, bits, one->name,
+                        low->name);
         } else if (bits == 64 || (o->kind == PTX_O_INT && bits < 64)) {
-            GR_MUST(gr_code_put(c, at, o, 1, "mov.b64 %s, $0;", one->name));
+            GR_CODE_OPS(c, at, o, 1, "mov.b64 %s, $0;", one->name);
         } else {
             continue; // 128 bits, or a literal that the register takes as it is
         }
