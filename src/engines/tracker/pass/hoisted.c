@@ -9,7 +9,7 @@ gr_status gr_hoisted_put(const TrackerWork *w, const Access *a, const Decisions 
     all->loaded[all->n++] = loaded;
     if (a->guard) {
         PtxOperand g = gr_ptx_reg_operand(a->guard);
-        GR_MUST(gr_access_put(a, a->before, &g, 1, "mov.pred %s, $0;", loaded->name));
+        GR_PUT_OPS(a, a->before, &g, 1, "mov.pred %s, $0;", loaded->name);
     } else {
         GR_PUT(a, a->before, "setp.eq.u32 %s, 0, 0;", loaded->name);
     }
@@ -19,8 +19,7 @@ gr_status gr_hoisted_put(const TrackerWork *w, const Access *a, const Decisions 
         PtxOperand pred = gr_ptx_reg_operand(d->at[k].pred);
         Access here = *a;
         here.guard = uses;
-        GR_MUST(gr_access_put(a, at, &pred, 1, d->at[k].negated ? "not.pred %s, $0;" : "mov.pred %s, $0;",
-                              uses->name));
+        GR_PUT_OPS(a, at, &pred, 1, d->at[k].negated ? "not.pred %s, $0;" : "mov.pred %s, $0;", uses->name);
         GR_PUT(a, at, "and.pred %s, %s, %s;", uses->name, uses->name, loaded->name);
         GR_MUST(gr_tracker_put_call(w, &here, at, what, address, used));
         GR_PUT(a, at, "@%s setp.ne.u32 %s, 0, 0;", uses->name, loaded->name);

@@ -46,7 +46,7 @@ static gr_status put_operand(const TrackerWork *w, const Access *from, const Par
            lanes);
     if (a.guard) {
         PtxOperand g = gr_ptx_reg_operand(a.guard);
-        GR_MUST(gr_access_put(&a, a.before, &g, 1, "and.pred %s, %s, $0;", own->name, own->name));
+        GR_PUT_OPS(&a, a.before, &g, 1, "and.pred %s, %s, $0;", own->name, own->name);
     }
     a.guard = own;
     GR_MUST(gr_access_address64(&a, a.before, &address));
@@ -54,9 +54,8 @@ static gr_status put_operand(const TrackerWork *w, const Access *from, const Par
     if (size)
         GR_MUST(gr_tracker_put_call(w, &a, a.before, what, address, "0xffffffffffffffff"));
     else
-        GR_MUST(gr_access_put(&a, a.before, part->bytes, 1, "@%s call __gr%s_range, (%u, %u, %s, $0%s);",
-                              own->name, w->o->suffix, site.id, what, address->name,
-                              gr_tracker_own(w, text, sizeof text)));
+        GR_PUT_OPS(&a, a.before, part->bytes, 1, "@%s call __gr%s_range, (%u, %u, %s, $0%s);", own->name,
+                   w->o->suffix, site.id, what, address->name, gr_tracker_own(w, text, sizeof text));
     return GR_OK;
 }
 
@@ -128,8 +127,7 @@ static gr_status put_parts(const TrackerWork *w, const Access *a, const PtxMatri
     PtxReg *lane = gr_ptx_new_reg(a->func, PTX_U32), *stride = gr_ptx_new_reg(a->func, PTX_U32);
     PtxReg *at = gr_ptx_new_reg(a->func, PTX_U64);
     PtxOperand given = i->n_operands > 2 ? i->operands[2] : gr_ptx_int_operand(m->length);
-    GR_MUST(gr_access_put(a, a->before, &given, 1, "mov.u32 %s, %%laneid; mov.u32 %s, $0;", lane->name,
-                          stride->name));
+    GR_PUT_OPS(a, a->before, &given, 1, "mov.u32 %s, %%laneid; mov.u32 %s, $0;", lane->name, stride->name);
     GR_PUT(a, a->before, "mul.lo.u32 %s, %s, %u; shr.u32 %s, %s, 3;", stride->name, stride->name, m->bits,
            stride->name, stride->name); // in bytes
     uint32_t what = gr_tracker_what(a->site, a->site->access, a->site->space, l->n ? m->bits / 8 : l->part) |
@@ -178,7 +176,7 @@ static gr_status put_matrix(const TrackerWork *w, const Access *from, GrSiteStat
     if (a.guard && a.guard == i->guard) { // its name may be shadowed
         PtxOperand g = gr_ptx_reg_operand(a.guard);
         a.guard = gr_ptx_new_reg(a.func, PTX_PRED);
-        GR_MUST(gr_access_put(&a, a.before, &g, 1, "mov.pred %s, $0;", a.guard->name));
+        GR_PUT_OPS(&a, a.before, &g, 1, "mov.pred %s, $0;", a.guard->name);
     }
     GR_MUST(gr_access_address64(&a, a.before, &base));
     return put_parts(w, &a, &m, &l, base);

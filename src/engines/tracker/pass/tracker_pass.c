@@ -164,7 +164,7 @@ static gr_status put_access(const TrackerWork *w, Access *a, const Code *code) {
         PtxReg *kept = gr_ptx_new_reg(a->func, PTX_PRED);
         PtxOperand g = a->guard ? gr_ptx_reg_operand(a->guard) : (PtxOperand){0};
         if (a->guard)
-            GR_MUST(gr_access_put(a, a->before, &g, 1, "mov.pred %s, $0;", kept->name));
+            GR_PUT_OPS(a, a->before, &g, 1, "mov.pred %s, $0;", kept->name);
         else
             GR_PUT(a, a->before, "setp.eq.u32 %s, 0, 0;", kept->name);
         GR_MUST(gr_access_kept(a, at, &spec, kept));
