@@ -41,12 +41,10 @@ gr_status gr_outcome_read(const char *path, Arena *arena, GrCampaignOutcome *o, 
     o->verdict = GR_CAMPAIGN_FAILED;
     if (access(path, R_OK))
         return GR_OK;
-    gr_status st = gr_file_read(path, &text, &len, err);
-    if (st != GR_OK)
-        return st;
+    GR_MUST(gr_file_read(path, &text, &len, err));
     gr_report_init(&r);
     r.folder = getcwd(folder, sizeof folder);
-    st = gr_report_parse(path, text, len, &r, &why);
+    gr_status st = gr_report_parse(path, text, len, &r, &why);
     if (st == GR_OK)
         st = (o->report = gr_arena_strndup(arena, text, len)) && take(o, &r, arena) ? GR_OK : GR_ERR_NOMEM;
     gr_report_free(&r);
