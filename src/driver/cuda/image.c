@@ -109,16 +109,13 @@ static gr_status add_kept_of(const Fatbin *fb, Arena *arena, PtxTexts *out, gr_e
 // Adds nothing where the container has no PTX that fits.
 static gr_status add_container(const void *data, size_t size, Arena *arena, PtxTexts *out, gr_error *err) {
     Fatbin *fb;
-    gr_status st = gr_fatbin_parse(data, size, arena, &fb, err);
-    if (st != GR_OK)
-        return st;
+    GR_MUST(gr_fatbin_parse(data, size, arena, &fb, err));
     bool linked = false;
     for (size_t i = 0; i < fb->count; i++) {
         const FatbinEntry *e = &fb->entries[i];
         if (e->kind == FATBIN_PTX && e->options && strcmp(e->options, GR_LINKED_OPTION) == 0) {
             linked = true;
-            if ((st = add_entry(e, out, err)) != GR_OK)
-                return st;
+            GR_MUST(add_entry(e, out, err));
         }
     }
     const FatbinEntry *best = linked ? NULL : gr_fatbin_best_ptx(fb, device_cc(), FATBIN_PREFER_PLAIN);
