@@ -64,8 +64,7 @@ static gr_status listen(Listener *x, gr_error *err) {
         return st != GR_OK
                    ? st
                    : gr_fail(err, GR_ERR_UNSUPPORTED, "the engine exact works on the CPU device only");
-    if ((st = gr_misuses_listen(&x->misuses, err)) != GR_OK)
-        return st;
+    GR_MUST(gr_misuses_listen(&x->misuses, err));
     GrHostWatcher w = {x->exact, gr_exact_host_touched, gr_exact_host_opened};
     if (!x->session->watch(x->session, &w))
         x->session->note(x->session, "engine exact", "accesses of the host are not seen on this machine");
@@ -94,9 +93,7 @@ static gr_status exact_begin(GrSession *s, const GrOptions *given, void **self, 
     x->writer.stop = o->stop;
     x->misuses = (Misuses){.writer = &x->writer, .selection = &x->selection};
     *self = x;
-    gr_status st = gr_selection_init(&x->selection, o, err);
-    if (st != GR_OK)
-        return st;
+    GR_MUST(gr_selection_init(&x->selection, o, err));
     ExactOptions options = {.found = found,
                             .wanted = gr_selection_has_kernels(&x->selection) ? wanted : NULL,
                             .wanted_site = gr_selection_has_files(&x->selection) ? wanted_site : NULL,
@@ -111,7 +108,7 @@ static gr_status exact_begin(GrSession *s, const GrOptions *given, void **self, 
                                                                        : EXACT_VOLATILE_LOCKSTEP,
                             .speculated = words->speculated || explains,
                             .threads = s->threads};
-    st = gr_exact_create(&options, &x->exact, err);
+    gr_status st = gr_exact_create(&options, &x->exact, err);
     if (st == GR_OK && (st = listen(x, err)) == GR_ERR_UNSUPPORTED) // yet
         st = GR_OK;
     return st;
