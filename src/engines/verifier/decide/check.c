@@ -608,13 +608,11 @@ static gr_status open_cache(Check *c, gr_error *err) {
     if (!c->set->cache)
         return GR_OK;
     snprintf(path, sizeof path, "%s/" GR_VERIFIER_LIBRARY, c->set->folder);
-    gr_status st = gr_file_read(path, &library, &len, err);
-    if (st != GR_OK)
-        return st;
+    GR_MUST(gr_file_read(path, &library, &len, err));
     snprintf(version, sizeof version, "%s, %s, %016llx", GPURACE_VERSION, gr_solver_version(),
              (unsigned long long)gr_hash_bytes(library, len));
     free(library);
-    st = gr_cache_open(c->set->cache, version, &c->cache, &why);
+    gr_status st = gr_cache_open(c->set->cache, version, &c->cache, &why);
     gr_solver_use(c->solver, c->cache);
     if (st == GR_OK || (st == GR_ERR_IO && !c->set->cache_wanted))
         return GR_OK;

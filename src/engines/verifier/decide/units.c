@@ -116,14 +116,12 @@ static GrLinkedUnit *find(const GrUnits *u, const GrUnit *unit, const PtxModule 
 // The unit as a program has it, which needs these modules. `linked` NULL: it is linked with nothing.
 static gr_status link_with(GrUnits *u, const GrUnit *unit, size_t program, const GrLinked *linked,
                            const PtxModule *const *needs, size_t n, gr_error *err) {
-    gr_status st = GR_OK;
     GrLinkedUnit *l = find(u, unit, needs, n);
     if (l)
         return gr_vec_push(&l->programs, program) ? GR_OK : no_memory(err);
     if (!linked) {
         GrLinked *alone = NULL;
-        if ((st = new_link(u, needs, n, &alone, err)) != GR_OK)
-            return st;
+        GR_MUST(new_link(u, needs, n, &alone, err));
         alone->whole = !unit->relocatable;
         linked = alone;
     }
