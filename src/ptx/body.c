@@ -187,14 +187,12 @@ static gr_status parse_prototype(Parser *p, PtxStmt *s, const char *b) {
             proto->noreturn |= slice_is(lex_word(l), "noreturn");
         } else if (lex_is(*l->p, CH_DIGIT)) {
             Num n;
-            if ((st = gr_lex_number(l, &n)) != GR_OK)
-                return st;
+            GR_MUST(gr_lex_number(l, &n));
         } else {
             return gr_lex_expected(l, "';'");
         }
     }
-    if ((st = gr_lex_expect(l, ';')) != GR_OK)
-        return st;
+    GR_MUST(gr_lex_expect(l, ';'));
     s->text = gr_arena_strndup(p->arena, b, (size_t)(l->p - b));
     return s->text && proto->name ? GR_OK : gr_no_memory(p->lex.err);
 }
@@ -300,8 +298,7 @@ static gr_status parse_call(Parser *p, PtxInstr *i) {
     bool argument = p->inserting && name.len == 2 && *name.s == '$' && lex_is(name.s[1], CH_DIGIT);
     if (reg || argument) {
         l->p = b;
-        if ((st = gr_parse_operand(p, false, 1)) != GR_OK)
-            return st;
+        GR_MUST(gr_parse_operand(p, false, 1));
     } else {
         PtxOperand callee = {.kind = PTX_O_FUNC, .text = gr_parse_intern(p, name.s, name.len)};
         GR_NEED(callee.text && gr_vec_push(&p->ops, callee) && gr_vec_push(&p->calls, i), p->lex.err);
@@ -310,8 +307,7 @@ static gr_status parse_call(Parser *p, PtxInstr *i) {
         return GR_OK;
     lex_skip(l);
     if (*l->p == '(') {
-        if ((st = parse_call_list(p)) != GR_OK)
-            return st;
+        GR_MUST(parse_call_list(p));
         if (!lex_accept(l, ','))
             return GR_OK;
     }

@@ -178,13 +178,11 @@ static gr_status unary(Lexer *l, int depth, Num *out) {
     if (depth > MAX_DEPTH)
         return gr_lex_fail(l, "a constant expression is nested more than %d deep", MAX_DEPTH);
     lex_skip(l);
-    gr_status st;
     char c = *l->p;
     bool is_signed;
     if (c == '-' || c == '+' || c == '!' || c == '~') {
         l->p++;
-        if ((st = unary(l, depth + 1, out)) != GR_OK)
-            return st;
+        GR_MUST(unary(l, depth + 1, out));
         out->canonical = false;
         if (out->kind != NUM_INT) {
             if (c == '!' || c == '~')
@@ -201,8 +199,7 @@ static gr_status unary(Lexer *l, int depth, Num *out) {
         return GR_OK;
     }
     if (accept_cast(l, &is_signed)) {
-        if ((st = unary(l, depth + 1, out)) != GR_OK)
-            return st;
+        GR_MUST(unary(l, depth + 1, out));
         if (out->kind != NUM_INT)
             return gr_lex_fail(l, "a cast in a constant expression has a floating-point operand");
         out->is_signed = is_signed;
@@ -211,8 +208,7 @@ static gr_status unary(Lexer *l, int depth, Num *out) {
     }
     if (c == '(') {
         l->p++;
-        if ((st = ternary(l, depth + 1, out)) != GR_OK)
-            return st;
+        GR_MUST(ternary(l, depth + 1, out));
         out->canonical = false;
         return gr_lex_expect(l, ')');
     }

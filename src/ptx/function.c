@@ -49,13 +49,10 @@ static gr_status parse_directives(Parser *p, PtxFunc *f) {
             return st;
         if (slice_is(word, "pragma")) {
             Slice s;
-            if ((st = gr_lex_string(l, &s)) != GR_OK)
-                return st;
+            GR_MUST(gr_lex_string(l, &s));
             while (lex_accept(l, ','))
-                if ((st = gr_lex_string(l, &s)) != GR_OK)
-                    return st;
-            if ((st = gr_lex_expect(l, ';')) != GR_OK)
-                return st;
+                GR_MUST(gr_lex_string(l, &s));
+            GR_MUST(gr_lex_expect(l, ';'));
         }
     }
     const char *e = l->p;

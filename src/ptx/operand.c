@@ -287,12 +287,10 @@ static gr_status parse_constant(Parser *p) {
     Lexer saved = p->lex;
     const char *b = p->lex.p;
     Num n;
-    gr_status st;
     bool minus = *b == '-' && lex_is(b[1], CH_DIGIT);
     p->lex.p += minus;
     if (lex_is(*p->lex.p, CH_DIGIT)) {
-        if ((st = gr_lex_number(&p->lex, &n)) != GR_OK)
-            return st;
+        GR_MUST(gr_lex_number(&p->lex, &n));
         lex_skip(&p->lex);
         if (*p->lex.p && strchr(",;]})", *p->lex.p)) {
             if (minus && n.kind == NUM_INT)
@@ -305,8 +303,7 @@ static gr_status parse_constant(Parser *p) {
     }
     // Something follows: a whole expression.
     p->lex = saved;
-    if ((st = gr_expr_parse(&p->lex, &n)) != GR_OK)
-        return st;
+    GR_MUST(gr_expr_parse(&p->lex, &n));
     n.canonical = false;
 done:;
     PtxOperand o = {.kind = n.kind == NUM_INT   ? PTX_O_INT
@@ -358,12 +355,10 @@ static gr_status parse_address(Parser *p, unsigned depth) {
     lex_skip(&p->lex);
     bool zero = *p->lex.p == '+' || *p->lex.p == '-' || (first->kind == PTX_O_VAR && first->plus_zero);
     first->plus_zero = false;
-    if ((st = parse_offset(p, &o.offset)) != GR_OK)
-        return st;
+    GR_MUST(parse_offset(p, &o.offset));
     o.plus_zero = zero && !o.offset;
     while (lex_accept(&p->lex, ','))
-        if ((st = gr_parse_operand(p, false, depth + 1)) != GR_OK)
-            return st;
+        GR_MUST(gr_parse_operand(p, false, depth + 1));
     if ((st = gr_lex_expect(&p->lex, ']')) != GR_OK ||
         (st = gr_parse_take_operands(p, base, &o.sub, &o.n_sub)) != GR_OK)
         return st;
@@ -441,8 +436,7 @@ static gr_status parse_var(Parser *p, PtxVar *v) {
     }
     lex_skip(&p->lex);
     o.plus_zero = *p->lex.p == '+' || *p->lex.p == '-';
-    if ((st = parse_offset(p, &o.offset)) != GR_OK)
-        return st;
+    GR_MUST(parse_offset(p, &o.offset));
     o.plus_zero = o.plus_zero && !o.offset;
     return push(p, o);
 }
@@ -542,18 +536,14 @@ gr_status gr_parse_operand(Parser *p, bool label_expected, unsigned depth) {
     if (depth > MAX_NESTING)
         return gr_lex_fail(&p->lex, "operands are nested more than %d deep", MAX_NESTING);
     size_t base = p->ops.len;
-    gr_status st = parse_primary(p, label_expected, depth);
-    if (st != GR_OK)
-        return st;
+    GR_MUST(parse_primary(p, label_expected, depth));
     lex_skip(&p->lex);
     if (*p->lex.p != '|')
         return GR_OK;
     p->lex.p++; // a|b: two destinations
-    if ((st = parse_primary(p, false, depth)) != GR_OK)
-        return st;
+    GR_MUST(parse_primary(p, false, depth));
     PtxOperand o = {.kind = PTX_O_PAIR};
-    if ((st = gr_parse_take_operands(p, base, &o.sub, &o.n_sub)) != GR_OK)
-        return st;
+    GR_MUST(gr_parse_take_operands(p, base, &o.sub, &o.n_sub));
     return push(p, o);
 }
 

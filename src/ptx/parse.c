@@ -143,8 +143,7 @@ static gr_status parse_file(Parser *p, const char *b, PtxTag tag, uint32_t line)
         return st;
     const char *e = l->p;
     while (gr_lex_accept_near(l, ',')) {
-        if ((st = gr_lex_u32(l, &ignored, "a number")) != GR_OK)
-            return st;
+        GR_MUST(gr_lex_u32(l, &ignored, "a number"));
         e = l->p;
     }
     if (!(m->n_files & (m->n_files - 1))) { // grows at powers of two
@@ -164,11 +163,9 @@ static gr_status parse_file(Parser *p, const char *b, PtxTag tag, uint32_t line)
 // .alias name, other; (11.6.7)
 static gr_status parse_alias(Parser *p, const char *b, PtxTag tag, uint32_t line) {
     Lexer *l = &p->lex;
-    gr_status st;
     lex_skip(l);
     Slice name = lex_word(l);
-    if ((st = gr_lex_expect(l, ',')) != GR_OK)
-        return st;
+    GR_MUST(gr_lex_expect(l, ','));
     lex_skip(l);
     Slice other = lex_word(l);
     if (!name.len || !other.len)
@@ -179,8 +176,7 @@ static gr_status parse_alias(Parser *p, const char *b, PtxTag tag, uint32_t line
     if (!target)
         return gr_lex_fail(l, "function '%s' is not declared", to);
     GR_NEED(gr_map_put(&p->m->func_map, from, target), p->lex.err);
-    if ((st = gr_lex_expect(l, ';')) != GR_OK)
-        return st;
+    GR_MUST(gr_lex_expect(l, ';'));
     return add_text(p, PTX_ITEM_RAW, tag, line, b, l->p);
 }
 
@@ -259,8 +255,7 @@ static gr_status parse_header(Parser *p) {
     gr_status st;
     if (!accept_directive(l, ".version"))
         return gr_lex_expected(l, ".version");
-    if ((st = parse_version_number(p)) != GR_OK)
-        return st;
+    GR_MUST(parse_version_number(p));
     if (!accept_directive(l, ".target"))
         return gr_lex_expected(l, ".target");
     if ((st = parse_target(p)) != GR_OK)
@@ -275,7 +270,6 @@ static gr_status parse_header(Parser *p) {
 
 gr_status gr_parse_module(Parser *p) {
     Lexer *l = &p->lex;
-    gr_status st = GR_OK;
     for (;;) {
         l->tag = (PtxTag){0};
         lex_skip(l);
@@ -286,8 +280,7 @@ gr_status gr_parse_module(Parser *p) {
             l->p++;
             continue;
         }
-        if ((st = parse_item(p, tag)) != GR_OK)
-            return st;
+        GR_MUST(parse_item(p, tag));
     }
 }
 

@@ -56,7 +56,6 @@ static gr_status parse_attribute(Parser *p, PtxVar *v, const char *b) {
 
 gr_status gr_parse_var_type(Parser *p, PtxVar *v) {
     Lexer *l = &p->lex;
-    gr_status st;
     v->vec = 1;
     for (lex_skip(l); *l->p == '.'; lex_skip(l)) {
         const char *b = l->p++;
@@ -71,18 +70,15 @@ gr_status gr_parse_var_type(Parser *p, PtxVar *v) {
                 type == PTX_TYPE_OTHER ? gr_parse_intern(p, word.s, word.len) : gr_ptx_type_text(type);
             GR_NEED(v->type_text, p->lex.err);
         } else if (slice_is(word, "align")) {
-            if ((st = gr_lex_u32(l, &v->align, "an alignment")) != GR_OK)
-                return st;
+            GR_MUST(gr_lex_u32(l, &v->align, "an alignment"));
             if (!v->align || (v->align & (v->align - 1)))
                 return gr_lex_fail(l, "the alignment %u is not a power of two", v->align);
         } else if (slice_is(word, "v2") || slice_is(word, "v4") || slice_is(word, "v8")) {
             v->vec = (uint8_t)(word.s[1] - '0');
         } else if (slice_is(word, "attribute")) {
-            if ((st = parse_attribute(p, v, b)) != GR_OK)
-                return st;
+            GR_MUST(parse_attribute(p, v, b));
         } else if (slice_is(word, "ptr")) {
-            if ((st = parse_ptr_attrs(p, v, b)) != GR_OK)
-                return st;
+            GR_MUST(parse_ptr_attrs(p, v, b));
         } else if (word.len && v->type == PTX_NOTYPE) { // a type to come
             v->type = PTX_TYPE_OTHER;
             GR_NEED((v->type_text = gr_parse_intern(p, word.s, word.len)), p->lex.err);
@@ -99,7 +95,6 @@ gr_status gr_parse_var_type(Parser *p, PtxVar *v) {
 // Name and dimensions.
 static gr_status parse_var_name(Parser *p, PtxVar *v) {
     Lexer *l = &p->lex;
-    gr_status st;
     lex_skip(l);
     v->line = l->line;
     Slice name = lex_word(l);
@@ -113,13 +108,11 @@ static gr_status parse_var_name(Parser *p, PtxVar *v) {
         int64_t n = 0;
         lex_skip(l);
         if (*l->p != ']') {
-            if ((st = gr_expr_int(l, &n, "an array size")) != GR_OK)
-                return st;
+            GR_MUST(gr_expr_int(l, &n, "an array size"));
             if (n < 0)
                 return gr_lex_fail(l, "'%s' has a negative size", v->name);
         }
-        if ((st = gr_lex_expect(l, ']')) != GR_OK)
-            return st;
+        GR_MUST(gr_lex_expect(l, ']'));
         v->dims[v->ndims++] = (uint64_t)n;
         if (__builtin_mul_overflow(v->count, (uint64_t)n, &v->count))
             return gr_lex_fail(l, "'%s' is larger than the address space", v->name);
@@ -185,8 +178,7 @@ static gr_status parse_symbol(Parser *p, PtxInit *out) {
     if (!name.len)
         return gr_lex_expected(l, "a symbol");
     if (slice_is(name, "generic") && lex_accept(l, '(')) {
-        if ((st = parse_symbol(p, out)) != GR_OK)
-            return st;
+        GR_MUST(parse_symbol(p, out));
         if (out->generic)
             return gr_lex_fail(l, "generic() inside generic()");
         out->generic = true;
@@ -200,8 +192,7 @@ static gr_status parse_symbol(Parser *p, PtxInit *out) {
         return GR_OK;
     l->p += *l->p == '+';
     int64_t offset;
-    if ((st = gr_expr_int(l, &offset, "an offset")) != GR_OK)
-        return st;
+    GR_MUST(gr_expr_int(l, &offset, "an offset"));
     out->bits += (uint64_t)offset;
     return GR_OK;
 }
@@ -213,36 +204,30 @@ static gr_status parse_masked(Parser *p, uint64_t mask, PtxInit *out) {
         shift++;
     if (shift == 8)
         return gr_lex_fail(&p->lex, "a mask must select one byte");
-    gr_status st = gr_lex_expect(&p->lex, '(');
-    if (st != GR_OK || (st = parse_symbol(p, out)) != GR_OK)
-        return st;
+    GR_MUST(gr_lex_expect(&p->lex, '('));
+    GR_MUST(parse_symbol(p, out));
     out->mask_byte = (uint8_t)(shift + 1);
     return gr_lex_expect(&p->lex, ')');
 }
 
 static gr_status parse_element(Parser *p, const PtxVar *v, InitList *list) {
     Lexer *l = &p->lex;
-    gr_status st;
     PtxInit e = {0};
     if (*l->p == '"') { // a string: its bytes
         Slice s;
-        if ((st = gr_lex_string(l, &s)) != GR_OK)
-            return st;
+        GR_MUST(gr_lex_string(l, &s));
         for (size_t k = 0; k < s.len; k++)
             GR_NEED(gr_vec_push(&list->items, (PtxInit){.bits = (unsigned char)s.s[k]}), p->lex.err);
         return GR_OK;
     }
     if (lex_is(*l->p, CH_START) && strncmp(l->p, "WARP_SZ", 7) != 0) {
-        if ((st = parse_symbol(p, &e)) != GR_OK)
-            return st;
+        GR_MUST(parse_symbol(p, &e));
     } else {
         Num n;
-        if ((st = gr_expr_parse(l, &n)) != GR_OK)
-            return st;
+        GR_MUST(gr_expr_parse(l, &n));
         lex_skip(l);
         if (*l->p == '(' && n.kind == NUM_INT) {
-            if ((st = parse_masked(p, n.bits, &e)) != GR_OK)
-                return st;
+            GR_MUST(parse_masked(p, n.bits, &e));
         } else {
             e.bits = convert(v, &n);
         }
@@ -342,8 +327,7 @@ gr_status gr_parse_variables(Parser *p, const Linkage *linkage, PtxSpace space, 
         v->line = line;
         if (lex_accept(&p->lex, '=') && (st = parse_init(p, v)) != GR_OK)
             return st;
-        if ((st = sink(p, v, tag)) != GR_OK)
-            return st;
+        GR_MUST(sink(p, v, tag));
     } while (lex_accept(&p->lex, ','));
     return gr_lex_expect(&p->lex, ';');
 }
