@@ -245,10 +245,8 @@ gr_status gr_report_add_text(GrReport *r, const char *path, const char *text, si
 gr_status gr_report_add_file(GrReport *r, const char *path, gr_error *err) {
     char *text;
     size_t len;
-    gr_status st = gr_file_read(path, &text, &len, err);
-    if (st != GR_OK)
-        return st;
-    st = gr_report_add_text(r, path, text, len, err);
+    GR_MUST(gr_file_read(path, &text, &len, err));
+    gr_status st = gr_report_add_text(r, path, text, len, err);
     free(text);
     return st;
 }

@@ -265,10 +265,8 @@ gr_status gr_report_parse(const char *path, const char *text, size_t len, GrRepo
 gr_status gr_report_read(const char *path, GrReport *r, gr_error *err) {
     char *text;
     size_t len;
-    gr_status st = gr_file_read(path, &text, &len, err);
-    if (st != GR_OK)
-        return st;
-    st = gr_report_parse(path, text, len, r, err);
+    GR_MUST(gr_file_read(path, &text, &len, err));
+    gr_status st = gr_report_parse(path, text, len, r, err);
     free(text);
     return st;
 }
