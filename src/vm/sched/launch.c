@@ -177,9 +177,7 @@ static void draw_block_order(VmLaunch *l) {
 gr_status gr_vm_launch(VmDevice *d, const VmLaunchParams *p, VmLaunch **out, gr_error *err) {
     uint64_t threads;
     *out = NULL;
-    gr_status st = check(d, p, &threads, err);
-    if (st != GR_OK)
-        return st;
+    GR_MUST(check(d, p, &threads, err));
     VmFunc *f = p->func;
     uint32_t per_sm = gr_vm_occupancy(d, f, (uint32_t)threads, p->shared_dynamic);
     VmLaunch *l = calloc(1, sizeof *l);
@@ -222,7 +220,7 @@ gr_status gr_vm_launch(VmDevice *d, const VmLaunchParams *p, VmLaunch **out, gr_
     gr_vm_draw_countdown(l);
     if (d->config.shuffle_blocks)
         draw_block_order(l);
-    st = prepare(d, p, l, err);
+    gr_status st = prepare(d, p, l, err);
     if (st != GR_OK) {
         free_launch(l);
         free(l->params);
