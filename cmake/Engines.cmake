@@ -6,8 +6,8 @@
 # gr_NAME_device of the engine. NAME:A+B:DEFINITION... is device/A.c and device/B.c behind it, compiled as one file with these definitions. EXTENSION: files of vm/, which define gr_NAME_vm (src/vm/extension.h); a library of that name, which only CPU
 # devices link. PRIVATE: no engine of the product.
 #
-# A folder with an options.def has options of its own: the build writes engines/NAME/options.h, with the structure NameWords of their fields and the table
-# gr_NAME_options.
+# A folder with an options.def has options of its own: the build writes engines/NAME/options.h, with the structure NameWords of their fields, the table
+# gr_NAME_options, and gr_NAME_blind, the rows of blind.def.
 #
 # gr_extension_list(target engines...): a library with gr_vm_extensions, the list of these engines' extensions.
 #
@@ -52,19 +52,24 @@ function(gr_add_runtimes library)
   gr_add_library(${library} ${embedded_files})
 endfunction()
 
-# engines/NAME/options.h and the file with the table, *source, of the options.def in this folder.
-function(gr_write_options name source)
+# engines/NAME/options.h and the file with the tables, *source, of the options.def and blind.def in this folder.
+function(gr_write_tables name source)
   string(SUBSTRING ${name} 0 1 first)
   string(SUBSTRING ${name} 1 -1 rest)
   string(TOUPPER ${first} first)
   string(TOUPPER ${name} guard)
   set(words ${first}${rest}Words)
   set(rows "#include \"${CMAKE_CURRENT_SOURCE_DIR}/options.def\"")
+  set(blind)
+  if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/blind.def)
+    set(blind "#include \"${CMAKE_CURRENT_SOURCE_DIR}/blind.def\"")
+  endif()
   set(folder ${CMAKE_BINARY_DIR}/written/engines/${name})
-  file(CONFIGURE OUTPUT ${folder}/options.h CONTENT "// Written by gr_write_options (cmake/Engines.cmake).
+  file(CONFIGURE OUTPUT ${folder}/options.h CONTENT "// Written by gr_write_tables (cmake/Engines.cmake).
 #ifndef GR_ENGINES_${guard}_OPTIONS_H
 #define GR_ENGINES_${guard}_OPTIONS_H
 
+#include \"engines/core/engine.h\"
 #include \"options/options.h\"
 
 typedef struct ${words} {
@@ -74,10 +79,11 @@ ${rows}
 } ${words};
 
 extern const GrOptTable gr_${name}_options;
+extern const GrBlind gr_${name}_blind[];
 
 #endif
 " @ONLY)
-  file(CONFIGURE OUTPUT ${folder}/options.c CONTENT "// Written by gr_write_options (cmake/Engines.cmake).
+  file(CONFIGURE OUTPUT ${folder}/options.c CONTENT "// Written by gr_write_tables (cmake/Engines.cmake).
 #include \"engines/${name}/options.h\"
 
 static const GrOptRow rows[] = {
@@ -93,6 +99,12 @@ ${rows}
     {0, 0, 0}};
 const GrOptTable gr_${name}_options = {
     \"${name}\", rows, ranges, sizeof rows / sizeof *rows, sizeof ranges / sizeof *ranges - 1, sizeof(${words})};
+
+const GrBlind gr_${name}_blind[] = {
+#define BLIND(use, devices, what) GR_BLIND_ROW(use, devices, what)
+${blind}
+#undef BLIND
+    {.what = NULL}};
 " @ONLY)
   set(${source} ${folder}/options.c PARENT_SCOPE)
 endfunction()
@@ -101,7 +113,7 @@ function(gr_add_engine name)
   cmake_parse_arguments(E "PRIVATE" "" "SOURCES;LIBS;RUNTIMES;EXTENSION" ${ARGN})
   set(options)
   if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/options.def)
-    gr_write_options(${name} options)
+    gr_write_tables(${name} options)
   endif()
   gr_add_library(gr_engine_${name} engine.c ${options} ${E_SOURCES})
   set_target_properties(gr_engine_${name} PROPERTIES GR_OPTIONS "${options}")

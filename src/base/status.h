@@ -51,12 +51,13 @@ const char *gr_error_text(const gr_error *err, char *buf, unsigned size);
             return must_;                                                                                    \
     } while (0)
 
-// Returns gr_no_memory(err) unless `ok`: what was asked for is there.
-#define GR_NEED(ok, err)                                                                                     \
+// Returns `failure` unless `ok`. And of memory that was asked for: gr_no_memory(err).
+#define GR_NEED_OR(ok, failure)                                                                              \
     do {                                                                                                     \
         if (!(ok))                                                                                           \
-            return gr_no_memory(err);                                                                        \
+            return failure;                                                                                  \
     } while (0)
+#define GR_NEED(ok, err) GR_NEED_OR(ok, gr_no_memory(err))
 
 // As GR_MUST, of a function that has something to release: on failure sets the local `st` and goes to the local label `done`.
 #define GR_TRY(expr)                                                                                         \

@@ -295,12 +295,6 @@ static gr_status collider_accepts(const GrOptions *o, gr_error *err) {
     return st;
 }
 
-static const GrBlind blind[] = {
-#define BLIND(use, devices, what) GR_BLIND_ROW(use, devices, what)
-#include "engines/collider/blind.def"
-#undef BLIND
-    {.what = NULL}};
-
 const GrEngine gr_engine_collider = {
     .name = "collider",
     .summary = "repeats every weak access after a random delay; a value that changed in between is a race",
@@ -308,7 +302,7 @@ const GrEngine gr_engine_collider = {
     .classes = gr_collider_classes,
     .decoder = &gr_collider_decoder,
     .caps = CAP_CPU | CAP_GPU | CAP_CHECKS | CAP_REWRITES | CAP_WINDOWS | CAP_SAMPLES,
-    .blind = blind,
+    .blind = gr_collider_blind,
     .begin = collider_begin,
     .rewrite = collider_rewrite,
     .loaded = collider_loaded,

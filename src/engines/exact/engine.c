@@ -171,12 +171,6 @@ static void exact_finish(void *self) {
     // The device may still run: what it calls stays.
 }
 
-static const GrBlind blind[] = {
-#define BLIND(use, devices, what) GR_BLIND_ROW(use, devices, what)
-#include "engines/exact/blind.def"
-#undef BLIND
-    {.what = NULL}};
-
 const GrEngine gr_engine_exact = {
     .name = "exact",
     .summary =
@@ -184,7 +178,7 @@ const GrEngine gr_engine_exact = {
     .evidence = "unordered by causality",
     .classes = gr_exact_classes,
     .caps = CAP_CPU | CAP_CHECKS | CAP_LISTENS | CAP_CAUSALITY | CAP_HOST,
-    .blind = blind,
+    .blind = gr_exact_blind,
     .begin = exact_begin,
     .rewrite = exact_rewrite,
     .finish = exact_finish,

@@ -259,19 +259,13 @@ static CUresult privatizer_around_launch(void *self, const GrLaunch *l, GrRun *r
     return gr_probe_launch(&((Privatizer *)self)->probe, l, run);
 }
 
-static const GrBlind blind[] = {
-#define BLIND(use, devices, what) GR_BLIND_ROW(use, devices, what)
-#include "engines/privatizer/blind.def"
-#undef BLIND
-    {.what = NULL}};
-
 const GrEngine gr_engine_privatizer = {
     .name = "privatizer",
     .summary = "runs blocks and warps on private copies of memory, twice, and compares what comes out",
     .evidence = "outcome depends on order",
     .decoder = &gr_privatizer_decoder,
     .caps = CAP_CPU | CAP_GPU | CAP_CHECKS | CAP_REWRITES | CAP_RERUNS | CAP_ARENA,
-    .blind = blind,
+    .blind = gr_privatizer_blind,
     .begin = privatizer_begin,
     .rewrite = privatizer_rewrite,
     .loaded = privatizer_loaded,

@@ -241,12 +241,6 @@ static void tracker_freed(void *self, const GrRange *r) {
     gr_tracker_memory_remove(((Tracker *)self)->memory, r);
 }
 
-static const GrBlind blind[] = {
-#define BLIND(use, devices, what) GR_BLIND_ROW(use, devices, what)
-#include "engines/tracker/blind.def"
-#undef BLIND
-    {.what = NULL}};
-
 const GrEngine gr_engine_tracker = {
     .name = "tracker",
     .summary = "records beside each place the last accesses, and counts how their threads synchronized since",
@@ -254,7 +248,7 @@ const GrEngine gr_engine_tracker = {
     .classes = gr_tracker_classes,
     .decoder = &gr_tracker_decoder,
     .caps = CAP_CPU | CAP_GPU | CAP_CHECKS | CAP_REWRITES | CAP_COUNTERS | CAP_SAMPLES,
-    .blind = blind,
+    .blind = gr_tracker_blind,
     .begin = tracker_begin,
     .rewrite = tracker_rewrite,
     .loaded = tracker_loaded,

@@ -91,18 +91,12 @@ static gr_status check(const GrStaticInput *in, const GrStaticSink *to, gr_error
 
 static const GrStaticEngine table = {check};
 
-static const GrBlind blind[] = {
-#define BLIND(use, devices, what) GR_BLIND_ROW(use, devices, what)
-#include "engines/verifier/blind.def"
-#undef BLIND
-    {.what = NULL}};
-
 const GrEngine gr_engine_verifier = {
     .name = "verifier",
     .summary = "decides, without running a program, for each kernel and launch which accesses can race: "
                "proofs, and races that were replayed",
     .evidence = "solved for, and confirmed by replay",
     .caps = CAP_CHECKS | CAP_STATIC,
-    .blind = blind,
+    .blind = gr_verifier_blind,
     .still = &table,
 };

@@ -105,8 +105,7 @@ static gr_status run(const char *command, const char *library, const char *log, 
     const char *before = getenv("LD_PRELOAD");
     StrBuf preload = {0};
     gr_str_addf(&preload, "%s%s%s", library, before && *before ? ":" : "", before ? before : "");
-    if (preload.oom)
-        return no_memory(err);
+    GR_NEED_OR(!preload.oom, no_memory(err));
     int how = 0;
     pid_t pid = fork();
     if (pid == 0) {

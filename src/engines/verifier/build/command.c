@@ -133,8 +133,7 @@ static gr_status add_source(GrBuild *b, const Command *c, const char *input, boo
                       .n_words = n + more,
                       .host_only = !cuda && c->compiler != GR_COMPILER_NVCC};
     s.c = s.host_only && (c->c || !strcmp(ending(input), "c"));
-    if (!words || !s.file || !s.folder)
-        return no_memory(err);
+    GR_NEED_OR(words && s.file && s.folder, no_memory(err));
     for (size_t k = 0; k < n + more; k++)
         words[k] = k < n ? c->words.data[k] : b->words[k - n];
     *number = b->sources.len;
@@ -147,8 +146,7 @@ static gr_status add_object(GrBuild *b, const Command *c, const char *input, siz
     if (!made.output)
         made.output =
             gr_arena_printf(&b->arena, "%.*s.o", (int)(strlen(name) - strlen(ending(name)) - 1), name);
-    if (!made.output || !gr_vec_push(&made.sources, number))
-        return no_memory(err);
+    GR_NEED_OR(made.output && gr_vec_push(&made.sources, number), no_memory(err));
     gr_status st = gr_build_add_link(b, &made, err);
     gr_vec_free(&made.sources);
     return st;

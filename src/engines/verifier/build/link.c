@@ -130,8 +130,7 @@ static gr_status renumber(GrBuild *b, GrOutput *o, const size_t *to, gr_error *e
 gr_status gr_build_drop_gone(GrBuild *b, gr_error *err) {
     gr_status st = GR_OK;
     size_t n = 0, *to = gr_arena_array(&b->arena, b->sources.len + 1, sizeof *to);
-    if (!to)
-        return no_memory(err);
+    GR_NEED_OR(to, no_memory(err));
     for (size_t k = 0; k < b->sources.len; k++)
         to[k] = access(b->sources.data[k].file, R_OK) == 0 ? n++ : SIZE_MAX;
     for (size_t k = 0; k < b->outputs.len && st == GR_OK; k++)
@@ -151,8 +150,7 @@ gr_status gr_build_find_programs(GrBuild *b, gr_error *err) {
     gr_status st = GR_OK;
     bool *in = gr_arena_array(&b->arena, b->sources.len + 1, sizeof *in);
     size_t *rest = gr_arena_array(&b->arena, b->sources.len + 1, sizeof *rest), n = 0;
-    if (!in || !rest)
-        return no_memory(err);
+    GR_NEED_OR(in && rest, no_memory(err));
     for (size_t k = 0; k < b->outputs.len && st == GR_OK; k++) {
         const GrOutput *o = &b->outputs.data[k];
         if (!o->program || o->merged || !o->sources.len)

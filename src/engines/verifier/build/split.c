@@ -32,8 +32,7 @@ gr_status gr_split(Arena *a, const char *text, GrWords *out, gr_error *err) {
         const char *word = read_word(a, &text);
         if (!word)
             return gr_fail(err, GR_ERR_SYNTAX, "a quote of a command has no end: %.80s", text);
-        if (!gr_vec_push(out, word))
-            return no_memory(err);
+        GR_NEED_OR(gr_vec_push(out, word), no_memory(err));
     }
     return GR_OK;
 }

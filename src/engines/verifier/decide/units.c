@@ -60,8 +60,7 @@ typedef struct Program {
 static gr_status new_link(GrUnits *u, const PtxModule *const *modules, size_t n, GrLinked **out,
                           gr_error *err) {
     GrLinked *l = GR_NEW(&u->arena, GrLinked);
-    if (!l)
-        return no_memory(err);
+    GR_NEED_OR(l, no_memory(err));
     gr_status st = gr_linked_init(l, modules, n, err);
     if (gr_vec_push(&u->links, l)) {
         *out = l;
@@ -74,8 +73,7 @@ static gr_status new_link(GrUnits *u, const PtxModule *const *modules, size_t n,
 static gr_status begin(GrUnits *u, Program *p, gr_error *err) {
     const PtxModule **modules = calloc(p->units.len + 1, sizeof *modules);
     GrLinked *l = NULL;
-    if (!modules)
-        return no_memory(err);
+    GR_NEED_OR(modules, no_memory(err));
     for (size_t k = 0; k < p->units.len; k++)
         modules[k] = p->units.data[k]->module;
     gr_status st = new_link(u, modules, p->units.len, &l, err);
@@ -126,9 +124,9 @@ static gr_status link_with(GrUnits *u, const GrUnit *unit, size_t program, const
         linked = alone;
     }
     l = GR_NEW(&u->arena, GrLinkedUnit);
-    if (!l || !(l->needs = GR_NEW_ARRAY(&u->arena, const PtxModule *, n + 1)) ||
-        !(l->units = GR_NEW_ARRAY(&u->arena, const GrUnit *, n + 1)) || !gr_vec_push(&u->linked, l))
-        return no_memory(err);
+    GR_NEED_OR(l && (l->needs = GR_NEW_ARRAY(&u->arena, const PtxModule *, n + 1)) &&
+                   (l->units = GR_NEW_ARRAY(&u->arena, const GrUnit *, n + 1)) && gr_vec_push(&u->linked, l),
+               no_memory(err));
     l->unit = unit;
     l->linked = linked;
     l->n_needs = n;
@@ -144,8 +142,7 @@ static gr_status link_unit(GrUnits *u, const GrUnit *unit, const Program *p, gr_
     if (!unit->relocatable)
         return link_with(u, unit, p->number, NULL, &alone, 1, err);
     needs = calloc(p->linked->n + 1, sizeof *needs);
-    if (!needs)
-        return no_memory(err);
+    GR_NEED_OR(needs, no_memory(err));
     size_t n = gr_linked_needs(p->linked, unit->module, needs);
     gr_status st = link_with(u, unit, p->number, p->linked, needs, n, err);
     free(needs);
@@ -287,8 +284,7 @@ gr_status gr_units_of_code(GrUnits *u, GrHostCode *code, gr_error *err) {
     gr_status st = GR_OK;
     size_t n = code->programs.len;
     Program *programs = calloc(n + 1, sizeof *programs);
-    if (!programs)
-        return no_memory(err);
+    GR_NEED_OR(programs, no_memory(err));
     for (size_t k = 0; k < code->ptx.len && st == GR_OK; k++)
         st = read_code(u, &code->ptx.data[k], err);
     if (st == GR_OK)

@@ -83,8 +83,7 @@ static gr_status choose_shape(Job *j, const char *arch, bool *other, gr_error *e
     const char *probe = gr_arena_printf(&j->arena, "%s/probe.cu", j->folder);
     int status = 0;
     char *typed;
-    if (!probe)
-        return no_memory(err);
+    GR_NEED_OR(probe, no_memory(err));
     *other = false;
     if (!j->shape[1])
         return GR_OK;
@@ -109,8 +108,7 @@ static gr_status keep_ptx(Job *j, size_t source, bool relocatable, const char *f
                                : gr_arena_printf(&j->arena, "%s/kernels.ptx", folder);
     GrHostPtx ptx = {
         .file = gr_arena_strdup(&j->out->arena, file), .source = source, .relocatable = relocatable};
-    if (!path || !ptx.file)
-        return no_memory(err);
+    GR_NEED_OR(path && ptx.file, no_memory(err));
     if (access(path, F_OK) != 0) // host code alone
         return GR_OK;
     gr_status st = gr_file_read(path, &ptx.text, &ptx.len, err);
@@ -215,8 +213,7 @@ static gr_status compile(Job *j, size_t k, gr_error *err) {
     const GrHostSource *s = &j->in->sources[k];
     const char *folder = gr_arena_printf(&j->arena, "%s/%zu", j->folder, k);
     const char *bc = gr_arena_printf(&j->arena, "%s/%zu/host.bc", j->folder, k);
-    if (!folder || !bc || !gr_vec_push(&j->bitcode, NULL))
-        return no_memory(err);
+    GR_NEED_OR(folder && bc && gr_vec_push(&j->bitcode, NULL), no_memory(err));
     if (s->host_only && j->in->kernels_only)
         return GR_OK;
     if (mkdir(folder, 0700) != 0)
@@ -229,8 +226,7 @@ static gr_status compile(Job *j, size_t k, gr_error *err) {
 // A program of sources[0..n), but for `skip[k]`, those that are not in it.
 static gr_status add_program(Job *j, const size_t *sources, size_t n, const bool *skip, gr_error *err) {
     size_t *in = GR_NEW_ARRAY(&j->out->arena, size_t, n + 1), left = 0;
-    if (!in)
-        return no_memory(err);
+    GR_NEED_OR(in, no_memory(err));
     for (size_t k = 0; k < n; k++)
         if (!skip[k])
             in[left++] = sources[k];
@@ -242,8 +238,7 @@ static gr_status add_programs(Job *j, const size_t *sources, size_t n, gr_error 
     gr_status st = GR_OK;
     bool *mains = GR_NEW_ARRAY(&j->arena, bool, n + 1);
     size_t n_mains = 0;
-    if (!mains)
-        return no_memory(err);
+    GR_NEED_OR(mains, no_memory(err));
     for (size_t k = 0; k < n && st == GR_OK; k++) {
         const char *bc = j->bitcode.data[sources[k]];
         st = bc ? gr_host_has_main(bc, &mains[k], err) : GR_OK;
@@ -272,8 +267,7 @@ static gr_status find_programs(Job *j, gr_error *err) {
     if (j->in->n_programs || st != GR_OK)
         return st;
     size_t *all = GR_NEW_ARRAY(&j->arena, size_t, j->in->n_sources + 1);
-    if (!all)
-        return no_memory(err);
+    GR_NEED_OR(all, no_memory(err));
     for (size_t k = 0; k < j->in->n_sources; k++)
         all[k] = k;
     return add_programs(j, all, j->in->n_sources, err);

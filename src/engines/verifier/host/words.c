@@ -171,8 +171,7 @@ gr_status gr_words_sort_host(const char *const *words, size_t n, Words *out, gr_
         if (is_one(word, host_alone, COUNT(host_alone)) || begins(word, host_prefixes, COUNT(host_prefixes)))
             continue;
         out->ndebug |= defines_ndebug(word, k + 1 < n ? words[k + 1] : "");
-        if (!gr_vec_push(&out->user, word))
-            return no_memory(err);
+        GR_NEED_OR(gr_vec_push(&out->user, word), no_memory(err));
     }
     return GR_OK;
 }

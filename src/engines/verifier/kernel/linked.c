@@ -131,8 +131,7 @@ gr_status gr_linked_init(GrLinked *l, const PtxModule *const *modules, size_t n,
     *l = (GrLinked){.n = n};
     gr_arena_init(&l->arena);
     l->modules = GR_NEW_ARRAY(&l->arena, const PtxModule *, n + 1);
-    if (!l->modules)
-        return no_memory(err);
+    GR_NEED_OR(l->modules, no_memory(err));
     for (size_t k = 0; k < n; k++)
         l->modules[k] = modules[k];
     return each(l, define_func, define_var) && each(l, refer_func, refer_var) ? GR_OK : no_memory(err);
