@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 bool gr_vec_grow(void **data, size_t *cap, size_t need, size_t size) {
     size_t want = *cap ? *cap : 8, bytes;
@@ -19,4 +20,12 @@ bool gr_vec_grow(void **data, size_t *cap, size_t need, size_t size) {
     *data = p;
     *cap = want;
     return true;
+}
+
+void gr_vec_drop_pointer(void **data, size_t *len, const void *p) {
+    size_t i = 0;
+    while (i < *len && data[i] != p)
+        i++;
+    if (i < *len)
+        memmove(data + i, data + i + 1, (--*len - i) * sizeof *data);
 }

@@ -17,9 +17,15 @@
 // Makes room for `need` elements of `size` bytes in *data; used by the macros only.
 bool gr_vec_grow(void **data, size_t *cap, size_t need, size_t size);
 
+void gr_vec_drop_pointer(void **data, size_t *len, const void *p); // likewise
+
 #define gr_vec_reserve(v, n)                                                                                 \
     ((n) <= (v)->cap || gr_vec_grow((void **)&(v)->data, &(v)->cap, (n), sizeof *(v)->data))
 #define gr_vec_push(v, x) (gr_vec_reserve((v), (v)->len + 1) && ((v)->data[(v)->len++] = (x), true))
+// Takes out the element `at`, and the pointer `p` where it is there.
+#define gr_vec_remove(v, at)                                                                                 \
+    ((v)->len--, memmove((v)->data + (at), (v)->data + (at) + 1, ((v)->len - (at)) * sizeof *(v)->data))
+#define gr_vec_drop(v, p) (gr_vec_drop_pointer((void **)(v)->data, &(v)->len, (p)))
 #define gr_vec_free(v)    (free((v)->data), (v)->data = NULL, (v)->len = (v)->cap = 0)
 
 #endif

@@ -188,11 +188,7 @@ static Piece *new_piece(DeviceArena *a, size_t size, bool shared) {
 }
 
 static void remove_piece(DeviceArena *a, Piece *p) {
-    size_t i = 0;
-    while (a->pieces.data[i] != p)
-        i++;
-    memmove(a->pieces.data + i, a->pieces.data + i + 1, (a->pieces.len - 1 - i) * sizeof *a->pieces.data);
-    a->pieces.len--;
+    gr_vec_drop(&a->pieces, p);
     free(p);
 }
 

@@ -130,8 +130,7 @@ static void remove_range(uint64_t at) {
     size_t k = place_of(at);
     if (k == watch.ranges.len || watch.ranges.data[k].at != at)
         return; // registered memory
-    watch.ranges.len--;
-    memmove(watch.ranges.data + k, watch.ranges.data + k + 1, (watch.ranges.len - k) * sizeof(Range));
+    gr_vec_remove(&watch.ranges, k);
 }
 
 // Opens [*at, *at + *size), or more of it to the left: where each other page is open, there may be as many mappings as the system lets a process have, and

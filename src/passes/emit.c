@@ -145,6 +145,14 @@ gr_status gr_emit(PtxFunc *f, PtxStmt *at, uint32_t site, const PtxOperand *ops,
     return gr_ptx_insert(f, at, site, text, ops, n_ops, NULL, err);
 }
 
+gr_status gr_emit_str(PtxFunc *f, PtxStmt *at, uint32_t site, StrBuf *text, const PtxOperand *ops,
+                      unsigned n_ops, gr_error *err) {
+    gr_status st =
+        text->oom ? gr_no_memory(err) : gr_ptx_insert(f, at, site, text->data, ops, n_ops, NULL, err);
+    gr_str_free(text);
+    return st;
+}
+
 const char *gr_access_guard(const Access *a, char *buf, size_t size) {
     gr_format(buf, size, a->guard ? "@%s " : "", a->guard ? a->guard->name : "");
     return buf;

@@ -51,6 +51,9 @@ gr_status gr_access_put(const Access *a, PtxStmt *at, const PtxOperand *ops, uns
 // The same for code that is of no access.
 gr_status gr_emit(PtxFunc *f, PtxStmt *at, uint32_t site, const PtxOperand *ops, unsigned n_ops,
                   gr_error *err, const char *fmt, ...) __attribute__((format(printf, 7, 8)));
+// The same of text that was put together, which is freed.
+gr_status gr_emit_str(PtxFunc *f, PtxStmt *at, uint32_t site, StrBuf *text, const PtxOperand *ops,
+                      unsigned n_ops, gr_error *err);
 // These return what fails; GR_PUT and GR_EMIT have no operands, and GR_EMIT no site.
 #define GR_PUT_OPS(a, at, ops, n, ...) GR_MUST(gr_access_put(a, at, ops, n, __VA_ARGS__))
 #define GR_PUT(a, at, ...)             GR_PUT_OPS(a, at, NULL, 0, __VA_ARGS__)

@@ -84,7 +84,6 @@ static gr_status replace(Shuffle *s, PtxFunc *f, const PtxStmt *at, PtxOperand *
 
 // Where the wanted registers get their values: %ctaid as number n of its grid, or the cluster's, is block (by * n + from) mod all.
 static gr_status put_permutation(Shuffle *s, PtxFunc *f) {
-    gr_status st = GR_OK;
     const char *unit = s->clusters ? "clusterid" : "ctaid";
     PtxReg *size[AXES], *index[AXES], *n = gr_ptx_new_reg(f, PTX_U64), *all = gr_ptx_new_reg(f, PTX_U64),
                                       *t = gr_ptx_new_reg(f, PTX_U64), *u = gr_ptx_new_reg(f, PTX_U64),
@@ -128,9 +127,7 @@ static gr_status put_permutation(Shuffle *s, PtxFunc *f) {
             gr_str_addf(&b, "mov.u32 %s, %s;", s->ctaid[k]->name, index[k]->name);
     }
     PtxStmt *at = gr_function_start(f);
-    st = b.oom ? gr_no_memory(s->err) : gr_ptx_insert(f, at, 0, b.data, NULL, 0, NULL, s->err);
-    gr_str_free(&b);
-    return st;
+    return gr_emit_str(f, at, 0, &b, NULL, 0, s->err);
 }
 
 gr_status gr_shuffle_blocks(PtxModule *m, uint64_t seed, gr_error *err) {

@@ -352,8 +352,9 @@ gr_status gr_cfg_build(const PtxFunc *f, Arena *arena, Cfg *out, gr_error *err) 
     gr_status st = GR_OK;
     GR_TRY(find_blocks(&b, f));
     size_t n = out->n_blocks;
-    if (!(mem = malloc(n * 10 * sizeof *mem)) || !(out->order = GR_NEW_ARRAY(arena, uint32_t, n)))
-        GR_TRY(gr_no_memory(b.err));
+    GR_TRY((mem = malloc(n * 10 * sizeof *mem)) && (out->order = GR_NEW_ARRAY(arena, uint32_t, n))
+               ? GR_OK
+               : gr_no_memory(b.err));
     if (n > 1) {
         GR_TRY(find_edges(&b));
     }

@@ -327,6 +327,10 @@ const GrStatement *gr_code_at(const GrFunctionCode *f, uint32_t line) {
     return at;
 }
 
+bool gr_code_begins_line(const GrCode *c, uint32_t token) {
+    return !token || c->tokens.data[token - 1].line < c->tokens.data[token].line;
+}
+
 const char *gr_code_line(const GrCode *c, uint32_t line, size_t *len) {
     if (!line || line > c->lines.len)
         return NULL;

@@ -54,6 +54,7 @@ void gr_code_free(GrCode *c);
 // The function whose body has that line, or NULL; the innermost statement at that line, or NULL.
 const GrFunctionCode *gr_code_function(const GrCode *c, uint32_t line);
 const GrStatement *gr_code_at(const GrFunctionCode *f, uint32_t line);
+bool gr_code_begins_line(const GrCode *c, uint32_t token);
 
 // Whether the token is that word.
 bool gr_token_is(const GrToken *t, const char *word);

@@ -36,20 +36,16 @@ static const GrStatement *in_block(const GrStatement *s) {
     return s;
 }
 
-static bool begins_line(const GrCode *c, uint32_t token) {
-    return !token || c->tokens.data[token - 1].line < c->tokens.data[token].line;
-}
-
 // Adds to the proposal a line before the statement; where its body has no braces, before what controls it.
 static bool put_before(GrPlaces *p, GrProposal *proposal, const GrStatement *s, const char *text) {
     s = in_block(s);
-    return s && begins_line(proposal->code, s->from) &&
+    return s && gr_code_begins_line(proposal->code, s->from) &&
            gr_place_insert(p, proposal, s->first, s->first, text);
 }
 
 static bool put_behind(GrPlaces *p, GrProposal *proposal, const GrStatement *s, const char *text) {
     s = in_block(s);
-    return s && begins_line(proposal->code, s->to) &&
+    return s && gr_code_begins_line(proposal->code, s->to) &&
            gr_place_insert(p, proposal, s->last + 1, s->first, text);
 }
 

@@ -174,16 +174,11 @@ static const GrStatement *child_towards(const GrStatement *of, const GrStatement
     return s;
 }
 
-// The first token of its line.
-static bool begins_line(const GrCode *c, uint32_t token) {
-    return !token || c->tokens.data[token - 1].line < c->tokens.data[token].line;
-}
-
 // Before a statement.
 static bool before(GrPlaces *p, const Pair *pair, const GrStatement *s, GrVaries most, const char *text,
                    GrProposal *add) {
     const GrReach *r = reach_of(pair->file, pair->function);
-    return s && r && begins_line(add->code, s->from) && gr_reach_all(r, s, most) &&
+    return s && r && gr_code_begins_line(add->code, s->from) && gr_reach_all(r, s, most) &&
            gr_place_insert(p, add, s->first, s->first, text);
 }
 
@@ -209,7 +204,7 @@ static bool round_loop(GrPlaces *p, const Pair *pair, GrVaries most, const char 
                           *last = body ? body->child : NULL;
         while (last && last->next)
             last = last->next;
-        if (last && body->kind == GR_STMT_BLOCK && begins_line(add->code, body->to - 1) &&
+        if (last && body->kind == GR_STMT_BLOCK && gr_code_begins_line(add->code, body->to - 1) &&
             gr_reach_all(r, last, most) && gr_place_insert(p, add, body->last, last->first, text))
             return true;
     }

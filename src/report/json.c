@@ -18,6 +18,14 @@ static json_t *hex(uint64_t v) {
     return json_string(buf);
 }
 
+// `j`, or NULL in its place where not all of it is there.
+static json_t *if_made(bool ok, json_t *j) {
+    if (ok)
+        return j;
+    json_decref(j);
+    return NULL;
+}
+
 static json_t *value(const GrRace *race, const uint8_t *bytes) {
     StrBuf s = {0};
     if (!race->found.size)
@@ -36,10 +44,7 @@ static json_t *frame_json(const GrFrame *f, Arena *arena) {
               gr_json_set(o, "line", number_or_null(f->line)) &&
               gr_json_set(o, "column", number_or_null(f->col)) &&
               gr_json_set(o, "function", text_or_null(gr_demangle(f->function, arena)));
-    if (ok)
-        return o;
-    json_decref(o);
-    return NULL;
+    return if_made(ok, o);
 }
 
 static json_t *lanes_json(uint32_t lanes) {
@@ -61,10 +66,7 @@ static json_t *frames_json(const GrAccess *a, Arena *arena) {
         if (f->file || f->line || a->n_inlined)
             ok = json_array_append_new(frames, frame_json(f, arena)) == 0;
     }
-    if (ok)
-        return frames;
-    json_decref(frames);
-    return NULL;
+    return if_made(ok, frames);
 }
 
 static json_t *memory_json(const GrHeld *m, Arena *arena) {
@@ -73,10 +75,7 @@ static json_t *memory_json(const GrHeld *m, Arena *arena) {
               gr_json_set(o, "variable", text_or_null(gr_demangle(m->name, arena))) &&
               gr_json_set(o, "offset", json_integer((json_int_t)m->offset)) &&
               gr_json_set(o, "size", json_integer((json_int_t)m->size));
-    if (ok)
-        return o;
-    json_decref(o);
-    return NULL;
+    return if_made(ok, o);
 }
 
 static json_t *access_json(const GrRace *race, const GrAccess *a, Arena *arena) {
@@ -114,10 +113,7 @@ static json_t *access_json(const GrRace *race, const GrAccess *a, Arena *arena) 
              gr_json_set(o, "launch", number_or_null(a->launch));
     if (ok && a->lanes)
         ok = gr_json_set(o, "lanes", lanes_json(a->lanes));
-    if (ok)
-        return o;
-    json_decref(o);
-    return NULL;
+    return if_made(ok, o);
 }
 
 static json_t *sentence(const GrReport *r, const GrRace *race) {
@@ -225,10 +221,7 @@ static json_t *race_json(const GrReport *r, const GrRace *race, Arena *arena) {
     if (ok && race->judged)
         ok = gr_json_set(o, "witness", race->witness ? race_json(r, race->witness, arena) : json_null());
     json_decref(accesses);
-    if (ok)
-        return o;
-    json_decref(o);
-    return NULL;
+    return if_made(ok, o);
 }
 
 static bool add_rule(json_t *list, const GrRule *rule, bool bundled) {
@@ -250,10 +243,7 @@ static json_t *suppressions_json(const GrReport *r) {
     for (size_t i = 0; bundled && ok && i < bundled->rules.len; i++)
         if (bundled->rules.data[i].races)
             ok = add_rule(a, &bundled->rules.data[i], true);
-    if (ok)
-        return a;
-    json_decref(a);
-    return NULL;
+    return if_made(ok, a);
 }
 
 static json_t *texts_json(const GrCountedVec *v) {
@@ -341,10 +331,7 @@ static json_t *coverage_json(const GrReport *r, Arena *arena) {
                          json_pack("{s:o,s:I,s:I,s:I}", "spec", gr_json_text(r->sample), "qualifying",
                                    (json_int_t)gr_report_qualifying(r), "chosen",
                                    (json_int_t)r->sites[GR_SITE_CHECKED], "watched", (json_int_t)r->watched));
-    if (ok)
-        return o;
-    json_decref(o);
-    return NULL;
+    return if_made(ok, o);
 }
 
 static json_t *misuse_json(const GrReport *r, const GrRace *misuse, Arena *arena) {
@@ -362,10 +349,7 @@ static json_t *misuse_json(const GrReport *r, const GrRace *misuse, Arena *arena
          gr_json_set(o, "launch", number_or_null(m->launch)) &&
          gr_json_set(o, "count", json_integer((json_int_t)m->count)) &&
          gr_json_set(o, "detail", gr_json_text(m->detail)) && gr_json_set(o, "frames", frames_json(a, arena));
-    if (ok)
-        return o;
-    json_decref(o);
-    return NULL;
+    return if_made(ok, o);
 }
 
 // What rules hid, each with its rule.
@@ -382,10 +366,7 @@ static json_t *hidden_json(const GrReport *r, Arena *arena) {
                                         text_or_null(rule->why)));
         ok = ok ? json_array_append_new(a, o) == 0 : (json_decref(o), false);
     }
-    if (ok)
-        return a;
-    json_decref(a);
-    return NULL;
+    return if_made(ok, a);
 }
 
 // The texts of a list that came several times.
@@ -418,10 +399,7 @@ static json_t *runs_json(const GrReport *r) {
                               gr_verdict_name(run->verdict), "races", (json_int_t)run->races);
         ok = json_array_append_new(a, o) == 0;
     }
-    if (ok)
-        return a;
-    json_decref(a);
-    return NULL;
+    return if_made(ok, a);
 }
 
 // What only some reports have.
@@ -483,10 +461,7 @@ json_t *gr_json_report(const GrReport *r) {
     json_decref(races);
     json_decref(misuses);
     gr_arena_free(&arena);
-    if (ok)
-        return o;
-    json_decref(o);
-    return NULL;
+    return if_made(ok, o);
 }
 
 gr_status gr_report_json(const GrReport *r, StrBuf *out, gr_error *err) {

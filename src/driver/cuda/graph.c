@@ -43,16 +43,6 @@ Node *gr_node_new(Graph *g, CUgraphNodeType type, CtxRef ctx, Node *const *after
     return NULL;
 }
 
-static void drop_edge(Node *n, const Node *after) {
-    for (size_t i = 0; i < n->after.len; i++) {
-        if (n->after.data[i] == after) {
-            memmove(&n->after.data[i], &n->after.data[i + 1], (n->after.len - i - 1) * sizeof(Node *));
-            n->after.len--;
-            return;
-        }
-    }
-}
-
 static void release(Node *n) {
     gr_node_clear(n);
     gr_vec_free(&n->after);
@@ -65,7 +55,7 @@ void gr_node_free(Node *n) {
     Graph *g = n->graph;
     size_t keep = 0;
     for (size_t i = 0; i < g->nodes.len; i++) {
-        drop_edge(g->nodes.data[i], n);
+        gr_vec_drop(&g->nodes.data[i]->after, n);
         if (g->nodes.data[i] != n)
             g->nodes.data[keep++] = g->nodes.data[i];
     }
@@ -390,7 +380,7 @@ static CUresult change_edges(CUgraph handle, const CUgraphNode *from, const CUgr
         if (!gr_graph_has(g, a) || !gr_graph_has(g, b) || a == b || has_edge(b, a) == add)
             r = CUDA_ERROR_INVALID_VALUE;
         else if (!add)
-            drop_edge(b, a);
+            gr_vec_drop(&b->after, a);
         else if (!gr_vec_push(&b->after, a))
             r = CUDA_ERROR_OUT_OF_MEMORY;
     }

@@ -55,14 +55,7 @@ static CUresult make_kernels(Library *lib) {
 static void free_library(Library *lib) {
     while (lib->modules.len) {
         Module *m = lib->modules.data[0];
-        Ctx *c = m->ctx;
-        for (size_t i = 0; i < c->modules.len; i++) {
-            if (c->modules.data[i] == m) {
-                memmove(&c->modules.data[i], &c->modules.data[i + 1], (c->modules.len - i - 1) * sizeof m);
-                c->modules.len--;
-                break;
-            }
-        }
+        gr_vec_drop(&m->ctx->modules, m);
         gr_module_free(m); // takes itself off lib->modules
     }
     gr_vec_free(&lib->modules);

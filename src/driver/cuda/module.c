@@ -149,13 +149,7 @@ CUresult cuModuleUnload(CUmodule handle) {
     CUresult r = gr_queue_drain_ctx(c);
     if (gr_cu.exiting && gr_queue_pending())
         return gr_cu_leave(r);
-    for (size_t i = 0; i < c->modules.len; i++) {
-        if (c->modules.data[i] == m) {
-            memmove(&c->modules.data[i], &c->modules.data[i + 1], (c->modules.len - i - 1) * sizeof m);
-            c->modules.len--;
-            break;
-        }
-    }
+    gr_vec_drop(&c->modules, m);
     gr_module_free(m);
     return gr_cu_leave(r);
 }

@@ -112,8 +112,7 @@ static void make_idle(const Stream *s) {
     size_t at = busy_place(s);
     if (at == busy.len || busy.data[at] != s)
         return;
-    busy.len--;
-    memmove(busy.data + at, busy.data + at + 1, (busy.len - at) * sizeof(Stream *));
+    gr_vec_remove(&busy, at);
 }
 
 uint64_t gr_queue_pending(void) { return pending; }

@@ -27,6 +27,15 @@ static cudaError_t enter_kernel(const void *func, CUkernel *kernel, CUdevice *de
     return e;
 }
 
+// Ends a function of the runtime by a call of the driver about `func`: the call may name `kernel` and `device`.
+#define KERNEL_CALL(func, call)                                                                              \
+    CUkernel kernel = NULL;                                                                                  \
+    CUdevice device = 0;                                                                                     \
+    cudaError_t e_ = enter_kernel(func, &kernel, &device);                                                   \
+    if (e_ == cudaSuccess)                                                                                   \
+        e_ = as_function_error(gr_rt_translate(gr_rt_legacy.call));                                          \
+    return gr_rt_leave(e_)
+
 cudaError_t CUDARTAPI cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *func) {
     GR_RT_REQUIRE(attr != NULL, cudaErrorInvalidValue);
     CUkernel kernel = NULL;
@@ -71,23 +80,11 @@ cudaError_t CUDARTAPI cudaFuncGetAttributes(struct cudaFuncAttributes *attr, con
 }
 
 cudaError_t CUDARTAPI cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attr, int value) {
-    CUkernel kernel = NULL;
-    CUdevice device = 0;
-    cudaError_t e = enter_kernel(func, &kernel, &device);
-    if (e == cudaSuccess)
-        e = as_function_error(gr_rt_translate(
-            gr_rt_legacy.cuKernelSetAttribute((CUfunction_attribute)attr, value, kernel, device)));
-    return gr_rt_leave(e);
+    KERNEL_CALL(func, cuKernelSetAttribute((CUfunction_attribute)attr, value, kernel, device));
 }
 
 cudaError_t CUDARTAPI cudaFuncSetCacheConfig(const void *func, enum cudaFuncCache cacheConfig) {
-    CUkernel kernel = NULL;
-    CUdevice device = 0;
-    cudaError_t e = enter_kernel(func, &kernel, &device);
-    if (e == cudaSuccess)
-        e = as_function_error(
-            gr_rt_translate(gr_rt_legacy.cuKernelSetCacheConfig(kernel, (CUfunc_cache)cacheConfig, device)));
-    return gr_rt_leave(e);
+    KERNEL_CALL(func, cuKernelSetCacheConfig(kernel, (CUfunc_cache)cacheConfig, device));
 }
 
 // Deprecated, without effect on devices whose banks are not configurable: all that CUDA 13 supports.
@@ -99,23 +96,12 @@ cudaError_t CUDARTAPI cudaFuncSetSharedMemConfig(const void *func, enum cudaShar
 }
 
 cudaError_t CUDARTAPI cudaFuncGetName(const char **name, const void *func) {
-    CUkernel kernel = NULL;
-    CUdevice device = 0;
-    cudaError_t e = enter_kernel(func, &kernel, &device);
-    if (e == cudaSuccess)
-        e = as_function_error(gr_rt_translate(gr_rt_legacy.cuKernelGetName(name, kernel)));
-    return gr_rt_leave(e);
+    KERNEL_CALL(func, cuKernelGetName(name, kernel));
 }
 
 cudaError_t CUDARTAPI cudaFuncGetParamInfo(const void *func, size_t paramIndex, size_t *paramOffset,
                                            size_t *paramSize) {
-    CUkernel kernel = NULL;
-    CUdevice device = 0;
-    cudaError_t e = enter_kernel(func, &kernel, &device);
-    if (e == cudaSuccess)
-        e = as_function_error(
-            gr_rt_translate(gr_rt_legacy.cuKernelGetParamInfo(kernel, paramIndex, paramOffset, paramSize)));
-    return gr_rt_leave(e);
+    KERNEL_CALL(func, cuKernelGetParamInfo(kernel, paramIndex, paramOffset, paramSize));
 }
 
 cudaError_t CUDARTAPI cudaKernelSetAttributeForDevice(cudaKernel_t kernel, enum cudaFuncAttribute attr,
@@ -136,14 +122,8 @@ cudaError_t CUDARTAPI cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int
                                                                              int blockSize,
                                                                              size_t dynamicSMemSize,
                                                                              unsigned int flags) {
-    CUkernel kernel = NULL;
-    CUdevice device = 0;
-    cudaError_t e = enter_kernel(func, &kernel, &device);
-    if (e == cudaSuccess)
-        e = as_function_error(
-            gr_rt_translate(gr_rt_legacy.cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-                numBlocks, (CUfunction)kernel, blockSize, dynamicSMemSize, flags)));
-    return gr_rt_leave(e);
+    KERNEL_CALL(func, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+                          numBlocks, (CUfunction)kernel, blockSize, dynamicSMemSize, flags));
 }
 
 cudaError_t CUDARTAPI cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, const void *func,
@@ -154,13 +134,8 @@ cudaError_t CUDARTAPI cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *numBloc
 
 cudaError_t CUDARTAPI cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, const void *func,
                                                                 int numBlocks, int blockSize) {
-    CUkernel kernel = NULL;
-    CUdevice device = 0;
-    cudaError_t e = enter_kernel(func, &kernel, &device);
-    if (e == cudaSuccess)
-        e = as_function_error(gr_rt_translate(gr_rt_legacy.cuOccupancyAvailableDynamicSMemPerBlock(
-            dynamicSmemSize, (CUfunction)kernel, numBlocks, blockSize)));
-    return gr_rt_leave(e);
+    KERNEL_CALL(func, cuOccupancyAvailableDynamicSMemPerBlock(dynamicSmemSize, (CUfunction)kernel, numBlocks,
+                                                              blockSize));
 }
 
 // `ask` is a slot of the driver's table, which is filled only after entering.

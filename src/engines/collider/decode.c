@@ -91,8 +91,7 @@ static gr_status decode_slot(const GrArea *area, uint32_t site, GrRaceClass clas
         memcpy(first->thread, slot->thread, sizeof first->thread);
         memcpy(first->block, slot->block, sizeof first->block);
         place_address(slot, &f);
-        if (!take_values(area, slot, &f))
-            return GR_ERR_NOMEM;
+        GR_NEED_OR(take_values(area, slot, &f), GR_ERR_NOMEM);
     }
     if (class == GR_CLASS_INTRA_WARP || class == GR_CLASS_INTRA_WARP_SAME) {
         // The instruction races with itself: both sides are known.

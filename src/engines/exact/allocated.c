@@ -150,8 +150,7 @@ void gr_exact_allocation_freed(Exact *x, Access *a, uint64_t at) {
     }
     gr_shadow_unplant(&x->shadow, at);
     size_t k = (size_t)(m - x->allocated.data);
-    x->allocated.len--;
-    memmove(x->allocated.data + k, x->allocated.data + k + 1, (x->allocated.len - k) * sizeof *m);
+    gr_vec_remove(&x->allocated, k);
 }
 
 void gr_exact_allocations_mark(Exact *x) {

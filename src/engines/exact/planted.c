@@ -101,6 +101,5 @@ void gr_shadow_unplant(Shadow *s, uint64_t at) {
     size_t k = planted_from(s, at);
     if (k == s->planted.len || s->planted.data[k].at != at)
         return;
-    s->planted.len--;
-    memmove(s->planted.data + k, s->planted.data + k + 1, (s->planted.len - k) * sizeof *s->planted.data);
+    gr_vec_remove(&s->planted, k);
 }

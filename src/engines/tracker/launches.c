@@ -322,8 +322,7 @@ static void keep_copy(TrackerLaunches *t, const Copy *c) {
     if (t->copies.len == KEPT_COPIES) {
         WorkTurn oldest = t->copies.data[0].turn;
         t->forgotten += oldest.turn > known_of(t->work.host, oldest.stream);
-        memmove(t->copies.data, t->copies.data + 1, (KEPT_COPIES - 1) * sizeof *t->copies.data);
-        t->copies.len--;
+        gr_vec_remove(&t->copies, 0);
     }
     t->nomem |= !gr_vec_push(&t->copies, *c);
 }

@@ -289,8 +289,7 @@ static void remove_at(VmMem *m, size_t at) {
         free(m->ranges.data[at]);
     else
         (void)!gr_vec_push(&m->graveyard, m->ranges.data[at]); // out of memory: it leaks
-    memmove(m->ranges.data + at, m->ranges.data + at + 1, (m->ranges.len - at - 1) * sizeof *m->ranges.data);
-    m->ranges.len--;
+    gr_vec_remove(&m->ranges, at);
     new_generation(m);
 }
 

@@ -119,8 +119,7 @@ static void note_store(VmWeak *k, const VmWeakWarp *by, unsigned lane, const uin
 
 static void perform(VmWeakWarp *x, size_t n) {
     Pending p = x->pending.data[n];
-    memmove(&x->pending.data[n], &x->pending.data[n + 1], (x->pending.len - n - 1) * sizeof p);
-    x->pending.len--;
+    gr_vec_remove(&x->pending, n);
     if (p.global) {
         const VmLaunch *l = x->rest->launch;
         const VmRange *r = gr_vm_mem_reach(l->device->mem, p.address, l->number);

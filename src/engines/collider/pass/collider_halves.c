@@ -92,9 +92,7 @@ gr_status gr_halves_begin(ColliderWork *w, const Access *a, PtxStmt *at, const P
                 "@!%s bra $0;",
                 few, w->segment->left->name, (unsigned)SEGMENT_MOST_LATE, p, l, p, p, few, p, length, length,
                 (unsigned)__builtin_ctz(HALVES_EARLIER), l);
-    gr_status st = text.oom ? gr_no_memory(w->err) : gr_ptx_insert(f, at, 0, text.data, &to, 1, NULL, w->err);
-    gr_str_free(&text);
-    GR_MUST(st);
+    GR_MUST(gr_emit_str(f, at, 0, &text, &to, 1, w->err));
     GR_MUST(gr_collider_draw_about(w, a, at, w->o->read_delay_ns, ns));
     GR_MUST(gr_collider_draw_below(w, a, at, HALVES_ORDERS, less));
     GR_PUT(a, at, "@%s mov.u32 %s, 0; shr.u32 %s, %s, %s;", few, less, ns, ns, less);

@@ -45,12 +45,12 @@ gr_status gr_stale_turn(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
             gr_str_addf(&text, "mov.u32 %s, %s; call __gr%s_segment_stale, (%s, %u);", where, s->var->name,
                         w->o->suffix, where, (unsigned)bytes);
     }
-    gr_status st = GR_OK;
-    if (left < STALE_MOST) {
-        gr_str_addf(&text, "%sbar.sync 0;", has_async_proxy(f) ? "fence.proxy.async.shared::cta;" : "");
-        st = text.oom ? gr_no_memory(w->err) : gr_ptx_insert(f, at, 0, text.data, &to, 1, NULL, w->err);
-        gr_ptx_insert_label(f, at, over);
+    if (left == STALE_MOST) {
+        gr_str_free(&text);
+        return GR_OK;
     }
-    gr_str_free(&text);
+    gr_str_addf(&text, "%sbar.sync 0;", has_async_proxy(f) ? "fence.proxy.async.shared::cta;" : "");
+    gr_status st = gr_emit_str(f, at, 0, &text, &to, 1, w->err);
+    gr_ptx_insert_label(f, at, over);
     return st;
 }

@@ -203,14 +203,6 @@ static uint32_t share_of(uint32_t hundredths) {
     return (uint32_t)((uint64_t)UINT32_MAX * hundredths / (100 * WAIT_LONGEST));
 }
 
-// Takes the text.
-static gr_status put_text(ColliderWork *w, PtxFunc *f, PtxStmt *at, StrBuf *text) {
-    gr_status st =
-        text->oom ? gr_no_memory(w->err) : gr_ptx_insert(f, at, 0, text->data, NULL, 0, NULL, w->err);
-    gr_str_free(text);
-    return st;
-}
-
 static unsigned count_of(const PtxFunc *f) {
     return (unsigned)(offsetof(GrControl, launches) + f->index % GR_LAUNCH_COUNTS * sizeof(uint32_t));
 }
@@ -245,7 +237,7 @@ static gr_status put_count(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char 
                         w->o->suffix, place);
         gr_str_addf(&text, "and.b32 %s, %s, %u;", count, count, WAIT_AGAIN - 1u);
     }
-    return put_text(w, f, at, &text);
+    return gr_emit_str(f, at, 0, &text, NULL, 0, w->err);
 }
 
 // In later launches of a kernel all windows stay shut but in one of WAIT_ONE_IN, which the seed chooses, and where something may run beside the launch.
@@ -326,7 +318,7 @@ gr_status gr_collider_begin_count(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     add_threads(&code, f, w->threads->name);
     if (w->watches)
         add_watches(w, &code, f);
-    GR_MUST(put_text(w, f, at, &code));
+    GR_MUST(gr_emit_str(f, at, 0, &code, NULL, 0, w->err));
     gr_ptx_insert_label(f, at, over);
     return GR_OK;
 }
@@ -377,7 +369,7 @@ static gr_status put_kind(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *
             gr_str_addf(&text, "setp.eq.u32 %s, %s, %u; selp.b32 %s, %u, %u, %s; @%s mov.u32 %s, %s;", is,
                         kind, k, l, share / kinds[k].quicker, share, quick, is, length, l);
         }
-    return put_text(w, f, at, &text);
+    return gr_emit_str(f, at, 0, &text, NULL, 0, w->err);
 }
 
 // Where L is short, it is longer in small launches.
@@ -392,7 +384,7 @@ static gr_status put_small(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
         if (kinds[k].hundredths > WAIT_USUAL && kinds[k].hundredths <= longest_in(f))
             gr_str_addf(&text, "setp.ne.and.u32 %s, %s, %u, %s;", p, w->kind->name, k, p);
     gr_str_addf(&text, "@%s mul.lo.u32 %s, %s, %u;", p, length, length, (unsigned)WAIT_SMALL);
-    return put_text(w, f, at, &text);
+    return gr_emit_str(f, at, 0, &text, NULL, 0, w->err);
 }
 
 // One half of the blocks is quick, the other one in the next launch.
@@ -402,7 +394,7 @@ static gr_status put_quick(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char 
     gr_halves_of(&text, f, gr_halves_block(w, &text, f, turn), turn, quick);
     gr_str_addf(&text, "@%s shr.u32 %s, %s, %u;", quick, length, length,
                 (unsigned)__builtin_ctz(WAIT_QUICKER));
-    return put_text(w, f, at, &text);
+    return gr_emit_str(f, at, 0, &text, NULL, 0, w->err);
 }
 
 // A budget leaves no time for long waits, and makes waits shorter as it makes windows fewer: a kernel ends with its last warp, and so

@@ -249,10 +249,7 @@ static gr_status put_order_at(const TrackerWork *w, PtxFunc *f, const PtxStmt *s
         guard = put_barrier(w, f, guard, &all);
     gr_str_addf(&all, "%s%s%scall %s__gr%s_order, (%u, %s%s);", guard ? "@" : "", guard ? guard->name : "",
                 guard ? " " : "", to, w->o->suffix, what, warp ? lanes->name : "-1", own);
-    gr_status st =
-        all.oom ? gr_no_memory(w->err) : gr_ptx_insert(f, at, s->site, all.data, NULL, 0, NULL, w->err);
-    gr_str_free(&all);
-    return st;
+    return gr_emit_str(f, at, s->site, &all, NULL, 0, w->err);
 }
 
 // Whether a call behind the instruction says what the instruction acquires. Within a block the order of the thread's own syncs is enough, so there

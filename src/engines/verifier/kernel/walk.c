@@ -32,9 +32,9 @@ gr_status gr_walk_init(KWalk *w, KFlat *f, GrKernelModel *out) {
     w->guard = calloc(f->cfg.n_blocks, sizeof *w->guard);
     w->branch = calloc(f->cfg.n_blocks, sizeof *w->branch);
     w->mark = calloc(f->cfg.n_blocks, sizeof *w->mark);
-    if (!w->reg || !w->n_assigns || !w->assign || !w->assigns || !w->defs || !w->cond || !w->guard ||
-        !w->branch || !w->mark)
-        return GR_ERR_NOMEM;
+    GR_NEED_OR(w->reg && w->n_assigns && w->assign && w->assigns && w->defs && w->cond && w->guard &&
+                   w->branch && w->mark,
+               GR_ERR_NOMEM);
     for (size_t k = 0; k < f->stmts.len; k++) {
         const KStmt *s = f->stmts.data[k];
         const PtxInstr *i = s->stmt.instr;
@@ -42,8 +42,7 @@ gr_status gr_walk_init(KWalk *w, KFlat *f, GrKernelModel *out) {
             continue;
         if (!i->n_operands || i->op == PTX_OP_CALL || (gr_ptx_instr_flags(i) & PTX_F_NO_DST))
             continue;
-        if (!note_assign(w, s, &i->operands[0]))
-            return GR_ERR_NOMEM;
+        GR_NEED_OR(note_assign(w, s, &i->operands[0]), GR_ERR_NOMEM);
     }
     // Variables are made as they are met: their number is not known before. An address of each statement's is enough.
     for (size_t k = 0; k < f->frames.len; k++)
@@ -55,13 +54,11 @@ gr_status gr_walk_init(KWalk *w, KFlat *f, GrKernelModel *out) {
         if (f->stmts.data[k]->stmt.instr->op == PTX_OP_ALLOCA && !gr_flat_alloca(f, f->stmts.data[k]))
             return GR_ERR_NOMEM;
     for (size_t k = 0; k < f->frames.len; k++)
-        if (!gr_flat_cut(f, f->frames.data[k]))
-            return GR_ERR_NOMEM;
+        GR_NEED_OR(gr_flat_cut(f, f->frames.data[k]), GR_ERR_NOMEM);
     for (size_t k = 0; k < f->frames.len; k++) { // formal parameters that no call has bound
         const PtxFunc *func = f->frames.data[k]->func;
         for (uint32_t p = 0; p < func->n_rets; p++)
-            if (!gr_flat_var(f, f->frames.data[k], func->rets[p]))
-                return GR_ERR_NOMEM;
+            GR_NEED_OR(gr_flat_var(f, f->frames.data[k], func->rets[p]), GR_ERR_NOMEM);
     }
     w->n_vars = f->vars.len;
     w->notes = calloc(w->n_vars + 2, sizeof *w->notes);
@@ -70,8 +67,8 @@ gr_status gr_walk_init(KWalk *w, KFlat *f, GrKernelModel *out) {
     w->escaped_before = calloc(w->n_vars + 1, 1);
     w->holds = calloc(w->n_vars + 1, sizeof *w->holds);
     w->holds_before = calloc(w->n_vars + 1, sizeof *w->holds_before);
-    if (!w->notes || !w->notes_before || !w->escaped || !w->escaped_before || !w->holds || !w->holds_before)
-        return GR_ERR_NOMEM;
+    GR_NEED_OR(w->notes && w->notes_before && w->escaped && w->escaped_before && w->holds && w->holds_before,
+               GR_ERR_NOMEM);
     return GR_OK;
 }
 
