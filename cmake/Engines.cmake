@@ -7,7 +7,7 @@
 # devices link. PRIVATE: no engine of the product.
 #
 # A folder with an options.def has options of its own: the build writes engines/NAME/options.h, with the structure NameWords of their fields, the table
-# gr_NAME_options, and gr_NAME_blind, the rows of blind.def.
+# gr_NAME_options, and gr_NAME_blind and gr_NAME_classes, the rows of blind.def and classes.def. Where a folder has a classes.c, that has the classes.
 #
 # gr_extension_list(target engines...): a library with gr_vm_extensions, the list of these engines' extensions.
 #
@@ -52,7 +52,7 @@ function(gr_add_runtimes library)
   gr_add_library(${library} ${embedded_files})
 endfunction()
 
-# engines/NAME/options.h and the file with the tables, *source, of the options.def and blind.def in this folder.
+# engines/NAME/options.h and the file with the tables, *source, of the options.def, blind.def and classes.def in this folder.
 function(gr_write_tables name source)
   string(SUBSTRING ${name} 0 1 first)
   string(SUBSTRING ${name} 1 -1 rest)
@@ -63,6 +63,14 @@ function(gr_write_tables name source)
   set(blind)
   if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/blind.def)
     set(blind "#include \"${CMAKE_CURRENT_SOURCE_DIR}/blind.def\"")
+  endif()
+  set(classes)
+  if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/classes.def AND NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/classes.c)
+    set(classes "const GrClass gr_${name}_classes[] = {
+#define CLASS(id, number, text, meaning) {number, text, meaning, GR_KIND_RACE},
+#include \"${CMAKE_CURRENT_SOURCE_DIR}/classes.def\"
+#undef CLASS
+    {.number = 0}};")
   endif()
   set(folder ${CMAKE_BINARY_DIR}/written/engines/${name})
   file(CONFIGURE OUTPUT ${folder}/options.h CONTENT "// Written by gr_write_tables (cmake/Engines.cmake).
@@ -80,6 +88,7 @@ ${rows}
 
 extern const GrOptTable gr_${name}_options;
 extern const GrBlind gr_${name}_blind[];
+extern const GrClass gr_${name}_classes[];
 
 #endif
 " @ONLY)
@@ -105,6 +114,7 @@ const GrBlind gr_${name}_blind[] = {
 ${blind}
 #undef BLIND
     {.what = NULL}};
+${classes}
 " @ONLY)
   set(${source} ${folder}/options.c PARENT_SCOPE)
 endfunction()

@@ -25,7 +25,7 @@ static void in_child(bool (*work)(void *user, int *status), void *user, pid_t pa
     _exit(status);
 }
 
-GrAttempt gr_attempt(bool (*work)(void *user, int *status), void *user) {
+GrAttempt gr_cli_attempt(bool (*work)(void *user, int *status), void *user) {
     GrAttempt a = {.how = "incomplete"};
     int ends[2], status = 0;
     char said;

@@ -13,6 +13,6 @@ typedef struct GrAttempt {
 
 // Calls work(user, &status) in a copy of this process: nothing of what it changes in memory comes back. What it writes to standard
 // output and error stays. Where no process can be made it is called here.
-GrAttempt gr_attempt(bool (*work)(void *user, int *status), void *user);
+GrAttempt gr_cli_attempt(bool (*work)(void *user, int *status), void *user);
 
 #endif

@@ -33,7 +33,7 @@ static _Noreturn void become(const GrChild *c) {
     _exit(127);
 }
 
-gr_status gr_child_run(const GrChild *c, int *status, gr_error *err) {
+gr_status gr_cli_run(const GrChild *c, int *status, gr_error *err) {
     static const int ours[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction act = {.sa_handler = on_signal}, before[3];
     sigset_t set, mask;

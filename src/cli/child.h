@@ -12,6 +12,6 @@ typedef struct GrChild {
 
 // Runs it to its end. *status is as a shell has it: 128 + N for signal N. SIGINT, SIGTERM and SIGHUP are for the child meanwhile; that one came
 // is GR_ERR_LIMIT.
-gr_status gr_child_run(const GrChild *c, int *status, gr_error *err);
+gr_status gr_cli_run(const GrChild *c, int *status, gr_error *err);
 
 #endif

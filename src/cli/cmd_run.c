@@ -452,10 +452,10 @@ static bool write_launches(const Run *r) {
 }
 
 static int report_run(Run *r) {
-    r->failed = gr_attempt(report_in_full, r);
+    r->failed = gr_cli_attempt(report_in_full, r);
     if (r->failed.done)
         return r->failed.status;
-    GrAttempt brief = gr_attempt(report_in_brief, r);
+    GrAttempt brief = gr_cli_attempt(report_in_brief, r);
     if (brief.done)
         return brief.status;
     fprintf(stderr,

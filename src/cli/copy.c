@@ -124,7 +124,7 @@ static gr_status take_link(Copy *c, const char *link, const char *at, gr_error *
 static gr_status cp(const char *from, const char *to, gr_error *err) {
     int status = 0;
     char *const words[] = {"cp", "-a", "--", (char *)(uintptr_t)from, (char *)(uintptr_t)to, NULL};
-    gr_status st = gr_child_run(&(GrChild){words, "/", NULL}, &status, err);
+    gr_status st = gr_cli_run(&(GrChild){words, "/", NULL}, &status, err);
     return st == GR_OK && status
                ? gr_fail(err, GR_ERR_IO, "cannot copy %s to %s: cp ended with status %d", from, to, status)
                : st;

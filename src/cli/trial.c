@@ -107,7 +107,7 @@ static void last_words(const GrTrial *t, char out[200]) {
 static gr_status child(GrTrial *t, char *const *argv, int *status, gr_error *err) {
     char log[PATH_MAX + 16];
     snprintf(log, sizeof log, "%s/log", t->top);
-    return gr_child_run(&(GrChild){argv, t->cwd, log}, status, err);
+    return gr_cli_run(&(GrChild){argv, t->cwd, log}, status, err);
 }
 
 static bool same_file(const struct stat *a, const struct stat *b) {

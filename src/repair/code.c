@@ -280,7 +280,7 @@ static bool add_function(GrCode *c, uint32_t head, uint32_t open, uint32_t end) 
     return !p.oom && (p.odd || !f.body || gr_vec_push(&c->functions, f));
 }
 
-bool gr_code_read(GrCode *c, const char *text, size_t len) {
+bool gr_cpp_read(GrCode *c, const char *text, size_t len) {
     memset(c, 0, sizeof *c);
     gr_arena_init(&c->arena);
     c->text = text;
@@ -302,21 +302,21 @@ bool gr_code_read(GrCode *c, const char *text, size_t len) {
     return ok;
 }
 
-void gr_code_free(GrCode *c) {
+void gr_cpp_free(GrCode *c) {
     gr_vec_free(&c->lines);
     gr_vec_free(&c->tokens);
     gr_vec_free(&c->functions);
     gr_arena_free(&c->arena);
 }
 
-const GrFunctionCode *gr_code_function(const GrCode *c, uint32_t line) {
+const GrFunctionCode *gr_cpp_function(const GrCode *c, uint32_t line) {
     for (size_t k = 0; k < c->functions.len; k++)
         if (line >= c->functions.data[k].body->first && line <= c->functions.data[k].body->last)
             return &c->functions.data[k];
     return NULL;
 }
 
-const GrStatement *gr_code_at(const GrFunctionCode *f, uint32_t line) {
+const GrStatement *gr_cpp_at(const GrFunctionCode *f, uint32_t line) {
     const GrStatement *at = NULL, *in = f->body;
     while (in) {
         while (in && (line < in->first || line > in->last))
@@ -327,11 +327,11 @@ const GrStatement *gr_code_at(const GrFunctionCode *f, uint32_t line) {
     return at;
 }
 
-bool gr_code_begins_line(const GrCode *c, uint32_t token) {
+bool gr_cpp_begins_line(const GrCode *c, uint32_t token) {
     return !token || c->tokens.data[token - 1].line < c->tokens.data[token].line;
 }
 
-const char *gr_code_line(const GrCode *c, uint32_t line, size_t *len) {
+const char *gr_cpp_line(const GrCode *c, uint32_t line, size_t *len) {
     if (!line || line > c->lines.len)
         return NULL;
     size_t from = c->lines.data[line - 1], to = line < c->lines.len ? c->lines.data[line] : c->len;

@@ -47,20 +47,20 @@ typedef struct GrCode {
     VEC(GrFunctionCode) functions;
 } GrCode;
 
-// Of `text`, which must outlive *c. False: out of memory; then, too, gr_code_free is due.
-bool gr_code_read(GrCode *c, const char *text, size_t len);
-void gr_code_free(GrCode *c);
+// Of `text`, which must outlive *c. False: out of memory; then, too, gr_cpp_free is due.
+bool gr_cpp_read(GrCode *c, const char *text, size_t len);
+void gr_cpp_free(GrCode *c);
 
 // The function whose body has that line, or NULL; the innermost statement at that line, or NULL.
-const GrFunctionCode *gr_code_function(const GrCode *c, uint32_t line);
-const GrStatement *gr_code_at(const GrFunctionCode *f, uint32_t line);
-bool gr_code_begins_line(const GrCode *c, uint32_t token);
+const GrFunctionCode *gr_cpp_function(const GrCode *c, uint32_t line);
+const GrStatement *gr_cpp_at(const GrFunctionCode *f, uint32_t line);
+bool gr_cpp_begins_line(const GrCode *c, uint32_t token);
 
 // Whether the token is that word.
 bool gr_token_is(const GrToken *t, const char *word);
 bool gr_token_is_name(const GrToken *t);
 
 // A line from 1, without what ends it. NULL: there is no such line.
-const char *gr_code_line(const GrCode *c, uint32_t line, size_t *len);
+const char *gr_cpp_line(const GrCode *c, uint32_t line, size_t *len);
 
 #endif

@@ -20,7 +20,7 @@ void gr_repair_apply(const GrProposal *p, StrBuf *out) {
         gr_str_add(out, e->text);
         from = at;
         if (e->replaces) {
-            (void)gr_code_line(c, e->line, &len);
+            (void)gr_cpp_line(c, e->line, &len);
             from += len;
         } else {
             gr_str_add(out, ending(c));
@@ -33,7 +33,7 @@ enum { AROUND = 2 };
 
 static void add_line(const GrProposal *p, char mark, uint32_t line, StrBuf *out) {
     size_t len = 0;
-    const char *text = gr_code_line(p->code, line, &len);
+    const char *text = gr_cpp_line(p->code, line, &len);
     gr_str_addc(out, mark);
     gr_str_addn(out, text ? text : "", text ? len : 0);
     gr_str_addc(out, '\n');
@@ -50,7 +50,7 @@ static unsigned hunk_end(const GrProposal *p, unsigned k) {
 void gr_repair_hunks(const GrProposal *p, StrBuf *out) {
     uint32_t last = (uint32_t)p->code->lines.len, added = 0;
     size_t len = 0;
-    if (last && gr_code_line(p->code, last, &len) && !len)
+    if (last && gr_cpp_line(p->code, last, &len) && !len)
         last--; // behind the last end of a line
     for (unsigned k = 0, end; k < p->n; k = end) {
         end = hunk_end(p, k);

@@ -17,8 +17,8 @@ static bool place_of(GrPlaces *p, const GrAccess *a, GrPlace *out) {
         const GrFrame *f = gr_access_frame(a, k);
         out->file = f->line ? gr_repair_file(p->repairs, f->file) : NULL;
         out->path = f->file;
-        out->function = out->file ? gr_code_function(&out->file->code, f->line) : NULL;
-        out->statement = out->function ? gr_code_at(out->function, f->line) : NULL;
+        out->function = out->file ? gr_cpp_function(&out->file->code, f->line) : NULL;
+        out->statement = out->function ? gr_cpp_at(out->function, f->line) : NULL;
         if (out->statement)
             return true;
     }
@@ -39,13 +39,13 @@ static const GrStatement *in_block(const GrStatement *s) {
 // Adds to the proposal a line before the statement; where its body has no braces, before what controls it.
 static bool put_before(GrPlaces *p, GrProposal *proposal, const GrStatement *s, const char *text) {
     s = in_block(s);
-    return s && gr_code_begins_line(proposal->code, s->from) &&
+    return s && gr_cpp_begins_line(proposal->code, s->from) &&
            gr_place_insert(p, proposal, s->first, s->first, text);
 }
 
 static bool put_behind(GrPlaces *p, GrProposal *proposal, const GrStatement *s, const char *text) {
     s = in_block(s);
-    return s && gr_code_begins_line(proposal->code, s->to) &&
+    return s && gr_cpp_begins_line(proposal->code, s->to) &&
            gr_place_insert(p, proposal, s->last + 1, s->first, text);
 }
 
@@ -124,7 +124,7 @@ static void widen(const GrToken *t, const char *scope, StrBuf *out) {
 static void widen_line(GrPlaces *p, GrProposal *proposal, uint32_t line, const char *scope) {
     const GrCode *c = proposal->code;
     size_t len = 0;
-    const char *text = gr_code_line(c, line, &len), *from = text;
+    const char *text = gr_cpp_line(c, line, &len), *from = text;
     StrBuf out = {0};
     for (unsigned k = 0; k < proposal->n; k++)
         if (proposal->edits[k].line == line)
@@ -220,7 +220,7 @@ static void before_each(GrPlaces *p, const GrPlace *at, const GrToken *kernel, c
             if (kernel ? t->len != kernel->len || memcmp(t->text, kernel->text, t->len) != 0 : !copies(t))
                 continue;
             GrProposal one = proposal_at(at, what);
-            if (put_before(p, &one, gr_code_at(f, t->line), text))
+            if (put_before(p, &one, gr_cpp_at(f, t->line), text))
                 gr_place_add(p, &one);
         }
     }

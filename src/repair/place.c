@@ -19,7 +19,7 @@ static bool is_source(const char *path) {
 static bool read_file(GrRepairFile *f, const char *path) {
     size_t len = 0;
     if (!is_source(path) || gr_file_read(path, &f->text, &len, NULL) != GR_OK ||
-        !gr_code_read(&f->code, f->text, len))
+        !gr_cpp_read(&f->code, f->text, len))
         return false;
     f->reach = calloc(f->code.functions.len + 1, sizeof *f->reach);
     return f->reach != NULL;
@@ -46,7 +46,7 @@ void gr_repairs_free(GrRepairs *r) {
         GrRepairFile *f = r->files.entries[k].value;
         for (size_t i = 0; f->reach && i < f->code.functions.len; i++)
             gr_reach_free(&f->reach[i]);
-        gr_code_free(&f->code);
+        gr_cpp_free(&f->code);
         free(f->reach);
         free(f->text);
         free(f);
@@ -83,7 +83,7 @@ void gr_place_add(GrPlaces *p, const GrProposal *proposal) {
 static uint32_t above_pragmas(const GrCode *c, uint32_t line) {
     size_t len = 0;
     const char *text;
-    while (line > 1 && (text = gr_code_line(c, line - 1, &len))) {
+    while (line > 1 && (text = gr_cpp_line(c, line - 1, &len))) {
         while (len && (*text == ' ' || *text == '\t'))
             text++, len--;
         if (!len || *text != '#' || !memmem(text, len, "pragma", 6))
@@ -95,7 +95,7 @@ static uint32_t above_pragmas(const GrCode *c, uint32_t line) {
 
 bool gr_place_insert(GrPlaces *p, GrProposal *proposal, uint32_t before, uint32_t as, const char *text) {
     size_t len = 0, n = 0;
-    const char *like = gr_code_line(proposal->code, as, &len);
+    const char *like = gr_cpp_line(proposal->code, as, &len);
     if (!like || proposal->n == GR_REPAIR_EDITS)
         return false;
     while (n < len && (like[n] == ' ' || like[n] == '\t'))
@@ -124,11 +124,11 @@ static bool in_one(GrPlaces *p, const GrFrame *a, const GrFrame *b, Pair *out) {
         return false;
     out->file = gr_repair_file(p->repairs, a->file);
     out->path = a->file;
-    out->function = out->file ? gr_code_function(&out->file->code, a->line) : NULL;
-    if (!out->function || out->function != gr_code_function(&out->file->code, b->line))
+    out->function = out->file ? gr_cpp_function(&out->file->code, a->line) : NULL;
+    if (!out->function || out->function != gr_cpp_function(&out->file->code, b->line))
         return false;
-    out->earlier = gr_code_at(out->function, a->line);
-    out->later = gr_code_at(out->function, b->line);
+    out->earlier = gr_cpp_at(out->function, a->line);
+    out->later = gr_cpp_at(out->function, b->line);
     out->line[0] = a->line;
     out->line[1] = b->line;
     return out->earlier && out->later && (out->function->kernel || out->function->device);
@@ -152,8 +152,8 @@ static bool all_call(GrPlaces *p, const Pair *pair, GrVaries most) {
     for (uint32_t k = pair->level + 1; all && k <= later->n_inlined; k++) {
         const GrFrame *f = gr_access_frame(later, k);
         GrRepairFile *file = f->line ? gr_repair_file(p->repairs, f->file) : NULL;
-        const GrFunctionCode *function = file ? gr_code_function(&file->code, f->line) : NULL;
-        const GrStatement *s = function ? gr_code_at(function, f->line) : NULL;
+        const GrFunctionCode *function = file ? gr_cpp_function(&file->code, f->line) : NULL;
+        const GrStatement *s = function ? gr_cpp_at(function, f->line) : NULL;
         const GrReach *r = s ? reach_of(file, function) : NULL;
         all = r && gr_reach_all(r, s, most);
     }
@@ -178,7 +178,7 @@ static const GrStatement *child_towards(const GrStatement *of, const GrStatement
 static bool before(GrPlaces *p, const Pair *pair, const GrStatement *s, GrVaries most, const char *text,
                    GrProposal *add) {
     const GrReach *r = reach_of(pair->file, pair->function);
-    return s && r && gr_code_begins_line(add->code, s->from) && gr_reach_all(r, s, most) &&
+    return s && r && gr_cpp_begins_line(add->code, s->from) && gr_reach_all(r, s, most) &&
            gr_place_insert(p, add, s->first, s->first, text);
 }
 
@@ -204,7 +204,7 @@ static bool round_loop(GrPlaces *p, const Pair *pair, GrVaries most, const char 
                           *last = body ? body->child : NULL;
         while (last && last->next)
             last = last->next;
-        if (last && body->kind == GR_STMT_BLOCK && gr_code_begins_line(add->code, body->to - 1) &&
+        if (last && body->kind == GR_STMT_BLOCK && gr_cpp_begins_line(add->code, body->to - 1) &&
             gr_reach_all(r, last, most) && gr_place_insert(p, add, body->last, last->first, text))
             return true;
     }

@@ -279,11 +279,11 @@ static void reach(void **state) {
                  {11, false, false}, {16, false, false}, {18, false, false}, {21, true, true}};
     GrCode c;
     GrReach r;
-    assert_true(gr_code_read(&c, source, strlen(source)));
+    assert_true(gr_cpp_read(&c, source, strlen(source)));
     assert_int_equal(1, c.functions.len);
     assert_true(gr_reach_read(&r, &c, &c.functions.data[0]));
     for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
-        const GrStatement *s = gr_code_at(&c.functions.data[0], lines[k].line);
+        const GrStatement *s = gr_cpp_at(&c.functions.data[0], lines[k].line);
         assert_non_null(s);
         if (gr_reach_all(&r, s, GR_VARIES_NOT) != lines[k].block)
             fail_msg("line %u", lines[k].line);
@@ -291,7 +291,7 @@ static void reach(void **state) {
             fail_msg("line %u, warps", lines[k].line);
     }
     gr_reach_free(&r);
-    gr_code_free(&c);
+    gr_cpp_free(&c);
 }
 
 // Any text at all is read without harm: every beginning of a source.
@@ -301,16 +301,16 @@ static void broken_sources(void **state) {
                                  "f(\"}\"); } else g(); } while (R\"x()x\"[0]);\n    case 3: x: y(); }\n}}}";
     for (size_t n = 0; n < sizeof source; n++) {
         GrCode c;
-        assert_true(gr_code_read(&c, source, n));
-        gr_code_free(&c);
+        assert_true(gr_cpp_read(&c, source, n));
+        gr_cpp_free(&c);
     }
     char *deep = malloc(100000);
     memset(deep, '{', 100000);
     memcpy(deep, "void f()", 8);
     GrCode c;
-    assert_true(gr_code_read(&c, deep, 100000));
+    assert_true(gr_cpp_read(&c, deep, 100000));
     assert_int_equal(0, c.functions.len);
-    gr_code_free(&c);
+    gr_cpp_free(&c);
     free(deep);
 }
 

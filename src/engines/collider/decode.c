@@ -4,16 +4,10 @@
 #include "device_api/shared_window.h"
 #include "engines/collider/device/meet.h"
 #include "engines/collider/device/record.h"
+#include "engines/collider/options.h"
 #include "ptx/ptx.h"
 
 #include <string.h>
-
-const GrClass gr_collider_classes[] = {
-#define CLASS(id, number, text, meaning) {number, text, meaning, GR_KIND_RACE},
-#include "engines/collider/classes.def"
-#undef CLASS
-    {.number = 0},
-};
 
 uint64_t gr_collider_slot_bytes(uint32_t n_sites) {
     return ((uint64_t)n_sites + 1) * GR_CLASS_COUNT * sizeof(GrSlot);

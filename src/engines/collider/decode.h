@@ -6,9 +6,6 @@
 
 #include "findings/area.h"
 
-// By GrRaceClass; ends with number 0.
-extern const GrClass gr_collider_classes[];
-
 extern const GrDecoder gr_collider_decoder;
 
 // The bytes of the slots of a module of so many sites.

@@ -8,13 +8,6 @@
 
 #include <string.h>
 
-const GrClass gr_tracker_classes[] = {
-#define CLASS(id, number, text, meaning) {number, text, meaning, GR_KIND_RACE},
-#include "engines/tracker/classes.def"
-#undef CLASS
-    {.number = 0},
-};
-
 // Of few sites no more than they can have: programs may load thousands of small modules.
 uint32_t gr_tracker_pairs(uint32_t n_sites) {
     const uint64_t possible = (uint64_t)n_sites * n_sites * 4,

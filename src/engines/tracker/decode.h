@@ -5,7 +5,6 @@
 
 #include "findings/area.h"
 
-extern const GrClass gr_tracker_classes[];
 extern const GrDecoder gr_tracker_decoder;
 
 // How many pairs a module of so many sites has room for, a power of two, and the size of its area.

@@ -268,7 +268,7 @@ static Rewriting *prepare(PtxModule *m, const ColliderOptions *o, GrSiteStatus *
     r->o.suffix = suffix;
     r->w = (ColliderWork){.module = m, .o = &r->o};
     r->polled = gr_polled_module(m);
-    r->order = gr_order_module(m);
+    r->order = gr_sync_module(m);
     r->together = together;
     if (o->mark)
         o->mark(o->user, m, marked);

@@ -8,7 +8,7 @@
 
 // ---- What statements do -------------------------------------------------------------------------------------------
 
-bool gr_order_is_barrier(const PtxInstr *i, bool *whole, bool *zero) {
+bool gr_sync_is_barrier(const PtxInstr *i, bool *whole, bool *zero) {
     if ((i->op != PTX_OP_BAR && i->op != PTX_OP_BARRIER) || gr_ptx_instr_has(i, PTX_MOD_warp) ||
         gr_ptx_instr_has(i, PTX_MOD_cluster))
         return false;
@@ -36,7 +36,7 @@ static bool may_call_barriers(const PtxInstr *i) {
     return true;
 }
 
-OrderModule gr_order_module(const PtxModule *m) {
+OrderModule gr_sync_module(const PtxModule *m) {
     OrderModule o = {0};
     bool whole, zero;
     for (uint32_t k = 0; k < m->n_funcs; k++)
@@ -45,26 +45,26 @@ OrderModule gr_order_module(const PtxModule *m) {
                 continue;
             o.maps = o.maps || (!m->funcs[k]->is_entry && s->instr->op == PTX_OP_MAPA);
             o.called =
-                o.called || (!m->funcs[k]->is_entry && gr_order_is_barrier(s->instr, &whole, &zero) && zero);
+                o.called || (!m->funcs[k]->is_entry && gr_sync_is_barrier(s->instr, &whole, &zero) && zero);
         }
     return o;
 }
 
-bool gr_order_aliases(const OrderModule *m, const PtxFunc *f) {
+bool gr_sync_aliases(const OrderModule *m, const PtxFunc *f) {
     bool maps = m->maps;
     for (const PtxStmt *s = f->first; s && !maps; s = s->next)
         maps = s->kind == PTX_INSTR && s->instr->op == PTX_OP_MAPA;
     return maps;
 }
 
-bool gr_order_can_meet(const OrderModule *m, const PtxFunc *f) {
+bool gr_sync_can_meet(const OrderModule *m, const PtxFunc *f) {
     bool any = false, whole, zero;
     for (const PtxStmt *s = f->first; s && !m->called; s = s->next) {
         if (s->kind != PTX_INSTR || s->tag.inserted)
             continue;
         if (may_call_barriers(s->instr))
             return false;
-        if (!gr_order_is_barrier(s->instr, &whole, &zero) || !zero)
+        if (!gr_sync_is_barrier(s->instr, &whole, &zero) || !zero)
             continue;
         if (!whole || s->instr->guard)
             return false;
@@ -79,7 +79,7 @@ static bool is_own(PtxSpace s) {
 }
 
 // What it does to what is kept. What is not known ends the segment.
-OrderEffect gr_order_effect(const PtxInstr *i) {
+OrderEffect gr_sync_effect(const PtxInstr *i) {
     unsigned flags = gr_ptx_instr_flags(i);
     switch (i->op) {
     case PTX_OP_LD:
@@ -139,13 +139,13 @@ static void push(const PtxLabel **stack, unsigned *n, bool *seen, const PtxLabel
 // A barrier at which threads that have ended are not waited for. One that says how many come does not know of them.
 static bool is_of_all(const PtxInstr *i) {
     bool whole, zero;
-    return gr_order_is_barrier(i, &whole, &zero) &&
+    return gr_sync_is_barrier(i, &whole, &zero) &&
            i->n_operands == (gr_ptx_instr_has(i, PTX_MOD_red) ? 3 : 1);
 }
 
 // Fills g->early: threads that end there may leave others behind at a barrier.
-gr_status gr_order_early_ends(const PtxFunc *f, Arena *arena, const PtxStmt ***early, unsigned *n_early,
-                              gr_error *err) {
+gr_status gr_sync_early_ends(const PtxFunc *f, Arena *arena, const PtxStmt ***early, unsigned *n_early,
+                             gr_error *err) {
     const PtxLabel **stack = GR_NEW_ARRAY(arena, const PtxLabel *, (size_t)f->n_labels + 1);
     bool *seen = GR_NEW_ARRAY(arena, bool, (size_t)f->n_labels + 1), any = false;
     unsigned n = 0, ends = 0;
@@ -185,7 +185,7 @@ gr_status gr_order_early_ends(const PtxFunc *f, Arena *arena, const PtxStmt ***e
 // ---- What comes behind a store -------------------------------------------------------------------------------------
 
 // Where the segment of the statement ends, if nothing comes in between that touches memory or waits; forwards only.
-const PtxStmt *gr_order_straight_end(const PtxStmt *s) {
+const PtxStmt *gr_sync_straight_end(const PtxStmt *s) {
     const PtxLabel *to = NULL;
     for (s = s->next; s; s = s->next) {
         if (to && !(s->kind == PTX_LABEL_DEF && s->label == to))
@@ -199,7 +199,7 @@ const PtxStmt *gr_order_straight_end(const PtxStmt *s) {
         const PtxInstr *i = s->instr;
         if (i->op == PTX_OP_BRA && !i->guard && i->n_operands == 1 && i->operands[0].kind == PTX_O_LABEL)
             to = i->operands[0].label;
-        else if (gr_order_effect(i) == ORDER_ENDS)
+        else if (gr_sync_effect(i) == ORDER_ENDS)
             return i->guard ? NULL : s;
         else if (!gr_again_computes(i) && !(i->op == PTX_OP_LD && is_own(i->space)))
             return NULL;
@@ -208,7 +208,7 @@ const PtxStmt *gr_order_straight_end(const PtxStmt *s) {
 }
 
 // A thread that polls memory by weak loads, again and again, may wait for a store that is late behind a barrier for which its own thread waits.
-bool gr_order_polls_in_loops(const PtxFunc *f, const Pace *p) {
+bool gr_sync_polls_in_loops(const PtxFunc *f, const Pace *p) {
     Pace walk = *p;
     walk.block = 0;
     walk.ended = true;

@@ -15,33 +15,33 @@ typedef enum OrderEffect {
     ORDER_ENDS
 } OrderEffect;
 
-OrderEffect gr_order_effect(const PtxInstr *i);
+OrderEffect gr_sync_effect(const PtxInstr *i);
 
 // A barrier of threads of one block. *whole: of all of them, and it is barrier 0. *zero: it may be barrier 0.
-bool gr_order_is_barrier(const PtxInstr *i, bool *whole, bool *zero);
+bool gr_sync_is_barrier(const PtxInstr *i, bool *whole, bool *zero);
 
 // Of a module, before anything is inserted.
 typedef struct OrderModule {
     bool called; // functions that are called have barriers 0, or may have
     bool maps;   // or name other blocks' shared memory
 } OrderModule;
-OrderModule gr_order_module(const PtxModule *m);
+OrderModule gr_sync_module(const PtxModule *m);
 
 // Whether one place of shared memory may have two generic addresses in the kernel `f`: its block's own one, and one that mapa makes. Bulk copies to shared memory
 // of a cluster name it by the block's own addresses.
-bool gr_order_aliases(const OrderModule *m, const PtxFunc *f);
+bool gr_sync_aliases(const OrderModule *m, const PtxFunc *f);
 
 // Whether each barrier 0 that threads of the kernel `f` may come to is one of the whole block, in `f` itself and without a guard; and there is one.
-bool gr_order_can_meet(const OrderModule *m, const PtxFunc *f);
+bool gr_sync_can_meet(const OrderModule *m, const PtxFunc *f);
 
 // Where threads may end that have passed no barrier of the block, in a kernel that has some: (*early)[*n_early], which live as long as `arena`.
-gr_status gr_order_early_ends(const PtxFunc *f, Arena *arena, const PtxStmt ***early, unsigned *n_early,
-                              gr_error *err);
+gr_status gr_sync_early_ends(const PtxFunc *f, Arena *arena, const PtxStmt ***early, unsigned *n_early,
+                             gr_error *err);
 
 // What ends the segment of `s`, if the thread comes there in any case and nothing lies between that touches memory or waits; else NULL.
-const PtxStmt *gr_order_straight_end(const PtxStmt *s);
+const PtxStmt *gr_sync_straight_end(const PtxStmt *s);
 
 // Whether a thread may look at memory by weak loads again and again, until another one has stored.
-bool gr_order_polls_in_loops(const PtxFunc *f, const struct Pace *p);
+bool gr_sync_polls_in_loops(const PtxFunc *f, const struct Pace *p);
 
 #endif

@@ -47,11 +47,11 @@ static bool is_end(const struct Segment *g, const PtxStmt *s) {
 
 static bool can_be_late(const struct Segment *g, const PtxStmt *s) {
     bool whole, zero;
-    const PtxStmt *end = gr_order_straight_end(s);
+    const PtxStmt *end = gr_sync_straight_end(s);
     if (!end)
         return false;
     return is_end(g, end) ||
-           (g->meets && !g->polls && gr_order_is_barrier(end->instr, &whole, &zero) && whole);
+           (g->meets && !g->polls && gr_sync_is_barrier(end->instr, &whole, &zero) && whole);
 }
 
 bool gr_segment_may_be_late(const ColliderWork *w, const Access *a) {
@@ -82,19 +82,19 @@ gr_status gr_segment_begin(ColliderWork *w, const OrderModule *m, const PtxFunc 
     g->entries = gr_ptx_new_reg(func, PTX_U64);
     g->kept = gr_ptx_new_reg(func, PTX_U32);
     g->left = gr_ptx_new_reg(func, PTX_U32);
-    g->meets = gr_order_can_meet(m, f);
-    g->polls = gr_order_polls_in_loops(f, w->pace);
-    g->aliases = gr_order_aliases(m, f);
+    g->meets = gr_sync_can_meet(m, f);
+    g->polls = gr_sync_polls_in_loops(f, w->pace);
+    g->aliases = gr_sync_aliases(m, f);
     for (const PtxStmt *s = f->first; s; s = s->next)
         g->accesses = g->accesses || s->site;
     w->segment = g;
-    GR_MUST(gr_order_early_ends(f, &g->arena, &g->early, &g->n_early, w->err));
+    GR_MUST(gr_sync_early_ends(f, &g->arena, &g->early, &g->n_early, w->err));
     // Where a thread may end while others begin, these may take the launch for the next one.
     g->meets = g->meets && !g->n_early;
     for (const PtxStmt *s = f->first; s && !g->late_at_end; s = s->next)
-        if (s->kind == PTX_INSTR && s->instr->op == PTX_OP_ST && gr_order_effect(s->instr) == ORDER_WRITES &&
+        if (s->kind == PTX_INSTR && s->instr->op == PTX_OP_ST && gr_sync_effect(s->instr) == ORDER_WRITES &&
             w->o->poison && w->o->holds) {
-            const PtxStmt *end = gr_order_straight_end(s);
+            const PtxStmt *end = gr_sync_straight_end(s);
             g->late_at_end = end && is_end(g, end);
         }
     w->watches = gr_ptx_new_reg(func, PTX_PRED);
@@ -232,7 +232,7 @@ static gr_status put_end(ColliderWork *w, PtxFunc *f, PtxStmt *s, bool nested) {
     bool whole = false, zero;
     if (gr_ptx_instr_flags(s->instr) & PTX_F_EXIT && s->instr->op != PTX_OP_TRAP)
         return put_last(w, &a);
-    if (g->meets && gr_order_is_barrier(s->instr, &whole, &zero) && whole)
+    if (g->meets && gr_sync_is_barrier(s->instr, &whole, &zero) && whole)
         GR_MUST(put_meeting(w, &a));
     if (whole && g->meets && g->late)
         GR_MUST(put_late_stores(w, &a));
@@ -254,7 +254,7 @@ gr_status gr_segment_step(ColliderWork *w, PtxFunc *f, PtxStmt *s, bool nested) 
     g->own = NULL;
     if (!s || s->kind != PTX_INSTR)
         return GR_OK;
-    OrderEffect e = gr_order_effect(s->instr);
+    OrderEffect e = gr_sync_effect(s->instr);
     if (e == ORDER_WRITES)
         g->own = s;
     if (e == ORDER_ENDS)
@@ -412,7 +412,7 @@ gr_status gr_segment_late(ColliderWork *w, Access *a, PtxStmt *at, const PtxOper
     PtxReg *p = gr_ptx_new_reg(a->func, PTX_PRED);
     PtxLabel *on = gr_ptx_new_label(a->func);
     PtxOperand to[2] = {gr_ptx_label_operand(on), gr_ptx_label_operand(over)};
-    bool end = is_end(g, gr_order_straight_end(a->stmt));
+    bool end = is_end(g, gr_sync_straight_end(a->stmt));
     GR_MUST(gr_collider_chance(w, a, at, 1u << 31, p));
     const PtxReg *hold = gr_look_hold(w, a);
     if (hold) // a thread that is to be held holds its garbage, and so has no late store

@@ -24,7 +24,8 @@ static uint32_t accesses_of(const PtxModule *m, const PtxFunc *f) {
     return n;
 }
 
-gr_status gr_brief_find(const PtxModule *m, const bool *marked, Arena *arena, bool **out, gr_error *err) {
+gr_status gr_code_find_brief(const PtxModule *m, const bool *marked, Arena *arena, bool **out,
+                             gr_error *err) {
     Sized *kernels = GR_NEW_ARRAY(arena, Sized, (size_t)m->n_funcs + 1);
     uint32_t n = 0, sum = 0;
     *out = GR_NEW_ARRAY(arena, bool, (size_t)m->n_funcs + 1);

@@ -10,6 +10,6 @@
 #include "ptx/ptx.h"
 
 // By the index of a function, whether it is brief: *out, in `arena`. `marked`: those that are rewritten.
-gr_status gr_brief_find(const PtxModule *m, const bool *marked, Arena *arena, bool **out, gr_error *err);
+gr_status gr_code_find_brief(const PtxModule *m, const bool *marked, Arena *arena, bool **out, gr_error *err);
 
 #endif

@@ -95,8 +95,8 @@ static bool find_roles(const PtxFunc *f, const Liveness *live, uint64_t *set, co
     return (all & (GR_ORDERS_READ | GR_ORDERS_WRITE)) == (GR_ORDERS_READ | GR_ORDERS_WRITE);
 }
 
-gr_status gr_order_find(const PtxFunc *f, const Liveness *live, uint64_t *set, const GrGrid *grid,
-                        Arena *arena, GrRoles *out, gr_error *err) {
+gr_status gr_code_find_order(const PtxFunc *f, const Liveness *live, uint64_t *set, const GrGrid *grid,
+                             Arena *arena, GrRoles *out, gr_error *err) {
     const PtxModule *m = f->module;
     *out = (GrRoles){{NULL, NULL}, {false, false}};
     bool strong = false, meets = false; // at mbarriers

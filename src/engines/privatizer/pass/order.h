@@ -17,7 +17,7 @@ typedef struct GrRoles {
 } GrRoles;
 
 // In `arena`. GR_ERR_NOMEM.
-gr_status gr_order_find(const PtxFunc *f, const Liveness *live, uint64_t *set, const GrGrid *grid,
-                        Arena *arena, GrRoles *out, gr_error *err);
+gr_status gr_code_find_order(const PtxFunc *f, const Liveness *live, uint64_t *set, const GrGrid *grid,
+                             Arena *arena, GrRoles *out, gr_error *err);
 
 #endif

@@ -405,7 +405,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
     const uint8_t *groups = NULL, *puts = NULL;
     GrGrid grid;
     GR_TRY(gr_grid_find(&cfg, &arena, &grid, w->err));
-    GR_TRY(gr_order_find(f, &live, set, &grid, &arena, &roles, w->err));
+    GR_TRY(gr_code_find_order(f, &live, set, &grid, &arena, &roles, w->err));
     GrKernelLook look = {f, &live, set, &w->calls, false, roles.of[0], &grid};
     *out = (PrivatizedKernel){.f = f, .blocks = gr_suits(&look)};
     look.warps = true;
@@ -556,7 +556,7 @@ gr_status gr_privatizer_rewrite(PtxModule *m, const PrivatizerOptions *o, GrSite
                           ? GR_SITE_UNSEEN
                           : GR_SITE_FILTERED;
     bool *brief;
-    GR_TRY(gr_brief_find(m, marked, &m->arena, &brief, err));
+    GR_TRY(gr_code_find_brief(m, marked, &m->arena, &brief, err));
     w.brief = brief;
     GR_TRY(gr_registers_limit(m, err));
     GR_TRY(gr_runtime_raise(m, err));

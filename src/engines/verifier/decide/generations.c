@@ -123,7 +123,7 @@ static gr_status judge(GrBound *b, const Order *r, const char **wrong, gr_error 
         *wrong = gr_flaw_text(r->wait_flaw != GR_SOUND ? r->wait_flaw : r->set_flaw);
         return GR_OK;
     }
-    gr_status st = gr_order_all_meet(b, &meet, err);
+    gr_status st = gr_pair_all_meet(b, &meet, err);
     if (st == GR_OK && meet)
         st = is_own(b, set, &own, err);
     if (st == GR_OK && own)

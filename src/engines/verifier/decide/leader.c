@@ -105,7 +105,7 @@ static gr_status judge(GrBound *b, const GrBoundAccess *a, const Leader *l, cons
                        gr_error *err) {
     bool holds = false;
     *wrong = NULL;
-    gr_status st = gr_order_all_meet(b, &holds, err);
+    gr_status st = gr_pair_all_meet(b, &holds, err);
     if (!l->give)
         *wrong =
             "behind the access and a barrier, the lock that one thread took for its block is not given back";

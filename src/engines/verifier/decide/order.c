@@ -308,7 +308,7 @@ static const GrTerm *not_both(GrBound *b, const GrBoundBarrier *r, const char **
 // Whether the barriers of the grid order nothing. Those of a block count too: they may be taken for the first half of one of the grid.
 static gr_status is_loose(GrBound *b, bool *loose, gr_error *err) {
     bool meet = true;
-    gr_status st = gr_order_all_meet(b, &meet, err);
+    gr_status st = gr_pair_all_meet(b, &meet, err);
     for (size_t k = 0; k < b->barriers.len && st == GR_OK && meet; k++) {
         GrBoundBarrier *r = &b->barriers.data[k];
         if (r->b->kind != GR_BARRIER_GRID)
@@ -342,8 +342,8 @@ static const GrTerm *passed_by(GrBound *b, GrReach reach, const char **doubt, gr
     return any;
 }
 
-const GrTerm *gr_order_unordered(GrBound *b, const GrBoundAccess *first, const GrBoundAccess *second,
-                                 GrLevel level, const char **doubt, gr_error *err) {
+const GrTerm *gr_pair_unordered(GrBound *b, const GrBoundAccess *first, const GrBoundAccess *second,
+                                GrLevel level, const char **doubt, gr_error *err) {
     const GrTerm *any = gr_term_false(b->t);
     GrReach reach = reach_of(level);
     *doubt = NULL;
@@ -419,14 +419,14 @@ static const GrTerm *comes_in_flight(GrBound *b, const GrKernelAccess *copy, con
     return all;
 }
 
-const GrTerm *gr_order_in_flight(GrBound *b, const GrBoundAccess *first, const GrBoundAccess *second) {
+const GrTerm *gr_pair_in_flight(GrBound *b, const GrBoundAccess *first, const GrBoundAccess *second) {
     return gr_or(b->t, comes_in_flight(b, first->a, second->a, 1),
                  comes_in_flight(b, second->a, first->a, 2));
 }
 
 // ---- All of a block ----------------------------------------------------------------------------------------------------
 
-gr_status gr_order_all_meet(GrBound *b, bool *all, gr_error *err) {
+gr_status gr_pair_all_meet(GrBound *b, bool *all, gr_error *err) {
     gr_status st = GR_OK;
     *all = true;
     for (size_t k = 0; k < b->barriers.len && st == GR_OK && *all; k++) {

@@ -8,13 +8,13 @@
 // What must hold for the access of thread 1 and that of thread 2 to be unordered by barriers, over the two threads' own symbols. Of two blocks
 // only barriers of the grid count, of one warp also the warp's. *doubt gets what makes it weaker than the program may be (a barrier that not
 // all may reach), NULL: nothing. NULL: memory is out, or *err.
-const GrTerm *gr_order_unordered(GrBound *b, const GrBoundAccess *first, const GrBoundAccess *second,
-                                 GrLevel level, const char **doubt, gr_error *err);
+const GrTerm *gr_pair_unordered(GrBound *b, const GrBoundAccess *first, const GrBoundAccess *second,
+                                GrLevel level, const char **doubt, gr_error *err);
 
 // The same of one thread, of which one access or both are asynchronous copies: it comes to the other while the copy is under way. NULL: memory is out.
-const GrTerm *gr_order_in_flight(GrBound *b, const GrBoundAccess *first, const GrBoundAccess *second);
+const GrTerm *gr_pair_in_flight(GrBound *b, const GrBoundAccess *first, const GrBoundAccess *second);
 
 // Whether at each barrier of the whole block all of its threads meet, or none.
-gr_status gr_order_all_meet(GrBound *b, bool *all, gr_error *err);
+gr_status gr_pair_all_meet(GrBound *b, bool *all, gr_error *err);
 
 #endif

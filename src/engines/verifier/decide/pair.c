@@ -203,9 +203,9 @@ static gr_status gather(GrBound *b, GrVerdict *v, GrTermVec *terms, const char *
     const GrTerm *order = gr_term_true(b->t);
     GR_MUST(gr_pair_facts(b, v->level, terms, err));
     if (v->level == GR_LEVEL_ALONE)
-        order = gr_order_in_flight(b, v->sides[0], v->sides[1]);
+        order = gr_pair_in_flight(b, v->sides[0], v->sides[1]);
     else if (!b->no_barriers)
-        order = gr_order_unordered(b, v->sides[0], v->sides[1], v->level, doubt, err);
+        order = gr_pair_unordered(b, v->sides[0], v->sides[1], v->level, doubt, err);
     if (!order)
         return err->code ? err->code : gr_no_memory(err);
     const GrTerm *more[] = {gr_pair_term(b, v->sides[0]->guard, 1, own),

@@ -151,7 +151,7 @@ static gr_status finish(KWalk *w, gr_error *err) {
     bool ok = know(w) && !w->nomem;
     for (size_t k = 0; ok && k < w->out->accesses.len; k++)
         ok = leave_loops(w, w->out->accesses.data[k]);
-    return ok && gr_order(w) == GR_OK ? GR_OK : gr_no_memory(err);
+    return ok && gr_kernel_order(w) == GR_OK ? GR_OK : gr_no_memory(err);
 }
 
 gr_status gr_kernel_model(GrTerms *t, const GrLinked *l, const PtxFunc *f, uint32_t most_accesses,

@@ -406,7 +406,7 @@ static void describe_loops(KWalk *w) {
     }
 }
 
-gr_status gr_order(KWalk *w) {
+gr_status gr_kernel_order(KWalk *w) {
     if (!w->out->barriers.len)
         gr_new_barrier(w, NULL, GR_BARRIER_ENTRY);
     describe_loops(w);

@@ -153,7 +153,7 @@ gr_status gr_walk_once(KWalk *w, gr_error *err);
 // What local memory keeps while a loop goes round, though single walks lose it. *holds: something was found, and the next walk may use what this one knows; else
 // it must be blind.
 gr_status gr_assume(KWalk *w, bool *holds, gr_error *err); // assume.c
-gr_status gr_order(KWalk *w);                              // order.c, after the last walk
+gr_status gr_kernel_order(KWalk *w);                       // order.c, after the last walk
 
 // ---- Recurrences (induction.c) -------------------------------------------------------------------------------------
 

@@ -125,7 +125,7 @@ bool gr_reading_narrow_by(GrReading *r, const GrPoly *p) {
         GrRange others = {0, 0};
         for (uint32_t j = 0; j < p->n; j++)
             if (j != k)
-                others = gr_range_add(others, gr_mono_range(&p->m[j], r->ranges.data));
+                others = gr_term_range_add(others, gr_mono_range(&p->m[j], r->ranges.data));
         if (others.low <= -GR_ENDLESS)
             continue;
         GrRange to = {-GR_ENDLESS, GR_ENDLESS}; // c * v <= -others.low

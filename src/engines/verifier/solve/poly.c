@@ -251,7 +251,7 @@ static GrWide product_of(GrWide a, GrWide b) {
     return clamp(c);
 }
 
-GrRange gr_range_add(GrRange a, GrRange b) {
+GrRange gr_term_range_add(GrRange a, GrRange b) {
     GrRange r = {clamp(a.low + b.low), clamp(a.high + b.high)};
     if (a.low <= -GR_ENDLESS || b.low <= -GR_ENDLESS)
         r.low = -GR_ENDLESS;
@@ -260,7 +260,7 @@ GrRange gr_range_add(GrRange a, GrRange b) {
     return r;
 }
 
-GrRange gr_range_mul(GrRange a, GrRange b) {
+GrRange gr_term_range_mul(GrRange a, GrRange b) {
     GrWide x[4] = {product_of(a.low, b.low), product_of(a.low, b.high), product_of(a.high, b.low),
                    product_of(a.high, b.high)};
     GrRange r = {x[0], x[0]};
@@ -274,13 +274,13 @@ GrRange gr_range_mul(GrRange a, GrRange b) {
 GrRange gr_mono_range(const GrMono *m, const GrRange *of) {
     GrRange r = {1, 1};
     for (uint32_t k = 0; k < m->n; k++)
-        r = gr_range_mul(r, of[m->v[k]]);
-    return gr_range_mul(r, (GrRange){m->c, m->c});
+        r = gr_term_range_mul(r, of[m->v[k]]);
+    return gr_term_range_mul(r, (GrRange){m->c, m->c});
 }
 
 GrRange gr_poly_range(const GrPoly *a, const GrRange *of) {
     GrRange r = {0, 0};
     for (uint32_t k = 0; k < a->n; k++)
-        r = gr_range_add(r, gr_mono_range(&a->m[k], of));
+        r = gr_term_range_add(r, gr_mono_range(&a->m[k], of));
     return r;
 }

@@ -77,8 +77,8 @@ typedef struct GrRange {
     GrWide low, high;
 } GrRange;
 
-GrRange gr_range_add(GrRange a, GrRange b);
-GrRange gr_range_mul(GrRange a, GrRange b);
+GrRange gr_term_range_add(GrRange a, GrRange b);
+GrRange gr_term_range_mul(GrRange a, GrRange b);
 // Of a product without its coefficient, and with it; `of` has the ranges of atoms.
 GrRange gr_mono_range(const GrMono *m, const GrRange *of);
 GrRange gr_poly_range(const GrPoly *a, const GrRange *of);

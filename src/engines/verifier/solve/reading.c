@@ -135,14 +135,14 @@ static GrRange number_of(GrReading *r, const GrTerm *x, unsigned depth) {
     if (a.low > a.high || b.low > b.high) // facts contradict each other
         return range;
     if (x->op == GR_TERM_ADD)
-        meet(&range, gr_range_add(a, b));
+        meet(&range, gr_term_range_add(a, b));
     else if (x->op == GR_TERM_SUB)
-        meet(&range, gr_range_add(a, (GrRange){-b.high, -b.low}));
+        meet(&range, gr_term_range_add(a, (GrRange){-b.high, -b.low}));
     else if (x->op == GR_TERM_MUL)
-        meet(&range, gr_range_mul(a, b));
+        meet(&range, gr_term_range_mul(a, b));
     else if (x->arg[1]->value < x->bits)
         meet(&range,
-             gr_range_mul(a, (GrRange){(GrWide)1 << x->arg[1]->value, (GrWide)1 << x->arg[1]->value}));
+             gr_term_range_mul(a, (GrRange){(GrWide)1 << x->arg[1]->value, (GrWide)1 << x->arg[1]->value}));
     return range;
 }
 
@@ -260,7 +260,7 @@ static const GrPoly *difference(GrReading *r, const GrTerm *x, const GrTerm *y) 
     const GrPoly *a = gr_read(r, x), *b = gr_read(r, y), *d = gr_poly_sub(&r->p, a, b);
     GrWide whole = (GrWide)1 << x->bits;
     GrRange ra = gr_reading_number(r, x), rb = gr_reading_number(r, y), rd = gr_reading_range(r, d);
-    meet(&rd, gr_range_add(ra, (GrRange){-rb.high, -rb.low}));
+    meet(&rd, gr_term_range_add(ra, (GrRange){-rb.high, -rb.low}));
     if (is_within(rd, 1 - whole, whole - 1))
         return d;
     bool large = (ra.low >= 0 && ra.high >= whole / 2 && ra.high < whole) ||
@@ -274,7 +274,7 @@ const GrPoly *gr_read_distance(GrReading *r, const GrTerm *a, const GrTerm *b) {
     const GrPoly *e = gr_poly_sub(&r->p, gr_read(r, a), gr_read(r, b));
     GrWide half = (GrWide)1 << 63;
     GrRange range = gr_reading_range(r, e), rb = gr_reading_number(r, b);
-    meet(&range, gr_range_add(gr_reading_number(r, a), (GrRange){-rb.high, -rb.low}));
+    meet(&range, gr_term_range_add(gr_reading_number(r, a), (GrRange){-rb.high, -rb.low}));
     if (is_within(range, -half, half - 1) || is_trusted(r, a, GR_LOOK_UNSIGNED))
         return e;
     return gr_read_cut(r, e, 64);
