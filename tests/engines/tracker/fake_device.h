@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GR_ENTRY static
+#define GR_ENTRY static __attribute__((unused))
 #define GR_GLOBAL
 #define GR_INLINE     static inline
 #define GR_SEQUENTIAL 1
