@@ -2,7 +2,7 @@
 #include "campaign/outcome.h"
 
 #include "base/str.h"
-#include "report/read_report.h"
+#include "report/read/read_report.h"
 #include "report/title.h"
 
 #include <limits.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/baseline_file.h"
 
-#include "report/read_report.h"
+#include "report/read/read_report.h"
 
 gr_status gr_baseline_open(GrBaselineFile *b, const char *name, gr_error *err) {
     b->name = NULL;

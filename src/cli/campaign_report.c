@@ -5,7 +5,7 @@
 #include "campaign/growth.h"
 #include "cli/strict.h"
 #include "cli/write_report.h"
-#include "report/read_report.h"
+#include "report/read/read_report.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -7,8 +7,8 @@
 #include "cli/commands.h"
 #include "options/options.h"
 #include "report/baseline.h"
-#include "report/diff.h"
-#include "report/read_report.h"
+#include "report/read/read_report.h"
+#include "report/write/diff.h"
 
 #include <limits.h>
 #include <stdio.h>

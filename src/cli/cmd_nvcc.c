@@ -11,7 +11,7 @@
 #include "base/process.h"
 #include "base/str.h"
 #include "cli/commands.h"
-#include "cli/toolkit.h"
+#include "cli/run/toolkit.h"
 
 #include <errno.h>
 #include <stdio.h>

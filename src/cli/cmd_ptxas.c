@@ -11,7 +11,7 @@
 #include "base/vec.h"
 #include "cli/commands.h"
 #include "cli/rewrite.h"
-#include "cli/toolkit.h"
+#include "cli/run/toolkit.h"
 #include "engines/core/engine.h"
 #include "fatbin/cubin.h"
 #include "findings/results.h"

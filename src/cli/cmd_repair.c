@@ -5,7 +5,7 @@
 // sense; 1: gpurace itself failed, or the program cannot be built as it is.
 #include "base/own.h"
 #include "cli/commands.h"
-#include "cli/trial.h"
+#include "cli/run/trial.h"
 #include "options/options.h"
 
 #include <jansson.h>

@@ -6,7 +6,7 @@
 #include "cli/commands.h"
 #include "cli/write_report.h"
 #include "options/options.h"
-#include "report/read_report.h"
+#include "report/read/read_report.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 // read.
 #include "cli/commands.h"
 #include "report/lint.h"
-#include "report/read_report.h"
+#include "report/read/read_report.h"
 
 #include <stdio.h>
 #include <string.h>

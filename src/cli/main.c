@@ -4,7 +4,7 @@
 // Exit status of gpurace itself: 2 for a command line that makes no sense, else what the command returns.
 #include "base/own.h"
 #include "cli/commands.h"
-#include "cli/warden.h"
+#include "cli/run/warden.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "cli/write_report.h"
 
 #include "base/own.h"
-#include "report/formats.h"
+#include "report/write/formats.h"
 
 #include <errno.h>
 #include <stdio.h>

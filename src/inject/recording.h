@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // recording — the launches of the process for `--record-launches`: each different one goes to the results file once, with a counter beside it. So a
-// program that is killed has left all that it launched. The command makes the user's file of it (cli/launches_file.h).
+// program that is killed has left all that it launched. The command makes the user's file of it (cli/run/launches_file.h).
 #ifndef GR_INJECT_RECORDING_H
 #define GR_INJECT_RECORDING_H
 

@@ -7,7 +7,7 @@
 #include "engines/core/engine.h"
 #include "engines/exact/classes.h"
 #include "ptx/ptx.h"
-#include "report/read_report.h"
+#include "report/read/read_report.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

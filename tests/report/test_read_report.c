@@ -3,7 +3,7 @@
 // written, every report of report_rig.c shows.
 #include "../nomem.h"
 #include "base/outfile.h"
-#include "report/read_report.h"
+#include "report/read/read_report.h"
 #include "report/report_internal.h"
 
 #include <setjmp.h>

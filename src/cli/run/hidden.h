@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// hidden — what the report says of processes of the program that gpurace was not in, or that outlived the run.
+#ifndef GR_CLI_RUN_HIDDEN_H
+#define GR_CLI_RUN_HIDDEN_H
+
+#include "cli/run/launch.h"
+#include "findings/reader.h"
+#include "report/report.h"
+
+// Adds a reason for each that may use CUDA, and a remark for what still runs and shows no sign of it. Before the report is built.
+void gr_hidden_tell(const GrResultsView *view, const GrEnding *ending, uint64_t waited, GrReport *report);
+
+#endif

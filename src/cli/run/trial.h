@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// trial — a copy of the user's folder, in which a program is built and run under exact with several seeds, as it is and with edits.
+#ifndef GR_CLI_RUN_TRIAL_H
+#define GR_CLI_RUN_TRIAL_H
+
+#include "repair/propose.h"
+#include "report/report.h"
+
+#include <limits.h>
+
+typedef struct GrTrial {
+    // Of the caller.
+    const char *folder, *build; // what is copied; the command for sh
+    char **argv;                // of the program
+    uint64_t runs, timeout_s;   // seeds 1 to runs; of one run
+    const char *schedule;
+    // Its own.
+    char top[PATH_MAX]; // of all that is temporary; "" when there is none
+    char copy[PATH_MAX], cwd[PATH_MAX], self[PATH_MAX], program[PATH_MAX];
+    char **run; // the command of a run
+    size_t n_run;
+    Arena arena;
+} GrTrial;
+
+// What the seeds showed.
+typedef struct GrTrialResult {
+    GrReport found; // the races of all runs
+    uint64_t faults, reasons;
+    bool stale;    // the build left the program as it was
+    char why[400]; // it could not be built, or a run did not end as it should; "": neither
+} GrTrialResult;
+
+// Copies the folder. GR_ERR_ARGUMENT: the working folder is not in it.
+gr_status gr_trial_open(GrTrial *t, gr_error *err);
+// Removes the copy.
+void gr_trial_close(GrTrial *t);
+
+// Builds and runs with the edits of `p`, which is of a file in the copy; NULL: as it is. The file is as before afterwards. What only says something of
+// the program is no error: out->why. gr_trial_result_free is due in any case.
+gr_status gr_trial_run(GrTrial *t, const GrProposal *p, GrTrialResult *out, gr_error *err);
+void gr_trial_result_free(GrTrialResult *r);
+
+// Whether the edits with which `after` was made remove the race, which `before` has, and do no harm: no other race or misuse came, and the
+// program could be built and ran to its end. Says what is wrong in `why` otherwise.
+bool gr_trial_removes(const GrTrialResult *before, const GrTrialResult *after, const GrRace *race,
+                      char why[400]);
+
+#endif

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// read_report — a report that was written as JSON (docs/report.schema.json) becomes a report again; several become one.
+//
+// A report that was read is the one it was written from, as far as any format shows it: written as JSON again it is the same to the byte, and
+// as text too (source files below GrReport.folder are named relative to it).
+//
+// A report of several runs has the union of their races, by GrRace.id, and says for each which runs saw it (GrRace.seen). What is shown of a race
+// is what the run with the lowest seed saw; its count is the sum. Merging is idempotent and independent of order: a run goes by a
+// hash of its report, and a run that is there already adds nothing. Of the coverage there is the most that any run says of
+// each thing, and of the texts each one once. The verdict is races if a run found some, clean if all were, else inconclusive.
+#ifndef GR_REPORT_READ_READ_REPORT_H
+#define GR_REPORT_READ_READ_REPORT_H
+
+#include "report/report.h"
+
+// Reads the report in the file `path` into *r, which is fresh from gr_report_init. What the caller wants to say of the report's use
+// (folder, max_reports) the caller sets before or after. GR_ERR_SYNTAX: it is no JSON, with the place; GR_ERR_FORMAT: it is no report of
+// gpurace's, with what is wrong. After a failure gr_report_free is all that can be done with *r.
+gr_status gr_report_read(const char *path, GrReport *r, gr_error *err);
+
+// The same of a text that is called `path`.
+gr_status gr_report_parse(const char *path, const char *text, size_t len, GrReport *r, gr_error *err);
+
+// Reads the report in the file `path` and adds it to *r, which is fresh from gr_report_init or was made by this function. After a failure *r is
+// as it was, but for GR_ERR_NOMEM: then gr_report_free is all that can be done with it.
+gr_status gr_report_add_file(GrReport *r, const char *path, gr_error *err);
+
+// The same of a text that is called `path`.
+gr_status gr_report_add_text(GrReport *r, const char *path, const char *text, size_t len, gr_error *err);
+
+#endif

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// diff — two reports beside each other: which races are new, gone, and in both.
+#ifndef GR_REPORT_WRITE_DIFF_H
+#define GR_REPORT_WRITE_DIFF_H
+
+#include "report/report.h"
+
+// Reports that were held against each other (gr_report_compare in both directions), and what the user calls their files.
+typedef struct GrDiff {
+    const GrReport *before, *after;
+    const char *before_name, *after_name;
+} GrDiff;
+
+void gr_diff_text(const GrDiff *d, StrBuf *out);
+gr_status gr_diff_json(const GrDiff *d, StrBuf *out, gr_error *err);
+
+#endif

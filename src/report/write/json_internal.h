@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// json_internal — what the files that write JSON share. Functions that make a value return NULL when memory is out, and take NULL
+// for one: a check at the end is enough.
+#ifndef GR_REPORT_WRITE_JSON_INTERNAL_H
+#define GR_REPORT_WRITE_JSON_INTERNAL_H
+
+#include "report/report_internal.h"
+
+#include <jansson.h>
+
+// JSON takes UTF-8 only; a path may be anything: a byte that is none becomes \xNN, as in the text report. NULL stays NULL.
+json_t *gr_json_text(const char *s);
+
+// Sets a key of `o`, which may be any text. Takes `v` over.
+bool gr_json_set(json_t *o, const char *key, json_t *v);
+
+// The whole report.
+json_t *gr_json_report(const GrReport *r);
+
+// What accesses of this status (site_status.def) are called.
+const char *gr_json_status(unsigned status);
+
+// The lines of source around the places of all misuses and the first `listed` races, as far as they are known: file -> line -> text.
+json_t *gr_json_sources(const GrReport *r, size_t listed);
+
+#endif

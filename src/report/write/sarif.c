@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: Apache-2.0
+// The report as SARIF 2.1.0, the OASIS format that code hosts and editors read (docs/reports.md).
+//
+// A race is a result: its first side is the location, its other side the related location 1. Both are threads of one code flow, from the kernel
+// down to the access. What stood against a clean verdict is a notification of the invocation. Files below the report's folder are named relative to it, as
+// code hosts need it.
+#include "base/escape.h"
+#include "findings/headline.h"
+#include "report/suppress.h"
+#include "report/write/formats.h"
+#include "report/write/json_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Writer {
+    const GrReport *report;
+    Arena *arena;
+    json_t *rules; // one for each class that was found
+    Map rule_at;   // the class's name -> 1 + its place there
+    bool nomem;
+} Writer;
+
+// Takes `v` over.
+static void put(Writer *w, json_t *o, const char *key, json_t *v) { w->nomem |= !gr_json_set(o, key, v); }
+static void add(Writer *w, json_t *list, json_t *v) { w->nomem |= json_array_append_new(list, v) != 0; }
+
+static json_t *message(const char *text) {
+    json_t *o = json_object();
+    return gr_json_set(o, "text", gr_json_text(text)) ? o : (json_decref(o), NULL);
+}
+
+// Takes `text` over.
+static json_t *message_of(Writer *w, StrBuf *text) {
+    w->nomem |= text->oom;
+    json_t *o = message(text->data ? text->data : "");
+    gr_str_free(text);
+    return o;
+}
+
+// ---- Places ----------------------------------------------------------------------------------------------------------
+
+// RFC 3986: what is no letter, digit or one of -._~/ is written as %XX.
+static const char *uri(Writer *w, const char *path) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
+    StrBuf out = {0};
+    if (*path == '/')
+        gr_str_add(&out, "file://");
+    for (const char *p = path; *p; p++)
+        if (strchr(plain, *p))
+            gr_str_addc(&out, *p);
+        else
+            gr_str_addf(&out, "%%%02X", (unsigned char)*p);
+    char *text = out.oom ? NULL : gr_arena_strdup(w->arena, out.data ? out.data : "");
+    w->nomem |= !text;
+    gr_str_free(&out);
+    return text ? text : "";
+}
+
+static json_t *artifact(Writer *w, const char *file) {
+    const GrReport *r = w->report;
+    size_t n = r->folder ? strlen(r->folder) : 0;
+    bool below = n > 1 && !strncmp(file, r->folder, n) && file[n] == '/';
+    json_t *o = json_object();
+    put(w, o, "uri", json_string(uri(w, below ? file + n + 1 : file)));
+    if (below || *file != '/')
+        put(w, o, "uriBaseId", json_string("SRCROOT"));
+    return o;
+}
+
+// Column `col`, which counts bytes from 1, in units of UTF-16: SARIF's columnKind below. Bytes that are no UTF-8 count as one each (escape.h writes
+// them as they are seen). What is behind the end of the line, and a line that is not known, keeps its bytes.
+static uint32_t utf16_column(const char *line, size_t len, uint32_t col) {
+    uint32_t units = 1;
+    if (!line || col > len)
+        return col;
+    for (size_t at = 0, n; at + 1 < col; at += n) {
+        uint32_t point;
+        n = gr_utf8_char(line + at, len - at, &point);
+        units += n && point >= 0x10000 ? 2 : 1;
+        n = n ? n : 1;
+    }
+    return units;
+}
+
+static json_t *region(Writer *w, const GrFrame *f) {
+    size_t len = 0;
+    const char *line = w->report->sources ? gr_source_line(w->report->sources, f->file, f->line, &len) : NULL;
+    char *copy = line ? gr_arena_strndup(w->arena, line, len < 400 ? len : 0) : NULL;
+    json_t *o = json_object();
+    put(w, o, "startLine", json_integer(f->line));
+    if (f->col)
+        put(w, o, "startColumn", json_integer(utf16_column(line, len, f->col)));
+    if (copy && *copy)
+        put(w, o, "snippet", message(copy));
+    return o;
+}
+
+// Of an access at frame `k` of its places.
+static json_t *location(Writer *w, const GrFinding *found, const GrAccess *a, uint32_t k) {
+    const GrFrame *f = gr_access_frame(a, k);
+    json_t *o = json_object(), *physical = json_object();
+    if (f->file && f->line) {
+        put(w, physical, "artifactLocation", artifact(w, f->file));
+        put(w, physical, "region", region(w, f));
+        put(w, o, "physicalLocation", json_incref(physical));
+    }
+    json_decref(physical);
+    const char *name = f->function ? f->function : found->kernel;
+    if (name)
+        put(w, o, "logicalLocations",
+            json_pack("[{s:o,s:s}]", "fullyQualifiedName", gr_json_text(gr_demangle(name, w->arena)), "kind",
+                      "function"));
+    return o;
+}
+
+static bool has_place(const GrAccess *a) {
+    const GrFrame *f = gr_access_frame(a, a->headline);
+    return f->file && f->line;
+}
+
+static void add_thread(const GrAccess *a, StrBuf *out) {
+    if (a->has_thread)
+        gr_escaped_addf(out, "block (%u,%u,%u) thread (%u,%u,%u)", a->block[0], a->block[1], a->block[2],
+                        a->thread[0], a->thread[1], a->thread[2]);
+    else
+        gr_add_escaped(a->host ? "host" : a->kind, out);
+}
+
+// What the access did, which thread, and where in memory.
+static json_t *access_message(Writer *w, const GrFinding *found, const GrAccess *a, const char *side) {
+    StrBuf s = {0};
+    gr_escaped_addf(&s, "%s: %s%s", side, a->async ? "asynchronous " : "", a->kind);
+    if (a->size)
+        gr_escaped_addf(&s, " of %u byte%s", a->size, a->size == 1 ? "" : "s");
+    gr_str_add(&s, ", ");
+    add_thread(a, &s);
+    if (a->has_thread && found->space)
+        gr_escaped_addf(&s, ", %s 0x%llx",
+                        strcmp(found->space, "shared") ? "global address" : "shared memory, offset",
+                        (unsigned long long)a->address);
+    gr_access_memory(w->report, a, w->arena, &s);
+    if (!has_place(a) && a->ptx_line)
+        gr_escaped_addf(&s, ", PTX line %u", a->ptx_line);
+    return message_of(w, &s);
+}
+
+// ---- Results -----------------------------------------------------------------------------------------------------------
+
+// "gpurace/read-write-race".
+static const char *rule_id(Writer *w, const GrClass *class) {
+    char *id = gr_arena_printf(w->arena, "gpurace/%s", class->name);
+    w->nomem |= !id;
+    char *to = id;
+    for (char *from = id; from && *from; from++)
+        if (strchr("abcdefghijklmnopqrstuvwxyz0123456789/", *from | (*from >= 'A' && *from <= 'Z' ? 32 : 0)))
+            *to++ = (char)(*from | (*from >= 'A' && *from <= 'Z' ? 32 : 0));
+        else if (to[-1] != '-')
+            *to++ = '-';
+    while (id && to[-1] == '-')
+        to--;
+    if (id)
+        *to = 0;
+    return id ? id : "gpurace";
+}
+
+static size_t rule_of(Writer *w, const GrClass *class, bool misuse) {
+    size_t at = (size_t)gr_map_get(&w->rule_at, class->name);
+    if (at)
+        return at - 1;
+    json_t *o = json_object(), *help = message(class->meaning);
+    StrBuf page = {0};
+    gr_escaped_addf(&page, "%s.\n\nAll classes of races: docs/classes.md of gpurace.", class->meaning);
+    put(w, o, "id", json_string(rule_id(w, class)));
+    put(w, o, "name", gr_json_text(class->name));
+    put(w, o, "shortDescription", message(class->name));
+    put(w, o, "fullDescription", json_incref(help));
+    put(w, o, "help", message_of(w, &page));
+    put(w, o, "defaultConfiguration", json_pack("{s:s}", "level", "error"));
+    put(w, o, "properties",
+        json_pack("{s:[s,s,s]}", "tags", "cuda", "concurrency",
+                  gr_class_is_stray(class) ? "memory"
+                  : misuse                 ? "synchronization"
+                                           : "data-race"));
+    json_decref(help);
+    add(w, w->rules, o);
+    w->nomem |= !gr_map_put(&w->rule_at, class->name, (void *)json_array_size(w->rules));
+    return json_array_size(w->rules) - 1;
+}
+
+// From the kernel down to the access.
+static json_t *thread_flow(Writer *w, const GrFinding *found, const GrAccess *a, const char *side) {
+    json_t *o = json_object(), *steps = json_array();
+    StrBuf id = {0};
+    add_thread(a, &id);
+    for (uint32_t k = a->n_inlined + 1; k-- > 0;) {
+        const GrFrame *f = gr_access_frame(a, k);
+        if (k && !(f->file && f->line))
+            continue;
+        json_t *place = location(w, found, a, k);
+        put(w, place, "message",
+            k ? message("runs code that was inlined here") : access_message(w, found, a, side));
+        add(w, steps, json_pack("{s:o}", "location", place));
+    }
+    put(w, o, "id", gr_json_text(id.data ? id.data : ""));
+    put(w, o, "locations", json_incref(steps));
+    json_decref(steps);
+    gr_str_free(&id);
+    return o;
+}
+
+static json_t *code_flow(Writer *w, const GrFinding *found, const char *order) {
+    json_t *o = json_object(), *flows = json_array();
+    for (unsigned k = 0; k < found->n_accesses; k++)
+        add(w, flows, thread_flow(w, found, &found->accesses[k], k ? "the other side" : "one side"));
+    if (order)
+        put(w, o, "message", message(order));
+    put(w, o, "threadFlows", json_incref(flows));
+    json_decref(flows);
+    return o;
+}
+
+static void add_kernel(Writer *w, const GrFinding *found, StrBuf *out) {
+    if (found->kernel)
+        gr_escaped_addf(out, " in kernel %s", gr_short_name(found->kernel, w->arena));
+}
+
+// The first sentence is what a code host shows as the title.
+static json_t *race_message(Writer *w, const GrRace *race, const GrRace *shown, const GrAccess *other) {
+    StrBuf s = {0};
+    gr_escaped_addf(&s, "Data race: %s", gr_report_class(w->report, race->found.class)->name);
+    add_kernel(w, &race->found, &s);
+    gr_str_add(&s, ". ");
+    if (shown->found.order)
+        gr_race_sentence(w->report, shown, &s);
+    else
+        gr_add_escaped(gr_report_class(w->report, race->found.class)->meaning, &s);
+    if (other && has_place(other))
+        gr_str_add(&s, ". The other side is [here](1)");
+    gr_escaped_addf(&s, ". Occurred %llu time%s; evidence: %s (engine %s).",
+                    (unsigned long long)race->found.count, race->found.count == 1 ? "" : "s",
+                    race->found.evidence ? race->found.evidence : w->report->evidence,
+                    race->found.engine ? race->found.engine : w->report->engine);
+    return message_of(w, &s);
+}
+
+static void add_common(Writer *w, json_t *o, const GrRace *race, bool misuse) {
+    const GrClass *class = gr_report_class(w->report, race->found.class);
+    size_t rule = rule_of(w, class, misuse);
+    bool doubted = race->judged && !race->witness;
+    put(w, o, "ruleId", json_string(rule_id(w, class)));
+    put(w, o, "ruleIndex", json_integer((json_int_t)rule));
+    put(w, o, "level", json_string(doubted ? "warning" : "error"));
+    put(w, o, "kind", json_string("fail"));
+    put(w, o, "partialFingerprints",
+        json_pack("{s:s,s:s}", "raceSite/v1", race->id ? race->id : "", "raceLine/v1",
+                  race->line_id ? race->line_id : ""));
+    put(w, o, "occurrenceCount",
+        json_integer(race->found.count > INT32_MAX ? INT32_MAX : (json_int_t)race->found.count));
+    if (w->report->baseline.name)
+        put(w, o, "baselineState", json_string(race->known ? "unchanged" : "new"));
+}
+
+static void add_places(Writer *w, json_t *o, const GrFinding *found, const GrAccess *a) {
+    json_t *places = json_array();
+    if (has_place(a) || found->kernel)
+        add(w, places, location(w, found, a, a->headline));
+    put(w, o, "locations", places);
+}
+
+static json_t *race_result(Writer *w, const GrRace *race) {
+    const GrRace *shown = race->watched ? race->watched : race;
+    const GrFinding *found = &shown->found;
+    const GrRace *pair = gr_race_pair(race);
+    // The other side, of a replay or of another engine if need be.
+    const GrAccess *other = race->met ? &race->met->other : pair ? &pair->found.accesses[1] : NULL;
+    json_t *o = json_object();
+    add_common(w, o, race, false);
+    put(w, o, "message", race_message(w, race, shown, other));
+    add_places(w, o, found, &found->accesses[0]);
+    if (other && has_place(other)) {
+        json_t *place = location(w, found, other, other->headline);
+        put(w, place, "id", json_integer(1));
+        put(w, place, "message", access_message(w, found, other, "the other side"));
+        put(w, o, "relatedLocations", json_pack("[o]", place));
+    }
+    put(w, o, "codeFlows", json_pack("[o]", code_flow(w, pair ? &pair->found : found, found->order)));
+    json_t *more = json_pack(
+        "{s:o,s:o,s:o}", "engine", gr_json_text(race->found.engine ? race->found.engine : w->report->engine),
+        "evidence", gr_json_text(race->found.evidence ? race->found.evidence : w->report->evidence), "space",
+        gr_json_text(race->found.space));
+    put(w, more, "reproduce", gr_json_text(gr_race_reproduce(w->report, race)));
+    if (race->found.launch)
+        put(w, more, "launch", json_integer((json_int_t)race->found.launch));
+    if (race->found.order || shown->found.order)
+        put(w, more, "missingOrder", gr_json_text(shown->found.order));
+    if (race->found.detail)
+        put(w, more, "detail", gr_json_text(race->found.detail));
+    if (race->found.size) {
+        StrBuf before = {0}, after = {0};
+        gr_value_text(race->found.expected, race->found.size, &before);
+        gr_value_text(race->found.seen, race->found.size, &after);
+        put(w, more, "expected", gr_json_text(before.data));
+        put(w, more, "seen", gr_json_text(after.data));
+        gr_str_free(&before);
+        gr_str_free(&after);
+    }
+    put(w, o, "properties", more);
+    return o;
+}
+
+// The rule that hides the result, and the comment above it as the reason.
+static void add_suppression(Writer *w, json_t *o, const GrRule *rule) {
+    StrBuf why = {0};
+    gr_escaped_addf(&why, "%s%s%s (%s:%u)", rule->why ? rule->why : "", rule->why ? ": " : "", rule->text,
+                    rule->path, rule->line);
+    put(w, o, "suppressions",
+        json_pack("[{s:s,s:s,s:o}]", "kind", "external", "status", "accepted", "justification",
+                  gr_json_text(why.data ? why.data : "")));
+    w->nomem |= why.oom;
+    gr_str_free(&why);
+}
+
+static json_t *misuse_result(Writer *w, const GrRace *misuse) {
+    const GrFinding *f = &misuse->found;
+    json_t *o = json_object();
+    StrBuf s = {0};
+    add_common(w, o, misuse, true);
+    const GrClass *class = gr_report_class(w->report, f->class);
+    gr_escaped_addf(&s, "%s misuse: %s", gr_class_is_stray(class) ? "Memory" : "Synchronization",
+                    class->name);
+    add_kernel(w, f, &s);
+    gr_escaped_addf(&s, ". %s. %s.", f->detail ? f->detail : "", class->meaning);
+    put(w, o, "message", message_of(w, &s));
+    add_places(w, o, f, &f->accesses[0]);
+    put(w, o, "properties",
+        json_pack("{s:o}", "engine", gr_json_text(f->engine ? f->engine : w->report->engine)));
+    return o;
+}
+
+// ---- The run -----------------------------------------------------------------------------------------------------------
+
+static void add_notes(Writer *w, json_t *list, const GrCountedVec *texts, const char *level) {
+    for (size_t k = 0; k < texts->len; k++)
+        add(w, list, json_pack("{s:s,s:o}", "level", level, "message", message(texts->data[k].text)));
+}
+
+static json_t *invocation(Writer *w) {
+    const GrReport *r = w->report;
+    json_t *o = json_object(), *notes = json_array();
+    bool failed = r->verdict == GR_VERDICT_INCONCLUSIVE;
+    add_notes(w, notes, &r->reasons, failed ? "error" : "warning");
+    add_notes(w, notes, &r->remarks, "note");
+    for (size_t k = 0; k < r->blind.len; k++) {
+        StrBuf text = {0};
+        gr_escaped_addf(&text, "not looked for: %s", r->blind.data[k].text);
+        add(w, notes,
+            json_pack("{s:s,s:o}", "level", "note", "message", message(text.data ? text.data : "")));
+        gr_str_free(&text);
+    }
+    put(w, o, "commandLine", gr_json_text(r->reproduce));
+    put(w, o, "executionSuccessful", json_boolean(!failed));
+    put(w, o, "toolExecutionNotifications", notes);
+    return o;
+}
+
+static json_t *tool(Writer *w) {
+    const char *name = w->report->tool, *space = strrchr(name, ' ');
+    json_t *driver = json_object(), *o = json_object();
+    put(w, driver, "name", json_string("gpurace"));
+    put(w, driver, "version", gr_json_text(space ? space + 1 : name));
+    put(w, driver, "rules", json_incref(w->rules));
+    put(w, o, "driver", driver);
+    return o;
+}
+
+static json_t *properties(const GrReport *r) {
+    return json_pack("{s:s,s:o,s:o,s:o,s:I,s:I,s:I}", "verdict", gr_verdict_name(r->verdict), "engine",
+                     gr_json_text(r->engine), "evidence", gr_json_text(r->evidence), "device",
+                     gr_json_text(r->device), "seed", (json_int_t)r->seed, "launchesChecked",
+                     (json_int_t)r->launches_checked, "launchesNotChecked",
+                     (json_int_t)r->launches_unchecked);
+}
+
+static json_t *run_json(Writer *w) {
+    const GrReport *r = w->report;
+    json_t *run = json_object(), *results = json_array();
+    size_t listed = 0;
+    for (size_t bytes = 0; gr_report_lists(r, listed, bytes) && !w->nomem; listed++) {
+        json_t *result = race_result(w, &r->races.data[listed]);
+        bytes += result && r->max_reports ? 2 * json_dumpb(result, NULL, 0, JSON_COMPACT) : 0;
+        add(w, results, result);
+    }
+    for (size_t k = 0; k < r->misuses.len && !w->nomem; k++)
+        add(w, results, misuse_result(w, &r->misuses.data[k]));
+    for (size_t k = 0; k < r->hidden.len && (!r->max_reports || k < r->max_reports) && !w->nomem; k++) {
+        const GrRace *race = &r->hidden.data[k];
+        json_t *result = race->found.space ? race_result(w, race) : misuse_result(w, race);
+        add_suppression(w, result, race->hidden_by);
+        add(w, results, result);
+    }
+    put(w, run, "tool", tool(w));
+    put(w, run, "invocations", json_pack("[o]", invocation(w)));
+    if (r->folder) {
+        char *folder = gr_arena_printf(w->arena, "%s/", strcmp(r->folder, "/") ? r->folder : "");
+        put(w, run, "originalUriBaseIds",
+            json_pack("{s:{s:s}}", "SRCROOT", "uri", uri(w, folder ? folder : "/")));
+    }
+    put(w, run, "columnKind", json_string("utf16CodeUnits"));
+    put(w, run, "results", results);
+    put(w, run, "properties", properties(r));
+    return run;
+}
+
+gr_status gr_report_sarif(const GrReport *r, StrBuf *out, gr_error *err) {
+    Arena arena;
+    gr_arena_init(&arena);
+    Writer w = {.report = r, .arena = &arena, .rules = json_array()};
+    json_t *o = json_object();
+    put(&w, o, "$schema", json_string("https://json.schemastore.org/sarif-2.1.0.json"));
+    put(&w, o, "version", json_string("2.1.0"));
+    put(&w, o, "runs", json_pack("[o]", run_json(&w)));
+    char *text = w.nomem ? NULL : json_dumps(o, JSON_INDENT(2));
+    if (text) {
+        gr_str_add(out, text);
+        gr_str_addc(out, '\n');
+    }
+    free(text);
+    json_decref(o);
+    json_decref(w.rules);
+    gr_map_free(&w.rule_at);
+    gr_arena_free(&arena);
+    return text && !out->oom ? GR_OK : gr_no_memory(err);
+}

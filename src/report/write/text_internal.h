@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// text_internal — what the files that write a report as text share: text.c the whole and the coverage, text_race.c a race.
+#ifndef GR_REPORT_WRITE_TEXT_INTERNAL_H
+#define GR_REPORT_WRITE_TEXT_INTERNAL_H
+
+#include "report/report_internal.h"
+
+#define GR_TEXT_RULE "================================================================================\n"
+
+// What is painted, if the report is to be in colour.
+typedef enum GrPaint {
+    GR_PAINT_OFF,
+    GR_PAINT_HEAD,
+    GR_PAINT_STRONG,
+    GR_PAINT_HIT,
+    GR_PAINT_GOOD,
+    GR_PAINT_WARN
+} GrPaint;
+
+// From here on what is written is painted so.
+static inline void gr_text_paint(const GrReport *r, GrPaint paint, StrBuf *out) {
+    static const char *const codes[] = {"\033[0m",    "\033[1;31m", "\033[1m",
+                                        "\033[1;36m", "\033[1;32m", "\033[1;33m"};
+    if (r->look.color)
+        gr_str_add(out, codes[paint]);
+}
+
+// Breaks the lines of out->data + from at blanks, so that they fit into `width` columns; lines of source and commands stay as they are (text_width.c).
+void gr_text_break(StrBuf *out, size_t from, unsigned width);
+
+// FILE:LINE:COLUMN.
+void gr_text_place(const GrReport *r, const GrFrame *f, StrBuf *out);
+// "PTX line N", and why that is all. `kernel`: the finding's; NULL: not known.
+void gr_text_ptx_line(const GrAccess *a, const char *kernel, StrBuf *out);
+
+// The lines around the place.
+void gr_text_excerpt(const GrReport *r, const GrFrame *f, StrBuf *out);
+
+// The lines around the headline of an access, and beneath them the places in the toolkit's headers that it leads to.
+void gr_text_source(const GrReport *r, const GrAccess *a, Arena *arena, StrBuf *out);
+
+// "WHAT (x,y,z)".
+void gr_text_triple(const char *what, const uint32_t v[3], StrBuf *out);
+
+// A misuse of synchronization.
+void gr_text_misuse(const GrReport *r, const GrRace *misuse, Arena *arena, StrBuf *out);
+
+// A race or misuse in one line: "a.cu:7: data race: lost update in kernel k, 3 times, id 0123456789abcdef".
+void gr_text_line(const GrReport *r, const GrRace *race, bool misuse, Arena *arena, StrBuf *out);
+
+// Of a merged report: which runs saw the race.
+void gr_text_runs(const GrReport *r, const GrRace *race, StrBuf *out);
+
+// The i-th race of the report. Names are demangled in `arena`.
+void gr_text_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out);
+
+#endif
