@@ -107,30 +107,49 @@ static bool is_observed(const Exact *x, const Stamp *mine, const Entry *e, uint3
            !(mine->mark & STAMP_VOLATILE) && !x->several_devices && !x->hosts.several;
 }
 
-// Older entries of the site of entry e, the newest of `from`, would say nothing that e has not said.
-static bool is_final(const Exact *x, const Access *a, History from, Raced raced, const Entry *e,
-                     uint32_t changed, uint32_t bytes) {
+// Older entries of the site of entry e, the newest of `from`, would say nothing that e has not said, as far as they have no other bytes than
+// these in common with the access. (A store races with the same value where no byte of both was changed since.)
+static uint32_t final_within(const Exact *x, const Access *a, History from, Raced raced, const Entry *e,
+                             uint32_t changed, uint32_t bytes) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp], *t = &x->shadow.stamps.data[e->stamp];
+    bool all = false;
     switch (raced) {
-    case RACED_READ_WRITE: return true;
-    case RACED_WRITE_WRITE: return !(bytes & ~changed) || !(mine->mark & t->mark & STAMP_COMPARED);
-    case RACED_SAME_VALUE: return !(bytes & ~e->bytes) && gr_history_is_still(&x->shadow, from);
+    case RACED_READ_WRITE: return ALL_BYTES;
+    case RACED_WRITE_WRITE: return mine->mark & t->mark & STAMP_COMPARED ? changed : ALL_BYTES;
+    case RACED_SAME_VALUE: return gr_history_still(&x->shadow, from) & e->bytes;
     case RACED_NOT:
-        return (t->at.launch + 1 == a->before && !x->hosts.several && mine->proxy == VM_PROXY_GENERIC) ||
-               are_strong_anywhere(x, mine, t) || is_observed(x, mine, e, bytes);
-    default: return false;
+        all = (t->at.launch + 1 == a->before && !x->hosts.several && mine->proxy == VM_PROXY_GENERIC) ||
+              are_strong_anywhere(x, mine, t) || is_observed(x, mine, e, bytes);
+        break;
+    default: break;
     }
+    return all ? ALL_BYTES : 0;
 }
 
 static bool has(const Settled *d, uint64_t key) {
-    for (unsigned k = 0; k < d->n; k++)
+    uint32_t both = gr_site_key_bytes(key) & d->bytes;
+    key = gr_site_key_of_all(key);
+    for (unsigned k = 0; both && k < d->n; k++)
         if (d->key[k] == key)
-            return true;
-    return false;
+            return !(both & ~(uint32_t)d->within[k]);
+    return !both;
 }
 
-bool gr_exact_is_settled(const Exact *x, const Settled *d, uint32_t stamp) {
-    return d->n && has(d, gr_stamp_site_key(&x->shadow.stamps.data[stamp]));
+static void settle_within(Settled *d, uint64_t key, uint32_t bytes) {
+    unsigned k = 0;
+    key = gr_site_key_of_all(key);
+    while (k < d->n && d->key[k] != key)
+        k++;
+    if (k == SITES_MAX)
+        return;
+    d->within[k] = (uint8_t)(bytes | (k < d->n ? d->within[k] : 0));
+    d->key[k] = key;
+    d->n += k == d->n;
+}
+
+bool gr_exact_is_settled(const Exact *x, const Settled *d, const Entry *e) {
+    uint64_t key = d->n ? gr_stamp_site_key(&x->shadow.stamps.data[e->stamp], e->bytes) : 0;
+    return key && has(d, key);
 }
 
 bool gr_exact_knows_the_rest(const Exact *x, Access *a, History from, const Entry *e) {
@@ -152,15 +171,14 @@ static bool came_before(const Exact *x, Access *a, uint64_t key) {
 }
 
 bool gr_exact_settle(const Exact *x, Access *a, Settled *d, History from, Raced raced, const Entry *e,
-                     uint32_t changed, uint32_t bytes) {
+                     uint32_t changed) {
     History rest = from;
     Entry skipped;
     (void)gr_history_next(&x->shadow, &rest, &skipped);
-    uint64_t key = d->n < SITES_MAX && is_final(x, a, from, raced, e, changed, bytes)
-                       ? gr_stamp_site_key(&x->shadow.stamps.data[e->stamp])
-                       : 0;
-    if (key)
-        d->key[d->n++] = key;
+    uint64_t key = gr_stamp_site_key(&x->shadow.stamps.data[e->stamp], e->bytes);
+    uint32_t within = key ? final_within(x, a, from, raced, e, changed, d->bytes) : 0;
+    if (within)
+        settle_within(d, key, within);
     else if (raced == RACED_NOT && gr_exact_knows_the_rest(x, a, from, e))
         return true;
     const SiteSet *left = gr_history_sites(&x->shadow, rest);

@@ -25,14 +25,16 @@ void gr_exact_pass_again(const Exact *x, const Access *a, History from, Raced ra
 
 // Sites whose entries can say nothing more of an access to a word: their races have been counted, or they have none.
 typedef struct Settled {
-    uint64_t key[SITES_MAX]; // gr_stamp_site_key
+    uint64_t key[SITES_MAX];   // gr_site_key_of_all
+    uint8_t within[SITES_MAX]; // the entries that have no other bytes in common with the access
+    uint32_t bytes;            // of the access
     unsigned n;
 } Settled;
 // The access comes after entry e, the newest of `from`, and so after all older ones, which the same lanes made.
 bool gr_exact_knows_the_rest(const Exact *x, Access *a, History from, const Entry *e);
-bool gr_exact_is_settled(const Exact *x, const Settled *d, uint32_t stamp);
+bool gr_exact_is_settled(const Exact *x, const Settled *d, const Entry *e);
 // After gr_exact_check_entry said that of entry e, the newest of `from`. True: nothing older than e has anything to say.
 bool gr_exact_settle(const Exact *x, Access *a, Settled *d, History from, Raced raced, const Entry *e,
-                     uint32_t changed, uint32_t bytes);
+                     uint32_t changed);
 
 #endif

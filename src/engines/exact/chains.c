@@ -78,7 +78,7 @@ static void find_oldest(const Shadow *s, Node *n) {
 static uint32_t sites_of(Shadow *s, History h) {
     if (h >> 31)
         return s->nodes.data[h & INT32_MAX].sites;
-    uint64_t key = h ? gr_stamp_site_key(&s->stamps.data[h >> 5]) : 0;
+    uint64_t key = h ? gr_stamp_site_key(&s->stamps.data[h >> 5], ALL_BYTES) : 0;
     return !h ? SITES_NONE : key ? gr_sites_with(&s->sites, SITES_NONE, key) : SITES_MANY;
 }
 
@@ -90,10 +90,13 @@ static uint32_t lanes_of(const Shadow *s, History h) {
 static void find_common(Shadow *s, Node *n) {
     const Stamp *mine = &s->stamps.data[n->stamp],
                 *t = n->rest ? &s->stamps.data[gr_history_stamp(s, n->rest)] : NULL;
-    uint64_t key = gr_stamp_site_key(mine);
+    uint64_t key = gr_stamp_site_key(mine, n->bytes);
     uint32_t sites = key ? gr_sites_with(&s->sites, sites_of(s, n->rest), key) : SITES_MANY;
     n->sites = sites & ((1u << SITES_NUMBER_BITS) - 1);
-    n->still = mine->mark & STAMP_COMPARED && (!t || (!n->changed && gr_history_is_still(s, n->rest)));
+    uint32_t still = mine->mark & STAMP_COMPARED
+                         ? gr_history_still(s, n->rest) & (t ? ~(uint32_t)n->changed : ALL_BYTES)
+                         : 0;
+    n->still = still & ALL_BYTES;
     n->alone =
         !mine->strong && (!t || (gr_history_is_alone(s, n->rest) && t->at.id == mine->at.id &&
                                  t->at.warp == mine->at.warp && t->at.launch == mine->at.launch &&

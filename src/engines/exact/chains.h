@@ -59,15 +59,20 @@ static inline History gr_history_oldest_alike(const Shadow *s, History h, bool *
     return n && n->oldest && !s->stamps.data[n->stamp].strong ? n->oldest : h;
 }
 
-// What tells the accesses under a stamp from others that race otherwise: the site, the launch, and what kind of access it was. 0: it cannot be said.
-static inline uint64_t gr_stamp_site_key(const Stamp *s) {
-    enum { LAUNCH_BITS = 25 };
-    if (s->site >> NODE_SITE_BITS || s->at.launch >> LAUNCH_BITS)
+// What tells the accesses under a stamp to some bytes of a word from others that race otherwise: the site, the launch, the bytes, and what kind of
+// access it was. 0: it cannot be said.
+static inline uint64_t gr_stamp_site_key(const Stamp *s, uint32_t bytes) {
+    enum { LAUNCH_BITS = 23, SITE_BITS = 26 };
+    if (s->site >> SITE_BITS || s->at.launch >> LAUNCH_BITS)
         return 0;
-    return (uint64_t)s->at.launch << 39 | (uint64_t)s->site << 11 | (uint64_t)(s->mark & 63) << 5 |
-           (uint64_t)s->strong << 4 | (uint64_t)s->proxy << 2 | s->access;
+    return (uint64_t)s->at.launch << 41 | (uint64_t)s->site << 15 | (uint64_t)(bytes & ALL_BYTES) << 11 |
+           (uint64_t)(s->mark & 63) << 5 | (uint64_t)s->strong << 4 | (uint64_t)s->proxy << 2 | s->access;
 }
-static inline uint32_t gr_site_key_launch(uint64_t key) { return (uint32_t)(key >> 39); } // index
+static inline uint32_t gr_site_key_launch(uint64_t key) { return (uint32_t)(key >> 41); } // index
+static inline uint32_t gr_site_key_bytes(uint64_t key) { return key >> 11 & ALL_BYTES; }
+static inline uint64_t gr_site_key_of_all(uint64_t key) {
+    return key & ~((uint64_t)ALL_BYTES << 11);
+} // whatever the bytes
 static inline bool gr_site_key_is_strong(uint64_t key) { return key >> 4 & 1; }
 // The sites of all entries. NULL: they are many.
 static inline const SiteSet *gr_history_sites(const Shadow *s, History h) {
@@ -75,9 +80,11 @@ static inline const SiteSet *gr_history_sites(const Shadow *s, History h) {
                                    : h     ? SITES_MANY
                                            : SITES_NONE);
 }
-// The stores of all entries but the oldest are compared, and changed nothing; the oldest is compared, too.
-static inline bool gr_history_is_still(const Shadow *s, History h) {
-    return h >> 31 ? s->nodes.data[h & INT32_MAX].still : !h || s->stamps.data[h >> 5].mark & STAMP_COMPARED;
+// All entries are compared stores, and but the oldest they changed none of these bytes.
+static inline uint32_t gr_history_still(const Shadow *s, History h) {
+    return h >> 31                                              ? s->nodes.data[h & INT32_MAX].still
+           : !h || s->stamps.data[h >> 5].mark & STAMP_COMPARED ? ALL_BYTES
+                                                                : 0;
 }
 // All entries are weak, of the same warp and launch as the newest, of lanes of that one, and of no later epochs.
 static inline bool gr_history_is_alone(const Shadow *s, History h) {

@@ -432,15 +432,17 @@ void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t l
         return;
     }
     uint32_t changed = 0; // bytes that newer ones than e changed
-    Settled settled = {.n = 0};
+    Settled settled;
+    settled.n = 0; // what the arrays hold does not matter
+    settled.bytes = bytes;
     bool few = !(h >> 31) || gr_history_sites(&x->shadow, h);
     for (History from = h; gr_history_next(&x->shadow, &h, &e); changed |= e.changed, from = h) {
-        if (gr_exact_is_settled(x, &settled, e.stamp) ||
+        if (gr_exact_is_settled(x, &settled, &e) ||
             (alike &&
              gr_exact_has_counted(x, a, &x->shadow.stamps.data[a->stamp], &x->shadow.stamps.data[e.stamp])))
             continue;
         Raced raced = gr_exact_check_entry(x, a, cell, &e, changed, lane, bytes, word);
-        if (few ? gr_exact_settle(x, a, &settled, from, raced, &e, changed, bytes)
+        if (few ? gr_exact_settle(x, a, &settled, from, raced, &e, changed)
                 : raced == RACED_NOT && gr_exact_knows_the_rest(x, a, from, &e))
             break;
         gr_exact_pass_again(x, a, from, raced, &e, changed, bytes, &h);

@@ -205,7 +205,7 @@ typedef struct Node {
         History uncounted; // of strong accesses
         History oldest;    // of weak ones, as `steady`: gr_history_oldest_alike. 0: this one
     };
-    uint32_t sites : SITES_NUMBER_BITS, still : 1, alone : 1; // of all entries from here on: chains.h
+    uint32_t sites : SITES_NUMBER_BITS, still : 4, alone : 1; // of all entries from here on: chains.h
 } Node;
 
 // What has been done to shared memory since the generation began (phase.c): only reads; only atomic operations, which do not

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sites — sets of sites: which instructions accessed a word, in which launches, as far as they are few. Sets are numbered and never
+// sites — sets of sites: which instructions accessed which bytes of a word, in which launches, as far as they are few. Sets are numbered and never
 // change. The set of a longer history is that of the shorter one, or a set that has one site more.
 #ifndef GR_ENGINES_EXACT_SITES_H
 #define GR_ENGINES_EXACT_SITES_H
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SITES_MAX = 32, SITES_NUMBER_BITS = 30 };
+enum { SITES_MAX = 64, SITES_NUMBER_BITS = 27 };
 
 typedef struct SiteSet {
     uint64_t key[SITES_MAX];

@@ -35,6 +35,10 @@ static const Case cases[] = {
      16, 32, true, 0, 500},
     {"weak stores beside strong ones", "st.global.u32 [%rd1], %r1; st.relaxed.gpu.global.u32 [%rd1], %r1;\n",
      2, 16, 32, true, 0, 500},
+    {"stores of bytes beside strong ones of the word",
+     "mov.u32 %r5, 0; st.global.u8 [%rd1], %r1; st.global.u8 [%rd1+1], %r5; st.global.u8 [%rd1+2], %r5; "
+     "st.global.u8 [%rd1+3], %r5; mov.u32 %r5, 1; st.relaxed.gpu.global.u32 [%rd1], %r5;\n",
+     1, 32, 32, true, 0, 1500},
     {"weak loads beside atomic operations",
      "ld.global.u32 %r5, [%rd1]; atom.global.add.u32 %r5, [%rd1], 1;\n", 2, 16, 32, true, 0, 500},
     {"many instructions, one row", "ld.global.u32 %r5, [%rd3]; st.global.u32 [%rd3], %r1;\n", 100, 1, 32,
