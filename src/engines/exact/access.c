@@ -524,8 +524,9 @@ static uint32_t touch_halves(Exact *x, Access *a, uint32_t lanes, uint32_t size)
             steps = a->address[l] == a->address[first] + (uint64_t)(l - first) * size &&
                     a->address[l] % size == 0;
         }
-        if (!steps || !gr_exact_touch_shape(x, a, mine, VM_STEPS, a->address[first] - (uint64_t)first * size,
-                                            size, reads))
+        const VmShape shape[2] = {VM_STEPS, VM_STEPS};
+        uint64_t base = a->address[first] - (uint64_t)first * size, bases[2] = {base, base};
+        if (!steps || !gr_exact_touch_shape(x, a, mine, shape, bases, size, reads))
             left |= mine;
     }
     return left;

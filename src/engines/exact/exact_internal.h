@@ -236,9 +236,9 @@ bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g);
 // A read of which there was no glance: true when it is deferred.
 bool gr_exact_defer_read(Exact *x, Block *b, const VmAccessEvent *e);
 
-// What the lanes of `lanes` do to the lines they touch; how they lie: VmShape. False: it is not that simple.
-bool gr_exact_touch_shape(Exact *x, Access *a, uint32_t lanes, VmShape shape, uint64_t base, uint32_t size,
-                          bool reads);
+// What the lanes of `lanes` do to the lines they touch, and how those of each half of the warp lie. False: it is not that simple.
+bool gr_exact_touch_shape(Exact *x, Access *a, uint32_t lanes, const VmShape shape[2], const uint64_t base[2],
+                          uint32_t size, bool reads);
 
 // phase.c
 // Adds the access to what is deferred; false: it cannot be, or must not.

@@ -75,11 +75,18 @@ static uint32_t size_of(const Meeting *m, uint32_t stamp) { return m->x->shadow.
 
 // Each lane knows what it did itself: it races where another lane of its warp was.
 static uint32_t meet_others(const Meeting *m, const Run *r, uint32_t words) {
-    if (gr_shape_is_words(m->shape) && gr_shape_is_words(r->shape))
-        return gr_shape_base(m->shape) == gr_shape_base(r->shape)
-                   ? 0
-                   : gr_shape_lanes_at(m->shape, m->lanes, CELL_BYTES, words);
     uint32_t mine[LINE_CELLS], theirs[LINE_CELLS], racing = 0;
+    if (gr_shape_is_words(m->shape) && gr_shape_is_words(r->shape)) {
+        for (unsigned k = 0; k < 4; k++) { // each half of both
+            Shape mine_lie = gr_shape_words_of_half(m->shape, k & 1),
+                  they_lie = gr_shape_words_of_half(r->shape, k >> 1);
+            uint32_t they = r->lanes & UINT32_C(0xffff) << 16 * (k >> 1);
+            if (mine_lie != they_lie)
+                racing |= gr_shape_lanes_at(mine_lie, m->lanes & UINT32_C(0xffff) << 16 * (k & 1), CELL_BYTES,
+                                            words & gr_shape_words(they_lie, they, CELL_BYTES));
+        }
+        return racing;
+    }
     gr_shape_by_word(m->shape, m->lanes, size_of(m, m->a->stamp), mine);
     gr_shape_by_word(r->shape, r->lanes, size_of(m, r->stamp), theirs);
     for (uint32_t w = words; w; w &= w - 1) {
@@ -107,10 +114,17 @@ static uint32_t ask_each(const Meeting *m, const Run *r, uint32_t words) {
     return racing;
 }
 
+// Several lanes of the run are in each of its words.
+static bool has_several(const Run *r) {
+    uint32_t low = r->lanes & 0xffff, high = r->lanes >> 16;
+    return gr_shape_form(r->shape) == FORM_PAIR
+               ? (!low || (low & (low - 1))) && (!high || (high & (high - 1)))
+               : !gr_shape_stride(r->shape) && (r->lanes & (r->lanes - 1));
+}
+
 // Those of the lanes that race with what the run has of these words.
-static uint32_t racing_lanes(const Meeting *m, const Run *r, Knows knows, uint32_t words) {
-    bool several = !gr_shape_stride(r->shape) && (r->lanes & (r->lanes - 1)); // in each word
-    if (knows == KNOWS_NOTHING || (knows == KNOWS_ITSELF && several))
+static inline uint32_t racing_lanes(const Meeting *m, const Run *r, Knows knows, uint32_t words) {
+    if (knows == KNOWS_NOTHING || (knows == KNOWS_ITSELF && has_several(r)))
         return gr_shape_lanes_at(m->shape, m->lanes, size_of(m, m->a->stamp), words);
     return knows == KNOWS_ITSELF ? meet_others(m, r, words) : ask_each(m, r, words);
 }

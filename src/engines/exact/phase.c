@@ -236,16 +236,10 @@ bool gr_exact_defer(Exact *x, Block *b, const Warp *w, const VmGlance *g, Kind *
 // ---- What was deferred happens -------------------------------------------------------------------------------------
 
 static bool replay_halves(Exact *x, Access *a, const Note *n, uint32_t size) {
-    bool reads = x->kinds.data[n->site].stamp.access == PTX_ACCESS_READ;
-    if (n->shape == n->other_shape && n->base[0] == n->base[1])
-        return gr_exact_touch_shape(x, a, n->lanes, (VmShape)n->shape, (uint64_t)n->base[0], size, reads);
-    for (unsigned h = 0; h < 2; h++) {
-        uint32_t lanes = n->lanes & UINT32_C(0xffff) << 16 * h;
-        if (lanes && !gr_exact_touch_shape(x, a, lanes, (VmShape)(h ? n->other_shape : n->shape),
-                                           (uint64_t)n->base[h], size, reads))
-            return false;
-    }
-    return true;
+    VmShape shape[2] = {(VmShape)n->shape, (VmShape)n->other_shape};
+    uint64_t base[2] = {(uint64_t)n->base[0], (uint64_t)n->base[1]};
+    return gr_exact_touch_shape(x, a, n->lanes, shape, base, size,
+                                x->kinds.data[n->site].stamp.access == PTX_ACCESS_READ);
 }
 
 static void replay_set(Exact *x, Access *a, const Note *n, uint32_t size) {

@@ -13,16 +13,9 @@ static void plant_run(Shadow *s, Line *l, Run oldest) {
         l->length[0] = 1;
         return;
     }
-    uint32_t number = s->free_run;
-    if (number) {
-        s->free_run = s->runs.data[number - 1].next;
-        s->runs.data[number - 1] = oldest;
-    } else if (s->runs.len < UINT32_MAX - 1 && gr_vec_push(&s->runs, oldest)) {
-        number = (uint32_t)s->runs.len;
-    } else {
-        s->nomem = true;
+    uint32_t number = gr_run_take(s, oldest);
+    if (!number)
         return;
-    }
     Run *r = newest;
     while (r->next)
         r = &s->runs.data[r->next - 1];

@@ -73,10 +73,43 @@ static bool touch_same(Exact *x, Access *a, uint32_t lanes, uint64_t at, bool re
     return l && gr_exact_touch_line(x, a, l, lanes, shape, reads);
 }
 
-bool gr_exact_touch_shape(Exact *x, Access *a, uint32_t lanes, VmShape shape, uint64_t base, uint32_t size,
-                          bool reads) {
+static bool touch_shape(Exact *x, Access *a, uint32_t lanes, VmShape shape, uint64_t base, uint32_t size,
+                        bool reads) {
     return shape == VM_STEPS ? touch_steps(x, a, lanes, base, size, reads)
                              : touch_same(x, a, lanes, base, reads);
+}
+
+// Both halves read one line of shared memory, each at one place or both the same elements: in one run. False: they do not, or it is not that
+// simple.
+static bool read_both_halves(Exact *x, Access *a, uint32_t lanes, const VmShape shape[2],
+                             const uint64_t base[2], uint32_t size) {
+    bool pair = shape[0] == VM_SAME;
+    uint64_t line = base[0] & ~(uint64_t)(LINE_BYTES - 1), stride = pair ? base[1] - base[0] : size,
+             end = pair ? base[1] + size : base[0] + 16 * size;
+    if (!a->owner || shape[0] != shape[1] || (!pair && base[1] + 16 * size != base[0]) ||
+        stride >= LINE_BYTES || end - line > LINE_BYTES)
+        return false;
+    Line *l = gr_shadow_line(&x->shadow, a->owner, line);
+    if (!l || gr_line_has_cells(l))
+        return false;
+    gr_stamp_reaches(&x->shadow.stamps.data[a->stamp], base[0], end);
+    a->line_at = line;
+    return gr_exact_touch_line(
+        x, a, l, lanes,
+        gr_shape_strided(pair ? FORM_PAIR : FORM_TWICE, (unsigned)stride, (int)(base[0] - line)), true);
+}
+
+bool gr_exact_touch_shape(Exact *x, Access *a, uint32_t lanes, const VmShape shape[2], const uint64_t base[2],
+                          uint32_t size, bool reads) {
+    if (shape[0] == shape[1] && base[0] == base[1])
+        return touch_shape(x, a, lanes, shape[0], base[0], size, reads);
+    uint32_t half[2] = {lanes & 0xffff, lanes & 0xffff0000};
+    if (reads && half[0] && half[1] && read_both_halves(x, a, lanes, shape, base, size))
+        return true;
+    for (unsigned h = 0; h < 2; h++)
+        if (half[h] && !touch_shape(x, a, half[h], shape[h], base[h], size, reads))
+            return false;
+    return true;
 }
 
 // The distance at which the lanes' elements lie, which do not overlap, and where the first lane of the warp would be. 0: there is none that runs can tell.
@@ -168,16 +201,8 @@ static bool touch_weak(Exact *x, Access *a, const VmGlance *g, bool reads) {
     if (!one && !reads && half[0] && half[1] &&
         g->base[0] - g->base[1] + 32 * g->site->size < 64 * g->site->size)
         return false; // they may overlap
-    for (unsigned h = 0; h < 2; h++) {
-        uint32_t lanes = one ? g->mask : half[h];
-        if (!lanes)
-            continue;
-        if (!gr_exact_touch_shape(x, a, lanes, (VmShape)g->shape[h], g->base[h], g->site->size, reads))
-            return false;
-        if (one)
-            break;
-    }
-    return true;
+    VmShape shape[2] = {(VmShape)g->shape[0], (VmShape)g->shape[1]};
+    return gr_exact_touch_shape(x, a, g->mask, shape, g->base, g->site->size, reads);
 }
 
 // ---- Atomic operations ---------------------------------------------------------------------------------------------

@@ -36,6 +36,9 @@ static inline bool sticks_out(const Exact *x, const Access *a, const Run *r, uin
 static uint32_t still_needed(const Exact *x, Access *a, const Run *r, uint32_t lanes, Shape shape) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp], *t = &x->shadow.stamps.data[r->stamp];
     bool same = gr_shape_form(shape) == FORM_SAME, alike = gr_run_lies(r, shape);
+    bool halved = gr_shape_is_halved(shape) || gr_shape_is_halved(r->shape);
+    if (halved && (!alike || (r->lanes & ~lanes))) // not looked at more closely
+        return r->lanes;
     if (r->stamp == a->stamp && !a->late) // of its own warp's instruction a lane knows what it did itself
         return alike && (!same || !(r->lanes & ~lanes)) ? r->lanes & ~lanes : r->lanes;
     bool over = gr_exact_is_over(x, a, t);

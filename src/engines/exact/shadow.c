@@ -74,7 +74,7 @@ void gr_shadow_clear(Shadow *s) {
     s->used_to = s->next_unused = 0;
     s->left = s->step ? s->step : NEW_STAMPS;
     s->stamps.len = s->nodes.len = s->runs.len = 0;
-    s->free_node = s->free_run = 0;
+    s->free_node = s->free_run = s->free_chains = 0;
     s->free_cells = NULL;
     s->used_slabs = s->slab_left = 0;
     if (s->index && s->live_nodes)
@@ -204,22 +204,28 @@ void gr_run_all_placed(Shadow *s, Line *line, unsigned side) {
     }
 }
 
+uint32_t gr_run_take(Shadow *s, Run r) {
+    uint32_t number = s->free_run;
+    if (!number && (number = s->free_chains))
+        s->free_chains = s->runs.data[number - 1].stamp;
+    if (number) {
+        s->free_run = s->runs.data[number - 1].next;
+        if (s->free_run)
+            __builtin_prefetch(&s->runs.data[s->free_run - 1], 1);
+        s->runs.data[number - 1] = r;
+    } else if (s->runs.len < UINT32_MAX - 1 && gr_vec_push(&s->runs, r)) {
+        number = (uint32_t)s->runs.len;
+    } else {
+        s->nomem = true;
+    }
+    return number;
+}
+
 void gr_run_push(Shadow *s, Line *line, unsigned side, uint32_t stamp, uint32_t lanes, Shape shape) {
     Run mine = {.stamp = stamp, .lanes = lanes, .shape = shape}, *first = &line->side[side];
     uint16_t length = first->stamp ? line->length[side] : 0;
-    if (first->stamp) {
-        uint32_t number = s->free_run;
-        if (number) {
-            s->free_run = s->runs.data[number - 1].next;
-            s->runs.data[number - 1] = *first;
-        } else if (s->runs.len < UINT32_MAX - 1 && gr_vec_push(&s->runs, *first)) {
-            number = (uint32_t)s->runs.len;
-        } else {
-            s->nomem = true;
-            return;
-        }
-        mine.next = number;
-    }
+    if (first->stamp && !(mine.next = gr_run_take(s, *first)))
+        return;
     line->length[side] = length < UINT16_MAX ? length + 1 : length;
     *first = mine;
     gr_run_placed(s, line, side);
@@ -267,9 +273,13 @@ void gr_line_reset(Shadow *s, Line *l, bool shared) {
         memcpy((void *)c, &s->free_cells, sizeof s->free_cells);
         s->free_cells = c;
     } else {
-        for (unsigned k = 0; k < 2; k++)
-            while (l->side[k].next)
-                gr_run_drop(s, &l->side[k].next);
+        for (unsigned k = 0; k < 2; k++) {
+            uint32_t chain = l->side[k].next;
+            if (!chain)
+                continue;
+            s->runs.data[chain - 1].stamp = s->free_chains;
+            s->free_chains = chain;
+        }
     }
     memset(l, 0, sizeof *l);
 }
@@ -278,12 +288,14 @@ void gr_line_reset(Shadow *s, Line *l, bool shared) {
 static void spread(Shadow *s, Cell *cells, unsigned side, Run r, bool shared) {
     Form form = gr_shape_form(r.shape);
     int base = gr_shape_base(r.shape), stride = gr_shape_stride(r.shape);
-    int size = form == FORM_SAME    ? (int)s->stamps.data[r.stamp].size
+    int size = form < FORM_SAME     ? 1 << form
                : form == FORM_WHOLE ? LINE_BYTES
-                                    : 1 << form;
+                                    : (int)s->stamps.data[r.stamp].size;
     bool whole = form >= FORM_STEP2 && form <= FORM_STEP4 && r.stamp < INLINE_STAMPS;
-    for (uint32_t m = r.lanes; m; m &= m - 1) {
-        int from = base + __builtin_ctz(m) * stride, to = from + size;
+    for (uint32_t m = r.lanes, together; m; m &= ~together) {
+        int from = base + (int)gr_shape_place(r.shape, (uint32_t)__builtin_ctz(m)) * stride, to = from + size;
+        together =
+            form == FORM_TWICE ? m & -m : gr_shape_together(r.shape, m); // each lane has an entry of its own
         Cell *c = &cells[from / CELL_BYTES];
         for (int k = 0; whole && k < size / CELL_BYTES; k++)
             whole = !(side ? c[k].reads : c[k].writes);
@@ -295,15 +307,12 @@ static void spread(Shadow *s, Cell *cells, unsigned side, Run r, bool shared) {
             int a = from > word * CELL_BYTES ? from - word * CELL_BYTES : 0,
                 b = to - word * CELL_BYTES < CELL_BYTES ? to - word * CELL_BYTES : CELL_BYTES;
             uint32_t bytes = ((1u << b) - 1) & ~((1u << a) - 1);
-            Entry e = {r.stamp, form == FORM_SAME ? r.lanes : m & -m, bytes,
-                       side || r.shape & SHAPE_SILENT ? 0 : bytes};
+            Entry e = {r.stamp, together, bytes, side || r.shape & SHAPE_SILENT ? 0 : bytes};
             History *h = side ? &cells[word].reads : &cells[word].writes, longer;
             longer = gr_history_push(s, *h, e, !shared);
             gr_history_release(s, *h);
             *h = longer;
         }
-        if (form == FORM_SAME)
-            return;
     }
 }
 

@@ -116,6 +116,9 @@ typedef enum Form {
     FORM_SAME,  // all have the stamp's `size` bytes at base
     FORM_WHOLE, // lane 0 has the whole line
     FORM_CELLS, // not a run: the line has cells
+    // Of reads of shared memory by both halves of a warp; all have the stamp's `size` bytes. Their bases are in the line.
+    FORM_PAIR,  // each half at one place: lanes 0 to 15 at base, the others at base + stride
+    FORM_TWICE, // lanes l and l + 16 at base + stride * l
 } Form;
 
 // Form, base and stride in one number. The base is relative to the line and may be below it.
@@ -147,6 +150,22 @@ static inline int gr_shape_base(Shape shape) {
     return (int)(shape & ((1 << SHAPE_BASE_BITS) - 1)) - SHAPE_ZERO;
 }
 static inline int gr_shape_stride(Shape shape) { return (int)(shape >> SHAPE_BASE_BITS & 255); }
+static inline bool gr_shape_is_halved(Shape shape) { return gr_shape_form(shape) >= FORM_PAIR; }
+// How many strides from the base the lane lies.
+static inline uint32_t gr_shape_place(Shape shape, uint32_t lane) {
+    Form form = gr_shape_form(shape);
+    return form == FORM_PAIR ? lane / 16 : form == FORM_TWICE ? lane % 16 : lane;
+}
+// Those of the lanes that lie where the first one does.
+static inline uint32_t gr_shape_together(Shape shape, uint32_t lanes) {
+    uint32_t first = lanes & -lanes, low = lanes & 0xffff;
+    switch (gr_shape_form(shape)) {
+    case FORM_SAME: return lanes;
+    case FORM_PAIR: return low ? low : lanes;
+    case FORM_TWICE: return lanes & (first | first << 16);
+    default: return first;
+    }
+}
 
 typedef struct Run {
     uint32_t stamp, lanes; // stamp 0: there is none. Lanes outside the line are not in `lanes`
@@ -267,8 +286,9 @@ typedef struct Shadow {
         Region *region;
     } cached[CACHED_REGIONS];
     VEC(Run) runs;
-    uint32_t free_run; // its number and 1
-    VEC(Cell *) slabs; // cells of SLAB_LINES lines each
+    uint32_t free_run;    // the first of a chain, its number and 1
+    uint32_t free_chains; // the first of another chain; its `stamp` names the next one
+    VEC(Cell *) slabs;    // cells of SLAB_LINES lines each
     size_t used_slabs;
     uint32_t slab_left;
     Cell *free_cells; // linked through their first bytes
@@ -352,6 +372,8 @@ static inline Line *gr_shadow_line(Shadow *s, Block *owner, uint64_t at) {
     return owner ? gr_shadow_shared(s, owner, at) : gr_shadow_global(s, at);
 }
 
+// Another run that is as r, not in a chain yet: its number and 1. 0: out of memory. Runs may have moved then.
+uint32_t gr_run_take(Shadow *s, Run r);
 // Another run in front of those of that side.
 void gr_run_push(Shadow *s, Line *line, unsigned side, uint32_t stamp, uint32_t lanes, Shape shape);
 // The first run of that side, which is new or changed, says of older ones what is so.

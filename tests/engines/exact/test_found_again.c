@@ -35,6 +35,20 @@ static const Program programs[] = {
      "ld.shared.u16 %r4, [%r6+130];\n"
      "add.u32 %r9, %r9, 1; setp.lt.u32 %p1, %r9, 12; @%p1 bra L; ret; }\n",
      4, 128, 2, 6},
+    // The halves of a warp read rows of sixteen: each its own at one place, or both the same; and some lanes only.
+    {"a tile of sixteen without its second barrier",
+     HEAD "shr.u32 %r10, %r1, 4; shl.b32 %r10, %r10, 6; add.u32 %r10, %r10, %r8; and.b32 %r11, %r1, 15; "
+          "shl.b32 %r11, %r11, 2;\n"
+          "add.u32 %r11, %r11, %r8; add.u32 %r12, %r11, %r11; sub.u32 %r12, %r12, %r8;\n"
+          "L: st.shared.u32 [%r3], %r9; bar.sync 0;\n"
+          "ld.shared.u32 %r4, [%r10]; ld.shared.u32 %r4, [%r10+60]; ld.shared.v2.u32 {%r4, %r6}, [%r10+8]; "
+          "ld.shared.u16 %r4, [%r10+18];\n"
+          "ld.shared.u32 %r4, [%r11]; ld.shared.u32 %r4, [%r11+64]; ld.shared.u32 %r4, [%r11+96]; "
+          "ld.shared.v2.u32 {%r4, %r6}, [%r12+128];\n"
+          "and.b32 %r4, %r1, 5; setp.eq.u32 %p2, %r4, 1; @%p2 ld.shared.u32 %r4, [%r10+4]; @%p2 "
+          "ld.shared.u32 %r4, [%r11+192];\n"
+          "add.u32 %r9, %r9, 1; setp.lt.u32 %p1, %r9, 12; @%p1 bra L; ret; }\n",
+     4, 128, 2, 10},
     {"a sum without atomics",
      HEAD
      "L: add.u32 %r4, %r1, %r9; and.b32 %r4, %r4, 3; mul.wide.u32 %rd2, %r4, 4; add.s64 %rd3, %rd1, %rd2;\n"
@@ -52,6 +66,12 @@ static const Program programs[] = {
      HEAD "and.b32 %r4, %r1, 3; cvt.u64.u32 %rd2, %r4; add.s64 %rd3, %rd1, %rd2; st.global.u8 [%rd3], 1;\n"
           "st.global.u32 [%rd1], 16843009; st.global.u8 [%rd3], %r1; ld.global.u16 %r5, [%rd1+2]; ret; }\n",
      6, 64, 2, 9},
+    // Strong stores of a word, and weak ones of its bytes, of which some change and some do not.
+    {"bytes of a word beside strong stores",
+     HEAD
+     "mov.u32 %r4, 0; st.global.u8 [%rd1], %r1; st.global.u8 [%rd1+1], %r4; st.global.u16 [%rd1+2], %r4;\n"
+     "mov.u32 %r5, 1; st.relaxed.gpu.global.u32 [%rd1], %r5; st.global.u8 [%rd1+3], %r2; ret; }\n",
+     6, 64, 2, 6},
     {"a sum in shared memory, by lanes that part",
      HEAD "L: and.b32 %r4, %r1, %r9; setp.eq.u32 %p2, %r4, 0; @%p2 bra M;\n"
           "ld.shared.u32 %r5, [s+64]; add.u32 %r5, %r5, %r1; st.shared.u32 [s+64], %r5;\n"
