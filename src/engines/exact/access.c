@@ -84,11 +84,17 @@ static bool read_cells(Exact *x, Access *a, Line *line, uint32_t lanes, Shape sh
         uint32_t lane = a->view.lane = (uint32_t)__builtin_ctz(m);
         if (!cells_of(line->wide.cells, lane, shape, size, &c, &n))
             return false;
-        for (unsigned k = 0; k < n && !clean; k++)
-            if (c[k].writes >> 31 || !is_after(x, a, c[k].writes, lane, true))
+        bool races = false;
+        for (unsigned k = 0; k < n && !clean; k++) {
+            if (!(c[k].writes >> 31) && is_after(x, a, c[k].writes, lane, true))
+                continue;
+            races = true;
+            if (!gr_exact_checks_again(x, a, c[k].writes, lane, ALL_BYTES,
+                                       a->line_at + (uint64_t)(c + k - line->wide.cells) * CELL_BYTES))
                 return false;
+        }
         for (unsigned k = 0; k < n; k++)
-            left |= touch_quickly(x, a, &c[k], lane, true) ? 0 : m & -m;
+            left |= !races && touch_quickly(x, a, &c[k], lane, true) ? 0 : m & -m;
         alone |= left & m & -m && reads_alone(x, a, line, c->reads) ? m & -m : 0;
     }
     if ((left & ~alone) && gr_exact_takes_reads(x, a))

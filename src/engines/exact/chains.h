@@ -136,6 +136,11 @@ static inline void gr_history_tidied(Shadow *s, History h, size_t left) {
         s->nodes.data[h & INT32_MAX].left = left < HISTORY_LEFT ? left & HISTORY_LEFT : HISTORY_LEFT;
 }
 
+// It is a node that nothing but one word, or one node, refers to.
+static inline bool gr_history_is_unshared(const Shadow *s, History h) {
+    return h >> 31 && s->nodes.data[h & INT32_MAX].refs == 1;
+}
+
 // h and one entry more. A reference of the caller's own.
 History gr_history_push(Shadow *s, History h, Entry e, bool intern);
 void gr_history_free(Shadow *s, History h); // a chain whose last reference goes

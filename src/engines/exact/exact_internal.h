@@ -472,6 +472,8 @@ bool gr_exact_all_strong(Exact *x, const Access *a, History h);
 // Reports what of h races with what lane `lane` does to `bytes` of the word.
 void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t lane, uint32_t bytes,
                     uint64_t word);
+// The same of a weak access, if its races with h have all been found: they are counted. False: look closer; some may have been counted.
+bool gr_exact_checks_again(Exact *x, Access *a, History h, uint32_t lane, uint32_t bytes, uint64_t word);
 // What lane `lane` does to these bytes of the word races with what `other_lane` of entry e did. False: it is not counted.
 bool gr_exact_report(Exact *x, const Access *a, uint32_t lane, uint64_t word, uint32_t bytes, const Entry *e,
                      uint32_t other_lane, RaceClass class);

@@ -99,6 +99,11 @@ static bool interns(const Exact *x, const Access *a) {
     return !a->owner && !(s->strong && s->access != PTX_ACCESS_WRITE);
 }
 
+// The history with an entry more, for a word. Where no other word has h, none will look for it.
+static History with(Exact *x, const Access *a, History h, Entry e) {
+    return gr_history_push(&x->shadow, h, e, interns(x, a) && !gr_history_is_unshared(&x->shadow, h));
+}
+
 static void push(Exact *x, const Access *a, History *h, Entry e) {
     e.bytes &= ALL_BYTES;
     History longer = gr_history_push(&x->shadow, *h, e, interns(x, a));
@@ -207,8 +212,7 @@ static History tidy(Exact *x, Access *a, History h, uint32_t lanes, uint64_t wor
     }
     if (same) {
         mine.changed |= h ? changed_by(x, a, lanes, word, bytes, parts) : bytes;
-        return tidied(x, gr_history_push(&x->shadow, h, mine, interns(x, a)),
-                      (strong ? 2 : 1) * (x->scratch.len + 1));
+        return tidied(x, with(x, a, h, mine), (strong ? 2 : 1) * (x->scratch.len + 1));
     }
     History now = 0;
     size_t n = 1;
@@ -285,7 +289,7 @@ History gr_exact_remember(Exact *x, Access *a, History h, uint32_t lanes, uint64
     (void)gr_history_next(sh, &rest, &e);
     if (merges && e.stamp == a->stamp && e.bytes == bytes) {
         e.lanes |= lanes;
-        return gr_history_push(sh, rest, e, interns(x, a));
+        return with(x, a, rest, e);
     }
-    return gr_history_push(sh, h, mine, interns(x, a));
+    return with(x, a, h, mine);
 }

@@ -420,6 +420,38 @@ static void check_volatiles(Exact *x, Access *a, const Cell *cell, History h, ui
     gr_history_note_counted(s, from, site, 0);
 }
 
+// The same as gr_exact_check_entry of a weak access, as far as the race is one that has been found. RACED_UNKNOWN: look closer.
+static Raced check_again(Exact *x, Access *a, const Entry *e, uint32_t changed, uint32_t lane, uint32_t bytes,
+                         uint64_t word) {
+    const Stamp *t = &x->shadow.stamps.data[e->stamp];
+    x->looks++;
+    if (t->strong)
+        return RACED_UNKNOWN;
+    return !(e->bytes & bytes) || gr_exact_knows_stamp(x, a, e->stamp, t)
+               ? RACED_NOT
+               : gr_exact_raced_again(x, a, e, changed, lane, e->bytes & bytes, word);
+}
+
+bool gr_exact_checks_again(Exact *x, Access *a, History h, uint32_t lane, uint32_t bytes, uint64_t word) {
+    Entry e;
+    uint32_t changed = 0;
+    Settled settled;
+    settled.n = 0;
+    settled.bytes = bytes;
+    if (a->late || (h >> 31 && !gr_history_sites(&x->shadow, h)))
+        return false;
+    for (History from = h; gr_history_next(&x->shadow, &h, &e); changed |= e.changed, from = h) {
+        if (gr_exact_is_settled(x, &settled, &e))
+            continue;
+        Raced raced = check_again(x, a, &e, changed, lane, bytes, word);
+        if (raced == RACED_UNKNOWN)
+            return false;
+        if (!h || gr_exact_settle(x, a, &settled, from, raced, &e, changed))
+            break;
+    }
+    return true;
+}
+
 void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t lane, uint32_t bytes,
                     uint64_t word) {
     Entry e;
@@ -442,6 +474,8 @@ void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t l
              gr_exact_has_counted(x, a, &x->shadow.stamps.data[a->stamp], &x->shadow.stamps.data[e.stamp])))
             continue;
         Raced raced = gr_exact_check_entry(x, a, cell, &e, changed, lane, bytes, word);
+        if (!h)
+            break;
         if (few ? gr_exact_settle(x, a, &settled, from, raced, &e, changed)
                 : raced == RACED_NOT && gr_exact_knows_the_rest(x, a, from, &e))
             break;
