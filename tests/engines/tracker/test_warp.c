@@ -26,7 +26,7 @@ static void count_whole(uint32_t site, uint32_t what, uint64_t at, uint64_t valu
 
 static bool has_fours(void) {
 #ifdef __x86_64__
-    return __builtin_cpu_supports("avx2");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
 #else
     return false;
 #endif

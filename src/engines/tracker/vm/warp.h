@@ -8,10 +8,10 @@
 #ifndef GR_ENGINES_TRACKER_VM_WARP_H
 #define GR_ENGINES_TRACKER_VM_WARP_H
 
-// What the last load of a cell came to, if it left nothing there.
+// What further loads of a cell by lanes of the warp come to: they leave nothing there.
 typedef struct Same {
     uint32_t but; // lanes of which the cell tells something else
-    GrPair *race; // that the load was counted for; NULL: it raced with nothing
+    GrPair *race; // that such a load is counted for; NULL: it races with nothing
 } Same;
 
 // A call on its way through its lanes.
@@ -32,6 +32,7 @@ typedef struct Sweep {
     // By the number of a cell modulo VM_LANES: the number + 1 of the cell that `same` tells of.
     uint32_t same_cell[VM_LANES];
     Same same[VM_LANES];
+    uint32_t alike; // lanes that are done here; for fours.h
 } Sweep;
 
 // ---- Races -----------------------------------------------------------------------------------------------------
@@ -151,7 +152,7 @@ GR_INLINE uint32_t lane_told(uint64_t word, uint64_t own) {
 typedef enum Done {
     DONE_NOT, // it has to go the whole way; nothing was changed
     DONE,
-    DONE_SAME // and other lanes that load the cell do as this one did
+    DONE_SAME // and `same` says what other lanes that load the cell do: they leave nothing
 } Done;
 
 GR_INLINE Done load_cell(Sweep *s, GrCell *cell, uint64_t own, Same *same) {
@@ -173,11 +174,16 @@ GR_INLINE Done load_cell(Sweep *s, GrCell *cell, uint64_t own, Same *same) {
         hear_race(s, own);
     if (race)
         count_races(s, race, 1);
-    if (k != 2)
-        leave(s, cell, k, own, 0);
-    else
-        *same = (Same){lane_told(first, own) | lane_told(second, own), race};
-    return k == 2 ? DONE_SAME : DONE;
+    *same = (Same){lane_told(first, own) | lane_told(second, own), race};
+    if (k == 2)
+        return DONE_SAME;
+    leave(s, cell, k, own, 0);
+    uint64_t stays = k ? first : second;
+    if ((k && a == TELLS_GONE) || // which the next lane takes the place of
+        (a != TELLS_STORE && !is_whole(stays, half(&cell->more[1 - k]), s->launch)))
+        return DONE;
+    same->but = lane_told(stays, own) | lane_told(own, own);
+    return DONE_SAME;
 }
 
 GR_INLINE Done load_lane(Sweep *s, GrCell *cell, uint32_t number, uint32_t lane, uint64_t own) {
@@ -299,14 +305,15 @@ GR_INLINE void sweep(const RuleCall *c, int writes) {
         whole_ways(c);
         return;
     }
-    const int fours = !writes && HAS_FOURS;
-    for (uint32_t m = c->lanes; m; m &= m - 1) {
+    const int fours = !writes && HAS_FOURS && !GR_CONTROL.stop; // else no lane comes before another
+    if (fours)
+        find_alike(&s);
+    for (uint32_t m = fours ? load_fours(&s, c->lanes) : c->lanes; m;) {
         uint32_t lane = (uint32_t)__builtin_ctz(m);
-        uint32_t done = fours && lane % 4 == 0 ? load_fours(&s, m, lane) : 0;
-        if (done)
-            m &= (uint32_t)(~UINT64_C(0) << (lane + done - 1));
-        else if (sweep_lane(&s, lane, writes) == DONE_NOT && sweep_the_whole_way(&s, lane, writes))
+        if (sweep_lane(&s, lane, writes) == DONE_NOT && sweep_the_whole_way(&s, lane, writes))
             break;
+        m &= m - 1;
+        m = fours && m ? load_fours(&s, m) : m;
     }
     add_races(&s);
 }
