@@ -106,28 +106,38 @@ static bool is_over(const PrivatizerDriver *d, CUstream stream, CUevent event, c
     }
 }
 
+// A launch before which all is to be over, and for how long that is waited for.
+typedef struct Quiet {
+    const PrivatizerDriver *d;
+    CUstream stream; // in which all is over
+    struct timespec since;
+    time_t patience;
+} Quiet;
+
+static bool stream_is_over(void *data, const ProbeStream *s) {
+    const Quiet *q = data;
+    return s->stream == q->stream || is_over(q->d, NULL, s->event, &q->since, q->patience);
+}
+
 // The mode is a variable of the module, so no launch in its own code may be under way; nor work in the stream that may wait for the host. (Of what is behind an event in that stream, the
 // stream says enough.)
 static bool is_quiet(Probe *p, const GrLaunch *l) {
-    struct timespec since;
-    time_t patience = p->impatient ? SHORT_S : PATIENCE_S;
-    clock_gettime(CLOCK_MONOTONIC, &since);
-    bool over = is_over(&p->driver, l->stream, NULL, &since, patience);
-    for (size_t k = 0; k < p->streams.all.len && over; k++) {
-        const ProbeStream *s = &p->streams.all.data[k];
-        if (s->context == l->context && s->stream != l->stream)
-            over = is_over(&p->driver, NULL, s->event, &since, patience);
-    }
+    Quiet q = {.d = &p->driver, .stream = l->stream, .patience = p->impatient ? SHORT_S : PATIENCE_S};
+    clock_gettime(CLOCK_MONOTONIC, &q.since);
+    bool over = is_over(&p->driver, l->stream, NULL, &q.since, q.patience) &&
+                gr_streams_close(&p->streams, l->context, stream_is_over, &q);
     p->impatient |= !over;
     return over;
 }
 
-// What is recorded behind a launch that is not on private copies. NULL: out of memory.
+// What is about to be recorded behind a launch that is not on private copies. NULL: out of memory.
 static CUevent behind(Probe *p, const GrLaunch *l) {
     ProbeStream *s = gr_streams_find(&p->streams, l->context, l->stream);
     CUevent event = NULL;
     if (!s && p->driver.there && p->driver.event_new(&event, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS)
         s = gr_streams_add(&p->streams, l->context, l->stream, event);
+    if (s)
+        gr_streams_open(&p->streams, s);
     return s ? s->event : NULL;
 }
 

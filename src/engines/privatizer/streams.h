@@ -15,18 +15,25 @@ typedef struct ProbeStream {
     CUstream stream;
     CUevent event; // behind the last launch that was not on private copies
     size_t next;   // number + 1 of another one with the same key; 0: none
+    bool open;     // that launch may be under way
 } ProbeStream;
 
 typedef struct ProbeStreams {
     VEC(ProbeStream) all;
     Map number;        // + 1, of the last one with a key
+    VEC(size_t) open;  // the numbers of those that are open; it has room for all
     uint64_t compared; // streams that lookups looked at
 } ProbeStreams;
 
 // NULL: it is not there. The stream is there until the next gr_streams_add or gr_streams_forget.
 ProbeStream *gr_streams_find(ProbeStreams *s, CUcontext context, CUstream stream);
 ProbeStream *gr_streams_add(ProbeStreams *s, CUcontext context, CUstream stream,
-                            CUevent event);                 // NULL: out of memory
+                            CUevent event);              // NULL: out of memory
+void gr_streams_open(ProbeStreams *s, ProbeStream *one); // a launch may be under way there from now on
+// Closes those of the context, in the order in which they were opened, for which is_over() is true, up to the first for which it is not. Whether it was
+// for all.
+bool gr_streams_close(ProbeStreams *s, CUcontext context, bool (*is_over)(void *data, const ProbeStream *one),
+                      void *data);
 void gr_streams_forget(ProbeStreams *s, CUcontext context); // all of a context that ended
 void gr_streams_free(ProbeStreams *s);
 
