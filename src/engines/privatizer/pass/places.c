@@ -280,7 +280,24 @@ static gr_status find(Finder *f, Arena *arena, bool *fits, gr_error *err) {
     return GR_OK;
 }
 
-gr_status gr_places_find(const Cfg *g, const GrGrid *grid, Arena *arena, GrPlaces **out, gr_error *err) {
+static size_t bytes_together(const GrPlaces *p) { return ((size_t)p->n_places * p->n_places + 63) / 64 * 8; }
+
+// As large as it has become. NULL: out of memory.
+static GrPlaces *settle(const GrPlaces *p, Arena *arena) {
+    GrPlaces *to = GR_NEW(arena, GrPlaces);
+    GrPlaceNode *nodes = GR_NEW_ARRAY(arena, GrPlaceNode, p->n_nodes);
+    GrPlace *places = GR_NEW_ARRAY(arena, GrPlace, p->n_places);
+    uint64_t *together = gr_arena_alloc(arena, bytes_together(p));
+    if (!to || !nodes || !places || !together)
+        return NULL;
+    *to = *p;
+    to->nodes = memcpy(nodes, p->nodes, p->n_nodes * sizeof *nodes);
+    to->places = memcpy(places, p->places, p->n_places * sizeof *places);
+    to->together = memcpy(together, p->together, bytes_together(p));
+    return to;
+}
+
+static gr_status find_in(const Cfg *g, const GrGrid *grid, Arena *arena, GrPlaces **out, gr_error *err) {
     size_t n = (size_t)g->func->n_regs + 1;
     bool fits = false;
     Finder f = {.g = g,
@@ -305,6 +322,17 @@ gr_status gr_places_find(const Cfg *g, const GrGrid *grid, Arena *arena, GrPlace
     return st;
 }
 
+gr_status gr_places_find(const Cfg *g, const GrGrid *grid, Arena *arena, GrPlaces **out, gr_error *err) {
+    Arena work = {0};
+    GrPlaces *found;
+    gr_status st = find_in(g, grid, &work, &found, err);
+    *out = found ? settle(found, arena) : NULL;
+    if (found && !*out)
+        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    gr_arena_free(&work);
+    return st;
+}
+
 // ---- To be kept ----------------------------------------------------------------------------------------------------------
 
 static void *keep(const void *from, size_t bytes, bool *ok) {
@@ -322,7 +350,7 @@ GrPlaces *gr_places_keep(const GrPlaces *p) {
         return NULL;
     to->nodes = keep(p->nodes, p->n_nodes * sizeof *p->nodes, &ok);
     to->places = keep(p->places, p->n_places * sizeof *p->places, &ok);
-    to->together = keep(p->together, ((size_t)p->n_places * p->n_places + 63) / 64 * 8, &ok);
+    to->together = keep(p->together, bytes_together(p), &ok);
     if (ok)
         return to;
     gr_places_free(to);
