@@ -393,6 +393,31 @@ static void weak_access(Exact *x, Access *a, Stamp *s, Warp *w, const VmAccessEv
     }
 }
 
+// ---- What the host has open ------------------------------------------------------------------------------------------
+
+bool gr_exact_is_open(const Exact *x, uint64_t at) {
+    for (size_t k = 0; k < x->open.len; k++)
+        if (at - x->open.data[k].at < x->open.data[k].size)
+            return true;
+    return false;
+}
+
+// More spans than there are releases to read: all of them are looked at.
+void gr_exact_unread(Exact *x, uint64_t at, uint64_t size) {
+    if (x->all_unread)
+        return;
+    x->all_unread =
+        x->unread.len > OPEN_SPANS + x->order.sync.live || !gr_vec_push(&x->unread, ((Span){at, size}));
+    if (x->all_unread)
+        x->unread.len = 0;
+}
+
+// The device has written at `at` for all of the system to see: the host may have read that.
+static void note_news(Exact *x, uint64_t at) {
+    if (gr_exact_is_open(x, at))
+        gr_exact_unread(x, at, 1);
+}
+
 // `s` NULL: it is neither side of a race, and only what it orders matters.
 static void strong_access(Exact *x, Access *a, const Kind *kind, Stamp *s, Warp *w, Block *b,
                           const VmAccessEvent *e) {
@@ -426,7 +451,8 @@ static void strong_access(Exact *x, Access *a, const Kind *kind, Stamp *s, Warp 
             }
             if (e->access != PTX_ACCESS_READ) {
                 gr_order_strong_write(&x->order, b, w, l, &op);
-                x->host_news |= op.scope == PTX_SCOPE_SYS;
+                if (x->open.len && op.scope == PTX_SCOPE_SYS)
+                    note_news(x, op.at);
             }
         }
     }

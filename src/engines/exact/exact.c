@@ -399,6 +399,7 @@ void gr_exact_free(Exact *x) {
     gr_map_free(&x->host_sites);
     gr_vec_free(&x->host_pcs);
     gr_vec_free(&x->open);
+    gr_vec_free(&x->unread);
     free(x);
 }
 

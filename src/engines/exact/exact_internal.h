@@ -171,8 +171,11 @@ struct Exact {
     Launch *host;   // that they are of; NULL: none since the host last knew everything
     Map host_sites; // instruction -> site
     VEC(HostSite) host_pcs;
-    VEC(Span) open;   // where accesses are not seen
-    bool host_news;   // the device wrote what the host may have read there since it last looked
+    VEC(Span) open; // where accesses are not seen
+    VEC(Span)
+    unread; // of `open`: what the host has not looked at since it was opened, or the device wrote there
+    bool all_unread;  // all of it
+    uint64_t reader;  // the block that looked last
     bool host_told;   // what it did since is in Work.host
     Launch *function; // the same of the host function that runs
     bool function_told;
@@ -415,6 +418,10 @@ void gr_exact_host_releases(Exact *x);
 void gr_exact_host_unseen(Exact *x, Block *b, Warp *w, uint32_t lane, const StrongOp *s);
 // Everything is over, and known to the host.
 void gr_exact_host_ends(Exact *x);
+void gr_exact_host_closed(Exact *x); // no memory is open to it any more
+enum { OPEN_SPANS = 64 };
+bool gr_exact_is_open(const Exact *x, uint64_t at);         // access.c
+void gr_exact_unread(Exact *x, uint64_t at, uint64_t size); // of open memory: the host looks there next
 // The host function has returned.
 void gr_exact_function_ends(Exact *x);
 

@@ -97,7 +97,7 @@ static void host_freed(Exact *x, const GrWork *w) {
 
 static void submitted(Exact *x, const GrWork *w) {
     keep_known(x, w);
-    x->open.len = 0; // closed again
+    gr_exact_host_closed(x);
     watch(x, true);
 }
 

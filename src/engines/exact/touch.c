@@ -14,7 +14,9 @@
 #include "engines/exact/exact_internal.h"
 #include "engines/exact/order/order_internal.h"
 
-enum { CHUNK = 1 << 30, SPANS = 64 };
+#include <stdlib.h>
+
+enum { CHUNK = 1 << 30 };
 
 static Launch *begin(Exact *x) {
     VmLaunchEvent e = {.device = -1, .grid = {1, 1, 1}, .block = {1, 1, 1}, .cluster = {1, 1, 1}};
@@ -102,30 +104,59 @@ static void read_strongly(Exact *x, Block *b, const StrongOp *op) {
     }
 }
 
-static bool is_open(const Exact *x, uint64_t at) {
-    for (size_t k = 0; k < x->open.len; k++)
-        if (at - x->open.data[k].at < x->open.data[k].size)
-            return true;
-    return false;
+static void read_unseen(Exact *x, Block *b, const SyncVar *v) {
+    StrongOp op = {.at = v->at,
+                   .vars = &x->order.sync,
+                   .talks = &x->order.talks,
+                   .size = v->size,
+                   .sem = PTX_ACQUIRE,
+                   .scope = PTX_SCOPE_SYS};
+    x->looks++;
+    read_strongly(x, b, &op);
 }
 
-// What the device has released in open memory may be known to the host.
-static void learn_unseen(Exact *x, Block *b) {
-    if (!x->open.len || !x->host_news)
-        return;
+// By the pages where something was released at all.
+static void read_span(Exact *x, Block *b, const Span *s) {
+    const Order *o = &x->order;
+    uint64_t end = s->at + s->size,
+             step = o->var_sizes & (0 - o->var_sizes); // operations lie at multiples of their size
+    for (uint64_t at = s->at; step && at < end; at = (at / SYNC_PAGE + 1) * SYNC_PAGE) {
+        if (!gr_map_get_u64(&o->sync_pages, at / SYNC_PAGE))
+            continue;
+        for (uint64_t k = (at + step - 1) / step * step; k < end && k / SYNC_PAGE == at / SYNC_PAGE;
+             k += step) {
+            const SyncVar *v = gr_map_get_u64(&o->sync, k);
+            if (v)
+                read_unseen(x, b, v);
+        }
+    }
+}
+
+static void read_all(Exact *x, Block *b) {
     for (size_t k = 0; k < x->order.sync.len; k++) {
         const SyncVar *v = x->order.sync.entries[k].live ? x->order.sync.entries[k].value : NULL;
-        if (!v || !is_open(x, v->at))
-            continue;
-        StrongOp op = {.at = v->at,
-                       .vars = &x->order.sync,
-                       .talks = &x->order.talks,
-                       .size = v->size,
-                       .sem = PTX_ACQUIRE,
-                       .scope = PTX_SCOPE_SYS};
-        read_strongly(x, b, &op);
+        if (v && gr_exact_is_open(x, v->at))
+            read_unseen(x, b, v);
     }
-    x->host_news = false;
+}
+
+// What the device has released in open memory may be known to the host: to whoever of the host looks, from the first look on.
+static void learn_unseen(Exact *x, Block *b) {
+    if (!x->open.len || (!x->unread.len && !x->all_unread))
+        return;
+    if (x->all_unread || x->reader != b->id || x->order.talking)
+        read_all(x, b);
+    for (size_t k = 0; k < x->unread.len && !x->all_unread && x->reader == b->id && !x->order.talking; k++)
+        read_span(x, b, &x->unread.data[k]);
+    x->reader = b->id;
+    x->unread.len = 0;
+    x->all_unread = false;
+}
+
+void gr_exact_host_closed(Exact *x) {
+    x->open.len = 0;
+    x->unread.len = 0;
+    x->all_unread = false;
 }
 
 static uint32_t site_of(Exact *x, uint64_t pc) {
@@ -180,26 +211,38 @@ void gr_exact_host_touched(void *exact, const GrHostTouch *t) {
     keep_learnt(x, b);
 }
 
+static int by_address(const void *x, const void *y) {
+    const Span *a = x, *b = y;
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+// Too many: from now on all of them, and what is between, is one.
+static void open_between(Exact *x) {
+    Span *s = x->open.data;
+    uint64_t end = 0;
+    qsort(s, x->open.len, sizeof *s, by_address);
+    for (size_t k = 0; k < x->open.len; k++) {
+        if (k && s[k].at > end)
+            gr_exact_unread(x, end, s[k].at - end);
+        end = s[k].at + s[k].size > end ? s[k].at + s[k].size : end;
+    }
+    s->size = end - s->at;
+    x->open.len = 1;
+}
+
 void gr_exact_host_opened(void *exact, uint64_t at, uint64_t size) {
     Exact *x = exact;
-    Span s = {at, size}, *last = x->open.len ? &x->open.data[x->open.len - 1] : NULL;
-    x->host_news = true; // what was released there before
+    Span *last = x->open.len ? &x->open.data[x->open.len - 1] : NULL;
+    gr_exact_unread(x, at, size); // what was released there before
     if (last && last->at + last->size == at) {
         last->size += size;
         return;
     }
-    if (last && x->open.len == SPANS) { // all of them and what is between
-        uint64_t end = at + size;
-        for (size_t k = 0; k < x->open.len; k++) {
-            const Span *o = &x->open.data[k];
-            s.at = o->at < s.at ? o->at : s.at;
-            end = o->at + o->size > end ? o->at + o->size : end;
-        }
-        s.size = end - s.at;
-        x->open.len = 0;
-    }
-    if (!gr_vec_push(&x->open, s))
+    bool many = x->open.len == OPEN_SPANS;
+    if (!gr_vec_push(&x->open, ((Span){at, size})))
         x->nomem = true;
+    else if (many)
+        open_between(x);
 }
 
 // What the block has done up to now comes before what the host submits.
@@ -230,14 +273,14 @@ void gr_exact_host_releases(Exact *x) {
 }
 
 void gr_exact_host_unseen(Exact *x, Block *b, Warp *w, uint32_t lane, const StrongOp *s) {
-    if (s->vars != &x->order.sync || s->scope != PTX_SCOPE_SYS || !is_open(x, s->at))
+    if (s->vars != &x->order.sync || s->scope != PTX_SCOPE_SYS || !gr_exact_is_open(x, s->at))
         return;
     gr_exact_host_releases(x);
     gr_order_observe(&x->order, b, w, lane, s->sem, SAME_SYSTEM, x->work.host);
 }
 
 void gr_exact_host_ends(Exact *x) {
-    x->open.len = 0;
+    gr_exact_host_closed(x);
     end(x, &x->host);
 }
 

@@ -2,6 +2,7 @@
 // test_looks — how often an access is held against others that are remembered (peek_looks): twice the accesses to one place take about
 // twice as many looks, whether they race or are in order. Races that have been found take few.
 #include "base/str.h"
+#include "device_api/work.h"
 #include "engines/exact/exact.h"
 #include "harness.h"
 #include "peek.h"
@@ -90,12 +91,57 @@ static void grow_with_the_work(void **state) {
         fail_msg("%u looks for %u times the code", (unsigned)many, (unsigned)twice);
 }
 
+// Each thread of the device releases a word of a page of its own, and waits. The host looks into one page after the other.
+static uint64_t host_looks(uint32_t pages) {
+    enum { PAGE = 4096, STEPS = 1 << 20 };
+    static const char text[] =
+        ".visible .entry k(.param .u64 p) { .reg .b64 %rd<8>; .reg .b32 %r<8>; .reg .pred %p1;\n"
+        "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mad.lo.u32 %r1, %r2, 32, %r1;\n"
+        "mul.wide.u32 %rd2, %r1, 4096; add.s64 %rd2, %rd1, %rd2; st.release.sys.global.u32 [%rd2+8], 1;\n"
+        "L: ld.relaxed.sys.global.u32 %r3, [%rd1]; setp.eq.u32 %p1, %r3, 0; @%p1 bra L; ret; }\n";
+    Rig r;
+    Exact *x;
+    VmConfig config = {.seed = 3};
+    ExactOptions options = {.found = NULL};
+    rig_open(&r, text, &config);
+    assert_int_equal(gr_exact_create(&options, &x, NULL), GR_OK);
+    VmObserver o = gr_exact_observer(x);
+    assert_int_equal(gr_vm_observe(r.dev, &o, NULL), GR_OK);
+    uint64_t memory = rig_alloc(&r, (uint64_t)pages * PAGE), before;
+    VmLaunch *l = rig_start(&r, "k", (Dims){pages / 32, 32, 0}, 1, &memory);
+    (void)gr_vm_run(r.dev, STEPS);
+    assert_false(gr_vm_launch_done(l));
+    before = gr_exact_looks(x);
+    for (uint32_t k = 0; k < pages; k++) { // every other page first, so that what is open grows together late
+        uint64_t at = memory + (uint64_t)(k * 2 % pages + (k * 2 >= pages)) * PAGE;
+        GrHostTouch t = {.address = at + 16, .size = 4, .access = PTX_ACCESS_READ, .pc = 1};
+        gr_exact_host_opened(x, at, PAGE);
+        gr_exact_host_touched(x, &t);
+    }
+    before = gr_exact_looks(x) - before;
+    *(uint32_t *)rig_view(&r, memory, 4) = 1;
+    rig_drain(&r, STEPS);
+    gr_vm_launch_free(l);
+    gr_exact_free(x);
+    rig_close(&r);
+    return before;
+}
+
+static void the_host_looks_once(void **state) {
+    (void)state;
+    uint64_t few = host_looks(256), many = host_looks(512);
+    assert_true(few >= 256);
+    if (many > few * 5 / 2)
+        fail_msg("%u looks, and %u for twice the pages", (unsigned)few, (unsigned)many);
+}
+
 int main(void) {
     enum { N = sizeof cases / sizeof *cases };
-    struct CMUnitTest tests[N];
+    struct CMUnitTest tests[N + 1];
+    tests[N] = (struct CMUnitTest){.name = "pages that the host opens", .test_func = the_host_looks_once};
     for (unsigned k = 0; k < N; k++)
         tests[k] = (struct CMUnitTest){.name = cases[k].name,
                                        .test_func = grow_with_the_work,
                                        .initial_state = (void *)(uintptr_t)&cases[k]};
-    return _cmocka_run_group_tests("looks", tests, N, NULL, NULL);
+    return _cmocka_run_group_tests("looks", tests, N + 1, NULL, NULL);
 }

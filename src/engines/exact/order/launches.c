@@ -44,6 +44,7 @@ void gr_order_settle(Order *o) {
         return;
     gr_order_forget_joined(o);
     gr_order_vars_free(&o->sync);
+    gr_map_free(&o->sync_pages);
     gr_map_free(&o->exits);
     gr_map_free(&o->by_number);
     forget_fences(o);

@@ -278,6 +278,8 @@ typedef struct InfoPage {
     BlockInfo of[INFO_BLOCKS];
 } InfoPage;
 
+enum { SYNC_PAGE = 4096 };
+
 // A location that was last written by a strong operation and from which a thread can acquire.
 typedef struct SyncVar {
     uint64_t at;
@@ -319,6 +321,7 @@ typedef struct Order {
     uint64_t next_cluster;
     uint64_t table_bytes; // of launches and infos
     Map sync;             // address -> SyncVar, global memory
+    Map sync_pages;       // where those are or have been, by address / SYNC_PAGE
     uint32_t var_sizes;   // of all SyncVars, or-ed: powers of two
     Map exits;            // thread -> floor that still covers it, and 1
     Map fenced;           // thread -> ProxyFences

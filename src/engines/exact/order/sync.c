@@ -260,7 +260,8 @@ void gr_order_observe(Order *o, Block *b, Warp *w, uint32_t lane, PtxSem sem, Re
 
 static SyncVar *new_var(Order *o, const StrongOp *s) {
     SyncVar *x = calloc(1, sizeof *x);
-    if (!x || !gr_map_put_u64(s->vars, s->at, x)) {
+    bool known = s->vars != &o->sync || gr_map_put_u64(&o->sync_pages, s->at / SYNC_PAGE, o);
+    if (!x || !known || !gr_map_put_u64(s->vars, s->at, x)) {
         free(x);
         o->nomem = true;
         return NULL;
