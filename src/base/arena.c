@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_BYTES = 4000, CHUNK_BYTES = 64 * 1024, ALIGN = 16 };
+enum { FIRST_BYTES = 480, CHUNK_BYTES = 64 * 1024, ALIGN = 16 };
 
 struct ArenaChunk {
     struct ArenaChunk *next;
@@ -41,7 +41,7 @@ void gr_arena_rewind(Arena *a) {
 
 // Chunks grow with the arena, so that a small one takes little and a big one is of few.
 static size_t next_chunk(const Arena *a) {
-    if (a->total < FIRST_BYTES)
+    if (!a->total)
         return FIRST_BYTES;
     return a->total < CHUNK_BYTES ? a->total : a->total / 4 > CHUNK_BYTES ? a->total / 4 : CHUNK_BYTES;
 }

@@ -144,7 +144,7 @@ void gr_intern_free(Interner *in) {
 }
 
 static bool intern_rehash(Interner *in) {
-    size_t cap = in->cap ? in->cap * 2 : 256;
+    size_t cap = in->cap ? in->cap * 2 : 32;
     const char **slots = calloc(cap, sizeof *slots);
     if (!slots)
         return false;

@@ -5,6 +5,7 @@
 #include "inject/functions.h"
 
 #include "passes/named.h"
+#include "ptx/reach.h"
 
 #include <string.h>
 
@@ -102,14 +103,20 @@ gr_status gr_module_describe(LoadedModule *m, const PtxModule *ptx, gr_error *er
     bool ok = i->kernels && i->sites;
     Names names = {.of.f = NULL};
     Near near = {.of = NULL};
+    PtxFunc *open = NULL; // whose sites come
     gr_arena_init(&names.arena);
     for (uint32_t f = 0; ok && f < ptx->n_funcs; f++)
         if (ptx->funcs[f]->is_entry && ptx->funcs[f]->has_body)
             ok = (i->kernels[i->n_kernels++] = copy_text(m, ptx->funcs[f]->name)) != NULL;
-    for (uint32_t n = 1; ok && n <= ptx->n_sites; n++)
-        ok = describe_site(m, ptx, &ptx->sites[n], &near, &i->sites[n]) &&
+    for (uint32_t n = 1; ok && n <= ptx->n_sites; n++) {
+        if (open != ptx->sites[n].func)
+            near = (Near){.of = NULL};
+        ok = gr_ptx_turn_to(&open, ptx->sites[n].func) &&
+             describe_site(m, ptx, &ptx->sites[n], &near, &i->sites[n]) &&
              name_site(m, &ptx->sites[n], &names, &i->sites[n]);
+    }
     gr_arena_free(&names.arena);
+    (void)gr_ptx_turn_to(&open, NULL);
     if (!ok || gr_describe_functions(ptx, &m->arena, i, err) != GR_OK) {
         i->n_kernels = 0;
         return gr_no_memory(err);

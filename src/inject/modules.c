@@ -65,7 +65,10 @@ static gr_status rewrite(LoadedModule *m, const char *text, size_t len, PtxModul
     StrBuf out = {0};
     m->info.hash = m->pub.hash = gr_hash_bytes(text, len);
     m->original_len = len;
-    GR_TRY(gr_ptx_parse(text, len, m->pub.name, parsed, err));
+    bool changes = s->engine->caps & CAP_REWRITES || on_gpu() ||
+                   gr_twins_wanted(); // else bodies are looked at one by one
+    GR_TRY(changes ? gr_ptx_parse(text, len, m->pub.name, parsed, err)
+                   : gr_ptx_parse_shelved(text, len, m->pub.name, false, parsed, err));
     if (s->engine->caps & CAP_CHECKS)
         GR_TRY(gr_runtime_may_enter(*parsed, text, len, s->engine->caps & CAP_REWRITES, err));
     GR_TRY(gr_module_describe(m, *parsed, err));

@@ -18,7 +18,7 @@ static gr_status add_reg_name(Parser *p, PtxRegDecl *d, uint32_t k, Slice name) 
         r->entry = k;
         return gr_parse_bind(p, name, SYM_REG, r);
     }
-    RegRange *range = GR_NEW(&p->scratch, RegRange);
+    RegRange *range = GR_NEW(&p->local, RegRange);
     GR_NEED(range, p->lex.err);
     *range = (RegRange){.decl = d, .entry = k, .next = p->ranges};
     p->ranges = range;
@@ -29,7 +29,7 @@ static gr_status add_reg_name(Parser *p, PtxRegDecl *d, uint32_t k, Slice name) 
 static gr_status parse_reg(Parser *p, PtxTag tag) {
     Lexer *l = &p->lex;
     PtxStmt *s = gr_parse_new_stmt(p, PTX_DECL_REG, tag);
-    PtxRegDecl *d = GR_NEW(p->arena, PtxRegDecl);
+    PtxRegDecl *d = GR_NEW(p->m->bodies, PtxRegDecl);
     GR_NEED(s && d, p->lex.err);
     s->reg_decl = d;
     PtxVar shape = {.vec = 1};
@@ -59,10 +59,10 @@ static gr_status parse_reg(Parser *p, PtxTag tag) {
     GR_TRY(gr_lex_expect(l, ';'));
     d->n_names = (uint32_t)names.len;
     p->f->n_reg_names += d->n_names;
-    GR_TRY((d->names = gr_arena_array(p->arena, names.len, sizeof *d->names)) ? GR_OK
+    GR_TRY((d->names = gr_arena_array(p->m->bodies, names.len, sizeof *d->names)) ? GR_OK
                                                                               : gr_no_memory(p->lex.err));
     for (uint32_t k = 0; k < d->n_names; k++) {
-        d->names[k].name = gr_arena_strndup(p->arena, names.data[k].s, names.data[k].len);
+        d->names[k].name = gr_parse_intern(p, names.data[k].s, names.data[k].len);
         d->names[k].count = counts.data[k];
         GR_TRY(d->names[k].name ? GR_OK : gr_no_memory(p->lex.err));
         GR_TRY(add_reg_name(p, d, k, names.data[k]));
@@ -75,6 +75,7 @@ done:
 
 static gr_status add_body_var(Parser *p, PtxVar *v, PtxTag tag) {
     v->func = p->f;
+    p->f->has_statics |= v->space == PTX_GLOBAL || v->space == PTX_CONST;
     PtxStmt *s = gr_parse_new_stmt(p, PTX_DECL_VAR, tag);
     GR_NEED(s, p->lex.err);
     s->var = v;
@@ -89,7 +90,7 @@ static gr_status add_raw(Parser *p, const char *b, PtxStmtKind kind, PtxTag tag,
         e--;
     PtxStmt *s = st == GR_OK ? gr_parse_new_stmt(p, kind, tag) : NULL;
     if (s)
-        s->text = gr_arena_strndup(p->arena, b, (size_t)(e - b));
+        s->text = gr_arena_strndup(p->m->bodies, b, (size_t)(e - b));
     return st != GR_OK ? st : s && s->text ? GR_OK : gr_no_memory(p->lex.err);
 }
 
@@ -150,7 +151,7 @@ static gr_status parse_targets(Parser *p, PtxStmt *s, bool functions) {
         GR_TRY(item && gr_vec_push(&list, item) ? GR_OK : gr_no_memory(p->lex.err));
     } while (lex_accept(l, ','));
     GR_TRY(gr_lex_expect(l, ';'));
-    const void **copy = GR_NEW_ARRAY(p->arena, const void *, list.len);
+    const void **copy = GR_NEW_ARRAY(p->m->bodies, const void *, list.len);
     GR_TRY(copy ? GR_OK : gr_no_memory(p->lex.err));
     memcpy(copy, list.data, list.len * sizeof *copy);
     s->n_targets = (uint32_t)list.len;
@@ -193,7 +194,7 @@ static gr_status parse_prototype(Parser *p, PtxStmt *s, const char *b) {
         }
     }
     GR_MUST(gr_lex_expect(l, ';'));
-    s->text = gr_arena_strndup(p->arena, b, (size_t)(l->p - b));
+    s->text = gr_arena_strndup(p->m->bodies, b, (size_t)(l->p - b));
     return s->text && proto->name ? GR_OK : gr_no_memory(p->lex.err);
 }
 
@@ -250,7 +251,7 @@ static gr_status parse_opcode(Parser *p, PtxInstr *i, Slice word) {
         mods[n++] = (Slice){b, (size_t)(l->p - b)};
     }
     i->n_mods = (uint16_t)n;
-    if (n && !(i->mods = gr_arena_array(p->arena, n, sizeof *i->mods)))
+    if (n && !(i->mods = gr_arena_array(p->m->bodies, n, sizeof *i->mods)))
         return gr_no_memory(p->lex.err);
     for (unsigned k = 0; k < n; k++) {
         i->mods[k].id = gr_ptx_mod_find(mods[k].s, mods[k].len);
@@ -412,7 +413,7 @@ static gr_status parse_statement(Parser *p, PtxTag tag) {
             return parse_label(p, word, s);
         }
     }
-    GR_NEED((s->instr = GR_NEW(p->arena, PtxInstr)), p->lex.err);
+    GR_NEED((s->instr = GR_NEW(p->m->bodies, PtxInstr)), p->lex.err);
     s->instr->guard = guard;
     s->instr->guard_negated = negated;
     return parse_instr(p, s, word);

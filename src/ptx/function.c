@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // function — headers of .entry and .func (PTX ISA 11.2, 11.4).
 #include "ptx/parser.h"
+#include "ptx/shelf.h"
 
 #include <string.h>
 
@@ -140,6 +141,28 @@ static gr_status parse_header(Parser *p, PtxFunc *f) {
     return parse_directives(p, f);
 }
 
+void gr_parse_forget_local(Parser *p) {
+    for (RegRange *r = p->ranges; r; r = r->next)
+        gr_map_free(&r->sparse);
+    p->ranges = NULL;
+    gr_arena_rewind(&p->local);
+}
+
+// Callees are looked up when the body is taken out, and the statements of its sites are known then.
+static gr_status shelve(Parser *p, PtxFunc *f) {
+    size_t from = p->sites.len;
+    if (!gr_sites_of(f, &p->sites))
+        return gr_no_memory(p->lex.err);
+    if (p->m->bodies == &p->m->arena)
+        return GR_OK;
+    gr_status st = gr_ptx_shelve(f, p->body.total - p->body.cap + p->body.used, &p->bytes, p->lex.err);
+    for (size_t k = from; k < p->sites.len; k++)
+        p->sites.data[k].stmt = NULL;
+    p->calls.len = p->calls_kept;
+    gr_arena_rewind(&p->body);
+    return st;
+}
+
 static gr_status parse_definition(Parser *p, PtxFunc *f) {
     gr_status st = GR_OK;
     p->f = f;
@@ -147,13 +170,21 @@ static gr_status parse_definition(Parser *p, PtxFunc *f) {
     p->lex.assembly = false;
     p->first = p->last = NULL;
     p->ops.len = 0;
+    p->calls_kept = p->calls.len;
     GR_TRY(gr_parse_scope_open(p));
     GR_TRY(bind_params(p, f, f->rets, f->n_rets));
     GR_TRY(bind_params(p, f, f->params, f->n_params));
+    if (p->shelving && !f->reg_params)
+        p->m->bodies = &p->body;
     GR_TRY(gr_parse_body(p));
     f->first = p->first;
     f->last = p->last;
+    if (p->shelving)
+        st = shelve(p, f);
+    if (st == GR_OK)
+        gr_parse_forget_local(p);
 done:
+    p->m->bodies = &p->m->arena;
     p->f = NULL;
     return st;
 }

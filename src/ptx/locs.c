@@ -145,7 +145,7 @@ static bool straighten(Parser *p, PtxLoc *loc) {
 }
 
 PtxStmt *gr_parse_new_stmt(Parser *p, PtxStmtKind kind, PtxTag tag) {
-    PtxStmt *s = GR_NEW(p->arena, PtxStmt);
+    PtxStmt *s = GR_NEW(p->m->bodies, PtxStmt);
     if (!s)
         return NULL;
     s->kind = kind;
@@ -189,9 +189,9 @@ gr_status gr_parse_loc(Parser *p, PtxTag tag) {
     }
     if (st != GR_OK)
         return st;
-    s->text = straighten(p, &want.loc) ? gr_arena_printf(p->arena, ".loc\t%u %u %u%.*s", want.loc.file,
+    s->text = straighten(p, &want.loc) ? gr_arena_printf(p->m->bodies, ".loc\t%u %u %u%.*s", want.loc.file,
                                                          want.loc.line, want.loc.col, (int)(e - rest), rest)
-                                       : gr_arena_strndup(p->arena, b, (size_t)(e - b));
+                                       : gr_arena_strndup(p->m->bodies, b, (size_t)(e - b));
     const LocNode *node = intern_loc(p, &want, false);
     GR_NEED(s->text && node, p->lex.err);
     s->loc = p->loc = &node->loc;

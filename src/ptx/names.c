@@ -22,7 +22,7 @@ void gr_ptx_note_fresh(PtxFunc *f, const char *name) {
 }
 
 PtxReg *gr_parse_make_reg(PtxFunc *f, const char *name, PtxType type, unsigned vec) {
-    Arena *a = &f->module->arena;
+    Arena *a = f->module->bodies;
     if (f->n_regs == f->cap_regs) {
         uint32_t cap = f->cap_regs ? f->cap_regs * 2 : 32;
         PtxReg **regs = GR_NEW_ARRAY(a, PtxReg *, cap);

@@ -12,7 +12,7 @@ enum { MAX_NESTING = 8, DENSE_REGS = 1 << 16, MAX_OPERANDS = 1 << 15 };
 // ---- Registers -------------------------------------------------------------------------------------------
 
 static PtxReg *range_make(Parser *p, RegRange *r, Slice name, uint32_t number) {
-    const char *copy = gr_arena_strndup(p->arena, name.s, name.len);
+    const char *copy = gr_arena_strndup(p->m->bodies, name.s, name.len);
     PtxReg *reg = gr_parse_make_reg(p->f, copy, r->decl->type, r->decl->vec);
     if (reg) {
         reg->decl = r->decl;
@@ -34,7 +34,7 @@ static PtxReg *range_reg(Parser *p, RegRange *r, Slice name, uint32_t number) {
         uint32_t cap = r->cap ? r->cap : 16;
         while (cap <= number)
             cap *= 2;
-        PtxReg **regs = GR_NEW_ARRAY(&p->scratch, PtxReg *, cap);
+        PtxReg **regs = GR_NEW_ARRAY(&p->local, PtxReg *, cap);
         if (!regs)
             return NULL;
         if (r->cap)
@@ -99,10 +99,10 @@ PtxReg *gr_parse_find_reg(Parser *p, Slice name) {
 // ---- Labels ----------------------------------------------------------------------------------------------
 
 static LabelSym *label_make(Parser *p, Slice name) {
-    LabelSym *l = GR_NEW(p->arena, LabelSym);
+    LabelSym *l = GR_NEW(p->m->bodies, LabelSym);
     if (!l)
         return NULL;
-    l->label.name = gr_arena_strndup(p->arena, name.s, name.len);
+    l->label.name = gr_arena_strndup(p->m->bodies, name.s, name.len);
     l->label.index = p->f->n_labels++;
     l->line = p->lex.line;
     l->col = lex_col(&p->lex);
@@ -214,8 +214,8 @@ static gr_status resolve_operand(Parser *p, PtxInstr *i, PtxOperand *o) {
         return GR_OK;
     }
     if (sym->soft && i->op == PTX_OP_UNKNOWN) {
-        *o = (PtxOperand){.kind = PTX_O_RAW, .text = l->name};
-        return GR_OK;
+        *o = (PtxOperand){.kind = PTX_O_RAW, .text = gr_parse_intern(p, l->name, strlen(l->name))};
+        return o->text ? GR_OK : gr_no_memory(p->lex.err);
     }
     p->lex.line = sym->line;
     p->lex.line_start = p->lex.p - sym->col + 1;
@@ -254,7 +254,7 @@ gr_status gr_parse_take_operands(Parser *p, size_t base, PtxOperand **out, uint1
     *n_out = (uint16_t)n;
     *out = NULL;
     if (n) {
-        GR_NEED((*out = GR_NEW_ARRAY(p->arena, PtxOperand, n)), p->lex.err);
+        GR_NEED((*out = GR_NEW_ARRAY(p->m->bodies, PtxOperand, n)), p->lex.err);
         memcpy(*out, p->ops.data + base, n * sizeof **out);
     }
     p->ops.len = base;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // parse — gr_ptx_parse and the module level (PTX ISA 11.1, 11.5, 11.6).
 #include "ptx/parser.h"
+#include "ptx/shelf.h"
 #include "ptx/tables.h"
 
 #include <stdlib.h>
@@ -17,19 +18,22 @@ gr_status gr_parser_init(Parser *p, PtxModule *m, const char *text, size_t len, 
                      .ours = m->ours,
                      .name = name,
                      .err = err};
-    gr_sym_init(&p->syms, &p->scratch);
-    gr_sym_init(&p->labels, &p->scratch);
+    gr_sym_init(&p->syms, &p->scratch, &p->local);
+    gr_sym_init(&p->labels, &p->scratch, &p->local);
     return GR_OK;
 }
 
 void gr_parser_free(Parser *p) {
-    for (RegRange *r = p->ranges; r; r = r->next)
-        gr_map_free(&r->sparse);
+    gr_parse_forget_local(p);
+    gr_arena_free(&p->local);
     gr_sym_free(&p->syms);
     gr_sym_free(&p->labels);
     gr_locs_free(p->locs);
     gr_vec_free(&p->ops);
     gr_vec_free(&p->calls);
+    gr_vec_free(&p->sites);
+    gr_str_free(&p->bytes);
+    gr_arena_free(&p->body);
     gr_arena_free(&p->scratch);
 }
 
@@ -317,8 +321,8 @@ static const char *open_comment(char *text, bool ours) {
     return NULL;
 }
 
-static gr_status parse_text(const char *text, size_t len, const char *name, bool ours, PtxModule **out,
-                            gr_error *err) {
+static gr_status parse_text(const char *text, size_t len, const char *name, bool ours, bool shelving,
+                            PtxModule **out, gr_error *err) {
     *out = NULL;
     while (len && !text[len - 1])
         len--;
@@ -336,9 +340,11 @@ static gr_status parse_text(const char *text, size_t len, const char *name, bool
     copy[len] = 0;
     gr_arena_init(&m->arena);
     gr_arena_init(&m->texts);
+    m->bodies = &m->arena;
     gr_intern_init(&m->strings, &m->texts);
     Parser p = {0};
     gr_status st = gr_parser_init(&p, m, copy, len, name ? name : "", err);
+    p.shelving = shelving;
     m->name = gr_arena_strdup(&m->arena, name ? name : "");
     if (!m->name)
         st = gr_no_memory(p.lex.err);
@@ -363,7 +369,7 @@ static gr_status parse_text(const char *text, size_t len, const char *name, bool
     if (st == GR_OK) {
         for (size_t k = 0; k < p.calls.len; k++)
             p.calls.data[k]->callee = gr_ptx_find_func(m, gr_ptx_call_parts(p.calls.data[k]).callee->text);
-        st = gr_ptx_number_sites(m, err);
+        st = shelving ? gr_sites_take(m, &p.sites, err) : gr_ptx_number_sites(m, err);
     }
     gr_parser_free(&p);
     free(copy);
@@ -375,11 +381,16 @@ static gr_status parse_text(const char *text, size_t len, const char *name, bool
 }
 
 gr_status gr_ptx_parse(const char *text, size_t len, const char *name, PtxModule **out, gr_error *err) {
-    return parse_text(text, len, name, false, out, err);
+    return parse_text(text, len, name, false, false, out, err);
 }
 
 gr_status gr_ptx_parse_ours(const char *text, size_t len, const char *name, PtxModule **out, gr_error *err) {
-    return parse_text(text, len, name, true, out, err);
+    return parse_text(text, len, name, true, false, out, err);
+}
+
+gr_status gr_ptx_parse_shelved(const char *text, size_t len, const char *name, bool ours, PtxModule **out,
+                               gr_error *err) {
+    return parse_text(text, len, name, ours, true, out, err);
 }
 
 void gr_ptx_free(PtxModule *m) {
@@ -388,6 +399,7 @@ void gr_ptx_free(PtxModule *m) {
     for (uint32_t k = 0; k < m->n_funcs; k++) {
         gr_map_free(&m->funcs[k]->reg_names);
         gr_map_free(&m->funcs[k]->declared);
+        gr_ptx_shelf_free(m->funcs[k]);
     }
     gr_map_free(&m->func_map);
     gr_map_free(&m->var_map);

@@ -40,11 +40,17 @@ typedef struct RegRange {
 
 struct LocTable;
 
+typedef VEC(PtxSite) PtxSites;
+// Numbers those of `f` on from what is there. False: out of memory.
+bool gr_sites_of(PtxFunc *f, PtxSites *sites);
+gr_status gr_sites_take(PtxModule *m, PtxSites *sites, gr_error *err); // they are the module's
+
 typedef struct Parser {
     Lexer lex;
     PtxModule *m;
     Arena *arena;  // the module's
     Arena scratch; // lives as long as the parser
+    Arena local;   // while a function is read
     SymTab syms, labels;
     struct LocTable *locs;
     PtxFunc *f;        // the function being read
@@ -64,6 +70,12 @@ typedef struct Parser {
     // gr_ptx_link_runtime: items are collected here and everything is the tool's own.
     bool linking;
     PtxItem *items, *last_item;
+    PtxSites sites;
+    // gr_ptx_parse_shelved.
+    bool shelving;
+    size_t calls_kept; // of `calls`: those of functions before
+    Arena body;        // of the function being read
+    StrBuf bytes;
 } Parser;
 
 // Special registers, sources of names and the like that are never renamed.
@@ -74,6 +86,7 @@ static inline const char *gr_parse_intern(Parser *p, const char *s, size_t len) 
 gr_status gr_parser_init(Parser *p, PtxModule *m, const char *text, size_t len, const char *name,
                          gr_error *err);
 void gr_parser_free(Parser *p);
+void gr_parse_forget_local(Parser *p); // what only the function that has been read needed
 
 gr_status gr_parse_module(Parser *p);
 typedef struct Linkage {

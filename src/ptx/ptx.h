@@ -29,10 +29,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// An enumeration that takes no more bytes than its values need: programs have millions of operands.
+#define GR_SMALL __attribute__((packed))
+
 // ---- Enumerations that come from tables ------------------------------------------------------------------
 
 // Opcodes: opcodes.def, one row each: OP(enum suffix, "text", flags).
-typedef enum PtxOp {
+typedef enum GR_SMALL PtxOp {
     PTX_OP_UNKNOWN,
 #define OP(id, text, flags) PTX_OP_##id,
 #include "ptx/opcodes.def"
@@ -59,7 +62,7 @@ enum PtxOpFlags {
 
 // Modifiers: modifiers.def, one row each: MOD(enum suffix, "text"), the text without its dot, "::" included
 // ("shared::cta"). Types and state spaces are modifiers too.
-typedef enum PtxMod {
+typedef enum GR_SMALL PtxMod {
     PTX_MOD_UNKNOWN,
 #define MOD(id, text) PTX_MOD_##id,
 #include "ptx/modifiers.def"
@@ -68,7 +71,7 @@ typedef enum PtxMod {
 } PtxMod;
 
 // Fundamental types (PTX ISA 5.2). Order: the widths table in types.c follows it.
-typedef enum PtxType {
+typedef enum GR_SMALL PtxType {
     PTX_NOTYPE,
     PTX_B8,
     PTX_B16,
@@ -103,7 +106,7 @@ typedef enum PtxType {
     PTX_TYPE_OTHER, // a type this table has not heard of; the modifier's text tells
 } PtxType;
 
-typedef enum PtxSpace {
+typedef enum GR_SMALL PtxSpace {
     PTX_GENERIC, // none written on ld/st/atom means generic
     PTX_REG,
     PTX_SREG,
@@ -120,19 +123,20 @@ typedef enum PtxSpace {
     PTX_SPACE_OTHER,
 } PtxSpace;
 
-typedef enum PtxSem { // memory semantics as written; PTX_SEM_NONE on ld/st means weak, on atom/red relaxed
-    PTX_SEM_NONE,
-    PTX_WEAK,
-    PTX_RELAXED,
-    PTX_ACQUIRE,
-    PTX_RELEASE,
-    PTX_ACQ_REL,
-    PTX_SC,
-    PTX_VOLATILE,
-    PTX_MMIO,
-} PtxSem;
+typedef enum GR_SMALL
+    PtxSem { // memory semantics as written; PTX_SEM_NONE on ld/st means weak, on atom/red relaxed
+        PTX_SEM_NONE,
+        PTX_WEAK,
+        PTX_RELAXED,
+        PTX_ACQUIRE,
+        PTX_RELEASE,
+        PTX_ACQ_REL,
+        PTX_SC,
+        PTX_VOLATILE,
+        PTX_MMIO,
+    } PtxSem;
 
-typedef enum PtxScope {
+typedef enum GR_SMALL PtxScope {
     PTX_SCOPE_NONE,
     PTX_SCOPE_CTA,
     PTX_SCOPE_CLUSTER,
@@ -146,10 +150,10 @@ typedef struct PtxReg {
     const char *name; // with its '%', as the source spells it
     PtxType type;
     uint8_t vec;             // 1, or 2/4 for a vector register (.reg .v4 .f32)
+    bool is_param;           // a formal parameter in register space
     uint32_t index;          // dense within the function, in order of first appearance
     struct PtxRegDecl *decl; // where it is declared; NULL for gr_ptx_new_reg's and for .reg parameters
     uint32_t entry, number;  // decl->names[entry]; and the N of one declared as prefix<count>
-    bool is_param;           // a formal parameter in register space
 } PtxReg;
 
 typedef struct PtxLabel {
@@ -191,7 +195,7 @@ typedef struct PtxInit {
     uint8_t mask_byte;  // mask operator 0xFF00(sym): shift in bytes + 1, 0 when not used
 } PtxInit;
 
-typedef enum PtxOperandKind {
+typedef enum GR_SMALL PtxOperandKind {
     PTX_O_REG,     // reg; `elem` 0 or 'x' 'y' 'z' 'w' for a component of a vector register
     PTX_O_SREG,    // special register: text "%tid.x"
     PTX_O_INT,     // integer literal: bits, is_signed
@@ -246,7 +250,7 @@ typedef struct PtxTag {
     uint32_t site; // the site it serves, 0 none
 } PtxTag;
 
-typedef enum PtxStmtKind {
+typedef enum GR_SMALL PtxStmtKind {
     PTX_INSTR,
     PTX_LABEL_DEF,   // label:
     PTX_SCOPE_OPEN,  // {
@@ -297,6 +301,7 @@ typedef struct PtxStmt {
     struct PtxStmt *prev, *next;
     PtxStmtKind kind;
     PtxTag tag;
+    uint32_t n_targets;
     uint32_t line, col; // in the PTX text, from 1; 0 for inserted ones
     uint32_t site;      // for the program's own memory accesses: their site number, from 1; else 0
     const PtxLoc *loc;  // the position in effect, or NULL
@@ -310,7 +315,6 @@ typedef struct PtxStmt {
     };
     PtxLabel **targets;        // .branchtargets: n_targets labels; else NULL
     const char **target_funcs; // .calltargets: n_targets names of functions; else NULL
-    uint32_t n_targets;
 } PtxStmt;
 
 // The signature part of a .callprototype, or of a function.
@@ -351,6 +355,8 @@ typedef struct PtxFunc {
     Map reg_names; // cache of gr_ptx_insert: others by name, where only one can be meant
     Map declared;  // likewise: every name and prefix that a statement or a parameter declares
     bool declared_known;
+    bool has_statics;       // declares variables of its own in global or constant memory
+    struct PtxShelf *shelf; // its body while that is put away (gr_ptx_open); NULL: it never is
 } PtxFunc;
 
 typedef enum PtxItemKind {
@@ -401,7 +407,8 @@ typedef struct PtxApart {
 
 typedef struct PtxModule {
     Arena arena;
-    Arena texts; // of `strings`
+    Arena texts;   // of `strings`
+    Arena *bodies; // where the parser puts statements and what only they refer to
     Interner strings;
     PtxLater later;
     PtxApart apart;
@@ -433,12 +440,15 @@ typedef struct PtxModule {
 } PtxModule;
 
 // What a site does (design: "Sites").
-typedef enum PtxAccess { PTX_ACCESS_READ = 1, PTX_ACCESS_WRITE = 2, PTX_ACCESS_RMW = 3 } PtxAccess;
+typedef enum GR_SMALL PtxAccess { PTX_ACCESS_READ = 1, PTX_ACCESS_WRITE = 2, PTX_ACCESS_RMW = 3 } PtxAccess;
 
 struct PtxSite {
     uint32_t id;
     PtxFunc *func;
-    PtxStmt *stmt;
+    PtxStmt *stmt;     // NULL while the function's body is put away (gr_ptx_open)
+    const PtxLoc *loc; // the statement's
+    PtxOp op;          // likewise
+    PtxScope scope;    // likewise
     PtxAccess access;
     PtxSpace space;
     uint32_t
@@ -458,6 +468,14 @@ struct PtxSite {
 gr_status gr_ptx_parse(const char *text, size_t len, const char *name, PtxModule **out, gr_error *err);
 // The same of text that was printed here, in which tags count. The caller knows where the text comes from. The text itself proves nothing.
 gr_status gr_ptx_parse_ours(const char *text, size_t len, const char *name, PtxModule **out, gr_error *err);
+// The same of either, for modules that stay while few of their functions are looked at: each body is put away as it has been read, and comes back between
+// gr_ptx_open and gr_ptx_close. `ours`: as gr_ptx_parse_ours.
+gr_status gr_ptx_parse_shelved(const char *text, size_t len, const char *name, bool ours, PtxModule **out,
+                               gr_error *err);
+// The body is there, with its registers and with the statements of its sites, until it is closed as often as it was opened. Fails when memory is
+// out. Functions of other modules are always open.
+gr_status gr_ptx_open(PtxFunc *f, gr_error *err);
+void gr_ptx_close(PtxFunc *f);
 void gr_ptx_free(PtxModule *m);
 
 // The first name in a text that is of the form of those in what we link ("__gr7_report"), in `out`, cut to `size`. False: there is none. Comments and strings are

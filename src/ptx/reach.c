@@ -5,6 +5,26 @@
 
 #include <string.h>
 
+bool gr_ptx_turn_to(PtxFunc **open, PtxFunc *f) {
+    if (*open == f)
+        return true;
+    if (*open)
+        gr_ptx_close(*open);
+    *open = f && gr_ptx_open(f, NULL) == GR_OK ? f : NULL;
+    return *open == f;
+}
+
+// With its body. NULL: memory is out; nothing is found in it then.
+static PtxFunc *open_of(const PtxFunc *f) {
+    PtxFunc *open = NULL;
+    return gr_ptx_turn_to(&open, f->module->funcs[f->index]) ? open : NULL;
+}
+
+static void close_it(PtxFunc *open) {
+    if (open)
+        gr_ptx_close(open);
+}
+
 bool gr_ptx_calls(const PtxFunc *f) {
     for (const PtxStmt *s = f->first; s; s = s->next)
         if (s->kind == PTX_INSTR && s->instr->op == PTX_OP_CALL)
@@ -18,7 +38,8 @@ void gr_ptx_each_reachable(const PtxFunc *f, uint32_t *stamps, uint32_t stamp, G
         return;
     stamps[f->index] = stamp;
     seen(user, f);
-    for (const PtxStmt *s = f->first; s; s = s->next) {
+    PtxFunc *open = open_of(f);
+    for (const PtxStmt *s = open ? open->first : NULL; s; s = s->next) {
         if (s->kind != PTX_INSTR || s->instr->op != PTX_OP_CALL)
             continue;
         if (s->instr->callee) {
@@ -29,13 +50,15 @@ void gr_ptx_each_reachable(const PtxFunc *f, uint32_t *stamps, uint32_t stamp, G
             if (!m->funcs[k]->is_entry)
                 gr_ptx_each_reachable(m->funcs[k], stamps, stamp, seen, user);
     }
+    close_it(open);
 }
 
 void gr_ptx_mark_reachable(const PtxModule *m, const PtxFunc *f, bool *marked) {
     if (marked[f->index])
         return;
     marked[f->index] = true;
-    for (const PtxStmt *s = f->first; s; s = s->next) {
+    PtxFunc *open = open_of(f);
+    for (const PtxStmt *s = open ? open->first : NULL; s; s = s->next) {
         if (s->kind != PTX_INSTR || s->instr->op != PTX_OP_CALL)
             continue;
         if (s->instr->callee) {
@@ -46,6 +69,7 @@ void gr_ptx_mark_reachable(const PtxModule *m, const PtxFunc *f, bool *marked) {
             if (!m->funcs[k]->is_entry)
                 gr_ptx_mark_reachable(m, m->funcs[k], marked);
     }
+    close_it(open);
 }
 
 static uint64_t add_operand(uint64_t h, const PtxOperand *o) {
@@ -66,7 +90,8 @@ static uint64_t add_operand(uint64_t h, const PtxOperand *o) {
 
 uint64_t gr_ptx_code_hash(const PtxFunc *f) {
     uint64_t h = gr_mix64(f->n_params + 1);
-    for (const PtxStmt *s = f->first; s; s = s->next) {
+    PtxFunc *open = open_of(f);
+    for (const PtxStmt *s = open ? open->first : NULL; s; s = s->next) {
         if (s->kind != PTX_INSTR || s->tag.inserted)
             continue;
         const PtxInstr *i = s->instr;
@@ -78,5 +103,6 @@ uint64_t gr_ptx_code_hash(const PtxFunc *f) {
         for (unsigned k = 0; k < i->n_operands; k++)
             h = add_operand(h, &i->operands[k]);
     }
+    close_it(open);
     return h;
 }

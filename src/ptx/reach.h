@@ -21,4 +21,8 @@ void gr_ptx_each_reachable(const PtxFunc *f, uint32_t *stamps, uint32_t stamp, G
 // module play no part. Inserted statements do not count.
 uint64_t gr_ptx_code_hash(const PtxFunc *f);
 
+// Opens `f` (gr_ptx_open) in place of *open, which came from here; NULL: there is none. For those who look at the sites one after the other, as the
+// sites of a function are neighbours. False: out of memory; *open is NULL then.
+bool gr_ptx_turn_to(PtxFunc **open, PtxFunc *f);
+
 #endif

@@ -4,8 +4,7 @@
 // Everything that reads or writes memory is a site, so that an engine can say of each whether it was checked. What
 // is not: parameters (ld.param, st.param), mbarrier operations (synchronization objects), prefetches, and the
 // tool's own inserted statements and functions.
-#include "base/vec.h"
-#include "ptx/ptx.h"
+#include "ptx/parser.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,35 +82,43 @@ static bool classify(const PtxInstr *i, PtxSite *s) {
     }
 }
 
-gr_status gr_ptx_number_sites(PtxModule *m, gr_error *err) {
-    VEC(PtxSite) sites = {0};
-    gr_status st = GR_OK;
-    bool ok = gr_vec_push(&sites, (PtxSite){0}); // sites[0] is unused
-    // Source order is the order of the items: a linked runtime's functions come last by index.
-    for (PtxItem *item = m->items; item && ok; item = item->next) {
-        PtxFunc *f = item->kind == PTX_ITEM_FUNC ? item->func : NULL;
-        if (!f || f->tag.inserted)
+bool gr_sites_of(PtxFunc *f, PtxSites *sites) {
+    bool ok = sites->len || gr_vec_push(sites, (PtxSite){0}); // sites[0] is unused
+    for (PtxStmt *s = f->tag.inserted ? NULL : f->first; s && ok; s = s->next) {
+        if (s->kind != PTX_INSTR || s->tag.inserted ||
+            !(gr_ptx_op_flags(s->instr->op) & (PTX_F_READS | PTX_F_WRITES)))
             continue;
-        for (PtxStmt *s = f->first; s && ok; s = s->next) {
-            if (s->kind != PTX_INSTR || s->tag.inserted ||
-                !(gr_ptx_op_flags(s->instr->op) & (PTX_F_READS | PTX_F_WRITES)))
-                continue;
-            PtxSite site = {.id = (uint32_t)sites.len, .func = f, .stmt = s};
-            s->site = 0;
-            if (!classify(s->instr, &site))
-                continue;
-            s->site = site.id;
-            ok = gr_vec_push(&sites, site);
-        }
+        PtxSite site = {.id = (uint32_t)sites->len,
+                        .func = f,
+                        .stmt = s,
+                        .loc = s->loc,
+                        .op = s->instr->op,
+                        .scope = s->instr->scope};
+        s->site = 0;
+        if (!classify(s->instr, &site))
+            continue;
+        s->site = site.id;
+        ok = gr_vec_push(sites, site);
     }
-    PtxSite *copy = ok ? GR_NEW_ARRAY(&m->arena, PtxSite, sites.len) : NULL;
-    if (copy) {
-        memcpy(copy, sites.data, sites.len * sizeof *copy);
-        m->sites = copy;
-        m->n_sites = (uint32_t)sites.len - 1;
-    } else {
-        st = gr_no_memory(err);
-    }
+    return ok;
+}
+
+gr_status gr_sites_take(PtxModule *m, PtxSites *sites, gr_error *err) {
+    bool ok = sites->len || gr_vec_push(sites, (PtxSite){0});
+    m->sites = ok ? GR_NEW_ARRAY(&m->arena, PtxSite, sites->len) : NULL;
+    GR_NEED(m->sites, err);
+    memcpy(m->sites, sites->data, sites->len * sizeof *m->sites);
+    m->n_sites = (uint32_t)sites->len - 1;
+    return GR_OK;
+}
+
+gr_status gr_ptx_number_sites(PtxModule *m, gr_error *err) {
+    PtxSites sites = {0};
+    bool ok = true;
+    // Source order is the order of the items: a linked runtime's functions come last by index.
+    for (PtxItem *item = m->items; item && ok; item = item->next)
+        ok = item->kind != PTX_ITEM_FUNC || gr_sites_of(item->func, &sites);
+    gr_status st = ok ? gr_sites_take(m, &sites, err) : gr_no_memory(err);
     gr_vec_free(&sites);
     return st;
 }

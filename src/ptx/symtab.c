@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void gr_sym_init(SymTab *t, Arena *arena) { *t = (SymTab){.arena = arena}; }
+void gr_sym_init(SymTab *t, Arena *arena, Arena *inner) { *t = (SymTab){.arena = arena, .inner = inner}; }
 
 void gr_sym_free(SymTab *t) {
     free(t->slots);
@@ -92,7 +92,7 @@ Sym *gr_sym_bind(SymTab *t, const char *s, size_t len, SymKind kind, void *obj) 
         *slot = n;
         t->count++;
     }
-    Sym *sym = GR_NEW(t->arena, Sym);
+    Sym *sym = GR_NEW(t->depth ? t->inner : t->arena, Sym);
     if (!sym)
         return NULL;
     *sym = (Sym){.name = *slot,

@@ -28,14 +28,15 @@ typedef struct SymName {
 } SymName;
 
 typedef struct SymTab {
-    Arena *arena; // of the bindings
+    Arena *arena; // of the names, and of the outermost bindings
+    Arena *inner; // of bindings in scopes: may be emptied when all of those have been left
     SymName **slots;
     size_t cap, count;
     Sym **scopes; // the last binding of each open scope
     uint32_t depth, scopes_cap;
 } SymTab;
 
-void gr_sym_init(SymTab *t, Arena *arena);
+void gr_sym_init(SymTab *t, Arena *arena, Arena *inner);
 void gr_sym_free(SymTab *t);
 
 bool gr_sym_push(SymTab *t); // false when memory is out

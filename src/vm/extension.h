@@ -22,7 +22,8 @@ typedef struct VmExtension {
     const char *name;
     // Each device keeps so many bytes for the extension: zero at first, handed to the functions below as `state`.
     size_t device_bytes;
-    // Once for each function of a module that is loaded, when its instructions are complete and none has run. It may replace
+    // Whenever a function was decoded: its instructions are complete and none has run. That is when its module is loaded, and again when a
+    // kernel is launched that may come to it, and must yield the same. What it keeps goes into f->arena. It may replace
     // handlers, and ask for bytes of each launch's own (gr_vm_launch_room). False: out of memory.
     bool (*decoded)(VmModule *m, VmFunc *f);
     // Whether the function of that name is the engine's own. Asked for code without tags in text of ours (PtxModule.ours), as a fatbinary drops

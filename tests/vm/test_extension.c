@@ -90,6 +90,7 @@ static void handlers_and_states(void **state) {
         assert_int_equal(rig_run(&r, "k", (Dims){1, 32, 0}, 1, &(uint64_t){0}), VM_FAULT_NONE);
         assert_int_equal(seen.in_launch, 5); // a launch begins with zeros
         assert_int_equal(seen.idle, k);
+        assert_int_equal(seen.decoded, 3);  // once more for its first launch; the other one is not
         assert_int_equal(seen.used, 5 * k); // the device keeps it
     }
     assert_int_equal(rig_run(&r, "other", (Dims){1, 32, 0}, 0, NULL),

@@ -463,7 +463,12 @@ static void moved(char *out, size_t size, char *const word[], unsigned n, unsign
 }
 
 static void expect_same_code(const Rig *a, const Rig *b, const char *spelling) {
-    const VmFunc *f = a->mod->kernels[0], *g = b->mod->kernels[0];
+    VmFunc *f = a->mod->kernels[0], *g = b->mod->kernels[0];
+    gr_error err = {0};
+    if (!f->code)
+        assert_int_equal(gr_vm_decode(f, &a->mod->arena, &err), GR_OK);
+    if (!g->code)
+        assert_int_equal(gr_vm_decode(g, &b->mod->arena, &err), GR_OK);
     bool same = f->n_code == g->n_code;
     for (uint32_t k = 0; same && k < f->n_code; k++) {
         const VmInsn *x = &f->code[k], *y = &g->code[k];

@@ -185,16 +185,20 @@ void gr_image_unref(Image *image) {
     free(image);
 }
 
-static gr_status parse_ptx(const char *text, PtxModule **out, GrApiRuntimes *runtimes, gr_error *err) {
+// `alone`: it is the only one of its image, and nothing is linked with it.
+static gr_status parse_ptx(const char *text, bool alone, PtxModule **out, GrApiRuntimes *runtimes,
+                           gr_error *err) {
     size_t len = strlen(text);
-    return gr_runtimes_of(text, len, runtimes) ? gr_ptx_parse_ours(text, len, "ptx", out, err)
-                                               : gr_ptx_parse(text, len, "ptx", out, err);
+    bool ours = gr_runtimes_of(text, len, runtimes);
+    if (alone)
+        return gr_ptx_parse_shelved(text, len, "ptx", ours, out, err);
+    return ours ? gr_ptx_parse_ours(text, len, "ptx", out, err) : gr_ptx_parse(text, len, "ptx", out, err);
 }
 
-static gr_status add_text_of(Image *image, const char *text, gr_error *err) {
+static gr_status add_text_of(Image *image, const char *text, bool alone, gr_error *err) {
     PtxModule *m;
     GrApiRuntimes *r = &image->runtimes[image->count];
-    GR_MUST(parse_ptx(text, &m, r, err));
+    GR_MUST(parse_ptx(text, alone, &m, r, err));
     image->modules[image->count++] = m;
     if (gr_fatbin_ptx_fits(m->sm, m->sm_suffix, device_cc()))
         return GR_OK;
@@ -229,7 +233,7 @@ CUresult gr_image_parse(const PtxTexts *texts, JitLog *log, Image **out) {
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     for (size_t i = 0; i < texts->len && st == GR_OK; i++)
-        st = add_text_of(image, texts->data[i], &err);
+        st = add_text_of(image, texts->data[i], texts->len == 1, &err);
     if (st == GR_OK)
         st = add_runtimes(image, &err);
     if (st == GR_OK)

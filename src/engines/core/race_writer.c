@@ -3,6 +3,7 @@
 
 #include "engines/core/host_pc.h"
 #include "engines/core/place.h"
+#include "ptx/reach.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,9 +28,13 @@ static uint64_t headline_of(GrFileOwners *owners, uint64_t fingerprint, const Pt
 static uint64_t *headlines_of(const PtxModule *ptx, uint64_t fingerprint) {
     uint64_t *out = calloc((size_t)ptx->n_sites + 1, sizeof *out);
     GrFileOwners f = {.ptx = ptx, .whose = calloc((size_t)ptx->n_files + 1, sizeof *f.whose)};
-    for (uint32_t s = 1; out && f.whose && s <= ptx->n_sites; s++)
-        out[s] = headline_of(&f, fingerprint, ptx->sites[s].stmt);
-    if (!f.whose) {
+    PtxFunc *open = NULL;
+    bool ok = f.whose != NULL;
+    for (uint32_t s = 1; out && ok && s <= ptx->n_sites; s++)
+        if ((ok = gr_ptx_turn_to(&open, ptx->sites[s].func)))
+            out[s] = headline_of(&f, fingerprint, ptx->sites[s].stmt);
+    (void)gr_ptx_turn_to(&open, NULL);
+    if (!ok) {
         free(out);
         out = NULL;
     }

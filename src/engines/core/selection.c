@@ -70,7 +70,7 @@ const char *gr_selection_excludes_file(const GrSelection *s, const char *file) {
 }
 
 bool gr_selection_wants_site(const GrSelection *s, const PtxModule *m, const PtxSite *site) {
-    return !gr_selection_has_files(s) || !gr_selection_excludes_file(s, gr_place_file(m, site->stmt->loc));
+    return !gr_selection_has_files(s) || !gr_selection_excludes_file(s, gr_place_file(m, site->loc));
 }
 
 void gr_selection_mark(const GrSelection *s, const PtxModule *m, bool *marked) {

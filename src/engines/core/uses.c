@@ -2,6 +2,7 @@
 #include "engines/core/uses.h"
 
 #include "passes/uniform.h"
+#include "ptx/reach.h"
 
 const GrBlind *gr_blind_find(const GrBlind *table, GrUse use, unsigned device) {
     for (; table && table->what; table++)
@@ -54,8 +55,12 @@ static bool parts_at_barriers(const PtxFunc *f) {
     return found;
 }
 
+// Memory is out: it may have all.
 static unsigned uses_of_function(const PtxFunc *f, unsigned wanted, bool *calls) {
     unsigned uses = 0;
+    PtxFunc *open = NULL;
+    if (!gr_ptx_turn_to(&open, f->module->funcs[f->index]))
+        return wanted;
     for (const PtxStmt *s = f->first; s; s = s->next)
         if (s->kind == PTX_INSTR) {
             uses |= uses_of_instr(s->instr);
@@ -63,6 +68,7 @@ static unsigned uses_of_function(const PtxFunc *f, unsigned wanted, bool *calls)
         }
     if (wanted & 1u << GR_USE_BARRIERS && parts_at_barriers(f))
         uses |= 1u << GR_USE_BARRIERS;
+    (void)gr_ptx_turn_to(&open, NULL);
     return uses & wanted;
 }
 

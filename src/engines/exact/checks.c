@@ -36,7 +36,7 @@ static unsigned reach_of(PtxSpace s) {
 }
 
 static unsigned site_reach(const PtxSite *s) {
-    switch (s->stmt->instr->op) {
+    switch (s->op) {
     case PTX_OP_LD:
     case PTX_OP_LDU:
     case PTX_OP_ST:

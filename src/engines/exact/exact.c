@@ -20,7 +20,9 @@ static uint64_t add_text(uint64_t h, const char *s) {
 }
 
 // Opcodes and constants: what no pass changes of an instruction that it leaves in place.
-static uint64_t add_code(uint64_t h, const PtxFunc *f) {
+static uint64_t add_code(uint64_t h, PtxFunc *f) {
+    if (gr_ptx_open(f, NULL) != GR_OK)
+        return h;
     for (const PtxStmt *s = f->first; s; s = s->next) {
         if (s->kind != PTX_INSTR || s->tag.inserted)
             continue;
@@ -31,6 +33,7 @@ static uint64_t add_code(uint64_t h, const PtxFunc *f) {
                 h = gr_mix64(h ^ o->bits);
         }
     }
+    gr_ptx_close(f);
     return h;
 }
 
@@ -41,7 +44,7 @@ uint64_t gr_exact_fingerprint(const PtxModule *m) {
             h = add_code(add_text(h, m->funcs[f]->name), m->funcs[f]);
     for (uint32_t k = 1; k <= m->n_sites; k++) {
         const PtxSite *s = &m->sites[k];
-        const PtxLoc *l = s->stmt->loc;
+        const PtxLoc *l = s->loc;
         h = gr_mix64(h ^ ((uint64_t)s->access << 40 | (uint64_t)s->space << 32 | s->size));
         h = gr_mix64(h + (l ? (uint64_t)l->line << 32 | l->col << 8 | l->file : 0));
         h = add_text(h, s->func->name);
@@ -52,8 +55,8 @@ uint64_t gr_exact_fingerprint(const PtxModule *m) {
 // Whether two threads' strong accesses can be told apart by a third whose scope includes only one of them.
 static bool has_narrow(const PtxModule *m) {
     for (uint32_t k = 1; k <= m->n_sites; k++) {
-        const PtxInstr *i = m->sites[k].stmt->instr;
-        if ((i->scope == PTX_SCOPE_CTA || i->scope == PTX_SCOPE_CLUSTER) && m->sites[k].space != PTX_SHARED)
+        const PtxSite *s = &m->sites[k];
+        if ((s->scope == PTX_SCOPE_CTA || s->scope == PTX_SCOPE_CLUSTER) && s->space != PTX_SHARED)
             return true;
     }
     return false;

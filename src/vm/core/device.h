@@ -39,6 +39,7 @@ struct VmDevice {
     VmModule *modules;
     VmModule *runtimes; // those of them that others have, by VmModule.next_runtime
     uint32_t code_next;
+    uint64_t walks; // through the functions of a kernel that is launched for the first time
     uint64_t heap_used;
     void (*print)(void *user, const char *text, size_t len, uint64_t cost);
     void *print_user;

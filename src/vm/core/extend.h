@@ -11,8 +11,8 @@
 
 // In VmExtension.decoded: `bytes` of every launch of the module, zero when it begins. Handlers find them with gr_vm_launch_state.
 static inline uint32_t gr_vm_launch_room(VmModule *m, uint32_t bytes) {
-    uint32_t at = m->launch_room;
-    m->launch_room += (bytes + 7) & ~7u;
+    uint32_t at = m->counts.launch_room;
+    m->counts.launch_room += (bytes + 7) & ~7u;
     return at;
 }
 static inline void *gr_vm_launch_state(const VmLaunch *l, uint32_t at) { return l->extension_state + at; }

@@ -96,6 +96,8 @@ struct VmLaunch {
 gr_status gr_vm_launch_reserve(VmLaunch *l,
                                gr_error *err); // what every launch and every share needs for itself
 void gr_vm_launch_release(VmLaunch *l);        // that, and what its blocks took
+gr_status gr_vm_begin(VmDevice *d, const VmLaunchParams *p, VmLaunch **out,
+                      gr_error *err); // gr_vm_launch, of a kernel that is ready
 void gr_vm_launch_finish(VmLaunch *l);
 VmLaunchEvent gr_vm_launch_event(const VmLaunch *l);
 gr_status gr_vm_start_cluster(VmLaunch *l, gr_error *err); // block.c: its next blocks

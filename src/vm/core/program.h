@@ -117,12 +117,20 @@ typedef struct VmBuiltin {
     VmExec exec;
 } VmBuiltin;
 
+// What a module's functions have numbers of.
+typedef struct VmCounts {
+    uint32_t caches;      // inline caches its memory instructions use
+    uint32_t launch_room; // bytes of each launch that extensions keep (extend.h)
+    uint32_t speculated;
+} VmCounts;
+
 struct VmFunc {
     const char *name;
-    const PtxFunc *ptx;
+    PtxFunc *ptx; // open while there is code
     VmModule *module;
     uint32_t index; // within the VmModule
-    bool decoded;
+    // What it takes to run it: made when a kernel that may come to it is first launched (gr_vm_decode), in `arena`. NULL: not yet.
+    Arena *arena;
     VmInsn *code;
     uint32_t n_code;
     uint32_t frame_bytes;
@@ -137,6 +145,10 @@ struct VmFunc {
     VmFunc **callees;
     uint32_t n_callees;
     bool calls_indirect, calls_alloca, address_taken;
+    bool known;            // what is said here of its needs: it was decoded when its module was loaded
+    bool ready;            // kernels: all that it may come to can run
+    uint64_t walk;         // the last of VmDevice.walks that came here
+    VmCounts first;        // the numbers that it was given when it was decoded for the first time
     const PtxVar **shared; // shared variables it names
     uint32_t n_shared;
     // Kernels.
@@ -167,9 +179,7 @@ struct VmModule {
     Map func_by_name;
     VEC(VmGlobal *) globals;
     VEC(const char *) unknown;
-    uint32_t n_caches;    // inline caches its memory instructions use
-    uint32_t launch_room; // bytes of each launch that extensions keep (extend.h)
-    uint32_t n_speculated;
+    VmCounts counts;
     uint32_t code_base;
     bool orders; // some instruction may order blocks among themselves
     bool bulk;   // some instruction is of the async proxy
@@ -184,10 +194,12 @@ struct VmModule {
 };
 
 // Steps of gr_vm_module_load.
-gr_status gr_vm_link_data(VmModule *m, gr_error *err);         // globals.c
-gr_status gr_vm_decode(VmModule *m, VmFunc *f, gr_error *err); // decode.c
-gr_status gr_vm_layout(VmModule *m, gr_error *err);            // layout.c
-const VmBuiltin *gr_vm_builtin(const char *name);              // syscall.c
+gr_status gr_vm_link_data(VmModule *m, gr_error *err); // globals.c
+// decode.c. In `arena`, which lives as long as f->code. What it is decoded to is the same each time.
+gr_status gr_vm_decode(VmFunc *f, Arena *arena, gr_error *err);
+void gr_vm_forget(VmFunc *f);                       // its code: what its kernels need of it stays
+gr_status gr_vm_layout(VmModule *m, gr_error *err); // layout.c
+const VmBuiltin *gr_vm_builtin(const char *name);   // syscall.c
 VmFunc *gr_vm_resolve_func(const VmModule *m, const PtxFunc *decl, const char *name);
 // decode/runtime.c: what it has of its runtime, before anything else is linked; and where the runtime's variables are, when its own are known.
 gr_status gr_vm_take_runtime(VmModule *m, uint32_t *cap, gr_error *err);

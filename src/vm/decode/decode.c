@@ -94,7 +94,7 @@ static void emit_unknown(Decoder *d, const PtxInstr *i) {
     note_unknown(d, text);
     VmInsn *n = gr_vm_emit(d, gr_vm_x_unknown, gr_vm_x_unknown);
     if (n)
-        n->extra = gr_arena_strdup(&d->m->arena, text);
+        n->extra = gr_arena_strdup(d->f->arena, text);
 }
 
 // ---- Arithmetic --------------------------------------------------------------------------------------------
@@ -188,14 +188,14 @@ static bool decode_any(Decoder *d, const PtxInstr *i, bool *control) {
 // ---- Speculated loads --------------------------------------------------------------------------------------
 
 static bool add_speculated(Decoder *d, const PtxStmt *s, const Decisions *found) {
-    VmSpeculated *p = GR_NEW(&d->m->arena, VmSpeculated);
+    VmSpeculated *p = GR_NEW(d->f->arena, VmSpeculated);
     if (!p || !gr_map_put_u64(&d->speculated, (uint64_t)(uintptr_t)s, p))
         return false;
-    *p = (VmSpeculated){d->m->n_speculated++, found->n};
+    *p = (VmSpeculated){d->m->counts.speculated++, found->n};
     for (unsigned k = 0; k < found->n; k++) {
         uint64_t at = (uint64_t)(uintptr_t)found->at[k].at;
         PtxOperand pred = {.kind = PTX_O_REG, .reg = found->at[k].pred};
-        VmDecision *n = GR_NEW(&d->m->arena, VmDecision);
+        VmDecision *n = GR_NEW(d->f->arena, VmDecision);
         if (!n)
             return false;
         *n = (VmDecision){.next = gr_map_get_u64(&d->decides, at),
@@ -320,11 +320,28 @@ static int by_class(const void *x, const void *y) {
     return a->cls != b->cls ? (a->cls < b->cls ? -1 : 1) : a->slot < b->slot ? -1 : a->slot > b->slot;
 }
 
+// What kernels that come to the function need of it: their layout is made of that.
+static bool keep_needs(Decoder *d) {
+    VmFunc *f = d->f;
+    if (f->known)
+        return true;
+    f->known = true;
+    f->callees = GR_NEW_ARRAY(&d->m->arena, VmFunc *, d->callees.len);
+    f->shared = GR_NEW_ARRAY(&d->m->arena, const PtxVar *, d->shared.len);
+    if (!f->callees || !f->shared)
+        return false;
+    for (size_t k = 0; k < d->callees.len; k++)
+        f->callees[f->n_callees++] = d->callees.data[k];
+    for (size_t k = 0; k < d->shared.len; k++)
+        f->shared[f->n_shared++] = d->shared.data[k];
+    return true;
+}
+
 static bool finish(Decoder *d) {
     VmFunc *f = d->f;
     f->n_code = (uint32_t)d->code.len;
     size_t bytes = (d->code.len * sizeof(VmInsn) + 63) & ~(size_t)63;
-    char *raw = gr_arena_alloc(&d->m->arena, bytes + 64);
+    char *raw = gr_arena_alloc(f->arena, bytes + 64);
     if (!raw)
         return false;
     f->code = (VmInsn *)(void *)(((uintptr_t)raw + 63) & ~(uintptr_t)63);
@@ -349,23 +366,18 @@ static bool finish(Decoder *d) {
     f->frame_bytes = (d->frame + 63) & ~63u;
     if (d->fills.len)
         qsort(d->fills.data, d->fills.len, sizeof(VmFill), by_class);
-    f->fills = GR_NEW_ARRAY(&d->m->arena, VmFill, d->fills.len + 1);
-    f->callees = GR_NEW_ARRAY(&d->m->arena, VmFunc *, d->callees.len + 1);
-    f->shared = GR_NEW_ARRAY(&d->m->arena, const PtxVar *, d->shared.len + 1);
-    if (!f->fills || !f->callees || !f->shared)
+    f->fills = GR_NEW_ARRAY(f->arena, VmFill, d->fills.len + 1);
+    if (!f->fills || !keep_needs(d))
         return false;
+    f->n_static = f->n_warp = f->n_block = 0;
     for (size_t k = 0; k < d->fills.len; k++) {
         f->fills[k] = d->fills.data[k];
         f->n_static += f->fills[k].cls == VM_FILL_STATIC;
         f->n_warp += f->fills[k].cls == VM_FILL_WARP;
         f->n_block += f->fills[k].cls == VM_FILL_BLOCK;
     }
-    for (size_t k = 0; k < d->callees.len; k++)
-        f->callees[f->n_callees++] = d->callees.data[k];
-    for (size_t k = 0; k < d->shared.len; k++)
-        f->shared[f->n_shared++] = d->shared.data[k];
     if (!f->ptx->is_entry) {
-        f->places = GR_NEW_ARRAY(&d->m->arena, VmLanePlace, d->places.len + 1);
+        f->places = GR_NEW_ARRAY(f->arena, VmLanePlace, d->places.len + 1);
         if (!f->places)
             return false;
         if (d->places.len)
@@ -373,12 +385,11 @@ static bool finish(Decoder *d) {
         f->n_places = (uint32_t)d->places.len;
     }
     f->local_bytes = (d->local_bytes + 15) & ~15u;
-    f->decoded = true;
     return true;
 }
 
 static bool formal_slots(Decoder *d, PtxVar **vars, uint32_t n, VmParamSlot **out) {
-    *out = GR_NEW_ARRAY(&d->m->arena, VmParamSlot, n + 1);
+    *out = GR_NEW_ARRAY(d->f->arena, VmParamSlot, n + 1);
     if (!*out)
         return false;
     for (uint32_t k = 0; k < n; k++) {
@@ -396,11 +407,31 @@ static bool formal_slots(Decoder *d, PtxVar **vars, uint32_t n, VmParamSlot **ou
     return true;
 }
 
-gr_status gr_vm_decode(VmModule *m, VmFunc *f, gr_error *err) {
+void gr_vm_forget(VmFunc *f) {
+    if (f->arena)
+        gr_ptx_close(f->ptx);
+    f->arena = NULL;
+    f->code = NULL;
+    f->n_code = 0;
+    f->fills = NULL;
+    f->places = NULL;
+    f->formals = f->rets = NULL;
+}
+
+gr_status gr_vm_decode(VmFunc *f, Arena *arena, gr_error *err) {
     gr_status st = GR_OK;
+    VmModule *m = f->module;
+    VmCounts counts = m->counts;
+    bool again = f->known;
     Decoder d = {.m = m, .f = f, .pm = f->ptx->module, .err = err, .block = UINT32_MAX};
     Arena scratch;
     gr_arena_init(&scratch);
+    GR_TRY(gr_ptx_open(f->ptx, err));
+    f->arena = arena;
+    if (again)
+        m->counts = f->first;
+    else
+        f->first = counts;
     GR_TRY(gr_cfg_build(f->ptx, &scratch, &d.cfg, err));
     d.is_rejoin = GR_NEW_ARRAY(&scratch, bool, d.cfg.n_blocks + 1);
     d.is_program_rejoin = GR_NEW_ARRAY(&scratch, bool, d.cfg.n_blocks + 1);
@@ -419,6 +450,10 @@ gr_status gr_vm_decode(VmModule *m, VmFunc *f, gr_error *err) {
     if (d.oom || !decode_body(&d) || !finish(&d) || !gr_vm_decoded(m, f))
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory while decoding %s", f->name);
 done:
+    if (again)
+        m->counts = counts;
+    if (st != GR_OK)
+        gr_vm_forget(f);
     gr_arena_free(&scratch);
     free(d.slots);
     free(d.defs);

@@ -68,7 +68,7 @@ static bool emit(Decoder *d, VmExec x, void *extra, const uint32_t slot[3], uint
     n->b = slot[1];
     n->c = slot[2];
     n->d = dst;
-    n->e = d->m->n_caches++;
+    n->e = d->m->counts.caches++;
     n->extra = extra;
     gr_vm_fix_rejoin(d);
     return true;
@@ -80,7 +80,7 @@ static bool is_pred(const PtxOperand *o) { return o->kind == PTX_O_REG && o->reg
 
 // cp.async.{ca,cg}.shared.global [dst], [src], cp-size{, src-size | ignore-src}{, cache-policy}
 static bool decode_copy(Decoder *d, const PtxInstr *i) {
-    VmCopyInfo *info = GR_NEW(&d->m->arena, VmCopyInfo);
+    VmCopyInfo *info = GR_NEW(d->f->arena, VmCopyInfo);
     unsigned n = i->n_operands - (has(i, PTX_MOD_L2__cache_hint) ? 1u : 0u);
     uint32_t slot[3] = {0};
     if (!info || !ONLY(i, PTX_MOD_async, PTX_MOD_ca, PTX_MOD_cg) || n < 3 || n > 4 ||
@@ -101,7 +101,7 @@ static bool decode_copy(Decoder *d, const PtxInstr *i) {
 }
 
 static bool decode_group(Decoder *d, const PtxInstr *i) {
-    VmGroupInfo *info = GR_NEW(&d->m->arena, VmGroupInfo);
+    VmGroupInfo *info = GR_NEW(d->f->arena, VmGroupInfo);
     bool commit = has(i, PTX_MOD_commit_group), wait = has(i, PTX_MOD_wait_group);
     if (!info || !ONLY(i, PTX_MOD_async, PTX_MOD_bulk, PTX_MOD_commit_group, PTX_MOD_wait_group,
                        PTX_MOD_wait_all, PTX_MOD_read))
@@ -122,7 +122,7 @@ static bool decode_group(Decoder *d, const PtxInstr *i) {
 
 // cp.async.mbarrier.arrive{.noinc}{.shared}.b64 [addr]
 static bool decode_copy_arrive(Decoder *d, const PtxInstr *i) {
-    VmMbarInfo *info = GR_NEW(&d->m->arena, VmMbarInfo);
+    VmMbarInfo *info = GR_NEW(d->f->arena, VmMbarInfo);
     if (!info || !ONLY(i, PTX_MOD_async, PTX_MOD_mbarrier, PTX_MOD_arrive, PTX_MOD_noinc) ||
         i->n_operands != 1 || !address(d, &i->operands[0], i->space, &info->at))
         return false;
@@ -136,7 +136,7 @@ static bool decode_copy_arrive(Decoder *d, const PtxInstr *i) {
 // cp.reduce.async.bulk.DST.SRC.DONE….OP.TYPE [dst], [src], size{, [mbar]}{, cache-policy}
 static bool decode_bulk(Decoder *d, const PtxInstr *i) {
     bool reduces = has(i, PTX_MOD_reduce), bar = has(i, PTX_MOD_mbarrier__complete_tx__bytes);
-    VmCopyInfo *info = GR_NEW(&d->m->arena, VmCopyInfo);
+    VmCopyInfo *info = GR_NEW(d->f->arena, VmCopyInfo);
     if (!info ||
         !ONLY(i, PTX_MOD_async, PTX_MOD_bulk, PTX_MOD_reduce, PTX_MOD_mbarrier__complete_tx__bytes,
               PTX_MOD_bulk_group, PTX_MOD_multicast__cluster, PTX_MOD_cp_mask, PTX_MOD_and, PTX_MOD_or,
@@ -264,7 +264,7 @@ static bool decode_mbar_change(Decoder *d, const PtxInstr *i, VmMbarInfo *info) 
 static bool decode_mbarrier(Decoder *d, const PtxInstr *i, bool *control) {
     if (i->n_mods && i->mods[0].id == PTX_MOD_pending_count)
         return decode_pending(d, i);
-    VmMbarInfo *info = GR_NEW(&d->m->arena, VmMbarInfo);
+    VmMbarInfo *info = GR_NEW(d->f->arena, VmMbarInfo);
     if (!info || !mbar_op(i, &info->op) ||
         !ONLY(i, i->mods[0].id, PTX_MOD_expect_tx, PTX_MOD_noComplete, PTX_MOD_parity))
         return false;
@@ -284,7 +284,7 @@ static bool decode_mbarrier(Decoder *d, const PtxInstr *i, bool *control) {
 // red.async likewise, with an operation
 static bool decode_store(Decoder *d, const PtxInstr *i) {
     bool red = i->op == PTX_OP_RED, bar = has(i, PTX_MOD_mbarrier__complete_tx__bytes);
-    VmStoreInfo *info = GR_NEW(&d->m->arena, VmStoreInfo);
+    VmStoreInfo *info = GR_NEW(d->f->arena, VmStoreInfo);
     unsigned n;
     PtxOperand tmp[8];
     if (!info || i->n_operands != (bar ? 3 : 2) ||
@@ -323,7 +323,7 @@ static bool decode_store(Decoder *d, const PtxInstr *i) {
 
 // st.bulk{.weak}{.shared::cta} [a], size, 0
 static bool decode_st_bulk(Decoder *d, const PtxInstr *i) {
-    VmAddress *dst = GR_NEW(&d->m->arena, VmAddress);
+    VmAddress *dst = GR_NEW(d->f->arena, VmAddress);
     if (!dst || !ONLY(i, PTX_MOD_bulk) || i->n_operands != 3 || i->operands[2].kind != PTX_O_INT ||
         i->operands[2].bits != 0 || !address(d, &i->operands[0], i->space, dst))
         return false;

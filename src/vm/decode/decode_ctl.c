@@ -21,7 +21,7 @@ static bool decode_brx(Decoder *d, const PtxInstr *i) {
         return false;
     const PtxStmt *t = i->operands[1].label->stmt;
     VmBranchTable *table =
-        gr_arena_alloc(&d->m->arena, sizeof *table + t->n_targets * sizeof table->target[0]);
+        gr_arena_alloc(d->f->arena, sizeof *table + t->n_targets * sizeof table->target[0]);
     uint32_t a = gr_vm_src(d, &i->operands[0], PTX_U32);
     if (!table || a == VM_NO_SLOT)
         return false;
@@ -57,7 +57,7 @@ static void note_callee(Decoder *d, VmFunc *f) {
 static bool call_slots(Decoder *d, const PtxOperand *list, VmParamSlot **out, uint32_t *n) {
     const PtxOperand *e = list->kind == PTX_O_PAREN ? list->sub : list;
     *n = list->kind == PTX_O_PAREN ? list->n_sub : 1;
-    *out = GR_NEW_ARRAY(&d->m->arena, VmParamSlot, *n + 1);
+    *out = GR_NEW_ARRAY(d->f->arena, VmParamSlot, *n + 1);
     if (!*out)
         return false;
     for (uint32_t k = 0; k < *n; k++) {
@@ -85,7 +85,7 @@ static bool decode_call(Decoder *d, const PtxInstr *i) {
     if (!i->n_operands)
         return false;
     const PtxOperand *o = i->operands, *end = o + i->n_operands;
-    VmCallInfo *c = GR_NEW(&d->m->arena, VmCallInfo);
+    VmCallInfo *c = GR_NEW(d->f->arena, VmCallInfo);
     if (!c)
         return false;
     if (o < end && o->kind == PTX_O_PAREN && !call_slots(d, o++, &c->rets, &c->n_rets))

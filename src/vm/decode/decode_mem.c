@@ -78,7 +78,7 @@ static bool decode_data(Decoder *d, const PtxOperand *o, PtxType t, bool store, 
 }
 
 VmMemInfo *gr_vm_mem_elements(Decoder *d, const PtxInstr *i, PtxAccess access, unsigned bytes, unsigned vec) {
-    VmMemInfo *info = GR_NEW(&d->m->arena, VmMemInfo);
+    VmMemInfo *info = GR_NEW(d->f->arena, VmMemInfo);
     if (!info)
         return NULL;
     info->space = plain_space(i->space);
@@ -207,7 +207,7 @@ static bool decode_access(Decoder *d, const PtxInstr *i, bool store) {
     n->b = info->slot[0];
     n->d = info->slot[0];
     n->imm = offset;
-    n->e = d->m->n_caches++;
+    n->e = d->m->counts.caches++;
     n->extra = info;
     gr_vm_fix_rejoin(d);
     return true;
@@ -255,7 +255,7 @@ static bool decode_isspacep(Decoder *d, const PtxInstr *i) {
 static bool decode_mapa(Decoder *d, const PtxInstr *i) {
     bool mapa = i->op == PTX_OP_MAPA;
     uint32_t width = gr_ptx_type_bits(i->type[0]) / 8, rank = 0;
-    VmMapaInfo *info = GR_NEW(&d->m->arena, VmMapaInfo);
+    VmMapaInfo *info = GR_NEW(d->f->arena, VmMapaInfo);
     if (!info || i->n_operands != (mapa ? 3 : 2) || (width != 4 && width != 8) ||
         (i->space != PTX_GENERIC && i->space != PTX_SHARED_CLUSTER))
         return false;

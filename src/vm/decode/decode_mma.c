@@ -5,7 +5,7 @@
 #include "vm/exec/mma.h"
 
 static const uint16_t *make_places(Decoder *d, const VmFragment *f, bool wmma, bool column) {
-    uint16_t *out = GR_NEW_ARRAY(&d->m->arena, uint16_t, (size_t)f->n * VM_LANES);
+    uint16_t *out = GR_NEW_ARRAY(d->f->arena, uint16_t, (size_t)f->n * VM_LANES);
     for (unsigned l = 0; out && l < VM_LANES; l++)
         for (unsigned e = 0; e < f->n; e++)
             out[l * f->n + e] =
@@ -58,7 +58,7 @@ bool gr_vm_decode_product(Decoder *d, const PtxInstr *i, bool *control) {
     for (unsigned k = 0; k < i->n_mods; k++)
         if (n_layouts < 2 && (i->mods[k].id == PTX_MOD_row || i->mods[k].id == PTX_MOD_col))
             column[n_layouts++] = i->mods[k].id == PTX_MOD_col;
-    VmMma *p = GR_NEW(&d->m->arena, VmMma);
+    VmMma *p = GR_NEW(d->f->arena, VmMma);
     if (!p)
         return false;
     *p = (VmMma){.d.f = gr_vm_fragment(VM_MATRIX_C, type[0], mnk, wmma),

@@ -22,7 +22,7 @@ static bool decode_pack(Decoder *d, const PtxInstr *i) {
     unsigned bytes = gr_ptx_type_bits(t) / 8;
     if (v->n_sub == 0 || v->n_sub > 16 || bytes % v->n_sub)
         return false;
-    VmPack *p = GR_NEW(&d->m->arena, VmPack);
+    VmPack *p = GR_NEW(d->f->arena, VmPack);
     if (!p)
         return false;
     p->n = v->n_sub;

@@ -198,7 +198,7 @@ VmParamSlot *gr_vm_param_slot(Decoder *d, const PtxVar *v) {
     uint64_t size = gr_vm_var_size(v);
     if (size == 0 || size > 1 << 16)
         return NULL;
-    VmParamSlot *p = GR_NEW(&d->m->arena, VmParamSlot);
+    VmParamSlot *p = GR_NEW(d->f->arena, VmParamSlot);
     if (!p || !gr_map_put_u64(&d->param_of, (uint64_t)(uintptr_t)v, p)) {
         d->oom = true;
         return NULL;

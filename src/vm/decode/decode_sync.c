@@ -21,7 +21,7 @@ static bool decode_cluster(Decoder *d, const PtxInstr *i) {
 
 // bar.sync a{, b}; bar.arrive a, b; bar.red.popc.u32 d, a{, b}, c; bar.red.and.pred p, a{, b}, c
 static bool decode_barrier(Decoder *d, const PtxInstr *i) {
-    VmBarrierInfo *info = GR_NEW(&d->m->arena, VmBarrierInfo);
+    VmBarrierInfo *info = GR_NEW(d->f->arena, VmBarrierInfo);
     if (!info)
         return false;
     unsigned at = 0, n = i->n_operands;
@@ -126,7 +126,7 @@ static VmCollectiveOp op_of(const PtxInstr *i) {
 
 // Operands after the destination: shfl a, b, c{, mask}; vote a{, mask}; match a, mask; redux a, mask; elect mask.
 static bool decode_collective(Decoder *d, const PtxInstr *i, VmCollectiveKind kind) {
-    VmCollectiveInfo *info = GR_NEW(&d->m->arena, VmCollectiveInfo);
+    VmCollectiveInfo *info = GR_NEW(d->f->arena, VmCollectiveInfo);
     if (!info)
         return false;
     info->kind = kind;

@@ -60,6 +60,17 @@ static gr_status define(VmModule *m, const PtxVar *v, gr_error *err) {
     return GR_OK;
 }
 
+static gr_status define_statics(VmModule *m, PtxFunc *f, gr_error *err) {
+    gr_status st = gr_ptx_open(f, err);
+    if (st != GR_OK)
+        return st;
+    for (const PtxStmt *s = f->first; s && st == GR_OK; s = s->next)
+        if (s->kind == PTX_DECL_VAR && (s->var->space == PTX_GLOBAL || s->var->space == PTX_CONST))
+            st = define(m, s->var, err);
+    gr_ptx_close(f);
+    return st;
+}
+
 static gr_status define_all(VmModule *m, gr_error *err) {
     gr_status st = GR_OK;
     for (size_t k = 0; k < m->n_ptx && st == GR_OK; k++) {
@@ -68,9 +79,8 @@ static gr_status define_all(VmModule *m, gr_error *err) {
             if (!p->vars[n]->is_extern)
                 st = define(m, p->vars[n], err);
         for (uint32_t n = 0; n < p->n_funcs && st == GR_OK; n++)
-            for (const PtxStmt *s = p->funcs[n]->first; s && st == GR_OK; s = s->next)
-                if (s->kind == PTX_DECL_VAR && (s->var->space == PTX_GLOBAL || s->var->space == PTX_CONST))
-                    st = define(m, s->var, err);
+            if (p->funcs[n]->has_statics)
+                st = define_statics(m, p->funcs[n], err);
     }
     return st;
 }

@@ -13,7 +13,7 @@ static bool device_runtime(const char *name) {
     return !strncmp(name, "__cuda", 6) || !strncmp(name, "cuda", 4);
 }
 
-static VmFunc *add_func(VmModule *m, const char *name, const PtxFunc *ptx, uint32_t *cap) {
+static VmFunc *add_func(VmModule *m, const char *name, PtxFunc *ptx, uint32_t *cap) {
     VmFunc *f = GR_NEW(&m->arena, VmFunc);
     if (!f)
         return NULL;
@@ -61,7 +61,7 @@ VmFunc *gr_vm_resolve_func(const VmModule *m, const PtxFunc *decl, const char *n
 static gr_status link_definitions(VmModule *m, uint32_t *cap, gr_error *err) {
     for (size_t k = 0; k < m->n_ptx; k++)
         for (uint32_t n = 0; n < m->ptx[k]->n_funcs; n++) {
-            const PtxFunc *p = m->ptx[k]->funcs[n];
+            PtxFunc *p = m->ptx[k]->funcs[n];
             if (!p->has_body)
                 continue;
             VmFunc *f = add_func(m, p->name, p, cap);
@@ -134,19 +134,18 @@ static gr_status layout_params(VmModule *m, VmFunc *f, gr_error *err) {
     return GR_OK;
 }
 
-// Whether threads of different blocks may synchronize: by fences, or by operations that release or acquire.
-static bool orders_blocks(const PtxModule *m) {
-    for (uint32_t f = 0; f < m->n_funcs; f++)
-        for (const PtxStmt *s = m->funcs[f]->first; s; s = s->next) {
-            if (s->kind != PTX_INSTR)
-                continue;
-            const PtxInstr *i = s->instr;
-            if (i->op == PTX_OP_FENCE || i->op == PTX_OP_MEMBAR || i->op == PTX_OP_MBARRIER ||
-                i->op == PTX_OP_GRIDDEPCONTROL || i->sem == PTX_ACQUIRE || i->sem == PTX_RELEASE ||
-                i->sem == PTX_ACQ_REL || i->sem == PTX_SC)
-                return true;
-        }
-    return false;
+// Notes whether threads of different blocks may synchronize, by fences, or by operations that release or acquire; and whether an instruction is of the
+// async proxy.
+static void note_orders(VmModule *m, const PtxFunc *f) {
+    for (const PtxStmt *s = f->first; s; s = s->next) {
+        if (s->kind != PTX_INSTR)
+            continue;
+        const PtxInstr *i = s->instr;
+        m->orders |= i->op == PTX_OP_FENCE || i->op == PTX_OP_MEMBAR || i->op == PTX_OP_MBARRIER ||
+                     i->op == PTX_OP_GRIDDEPCONTROL || i->sem == PTX_ACQUIRE || i->sem == PTX_RELEASE ||
+                     i->sem == PTX_ACQ_REL || i->sem == PTX_SC;
+        m->bulk |= s->site && f->module->sites[s->site].async && gr_ptx_instr_has(i, PTX_MOD_bulk);
+    }
 }
 
 static VmModule *new_module(VmDevice *d) {
@@ -160,6 +159,52 @@ static VmModule *new_module(VmDevice *d) {
     return m;
 }
 
+// Decodes all functions, for what is wrong with them and what kernels need of them. Only the code of a runtime is kept: that of others is made
+// again when a kernel is launched that may come to it (gr_vm_launch). Of most modules most kernels never are.
+static gr_status decode_all(VmModule *m, gr_error *err) {
+    gr_status st = GR_OK;
+    Arena scratch;
+    gr_arena_init(&scratch);
+    for (uint32_t k = 0; k < m->n_funcs && st == GR_OK; k++) {
+        VmFunc *f = m->funcs[k];
+        if (!f->ptx || f->module != m)
+            continue;
+        st = gr_vm_decode(f, m->is_runtime ? &m->arena : &scratch, err);
+        if (st == GR_OK)
+            note_orders(m, f->ptx);
+        if (m->is_runtime)
+            continue;
+        gr_vm_forget(f);
+        gr_arena_rewind(&scratch);
+    }
+    gr_arena_free(&scratch);
+    return st;
+}
+
+// Makes the code of `f` and of all that it may come to.
+static gr_status make_ready(VmModule *m, VmFunc *f, gr_error *err) {
+    if (!f->ptx || f->walk == m->device->walks)
+        return GR_OK;
+    f->walk = m->device->walks;
+    if (!f->code)
+        GR_MUST(gr_vm_decode(f, &f->module->arena, err));
+    for (uint32_t k = 0; k < f->n_callees; k++)
+        GR_MUST(make_ready(m, f->callees[k], err));
+    for (uint32_t k = 0; f->calls_indirect && k < m->n_funcs; k++)
+        if (m->funcs[k]->address_taken)
+            GR_MUST(make_ready(m, m->funcs[k], err));
+    return GR_OK;
+}
+
+gr_status gr_vm_launch(VmDevice *d, const VmLaunchParams *p, VmLaunch **out, gr_error *err) {
+    VmFunc *f = p->func;
+    *out = NULL;
+    d->walks += !f->ready;
+    gr_status st = f->ready ? GR_OK : make_ready(f->module, f, err);
+    f->ready = st == GR_OK;
+    return st == GR_OK ? gr_vm_begin(d, p, out, err) : st;
+}
+
 // What `m` is made of is known.
 static gr_status load(VmModule *m, PtxModule *const *modules, size_t n, gr_error *err) {
     VmDevice *d = m->device;
@@ -167,22 +212,13 @@ static gr_status load(VmModule *m, PtxModule *const *modules, size_t n, gr_error
     GR_NEED(m->ptx, err);
     for (size_t k = 0; k < n; k++)
         m->ptx[m->n_ptx++] = modules[k];
-    for (size_t k = 0; k < n; k++)
-        m->orders |= orders_blocks(modules[k]);
-    for (size_t k = 0; k < n; k++)
-        for (uint32_t s = 1; s <= modules[k]->n_sites; s++) {
-            const PtxSite *site = &modules[k]->sites[s];
-            m->bulk |= site->async && gr_ptx_instr_has(site->stmt->instr, PTX_MOD_bulk);
-        }
     GR_MUST(link_funcs(m, err));
     m->code_base = d->code_next + 1; // functions of different modules have different addresses, none is null
     d->code_next += m->n_funcs + 1;
     GR_MUST(gr_vm_link_data(m, err));
     for (uint32_t k = 0; k < m->n_kernels; k++)
         GR_MUST(layout_params(m, m->kernels[k], err));
-    for (uint32_t k = 0; k < m->n_funcs; k++)
-        if (m->funcs[k]->ptx && m->funcs[k]->module == m)
-            GR_MUST(gr_vm_decode(m, m->funcs[k], err));
+    GR_MUST(decode_all(m, err));
     return gr_vm_layout(m, err);
 }
 
@@ -245,8 +281,10 @@ void gr_vm_module_unload(VmModule *m) {
         if (m->globals.data[k]->range)
             gr_vm_mem_free(d->mem, m->globals.data[k]->range->addr, NULL);
     for (uint32_t k = 0; k < m->n_funcs; k++)
-        if (m->funcs[k]->module == m)
+        if (m->funcs[k]->module == m) {
             gr_map_free(&m->funcs[k]->shared_layout);
+            gr_vm_forget(m->funcs[k]);
+        }
     gr_vec_free(&m->globals);
     gr_vec_free(&m->unknown);
     gr_map_free(&m->func_of);

@@ -16,8 +16,8 @@ gr_status gr_vm_take_runtime(VmModule *m, uint32_t *cap, gr_error *err) {
     GR_NEED(m->funcs, err);
     memcpy(m->funcs, r->funcs, r->n_funcs * sizeof *r->funcs);
     m->n_funcs = r->n_funcs;
-    m->n_caches = r->n_caches;
-    m->launch_room = r->launch_room;
+    m->counts.caches = r->counts.caches;
+    m->counts.launch_room = r->counts.launch_room;
     m->orders = r->orders;
     m->tagged = r->tagged;
     return GR_OK;

@@ -197,7 +197,7 @@ bool gr_vm_decode_atom(Decoder *d, const PtxInstr *i) {
         return true;
     n->a = slot;
     n->imm = offset;
-    n->e = d->m->n_caches++;
+    n->e = d->m->counts.caches++;
     n->extra = info;
     gr_vm_fix_rejoin(d);
     return true;

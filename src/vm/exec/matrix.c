@@ -123,7 +123,7 @@ static uint32_t place(Decoder *d, uint32_t twice_row_step, uint32_t column_step,
 
 // A register with what lane `from` of each lane has in `value`.
 static uint32_t fetch(Decoder *d, uint32_t value, uint32_t from) {
-    VmCollectiveInfo *info = GR_NEW(&d->m->arena, VmCollectiveInfo);
+    VmCollectiveInfo *info = GR_NEW(d->f->arena, VmCollectiveInfo);
     uint32_t to = gr_vm_new_slot(d, 4), clamp = gr_vm_const_slot(d, 31, 4),
              all = gr_vm_const_slot(d, 0xffffffff, 4);
     VmInsn *n = info ? gr_vm_emit(d, gr_vm_x_collective, gr_vm_x_collective) : NULL;
@@ -149,7 +149,7 @@ static uint32_t fetch(Decoder *d, uint32_t value, uint32_t from) {
 }
 
 bool gr_vm_matrix_meet(Decoder *d) {
-    VmCollectiveInfo *info = GR_NEW(&d->m->arena, VmCollectiveInfo);
+    VmCollectiveInfo *info = GR_NEW(d->f->arena, VmCollectiveInfo);
     uint32_t all = gr_vm_const_slot(d, 0xffffffff, 4);
     VmInsn *n = info ? gr_vm_emit(d, gr_vm_x_collective, gr_vm_x_collective) : NULL;
     if (!n)
@@ -174,7 +174,7 @@ bool gr_vm_matrix_access(Decoder *d, VmMemInfo *info, uint32_t address) {
         return false;
     n->a = address;
     n->b = n->d = info->slot[0];
-    n->e = d->m->n_caches++;
+    n->e = d->m->counts.caches++;
     n->part = 1;
     n->extra = info;
     gr_vm_fix_rejoin(d);

@@ -107,7 +107,7 @@ static VM_HANDLER(sys_malloc) {
 
 // Inline caches must forget a range that is gone.
 static void forget_in(VmLaunch *l, uint64_t address) {
-    for (uint32_t k = 0; k < l->module->n_caches; k++)
+    for (uint32_t k = 0; k < l->module->counts.caches; k++)
         if (l->caches[k].lo == address)
             l->caches[k] = (VmCache){0};
 }

@@ -185,7 +185,7 @@ static VM_HANDLER(run_video);
 bool gr_vm_decode_video(Decoder *d, const PtxInstr *i) {
     VideoInfo *v = NULL, read = {0};
     if (!find_op(i->op, &read) || i->n_operands < 3 || i->n_operands > 4 || !read_modifiers(i, &read) ||
-        !read_selectors(i, &read) || is_odd(&read) || !(v = GR_NEW(&d->m->arena, VideoInfo)))
+        !read_selectors(i, &read) || is_odd(&read) || !(v = GR_NEW(d->f->arena, VideoInfo)))
         return false;
     uint32_t slot[4] = {0};
     for (unsigned k = 0; k < i->n_operands; k++) {

@@ -127,7 +127,7 @@ static bool read_instr(Decoder *d, const PtxInstr *i, Wmma *w) {
 
 // The slot of the address of a lane's part number k; all instructions of a function share these.
 static uint32_t put_place(Decoder *d, const Wmma *w, unsigned k, unsigned first) {
-    Place *p = GR_NEW(&d->m->arena, Place);
+    Place *p = GR_NEW(d->f->arena, Place);
     if (!d->scratch[k])
         d->scratch[k] = gr_vm_new_slot(d, 8) + 1;
     uint32_t to = d->scratch[k] - 1;

@@ -42,14 +42,14 @@ static void settle(VmWarpRest *r, VmHeldLoad *h, uint32_t lanes, uint32_t discar
 }
 
 void gr_vm_settle_loads(VmWarpRest *r, uint32_t mask, uint32_t discards) {
-    for (uint32_t k = 0; r->holding & mask && k < r->launch->module->n_speculated; k++)
+    for (uint32_t k = 0; r->holding & mask && k < r->launch->module->counts.speculated; k++)
         settle(r, &r->held[k], r->held[k].lanes & mask, discards);
     r->holding &= ~mask;
 }
 
 bool gr_vm_holds_loads(const VmWarpRest *r) {
     uint32_t lanes = 0;
-    for (uint32_t k = 0; r->holding && k < r->launch->module->n_speculated; k++)
+    for (uint32_t k = 0; r->holding && k < r->launch->module->counts.speculated; k++)
         lanes |= r->held[k].lanes;
     return lanes & r->live;
 }
@@ -64,7 +64,7 @@ void gr_vm_hold_load(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES
     VmWarpRest *r = rest_of(w);
     const VmSpeculated *s = ((const VmMemInfo *)i->extra)->speculated;
     if (!r->held)
-        r->held = gr_vm_own(r->launch, r->launch->module->n_speculated * sizeof *r->held);
+        r->held = gr_vm_own(r->launch, r->launch->module->counts.speculated * sizeof *r->held);
     if (!r->held) { // out of memory
         gr_vm_tell_access(w, i, address, mask, 0);
         return;

@@ -113,8 +113,8 @@ static void free_launch(VmLaunch *l) {
 gr_status gr_vm_launch_reserve(VmLaunch *l, gr_error *err) {
     const VmModule *m = l->module;
     l->frame_pools = calloc(m->n_funcs + 1u, sizeof *l->frame_pools);
-    l->caches = calloc(m->n_caches + 1u, sizeof *l->caches);
-    l->extension_state = calloc(1, m->launch_room + 1u);
+    l->caches = calloc(m->counts.caches + 1u, sizeof *l->caches);
+    l->extension_state = calloc(1, m->counts.launch_room + 1u);
     size_t warps = (size_t)l->max_resident * l->warps_per_block + 1;
     l->warp = calloc(warps, sizeof *l->warp);
     l->ready = calloc(warps, sizeof *l->ready);
@@ -174,7 +174,7 @@ static void draw_block_order(VmLaunch *l) {
     l->shuffle_from = gr_rng_next(&rng) % n;
 }
 
-gr_status gr_vm_launch(VmDevice *d, const VmLaunchParams *p, VmLaunch **out, gr_error *err) {
+gr_status gr_vm_begin(VmDevice *d, const VmLaunchParams *p, VmLaunch **out, gr_error *err) {
     uint64_t threads;
     *out = NULL;
     GR_MUST(check(d, p, &threads, err));

@@ -112,7 +112,7 @@ static void pop_sleeper(VmLaunch *l) {
 static void refresh_caches(VmLaunch *l) {
     uint64_t g = gr_vm_mem_generation(l->device->mem);
     if (l->caches_generation != g) {
-        for (uint32_t k = 0; k < l->module->n_caches; k++)
+        for (uint32_t k = 0; k < l->module->counts.caches; k++)
             l->caches[k] = (VmCache){0};
         l->caches_generation = g;
     }

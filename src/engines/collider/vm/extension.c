@@ -7,7 +7,7 @@
 
 static bool decoded(VmModule *m, VmFunc *f) {
     gr_collider_vm_poison(m, f);
-    return gr_collider_vm_windows(m, f);
+    return gr_collider_vm_windows(f);
 }
 
 // The names of the device runtime (engines/collider/device).

@@ -6,7 +6,7 @@
 #include "vm/core/program.h"
 
 // Each gives handlers to what it recognizes in a function that was decoded. False: out of memory.
-bool gr_collider_vm_windows(VmModule *m, VmFunc *f);
+bool gr_collider_vm_windows(VmFunc *f);
 void gr_collider_vm_poison(VmModule *m, VmFunc *f);
 
 // What a device keeps for the extension.

@@ -207,7 +207,7 @@ static void wrap(VmInsn *i, VmExec x, void *extra) {
     }
 }
 
-static bool fuse_window(VmModule *m, VmInsn *i, const VmInsn *limit, const VmInsn *before) {
+static bool fuse_window(VmFunc *f, VmInsn *i, const VmInsn *limit, const VmInsn *before) {
     static const PtxOp ops[] = {PTX_OP_NANOSLEEP, PTX_OP_LD};
     bool store = is_op(before, PTX_OP_ST);
     if (i->body[0] || (!store && !is_op(before, PTX_OP_LD)) || before->tagged ||
@@ -216,7 +216,7 @@ static bool fuse_window(VmModule *m, VmInsn *i, const VmInsn *limit, const VmIns
     VmInsn *bra = end_of(i, limit, ops, 2);
     if (!bra)
         return true;
-    Window *w = GR_NEW(&m->arena, Window);
+    Window *w = GR_NEW(f->arena, Window);
     if (!w)
         return false;
     for (const VmInsn *k = i; k < bra; k++)
@@ -228,12 +228,12 @@ static bool fuse_window(VmModule *m, VmInsn *i, const VmInsn *limit, const VmIns
     w->next = after(bra);
     w->n = (uint32_t)(bra - i) + 1;
     w->store = store;
-    w->state = gr_vm_launch_room(m, sizeof(WindowState));
+    w->state = gr_vm_launch_room(f->module, sizeof(WindowState));
     wrap(i, x_window, w);
     return true;
 }
 
-static bool fuse_peers(VmModule *m, VmInsn *i, const VmInsn *limit) {
+static bool fuse_peers(VmFunc *f, VmInsn *i, const VmInsn *limit) {
     static const PtxOp ops[] = {PTX_OP_ACTIVEMASK, PTX_OP_MATCH};
     VmInsn *bra = i->body[0] ? NULL : end_of(i, limit, ops, 2);
     if (!bra || bra + 1 >= limit)
@@ -243,7 +243,7 @@ static bool fuse_peers(VmModule *m, VmInsn *i, const VmInsn *limit) {
         access++;
     if (access == limit || !is_op(access, PTX_OP_ST) || access->site != i->stmt->tag.site)
         return true;
-    Window *w = GR_NEW(&m->arena, Window);
+    Window *w = GR_NEW(f->arena, Window);
     if (!w)
         return false;
     *w = (Window){.reload = access, .next = after(bra), .n = (uint32_t)(bra - i) + 1};
@@ -253,7 +253,7 @@ static bool fuse_peers(VmModule *m, VmInsn *i, const VmInsn *limit) {
 
 // What the collider inserts before an asynchronous copy does what the copy does, as ordinary accesses, and waits between them: all of it is
 // left out, but the generator's step (engines/collider/pass/collider_async.h).
-static bool fuse_copy(VmModule *m, VmInsn *i, const VmInsn *limit) {
+static bool fuse_copy(VmFunc *f, VmInsn *i, const VmInsn *limit) {
     const VmInsn *k = i, *last = i;
     for (; k < limit && (k->exec[0] == gr_vm_x_rejoin || same_place(i, k)); k++)
         if (k->exec[0] != gr_vm_x_rejoin)
@@ -261,22 +261,24 @@ static bool fuse_copy(VmModule *m, VmInsn *i, const VmInsn *limit) {
     if (i->body[0] || k == limit || k->tagged || k->site != i->stmt->tag.site || !is_op(k, PTX_OP_CP) ||
         !same_place(i, i + 1) || !is_op(i + 1, PTX_OP_MUL))
         return true;
-    Window *w = GR_NEW(&m->arena, Window);
+    Window *w = GR_NEW(f->arena, Window);
     if (!w)
         return false;
-    *w = (Window){
-        .access = k, .step = i + 1, .next = last + 1, .state = gr_vm_launch_room(m, sizeof(WindowState))};
+    *w = (Window){.access = k,
+                  .step = i + 1,
+                  .next = last + 1,
+                  .state = gr_vm_launch_room(f->module, sizeof(WindowState))};
     wrap(i, x_copy_window, w);
     return true;
 }
 
 // What wmma.store stored is loaded again by wmma.load.c, whose lanes look where they stored: their addresses are known then
 // as those of the store's parts.
-static bool stored_parts(VmModule *m, VmInsn *i, const VmInsn *access) {
+static bool stored_parts(VmFunc *f, VmInsn *i, const VmInsn *access) {
     const VmInsn *first = access;
     while (first[-1].stmt == access->stmt && first[-1].part)
         first--;
-    Window *w = GR_NEW(&m->arena, Window);
+    Window *w = GR_NEW(f->arena, Window);
     if (!w)
         return false;
     *w = (Window){.access = access, .reload = first, .more = access > first ? access : NULL};
@@ -285,7 +287,7 @@ static bool stored_parts(VmModule *m, VmInsn *i, const VmInsn *access) {
 }
 
 // A wait that is no window above, as its instructions are guarded or unknown, is one for observers.
-static bool find_wait(VmModule *m, VmFunc *f, VmInsn *i, const VmInsn *limit) {
+static bool find_wait(VmFunc *f, VmInsn *i, const VmInsn *limit) {
     const VmInsn *access = i, *look = i;
     while (access > f->code && (same_place(i, access) || access->exec[0] == gr_vm_x_rejoin))
         access--;
@@ -293,12 +295,12 @@ static bool find_wait(VmModule *m, VmFunc *f, VmInsn *i, const VmInsn *limit) {
         (!is_op(access, PTX_OP_LD) && !is_op(access, PTX_OP_ST) && !gr_vm_is_matrix(access)))
         return true;
     if (is_op(access, PTX_OP_WMMA) && access->part && access->stmt->instr->mods[0].id == PTX_MOD_store)
-        return stored_parts(m, i, access);
+        return stored_parts(f, i, access);
     while (look < limit && same_place(i, look) && !is_op(look, PTX_OP_LD))
         look++;
     if (look == limit || !same_place(i, look))
         return true;
-    Window *w = GR_NEW(&m->arena, Window);
+    Window *w = GR_NEW(f->arena, Window);
     if (!w)
         return false;
     *w = (Window){.access = access, .reload = look};
@@ -317,7 +319,7 @@ static void take_pause(VmInsn *i) {
         x[0] = x[1] = x_pause;
 }
 
-bool gr_collider_vm_windows(VmModule *m, VmFunc *f) {
+bool gr_collider_vm_windows(VmFunc *f) {
     const VmInsn *limit = f->code + f->n_code;
     for (VmInsn *i = f->code; i < limit; i++) {
         take_pause(i);
@@ -325,14 +327,14 @@ bool gr_collider_vm_windows(VmModule *m, VmFunc *f) {
             i->exec[0] == gr_vm_x_rejoin)
             continue;
         if (is_op(i, PTX_OP_ACTIVEMASK)) {
-            if (!fuse_peers(m, i, limit))
+            if (!fuse_peers(f, i, limit))
                 return false;
         } else if (i > f->code && (is_op(i, PTX_OP_MUL) || is_op(i, PTX_OP_NANOSLEEP)) &&
-                   !fuse_window(m, i, limit, i - 1))
+                   !fuse_window(f, i, limit, i - 1))
             return false;
-        if (is_op(i, PTX_OP_MUL) && i->exec[0] != x_window && !fuse_copy(m, i, limit))
+        if (is_op(i, PTX_OP_MUL) && i->exec[0] != x_window && !fuse_copy(f, i, limit))
             return false;
-        if (is_op(i, PTX_OP_NANOSLEEP) && !i->extra && !find_wait(m, f, i, limit))
+        if (is_op(i, PTX_OP_NANOSLEEP) && !i->extra && !find_wait(f, i, limit))
             return false;
     }
     return true;

@@ -328,7 +328,7 @@ gr_status gr_places_find(const Cfg *g, const GrGrid *grid, Arena *arena, GrPlace
     gr_status st = find_in(g, grid, &work, &found, err);
     *out = found ? settle(found, arena) : NULL;
     if (found && !*out)
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        st = gr_no_memory(err);
     gr_arena_free(&work);
     return st;
 }

@@ -209,7 +209,7 @@ static bool decoded(VmModule *m, VmFunc *f) {
         const GrTrackerControl *control = callee == CALLEES ? NULL : control_of(m, name, &at);
         if (!control)
             continue;
-        Call *k = GR_NEW(&m->arena, Call);
+        Call *k = GR_NEW(f->arena, Call);
         if (!k)
             return false;
         *k = (Call){.info = info, .callee = callee, .control = control};
