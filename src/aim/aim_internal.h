@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// aim_internal — what the two steps share: how accesses are named from run to run (places.c), and what is noted of them (conflicts.c).
+// aim_internal — what the two steps share: names of accesses from run to run (places.c), notes on them (conflicts.c).
 #ifndef GR_AIM_AIM_INTERNAL_H
 #define GR_AIM_AIM_INTERNAL_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // conflicts — the first step: which accesses touch the same bytes, and whether anything may have ordered them.
 //
-// All tables are of a fixed size and hashed: what falls together makes a conflict be overlooked, or one that is ordered be
-// noted, and neither is worse than time.
+// All tables have a fixed size and are hashed. A collision overlooks a conflict, or notes an ordered one: it costs
+// time.
 #include "aim/aim_internal.h"
 
 #include "base/rng.h"
@@ -19,7 +19,7 @@ enum {
     LAUNCHES = 1024,
     LANES = 32,
     GRAINS = 1024, // of one access
-    // Of a place that has touched OFTEN grains one in SOME is looked at, the same ones of all places.
+    // Once a place has touched OFTEN grains, it looks at one in SOME: every place at the same ones.
     OFTEN = 4096,
     SOME = 16,
 };
@@ -119,7 +119,7 @@ void gr_conflicts_met(Conflicts *c, uint32_t x, uint32_t y) {
 
 // ---- Orders ------------------------------------------------------------------------------------------------
 
-// Whether nothing orders them that a look at barriers and waits tells.
+// Whether neither barriers nor waits order the two accesses.
 static bool apart(Conflicts *c, const Actor *first, const Actor *later) {
     if (first->launch != later->launch) {
         const LaunchOf *a = &c->launches[first->launch % LAUNCHES],
@@ -147,7 +147,7 @@ static bool apart(Conflicts *c, const Actor *first, const Actor *later) {
     return !one_warp || (first->thread != later->thread && !met);
 }
 
-// Whether that side has done anything since then that atomics and fences are for: in another block any of its threads may have.
+// Whether that side has since done anything that atomics and fences are for; in another block: any of its threads.
 static bool ordered_since(Conflicts *c, const Actor *a, bool one_block, uint64_t time) {
     uint64_t last = one_block ? warp_of_actor(c, a)->ordered[a->thread % LANES]
                               : c->ordered[block_of(a->launch, a->block)];
@@ -224,7 +224,7 @@ static void touch_all(Conflicts *c, const VmWhere *w, uint32_t mask, Actor by, P
     }
 }
 
-// These lanes did something that may order what they did before with what others do later, or the other way round.
+// These lanes did something that may order accesses before it with accesses after it.
 static void order(Conflicts *c, const VmWhere *w) {
     WarpTimes *t = warp_of(c, w->launch, w->block_linear, w->warp);
     ++c->now;
