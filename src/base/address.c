@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <sys/personality.h>
 
-// x86-64 Linux draws 28 bits of a page's number (arch/x86/mm/mmap.c): upwards from two thirds of the address space for programs and their heap,
-// downwards from its end for stacks and mmap, upwards from a third of it for mmap when the stack has no limit.
+// x86-64 Linux draws 28 bits of a page's number (arch/x86/mm/mmap.c): upwards from two thirds of the address space for
+// programs and heaps, downwards from its end for stacks and mmap, upwards from a third for mmap under no stack limit.
 static const struct {
     uint64_t from, to;
 } drawn[] = {

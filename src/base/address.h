@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// address — addresses in sentences that have to be the same in every run of a program. Those that the tool chooses are. Those of the host's memory are
-// drawn by Linux, unless the process was started without that (ADDR_NO_RANDOMIZE), which containers may refuse.
+// address — addresses in sentences that must be equal in every run of a program. Those that the tool chooses are. Linux
+// draws those of the host's memory, unless the process began without that (ADDR_NO_RANDOMIZE; containers may refuse).
 #ifndef GR_BASE_ADDRESS_H
 #define GR_BASE_ADDRESS_H
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Where device code is linked (-rdc=true), nvcc gives what is static a prefix made of the source's name and a hash of its path:
-// __nv_static_22__4f8ac668_5_app_cu_main__Z1kPi, where 22 is the length of _4f8ac668_5_app_cu_main. Yields what is behind it.
+// Where device code is linked (-rdc=true), nvcc gives static names a prefix of the source's name and a hash of its
+// path: __nv_static_22__4f8ac668_5_app_cu_main__Z1kPi; 22 is the length of _4f8ac668_5_app_cu_main. Yields the rest.
 static const char *without_prefix(const char *name) {
     static const char prefix[] = "__nv_static_";
     if (strncmp(name, prefix, sizeof prefix - 1))
@@ -36,9 +36,9 @@ static void demangle_job(void) {
     job.text = cplus_demangle_v3(job.name, DMGL_PARAMS | DMGL_TYPES | DMGL_NO_RECURSE_LIMIT);
 }
 
-// The C++ library refuses names of more than 1024 bytes, which templates have. libiberty has the same code, which takes them if it is told to; its
-// licence lets that file be linked into anything. It takes a stack by the length of the name, and threads of a program may have little: it gets one
-// of its own. NULL: it is no such name, or too long.
+// The C++ library refuses names of more than 1024 bytes, which templates have. libiberty takes them if told to; its
+// licence lets that file be linked into anything. Its stack grows with the name, and threads of a program may have
+// little stack: it gets a stack of its own. NULL: no such name, or too long a one.
 static char *demangle_long(const char *name) {
     ucontext_t here, there;
     if (strlen(name) > LONGEST)

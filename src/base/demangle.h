@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 
-// The name of a kernel or function as the source spells it, demangled when a C++ library is at hand; in `arena`, or `name` itself.
+// A kernel's or function's name as the source spells it, if a C++ library is at hand; in `arena`, or `name` itself.
 const char *gr_demangle(const char *name, Arena *arena);
 
 #endif

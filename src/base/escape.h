@@ -10,7 +10,7 @@
 
 #include "base/str.h"
 
-// The bytes of the character that text[0 .. len) begins with, and the character; 0: it begins with a byte that is no UTF-8.
+// The bytes of the character at the start of text[0 .. len), and the character; 0: the first byte is no UTF-8.
 size_t gr_utf8_char(const char *text, size_t len, uint32_t *c);
 
 // A control or format character, one that ends a line or turns the direction of writing, or no character at all.
@@ -23,14 +23,14 @@ size_t gr_escape_char(const char *text, size_t len, char out[GR_ESCAPED_ROOM]);
 // Appends the text, in one line.
 void gr_add_escaped(const char *text, StrBuf *out);
 
-// As gr_str_addf, with every %s escaped. It knows %s, %.*s, %c, %u, %zu, %llu, %llx, %02X and %%.
+// Appends by printf's rules, with every %s escaped. Knows %s, %.*s, %c, %u, %zu, %llu, %llx, %02X and %%.
 void gr_escaped_addf(StrBuf *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 // Appends the text with its lines and hidden characters, as UTF-8: only bytes that are none are escaped.
 void gr_add_utf8(const char *text, StrBuf *out);
 
-// Appends at most `most` characters of a line of source, one column each, so that a caret below stands right: '?' for what cannot be shown, a blank for a
-// tab.
+// Appends at most `most` characters of a source line, one column each, so that a caret below fits: '?' for what cannot
+// be shown, a blank for a tab.
 void gr_add_columns(const char *text, size_t len, size_t most, StrBuf *out);
 
 // The columns before byte `at` of the line.

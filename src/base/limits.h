@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Whether this process may write to a file up to byte `end` (ulimit -f). Beyond the limit a write is not just refused: it sends SIGXFSZ, which
-// ends the program. So code of gpurace that writes inside a program calls this first. False sets errno to EFBIG.
+// Whether this process may write to a file up to byte `end` (ulimit -f). A write beyond sends SIGXFSZ, which ends the
+// program. So gpurace calls this before it writes inside a program. False sets errno to EFBIG.
 bool gr_file_may_grow(uint64_t end);
 
 // What to do about an errno that a limit has caused: " (…)", or "".

@@ -15,7 +15,7 @@ void gr_log(LogLevel level, const char *fmt, ...) {
     int written = vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     size_t len = written > 0 ? strnlen(text, sizeof text) : 0;
-    // One write per message: lines of several processes or threads must not mix. Names of the program's may hold anything.
+    // One write per message: lines of processes and threads must not mix. The program's names may hold anything.
     char line[4096];
     size_t n = (size_t)snprintf(line, sizeof line, "gpurace: %s", level == LOG_WARN ? "warning: " : "");
     for (size_t k = 0; k < len && n < sizeof line - GR_ESCAPED_ROOM;) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// outfile — a file that is written piece by piece and appears as a whole. own.h decides before whether gpurace may write to it.
+// outfile — a file that is written piece by piece and appears as a whole. own.h decides whether gpurace may write it.
 //
 // The pieces go to a new temporary name beside the file, which takes its place when all are written: a reader never sees half of it, and
 // neither does a kill -9. What was there keeps its mode and owner. A link stays: the file at its end is the one that is replaced. Of a file

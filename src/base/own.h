@@ -56,7 +56,7 @@ gr_status gr_own_folder(char out[PATH_MAX], const char *word, gr_error *err);
 void gr_own_tell_folders(void (*made)(const char *folder));
 // Whether the real path of `path`, which need not be there, is in such a folder.
 bool gr_own_in_folder(const char *path);
-// Removes such a folder and all that is in it; nothing else is. Links in it are removed, not followed; what is mounted in it stays.
+// Removes such a folder with all that is in it. Links in it are removed, not followed; what is mounted in it stays.
 gr_status gr_own_remove_folder(const char *folder, gr_error *err);
 
 #endif

@@ -22,7 +22,7 @@ static uint64_t checked(Count *c, uint64_t parts) {
     return parts > MOST_PARTS ? MOST_PARTS + 1 : parts;
 }
 
-// Behind '[': to the end of the bracket expression. "]" and "^]" at its start are members, as is all in "[:…:]", "[=…=]" and "[.….]".
+// From '[' to the end of the bracket expression. Members: "]" and "^]" at its start, all in "[:…:]", "[=…=]", "[.….]".
 static void skip_bracket(Count *c) {
     c->p += *c->p == '^';
     for (bool first = true; *c->p && (first || *c->p != ']'); first = false, c->p++) {

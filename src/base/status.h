@@ -33,7 +33,7 @@ typedef struct gr_error {
 // Fills *err (if not NULL) and returns `code`, so that `return gr_fail(err, GR_ERR_IO, "...")` reads well.
 gr_status gr_fail(gr_error *err, gr_status code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-// As gr_fail, with a place in a file.
+// Fails with a place in a file.
 gr_status gr_fail_at(gr_error *err, gr_status code, const char *file, unsigned line, unsigned col,
                      const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 
@@ -59,7 +59,7 @@ const char *gr_error_text(const gr_error *err, char *buf, unsigned size);
     } while (0)
 #define GR_NEED(ok, err) GR_NEED_OR(ok, gr_no_memory(err))
 
-// As GR_MUST, of a function that has something to release: on failure sets the local `st` and goes to the local label `done`.
+// For a function that has something to release: on failure sets the local `st` and goes to the local label `done`.
 #define GR_TRY(expr)                                                                                         \
     do {                                                                                                     \
         st = (expr);                                                                                         \

@@ -39,12 +39,12 @@ static inline void gr_str_addc(StrBuf *s, char c) { gr_str_addn(s, &c, 1); }
 void gr_str_addf(StrBuf *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void gr_str_vaddf(StrBuf *s, const char *fmt, va_list words) __attribute__((format(printf, 2, 0)));
 
-// As snprintf and vsnprintf, several times faster where a format has nothing but %s, %u and %%: rewriting a module formats
-// a hundred lines per kernel.
+// Formats like snprintf and vsnprintf, but several times faster where a format has nothing but %s, %u and %%: rewriting
+// a module formats a hundred lines per kernel.
 int gr_format(char *buf, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 int gr_vformat(char *buf, size_t size, const char *fmt, va_list ap) __attribute__((format(printf, 3, 0)));
 
-// In a function whose last parameters are `fmt` and `...`: declares `text`, at most `size` bytes, and puts the words together there.
+// In a function whose last parameters are `fmt` and `...`: declares `text`, at most `size` bytes, and formats into it.
 #define GR_FORMATTED(text, size, fmt)                                                                        \
     char text[size];                                                                                         \
     va_list text##_words;                                                                                    \

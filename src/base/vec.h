@@ -17,7 +17,7 @@
 // Makes room for `need` elements of `size` bytes in *data; used by the macros only.
 bool gr_vec_grow(void **data, size_t *cap, size_t need, size_t size);
 
-void gr_vec_drop_pointer(void **data, size_t *len, const void *p); // likewise
+void gr_vec_drop_pointer(void **data, size_t *len, const void *p); // used by gr_vec_drop only
 
 #define gr_vec_reserve(v, n)                                                                                 \
     ((n) <= (v)->cap || gr_vec_grow((void **)&(v)->data, &(v)->cap, (n), sizeof *(v)->data))
