@@ -23,8 +23,8 @@ typedef struct GrCampaignFolder {
 #define GR_NO_FOLDER                                                                                         \
     (GrCampaignFolder) { .lock = -1 }
 
-// Makes the folder if need be, and opens the results in it: of the share `share` of `shares`, or with `shares` 0 of all. GR_ERR_LIMIT: another
-// process is at work on them. *f is GR_NO_FOLDER before, and is to be closed whatever comes out.
+// Makes the folder if need be, and opens the results of share `share` of `shares` in it (`shares` 0: of all). *f is
+// GR_NO_FOLDER before, and is to be closed in any case. GR_ERR_LIMIT: another process works on them.
 gr_status gr_folder_open(const char *path, uint64_t share, uint64_t shares, GrCampaignFolder *f,
                          gr_error *err);
 void gr_folder_close(GrCampaignFolder *f);

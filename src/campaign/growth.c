@@ -99,7 +99,7 @@ static void add_line(Scale s, const Line *l, unsigned nth, StrBuf *out) {
                 l->engine ? l->schedule : "", (unsigned long long)l->races, (unsigned long long)l->runs);
 }
 
-// A name for each line, below the plot, in as many rows as are needed; their number. Names of engines and schedules are words without <, > and &.
+// Names the lines below the plot; returns how many rows that takes. Names of engines and schedules lack <, > and &.
 static int add_legend(const Line *lines, unsigned n, StrBuf *out) {
     int x = LEFT, y = HEIGHT + ROW / 2;
     for (unsigned k = 0; k < n && n > 1; k++) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // growth — how many races a campaign knew after how many runs, as a drawing.
 //
-// SVG that stands alone as a file and inside a page of HTML: light and dark, and no scripts. A line each for all runs and, where there are
-// several combinations of engine and schedule, for each of those: what it alone would have found in as many runs of its own. Runs come by
-// their numbers, so the drawing is the same however often the campaign was interrupted.
+// SVG that stands alone as a file and inside a page of HTML: light and dark, no scripts. One line is for all runs. Each
+// combination of engine and schedule has a line, too: what it alone would have found in as many runs. Runs come by
+// number, so interruptions of the campaign do not change the drawing.
 #ifndef GR_CAMPAIGN_GROWTH_H
 #define GR_CAMPAIGN_GROWTH_H
 

@@ -49,14 +49,14 @@ typedef struct GrKnown {
 // `plan` must outlive it.
 gr_status gr_known_init(GrKnown *k, const GrCampaignPlan *plan, gr_error *err);
 void gr_known_free(GrKnown *k);
-// Adds what a store says about the runs of the plan; of a run that is done already nothing. Runs that failed are open again if `again`.
+// Adds what a store says about runs of the plan that are not done yet. If `again`, failed runs become open again.
 gr_status gr_known_load(GrKnown *k, GrStore *s, bool again, gr_error *err);
 // A run that ended. Races that were not known are the last of `races` then.
 gr_status gr_known_add(GrKnown *k, uint64_t number, const GrCampaignOutcome *o, gr_error *err);
 // Moves on `settled` and `last_new`.
 void gr_known_settle(GrKnown *k);
 
-// Races by their first runs; those of one run by their ids. Indices of sightings are stale then, so nothing else may follow but reading `races`.
+// Sorts races by their first runs, then by ids. Indices of sightings are stale then: only `races` may be read after it.
 void gr_known_sort(GrKnown *k);
 
 #endif

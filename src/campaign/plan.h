@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-// So many runs at most: the state of each is kept in memory.
+// The most runs of a campaign: the state of each is kept in memory.
 #define GR_CAMPAIGN_MOST_RUNS 1000000u
 
 typedef struct GrSeedRange {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// summary — what a campaign came to, as text: its races with the runs that saw them first, and the runs that came to nothing, by name.
+// summary — what a campaign came to, as text: races, with the runs that saw them first, and runs that failed, by name.
 #ifndef GR_CAMPAIGN_SUMMARY_H
 #define GR_CAMPAIGN_SUMMARY_H
 

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-// Splits text[0 .. len). *words, in `arena`, ends with NULL. NULL, or what is wrong, with *at the place; "" when memory is out.
+// Splits text[0 .. len). *words, in `arena`, ends with NULL. NULL, or what is wrong (at *at), or "" (out of memory).
 const char *gr_words_split(const char *text, size_t len, Arena *arena, char ***words, size_t *n, size_t *at);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// work — the runs of a campaign that are open: each is done by a child, `gpurace run`, some at a time, and noted in the store.
+// work — does the open runs of a campaign: children, `gpurace run`, do some at a time, and the store notes them.
 #ifndef GR_CAMPAIGN_WORK_H
 #define GR_CAMPAIGN_WORK_H
 
