@@ -58,7 +58,7 @@ static gr_status add_what_is_missing(const GrCampaignReport *c, GrCampaignVerdic
     return st == GR_OK ? st : gr_fail(err, st, "out of memory");
 }
 
-// Reports are added to small ones, and those to the whole: each time that one is added, all runs of the other are looked at again.
+// Reports are merged into small ones, and those into the whole: each merge looks at all runs of the target again.
 typedef struct Merging {
     GrReport all, few;
     uint64_t n_few; // runs in `few`

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// As roff reads it: no escapes, no requests, and minus signs that can be copied.
+// Writes text for roff: no escapes, no requests, and minus signs that can be copied.
 static void add_text(const char *text, StrBuf *out) {
     bool line = true; // at its beginning
     for (; *text; line = *text++ == '\n') {

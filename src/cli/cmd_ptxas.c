@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpurace-ptxas (also: gpurace ptxas) — stands in for ptxas: the same command line, with the PTX rewritten before the real ptxas sees it.
+// gpurace-ptxas (also: gpurace ptxas) — stands in for ptxas, by its command line: the real ptxas sees rewritten PTX.
 //
 // The output keeps the PTX as it was before (fatbin/cubin.h), so that `gpurace run` and the CPU device find it. Started by a program under
 // `gpurace run`, nothing is rewritten but the PTX is kept: the run rewrites it when the program loads the machine code, with the run's
 // options, and no cache of compiled kernels ever holds rewritten code.
 //
-// Exit status: that of ptxas (128 + N when signal N killed it); 127: there is no ptxas; 1: gpurace failed; 2: its options make no sense.
+// Exit status: that of ptxas (128 + N: signal N killed it); 127: there is no ptxas; 1: gpurace failed; 2: bad options.
 #include "base/log.h"
 #include "base/own.h"
 #include "base/vec.h"
@@ -66,7 +66,7 @@ static bool add_file(Assembly *a, const char *path) {
     return ok;
 }
 
-// The value of an option: `--name=value`, or the next word. NULL: the word is another one. *k moves to the last word of the option.
+// The value of an option: `--name=value`, or the next word, to which *k moves. NULL: the word is another one.
 static const char *value_of(char *const *words, size_t n, size_t *k, const char *full, const char *brief) {
     const char *word = words[*k];
     const char *const names[] = {full, brief};
@@ -125,7 +125,7 @@ static bool is_one_of(const char *word, const char *full, const char *brief) {
     return !strcmp(word, full) || !strcmp(word, brief);
 }
 
-// A word that names a file with PTX is an input: no option of ptxas takes PTX as its value, and the output is not there yet.
+// A word that names a file with PTX is an input: no option of ptxas takes PTX, and the output is not there yet.
 static bool look_at_words(Assembly *a) {
     char **w = a->words.data;
     for (size_t k = 1; k < a->words.len; k++) {
@@ -155,8 +155,8 @@ static bool look_at_words(Assembly *a) {
 
 // ---- Its inputs ------------------------------------------------------------------------------------------------
 
-// The file's name as the user knows it. nvcc calls its own files tmpxft_, numbers of the process and the file, and then that: without the
-// numbers two builds are the same.
+// The file's name as the user knows it. nvcc calls its own files tmpxft_, numbers of process and file, and that name:
+// without the numbers two builds are the same.
 static const char *name_of(const char *path) {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     int n = 0;
@@ -250,7 +250,7 @@ static void print_errors(int errors) {
         fwrite(text, 1, (size_t)n, stderr);
 }
 
-// What ptxas says of rewritten PTX has other line numbers than the user's. Where it refuses, it says what it thinks of the PTX as it was.
+// ptxas counts other lines in rewritten PTX than the user does. Where it refuses, it is asked about the original PTX.
 static int assemble_rewritten(const Assembly *a) {
     int errors = memfd_create("ptxas", MFD_CLOEXEC);
     int status = gr_toolkit_call(a->ptxas, a->words.data, errors);

@@ -85,8 +85,9 @@ static gr_status choose_device(Run *r, gr_error *err) {
     return e && e->accepts ? e->accepts(o, err) : GR_OK;
 }
 
-// In memory that has a name, if the system has such memory. A driver registers its pages, but refuses pages of files on a disk
-// (Linux pins no such page for long). And nothing is left behind whatever becomes of gpurace. Else in a file in a folder of its own.
+// Makes the results file in memory that has a name, if the system has such: a driver registers its pages (not those of
+// files on a disk, which Linux does not pin for long), and a killed gpurace leaves nothing. Else in a folder of its
+// own.
 static gr_status make_results(Run *r, gr_error *err) {
     r->results_folder[0] = 0;
     r->results_fd = memfd_create("gpurace-results", MFD_CLOEXEC);
@@ -205,7 +206,7 @@ done:
 
 // ---- replays ---------------------------------------------------------------------------------------------
 
-// Runs the program again, with other seeds after the first time, until each race has its other side. `view` is of the first run.
+// Runs the program again, with other seeds after the first time, until each race of the first run has its other side.
 static void attribute(const Run *r, GrReport *report, const GrResultsView *view) {
     enum { PATIENCE_S = 60, PATIENCE = 20 };
     StrBuf targets = {0};

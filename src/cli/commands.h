@@ -20,13 +20,13 @@ typedef struct GrCommand {
 
 extern const GrCommand gr_commands[];
 
-// The commands of this program, from 0; NULL: there are no more. And one by its name; NULL: there is no such command.
+// The commands of this program, from 0; NULL: there are no more.
 const GrCommand *gr_command(size_t k);
 const GrCommand *gr_command_find(const char *name);
-// Whether a command takes the options of a row: those of a campaign are those of its runs, too, where it has none of that name.
+// Whether a command takes the options of a row. A campaign takes those of its runs, unless it has one of that name.
 bool gr_command_takes(const GrCommand *c, const GrOptRow *row);
 
-// Prints what --help of a command says (help.def). Gives the status with which the command then ends: 0 on standard output, else EXIT_USAGE.
+// Prints what --help says (help.def). Returns the command's exit status: 0 on standard output, else EXIT_USAGE.
 int gr_print_help(const char *name, FILE *out);
 
 // Prints the error on standard error and gives the status, with which the command then ends.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// coverage_list — what the lists of `gpurace coverage` have in common: how an access is shown, and the list of conflicts.
+// coverage_list — what the lists of `gpurace coverage` share: how an access is shown, and the list of conflicts.
 #ifndef GR_CLI_COVERAGE_LIST_H
 #define GR_CLI_COVERAGE_LIST_H
 
@@ -13,7 +13,7 @@ int gr_covered_compare(const GrCoveredSite *a, const GrCoveredSite *b);
 void gr_covered_print(const GrCoveredFunction *f, const GrCoveredSite *s, Arena *arena);
 json_t *gr_covered_text(const char *s); // or null
 
-// Conflicts that were never seen to overlap, one for all copies of two lines, and the number of the rest. False: memory is out.
+// Prints conflicts that never overlapped, one for all copies of two lines, and how many others. False: out of memory.
 bool gr_coverage_print_conflicts(const GrCoverage *c, Arena *arena);
 // Each of them.
 json_t *gr_coverage_conflicts_json(const GrCoverage *c, Arena *arena);

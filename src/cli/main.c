@@ -53,7 +53,7 @@ static bool is_called(const char *path, const char *name) {
 
 static void do_nothing(int sig) { (void)sig; }
 
-// A file that becomes too large (ulimit -f) is an error of write, which is reported. A handler, not SIG_IGN: what is started gets the default.
+// A file that becomes too large (ulimit -f) is to be an error of write. No SIG_IGN: programs would inherit that.
 static void survive_full_files(void) {
     struct sigaction before, ours = {.sa_handler = do_nothing, .sa_flags = SA_RESTART};
     if (!sigaction(SIGXFSZ, NULL, &before) && before.sa_handler == SIG_DFL)

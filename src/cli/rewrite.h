@@ -16,7 +16,7 @@ typedef struct GrRewriting {
     unsigned link_registers;
 } GrRewriting;
 
-// GR_ERR_ARGUMENT where the options make no sense; else the file is at fault, or cannot be read or written. Nothing is left at `output` then.
+// GR_ERR_ARGUMENT: wrong options; else the file is wrong, or reading or writing failed. `output` is not left then.
 gr_status gr_rewrite_file(GrRewriting *r, gr_error *err);
 
 #endif

@@ -6,10 +6,10 @@
 #include "options/options.h"
 #include "report/report.h"
 
-// What --format and --output say makes sense: with several formats there is a folder for them, which is made if need be. GR_ERR_ARGUMENT.
+// Checks --format and --output. Several formats need a folder, which is made if need be. GR_ERR_ARGUMENT.
 gr_status gr_write_report_check(const GrOptions *o, gr_error *err);
 
-// Without --output it goes to `to`. A report that does not get to where it belongs goes there, too. *lost: it is not where the user looks for it.
+// Writes to --output, else to `to`; also there if --output fails, and *lost then says that the user will miss it.
 gr_status gr_write_report(const GrReport *report, const GrOptions *o, FILE *to, bool *lost, gr_error *err);
 
 #endif

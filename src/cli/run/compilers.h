@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// compilers — just-in-time compilers in the program's processes, set up so that their kernels can be checked (compilers.def).
+// compilers — sets up just-in-time compilers in the program's processes, so that their kernels can be checked.
 #ifndef GR_CLI_RUN_COMPILERS_H
 #define GR_CLI_RUN_COMPILERS_H
 

@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// So many devices does CUDA show of `present` when CUDA_VISIBLE_DEVICES is `shown` (NULL: not set), after the CUDA C++ Programming
-// Guide: numbers, up to the first that no device has. -1: it has names of devices, or names one twice, which only the driver judges.
+// How many of `present` devices CUDA shows when CUDA_VISIBLE_DEVICES is `shown` (NULL: not set): its numbers, up to the
+// first that no device has (CUDA C++ Programming Guide). -1: only the driver can judge names, or a device named twice.
 static int visible_gpus(const char *shown, int present) {
     uint64_t seen = 0;
     int count = 0;

@@ -7,7 +7,7 @@
 #include "findings/reader.h"
 #include "report/report.h"
 
-// Adds a reason for each that may use CUDA, and a remark for what still runs and shows no sign of it. Before the report is built.
+// Before the report is built: adds a reason for each that may use CUDA, and a remark for others that still run.
 void gr_hidden_tell(const GrResultsView *view, const GrEnding *ending, uint64_t waited, GrReport *report);
 
 #endif

@@ -137,13 +137,13 @@ static void on_deadline(Wait *w) {
 }
 
 static void on_signal(const Wait *w, const siginfo_t *info) {
-    // In our own group the terminal has told the program already. But that it hangs up it tells the leader of the session alone.
+    // The terminal tells all of our group about other signals, but its hang-up (SIGHUP) to the session's leader alone.
     bool hangs_up = info->si_signo == SIGHUP && getsid(0) == getpid();
     if (w->own_group || hangs_up || info->si_code == SI_USER || info->si_code == SI_QUEUE)
         kill(w->target, info->si_signo);
 }
 
-// Takes what has ended, for orphans become children of this process, and says how many did. *ended is set if `pid` is among it, and *status then.
+// Reaps ended processes (orphans become our children); returns how many. *ended: `pid` was among them, with *status.
 static unsigned reap(pid_t pid, bool *ended, int *status) {
     int code;
     unsigned n = 0;

@@ -8,7 +8,7 @@
 // Before the program runs, because a mistake should not cost a run: whether `path` can be written. What is there stays.
 gr_status gr_launches_file_try(const char *path, gr_error *err);
 
-// Writes what the processes of a run have left in the results file `results`. Launches of several processes that are equal are one.
+// Writes the launches that processes of a run left in the results file `results`; equal ones of several processes once.
 gr_status gr_launches_file_write(const char *results, const char *path, gr_error *err);
 
 #endif

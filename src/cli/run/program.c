@@ -75,7 +75,7 @@ bool gr_program_may_use_cuda(const char *path, bool alone) {
     return true;
 }
 
-// The loader drops LD_PRELOAD where a program runs with other rights than its user's (ld.so(8), "secure-execution mode").
+// The loader drops LD_PRELOAD where a program runs with other rights than its user's (ld.so(8), "secure execution").
 static const char *other_rights(const char *path) {
     struct stat st;
     char capability[64];

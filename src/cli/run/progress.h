@@ -8,7 +8,7 @@
 
 #include "findings/results.h"
 
-// So many milliseconds later than usual or earlier, for tests.
+// Milliseconds by which the line comes later or earlier than usual, for tests.
 #define GR_PROGRESS_ENV "GPURACE_PROGRESS_AFTER"
 
 typedef struct GrProgress {
@@ -24,7 +24,7 @@ int64_t gr_progress_tick(GrProgress *p, int64_t now);
 // Erases it.
 void gr_progress_end(GrProgress *p);
 
-// The line itself, for others: whether there is a terminal for it; a new text in its place, no wider than the terminal; none any more.
+// The line for others: whether a terminal shows it; show a new text in its place, cut to the terminal's width; wipe it.
 bool gr_progress_wanted(void);
 void gr_progress_show(const char *text);
 void gr_progress_wipe(void);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tree — the processes that descend from this one. A subreaper (prctl PR_SET_CHILD_SUBREAPER) becomes the parent of descendants that lose theirs: so
-// what a program leaves running when it ends (daemons, setsid, a double fork) can be waited for and named.
+// tree — the processes that descend from this one. A subreaper (prctl PR_SET_CHILD_SUBREAPER) adopts descendants whose
+// parents end: so it can wait for what a program leaves running (daemons, setsid, a double fork), and name it.
 #ifndef GR_CLI_RUN_TREE_H
 #define GR_CLI_RUN_TREE_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// trial — a copy of the user's folder, in which a program is built and run under exact with several seeds, as it is and with edits.
+// trial — builds and runs a program in a copy of the user's folder, under exact with several seeds, edited or not.
 #ifndef GR_CLI_RUN_TRIAL_H
 #define GR_CLI_RUN_TRIAL_H
 
