@@ -53,7 +53,7 @@ static bool is_left_to_chance(const GrCoverage *c) {
     return false;
 }
 
-// The side that waits must be there before the other side comes; if only one of the two can wait, it has to be that side.
+// The side that waits must come before the other side does; if only one of the two can wait, it has to be that side.
 static bool may_wait(const Conflict *f, unsigned k) {
     return f->side[k].waits && (f->side[k].first || !f->side[!k].waits);
 }

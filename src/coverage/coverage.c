@@ -366,7 +366,7 @@ void gr_coverage_print(const GrCoverage *c, StrBuf *out) {
     gr_str_addf(out, "end %llu %zu\n", n, c->conflicts.len);
 }
 
-// Opens the file, made if need be, and locks it: the one that has the name, as another run may have put a new one there meanwhile.
+// Opens and locks the file, made if need be. It must still have the name: another run may have replaced it meanwhile.
 static gr_status open_locked(const char *path, int *out, gr_error *err) {
     for (;;) {
         int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);

@@ -62,7 +62,7 @@ gr_status gr_coverage_read(const char *path, GrCoverage *c, gr_error *err);
 gr_status gr_coverage_parse(const char *text, size_t len, const char *path, GrCoverage *c, gr_error *err);
 void gr_coverage_print(const GrCoverage *c, StrBuf *out);
 
-// Adds one run to the file: `add` is given what it says, with `runs` already one more, while no other run can change it.
+// Adds one run to the file, under a lock: `add` gets the file's contents, with `runs` already one more.
 gr_status gr_coverage_update(const char *path, gr_status (*add)(void *user, GrCoverage *c, gr_error *err),
                              void *user, gr_error *err);
 
@@ -72,7 +72,7 @@ bool gr_coverage_outdated(const GrCoverage *c, const GrCoveredFunction *f);
 // NULL: not there; with `name` it is added, and NULL means that memory is out.
 GrCoveredFunction *gr_coverage_function(GrCoverage *c, uint64_t id, const char *name);
 GrCoveredSite *gr_coverage_site(const GrCoveredFunction *f, uint32_t nth);
-// The same, added if need be. Pointers to the function's other sites are stale then.
+// The function's site `nth`, added if need be. Pointers to the function's other sites are stale then.
 GrCoveredSite *gr_coverage_add_site(GrCoveredFunction *f, uint32_t nth);
 // One of the others.
 GrCoveredSite *gr_coverage_other(const GrCoveredFunction *f, uint32_t nth);
