@@ -39,16 +39,17 @@ GR_INLINE uint32_t gr_lane_bit(void) {
     return v;
 }
 
-// The lanes that execute this together, for instructions that come next: nothing may part lanes, or bring others, in between.
+// The lanes that execute this together, for the next instructions: nothing may part or join lanes in between.
 GR_INLINE uint32_t gr_active_mask_now(void) {
     uint32_t v;
     __asm__ volatile("activemask.b32 %0;" : "=r"(v));
     return v;
 }
 
-// The same for later. The assembler takes what activemask gives for the same in all lanes that are together, and asks only one lane which others an
-// instruction waits for. But two groups that came here one after the other may be together by then, each with a mask of its own. It knows nothing
-// of a mask with the lane's own bit in it again, and looks at each lane's.
+// The lanes that execute this together, for later. The assembler takes activemask's value for equal in all lanes that
+// are together, and asks one lane which others an instruction waits for. But groups that came here one after the other,
+// each with a mask of its own, may be together by then. A mask with the lane's own bit set again hides its origin from
+// the assembler, which then asks each lane.
 GR_INLINE uint32_t gr_active_mask(void) {
     uint32_t v;
     __asm__ volatile("{ .reg .b32 own; activemask.b32 %0; mov.u32 own, %%lanemask_eq; or.b32 %0, %0, own; }"

@@ -109,7 +109,7 @@ int gr_cpu_device_write(unsigned long long at, const void *bytes, size_t n);
 // none left.
 unsigned long long gr_cpu_device_take(size_t size);
 
-// Where the process sees memory of the device: for what hears of work (the driver's lock is held). NULL: there is no such memory.
+// Where the process sees memory of the device, for what hears of work (the driver's lock is held). NULL: nowhere.
 void *gr_cpu_device_view(unsigned long long at, size_t size);
 
 // How likely races of some depth are found by the schedule that the device has run by, a sentence without its end, or why that

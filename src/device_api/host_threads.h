@@ -8,9 +8,9 @@
 // What orders the threads of the host among themselves, as far as it is seen. Each that waits for the device has a number from 1, below
 // 2^16, and counts its waits; a number may pass to another thread, which then counts on.
 typedef struct GrHostThreads {
-    // Of the calling thread: for each number, less 1, up to which of its waits this one comes after. *version changes with it.
+    // For the calling thread: by number, less 1, the last wait of that thread it comes after. *version changes with it.
     const uint64_t *(*knows)(uint32_t *n, uint64_t *version);
-    // The calling thread has waited: what it does from now on comes after its wait *moment. Yields its number; 0: it is not followed.
+    // The calling thread has waited: its later work comes after wait *moment. Yields its number; 0: it is not followed.
     uint32_t (*waited)(uint64_t *moment);
     // Nothing before this is remembered any more.
     void (*settled)(void);
