@@ -114,7 +114,7 @@ static uint64_t append(Parts *p, const void *data, size_t len) {
     return at;
 }
 
-// All that is there stays where it is. Behind it come the names of the sections once more, the kept PTX, and the section headers.
+// Everything stays where it is. Behind it come the sections' names once more, the kept PTX, and the section headers.
 gr_status gr_cubin_keep(const void *image, size_t len, const void *containers, size_t size, void **out,
                         size_t *out_len, gr_error *err) {
     Elf64_Ehdr h;

@@ -15,7 +15,7 @@
 #include "base/status.h"
 #include "fatbin/fatbin.h"
 
-// How many bytes the cubin at `image` has, of `len` readable ones (or GR_FATBIN_UNBOUNDED). 0: it is none, or it is cut short.
+// The size of the cubin at `image`, of `len` readable bytes (or GR_FATBIN_UNBOUNDED). 0: it is none, or is cut short.
 size_t gr_cubin_size(const void *image, size_t len);
 
 // The containers with the PTX that is kept in a cubin of `len` bytes (gr_cubin_size), one after another, in the memory of the cubin. NULL:

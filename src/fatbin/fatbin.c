@@ -13,7 +13,7 @@
 #define EM_CUDA 190
 #endif
 
-// A text of `len` bytes at `offset` of an entry; it must lie between the fixed header and the payload. Length 0 is none.
+// A text of `len` bytes at `offset` of an entry, between the fixed header and the payload. NULL if `len` is 0.
 static gr_status read_string(const uint8_t *entry, uint32_t header_size, uint32_t offset, uint32_t len,
                              Arena *arena, const char **out, gr_error *err) {
     if (offset < sizeof(RawEntry) || offset > header_size || len > header_size - offset)
