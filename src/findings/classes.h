@@ -23,7 +23,7 @@ typedef struct GrClass {
     GrClassKind kind;
 } GrClass;
 
-// The class of stray accesses, the one misuse that is none of synchronization: it goes by its name, as reports that are read have no number.
+// The class of stray accesses, the one misuse that is no synchronization. It goes by name: read reports have no number.
 #define GR_STRAY_ACCESS "stray access"
 static inline bool gr_class_is_stray(const GrClass *c) { return !strcmp(c->name, GR_STRAY_ACCESS); }
 // What a headline calls a misuse of that class.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// conflict — two accesses that touched the same bytes in some run, and what is known of them: one line of the file of --coverage.
+// conflict — two accesses that touched the same bytes in some run, and what is known of them: one line of --coverage.
 #ifndef GR_FINDINGS_CONFLICT_H
 #define GR_FINDINGS_CONFLICT_H
 

@@ -8,7 +8,7 @@
 #include "findings/classes.h"
 #include "findings/module_record.h"
 
-// What a finding rests on, as far as findings of one execution are held against each other. Numbers stand in results files.
+// What a finding rests on: findings of one execution are held against each other. Numbers stand in results files.
 typedef enum GrSeenBy {
     GR_SEEN_BY_ENGINE,     // what the engine's evidence says
     GR_SEEN_BY_CAUSALITY,  // nothing ordered the two
@@ -82,7 +82,7 @@ typedef struct GrFinding {
     uint32_t size; // bytes of expected and seen; 0: values are not known
     const uint8_t *expected, *seen;
     bool stored_first; // the first access stored `expected`; else it read it
-    // Of lanes of one warp that raced among themselves: all of them, those that stored `expected`, and those that stored `seen`.
+    // Lanes of one warp that raced among themselves: all, those that stored `expected`, and those that stored `seen`.
     uint32_t lanes, stored[2];
     // Of a misuse: which thread did what, a sentence without its end. Of a race that no run of the program showed: the launch it needs. Of another race: what came out
     // otherwise.
@@ -90,7 +90,7 @@ typedef struct GrFinding {
     const GrOutcome *outcome; // NULL: nothing is known
 } GrFinding;
 
-// What takes findings. `f` is read during the call; what it points to must outlive the taker's use. False: out of memory.
+// Takes findings. `f` is read during the call; what it points to must outlive the taker's use. False: out of memory.
 typedef struct GrSink {
     void *user;
     bool (*take)(void *user, const GrFinding *f);

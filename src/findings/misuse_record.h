@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// misuse_record — synchronization that is wrong in itself (vm/misuse.def), as a record of the results file (GR_RECORD_MISUSE):
-// written when it is first seen at a place. Its count is a 64-bit word in an area, which goes on counting.
+// misuse_record — synchronization that is wrong in itself (vm/misuse.def), as a record of the results file
+// (GR_RECORD_MISUSE), written when a place first shows it. Its count is a 64-bit word in an area, and goes on.
 #ifndef GR_FINDINGS_MISUSE_RECORD_H
 #define GR_FINDINGS_MISUSE_RECORD_H
 

@@ -12,7 +12,7 @@ typedef enum GrSideKind {
     GR_SIDE_THREAD,
     GR_SIDE_ASYNC, // an asynchronous operation that the thread started
     GR_SIDE_COPY,  // of the host's API: neither site nor thread mean anything
-    GR_SIDE_FILL,  // likewise
+    GR_SIDE_FILL,  // of the host's API: neither site nor thread mean anything
     GR_SIDE_HOST,  // the program's own access, by an instruction of the host's
     GR_SIDE_FREE, // the memory was freed: by a thread if `launch` is set, at line `at` of file `object`, line `site` of the PTX; else by the API
     GR_SIDE_ALLOC, // it was allocated, in the order of a stream or by a node of a graph
@@ -28,8 +28,8 @@ typedef struct GrRaceSide {
         marks; // GR_SIDE_VOLATILE, GR_SIDE_DISCARDED: a load whose value was not used, GR_SIDE_NODE: FREE and ALLOC by a node of a graph
     uint64_t launch, address;
     uint32_t thread[3], block[3], size;
-    // FREE by a thread: the source file and the function. HOST: the file that holds the instruction, its address there, and the function as far as the dynamic linker knows it.
-    // NULL: not known.
+    // FREE by a thread: the source file and the function. HOST: the instruction's file, its address there, and the
+    // function as far as the dynamic linker knows it. NULL: not known.
     const char *object, *symbol;
     uint64_t at;
 } GrRaceSide;
@@ -43,7 +43,7 @@ typedef struct GrRaceInfo {
     uint32_t overlap_bytes;
     const char *order; // what was missing
     uint64_t count_at; // place of the count in the file: of the accesses that raced as this pair
-    uint64_t tally_at; // likewise, as any pair with the same headlines (headline.h); 0: not known
+    uint64_t tally_at; // of the count of any pair with these headlines (headline.h); 0: not known
 } GrRaceInfo;
 
 void gr_race_write(const GrRaceInfo *r, StrBuf *out);

@@ -36,7 +36,7 @@ gr_status gr_results_open(const char *path, GrResultsView *out, gr_error *err);
 void gr_results_close(GrResultsView *v); // of gr_results_open; gr_results_release of gr_results_parse
 void gr_results_release(GrResultsView *v);
 
-// Note number `k` of hidden processes, from 0; *out is a copy, its program terminated. False: there is none by that number.
+// Note number `k` of hidden processes, from 0, copied to *out, its program terminated. False: there is no such note.
 bool gr_results_hidden(const GrResultsView *v, unsigned k, GrHidden *out);
 
 // `size` bytes of an area at `offset`, or NULL when they are not all inside the file.

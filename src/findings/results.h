@@ -26,7 +26,7 @@
 
 // Where the launcher puts the file's path for libgpurace.so.
 #define GR_RESULTS_ENV "GPURACE_RESULTS"
-// And the number of a descriptor of it, which every program of the run inherits.
+// The number of a descriptor of that file, which every program of the run inherits.
 #define GR_RESULTS_FD_ENV "GPURACE_RESULTS_FD"
 // What the launcher puts before LD_PRELOAD: libgpurace.so first, and on the CPU device the driver.
 #define GR_PRELOAD_ENV "GPURACE_PRELOAD"
@@ -38,7 +38,7 @@
 #define GR_REASON_NO_VARIABLE                                                                                \
     "the option --variable matches no variable of the program's modules: nothing was checked"
 
-// The remark on graphs whose kernels are not known, and so in no count of launches: that none was counted does not mean that none ran.
+// The remark on graphs whose kernels are not known and not counted: a count of 0 does not mean that none ran.
 #define GR_REMARK_GRAPH                                                                                      \
     "a CUDA graph was launched whose nodes are not known: its kernels are checked, but not all counted as "  \
     "launches"
@@ -65,7 +65,7 @@ typedef struct GrResultsHeader {
     uint64_t dropped;     // atomic: records and areas that could not be written
     uint64_t processes;   // atomic: numbers handed out to processes, from 1
     uint64_t launches;    // atomic: so far, for the command that waits
-    uint64_t races;       // atomic: likewise, as far as they are known before the end
+    uint64_t races;       // atomic: so far, as far as they are known before the end
     uint64_t hidden_more; // atomic: notes that found no free entry
     uint32_t lost_to;     // atomic: the errno that the first of those dropped was lost to; 0: not known
     GrHidden hidden[GR_HIDDEN_ENTRIES];
@@ -103,7 +103,7 @@ gr_status gr_results_create(const char *path, gr_error *err);
 
 // Maps the header of an existing file: to watch its counts, and so that a process finds it whatever it gives up later.
 gr_status gr_results_look(const char *path, GrResults *out, gr_error *err);
-// Likewise, and by descriptor `fd` where the path cannot be opened. `fd` is kept if it is the file's; it stays the caller's.
+// Maps it by descriptor `fd` where the path cannot be opened. `fd` is kept if it is the file's; it stays the caller's.
 gr_status gr_results_look_by(const char *path, int fd, GrResults *out, gr_error *err);
 // Takes a process number: for a new process, which has the mapping of its parent.
 void gr_results_join(GrResults *r);
