@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// exits — what the command exits with. Beside these: the status of a program that ran, 128 and a signal's number, and what --error-exitcode says.
+// exits — the command's exit statuses, beside a program's own, 128 and a signal's number, and --error-exitcode's.
 #ifndef GR_OPTIONS_EXITS_H
 #define GR_OPTIONS_EXITS_H
 

@@ -333,7 +333,7 @@ const char *gr_options_text(const GrOptions *o, const char *name, char buf[32]) 
     return a.row ? value_text(o, a, buf) : NULL;
 }
 
-// As both a shell and gr_options_parse_text read it.
+// Quotes a word so that both a shell and gr_options_parse_text read it.
 static void quote_plain(const char *word, StrBuf *out) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
     if (*word && word[strspn(word, plain)] == 0) {
@@ -349,7 +349,7 @@ static void quote_plain(const char *word, StrBuf *out) {
     gr_str_addc(out, '\'');
 }
 
-// $'...' of POSIX.1-2024, each byte that cannot be shown in octal: the command is one line, and what is copied from a terminal is what was there.
+// Quotes as $'...' (POSIX.1-2024), hidden bytes in octal: the command stays one line, to be copied from a terminal.
 static void quote_hidden(const char *word, StrBuf *out) {
     gr_str_add(out, "$'");
     for (size_t left = strlen(word), n; left; word += n, left -= n) {

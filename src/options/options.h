@@ -101,13 +101,13 @@ typedef struct GrOptTable {
     size_t size; // of the structure with the fields
 } GrOptTable;
 
-// Rows and ranges as a .def file has them, of the fields of a structure: GR_OPT_ROW and GR_OPT_RANGE stand for OPTION and RANGE.
+// Rows and ranges of a .def file, for fields of a structure: GR_OPT_ROW and GR_OPT_RANGE stand for OPTION and RANGE.
 #define GR_OPT_ROW(structure, id, name, type, deflt, commands, applies, arg, help)                           \
     {name, deflt, arg, help, offsetof(structure, id), OPT_##type, commands, applies},
 #define GR_OPT_RANGE(structure, id, lowest, highest) {offsetof(structure, id), lowest, highest},
 
 extern const GrOptTable gr_common_options;
-// The tables of this program, gr_common_options first, NULL behind the last. Defined where the engines of the program are listed.
+// The tables of this program, gr_common_options first, NULL behind the last; defined where its engines are listed.
 extern const GrOptTable *const gr_option_tables[];
 
 // The rows of all tables, from 0; NULL: there are no more. `table` may be NULL.
@@ -121,15 +121,15 @@ const char *gr_options_text(const GrOptions *o, const char *name, char buf[32]);
 
 // Where the launcher puts the merged options for libgpurace.so.
 #define GR_OPTIONS_ENV "GPURACE_MERGED_OPTIONS"
-// And the compute capability of the GPU it found, for what is rewritten before the driver is there ("90").
+// The compute capability of the GPU that the launcher found, for rewriting before the driver is there ("90").
 #define GR_DEVICE_CC_ENV "GPURACE_DEVICE_CC"
-// And the version of its driver ("13000").
+// The version of that GPU's driver ("13000").
 #define GR_DRIVER_VERSION_ENV "GPURACE_DRIVER_VERSION"
-// And where gpurace-ptxas is, which stands in for each ptxas that the program starts.
+// Where gpurace-ptxas is, which stands in for each ptxas that the program starts.
 #define GR_PTXAS_ENV "GPURACE_PTXAS_STAND_IN"
-// And, for a replay that looks for the other sides of races, at which sites (engines/collider/attribution.h).
+// For a replay that looks for the other sides of races: at which sites (engines/collider/attribution.h).
 #define GR_ATTRIBUTE_ENV "GPURACE_ATTRIBUTE_SITES"
-// And that an engine will follow what the host does (CAP_HOST, or watchpoints): "1".
+// "1": an engine will follow what the host does (CAP_HOST, or watchpoints).
 #define GR_HOST_WATCH_ENV "GPURACE_HOST_WATCH"
 
 // The defaults.
@@ -146,8 +146,8 @@ gr_status gr_options_parse_text(GrOptions *o, const char *text, gr_error *err);
 gr_status gr_options_parse_args(GrOptions *o, unsigned command, int argc, char **argv, int *rest, bool *help,
                                 gr_error *err);
 
-// The same for a command whose options may stand before, between and behind its words: then argv[1] … argv[*n_words] are the words, in
-// their order. What stands behind `--` begins at argv[*rest]; without `rest` that is words, too.
+// Reads options that stand before, between and behind the command's words: argv[1] … argv[*n_words] become these words,
+// in their order. What stands behind `--` begins at argv[*rest]; without `rest` that is words, too.
 gr_status gr_options_parse_words(GrOptions *o, unsigned command, int argc, char **argv, int *n_words,
                                  int *rest, bool *help, gr_error *err);
 
@@ -169,19 +169,19 @@ const char *gr_options_schedule(const GrOptions *o);
 uint64_t gr_options_threads(const GrOptions *o);
 const char *gr_options_misses(const GrOptions *o, unsigned needs);
 bool gr_options_pass_strays(const GrOptions *o); // --on-fault continue, on a device that can
-// Where --watchpoints and --aim have an effect, as their rows say. (Several threads run blocks only while no observer listens.)
+// Where --watchpoints and --aim work, as their rows say. (Several threads run blocks only while no observer listens.)
 #define GR_WATCHPOINTS_NEED (OPT_ON_WINDOWS | OPT_ON_CPU | OPT_ON_ONE_THREAD | OPT_ON_WATCHES)
 #define GR_AIM_NEEDS        (OPT_ON_WINDOWS | OPT_ON_CPU | OPT_ON_DIRECTED | OPT_ON_WATCHES)
 // Names each option that was given, asks for something ("no", "auto" and a number's default do not) and has no effect.
 void gr_options_unheeded(const GrOptions *o, void (*tell)(void *user, const char *option, const char *why),
                          void *user);
 
-// Appends `word`, quoted for a POSIX shell where it needs it, in one line of what can be shown ($'\033' is of POSIX.1-2024; dash has none).
+// Appends `word`, quoted for a POSIX shell if need be, as one line that can be shown ($'\033'; dash lacks that).
 void gr_shell_quote(const char *word, StrBuf *out);
 
 // The rows of `command` as help text.
 void gr_options_help(unsigned command, FILE *out);
-// Whether an engine with these `caps` heeds an option on one of its devices. Conditions of the device and of other options are left out.
+// Whether an engine with these `caps` heeds an option on one of its devices, whatever the device and other options are.
 bool gr_options_heeds(const GrOptTable *t, const GrOptRow *r, const char *engine, unsigned caps);
 
 #endif
