@@ -11,8 +11,8 @@ PtxStmt *gr_function_start(const PtxFunc *f) {
     return at;
 }
 
-// Whether any element names a value. A source may be the sink only in the stores of 256 bits, which leave that element's bytes as they
-// are (PTX ISA 9.0, 9.7.9.11: .v8 of 32 bits, .v4 of 64; ptxas refuses it elsewhere, and where nothing is stored at all).
+// Whether any element names a value. Only 256-bit stores may have the sink as a source (PTX ISA 9.0, 9.7.9.11: .v8 of
+// 32 bits, .v4 of 64); it leaves its bytes as they are. ptxas refuses it elsewhere, and a store of sinks alone.
 static bool sinks_make_sense(const Access *a, const PtxOperand *list) {
     unsigned sinks = 0;
     for (unsigned k = 0; k < a->n; k++)

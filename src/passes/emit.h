@@ -39,19 +39,19 @@ typedef struct Access {
     gr_error *err;
 } Access;
 
-// Reads the access at `site`. GR_SITE_CHECKED when a pass may instrument it, else what the site is; NOT_UNDERSTOOD leaves it alone.
+// Reads the access at `site`. GR_SITE_CHECKED: a pass may instrument it; else what the site is (NOT_UNDERSTOOD, …).
 GrSiteStatus gr_access_read(const PtxSite *site, Access *a);
 
-// The same, and takes strong accesses, too. Of an atomic operation n is 0: no element is told.
+// Reads strong accesses, too. Of an atomic operation n is 0: no element is told.
 GrSiteStatus gr_access_read_any(const PtxSite *site, Access *a);
 
 // Inserts code: statements before `at`, tagged with the access's site. `fmt` is a printf format; $0 … stand for `ops`.
 gr_status gr_access_put(const Access *a, PtxStmt *at, const PtxOperand *ops, unsigned n_ops, const char *fmt,
                         ...) __attribute__((format(printf, 5, 6)));
-// The same for code that is of no access.
+// Inserts code that belongs to no access.
 gr_status gr_emit(PtxFunc *f, PtxStmt *at, uint32_t site, const PtxOperand *ops, unsigned n_ops,
                   gr_error *err, const char *fmt, ...) __attribute__((format(printf, 7, 8)));
-// The same of text that was put together, which is freed.
+// Inserts `text`, and frees it.
 gr_status gr_emit_str(PtxFunc *f, PtxStmt *at, uint32_t site, StrBuf *text, const PtxOperand *ops,
                       unsigned n_ops, gr_error *err);
 // These return what fails; GR_PUT and GR_EMIT have no operands, and GR_EMIT no site.
@@ -70,10 +70,10 @@ gr_status gr_access_performs(const Access *a, PtxStmt *at, PtxReg **p);
 // copy of the base register.
 gr_status gr_access_prepare(Access *a);
 
-// Emits code at `at`, behind spec->last, that narrows the predicate `into` to the lanes that keep the value of a speculated load.
+// Emits code at `at`, behind spec->last, that narrows the predicate `into` to the lanes that keep a speculated value.
 gr_status gr_access_kept(const Access *a, PtxStmt *at, const Speculation *spec, const PtxReg *into);
 
-// Emits code at `at` that leaves a 64-bit copy of a register or literal of `bits` bits (16, 32, 64) in the new register *out.
+// Emits code at `at` that copies a register or literal of `bits` bits (16, 32, 64) to the new 64-bit register *out.
 gr_status gr_access_widen(const Access *a, PtxStmt *at, PtxOperand value, unsigned bits, PtxReg **out);
 
 // No instruction compares registers of 8 or 128 bits: emits code at `at` that unpacks or widens them, after which value[] has

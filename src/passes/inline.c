@@ -14,7 +14,7 @@ enum {
 
 #define END "GR_INLINE_END"
 
-// What a parameter, or a result, becomes: a register, if all that is done to it is that it is loaded and stored whole; else a variable of the thread.
+// What a parameter or result becomes: a register, if it is only loaded and stored whole; else a variable of the thread.
 typedef struct Passed {
     PtxVar *caller, *callee;
     PtxReg *reg;
@@ -102,7 +102,7 @@ static bool is_whole(const PtxStmt *s, const PtxVar *v) {
                      (value->kind == PTX_O_INT || value->kind == PTX_O_F32 || value->kind == PTX_O_F64);
 }
 
-// Whether all uses but the call itself are such. *moves: all are loads and stores at all, or take the address (*addresses).
+// Whether all uses but the call itself are such. *moves: all are loads and stores, or take the address (*addresses).
 static bool uses_whole(const PtxStmt *first, const PtxStmt *end, const PtxVar *v, const PtxStmt *call,
                        bool *moves, bool *addresses) {
     bool whole = v->ndims == 0 && (v->size == 2 || v->size == 4 || v->size == 8);

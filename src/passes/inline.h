@@ -18,8 +18,9 @@ typedef struct GrInlined {
     bool began;
 } GrInlined;
 
-// In `kernel`, calls by name of functions for which `wants` is true, and calls in what came of these. Not put in are functions that call themselves, whose parameters are registers, or that declare
-// variables other than .local, .param and .shared (which become the module's), calls under a predicate, and what would make a kernel too large. m->sites and m->n_sites grow.
+// Puts functions for which `wants` is true into `kernel`, and into what came of them, in place of calls by name. Left
+// out: functions that call themselves, have registers as parameters, or declare variables other than .local, .param and
+// .shared (these become the module's); calls under a predicate; what makes a kernel too large. *m's sites grow.
 gr_status gr_inline_calls(GrInlined *all, PtxModule *m, PtxFunc *kernel,
                           bool (*wants)(const void *user, const PtxFunc *callee), const void *user,
                           gr_error *err);

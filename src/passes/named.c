@@ -70,7 +70,7 @@ static Value join(Value a, Value b) {
     return same ? a : unknown;
 }
 
-// Of a sum: a variable is a place whatever is added to it; of a parameter nobody knows whether it is a pointer or a number.
+// A sum: a variable stays a place whatever is added to it; a parameter may be a pointer or a number.
 static Value sum(Value a, Value b) {
     if (a.what == UNKNOWN && b.what == NAME && b.name.variable)
         return b;

@@ -23,7 +23,7 @@ typedef struct SampleSpec {
     VEC(SampleSite) sites; // LIST: these, in order
 } SampleSpec;
 
-// "3" sites of each module, "5%" or "0.05" of them, or "FUNCTION:NTH,…", those; "" is all. GR_ERR_ARGUMENT says what is wrong.
+// "3" sites of each module, "5%" or "0.05" of them, or just "FUNCTION:NTH,…"; "": all. GR_ERR_ARGUMENT: it is wrong.
 gr_status gr_sample_parse(const char *text, SampleSpec *out, gr_error *err);
 void gr_sample_free(SampleSpec *s);
 

@@ -51,7 +51,7 @@ typedef struct Shuffle {
     uint64_t by, from;
     bool clusters;           // the module may have some
     PtxReg *ctaid[AXES];     // of the function at hand; NULL: not wanted yet
-    PtxReg *clusterid[AXES]; // likewise
+    PtxReg *clusterid[AXES]; // of the function at hand; NULL: not wanted yet
     gr_error *err;
 } Shuffle;
 
@@ -82,7 +82,7 @@ static gr_status replace(Shuffle *s, PtxFunc *f, const PtxStmt *at, PtxOperand *
 
 // ---- The permutation -----------------------------------------------------------------------------------------------
 
-// Where the wanted registers get their values: %ctaid as number n of its grid, or the cluster's, is block (by * n + from) mod all.
+// Computes the wanted registers: %ctaid number n of its grid, or the cluster's, is block (by * n + from) mod all.
 static gr_status put_permutation(Shuffle *s, PtxFunc *f) {
     const char *unit = s->clusters ? "clusterid" : "ctaid";
     PtxReg *size[AXES], *index[AXES], *n = gr_ptx_new_reg(f, PTX_U64), *all = gr_ptx_new_reg(f, PTX_U64),

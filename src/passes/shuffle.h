@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // shuffle — block shuffling: the blocks of a grid get each other's indices, so that the hardware starts them in another order.
 //
-// Source: SuperCollider paper, section 3.5.2: blockIdx.x := (a * blockIdx.x + b) mod gridDim.x. Here the whole grid is permuted,
-// in 64-bit arithmetic, along all three dimensions; clusters stay whole. Every function computes the same from %ctaid, so that
-// device functions and what other passes inserted agree with their kernel. Grids of more than 2^32 blocks stay as they are.
+// Source: SuperCollider paper, section 3.5.2: blockIdx.x := (a * blockIdx.x + b) mod gridDim.x. Here it is the whole
+// grid, in all three dimensions, by 64-bit arithmetic; clusters stay whole. Every function computes alike from %ctaid,
+// so that it agrees with its kernel and with other passes' code. Grids of more than 2^32 blocks stay as they are.
 #ifndef GR_PASSES_SHUFFLE_H
 #define GR_PASSES_SHUFFLE_H
 
