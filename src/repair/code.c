@@ -261,7 +261,7 @@ static GrStatement *statement(Parser *p, GrStatement *parent, unsigned depth) {
 
 // ---- Functions ---------------------------------------------------------------------------------------------
 
-// "{" begins the body of a function when parameters are before it; of a class, a namespace or a list of values, something else.
+// "{" begins a function's body if parameters stand before it; else a class, a namespace or a list of values.
 static bool begins_body(const GrCode *c, uint32_t k) {
     while (k &&
            (gr_token_is(&c->tokens.data[k - 1], "const") || gr_token_is(&c->tokens.data[k - 1], "noexcept")))

@@ -11,7 +11,7 @@ typedef struct GrPlace {
     const GrStatement *statement;
 } GrPlace;
 
-// The file and function of an access: of its places the innermost in the user's own code. False: not known, or it cannot be read.
+// The file and function of an access: the innermost in the user's own code. False: not known, or it cannot be read.
 static bool place_of(GrPlaces *p, const GrAccess *a, GrPlace *out) {
     for (uint32_t k = 0; k <= a->n_inlined; k++) {
         const GrFrame *f = gr_access_frame(a, k);
@@ -209,7 +209,7 @@ static bool copies(const GrToken *t) {
     return starts(t, "cudaMemcpy") || starts(t, "cudaMemset") || starts(t, "cudaMemPrefetch");
 }
 
-// A wait before each statement of the host's that names `kernel`, or a copy when `kernel` is NULL. The last one first: it is more likely the later.
+// Adds waits before host statements that name `kernel` (NULL: copies). The last first: more likely it is the later.
 static void before_each(GrPlaces *p, const GrPlace *at, const GrToken *kernel, const char *text,
                         const char *what) {
     const GrCode *c = &at->file->code;

@@ -32,7 +32,7 @@ bool gr_place_insert(GrPlaces *p, GrProposal *proposal, uint32_t before, uint32_
 
 // Fences: behind the earlier side, before the later, both.
 void gr_place_fences(GrPlaces *p, const char *text, const char *what);
-// Wider scopes (scopes.def): in the lines of both sides, and in the functions of both. `scope`: the wider one; NULL: what the race's order says.
+// Wider scopes (scopes.def) in the lines and functions of both sides. `scope`: the wider one; NULL: what the order has.
 void gr_place_scopes(GrPlaces *p, const char *scope, const char *what);
 // A wait of the host's before what it accesses.
 void gr_place_host_wait(GrPlaces *p, const char *text, const char *what);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// propose — edits of the source that may repair a race: by the order that was missing (patterns.def) and where the two sides are in the text.
+// propose — edits that may repair a race: by the missing order (patterns.def) and the places of both sides in the text.
 //
 // A proposal is a guess that is worth trying: `gpurace repair` tries it. docs/repair.md says what is proposed and where.
 #ifndef GR_REPAIR_PROPOSE_H

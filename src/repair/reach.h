@@ -8,7 +8,7 @@
 
 #include "repair/code.h"
 
-// How much a value varies: not within a block; between warps only; and a thread's linear number in the block, or any way.
+// How a value varies: not within a block; between warps only; as a thread's linear number in the block; in any way.
 typedef enum GrVaries { GR_VARIES_NOT, GR_VARIES_BY_WARP, GR_VARIES_LINEAR, GR_VARIES } GrVaries;
 
 typedef struct GrVaryingName {
