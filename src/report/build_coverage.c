@@ -110,7 +110,7 @@ static bool is_volatile_shared(const GrSiteInfo *s) {
            !gr_is_toolkit_file(s->at.file);
 }
 
-// To an engine that looks at weak accesses only, a warp-synchronous scan of a volatile array is clean. CUDA C++ calls it a race.
+// An engine for weak accesses finds a warp-synchronous scan of a volatile array clean. CUDA C++ calls it a race.
 static void remark_on_volatiles(Build *b) {
     const GrSiteInfo *first = NULL;
     unsigned n = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What raced: of the areas of modules, by the decoders of the engines that wrote them, and of the records of races of which both sides are known.
+// What raced, by modules' areas (the decoders of the engines that wrote them) and by records of races with both sides.
 #include "findings/race_record.h"
 #include "ptx/ptx.h"
 #include "report/build.h"

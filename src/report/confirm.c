@@ -41,7 +41,7 @@ static bool same_place(const GrRace *r, const GrAccess *a, const GrRace *s, cons
            !strcmp(a->at.file, b->at.file);
 }
 
-// The same line of the user's, and the same kind of access.
+// Whether a and b are on one line of the user's and of one kind.
 static bool same_headline(const GrRace *r, const GrAccess *a, const GrRace *s, const GrAccess *b) {
     const GrFrame *f = gr_access_frame(a, a->headline), *g = gr_access_frame(b, b->headline);
     if (a->host || b->host || !a->ptx_line || !b->ptx_line || !f->line || !g->line)
@@ -158,7 +158,7 @@ const GrAccess *gr_race_noticed_elsewhere(const GrRace *race) {
     return same ? NULL : noticed;
 }
 
-// Of those that met at the place of `race` the one that it is most likely to be: of the same thread, or that came most often.
+// The meeting at the place of `race` that it most likely is: of the race's thread, or else the most frequent one.
 static size_t best_meeting(const GrReport *r, const Index *x, const GrRace *race) {
     size_t best = SIZE_MAX;
     bool exact = false;

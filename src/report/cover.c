@@ -48,7 +48,7 @@ static const GrFunctionCoverage *function_of(const GrReport *r, const ConflictSi
     return NULL;
 }
 
-// Where a conflict's side is that is no access which could be watched: an atomic one, for example. Else there is nothing to do.
+// Notes where a conflict's side is that cannot be watched, such as an atomic access. Does nothing for other sides.
 static bool note_side(const GrReport *r, GrCoverage *c, const ConflictSide *s) {
     const GrFunctionCoverage *f = function_of(r, s);
     if (!f || s->nth > f->n_sites)

@@ -172,7 +172,7 @@ static int sureness(const GrRace *r) {
     return idle || is_unconfirmed(r) ? 0 : r->watched || r->witness || r->met ? 2 : 1;
 }
 
-// As they are shown: among equals the report reads like the source.
+// In the order in which reports show races: equals stand as in the source.
 static int compare_shown(const void *a, const void *b) {
     const GrRace *x = a, *y = b;
     const GrAccess *p = &x->found.accesses[0], *q = &y->found.accesses[0];

@@ -12,7 +12,7 @@
 // `arena`. All NULL when nothing is known.
 GrFrame gr_host_place(const char *object, uint64_t at, const char *symbol, Arena *arena);
 
-// The same, but where code was inlined: the innermost place in the user's own code, if there is one.
+// The innermost place of `at` in the user's own code where code was inlined; else as gr_host_place.
 GrFrame gr_host_own_place(const char *object, uint64_t at, const char *symbol, Arena *arena);
 
 #endif

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // identity — names of races that stay the same: over seeds, machines, and builds of unchanged code.
 //
-// A name is a hash of what group.c tells races apart by: class, space, and the headlines of both sides in either order; where only one side is
-// known also the innermost place and the kind of access. A headline goes by the base name of its file, by its function without
-// template arguments, and by its line: for `id` what the line says and how many lines before it in the file say the same, so that code
-// added elsewhere changes nothing; for `line_id`, and where the line cannot be read, its number. Threads, addresses, values, counts and
+// A name is a hash of what group.c tells races apart by: class, space, and the headlines of both sides in either order;
+// where only one side is known also the innermost place and the kind of access. Threads, addresses, values, counts and
 // folders play no part.
+//
+// A side is hashed by the file's base name, the function without template arguments, and the line. `id` takes the
+// line's text and how many earlier lines have that text, so edits elsewhere change nothing. `line_id` takes the line's
+// number; so does `id` if the source cannot be read.
 #include "base/map.h"
 #include "findings/headline.h"
 #include "report/report_internal.h"

@@ -14,7 +14,7 @@
 // Whether the file is one that nvcc hands to the host compiler, which is gone once that is done.
 bool gr_is_nvcc_file(const char *path);
 
-// File 1 of the unit of `object` whose file 0 has the name of `path`, in any folder. NULL: there is none, or memory is out.
+// File 1 of the unit of `object` whose file 0 has `path`'s name, in any folder. NULL: there is none, or no memory.
 const char *gr_first_line_file(const char *object, const char *path, Arena *arena);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lint — what is doubtful in a file of suppressions: rules without a reason, that hide too much, that are there twice, or that hide nothing.
+// lint — doubtful rules of a suppressions file: without a reason, too wide, given twice, or hiding nothing.
 #ifndef GR_REPORT_LINT_H
 #define GR_REPORT_LINT_H
 

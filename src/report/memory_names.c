@@ -55,7 +55,7 @@ void gr_memory_names_free(GrMemoryNames *m) {
     free(m->came);
 }
 
-// The only one that held the address when the launch ran; of an access that is no launch's, ever. NULL: none, or several.
+// The only memory that held the address when the launch ran (no launch: ever). NULL: none, or several.
 static const struct GrCame *holder(const GrMemoryNames *m, uint64_t process, uint64_t address,
                                    uint64_t launch) {
     const struct GrCame *found = NULL;
@@ -81,7 +81,7 @@ static bool is_runtime(const char *function, Arena *arena) {
     return false;
 }
 
-// Asking for a line starts a program, so each place is asked for once. NULL: out of memory.
+// The source line of a place. Asking starts a program, so each place is asked for once. NULL: out of memory.
 static const GrFrame *place_of(GrMemoryNames *m, const GrRangeInfo *info) {
     uint64_t of[2 * GR_RANGE_CALLS];
     for (unsigned k = 0; k < GR_RANGE_CALLS; k++) {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// As many as fit into one variable of the environment, which a system bounds at 128 KiB.
+// The most targets: one variable of the environment holds them, which a system bounds at 128 KiB.
 enum { MOST_TARGETS = 1024 };
 
 typedef VEC(GrModuleInfo) Modules;
@@ -53,7 +53,7 @@ typedef struct Reading {
     Modules modules;
     const GrModuleInfo *module; // whose findings come
     GrReport *report;           // of meetings: it takes them
-    GrMet met;                  // likewise: number and seed of the replay
+    GrMet met;                  // of meetings: number and seed of the replay
     VEC(struct Target {
         const GrModuleInfo *module;
         uint32_t site;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// replay — the other sides of races of which a value-based engine saw one, caught in replays of the program (`--attribute`).
+// replay — catches in replays (`--attribute`) the other sides of races of which a value-based engine saw one side.
 //
 // A report is built from the first run. Its races that have one side are the targets of a replay. The results of the replay
 // tell which threads met there (GR_SEEN_BY_MEETING). A meeting is given to the race at the same place in the source.

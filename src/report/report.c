@@ -101,7 +101,7 @@ static bool add_new_misuse(GrReport *r, const GrFinding *f, const char *key) {
            gr_map_put(&r->misuse_at, copy, (void *)r->misuses.len);
 }
 
-// The same at the same place, in another process for example, is one.
+// Adds a misuse, or counts it: one class at one place, also in another process, is one misuse.
 static bool add_misuse(GrReport *r, const GrFinding *f) {
     if (gr_report_excludes(r, f->kernel, &f->accesses[0]))
         return true;

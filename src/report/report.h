@@ -49,12 +49,12 @@ typedef struct GrSeenIn {
     uint64_t count;
 } GrSeenIn;
 
-// An edit of the source that may repair a race (repair/propose.h): what it is, of which file, and as the hunks of a unified diff.
+// An edit that may repair a race (repair/propose.h): what it does, in which file, as hunks of a unified diff.
 typedef struct GrRepair {
     const char *what, *file, *hunks;
 } GrRepair;
 
-// A race: one finding, or several of the same places that were merged. Or a misuse of synchronization, which has one side.
+// A race: one finding, or several merged ones of the same places. Or a misuse of synchronization (one side).
 typedef struct GrRace {
     GrFinding found;
     // Names of the race that are equal over seeds, machines and builds of unchanged code (identity.c). `id` is made of the text of the lines
@@ -104,14 +104,14 @@ typedef struct GrCounted {
     const char *text;
     uint64_t count;
 } GrCounted;
-// In the order of their first coming. gr_report_count finds a text by `at` (its number + 1), so that many texts cost as many look-ups.
+// In the order of their first coming. `at` (a text's number + 1) lets gr_report_count find a text at once.
 typedef struct GrCountedVec {
     GrCounted *data;
     size_t len, cap;
     Map at;
 } GrCountedVec;
 
-// Accesses of one kernel (NULL: of device functions, whose callers are not known here) that the engine left as they were.
+// Accesses of one kernel (NULL: of device functions, whose callers are not known) that the engine left alone.
 typedef struct GrLeftAlone {
     const char *kernel;
     const GrSiteInfo *first;
@@ -131,7 +131,7 @@ typedef struct GrReport {
     const char *(*excludes_file)(const void *user, const char *file);
     const void *excludes_user;
     const char *sample; // --sample; "": every access is watched
-    // The file of --coverage, to which the run is added, NULL for none; and what it says of the accesses of this run's modules.
+    // The file of --coverage, to which the run is added (NULL: none), and what it says of this run's accesses.
     struct {
         const char *path, *name; // name: as the user calls it
         uint64_t runs, watched, accesses;
@@ -149,7 +149,7 @@ typedef struct GrReport {
     struct GrSuppressions *suppressions; // suppress.h; NULL: there are none
     struct GrSuppressions *bundled;      // those that come with gpurace; NULL: they are not wanted
     bool owns_rules;                     // gr_report_free frees both
-    // Two engines ran, and the races of the first are held against those of causality, the second. Names NULL: only one did.
+    // Of two engines: causality, the second, judges the races of the first. Names NULL: only one engine ran.
     struct GrSecondOpinion {
         const char *engine, *evidence;
     } first, causal;
@@ -231,20 +231,20 @@ bool gr_report_brief(const GrReport *r, const char *why, FILE *out);
 
 // The verdict and how many races there are, in a line without its end: "verdict: races (3)".
 void gr_report_verdict(const GrReport *r, StrBuf *out);
-// The same in words: "3 races: 1 new, 2 known".
+// The verdict in words: "3 races: 1 new, 2 known".
 void gr_report_summary(const GrReport *r, StrBuf *out);
 
 const char *gr_verdict_name(GrVerdict v);
 // What a class is called ("lost update") and what it means; never NULL.
 const GrClass *gr_report_class(const GrReport *r, uint32_t number);
 
-// The name of a kernel or function, demangled, for a line of text: what makes it long (template arguments, parameters) is left out.
+// The demangled name of a kernel or function, without template arguments and parameters, for a line of text.
 const char *gr_short_name(const char *name, Arena *arena);
 
 // The name of a variable, demangled, without the function or the namespace that it is in.
 const char *gr_variable_name(const char *name, Arena *arena);
 
-// Names like gr_short_name's, each with what tells it from others of them that are short for the same. NULL: out of memory.
+// Names like gr_short_name's, each with what tells it from its equals among `names`. NULL: out of memory.
 const char *const *gr_telling_names(const char *const *names, size_t n, Arena *arena);
 
 // Appends `size` little endian bytes as 0x…, as an unsigned number and, where they make a plausible one, as a float.

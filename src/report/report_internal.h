@@ -16,13 +16,13 @@ static inline size_t gr_report_listed(const GrReport *r) {
     return r->max_reports && r->max_reports < r->races.len ? (size_t)r->max_reports : r->races.len;
 }
 
-// The name of a file, relative to the report's folder where it lies below that, as programs include it where it is a toolkit's.
+// A file's name: below the report's folder relative to that; a toolkit's file as programs include it.
 const char *gr_report_file(const GrReport *r, const char *file);
 
 // FILE:LINE, relative to the report's folder where it lies below that.
 void gr_report_place(const GrReport *r, const GrFrame *f, StrBuf *out);
 
-// Races that the collider saw both ways, by a value that changed and by a watchpoint, are listed once; all of its own get their evidence.
+// Merges races that the collider saw twice, by value and by watchpoint; gives its other races their evidence.
 gr_status gr_report_merge(GrReport *r, gr_error *err);
 
 // Proposes repairs for the races that the report lists (repairs.c).
@@ -31,7 +31,7 @@ gr_status gr_report_propose(GrReport *r, gr_error *err);
 // For a run of two engines (GrReport.causal): says of the collider's races whether causality confirms them.
 gr_status gr_report_confirm(GrReport *r, gr_error *err);
 
-// The race that has both sides of this one: itself, or what was seen of it in another way. NULL: one side only is known.
+// The race with both sides of this one: itself, or one seen in another way. NULL: only one side is known.
 static inline const GrRace *gr_race_pair(const GrRace *r) {
     return r->watched ? r->watched : r->found.order ? r : r->witness;
 }
@@ -47,14 +47,14 @@ static inline const GrFrame *gr_race_place(const GrRace *race) {
     return gr_access_frame(a, a->headline);
 }
 
-// Appends which variable, argument or memory an access is in: ", in data", ", through argument 2, byte 4 of 64 allocated at a.cu:7".
+// Appends the variable, argument or memory of an access: ", in data", ", through argument 2, byte 4 of 64 …".
 void gr_access_memory(const GrReport *r, const GrAccess *a, Arena *arena, StrBuf *out);
 
-// Negative, 0 or positive: in the order of the sources, by all their places. 0: the same place, as far as people tell them apart.
+// Compares by all places, in the order of the sources. 0: the same place, as far as people tell places apart.
 int gr_compare_sides(const GrAccess *a, const GrAccess *b);
 int gr_compare_texts(const char *a, const char *b); // NULL is as good as ""
 
-// Puts races in the order in which they are told: new ones first, then the surest, then those that came most often, then as the source has them.
+// Puts races in the order of reports: new ones first, then the surest, then the most frequent, then by source.
 void gr_report_order(GrReport *r);
 
 // Names races and misuses (identity.c).

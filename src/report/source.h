@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-// So many lines before and behind a place are kept with a report.
+// How many lines before and behind a place a report keeps.
 enum { GR_SOURCE_AROUND = 4 };
 
 typedef struct GrSources {
@@ -27,7 +27,7 @@ void gr_source_excerpt(GrSources *s, const char *path, uint32_t line, uint32_t c
 // A line's bytes, without what ends it. NULL: not known. They live as long as the sources; `path` must outlive them.
 const char *gr_source_line(GrSources *s, const char *path, uint32_t line, size_t *len);
 
-// What a line says, whatever its white space, and how many lines before it in the file say the same. False: not known, or out of memory.
+// A line's text without white space, hashed, and how many lines before have that text. False: not known, or no memory.
 bool gr_source_mark(GrSources *s, const char *path, uint32_t line, uint64_t *says, uint32_t *before);
 
 // Says what a line is, which must outlive the sources, as must `path`. Of two that differ, the one that comes first in the order of texts

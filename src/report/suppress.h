@@ -28,7 +28,7 @@ typedef struct GrRuleFrame {
     uint32_t n_lines;
 } GrRuleFrame;
 
-// Where one side of a `pair` is, and where that was inlined, the innermost first; some of them may be left out, but not the first.
+// Where one side of a `pair` is and was inlined, the innermost first. All but the first may be left out.
 typedef struct GrRulePlace {
     const GrRuleFrame *frames;
     uint32_t n;
@@ -53,7 +53,7 @@ typedef struct GrSuppressions {
 
 // Reads a file of rules. A rule that is not understood is GR_ERR_SYNTAX, with its place.
 gr_status gr_suppressions_read(const char *path, GrSuppressions *out, gr_error *err);
-// The same of a text that is called `path`.
+// Reads rules from `text`, which errors call `path`.
 gr_status gr_suppressions_parse(const char *path, const char *text, size_t len, GrSuppressions *out,
                                 gr_error *err);
 // The rules that come with gpurace, for races in NVIDIA's headers that no user can mend (bundled.supp).
@@ -65,10 +65,10 @@ bool gr_pair_matches(const GrRule *rule, const GrRace *race);
 // Reads the two places of `rule->pattern`. NULL, or what is wrong with them.
 const char *gr_pair_read(GrRule *rule, Arena *arena);
 
-// Appends a rule that hides the race: the pair of places where both are known, else the function, which may hide others, too.
+// Appends a rule that hides the race: its pair of places; if one is not known the function, which may hide more.
 void gr_race_rule(const GrRace *race, StrBuf *out);
 
-// Takes what a rule matches out of r->races and r->misuses. `r->suppressions` and `r->bundled`, which may be NULL, count them.
+// Takes what a rule matches out of r->races and r->misuses. `r->suppressions` and `r->bundled` (or NULL) count it.
 void gr_suppressions_apply(GrReport *r);
 
 // Whether `pattern`, as rules have them, matches `text`.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a report: races are held against each other, hidden and grouped, and the verdict is said, with each reason why it is not "clean".
+// The end of a report: holds races against each other, hides and groups them, and says the verdict with its reasons.
 #include "base/escape.h"
 #include "coverage/aims.h"
 #include "report/report_internal.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// merge — reports that were read become one (read_report.h). Nothing here depends on which came first: runs are in the order of their seeds,
-// races are those of all runs, and of what has no runs of its own the most, or the union, is taken.
+// merge — reports that were read become one (read_report.h), whatever their order: runs stand in the order of their
+// seeds, races are those of all runs, and of what has no runs of its own the most, or the union, is taken.
 #include "report/read/merge_internal.h"
 #include "report/read/read_report.h"
 
@@ -98,7 +98,7 @@ static void join_seen(GrMerge *m, GrRace *race, const GrRace *other) {
     race->found.count = count;
 }
 
-// As a race of m->to, with its runs.
+// A race of `from` as a race of m->to, with its runs.
 static GrRace adopt(GrMerge *m, const GrReport *from, const GrRace *race, const GrRunOf *run) {
     GrRace out = gr_merge_copy(m, from, race);
     uint32_t n = run ? 1 : race->n_seen;

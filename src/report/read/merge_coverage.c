@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What has no runs of its own in a merged report: of the coverage the most that any report says, of texts and rules each one once.
+// What has no runs of its own in a merged report: the most coverage of any report; each text and rule once.
 #include "report/read/merge_internal.h"
 #include "report/suppress.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// read_internal — what the files that read a report share. Functions that take a value of `key` out of an object note the first mistake
-// in the reader, and go on with nothing: a check at the end is enough. The object may be NULL, and has no keys then.
+// read_internal — what the files that read a report share. Functions that read the value of `key` note the first
+// mistake in the reader, and go on with nothing: one check at the end will do. The object may be NULL (no keys).
 #ifndef GR_REPORT_READ_READ_INTERNAL_H
 #define GR_REPORT_READ_READ_INTERNAL_H
 

@@ -174,7 +174,7 @@ static void drop_names(json_t *races) {
     }
 }
 
-// A hash of what the report says, not of how the file was written, nor of what depends on the machine's source files or another report.
+// Hashes what the report says: not how the file was written, nor what depends on local sources or other reports.
 static void read_content(GrReader *x) {
     uint64_t most = x->report->max_reports;
     x->report->max_reports = 0;

@@ -13,19 +13,19 @@
 
 #include "report/report.h"
 
-// Reads the report in the file `path` into *r, which is fresh from gr_report_init. What the caller wants to say of the report's use
-// (folder, max_reports) the caller sets before or after. GR_ERR_SYNTAX: it is no JSON, with the place; GR_ERR_FORMAT: it is no report of
-// gpurace's, with what is wrong. After a failure gr_report_free is all that can be done with *r.
+// Reads the report in the file `path` into *r, fresh from gr_report_init. The caller sets folder and max_reports before
+// or after. GR_ERR_SYNTAX: no JSON, with the place; GR_ERR_FORMAT: no report of gpurace's, with what is wrong. After a
+// failure only gr_report_free is left to do.
 gr_status gr_report_read(const char *path, GrReport *r, gr_error *err);
 
-// The same of a text that is called `path`.
+// Reads a report from `text`, which errors call `path`.
 gr_status gr_report_parse(const char *path, const char *text, size_t len, GrReport *r, gr_error *err);
 
 // Reads the report in the file `path` and adds it to *r, which is fresh from gr_report_init or was made by this function. After a failure *r is
 // as it was, but for GR_ERR_NOMEM: then gr_report_free is all that can be done with it.
 gr_status gr_report_add_file(GrReport *r, const char *path, gr_error *err);
 
-// The same of a text that is called `path`.
+// Adds a report from `text`, which errors call `path`.
 gr_status gr_report_add_text(GrReport *r, const char *path, const char *text, size_t len, gr_error *err);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "report/report.h"
 
-// Reports that were held against each other (gr_report_compare in both directions), and what the user calls their files.
+// Two reports that were compared (gr_report_compare in both directions), and the user's names of their files.
 typedef struct GrDiff {
     const GrReport *before, *after;
     const char *before_name, *after_name;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report as workflow commands of GitHub Actions: a line each, which the log's reader makes an annotation at the line of the source. GitHub shows the first
-// ten errors and ten warnings of a step; the surest races come first.
+// The report as workflow commands of GitHub Actions, a line each: the log's reader annotates the line of the source.
+// GitHub shows the first ten errors and ten warnings of a step; the surest races come first.
 #include "base/escape.h"
 #include "report/report_internal.h"
 #include "report/write/formats.h"
 
 #include <string.h>
 
-// The text is escaped already, so a line break is one that was made here. It would end the command; in a property so would what ends the property.
+// The text is escaped, so this file made its line breaks. They would end the command; in a property, more signs would.
 static void add_text(const char *text, bool property, StrBuf *out) {
     for (const char *p = text; *p; p++)
         if (*p == '%' || *p == '\n' || (property && (*p == ':' || *p == ',')))

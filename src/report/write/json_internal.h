@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-// JSON takes UTF-8 only; a path may be anything: a byte that is none becomes \xNN, as in the text report. NULL stays NULL.
+// Makes UTF-8 of a text, as JSON wants it: other bytes become \xNN, as in the text report. NULL stays NULL.
 json_t *gr_json_text(const char *s);
 
 // Sets a key of `o`, which may be any text. Takes `v` over.
@@ -20,7 +20,7 @@ json_t *gr_json_report(const GrReport *r);
 // What accesses of this status (site_status.def) are called.
 const char *gr_json_status(unsigned status);
 
-// The lines of source around the places of all misuses and the first `listed` races, as far as they are known: file -> line -> text.
+// Source lines around the places of all misuses and the first `listed` races, where known: file -> line -> text.
 json_t *gr_json_sources(const GrReport *r, size_t listed);
 
 #endif

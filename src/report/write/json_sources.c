@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// json_sources — the lines of source that a report shows, as part of the report: a reader on another machine may have other files, or none.
+// json_sources — the source lines that a report shows, as part of the report: another machine may lack the files.
 #include "base/escape.h"
 #include "report/write/json_internal.h"
 
@@ -44,7 +44,7 @@ typedef struct Lines {
     bool nomem;
 } Lines;
 
-// A line of source keeps its columns, by which accesses name places in it: '?' for a byte that is no UTF-8, as in excerpts.
+// Makes a source line UTF-8 and keeps its columns, which accesses refer to: '?' for other bytes, as in excerpts.
 static void replace_bytes(char *line, size_t len) {
     for (size_t k = 0, n; k < len; k += n ? n : 1) {
         uint32_t c;

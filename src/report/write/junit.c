@@ -87,7 +87,7 @@ static void begin_case(Writer *w, const char *class, const char *name) {
     gr_str_add(&w->cases, ">\n");
 }
 
-// The races for which `wanted` holds: of a kernel (NULL: those that no kernel has told). False: there are none that fail.
+// Adds the kernel's races (NULL: those that name no kernel of the list). False: none of them fails.
 static bool add_races(Writer *w, const GrKernelCoverage *k) {
     const GrReport *r = w->report;
     bool fails = false;

@@ -68,8 +68,8 @@ static json_t *artifact(Writer *w, const char *file) {
     return o;
 }
 
-// Column `col`, which counts bytes from 1, in units of UTF-16: SARIF's columnKind below. Bytes that are no UTF-8 count as one each (escape.h writes
-// them as they are seen). What is behind the end of the line, and a line that is not known, keeps its bytes.
+// Column `col` (bytes from 1) in units of UTF-16, as columnKind below says. A byte that is no UTF-8 counts as one
+// (escape.h). Behind the line's end, and in a line that is not known, bytes are counted.
 static uint32_t utf16_column(const char *line, size_t len, uint32_t col) {
     uint32_t units = 1;
     if (!line || col > len)

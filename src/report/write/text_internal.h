@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// text_internal — what the files that write a report as text share: text.c the whole and the coverage, text_race.c a race.
+// text_internal — what the writers of text reports share: text.c (the whole, the coverage), text_race.c (a race).
 #ifndef GR_REPORT_WRITE_TEXT_INTERNAL_H
 #define GR_REPORT_WRITE_TEXT_INTERNAL_H
 

@@ -39,7 +39,7 @@ void gr_text_excerpt(const GrReport *r, const GrFrame *f, StrBuf *out) {
 // The headline of an access.
 static const GrFrame *headline_of(const GrAccess *a) { return gr_access_frame(a, a->headline); }
 
-// What is known of an access without a line. CUDA's own functions, which debug builds do not inline, have none whatever the build asks for.
+// What is known of an access without a line. CUDA's own functions, which debug builds do not inline, never have lines.
 void gr_text_ptx_line(const GrAccess *a, const char *kernel, StrBuf *out) {
     const char *function = headline_of(a)->function;
     bool called = function && kernel && strcmp(function, kernel);
@@ -268,7 +268,7 @@ static void add_met(const GrReport *r, const GrRace *race, Arena *arena, StrBuf 
     add_side(r, race, a, a->launch, arena, out);
 }
 
-// What a thread stored may have been lost to another lane of the same instruction, which is a race of its own in the report. NULL: no such race.
+// The race of another lane of that instruction to which a thread's store may have been lost. NULL: there is none.
 static const GrRace *race_of_lanes(const GrReport *r, const GrRace *race) {
     const GrFrame *at = &race->found.accesses[0].at;
     for (size_t i = 0; i < r->races.len; i++) {

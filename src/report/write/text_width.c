@@ -37,7 +37,7 @@ static bool is_command(const char *line) {
     return !strncmp(line, "  again     ", 12) || !strncmp(line, "    again: ", 11);
 }
 
-// How far continuations are indented: behind the word of the coverage ("  kernels   "), else a little more than the line itself.
+// How far continuations are indented: behind a word of the coverage ("  kernels   "), else a bit more than the line.
 static unsigned indent_of(const char *line) {
     unsigned blanks = (unsigned)strspn(line, " "), word = (unsigned)strcspn(line + blanks, " "),
              more = (unsigned)strspn(line + blanks + word, " ");
