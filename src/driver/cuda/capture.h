@@ -7,8 +7,8 @@
 
 // Whether a capture in the context forbids what the caller is about to do; then the capture is invalid from now on.
 bool gr_capture_forbids(Ctx *ctx);
-// The same: to wait for the stream or ask about it, to ask about an event that was captured, to use the legacy stream
-// beside blocking ones. CUDA_SUCCESS if not.
+// Whether a capture forbids to wait for the stream or ask about it; to ask about a captured event; to use the legacy
+// stream beside blocking ones. CUDA_SUCCESS: it does not; else the capture is invalid from now on.
 CUresult gr_capture_stream_forbids(Stream *s);
 CUresult gr_capture_event_forbids(const Event *e);
 CUresult gr_capture_implicit(const Stream *s);

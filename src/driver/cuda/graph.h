@@ -20,8 +20,8 @@
 typedef struct Graph Graph;
 typedef struct Exec Exec;
 
-// Memory of an allocation node and its clones. The addresses are taken from the node's creation until the last of them is gone and a free
-// has come, if a launch has allocated. Kernels reach the memory until something frees it, and again from the next allocation on.
+// Memory of an allocation node and its clones. Addresses are taken from the node's creation until all these are gone
+// and, if a launch has allocated, it is freed. Kernels reach it from an allocation until something frees it.
 typedef struct GraphMemory {
     unsigned refs; // nodes, and items that have not ended
     CUDA_MEM_ALLOC_NODE_PARAMS params;

@@ -185,7 +185,7 @@ static GraphMemory *allocated_by(const Node *n) {
     return n->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ? n->memory : NULL;
 }
 
-// What an earlier launch has allocated must have been freed since, unless this launch does that itself. What is freed must be allocated.
+// An earlier launch's memory must be free by now, or freed by this launch. What is freed must be allocated.
 static CUresult check_memory(const Exec *e, const Plan *p) {
     static uint64_t launches;
     launches++;
@@ -205,7 +205,7 @@ static CUresult check_memory(const Exec *e, const Plan *p) {
     return CUDA_SUCCESS;
 }
 
-// As cuMemFreeAsync would in that stream.
+// Frees in the stream's order, as cuMemFreeAsync does.
 static CUresult free_unfreed(const Plan *p, Stream *s) {
     for (size_t i = 0; i < p->steps.len; i++) {
         GraphMemory *m = allocated_by(p->steps.data[i].node);

@@ -80,7 +80,7 @@ static void wait_for_idle_host(uint64_t idle) {
     }
 }
 
-// Main has ended by pthread_exit, and so has every other thread of the program: the C library would end the process, were it not for ours.
+// Main and all other threads of the program have ended by pthread_exit: only our thread keeps the process alive.
 static bool is_host_gone(void) {
     uint64_t ns;
     return state_of((int)getpid(), &ns) == 'Z' && gr_cu_host_is_alone();

@@ -78,7 +78,7 @@ static gr_status add_entry(const FatbinEntry *e, PtxTexts *out, gr_error *err) {
     return st == GR_OK ? add_text(out, text) : st;
 }
 
-// The PTX that machine code keeps: a unit for each of its containers. Adds nothing where it keeps none, or the PTX does not fit.
+// Adds a unit for each container of PTX that machine code keeps; nothing where there is none, or no PTX fits.
 static gr_status add_kept(const void *code, size_t len, Arena *arena, PtxTexts *out, gr_error *err) {
     size_t left;
     const void *at = gr_cubin_kept(code, gr_cubin_size(code, len), &left);

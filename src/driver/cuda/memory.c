@@ -204,7 +204,7 @@ CUresult cuMemAllocManaged(CUdeviceptr *out, size_t size, unsigned int flags) {
     return gr_cu_leave(st);
 }
 
-// Waits for all work, unless there is nothing to be freed or it is memory of a pool; then the range that begins at `addr`, or an error.
+// Waits for all work, except for nothing and for memory of a pool; *out: the range that begins at `addr`. Or fails.
 static CUresult enter_freeing(uint64_t addr, VmRange **out) {
     Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);

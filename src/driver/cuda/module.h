@@ -79,7 +79,7 @@ void gr_image_unref(Image *image);
 int gr_runtimes_of(const char *text, size_t len, struct GrApiRuntimes *out);
 // These runtimes, for modules that share them.
 gr_status gr_runtimes_shared(const struct GrApiRuntimes *r, PtxModule **out, gr_error *err);
-// The same as a part of `m`.
+// Enters these runtimes as a part of `m`.
 gr_status gr_runtimes_enter(PtxModule *m, const struct GrApiRuntimes *r, gr_error *err);
 
 CUresult gr_module_new(Ctx *ctx, Image *image, Library *library, JitLog *log, Module **out);
@@ -93,8 +93,8 @@ CUresult gr_func_attribute(Func *f, CUfunction_attribute attribute, int *value);
 CUresult gr_func_set_attribute(Func *f, CUfunction_attribute attribute, int value);
 CUresult gr_func_param_info(const Func *f, size_t index, size_t *offset, size_t *size);
 
-// The clusters of a launch of `f`: those asked for (0, 0, 0: none asked) or those it requires, into `cluster`, which
-// stays zero when there are none. As CUDA checks it; the number of blocks in one is not checked (gr_launch_max_cluster).
+// *cluster: the cluster asked for (0, 0, 0: none) or that `f` requires; zero: none. Checked as CUDA does, but for the
+// number of blocks in it (gr_launch_max_cluster).
 CUresult gr_launch_cluster(const Func *f, const uint32_t grid[3], uint32_t cluster[3]);
 uint32_t gr_launch_max_cluster(const Func *f);
 

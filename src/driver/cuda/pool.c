@@ -174,7 +174,7 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute attr, vo
     return gr_cu_leave(CUDA_SUCCESS);
 }
 
-// As much as a GPU's pool takes at a time (observed on an H200); nothing is kept that is not used.
+// A GPU's pool takes so much at a time (observed on an H200); nothing is kept that is not used.
 static uint64_t reserved(uint64_t used) {
     const uint64_t chunk = 32 << 20;
     return (used + chunk - 1) / chunk * chunk;

@@ -2,7 +2,7 @@
 // profiler — there is none to start or stop.
 #include "driver/cuda/driver.h"
 
-// As in cudaProfiler.h, which NVIDIA ships in a package of its own.
+// Declared in cudaProfiler.h, which NVIDIA ships in a package of its own.
 __attribute__((visibility("default"))) CUresult cuProfilerStart(void);
 __attribute__((visibility("default"))) CUresult cuProfilerStop(void);
 

@@ -7,11 +7,11 @@
 // executes some instructions. Nothing else moves the device, so that with the same seed and the same calls the same things
 // happen in the same order.
 //
-// With the race-directed schedule (vm/sched/hold.c) a device may have nothing left but threads that are held. It moves no
-// further while anything else can: other streams' items, other devices, and the host, whose calls return unless they wait. Only
-// when the host waits in vain, asks again and again, or has been away for a while, one of those held is released. Copies and
-// memsets are put off likewise, most of them, until all that runs is held: otherwise the first to be submitted would be the
-// first to run.
+// With the race-directed schedule (vm/sched/hold.c) a device may have nothing left but threads that are held. It moves
+// no further while anything else can: other streams' items, other devices, and the host, whose calls return unless they
+// wait. Only when the host waits in vain, asks again and again, or has been away for a while, one of those held is
+// released. Most copies and memsets are put off, too, until all that runs is held: otherwise the first to be submitted
+// would run first.
 //
 // Draws: `choice` is drawn only where there is more than one possibility, `quanta` once per API call with work pending, and an
 // item has its own stream. So with one stream it makes no difference which thread advanced it, or when.
@@ -519,7 +519,7 @@ static bool streams_move(void) {
     return false;
 }
 
-// The only thread of the program waits for the device, all of whose kernels are stuck, and there is nothing else to be done.
+// The program's only thread waits for the device, all kernels are stuck, and nothing else can be done.
 static void end_stuck(void) {
     Dev *dev = stuck;
     stuck = NULL;

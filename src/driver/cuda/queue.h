@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// queue — the work that the program has queued on streams, and what does it: queue.c, the callback thread, the device thread.
+// queue — the work that the program has queued on streams, and what does it: queue.c, a callback and a device thread.
 #ifndef GR_DRIVER_CUDA_QUEUE_H
 #define GR_DRIVER_CUDA_QUEUE_H
 
@@ -88,7 +88,7 @@ Item *gr_item_new(ItemKind kind);
 Item *gr_item_clone(const Item *it); // one that was not submitted; NULL when memory is out
 void gr_item_free(Item *it);
 void gr_queue_submit(Stream *s, Item *it);
-// The same, or into the graph that the stream captures.
+// Submits the item, or adds it to the graph that the stream captures.
 CUresult gr_submit(Stream *s, Item *it);
 void gr_queue_finish(Item *it); // the head of its stream has ended
 
@@ -105,11 +105,11 @@ uint64_t gr_queue_slice(void);      // a slice for the device thread; 0: nothing
 // anything was queued in itself (as an H100 does).
 CUresult gr_queue_drain_stream(Stream *s);
 bool gr_queue_is_done(const Stream *s); // whether that would not wait
-CUresult gr_queue_drain_ctx(Ctx *ctx);  // likewise for all streams of the context
+CUresult gr_queue_drain_ctx(Ctx *ctx);  // of all streams
 CUresult gr_queue_drain_mark(Ctx *ctx, Mark *m);
 void gr_queue_drain_device(void); // every context: before memory goes away
-void gr_queue_outlast(
-    void); // likewise, but the program may not rely on it: the host knows no more than before
+// Drains every context, but the program may not rely on it: the host knows no more than before.
+void gr_queue_outlast(void);
 void gr_queue_cancel(Ctx *ctx);
 uint64_t gr_queue_number(void); // of an item that nothing waits for: in the order of submission
 uint64_t gr_queue_oldest(void); // the number of the first item that has not ended; UINT64_MAX: there is none
@@ -118,7 +118,7 @@ void gr_queue_remove_stream(Stream *s);
 Stream *gr_queue_stream(const Stream *after); // in order of creation; NULL: the first, and behind the last
 void gr_queue_seed(uint64_t seed);
 
-// Observers of work (work.c). The host has waited for a stream, for all of a context, for everything (all zero), or for a mark.
+// Observers of work (work.c): the host waited for a stream, a context's streams, everything (all zero), or a mark.
 typedef struct GrWaited {
     uint64_t stream;
     const Ctx *ctx;

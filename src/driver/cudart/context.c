@@ -15,7 +15,7 @@ static _Thread_local int selected_device;
 static _Thread_local CUcontext bound_context; // the primary context that bind() made current, and when
 static _Thread_local unsigned bound_generation;
 
-// The runtime leaves a context alone that the driver API made current; one of the runtime's may have been reset meanwhile.
+// A context that the driver API made current is left alone; one of the runtime's may have been reset meanwhile.
 static bool is_usable(CUcontext current) {
     return current != NULL && (current != bound_context || bound_generation == gr_rt_generation());
 }

@@ -102,8 +102,7 @@ cudaError_t gr_rt_kernel(const void *host_function, CUkernel *kernel);
 // The other way round: the stub that a kernel was registered for, or the kernel itself.
 const void *gr_rt_host_function(CUkernel kernel);
 
-// As gr_rt_kernel, for a handle from __cudaGetKernel: such a handle may stand for a kernel that could not be
-// loaded.
+// The kernel of a handle from __cudaGetKernel, which may stand for a kernel that could not be loaded.
 cudaError_t gr_rt_kernel_of_handle(cudaKernel_t handle, CUkernel *kernel);
 
 // A launch configuration as the driver takes it. The two APIs lay the attributes out alike.
