@@ -233,7 +233,7 @@ typedef struct Sides {
 
 static Clock *join(Clock *a, Clock *b, unsigned depth, Sides *all);
 
-// The values of a and of b, which have the same keys, n of them. What of the result is not that side's: *more_a, *more_b.
+// Joins the values of a and b, n of equal keys, into *to. *more_a, *more_b: what of the result that side lacked.
 static void join_values(const uint32_t *a, const uint32_t *b, uint32_t *to, unsigned n, uint32_t *more_a,
                         uint32_t *more_b) {
     uint32_t x = 0, y = 0;

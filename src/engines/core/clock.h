@@ -46,7 +46,7 @@ Clock *gr_clock_join(Clock *a, Clock *b);
 // Calls `f` for every entry; in no particular order.
 void gr_clock_each(const Clock *c, void (*f)(void *user, uint64_t key, uint32_t v), void *user);
 
-// The entries of c whose keys have GR_CLOCK_APART, or have it not; whether there are some that have. A reference of the caller's own.
+// The entries of c with GR_CLOCK_APART in their keys, or without (references of the caller's own); whether c has such.
 Clock *gr_clock_apart(Clock *c);
 Clock *gr_clock_without_apart(Clock *c);
 bool gr_clock_has_apart(const Clock *c);

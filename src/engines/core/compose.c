@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What either does, one behind the other. An engine that only looks comes first at a module: it wants the program's own text. What the
-// other one inserts is tagged, so that a listener does not hear of it. Each knows from GrOptions.beside what the other can do.
+// Two engines as one: each does its part. An engine that only looks sees a module first, in the program's own text. The
+// other one's code is tagged, so that a listener does not hear it. GrOptions.beside has what the other can do.
 #include "engines/core/compose.h"
 #include "options/options.h"
 

@@ -6,10 +6,10 @@
 // in the program.
 //
 // The lock. The injection has one lock, which it never holds while a call of the program is in the driver.
-//   - around_launch, launching, launched, submitting, submitted, waiting, waited and finish are called without the lock. around_launch may be called by several
-//     threads at once, may call any function of the driver, and may wait for the device. An engine that keeps data for
-//     around_launch and for other functions guards the data by a lock of its own. So for launching, launched and submitting, which must not wait for
-//     the device without an end.
+//   - around_launch, launching, launched, submitting, submitted, waiting, waited and finish are called without the lock.
+//     Several threads may be in around_launch at once; it may call any function of the driver, and wait for the device.
+//     What it shares with other functions needs a lock of the engine's. launching, launched and submitting need such a
+//     lock, too, and their waits for the device must be bounded.
 //   - All other functions are called with the lock, one at a time, and must not wait for the device: what the
 //     device does next may be up to another thread of the program, which may be waiting for the lock.
 //     GrSession.write is allowed.

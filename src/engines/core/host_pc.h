@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// host_pc — an instruction of the program on the host, as a results file names it: a file and a place in it, from which the report finds the line.
+// host_pc — names an instruction of the host's program in a results file: a file and a place, for the report.
 #ifndef GR_ENGINES_CORE_HOST_PC_H
 #define GR_ENGINES_CORE_HOST_PC_H
 
@@ -12,7 +12,7 @@ typedef struct GrHostPc {
     uint64_t at;        // its address there
 } GrHostPc;
 
-// `symbol` gets "FUNCTION+0xOFFSET", as far as the dynamic linker knows the function, else "FILE+0xOFFSET". With the session's lock held.
+// *symbol: "FUNCTION+0xOFFSET" if the dynamic linker knows the function, else "FILE+0xOFFSET". With the session's lock.
 GrHostPc gr_host_pc(uint64_t pc, StrBuf *symbol);
 
 #endif

@@ -33,7 +33,7 @@ typedef struct GrRange {
     const void *owner; // GLOBAL: the module's handle
 } GrRange;
 
-// Where all device memory of the program lies on one device, but stream-ordered memory and what an engine is told of as outside.
+// Where one device has all of the program's memory, but stream-ordered memory and what an engine is told is outside.
 typedef struct GrArena {
     CUdevice device;
     CUdeviceptr base;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// misuses — writes to the results file what is wrong in itself, synchronization and stray accesses, as the CPU device tells it. Each kind and
-// place has a record, written when it is first seen, and a count of the threads that did it. The count lives in the file.
+// misuses — writes misuses to the results file, as the CPU device tells them: wrong synchronization, stray accesses.
+// Each kind and place has a record, written when it is first seen, and a count of threads in the file.
 #ifndef GR_ENGINES_CORE_MISUSES_H
 #define GR_ENGINES_CORE_MISUSES_H
 

@@ -126,7 +126,7 @@ static GrRaceSide side_of(const RaceWriter *w, const RaceSide *s, StrBuf *symbol
     return out;
 }
 
-// The launch of the access that came, else of the one that was there: one of them may be the host or a copy, or be over.
+// Stops the launch of the later access, else of the earlier one: either may be the host or a copy, or have ended.
 static void stop_launch(const RaceWriter *w, const Race *race) {
     int (*stop)(uint64_t, const char *) =
         (int (*)(uint64_t, const char *))w->session->symbol(w->session, "gr_cpu_device_stop");

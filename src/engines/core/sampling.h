@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sampling — what --sample and --coverage mean for an engine that can watch some accesses and leave others alone: the same for each.
+// sampling — what --sample and --coverage mean for each engine that can watch some accesses and leave others alone.
 #ifndef GR_ENGINES_CORE_SAMPLING_H
 #define GR_ENGINES_CORE_SAMPLING_H
 

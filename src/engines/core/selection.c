@@ -74,7 +74,8 @@ bool gr_selection_wants_site(const GrSelection *s, const PtxModule *m, const Ptx
 }
 
 void gr_selection_mark(const GrSelection *s, const PtxModule *m, bool *marked) {
-    // Without a word about kernels, functions that none of the module's reaches are wanted too: another module may call them.
+    // Without words about kernels, functions that no kernel of the module reaches are wanted: other modules may call
+    // them.
     for (uint32_t k = 0; k < m->n_funcs; k++)
         if (!gr_selection_has_kernels(s) ||
             (m->funcs[k]->is_entry && !gr_selection_excludes_kernel(s, m->funcs[k]->name)))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // selection — which part of a program the user wants checked: --kernel, --not-kernel, --file, --not-file.
 //
-// A kernel is wanted when its name matches --kernel and not --not-kernel, as the source spells it or as the linker does. A source
-// file likewise: it is that of the access's headline (findings/headline.h), which reports name. The same for every engine and
-// for the report, which says what was left out.
+// A kernel is wanted when its name matches --kernel and not --not-kernel, as the source spells it or as the linker
+// does. A source file is wanted by --file and --not-file: the file of the access's headline (findings/headline.h),
+// which reports name. All engines, and the report, which says what was left out, ask here.
 #ifndef GR_ENGINES_CORE_SELECTION_H
 #define GR_ENGINES_CORE_SELECTION_H
 

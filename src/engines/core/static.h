@@ -32,7 +32,7 @@ typedef struct GrStaticSink {
     // A file could not be looked at: which, why, and what to do. It is a reason as well; the other files are looked at.
     gr_status (*unread)(void *user, const char *text);
     gr_status (*remark)(void *user, const char *text); // worth knowing
-    // What the program or some kernel that was looked at uses, as bits (GrUse): what the engine does not look for then (GrEngine.blind) is said.
+    // Tells what the program or a kernel uses, as bits (GrUse): the report names those in GrEngine.blind.
     gr_status (*uses)(void *user, unsigned bits);
 } GrStaticSink;
 

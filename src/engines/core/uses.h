@@ -23,7 +23,7 @@ typedef struct GrBlind {
 enum { GR_BLIND_CPU = 1, GR_BLIND_GPU = 2, GR_BLIND_ANY = 3 };
 #define GR_BLIND_ROW(use, devices, what) {GR_USE_##use, GR_BLIND_##devices, what},
 
-// The row of a table for a use on a device (GR_BLIND_CPU or GR_BLIND_GPU); NULL: the engine looks for all of it. `table` may be NULL.
+// The row for a use on a device (GR_BLIND_CPU, GR_BLIND_GPU); NULL: the engine looks for it. `table` may be NULL.
 const GrBlind *gr_blind_find(const GrBlind *table, GrUse use, unsigned device);
 
 // What a kernel and the functions that it may call have, of the uses `wanted`, as bits. Of the program's own text. *callees, at first GR_USES_UNKNOWN, keeps for the

@@ -210,7 +210,7 @@ void gr_work_sweep(Work *w, ClockFilter *f) {
     gr_clock_filter(f, &w->knew);
 }
 
-// What the host has waited for: a stream, for the legacy one as what is submitted to it would, or all of a context, or of all. True: everything.
+// Merges what the host waited for: a stream (legacy: with those it waits for), a context, or all. True: everything.
 static bool merge_waited(Work *w, const GrWork *e) {
     size_t merged = 0;
     const WorkStream *of = e->stream ? gr_work_stream(w, e->stream) : NULL;

@@ -12,7 +12,7 @@
 #include "device_api/work.h"
 #include "engines/core/clock.h"
 
-// In clocks: all work of a stream up to a turn. The lowest three bits of a key tell what it names, and an engine may have keys of other levels.
+// In clocks: all work of a stream up to a turn. A key's lowest three bits say what it names; engines may add levels.
 enum { GR_STREAM_LEVEL = 3 };
 static inline uint64_t gr_stream_key(uint64_t stream) { return stream << 3 | GR_STREAM_LEVEL; }
 
@@ -58,21 +58,21 @@ void gr_work_copy(Work *to, const Work *from);
 const WorkStream *gr_work_stream(const Work *w, uint64_t id);
 
 void gr_work_submitted(Work *w, const GrWork *e);
-// What the item comes after. A reference of the caller's own.
-// *prior: of a kernel that may begin before the one before it has ended (GrWork.early), what it comes after once it has waited;
-// else NULL. Likewise.
+// What the item comes after. *prior: for a kernel that may begin before its predecessor ends (GrWork.early), what it
+// comes after once it has waited; else NULL. Both are references of the caller's own.
 Clock *gr_work_begins(Work *w, const GrWork *e, Clock **prior);
 // The turn that an item takes when it ends, and nothing else of its stream before.
 WorkTurn gr_work_next_turn(Work *w, const GrWork *e);
 // `accesses`: the item accesses memory, and takes a turn; `end`: what its threads knew besides, or NULL.
 WorkTurn gr_work_ended(Work *w, const GrWork *e, bool accesses, Clock *end);
-// Memory goes that the host freed (GR_WORK_FREES, told like what is submitted): what the host knew at its call. A reference of the caller's own.
+// Memory that the host freed now goes (GR_WORK_FREES): what the host knew at that call. A reference of the caller's
+// own.
 Clock *gr_work_freed(Work *w, const GrWork *e);
 // The host itself did it, at once: what it submits from now on comes after.
 WorkTurn gr_work_host_did(Work *w);
 // True when everything is over and known to the host, hence to all that comes.
 bool gr_work_waited(Work *w, const GrWork *e);
-// Then all of it can be forgotten.
+// After gr_work_waited has returned true: all work is forgotten.
 void gr_work_settle(Work *w);
 // Its clocks are filtered.
 void gr_work_sweep(Work *w, ClockFilter *f);
