@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is about to come: work other than single launches, and the streams for it. For an engine that wants to know before the driver does.
+// What is about to come (work other than single launches, and streams), for an engine that must know before the driver.
 #include "inject/graphs.h"
 #include "inject/handlers.h"
 #include "inject/launches.h"

@@ -23,7 +23,7 @@ typedef struct GrCompiler {
 // What dlsym shall return for `symbol`, which is at `real`: its wrapper; NULL: `real` itself.
 void *gr_compiler_wrapper(const char *symbol, void *real);
 
-// Another function of the library that a row's real function is in; NULL: it has none of that name, plain or of the row's version.
+// Another function of the library of a row's real function; NULL: none has that name, plain or of the row's version.
 GrFn gr_compiler_function(const GrCompiler *row, const char *name);
 
 // The program was started by `gpurace run`.

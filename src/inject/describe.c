@@ -18,7 +18,7 @@ static GrFrame frame_of(LoadedModule *m, const PtxModule *ptx, const PtxFunc *f,
     return (GrFrame){copy_text(m, function), copy_text(m, gr_ptx_file(ptx, loc->file)), loc->line, loc->col};
 }
 
-// The statement with a line that comes before the access looked at last: accesses follow one another, and code without lines may be long.
+// The last statement with a line before the latest access: accesses follow one another, and code may lack lines.
 typedef struct Near {
     const PtxStmt *of, *with; // NULL: there is none
     unsigned far;             // statements between

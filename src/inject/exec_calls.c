@@ -58,7 +58,7 @@ static bool is_own(const char *path) {
     return !stat(path, &st) && st.st_ino == own.st_ino && st.st_dev == own.st_dev;
 }
 
-// As this library is loaded. Constructors of other libraries may start a program before that.
+// Runs when this library is loaded. Constructors of other libraries may start a program before that.
 static void look_up(void) {
 #define FIND(name) *(void **)&libc.name = gr_real_dlsym(RTLD_NEXT, #name)
     FIND(execve);

@@ -97,7 +97,7 @@ static bool fill(GrExecRoom *r, char *const envp[], const char *ours) {
 
 // ---- What gpurace cannot get into ------------------------------------------------------------------------------------
 
-// As the kernel decides (AT_SECURE): the loader then drops LD_PRELOAD.
+// Decides as the kernel does (AT_SECURE): the loader then drops LD_PRELOAD.
 static bool has_other_rights(const char *path, const struct stat *st) {
     char capability[64];
     uid_t uid = st->st_mode & S_ISUID ? st->st_uid : geteuid();

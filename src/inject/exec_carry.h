@@ -16,10 +16,10 @@ typedef struct GrExecRoom {
     char preload[2 * PATH_MAX];
 } GrExecRoom;
 
-// The environment to start the program at `path` with: `envp`, or that with what was missing, in `room`. `path` NULL: it is not known.
+// The environment for the program at `path` (NULL: not known): `envp`, or `envp` with what it lacks, in `room`.
 char *const *gr_exec_carry(const char *path, char *const envp[], GrExecRoom *room);
 
-// Puts what is missing into this process's own environment, for functions of the C library that start a shell with it. May allocate.
+// Puts what is missing into this process's environment, for C functions that start a shell with it. May allocate.
 void gr_exec_carry_own(void);
 
 #endif

@@ -181,7 +181,7 @@ static CUresult run_kernel(CUgraphNode node, CUstream stream) {
     return gr_launch_end(&l, gr_launch_around(&l));
 }
 
-// A copy in a stream reads pageable memory when it is called, one in a graph when it runs: after what the nodes before it did.
+// A copy in a stream reads pageable memory when it is called; one in a graph when it runs, after the nodes before it.
 static CUresult run_copy(CUgraphNode node, CUstream stream) {
     DRIVER(cuGraphMemcpyNodeGetParams, (CUgraphNode, CUDA_MEMCPY3D *));
     DRIVER(cuStreamSynchronize, (CUstream));

@@ -5,8 +5,8 @@
 
 #include "base/status.h"
 
-// Yields what work(user, err) does, or GR_ERR_INTERNAL when it ends in SIGSEGV, SIGBUS, SIGFPE, SIGILL or abort(); what it had taken
-// (memory) is lost then. With the injection's lock held: one at a time. Signals of other threads go where they went before.
+// Yields what work(user, err) does, or GR_ERR_INTERNAL when it ends in SIGSEGV, SIGBUS, SIGFPE, SIGILL or abort(), and
+// leaks its memory. One at a time, with the injection's lock. Signals of other threads go where they went before.
 gr_status gr_guarded(gr_status (*work)(void *user, gr_error *err), void *user, gr_error *err);
 
 #endif

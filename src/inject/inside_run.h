@@ -16,7 +16,7 @@ void gr_run_begin(void);
 // The value that a variable of gpurace's had when the process started; NULL: it had none.
 const char *gr_run_variable(const char *name);
 
-// The results file of the run, without a process number; its header is NULL where it cannot be reached or this is no run.
+// The results file of the run, without a process number; header NULL: it cannot be reached, or this is no run.
 const GrResults *gr_run_results(void);
 // Why it cannot.
 const char *gr_run_failure(void);

@@ -214,7 +214,7 @@ bool gr_launch_points(const GrLaunch *g, unsigned kinds, GrRange *out) {
     return found;
 }
 
-// Tells the engine of the launch, before it and with its result. What the engine asks of the driver would break an open capture.
+// Tells the engine of the launch, before it and with its result. The engine's own calls would break an open capture.
 static void tell(Launching *l, const CUresult *result) {
     const GrEngine *e = gr_session.engine;
     bool capturing = gr_a_capture_is_open();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// launches — one launch on its way into the driver: numbered, counted, and shown to an engine that wants to run it itself.
+// launches — one launch on its way to the driver: numbered, counted, and shown to an engine that may run it itself.
 #ifndef GR_INJECT_LAUNCHES_H
 #define GR_INJECT_LAUNCHES_H
 
@@ -7,7 +7,8 @@
 
 typedef struct Launching {
     GrRun run; // what the engine is handed: the first member
-    // Set by the caller: func, grid, block, shared_bytes, stream, from_graph; attributes and cooperative as the program gave them.
+    // Set by the caller: func, grid, block, shared_bytes, stream, from_graph; attributes and cooperative: the
+    // program's.
     GrLaunch launch;
     void **params, **extra; // as the program gave them
     // Set by gr_launch_begin.

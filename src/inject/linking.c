@@ -45,7 +45,7 @@ static unsigned registers_of(const LoadedModule *list) {
     return least;
 }
 
-// With one kernel nothing would be compiled twice; and of PTX the driver keeps what it compiled, and compiles nothing before it is used.
+// With one kernel nothing is compiled twice. The driver keeps what it compiles of PTX, and compiles no unused PTX.
 static bool stands_alone(const LoadedModule *list) {
     return !list->next && (!list->pub.link_kernels || list->info.n_kernels < 2);
 }

@@ -19,16 +19,16 @@ typedef VEC(void *) MachineUnits;
 
 // Appends a container with this PTX. `name` may be NULL. False: the text is no PTX, or memory is out.
 bool gr_machine_unit(MachineUnits *units, const char *text, size_t len, const char *name);
-// Appends copies of what the machine code at `image` was made of, if that is known, or of the container at `image`, if it has PTX.
+// Appends copies of what the machine code at `image` was made of, if known, or of the container there, if it has PTX.
 bool gr_machine_units_of(MachineUnits *units, const void *image, size_t len);
 void gr_machine_units_free(MachineUnits *units);
 
 // `len` bytes of machine code were made of these units, which now belong to the table.
 void gr_machine_made(const void *code, size_t len, MachineUnits *units);
-// `len` bytes of code (machine code, or what the CPU device has for it) were made of modules that are rewritten already.
+// These `len` bytes of code (machine code, or what the CPU device has for it) were made of rewritten modules.
 void gr_machine_linked(const void *code, size_t len, struct LoadedModule *list);
 
-// What is known of the code at `image` (`len` readable bytes, or GR_FATBIN_UNBOUNDED): a wrapper of its units, NULL: nothing. It stays.
+// A wrapper of the units of the code at `image` (`len` bytes, or GR_FATBIN_UNBOUNDED), which stays. NULL: not known.
 const FatbinWrapper *gr_machine_wrapper(const void *image, size_t len);
 // A container without PTX may hold machine code for a device of compute capability `cc` whose PTX is known: the PTX entry for it, in `arena` or
 // elsewhere. NULL: none.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// memory — ranges of memory, copies and fills on their way to the engine (engines/core/memory.h), and the program's waiting.
+// memory — tells the engine of memory ranges, copies, fills and waits of the program (engines/core/memory.h).
 #ifndef GR_INJECT_MEMORY_H
 #define GR_INJECT_MEMORY_H
 
@@ -28,8 +28,8 @@ void gr_ranges_remove_of_context(CUcontext ctx);
 
 // Where the arena of the current context's device is. False: there is none.
 bool gr_arena_of_device(GrArena *out);
-// Device memory of the arena, which is the program's when gr_placed_keep was told that the driver gave a ticket, an ordinary
-// allocation. 0: none, so the driver must allocate. gr_placed_keep yields `rc`; unless that is success the memory is free again.
+// Device memory of the arena; 0: none, so the driver must allocate. It becomes the program's when gr_placed_keep hears
+// that the driver gave a ticket, an ordinary allocation. gr_placed_keep yields `rc`; a failure frees the memory again.
 CUdeviceptr gr_placed_alloc(size_t size);
 CUresult gr_placed_keep(CUresult rc, CUdeviceptr at, CUdeviceptr ticket, size_t ticket_size);
 // The driver has allocated device memory all the same, unless `rc`, which is yielded, says that it failed.
@@ -67,7 +67,7 @@ void gr_work_came(void);
 // Around a call that waits for the device, in the stream that the program's call says.
 void gr_host_waits(GrWaitKind kind, CUstream stream);
 void gr_host_waited(GrWaitKind kind, CUstream stream);
-// The same of a copy; of none to a CUDA array.
+// The driver is about to be given a copy (gr_work_comes); copies to CUDA arrays are not told.
 bool gr_copy_comes(const GrCopy *c, CUstream stream, bool async);
 
 // ---- on_wait.c -----------------------------------------------------------------------------------------------------

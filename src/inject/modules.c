@@ -123,8 +123,8 @@ static gr_status rewrite_it(void *user, gr_error *err) {
     return rewrite(r->m, r->text, r->len, r->parsed, err);
 }
 
-// What the driver's compiler is told: what the program wants, and to use several threads, which changes how long it takes and not what comes out.
-// Drivers from CUDA 13.0 on are known to take that. Units that are linked are compiled as they were.
+// Tells the driver's compiler what the program wants, and to use several threads, which changes only the time it takes.
+// Drivers from CUDA 13.0 on are known to take that. Linked units are compiled as they were.
 static void set_options(LoadedModule *m, FatbinPtx *built, const char *programs) {
     enum { KNOWS = 13000, LARGE = 1 << 18 };
     const char *version = gr_run_variable(GR_DRIVER_VERSION_ENV);
@@ -354,7 +354,7 @@ failed:
     return NULL;
 }
 
-// What the driver gets in place of PTX or of a container: the text, in a container where its compiler is to be told something.
+// What the driver gets for PTX or a container: the text, or a container with it, if the compiler gets options.
 static const void *image_of(LoadedModule *m) {
     size_t len;
     if (m->split && !m->boxed && gr_fatbin_build(&m->built, 1, &m->boxed, &len, NULL) != GR_OK)
@@ -524,7 +524,7 @@ bool gr_modules_have_ptx(const void *wrapper) {
 
 void gr_modules_rewrite_wrapper(void *wrapper) {
     FatbinWrapper *w = wrapper;
-    // One of version 2 (-rdc=true) lists containers whose own wrappers are rewritten; the list is seen when it is loaded.
+    // Version 2 (-rdc=true) lists containers whose own wrappers are rewritten; the list is read when it is loaded.
     if (w->version >= 2 || known_image(w, GR_FATBIN_UNBOUNDED, IMAGE_WRAPPER))
         return;
     Arena arena;

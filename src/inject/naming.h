@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// naming — notes in the results file which memory came and went, and which line of the program asked for it, so that a report can say what an address is
-// part of. It asks the driver nothing, so an execution is the same. With the session's lock held.
+// naming — notes in the results file which memory came and went, and which line of the program asked for it, so that a
+// report can say what an address is in. It never asks the driver: an execution stays the same. With the session's lock.
 #ifndef GR_INJECT_NAMING_H
 #define GR_INJECT_NAMING_H
 

@@ -259,7 +259,7 @@ static Load begin_link(CUlinkState state, const void *data, size_t size, const c
 typedef CUresult (*AddData)(CUlinkState, CUjitInputType, void *, size_t, const char *, unsigned,
                             CUjit_option *, void **);
 
-// The rewritten PTX of a unit as an input, with the program's options and how many registers its functions may take, if the program does not say that.
+// Adds the rewritten PTX of a unit, with the program's options and, unless these say it, its functions' register limit.
 static CUresult add_unit(AddData add, CUlinkState state, const LoadedModule *m, const char *name, unsigned n,
                          CUjit_option *options, void **values) {
     size_t len = m->text_len + 1;
@@ -285,7 +285,7 @@ static CUresult add_unit(AddData add, CUlinkState state, const LoadedModule *m, 
     return rc;
 }
 
-// In place of one input: one PTX, or those that a piece of machine code was made of. Behind them in the list come those of inputs before.
+// Adds, for one input, its PTX or all PTX of a piece of machine code; the list has those of earlier inputs behind them.
 static CUresult add_rewritten(AddData add, CUlinkState state, const Load *l, const char *name, unsigned n,
                               CUjit_option *options, void **values) {
     const LoadedModule *m = l->list;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program asks about a kernel to choose the size of a launch: a twin answers, since it is what is launched (twins.h).
+// What a program asks about a kernel to choose a launch's size: the twin answers, since it is launched (twins.h).
 #include "inject/handlers.h"
 #include "inject/twins.h"
 

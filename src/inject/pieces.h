@@ -14,7 +14,7 @@
 
 typedef struct Pieces Pieces;
 
-// Of a module as it was parsed, before anything is inserted. NULL: it cannot be cut, and *why says why, or memory is out. Lives in `arena`.
+// Cuts a parsed module, before any insertion. NULL: it cannot be cut (*why), or memory is out. Lives in `arena`.
 Pieces *gr_pieces_find(const PtxModule *m, Arena *arena, const char **why);
 
 // When all that is inserted is printed, by one gr_ptx_print_later without `take`, `len` bytes. False: memory is out.

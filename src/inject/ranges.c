@@ -8,7 +8,7 @@
 
 static Map ranges; // by address -> GrRange
 
-// The same in the order of addresses, made when it is asked for: `stale` until then.
+// Those ranges in the order of addresses, made when they are asked for: `stale` until then.
 static VEC(const GrRange *) ordered;
 static bool stale;
 

@@ -330,8 +330,8 @@ void gr_session_verbose(const char *fmt, ...) {
 // ---- what a test tells ---------------------------------------------------------------------------------------
 
 __attribute__((visibility("default"))) void gr_next_run(unsigned run);
-// A test calls the main of several programs in one process, one after the other (tests/engines/collider/repeat.c), and number `run`, from 0, is next.
-// Engines then count launches anew, and take the seed that many higher. The device must be idle.
+// A test calls the main of several programs in one process (tests/engines/collider/repeat.c); number `run`, from 0, is
+// next. Engines then count launches anew, with the seed that many higher. The device must be idle.
 void gr_next_run(unsigned run) {
     Session *s = &gr_session;
     if (!gr_session_enter())

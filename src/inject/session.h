@@ -107,7 +107,7 @@ void gr_session_unlock(void);
 // Writes a NOTE (what was not done) or a REMARK, each text once. Any thread, no lock needed.
 void gr_session_notef(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void gr_session_remarkf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-// Writes what the engine does not look for, where the program has it. Likewise.
+// Writes what the engine does not look for, where the program has it, each text once. Any thread, no lock needed.
 void gr_session_blindf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 // A call of the program came back with this: if it says that a kernel was stopped, and nobody has told of it, a FAULT is written. Any thread, no lock needed.
@@ -123,7 +123,7 @@ void gr_session_finish(void);
 // unchecked, NULL only when memory is out; *instead is what the driver shall get, or NULL: the image itself.
 LoadedModule *gr_modules_prepare(const void *image, size_t len, const char *name, const void **instead);
 
-// As above, for a PTX file or a container on disk.
+// Rewrites a PTX file or a container on disk, like gr_modules_prepare.
 LoadedModule *gr_modules_prepare_file(const char *path, const void **instead);
 
 // The images of these modules are known by another pointer too: a linker's output, a container of ours.
@@ -151,7 +151,7 @@ void gr_modules_unloaded(void *handle);
 // Gives the engine its chance at a module in the current context, once per context. False when it is not attached.
 bool gr_module_attach(LoadedModule *m);
 
-// Without the lock: has the driver load the kernels of all rewritten modules that it has whole, once per context. It waits for the device.
+// Without the lock: the driver loads all kernels of its rewritten modules, once per context. Waits for the device.
 void gr_modules_load_kernels(void);
 
 // The context that is current in this thread, or NULL.
@@ -159,15 +159,15 @@ CUcontext gr_current_context(void);
 
 // ---- linking.c, with the lock held -------------------------------------------------------------------------------------
 
-// On a GPU, if the engine wishes it and there is more than one kernel or unit, or if they were linked before: machine code of all of these modules, for the driver to load. It
-// stays as long as the first of them. NULL: they are to be loaded as they are.
+// Machine code of all of these modules for the driver to load, if on a GPU the engine wishes it and there are several
+// kernels or units, or if they were linked before. It stays as long as the first one. NULL: load them as they are.
 const void *gr_modules_link(LoadedModule *list);
 // The driver refused it with `error`, or, where there is none, the container that the PTX was put into: it is gone.
 void gr_modules_not_linked(LoadedModule *list, CUresult error);
 
 // ---- libraries.c -------------------------------------------------------------------------------------------------------
 
-// The file name of the library of NVIDIA's that holds this image, if that is to be left alone (--libraries); NULL: it is not.
+// The name of NVIDIA's library that holds this image, if it is to be left alone (--libraries); else NULL.
 const char *gr_library_left_alone(const void *image);
 
 // ---- wrappers.c ----------------------------------------------------------------------------------------------------
@@ -178,8 +178,7 @@ LoadedModule *gr_wrapped_module(const char *kernel, CUmodule module);
 
 // ---- aside.c -------------------------------------------------------------------------------------------------------
 
-// Between these two calls the driver does for this thread what it refuses during the capture of a graph. The one yields what the
-// other wants.
+// Between these calls the driver does for this thread what it refuses during a capture. `before`: from gr_aside_begin.
 unsigned gr_aside_begin(void);
 void gr_aside_end(unsigned before);
 // Copies from the host to device memory of the current context, apart from the program's streams, and waits for that.

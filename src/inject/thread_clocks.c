@@ -255,7 +255,7 @@ static bool be_known(void) {
     return true;
 }
 
-// A number that a thread gave up is taken again by one that knows all that it stood for, or when nothing of that is remembered.
+// A number that a thread gave up goes to one that knows all it stood for; or to any, when nothing remembers it.
 static uint32_t find_number(void) {
     const ThreadClock *c = me->clock;
     for (uint32_t k = 1; k <= numbers; k++)

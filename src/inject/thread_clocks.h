@@ -34,7 +34,7 @@ void gr_threads_release(const volatile void *object, unsigned which, const void 
 // It is made or destroyed: what was at its place is forgotten.
 void gr_threads_forget(const volatile void *object);
 
-// A barrier of `count` threads. Yields which of its clocks is the phase's that the caller arrives at, GR_CLOCK_COUNTER: not known.
+// A barrier of `count` threads. Yields the clock of the phase that the caller arrives at; GR_CLOCK_COUNTER: not known.
 void gr_threads_barrier(const volatile void *barrier, unsigned count);
 unsigned gr_threads_arrive(const volatile void *barrier);
 

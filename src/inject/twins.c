@@ -47,7 +47,7 @@ bool gr_twins_begin(LoadedModule *m) {
 
 bool gr_twins_exist(void) { return exist; }
 
-// Of the current context: a number that no other one gets, even if it lies at the same address when the first is gone. 0: there is none.
+// The number of the current context, which no other one ever gets, even at the same address. 0: there is none.
 static uint64_t which(void) {
     static CUresult (*id_of)(CUcontext, unsigned long long *);
     if (!id_of)

@@ -27,7 +27,7 @@ void gr_twins_in_graph(CUgraph graph);
 // What a node is to launch that the program sets to `f`. Without the session's lock.
 CUfunction gr_twin_for_node(CUfunction f);
 
-// The driver refused to launch a twin with `error`. Whether the program's kernel is to be launched, unchecked: it takes fewer registers.
+// The driver refused to launch a twin: whether to launch the program's kernel, unchecked, as it takes fewer registers.
 bool gr_twin_is_too_large(const Kernel *k, CUresult error);
 
 // The driver drops the module.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// uses — what the program uses that the engine does not look at on this device (engines/core/uses.h): each is noted once, when it first comes.
+// uses — what the program uses and the engine ignores on this device (engines/core/uses.h), each noted once.
 #ifndef GR_INJECT_USES_H
 #define GR_INJECT_USES_H
 
@@ -13,8 +13,8 @@ void gr_use_seen(GrUse use);
 // Work comes in this stream.
 void gr_use_stream(CUstream stream);
 
-// Of a module's own text, before it is changed: what each kernel has. And when a kernel is first launched, with the lock.
+// Of a module's own text, before it is changed: what each kernel uses.
 void gr_uses_take(LoadedModule *m, const PtxModule *ptx);
-void gr_uses_launched(const Kernel *k);
+void gr_uses_launched(const Kernel *k); // at its first launch, with the lock
 
 #endif

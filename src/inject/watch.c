@@ -198,7 +198,7 @@ static void protect_range(Range *r) {
     protect(r->at, r->at + r->size);
 }
 
-// All, or a part of them: with thousands of allocations and of launches that the host waits for, most of the time would go into closing and opening.
+// Protects all ranges, or a part: with thousands of allocations and of waits, closing and opening would take most time.
 static void protect_ranges(void) {
     size_t n = watch.ranges.len;
     if (watch.closings + n > FREE_CLOSINGS + CLOSINGS * ++watch.times && n > CLOSINGS) {

@@ -9,7 +9,7 @@
 // What is kept of PtxModule.apart when the module is gone; NULL: memory is out. It stays as long as the process.
 struct GrApiRuntimes *gr_wrote_apart(const PtxApart *apart);
 
-// Notes a text before the driver gets it, and what is to be linked with it. Any thread, no lock needed. False: memory is out.
+// Notes a text before the driver gets it, and what it is linked with. Any thread, no lock. False: out of memory.
 bool gr_wrote(const char *text, size_t len, const struct GrApiRuntimes *runtimes);
 
 #endif
