@@ -36,7 +36,7 @@ void gr_budget_next_run(GrBudget *b);
 // Tells the user what came of it.
 void gr_budget_finish(GrBudget *b);
 
-// The module was loaded, and its control block is at `control` in the current context. What GrControl.shut is until its first launch.
+// A loaded module's control block is at `control` in the current context. Yields GrControl.shut until its first launch.
 uint32_t gr_budget_loaded(GrBudget *b, const GrModule *m, CUdeviceptr control);
 
 // Around a launch that the driver gets at once. By any thread, without the injection's lock.

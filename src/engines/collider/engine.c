@@ -69,7 +69,7 @@ static void collider_finish(void *self) {
     free(c);
 }
 
-// Whether inserted code chooses the windows. The CPU device can do that by itself, and does unless it is told otherwise.
+// Whether inserted code chooses the windows. The CPU device can do it, and does unless it is told otherwise.
 static bool thins(const GrOptions *o, bool runs) {
     if (!strcmp(o->windows, "sampled"))
         return !runs || !strcmp(o->device, "gpu");

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// gate — work that comes late in its stream: a function of the host goes before it, which waits until a launch that is held has begun.
+// gate — work that comes late in its stream: a host function before it waits until a held launch has begun.
 //
-// A function of the host needs no multiprocessor. So a kernel that fills the device and waits for what is behind the gate gets it. A gate opens
+// A host function needs no multiprocessor. So it serves even a kernel that fills the device and waits for work behind
+// the gate. A gate opens
 //
 //     when a launch that was held since waits in a window, and `extra` ns have passed
-//     when it is told to: the host waits for the device, or what comes next in its stream is to be in front of a launch
-//     at the latest GATE_LAUNCH_NS or less behind such a launch, which may wait for what is behind the gate; GATE_IDLE_NS behind the last call, GATE_BUSY_NS within one, which may be waiting for it; GATE_MOST_NS in all
+//     when the host waits for the device, or when the next work in its stream must precede a launch
+//     at the latest: GATE_LAUNCH_NS or less behind such a launch, which may wait for work behind the gate; GATE_IDLE_NS
+//         behind the last call; GATE_BUSY_NS within a call, which may be waiting for it; GATE_MOST_NS in all
 #ifndef GR_ENGINES_COLLIDER_GATE_H
 #define GR_ENGINES_COLLIDER_GATE_H
 
@@ -13,8 +15,7 @@
 
 enum {
     GATES = 32,
-    GATES_BEHIND =
-        64, // streams and events of which it is known behind which gates they are, besides the streams with gates
+    GATES_BEHIND = 64, // streams and events known to be behind gates, besides the streams with gates
     GATE_LAUNCH_NS = 40000000,
     GATE_LEAST_NS = 400000,
     GATE_IDLE_NS = 200000,
@@ -45,13 +46,13 @@ typedef struct Gates {
 } Gates;
 
 void gr_gates_begin(Gates *g, Holds *h, const LateDriver *d);
-// Puts one into the stream; none where too many are shut. `for_newest`: it waits for the newest launch, too, which has not begun.
+// Puts a gate into the stream, unless too many are shut. `for_newest`: it waits for the newest launch's begin, too.
 void gr_gate_put(Gates *g, CUstream stream, uint64_t extra, bool for_newest);
 bool gr_gates_are_shut(Gates *g);
 // What comes into a stream behind an event is behind the gates in front of that.
 void gr_gates_order(Gates *g, const GrOrdering *o);
 typedef enum GatesWhich {
-    GATES_OF_STREAM, // and those of streams that it waits for, by an event or by itself: the legacy stream and the blocking ones wait for each other
+    GATES_OF_STREAM, // and of streams that it waits for: by an event, or as legacy and blocking streams do
     GATES_ALONE,     // behind which no launch was told that it is held
     GATES_ALL
 } GatesWhich;

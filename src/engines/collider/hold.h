@@ -7,7 +7,7 @@
 //     GrHold.begun        the kernel tells that it has begun, GrHold.inside that one of its threads waits in a window
 //     GrHold.host         the host tells what it does: whether something may come, is about to, or nothing more does
 //
-// Each wait of a kernel has a bound (device/hold.h), whatever the host does. Where the page cannot be had, kernels are told and do not wait.
+// Each wait of a kernel has a bound (device/hold.h). Where there is no such page, kernels are told and do not wait.
 #ifndef GR_ENGINES_COLLIDER_HOLD_H
 #define GR_ENGINES_COLLIDER_HOLD_H
 
@@ -55,17 +55,18 @@ CUdeviceptr gr_holds_loaded(Holds *h, const GrModule *m, CUcontext context, CUde
 // Of the module, or of the context: the other one is NULL.
 void gr_holds_forget(Holds *h, const GrModule *m, CUcontext context);
 
-// Tells the module's launches in the context that come next in the stream; all modules' where `m` is NULL. `how`: GR_BESIDE_STAYS and the shift
-// of GR_BESIDE_SHORTER. Yields the launch's number.
+// Before launches of the module (NULL: of all modules) in the context: tells those that come next in the stream how
+// they are held. `how`: GR_BESIDE_STAYS and the shift of GR_BESIDE_SHORTER. Yields the launch's number.
 uint32_t gr_holds_tell(Holds *h, const GrModule *m, CUcontext context, CUstream stream, uint32_t how);
-// Whether what is not held would have to be told so.
+// Whether launches that are not held would have to be told so.
 bool gr_holds_are_told(Holds *h, const GrModule *m, CUcontext context);
-// The same for what is not held.
+// Tells the launches that come next in the stream that they are not held.
 void gr_holds_release(Holds *h, const GrModule *m, CUcontext context, CUstream stream);
 
 void gr_holds_say(Holds *h, GrHostState state);
-// A gate more: yields the number of the newest launch. One less, of which that number is given. While there are gates from before the newest launch, or that
-// wait for it, kernels wait for what is behind those. May be called in a function of the host.
+// gr_holds_shut counts one more gate, and yields the newest launch's number; gr_holds_opened takes it back by that.
+// While gates are shut from before the newest launch, or that wait for it, kernels wait for the work behind. Both may
+// be called in host functions.
 uint32_t gr_holds_shut(Holds *h, bool for_newest);
 void gr_holds_opened(Holds *h, uint32_t newest, bool for_newest);
 GrHostState gr_holds_state(const Holds *h);

@@ -33,7 +33,7 @@ void gr_kept_free(GrKept *k);
 bool gr_kept_is_shared(GrSession *s, const GrRange *r);
 
 void gr_kept_allocated(GrKept *k, const GrRange *r);
-// Fills the control block of a module that is about to be written to `at`, and keeps it as it should be until the module is unloaded.
+// Fills the control block for a module's `at`, and remembers its right contents until the module is unloaded.
 void gr_kept_loaded(GrKept *k, const GrModule *m, CUdeviceptr at, GrControl *control);
 void gr_kept_unloaded(GrKept *k, const GrModule *m);
 

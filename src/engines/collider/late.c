@@ -72,7 +72,7 @@ static uint64_t kernel_of(const GrLaunch *g) {
     return name ^ (g->module ? g->module->hash : 0);
 }
 
-// Counts one of its kind, of which the first `first` are late. Whether it is late; `draw` gets uniform bits. With the lock.
+// Counts one more of its kind; whether it is late, as the first `first` are. `draw`: random bits. With the lock.
 static bool draws(GrLate *l, uint64_t kind, uint64_t first, Rng *draw, uint64_t *number) {
     uint64_t n = (uintptr_t)gr_map_get_u64(&l->counts, kind);
     if (!n && l->counts.live >= LATE_KINDS)
@@ -199,7 +199,7 @@ static bool is_shared(GrLate *l, const GrLaunch *g, GrRange *r) {
     return some && (l->session->points(l->session, g, kinds, r) || all);
 }
 
-// Managed memory moves to the device when a kernel touches it, which takes longer than a window. So it comes before the launch.
+// Managed memory moves to the device when a kernel touches it, longer than a window. So it moves before the launch.
 static void fetch(GrLate *l, const GrRange *r, CUstream stream) {
     static const size_t most = 2 << 20;
     CUdevice device;
@@ -209,14 +209,14 @@ static void fetch(GrLate *l, const GrRange *r, CUstream stream) {
                                  stream); // some devices refuse it
 }
 
-// How a launch is held, number `n` of its kernel or graph: it waits until the next one has begun, and then goes on, into the windows of that one. Of that one
-// some warps do not wait, and come into the windows of the first. With the lock.
+// How a launch, number `n` of its kernel or graph, is held: until the next launch has begun, into whose windows it goes
+// on. Some warps of the next one do not wait, and come into this one's windows. With the lock.
 static uint32_t how_held(GrLate *l, uint64_t n) {
     uint32_t shorter = n >= LATE_LAUNCHES, parts = l->n_held++ > 0;
     return shorter << GR_BESIDE_SHORTER | (parts ? GR_BESIDE_PARTS : 0);
 }
 
-// What comes next in the stream is not held. A launch that was told in another stream, and reads the same word, is to have begun.
+// The stream's next launch is not held. A launch of another stream that reads the same word must have begun.
 static void release(GrLate *l, const GrModule *m, CUcontext context, CUstream stream) {
     if (!gr_holds_are_told(&l->holds, m, context))
         return;
@@ -363,7 +363,7 @@ bool gr_late_submitting(GrLate *l, const GrComing *w) {
         gated = midst = false;
     if (gated && !may_be_late(l, w, &pageable))
         gated = midst = false;
-    // Nearly all programs take such a copy for done when the call returns. Unless asked, it is no more than the call that comes late.
+    // Nearly all programs take such a copy for done when the call returns. Unless asked, only the call comes late.
     if (pageable && !l->always)
         gated = pageable = false;
     if (graph)
@@ -379,7 +379,7 @@ bool gr_late_submitting(GrLate *l, const GrComing *w) {
         pause_for(ns);
         pageable = false;
     } else if (gated) {
-        // As the call would: what is in front of the copy has ended when the bytes are taken.
+        // The call would do so, too: work in front of the copy has ended when the bytes are taken.
         if (pageable && l->driver.wait(w->stream) != CUDA_SUCCESS)
             return false;
         gr_gate_put(&l->gates, w->stream, ns, gr_underway_is_to_begin(&l->underway, w->stream));
@@ -408,7 +408,7 @@ void gr_late_waiting(GrLate *l, const GrWait *w) {
                                  (w->kind == GR_WAIT_STREAM && gr_stream_of_thread(w->stream) == l->stream));
     pthread_mutex_unlock(&l->lock);
     gr_gates_open(&l->gates, NULL, GATES_ALONE);
-    // Else what was submitted before may be about to come beside a kernel that is held; or the host is about to go on behind an event.
+    // Else earlier work may be about to come beside a held kernel, or the host is about to go on behind an event.
     if (alone)
         gr_holds_say(&l->holds, GR_HOST_WAITS);
 }

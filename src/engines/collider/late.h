@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // late — --late-work: on a GPU, work that may run beside other work comes late, and kernels wait for it longer.
 //
-// A race between a kernel and a copy, the host or another kernel shows when the one comes while a window of the other is open. Most kernels
-// are over within microseconds, before whatever comes next has begun. What may come later anyway may be made late:
+// A race between a kernel and a copy, the host or another kernel shows when the one comes while a window of the other
+// is open. Most kernels are over within microseconds, before whatever comes next has begun. What may come later anyway
+// may be made late:
 //
-//     a launch    is held (hold.h): its kernel waits in a window for what comes beside it. One in eight has a gate in front of it besides
+//     a launch    is held (hold.h): its kernel waits in a window for other work. One in eight has a gate in front, too
 //     a copy to device memory, a fill, a graph
-//                 while a launch that is held is on its way, the call waits until that has begun; else, and in one case of four, a gate (gate.h) goes before
-//                 it into its stream
-//     the host    goes on late behind a launch that has an address of memory that the host sees, too, when the launch has begun
+//                 waits, in its call, while a held launch is on its way, until that has begun; else, and in one case of
+//                 four, a gate (gate.h) goes before it into its stream
+//     the host    goes on late behind a launch that has an address of memory that the host sees, once that has begun
 //
-// Of the launches that the host submits without a wait for all work, each waits until the next one has begun, and then goes on: so what it does later meets
-// the windows of that one. One warp of four of the later ones does not wait, but goes on into the windows of the earlier one.
+// If the host submits launches one after another without waiting, each is held until the next has begun. So its later
+// accesses fall into the next launch's windows. One warp of four of the next launch does not wait, but goes on into the
+// windows of the earlier one.
 //
-// Each of these waits has a bound, so whatever a program waits for comes: hold.h and gate.h have theirs; underway.h has how long the host waits for a launch to begin.
+// Each of these waits has a bound (hold.h, gate.h, underway.h), so whatever a program waits for comes.
 //
-// Work of one stream cannot run beside other work. So nothing is done unless the program has a non-blocking stream, two other ones at a time, used a
-// thread's own default stream, or launches a graph with branches; or launches a kernel with an address of memory that the host sees, too. What is
-// done often is rarely late: of each kernel the first LATE_LAUNCHES, of copies of one size, until another kernel comes, the first LATE_COMING, then one in
-// LATE_SOMETIMES, and behind LATE_OFTEN one in LATE_RARELY. Seed, kind and count decide, so that a program that does the same has the same things late.
-// Nothing is done in a stream that is being captured, nor between two launches that may overlap by the program's own wish.
+// Work of one stream cannot run beside other work. So nothing is late unless the program has a non-blocking stream or
+// two other ones at a time, uses a thread's own default stream, launches a graph with branches, or launches a kernel
+// with an address of memory that the host sees. Frequent work is rarely late: of each kernel the first LATE_LAUNCHES,
+// of copies of one size, until another kernel comes, the first LATE_COMING, then one in LATE_SOMETIMES, and behind
+// LATE_OFTEN one in LATE_RARELY. Seed, kind and count decide, so that equal programs have the same work late. Nothing
+// is late in a stream that is being captured, nor between two launches that may overlap by the program's own wish.
 #ifndef GR_ENGINES_COLLIDER_LATE_H
 #define GR_ENGINES_COLLIDER_LATE_H
 
@@ -40,7 +43,8 @@ enum {
 
 typedef struct GrLate GrLate;
 
-// `longest_ns`: the longest wait in a kernel that is held. `always`: whatever streams and memory the program has. NULL: out of memory.
+// `longest_ns`: the longest wait in a kernel that is held. `always`: whatever streams and memory the program has. NULL:
+// out of memory.
 GrLate *gr_late_new(GrSession *s, uint64_t seed, uint64_t longest_ns, bool always);
 void gr_late_free(GrLate *l);
 

@@ -33,8 +33,9 @@ static GR_NOINLINE void brief_sleep(uint32_t ns) {
     }
 }
 
-// A wait of a kind (GrBriefWait) of up to `max_ns`, of which the thread has a share. `state`: what it draws from, and above that the share, in 2^-32; both as they are from now on. The same draws as
-// engines/collider/pass/collider_time.c makes.
+// Waits up to `max_ns`, as the kind (GrBriefWait) has it. `state`: what the wait is drawn from, and above that the
+// share of waits that the thread makes, in 2^-32; both come back changed. engines/collider/pass/collider_time.c draws
+// alike.
 GR_NOINLINE uint64_t __gr_brief_wait(uint64_t state, uint32_t kind, uint32_t max_ns) {
     uint32_t random = (uint32_t)state * GR_WAIT_STEP, share = (uint32_t)(state >> 32), half = max_ns / 2, ns;
     uint32_t least =
@@ -104,7 +105,7 @@ GR_NOINLINE void __gr_brief_look(uint32_t site, uint32_t meta, uint64_t at, uint
         brief_report(site, meta, at, was, is);
 }
 
-// Whether lanes of the warp that are here store to one place: those that store side by side, in the order of the lanes, do not.
+// Whether lanes of the warp store to one place here. Lanes that store side by side, in their order, do not.
 GR_INLINE void check_warp(uint32_t site, uint32_t meta, uint64_t at, Value v) {
     uint32_t mask = gr_active_mask(), bytes = bytes_of(meta), peers;
     if (gr_match_all(mask, (uint32_t)at - gr_lane() * bytes))
@@ -140,7 +141,8 @@ GR_INLINE void store_turned(uint64_t at, uint32_t bytes, Value v) {
         __asm__ volatile("st.relaxed.sys.u8 [%0], %1;" ::"l"(at), "r"((uint32_t)v.lo) : "memory");
 }
 
-// Before a store of `lo` and `hi` by the lanes that perform it (the others draw and wait as these do): the check within the warp; a wait; and, where `flags` allow it (GrBriefFlags), garbage, which is there for a while. State and times as for __gr_brief_wait.
+// Before a store of `lo` and `hi` by the lanes that perform it (others draw and wait, too): checks within the warp,
+// waits, and leaves garbage there for a while if `flags` allow it (GrBriefFlags). State and times: see __gr_brief_wait.
 uint64_t __gr_brief_before(uint64_t state, uint32_t site, uint32_t meta, uint64_t at, uint64_t lo,
                            uint64_t hi, uint32_t max_ns, uint32_t flags) {
     uint32_t bytes = bytes_of(meta), size = element_of(meta);

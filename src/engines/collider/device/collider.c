@@ -55,7 +55,7 @@ stop:
         gr_trap();
 }
 
-// A repeated access of this lane saw `seen` where `expected` was. Several lanes may arrive together: one of them reports for all.
+// A repeated access of this lane saw `seen` where `expected` was. Of lanes that arrive together one reports for all.
 #ifdef GR_COPIES // which call it, too
 GR_NOINLINE
 #endif
@@ -71,7 +71,7 @@ void __gr_report_warp(uint32_t site, uint32_t meta, uint64_t address, uint32_t p
                       uint64_t hi) {
     uint32_t first = (uint32_t)__builtin_ctz(peers);
     uint32_t alike = gr_match_any(peers, lo) & gr_match_any(peers, hi);
-    // As the first lane sees it: which lanes disagree with it, and with what.
+    // By the first lane's view: which lanes disagree with it, and with what.
     Lanes lanes = {.all = peers};
     lanes.stored[0] = gr_shuffle32(peers, alike, first);
     uint32_t others = peers & ~lanes.stored[0];

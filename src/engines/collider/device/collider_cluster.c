@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// collider's device runtime for bulk copies, behind all of collider_copy.c in one runtime: what needs sm_90, as these copies do. So this is apart.
-// The generic address of the same place in the shared memory of another block of the cluster.
+// collider's device runtime for bulk copies, which needs sm_90 as they do. One runtime has it behind all of
+// collider_copy.c.
+// The generic address of that place in the shared memory of another block of the cluster.
 static uint64_t in_block(uint64_t address, uint32_t rank) {
     uint64_t there;
     __asm__("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(address), "r"(rank));

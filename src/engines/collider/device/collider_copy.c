@@ -141,7 +141,7 @@ static Piece complement(Piece v, uint32_t bytes) {
     return (Piece){bytes == 4 ? (uint32_t)~v.lo : ~v.lo, bytes == 16 ? ~v.hi : 0};
 }
 
-// What is at the destination of a held copy: what was read at the issue, its complement, or what another thread has stored.
+// What a held copy's destination has: what the issue read, its complement, or what another thread has stored.
 typedef enum Held { COPIED, CLOBBERED, LOST } Held;
 
 // Holds both ends against what was there. Only the thread itself could have waited for this copy, and has not: the source has what was read at the
@@ -223,7 +223,8 @@ static uint64_t emulate(uint64_t dst, uint64_t src, uint32_t bytes) {
     return h;
 }
 
-// Holds both ends against what was there `before`, and clobbers the destination. Yields the hash of what it is the complement of.
+// Compares both ends with what was there `before`, and clobbers the destination. Yields the hash of the clobbered
+// bytes.
 static uint64_t look_again(uint32_t site, uint64_t dst, uint64_t src, uint32_t bytes, uint64_t before) {
     uint64_t src_now = hash_basis, dst_now = hash_basis;
     uint64_t at = 0, s_word = 0, d_word = 0; // where the ends first differ, and how
@@ -277,7 +278,7 @@ void __gr_watch_bulk(uint32_t site, uint64_t src, uint32_t bytes, uint32_t delay
         report_change(site, GR_CLASS_CLOBBERED_READ, src, 0, 0, 0, 0);
 }
 
-// The source of a copy under way, as a hash; and whether it still is that, when nobody can know that the copy has ended.
+// Hashes the source of a copy under way, and reports a change, when nobody can know that the copy has ended.
 uint64_t __gr_source(uint64_t src, uint32_t bytes) {
     uint64_t h = hash_basis;
     for (uint32_t k = 0; k < bytes; k += sizeof(Piece))

@@ -78,8 +78,8 @@ uint32_t __gr_begun(uint32_t told, uint32_t random, uint32_t most) {
         gr_store32(&hold->begun[number % GR_HOLD_RING], number);
     }
     uint32_t seed = __gr_control.seed, windows = 1;
-    // By the seed, so that in most runs none of a few single warps goes on, and one that is alone in one of two; and the first warp with odd seeds, which have the
-    // first window.
+    // By the seed: in most runs none of a few single warps goes on, a warp that is alone in one of two; with odd seeds
+    // the first warp does, whose window is the first.
     if (told & GR_BESIDE_PARTS && (seed + 1 + warp_in_grid()) % HOLD_PARTS < 1u + is_single_warp())
         return 0;
     // With every second seed the first window, since most kernels have few; with the others in one case of two.
@@ -104,8 +104,8 @@ static uint32_t length_of(uint32_t word, uint32_t state, uint32_t now) {
     return 1 + (state == GR_HOST_BUSY && !shorter ? HOLD_BUSY : about(least, now));
 }
 
-// Whether the GPU ran other processes' kernels, and this one's stood still: nothing came beside it meanwhile. A thread looks at the time more often
-// than that.
+// Whether the GPU ran other processes' kernels while this one's stood still: nothing came beside it. A thread looks at
+// the time more often.
 static int is_away(uint32_t word, uint32_t now) {
     return word & HOLD_ON && !(word & HOLD_AGAIN) && (int16_t)(now - (word >> HOLD_END)) > HOLD_AWAY;
 }
@@ -134,7 +134,7 @@ static int is_passed(GR_GLOBAL GrHold *hold) {
     return !grid || (int32_t)(grid - (uint32_t)gr_grid_id()) > 0;
 }
 
-// A window is over in a thread whose word is not 0. The thread's word from now on; and above that for how many ns more the window stays open.
+// A thread whose word is not 0 ends a window. Yields its next word, and above that how many ns the window stays open.
 uint64_t __gr_hold(uint32_t word) {
     GR_GLOBAL GrHold *hold = words();
     uint32_t now = time_now(), on = word & HOLD_ON;

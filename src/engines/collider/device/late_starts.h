@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// late_starts — which warps begin late in a launch (engines/collider/pass/collider_halves.h), for the pass and its runtime.
+// late_starts — which warps begin late in a launch (collider_halves.h of the pass), for the pass and its runtime.
 #ifndef GR_ENGINES_COLLIDER_DEVICE_LATE_STARTS_H
 #define GR_ENGINES_COLLIDER_DEVICE_LATE_STARTS_H
 

@@ -92,7 +92,7 @@ uint32_t __gr_publish(uint32_t target, uint32_t what, uint64_t at, uint64_t hash
     if (!t)
         return 0;
     uint32_t n = words_of(what), bytes = bytes_of(what, at), some = gr_clock() * 0x9E3779B1 ^ gr_lane();
-    // A place has room for one: neighbours in a word take turns. Of a wide access one word is published, another one each time.
+    // A place has room for one: neighbours in a word take turns. A wide access publishes one word, each time another.
     if (bytes != 15 && some >> 31)
         return 0;
     GR_GLOBAL GrMeeting *m = (GR_GLOBAL GrMeeting *)gr_load64(&t->records[target]);

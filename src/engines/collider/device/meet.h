@@ -14,7 +14,7 @@
 //       which word of the 32 bytes                                   16-31  number of the window, at random
 //
 // Why a match is a race, with nothing but relaxed operations: say P publishes, makes its access A and withdraws, in program order
-// with nothing of the program's between; and C makes its access S and reads P's word next to it, likewise. If S were ordered
+// with nothing of the program's between; and C makes its access S and reads P's word next to it, with nothing in between. If S were ordered
 // before A it would be ordered before the publication too, and if A were ordered before S, so would be the withdrawal: C could
 // not have read the word in between. For a weak S one reading, on either side of it, does, because nothing synchronizes between. A strong S may
 // itself be what synchronizes: C must see the word before S and, unchanged, after it.

@@ -53,7 +53,7 @@ enum { GR_CLUSTER_MOST = 16 }; // blocks: no cluster has more
 
 enum { GR_LAUNCH_COUNTS = 32 }; // of a module's kernels; where it has more, several share one
 
-// Memory is cut into granules of 2 MiB. Bit n of GrControl.kept_granules stands for all granules whose number is n, modulo 64.
+// Granules of memory have 2 MiB. Bit n of GrControl.kept_granules stands for all with number n modulo 64.
 enum { GR_GRANULE_SHIFT = 21, GR_GRANULES = 64 };
 
 // What kernels that are held and the host tell each other (hold.h), in memory of the host that kernels of one context reach. All accesses are
@@ -62,18 +62,18 @@ typedef enum GrHostState {
     GR_HOST_WAITS, // for work: nothing more comes, held kernels go on
     GR_HOST_OPEN,  // something may come at any time, or is on its way: they wait a while
     GR_HOST_BUSY,  // within a call after which something comes: they wait for that
-    GR_HOST_TOUCHES // about to touch memory that a launch has; or something waits behind a gate, and comes when that has opened
+    GR_HOST_TOUCHES // about to touch memory that a launch has; or work behind a gate is about to come
 } GrHostState;
 enum { GR_HOLD_RING = 32, GR_HOST_STATE_BITS = 2 };
 typedef struct GrHold {
     uint32_t host;   // a GrHostState, and above it how often it has changed
     uint32_t newest; // number of the newest launch that is held
     uint32_t apart[30];
-    // The low half of %gridid of the newest kernel of which a thread has come to wait in a window: such numbers grow from launch to launch. 0: a kernel in another
-    // context.
+    // The low half of %gridid (which grows by launch) of the newest kernel with a thread in a window. 0: another
+    // context's.
     uint32_t grid;
     uint32_t apart_too[31];
-    // By the number of a launch modulo GR_HOLD_RING: the number, when it has begun; when one of its threads waits in a window.
+    // By a launch's number modulo GR_HOLD_RING: the number, when it has begun; when a thread of it waits in a window.
     uint32_t begun[GR_HOLD_RING], inside[GR_HOLD_RING];
 } GrHold;
 
@@ -97,7 +97,7 @@ typedef struct GrControl {
     uint32_t
         shut; // --budget: this share of the windows, in 2^-32, stays shut; read once by each thread, when it begins
     uint32_t
-        beside; // not 0: something may run beside this launch, which therefore waits long (GR_BESIDE_*); likewise
+        beside; // not 0: something may run beside this launch, which therefore waits long (GR_BESIDE_*); read once, too
     uint64_t hold; // device address of the context's GrHold; 0: there is none
     uint64_t
         since; // when the newest launch that is held began, in the units of device/hold.h; above that, its number
@@ -105,9 +105,8 @@ typedef struct GrControl {
     uint64_t kept_granules;    // and of that, only in granules whose bit is set (GR_GRANULE_SHIFT)
     uint32_t launches
         [GR_LAUNCH_COUNTS]; // of the kernel whose number is that place, modulo GR_LAUNCH_COUNTS: so many have begun
-    uint32_t
-        ends[GR_LAUNCH_COUNTS]
-            [2]; // likewise: so many threads of its launch are at their end, and at the end's second part
+    // Of that kernel: how many threads of its launch are at their end, and at the end's second part.
+    uint32_t ends[GR_LAUNCH_COUNTS][2];
 } GrControl;
 
 #endif

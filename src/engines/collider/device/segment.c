@@ -33,7 +33,7 @@ static GR_NOINLINE void report(Kept *k, uint32_t seen) {
         k->address = 0;
 }
 
-// The thread stores itself, `bytes` bytes at the generic address `at`: what it overwrites is looked at for the last time.
+// The thread itself stores `bytes` bytes at the generic address `at`: a last look at what it overwrites.
 void __gr_segment_own(Kept *entries, uint32_t kept, uint64_t at, uint32_t bytes) {
     uint32_t n = count_of(kept);
     GR_ROLLED
@@ -82,7 +82,7 @@ GR_NOINLINE void __gr_segment_store(Kept *entries, uint32_t kept) {
     }
 }
 
-// The thread uses what it loaded at `site` when it last came there: the newest `words` of that site are looked at from now on.
+// The thread uses what its last visit loaded at `site`: from now on the newest `words` of that site are watched.
 void __gr_segment_used(Kept *entries, uint32_t kept, uint32_t site, uint32_t words) {
     uint32_t oldest = kept - count_of(kept);
     GR_ROLLED
@@ -104,14 +104,14 @@ GR_INLINE uint32_t thread_of_block(uint32_t *threads) {
     return (z * ny + y) * nx + x;
 }
 
-// As gr_halves_of in engines/collider/pass/collider_halves.c.
+// See gr_halves_of in engines/collider/pass/collider_halves.c.
 GR_INLINE uint32_t in_half(uint32_t number, uint32_t turn) {
     uint32_t mask = (turn >> 1) * 0x9E3779B1u >> 15 | 1;
     return ((uint32_t)__builtin_popcount(mask & number) + turn) & 1;
 }
 
-// Whether the thread's warp begins late: 1 or 0. `kind`: a GrLateStarts. The launch has so many `threads`; `block` is the block's number or that of its cluster, `in_grid` the block's number. The
-// kernel was launched `count` times before.
+// Whether the thread's warp begins late: 1 or 0. `kind`: a GrLateStarts. `threads`: of the launch. `block`: the block's
+// number or its cluster's; `in_grid`: the block's number. `count`: how often the kernel was launched before.
 uint32_t __gr_segment_starts_late(uint32_t kind, uint32_t turn, uint32_t block, uint32_t in_grid,
                                   uint32_t threads, uint32_t count) {
     uint32_t of_block, warp = thread_of_block(&of_block) / 32, many = threads > 64;
@@ -126,7 +126,7 @@ uint32_t __gr_segment_starts_late(uint32_t kind, uint32_t turn, uint32_t block, 
     return ((in_grid * ((of_block + 31) / 32) + warp + turn) & (many ? 3 : 1)) == 0;
 }
 
-// This thread's share of the block's `bytes` bytes at the address `at` of shared memory: the lowest bit of each word is turned.
+// Turns the lowest bit of each word of the block's `bytes` bytes at `at` in shared memory: this thread's share.
 void __gr_segment_stale(uint32_t at, uint32_t bytes) {
     uint32_t threads, v, first = (at + 3) & ~3u, end = at + bytes;
     GR_ROLLED
@@ -140,8 +140,9 @@ GR_INLINE GR_GLOBAL uint32_t *end_of(uint32_t kernel, uint32_t part) {
     return &((GR_GLOBAL GrControl *)&__gr_control)->ends[kernel][part];
 }
 
-// One of `all` threads of the kernel's launch is here, at a part of the kernel's end. Returns what __gr_segment_wait wants; 0: all are here. The last
-// ones put the count back to 0. These two call nothing, so that a kernel that calls them needs few registers.
+// One of `all` threads of the launch comes to a part of the kernel's end. Returns __gr_segment_wait's `mine`; 0: all
+// are here (the last ones reset the count). Neither function calls another one, so a kernel needs few registers for
+// them.
 uint32_t __gr_segment_come(uint32_t kernel, uint32_t part, uint32_t all) {
     GR_GLOBAL uint32_t *count = end_of(kernel, part);
     uint32_t active = gr_active_mask(), first = (uint32_t)__builtin_ctz(active), mine = 0;
@@ -156,7 +157,7 @@ uint32_t __gr_segment_come(uint32_t kernel, uint32_t part, uint32_t all) {
     return gr_shuffle32(active, mine, first);
 }
 
-// Waits a while for the others, where it has waited for so many ns. Returns how many these are now; 0: it need not wait any more.
+// Waits for the others, after `waited` ns of it. Returns how many ns these are now; 0: no need to wait any more.
 uint32_t __gr_segment_wait(uint32_t kernel, uint32_t part, uint32_t mine, uint32_t waited, uint32_t longest) {
     uint32_t step = 64 + waited / 8;
     if (!mine || waited >= longest || gr_load32(end_of(kernel, part)) < mine)

@@ -223,7 +223,7 @@ static bool fuse_window(VmFunc *f, VmInsn *i, const VmInsn *limit, const VmInsn 
         if (is_op(k, PTX_OP_LD))
             w->reload = k;
     w->access = before;
-    // What draws the pause is a multiplication's high half; its low half is the generator's next state (collider_access.c).
+    // A multiplication's high half draws the pause; its low half is the generator's next state (collider_access.c).
     w->step = is_op(i, PTX_OP_MUL) ? i + 1 : NULL;
     w->next = after(bra);
     w->n = (uint32_t)(bra - i) + 1;
@@ -312,7 +312,7 @@ static bool find_wait(VmFunc *f, VmInsn *i, const VmInsn *limit) {
     return true;
 }
 
-// Pauses of the device runtime are taken likewise.
+// Pauses of the device runtime become x_pause, too.
 static void take_pause(VmInsn *i) {
     VmExec *x = i->body[0] ? i->body : i->exec;
     if (i->tagged && x[0] == gr_vm_x_nanosleep)

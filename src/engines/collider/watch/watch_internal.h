@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// watch_internal — what the parts of the watchpoints share. table.c keeps windows by where they are. watch.c hears of events,
-// copies.c of the API's copies and of the host. judge.c says whether a meeting of two accesses is a race, and reports it.
+// watch_internal — shared by the parts of the watchpoints: table.c keeps windows by place; watch.c hears of events,
+// copies.c of API copies and the host; judge.c says whether two accesses that met race, and reports it.
 #ifndef GR_ENGINES_COLLIDER_WATCH_WATCH_INTERNAL_H
 #define GR_ENGINES_COLLIDER_WATCH_WATCH_INTERNAL_H
 
@@ -122,7 +122,7 @@ struct Watch {
 
 // table.c
 void gr_wp_table_init(Watch *w);
-// A window to be filled in (its actor) and opened: from then on its accesses can be met, under that id. NULL: out of memory.
+// A window to be filled in (its actor) and opened: from then on its accesses can be met, by that id. NULL: no memory.
 Window *gr_wp_new(Watch *w);
 void gr_wp_open(Watch *w, uint64_t id, Window *x);
 void gr_wp_close(Watch *w, uint64_t id);
