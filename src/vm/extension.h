@@ -26,8 +26,8 @@ typedef struct VmExtension {
     // kernel is launched that may come to it, and must yield the same. What it keeps goes into f->arena. It may replace
     // handlers, and ask for bytes of each launch's own (gr_vm_launch_room). False: out of memory.
     bool (*decoded)(VmModule *m, VmFunc *f);
-    // Whether the function of that name is the engine's own. Asked for code without tags in text of ours (PtxModule.ours), as a fatbinary drops
-    // comments: a fault in such a function is blamed on the program's function that called it.
+    // Whether the engine's own code has a function of that name: in text of ours whose tags a fatbinary dropped with
+    // the comments (PtxModule.ours). A fault there is blamed on the program's function that called it.
     bool (*owns)(const char *function);
     // What a thread did when it reaches a breakpoint of this module, as in "thread (0,0,0) executed brkpt". NULL: nothing to
     // add.
@@ -35,7 +35,7 @@ typedef struct VmExtension {
     // An observer asks what the program has in memory at `at`. `bytes` holds what is there: bytes that only the extension wrote are to be
     // replaced by the program's.
     void (*program_bytes)(const void *state, const uint8_t *at, uint32_t n, uint8_t *bytes);
-    // No launch runs any more: after the last of several that ran together, and before the device goes. What `state` holds is to be freed.
+    // No launch runs any more: after the last of several that ran together, or before the device goes. Frees `state`'s.
     void (*idle)(void *state);
 } VmExtension;
 

@@ -61,9 +61,9 @@ gr_status gr_vm_mem_alloc(VmMem *m, VmMemKind kind, int device, uint64_t size, u
 // `addr` must be the start of a range. Freed addresses are reused only when nothing else is left, so that use
 // after free faults.
 gr_status gr_vm_mem_free(VmMem *m, uint64_t addr, gr_error *err);
-// As if it were freed, except that launches up to that number still reach it. Their end comes before gr_vm_mem_free.
+// Frees, but launches up to that number still reach the range. They end before gr_vm_mem_free comes.
 gr_status gr_vm_mem_retire(VmMem *m, uint64_t addr, uint64_t last_launch);
-// Takes the range away from kernels, and gives it back: memory of a graph, which is freed and allocated again at one address.
+// Takes a range away from kernels, and gives it back: memory of a graph, freed and allocated again at one address.
 void gr_vm_mem_set_absent(VmMem *m, VmRange *r, bool yes);
 gr_status gr_vm_mem_register(VmMem *m, void *host, uint64_t size, unsigned flags, VmRange **out,
                              gr_error *err);
@@ -74,7 +74,7 @@ bool gr_vm_mem_host_reaches(const VmRange *r);
 
 // The range that holds `addr`, or NULL.
 VmRange *gr_vm_mem_find(const VmMem *m, uint64_t addr);
-// The same for the launch of that number, which may find ranges that were retired.
+// The range that the launch of that number finds at `addr`, which may be a retired one.
 VmRange *gr_vm_mem_find_for(const VmMem *m, uint64_t addr, uint64_t launch);
 // The range that holds what the launch of that number may use at `addr`. It is one of the above or, where gr_vm_mem_allow_pageable said so, a
 // mapping of the process that the system lists as readable, as under HMM. What was found of those is kept until
@@ -83,7 +83,7 @@ VmRange *gr_vm_mem_reach(VmMem *m, uint64_t addr, uint64_t launch);
 void gr_vm_mem_allow_pageable(VmMem *m, bool yes);
 void gr_vm_mem_forget_pageable(VmMem *m);
 bool gr_vm_mem_used_pageable(const VmMem *m); // gr_vm_mem_reach ever found any
-// Whether the address is of the regions that device memory is in, allocated or not, or of the tool's own views of them: none of it is host memory.
+// Whether the address is in the regions for device memory, allocated or not, or the tool's views of them: no host's.
 bool gr_vm_mem_owns(const VmMem *m, uint64_t addr);
 // The range that ends last at or before `addr`, or NULL; and the one that starts first after it: what faults
 // name.

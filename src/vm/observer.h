@@ -61,12 +61,12 @@ typedef enum VmShape {
     VM_SAME,      // all at base
 } VmShape;
 
-// A window: some lanes have made a weak access of the program's, and an extension (extension.h) has them wait behind it. It is open
-// from then until the device executes anything else of those threads. So an access to the bytes meanwhile comes neither
-// before their access nor after it in any order that synchronization makes. (In between the device may have run others already, if
-// the threads' turn ended right behind the access: the window opens when they wait, and what was said holds all the same.) An access that is generic and reaches several spaces, or the shared memory of
-// several blocks, is several events with one id; so is a store of a matrix, of
-// which a lane has several parts. Local memory has no windows, nor has a wait that takes no time.
+// A window: some lanes have made a weak access of the program's, and an extension (extension.h) has them wait behind
+// it. It is open from then until the device executes anything else of those threads. So an access to the bytes
+// meanwhile comes neither before their access nor after it in any order that synchronization makes. (If the threads'
+// turn ends right after the access, others may run before the window opens. The statement holds then, too.) A generic
+// access to several spaces, or to several blocks' shared memory, is several events with one id; so is a store of a
+// matrix, which has several parts per lane. Local memory has no windows, nor has a wait that takes no time.
 typedef struct VmWindowEvent {
     uint64_t id; // of all windows of the process's devices
     bool opens;  // else it closes: nothing else is set. The end of a launch closes its windows without a word
@@ -92,8 +92,8 @@ typedef struct VmSiteInfo {
     uint64_t memo[2]; // the observer's; 0 at first
 } VmSiteInfo;
 
-// An access before it is made into an event, for an observer that can often tell from less. Only of the common
-// instructions: lanes that all lie in one space, and if that is shared memory, in the block's own. Constant memory counts as global.
+// An access before it becomes an event, for an observer that can often tell from less. Only of common instructions: all
+// lanes lie in one space, in the block's own shared memory if that is shared. Constant memory counts as global.
 typedef struct VmGlance {
     uint64_t launch, block_linear;
     VmSiteInfo *site;
@@ -161,7 +161,7 @@ typedef enum VmAsyncKind {
     VM_MBAR_INVAL,
     VM_MBAR_EXPECT, // `count` more bytes
     VM_MBAR_ARRIVE, // `count` arrivals. With op: of cp.async.mbarrier.arrive, for the lane's operations up to op
-    VM_MBAR_DROP,  // likewise, and no longer expected in later phases
+    VM_MBAR_DROP,  // as VM_MBAR_ARRIVE, and not expected in later phases
     VM_MBAR_TX,    // `count` bytes completed. With op: by that operation, after its WRITE
     VM_MBAR_PHASE, // the phase is over: caused by the event before this
     VM_MBAR_WAIT,  // the lane was told that a phase is over: the one before `phase`
@@ -222,7 +222,7 @@ typedef enum VmMisuse {
 #include "vm/misuse.def"
 #undef MISUSE
     VM_MISUSE_COUNT,
-    // None, as its result may be thrown away: a shuffle from a lane that does not execute it. Told once for a place and launch.
+    // No misuse, as the result may be thrown away: a shuffle from a lane that does not execute it. Once per place.
     VM_SHUFFLE_OF_MISSING = VM_MISUSE_COUNT,
 } VmMisuse;
 
@@ -277,7 +277,8 @@ typedef struct VmObserver {
     // An access of one lane to an address at which no memory is, or none any more: it does not happen, and its launch faults or
     // goes on (VmConfig.pass_strays).
     void (*gone)(void *user, const VmAccessEvent *e);
-    // Of a warp at an access, which it has made or is about to make; site 0: that begins. Of several observers the highest goes.
+    // Asked of a warp at an access, made or about to be; site 0: it begins. Of several observers the highest wish
+    // counts.
     VmWish (*wish)(void *user, const VmWhere *where);
 } VmObserver;
 

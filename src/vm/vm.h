@@ -115,7 +115,7 @@ gr_vm_jobs(const VmDevice *d); // VmConfig.jobs, or 1 while an observer listens:
 
 // cudaLimitStackSize: for launches made from now on. 0: the default.
 void gr_vm_set_stack(VmDevice *d, uint32_t bytes);
-// cudaLimitMallocHeapSize, likewise. What is allocated already stays.
+// cudaLimitMallocHeapSize: for launches made from now on. What is allocated already stays.
 void gr_vm_set_heap(VmDevice *d, uint64_t bytes);
 
 // Adds an ear. The observer is copied. Accesses cost more while anyone listens to them.
@@ -129,7 +129,7 @@ gr_status gr_vm_observe(VmDevice *d, const VmObserver *o, gr_error *err);
 // Modules may call a `runtime`, as "__gr<suffix>_NAME" what is "__gr_NAME" there. NULL: they call none.
 gr_status gr_vm_module_load(VmDevice *d, PtxModule *const *modules, size_t n, VmModule *runtime,
                             const char *suffix, VmModule **out, gr_error *err);
-// A device runtime that modules share, decoded once: it stays as long as the device. Its variables are those of each module that has it.
+// A device runtime that modules share, decoded once. It stays as long as the device; each module has its variables.
 gr_status gr_vm_runtime(VmDevice *d, PtxModule *ptx, VmModule **out, gr_error *err);
 void gr_vm_module_unload(VmModule *m); // frees its globals
 size_t gr_vm_module_unknown(const VmModule *m, const char *const **names);

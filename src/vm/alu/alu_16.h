@@ -73,7 +73,7 @@ INLINE float do_abs(float a, unsigned f) { return (void)f, bits_float(float_bits
 INLINE float do_ex2(float a, unsigned f) { return (void)f, alu_ex2(a); }
 INLINE float do_tanh(float a, unsigned f) { return (void)f, alu_tanh(a); }
 
-// As for f32 (alu_float.c): a number beats NaN unless .NaN, -0 is less than +0.
+// Follows f32's rules (alu_float.c): a number beats NaN unless .NaN, -0 is less than +0.
 INLINE float minmax(float a, float b, unsigned f, bool is_max) {
     uint32_t x = float_bits(a), y = float_bits(b), sign = (x ^ y) & 0x80000000;
     if (f & (ALU_XORSIGN | ALU_ABS)) {

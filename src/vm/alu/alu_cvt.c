@@ -164,7 +164,7 @@ ALU_L1(cvt, tf32_f32, uint32_t, uint32_t, tf32_of_f32(a, imm))
 ALU_L1(cvt, f16_f64, uint16_t, double, f16_of_f64(integral(a, imm), imm))
 ALU_L1(cvt, bf16_f64, uint16_t, double, bf16_of_f64(integral(a, imm), imm))
 
-// As out32, but NaN stay as they are.
+// Saturates by out32, but keeps NaN.
 INLINE VF32 keep_nan32(VF32 r, unsigned f) {
     return f & ALU_SAT ? out32(r, f) : BLEND(VF32, r == r, out32(r, f), r);
 }

@@ -262,7 +262,7 @@ INLINE void put_pred(VmWarp *w, uint32_t off, uint32_t bits, bool part) {
         ALU_CALL(name, true)                                                                                 \
         return i + 1;                                                                                        \
     }
-// As ALU_HANDLER, for bodies that write the condition code.
+// Handlers for bodies that write the condition code.
 #define ALU_HANDLER_CC(name)                                                                                 \
     static const VmInsn *name##_full(VmWarp *w, const VmInsn *i) {                                           \
         ALU_CALL(name, false)                                                                                \
@@ -342,7 +342,7 @@ INLINE void put_lanes(VmWarp *w, uint32_t off, const void *lanes, unsigned size,
     }
 }
 
-// L1 to L3: as S, for what has no vector form: only active lanes are computed, by one handler for full and partial masks.
+// L1 to L3: S for what has no vector form: one handler computes active lanes only, for full and partial masks.
 #define ALU_L(op, type, D, loads, expr)                                                                      \
     static const VmInsn *k_##op##_##type##_full(VmWarp *w, const VmInsn *i) {                                \
         const uint64_t imm = i->imm;                                                                         \

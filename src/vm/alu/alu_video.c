@@ -35,7 +35,7 @@ INLINE uint32_t simd(VideoOp op, unsigned bits, uint32_t a, uint32_t b, uint32_t
 
 // Scalar: 32 bits, then perhaps a secondary operation with c in the destination's type.
 INLINE uint32_t scalar(VideoOp op, uint32_t a, uint32_t b, uint32_t c, uint64_t imm) {
-    // As an H200 computes: .sat does not bound u32 above; minima, maxima and differences keep their sign in a secondary
+    // An H200 computes so: .sat does not bound u32 above; minima, maxima and differences keep their sign in a secondary
     // operation; and vset's c has the sign of a.
     bool is_signed = imm & ALU_VIDEO_D;
     int64_t t = combine(op, element(a, 0, 32, imm & ALU_VIDEO_A), element(b, 0, 32, imm & ALU_VIDEO_B), imm);

@@ -51,7 +51,7 @@ struct VmDevice {
     struct VmPct *pct;                    // of policy_pct.c
     uint64_t executed,
         held_until; // hold.c: warp instructions, and at which number of them a held thread has waited long enough
-    uint64_t quiet_until; // likewise, if no thread was held or released meanwhile
+    uint64_t quiet_until; // hold.c: held_until, if no thread was held or released meanwhile
     uint32_t n_held;
     VmStuck stuck;
     struct VmTeam *team; // threads that run shares; NULL: none were needed yet

@@ -17,7 +17,7 @@ void gr_vm_decode_arrival(Decoder *d, VmMemInfo *info, VmExec exec[2]);
 bool gr_vm_decode_address(Decoder *d, const PtxOperand *a, PtxSpace space, uint32_t *slot, uint8_t *width,
                           uint64_t *offset);
 VmMemInfo *gr_vm_mem_insn(Decoder *d, const PtxInstr *i, PtxAccess access);
-// The same for `vec` elements of `bytes`, whatever the instruction's types say. NULL: out of memory.
+// Decodes `vec` elements of `bytes` each, whatever the instruction's types say. NULL: out of memory.
 VmMemInfo *gr_vm_mem_elements(Decoder *d, const PtxInstr *i, PtxAccess access, unsigned bytes, unsigned vec);
 
 // An access: `access` does it for the active lanes whose bytes are at host[], `pass` for those whose bytes are nowhere (gr_vm_stray). The
@@ -36,7 +36,7 @@ bool gr_vm_copy_strays(VmWarp *w, const VmInsn *i);
 // Something wants to hear of this access: switches, observers. True: the handler must leave the inner loop
 // and return NULL, the access has not happened and will be tried again.
 bool gr_vm_access_hook(VmWarp *w, const VmInsn *i);
-// Where `size` bytes of global memory are that lane `lane` accesses, by way of the instruction's cache. NULL: gr_vm_stray.
+// Where lane `lane` accesses `size` bytes of global memory, by the instruction's cache. NULL: gr_vm_stray.
 uint8_t *gr_vm_global_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t address, uint32_t size,
                          PtxAccess access);
 // Copies 1, 2, 4, 8 or 16 bytes in one access: other threads see all of them or none, and nothing beside them is touched. `to` or
@@ -50,8 +50,8 @@ void gr_vm_report_access(VmWarp *w, const VmInsn *i, const uint64_t address[VM_L
 // Some of the running lanes hold loads back (tell.h), which are settled before observers hear of the access, at a glance or in full, if it is
 // strong and may order them.
 void gr_vm_settle_before(VmWarp *w, const VmInsn *i);
-// The same for an instruction whose lanes all lie where they may, in one space and if that is shared memory, in the block's
-// own: event addresses are those above `base`. `to`: a bit for each observer.
+// Tells the observers of `to` (a bit for each), if all lanes lie in one space, where they may, and in the block's own
+// shared memory if it is shared. Event addresses are those above `base`.
 void gr_vm_report_lanes(VmWarp *w, const VmInsn *i, PtxSpace space, uint64_t base, uint32_t to);
 // What observers are told of all accesses of the instruction.
 VmSiteInfo *gr_vm_site_info(const struct VmWarpRest *r, VmMemInfo *info);

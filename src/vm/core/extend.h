@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// extend — what the handlers of an extension (extension.h) may ask of the device, and what the device asks of its extensions.
+// extend — what the handlers of an extension (extension.h) ask of the device, and the device of its extensions.
 #ifndef GR_VM_CORE_EXTEND_H
 #define GR_VM_CORE_EXTEND_H
 
@@ -9,7 +9,7 @@
 
 // ---- For extensions ----------------------------------------------------------------------------------------
 
-// In VmExtension.decoded: `bytes` of every launch of the module, zero when it begins. Handlers find them with gr_vm_launch_state.
+// For VmExtension.decoded: reserves `bytes` in each launch of the module, zero at its begin (gr_vm_launch_state).
 static inline uint32_t gr_vm_launch_room(VmModule *m, uint32_t bytes) {
     uint32_t at = m->counts.launch_room;
     m->counts.launch_room += (bytes + 7) & ~7u;
@@ -19,7 +19,7 @@ static inline void *gr_vm_launch_state(const VmLaunch *l, uint32_t at) { return 
 // What the device keeps for the extension `e`.
 void *gr_vm_extension_state(const VmDevice *d, const VmExtension *e);
 
-// exec_ctl.c: how long nanosleep `i` takes, in ns, drawn from the seed; and it takes that long. The second yields what a handler does.
+// exec_ctl.c: draws how long nanosleep `i` takes, in ns; gr_vm_pause takes that long, and yields what a handler does.
 uint64_t gr_vm_pause_ns(VmWarp *w, const VmInsn *i);
 const VmInsn *gr_vm_pause(VmWarp *w, const VmInsn *i, uint64_t ns);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fault — how instructions say that something is wrong: faults, which end the launch, and misuse of synchronization. Internal to the VM.
+// fault — how instructions say what is wrong: faults, which end the launch, and misuse. Internal to the VM.
 #ifndef GR_VM_CORE_FAULT_H
 #define GR_VM_CORE_FAULT_H
 

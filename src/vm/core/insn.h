@@ -8,8 +8,8 @@
 //     32 bits          uint32_t[32]                                 128 bytes
 //     64 bits          uint64_t[32]                                 256 bytes
 //     128 bits         uint64_t[32] low halves, then uint64_t[32]   512 bytes
-// Frames and slots are 64-byte aligned. Every operand is a byte offset into the frame. Immediates and addresses of variables
-// are constants that the decoder splats into slots of their own when the frame is made; special registers likewise.
+// Frames and slots are 64-byte aligned. Every operand is a byte offset into the frame. Immediates, addresses of
+// variables and special registers are constants that the decoder splats into slots of their own when the frame is made.
 //
 // A handler executes one instruction for all active lanes and yields the next instruction to execute; NULL leaves the
 // interpreter's inner loop (w->stop says why). exec[0] is taken when all lanes of the warp that have not exited are active. It

@@ -21,7 +21,7 @@ typedef struct VmPolicy {
     // access. True when it will, until something else than time brings it back.
     bool (*hold)(VmWarpRest *r, uint32_t s, uint32_t site, bool pause);
     void (*begins)(VmWarpRest *r); // it is ready, and may be held at once
-    // All splits of the warp that are ready or sleep are held, and others wait to rejoin them: whether the others go on alone.
+    // All ready and sleeping splits of the warp are held, others wait to rejoin them: whether the others go on alone.
     bool (*leave_behind)(VmLaunch *l);
     void (*jumped)(VmDevice *d, uint64_t ns); // all slept, and the clock jumped
     bool eager;                               // blocks start as soon as there is room

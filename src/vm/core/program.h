@@ -38,8 +38,7 @@ enum {
 #define VM_LOCAL_SIZE UINT64_C(0x10000000)
 #define VM_CODE_BASE  UINT64_C(0x830000000000)
 
-// Special registers whose value does not change while a function runs: fills. The others are read by
-// instructions.
+// Special registers whose value does not change while a function runs: fills. Instructions read the others.
 typedef enum VmFillKind {
     VM_FILL_CONST,      // bits
     VM_FILL_PARAM,      // kernel parameter: `bits` is the offset, `size` bytes of it, sign extended or not
@@ -95,7 +94,7 @@ typedef struct VmParamSlot {
     uint32_t offset, stride;
 } VmParamSlot;
 
-// Where a frame keeps something of each lane: lane l's bytes are at offset + l * bytes. With 0 bytes it is bit l of a word.
+// Where a frame keeps something by lane: lane l's at offset + l * bytes. 0 bytes: it is bit l of a word.
 typedef struct VmLanePlace {
     uint32_t offset, bytes;
 } VmLanePlace;
@@ -184,7 +183,7 @@ struct VmModule {
     bool orders; // some instruction may order blocks among themselves
     bool bulk;   // some instruction is of the async proxy
     bool tagged; // some instruction was inserted by a pass
-    // A runtime is code that several modules have in common, so it knows no address of its variables: those are each module's.
+    // A runtime is code that several modules share: it knows no addresses of variables, which are each module's own.
     bool is_runtime;
     VmModule *next_runtime;
     VmModule *runtime;    // that it has; NULL: none
@@ -201,7 +200,7 @@ void gr_vm_forget(VmFunc *f);                       // its code: what its kernel
 gr_status gr_vm_layout(VmModule *m, gr_error *err); // layout.c
 const VmBuiltin *gr_vm_builtin(const char *name);   // syscall.c
 VmFunc *gr_vm_resolve_func(const VmModule *m, const PtxFunc *decl, const char *name);
-// decode/runtime.c: what it has of its runtime, before anything else is linked; and where the runtime's variables are, when its own are known.
+// decode/runtime.c: takes the module's runtime before linking; places its variables once their addresses are known.
 gr_status gr_vm_take_runtime(VmModule *m, uint32_t *cap, gr_error *err);
 gr_status gr_vm_place_runtime(VmModule *m, gr_error *err);
 VmFunc *gr_vm_runtime_func(const VmModule *m, const PtxFunc *decl, const char *name);

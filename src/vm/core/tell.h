@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// tell — what handlers and the scheduler tell observers of synchronization and of the ends of windows (observe.c); accesses: exec_mem.h.
+// tell — handlers and scheduler tell observers of synchronization and windows' ends (observe.c; accesses: exec_mem.h).
 #ifndef GR_VM_CORE_TELL_H
 #define GR_VM_CORE_TELL_H
 
 #include "vm/core/device.h"
 #include "vm/core/launch.h"
 
-// Something is about to happen that orders what these lanes did before: loads whose fate is not known count, unless the lane
-// is among `discards`.
+// These lanes are about to order what they did before: undecided loads count, unless the lane is among `discards`.
 void gr_vm_settle_loads(VmWarpRest *r, uint32_t mask, uint32_t discards);
 // Whether any lane holds a load back. (VmWarpRest.holding may have lanes that hold none any more.)
 bool gr_vm_holds_loads(const VmWarpRest *r);

@@ -142,7 +142,7 @@ typedef struct VmWarpRest {
     VmWarpAsync *async;  // async.h; NULL: never had any
     VmHeldLoad *held;    // by VmSpeculated.number; NULL: none yet
     struct VmStrayStores *stray_stores; // exec_mem.c; NULL: none
-    struct VmWeakWarp *weak;            // weak.h; NULL: likewise
+    struct VmWeakWarp *weak;            // weak.h; NULL: none yet
     VmActivation *root;
     VmJoin *free_joins;
     _Alignas(64) VmSplit splits[VM_LANES];

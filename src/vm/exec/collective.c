@@ -218,7 +218,8 @@ static bool together(const VmSplit *p, const VmSplit *q) {
     return q->state == VM_SPLIT_COLLECTIVE && q->member == p->member && info_of(q)->kind == info_of(p)->kind;
 }
 
-// Undefined behaviour (PTX ISA 9.7.9.6), but what comes of it is often thrown away. Of each place a launch tells once in a row.
+// Undefined behaviour (PTX ISA 9.7.9.6), though often its result is thrown away. A launch tells each place once in a
+// row.
 static void tell_missing(VmWarp *w, const VmInsn *i, uint32_t lanes) {
     VmLaunch *l = rest_of(w)->launch;
     const VmInsn **told = &l->told_shuffle[(uintptr_t)i / sizeof *i % TOLD_SHUFFLES];
@@ -277,7 +278,7 @@ static uint32_t lanes_with(const uint32_t *member, uint32_t mask, uint32_t value
     return same;
 }
 
-// Undefined behaviour (PTX ISA): lanes outside their own mask. They take part with those that are here, and do not wait.
+// Undefined behaviour (PTX ISA): lanes outside their own mask. They take part with the lanes that are here at once.
 static void tell_outside(VmWarp *w, const VmInsn *i, uint32_t lanes) {
     unsigned lane = (unsigned)__builtin_ctz(lanes);
     uint32_t n = count_lanes(lanes);

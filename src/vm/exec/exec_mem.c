@@ -364,7 +364,7 @@ bool gr_vm_stores_same(const VmAccessEvent *e, unsigned lane, uint32_t from, uin
     return !memcmp(there + from, stored + from, n);
 }
 
-// What memory holds where the lanes store, if they lie side by side: those of lane `first` come first. False: they do not.
+// What memory holds where the lanes store side by side, beginning with lane `first`'s. False: they do not.
 static bool side_by_side(const VmGlance *g, unsigned first, uint8_t *there) {
     VmWarp *w = (VmWarp *)g->who;
     const VmInsn *i = g->insn;
@@ -489,7 +489,7 @@ static void move_lanes(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LAN
 
 // ---- Strays --------------------------------------------------------------------------------------------------
 
-// What each lane of a warp last stored to where nothing is. An engine that looks again finds it there: to look at nothing would be a race.
+// What each lane of a warp last stored to where no memory is. An engine that looks again must find it, or sees a race.
 struct VmStrayStores {
     uint64_t address[VM_LANES];
     uint32_t size[VM_LANES];

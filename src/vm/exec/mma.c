@@ -117,7 +117,7 @@ static void sum_plain(const VmMma *p, const float *a, const float *b, float *sum
         sum_floats(p, a, b, sum, false);
 }
 
-// The same bits: a fused product that is exact is no other.
+// Equal bits: a fused product that is exact does not differ.
 #ifdef __x86_64__
 static __attribute__((target("avx2,fma"))) void sum_fused(const VmMma *p, const float *a, const float *b,
                                                           float *sum) {

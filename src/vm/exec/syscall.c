@@ -69,7 +69,7 @@ static VM_HANDLER(sys_vprintf) {
     return i + 1;
 }
 
-// As CUDA prints it (CUDA C++ Programming Guide, "Assertion").
+// Prints what CUDA prints (CUDA C++ Programming Guide, "Assertion").
 static VM_HANDLER(sys_assertfail) {
     VmWarpRest *r = rest_of(w);
     unsigned l = (unsigned)__builtin_ctz(w->mask);

@@ -29,7 +29,7 @@ static uint64_t address_of(const VmWarp *w, const VmInsn *i, unsigned lane) {
     return p->wide ? VM_U64(w, i->a)[lane] : VM_U32(w, i->a)[lane];
 }
 
-// Undefined behaviour (PTX ISA 9.7.14.5): lanes that do not give what the first one gives. Each of them goes by what it gave.
+// Undefined behaviour (PTX ISA 9.7.14.5): lanes that differ from the first one. Each lane uses its own values.
 static void tell_unlike(VmWarp *w, const VmInsn *i) {
     unsigned first = (unsigned)__builtin_ctz(w->mask);
     uint64_t address = address_of(w, i, first);

@@ -245,7 +245,7 @@ INLINE void store_lanes(VmWarp *w, const VmMemInfo *info, uint8_t *const host[VM
     }
 }
 
-// The same variable of every lane's stack, in registers of its width: lane l's is at p + l * stride.
+// One variable in every lane's stack, in registers of its width: lane l's is at p + l * stride.
 INLINE void move_strided(VmWarp *w, const VmMemInfo *info, unsigned elem, uint8_t *p, uint32_t stride,
                          bool part) {
     uint32_t step[VM_LANES] __attribute__((aligned(64)));

@@ -33,9 +33,9 @@ const VmMemKernels *gr_vm_mem_kernels(void);
 // this machine has not got it.
 bool gr_vm_mem_use(const char *isa);
 
-// Strong accesses of type .b128 are single, as are vectors of strong elements: PTX promises it of the elements only, but hardware does
-// it, and programs rely on it (CUB keeps a tile's status beside its value). Only other threads could see a difference: those that run
-// other blocks, or the program's own, for which scope .sys is, in memory that they reach.
+// Strong .b128 accesses and vectors of strong elements are single: PTX promises it of the elements only, but hardware
+// does it, and programs rely on it (CUB keeps a tile's status beside its value). Only other threads see the difference:
+// those of other blocks, or the program's own in memory that they reach (scope .sys).
 static inline bool gr_vm_is_whole(const VmMemInfo *info) {
     return info->sem != PTX_SEM_NONE && info->sem != PTX_WEAK &&
            (info->size == 16 || (info->vec > 1 && info->size == 8));

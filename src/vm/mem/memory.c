@@ -89,9 +89,9 @@ static uint64_t page_size(void) {
     return n > 0 ? (uint64_t)n : 4096;
 }
 
-// The same places are tried in the same order in every run. The first three are where Linux never maps anything by itself, however addresses are drawn
-// (base/address.c): above the reserved addresses of virtual.c, below a third of the address space. AddressSanitizer takes nothing there.
-// The others are for processes in which something else has all of these.
+// Every run tries these places in this order. Linux never maps anything by itself at the first three, whatever it draws
+// (base/address.c): above the reserved addresses of virtual.c, below a third of the address space. AddressSanitizer
+// takes nothing there. The others are for processes in which something else has these.
 static bool reserve(VmMem *m) {
 #ifdef __SANITIZE_THREAD__ // which keeps most of the address space to itself
     static const uint64_t bases[] = {0x6000000000}, most = UINT64_C(1) << 36;
@@ -310,7 +310,7 @@ static void sweep(VmMem *m, const Zone *z) {
     }
 }
 
-// Small ranges share pages, and their addresses are not used again: their pages are looked for when a lot of them is gone.
+// Small ranges share pages, and their addresses are not used again: dead pages are looked for once there are many.
 static void note_dead(VmMem *m, uint64_t bytes) {
     m->dead += bytes + GAP;
     if (m->dead < SWEPT + m->ranges.len * GAP)

@@ -185,7 +185,7 @@ static void set_seen(VmWeakWarp *x, unsigned lane, const uint8_t *host, uint32_t
     }
     for (uintptr_t word = (uintptr_t)host / 4; word <= ((uintptr_t)host + size - 1) / 4; word++)
         if (!gr_map_put_u64(&x->seen, seen_key(word, lane), (void *)(uintptr_t)moment))
-            x->acquired[lane] = x->weak->now; // out of memory: likewise
+            x->acquired[lane] = x->weak->now; // out of memory: no reading is as old as this
 }
 
 // Something was stored there since the lane last acquired.

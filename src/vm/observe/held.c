@@ -14,7 +14,7 @@
 #include "vm/core/warp.h"
 #include "vm/observe/observe_internal.h"
 
-// The lanes whose load is of memory that has been freed since. Observers have heard of that, and have forgotten the memory.
+// The lanes whose load is of memory that has been freed since, which observers have heard of and forgotten.
 static uint32_t freed_since(const VmWarpRest *r, const VmHeldLoad *h, uint32_t lanes) {
     const VmMem *mem = r->launch->device->mem;
     const VmMemInfo *info = h->insn->extra;

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-// `late`: the module of what is told late, since the warp may be in a function of another one by now; NULL: that of the running function.
+// `late`: the module of what is told late (the warp may be in another by now); NULL: the running function's.
 static void where(const VmWarpRest *r, const VmInsn *i, uint32_t mask, const PtxModule *late, VmWhere *out) {
     const VmBlock *b = r->block;
     const VmFunc *f = late ? NULL : r->splits[r->cur].act->func;
@@ -130,7 +130,7 @@ static uint64_t owner_of(const VmWarpRest *r, PtxSpace space, uint32_t rank) {
     return r->block->cluster->block[space == PTX_SHARED ? rank : r->block->rank]->linear;
 }
 
-// The lanes of `mask` access one space, and of shared memory one block's. `to`: the observers that are told, a bit for each.
+// The lanes of `mask` access one space, and one block's shared memory. `to`: a bit for each observer that is told.
 static void report_one(VmWarpRest *r, const VmInsn *i, uint32_t mask, uint32_t rank, uint32_t to,
                        const PtxModule *late, VmAccessEvent *e) {
     VmDevice *d = r->launch->device;

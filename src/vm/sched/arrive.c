@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // arrive — orders of arrival at counters and flags that chance alone would seldom bring about.
 //
-// "The k-th to arrive does the rest" and "who sees the counter complete resets it" are wrong where a thread that has arrived stands for others
-// that are not done, or where others still look at the counter. Both show only when the others are late, so they are made late:
+// "The k-th to arrive does the rest" and "who sees the counter complete resets it" are wrong where a thread that has
+// arrived stands for others that are not done, or where others still look at the counter. Both show only when the
+// others are late. So the device makes them late:
 //
-// - A warp arrives when it executes an atomic operation whose result is compared. When it has, the other warps of its block that could run stay
-//   away, mostly until all that others can do is done. Those of the block that was last come back first, for it may have been the last of all.
-// - A warp polls when it executes a load or an atomic operation that a loop repeats until it likes the value. Of each such instruction one warp
-//   is slow in each launch: it looks rarely, and a little later than others that see another value. If there is a fence behind the loop they stay
-//   there meanwhile. So the slow one leaves the loop last, and others may have done something about the counter by then or not. It is neither
-//   of the first block nor of the last, which programs give special roles. In a launch of two blocks it is of the second, in one of one
-//   block the same holds for warps.
+// - A warp arrives when it executes an atomic operation whose result is compared. Then the other ready warps of its
+//   block stay away, mostly until all that others can do is done. Warps of the last block come back first, for it may
+//   have been the last of all.
+// - A warp polls when it executes a load or an atomic operation that a loop repeats until it likes the value. Of each
+//   such instruction one warp is slow in each launch: it looks rarely, and a little later than others that see another
+//   value. If there is a fence behind the loop, those stay there meanwhile. So the slow one leaves the loop last, and
+//   others may have done something about the counter by then or not. The slow warp is neither of the first block nor of
+//   the last, which have special roles in programs; of two blocks it is in the second. In one block, this goes for
+//   warps. Polling by loads has a slow warp in every other launch only, by chance: such a counter is passed on, and a
+//   slow warp sees less.
 //
-// With loads that is so in every other launch only, by chance: a counter that is polled by loads is passed on, and a slow one sees less.
-//
-// Both happen a few times in each launch, in later launches more rarely. Warps that stay away come back when others have looked in vain for long.
+// Both happen a few times in each launch, in later launches more rarely. Warps that stay away come back when others
+// have looked in vain for long.
 #include "vm/core/device.h"
 #include "vm/core/exec.h"
 #include "vm/core/launch.h"
@@ -28,7 +31,7 @@ enum {
     PLACES = 4,     // instructions of a launch at which a warp is slow
     LOOKS = 8,      // of it
     SLOW = 1 << 14, // warp instructions of others between two of its looks
-    // So long others stay behind a fence, and the slow one for half of that: longer than threads are held (hooks.c).
+    // How long others stay behind a fence; the slow one half as long: longer than threads are held (hooks.c).
     STAY_NS = 20000,
     STAYS = 32,      // of others
     AWAY = 8,        // blocks of a launch whose warps stay away

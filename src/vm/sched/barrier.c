@@ -114,8 +114,8 @@ static uint32_t same_as_first(const VmWarp *w, uint32_t slot, uint32_t *first) {
 #define miscounted(w, i, ...)                                                                                \
     gr_vm_fault_misuse(w, i, VM_MISUSE_BARRIER_COUNT, VM_FAULT_ILLEGAL_INSTRUCTION, -1, 0, __VA_ARGS__)
 
-// As how many threads the lanes count. With a thread count a warp all of whose lanes are there is a full one, be it that they
-// came one after the other, and some have exited since.
+// How many threads the lanes count for. With a thread count, a warp whose lanes have all come is a full one, even if
+// they came one after the other, and some have exited since.
 static uint32_t arrive(VmWarpRest *r, uint32_t n, uint32_t mask, bool counted) {
     uint32_t before = r->at_barrier[n] & mask ? 0 : r->at_barrier[n]; // again in this phase: anew
     r->at_barrier[n] = before | mask;

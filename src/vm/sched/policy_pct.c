@@ -75,7 +75,7 @@ static uint32_t highest(const VmLaunch *l) {
 
 static uint32_t warp(VmLaunch *l) { return highest(l); }
 
-// Of all launches the one of the warp that has the highest priority; one that has not begun, or can have more blocks, begins first.
+// The launch of the warp of highest priority; a launch that has not begun, or can have more blocks, comes first.
 static VmLaunch *launch(VmDevice *d) {
     VmLaunch *best = NULL;
     for (VmLaunch *l = d->active; l; l = l->next) {
