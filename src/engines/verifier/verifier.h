@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// verifier — what libgpurace-verifier.so offers to the engine's row (engine.c), which loads it. Only that library has Z3 and LLVM in it.
+// verifier — what libgpurace-verifier.so offers to engine.c, which loads it. Only that library has Z3 and LLVM.
 #ifndef GR_ENGINES_VERIFIER_VERIFIER_H
 #define GR_ENGINES_VERIFIER_VERIFIER_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// build — how a project compiles its sources, and what it links: from a compilation database, or from a build that was watched.
+// build — how a project compiles and links its sources: from a compilation database, or from a build that was watched.
 #ifndef GR_ENGINES_VERIFIER_BUILD_BUILD_H
 #define GR_ENGINES_VERIFIER_BUILD_BUILD_H
 
@@ -31,14 +31,14 @@ typedef struct GrBuild {
 void gr_build_init(GrBuild *b, const char *const *words);
 void gr_build_free(GrBuild *b);
 
-// A source that the user names: its words are the user's. One that is not there is named in b->unread. GR_ERR_NOMEM only.
+// Adds a source that the user names, with the user's words. A missing one is named in b->unread. GR_ERR_NOMEM only.
 gr_status gr_build_add_file(GrBuild *b, const char *file, gr_error *err);
 
 // Adds to b->unread a text, of which NULL means that memory is out. And why a source cannot be read; NULL: it can.
 gr_status gr_build_unread(GrBuild *b, const char *text, gr_error *err);
 const char *gr_build_missing(const char *file);
 
-// The command that ran, or would run, in `folder`: adds the sources it compiles and the file it makes. Commands that are no compiler's add nothing.
+// Adds what a command in `folder` compiles and makes (it ran, or would run); nothing if it is no compiler's.
 gr_status gr_build_add_command(GrBuild *b, const char *folder, const char *const *words, size_t n,
                                gr_error *err);
 

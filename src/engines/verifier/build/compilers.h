@@ -29,7 +29,7 @@ static inline int gr_is_compiler_launcher(const char *path) {
     return !strcmp(base, "ccache") || !strcmp(base, "sccache") || !strcmp(base, "distcc");
 }
 
-// What the program `path` is: its name may have a target before it (x86_64-linux-gnu-g++) and a version behind it (g++-12).
+// What kind of program `path` is. Its name may have a target (x86_64-linux-gnu-g++) and a version (g++-12).
 static inline GrCompiler gr_compiler_of(const char *path) {
     static const struct {
         const char *name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bound — a kernel's model with what one launch says put in for parameters, grid and block: what is asked of the solver.
+// bound — a kernel's model with one launch's values for parameters, grid and block: what the solver is asked about.
 #ifndef GR_ENGINES_VERIFIER_DECIDE_BOUND_H
 #define GR_ENGINES_VERIFIER_DECIDE_BOUND_H
 
@@ -26,7 +26,7 @@ typedef struct GrBoundAccess {
     const GrTerm *offset, *guard; // the offset from the begin of the allocation, or else of the object
 } GrBoundAccess;
 
-// Whether all threads of a block (a warp) come to a barrier or none, and whether all of the grid do: the solver is asked once for each.
+// Whether all threads of a block (a warp), or of the grid, come to a barrier or none: the solver is asked once.
 typedef struct GrBoundBarrier {
     const GrBarrier *b;
     const GrTerm *guard;
@@ -41,7 +41,7 @@ typedef struct GrMeeting {
     bool can;
 } GrMeeting;
 
-// A loop that waits, and whether it ends only as one that waits for a lock or a flag must (locks.c): the solver is asked once.
+// A loop that waits, and whether it ends only as a wait for a lock or a flag must (locks.c): the solver is asked once.
 typedef struct GrWait {
     const GrSync *sync;
     bool blocks, sound; // blocks: for threads of two blocks

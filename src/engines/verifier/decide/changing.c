@@ -52,7 +52,7 @@ static void look(Search *f, const GrTerm *a) {
         f->nomem = true;
 }
 
-// What of the memory that the model's terms read may be written by the kernel, too. Adds copies, which are the arena's, to *out.
+// Finds the memory that terms of the model read and the kernel may write. Adds copies, which are the arena's, to *out.
 static gr_status find_changing(GrBound *b, Arena *arena, GrObjects *out, gr_error *err) {
     Search f = {.b = b, .arena = arena, .out = out};
     for (size_t k = 0; k < b->accesses.len; k++) {

@@ -26,8 +26,8 @@ typedef struct GrModels {
     size_t asked; // so many of these the plain model reads; the others came with them
 } GrModels;
 
-// Gives *b, the plain model under a launch, another model where memory changes that the plain one reads. `b` uses that model until it is freed, so one bound at a
-// time. GR_ERR_LIMIT: the kernel is too large so, and nothing may be asked of *b.
+// Gives *b, the plain model under a launch, another model if memory that the plain one reads changes. `b` uses that
+// until it is freed: one bound at a time. GR_ERR_LIMIT: that model is too large, and nothing may be asked of *b.
 gr_status gr_models_bind(GrModels *m, GrBound *b, gr_error *err);
 void gr_models_free(GrModels *m); // not `plain`
 

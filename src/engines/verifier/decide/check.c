@@ -152,7 +152,7 @@ static gr_status check_pair(Job *j, size_t i, size_t k, double until, gr_error *
     return st;
 }
 
-// Pairs of which it is not known whether they are of one memory come last: they are hardly ever proved, and should take no time from those that are.
+// Pairs that may or may not be of one memory come last: hardly ever proved, they should take no time from others.
 static gr_status check_pairs(Job *j, gr_error *err) {
     gr_status st = GR_OK;
     GrBound *b = &j->bound;
@@ -450,7 +450,7 @@ done:
     return st;
 }
 
-// The kernels of a file, each in a process of its own: what the verifier does for one hangs on no other, and none can break another.
+// The kernels of a file, each checked in a process of its own: they share nothing, and none can break another.
 typedef struct Kernels {
     Check *c;
     const Unit *u;

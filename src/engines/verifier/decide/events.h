@@ -8,7 +8,7 @@
 
 // A sink that adds all to `out`. It uses `arena` for nothing; findings point into it.
 GrStaticSink gr_events_sink(StrBuf *out, Arena *arena);
-// Tells `to` the same, in the same order; strings are made in its arena. GR_ERR_FORMAT: the bytes broke off. Else what `to` says.
+// Tells `to` these events in order; strings are in its arena. GR_ERR_FORMAT: the bytes broke off. Else `to`'s status.
 gr_status gr_events_tell(const char *data, size_t len, const GrStaticSink *to, gr_error *err);
 
 #endif

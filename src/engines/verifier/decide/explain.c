@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// explain — a copy of the launch loses one fact after the other; what the proof cannot lose is what it needs. The set is minimal, not the smallest.
+// explain — drops one fact of the launch after the other: a proof needs what it cannot lose. The set is minimal.
 #include "engines/verifier/decide/explain.h"
 
 #include <stdlib.h>

@@ -12,13 +12,14 @@ typedef struct GrExplained {
 } GrExplained;
 void gr_explained_free(GrExplained *e);
 
-// Asks about accesses i and j of the bound model again: a pair that is proved without one fact after the other, and keeps those that it
-// cannot lose; one that is not proved with one candidate after the other. GR_ERR_NOMEM and errors of the solver.
+// Asks about accesses i and j of the bound model again. A proved pair: without one fact after the other; it keeps those
+// that it needs. Another pair: with one candidate after the other. GR_ERR_NOMEM and errors of the solver.
 gr_status gr_explain(GrExplained *e, GrBound *b, size_t i, size_t j, bool proved, gr_error *err);
 // A remark for each two lines.
 gr_status gr_explain_end(const GrExplained *e, const GrTold *t);
 
-// candidates.c: facts that a pair may lack, the likeliest first: at most `most` of them in *out. Terms are of the launch, or of threads 1 and 2.
+// candidates.c: at most `most` facts that a pair may lack, the likeliest first. Terms: the launch's, or threads' 1 and
+// 2.
 typedef struct GrCandidate {
     const GrTerm *terms[2]; // both hold; the second may be NULL
     StrBuf text;            // "rows == cols"

@@ -68,7 +68,7 @@ static gr_status is_exact(GrBound *b, const GrTerm *guard, const GrTerm *a, bool
     *yes = *yes && (!wraps || a->bits <= 32);
     if (!wraps || !*yes || st != GR_OK)
         return st;
-    // The same step with 64 bits: what goes into it is exact.
+    // That step with 64 bits: its operands are exact.
     const GrTerm *wide = gr_term_2(b->t, a->op, gr_term_resize(b->t, 64, true, of(b, a->arg[0], 1)),
                                    gr_term_resize(b->t, 64, true, of(b, a->arg[1], 1))),
                  *large = gr_term_2(b->t, GR_TERM_SLT, gr_term_const(b->t, 64, INT32_MAX), wide),
@@ -150,7 +150,7 @@ static gr_status judge(GrBound *b, const Order *r, const char **wrong, gr_error 
 
 // ---- Order -------------------------------------------------------------------------------------------------------------------
 
-// That thread `number` of the second's block did not wait for what the first's block told behind the first access. NULL: memory is out.
+// Thread `number` of the second's block did not wait for what the first's block told after its access. NULL: no memory.
 static const GrTerm *did_not_wait(GrBound *b, const Order *r, uint32_t number) {
     const GrSync *w = r->wait->a->sync;
     const GrTerm *result = gr_bound_term(b, w->result), *until = gr_bound_term(b, w->until);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// launched — which kernels of the files a run has launched (`gpurace check --launches FILE`): what is decided, and what is not and has to be named.
+// launched — which kernels of the files a run launched (`gpurace check --launches FILE`): others are only named.
 #ifndef GR_ENGINES_VERIFIER_DECIDE_LAUNCHED_H
 #define GR_ENGINES_VERIFIER_DECIDE_LAUNCHED_H
 

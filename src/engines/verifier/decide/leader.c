@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// leader — the first thread of a block takes a lock, all threads pass a barrier, access, and pass another one, and that thread gives the lock back:
+// leader — a block's first thread takes a lock, all threads pass a barrier, access, and pass another barrier, and the
+// first thread gives the lock back:
 //
-//     if (first) { while (atomicCAS(lock, 0, 1)) ; fence }   barrier   access   barrier   if (first) { fence; atomicExch(lock, 0) }
+//     if (first) { while (atomicCAS(lock, 0, 1)) ; fence }   barrier   access
+//     barrier   if (first) { fence; atomicExch(lock, 0) }
 //
-// While a thread of the block is at the access, its first thread has the lock, and no other block's first thread has it. The release pattern
-// begins with the first thread's fence, which comes behind the barrier and so behind the access; the acquire pattern ends with a fence before the
-// barrier (PTX ISA 8.9: barriers and the two patterns are base causality order). So each fence must stand between the barrier and the atomic.
+// While a thread of the block is at the access, its first thread has the lock, and no other block's first thread has
+// it. The release pattern begins with the first thread's fence, which comes behind the barrier and so behind the
+// access; the acquire pattern ends with a fence before the barrier (PTX ISA 8.9: barriers and both patterns are base
+// causality order). So each fence must stand between the barrier and the atomic.
 //
-// Neither the loop that takes the lock nor what gives it back may be in another loop. The barriers may be: the first thread passes all their rounds in between, and the
-// fence that counts comes behind the last one, or before the first. The lock is the block's if the first thread surely takes it wherever the access happens, and if
-// no other thread gives it back.
+// Neither the loop that takes the lock nor the write that gives it back may be in another loop. The barriers may: the
+// first thread passes all their rounds in between, and the fence that counts comes behind the last one, or before the
+// first. The lock is the block's if the first thread surely takes it wherever the access happens, and no other thread
+// gives it back.
 #include "engines/verifier/decide/leader.h"
 
 #include "engines/verifier/decide/order.h"
@@ -47,7 +51,7 @@ static Leader find(const GrBound *b, const GrKernelAccess *a) {
 
 // ---- The first thread takes the lock and gives it back -------------------------------------------------------------------------------------
 
-// A term as the first thread of a block has it. NULL: the term has symbols of the thread's own beside its number in the block; or memory is out.
+// A term of the block's first thread. NULL: it has symbols of the thread's own besides its number, or memory is out.
 static const GrTerm *of_first(GrBound *b, const GrTerm *a, uint32_t block) {
     return gr_wait_term_of(b, a, &(GrOther){.number = 0}, block);
 }

@@ -16,7 +16,7 @@
 
 #include <stdlib.h>
 
-// The atomic that took the lock which its thread has at the access, if any: nothing that is surely passed has written since.
+// The atomic that took the lock held at the access, if any: no atomic that is surely passed has written since.
 static const GrSync *taken_before(const GrKernelAccess *a) {
     for (size_t k = a->before.len; k-- > 0;) {
         const GrSync *s = a->before.data[k];

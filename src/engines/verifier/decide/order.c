@@ -42,7 +42,7 @@ static const GrTerm *still(GrBound *b, const GrKernelAccess *a, const GrAfter *x
 
 static bool is_in_flight(const GrAfter *x) { return x->rounds == GR_ROUNDS_FLIGHT; }
 
-// How often the thread has gone round the barrier's loop since can be told, and the loop is the one in which it passed the barrier.
+// Whether the rounds of the barrier's loop since the barrier are known, in the loop in which the thread passed it.
 static bool is_told(const GrAfter *x) {
     if (is_in_flight(x))
         return !(x->taken >> GR_FLIGHT_ANY & 1);
@@ -97,7 +97,7 @@ static const GrTerm *meet(GrBound *b, const GrTerm *mine, Since x, const GrTerm 
     return compare_but(b, x.or_more ? GR_TERM_ULE : GR_TERM_EQ, mine, other, x.rounds - y.rounds);
 }
 
-// Both threads passed the barrier in the same round of its loop: what each has gone round since, taken off, is the same.
+// Both threads passed the barrier in one round of its loop: their rounds, less those since then, are equal.
 static const GrTerm *same_round(GrBound *b, Side first, Side second) {
     const GrTerm *any = gr_term_false(b->t);
     const GrLoop *l = first.x->barrier->loop;
@@ -160,7 +160,7 @@ static const GrTerm *side_out(GrBound *b, Side s, uint32_t thread, bool own) {
     return out ? left_later(b, s.a, s.x->own, thread, own) : gr_term_true(b->t);
 }
 
-// Both threads passed the barrier in the same round of every loop around it. What is not known of a side leaves the rounds open.
+// Both threads passed the barrier in one round of every loop around it. Where a side is not known, rounds stay open.
 static const GrTerm *same_instance(GrBound *b, Side first, Side second, bool own) {
     const GrTerm *all =
         gr_and(b->t, still(b, first.a, first.x, 1, own), still(b, second.a, second.x, 2, own));
@@ -185,8 +185,8 @@ typedef struct Varies {
     bool by_thread, by_value;
 } Varies;
 
-// Whether the counter is the same for all threads that come to the barrier: of a loop around it in the round in which they meet, or of one that
-// all have left. The latter counts only if the loops around that one, too, go round equally often for all.
+// Whether the counter is equal for all threads that come to the barrier: its loop is around the barrier, in the round
+// in which they meet, or all have left it. The latter counts only if outer loops, too, go round equally often for all.
 static bool is_alike(const GrBarrier *r, const GrSymbol *counter, GrReach reach) {
     const GrLoop *l = counter->kind == GR_SYM_COUNTER ? counter->owner : NULL;
     if (!l || gr_loop_is_within(r->loop, l))
@@ -206,7 +206,7 @@ static void compare(void *user, const GrSymbol *s) {
     x->found |= x->symbol == s;
 }
 
-// What a loop reads to know whether it goes on, where all threads meet in each round: then it goes on for all of them, or for none.
+// Whether the loop reads `s` to know if it goes on, where all threads meet in each round: all go on, or none does.
 static bool decides_rounds(const GrBarrier *r, const GrSymbol *s, GrReach reach) {
     Sought x = {.symbol = s};
     for (const GrLoop *l = r->each_round ? r->loop : NULL; l; l = l->parent)
@@ -290,7 +290,7 @@ static bool is_whole_warp(const GrBarrier *r) {
     return r->mask && r->mask->op == GR_TERM_CONST && (uint32_t)r->mask->value == UINT32_MAX;
 }
 
-// What lets two threads of a block pass a barrier without order: one of them does not come to it, or is not in its mask.
+// What lets two threads of a block pass a barrier without order: one of them misses it, or is not in its mask.
 static const GrTerm *not_both(GrBound *b, const GrBoundBarrier *r, const char **doubt) {
     if (r->b->kind == GR_BARRIER_WARP && !is_whole_warp(r->b)) {
         *doubt = "a warp barrier may not be for both lanes";
@@ -305,7 +305,7 @@ static const GrTerm *not_both(GrBound *b, const GrBoundBarrier *r, const char **
                  gr_not(b->t, gr_term_of_thread(b->t, r->guard, 2, false)));
 }
 
-// Whether the barriers of the grid order nothing. Those of a block count too: they may be taken for the first half of one of the grid.
+// Whether the grid's barriers order nothing. A block's barriers count, too: they may be mistaken for half of a grid's.
 static gr_status is_loose(GrBound *b, bool *loose, gr_error *err) {
     bool meet = true;
     gr_status st = gr_pair_all_meet(b, &meet, err);
@@ -365,7 +365,7 @@ const GrTerm *gr_pair_unordered(GrBound *b, const GrBoundAccess *first, const Gr
 
 // ---- One thread ---------------------------------------------------------------------------------------------------------
 
-// A loop around `l` has gone round since the copy began, so it is in another round. Of a loop that the copy is not in nothing is known.
+// A loop around `l` is in another round than when the copy began. Nothing is known of loops that the copy is not in.
 static const GrTerm *other_round(GrBound *b, const GrKernelAccess *copy, const GrLoop *l, uint32_t thread) {
     const GrTerm *any = gr_term_false(b->t);
     for (l = l->parent; l; l = l->parent)

@@ -11,7 +11,7 @@
 const GrTerm *gr_pair_unordered(GrBound *b, const GrBoundAccess *first, const GrBoundAccess *second,
                                 GrLevel level, const char **doubt, gr_error *err);
 
-// The same of one thread, of which one access or both are asynchronous copies: it comes to the other while the copy is under way. NULL: memory is out.
+// When one thread, with an asynchronous copy or two, comes to one access while the other is under way. NULL: no memory.
 const GrTerm *gr_pair_in_flight(GrBound *b, const GrBoundAccess *first, const GrBoundAccess *second);
 
 // Whether at each barrier of the whole block all of its threads meet, or none.

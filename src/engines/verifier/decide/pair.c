@@ -48,7 +48,7 @@ static bool would_race(const GrKernelAccess *x, const GrKernelAccess *y, GrLevel
         return true;
     }
     if ((is_volatile(x) || is_volatile(y)) && level == GR_LEVEL_WARP && x->object->kind == GR_OBJECT_SHARED) {
-        // Lanes of one warp that hand data over by volatile accesses to shared memory: CUDA C++ has no order there (--volatile auto).
+        // Lanes of one warp hand data over by volatile accesses to shared memory: CUDA C++ has no such order.
         *kind = GR_RACE_VOLATILE;
         return true;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// replay — runs a witness: the kernel's PTX on the CPU device under exact, in a process of its own. What exact reports counts, nothing else.
+// replay — runs a witness: the kernel's PTX on the CPU device, in a process of its own. Only exact's report counts.
 #ifndef GR_ENGINES_VERIFIER_DECIDE_REPLAY_H
 #define GR_ENGINES_VERIFIER_DECIDE_REPLAY_H
 
@@ -36,7 +36,7 @@ typedef struct GrReplays {
     const char *why_not; // of the last: why it showed nothing; NULL: it ran
 } GrReplays;
 
-// The race of the two accesses that a replay of this verdict's witness shows, or that one before has shown; NULL: none (GR_OK).
+// The race of the two accesses that a replay of this verdict's witness, or an earlier one, shows; NULL: none (GR_OK).
 gr_status gr_replay(GrReplays *r, GrBound *b, const GrVerdict *v, const GrSeenRace **out, gr_error *err);
 void gr_replays_free(GrReplays *r);
 

@@ -16,7 +16,7 @@ typedef struct GrUnit {
     bool relocatable; // linked with others of its program
 } GrUnit;
 
-// A unit with what it is linked with. A unit that two programs link in the same way is one; else its kernels are not the same in both.
+// A unit and its link partners. Two programs that link it alike share one; else its kernels differ between them.
 typedef struct GrLinkedUnit {
     const GrUnit *unit;
     const GrLinked *linked;  // the whole program, or the unit alone

@@ -25,7 +25,7 @@ GrHalf gr_half_of(const GrSync *at, bool orders, bool fence, bool narrow_fence, 
 
 bool gr_wait_takes(const GrSync *s) { return s->spins && (s->is_cas || s->is_exch); }
 
-// What the lock holds while it is free: what the CAS compares with; of an exchange 0. False: not known, or taking it leaves that.
+// What a free lock holds: the CAS's compare value; 0 for an exchange. False: not known, or taking does not change it.
 bool gr_wait_free_value(GrBound *b, const GrSync *s, uint64_t *value) {
     const GrTerm *compare = gr_bound_term(b, s->access->compare), *swap = gr_bound_term(b, s->access->swap);
     if (!swap || swap->op != GR_TERM_CONST || (s->is_cas && (!compare || compare->op != GR_TERM_CONST)))
@@ -34,7 +34,7 @@ bool gr_wait_free_value(GrBound *b, const GrSync *s, uint64_t *value) {
     return swap->value != *value;
 }
 
-// The loop cannot end while `not_yet` holds of a thread. What it waits for is no address, so nothing is taken for granted of its arithmetic.
+// *out: the loop cannot end while a thread has `not_yet`. It waits for no address, so its arithmetic is not trusted.
 static gr_status ends_only_then(GrBound *b, const GrSync *s, GrLevel level, const GrTerm *not_yet, bool *out,
                                 gr_error *err) {
     const GrTerm *until = gr_bound_term(b, s->until);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// waits — what locks and leaders share: loops that wait until they have a lock or see a flag, and how good the fences around are.
+// waits — for locks and leaders: loops that wait until they have a lock or see a flag, and how good fences around are.
 #ifndef GR_ENGINES_VERIFIER_DECIDE_WAITS_H
 #define GR_ENGINES_VERIFIER_DECIDE_WAITS_H
 
@@ -29,13 +29,13 @@ bool gr_wait_free_value(GrBound *b, const GrSync *s, uint64_t *value);
 // *out: a thread that leaves the loop of `s` has the lock; or the flag that it waited for was set.
 gr_status gr_wait_is_sound(GrBound *b, const GrSync *s, GrLevel level, bool *out, gr_error *err);
 
-// Whether the loop of `s` has ended where the access is. An access in that loop happens in rounds, too, that do not end the wait.
+// Whether the loop of `s` has ended at the access. Inside that loop, an access also runs in rounds that do not end it.
 bool gr_wait_is_over(const GrKernelAccess *a, const GrSync *s);
 
 // *may: `more` may hold while the two conflict, as `terms` and `o` say.
 gr_status gr_wait_may_hold(GrBound *b, const GrTermVec *terms, const GrOverlap *o, const GrTerm *more,
                            bool *may, gr_error *err);
-// *differ: the places `mine`, of thread 1, and `other`, of thread 2, may differ while the two conflict, as `terms` and `o` say.
+// *differ: the places `mine`, of thread 1, and `other`, of thread 2, may differ in a conflict, as `terms` and `o` say.
 gr_status gr_wait_may_differ(GrBound *b, const GrTermVec *terms, const GrOverlap *o, const GrTerm *mine,
                              const GrTerm *other, bool *differ, gr_error *err);
 
@@ -53,7 +53,7 @@ const GrTerm *gr_wait_term_of(GrBound *b, const GrTerm *a, const GrOther *other,
 // Whether a barrier of the block comes between the loop of `take` and the access: what one thread of the block waited for there has come for all.
 // *flaw: of the fence between that loop and the barrier, for two blocks.
 bool gr_wait_barrier_behind(const GrKernelAccess *take, const GrKernelAccess *a, GrFlaw *flaw);
-// The other half: whether one comes between the access and the write `give`. *flaw: of the fence between the barrier and that write.
+// Whether a barrier of the block comes between the access and `give`. *flaw: of the fence between barrier and `give`.
 bool gr_wait_barrier_before(const GrKernelAccess *give, const GrKernelAccess *a, GrFlaw *flaw);
 
 // Whether the two are of one size, as accesses of a lock or a flag must be: others are not morally strong.

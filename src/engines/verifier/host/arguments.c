@@ -64,8 +64,8 @@ void gr_find_stub_arguments(Eval *e, LLVMValueRef call, LLVMValueRef stub, GrHos
     }
 }
 
-// One parameter that an element of the array points to: a variable, or a part of one, such as a member. How large the parameter is only the kernel
-// knows: what stands behind a part is added, too, as bytes that the parameter does not have.
+// One parameter that an element of the array points to: a variable, or a part of one, such as a member. Only the kernel
+// knows the parameter's size: bytes behind a part are added, too, as bytes that the parameter lacks.
 static void add_element(Eval *e, GrHostLaunch *l, LLVMValueRef call, uint32_t param, const Pointer *to) {
     if (to->to != POINTS_STACK || !to->offset || to->offset->op != GR_TERM_CONST)
         return;

@@ -44,7 +44,7 @@ typedef struct Finder {
 
 // ---- Which values count ------------------------------------------------------------------------------------------------
 
-// An array of pointers on the stack or of the file, whose elements a load picks by an index. The number of elements; 0: none such.
+// An array of pointers, on the stack or of the file, from which a load picks by index; its number of elements. 0: none.
 static unsigned array_of(Finder *f, LLVMValueRef load, Pointer *array) {
     if (!LLVMIsALoadInst(load) || LLVMGetVolatile(load))
         return 0;

@@ -85,12 +85,12 @@ bool gr_eval_is_captured(Eval *e, const Pointer *p);
 // The allocation that a call of the runtime makes in slot number `slot` of its arguments; NULL: it makes none.
 const GrAllocation *gr_eval_allocation(Eval *e, LLVMValueRef call);
 bool gr_eval_allocates(LLVMValueRef call, unsigned *slot);
-// The same allocation of earlier rounds of the loop that makes it.
+// That allocation in earlier rounds of the loop that makes it.
 const GrAllocation *gr_eval_older(Eval *e, const GrAllocation *a);
 // memory.c
 const GrTerm *gr_eval_load(Eval *e, const Pointer *at, unsigned bits, LLVMValueRef before, LLVMValueRef load);
 Pointer gr_eval_load_pointer(Eval *e, const Pointer *at, LLVMValueRef before, LLVMValueRef load);
-// How many bytes at `at` one store wrote that begins there, of `most`; 0: not known. *pointer: the store wrote a pointer.
+// How many bytes, at most `most`, one store wrote from `at` on; 0: not known. *pointer: the store wrote a pointer.
 unsigned gr_eval_piece(Eval *e, const Pointer *at, unsigned most, LLVMValueRef before, bool *pointer);
 
 #endif

@@ -22,7 +22,7 @@ void gr_find_array_arguments(Eval *e, LLVMValueRef call, LLVMValueRef array, GrH
 // choices.c: what each of these pointers may be, all of them at once: then it is known which go together.
 void gr_find_choices(Eval *e, LLVMValueRef call, const Open *open, size_t n, GrHostLaunch *l);
 
-// zero.c: which of these arguments point to memory that is all 0 when the launch begins, and whether the variables of the module are as they began.
+// zero.c: arguments whose memory is all 0 when the launch begins; whether the module's variables are as they began.
 void gr_find_zero(Eval *e, LLVMValueRef launch, const Open *of, size_t n, GrHostLaunch *l);
 
 const char *gr_find_keep(Eval *e, const char *text); // a copy that lives as long as *out

@@ -27,7 +27,7 @@ typedef struct GrHostProgram {
 typedef struct GrHostInput {
     const GrHostSource *sources;
     size_t n_sources;
-    // Which of them make a program; without any: all together one, and if more than one has a main, each of these with all that have none.
+    // Which of them make a program. None: all are one; if several have a main, each of these with all that have none.
     const GrHostProgram *programs;
     size_t n_programs;
     unsigned classes;  // bit n: facts of class n (GrFactClass)
@@ -56,7 +56,7 @@ void gr_host_code_free(GrHostCode *c);
 // and out->reasons says so.
 gr_status gr_host_facts(GrTerms *t, const GrHostInput *in, GrHost *out, GrHostCode *code, gr_error *err);
 
-// The part without nvcc: bitcode files, as one program, number out->program. GR_ERR_UNSUPPORTED: this build has no LLVM.
+// Reads bitcode files, without nvcc, as program number out->program. GR_ERR_UNSUPPORTED: this build has no LLVM.
 gr_status gr_host_read(GrTerms *t, const char *const *bitcode, size_t n, unsigned classes, GrHost *out,
                        gr_error *err);
 gr_status gr_host_has_main(const char *bitcode, bool *has, gr_error *err);

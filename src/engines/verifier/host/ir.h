@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ir — host code as LLVM IR: bitcode is read, linked and simplified, so that launches stand in main with the values of their call.
+// ir — host code as LLVM IR: reads, links and simplifies bitcode, so that launches stand in main with their values.
 #ifndef GR_ENGINES_VERIFIER_HOST_IR_H
 #define GR_ENGINES_VERIFIER_HOST_IR_H
 
@@ -28,7 +28,8 @@ gr_status gr_ir_read(Ir *ir, const char *const *bitcode, size_t n, gr_error *err
 void gr_ir_free(Ir *ir);
 // Gives what an allocating call writes a variable of its own (slots.c).
 void gr_ir_own_slots(Ir *ir);
-// Marks for LLVM which loops to unroll: those that allocate and launch nothing (unroll.c). *any: there are some. false: memory is out.
+// Marks for LLVM the loops to unroll: those without allocation or launch (unroll.c). *any: there are some. False: no
+// memory.
 bool gr_ir_mark_loops(Ir *ir, bool *any);
 // Code that is elsewhere: a declaration, or a copy of a library's own inline function (atoi).
 bool gr_ir_is_elsewhere(LLVMValueRef function);
@@ -54,7 +55,7 @@ static inline bool gr_ir_put(Map *m, const void *key, void *value) {
     return gr_map_put_u64(m, (uint64_t)(uintptr_t)key, value);
 }
 
-// Where an instruction stands in the user's own code: the innermost frame that is in no header of a toolkit or of the system.
+// Where an instruction stands in the user's own code: the innermost frame outside of toolkit's and system's headers.
 typedef struct IrPlace {
     const char *file, *function; // in the arena; NULL: not known
     uint32_t line;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// launch — what is known of a launch of a kernel before it is made: from host code (LLVM IR), or from a run that was recorded.
+// launch — what is known of a kernel's launch before it is made: from host code (LLVM IR), or from a recorded run.
 #ifndef GR_ENGINES_VERIFIER_HOST_LAUNCH_H
 #define GR_ENGINES_VERIFIER_HOST_LAUNCH_H
 
@@ -54,7 +54,7 @@ typedef struct GrArgument {
     const GrAllocation
         *allocation;  // of a pointer, or of a recorded number that may be one; NULL: not known where
     const GrTerm *at; // bytes into the allocation, 64 bits
-    // Of a pointer that is one of several, as of buffers that a loop swaps: the first of these that holds. The last one needs nothing.
+    // One of several pointers, as of buffers that a loop swaps: the first that holds. The last one needs no condition.
     const GrChoice *choices;
     size_t n_choices;
     bool

@@ -15,7 +15,7 @@ static Write in_block(Eval *e, LLVMValueRef from, const Pointer *to, uint64_t si
     return (Write){0};
 }
 
-// Whether a block on some way from `dom` (which does not count) to the begin of `block` writes. Blocks of a loop around `block` count.
+// Whether a block between `dom` (without it) and the begin of `block` writes. Blocks of a loop around `block` count.
 static bool written_between(Eval *e, uint32_t dom, uint32_t block, const Pointer *to, uint64_t size) {
     const FlowBlock *at = &e->flow.blocks[block];
     if (at->n_preds == 1 && at->preds[0] == dom)
@@ -123,7 +123,7 @@ static bool only_read(LLVMValueRef global) {
     return true;
 }
 
-// Of what memory holds (launch.h): a function that is elsewhere may write anything there, a part of the program that was not followed may not.
+// For contents of memory (launch.h): a function elsewhere may write anything there, unfollowed code of the program not.
 static const void *owner_of(const Write *w) {
     if (w->kind == WRITE_NONE || w->kind == WRITE_ENTRY || w->kind == WRITE_CALL)
         return NULL;

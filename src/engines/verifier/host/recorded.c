@@ -148,7 +148,7 @@ static gr_status take_pointer(Reader *r, const json_t *o, Numbers *numbers, GrAr
     return add_allocation(r, numbers, &like, number, &a->allocation);
 }
 
-// What an 8-byte number would point to if it were a pointer: nothing, or memory that the run did not know, by its address.
+// What an 8-byte number would point to as a pointer: no memory, or memory that the run did not know, by address.
 static gr_status point(Reader *r, Numbers *numbers, uint64_t value, GrArgument *a) {
     const GrAllocation null = {.call = "no memory", .file = r->path, .line = r->line, .distinct = true},
                        unknown = {

@@ -6,9 +6,9 @@
 
 #include "engines/verifier/host/launch.h"
 
-// Reads the launches of the file `path` into *out, which is to be freed in every case (gr_host_free). What the file says that it lacks is in
-// out->reasons. GR_ERR_IO: the file cannot be read. GR_ERR_SYNTAX: a line is not what the format says; err->line names it. GR_ERR_UNSUPPORTED: it is
-// of another version. GR_ERR_LIMIT: a line, or the file, is too long.
+// Reads the launches of the file `path` into *out, to be freed in every case (gr_host_free). out->reasons: what the
+// file says that it lacks. GR_ERR_IO: it cannot be read. GR_ERR_SYNTAX: line err->line breaks the format.
+// GR_ERR_UNSUPPORTED: another version. GR_ERR_LIMIT: a line, or the file, is too long.
 gr_status gr_recorded_read(GrTerms *t, const char *path, GrHost *out, gr_error *err);
 
 #endif

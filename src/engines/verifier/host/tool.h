@@ -16,7 +16,7 @@ typedef struct ToolWords {
 const char *gr_tool_nvcc(Arena *a);
 // The path of clang 19's C++ compiler; NULL: there is none.
 const char *gr_tool_clang(Arena *a);
-// Runs it and waits. *exit_status is 128 + the signal's number if one ended it. Its output goes where ours goes, or nowhere.
+// Runs it and waits. *exit_status: 128 + N if signal N ended it. Its output goes where ours goes, or nowhere.
 gr_status gr_tool_run(const ToolWords *w, bool quiet, int *exit_status, gr_error *err);
 // The words as one would type them.
 void gr_tool_print(const ToolWords *w, StrBuf *out);

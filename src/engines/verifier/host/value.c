@@ -424,9 +424,9 @@ static bool computes(LLVMValueRef call) {
     return f && !gr_ir_is_elsewhere(f) && numbers;
 }
 
-// Of a value that is not known (launch.h). What comes into the program may be anything: parameters, what functions give that are elsewhere, what the
-// caller's memory holds; and a condition may be true or not. What else the program computes may not, though it was not followed here: an address,
-// a number that was a float, an element of its own arrays.
+// For an unknown value (launch.h). What comes into the program may be anything: parameters, results of functions
+// elsewhere, the caller's memory; and a condition may be true or not. What else the program computes may not, even if
+// it was not followed here: an address, a number that was a float, an element of its own arrays.
 static const void *owner_of(Eval *e, LLVMValueRef v) {
     if (!LLVMIsAInstruction(v) || width(v) == 1)
         return NULL;

@@ -64,11 +64,11 @@ static const char *const alone[] = {"-c",
 static const char *const arches[] = {"-arch", "--gpu-architecture", "-gencode", "--generate-code",
                                      "-code", "--gpu-code"};
 
-// The same for a C or C++ compiler.
+// Options of a C or C++ compiler.
 static const char *const host_with_value[] = {"-o", "-MF", "-MT", "-MQ", "-Xlinker", "-L", "-l"};
 static const char *const host_alone[] = {"-c",  "-S",   "-E",  "-M",      "-MM",
                                          "-MD", "-MMD", "-MP", "-shared", "-static"};
-// And what begins so: optimization, debug information, the linker.
+// Prefixes of options: optimization, debug information, the linker.
 static const char *const host_prefixes[] = {"-O", "-g", "-l", "-L", "-Wl,", "-flto", "-Werror", "-fuse-ld"};
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 

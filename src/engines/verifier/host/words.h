@@ -16,9 +16,9 @@ typedef struct Words {
     bool relocatable;       // device code is linked: -rdc=true, or -dc, in whose place *user has -rdc=true
 } Words;
 
-// Sorts `n` words of nvcc. *out is to be freed in every case (gr_words_free). `a` has what *out points to, beside the words themselves.
+// Sorts `n` words of nvcc. *out is to be freed in every case (gr_words_free); what it points to is in `a` or the words.
 gr_status gr_words_sort(Arena *a, const char *const *words, size_t n, Words *out, gr_error *err);
-// The same of a C or C++ compiler's.
+// Sorts words of a C or C++ compiler.
 gr_status gr_words_sort_host(const char *const *words, size_t n, Words *out, gr_error *err);
 void gr_words_free(Words *w);
 

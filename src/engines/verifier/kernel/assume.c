@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // assume — what local memory keeps while a loop goes round, though single walks lose it.
 //
-// A walk that does not know where a pointer points takes each store through it for one to any local memory. If the pointer itself lies in local memory, as
-// a member of an object, and the store in a loop, then the next round has lost the pointer, and no walk finds it again. So walks here begin
-// at the other end: what a loop may change is taken for the same in each round. A walk shows of which values that is wrong; the next does without these.
-// It ends with a walk that finds none, and that has found no store and no escape that it had not taken over from the walk before. Then what it
-// took for granted holds at the begin of the first round, and at the end of each round if it held at the begin: by induction, in all of them.
+// A walk that does not know where a pointer points takes each store through it for one to any local memory. If the
+// pointer itself lies in local memory, as a member of an object, and the store in a loop, then the next round has lost
+// the pointer, and no walk finds it again. So walks here begin at the other end: they assume that a loop changes
+// nothing. A walk shows for which values that is wrong; the next walk does not assume it of these. The last walk finds
+// no such value, and no store and no escape that it did not assume, too. Then its assumptions hold at the begin of the
+// first round, and at the end of each round if at its begin: by induction, in all of them.
 #include "engines/verifier/kernel/values.h"
 
 enum { MOST_WALKS = 16 };

@@ -37,7 +37,7 @@ GrObject *gr_object(KWalk *w, GrObjectKind kind, const void *what, uint32_t para
 
 void gr_exec_memory(KWalk *w, const KStmt *s);
 void gr_exec_barrier(KWalk *w, const KStmt *s); // order.c
-// Where the library's barrier of a grid is called that this place is in: the barrier's own memory is none of the program's. NULL: in none.
+// The call of the library's grid barrier that this place is in: its memory is none of the program's. NULL: none.
 const GrPlace *gr_place_of_grid_sync(const GrPlace *p);
 GrBarrier *gr_new_barrier(KWalk *w, const KStmt *s, GrBarrierKind kind); // NULL: memory is out
 // mbarrier.c: a thread that arrives at one and waits, as all of its block do, is at a barrier of the block.

@@ -19,7 +19,7 @@ static void append(KFlat *f, PtxStmt *s) {
 
 // ---- Places ------------------------------------------------------------------------------------------------------
 
-// Without source lines, in PTX of another file than the kernel's: the line of that file, since a line alone would be one of the kernel's.
+// Without source lines, in PTX of another file than the kernel's: that file's line, as a line alone is the kernel's.
 static const GrPlace *ptx_place(KFlat *f, KFrame *frame, uint32_t line) {
     if (frame->func->module == f->module)
         return frame->call;

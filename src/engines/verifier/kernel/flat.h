@@ -75,7 +75,7 @@ void gr_flat_free(KFlat *f);
 
 static inline uint32_t gr_flat_reg(const KStmt *s, const PtxReg *r) { return s->frame->base + r->index; }
 KVar *gr_flat_var(KFlat *f, const KFrame *frame, const PtxVar *v); // NULL: memory is out
-// The piece of v that byte `at` of v is in (v itself if it has none); *at becomes the byte of the piece. v may be a piece.
+// The piece of v at byte `at` of v (v itself if it has none); *at becomes the byte of the piece. v may be a piece.
 const KVar *gr_flat_piece(const KVar *v, int64_t *at);
 bool gr_flat_cut(KFlat *f, const KFrame *frame); // into pieces; false: memory is out
 bool gr_flat_is_stack(const PtxOperand *o);      // the register that points to local memory

@@ -28,7 +28,7 @@ typedef struct Flight {
         *own; // the outermost loop around the copy, if `loop` is not in it: whose rounds are counted, too
     uint64_t *seen;     // by block and phase: bits of turns
     uint64_t *barrier;  // by barrier: bits of turns
-    uint64_t *access;   // by access: likewise
+    uint64_t *access;   // by access: bits of turns
     VEC(uint64_t) todo; // (block * PHASES + phase) * TURNS + turns
 } Flight;
 

@@ -68,7 +68,7 @@ static bool put_own(GrLinked *l, const void *what, GrLinkedName own) {
     return n && put(l, what, n);
 }
 
-// `what` means what the name means in the program. `declared`: what the name is here, in case that no module defines it.
+// `what` means what its name means in the program; `declared` is the name here, in case that no module defines it.
 static bool put_shared(GrLinked *l, const void *what, GrLinkedName declared) {
     GrLinkedName *n = name_of(l, declared.name);
     if (n && !n->defined && !n->func && !n->var)

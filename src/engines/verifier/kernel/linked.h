@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // linked — modules that make one program: what a name of one of them stands for, as a device linker finds it.
 //
-// A definition that others can see (.visible, .weak, .common) is what the same name means in each module that declares it .extern. A strong definition
-// wins over weak ones, and the first weak one over later ones. Weak definitions of a function are the same in all modules, so each module has its own;
-// weak variables are one variable. Other names mean what their module has.
+// A visible definition (.visible, .weak, .common) is what its name means in each module that declares it .extern. A
+// strong definition wins over weak ones, and the first weak one over later ones. Weak functions are equal in all
+// modules, so each module has its own; weak variables are one variable. Other names mean what their module has.
 #ifndef GR_ENGINES_VERIFIER_KERNEL_LINKED_H
 #define GR_ENGINES_VERIFIER_KERNEL_LINKED_H
 
@@ -44,12 +44,12 @@ const PtxVar *gr_linked_find_var(const GrLinked *l, const char *name);
 // Whether a name is that of more than one variable: files may have variables of their own.
 bool gr_linked_is_shared_name(const GrLinked *l, const char *name);
 
-// Why what has the name is not looked at: two modules have a strong definition (n->other), or none has one. In `a`; NULL: memory is out.
+// Why the name is not looked at: two modules define it strongly (n->other), or none does. In `a`; NULL: no memory.
 const char *gr_linked_twice(const GrLinkedName *n, Arena *a);
 const char *gr_linked_missing(const GrLinked *l, const PtxFunc *f, Arena *a);
 // A function of the device's own system, which no file defines.
 bool gr_linked_is_of_system(const char *name);
-// The name of a function or variable that one of these n modules refers to and none defines; NULL: there is none, so they link.
+// A function or variable that one of these n modules refers to and none defines; NULL: none, so they link.
 const char *gr_linked_undefined(const GrLinked *l, const PtxModule *const *modules, size_t n);
 
 // Of the modules those that module `of` needs, with itself: where its names are defined, and the names of these. In the order of the program.

@@ -202,7 +202,7 @@ static void load(KWalk *w, const KStmt *s) {
 
 // ---- Stores ---------------------------------------------------------------------------------------------------------
 
-// To one of the bytes that the index allows. Members of a structure that lie before and behind an array keep what they have.
+// Stores to one of the bytes that the index allows. Members of a structure around an array keep what they have.
 static void store_at_index(KWalk *w, const KStmt *s, const KTarget *to, int64_t bytes) {
     const GrTerm *guard =
         gr_bool_and(w->t, gr_bool_and(w->t, w->guard[s->block], gr_predicate(w, s)), to->when);

@@ -121,7 +121,7 @@ static void see_counter(void *user, const GrSymbol *s) {
     }
 }
 
-// A counter of a loop that the access is not in counts the rounds until that loop was left: so what holds then is in the guard.
+// A counter of a loop that the access is not in counts rounds until the loop was left: the guard says what holds then.
 static bool leave_loops(KWalk *w, GrKernelAccess *a) {
     Over o = {.w = w, .block = ((const KStmt *)a->flat)->block, .done = calloc(w->f->loops.len + 1, 1)};
     bool ok = o.done != NULL;

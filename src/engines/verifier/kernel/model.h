@@ -60,7 +60,7 @@ typedef struct GrLoop {
     GrSymbol *counter;  // scope THREAD: how often the back edge was taken
     const GrTerm *left; // what holds of its counter and others when a thread leaves it; NULL: not known
     bool has_barrier;   // some barrier of the block is in it
-    // All threads of a warp, a block, the grid go round equally often, because of the loop's condition or of a barrier in each round.
+    // All threads of a warp, a block, the grid go round equally often: by the condition, or a barrier in each round.
     bool uniform[GR_REACHES];
 } GrLoop;
 
@@ -213,13 +213,13 @@ typedef struct GrKernelModel {
     unsigned walks;
 } GrKernelModel;
 
-// The model of kernel `f`, of one of the modules that `l` links (NULL: its module alone). Terms are made in `t`, which must outlive the model, and
-// so must the modules and *l. GR_ERR_UNSUPPORTED never: what is not
-// understood is in `gaps`. GR_ERR_LIMIT: more than `most_accesses` (0: 20000) or terms after inlining; also a gap in effect.
+// The model of kernel `f`, of one of the modules that `l` links (NULL: its module alone). Terms are made in `t`, which
+// must outlive the model, and so must the modules and *l. GR_ERR_UNSUPPORTED never: `gaps` has what is not understood.
+// GR_ERR_LIMIT: more than `most_accesses` (0: 20000) or terms after inlining; also a gap in effect.
 gr_status gr_kernel_model(GrTerms *t, const GrLinked *l, const PtxFunc *f, uint32_t most_accesses,
                           GrKernelModel *out, gr_error *err);
-// The same where other threads may change what these objects hold (of an earlier model; they may be the same memory as one that is written):
-// what is loaded from them is free, for each load anew. A READ of them would have one value for all threads and all times.
+// The model where other threads may change these objects (of an earlier model; they may be memory that is written):
+// each load from them is a free value. A READ of them would have one value for all threads and all times.
 gr_status gr_kernel_model_changing(GrTerms *t, const GrLinked *l, const PtxFunc *f, uint32_t most_accesses,
                                    const GrObject *const *changing, size_t n_changing, GrKernelModel *out,
                                    gr_error *err);
@@ -227,9 +227,8 @@ void gr_kernel_model_free(GrKernelModel *m);
 
 bool gr_kernel_has_grid_barrier(const GrKernelModel *m);
 
-// The symbol of `bits` bits at byte `offset` of parameter `param` of the kernel (made at need, one for each place). Special registers likewise:
-// "%tid.x", "%ntid.x", … (32 bits, with their ranges).
+// The symbol of `bits` bits at byte `offset` of the kernel's parameter `param` (one for each place, made at need).
 const GrSymbol *gr_kernel_param(GrTerms *t, const PtxFunc *f, uint32_t param, uint32_t offset, uint32_t bits);
-const GrSymbol *gr_kernel_special(GrTerms *t, const char *name);
+const GrSymbol *gr_kernel_special(GrTerms *t, const char *name); // "%tid.x", …: 32 bits, with its range
 
 #endif

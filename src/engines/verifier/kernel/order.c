@@ -93,7 +93,7 @@ typedef struct Search {
     uint8_t *seen;      // by block: bit of crossings
     uint8_t *hit;       // by access
     uint64_t *crossed;  // by block: loops whose back edge may have been taken since the barrier
-    uint64_t *turned;   // by access: likewise
+    uint64_t *turned;   // by access: such loops
     VEC(uint32_t) todo; // block * 3 + crossings
 } Search;
 
@@ -359,7 +359,7 @@ static bool attach(const KWalk *w, const Syncs *all, GrKernelAccess *a) {
 
 // ---- All ---------------------------------------------------------------------------------------------------------------
 
-// A loop is uniform if only what is the same for these threads decides when it ends, or if a barrier of theirs is in each round.
+// A loop is uniform if its end depends only on what these threads share, or if each round has a barrier of theirs.
 typedef struct End {
     const GrLoop *loop;
     GrReach reach;

@@ -16,8 +16,8 @@ typedef struct Events {
     VEC(Event) list;
 } Events;
 
-// What else may be while an asynchronous copy is under way: barriers, to its `after`, and accesses of the same thread, to its `flights`.
-// False: memory is out.
+// What else may run during a copy: barriers, to its `after`, and its thread's accesses, to its `flights`. False: no
+// memory.
 bool gr_flights(KWalk *w, const Events *events);
 
 #endif

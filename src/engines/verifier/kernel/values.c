@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// values — lookups: the value of a register or of bytes of local memory, from where it is read back to where it was assigned.
+// values — looks up the value of a register or of bytes of local memory, from the read back to the assignment.
 #include "engines/verifier/kernel/values.h"
 
 #include <stdlib.h>

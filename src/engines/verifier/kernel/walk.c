@@ -213,7 +213,7 @@ gr_status gr_walk_once(KWalk *w, gr_error *err) {
     return GR_OK;
 }
 
-// Walks until nothing new is found. Of a blind one little is known to the second, and what that finds out helps the third.
+// Walks until nothing new is found. A blind first walk tells the second little, whose findings help the third.
 static gr_status walk_on(KWalk *w, gr_error *err) {
     unsigned least = w->blind ? LEAST_WALKS : 1;
     for (unsigned n = 1;; n++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpurace-launch SPEC — one launch of a kernel of PTX files, as SPEC says: for the replay of a witness, under `gpurace run`. It knows CUDA's driver
-// API only.
+// gpurace-launch SPEC — one launch of a kernel of PTX files, as SPEC says: for the replay of a witness, under `gpurace
+// run`. Knows only CUDA's driver API.
 //
 // A line of SPEC is one of:
 //   ptx PATH              kernel NAME           grid X Y Z            block X Y Z          shared BYTES
@@ -9,7 +9,7 @@
 //   variable NAME         a variable of the module instead, which has the next number
 //   cooperative           the launch
 //   bytes PARAM OFFSET HEX                      of a parameter
-//   pointer PARAM OFFSET BUFFER PLUS            likewise: the address of a buffer, and so many bytes more
+//   pointer PARAM OFFSET BUFFER PLUS            of a parameter: the address of a buffer, and so many bytes more
 #include <cuda.h>
 
 #include <dlfcn.h>

@@ -9,7 +9,7 @@
 
 #include <z3.h>
 
-// How an operation looks at a number: with a sign; without one, to compare or extend it; or without one, to divide or shift it, as hashes do.
+// How an operation sees a number: signed; unsigned, to compare or extend it; unsigned, to divide or shift it (hashes).
 enum { GR_LOOK_SIGNED = 1, GR_LOOK_UNSIGNED = 2, GR_LOOK_DIVIDED = 4 };
 
 typedef struct GrLook {

@@ -223,9 +223,10 @@ static const uint8_t *left_by_threads(GrAttempt *a, const GrRange *known) {
     return left_of(a, capped, true);
 }
 
-// An int does not overflow in C++, and what is in memory has no index that wraps for the size of it: a size that is too large is taken for none. What is
-// divided or shifted may be a hash, which is meant to wrap; but not because a launch has billions of threads. What stays in its range only because
-// it was read once more, with nothing taken for small, has no size to blame.
+// An int does not overflow in C++, and no index of existing memory wraps because of that memory's size: too large a
+// size is assumed away. A divided or shifted number may be a hash, which is meant to wrap; but not because a launch has
+// billions of threads. What stays in its range only when it is read again, with nothing taken for small, has no size to
+// blame.
 static const uint8_t *find_large(GrAttempt *a, const GrRange *known, const uint8_t *left) {
     uint8_t *large = GR_ATTEMPT_NEW(a, uint8_t, a->t->n_terms);
     const uint8_t *small = left_by_small(a, known), *threads = left_by_threads(a, known),

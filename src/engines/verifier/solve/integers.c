@@ -142,7 +142,7 @@ static bool in_product(const GrInts *s, uint32_t atom) {
 
 enum { GUESSES = 40 };
 
-// A size for a symbol: the same for all in the first guesses, then blocks of a warp or two in one direction, then anything.
+// A size for a symbol: equal for all in the first guesses, then blocks of a warp or two in one direction, then any.
 static GrWide guessed(Rng *chance, unsigned guess, unsigned number) {
     static const int64_t same[] = {2, 4}, sizes[] = {1, 2, 3, 4, 5, 7, 8, 16, 32, 64};
     enum { SAME = sizeof same / sizeof *same, SIZES = sizeof sizes / sizeof *sizes, LONG = 4 };
@@ -153,8 +153,8 @@ static GrWide guessed(Rng *chance, unsigned guess, unsigned number) {
     return sizes[gr_rng_below(chance, SIZES)];
 }
 
-// Gives symbols of the launch in products a value, so that what is left is linear. Most guesses contradict something at once, and in
-// those that do not a race that has nothing to do with special sizes is found in milliseconds. `first` goes on from call to call.
+// Gives launch symbols in products a value, so that the rest is linear. Most guesses contradict something at once; the
+// others find a race that needs no special sizes in milliseconds. `first` goes on from call to call.
 static bool try_guesses(GrInts *s, const GrAsts *equations, unsigned ms, unsigned *first, Rng *chance) {
     enum { GUESS_MS = 60 };
     double until = gr_seconds_now() + ms / 1000.0;
@@ -200,7 +200,7 @@ static GrAnswer decide(GrInts *s, const char **how) {
     for (size_t k = 0; k < digits.len; k++)
         if (!gr_vec_push(&equations, gr_ints_relation(s, GR_RELATION_0, digits.data[k])))
             gr_attempt_nomem();
-    // In turn, and for longer each time: proofs and witnesses are found soon or hardly ever, and which it will be is not known.
+    // In turn, for longer each time: proofs and witnesses come soon or hardly ever, and nobody knows which it will be.
     Z3_lbool r = Z3_L_UNDEF;
     unsigned guess = 0;
     Rng chance = gr_rng(1); // the same on every run

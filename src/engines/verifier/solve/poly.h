@@ -51,7 +51,7 @@ static inline const GrPoly *gr_poly_scale(GrPolys *p, const GrPoly *a, GrWide k)
 }
 // All coefficients and the constant are multiples of k.
 const GrPoly *gr_poly_over(GrPolys *p, const GrPoly *a, GrWide k);
-// a = quotient * divisor + rest: the quotient gathers what the divisor (one product with a positive coefficient) divides.
+// a = quotient * divisor + rest: the quotient gathers what the divisor, a product with positive coefficient, divides.
 void gr_poly_split(GrPolys *p, const GrPoly *a, const GrMono *divisor, const GrPoly **quotient,
                    const GrPoly **rest);
 // `by` for atom v.

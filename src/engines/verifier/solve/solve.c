@@ -14,7 +14,7 @@ static const double usual_seconds = 5;
 // Z3 may be late for its own limit; the parent waits that much longer before it kills.
 static const double grace = 0.25;
 
-// The context is made once and inherited by every child: to make it takes longer than most proofs. The parent never solves with it.
+// Every child inherits the one context: making it takes longer than most proofs. The parent never solves with it.
 struct GrSolver {
     GrTerms *t;
     Z3_context z;

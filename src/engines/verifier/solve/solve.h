@@ -53,7 +53,7 @@ typedef struct GrSolverModel {
 typedef struct GrSolved {
     GrAnswer answer;
     GrSolverModel model; // of YES
-    // "integers", "small scope", "bit strings"; of UNKNOWN the term or limit that defeated it. Lives as long as the GrTerms.
+    // "integers", "small scope", "bit strings"; of UNKNOWN the term or limit that defeated it. Lives like the GrTerms.
     const char *how;
     double seconds;
     const GrTerm *
@@ -64,7 +64,7 @@ typedef struct GrSolved {
 typedef struct GrSolver GrSolver;
 gr_status gr_solver_create(GrTerms *t, GrSolver **out, gr_error *err);
 void gr_solver_free(GrSolver *s);
-// From now on answers are taken from there, and kept there (cache.h). The cache is the caller's, and outlives the solver.
+// From now on answers come from this cache and go to it (cache.h). It is the caller's, and outlives the solver.
 void gr_solver_use(GrSolver *s, struct GrCache *cache);
 // The solver's own name and version.
 const char *gr_solver_version(void);

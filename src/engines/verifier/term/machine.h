@@ -9,7 +9,7 @@ static inline uint64_t gr_mask_bits(uint32_t bits) {
     return bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
 }
 
-// `bits`: width of the result; `from`: of the operands a, b (of ITE of b and c, and a is the condition). Zero-extended all.
+// `bits`: the result's width; `from`: that of operands a and b (ITE: b and c; a is the condition). All zero-extended.
 uint64_t gr_machine_op(GrTermOp op, uint32_t bits, uint32_t from, uint64_t a, uint64_t b, uint64_t c);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// range — intervals, from the leaves of a term to its root. A comparison with a constant in the guard bounds the very term that it compares.
+// range — intervals, from a term's leaves to its root. A guard's comparison with a constant bounds the compared term.
 #include "engines/verifier/term/range.h"
 
 // Terms share their operands: what is asked of each of them again and again has an end.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// term — values that are not known yet, as a graph: what kernels compute with, what hosts pass to them, and what must hold.
+// term — values that are not known yet, as a graph: what kernels compute, what hosts pass to them, and what must hold.
 //
 // A term is a value of 1 to 64 bits. Equal terms are one object, so that pointers compare. Constants fold as they are built. Terms
 // live in their GrTerms and die with it. Every function that builds a term yields NULL when memory is out, and when an operand
@@ -112,7 +112,7 @@ static inline int64_t gr_term_signed(const GrTerm *a) { return gr_sign_extend(a-
 
 // ---- Changing ----------------------------------------------------------------------------------------------------
 
-// A copy in which `replace` gives what stands for a symbol (NULL: the symbol itself, or an instance with gr_term_sym). The same width.
+// A copy in which `replace` gives a symbol's substitute (NULL: the symbol, or its gr_term_sym instance), of its width.
 typedef struct GrReplace {
     const GrTerm *(*symbol)(void *user, GrTerms *t, const GrSymbol *s);
     // What stands for the object of a READ; NULL member: itself.
@@ -142,7 +142,7 @@ bool gr_term_value(const GrTerm *a, const GrValues *v, uint64_t *out);
 
 // Calls `see` once for each symbol in the term (objects of READs too). False: memory is out.
 bool gr_term_symbols(const GrTerm *a, void (*see)(void *user, const GrSymbol *s), void *user);
-// Calls `see` once for each object that a READ in the term reads; not for one whose address the term only has. False: memory is out.
+// Calls `see` once for each object that a READ in the term reads, not for mere addresses. False: memory is out.
 bool gr_term_reads(const GrTerm *a, void (*see)(void *user, const GrSymbol *object), void *user);
 
 // The term of that id; NULL: there is none.
