@@ -273,7 +273,7 @@ void gr_vm_copy_whole(void *to, const void *from, uint32_t size) {
     case 2: memcpy(to, from, 2); break;
     case 4: memcpy(to, from, 4); break;
     case 8: memcpy(to, from, 8); break;
-#ifdef __x86_64__ // aligned ones are atomic on all processors that have AVX (Intel SDM, volume 3, 9.1.1; AMD likewise)
+#ifdef __x86_64__ // aligned ones are atomic on processors with AVX (Intel SDM, volume 3, 9.1.1; AMD agrees)
     case 16:
         __asm__ volatile("movdqu (%1), %%xmm0\n\tmovdqu %%xmm0, (%0)"
                          :
