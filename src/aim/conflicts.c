@@ -197,7 +197,7 @@ static void touch(Conflicts *c, uint64_t key, const Actor *by, PtxAccess access)
     }
     if (access == PTX_ACCESS_WRITE)
         return;
-    // Of each instruction the last one, if it is not the oldest that is remembered.
+    // Replaces the instruction's last read, unless that is the oldest one that is remembered.
     for (unsigned k = 0; k < READS; k++)
         if (cell->read[k].place == by->place && k != cell->turn % READS) {
             cell->read[k] = *by;
