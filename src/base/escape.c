@@ -72,7 +72,7 @@ static void add_escaped(const char *text, size_t len, StrBuf *out) {
 
 void gr_add_escaped(const char *text, StrBuf *out) { add_escaped(text, strlen(text), out); }
 
-// One conversion other than %s. False: it is none that is known.
+// Appends a conversion other than %s. False: it is not known.
 static bool add_number(const char *spec, size_t n, va_list *words, StrBuf *out) {
     char fmt[16];
     if (n >= sizeof fmt)

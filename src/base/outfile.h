@@ -28,7 +28,7 @@ gr_status gr_out_close(GrOutFile *o, gr_error *err);
 // Leaves what was at `path` as it was. Nothing happens when it is closed, or was never opened (all zero).
 void gr_out_drop(GrOutFile *o);
 
-// All of it at once: a whole file.
+// Writes a whole file at once.
 gr_status gr_file_write(const char *path, const void *data, size_t len, gr_error *err);
 
 // The descriptor of this process that `path` leads to; -1: none.
