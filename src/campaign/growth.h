@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "campaign/known.h"
 
-// Of the runs that are done. GR_ERR_NOMEM only.
+// Draws the runs that are done. GR_ERR_NOMEM only.
 gr_status gr_growth_svg(const GrKnown *k, StrBuf *out, gr_error *err);
 
 #endif

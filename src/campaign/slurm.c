@@ -70,7 +70,7 @@ static void add_script(const GrSlurm *s, const char *folder, StrBuf *out) {
     }
     gr_str_add(out, " --state ");
     gr_shell_quote(folder, out);
-    // That a share found races is no failure of its task.
+    // A share that finds races does not fail its task.
     gr_str_addf(out, " --error-exitcode 0 --strict=no --share \"$SLURM_ARRAY_TASK_ID/%llu\" --",
                 (unsigned long long)s->tasks);
     for (char *const *word = s->program; *word; word++) {

@@ -64,8 +64,8 @@ typedef struct GrStoredRun {
     bool is_void;
 } GrStoredRun;
 
-// Each tells all there is, by the numbers of runs: the runs, the races that runs saw, and the reasons of runs. A failure of `tell` ends it.
-// Texts are valid during the call.
+// Calls `tell` for all runs, all races that runs saw, and all reasons of runs, by the numbers of runs. A failure of
+// `tell` ends that. Texts are valid during the call.
 gr_status gr_store_runs(GrStore *s, gr_status (*tell)(void *user, const GrStoredRun *run, gr_error *err),
                         void *user, gr_error *err);
 gr_status gr_store_races(GrStore *s,

@@ -20,7 +20,7 @@ typedef struct GrCampaignEnd {
 GrCampaignVerdict gr_campaign_verdict(const GrKnown *k, const GrCampaignEnd *end);
 // Whether what the campaign was made for came to nothing: no run left a report, or a report is void (GrReport.is_void).
 bool gr_campaign_is_void(const GrKnown *k);
-// Of the first run, by number, that did not end with 0; 0: all did. Of a run that raced, its own status is not known.
+// The status of the first run, by number, that did not end with 0; 0: all did. A run that raced has no known status.
 int gr_campaign_status(const GrKnown *k);
 // Changes the order of the races of `k` (gr_known_sort). GR_ERR_NOMEM only.
 gr_status gr_campaign_summary(GrKnown *k, const GrCampaignEnd *end, StrBuf *out, gr_error *err);

@@ -5,7 +5,7 @@
 
 #include <ctype.h>
 
-// One word from *at on, as a shell reads it, into `word`. NULL, or what is wrong.
+// Reads a word from *at on, as a shell does, into `word`. NULL, or what is wrong.
 static const char *read_word(const char **at, const char *last, StrBuf *word) {
     char quote = 0;
     for (; *at < last && (quote || !isspace((unsigned char)**at)); (*at)++) {
