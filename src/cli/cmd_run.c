@@ -314,7 +314,7 @@ static const char *excludes_file(const void *selection, const char *file) {
     return gr_selection_excludes_file(selection, file);
 }
 
-// By the words of the engine that has them; the engine decides by the same (engines/collider/options.c).
+// Decides by the options of the engine that has them, as the engine does (engines/collider/options.c).
 static bool poisons(const GrOptions *o) {
     char number[32];
     const GrOptTable *table;

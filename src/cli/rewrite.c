@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Which sites were instrumented and which were not: on standard error, one line.
+// Tells on standard error, in one line, which sites were instrumented and which were not.
 static void tell_sites(const GrModule *m) {
     unsigned count[GR_SITE_STATUS_COUNT] = {0};
     static const char *const text[] = {
@@ -32,7 +32,7 @@ static void tell_sites(const GrModule *m) {
                 m->link_registers);
 }
 
-// Of a large module the text comes out piece by piece.
+// The text of a large module comes out piece by piece.
 static gr_status take(void *user, StrBuf *out, gr_error *err) {
     GrOutFile *to = user;
     gr_status st = GR_OK;

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// Of what a link leads to.
+// Limits for what a link leads to.
 enum { MOST_FILES = 20000 };
 static const uint64_t most_bytes = 256u << 20;
 

@@ -33,8 +33,8 @@ static int visible_gpus(const char *shown, int present) {
     return shown ? count : present;
 }
 
-// By NVIDIA's management library (NVML's API reference, "Device Queries"), which starts no CUDA: 0.02 s. False: its answer may not be what
-// CUDA would say, or there is none.
+// Asks NVIDIA's management library (NVML's API reference, "Device Queries"), which starts no CUDA: 0.02 s. False: CUDA
+// might answer otherwise, or there is no such library.
 static bool ask_nvml(GrGpu *out) {
     enum { MIG_OFF = 0, LONGEST = 64 };
     void *lib = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -55,7 +55,7 @@ static bool ask_nvml(GrGpu *out) {
         void *handle;
         int major, minor;
         unsigned now = MIG_OFF, later;
-        // Which of unlike devices CUDA has first, and which parts of a divided one, is for CUDA to say.
+        // Only CUDA can say which of unlike devices comes first, and which parts of a divided one it shows.
         if (device(k, &handle) || capability(handle, &major, &minor) ||
             (mig(handle, &now, &later) == 0 && now != MIG_OFF) || (k && out->cc != major * 10 + minor))
             return false;
@@ -65,7 +65,7 @@ static bool ask_nvml(GrGpu *out) {
     return out->count >= 0;
 }
 
-// By CUDA itself: 0.15 s on an H100, and processes take turns.
+// Asks CUDA itself: 0.15 s on an H100, and processes take turns.
 static bool ask_driver(void *lib, GrGpu *out) {
     CUresult (*init)(unsigned) = (CUresult(*)(unsigned))dlsym(lib, "cuInit");
     CUresult (*count)(int *) = (CUresult(*)(int *))dlsym(lib, "cuDeviceGetCount");

@@ -198,7 +198,7 @@ static void wait_for_tree(const Wait *w, uint64_t seconds, bool silent, const si
     int status;
     for (;; gr_tree_free(left)) {
         gr_tree_read(w->before, left);
-        // One that ended while /proc was read may have left one behind that was not read.
+        // A process that ended while /proc was read may have left a child that was not read.
         unsigned gone = reap(-1, &ended, &status);
         int64_t now = now_ms();
         if (!left->len && gone)

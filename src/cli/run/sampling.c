@@ -28,7 +28,7 @@ static gr_status find_file(GrOptions *o, gr_error *err) {
         strcat(path, "/");
         strcat(path, name);
     }
-    // It is written anew beside itself and renamed.
+    // The file is written anew beside itself and renamed.
     snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path) + 1, path);
     if (access(folder, W_OK) || (!access(path, F_OK) && access(path, W_OK)))
         return gr_fail(err, GR_ERR_IO, "the coverage file %s cannot be written: %s", o->coverage,

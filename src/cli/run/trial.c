@@ -184,7 +184,7 @@ static gr_status edit(const GrProposal *p, gr_error *err) {
     return st;
 }
 
-// By the real path: a link in the copy, which the build may have made, can lead elsewhere.
+// Compares real paths: a link in the copy, which the build may have made, can lead elsewhere.
 static bool is_in_copy(const GrTrial *t, const GrProposal *p) {
     char real[PATH_MAX];
     return gr_below(p->file, t->copy) && realpath(p->file, real) && gr_below(real, t->copy);
@@ -229,7 +229,7 @@ static const GrRace *find_race(const GrRaceVec *races, const char *id) {
     return NULL;
 }
 
-// One that only `after` has.
+// A race that only `after` has.
 static const GrRace *fresh(const GrRaceVec *before, const GrRaceVec *after) {
     for (size_t k = 0; k < after->len; k++)
         if (!find_race(before, after->data[k].id))

@@ -9,12 +9,12 @@
 #include <limits.h>
 
 typedef struct GrTrial {
-    // Of the caller.
+    // Set by the caller.
     const char *folder, *build; // what is copied; the command for sh
     char **argv;                // of the program
     uint64_t runs, timeout_s;   // seeds 1 to runs; of one run
     const char *schedule;
-    // Its own.
+    // The trial's own.
     char top[PATH_MAX]; // of all that is temporary; "" when there is none
     char copy[PATH_MAX], cwd[PATH_MAX], self[PATH_MAX], program[PATH_MAX];
     char **run; // the command of a run

@@ -15,10 +15,10 @@
 
 // Starts it, once. Where it cannot be started the command goes without.
 void gr_warden_begin(void);
-// To be removed: a folder of gr_own_folder. Starts the warden.
+// Starts the warden, which is to remove `folder` (of gr_own_folder).
 void gr_warden_folder(const char *folder);
-// To be ended: a process, or the group -target, by SIGTERM and then SIGKILL. 0: none any more. The process that is to be ended calls this before it
-// becomes the program, so that no moment is left out.
+// The warden is to end a process, or the group -target, by SIGTERM and then SIGKILL; 0: none any more. The process
+// itself calls this before it becomes the program, so that no moment is left out.
 void gr_warden_program(pid_t target);
 pid_t gr_warden_process(void); // 0: there is none
 // The command has done all that the warden would do. Waits for the warden's end.
