@@ -66,7 +66,7 @@ void gr_coverage_print(const GrCoverage *c, StrBuf *out);
 gr_status gr_coverage_update(const char *path, gr_status (*add)(void *user, GrCoverage *c, gr_error *err),
                              void *user, gr_error *err);
 
-// Its code has changed since, as far as can be told: a later run loaded another function of its name.
+// Whether the function's code has changed since, as far as can be told: a later run loaded another one of its name.
 bool gr_coverage_outdated(const GrCoverage *c, const GrCoveredFunction *f);
 
 // NULL: not there; with `name` it is added, and NULL means that memory is out.
@@ -74,7 +74,7 @@ GrCoveredFunction *gr_coverage_function(GrCoverage *c, uint64_t id, const char *
 GrCoveredSite *gr_coverage_site(const GrCoveredFunction *f, uint32_t nth);
 // The function's site `nth`, added if need be. Pointers to the function's other sites are stale then.
 GrCoveredSite *gr_coverage_add_site(GrCoveredFunction *f, uint32_t nth);
-// One of the others.
+// Site `nth` among the function's `others`.
 GrCoveredSite *gr_coverage_other(const GrCoveredFunction *f, uint32_t nth);
 
 #endif
