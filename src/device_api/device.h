@@ -156,7 +156,7 @@ GR_INLINE uint64_t gr_load64_here(GR_GLOBAL uint64_t *at) {
     return v;
 }
 
-// Of what only threads of the block write: the multiprocessor's own cache may answer.
+// A load of what only threads of the block write: the multiprocessor's own cache may answer.
 GR_INLINE uint64_t gr_load64_of_block_here(GR_GLOBAL uint64_t *at) {
     uint64_t v;
     __asm__ volatile("ld.relaxed.cta.global.u64 %0, [%1];" : "=l"(v) : "l"(at));
