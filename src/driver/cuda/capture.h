@@ -12,7 +12,7 @@ bool gr_capture_forbids(Ctx *ctx);
 CUresult gr_capture_stream_forbids(Stream *s);
 CUresult gr_capture_event_forbids(const Event *e);
 CUresult gr_capture_implicit(const Stream *s);
-// To do anything that capture does not observe; and whether the entry point is always such (unsafe.def).
+// Whether captures forbid what they do not observe. gr_capture_is_unsafe: whether the entry point is such (unsafe.def).
 CUresult gr_capture_unsafe(void);
 CUresult gr_capture_unsafe_in(const Stream *s); // the same with a stream that does not capture
 bool gr_capture_is_unsafe(const char *function);

@@ -346,7 +346,7 @@ CUresult cuCtxSetFlags(unsigned int flags) {
     return gr_cu_leave(CUDA_SUCCESS);
 }
 
-// Those that devices of compute capability 9.0 have.
+// The limits of devices of compute capability 9.0.
 static bool is_limit(CUlimit limit) {
     return (unsigned)limit < CU_LIMIT_MAX && limit != CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH &&
            limit != CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED;

@@ -254,7 +254,7 @@ CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream s) {
     return copy(unified(dst), unified(src), n, 1, 1, s, true);
 }
 
-// One address space: the contexts only have to exist.
+// All contexts share one address space: they only have to exist.
 static CUresult copy_peer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx, size_t n,
                           CUstream s, bool async) {
     Ctx *ctx = NULL;

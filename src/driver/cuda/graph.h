@@ -38,7 +38,7 @@ struct Node {
     CtxRef ctx; // where it runs
     VEC(Node *) after;
     bool disabled;
-    // By type:
+    // By the node's type:
     Item *work;          // kernel, memset, host, memory operation
     void **arguments;    // kernel: pointers into work's parameter buffer
     CUDA_MEMCPY3D copy;  // memcpy

@@ -240,7 +240,7 @@ static CUresult submit_mark(Stream *s, ItemKind kind, Mark *m) {
     return CUDA_SUCCESS;
 }
 
-// Which steps go to which stream: after the first step it waits for, if that is the last of its stream.
+// Chooses a stream for each step: that of the first step that it waits for, if that is the stream's last one.
 static CUresult choose_lanes(Plan *p) {
     for (uint32_t i = 0; i < p->steps.len; i++) {
         Step *s = &p->steps.data[i];
@@ -330,7 +330,7 @@ static CUresult launch_exec(Exec *e, Stream *s) {
     Item **items = calloc(p.steps.len + 1, sizeof(Item *));
     if (r == CUDA_SUCCESS && !items)
         r = CUDA_ERROR_OUT_OF_MEMORY;
-    // All of it or nothing.
+    // Either all steps are submitted, or none.
     for (size_t i = 0; i < p.steps.len && r == CUDA_SUCCESS; i++)
         r = make_item(p.steps.data[i].node, &items[i]);
     if (r == CUDA_SUCCESS && p.steps.len)

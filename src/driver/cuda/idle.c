@@ -35,7 +35,7 @@ static void note(void) {
                              "the run may not be repeatable");
 }
 
-// Of a thread of this process, 0 if it is gone or the system tells nothing; and how long it has been on a processor.
+// The state of a thread of this process; 0: it is gone, or unknown. *cpu_ns: its time on a processor.
 static char state_of(int tid, uint64_t *cpu_ns) {
     char path[64], state = 0;
     unsigned long long ns = 0;

@@ -128,7 +128,7 @@ static gr_status add_wrapper(const FatbinWrapper *w, Arena *arena, PtxTexts *out
     const void **containers;
     size_t n;
     gr_status st = gr_fatbin_wrapper(w, arena, &containers, &n, err);
-    // Of several the last one is what the device linker made of the others.
+    // The device linker made the last of several from the others.
     size_t before = out->len;
     for (size_t i = 0; i < n && st == GR_OK; i++)
         if (n == 1 || i < n - 1 || out->len == before)

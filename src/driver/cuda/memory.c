@@ -44,7 +44,7 @@ static GrSharedMemory kind_of(const VmRange *r) {
                                       : GR_SHARED_REGISTERED;
 }
 
-// Its whole pages, with what lies behind its end. (Memory that the program registered has what the program said.)
+// The range's whole pages, with what lies behind its end. (Registered memory has the program's size.)
 static uint64_t bytes_of(const VmRange *r) { return r->room ? r->room : r->size; }
 
 // The range comes or goes.

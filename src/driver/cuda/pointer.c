@@ -46,7 +46,7 @@ static CUresult get(void *data, CUpointer_attribute attribute, CUdeviceptr ptr, 
     return CUDA_SUCCESS;
 }
 
-// Of a mapping, which is known before any device has access. The range is the reservation.
+// Answers for a mapping, which is known before any device has access. The range is the reservation.
 static CUresult get_mapped(void *data, CUpointer_attribute attribute, CUdeviceptr ptr, const VmMapping *x) {
     const VmReservation *all = gr_vm_reservation(gr_cu.mem, ptr);
     const VmRange r = {.addr = x->addr,

@@ -68,7 +68,7 @@ void gr_queue_seed(uint64_t seed) {
     order = gr_rng_fork(seed, RNG_QUEUE, 2);
 }
 
-// With room for what can be done at once, so that no work waits for memory.
+// Makes room for what can be done at once, so that no work waits for memory.
 bool gr_queue_add_stream(Stream *s) {
     if (!gr_vec_reserve(&busy, n_streams + 1) ||
         !gr_vec_reserve(&actions, n_streams + 1 + (size_t)gr_cu.n_devices))
@@ -173,7 +173,7 @@ void gr_item_free(Item *it) {
     free(it);
 }
 
-// Which one comes first then depends on real time.
+// With several threads, real time decides which one comes first.
 static void note_threads(void) {
     static bool noted;
     static pthread_t last;
@@ -336,7 +336,7 @@ static unsigned gather(bool late, bool waits) {
     return actions.len == 0 && put_off && !late && (held || waits) ? gather(true, waits) : held;
 }
 
-// One of the threads that are held goes on: mostly of the device that the last one was of.
+// Releases one held thread: mostly of the device that the last one was of.
 static bool release_one(void) {
     static int last;
     held_for = 0;

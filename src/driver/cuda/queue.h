@@ -137,7 +137,7 @@ uint64_t gr_work_waits(void);                     // of which gr_work_waited tol
 
 // The program frees an allocation, and does not wait for what still uses it: that goes on, and then the memory goes.
 void gr_retire(const VmRange *r);
-// Of what was retired, that which nothing uses any more.
+// Frees retired objects that nothing uses any more.
 void gr_retire_collect(void);
 // The program ends: engines hear of the rest, too.
 void gr_retire_end(void);
