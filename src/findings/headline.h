@@ -15,7 +15,7 @@ bool gr_is_toolkit_file(const char *file);
 // A toolkit's file as programs include it, "cub/block/block_scan.cuh"; any other as it is.
 const char *gr_toolkit_name(const char *file);
 
-// Of `n` places, the innermost first, the number of the first that is in the user's own code; 0 when none is.
+// The number of the first of `n` places, the innermost first, in the user's own code; 0 when none is.
 uint32_t gr_headline(bool (*is_own)(void *places, uint32_t k), void *places, uint32_t n);
 
 #endif

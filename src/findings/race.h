@@ -48,7 +48,7 @@ static inline uint64_t gr_lane_count(uint32_t lanes) {
     return ((lanes + (lanes >> 4)) & 0x0f0f0f0f) * 0x01010101 >> 24;
 }
 
-// Of these lanes' accesses, those that had not been counted.
+// How many of these lanes' accesses had not been counted.
 static inline uint64_t gr_tally(RaceTally *t, uint64_t moment, uint32_t lanes) {
     if (t->moment != moment)
         t->lanes = 0;
@@ -72,7 +72,7 @@ typedef struct Race {
     RaceTally mine, *ours; // what counts too; ours: together with other pairs, NULL: none
 } Race;
 
-// Of the accesses of `lanes` at `moment`, which have raced (again).
+// Counts the accesses of `lanes` at `moment`, which have raced (again).
 static inline void gr_race_count(Race *r, uint64_t moment, uint32_t lanes) {
     r->count += gr_tally(&r->mine, moment, lanes);
     if (r->ours)
