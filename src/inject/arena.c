@@ -121,7 +121,7 @@ static void reserve(DeviceArena *a, CUdevice device) {
         a->pub = (GrArena){device, base, size};
 }
 
-// Of the current context's device; NULL: there is none. With the lock.
+// The arena of the current context's device; NULL: there is none. With the lock.
 static DeviceArena *current(void) {
     CUdevice device = -1;
     if (!(gr_session.engine->caps & CAP_ARENA) || (!ask() && !cu.device) ||
@@ -232,7 +232,7 @@ static void retire(DeviceArena *a, Piece *p) {
         remove_piece(a, p); // else its addresses are not used again
 }
 
-// Those that share a piece keep one for what comes next, unless `all` are to go.
+// Retires idle pieces. A shared kind keeps one piece for what comes next, unless `all` are to go.
 static void retire_idle(DeviceArena *a, bool all) {
     unsigned kept = 0;
     for (size_t i = 0; i < a->pieces.len; i++) {
@@ -297,7 +297,7 @@ static void remove_block(DeviceArena *a, Block *b) {
     a->blocks.len--;
 }
 
-// Those freed in stream order whose turn has come: the context's work up to then is done.
+// Takes back memory that was freed in stream order and whose turn has come: the context's earlier work is done.
 static void sweep(DeviceArena *a, CUcontext context, uint64_t until) {
     for (size_t i = a->blocks.len; i-- > 0;) {
         Block *b = &a->blocks.data[i];

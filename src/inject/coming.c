@@ -5,7 +5,7 @@
 #include "inject/launches.h"
 #include "inject/memory.h"
 
-// Of this thread's call.
+// The state of this thread's call.
 static __thread bool coming;
 static __thread GrComing work;
 

@@ -73,7 +73,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *user) {
     return s->found != NULL;
 }
 
-// Of the library that the caller was linked with; where the caller names none (global scope), of the first loaded one.
+// The function of the library that the caller was linked with; if it names none (global scope), of the first one.
 static GrFn real_for(const void *caller, const char *library, const char *symbol) {
     Search s = {.begins = library, .found = gr_needed_library(caller, library)};
     if (!s.found)

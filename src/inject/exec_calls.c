@@ -48,7 +48,7 @@ static struct {
                         char *const[], char *const[]);
 } libc;
 
-// Of gpurace-ptxas; "": this process is not to start it.
+// The path of gpurace-ptxas; "": this process is not to start it.
 static char stand_in[PATH_MAX];
 static struct stat own;
 static char results[MOST_RESULTS]; // the variable that says that this is a run

@@ -67,7 +67,7 @@ static CUresult sort(CUgraphNode *const *nodes, size_t n, CUgraphNode *const end
     return done == n ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
 }
 
-// To be freed. Edges that carry data (programmatic launches) are refused by the driver.
+// The graph's nodes, to be freed. The driver refuses edges that carry data (programmatic launches).
 CUresult gr_graph_nodes(CUgraph graph, CUgraphNode **out, size_t *n) {
     DRIVER(cuGraphGetNodes, (CUgraph, CUgraphNode *, size_t *));
     DRIVER(cuGraphGetEdges, (CUgraph, CUgraphNode *, CUgraphNode *, size_t *));
@@ -143,7 +143,7 @@ bool gr_graph_branches(CUgraph graph) {
 
 // ---- What one node does, in a stream ----------------------------------------------------------------------------
 
-// Those that matter to how a kernel runs.
+// The attributes that matter to how a kernel runs.
 static unsigned attributes_of(CUgraphNode node, CUlaunchAttribute *out) {
     static const CUlaunchAttributeID ids[] = {
         CU_LAUNCH_ATTRIBUTE_COOPERATIVE, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,

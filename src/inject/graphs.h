@@ -21,7 +21,7 @@ void gr_graph_set_kernel(CUgraphExec exec, CUgraphNode node, CUfunction f, const
                          const unsigned block[3]);
 // The clone of the node; NULL: there is none. When there should be one, the graph is followed no more.
 CUgraphNode gr_graph_node(CUgraphExec exec, CUgraphNode node);
-// It was changed in a way that is not followed.
+// The graph was changed in a way that is not followed.
 void gr_graph_lose(CUgraphExec exec);
 
 // Runs the graph's nodes in `stream`. False: it has to be launched as a whole, and that was noted.

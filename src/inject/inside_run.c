@@ -47,8 +47,8 @@ const char *gr_run_variable(const char *name) {
 
 const char *gr_run_entry(unsigned k) { return k < GR_RUN_VARIABLES ? run.entries[k] : NULL; }
 
-// Some programs close all descriptors before they start another one (Python's subprocess): the next one gets it back, by the same number
-// if that is free, so that its children inherit it. Else it is for this process.
+// Some programs close all descriptors before they start another one (Python's subprocess). The next program gets the
+// descriptor back, by its old number if that is free, so that its children inherit it; else for this process alone.
 static void restore_descriptor(const char *path, int number) {
     int opened =
         number >= 0 && run.results.header && run.results.fd < 0 ? open(path, O_RDWR | O_CLOEXEC) : -1;

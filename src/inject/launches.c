@@ -204,7 +204,7 @@ bool gr_launch_points(const GrLaunch *g, unsigned kinds, GrRange *out) {
     const char *buffer = known && !l->params ? own_buffer(l->extra, bytes) : NULL;
     for (uint32_t i = 0; known && i < n && !found; i++) {
         const char *from = l->params ? l->params[i] : buffer ? buffer + layout[i].offset : NULL;
-        // Of a structure each word that may be an address.
+        // In a structure, each word may be an address.
         for (size_t k = 0; from && k + sizeof(CUdeviceptr) <= layout[i].size && !found;
              k += sizeof(CUdeviceptr))
             found = is_in(from + k, kinds, out);

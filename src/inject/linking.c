@@ -100,7 +100,7 @@ static void leave_context(void) {
 
 // ---- Linking -------------------------------------------------------------------------------------------------
 
-// Those that are not rewritten come as they are: the device's runtime, for one, which is machine code.
+// Units that are not rewritten come as they are: the device's runtime, for one, which is machine code.
 static CUresult add_all(const Linker *l, CUlinkState state, const LoadedModule *list) {
     CUresult rc = CUDA_SUCCESS;
     for (const LoadedModule *m = list; m && rc == CUDA_SUCCESS; m = m->next) {

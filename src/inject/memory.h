@@ -44,7 +44,7 @@ typedef struct GrPlaced {
     size_t size;
 } GrPlaced;
 bool gr_placed_at(CUdeviceptr at, GrPlaced *out, bool *inside);
-// Its memory and tickets have gone with the context.
+// The arena's memory and tickets have gone with the context.
 void gr_placed_context_ends(CUcontext context);
 
 // ---- on_copy.c; these take the lock ---------------------------------------------------------------------

@@ -188,7 +188,7 @@ static LoadedModule *take_again(const char *text, size_t len, const char *name) 
     return NULL;
 }
 
-// All that is left of it is in the results file.
+// What is left of the module is in the results file.
 static void free_module(LoadedModule *m) {
     Session *s = &gr_session;
     size_t n = 0;
@@ -210,7 +210,7 @@ static void free_module(LoadedModule *m) {
     free(m);
 }
 
-// It may come again. The one that has been away for longest does not.
+// An unloaded module may come again. Here the one that has been away for longest goes.
 static void keep_unloaded(LoadedModule *m) {
     Session *s = &gr_session;
     if (m->next || m->wrapped || m->aliased || !m->recorded || !m->pub.rewritten)
@@ -377,7 +377,7 @@ static LoadedModule *prepare_wrapper(const FatbinWrapper *w, const char *name, c
             set_unchecked(first, "%s", st != GR_OK ? err.msg : "it holds no code");
         goto done;
     }
-    // Of a version 2 wrapper the last container is what the device linker made: machine code of all the others.
+    // The device linker made the last container of a version 2 wrapper: machine code of all the others.
     size_t count = n > 1 && w->version >= 2 ? n - 1 : n;
     units = GR_NEW_ARRAY(&arena, LoadedModule *, count);
     built = GR_NEW_ARRAY(&arena, FatbinPtx, count);

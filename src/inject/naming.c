@@ -53,7 +53,7 @@ static void note(GrRecordKind kind, const GrRangeInfo *info) {
     gr_str_free(&b);
 }
 
-// Of an engine that finds nothing nobody asks.
+// An engine that finds nothing needs no names.
 static bool is_wanted(void) { return noted < MOST && gr_session.engine->caps & CAP_CHECKS; }
 
 void gr_naming_came(const GrRange *r) {

@@ -195,7 +195,7 @@ CUresult gr_on_memcpy_atod(CUresult (*real)(CUdeviceptr, CUarray, size_t, size_t
 }
 
 #if CUDA_VERSION >= 12080
-// Of copies that come together the first one stands for all.
+// The first of several copies that come together stands for all.
 static void batch_comes(const CUdeviceptr *dsts, const CUdeviceptr *srcs, const size_t *sizes, size_t n,
                         CUstream stream) {
     if (n && dsts && srcs && sizes)

@@ -157,7 +157,7 @@ CUresult gr_on_graph_add_alloc(CUresult (*real)(CUgraphNode *, CUgraph, const CU
 
 // ---- the host's ----------------------------------------------------------------------------------------------
 
-// Where kernels find it; 0: they cannot.
+// The address by which kernels reach it; 0: they cannot.
 static CUdeviceptr device_view(void *host) {
     CUresult (*get)(CUdeviceptr *, void *, unsigned) =
         (CUresult(*)(CUdeviceptr *, void *, unsigned))gr_driver_function("cuMemHostGetDevicePointer");

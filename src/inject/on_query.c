@@ -10,7 +10,7 @@ static CUfunction launched_for(CUfunction f) {
     return twin;
 }
 
-// All others are as the program set them, or the same in both.
+// Other attributes are as the program set them, or equal in both.
 static bool depends_on_code(CUfunction_attribute a) {
     return a == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK || a == CU_FUNC_ATTRIBUTE_NUM_REGS ||
            a == CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES;

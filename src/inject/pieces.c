@@ -15,8 +15,8 @@ typedef struct Piece {
     uint32_t next;  // piece of the same function, or that all kernels need; NONE: there are no more
 } Piece;
 
-// Of one kernel: the functions that it may call, and itself, by the first of that name. (What needs the definition of a function needs its
-// declarations.)
+// The functions that a kernel may call, and the kernel, by the first of that name. (What needs a function's definition
+// needs its declarations.)
 typedef struct Needs {
     const char *kernel;
     uint32_t *funcs, n;

@@ -76,7 +76,7 @@ static gr_status device_pointer(void *host, CUdeviceptr *out, gr_error *err) {
                : gr_fail(err, GR_ERR_UNSUPPORTED, "its results cannot be mapped (CUDA error %d)", (int)rc);
 }
 
-// To the CPU device: what memory that host and device share says about repeatability does not go for this.
+// Tells the CPU device that this memory, shared by host and device, does not count for repeatability.
 static void declare_own(const void *host) {
     void (*declare)(const void *) =
         (void (*)(const void *))gr_real_dlsym(gr_driver_library(), "gr_cpu_device_tool_memory");

@@ -265,7 +265,7 @@ EXPORT void _Exit(int status) { _exit(status); }
 
 // ---- notes -----------------------------------------------------------------------------------------------
 
-// Once each: a driver may say the same thing a million times. A leaf: nothing is called with this lock held.
+// Whether a text is new: a driver may say one thing a million times. A leaf: nothing is called with this lock held.
 static bool is_new(const char *text) {
     enum { KEPT = 256 };
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -291,7 +291,7 @@ static void append_once(GrRecordKind kind, const char *text) {
     gr_str_free(&b);
 }
 
-// Of any length: names of templates are long.
+// Texts of any length: names of templates are long.
 static void append_format(GrRecordKind kind, const char *fmt, va_list words) {
     StrBuf text = {0};
     gr_str_vaddf(&text, fmt, words);

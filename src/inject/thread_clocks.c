@@ -342,7 +342,7 @@ static void put(Set *s, unsigned way, uintptr_t key, uint64_t version, ThreadClo
     release(old);
 }
 
-// Of all in the set, what was left there first goes.
+// A free place of the set, or that of the entry that was left there first.
 static unsigned room_in(const Set *s) {
     unsigned oldest = 0;
     for (unsigned k = 0; k < WAYS; k++) {

@@ -31,7 +31,7 @@ static inline bool gr_threads_are_followed(void) {
 enum { GR_CLOCK_MAIN, GR_CLOCK_SECOND, GR_CLOCK_THIRD, GR_CLOCK_COUNTER };
 void gr_threads_acquire(const volatile void *object, unsigned which);
 void gr_threads_release(const volatile void *object, unsigned which, const void *caller);
-// It is made or destroyed: what was at its place is forgotten.
+// An object is made or destroyed: what was at its place is forgotten.
 void gr_threads_forget(const volatile void *object);
 
 // A barrier of `count` threads. Yields the clock of the phase that the caller arrives at; GR_CLOCK_COUNTER: not known.
@@ -43,7 +43,7 @@ typedef struct SyncThread SyncThread;
 SyncThread *gr_threads_child(const void *caller);
 void gr_threads_begin(SyncThread *t);
 void gr_threads_drop(SyncThread *t);
-// That one has ended, and the caller knows.
+// That thread has ended, and the caller knows.
 void gr_threads_joined(pthread_t id);
 
 // Small memory that a signal handler may ask for, too. NULL: there is none.

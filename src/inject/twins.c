@@ -253,7 +253,7 @@ void gr_twins_in_graph(CUgraph graph) {
 
 // ---- The end -------------------------------------------------------------------------------------------------------
 
-// Those of another context stay: it may be gone, and they with it.
+// Twins of another context stay: it may be gone, and they with it.
 void gr_twins_unload(LoadedModule *m) {
     uint64_t context = m->twins ? which() : 0;
     while (m->twins) {

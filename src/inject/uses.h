@@ -6,7 +6,7 @@
 #include "engines/core/uses.h"
 #include "inject/session.h"
 
-// Once the engine is known.
+// Begins, once the engine is known.
 void gr_uses_begin(void);
 // The program does that now. Any thread, no lock needed.
 void gr_use_seen(GrUse use);

@@ -23,7 +23,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-// Of the wrappers there are when the program starts: of its modules so much PTX at most is compiled at once.
+// For wrappers that are there when the program starts: so much PTX at most is compiled at once.
 enum { EARLY_BYTES = 1 << 20 };
 static bool others; // there are libraries of NVIDIA's, too
 

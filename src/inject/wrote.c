@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-// By a hash that starts from a number of this process's own, so that no text can be made to have the hash of another.
+// Texts by a hash that starts from a number of this process's own, so that no other text can be made to have it.
 static struct {
     pthread_mutex_t lock;
     uint64_t key;
