@@ -47,7 +47,7 @@ static At row_at(size_t nth) {
     return (At){.row = NULL};
 }
 
-// Of a command (OPT_RUN, …): another may have a row of the same name.
+// The row of a command (OPT_RUN, …): another command may have a row of that name.
 static At find_row(const char *name, size_t len, unsigned command) {
     At a;
     for (size_t k = 0; (a = row_at(k)).row; k++)
