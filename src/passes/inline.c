@@ -297,7 +297,7 @@ static const Passed *passed_of(const Call *c, const PtxStmt *s, bool caller) {
     return NULL;
 }
 
-// Of an access to what was a parameter, and is a variable now.
+// Changes an access to a former parameter, which is a variable now.
 static void in_local_space(PtxInstr *i) {
     for (unsigned k = 0; k < i->n_mods; k++)
         if (!strncmp(i->mods[k].text, "param", 5)) {

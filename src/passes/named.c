@@ -61,7 +61,7 @@ bool gr_named_index(const PtxFunc *f, Arena *arena, Named *out) {
     return true;
 }
 
-// Of two values that one register may hold.
+// Joins two values that one register may hold.
 static Value join(Value a, Value b) {
     if (a.what == NUMBER || b.what == NUMBER)
         return a.what == NUMBER ? b : a;

@@ -23,7 +23,7 @@ static uint8_t join(uint8_t a, uint8_t b) {
     return a <= NUMBER ? b : UNKNOWN;
 }
 
-// Of a sum: a place and a number; of two parameters one is the pointer and the other a number.
+// A sum of a place and a number; of two parameters one is the pointer and the other a number.
 static uint8_t sum(const Origins *o, uint8_t a, uint8_t b) {
     if (a == NOTHING || b == NOTHING)
         return NOTHING;

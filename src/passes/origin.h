@@ -33,7 +33,7 @@ typedef enum OriginKind {
 // Follows the program's own statements of the kernel `f`. *out lives as long as `arena`. False: out of memory.
 bool gr_origins_find(const PtxFunc *f, Arena *arena, Origins *out);
 
-// Where the address operand comes from; of ORIGIN_ROOT *root is its number.
+// Where the address operand comes from; *root: the number of an ORIGIN_ROOT.
 OriginKind gr_origin_of(const Origins *o, const PtxOperand *address, uint32_t *root);
 
 #endif

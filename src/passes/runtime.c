@@ -96,7 +96,7 @@ done:
     return st;
 }
 
-// They stay as long as the process.
+// The declarations stay as long as the process.
 static gr_status declarations_of(const char *ptx, char **out, gr_error *err) {
     gr_status st = GR_OK;
     *out = NULL;

@@ -125,7 +125,7 @@ static int compare(const void *a, const void *b) {
     return d ? d : compare_lots(x, y);
 }
 
-// Of the first ones of all lines each is chosen before the second of any.
+// The first candidates of all lines come before the second of any.
 static void sort(Candidate *all, size_t n) {
     qsort(all, n, sizeof *all, compare_in_lines);
     for (size_t k = 1; k < n; k++)

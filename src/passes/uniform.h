@@ -15,7 +15,7 @@ typedef struct Uniform {
         divided; // by block: threads may be there while others of the block are elsewhere, or will never come
 } Uniform;
 
-// Of the program's own statements. False: out of memory. *out lives as long as `arena`.
+// Looks at the program's own statements. False: out of memory. *out lives as long as `arena`.
 bool gr_uniform_find(const PtxFunc *f, const Cfg *g, Arena *arena, Uniform *out);
 
 #endif
