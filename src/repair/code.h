@@ -47,7 +47,7 @@ typedef struct GrCode {
     VEC(GrFunctionCode) functions;
 } GrCode;
 
-// Of `text`, which must outlive *c. False: out of memory; then, too, gr_cpp_free is due.
+// Reads `text`, which must outlive *c. False: out of memory; then, too, gr_cpp_free is due.
 bool gr_cpp_read(GrCode *c, const char *text, size_t len);
 void gr_cpp_free(GrCode *c);
 

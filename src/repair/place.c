@@ -109,7 +109,7 @@ bool gr_place_insert(GrPlaces *p, GrProposal *proposal, uint32_t before, uint32_
 
 // ---- Barriers ----------------------------------------------------------------------------------------------
 
-// Both sides in one function: of the places that an access was inlined from, the innermost that have that.
+// Both sides in one function: the innermost places, of those that the accesses were inlined from, that share one.
 typedef struct Pair {
     GrRepairFile *file;
     const char *path;

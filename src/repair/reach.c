@@ -99,7 +99,7 @@ static GrVaries varies(const GrReach *r, uint32_t from, uint32_t to) {
 
 // ---- Names -------------------------------------------------------------------------------------------------
 
-// Of what decides whether the statement is reached.
+// How much the conditions around the statement vary.
 static GrVaries control(const GrReach *r, const GrStatement *s) {
     GrVaries all = GR_VARIES_NOT;
     for (const GrStatement *p = s->parent; p; p = p->parent)
