@@ -41,7 +41,7 @@ static inline uint64_t gr_build_key(uint64_t process, uint64_t number) {
     return gr_hash_bytes(of, sizeof of);
 }
 
-// Of that number in that process; NULL: it was not seen.
+// The module of that number in that process; NULL: it was not seen.
 static inline const GrModuleInfo *gr_build_module(const Build *b, uint64_t process, uint64_t number) {
     size_t at = (size_t)gr_map_get_u64(&b->module_at, gr_build_key(process, number));
     return at ? &b->modules.data[at - 1] : NULL;

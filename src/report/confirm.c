@@ -21,7 +21,7 @@ static bool is_by_value(const GrRace *r) { return r->found.seen_by == GR_SEEN_BY
 // Both sides are the engine's own word.
 static bool is_stated(const GrRace *r) { return is_pair(r) && r->found.seen_by == GR_SEEN_BY_ENGINE; }
 
-// Such are only looked for as witnesses.
+// Such races are only looked for as witnesses.
 static bool is_speculated(const GrReport *r, const GrRace *race) {
     return gr_report_class(r, race->found.class)->kind == GR_KIND_HOISTED;
 }
@@ -77,13 +77,13 @@ static bool is_witness(const GrRace *of, const GrRace *w) {
                                           : side_at(of, w) >= 0);
 }
 
-// Of several witnesses the highest is shown, and of equals the first.
+// The witness of highest rank is shown, and of equals the first.
 static unsigned rank(const GrReport *r, const GrRace *of, const GrRace *w) {
     unsigned rank = is_speculated(r, w) ? 0 : 4;
     return is_stated(of) ? rank + 2 * same_pair(of, w) + (of->found.class == w->found.class) : rank;
 }
 
-// Those that are part of another, or were looked for as such only, are not listed by themselves.
+// Races that are part of another, or were looked for only as witnesses, are not listed by themselves.
 static void keep_unused(GrReport *r, const bool *used) {
     size_t kept = 0;
     for (size_t i = 0; i < r->races.len; i++)

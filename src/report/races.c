@@ -27,12 +27,12 @@ int gr_compare_sides(const GrAccess *x, const GrAccess *y) {
     return x->at.line ? 0 : compare_numbers(x->ptx_line, y->ptx_line);
 }
 
-// Whichever of the two sides noticed, it is one race: there the one that comes first in the source counts as the first.
+// One race, whichever side noticed it: the side that comes first in the source counts as the first.
 static bool is_swapped(const GrRace *r) {
     return r->found.order && gr_compare_sides(&r->found.accesses[0], &r->found.accesses[1]) > 0;
 }
 
-// By place in the source. 0: one race.
+// Compares by place in the source. 0: one race.
 static int compare_races(const GrRace *a, const GrRace *b, bool a_swapped, bool b_swapped) {
     const GrAccess *x = &a->found.accesses[a_swapped], *y = &b->found.accesses[b_swapped];
     int d;

@@ -106,7 +106,7 @@ size_t gr_replay_targets(const GrReport *r, const GrResultsView *view, StrBuf *o
     size_t races = 0, sites = 0;
     gr_report_init(&holder);
     holder.find_decoder = r->find_decoder;
-    // Of what cannot be read no race was reported either.
+    // An area that cannot be read has no reported race either.
     (void)read_findings(&x, &holder, view, take_target, NULL);
     for (size_t i = 0; i < r->races.len; i++) {
         if (!lacks_a_side(&r->races.data[i]))

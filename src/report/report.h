@@ -67,8 +67,8 @@ typedef struct GrRace {
     bool known;                     // the baseline has it, too (baseline.h)
     const struct GrRule *hidden_by; // of GrReport.hidden (suppress.h)
     uint64_t number;                // in the order in which they were added
-    // Of one that a value showed: the race that a watchpoint saw of the same place in the same execution, whose first access is
-    // at that place and whose second is this one's other side. NULL: none.
+    // For a race that a value showed: the race that a watchpoint saw at that place in that execution, with the place as
+    // its first access and this race's other side as its second. NULL: none.
     const struct GrRace *watched;
     uint32_t n_sites; // instructions that were merged into this one
     const char *const

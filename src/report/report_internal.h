@@ -82,8 +82,8 @@ gr_status gr_report_decode(GrReport *r, const GrResultsView *view, GrArea area, 
 bool gr_report_count(GrCountedVec *v, const char *text);
 void gr_counted_free(GrCountedVec *v);
 
-// Of five texts and more that differ only in numbers, the first says how many there are, and the others go. `arena` gets what is said. False:
-// out of memory. gr_report_count knows none of the texts behind it.
+// Folds five and more texts that differ only in numbers: the first says how many there are, and the others go. `arena`
+// gets the text. False: out of memory. gr_report_count knows none of the texts behind it.
 bool gr_report_fold(GrCountedVec *v, Arena *arena);
 
 // Adds the run to r->so_far.path.

@@ -45,7 +45,7 @@ void gr_race_rule(const GrRace *race, StrBuf *out) {
         }
     }
     gr_str_free(&rule);
-    // One side: by the function, up to its arguments.
+    // One side by its function, up to its arguments.
     gr_arena_init(&arena);
     const GrAccess *a = &race->found.accesses[0];
     const GrFrame *f = gr_access_frame(a, a->headline);

@@ -45,7 +45,7 @@ static void add_reasonf(Judge *j, const char *fmt, ...) {
     va_end(words);
 }
 
-// Such a run shows nothing of what it was made for, so that it must not pass by itself.
+// A void run shows nothing of what it was made for, so it must not pass by itself.
 static void add_void(Judge *j, const char *text) {
     j->report->is_void = true;
     add_reason(j, text);

@@ -39,7 +39,7 @@ static int compare_kernels(const void *a, const void *b) {
     return gr_compare_texts(x->unchecked, y->unchecked);
 }
 
-// Of two that are one: the grid is that of the launches that are more, or comes first.
+// Two entries become one: its grid is that of the more frequent launches, or comes first.
 static void join_kernels(GrKernelCoverage *to, const GrKernelCoverage *from) {
     int d = (to->launches > from->launches) - (to->launches < from->launches);
     for (unsigned k = 0; k < 3 && !d; k++)

@@ -76,7 +76,7 @@ static GrFrame read_frame(GrReader *x, const json_t *o) {
                      .col = (uint32_t)gr_read_number(x, o, "column", UINT32_MAX)};
 }
 
-// Its place, and where that was inlined.
+// The access's place, and where that was inlined.
 static GrAccess read_places(GrReader *x, const json_t *o) {
     const json_t *list = gr_read_list(x, o, "frames");
     size_t n = json_array_size(list);
@@ -202,7 +202,7 @@ static void part_watched(GrReader *x, const json_t *o, GrRace *race) {
         race->found.accesses[0] = read_access(x, noticed);
     if (noticed && gr_race_noticed_elsewhere(race))
         return;
-    // It is one occurrence.
+    // Both findings are one occurrence.
     race->found.accesses[0] = watched->found.accesses[0];
     if (race->found.launch)
         race->found.launch = watched->found.launch;
@@ -234,7 +234,7 @@ static const GrRepair *read_repair(GrReader *x, const json_t *o) {
 
 static GrRace read_race(GrReader *x, const json_t *o);
 
-// Another engine's word on it, or the launch that the verifier's race needs.
+// Another engine's word on the race, or the launch that the verifier's race needs.
 static void read_witness(GrReader *x, const json_t *o, GrRace *race) {
     const json_t *witness = json_object_get(o, "witness");
     if (json_is_string(witness)) {

@@ -233,7 +233,7 @@ static bool add_rule(json_t *list, const GrRule *rule, bool bundled) {
     return json_array_append_new(list, o) == 0 && ok;
 }
 
-// Of those that come with gpurace only what hid something.
+// All of the user's rules; of the rules that come with gpurace those that hid something.
 static json_t *suppressions_json(const GrReport *r) {
     const GrSuppressions *s = r->suppressions, *bundled = r->bundled;
     json_t *a = json_array();
@@ -378,7 +378,7 @@ static bool add_times(json_t *o, const GrCountedVec *v) {
     return ok;
 }
 
-// Of reasons and remarks. NULL: out of memory.
+// The times of reasons and remarks. NULL: out of memory.
 static json_t *times_json(const GrReport *r) {
     json_t *o = json_object();
     if (add_times(o, &r->reasons) && add_times(o, &r->remarks))

@@ -106,7 +106,7 @@ static void add_race(Lines *l, const GrRace *race, bool outer) {
         add_race(l, race->witness, false);
 }
 
-// Of a file that cannot be read there is nothing to say.
+// Drops files that cannot be read.
 static void drop_empty(json_t *files) {
     const char *file;
     json_t *lines;

@@ -96,7 +96,7 @@ static json_t *region(Writer *w, const GrFrame *f) {
     return o;
 }
 
-// Of an access at frame `k` of its places.
+// The location of an access at frame `k` of its places.
 static json_t *location(Writer *w, const GrFinding *found, const GrAccess *a, uint32_t k) {
     const GrFrame *f = gr_access_frame(a, k);
     json_t *o = json_object(), *physical = json_object();

@@ -48,7 +48,7 @@ void gr_text_misuse(const GrReport *r, const GrRace *misuse, Arena *arena, StrBu
 // A race or misuse in one line: "a.cu:7: data race: lost update in kernel k, 3 times, id 0123456789abcdef".
 void gr_text_line(const GrReport *r, const GrRace *race, bool misuse, Arena *arena, StrBuf *out);
 
-// Of a merged report: which runs saw the race.
+// Says which runs of a merged report saw the race.
 void gr_text_runs(const GrReport *r, const GrRace *race, StrBuf *out);
 
 // The i-th race of the report. Names are demangled in `arena`.
