@@ -175,7 +175,7 @@ VmRunResult gr_vm_run(VmDevice *d, uint64_t steps);
 // After VM_RUN_STUCK, when nothing outside will change memory: its launches end with VM_FAULT_TIMEOUT.
 void gr_vm_end_stuck(VmDevice *d);
 
-// One of those that are held goes on, the seed says which. Its launch; NULL when there is none.
+// Releases a held thread, which the seed chooses. Its launch; NULL: none is held.
 VmLaunch *gr_vm_release(VmDevice *d);
 // Whether gr_vm_run would yield VM_RUN_HELD.
 bool gr_vm_all_held(const VmDevice *d);

@@ -18,10 +18,10 @@
 INTEGRAL(integral32, float, 0x1p23f, float_bits, bits_float, uint32_t, 0x80000000u)
 INTEGRAL(integral64, double, 0x1p52, double_bits, bits_double, uint64_t, ((uint64_t)1 << 63))
 
-// Of integral values; out of range clamps, NaN is 0 from f32 and the most negative integer from f64.
+// For integral values; out of range clamps, NaN is 0 from f32 and the most negative integer from f64.
 #define TO_S32(x, min, max, nan)                                                                             \
     ((x) >= max ? INT32_MAX : (x) >= min ? (int32_t)(x) : (x) < min ? INT32_MIN : nan)
-// By way of int32_t, which has vector instructions everywhere.
+// Goes by int32_t, which has vector instructions everywhere.
 #define TO_U32(F, two31, nan)                                                                                \
     F c = x > 0 && x < 2 * two31 ? x : 0;                                                                    \
     bool high = c >= two31;                                                                                  \

@@ -293,7 +293,7 @@ static void do_write(VmAsyncOp *op, uint32_t lanes) {
 
 // ---- When ----------------------------------------------------------------------------------------------------------
 
-// Of any order of magnitude: some operations are done at once, some are still under way when the thread has gone far.
+// A delay of any order of magnitude: some operations are done at once, some are under way when the thread has gone far.
 static uint64_t draw_delay(VmLaunch *l) {
     uint64_t bits = gr_rng_next(&l->async_rng);
     if (bits % AT_ONCE_ONE_IN == 0)

@@ -8,7 +8,7 @@
 
 // All 32 lanes meet, which orders nothing (PTX ISA 9.7.14: .sync, .aligned).
 bool gr_vm_matrix_meet(Decoder *d);
-// Behind that, of each matrix instruction once: tells observers if not all 32 threads of the warp execute it.
+// Behind that, once per matrix instruction: tells observers if not all 32 threads of the warp execute it.
 void gr_vm_matrix_whole(VmWarp *w, const VmInsn *i);
 // An instruction with these operands.
 VmInsn *gr_vm_emit3(Decoder *d, VmExec x, uint32_t to, uint32_t a, uint32_t b, uint64_t imm);

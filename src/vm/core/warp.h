@@ -199,7 +199,7 @@ static inline uint32_t gr_vm_common_kin(const VmSplit *a, const VmSplit *b) {
 
 // Whether the two splits stand at the same instruction, in the same call or in calls that can become one.
 bool gr_vm_same_place(const VmSplit *p, const VmSplit *q);
-// Of two splits at the same place, q's call becomes p's, with all lanes in it.
+// Unifies two splits at one place: q's call becomes p's, with all lanes in it.
 void gr_vm_unify_calls(VmWarpRest *r, const VmSplit *p, const VmSplit *q);
 
 // ---- gather.c --------------------------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ enum { VM_MAX_FRAGMENT = 8 }; // registers
 
 bool gr_vm_element(PtxMod type, VmElement *out);
 bool gr_vm_matrix_shape(const PtxInstr *i, unsigned mnk[3]);
-// Of a product of m by k and k by n elements; the registers that wmma or mma.sync takes.
+// The fragment of a product of m by k and k by n elements; the registers that wmma or mma.sync takes.
 VmFragment gr_vm_fragment(VmMatrix matrix, VmElement element, const unsigned mnk[3], bool wmma);
 // Row * columns + column of an element of a lane. `column`: the matrix lies in memory by columns.
 unsigned gr_vm_wmma_place(const VmFragment *f, bool column, unsigned lane, unsigned element);

@@ -19,7 +19,7 @@ enum { MAX_A = 16 * 256, MAX_B = 8 * 256, MAX_C = 256 }; // elements: m16n8k256;
 
 // ---- Elements ------------------------------------------------------------------------------------------------
 
-// Of the 8-bit formats e5m2 is the upper half of an f16, and e4m3 has one NaN, all ones, and no infinity (PTX ISA 5.2.3).
+// The 8-bit formats: e5m2 is the upper half of an f16; e4m3 has one NaN, all ones, and no infinity (PTX ISA 5.2.3).
 static float float_of_e4m3(uint8_t v) {
     unsigned exponent = v >> 3 & 15, fraction = v & 7;
     float r = (v & 0x7f) == 0x7f ? bits_float(0x7fffffff)

@@ -62,7 +62,7 @@ static void free_pool(Pool *p) {
     free(p);
 }
 
-// One with room for `size` bytes.
+// A pool with room for `size` bytes.
 static Pool *new_pool(uint64_t size) {
     Pool *p = malloc(sizeof *p);
     uint64_t bytes = size > UINT64_C(1) << POOL_SHIFT ? size : UINT64_C(1) << POOL_SHIFT;

@@ -131,7 +131,7 @@ static void perform(VmWeakWarp *x, size_t n) {
     gr_vm_copy_whole(p.host, p.bytes, p.size);
 }
 
-// One that waits, any but those with an earlier one of the same lane and location.
+// Performs one waiting store, any but those with an earlier one of the same lane and location.
 static void perform_any(VmWeakWarp *x) {
     size_t n = gr_rng_below(&x->weak->rng, (uint32_t)x->pending.len);
     const Pending *p = &x->pending.data[n];

@@ -257,8 +257,8 @@ static VmShape shape_of(const uint64_t at[VM_LANES], uint32_t some, uint32_t siz
     return steps ? VM_STEPS : same ? VM_SAME : VM_SCATTERED;
 }
 
-// Of accesses of instructions whose memory was not known yet, which is all of them in a short launch. Yields the observers for
-// which that was not enough.
+// Glances at accesses of instructions whose memory was not known yet: all of them in a short launch. Yields the
+// observers that need more.
 static uint32_t glance(VmWarpRest *r, const VmInsn *i, const VmAccessEvent *e, uint32_t lanes) {
     VmMemInfo *info = i->extra;
     const VmDevice *d = r->launch->device;
@@ -375,7 +375,7 @@ bool gr_vm_is_matrix(const VmInsn *i) {
             i->stmt->instr->op == PTX_OP_WMMA);
 }
 
-// Those of the lanes that look at memory which is there.
+// The lanes whose memory is there.
 static uint32_t there(VmWarp *w, const VmInsn *look, uint32_t lanes) {
     uint64_t address[VM_LANES];
     uint8_t *host[VM_LANES];
@@ -389,7 +389,7 @@ static uint32_t there(VmWarp *w, const VmInsn *look, uint32_t lanes) {
 void gr_vm_open_window(VmWarp *w, const VmInsn *access, const VmInsn *look, bool first) {
     VmWarpRest *r = rest_of(w);
     VmDevice *d = r->launch->device;
-    // Of a matrix each lane watches one part: what it looks at, which need not be what it accessed.
+    // Each lane watches one part of a matrix, which need not be what it accessed.
     bool matrix = gr_vm_is_matrix(access);
     const VmMemInfo *again = look->extra, *info = matrix ? again : access->extra;
     uint32_t mask = w->mask;
@@ -426,7 +426,7 @@ void gr_vm_open_window(VmWarp *w, const VmInsn *access, const VmInsn *look, bool
             tell_window(d, &e);
         }
     }
-    // Its fate is to be told, even if no observer listened to it when it was made.
+    // The load's fate is to be told, even if no observer listened when it was made.
     if (e.speculated) {
         uint32_t held = r->held ? r->held[info->speculated->number].lanes : 0;
         if (mask & ~held)

@@ -29,7 +29,7 @@ static void write_result(VmWarpRest *r, const VmSplit *p, const VmBarrier *b) {
     *pred = (*pred & ~p->mask) | (v ? p->mask : 0);
 }
 
-// Of splits that wait at barriers none can be elsewhere for the device's own reasons: those that it parted meet here.
+// No split that waits at a barrier is elsewhere for the device's own reasons: those that it parted meet here.
 static void check_divergence(VmWarpRest *r, uint32_t n) {
     const VmSplit *first = NULL;
     for (uint32_t s = 0; s < r->n_splits; s++) {

@@ -20,7 +20,7 @@ const VmPolicy *gr_vm_policy(VmSchedule s) {
 
 static uint32_t longest_waiting(VmLaunch *l) { return l->oldest; }
 
-// Of its ready splits the one after that which ran last.
+// The warp's next ready split after the one that ran last.
 static uint32_t next_split(VmLaunch *l, const VmWarpRest *r) {
     (void)l;
     for (uint32_t k = 1; k <= r->n_splits; k++) {

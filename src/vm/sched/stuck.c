@@ -112,7 +112,7 @@ static bool loaded_pageable(const VmWarp *w, const VmInsn *i) {
 
 // ---- What repeats ------------------------------------------------------------------------------------------
 
-// Of registers, a multiple of 64 bytes; four sums, so that none waits for another one.
+// Hashes registers, a multiple of 64 bytes; in four sums, so that none waits for another one.
 static uint64_t hash_of(const uint8_t *frame, uint32_t bytes) {
     uint64_t h[4] = {1, 2, 3, 4}, word;
     for (uint32_t at = 0; at < bytes; at += sizeof h)
@@ -133,7 +133,7 @@ static uint64_t state_of(const VmSplit *p) {
     return h;
 }
 
-// Of all that run in a warp whose lanes exchange values. What they do then does not depend on the order either.
+// The state of all running splits of a warp whose lanes exchange values: their future depends on no order either.
 static uint64_t joint_state(const VmWarpRest *r) {
     uint64_t sum = 0;
     for (uint32_t s = 0; s < r->n_splits; s++) {
