@@ -40,7 +40,7 @@ static inline void gr_clock_take(Clock **to, Clock *c) {
 void gr_clock_add(Clock **to, uint64_t key, uint32_t v);
 void gr_clock_merge(Clock **to, Clock *c);
 
-// Both together. A reference of the caller's own; to a or b itself when that says it all.
+// The join of both: a reference of the caller's own; to a or b itself when that says it all.
 Clock *gr_clock_join(Clock *a, Clock *b);
 
 // Calls `f` for every entry; in no particular order.

@@ -161,7 +161,7 @@ typedef struct GrEngine {
     void (*ordered)(void *self, const GrOrdering *o);
     // Without the lock, as for launching: the program has a stream more, made with these flags (CU_STREAM_NON_BLOCKING, …).
     void (*stream_created)(void *self, unsigned flags);
-    // It has one less, that was made with these flags; what is still in it goes on.
+    // The program has one stream less, which was made with these flags; its work goes on.
     void (*stream_destroyed)(void *self, unsigned flags);
     // The driver has taken a copy or a fill of the program, or of a node of a graph.
     void (*copied)(void *self, const GrCopy *c);
@@ -187,9 +187,9 @@ const GrEngine *gr_engine_find(const char *name);
 const GrClass *gr_engine_class(uint32_t number);
 // What reads such areas. NULL: no engine of this build.
 const GrDecoder *gr_engine_decoder(const GrAreaTag *tag);
-// Their names that can do all of `caps`: "collider, tracker". A static text.
+// Names of engines that can do all of `caps`: "collider, tracker". A static text.
 const char *gr_engines_that(unsigned caps);
-// Of two at once number `k`, as named; NULL: `e` is one engine.
+// Number `k` of two engines at once, as named; NULL: `e` is one engine.
 const GrEngine *gr_engine_part(const GrEngine *e, unsigned k);
 // Why "A+B" cannot be; NULL: it can, or it is not two names of engines.
 const char *gr_engine_why_not(const char *name);

@@ -10,7 +10,7 @@
 
 enum { NAMED_SHUFFLES = 4 };
 
-// By VmMisuse.
+// By number of VmMisuse.
 const GrClass gr_misuse_classes[] = {
 #define MISUSE(id, number, text, meaning) {number, text, meaning, GR_KIND_MISUSE},
 #include "vm/misuse.def"

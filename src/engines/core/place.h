@@ -11,7 +11,7 @@ typedef struct GrFileOwners {
     uint8_t *whose; // one for each of its files, zeroed; NULL: asked again each time
 } GrFileOwners;
 
-// Of `loc` and the places that it was inlined at, the one that people are told. NULL: `loc` is NULL.
+// The place, of `loc` and those that it was inlined at, that people are told. NULL: `loc` is NULL.
 const PtxLoc *gr_place_headline(GrFileOwners *o, const PtxLoc *loc);
 
 // The file of that place. NULL: not known.

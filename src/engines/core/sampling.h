@@ -22,7 +22,7 @@ void gr_sampling_free(GrSampling *g);
 // Whether there is anything to choose.
 static inline bool gr_sampling_chooses(const GrSampling *g) { return g->spec.kind != SAMPLE_ALL; }
 
-// Of the sites whose status is GR_SITE_CHECKED, sets that of those that are not chosen to GR_SITE_SAMPLED_OUT.
+// Sets the status of checked sites (GR_SITE_CHECKED) that are not chosen to GR_SITE_SAMPLED_OUT.
 gr_status gr_sampling_choose(const GrSampling *g, const PtxModule *m, GrSiteStatus *status, gr_error *err);
 
 #endif

@@ -119,8 +119,8 @@ void gr_work_submitted(Work *w, const GrWork *e) {
         w->nomem = true;
 }
 
-// Its turn has come: so the legacy stream has waited for the blocking ones of its context, and they for it. But an allocation in the legacy stream
-// waits for none of them, and what comes after it knows no more than it.
+// The item's turn has come: so the legacy stream has waited for the blocking ones of its context, and they for it. But
+// an allocation in the legacy stream waits for none of them, and later work knows no more than it.
 Clock *gr_work_begins(Work *w, const GrWork *e, Clock **prior) {
     WorkStream *mine = stream_of(w, e);
     Clock *c = gr_map_remove_u64(&w->submitted, e->item);
@@ -240,7 +240,7 @@ bool gr_work_waited(Work *w, const GrWork *e) {
         return true;
     if (w->pending)
         return false;
-    // All over, but does the host know?
+    // All work is over, but does the host know?
     if (!host_knows(w, w->knew))
         w->n_known = 0; // it is another thread of the host
     gr_clock_take(&w->knew, gr_clock_retain(w->host));

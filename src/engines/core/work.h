@@ -74,7 +74,7 @@ WorkTurn gr_work_host_did(Work *w);
 bool gr_work_waited(Work *w, const GrWork *e);
 // After gr_work_waited has returned true: all work is forgotten.
 void gr_work_settle(Work *w);
-// Its clocks are filtered.
+// Filters its clocks.
 void gr_work_sweep(Work *w, ClockFilter *f);
 
 #endif
