@@ -34,7 +34,7 @@ typedef struct GrAttribution {
 void gr_attribution_init(GrAttribution *a, GrSession *s, uint32_t longest);
 void gr_attribution_free(GrAttribution *a);
 
-// Behind the collider's rewriting: does its own, and makes room in the records for the module's targets.
+// Runs after the collider's rewriting: adds its own code, and room in the records for the module's targets.
 gr_status gr_attribution_rewrite(GrAttribution *a, PtxModule *ptx, GrModule *m, const char *suffix,
                                  gr_error *err);
 

@@ -150,7 +150,7 @@ static BudgetKernel *kernel_of(GrBudget *b, const GrLaunch *l) {
     return found;
 }
 
-// Of the launches of this context, which have ended? With the lock, as are all that follow.
+// Looks which launches of this context have ended. With the lock, as all functions below.
 static void look(GrBudget *b, CUcontext context) {
     for (unsigned k = 0; k < sizeof b->slots / sizeof *b->slots; k++) {
         Slot *s = &b->slots[k];

@@ -78,7 +78,7 @@ static gr_status decode_slot(const GrArea *area, uint32_t site, GrRaceClass clas
         first->kind = s->before ? "store" : "load";
         first->async = true;
     }
-    // Else it is counted, but its first thread was stopped before it could say more.
+    // Otherwise it is counted, but its first thread was stopped before it could say more.
     bool ready = slot->state == GR_SLOT_READY;
     if (ready) {
         first->has_thread = true;

@@ -156,7 +156,7 @@ void gr_holds_release(Holds *h, const GrModule *m, CUcontext context, CUstream s
 
 // ---- What the host does -------------------------------------------------------------------------------------------
 
-// With the lock.
+// Shows the host's state to kernels. With the lock.
 static void show(Holds *h) {
     GrHostState state = h->host == GR_HOST_OPEN && h->n_before ? GR_HOST_TOUCHES : h->host;
     uint32_t word = ((h->state >> GR_HOST_STATE_BITS) + 1) << GR_HOST_STATE_BITS | (uint32_t)state;

@@ -52,7 +52,7 @@ void gr_holds_begin(Holds *h, GrSession *s, const LateDriver *d);
 void gr_holds_end(Holds *h);
 // A module is in the driver, in the current context. Yields what its GrControl.hold is to be.
 CUdeviceptr gr_holds_loaded(Holds *h, const GrModule *m, CUcontext context, CUdeviceptr control);
-// Of the module, or of the context: the other one is NULL.
+// Forgets a module or a context: the other one is NULL.
 void gr_holds_forget(Holds *h, const GrModule *m, CUcontext context);
 
 // Before launches of the module (NULL: of all modules) in the context: tells those that come next in the stream how

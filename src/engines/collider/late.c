@@ -297,7 +297,7 @@ void gr_late_launched(GrLate *l, const GrLaunch *g, CUresult result) {
         gr_underway_await_one(&l->underway);
         pause_for(ns);
     }
-    // To touch managed memory may take the host long.
+    // The host may be slow to touch managed memory.
     gr_holds_say(&l->holds, shared ? GR_HOST_TOUCHES : GR_HOST_OPEN);
 }
 
@@ -331,7 +331,7 @@ static uint32_t graph_held(GrLate *l, size_t n_kernels, uint64_t n) {
     return (shorter < 3 ? shorter : 3) << GR_BESIDE_SHORTER;
 }
 
-// By what number the graph was told that this thread is submitting; 0: it is not held.
+// The number by which the graph was told that this thread is submitting; 0: it is not held.
 static __thread uint32_t graph_told;
 
 bool gr_late_submitting(GrLate *l, const GrComing *w) {

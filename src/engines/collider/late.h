@@ -48,7 +48,7 @@ typedef struct GrLate GrLate;
 GrLate *gr_late_new(GrSession *s, uint64_t seed, uint64_t longest_ns, bool always);
 void gr_late_free(GrLate *l);
 
-// With the injection's lock. What the program has: a stream more or less, memory that the host sees.
+// With the injection's lock: the program has a stream less, or memory that the host sees.
 void gr_late_stream_destroyed(GrLate *l, unsigned flags);
 void gr_late_shared(GrLate *l, const GrRange *r);
 // Yields what the module's GrControl.hold is to be.

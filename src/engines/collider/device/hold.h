@@ -82,7 +82,7 @@ uint32_t __gr_begun(uint32_t told, uint32_t random, uint32_t most) {
     // the first warp does, whose window is the first.
     if (told & GR_BESIDE_PARTS && (seed + 1 + warp_in_grid()) % HOLD_PARTS < 1u + is_single_warp())
         return 0;
-    // With every second seed the first window, since most kernels have few; with the others in one case of two.
+    // The first window with every second seed, since most kernels have few; with other seeds in one case of two.
     most = most < HOLD_WINDOWS ? most : HOLD_WINDOWS;
     if (!(seed & 1) && most > 1 && random >> 31)
         windows = 2 + (random >> 16 & 0x7fff) % (most - 1);

@@ -20,7 +20,7 @@ GR_INLINE uint32_t load_again(uint64_t at) {
     return v;
 }
 
-// It is reported once, and looked at no more.
+// Reports the change, and stops watching its place.
 static GR_NOINLINE void report(Kept *k, uint32_t seen) {
     uint64_t at = k->address;
     if (k->state == GR_KEPT_UNUSED)
@@ -48,8 +48,8 @@ void __gr_segment_own(Kept *entries, uint32_t kept, uint64_t at, uint32_t bytes)
     }
 }
 
-// All that the thread keeps. Nothing of the program comes between two looks at one place, but what the thread did not touch.
-// Code that runs for the first time takes its time, so there is little of it.
+// Looks at all that the thread keeps. Between two looks at one place the program does nothing that touches it. Code
+// that runs for the first time is slow, so this is short.
 GR_NOINLINE void __gr_segment_look(Kept *entries, uint32_t kept) {
     enum { TOGETHER = 2 };
     uint32_t n = count_of(kept);

@@ -17,7 +17,7 @@
 
 enum { WORD = 8 };
 
-// Of WORD aligned bytes of the device's memory.
+// WORD aligned bytes of the device's memory.
 typedef struct Poisoned {
     uint8_t before[WORD], with[WORD]; // `with`: otherwise a thread has stored there since
     bool is[WORD];

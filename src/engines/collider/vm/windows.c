@@ -29,7 +29,7 @@ enum {
     RAREST_SHIFT = 5, // down to one in 32
 };
 
-// Of one window, in one launch.
+// A window in one launch.
 typedef struct WindowState {
     uint32_t seen; // that opened, up to a limit
     uint32_t shut; // how many more will not

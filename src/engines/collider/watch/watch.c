@@ -111,7 +111,7 @@ static void on_window(void *user, const VmWindowEvent *e) {
 
 // ---- Asynchronous operations -------------------------------------------------------------------------------
 
-// Of both of its windows; the device's own are small numbers.
+// The id of both of an operation's windows; the device's own ids are small numbers.
 static uint64_t op_id(const VmAsyncEvent *e) {
     return UINT64_C(1) << 63 |
            gr_mix64(gr_mix64(e->where.launch * UINT64_C(0x9E3779B97F4A7C15) + e->where.block_linear) + e->op);
