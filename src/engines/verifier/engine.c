@@ -85,7 +85,7 @@ static gr_status check(const GrStaticInput *in, const GrStaticSink *to, gr_error
     is_in(folder, file);
     void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     GrVerifierCheck *go = library ? (GrVerifierCheck *)dlsym(library, GR_VERIFIER_CHECK) : NULL;
-    // It stays loaded: what it handed over may point into it.
+    // The library stays loaded: what it handed over may point into it.
     return go ? go(in, &set, to, err) : gr_fail(err, GR_ERR_UNSUPPORTED, "%s", dlerror());
 }
 

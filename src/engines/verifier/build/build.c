@@ -150,7 +150,7 @@ gr_status gr_build_watch(GrBuild *b, const char *command, const char *library, g
     GR_TRY(run(command, library, log, err));
     GR_TRY(gr_file_read(log, &text, &len, err));
     GR_TRY(read_log(b, text, text + len, err));
-    // They are among the words that were noted.
+    // The noted words have these flags.
     unsetenv("NVCC_PREPEND_FLAGS");
     unsetenv("NVCC_APPEND_FLAGS");
     GR_TRY(gr_build_drop_gone(b, err));

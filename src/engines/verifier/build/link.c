@@ -108,7 +108,7 @@ gr_status gr_build_add_link(GrBuild *b, const GrLink *l, gr_error *err) {
     return no_memory(err);
 }
 
-// Of one output: numbers become those of `to`, and what is gone (SIZE_MAX) goes.
+// Renumbers an output's units to those of `to`; units that are gone (SIZE_MAX) go.
 static gr_status renumber(GrBuild *b, GrOutput *o, const size_t *to, gr_error *err) {
     size_t left = 0, gone = SIZE_MAX;
     for (size_t k = 0; k < o->sources.len; k++) {

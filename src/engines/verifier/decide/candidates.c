@@ -96,7 +96,7 @@ static void offer_one_block(Gather *g) {
     offer(g, all, NULL, NULL, "the grid has one block", NULL, "");
 }
 
-// Of two threads of one block, and of two blocks.
+// Offers facts for two threads of one block, and of two blocks.
 static void offer_data(Gather *g) {
     GrTerms *t = g->b->t;
     for (size_t k = 0; k < g->n_data; k++) {

@@ -25,7 +25,7 @@ static void bytes(Stream *s, void *p, size_t n) {
     }
 }
 
-// Of *n elements; reading, the array is new and all 0. NULL stays NULL.
+// An array of *n elements; in reading, it is new and all 0. NULL stays NULL.
 static void *array(Stream *s, const void *p, uint32_t *n, size_t size) {
     uint8_t there = p != NULL;
     bytes(s, n, sizeof *n);

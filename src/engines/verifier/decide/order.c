@@ -271,7 +271,7 @@ static gr_status learn(GrBound *b, GrBoundBarrier *r, gr_error *err) {
     return see(b, r, level, &r->in_block.solid, err);
 }
 
-// Of a barrier of the grid. The blocks count their barriers: so the loops around have to go round equally often, too.
+// Asks about a barrier of the grid. Blocks count their barriers: so the loops around must go round equally often, too.
 static gr_status learn_of_grid(GrBound *b, GrBoundBarrier *r, gr_error *err) {
     if (r->in_grid.asked)
         return GR_OK;
@@ -433,7 +433,7 @@ gr_status gr_pair_all_meet(GrBound *b, bool *all, gr_error *err) {
         GrBoundBarrier *r = &b->barriers.data[k];
         if (r->b->kind == GR_BARRIER_BLOCK)
             st = learn(b, r, err);
-        // One of some threads may have the number of one of all.
+        // A barrier of some threads may have the number of one of all threads.
         *all = r->b->kind != GR_BARRIER_SOME && (r->in_block.solid || r->b->kind != GR_BARRIER_BLOCK);
     }
     return st;

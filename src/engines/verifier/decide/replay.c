@@ -198,7 +198,7 @@ static bool add_buffers(const GrBound *b, const GrVerdict *v, StrBuf *out) {
         if (!add_pointer(&s, &memory, owner, o->param, o->offset))
             return false;
     }
-    // Of a recorded launch also pointers that the kernel only hands on or looks at.
+    // A recorded launch has pointers, too, that the kernel only hands on or looks at.
     for (size_t k = 0; b->launch && b->launch->recorded && k < b->launch->arguments.len; k++) {
         const GrArgument *a = &b->launch->arguments.data[k];
         const GrMemory memory = {.allocation = a->allocation, .at = a->at};
@@ -232,7 +232,7 @@ static const char *write_spec(const GrBound *b, const GrVerdict *v, StrBuf *out)
     gr_str_addf(out, "kernel %s\ngrid %u %u %u\nblock %u %u %u\n", b->model->func->name, w->grid[0],
                 w->grid[1], w->grid[2], w->block[0], w->block[1], w->block[2]);
     uint64_t otherwise = has_dynamic_shared(b->model) ? 32768 : 0;
-    // Of PTX alone no launch is known: one that a barrier of the grid does not end is taken.
+    // PTX alone has no launch: a cooperative one is taken if the kernel has a barrier of the grid, which ends others.
     if (b->launch ? b->launch->cooperative : gr_kernel_has_grid_barrier(b->model))
         gr_str_add(out, "cooperative\n");
     gr_str_addf(out, "shared %u\n",
@@ -415,7 +415,7 @@ static bool has_function(const GrReplays *r, const GrSeenSide *s, const GrKernel
     return s->function && name && !strcmp(s->function, name);
 }
 
-// Of several modules a line of PTX alone does not say which it is.
+// With several modules a line of PTX alone does not say which module it is of.
 static bool is_side(const GrReplays *r, const GrSeenSide *s, const GrKernelAccess *a) {
     bool line = s->ptx_line == a->stmt->line;
     if (r->unit->n_needs > 1)

@@ -38,7 +38,7 @@ void gr_tell_place(const GrTold *t, const GrKernelAccess *a, StrBuf *out);
 void gr_tell_subject(const GrTold *t, StrBuf *out);
 // All that was gathered, and the count of pairs.
 gr_status gr_tell_end(GrTold *t);
-// Of all launches of the kernel, which are those in `file`.
+// Tells of all launches of the kernel, which are those in `file`.
 gr_status gr_tell_all(GrToldAll *all, const GrTold *like, const char *file);
 
 #endif

@@ -168,8 +168,8 @@ static bool add_state(Finder *f, States *to, const State *s) {
     return true;
 }
 
-// Behind the instructions of a block up to `end` (NULL: all of them). What a pointer has from an earlier round of an allocating call is not what
-// the call made now.
+// Passes the instructions of a block up to `end` (NULL: all). A pointer from an earlier round of an allocating call is
+// not what the call makes now.
 static void pass_block(Finder *f, uint32_t block, LLVMValueRef end, State *s) {
     for (LLVMValueRef i = LLVMGetFirstInstruction(f->e->flow.blocks[block].block); i && i != end;
          i = LLVMGetNextInstruction(i)) {

@@ -38,7 +38,7 @@ gr_status gr_ir_has_main(const char *bitcode, bool *has, gr_error *err);
 
 // The function that an instruction calls; NULL: no call, or not known.
 LLVMValueRef gr_ir_callee(LLVMValueRef instruction);
-// Its name, "" where there is none.
+// The callee's name, "" where there is none.
 const char *gr_ir_callee_name(LLVMValueRef instruction);
 bool gr_ir_is_call(LLVMValueRef instruction);
 // A kernel's stub, which host code calls to launch it.

@@ -12,7 +12,7 @@ static const GrTerm *negated(Eval *e, const GrTerm *a) {
     return r;
 }
 
-// Of a switch: the value is that of the edge's only case, or of the default: none of the others.
+// For a switch: the value is the edge's only case; or, for the default, none of the cases.
 static const GrTerm *switched(Eval *e, LLVMValueRef end, LLVMBasicBlockRef to) {
     const GrTerm *v = gr_eval(e, LLVMGetOperand(end, 0)), *r = NULL;
     bool is_default = LLVMGetSwitchDefaultDest(end) == to;

@@ -147,7 +147,7 @@ static LLVMValueRef without_geps(LLVMValueRef v) {
     return v;
 }
 
-// Of several pointers that are one: that one. The same object, and different places: the object.
+// Joins several pointers: the pointer, if all are equal; else the object, if all point into it.
 static Pointer joined(Eval *e, LLVMValueRef v, const LLVMValueRef *from, unsigned n) {
     Pointer r = {0};
     bool any = false;

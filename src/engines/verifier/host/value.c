@@ -256,7 +256,7 @@ static const GrTerm *in_range(Eval *e, const GrTerm *a, const GrTerm *b, bool or
     if (gr_term_signed(low) <= gr_term_signed(high))
         return gr_eval_op(e, GR_TERM_AND, gr_eval_op(e, GR_TERM_SLE, low, x),
                           gr_eval_op(e, GR_TERM_SLE, x, high));
-    // All but what is between.
+    // All values outside of that range.
     return gr_eval_op(e, GR_TERM_OR, gr_eval_op(e, GR_TERM_SLE, low, x), gr_eval_op(e, GR_TERM_SLE, x, high));
 }
 

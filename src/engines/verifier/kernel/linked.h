@@ -52,8 +52,8 @@ bool gr_linked_is_of_system(const char *name);
 // A function or variable that one of these n modules refers to and none defines; NULL: none, so they link.
 const char *gr_linked_undefined(const GrLinked *l, const PtxModule *const *modules, size_t n);
 
-// Of the modules those that module `of` needs, with itself: where its names are defined, and the names of these. In the order of the program.
-// out: at least l->n; returns how many.
+// Modules that module `of` needs, with itself: those that define its names, and the names of these. In the order of the
+// program. out: at least l->n; returns how many.
 size_t gr_linked_needs(const GrLinked *l, const PtxModule *of, const PtxModule **out);
 
 #endif

@@ -341,7 +341,7 @@ static void copy(KWalk *w, const KStmt *s) { // cp.async [shared], [global], siz
         return;
     }
     uint32_t size = (uint32_t)i->operands[2].bits;
-    // Of the source it reads that much and fills up with zeros.
+    // cp.async reads so much of the source, and fills up with zeros.
     const GrTerm *used = i->n_operands > 3 ? gr_operand(w, s, &i->operands[3], 32) : NULL;
     const GrTerm *some =
         used ? gr_bool_not(w->t, gr_bool_equal(w->t, used, gr_term_const(w->t, 32, 0))) : gr_term_true(w->t);

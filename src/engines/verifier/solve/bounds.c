@@ -187,7 +187,7 @@ static GrRange *copy_of(GrAttempt *a, const GrRange *known) {
     return copy;
 }
 
-// With all numbers of the launch of which little says how large they are.
+// Takes all numbers of the launch for small of which little says how large they are.
 static const uint8_t *left_by_small(GrAttempt *a, const GrRange *known) {
     static const GrWide smalls[] = {16, 64, 256, 1024, 4096};
     const uint8_t *left = NULL;
@@ -203,7 +203,7 @@ static const uint8_t *left_by_small(GrAttempt *a, const GrRange *known) {
 
 static void see_size(void *user, const GrSymbol *s) { ((bool *)user)[s->id] = is_number_of_launch(s); }
 
-// With 2^24 threads, of which the numbers that say how many there are have even shares.
+// Takes a launch of 2^24 threads; the numbers that say how many there are have even shares.
 static const uint8_t *left_by_threads(GrAttempt *a, const GrRange *known) {
     enum { THREADS = 24 };
     bool *is_size = GR_ATTEMPT_NEW(a, bool, a->t->n_symbols);

@@ -25,10 +25,10 @@ typedef struct GrChildResult {
 gr_status gr_child_run(void (*work)(void *user, int out), void *user, double seconds, size_t bytes,
                        GrChildResult *result, gr_error *err);
 
-// Of the clock that does not jump.
+// Seconds of the clock that does not jump.
 double gr_seconds_now(void);
 
-// All of it, or false.
+// Writes all of it, or returns false.
 bool gr_child_write(int out, const void *data, size_t len);
 
 #endif

@@ -86,7 +86,7 @@ static void by_atoms(GrReading *r, const GrPoly *a, const GrPoly *b, GrRounding 
     *remainder = value(r, q + 1);
 }
 
-// By a positive constant, downwards.
+// Divides by a positive constant, downwards.
 static void by_constant(GrReading *r, const GrPoly *a, GrWide c, const GrPoly **quotient,
                         const GrPoly **remainder) {
     GrPolys *p = &r->p;

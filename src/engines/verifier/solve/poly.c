@@ -28,7 +28,7 @@ static GrPoly *room(GrPolys *p, size_t n) {
     return a;
 }
 
-// By degree, then by atoms.
+// Orders by degree, then by atoms.
 static int order(const GrMono *a, const GrMono *b) {
     if (a->n != b->n)
         return a->n < b->n ? -1 : 1;

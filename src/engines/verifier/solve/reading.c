@@ -101,7 +101,7 @@ static void meet(GrRange *r, GrRange with) {
     r->high = with.high < r->high ? with.high : r->high;
 }
 
-// Of what an operation gives, whatever it is given. Polynomials that an equality was put into may have lost that.
+// The range of an operation's result, whatever its operands. Substituted polynomials may have lost that.
 static GrRange result_of(const GrTerm *x) {
     GrRange any = {-GR_ENDLESS, GR_ENDLESS};
     const GrTerm *by = x->arg[0] ? x->arg[1] : NULL;
@@ -255,7 +255,7 @@ static const GrPoly *read_dividend(GrReading *r, const GrTerm *x) {
     return read_without_sign(r, x, GR_LOOK_DIVIDED);
 }
 
-// Of two terms, a polynomial that is 0 where they are equal. A difference of less than 2^bits is no multiple of it.
+// A polynomial that is 0 where the two terms are equal. A difference of less than 2^bits is no multiple of it.
 static const GrPoly *difference(GrReading *r, const GrTerm *x, const GrTerm *y) {
     const GrPoly *a = gr_read(r, x), *b = gr_read(r, y), *d = gr_poly_sub(&r->p, a, b);
     GrWide whole = (GrWide)1 << x->bits;
@@ -295,7 +295,7 @@ static const GrPoly *quotient(GrReading *r, const GrPoly *a, GrWide by) {
     return q;
 }
 
-// With a mask of neighbouring bits: a remainder, a multiple, or both.
+// A mask of neighbouring bits makes a remainder, a multiple, or both.
 static const GrPoly *masked(GrReading *r, const GrTerm *x) {
     if (x->arg[1]->op != GR_TERM_CONST)
         return opaque(r, x);

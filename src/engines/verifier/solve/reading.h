@@ -83,7 +83,7 @@ bool gr_reading_uniform(const GrReading *r, const GrPoly *p);
 typedef enum GrRelation { GR_RELATION_NEGATIVE, GR_RELATION_AT_MOST_0, GR_RELATION_0 } GrRelation;
 bool gr_read_comparison(GrReading *r, const GrTerm *x, GrRelation *what, const GrPoly **p);
 
-// Of the integer that gr_read gives, by its polynomial, by its operands, and by facts; and what a fact says of it.
+// The range of the integer that gr_read gives, by its polynomial, operands and facts; and what a fact says of it.
 GrRange gr_reading_number(GrReading *r, const GrTerm *x);
 bool gr_reading_narrow_number(GrReading *r, const GrTerm *x, GrRange to);
 

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-// Of a child. Proofs take some 10 MB; what needs this much is not decided by more.
+// A child's limit. Proofs take some 10 MB; what needs this much is not decided by more.
 static const size_t most_memory = (size_t)1 << 30;
 static const double usual_seconds = 5;
 // Z3 may be late for its own limit; the parent waits that much longer before it kills.

@@ -88,7 +88,7 @@ static GrTermRange product(const GrTerm *a, GrTermRange x, int64_t by) {
     return over || !is_within(r, all) ? all : r;
 }
 
-// Of operations that a constant on the right makes simple.
+// Operations that a constant on the right makes simple.
 static GrTermRange by_constant(const GrTerm *a, GrTermRange x) {
     int64_t by = gr_term_signed(a->arg[1]);
     switch (a->op) {

@@ -9,7 +9,8 @@ typedef struct GrTermRange { // both in it
     int64_t low, high;
 } GrTermRange;
 
-// Of the term, read as signed, where `guard` holds (1 bit; NULL: nothing is known). Machine arithmetic: what may wrap is in the whole range of its width.
+// The term's range, read as signed, where `guard` holds (1 bit; NULL: nothing is known). By machine arithmetic: what
+// may wrap has the whole range of its width.
 GrTermRange gr_term_range(const GrTerm *a, const GrTerm *guard);
 
 // Whether a term of 1 bit is 0 whenever `guard` holds, by the ranges of what it compares. False: it is not known, too.

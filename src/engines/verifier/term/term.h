@@ -97,7 +97,7 @@ const GrTerm *gr_term_1(GrTerms *t, GrTermOp op, uint32_t bits,
                         const GrTerm *a); // bits: of SEXT, ZEXT and TRUNC
 const GrTerm *gr_term_2(GrTerms *t, GrTermOp op, const GrTerm *a, const GrTerm *b);
 const GrTerm *gr_term_ite(GrTerms *t, const GrTerm *c, const GrTerm *a, const GrTerm *b);
-// Of any width to that width: TRUNC, itself, or an extension.
+// Resizes a term of any width: TRUNC, itself, or an extension.
 const GrTerm *gr_term_resize(GrTerms *t, uint32_t bits, bool is_signed, const GrTerm *a);
 const GrTerm *gr_term_true(GrTerms *t);
 const GrTerm *gr_term_false(GrTerms *t);
