@@ -3,12 +3,12 @@
 // however far apart in time. In the next runs a thread that comes to one of the two accesses waits until another thread comes
 // to the other one.
 //
-// The first step need not be right: a pair that something orders costs time when it is aimed at, and is never reported for
-// that. A run notes accesses of different threads to the same bytes, one of which writes and one of which is weak. It does not
-// note them when a barrier of the block was between them, a __syncwarp() of both lanes, or a wait for the asynchronous
-// operation that is one of them. From launch to launch it does not note them when the order of a stream or the host's waiting
-// was between them. Accesses that atomics and fences order are noted (Conflict.likely is false then). Of each four bytes the
-// last few accesses are remembered, so not all conflicts are seen.
+// The first step need not be right: a pair that something orders costs time when it is aimed at, and is never reported
+// for that. A run notes accesses of different threads to the same bytes, one of which writes and one of which is weak,
+// unless something stands between them: a barrier of the block, a __syncwarp() of both lanes, a wait for an
+// asynchronous one; between launches, the order of a stream or the host's waiting. Accesses that atomics and fences
+// order are noted (Conflict.likely is false then). For each four bytes the last few accesses are remembered, so not all
+// conflicts are seen.
 //
 // What to aim at is a text, which a report repeats: words separated by commas.
 //
