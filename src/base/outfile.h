@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // outfile — a file that is written piece by piece and appears as a whole. own.h decides whether gpurace may write it.
 //
-// The pieces go to a new temporary name beside the file, which takes its place when all are written: a reader never sees half of it, and
-// neither does a kill -9. What was there keeps its mode and owner. A link stays: the file at its end is the one that is replaced. Of a file
-// with several names (hard links) only this name gets the new text. In place are written: what is no ordinary file (a device, a pipe), a link
-// to nothing, and an ordinary file in a folder that takes no new names. To what is open as standard output or standard error, or is named
-// as a descriptor (/dev/fd/3), is written where the descriptor stands, as anything else that this process prints.
+// The pieces go to a new temporary file beside the target, which replaces it when all are written: no reader, and no
+// kill -9, meets half a file. The target's mode and owner stay. A link stays: the file at its end is replaced. If a
+// file has several names (hard links), only this name gets the new text. Written in place: what is no ordinary file (a
+// device, a pipe), a link to nothing, an ordinary file in a folder that takes no new names. A file that is open as
+// standard output or standard error, or named as a descriptor (/dev/fd/3), is written where the descriptor stands, like
+// all that this process prints.
 #ifndef GR_BASE_OUTFILE_H
 #define GR_BASE_OUTFILE_H
 

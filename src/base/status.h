@@ -51,7 +51,7 @@ const char *gr_error_text(const gr_error *err, char *buf, unsigned size);
             return must_;                                                                                    \
     } while (0)
 
-// Returns `failure` unless `ok`. And of memory that was asked for: gr_no_memory(err).
+// Returns `failure` unless `ok`; for memory that was asked for: gr_no_memory(err).
 #define GR_NEED_OR(ok, failure)                                                                              \
     do {                                                                                                     \
         if (!(ok))                                                                                           \
