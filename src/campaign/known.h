@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // known — what a campaign knows so far: what became of each run of its plan, and which races were seen when.
 //
-// All that is said of races goes by the numbers of runs, never by when a run ended. So what a campaign found does not depend on how many runs
-// were under way at a time, on the machine, or on how often the campaign was interrupted.
+// Everything goes by the numbers of runs, never by when a run ended. So a campaign's findings do not depend on how many
+// runs went at a time, on the machine, or on interruptions.
 #ifndef GR_CAMPAIGN_KNOWN_H
 #define GR_CAMPAIGN_KNOWN_H
 

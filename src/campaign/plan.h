@@ -58,7 +58,7 @@ gr_status gr_plan_inputs(GrCampaignPlan *p, const char *path, const char *text, 
 // When all lists are there. Without inputs there is one: no further arguments.
 gr_status gr_plan_close(GrCampaignPlan *p, gr_error *err);
 
-// The run with a number from 1 to p->n. And the number of what is known of a run, 0: it is none of this plan.
+// The run with a number from 1 to p->n. gr_plan_number: the number of a known run, 0: it is none of this plan.
 GrCampaignRun gr_plan_run(const GrCampaignPlan *p, uint64_t number);
 uint64_t gr_plan_number(const GrCampaignPlan *p, uint64_t seed, const char *engine, const char *schedule,
                         const char *input);

@@ -33,8 +33,8 @@ typedef struct GrCampaignWork {
     bool stopped; // out: by stop_after
 } GrCampaignWork;
 
-// A run that is no good as the first one (bad options, no such program) ends the work: GR_ERR_ARGUMENT, and the error's `file` is the log
-// of that run.
+// A first run that is no good (bad options, no such program) ends the work: GR_ERR_ARGUMENT, its log as the error's
+// file.
 gr_status gr_campaign_work(GrCampaignWork *w, gr_error *err);
 
 #endif
