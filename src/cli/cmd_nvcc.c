@@ -5,8 +5,7 @@
 // toolkit's and is gone afterwards: links to nvcc and to what it looks for beside itself, a ptxas that is this program, and a profile that
 // names the real toolkit. No path of that folder gets into what nvcc writes but that of crt/link.stub, a source of the device link.
 //
-// Exit status: that of nvcc (128 + N: signal N killed it); 127: there is no nvcc, or no ptxas beside it; 1: gpurace
-// fails.
+// Exit status: nvcc's (128 + N: signal N killed it); 127: there is no nvcc, or no ptxas beside it; 1: gpurace failed.
 #include "base/log.h"
 #include "base/own.h"
 #include "base/process.h"

@@ -11,8 +11,8 @@ typedef struct GrAttempt {
     char how[128]; // else how it ended: "killed by signal 11 (Segmentation fault)"
 } GrAttempt;
 
-// Calls work(user, &status) in a copy of this process: nothing of what it changes in memory comes back. What it writes to standard
-// output and error stays. Where no process can be made it is called here.
+// Calls work(user, &status) in a copy of this process: its changes to memory are lost, its writes to standard output
+// and error stay. Where no process can be made it is called here.
 GrAttempt gr_cli_attempt(bool (*work)(void *user, int *status), void *user);
 
 #endif
