@@ -183,12 +183,14 @@ GR_INLINE void gr_store64(GR_GLOBAL uint64_t *at, uint64_t v) {
 
 // ---- Strong accesses in functions that the program's code calls -----------------------------------------------
 //
-// ptxas begins a function with YIELD if it has strong loads or atomics: its caller may call it until another lane has stored something. From then
-// on, lanes that wait where a branch of the caller's ends wait no longer for those in the function, and the warp stays apart behind that
-// branch. Programs that count on a warp being together (by activemask, or by what the assembler makes of a leader's atomic operation) then compute
-// something else. Of a function that calls no other, ptxas leaves the YIELD out if all of that is in loops that do not end by what was loaded
-// (CUDA 13.0, sm_90 and later, seen in machine code; on an H100 the warp then stays together; code for sm_80 has it in loops, too). So GR_IN_LOOP runs a block once, as a loop: the assembler does
-// not know that each lane has a bit. Functions that call others leave what is strong to functions of its own (GR_STRONG_BY_CALL).
+// ptxas begins a function with YIELD if it has strong loads or atomics: its caller may call it until another lane has
+// stored something. From then on, lanes that wait at the end of a caller's branch no longer wait for those in the
+// function, and the warp stays apart behind that branch. Programs that count on a warp being together (by activemask,
+// or by a leader's atomic operation as the assembler makes it) then compute something else. In a function that calls no
+// other, ptxas leaves the YIELD out if all strong operations are in loops that do not end by a loaded value (CUDA 13.0,
+// sm_90 and later, seen in machine code; on an H100 the warp then stays together; code for sm_80 has it in loops, too).
+// So GR_IN_LOOP runs a block once, as a loop: the assembler does not know that each lane has a bit. Functions that call
+// others leave strong operations to functions of their own (GR_STRONG_BY_CALL).
 #define GR_IN_LOOP  for (uint32_t gr_again = 1; gr_again; gr_again = !gr_lane_bit())
 
 #ifdef GR_STRONG_BY_CALL

@@ -78,8 +78,8 @@ uint64_t gr_cpu_device_shared_memory(
 // Whether kernels used host memory that the program did not announce to CUDA.
 int gr_cpu_device_used_pageable(void);
 
-// Calls f with the driver's lock held, between two calls of the program and two slices of the device; and whether the
-// caller holds it (async-signal-safe).
+// Calls f with the driver's lock held, between two calls of the program and two slices of the device.
+// gr_cpu_device_lock_is_mine: whether the caller holds that lock (async-signal-safe).
 void gr_cpu_device_locked(void (*f)(void *user), void *user);
 int gr_cpu_device_lock_is_mine(void);
 
