@@ -356,7 +356,7 @@ static CUresult no_limit(CUlimit limit) {
     return (unsigned)limit < CU_LIMIT_MAX ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE;
 }
 
-// What an H200 makes of what is asked for. A thread has at most 512 KiB of local memory (CUDA C++ Programming Guide, "Technical
+// An H200 rounds limits so. A thread has at most 512 KiB of local memory (CUDA C++ Programming Guide, "Technical
 // Specifications per Compute Capability").
 enum { STACK_STEP = 16, STACK_MOST = 512 << 10, HEAP_LEAST = 4 << 20 };
 static size_t granted(CUlimit limit, size_t value) {
