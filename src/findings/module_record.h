@@ -38,7 +38,7 @@ typedef struct GrFunctionInfo {
     uint32_t n_kernels;
 } GrFunctionInfo;
 
-// Whose an area is, and what its bytes are by that engine's own count.
+// Whose area it is, and what its bytes are by that engine's own count.
 typedef struct GrAreaTag {
     const char *engine; // its name; NULL: there is no area
     uint32_t format, version;

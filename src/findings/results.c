@@ -123,7 +123,7 @@ void gr_results_count_dropped(GrResults *r) {
         __atomic_add_fetch(&r->header->dropped, 1, __ATOMIC_RELAXED);
 }
 
-// A record is lost to this error, of which the first is kept for the report.
+// A record is lost to this error; the first such error is kept for the report.
 static void lose(GrResults *r, int error) {
     uint32_t none = 0;
     (void)__atomic_compare_exchange_n(&r->header->lost_to, &none, (uint32_t)error, false, __ATOMIC_RELAXED,
@@ -169,7 +169,7 @@ static bool write_record(GrResults *r, int fd, uint64_t offset, GrRecordKind kin
     ssize_t n = pwritev(fd, parts, 3, (off_t)offset);
     if (n == (ssize_t)total)
         return true;
-    // A signal came between, or the disk is full: once more, piece by piece.
+    // A signal came between, or the disk is full: it is tried once more, piece by piece.
     return (n >= 0 || errno == EINTR) && write_all(fd, &h, sizeof h, offset) &&
            write_all(fd, payload, size, offset + sizeof h) &&
            write_all(fd, zeros, parts[2].iov_len, offset + sizeof h + size);
