@@ -21,8 +21,9 @@ enum {
 
 // ---- the table -------------------------------------------------------------------------------------------
 
-// A process may have several versions of a compiler's library, and a function of one must not be called for the other. What is linked with a
-// library calls the exported wrapper, which looks which library calls it. Of each library that is asked by name the functions get wrappers of their own.
+// A process may have several versions of a compiler's library, and must not call a function of one for the other. A
+// program that links a library calls the exported wrapper, which looks which library calls it. For a library that is
+// asked by name, its functions get wrappers of their own.
 #define COMPILER(library, symbol, handler, params, args)                                                     \
     EXPORT int symbol params;                                                                                \
     static int first_##symbol params;                                                                        \

@@ -185,7 +185,7 @@ __attribute__((noinline)) static void exec_instead(const char *file, bool by_pat
         (void)libc.execve(stand_in, s.argv, s.envp);
 }
 
-// The path of what is to be started, in `out` where it is looked for; NULL: it is not there.
+// The path of the program to start, in `out` where it is searched; NULL: it is not there.
 static const char *path_of(const char *file, bool by_path, char out[PATH_MAX]) {
     if (!by_path || !file || strchr(file, '/'))
         return file;

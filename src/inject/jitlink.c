@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // nvJitLink: its inputs are kept until it hands out machine code, which is then known to be made of them.
 //
-// PTX, fatbinaries with PTX and machine code whose PTX is known are units as they are. Of LTO-IR (the intermediate language of link-time
-// optimization) the linker makes PTX on its way: it is asked for that with the program's own options and -ptx, by a link of our own.
+// PTX, fatbinaries with PTX and machine code whose PTX is known are units as they are. From LTO-IR (the intermediate
+// language of link-time optimization) the linker makes PTX on its way: a link of our own asks for that, with the
+// program's options and -ptx.
 #include "inject/compilers.h"
 
 #include "base/arena.h"

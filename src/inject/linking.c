@@ -50,7 +50,7 @@ static bool stands_alone(const LoadedModule *list) {
     return !list->next && (!list->pub.link_kernels || list->info.n_kernels < 2);
 }
 
-// What comes out is machine code for one device. A library may be loaded for all of them.
+// The result is machine code for one device. A library may be loaded for all of them.
 static bool devices_are_alike(void) {
     CUresult (*count)(int *) = (CUresult(*)(int *))gr_driver_function("cuDeviceGetCount");
     CUresult (*attribute)(int *, CUdevice_attribute, CUdevice) =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// machine — machine code of which the PTX is known.
+// machine — machine code whose PTX is known.
 //
 // A just-in-time compiler hands machine code to the driver, and the PTX that it was made of is gone by then. What makes machine code in this
 // process under our eyes (compilers.c, the driver's linker) is noted here by its bytes; what gpurace-ptxas made has its PTX in it

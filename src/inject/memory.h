@@ -53,14 +53,14 @@ GrCopy gr_copy_of(const CUDA_MEMCPY3D *c);
 GrFill gr_fill_of(CUdeviceptr at, size_t pitch, uint64_t value, uint32_t element, size_t width,
                   size_t height);
 
-// Nothing is told of what is only recorded for a graph.
+// Only tells work for the device, not what is recorded for a graph.
 void gr_copy_tell(const GrCopy *c);
 void gr_fill_tell(const GrFill *f);
 
 // ---- coming.c, without the lock ------------------------------------------------------------------------------------
 
-// Before the driver is given the work, of which `stream` is what the program's call says. Nothing is told of what is only recorded for a graph.
-// True: GrEngine.submitting wants the call to return when the bytes are staged.
+// Before the driver is given the work; `stream` as in the program's call. Work that is only recorded for a graph is not
+// told. True: GrEngine.submitting wants the call to return when the bytes are staged.
 bool gr_work_comes(GrComing w);
 // Behind each call of the program: tells the engine that the driver has the work that came in it.
 void gr_work_came(void);

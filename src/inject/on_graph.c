@@ -112,7 +112,7 @@ gr_on_graph_set_kernel_v1(CUresult (*real)(CUgraphExec, CUgraphNode, const CUDA_
     return lost(real(exec, node, params ? &mine : NULL), exec);
 }
 
-// What a node is to launch instead of what the program says, in `p`, a structure of the later version.
+// Puts the twin in the place of the node's kernel, in `p`, a structure of the later version.
 static void use_twin(CUDA_KERNEL_NODE_PARAMS *p) {
     CUfunction f = p->func ? p->func : (CUfunction)p->kern, twin = gr_twin_for_node(f);
     if (twin != f) {

@@ -222,7 +222,7 @@ __attribute__((constructor)) static void watch_forks(void) {
 
 // ---- ending ----------------------------------------------------------------------------------------------
 
-// What the device's schedule promises: the more it ran the less, so it is said at the end.
+// The promise of the device's schedule, at the end: it shrinks as more runs.
 static void remark_bound(void) {
     int (*bound)(int, char *, unsigned) =
         (int (*)(int, char *, unsigned))gr_real_dlsym(gr_driver_library(), "gr_cpu_device_bound");

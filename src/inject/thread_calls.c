@@ -16,8 +16,9 @@
 #define EXPORT __attribute__((visibility("default")))
 #define CALLER __builtin_return_address(0)
 
-// Looking a function up takes the lock of the dynamic linker, which a thread that closes a library holds while it runs that library's destructors. A
-// thread that waits for one of these while it holds a mutex would wait for ever: so the functions are looked up as this library is loaded.
+// Looking a function up takes the lock of the dynamic linker, which a thread that closes a library holds while it runs
+// that library's destructors. If these waited for a thread that holds a mutex, it would wait for ever: so functions are
+// looked up when this library is loaded.
 #define FOUND(name, params) static int(*found_##name) params;
 #define EACH                FOUND
 #include "inject/thread_calls.def"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What a program sets at a function, and the launch goes by.
+// Attributes that a program sets at a function and that change the launch.
 static const CUfunction_attribute followed[] = {
     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
     CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // twins — kernels that are compiled when they are launched, each in a module of its own (pieces.h).
 //
-// The driver has the program's own module, and the program its handles: nothing of that is compiled anew. When a kernel is first launched, its part
-// of the rewritten text is loaded. This twin is launched in its place, from then on, and asked in its place for what depends on the code:
-// registers, occupancy. With the session's lock, unless said otherwise.
+// The driver has the program's own module, and the program its handles: nothing of that is compiled anew. When a kernel
+// is first launched, its part of the rewritten text is loaded. From then on this twin is launched in the kernel's
+// place, and answers for what depends on the code: registers, occupancy. With the session's lock, unless said
+// otherwise.
 #ifndef GR_INJECT_TWINS_H
 #define GR_INJECT_TWINS_H
 
 #include "inject/session.h"
 
-// Whether modules may be loaded so (--compile). Kernels that come one by one are compiled by one thread each, those of a module by several
-// (modules.c): so it is no gain where most are launched.
+// Whether modules may be loaded so (--compile). One thread compiles a kernel that comes alone, several compile a module
+// (modules.c): so it is no gain where most kernels are launched.
 bool gr_twins_wanted(void);
 
 // The module's kernels get twins, if they can: then the driver is to have the program's own image.

@@ -30,7 +30,7 @@ void gr_watch_stop(void);
 typedef enum GrWatchAnswer { GR_WATCH_NOT_OURS, GR_WATCH_OPEN, GR_WATCH_STEP } GrWatchAnswer;
 
 // For the handlers; async-signal-safe. STEP: the page at `address` is open for one instruction, then gr_watch_close.
-// `top` is what is on top of the stack: the caller of a function of the C library that has not pushed anything.
+// `top`: the top of the stack, the caller of a C library function that has not pushed anything.
 GrWatchAnswer gr_watch_fault(uint64_t address, uint64_t pc, uint64_t top, bool writes, bool whole);
 void gr_watch_close(uint64_t page);
 uint64_t gr_watch_page_size(void);
