@@ -114,8 +114,8 @@ extern const GrOptTable *const gr_option_tables[];
 const GrOptRow *gr_options_row(size_t k, const GrOptTable **table);
 // What a NUMBER takes; false: the row is none.
 bool gr_options_range(const GrOptTable *t, const GrOptRow *r, uint64_t *lowest, uint64_t *highest);
-// The fields of a table, NULL: the program has no such table. And one value as text, in `buf` when it is a number; NULL: there
-// is no such option.
+// The fields of a table, NULL: the program has no such table. gr_options_text: one value as text, in `buf` when it is a
+// number; NULL: there is no such option.
 const void *gr_options_of(const GrOptions *o, const GrOptTable *t);
 const char *gr_options_text(const GrOptions *o, const char *name, char buf[32]);
 
