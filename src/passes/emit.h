@@ -42,7 +42,7 @@ typedef struct Access {
 // Reads the access at `site`. GR_SITE_CHECKED: a pass may instrument it; else what the site is (NOT_UNDERSTOOD, …).
 GrSiteStatus gr_access_read(const PtxSite *site, Access *a);
 
-// Reads strong accesses, too. Of an atomic operation n is 0: no element is told.
+// Reads strong accesses, too. An atomic operation has n = 0: no element is told.
 GrSiteStatus gr_access_read_any(const PtxSite *site, Access *a);
 
 // Inserts code: statements before `at`, tagged with the access's site. `fmt` is a printf format; $0 … stand for `ops`.

@@ -41,8 +41,9 @@ typedef struct SampleChoice {
     const void *user;
 } SampleChoice;
 
-// Copies of one line and kind (unrolled loops have them) come after the first ones of all other lines. Of the sites whose status is GR_SITE_CHECKED, sets that of those that are not chosen to GR_SITE_SAMPLED_OUT. Of a fraction
-// that is no whole number of sites, the seed decides whether the last one is taken.
+// Sets the status of GR_SITE_CHECKED sites that are not chosen to GR_SITE_SAMPLED_OUT. Copies of one line and kind
+// (unrolled loops) come after the first ones of all other lines. If a fraction is no whole number of sites, the seed
+// decides about the last one.
 gr_status gr_sample_choose(const SampleChoice *c, const PtxModule *m, GrSiteStatus *status, gr_error *err);
 
 #endif
