@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What was seen in one way, held against what was seen in another in the same execution.
 //
-// A value that changed under the collider's eyes, and a watchpoint's meeting of which the same access is one side, are one
+// A value that changed under the collider's eyes, and a watchpoint's meeting with that access as one side, are one
 // race: the watchpoint gives it its other side. A race of the collider, of either evidence, is confirmed by a race in
-// causality: of which the noticing access is one side, or both are where both are known. That one is its witness, and gives it
-// its other side if nothing else does. An engine that says of itself which two accesses race does not wait for them to meet: it may
-// know of another pair of instructions of the same two lines than causality does. So a race in causality with the same headlines
-// is its witness, at best of the same instructions. What has been taken for evidence or for a witness is not listed a second
-// time; what only causality saw is.
+// causality whose sides are the same: the noticing access, or both where both are known. That race is its witness, and
+// gives it its other side if nothing else does. An engine that itself says which two accesses race does not wait for
+// them to meet: it may know another pair of instructions of the two lines than causality does. So a race in causality
+// with the same headlines is its witness, at best of the same instructions. Evidence and witnesses are not listed a
+// second time; races that only causality saw are.
 #include "base/map.h"
 #include "report/report_internal.h"
 

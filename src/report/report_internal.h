@@ -78,7 +78,7 @@ void gr_report_sort(GrReport *r);
 gr_status gr_report_decode(GrReport *r, const GrResultsView *view, GrArea area, const GrSink *to,
                            gr_error *err);
 
-// A text in a list, or once more. `text` lives in the report's arena, or is a constant. False: out of memory.
+// Adds a text to a list, or counts it. `text` lives in the report's arena, or is a constant. False: out of memory.
 bool gr_report_count(GrCountedVec *v, const char *text);
 void gr_counted_free(GrCountedVec *v);
 

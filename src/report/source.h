@@ -30,8 +30,8 @@ const char *gr_source_line(GrSources *s, const char *path, uint32_t line, size_t
 // A line's text without white space, hashed, and how many lines before have that text. False: not known, or no memory.
 bool gr_source_mark(GrSources *s, const char *path, uint32_t line, uint64_t *says, uint32_t *before);
 
-// Says what a line is, which must outlive the sources, as must `path`. Of two that differ, the one that comes first in the order of texts
-// stays, whichever was given first. False: out of memory.
+// Says a line's text, which must outlive the sources, as must `path`. If two texts differ, the first in alphabetical
+// order stays, whichever came first. False: out of memory.
 bool gr_source_give(GrSources *s, const char *path, uint32_t line, const char *text);
 
 // Gives what `from` was given, in texts of `texts`. False: out of memory.

@@ -70,8 +70,8 @@ static void judge_use(Judge *j) {
 
 static bool is_unchecked(const GrKernelCoverage *k) { return k->launches && k->unchecked && !k->excluded; }
 
-// Kernels that are told of together, as a library may bring hundreds: those of one module for one cause, or all of one cause where it has
-// more modules than EACH.
+// Kernels are told together, as a library may bring hundreds: those of one module for one cause, or all of one cause
+// that has more modules than EACH.
 enum { EACH = 4, SOME = 3 };
 typedef struct Kernels {
     const char *cause, *module; // module: "" where they are of several, or it has no name
@@ -193,7 +193,7 @@ static void add_left_alone(Judge *j, const GrLeftAlone *u, const char *of, uint6
                 at->file ? at->file : "", at->file ? ":" : "", at->file ? at->line : u->first->ptx_line);
 }
 
-// Accesses of few kernels that were left alone for one cause have a reason for each kernel; those of many have one.
+// Few kernels with accesses left alone for one cause have a reason each; many have one reason.
 static void judge_accesses(Judge *j) {
     GrReport *r = j->report;
     size_t kernels[GR_SITE_STATUS_COUNT] = {0};

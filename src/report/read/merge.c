@@ -173,7 +173,7 @@ static void add_head(GrMerge *m) {
 
 // ---- All of it ---------------------------------------------------------------------------------------------------------
 
-// `r`, of one run, says of everything that it is of that run.
+// Notes for everything in `r`, of one run, that it is of that run.
 static void part(GrMerge *m) {
     GrReport *r = m->to;
     const GrRunOf *mine = run_of(m, r);

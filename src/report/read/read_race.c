@@ -179,7 +179,7 @@ static void read_kernels(GrReader *x, const json_t *o, GrRace *race) {
     race->kernels = list;
 }
 
-// What a value showed and a watchpoint as well: two findings, of which the accesses are the watchpoint's.
+// A race that a value and a watchpoint showed: two findings; the accesses are the watchpoint's.
 static void part_watched(GrReader *x, const json_t *o, GrRace *race) {
     const json_t *noticed = gr_read_object(x, o, "noticed");
     bool both = !strcmp(race->found.evidence, GR_EVIDENCE_VALUE "; " GR_EVIDENCE_WATCHPOINT);

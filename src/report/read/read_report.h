@@ -4,10 +4,11 @@
 // A report that was read is the one it was written from, as far as any format shows it: written as JSON again it is the same to the byte, and
 // as text too (source files below GrReport.folder are named relative to it).
 //
-// A report of several runs has the union of their races, by GrRace.id, and says for each which runs saw it (GrRace.seen). What is shown of a race
-// is what the run with the lowest seed saw; its count is the sum. Merging is idempotent and independent of order: a run goes by a
-// hash of its report, and a run that is there already adds nothing. Of the coverage there is the most that any run says of
-// each thing, and of the texts each one once. The verdict is races if a run found some, clean if all were, else inconclusive.
+// A report of several runs has the union of their races, by GrRace.id, and says for each which runs saw it
+// (GrRace.seen). It shows a race as the run with the lowest seed saw it, with the sum of the counts. Merging is
+// idempotent and independent of order: a run goes by a hash of its report, and a run that is there already adds
+// nothing. Coverage is the most that any run says of each thing; texts are there once. The verdict is races if a run
+// found some, clean if all were, else inconclusive.
 #ifndef GR_REPORT_READ_READ_REPORT_H
 #define GR_REPORT_READ_READ_REPORT_H
 
