@@ -76,9 +76,9 @@ bool gr_vm_mem_host_reaches(const VmRange *r);
 VmRange *gr_vm_mem_find(const VmMem *m, uint64_t addr);
 // The range that the launch of that number finds at `addr`, which may be a retired one.
 VmRange *gr_vm_mem_find_for(const VmMem *m, uint64_t addr, uint64_t launch);
-// The range that holds what the launch of that number may use at `addr`. It is one of the above or, where gr_vm_mem_allow_pageable said so, a
-// mapping of the process that the system lists as readable, as under HMM. What was found of those is kept until
-// gr_vm_mem_forget_pageable, as the host may unmap them.
+// The range with what that launch may use at `addr`: one of the above or, where gr_vm_mem_allow_pageable said so, a
+// mapping of the process that the system lists as readable, as under HMM. Such a mapping is kept until
+// gr_vm_mem_forget_pageable, as the host may unmap it.
 VmRange *gr_vm_mem_reach(VmMem *m, uint64_t addr, uint64_t launch);
 void gr_vm_mem_allow_pageable(VmMem *m, bool yes);
 void gr_vm_mem_forget_pageable(VmMem *m);

@@ -104,8 +104,8 @@ typedef struct VmGlance {
     uint64_t base[2];
     const void *lanes; // uint64_t[32]; the addresses are these plus `offset`
     uint64_t offset;
-    // Stores of at most 16 bytes by lanes that do not overlap: in lanes[k] those that find word k (of 4 bytes)
-    // of what they store there already; of less than 4 bytes all of it. NULL: not known.
+    // Stores of at most 16 bytes by lanes that do not overlap: lanes[k] has those that find word k (of 4 bytes; of a
+    // shorter store all) in memory already. NULL: not known.
     void (*same)(const struct VmGlance *g, uint32_t lanes[4]);
     const void *who, *insn; // for it
 } VmGlance;

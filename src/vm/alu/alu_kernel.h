@@ -247,8 +247,8 @@ INLINE void put_pred(VmWarp *w, uint32_t off, uint32_t bits, bool part) {
 #define PUT32(r) put32(w, i->d, k, (VU32)(r), part)
 #define PUT64(r) put64(w, i->d, k, (VU64)(r), part)
 
-// The body works on copies of what it reads, which no store to the frame can change: else the compiler would load
-// the operands' offsets again for every vector.
+// The body works on copies of its operands, which no store to the frame can change: else the compiler would load the
+// operands' offsets again for every vector.
 #define ALU_CALL(name, part)                                                                                 \
     VmWarp warp = {.frame = w->frame, .mask = w->mask, .cc = w->cc};                                         \
     const VmInsn insn = {.d = i->d, .a = i->a, .b = i->b, .c = i->c, .d2 = i->d2, .e = i->e, .imm = i->imm}; \
@@ -303,8 +303,8 @@ INLINE void put_pred(VmWarp *w, uint32_t off, uint32_t bits, bool part) {
     }                                                                                                        \
     ALU_HANDLER(k_##op##_##type)
 
-// S1 to S4: an expression for one lane, in a loop that the compiler can vectorize: results go to an array of their own
-// first, which nothing else points to. D, A, B, C, E are element types of the registers; `imm` may be used.
+// S1 to S4: an expression for one lane, in a loop that the compiler can vectorize: results go first to an array to
+// which nothing else points. D, A, B, C, E are element types of the registers; `imm` may be used.
 #define LANE(T, off) (((T *)(w->frame + (off)))[l])
 #define ALU_S(op, type, D, loads, expr)                                                                      \
     ALU_BODY(k_##op##_##type) {                                                                              \

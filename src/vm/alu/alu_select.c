@@ -75,8 +75,8 @@ static bool fits(const char *token, size_t len, const char *mod, const PtxInstr 
     return true;
 }
 
-// The first token of those behind the opcode that is not in *used and that the modifier fits. Types are taken in their order: a later one does
-// not stand for one that is not there yet.
+// The first token behind the opcode that is not in *used and that the modifier fits. Types are taken in their order: a
+// later one does not stand for a missing earlier one.
 static bool take_token(const char *tokens, const char *mod, const PtxInstr *i, unsigned *used, Match *m) {
     unsigned bit = 1;
     bool typed = false;

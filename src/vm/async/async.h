@@ -81,8 +81,7 @@ VmAsyncOp *gr_vm_async_new(VmWarpRest *r, const VmInsn *i, uint32_t mask);
 bool gr_vm_async_issue(VmAsyncOp *op);
 // The running lanes' operations so far become a group (bulk: 0 or 1).
 bool gr_vm_async_commit(VmWarpRest *r, uint32_t mask, unsigned bulk);
-// Makes all happen that is in groups other than the last `keep` of each lane, or everything of that kind when `all`;
-// with `read_only` only the reading.
+// Performs the lanes' groups but the last `keep`, or all of that kind (`all`); with `read_only` only their reads.
 void gr_vm_async_wait(VmWarpRest *r, uint32_t mask, unsigned bulk, uint32_t keep, bool all, bool read_only);
 
 // ---- async_end.c: places -------------------------------------------------------------------------------------------

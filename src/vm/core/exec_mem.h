@@ -55,8 +55,8 @@ void gr_vm_settle_before(VmWarp *w, const VmInsn *i);
 void gr_vm_report_lanes(VmWarp *w, const VmInsn *i, PtxSpace space, uint64_t base, uint32_t to);
 // What observers are told of all accesses of the instruction.
 VmSiteInfo *gr_vm_site_info(const struct VmWarpRest *r, VmMemInfo *info);
-// A lane accesses an address at which no memory is: it is about to fault, or loaded there before the memory was freed. `late`: the module
-// that the instruction is in, NULL: that of the running function. A lane frees memory of the heap.
+// A lane accesses an address at which no memory is: it is about to fault, or loaded there before the memory was freed.
+// `late`: the instruction's module, NULL: the running function's. gr_vm_report_free: a lane frees memory of the heap.
 void gr_vm_report_gone(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t address, uint32_t size,
                        PtxAccess access, const PtxModule *late);
 void gr_vm_report_free(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t address, uint64_t size);

@@ -10,8 +10,8 @@
 // Ends the launch. `lane` is the thread to blame, -1 for the first active one. Returns NULL with w->stop set.
 const VmInsn *gr_vm_fault(VmWarp *w, const VmInsn *i, VmFaultKind kind, int lane, uint64_t address,
                           const char *fmt, ...) __attribute__((format(printf, 6, 7)));
-// An access of that lane to where it may not go. As gr_vm_fault; but under VmConfig.pass_strays observers are told of a misuse and w->stop
-// stays as it is: the access is not to happen, and the lane reads zero. Returns NULL either way.
+// An access of that lane to where it may not go faults. But under VmConfig.pass_strays observers are told of a misuse
+// and w->stop stays as it is: the access is not to happen, and the lane reads zero. Returns NULL either way.
 const VmInsn *gr_vm_stray(VmWarp *w, const VmInsn *i, VmFaultKind kind, unsigned lane, uint64_t address,
                           const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 // misuse.c: tells observers that `threads` threads did it at once, of which `lane` is one; the launch goes on.

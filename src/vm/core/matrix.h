@@ -14,7 +14,7 @@ void gr_vm_matrix_whole(VmWarp *w, const VmInsn *i);
 VmInsn *gr_vm_emit3(Decoder *d, VmExec x, uint32_t to, uint32_t a, uint32_t b, uint64_t imm);
 // The load or store that `info` describes, at the address in slot `address`.
 bool gr_vm_matrix_access(Decoder *d, VmMemInfo *info, uint32_t address);
-// To 32 bits from two registers of 16; and half `imm` of 32 bits.
+// gr_vm_x_join16: two registers of 16 bits to one of 32; gr_vm_x_part16: half `imm` of 32 bits.
 const VmInsn *gr_vm_x_join16(VmWarp *w, const VmInsn *i);
 const VmInsn *gr_vm_x_part16(VmWarp *w, const VmInsn *i);
 

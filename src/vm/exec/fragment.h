@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // fragment — which elements of a matrix are in which registers of which lane, for wmma and mma.sync. Internal.
 //
-// mma.sync: as PTX ISA 9.7.14.5.1 to 14 draw it. wmma leaves it open (9.7.14.4.1): here lane l holds the l-th of 32 equal
-// parts. Of A and B it is the matrix as it lies in memory that is parted, line by line, so that each lane loads bytes that are
-// side by side, and the product has to know the layout, which it does (.alayout, .blayout). An accumulator, whose layout is
-// known only to the instruction that loads or stores it, is parted by rows. PTX has twice or four times as many registers for A
-// and B of f16 as there are elements: further ones hold the same again, and are never read.
+// mma.sync: as PTX ISA 9.7.14.5.1 to 14 draw it. wmma leaves it open (9.7.14.4.1): here lane l holds the l-th of 32
+// equal parts. A and B are parted as they lie in memory, line by line, so that each lane loads bytes that are side by
+// side; the product knows the layout (.alayout, .blayout). An accumulator, whose layout only its load or store knows,
+// is parted by rows. PTX has twice or four times as many registers for A and B of f16 as there are elements: further
+// ones repeat them, and are never read.
 #ifndef GR_VM_EXEC_FRAGMENT_H
 #define GR_VM_EXEC_FRAGMENT_H
 

@@ -335,7 +335,7 @@ gr_status gr_vm_map(VmMem *m, uint64_t addr, VmPages *p, gr_error *err) {
         free(x);
         return gr_no_memory(err);
     }
-    // From size 0: the same shared memory once more.
+    // From size 0, mremap maps the shared memory once more.
     if (mremap(p->at, 0, p->size, MREMAP_MAYMOVE | MREMAP_FIXED, view_of(addr)) == MAP_FAILED) {
         free(x);
         return gr_fail(err, GR_ERR_NOMEM, "cannot map %llu bytes: %s", (unsigned long long)p->size,

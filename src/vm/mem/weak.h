@@ -2,12 +2,12 @@
 // weak — outcomes that a sequentially consistent device never shows (VmConfig.weak): seeded store buffers, and loads that
 // read what was overwritten already. Internal.
 //
-// Only weak accesses (PTX ISA, "Memory Consistency Model") behave so. A weak store waits in its thread's buffer; buffers are
-// emptied in seeded order, but in program order for one location. A buffer is emptied wholly before its thread releases
-// anything: fences, barriers, release operations, asynchronous operations, its end. A weak load may read what memory held at
-// any moment since its thread last acquired something, but never older than what that thread has read or written there. Strong
-// operations act on memory at once. So a program without races runs as it always does, and one that has them shows what it
-// trusted in.
+// Only weak accesses (PTX ISA, "Memory Consistency Model") behave so. A weak store waits in its thread's buffer;
+// buffers are emptied in seeded order, but in program order for one location. A thread's buffer is emptied wholly
+// before the thread releases anything: fences, barriers, release operations, asynchronous operations, its end. A weak
+// load may read what memory held at any moment since its thread last acquired something, but never older than what that
+// thread has read or written there. Strong operations act on memory at once. So a program without races runs as ever,
+// and a program with races shows what it trusted in.
 #ifndef GR_VM_MEM_WEAK_H
 #define GR_VM_MEM_WEAK_H
 

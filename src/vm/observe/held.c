@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // held — loads that observers hear of late.
 //
-// A load that the compiler hoisted out of its guard (ptx/speculate.h) is no access of a thread that throws the value away. So it is held
-// back until the thread has chosen. That is no lie as long as the thread has neither learnt anything from others meanwhile nor
-// told them anything: then others' accesses are ordered with the load as they were when it was made. So whatever orders what a lane did
-// settles its loads first (gr_vm_tell_sync, gr_vm_report_async), and that holds for all lanes that an event speaks for, not only for those of
-// the split that it names.
+// A load that the compiler hoisted out of its guard (ptx/speculate.h) is no access of a thread that throws the value
+// away. So it is held back until the thread has chosen. That is no lie as long as the thread has neither learnt
+// anything from others meanwhile nor told them anything: then others' accesses are ordered with the load as they were
+// when it was made. So whatever orders a lane's work settles its loads first (gr_vm_tell_sync, gr_vm_report_async), for
+// all lanes that an event speaks for, not only for those of the split that it names.
 #include "vm/core/device.h"
 #include "vm/core/exec.h"
 #include "vm/core/exec_mem.h"

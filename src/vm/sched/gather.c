@@ -32,7 +32,7 @@ static void move_join(VmWarpRest *r, VmJoin *a, VmJoin *b) {
     gr_vm_join_unref(r, b);
 }
 
-// Lanes that took the same branch after they had been parted have two joins for one place. Those become one, so that they
+// Lanes that took one branch after they had been parted have two joins for one place. Those become one, so that they
 // meet there with all lanes that took the other side. False: the joins are of different places.
 static bool unify(VmWarpRest *r, VmJoin *a, VmJoin *b) {
     if (a == b)

@@ -6,9 +6,8 @@
 // make progress, on this device or (the driver sees to that) on any. It is also released when others have executed so much that
 // they may be polling for something that a held split will write. Then one is released.
 //
-// A launch uses one of three policies; five consecutive seeds cover all. It releases: any split; or the one held
-// longest, except a few that stay until only they are left (so distant accesses meet); or the one held least often (so
-// all advance together).
+// A launch takes one of three ways; five consecutive seeds cover all. It releases: any split; or the one held longest,
+// except a few that stay until only they are left (so distant accesses meet); or the one held least often.
 //
 // When an observer knows what should meet (VmWish) a launch takes a fourth way, AIMED. A split is held when it comes to an
 // access where the observer wishes that it waits. At other accesses it goes on, but for one in eight: else threads at which no

@@ -238,9 +238,8 @@ static uint64_t run_warp(VmLaunch *l, VmWarpRest *r, uint32_t quantum) {
 // A number below n out of 32 random bits.
 static uint32_t scale(uint32_t bits, uint32_t n) { return (uint32_t)((uint64_t)bits * n >> 32); }
 
-// Whose turn is next is decided a turn ahead, so that what it will touch first can come into the cache meanwhile: these
-// are loads that depend on each other, and most of what a switch costs. A choice that cannot run any more when its
-// turn comes is made again.
+// The next turn is decided a turn ahead, so that what it touches first can come into the cache meanwhile: loads that
+// depend on each other, most of a switch's cost. A warp that cannot run any more at its turn is replaced then.
 static uint32_t draw_warp(VmLaunch *l, uint32_t chance) {
     return ++l->pick % FAIR_EVERY == 0 ? l->oldest : l->ready[scale(chance, l->n_ready)];
 }
