@@ -73,8 +73,9 @@ typedef struct GrSession {
     // For an engine with CAP_ARENA: where the program's memory lies on the device of the current context. It stays there. False: where the
     // driver puts it. Not to be called by what listens to the CPU device.
     bool (*arena)(struct GrSession *s, GrArena *out);
-    // In launching and launched: whether a parameter of the launch is an address in memory of one of the kinds (1 << GrRangeKind), as far as its
-    // parameters are known; *out gets what of that memory begins at the address. For an engine that is told of memory.
+    // In launching and launched: whether a parameter of the launch, as far as these are known, is an address in memory
+    // of one of the kinds (1 << GrRangeKind). *out: that memory from the address on. For an engine that is told of
+    // memory.
     bool (*points)(struct GrSession *s, const GrLaunch *l, unsigned kinds, GrRange *out);
     // Without the lock. Loads all rewritten kernels that the current context does not have yet: the driver would do it when they are first launched, and
     // waits for the device for it.
@@ -180,7 +181,8 @@ typedef struct GrEngine {
 // All engines of this program, terminated by NULL: CMake's gr_engine_list writes it.
 extern const GrEngine *const gr_engines[];
 
-// The engine of that name; NULL: there is none. "A+B" is two at once (compose.c), which lives until the next call with another such name.
+// The engine of that name; NULL: there is none. "A+B" is two at once (compose.c), valid until the next call with
+// another pair.
 const GrEngine *gr_engine_find(const char *name);
 
 // The class with that number, of an engine or of the CPU device's misuses. NULL: this build has none.
@@ -194,8 +196,8 @@ const GrEngine *gr_engine_part(const GrEngine *e, unsigned k);
 // Why "A+B" cannot be; NULL: it can, or it is not two names of engines.
 const char *gr_engine_why_not(const char *name);
 
-// Sets the engine and its caps in the options: "auto" is causality on the CPU device, the collider elsewhere. NULL: there is no such
-// engine; caps then say of what another injection library may have that it checks and runs anywhere.
+// Sets the engine and its caps in the options: "auto" is causality on the CPU device, the collider elsewhere. NULL: no
+// such engine; caps then say what an engine of another injection library may do: it checks, and runs anywhere.
 const GrEngine *gr_engine_choose(struct GrOptions *o, bool elsewhere);
 
 #endif

@@ -2,9 +2,9 @@
 // work — the order that the program's API calls make between launches, copies and memsets: streams, events, the
 // legacy stream, and what the host waits for.
 //
-// One clock per stream (what its next item comes after), per event's record, and one for the host: what it submits comes
-// after what it has waited for. Of a stream's work clocks name the last that is known: it comes after all the earlier. The host is one
-// thread here: what is between several of its threads is in hosts.h.
+// One clock per stream (what its next item comes after), per event's record, and one for the host: what it submits
+// comes after what it has waited for. Clocks name the last known work of a stream, which comes after all the earlier.
+// The host is one thread here; hosts.h orders several threads.
 #ifndef GR_ENGINES_CORE_WORK_H
 #define GR_ENGINES_CORE_WORK_H
 
