@@ -91,7 +91,7 @@ static uint32_t shut(Gates *g) {
 
 bool gr_gates_are_shut(Gates *g) { return shut(g) != 0; }
 
-// The shut gates in front of what comes into the stream. With the lock.
+// The shut gates in front of the stream's next work. With the lock.
 static uint32_t in_front(Gates *g, CUstream stream) {
     const uint32_t *known = entry_of(g, stream);
     uint32_t gates = known ? *known : 0, all = shut(g);

@@ -49,7 +49,7 @@ void gr_gates_begin(Gates *g, Holds *h, const LateDriver *d);
 // Puts a gate into the stream, unless too many are shut. `for_newest`: it waits for the newest launch's begin, too.
 void gr_gate_put(Gates *g, CUstream stream, uint64_t extra, bool for_newest);
 bool gr_gates_are_shut(Gates *g);
-// What comes into a stream behind an event is behind the gates in front of that.
+// Work behind an event comes behind the gates in front of that event.
 void gr_gates_order(Gates *g, const GrOrdering *o);
 typedef enum GatesWhich {
     GATES_OF_STREAM, // and of streams that it waits for: by an event, or as legacy and blocking streams do

@@ -17,7 +17,7 @@
 
 #include <pthread.h>
 
-// The control block of a module, or of a part of it, in a context; and what its word was last told in a stream.
+// The control block of a module, or of a part of it, in a context; and the last word told to it in a stream.
 typedef struct HoldControl {
     const GrModule *module;
     CUcontext context;

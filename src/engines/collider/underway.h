@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // underway — the newest launches and graphs that are held: which of them have begun, and which have ended.
 //
-// The host waits for one to begin before it goes on with what is to come beside it. All waits end: a launch may need what the waiting thread is about to do.
+// The host waits for a launch to begin before it goes on with work beside it. All waits end: a launch may need what the
+// waiting thread is about to do.
 #ifndef GR_ENGINES_COLLIDER_UNDERWAY_H
 #define GR_ENGINES_COLLIDER_UNDERWAY_H
 

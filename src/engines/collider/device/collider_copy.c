@@ -212,7 +212,7 @@ void __gr_copy_issued(uint32_t site, uint64_t dst, uint64_t src, uint32_t packed
 
 // ---- Bulk copies ---------------------------------------------------------------------------------------------------
 
-// What a bulk copy does; yields the hash of what was copied. Both addresses, and the size, are multiples of 16.
+// Does a bulk copy; yields the hash of the copied bytes. Both addresses, and the size, are multiples of 16.
 static uint64_t emulate(uint64_t dst, uint64_t src, uint32_t bytes) {
     uint64_t h = hash_basis;
     for (uint32_t k = 0; k < bytes; k += sizeof(Piece)) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // poison — what memory would hold without poisoned writes (engines/collider/pass/collider.h).
 //
-// The collider's --poison-writes stores the complement of a value before the value. Whether two threads store the same value is a
-// question about the program's memory, in which there are no complements. So what a byte held before it was poisoned is kept until the
-// program itself stores to that byte.
+// The collider's --poison-writes stores the complement of a value before the value. Whether two threads store equal
+// values is a question about the program's memory, in which there are no complements. So a poisoned byte's old value is
+// kept until the program itself stores to that byte.
 #include "engines/collider/vm/extension.h"
 #include "engines/collider/vm/parts.h"
 #include "vm/core/device.h"
