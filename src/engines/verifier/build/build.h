@@ -34,7 +34,7 @@ void gr_build_free(GrBuild *b);
 // Adds a source that the user names, with the user's words. A missing one is named in b->unread. GR_ERR_NOMEM only.
 gr_status gr_build_add_file(GrBuild *b, const char *file, gr_error *err);
 
-// Adds to b->unread a text, of which NULL means that memory is out. And why a source cannot be read; NULL: it can.
+// Adds a text to b->unread; NULL: memory is out. gr_build_missing: why a source cannot be read; NULL: it can.
 gr_status gr_build_unread(GrBuild *b, const char *text, gr_error *err);
 const char *gr_build_missing(const char *file);
 

@@ -120,7 +120,7 @@ static bool add_host(GrBound *b) {
     return ok;
 }
 
-// A recorded pointer is known by its place, not by its number; but the number is not that of no memory.
+// A recorded pointer is known by its place, not by its number, which is not NULL, however.
 static bool add_pointers(GrBound *b) {
     bool ok = true;
     for (size_t k = 0; ok && b->launch && b->launch->recorded && k < b->launch->arguments.len; k++) {

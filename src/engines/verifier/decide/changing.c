@@ -108,7 +108,7 @@ static gr_status take_other(GrModels *m, GrBound *b, const GrObjects *changing, 
     return st;
 }
 
-// Models the kernel until no more of what it reads may change.
+// Models the kernel anew until no more memory that it reads may change.
 static gr_status make_other(GrModels *m, GrBound *b, gr_error *err) {
     gr_status st = GR_OK;
     for (size_t before = 0; st == GR_OK && before != m->changing.len;) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // changing — which memory a kernel reads from and may write to by another name, under one launch.
 //
-// A model takes a load of memory that the kernel does not write for a function of the address (READ): the same for all threads, at all times. Whether two
-// pointers are of one memory only the launch says. Where they may be, the load may give anything, so the kernel is modelled once more for that launch
-// (gr_kernel_model_changing).
+// A model takes a load of memory that the kernel does not write for a function of the address (READ): equal for all
+// threads, at all times. Only the launch says whether two pointers are of one memory. Where they may be, the load may
+// give anything, so the kernel is modelled once more for that launch (gr_kernel_model_changing).
 #ifndef GR_ENGINES_VERIFIER_DECIDE_CHANGING_H
 #define GR_ENGINES_VERIFIER_DECIDE_CHANGING_H
 

@@ -5,9 +5,9 @@
 
 #include "engines/verifier/decide/pair.h"
 
-// What must hold for the access of thread 1 and that of thread 2 to be unordered by barriers, over the two threads' own symbols. Of two blocks
-// only barriers of the grid count, of one warp also the warp's. *doubt gets what makes it weaker than the program may be (a barrier that not
-// all may reach), NULL: nothing. NULL: memory is out, or *err.
+// What must hold for the accesses of threads 1 and 2 to be unordered by barriers, over the two threads' own symbols.
+// For two blocks only barriers of the grid count, for one warp also the warp's. *doubt: what makes it weaker than the
+// program may be (a barrier that not all may reach), NULL: nothing. NULL: memory is out, or *err.
 const GrTerm *gr_pair_unordered(GrBound *b, const GrBoundAccess *first, const GrBoundAccess *second,
                                 GrLevel level, const char **doubt, gr_error *err);
 

@@ -114,7 +114,7 @@ static void put_thread(GrAccess *a, const GrSeenSide *s) {
     a->address = s->address;
 }
 
-// What exact says is missing in the replay; and of a lock that is there, what is wrong with it.
+// What exact says is missing in the replay; with a lock: what is wrong with it.
 static char *order_of(Arena *arena, const GrVerdict *v, const GrSeenRace *seen) {
     bool lock = strcmp(v->missing, gr_pair_missing(v->level, v->sides[0], v->sides[1])) != 0;
     return seen->missing && lock ? gr_arena_printf(arena, "%s; %s", seen->missing, v->missing)

@@ -82,8 +82,8 @@ const char *gr_ir_stub_kernel(const Ir *ir, LLVMValueRef stub) {
     return NULL;
 }
 
-// A parameter by value is stored in a variable, whose address goes into the array of arguments. Of one by reference the parameter itself
-// goes there.
+// A parameter by value is stored in a variable, whose address goes into the array of arguments. A parameter by
+// reference goes there itself.
 bool gr_ir_stub_by_reference(LLVMValueRef stub, unsigned k) {
     LLVMValueRef p = LLVMGetParam(stub, k);
     if (LLVMGetTypeKind(LLVMTypeOf(p)) != LLVMPointerTypeKind)
@@ -245,7 +245,7 @@ static bool name_variable(Ir *ir, LLVMValueRef i) {
         return true;
     LLVMGetMDNodeOperands(what, &value);
     const char *variable = value && !LLVMIsConstant(value) ? variable_name(ir, LLVMGetOperand(i, 1)) : NULL;
-    // The first one named: later ones are parameters of what was inlined, or copies.
+    // The first named one: later ones are parameters of inlined functions, or copies.
     if (!variable || !strncmp(variable, "__", 2) || !strcmp(variable, "this") ||
         gr_ir_get(&ir->variables, value))
         return true;

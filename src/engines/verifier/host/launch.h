@@ -7,8 +7,9 @@
 #include "base/vec.h"
 #include "engines/verifier/term/term.h"
 
-// Which values a symbol of the host's takes, in its `owner`. NULL: whatever the facts allow. gr_host_derived: only some of these, as a loop
-// that multiplies makes them. Else it is the counter of that loop, whose other symbols do not take all their values at the same time.
+// Which values a symbol of the host's takes, by its `owner`. NULL: whatever the facts allow. gr_host_derived: only some
+// of these, as a loop that multiplies makes them. A loop: the symbol is its counter, and its other symbols do not take
+// all their values at the same time.
 extern const char gr_host_derived[];
 
 // HGRD's classes of facts (section 4); each can be switched off (docs: what each is worth).

@@ -23,7 +23,7 @@ static GrLinkedName *name_of(GrLinked *l, const char *name) {
     return n;
 }
 
-// Whether a definition takes the place of what the name meant so far.
+// Whether a definition replaces the earlier meaning of the name.
 static bool takes(GrLinkedName *n, const PtxModule *m, bool weak, bool was_weak) {
     if (!n->defined || (!weak && was_weak))
         return true;

@@ -41,7 +41,7 @@ const GrLinkedName *gr_linked_func(const GrLinked *l, const PtxFunc *f);
 const GrLinkedName *gr_linked_var(const GrLinked *l, const PtxVar *v);
 // A variable that others can see; NULL: there is none.
 const PtxVar *gr_linked_find_var(const GrLinked *l, const char *name);
-// Whether a name is that of more than one variable: files may have variables of their own.
+// Whether several variables have a name: files may have variables of their own.
 bool gr_linked_is_shared_name(const GrLinked *l, const char *name);
 
 // Why the name is not looked at: two modules define it strongly (n->other), or none does. In `a`; NULL: no memory.

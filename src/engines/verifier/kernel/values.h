@@ -124,7 +124,7 @@ void gr_walk_clobber(KWalk *w, const KStmt *s, const KVar *v); // NULL: all that
 void gr_walk_clobber_range(KWalk *w, const KStmt *s, const KVar *v, int64_t low, int64_t high);
 void gr_walk_clobber_at(KWalk *w, const KStmt *s, const GrTerm *address); // a store to what is not known
 const GrTerm *gr_walk_load(KWalk *w, const KStmt *s, const KVar *v, int64_t off, uint32_t size);
-// The address of what is in the term may be known elsewhere from here on.
+// From here on, other code may know the addresses in the term.
 void gr_walk_escape(KWalk *w, const GrTerm *value);
 void gr_walk_keep(KWalk *w, const KVar *in, const GrTerm *value); // as it is stored in local memory
 // Whether an address may be one of local memory that only local memory knows.

@@ -204,7 +204,7 @@ static bool take_answer(const char *data, size_t len, const Writer *w, const GrT
 
 // ---- Get and put ---------------------------------------------------------------------------------------------------------------
 
-// magic, hash of what follows, length of the question, question, answer
+// magic, hash of all behind it, length of the question, question, answer
 enum { HEAD = sizeof magic + 16 };
 
 bool gr_cache_get(const GrCache *c, const GrTerms *t, const GrQuery *q, GrSolved *out) {

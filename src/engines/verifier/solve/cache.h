@@ -16,7 +16,7 @@ typedef struct GrCache GrCache;
 gr_status gr_cache_open(const char *folder, const char *version, GrCache **out, gr_error *err);
 void gr_cache_close(GrCache *c);
 
-// False: the answer is not there, or what is there is damaged. *out is the caller's to free (gr_solved_free).
+// False: no answer is there, or a damaged one. *out is the caller's to free (gr_solved_free).
 bool gr_cache_get(const GrCache *c, const GrTerms *t, const GrQuery *q, GrSolved *out);
 // Keeps a NO or a YES. What cannot be written is left out: a cache may forget.
 void gr_cache_put(const GrCache *c, const GrTerms *t, const GrQuery *q, const GrSolved *s);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // equal — what the facts of a query say of atoms: equalities become substitutions, comparisons narrow ranges.
 //
-// Nothing is lost by that: atoms stay in the solver with their ranges, and what they were found to be is asserted.
+// Nothing is lost by that: atoms stay in the solver with their ranges, and their equalities are asserted.
 #include "engines/verifier/solve/reading.h"
 
 #include <string.h>

@@ -45,7 +45,7 @@ static void look(Signs *s, const GrTerm *x, uint8_t above) {
     if (above == SEEN && x->op == GR_TERM_EQ && x->arg[0]->bits > 1 && !gr_vec_push(&s->equalities, x))
         gr_attempt_nomem();
     for (unsigned k = 0; k < 3 && x->arg[k]; k++) {
-        // A condition tells nothing of what is compared in it, and an offset nothing of the value there.
+        // A condition tells nothing of its operands, and an offset nothing of the value there.
         bool passes = x->arg[k]->bits > 1 && x->bits > 1 && x->op != GR_TERM_READ;
         look(s, x->arg[k], of_operation(x->op) | (passes ? above : 0));
     }

@@ -13,7 +13,7 @@ typedef struct GrTermRange { // both in it
 // may wrap has the whole range of its width.
 GrTermRange gr_term_range(const GrTerm *a, const GrTerm *guard);
 
-// Whether a term of 1 bit is 0 whenever `guard` holds, by the ranges of what it compares. False: it is not known, too.
+// Whether a term of 1 bit is 0 whenever `guard` holds, by the ranges of its operands. False: or not known.
 bool gr_term_never(const GrTerm *a, const GrTerm *guard);
 
 #endif

@@ -82,7 +82,7 @@ typedef struct GrTerms {
 void gr_terms_init(GrTerms *t);
 void gr_terms_free(GrTerms *t);
 
-// From now on terms are of that line; line 0: of none. `file` is copied.
+// From now on terms belong to that line; 0: to none. `file` is copied.
 void gr_terms_at(GrTerms *t, const char *file, uint32_t line);
 
 // ---- Building ---------------------------------------------------------------------------------------------------
