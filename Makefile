@@ -74,6 +74,7 @@ install: build
 
 format:
 	git ls-files '*.c' '*.h' | xargs clang-format-14 -i
+	python3 tools/wrap-comments.py | xargs -r clang-format-14 -i
 
 clean:
 	rm -rf build-dev build-asan build-asan-levels build-tsan

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Fails when a C file of ours is not formatted as .clang-format says. Versions of clang-format differ in their
-# output: 14 decides, and without it the check is skipped (77).
+# Fails when a C file of ours is not formatted as .clang-format says, or has comments that are too wide. Versions of
+# clang-format differ in their output: 14 decides, and without it that check is skipped (77).
 set -eu
 cd "$(dirname "$0")/.."
+python3 tools/wrap-comments.py --check
 tool=$(command -v clang-format-14 || command -v clang-format) || exit 77
 "$tool" --version | grep -q 'version 14\.' || { echo "skipped: $tool is not version 14"; exit 77; }
 # Untracked files count too, so that the check says the same before and after a commit.

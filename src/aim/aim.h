@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// aim — race-directed testing in two steps (Sen, PLDI 2008): a run notes which accesses conflict, by whatever threads and
-// however far apart in time. In the next runs a thread that comes to one of the two accesses waits until another thread comes
-// to the other one.
+// aim — race-directed testing in two steps (Sen, PLDI 2008): a run notes which accesses conflict, by whatever threads
+// and however far apart in time. In the next runs a thread that comes to one of the two accesses waits until another
+// thread comes to the other one.
 //
 // The first step need not be right: a pair that something orders costs time when it is aimed at, and is never reported
 // for that. A run notes accesses of different threads to the same bytes, one of which writes and one of which is weak,
@@ -12,7 +12,8 @@
 //
 // What to aim at is a text, which a report repeats: words separated by commas.
 //
-//     FUNCTION:NTH                      an access (passes/sample.h) of a pair that has not met: threads that come there may wait
+//     FUNCTION:NTH                      an access (passes/sample.h) of a pair that has not met: threads that come there
+//                                       may wait
 //     FUNCTION:NTH@LAUNCH.BLOCK.WARP    threads of that warp that come there wait until no other thread can go on
 //     FUNCTION:0                        this kernel's threads begin late
 //     new                               nothing is left to aim at: try something new
@@ -43,14 +44,14 @@ VmObserver gr_aim_observer(Aim *a);
 // What gr_aim_create says of `at`.
 gr_status gr_aim_check(const char *at, gr_error *err);
 
-// A module as the program has it: accesses are named after its functions. The device's is another one, with the same fingerprint. False: memory
-// is out.
+// A module as the program has it: accesses are named after its functions. The device's is another one, with the same
+// fingerprint. False: memory is out.
 bool gr_aim_module(Aim *a, const PtxModule *m);
 
 // The device begins a launch of a stream. `blocking`: the context whose legacy stream waits for it; 0: none does.
 void gr_aim_launch(Aim *a, uint64_t launch, uint64_t stream, uint64_t blocking);
-// The host has waited for a stream's launches; 0: for all. `legacy`: the context of which it is the legacy stream, so that it has waited for
-// the blocking ones, too; 0: it is none.
+// The host has waited for a stream's launches; 0: for all. `legacy`: the context of which it is the legacy stream, so
+// that it has waited for the blocking ones, too; 0: it is none.
 void gr_aim_waited(Aim *a, uint64_t stream, uint64_t legacy);
 // Two accesses overlapped.
 void gr_aim_met(Aim *a, const Race *r);

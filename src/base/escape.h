@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// escape — text that came from elsewhere (names of files and functions, what a report read from a file says), as text that does nothing
-// but stand where it is put. Such text may hold anything: codes that steer a terminal, line breaks that begin a line of their own, characters that turn
-// the direction of what follows, bytes that are no UTF-8.
+// escape — text that came from elsewhere (names of files and functions, what a report read from a file says), as text
+// that does nothing but stand where it is put. Such text may hold anything: codes that steer a terminal, line breaks
+// that begin a line of their own, characters that turn the direction of what follows, bytes that are no UTF-8.
 //
-// What cannot be shown is written as \xNN (a byte that is no UTF-8, or an ASCII control character), \uNNNN or \UNNNNNNNN. A backslash stays one: what
-// comes out is for reading, not for turning back. So what was escaped stays as it is when it is escaped again.
+// What cannot be shown is written as \xNN (a byte that is no UTF-8, or an ASCII control character), \uNNNN or
+// \UNNNNNNNN. A backslash stays one: what comes out is for reading, not for turning back. So what was escaped stays as
+// it is when it is escaped again.
 #ifndef GR_BASE_ESCAPE_H
 #define GR_BASE_ESCAPE_H
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // own — what gpurace may write to or remove: only what gpurace made.
 //
-// A file says by itself that gpurace made it: each kind of file has a mark in its text (the table in own.c), so it is known after a copy, on
-// another machine, and after a kill -9. A folder for temporary files has a file `.gpurace` that names the folder's device and inode: a copy of
-// the folder is not taken for it. Links are followed first; it is the file at their end that must be ours.
+// A file says by itself that gpurace made it: each kind of file has a mark in its text (the table in own.c), so it is
+// known after a copy, on another machine, and after a kill -9. A folder for temporary files has a file `.gpurace` that
+// names the folder's device and inode: a copy of the folder is not taken for it. Links are followed first; it is the
+// file at their end that must be ours.
 //
 // All that src/ writes to or removes goes through here (tools/check-writers.py holds it to that).
 #ifndef GR_BASE_OWN_H
@@ -33,8 +34,8 @@ typedef enum GrOwnKind {
     GR_OWN_SCRATCH,  // anything in a folder of gr_own_folder, whatever it holds
 } GrOwnKind;
 
-// What decides. GR_OK: nothing is there, or it is empty, has the mark of the kind, is a device or a pipe, or is where one of this process's
-// descriptors leads (/dev/stdout). Else GR_ERR_ARGUMENT says what is in the way.
+// What decides. GR_OK: nothing is there, or it is empty, has the mark of the kind, is a device or a pipe, or is where
+// one of this process's descriptors leads (/dev/stdout). Else GR_ERR_ARGUMENT says what is in the way.
 gr_status gr_own_check(const char *path, GrOwnKind kind, gr_error *err);
 // Whether `path` is a file, not a link, with the mark of the kind. An empty one has none.
 bool gr_own_is(const char *path, GrOwnKind kind);

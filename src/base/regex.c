@@ -7,13 +7,13 @@
 
 enum { MOST_PARTS = 10000, MOST_DEPTH = 100, MOST_NESTED = 3 };
 
-// The number of parts of an expression once each `+` and `{n}` is written out. Reads only as much of the syntax as that takes; what is
-// wrong with it regcomp will say.
+// The number of parts of an expression once each `+` and `{n}` is written out. Reads only as much of the syntax as that
+// takes; what is wrong with it regcomp will say.
 typedef struct Count {
     const char *p;
     unsigned depth;
-    unsigned
-        nested; // repetitions within repetitions, of what was read last: the C library's time is exponential in these
+    // Repetitions within repetitions, of what was read last: the C library's time is exponential in these.
+    unsigned nested;
     bool too_many;
 } Count;
 

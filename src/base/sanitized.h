@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SANITIZED: is this build AddressSanitizer's or ThreadSanitizer's? Such a build takes eight times as long, and reserves terabytes of addresses.
+// SANITIZED: is this build AddressSanitizer's or ThreadSanitizer's? Such a build takes eight times as long, and
+// reserves terabytes of addresses.
 #ifndef GR_BASE_SANITIZED_H
 #define GR_BASE_SANITIZED_H
 

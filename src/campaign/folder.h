@@ -5,7 +5,8 @@
 //     shares/3-of-16.sqlite     those of a share, until they are merged and after
 //     runs/                     what runs printed that left no report or an inconclusive one
 //     growth.svg                written at the end
-//     *.lock                    held while a campaign, or a share of it, is at work; nothing is left to clean up when it is killed
+//     *.lock                    held while a campaign, or a share of it, is at work; nothing is left to clean up when
+//                               it is killed
 #ifndef GR_CAMPAIGN_FOLDER_H
 #define GR_CAMPAIGN_FOLDER_H
 
@@ -40,8 +41,8 @@ typedef struct GrCampaignIdentity {
 // Notes it in a new folder; else GR_ERR_ARGUMENT says what differs.
 gr_status gr_folder_identify(GrCampaignFolder *f, const GrCampaignIdentity *now, gr_error *err);
 
-// Adds the results of all shares that are there. *shares files gave *runs runs. A file that another machine is writing is left for the next
-// time, with a word on standard error.
+// Adds the results of all shares that are there. *shares files gave *runs runs. A file that another machine is writing
+// is left for the next time, with a word on standard error.
 gr_status gr_folder_merge(GrCampaignFolder *f, uint64_t *shares, uint64_t *runs, gr_error *err);
 
 #endif

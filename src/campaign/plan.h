@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // plan — which runs a campaign has: every seed with every input, engine and schedule.
 //
-// Runs are numbered from 1: schedules change fastest, then engines, then inputs, and seeds slowest. So the first runs already see every
-// input under every engine. The number of a run is a matter of the plan; what a run is, for good, is its seed, input, engine and schedule.
+// Runs are numbered from 1: schedules change fastest, then engines, then inputs, and seeds slowest. So the first runs
+// already see every input under every engine. The number of a run is a matter of the plan; what a run is, for good, is
+// its seed, input, engine and schedule.
 #ifndef GR_CAMPAIGN_PLAN_H
 #define GR_CAMPAIGN_PLAN_H
 
@@ -47,8 +48,8 @@ typedef struct GrCampaignRun {
 void gr_plan_init(GrCampaignPlan *p);
 void gr_plan_free(GrCampaignPlan *p);
 
-// Each reads one of the lists; GR_ERR_ARGUMENT or GR_ERR_SYNTAX says what is wrong with it, and where.
-// `1..100,200`; `word,word`, of which none may be empty or come twice (`what` names them in the error); lines of arguments, in which
+// Each reads one of the lists; GR_ERR_ARGUMENT or GR_ERR_SYNTAX says what is wrong with it, and where. `1..100,200`;
+// `word,word`, of which none may be empty or come twice (`what` names them in the error); lines of arguments, in which
 // quotes and backslashes work as in a shell, blank lines and lines that begin with # being skipped.
 gr_status gr_plan_seeds(GrCampaignPlan *p, const char *text, gr_error *err);
 gr_status gr_plan_engines(GrCampaignPlan *p, const char *text, gr_error *err);

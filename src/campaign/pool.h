@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // pool — child processes, some at a time, each with limits on its time and its memory.
 //
-// A child is the leader of a session of its own, so all that it starts can be found: what a child's programs take is what all processes of
-// its session have in memory. Over the limit, all of them but the leader are killed: a leader that is `gpurace run` then reports what it has.
-// A leader that is over its time is killed with them. When this process dies, whatever way, its children get SIGTERM.
+// A child is the leader of a session of its own, so all that it starts can be found: what a child's programs take is
+// what all processes of its session have in memory. Over the limit, all of them but the leader are killed: a leader
+// that is `gpurace run` then reports what it has. A leader that is over its time is killed with them. When this process
+// dies, whatever way, its children get SIGTERM.
 #ifndef GR_CAMPAIGN_POOL_H
 #define GR_CAMPAIGN_POOL_H
 
@@ -31,8 +32,8 @@ typedef struct GrPool {
 typedef struct GrPoolJob {
     char *const *argv;              // argv[0] is a path
     const char *const *environment; // name, value, …, NULL: besides the environment of this process
-    const char *
-        log; // a file, for standard output and error, made anew: the caller has asked whether it may be (own.h)
+    // A file, for standard output and error, made anew: the caller has asked whether it may be (own.h).
+    const char *log;
     uint64_t number;
     uint64_t seconds; // 0: no limit
     const char *head; // the first line of the log, after what marks it as ours; NULL: no such line

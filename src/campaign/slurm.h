@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // slurm — a campaign as an array of jobs of Slurm: task I does share I of the runs.
 //
-// Slurm is asked by its own commands, sbatch and squeue. The array's name is made of the folder's path, so it tells which tasks of this
-// campaign Slurm still knows, from whatever machine they were submitted. A task that Slurm does not know and whose runs are not there is lost.
+// Slurm is asked by its own commands, sbatch and squeue. The array's name is made of the folder's path, so it tells
+// which tasks of this campaign Slurm still knows, from whatever machine they were submitted. A task that Slurm does not
+// know and whose runs are not there is lost.
 #ifndef GR_CAMPAIGN_SLURM_H
 #define GR_CAMPAIGN_SLURM_H
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // store — the results of a campaign, in a file of SQLite.
 //
-// Each run is added in one transaction. So whatever ends the campaign, also kill -9, costs at most the runs that were under way. The tables
-// are for users, too: `sqlite3 FOLDER/campaign.sqlite 'select * from run where verdict = "races"'`.
+// Each run is added in one transaction. So whatever ends the campaign, also kill -9, costs at most the runs that were
+// under way. The tables are for users, too: `sqlite3 FOLDER/campaign.sqlite 'select * from run where verdict =
+// "races"'`.
 //
 //     about(key, value)                                            whose campaign this is (gr_store_about)
-//     run(id, seed, input, engine, schedule, verdict, status, void, seconds, report)   void: as the report says; report: JSON, NULL when there is none
+//     run(id, seed, input, engine, schedule, verdict, status, void, seconds, report)   void: as the report says;
+//                                                                                      report: JSON, NULL when there is
+//                                                                                      none
 //     reason(run, nth, text)                                       what stands against `clean`
 //     race(id, title), seen(run, race, count)                      which run saw which race how often
 #ifndef GR_CAMPAIGN_STORE_H

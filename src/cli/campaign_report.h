@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// campaign_report — what a campaign came to: the reports of all its runs as one, where --format and --output want it; the drawing of its growth
-// in its folder; the summary on standard error. Of a share, the summary only.
+// campaign_report — what a campaign came to: the reports of all its runs as one, where --format and --output want it;
+// the drawing of its growth in its folder; the summary on standard error. Of a share, the summary only.
 #ifndef GR_CLI_CAMPAIGN_REPORT_H
 #define GR_CLI_CAMPAIGN_REPORT_H
 

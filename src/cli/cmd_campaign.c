@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpurace campaign — runs a program many times under `gpurace run` and reports what all runs found together.
 //
-// Exit status: --error-exitcode (66) when any run had races; 67 when the campaign is inconclusive and --strict asks for it (without it: when the
-// options left nothing to check, a kernel hung or faulted, or no run left a report); else that of the first run that did not end with 0. 75: tasks of Slurm are at work, call again. 2: the command line makes no sense; 1: gpurace itself failed; 128 + N: signal N ended it, and the same
-// command goes on.
+// Exit status: --error-exitcode (66) when any run had races; 67 when the campaign is inconclusive and --strict asks for
+// it (without it: when the options left nothing to check, a kernel hung or faulted, or no run left a report); else that
+// of the first run that did not end with 0. 75: tasks of Slurm are at work, call again. 2: the command line makes no
+// sense; 1: gpurace itself failed; 128 + N: signal N ended it, and the same command goes on.
 #include "base/process.h"
 #include "campaign/folder.h"
 #include "campaign/known.h"

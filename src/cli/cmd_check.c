@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpurace check — looks for races in files, by an engine that needs no run of a program.
 //
-// Exit status: --error-exitcode (66) when there are races; 2 when a file could not be looked at, or the command line makes no sense; 67 when the
-// verdict is inconclusive and --strict was given; else 0. 1: gpurace itself failed.
+// Exit status: --error-exitcode (66) when there are races; 2 when a file could not be looked at, or the command line
+// makes no sense; 67 when the verdict is inconclusive and --strict was given; else 0. 1: gpurace itself failed.
 #include "cli/baseline_file.h"
 #include "cli/commands.h"
 #include "cli/strict.h"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpurace coverage — shows the file of --coverage: which accesses no run has watched so far, and which ones some run has. It
-// also shows the pairs of accesses that touched the same bytes and were never seen to overlap (coverage_conflicts.c).
+// gpurace coverage — shows the file of --coverage: which accesses no run has watched so far, and which ones some run
+// has. It also shows the pairs of accesses that touched the same bytes and were never seen to overlap
+// (coverage_conflicts.c).
 //
-// Accesses of one place and kind (copies made by unrolling) are one line of the text; JSON has each. Exit status: 0; 2 when the
-// command line makes no sense or the file is none.
+// Accesses of one place and kind (copies made by unrolling) are one line of the text; JSON has each. Exit status: 0; 2
+// when the command line makes no sense or the file is none.
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/coverage_list.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpurace diff — which races one report has and another has not.
 //
-// Exit status: --error-exitcode (66) when the second has races that the first has not; else 0; 2: the command line makes no sense; 1: a
-// report cannot be read, or the list not written.
+// Exit status: --error-exitcode (66) when the second has races that the first has not; else 0; 2: the command line
+// makes no sense; 1: a report cannot be read, or the list not written.
 #include "base/own.h"
 #include "cli/commands.h"
 #include "options/options.h"

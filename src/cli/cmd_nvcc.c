@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpurace nvcc — nvcc with gpurace-ptxas in place of ptxas: programs whose machine code looks for races by itself.
 //
-// nvcc takes ptxas from the PATH that it makes of nvcc.profile, which lies beside it. So it is started from a folder that looks like a
-// toolkit's and is gone afterwards: links to nvcc and to what it looks for beside itself, a ptxas that is this program, and a profile that
-// names the real toolkit. No path of that folder gets into what nvcc writes but that of crt/link.stub, a source of the device link.
+// nvcc takes ptxas from the PATH that it makes of nvcc.profile, which lies beside it. So it is started from a folder
+// that looks like a toolkit's and is gone afterwards: links to nvcc and to what it looks for beside itself, a ptxas
+// that is this program, and a profile that names the real toolkit. No path of that folder gets into what nvcc writes
+// but that of crt/link.stub, a source of the device link.
 //
 // Exit status: nvcc's (128 + N: signal N killed it); 127: there is no nvcc, or no ptxas beside it; 1: gpurace failed.
 #include "base/log.h"

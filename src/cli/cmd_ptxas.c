@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpurace-ptxas (also: gpurace ptxas) — stands in for ptxas, by its command line: the real ptxas sees rewritten PTX.
 //
-// The output keeps the PTX as it was before (fatbin/cubin.h), so that `gpurace run` and the CPU device find it. Started by a program under
-// `gpurace run`, nothing is rewritten but the PTX is kept: the run rewrites it when the program loads the machine code, with the run's
-// options, and no cache of compiled kernels ever holds rewritten code.
+// The output keeps the PTX as it was before (fatbin/cubin.h), so that `gpurace run` and the CPU device find it. Started
+// by a program under `gpurace run`, nothing is rewritten but the PTX is kept: the run rewrites it when the program
+// loads the machine code, with the run's options, and no cache of compiled kernels ever holds rewritten code.
 //
 // Exit status: that of ptxas (128 + N: signal N killed it); 127: there is no ptxas; 1: gpurace failed; 2: bad options.
 #include "base/log.h"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpurace repair — tries edits of the source that may repair races: builds and runs the program in a copy of its folder, as it is and with each edit.
+// gpurace repair — tries edits of the source that may repair races: builds and runs the program in a copy of its
+// folder, as it is and with each edit.
 //
-// Exit status: 0 when no race was found, or for each one an edit that removes it; --error-exitcode (66) when not; 2: the command line makes no
-// sense; 1: gpurace itself failed, or the program cannot be built as it is.
+// Exit status: 0 when no race was found, or for each one an edit that removes it; --error-exitcode (66) when not; 2:
+// the command line makes no sense; 1: gpurace itself failed, or the program cannot be built as it is.
 #include "base/own.h"
 #include "cli/commands.h"
 #include "cli/run/trial.h"

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpurace report — reads reports that were written as JSON, makes one of them, and writes it in any format. No program is run.
+// gpurace report — reads reports that were written as JSON, merges them, and writes them in any format. No program
+// runs.
 //
-// Exit status: 0 when the report was written; with --baseline --error-exitcode (66) when there are new races; 2: the command line makes no sense; 1: a report cannot be read, or not written.
+// Exit status: 0 when the report was written; with --baseline --error-exitcode (66) when there are new races; 2: the
+// command line makes no sense; 1: a report cannot be read, or not written.
 #include "cli/baseline_file.h"
 #include "cli/commands.h"
 #include "cli/write_report.h"

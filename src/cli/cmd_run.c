@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpurace run — runs a CUDA program under a dynamic engine and reports the races it had.
 //
-// Exit status: --error-exitcode (66) when there were races; 67 when the verdict is inconclusive and --strict asks for it (without it: when the
-// options left nothing to check, or a kernel hung or faulted); else the program's own (128 + N when signal N killed it, 124 when --timeout did). 2: the command line makes no sense;
-// 126, 127: the program cannot be run, is not there; 1: gpurace itself failed.
+// Exit status: --error-exitcode (66) when there were races; 67 when the verdict is inconclusive and --strict asks for
+// it (without it: when the options left nothing to check, or a kernel hung or faulted); else the program's own (128 + N
+// when signal N killed it, 124 when --timeout did). 2: the command line makes no sense; 126, 127: the program cannot be
+// run, is not there; 1: gpurace itself failed.
 #include "base/own.h"
 #include "cli/baseline_file.h"
 #include "cli/commands.h"

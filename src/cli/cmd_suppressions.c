@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpurace suppressions — looks over a file of rules: which have no reason, hide too much, or hide nothing.
 //
-// Exit status: 0 when nothing is doubtful; 3 when something is; 2: the command line makes no sense, or a rule is not understood; 1: a report cannot be
-// read.
+// Exit status: 0 when nothing is doubtful; 3 when something is; 2: the command line makes no sense, or a rule is not
+// understood; 1: a report cannot be read.
 #include "cli/commands.h"
 #include "report/lint.h"
 #include "report/read/read_report.h"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// coverage_conflicts — the last part of `gpurace coverage`: pairs of accesses that touched the same bytes (findings/conflict.h), first of all those that
-// no run has seen overlap.
+// coverage_conflicts — the last part of `gpurace coverage`: pairs of accesses that touched the same bytes
+// (findings/conflict.h), first of all those that no run has seen overlap.
 //
-// In the text, pairs of one line and another (copies made by unrolling) are one: not in the list as soon as some copies met. Shown of
-// them is the one that was aimed at most. A pair is left out when the code of one of its functions has changed since.
+// In the text, pairs of one line and another (copies made by unrolling) are one: not in the list as soon as some copies
+// met. Shown of them is the one that was aimed at most. A pair is left out when the code of one of its functions has
+// changed since.
 #include "base/demangle.h"
 #include "base/escape.h"
 #include "cli/coverage_list.h"

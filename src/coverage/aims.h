@@ -5,9 +5,9 @@
 
 #include "coverage/coverage.h"
 
-// Appends what a run with that seed aims at, in the words of --aim: half of the accesses that come first in conflicts whose
-// sides have not met, and of those the ones that were aimed at least. Nothing when no conflict is known, and mostly nothing
-// when no thread can wait at the conflicts that have not met.
+// Appends what a run with that seed aims at, in the words of --aim: half of the accesses that come first in conflicts
+// whose sides have not met, and of those the ones that were aimed at least. Nothing when no conflict is known, and
+// mostly nothing when no thread can wait at the conflicts that have not met.
 gr_status gr_aims_choose(const GrCoverage *c, uint64_t seed, StrBuf *out, gr_error *err);
 
 // If the file is full, forgets what was known of code that has changed since.

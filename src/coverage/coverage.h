@@ -3,20 +3,23 @@
 //
 //     gpurace coverage 1
 //     runs 17
-//     function 9f3c0e5d1a2b4c6d kernel 12 17 _Z6matmulPf      of 17 runs, 12 launched it; the last to load it was number 17
-//     3 2 1 load 4 17:9 /home/me/matmul.cu                    its 3rd access: chosen in 2 runs, watched in 1; what, and where
+//     function 9f3c0e5d1a2b4c6d kernel 12 17 _Z6matmulPf      of 17 runs, 12 launched it; the last to load it was
+//                                                             number 17
+//     3 2 1 load 4 17:9 /home/me/matmul.cu                    its 3rd access: chosen in 2 runs, watched in 1; what, and
+//                                                             where
 //     other 2 atomic 4 16:9 /home/me/matmul.cu                no access that can be watched, but a side of a conflict
 //     conflict 9f3c0e5d1a2b4c6d:2 9f3c0e5d1a2b4c6d:3 likely open wf:3:1.0.4 w-:0:1.7.0
-//     end 1 1                                                 so many accesses (the others apart) and conflicts; what is cut off has no end
+//     end 1 1                                                 so many accesses (the others apart) and conflicts; what
+//                                                             is cut off has no end
 //
-// A conflict (findings/conflict.h) is of two accesses, `likely` or `ordered`, `open` or `met`. For each side: whether it waits (w), came first (f), in how many
-// runs it was aimed at, and launch, block and warp where it was seen.
+// A conflict (findings/conflict.h) is of two accesses, `likely` or `ordered`, `open` or `met`. For each side: whether
+// it waits (w), came first (f), in how many runs it was aimed at, and launch, block and warp where it was seen.
 //
-// A function is named by its name and its code (passes/sample.h): what was watched of it counts as long as its code is the
-// same, whatever happens around it. `device` instead of `kernel`: a function that kernels call. Chosen is what was
-// instrumented; watched, what was in a kernel that was launched besides. Several runs may update one file at a time. Each takes
-// a lock on the file, reads it, adds to it, writes it anew beside it and renames that. So a reader never sees half of it. A
-// file that is not understood is an error and stays as it is.
+// A function is named by its name and its code (passes/sample.h): what was watched of it counts as long as its code is
+// the same, whatever happens around it. `device` instead of `kernel`: a function that kernels call. Chosen is what was
+// instrumented; watched, what was in a kernel that was launched besides. Several runs may update one file at a time.
+// Each takes a lock on the file, reads it, adds to it, writes it anew beside it and renames that. So a reader never
+// sees half of it. A file that is not understood is an error and stays as it is.
 #ifndef GR_COVERAGE_COVERAGE_H
 #define GR_COVERAGE_COVERAGE_H
 

@@ -2,8 +2,8 @@
 // device — the few things a device runtime needs of the GPU, as inline PTX: special registers, warp collectives and
 // scoped atomics. clang's own atomics for nvptx do not survive ptxas, hence the assembly.
 //
-// Everything here is relaxed: a device runtime must not order the program's accesses (design: "The added instructions must
-// order nothing"). So there is no fence, no barrier, no acquire and no release in this file.
+// Everything here is relaxed: a device runtime must not order the program's accesses (design: "The added instructions
+// must order nothing"). So there is no fence, no barrier, no acquire and no release in this file.
 #ifndef GR_DEVICE_API_DEVICE_H
 #define GR_DEVICE_API_DEVICE_H
 

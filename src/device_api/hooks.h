@@ -39,8 +39,8 @@ void gr_api_note(const char *what);
 // Something of the program cannot work on this device, in a sentence for the verdict's reasons.
 void gr_api_unusable(const char *what);
 void gr_api_fault(const GrApiFault *fault);
-// PTX of device runtimes that a text of the tool's calls and does not hold, in the order in which they are linked. What is __gr_NAME in a runtime is
-// __gr<suffix>_NAME in the text that calls it. All of it stays as long as the process.
+// PTX of device runtimes that a text of the tool's calls and does not hold, in the order in which they are linked. What
+// is __gr_NAME in a runtime is __gr<suffix>_NAME in the text that calls it. All of it stays as long as the process.
 enum { GR_API_RUNTIMES = 8 };
 typedef struct GrApiRuntimes {
     const char *suffix;
@@ -48,9 +48,9 @@ typedef struct GrApiRuntimes {
     unsigned n;
 } GrApiRuntimes;
 
-// Whether the tool made this PTX: then the comments that mark what it inserted count. In all other text they are the program's, and mean
-// nothing. Any thread, and no lock of the tool's is held for long. Without a tool all text is read as a tool's: nothing is decided by it then.
-// *runtimes becomes what is to be linked with it.
+// Whether the tool made this PTX: then the comments that mark what it inserted count. In all other text they are the
+// program's, and mean nothing. Any thread, and no lock of the tool's is held for long. Without a tool all text is read
+// as a tool's: nothing is decided by it then. *runtimes becomes what is to be linked with it.
 int gr_api_wrote(const char *text, size_t len, GrApiRuntimes *runtimes);
 
 // ---- Exported by libcuda.so.1 of the CPU device ------------------------------------------------------------
@@ -61,11 +61,11 @@ int gr_cpu_device_observe(const struct VmObserver *observer);
 // Adds an ear for work. Called with the driver's lock held. 0 on success.
 int gr_cpu_device_observe_work(void (*hear)(void *user, const GrWork *w), void *user);
 
-// Memory that the host and the device share: managed, pinned, and registered memory of the program. The device reaches the first two
-// through a mapping of its own, so the host's may be protected; nothing is told of the tool's own (gr_cpu_device_tool_memory).
-// Calls `each` for what came, and with GR_SHARED_GONE for what went, since the call that yielded `since`; where that is not known any more, or
-// `since` is 0, first with GR_SHARED_ANEW, and then for all that there is. Yields a number that changes whenever there is something to tell; `each`
-// may be NULL. One tool asks.
+// Memory that the host and the device share: managed, pinned, and registered memory of the program. The device reaches
+// the first two through a mapping of its own, so the host's may be protected; nothing is told of the tool's own
+// (gr_cpu_device_tool_memory). Calls `each` for what came, and with GR_SHARED_GONE for what went, since the call that
+// yielded `since`; where that is not known any more, or `since` is 0, first with GR_SHARED_ANEW, and then for all that
+// there is. Yields a number that changes whenever there is something to tell; `each` may be NULL. One tool asks.
 typedef enum GrSharedMemory {
     GR_SHARED_MANAGED,
     GR_SHARED_PINNED,
@@ -91,12 +91,12 @@ int gr_cpu_device_config(const char *text, char *message, unsigned message_size)
 // with some left was not checked to its end.
 uint64_t gr_cpu_device_launches(uint64_t *unfinished);
 
-// The pinned or registered memory at `address` is the tool's own: the program does not look at it, so it does not matter when
-// the device writes there.
+// The pinned or registered memory at `address` is the tool's own: the program does not look at it, so it does not
+// matter when the device writes there.
 void gr_cpu_device_tool_memory(const void *address);
 
-// Ends the launch of that number as a trap of its own would. Only from what observers call; `why` becomes the fault's text. 0 on
-// success, otherwise it does not run.
+// Ends the launch of that number as a trap of its own would. Only from what observers call; `why` becomes the fault's
+// text. 0 on success, otherwise it does not run.
 int gr_cpu_device_stop(uint64_t launch, const char *why);
 
 // How often the device ran on its own because the host was idle, in a way that may depend on real time.
@@ -105,15 +105,15 @@ uint64_t gr_cpu_device_unrepeatable(void);
 // Writes to memory of the device at once, whatever is queued: for the tool's own data. A CUresult.
 int gr_cpu_device_write(unsigned long long at, const void *bytes, size_t n);
 
-// Zeroed memory of the tool's own, which counts as none of the program's and stays until the process ends. Its address for kernels; 0: there is
-// none left.
+// Zeroed memory of the tool's own, which counts as none of the program's and stays until the process ends. Its address
+// for kernels; 0: there is none left.
 unsigned long long gr_cpu_device_take(size_t size);
 
 // Where the process sees memory of the device, for what hears of work (the driver's lock is held). NULL: nowhere.
 void *gr_cpu_device_view(unsigned long long at, size_t size);
 
-// How likely races of some depth are found by the schedule that the device has run by, a sentence without its end, or why that
-// is not known. -1 when its schedule promises nothing, or no kernel ran.
+// How likely races of some depth are found by the schedule that the device has run by, a sentence without its end, or
+// why that is not known. -1 when its schedule promises nothing, or no kernel ran.
 int gr_cpu_device_bound(int device, char *text, unsigned size);
 
 #endif

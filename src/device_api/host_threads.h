@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-// What orders the threads of the host among themselves, as far as it is seen. Each that waits for the device has a number from 1, below
-// 2^16, and counts its waits; a number may pass to another thread, which then counts on.
+// What orders the threads of the host among themselves, as far as it is seen. Each that waits for the device has a
+// number from 1, below 2^16, and counts its waits; a number may pass to another thread, which then counts on.
 typedef struct GrHostThreads {
     // For the calling thread: by number, less 1, the last wait of that thread it comes after. *version changes with it.
     const uint64_t *(*knows)(uint32_t *n, uint64_t *version);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// work — what the CPU device's driver tells a tool of the work that the program gives the device, and what a tool hears of the
-// host's own accesses. The structures are shared by the driver, the injection and the engines.
+// work — what the CPU device's driver tells a tool of the work that the program gives the device, and what a tool hears
+// of the host's own accesses. The structures are shared by the driver, the injection and the engines.
 #ifndef GR_DEVICE_API_WORK_H
 #define GR_DEVICE_API_WORK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-// Work that the program gives the device, and what the host waits for. A tool that follows the order of work hears of it. Items
-// are submitted by the host, begin when everything that their stream makes them wait for has ended, and end.
+// Work that the program gives the device, and what the host waits for. A tool that follows the order of work hears of
+// it. Items are submitted by the host, begin when everything that their stream makes them wait for has ended, and end.
 typedef enum GrWorkKind {
     GR_WORK_SUBMITTED,
     GR_WORK_BEGINS,
@@ -16,8 +16,8 @@ typedef enum GrWorkKind {
     GR_WORK_WAITED, // the host knows that what was submitted to `stream` has ended (0: to all of `context`; both 0:
     // everything; a `legacy` stream: to the blocking ones of `context`, too), or with `mark`: what came
     // before that record of an event
-    // The host frees `to` without waiting for anything; type FREE, no stream. It is gone (FREED, of the same item) when what was
-    // submitted before has ended.
+    // The host frees `to` without waiting for anything; type FREE, no stream. It is gone (FREED, of the same item) when
+    // what was submitted before has ended.
     GR_WORK_FREES,
     GR_WORK_FREED,
 } GrWorkKind;
@@ -51,10 +51,10 @@ typedef struct GrWork {
     uint64_t launch; // KERNEL: its number; FREES, FREED: that of the last kernel submitted before the call
     bool early;      // KERNEL: it may begin before a kernel that precedes it in its stream has ended
     const void *mark;
-    // SUBMITTED, WAITED, FREES: the thread of the host whose call it is; how many waits (WAITED) had returned when the call
-    // began; how many there have been, this one included. `contended`: another thread is in a call that has begun.
-    // A host function is heard of by the thread that runs it: its beginning counts as a wait, and its end as a call that began when
-    // the function returned.
+    // SUBMITTED, WAITED, FREES: the thread of the host whose call it is; how many waits (WAITED) had returned when the
+    // call began; how many there have been, this one included. `contended`: another thread is in a call that has begun.
+    // A host function is heard of by the thread that runs it: its beginning counts as a wait, and its end as a call
+    // that began when the function returned.
     uint64_t thread, began, waits;
     bool contended;
     GrBox from, to; // COPY; FILL, ALLOC and FREE have only `to`

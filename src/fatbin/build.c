@@ -9,8 +9,8 @@
 
 static size_t pad8(size_t n) { return (n + 7) & ~(size_t)7; }
 
-// Strings follow the fixed part: the source name, padded; then the options' RawString and their text, padded. nvcc writes
-// the options even where there are none, and a driver reads them unasked: an entry without crashes it (580.159).
+// Strings follow the fixed part: the source name, padded; then the options' RawString and their text, padded. nvcc
+// writes the options even where there are none, and a driver reads them unasked: an entry without crashes it (580.159).
 static const char *options_of(const FatbinPtx *p) { return p->options ? p->options : ""; }
 
 static size_t header_size(const FatbinPtx *p) {

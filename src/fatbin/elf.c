@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// elf — classification of programs. A breadth-first walk over the program and the libraries that it needs. It gathers three
-// facts of each file (struct Facts), and the first file that shows a way of using CUDA decides.
+// elf — classification of programs. A breadth-first walk over the program and the libraries that it needs. It gathers
+// three facts of each file (struct Facts), and the first file that shows a way of using CUDA decides.
 #include "fatbin/elf.h"
 
 #include "fatbin/elfscan.h"

@@ -34,8 +34,9 @@ typedef struct ExeInfo {
 } ExeInfo;
 
 // Looks at the file at `path` (a path, not a name to be searched on $PATH). GR_ERR_NOT_FOUND when it does not exist,
-// GR_ERR_IO when it cannot be read or is not a file, GR_ERR_FORMAT when it is a truncated ELF file. Not `whole`: the first file with a
-// runtime ends the walk, so has_device_code and embeds say nothing of files behind it. (To look through all of cuBLAS takes 0.1 s.)
+// GR_ERR_IO when it cannot be read or is not a file, GR_ERR_FORMAT when it is a truncated ELF file. Not `whole`: the
+// first file with a runtime ends the walk, so has_device_code and embeds say nothing of files behind it. (To look
+// through all of cuBLAS takes 0.1 s.)
 gr_status gr_elf_classify(const char *path, bool whole, ExeInfo *out, gr_error *err);
 
 // "shared CUDA runtime" and so on.

@@ -10,9 +10,9 @@
 // one zstd frame, or as one raw LZ4 block. `extra` of a version 2 wrapper (-rdc=true) is a NULL-terminated array of
 // fatbins, one per translation unit; `data` is then what the device linker made of them, without PTX.
 //
-// The format is not documented by NVIDIA; every field used here was observed in what nvcc 13.0 writes, and the tests compare
-// with what nvcc says it compiled. Nothing in a container is trusted. Sizes are checked against the space that is there. The
-// driver's interface hands over a bare pointer; there the size in the header is the bound.
+// The format is not documented by NVIDIA; every field used here was observed in what nvcc 13.0 writes, and the tests
+// compare with what nvcc says it compiled. Nothing in a container is trusted. Sizes are checked against the space that
+// is there. The driver's interface hands over a bare pointer; there the size in the header is the bound.
 #ifndef GR_FATBIN_FATBIN_H
 #define GR_FATBIN_FATBIN_H
 
@@ -58,8 +58,8 @@ typedef struct FatbinEntry {
     const void *payload; // in the container's memory
     size_t packed_size;  // bytes at `payload`
     size_t size;         // bytes once unpacked; padding included where the entry is stored
-    const char
-        *options; // for ptxas ("--compile-only "), NULL if none; never of a cubin, whose options are binary
+    // For ptxas ("--compile-only "), NULL if none; never of a cubin, whose options are binary.
+    const char *options;
     const char *source; // file name given with -lineinfo or -G, NULL if none
 } FatbinEntry;
 
@@ -142,8 +142,8 @@ typedef struct FatbinPtx {
     const char *options, *source; // NULL for none
 } FatbinPtx;
 
-// What the directives .version and .target at the head of a PTX text say: fills text, len, sm, suffix, major, minor and flags of *out; no
-// options and no source. False: the text has no such head.
+// What the directives .version and .target at the head of a PTX text say: fills text, len, sm, suffix, major, minor and
+// flags of *out; no options and no source. False: the text has no such head.
 bool gr_fatbin_describe(const char *text, size_t len, FatbinPtx *out);
 
 // A new container with `count` stored PTX entries, in memory that the caller frees. Driver and runtime take it for one

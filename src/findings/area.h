@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// area — the bytes of a results file that code of one engine writes in place while a program runs, one area for each module.
+// area — the bytes of a results file that one engine's code writes in place while a program runs, one per module.
 //
-// Only that engine knows what the bytes mean. The module's record says whose they are (GrAreaTag); the engine hands over the
-// GrDecoder that makes findings of them. An area without a decoder makes the verdict inconclusive.
+// Only that engine knows what the bytes mean. The module's record says whose they are (GrAreaTag); the engine hands
+// over the GrDecoder that makes findings of them. An area without a decoder makes the verdict inconclusive.
 #ifndef GR_FINDINGS_AREA_H
 #define GR_FINDINGS_AREA_H
 

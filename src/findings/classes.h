@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // classes — the classes of findings. Every engine has a table of them.
 //
-// A class goes by its number in results files and in the report. The number is unique over all engines, and no number is used again after
-// its class is gone: a results file never changes its meaning. docs/classes.md lists them all.
+// A class goes by its number in results files and in the report. The number is unique over all engines, and no number
+// is used again after its class is gone: a results file never changes its meaning. docs/classes.md lists them all.
 #ifndef GR_FINDINGS_CLASSES_H
 #define GR_FINDINGS_CLASSES_H
 

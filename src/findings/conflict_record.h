@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// conflict_record — a conflict (findings/conflict.h) as a record of the results file (GR_RECORD_CONFLICT): written when it is first seen, and
-// again when more is known of it.
+// conflict_record — a conflict (findings/conflict.h) as a record of the results file (GR_RECORD_CONFLICT): written when
+// it is first seen, and again when more is known of it.
 #ifndef GR_FINDINGS_CONFLICT_RECORD_H
 #define GR_FINDINGS_CONFLICT_RECORD_H
 

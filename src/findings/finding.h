@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// finding — one thing that an engine found, as engines hand it over and reports take it: the class, one or two accesses, what is missing between them.
+// finding — one thing that an engine found, as engines hand it over and reports take it: the class, one or two
+// accesses, what is missing between them.
 //
 // It knows no results file and no engine. What it points to lives as long as its maker says.
 #ifndef GR_FINDINGS_FINDING_H
@@ -30,8 +31,9 @@ typedef struct GrHeld {
 
 // One side. What is not known is NULL or 0.
 typedef struct GrAccess {
-    const char *
-        kind; // "load", "store", "atomic", "copy", "memset", "free", "free node", "allocation", "allocation node", "host read", "host write"
+    // "load", "store", "atomic", "copy", "memset", "free", "free node", "allocation", "allocation node", "host read",
+    // "host write".
+    const char *kind;
     GrFrame at;
     const GrFrame *inlined;
     const GrFrame *near; // what comes before it in the PTX, where it has no line of its own; NULL: nothing
@@ -61,8 +63,9 @@ typedef struct GrOutcome {
     const char *units; // whose copies: "blocks", "warps", "threads"
     uint32_t copies, round;
     uint64_t bytes;
-    uint64_t
-        regions; // bits: regions that the pair was found in; number k begins behind barrier k of the kernel, 0 with the kernel; 63: from 63 on
+    // Bits: regions in which the pair was found: k begins behind barrier k of the kernel, 0 with the kernel; 63: all
+    // later.
+    uint64_t regions;
 } GrOutcome;
 
 typedef struct GrFinding {
@@ -84,8 +87,8 @@ typedef struct GrFinding {
     bool stored_first; // the first access stored `expected`; else it read it
     // Lanes of one warp that raced among themselves: all, those that stored `expected`, and those that stored `seen`.
     uint32_t lanes, stored[2];
-    // Of a misuse: which thread did what, a sentence without its end. Of a race that no run of the program showed: the launch it needs. Of another race: what came out
-    // otherwise.
+    // Of a misuse: which thread did what, a sentence without its end. Of a race that no run of the program showed: the
+    // launch it needs. Of another race: what came out otherwise.
     const char *detail;
     const GrOutcome *outcome; // NULL: nothing is known
 } GrFinding;

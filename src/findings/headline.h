@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// headline — where the user meets a race: of the places that an access was inlined from, the innermost in the user's own code.
+// headline — where the user meets a race: the innermost place, of an access and its inlining, in the user's own code.
 //
-// A race inside a header of the toolkit (CUDA, libcu++, CUB, Thrust; toolkit.def) is told at the line of the user's that called it, with the
-// header's places beneath. Races with the same headlines are one report, so the process that counts them needs it as well.
+// A race inside a header of the toolkit (CUDA, libcu++, CUB, Thrust; toolkit.def) is told at the line of the user's
+// that called it, with the header's places beneath. Races with the same headlines are one report, so the process that
+// counts them needs it as well.
 #ifndef GR_FINDINGS_HEADLINE_H
 #define GR_FINDINGS_HEADLINE_H
 

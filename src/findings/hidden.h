@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // hidden — processes of the program that gpurace is not in, noted in the header page of the results file.
 //
-// The page is mapped before a process gives up its rights, changes its root or closes its descriptors, so a note needs nothing but memory. That
-// also makes it possible between fork and exec.
+// The page is mapped before a process gives up its rights, changes its root or closes its descriptors, so a note needs
+// nothing but memory. That also makes it possible between fork and exec.
 #ifndef GR_FINDINGS_HIDDEN_H
 #define GR_FINDINGS_HIDDEN_H
 

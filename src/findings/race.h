@@ -6,8 +6,8 @@
 
 #include "ptx/ptx.h"
 
-// FREE: the memory was freed, by a thread of the device when `launch` is set, else by the API. ALLOC: it was allocated, by the API or a node
-// of a graph.
+// FREE: the memory was freed, by a thread of the device when `launch` is set, else by the API. ALLOC: it was allocated,
+// by the API or a node of a graph.
 typedef enum RaceBy {
     RACE_BY_KERNEL,
     RACE_BY_COPY,
@@ -67,8 +67,8 @@ typedef struct Race {
     uint64_t overlap; // first byte that both touched, and how many
     uint64_t overlap_bytes;
     const char *order; // what would have ordered them, a sentence's end: "no __syncthreads() … between"
-    uint64_t
-        count; // accesses that noticed this pair: a thread's, whatever it touched and however many others it raced with
+    // Accesses that noticed this pair: a thread's, whatever it touched and however many others it raced with.
+    uint64_t count;
     RaceTally mine, *ours; // what counts too; ours: together with other pairs, NULL: none
 } Race;
 

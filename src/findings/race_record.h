@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// race_record — a race both of whose sides are known, as a record of the results file (GR_RECORD_RACE). The record is written
-// when a pair of sites is first seen to race. Its count is a 64-bit word in an area, which goes on counting.
+// race_record — a race both of whose sides are known, as a record of the results file (GR_RECORD_RACE). The record is
+// written when a pair of sites is first seen to race. Its count is a 64-bit word in an area, which goes on counting.
 #ifndef GR_FINDINGS_RACE_RECORD_H
 #define GR_FINDINGS_RACE_RECORD_H
 
@@ -14,7 +14,9 @@ typedef enum GrSideKind {
     GR_SIDE_COPY,  // of the host's API: neither site nor thread mean anything
     GR_SIDE_FILL,  // of the host's API: neither site nor thread mean anything
     GR_SIDE_HOST,  // the program's own access, by an instruction of the host's
-    GR_SIDE_FREE, // the memory was freed: by a thread if `launch` is set, at line `at` of file `object`, line `site` of the PTX; else by the API
+    // Memory was freed: if `launch` is set by a thread, at line `at` of file `object`, line `site` of the PTX; else by
+    // the API.
+    GR_SIDE_FREE,
     GR_SIDE_ALLOC, // it was allocated, in the order of a stream or by a node of a graph
 } GrSideKind;
 
@@ -24,8 +26,8 @@ typedef struct GrRaceSide {
     uint64_t module;              // GrModuleInfo.number; 0: not known
     uint32_t site, access, scope; // PtxAccess; PtxScope of a strong operation, else 0
     uint32_t by;                  // GrSideKind
-    uint32_t
-        marks; // GR_SIDE_VOLATILE, GR_SIDE_DISCARDED: a load whose value was not used, GR_SIDE_NODE: FREE and ALLOC by a node of a graph
+    // GR_SIDE_VOLATILE; GR_SIDE_DISCARDED: the loaded value was not used; GR_SIDE_NODE: a graph's node (FREE, ALLOC).
+    uint32_t marks;
     uint64_t launch, address;
     uint32_t thread[3], block[3], size;
     // FREE by a thread: the source file and the function. HOST: the instruction's file, its address there, and the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// range_record — memory that came and went, as records of the results file (GR_RECORD_CAME, GR_RECORD_WENT), so that a report can say what an address is
-// part of.
+// range_record — memory that came and went, as records of the results file (GR_RECORD_CAME, GR_RECORD_WENT), so that a
+// report can say what an address is part of.
 #ifndef GR_FINDINGS_RANGE_RECORD_H
 #define GR_FINDINGS_RANGE_RECORD_H
 
@@ -15,8 +15,8 @@ typedef struct GrRangeInfo {
     uint64_t launch;  // how many launches there had been
     const char *kind; // "device", "managed", …: of a variable "variable". "": it went
     const char *name; // of a variable; else ""
-    // The calls on the host that asked for it, the innermost first: the file that holds the instruction, its address there, and the function. "":
-    // not known, or there are no more.
+    // The calls on the host that asked for it, the innermost first: the file that holds the instruction, its address
+    // there, and the function. "": not known, or there are no more.
     struct GrRangeCall {
         const char *object, *symbol;
         uint64_t pc;

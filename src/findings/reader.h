@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // reader — reads a results file and trusts nothing in it.
 //
-// The file may come from a program that was killed at any instruction, may be cut short, and may come from any source. So every
-// offset and size is checked, and a record counts only if its hash is right. Bytes between records that belong to no record are
-// counted as damage, which makes a verdict inconclusive.
+// The file may come from a program that was killed at any instruction, may be cut short, and may come from any source.
+// So every offset and size is checked, and a record counts only if its hash is right. Bytes between records that belong
+// to no record are counted as damage, which makes a verdict inconclusive.
 #ifndef GR_FINDINGS_READER_H
 #define GR_FINDINGS_READER_H
 

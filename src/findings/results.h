@@ -6,13 +6,14 @@
 //     +--------+--------+--------+------------------------+--------+
 //       end ──────────────────────────────────────────────────────────▶ next free byte
 //
-// Several processes and threads append at once: each reserves its bytes with an atomic addition to `end`, in the header page
-// that all of them map, and then writes them. No process or thread waits for another. A record is one pwrite, complete once
-// that returns, and carries a hash: what a killed process left half done is recognized and counted by the reader. Areas are
-// mapped by the process that reserved them; device code writes race slots there, so they need no end of any kind. The path is opened
-// for each append, because programs close descriptors that they do not know. Where it cannot be opened (setuid, chroot) a descriptor does that the
-// launcher opened, if the process still has it. What cannot be written is counted in the header (`dropped`), which is mapped then, and the
-// process is named there (hidden.h).
+// Several processes and threads append at once: each reserves its bytes with an atomic addition to `end`, in the header
+// page that all of them map, and then writes them. No process or thread waits for another. A record is one pwrite,
+// complete once that returns, and carries a hash: what a killed process left half done is recognized and counted by the
+// reader. Areas are mapped by the process that reserved them; device code writes race slots there, so they need no end
+// of any kind. The path is opened for each append, because programs close descriptors that they do not know. Where it
+// cannot be opened (setuid, chroot) a descriptor does that the launcher opened, if the process still has it. What
+// cannot be written is counted in the header (`dropped`), which is mapped then, and the process is named there
+// (hidden.h).
 #ifndef GR_FINDINGS_RESULTS_H
 #define GR_FINDINGS_RESULTS_H
 
@@ -93,7 +94,8 @@ typedef struct GrResults {
     GrResultsHeader *header;
     char *path;
     uint64_t process; // this process's number; 0: it has none
-    int fd; // inherited from the launcher, or -1. The program may have closed it, and opened something else by the number
+    // Inherited from the launcher, or -1. The program may have closed it, and opened something else by the number.
+    int fd;
     uint64_t device, inode;
     const char *program; // of this process, for notes; NULL: not known
 } GrResults;

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arena: for an engine with CAP_ARENA the program's device memory lies in one range of addresses, which is reserved once per
-// device. So the engine's own data about that memory can lie at a computed distance.
+// The arena: for an engine with CAP_ARENA the program's device memory lies in one range of addresses, which is reserved
+// once per device. So the engine's own data about that memory can lie at a computed distance.
 //
 //     arena    |piece     |piece                  |   free    |piece |                                  free |
 //     pieces   |block block  block|  one block of many bytes  |block  block|
 //
-// A piece is memory of the driver's virtual memory functions, created and mapped as a whole. A large allocation has one for itself, small
-// ones share one, at multiples of 512 bytes as cuMemAlloc's. Each block has a ticket, an ordinary allocation of a byte: whether the
-// driver allocates and frees the ticket is the answer that the program gets, and freeing the ticket waits as freeing the memory would.
-// What is asked of an address in a block is answered as of its ticket.
+// A piece is memory of the driver's virtual memory functions, created and mapped as a whole. A large allocation has one
+// for itself, small ones share one, at multiples of 512 bytes as cuMemAlloc's. Each block has a ticket, an ordinary
+// allocation of a byte: whether the driver allocates and frees the ticket is the answer that the program gets, and
+// freeing the ticket waits as freeing the memory would. What is asked of an address in a block is answered as of its
+// ticket.
 //
-// Stream-ordered memory stays the driver's. So does all memory where the driver lacks the functions or no addresses are left.
+// Stream-ordered memory stays the driver's; all memory does where the driver lacks the functions or addresses run out.
 #include "base/vec.h"
 #include "inject/handlers.h"
 #include "inject/memory.h"

@@ -15,8 +15,8 @@
 #define PAREN(...) __VA_ARGS__
 
 enum {
-    NOT_FOUND =
-        7, // NVRTC_ERROR_BUILTIN_OPERATION_FAILURE; nvJitLink has no such number, and calls it an unknown error
+    // NVRTC_ERROR_BUILTIN_OPERATION_FAILURE; nvJitLink has no such number, and calls it an unknown error.
+    NOT_FOUND = 7,
 };
 
 // ---- the table -------------------------------------------------------------------------------------------

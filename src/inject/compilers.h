@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// compilers — the just-in-time compilers of NVIDIA's toolkit, interposed: they hold the PTX of the machine code that they hand out.
+// compilers — interposes the just-in-time compilers of NVIDIA's toolkit, which hold the PTX of their machine code.
 //
 //     program ──▶ wrapper (exported under the compiler's own name) ──▶ handler ──▶ real function of this row
 //
-// A program gets at a wrapper by linking (our library comes first) and by dlsym and dlvsym (dl.c). A handler asks the compiler for the PTX, or
-// keeps the PTX that went in, and notes whose machine code it is (machine.h). The program gets what the compiler answers, unchanged. No
-// session is needed: a program may compile before its first call of the driver.
+// A program gets at a wrapper by linking (our library comes first) and by dlsym and dlvsym (dl.c). A handler asks the
+// compiler for the PTX, or keeps the PTX that went in, and notes whose machine code it is (machine.h). The program gets
+// what the compiler answers, unchanged. No session is needed: a program may compile before its first call of the
+// driver.
 #ifndef GR_INJECT_COMPILERS_H
 #define GR_INJECT_COMPILERS_H
 

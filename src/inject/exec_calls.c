@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// exec_calls — the C library's functions that start a program. Where the program is a ptxas, gpurace-ptxas is started in its place, and told
-// by GPURACE_PTXAS which ptxas it stands in for. So the machine code of a compiler that calls ptxas keeps its PTX (fatbin/cubin.h), whatever
-// way the compiler came to that ptxas: an option, a variable, a package of its own, the PATH.
+// exec_calls — the C library's functions that start a program. Where the program is a ptxas, gpurace-ptxas is started
+// in its place, and told by GPURACE_PTXAS which ptxas it stands in for. So the machine code of a compiler that calls
+// ptxas keeps its PTX (fatbin/cubin.h), whatever way the compiler came to that ptxas: an option, a variable, a package
+// of its own, the PATH.
 //
 // Any other program is started with what carries gpurace (exec_carry.h).
 //
-// These functions are called between fork and exec, of programs with many threads: nothing here allocates, locks or looks up a symbol. What
-// cannot be stood in for is started as it was asked for. Not seen: system calls of the program's own, and what the C library starts inside of other
-// functions (wordexp).
+// These functions are called between fork and exec, of programs with many threads: nothing here allocates, locks or
+// looks up a symbol. What cannot be stood in for is started as it was asked for. Not seen: system calls of the
+// program's own, and what the C library starts inside of other functions (wordexp).
 #include "inject/exec_carry.h"
 #include "inject/hooks.h"
 #include "inject/inside_run.h"

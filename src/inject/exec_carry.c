@@ -95,7 +95,7 @@ static bool fill(GrExecRoom *r, char *const envp[], const char *ours) {
     return true;
 }
 
-// ---- What gpurace cannot get into ------------------------------------------------------------------------------------
+// ---- What gpurace cannot get into -----------------------------------------------------------------------------------
 
 // Decides as the kernel does (AT_SECURE): the loader then drops LD_PRELOAD.
 static bool has_other_rights(const char *path, const struct stat *st) {
@@ -173,7 +173,7 @@ static void note_hidden(const char *path, const char *ours, bool left_out) {
         gr_hidden_note(gr_run_results()->header, why, absolute(path, whole));
 }
 
-// ---- The environment -------------------------------------------------------------------------------------------------
+// ---- The environment ------------------------------------------------------------------------------------------------
 
 char *const *gr_exec_carry(const char *path, char *const envp[], GrExecRoom *room) {
     const char *ours = our_preload();

@@ -49,7 +49,7 @@ static Followed *find_or_add(CUgraphExec exec) {
     return NULL;
 }
 
-// ---- Its kernels ------------------------------------------------------------------------------------------------------
+// ---- Its kernels ----------------------------------------------------------------------------------------------------
 
 static bool note_kernel(Followed *f, CUgraphNode node) {
     DRIVER(cuGraphKernelNodeGetParams, (CUgraphNode, CUDA_KERNEL_NODE_PARAMS *));
@@ -129,7 +129,7 @@ bool gr_graph_count(CUgraphExec exec, CUstream stream) {
     return f && f->known;
 }
 
-// ---- Its clone ----------------------------------------------------------------------------------------------------------
+// ---- Its clone ------------------------------------------------------------------------------------------------------
 
 static void drop_clone(Followed *f) {
     DRIVER(cuGraphDestroy, (CUgraph));
@@ -225,7 +225,7 @@ void gr_graph_enable(CUgraphExec exec, CUgraphNode node, bool yes) {
         enable_clone(f, mine, yes);
 }
 
-// ---- Launching ------------------------------------------------------------------------------------------------------------
+// ---- Launching ------------------------------------------------------------------------------------------------------
 
 bool gr_graph_run(CUgraphExec exec, CUstream stream, CUresult *result) {
     Followed *f = find(exec);

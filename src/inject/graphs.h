@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// graphs — executable graphs: which kernels they launch, and for an engine that is to see what graphs do, a run node by node.
+// graphs — executable graphs: the kernels they launch; for an engine that must see what graphs do, a run node by node.
 //
-// The driver has no way to ask an executable graph what it does. So its kernels are noted when it is made, and changes are made to
-// the notes. For such an engine there is a clone of the graph besides: changes are made to both, and a launch walks the clone. The
-// clone is the driver's, and so are its nodes' parameters.
+// The driver has no way to ask an executable graph what it does. So its kernels are noted when it is made, and changes
+// are made to the notes. For such an engine there is a clone of the graph besides: changes are made to both, and a
+// launch walks the clone. The clone is the driver's, and so are its nodes' parameters.
 #ifndef GR_INJECT_GRAPHS_H
 #define GR_INJECT_GRAPHS_H
 

@@ -39,8 +39,8 @@ static void pass_on(const struct sigaction *to, int sig, siginfo_t *info, void *
     }
 }
 
-// The kernel's word, or abort's, which sends the signal to its own thread. (When it was malloc that gave up on a broken heap, the program
-// may stop at malloc's lock later; without this it would be dead now.)
+// The kernel's word, or abort's, which sends the signal to its own thread. (When it was malloc that gave up on a broken
+// heap, the program may stop at malloc's lock later; without this it would be dead now.)
 static bool is_crash(int sig, const siginfo_t *info) {
     return info->si_code > 0 || (sig == SIGABRT && info->si_code == SI_TKILL && info->si_pid == getpid());
 }

@@ -87,8 +87,8 @@ GrFn gr_hook_real(GrHook *h) {
     return __atomic_load_n(&h->real, __ATOMIC_ACQUIRE);
 }
 
-// The callers' prototypes are those of CUDA 12.0, the oldest that has all of them. A newer version of the same name may take
-// other parameters: cuCtxGetDevice has a second one in 13.0.
+// The callers' prototypes are those of CUDA 12.0, the oldest that has all of them. A newer version of the same name may
+// take other parameters: cuCtxGetDevice has a second one in 13.0.
 enum { OUR_API = 12000 };
 
 GrFn gr_driver_function(const char *base) {

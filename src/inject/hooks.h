@@ -4,8 +4,8 @@
 //     program ──▶ wrapper (exported under the driver's own name) ──▶ handler ──▶ real function of this row
 //
 // A program gets at a wrapper in three ways, and none is left out: by linking (our library comes first), by dlsym and
-// dlvsym (interposed: dl.c), and by cuGetProcAddress (its results are exchanged). The real function is what the way that
-// the program took would have given it.
+// dlvsym (interposed: dl.c), and by cuGetProcAddress (its results are exchanged). The real function is what the way
+// that the program took would have given it.
 #ifndef GR_INJECT_HOOKS_H
 #define GR_INJECT_HOOKS_H
 
@@ -57,16 +57,17 @@ void gr_hook_learn(GrHook *h, GrFn real);
 // A driver function by its cuda.h name, interposed or not; never a wrapper. NULL when the driver lacks it.
 GrFn gr_driver_function(const char *base);
 
-// The stream that the program's call in this thread means by `s`: of an entry point for per-thread default streams, NULL is
-// CU_STREAM_PER_THREAD. Our own calls go to the other twin.
+// The stream that the program's call in this thread means by `s`: of an entry point for per-thread default streams,
+// NULL is CU_STREAM_PER_THREAD. Our own calls go to the other twin.
 CUstream gr_call_stream(CUstream s);
 
 // ---- The dynamic linker (dl.c) -----------------------------------------------------------------------------
 
 // The C library's own dlsym.
 void *gr_real_dlsym(void *handle, const char *name);
-// The library whose name begins with `prefix` and that the program or library with the code at `caller` was linked with, NULL when there is none.
-// dlsym(RTLD_NEXT) would find the first of such a name; none of a library that was opened with RTLD_LOCAL.
+// The library whose name begins with `prefix` and that the program or library with the code at `caller` was linked
+// with, NULL when there is none. dlsym(RTLD_NEXT) would find the first of such a name; none of a library that was
+// opened with RTLD_LOCAL.
 void *gr_needed_library(const void *caller, const char *prefix);
 // The driver's library when it is loaded, NULL when it is not.
 void *gr_driver_library(void);

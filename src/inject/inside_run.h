@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // inside_run — what the launcher told this process: variables of the environment, and the results file.
 //
-// Both are taken when the process starts, and a child of fork has them from its parent. So a program may clear its environment, give up its
-// rights or change its root afterwards, and is watched all the same.
+// Both are taken when the process starts, and a child of fork has them from its parent. So a program may clear its
+// environment, give up its rights or change its root afterwards, and is watched all the same.
 #ifndef GR_INJECT_INSIDE_RUN_H
 #define GR_INJECT_INSIDE_RUN_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rewritten modules, linked by the driver's linker before they are loaded. From PTX alone the driver makes programs that stand on their own: it
-// compiles what is called once for each kernel that calls it, and an engine's runtime may be longer than the kernels. The linker's inputs are
-// compiled function by function, once.
+// Rewritten modules, linked by the driver's linker before they are loaded. From PTX alone the driver makes programs
+// that stand on their own: it compiles what is called once for each kernel that calls it, and an engine's runtime may
+// be longer than the kernels. The linker's inputs are compiled function by function, once.
 #include "inject/session.h"
 
 #include <stdint.h>

@@ -155,8 +155,8 @@ struct LoadedModule *gr_machine_modules(const void *image, size_t len) {
 
 // ---- In fatbinaries ----------------------------------------------------------------------------------------
 
-// A library may hold hundreds of megabytes of packed machine code. Ours is packed where nvcc packs it (-rdc=true, -G, -compress-mode=size), and
-// then it is small. All in all no more is unpacked than costs a blink.
+// A library may hold hundreds of megabytes of packed machine code. Ours is packed where nvcc packs it (-rdc=true, -G,
+// -compress-mode=size), and then it is small. All in all no more is unpacked than costs a blink.
 static bool worth_unpacking(const FatbinEntry *e) {
     enum { LARGEST = 8 << 20, MOST = 128 << 20 };
     static size_t unpacked; // atomic

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // machine — machine code whose PTX is known.
 //
-// A just-in-time compiler hands machine code to the driver, and the PTX that it was made of is gone by then. What makes machine code in this
-// process under our eyes (compilers.c, the driver's linker) is noted here by its bytes; what gpurace-ptxas made has its PTX in it
-// (fatbin/cubin.h). When the program loads such code, the PTX is what gets checked, and what the driver gets.
+// A just-in-time compiler hands machine code to the driver, and the PTX that it was made of is gone by then. What makes
+// machine code in this process under our eyes (compilers.c, the driver's linker) is noted here by its bytes; what
+// gpurace-ptxas made has its PTX in it (fatbin/cubin.h). When the program loads such code, the PTX is what gets
+// checked, and what the driver gets.
 //
 // Any thread may call, with or without the session and its lock. What is noted stays as long as the process.
 #ifndef GR_INJECT_MACHINE_H
@@ -30,8 +31,8 @@ void gr_machine_linked(const void *code, size_t len, struct LoadedModule *list);
 
 // A wrapper of the units of the code at `image` (`len` bytes, or GR_FATBIN_UNBOUNDED), which stays. NULL: not known.
 const FatbinWrapper *gr_machine_wrapper(const void *image, size_t len);
-// A container without PTX may hold machine code for a device of compute capability `cc` whose PTX is known: the PTX entry for it, in `arena` or
-// elsewhere. NULL: none.
+// A container without PTX may hold machine code for a device of compute capability `cc` whose PTX is known: the PTX
+// entry for it, in `arena` or elsewhere. NULL: none.
 const FatbinEntry *gr_machine_ptx(const Fatbin *fb, uint32_t cc, Arena *arena);
 struct LoadedModule *gr_machine_modules(const void *image, size_t len);
 

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 
 // ---- ranges.c, with the session's lock -----------------------------------------------------------------------------
-// A call that frees memory names only the address, and a context takes memory with it: so what was told is kept. Nothing is kept for
-// an engine that has neither callback, unless launches are recorded.
+// A call that frees memory names only the address, and a context takes memory with it: so what was told is kept.
+// Nothing is kept for an engine that has neither callback, unless launches are recorded.
 
 bool gr_ranges_are_told(void);
 // The range that holds the address; NULL: none is known.
@@ -17,8 +17,8 @@ const GrRange *gr_range_at(CUdeviceptr address);
 void gr_range_add(const GrRange *r);
 // The range that begins at `at` goes; none may.
 void gr_range_remove(CUdeviceptr at);
-// Mappings may be told together and go one by one, and the program may give access again: what is told already in [at, at + size) stays
-// as it is, and what lies beside it when that goes is told anew.
+// Mappings may be told together and go one by one, and the program may give access again: what is told already in [at,
+// at + size) stays as it is, and what lies beside it when that goes is told anew.
 void gr_range_add_mappings(CUdeviceptr at, size_t size);
 void gr_range_remove_mappings(CUdeviceptr at, size_t size);
 void gr_ranges_remove_of_module(const void *owner);
@@ -34,8 +34,8 @@ CUdeviceptr gr_placed_alloc(size_t size);
 CUresult gr_placed_keep(CUresult rc, CUdeviceptr at, CUdeviceptr ticket, size_t ticket_size);
 // The driver has allocated device memory all the same, unless `rc`, which is yielded, says that it failed.
 CUresult gr_placed_outside(CUresult rc);
-// The ticket of memory that is about to be freed; the driver is to free the ticket. 0: that is no such memory. gr_placed_left must follow, with
-// the same `clock`. It yields `rc`; unless that is success the memory stays.
+// The ticket of memory that is about to be freed; the driver is to free the ticket. 0: that is no such memory.
+// gr_placed_left must follow, with the same `clock`. It yields `rc`; unless that is success the memory stays.
 CUdeviceptr gr_placed_leave(CUdeviceptr at, uint64_t *clock);
 CUresult gr_placed_left(CUresult rc, CUdeviceptr at, uint64_t clock, bool in_stream_order);
 // The memory that holds the address. False: none does; *inside: the address lies in an arena all the same.

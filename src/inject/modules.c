@@ -281,8 +281,8 @@ static const char *holder_of(const void *data) {
     return dladdr(data, &in) && in.dli_fname ? base_name(in.dli_fname) : NULL;
 }
 
-// One container: its module, rewritten if it has PTX for this device. NULL: it has none at all, or memory is out. `built` NULL: the
-// module may be one that was there before.
+// One container: its module, rewritten if it has PTX for this device. NULL: it has none at all, or memory is out.
+// `built` NULL: the module may be one that was there before.
 static LoadedModule *add_container(const void *data, size_t len, const char *name, Arena *arena,
                                    FatbinPtx *built) {
     LoadedModule *ours = gr_map_get_u64(&gr_session.images, (uintptr_t)data);
@@ -329,8 +329,9 @@ static LoadedModule *add_container(const void *data, size_t len, const char *nam
     return m;
 }
 
-// A wrapper of version 2 (-rdc=true): every translation unit's container is built anew, behind a wrapper of our own. What
-// nvcc linked of the originals' machine code is left out: a driver that finds it runs it, and never looks at the PTX.
+// A wrapper of version 2 (-rdc=true): every translation unit's container is built anew, behind a wrapper of our own.
+// What nvcc linked of the originals' machine code is left out: a driver that finds it runs it, and never looks at the
+// PTX.
 static const void *rebuild_wrapper(const FatbinWrapper *w, const FatbinPtx *built, size_t n,
                                    const void *const *originals) {
     const void **extra = calloc(n + 1, sizeof *extra);

@@ -99,8 +99,8 @@ static bool comes(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream
     return gr_copy_comes(&(GrCopy){line(dst, size), line(src, size), NULL, async}, stream, async);
 }
 
-// A copy from pageable memory may return when the bytes are staged, as the driver's asynchronous one does (CUDA runtime API, "API synchronization
-// behavior"). The driver's other one waits until they have reached the device.
+// A copy from pageable memory may return when the bytes are staged, as the driver's asynchronous one does (CUDA runtime
+// API, "API synchronization behavior"). The driver's other one waits until they have reached the device.
 static CUresult staged(CUdeviceptr dst, CUdeviceptr src, size_t size) {
     CUresult (*copy)(CUdeviceptr, const void *, size_t, CUstream) =
         (CUresult(*)(CUdeviceptr, const void *, size_t, CUstream))gr_driver_function("cuMemcpyHtoDAsync");
@@ -122,8 +122,8 @@ static bool is_of_host(CUdeviceptr at) {
     return get(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at) != CUDA_SUCCESS || type == CU_MEMORYTYPE_HOST;
 }
 
-// When a copy to the host's memory returns, the host has the bytes: everything before them in the default stream, and in streams that wait for
-// it, is done.
+// When a copy to the host's memory returns, the host has the bytes: everything before them in the default stream, and
+// in streams that wait for it, is done.
 static CUresult brought(CUresult rc, bool to_host) { return to_host ? gr_waited_for_all(rc) : rc; }
 
 static bool brings(bool to_host) {

@@ -121,8 +121,8 @@ CUresult gr_on_mem_free_async(CUresult (*real)(CUdeviceptr, CUstream), CUdevicep
     return ticket ? gr_placed_left(real(ticket, stream), p, clock, true) : real(p, stream);
 }
 
-// A mapping can be reached when access was given. What CUDA takes is a range of whole mappings, here and when it unmaps, and not always
-// the same ones together.
+// A mapping can be reached when access was given. What CUDA takes is a range of whole mappings, here and when it
+// unmaps, and not always the same ones together.
 CUresult gr_on_mem_set_access(CUresult (*real)(CUdeviceptr, size_t, const CUmemAccessDesc *, size_t),
                               CUdeviceptr at, size_t size, const CUmemAccessDesc *desc, size_t n) {
     CUresult rc = real(at, size, desc, n);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // pieces — what one kernel needs of a module's text, so that it can be a module by itself.
 //
-// A driver compiles all kernels of a module before the first one runs. Rewritten code takes long to compile, and of a library of templates a
-// program launches a few kernels. So a kernel's part is cut out when it is launched.
+// A driver compiles all kernels of a module before the first one runs. Rewritten code takes long to compile, and of a
+// library of templates a program launches a few kernels. So a kernel's part is cut out when it is launched.
 //
-// Only where that makes no difference: what kernels share through variables of the module would be shared no longer. So no kernel of such a
-// module refers to a variable in global or constant memory, but for the compiler's own string literals. There is no code that is linked with
-// other code, nor a kernel that another kernel launches.
+// Only where that makes no difference: what kernels share through variables of the module would be shared no longer. So
+// no kernel of such a module refers to a variable in global or constant memory, but for the compiler's own string
+// literals. There is no code that is linked with other code, nor a kernel that another kernel launches.
 #ifndef GR_INJECT_PIECES_H
 #define GR_INJECT_PIECES_H
 

@@ -16,7 +16,7 @@ enum {
 
 bool gr_recording_is_on(void) { return gr_session.options.record_launches[0]; }
 
-// ---- One launch ----------------------------------------------------------------------------------------------------------
+// ---- One launch -----------------------------------------------------------------------------------------------------
 
 // The allocations of one launch, numbered as they come, so that equal launches have equal lines.
 typedef struct Numbers {
@@ -105,7 +105,7 @@ char *gr_recording_line(const GrLaunch *l) {
     return gr_str_take(&out);
 }
 
-// ---- All of them -----------------------------------------------------------------------------------------------------------
+// ---- All of them ----------------------------------------------------------------------------------------------------
 
 static struct {
     uint64_t *counts, offset; // in the results file; the first counts what is left out

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // How device code gets at a module's area of the results file.
 //
-// The mapped file is registered with the driver, so that what a kernel writes is in the file at once, whatever happens to the
-// program. Where a driver refuses to register a file's pages, pinned memory is used instead. It is copied to the file whenever
-// the program waits for the device, and at the end. The report says so, because a crash then loses the rest.
+// The mapped file is registered with the driver, so that what a kernel writes is in the file at once, whatever happens
+// to the program. Where a driver refuses to register a file's pages, pinned memory is used instead. It is copied to the
+// file whenever the program waits for the device, and at the end. The report says so, because a crash then loses the
+// rest.
 //
-// Small modules share a piece of the file: a program that loads a hundred thousand has neither as many mappings nor as many pages.
+// Small modules share a piece of the file, for programs that load a hundred thousand.
 #include "inject/session.h"
 
 #include <stdlib.h>

@@ -144,8 +144,8 @@ static uint64_t unfinished_launches(void) {
 
 static uint64_t left_at_exit;
 
-// The runtime unloads its modules at exit, which waits for their kernels: what the program itself left unfinished is known
-// only before that. Registered after the runtime's own handlers, so it runs before them.
+// The runtime unloads its modules at exit, which waits for their kernels: what the program itself left unfinished is
+// known only before that. Registered after the runtime's own handlers, so it runs before them.
 static void exit_begins(void) { left_at_exit = unfinished_launches(); }
 
 // No destructors follow.
@@ -207,8 +207,8 @@ void gr_session_leave(void) {
 void gr_session_lock(void) { pthread_mutex_lock(&gr_session.lock); }
 void gr_session_unlock(void) { pthread_mutex_unlock(&gr_session.lock); }
 
-// A child of fork is a process of its own. CUDA does not work in it if the parent had begun, but it may try: it counts as
-// a process of the run from its first driver call on. The lock may have been held by a thread that is not here.
+// A child of fork is a process of its own. CUDA does not work in it if the parent had begun, but it may try: it counts
+// as a process of the run from its first driver call on. The lock may have been held by a thread that is not here.
 static void after_fork_in_child(void) {
     pthread_mutex_init(&gr_session.lock, NULL);
     inside = 0;

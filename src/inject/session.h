@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// session — the injection's state in one process: options, results file, engine, and what the program has loaded and
-// launched.
+// session — the injection's state in a process: options, results file, engine, the program's modules and launches.
 //
-// It begins with the first driver call (a program that uses no CUDA is left alone) and ends with the process. After that, and
-// where there is no results file to write to, every entry point passes straight through. One lock guards it all; the hooks of
-// the CPU device (gr_api_*), which come with that driver's lock held, do not take it.
+// It begins with the first driver call (a program that uses no CUDA is left alone) and ends with the process. After
+// that, and where there is no results file to write to, every entry point passes straight through. One lock guards it
+// all; the hooks of the CPU device (gr_api_*), which come with that driver's lock held, do not take it.
 #ifndef GR_INJECT_SESSION_H
 #define GR_INJECT_SESSION_H
 
@@ -26,8 +25,8 @@ typedef struct LoadedModule {
     Arena arena;       // of info's texts
     char *text;        // what was handed to the driver instead of the program's image
     size_t text_len;
-    struct GrApiRuntimes
-        *apart;            // what is linked with it by the driver, of which no copy is in the text (wrote.h)
+    // What is linked with it by the driver, of which no copy is in the text (wrote.h).
+    struct GrApiRuntimes *apart;
     void *linked;          // machine code of it and of all behind it; NULL: none was made (linking.c)
     const void *container; // of a unit that is not rewritten, the program's; NULL where it is not kept
     size_t container_len;
@@ -110,7 +109,8 @@ void gr_session_remarkf(const char *fmt, ...) __attribute__((format(printf, 1, 2
 // Writes what the engine does not look for, where the program has it, each text once. Any thread, no lock needed.
 void gr_session_blindf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-// A call of the program came back with this: if it says that a kernel was stopped, and nobody has told of it, a FAULT is written. Any thread, no lock needed.
+// A call of the program came back with this: if it says that a kernel was stopped, and nobody has told of it, a FAULT
+// is written. Any thread, no lock needed.
 void gr_session_call_failed(CUresult result);
 void gr_session_verbose(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -119,8 +119,8 @@ void gr_session_finish(void);
 
 // ---- modules.c, with the lock held unless said otherwise ---------------------------------------------------------
 
-// Rewrites what is in `image` (`len` bytes, or GR_FATBIN_UNBOUNDED). The result is a list of modules, rewritten or named
-// unchecked, NULL only when memory is out; *instead is what the driver shall get, or NULL: the image itself.
+// Rewrites what is in `image` (`len` bytes, or GR_FATBIN_UNBOUNDED). The result is a list of modules, rewritten or
+// named unchecked, NULL only when memory is out; *instead is what the driver shall get, or NULL: the image itself.
 LoadedModule *gr_modules_prepare(const void *image, size_t len, const char *name, const void **instead);
 
 // Rewrites a PTX file or a container on disk, like gr_modules_prepare.
@@ -146,7 +146,7 @@ void gr_modules_refused(LoadedModule *list, CUresult error);
 void gr_modules_loaded(LoadedModule *list, CUmodule module, CUlibrary library);
 void gr_modules_unloaded(void *handle);
 
-// ---- attach.c, with the lock held --------------------------------------------------------------------------------------
+// ---- attach.c, with the lock held -----------------------------------------------------------------------------------
 
 // Gives the engine its chance at a module in the current context, once per context. False when it is not attached.
 bool gr_module_attach(LoadedModule *m);
@@ -157,7 +157,7 @@ void gr_modules_load_kernels(void);
 // The context that is current in this thread, or NULL.
 CUcontext gr_current_context(void);
 
-// ---- linking.c, with the lock held -------------------------------------------------------------------------------------
+// ---- linking.c, with the lock held ----------------------------------------------------------------------------------
 
 // Machine code of all of these modules for the driver to load, if on a GPU the engine wishes it and there are several
 // kernels or units, or if they were linked before. It stays as long as the first one. NULL: load them as they are.
@@ -165,15 +165,15 @@ const void *gr_modules_link(LoadedModule *list);
 // The driver refused it with `error`, or, where there is none, the container that the PTX was put into: it is gone.
 void gr_modules_not_linked(LoadedModule *list, CUresult error);
 
-// ---- libraries.c -------------------------------------------------------------------------------------------------------
+// ---- libraries.c ----------------------------------------------------------------------------------------------------
 
 // The name of NVIDIA's library that holds this image, if it is to be left alone (--libraries); else NULL.
 const char *gr_library_left_alone(const void *image);
 
 // ---- wrappers.c ----------------------------------------------------------------------------------------------------
 
-// The module that a fatbin wrapper was rewritten for at start-up, and that defines `kernel`; it gets the handle under which
-// the driver turned out to have it. NULL when there is none.
+// The module that a fatbin wrapper was rewritten for at start-up, and that defines `kernel`; it gets the handle under
+// which the driver turned out to have it. NULL when there is none.
 LoadedModule *gr_wrapped_module(const char *kernel, CUmodule module);
 
 // ---- aside.c -------------------------------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// thread_calls — the C library's functions of thread_calls.def, and those that make threads, meet them, or call a function once.
+// thread_calls — functions of the C library (thread_calls.def), and those that make or meet threads, or call once.
 //
-// What a thread knows is left with an object before the real function lets others in, and learnt after it has let this one in. Results,
-// errno and cancellation are the real function's. Before anything is followed a call costs a look at one variable.
+// What a thread knows is left with an object before the real function lets others in, and learnt after it has let this
+// one in. Results, errno and cancellation are the real function's. Before anything is followed a call costs a look at
+// one variable.
 #include "inject/thread_clocks.h"
 
 #include "inject/hooks.h"
@@ -30,8 +31,8 @@ FOUND(pthread_create,
       (pthread_t *restrict, const pthread_attr_t *restrict, void *(*)(void *), void *restrict))
 FOUND(thrd_create, (thrd_t *, thrd_start_t, void *))
 
-// Other libraries may call before this one's constructors. Threads may do this at once: they find the same. A function that this C library does
-// not have cannot have been linked with.
+// Other libraries may call before this one's constructors. Threads may do this at once: they find the same. A function
+// that this C library does not have cannot have been linked with.
 #define REAL(name, params)                                                                                   \
     int(*real) params = __atomic_load_n(&found_##name, __ATOMIC_RELAXED);                                    \
     if (!real) {                                                                                             \
@@ -118,7 +119,7 @@ EXPORT void mtx_destroy(mtx_t *m) {
     real(m);
 }
 
-// ---- Barriers --------------------------------------------------------------------------------------------------------
+// ---- Barriers -------------------------------------------------------------------------------------------------------
 
 EXPORT int pthread_barrier_init(pthread_barrier_t *restrict b, const pthread_barrierattr_t *restrict a,
                                 unsigned count) {
@@ -151,7 +152,7 @@ EXPORT int pthread_barrier_wait(pthread_barrier_t *b) {
     return result;
 }
 
-// ---- Once ------------------------------------------------------------------------------------------------------------
+// ---- Once -----------------------------------------------------------------------------------------------------------
 
 // The real function calls `call_it`, if any, on the thread that set this.
 typedef struct Once {
@@ -196,7 +197,7 @@ EXPORT void call_once(once_flag *flag, void (*f)(void)) {
     gr_threads_acquire(flag, GR_CLOCK_MAIN);
 }
 
-// ---- New threads -----------------------------------------------------------------------------------------------------
+// ---- New threads ----------------------------------------------------------------------------------------------------
 
 typedef struct Start {
     union {
@@ -263,7 +264,7 @@ EXPORT int thrd_create(thrd_t *t, thrd_start_t f, void *arg) {
     return result;
 }
 
-// ---- Looked up beforehand ----------------------------------------------------------------------------------------------
+// ---- Looked up beforehand -------------------------------------------------------------------------------------------
 
 #define LOOK_UP(name)      *(void **)&found_##name = gr_real_dlsym(RTLD_NEXT, #name);
 #define EACH(name, params) LOOK_UP(name)

@@ -38,8 +38,8 @@ enum {
     MEMOS = 16,
 };
 
-// What the last releases to objects left with them. Read without the lock: a reader that meets a change comes again with it or misses
-// an order.
+// What the last releases to objects left with them. Read without the lock: a reader that meets a change comes again
+// with it or misses an order.
 typedef struct Set {
     uintptr_t key[WAYS];
     uint64_t version[WAYS]; // of the clock; of a barrier's counter: count << 32 | arrivals
@@ -151,7 +151,7 @@ void gr_threads_free(void *p, unsigned size) {
     leave();
 }
 
-// ---- Clocks ----------------------------------------------------------------------------------------------------------
+// ---- Clocks ---------------------------------------------------------------------------------------------------------
 
 static size_t bytes_of(uint32_t n) { return sizeof(ThreadClock) + n * sizeof(uint64_t); }
 
@@ -205,7 +205,7 @@ static void set_mine(ThreadClock *c) {
     my_version = c ? c->version : 0;
 }
 
-// ---- Threads ---------------------------------------------------------------------------------------------------------
+// ---- Threads --------------------------------------------------------------------------------------------------------
 
 static SyncThread **place_of(pthread_t id) {
     SyncThread **p = &threads[gr_mix64((uint64_t)(uintptr_t)id) % ROWS];
@@ -266,7 +266,7 @@ static uint32_t find_number(void) {
     return numbers < MOST_THREADS ? ++numbers : 0;
 }
 
-// ---- Whose call it is ------------------------------------------------------------------------------------------------
+// ---- Whose call it is -----------------------------------------------------------------------------------------------
 
 static struct { uintptr_t from, to; } ours[OURS];
 static unsigned n_ours;
@@ -320,7 +320,7 @@ static bool of_ours(const volatile void *p) {
     return false;
 }
 
-// ---- Objects ---------------------------------------------------------------------------------------------------------
+// ---- Objects --------------------------------------------------------------------------------------------------------
 
 static uintptr_t key_of(const volatile void *object, unsigned which) { return (uintptr_t)object | which; }
 static Set *set_of(uintptr_t key) { return &sets[gr_mix64(key >> 2) % SETS]; }
@@ -426,8 +426,9 @@ void gr_threads_barrier(const volatile void *barrier, unsigned count) {
     leave();
 }
 
-// The first `count` that come here are those of the first phase, in whatever order they get into the barrier itself: none
-// leaves it before all of them were here. By the time that a phase begins no thread needs the clock of the one before the last.
+// The first `count` that come here are those of the first phase, in whatever order they get into the barrier itself:
+// none leaves it before all of them were here. By the time that a phase begins no thread needs the clock of the one
+// before the last.
 unsigned gr_threads_arrive(const volatile void *barrier) {
     uintptr_t key = key_of(barrier, GR_CLOCK_COUNTER);
     Set *s = set_of(key);
@@ -447,7 +448,7 @@ unsigned gr_threads_arrive(const volatile void *barrier) {
     return which;
 }
 
-// ---- Creation and join -----------------------------------------------------------------------------------------------
+// ---- Creation and join ----------------------------------------------------------------------------------------------
 
 SyncThread *gr_threads_child(const void *caller) {
     if (!gr_threads_are_followed() || !my_version || of_ours(caller) || !enter())
@@ -496,7 +497,7 @@ void gr_threads_joined(pthread_t id) {
     errno = error;
 }
 
-// ---- For the engine --------------------------------------------------------------------------------------------------
+// ---- For the engine -------------------------------------------------------------------------------------------------
 
 static const uint64_t *knows(uint32_t *n, uint64_t *version) {
     const ThreadClock *c = me ? me->clock : NULL;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // thread_clocks — what each thread of the program knows of the others, as far as pthreads and C11 threads order them.
 //
-// A vector clock for each thread: of every thread that has waited for the device, up to which of its waits this one comes
-// after. What is released (a mutex unlocked, a semaphore posted, ...) leaves its thread's clock with the object, and what is
-// acquired joins the object's clock to its thread's. Nothing is followed before the first wait, because no thread knows
-// anything then.
+// A vector clock for each thread: of every thread that has waited for the device, up to which of its waits this one
+// comes after. What is released (a mutex unlocked, a semaphore posted, ...) leaves its thread's clock with the object,
+// and what is acquired joins the object's clock to its thread's. Nothing is followed before the first wait, because no
+// thread knows anything then.
 //
-// Any thread at any time may come here, signal handlers too: memory comes from mmap, the lock is a leaf, and a thread that is interrupted
-// here passes. All is of fixed size or bounded: of objects the last 65536 are remembered, and 256 threads that wait for the device.
-// What is forgotten is order, so that a remark is made that need not be; a race is never reported for it.
+// Any thread at any time may come here, signal handlers too: memory comes from mmap, the lock is a leaf, and a thread
+// that is interrupted here passes. All is of fixed size or bounded: of objects the last 65536 are remembered, and 256
+// threads that wait for the device. What is forgotten is order, so that a remark is made that need not be; a race is
+// never reported for it.
 #ifndef GR_INJECT_THREAD_CLOCKS_H
 #define GR_INJECT_THREAD_CLOCKS_H
 
@@ -26,8 +27,8 @@ static inline bool gr_threads_are_followed(void) {
     return __atomic_load_n(&gr_threads_followed, __ATOMIC_RELAXED);
 }
 
-// An object has two low bits to spare, for up to four clocks. `caller`: the address that the call returns to. Calls of our own libraries
-// order nothing of the program's. errno is left as it is.
+// An object has two low bits to spare, for up to four clocks. `caller`: the address that the call returns to. Calls of
+// our own libraries order nothing of the program's. errno is left as it is.
 enum { GR_CLOCK_MAIN, GR_CLOCK_SECOND, GR_CLOCK_THIRD, GR_CLOCK_COUNTER };
 void gr_threads_acquire(const volatile void *object, unsigned which);
 void gr_threads_release(const volatile void *object, unsigned which, const void *caller);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// touch_insn — see touch_insn.h. The opcode maps are those of the AMD64 Architecture Programmer's Manual, volume 3, appendix A.
-// Where an instruction is rare the answer is "not known", never a guess.
+// touch_insn — see touch_insn.h. The opcode maps are those of the AMD64 Architecture Programmer's Manual, volume 3,
+// appendix A. Where an instruction is rare the answer is "not known", never a guess.
 #include "inject/touch_insn.h"
 
 #include <stdbool.h>

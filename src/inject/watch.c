@@ -72,7 +72,7 @@ static struct {
 
 uint64_t gr_watch_page_size(void) { return watch.page; }
 
-// ---- Protection ------------------------------------------------------------------------------------------------------
+// ---- Protection -----------------------------------------------------------------------------------------------------
 
 static bool set_access(uint64_t at, uint64_t size, bool open) {
     return mprotect((void *)(uintptr_t)at, size, open ? PROT_READ | PROT_WRITE : PROT_NONE) == 0;
@@ -133,8 +133,8 @@ static void remove_range(uint64_t at) {
     gr_vec_remove(&watch.ranges, k);
 }
 
-// Opens [*at, *at + *size), or more of it to the left: where each other page is open, there may be as many mappings as the system lets a process have, and
-// then only what makes them fewer can be done. Async-signal-safe.
+// Opens [*at, *at + *size), or more of it to the left: where each other page is open, there may be as many mappings as
+// the system lets a process have, and then only what makes them fewer can be done. Async-signal-safe.
 static bool open_wide(uint64_t *at, uint64_t *size) {
     uint64_t end = *at + *size;
     size_t k = place_of(*at + 1);
@@ -287,7 +287,7 @@ void gr_watch_close(uint64_t page) {
         (void)set_access(page, watch.page, true);
 }
 
-// ---- Answering faults --------------------------------------------------------------------------------------------------
+// ---- Answering faults -----------------------------------------------------------------------------------------------
 
 static void tell_touched(const GrHostTouch *t) {
     for (unsigned k = 0; k < atomic_load(&watch.watchers); k++)
@@ -420,7 +420,7 @@ GrWatchAnswer gr_watch_fault(uint64_t address, uint64_t pc, uint64_t top, bool w
     return a;
 }
 
-// ---- System calls ------------------------------------------------------------------------------------------------------
+// ---- System calls ---------------------------------------------------------------------------------------------------
 
 bool gr_watch_is_on(void) { return atomic_load_explicit(&watch.on, memory_order_relaxed); }
 
@@ -487,7 +487,7 @@ void gr_watch_told(int let, const void *p, size_t done, bool writes, const void 
     watch.locked(do_told, &c);
 }
 
-// ---- Beginning and end -------------------------------------------------------------------------------------------------
+// ---- Beginning and end ----------------------------------------------------------------------------------------------
 
 // The child has no thread that would answer, and no device.
 static void forget_in_child(void) {

@@ -4,12 +4,12 @@
 //     host ──▶ mapping of the program, protected ──▶ SIGSEGV: noted, let through, one instruction later protected again
 //     device ──▶ its own mapping of the same memory, never protected
 //
-// watch.c keeps the pages. watch_signals.c has the handlers; the program's own handlers are called for signals that are not
-// gpurace's. watch_calls.c has the C library's functions whose system calls would fail on a protected page.
+// watch.c keeps the pages. watch_signals.c has the handlers; the program's own handlers are called for signals that are
+// not gpurace's. watch_calls.c has the C library's functions whose system calls would fail on a protected page.
 //
-// A fault handler may interrupt anything, so it does nothing but hand the fault to a thread of ours and wait. That thread
-// takes the driver's lock, tells the engine, and opens the page. Where there is no single-stepping a page stays open after
-// the first access to it, as does one that was accessed very often: the engine is told of it.
+// A fault handler may interrupt anything, so it does nothing but hand the fault to a thread of ours and wait. That
+// thread takes the driver's lock, tells the engine, and opens the page. Where there is no single-stepping a page stays
+// open after the first access to it, as does one that was accessed very often: the engine is told of it.
 #ifndef GR_INJECT_WATCH_H
 #define GR_INJECT_WATCH_H
 

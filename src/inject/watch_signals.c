@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// watch_signals — SIGSEGV for faults on watched pages, SIGTRAP for the one instruction after which a page is closed again.
+// watch_signals — SIGSEGV for faults on watched pages, SIGTRAP for the one instruction after which a page closes.
 //
-// Both signals stay the program's. Once gpurace has handlers of its own, the program's settings by sigaction and signal are
-// kept here, and applied to every signal that is not gpurace's. Neither may be blocked while we watch, since a fault that comes
-// blocked kills: the masks that the program sets lose the two.
+// Both signals stay the program's. Once gpurace has handlers of its own, the program's settings by sigaction and signal
+// are kept here, and applied to every signal that is not gpurace's. Neither may be blocked while we watch, since a
+// fault that comes blocked kills: the masks that the program sets lose the two.
 #include "inject/watch.h"
 
 #include "findings/results.h"
@@ -32,7 +32,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of `theirs`
 static struct sigaction theirs[2];                       // SIGSEGV, SIGTRAP: what the program asked for
 static _Atomic bool ours;
 
-// ---- Faults and steps --------------------------------------------------------------------------------------------------
+// ---- Faults and steps -----------------------------------------------------------------------------------------------
 
 enum { STEP_PAGES = 8, TRAP_FLAG = 0x100 };
 
@@ -156,7 +156,7 @@ static void on_trap(int sig, siginfo_t *info, void *context) {
     errno = error;
 }
 
-// ---- What the program asks ---------------------------------------------------------------------------------------------
+// ---- What the program asks ------------------------------------------------------------------------------------------
 
 static bool is_ours(int sig) { return (sig == SIGSEGV || sig == SIGTRAP) && atomic_load(&ours); }
 

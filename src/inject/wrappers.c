@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fatbin wrappers, rewritten in memory before NVIDIA's runtime sees them: the way in for programs with that runtime.
 //
-// nvcc puts a wrapper {magic, version, pointer to the container, …} into the writable section .nvFatBinSegment and hands it to
-// __cudaRegisterFatBinary before main. Its pointer is set to a container of ours with the rewritten PTX, whatever way the
-// runtime then takes to the driver. Constructors run in this order: needed libraries, this one, the executable. So the
-// executable's wrappers are found in time. Those of libraries are found when their shared runtime's __cudaRegisterFatBinary,
-// which is interposed, is called. Only for a real GPU: the CPU device's runtime loads through the driver API.
+// nvcc puts a wrapper {magic, version, pointer to the container, …} into the writable section .nvFatBinSegment and
+// hands it to __cudaRegisterFatBinary before main. Its pointer is set to a container of ours with the rewritten PTX,
+// whatever way the runtime then takes to the driver. Constructors run in this order: needed libraries, this one, the
+// executable. So the executable's wrappers are found in time. Those of libraries are found when their shared runtime's
+// __cudaRegisterFatBinary, which is interposed, is called. Only for a real GPU: the CPU device's runtime loads through
+// the driver API.
 #include "inject/inside_run.h"
 #include "inject/session.h"
 
@@ -117,8 +118,9 @@ static int look_into(struct dl_phdr_info *info, size_t info_size, void *user) {
     return 0;
 }
 
-// The runtime has the driver load a module when it is first needed, and a driver loads nothing while a kernel runs. An engine that wants kernels to
-// run beside other work the first time, too, needs them before. The program's own setting counts.
+// The runtime has the driver load a module when it is first needed, and a driver loads nothing while a kernel runs. An
+// engine that wants kernels to run beside other work the first time, too, needs them before. The program's own setting
+// counts.
 static void load_early(void) {
     const Session *s = &gr_session;
     size_t bytes = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// wrote — which PTX texts this process's gpurace made, and which device runtimes they call that they do not hold. The CPU device asks (gr_api_wrote,
-// device_api/hooks.h): what a text says of itself proves nothing.
+// wrote — which PTX texts this process's gpurace made, and which device runtimes they call that they do not hold. The
+// CPU device asks (gr_api_wrote, device_api/hooks.h): what a text says of itself proves nothing.
 #ifndef GR_INJECT_WROTE_H
 #define GR_INJECT_WROTE_H
 

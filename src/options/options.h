@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // options — the table of options, parsed: command line, GPURACE_OPTIONS, and back to text.
 //
-// Tables are all there is: a field, a command-line option and a key of the same name per row. One table has the options of all
-// engines (options.def, the fields of GrOptions). An engine may bring one more. `gpurace run` merges its sources (defaults,
-// then GPURACE_OPTIONS, then the command line) and hands the result to libgpurace.so as text in the environment, which the same
-// parser reads back.
+// Tables are all there is: a field, a command-line option and a key of the same name per row. One table has the options
+// of all engines (options.def, the fields of GrOptions). An engine may bring one more. `gpurace run` merges its sources
+// (defaults, then GPURACE_OPTIONS, then the command line) and hands the result to libgpurace.so as text in the
+// environment, which the same parser reads back.
 #ifndef GR_OPTIONS_OPTIONS_H
 #define GR_OPTIONS_OPTIONS_H
 
@@ -57,8 +57,8 @@ typedef struct GrOptions {
     Arena arena;   // of the texts
     bool *given;   // [rows of all tables]: by the command line or GPURACE_OPTIONS
     void **tables; // [tables]: the fields of each; those of the first are this structure's own
-    unsigned
-        caps; // of the engine, once one is chosen (engines/core/engine.h); of two at once, what either can do
+    // Of the engine, once one is chosen (engines/core/engine.h); of two at once, what either can do.
+    unsigned caps;
     unsigned beside; // for one of two engines that run at once: the caps of the other
 #define OPTION(id, name, type, deflt, commands, applies, arg, help) GrOpt_##type id;
 #include "options/options.def"
@@ -136,13 +136,12 @@ const char *gr_options_text(const GrOptions *o, const char *name, char buf[32]);
 gr_status gr_options_init(GrOptions *o, gr_error *err);
 void gr_options_free(GrOptions *o);
 
-// Reads `key=value key=value …`; values may be quoted with ' or ". Keys are the options' names; an unknown
-// one is an error.
+// Reads `key=value key=value …`; values may be quoted with ' or ". Keys are the options' names; others are errors.
 gr_status gr_options_parse_text(GrOptions *o, const char *text, gr_error *err);
 
-// Reads the options of `command` (OPT_RUN, …; OPT_CAMPAIGN takes those of OPT_RUN, too) from argv[1] on: `--name value`, `--name=value`, `-o value` for
-// --output. Stops after `--`, or at the first word that is no option: its index is *rest. `--help` sets
-// *help and stops.
+// Reads the options of `command` (OPT_RUN, …; OPT_CAMPAIGN takes those of OPT_RUN, too) from argv[1] on: `--name
+// value`, `--name=value`, `-o value` for --output. Stops after `--`, or at the first word that is no option: its index
+// is *rest. `--help` sets *help and stops.
 gr_status gr_options_parse_args(GrOptions *o, unsigned command, int argc, char **argv, int *rest, bool *help,
                                 gr_error *err);
 
@@ -155,16 +154,16 @@ gr_status gr_options_parse_words(GrOptions *o, unsigned command, int argc, char 
 // back; those of a campaign, which are nothing to its runs, are left out.
 void gr_options_to_text(const GrOptions *o, StrBuf *out);
 
-// Appends ` --name value` for the options that repeat a run of `command`: the engine, device and seed always, others when
-// not at their defaults, quoted for a shell.
+// Appends ` --name value` for the options that repeat a run of `command`: the engine, device and seed always, others
+// when not at their defaults, quoted for a shell.
 void gr_options_reproduce(const GrOptions *o, unsigned command, StrBuf *out);
 
 // The engine `name` is the one that is chosen, or one of several ("collider+exact").
 bool gr_options_uses(const GrOptions *o, const char *name);
 
-// Of a device and an engine that are chosen (`caps`): the word of --schedule that holds; how many threads run the blocks of a
-// kernel at most; and why an option has no effect: the need of its row that does not hold, a sentence without its end. NULL:
-// the option has an effect.
+// Of a device and an engine that are chosen (`caps`): the word of --schedule that holds; how many threads run the
+// blocks of a kernel at most; and why an option has no effect: the need of its row that does not hold, a sentence
+// without its end. NULL: the option has an effect.
 const char *gr_options_schedule(const GrOptions *o);
 uint64_t gr_options_threads(const GrOptions *o);
 const char *gr_options_misses(const GrOptions *o, unsigned needs);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // emit — what every pass needs to add code around a memory access: guards, addresses, elements, out-of-line blocks.
 //
-// A pass writes PTX text; names of its own registers go into the text, the program's registers go in as operands ($0 …), because a
-// program's names may be shadowed in nested scopes.
+// A pass writes PTX text; names of its own registers go into the text, the program's registers go in as operands ($0
+// …), because a program's names may be shadowed in nested scopes.
 #ifndef GR_PASSES_EMIT_H
 #define GR_PASSES_EMIT_H
 
@@ -30,12 +30,12 @@ typedef struct Access {
     PtxType type;
     const PtxOperand *value[EMIT_MAX_ELEMENTS]; // registers loaded, or operands stored
     uint64_t used[EMIT_MAX_ELEMENTS]; // loads: bits of the element the program uses (pragma used_bytes_mask)
-    const PtxReg
-        *at[EMIT_MAX_ELEMENTS]; // addresses of elements that do not stand side by side; at[0] NULL: they do
-    bool offsets;               // these are offsets in shared memory, even if the site's address is generic
-    bool together;              // performed by the whole warp at once: lanes look again together, too
-    const PtxReg *whole;        // then, whether the warp performs it; NULL: it does
-    PtxReg *guard;              // lanes for which the access happens (and may race); NULL: all active ones
+    // Addresses of elements that do not stand side by side; at[0] NULL: they do.
+    const PtxReg *at[EMIT_MAX_ELEMENTS];
+    bool offsets;        // these are offsets in shared memory, even if the site's address is generic
+    bool together;       // performed by the whole warp at once: lanes look again together, too
+    const PtxReg *whole; // then, whether the warp performs it; NULL: it does
+    PtxReg *guard;       // lanes for which the access happens (and may race); NULL: all active ones
     gr_error *err;
 } Access;
 
@@ -65,9 +65,9 @@ const char *gr_access_guard(const Access *a, char *buf, size_t size);
 // Emits at `at`, in the new register *p, for which lanes the statement is performed.
 gr_status gr_access_performs(const Access *a, PtxStmt *at, PtxReg **p);
 
-// Makes the address survive until `report`, which is set before this is called, even if the program changes its base register.
-// Emits, before the access, the guard (the access's own predicate, and "not local" for generic addresses) and, if needed, the
-// copy of the base register.
+// Makes the address survive until `report`, which is set before this is called, even if the program changes its base
+// register. Emits, before the access, the guard (the access's own predicate, and "not local" for generic addresses)
+// and, if needed, the copy of the base register.
 gr_status gr_access_prepare(Access *a);
 
 // Emits code at `at`, behind spec->last, that narrows the predicate `into` to the lanes that keep a speculated value.
@@ -76,8 +76,8 @@ gr_status gr_access_kept(const Access *a, PtxStmt *at, const Speculation *spec, 
 // Emits code at `at` that copies a register or literal of `bits` bits (16, 32, 64) to the new 64-bit register *out.
 gr_status gr_access_widen(const Access *a, PtxStmt *at, PtxOperand value, unsigned bits, PtxReg **out);
 
-// No instruction compares registers of 8 or 128 bits: emits code at `at` that unpacks or widens them, after which value[] has
-// registers that can be compared.
+// No instruction compares registers of 8 or 128 bits: emits code at `at` that unpacks or widens them, after which
+// value[] has registers that can be compared.
 gr_status gr_access_comparable(Access *a, PtxStmt *at);
 
 // Emits code at `at` that leaves the 64-bit address of the access (as its space counts) in the new register *out.

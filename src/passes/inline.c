@@ -27,8 +27,8 @@ typedef struct Call {
     PtxStmt *first, *end; // all that uses what is passed is from `first` on, before `end`
     Passed passed[MOST_PARAMS];
     unsigned n_passed;
-    bool
-        addresses; // the callee takes the address of a parameter, and may use it in an access of parameter space
+    // The callee takes the address of a parameter, and may use it in an access of parameter space.
+    bool addresses;
     VEC(const PtxStmt *) from; // the statements that are printed, in order
     VEC(Passed) locals;        // of the callee's .local variables: caller is NULL
 } Call;
@@ -45,7 +45,7 @@ typedef struct Inliner {
     gr_error *err;
 } Inliner;
 
-// ---- Uses of a variable -------------------------------------------------------------------------------------------------
+// ---- Uses of a variable ---------------------------------------------------------------------------------------------
 
 static bool names_var(const PtxOperand *o, const PtxVar *v) {
     if (o->var == v)
@@ -119,7 +119,7 @@ static bool uses_whole(const PtxStmt *first, const PtxStmt *end, const PtxVar *v
     return whole;
 }
 
-// ---- What can be put in -------------------------------------------------------------------------------------------------
+// ---- What can be put in ---------------------------------------------------------------------------------------------
 
 static bool is_shared(const PtxVar *v) { return v->space == PTX_SHARED || v->space == PTX_SHARED_CTA; }
 
@@ -195,7 +195,7 @@ static bool pass_all(Call *c) {
     return ok;
 }
 
-// ---- Variables ----------------------------------------------------------------------------------------------------------
+// ---- Variables ------------------------------------------------------------------------------------------------------
 
 static uint32_t align_of(const PtxVar *v) {
     uint32_t natural = gr_ptx_type_bits(v->type) / 8 * (v->vec ? v->vec : 1);
@@ -307,7 +307,7 @@ static void in_local_space(PtxInstr *i) {
     gr_ptx_instr_summarize(i);
 }
 
-// ---- The code -----------------------------------------------------------------------------------------------------------
+// ---- The code -------------------------------------------------------------------------------------------------------
 
 static void print_guard(const PtxInstr *i, StrBuf *out) {
     if (i->guard)
@@ -505,7 +505,7 @@ static gr_status visit(Inliner *n, PtxStmt *first, const PtxStmt *end) {
     return st;
 }
 
-// ---- Beginning and end --------------------------------------------------------------------------------------------------
+// ---- Beginning and end ----------------------------------------------------------------------------------------------
 
 static bool begin(GrInlined *all, PtxModule *m) {
     if (all->began)

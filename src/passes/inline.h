@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// inline — puts the code of device functions in place of calls of them, for passes that have to see all that a kernel does. Debug builds (nvcc -G) inline nothing.
+// inline — puts the code of device functions in place of calls of them, for passes that have to see all that a kernel
+// does. Debug builds (nvcc -G) inline nothing.
 //
-// While a pass is at work the code is the program's own: it has no tag, and its accesses are sites of their own behind the module's, with the `id` of the access in the function that was called.
-// gr_inline_end() makes it inserted code, so that a rewritten module has the same sites when it is read again.
+// While a pass is at work the code is the program's own: it has no tag, and its accesses are sites of their own behind
+// the module's, with the `id` of the access in the function that was called. gr_inline_end() makes it inserted code, so
+// that a rewritten module has the same sites when it is read again.
 #ifndef GR_PASSES_INLINE_H
 #define GR_PASSES_INLINE_H
 

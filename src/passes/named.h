@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // named — which variable or parameter the address of an access comes from, for people who read a report.
 //
-// By the text, from the address backwards over what wrote its registers: sums with numbers keep a name, anything else loses it. Two different
-// names make none. (passes/origin.h follows pointers forwards, for engines that rely on the answer.)
+// By the text, from the address backwards over what wrote its registers: sums with numbers keep a name, anything else
+// loses it. Two different names make none. (passes/origin.h follows pointers forwards, for engines that rely on the
+// answer.)
 #ifndef GR_PASSES_NAMED_H
 #define GR_PASSES_NAMED_H
 

@@ -23,8 +23,8 @@ static bool takes_many(const PtxModule *m) {
     return false;
 }
 
-// A kernel that says nothing of its blocks may be launched with 1024 threads, and a multiprocessor has 65536 registers. With the runtime's
-// calls the assembler would take more than 64 for each thread, and such a launch would fail.
+// A kernel that says nothing of its blocks may be launched with 1024 threads, and a multiprocessor has 65536 registers.
+// With the runtime's calls the assembler would take more than 64 for each thread, and such a launch would fail.
 gr_status gr_registers_limit(PtxModule *m, gr_error *err) {
     bool many = takes_many(m);
     for (uint32_t k = 0; k < m->n_funcs && !many; k++) {

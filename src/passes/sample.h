@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // sample — which accesses of a module are watched in this run, when the user does not want all of them (--sample).
 //
-// Modules arrive one by one, in an order that may vary. So the sites of each module are chosen apart from other modules: only
-// by the seed, the module's own code and what earlier runs did. A site is named by its function (name and code, not where it
-// stands in the module or the source) and by its number among the function's sites, so that it keeps its name when other code
-// changes.
+// Modules arrive one by one, in an order that may vary. So the sites of each module are chosen apart from other
+// modules: only by the seed, the module's own code and what earlier runs did. A site is named by its function (name and
+// code, not where it stands in the module or the source) and by its number among the function's sites, so that it keeps
+// its name when other code changes.
 #ifndef GR_PASSES_SAMPLE_H
 #define GR_PASSES_SAMPLE_H
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // code — a source file as far as a proposal has to know it: lines, functions, and the statements in them, by lines.
 //
-// It is no C++ parser: it knows braces, parentheses, and the keywords that control what runs. What it does not understand it leaves out: a
-// function in which braces do not match has no body here. The preprocessor's lines are skipped, whatever their conditions.
+// It is no C++ parser: it knows braces, parentheses, and the keywords that control what runs. What it does not
+// understand it leaves out: a function in which braces do not match has no body here. The preprocessor's lines are
+// skipped, whatever their conditions.
 #ifndef GR_REPAIR_CODE_H
 #define GR_REPAIR_CODE_H
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // propose — edits that may repair a race: by the missing order (patterns.def) and the places of both sides in the text.
 //
-// A proposal is a guess that is worth trying: `gpurace repair` tries it. docs/repair.md says what is proposed and where.
+// A proposal is a guess that is worth trying: `gpurace repair` tries it. docs/repair.md says what is proposed and
+// where.
 #ifndef GR_REPAIR_PROPOSE_H
 #define GR_REPAIR_PROPOSE_H
 
@@ -35,8 +36,8 @@ typedef struct GrRepairs {
 
 void gr_repairs_free(GrRepairs *r);
 
-// Proposals for the race, the most likely first, into out[0] to out[GR_REPAIR_PROPOSALS - 1]; returns how many. They live as long as *r, as must
-// *f. None: no pattern fits, a source cannot be read, or there is no place for the edit.
+// Proposals for the race, the most likely first, into out[0] to out[GR_REPAIR_PROPOSALS - 1]; returns how many. They
+// live as long as *r, as must *f. None: no pattern fits, a source cannot be read, or there is no place for the edit.
 unsigned gr_repair_propose(GrRepairs *r, const GrFinding *f, GrProposal out[GR_REPAIR_PROPOSALS]);
 
 // The whole file with the edits made.

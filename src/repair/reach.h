@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // reach — whether all threads of a block, or of a warp, come to a place of a function, as far as its text tells.
 //
-// A name varies when what it is assigned comes from threadIdx, from memory, from a call that is not known, or under a condition that varies. The
-// answer is "no" whenever the text does not show that all come.
+// A name varies when what it is assigned comes from threadIdx, from memory, from a call that is not known, or under a
+// condition that varies. The answer is "no" whenever the text does not show that all come.
 #ifndef GR_REPAIR_REACH_H
 #define GR_REPAIR_REACH_H
 
@@ -27,8 +27,8 @@ typedef struct GrReach {
 bool gr_reach_read(GrReach *r, const GrCode *c, const GrFunctionCode *f);
 void gr_reach_free(GrReach *r);
 
-// Whether all threads whose values may vary no more than `most` come to the statement: NOT: all of the block; BY_WARP: all of each warp that
-// comes. Statements in a loop: as often as each other.
+// Whether all threads whose values may vary no more than `most` come to the statement: NOT: all of the block; BY_WARP:
+// all of each warp that comes. Statements in a loop: as often as each other.
 bool gr_reach_all(const GrReach *r, const GrStatement *s, GrVaries most);
 
 #endif

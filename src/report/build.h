@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// build — what the parts that make a report of a results file share: build.c reads the records, build_races.c says what raced,
-// build_coverage.c what ran and was checked.
+// build — what the parts that make a report of a results file share: build.c reads the records, build_races.c says what
+// raced, build_coverage.c what ran and was checked.
 #ifndef GR_REPORT_BUILD_H
 #define GR_REPORT_BUILD_H
 

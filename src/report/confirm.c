@@ -233,8 +233,8 @@ static bool is_excluded(const GrReport *r, const GrRace *race) {
     return false;
 }
 
-// In a launch that a fault ended. The collider may have seen a race before what it is a race with was performed: an asynchronous operation under
-// way, of which causality then never heard.
+// In a launch that a fault ended. The collider may have seen a race before what it is a race with was performed: an
+// asynchronous operation under way, of which causality then never heard.
 static bool was_cut_short(const GrReport *r, const GrRace *race) {
     for (size_t k = 0; k < r->faulted.len; k++) {
         uint64_t launch = r->faulted.data[k];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // group — one cause, one report: races between the same two lines of the user's become one.
 //
-// One mistake makes many pairs of instructions race: unrolled copies, instances of a template, the places of a toolkit's header
-// that one call runs through. Races are grouped by the headlines of both sides (headline.h), whichever of the two noticed, by
-// class and by space. Where only one side is known its place as a whole counts. What is shown is the first of them in the order
-// of the sources, or the first that knows values; the others are counted.
+// One mistake makes many pairs of instructions race: unrolled copies, instances of a template, the places of a
+// toolkit's header that one call runs through. Races are grouped by the headlines of both sides (headline.h), whichever
+// of the two noticed, by class and by space. Where only one side is known its place as a whole counts. What is shown is
+// the first of them in the order of the sources, or the first that knows values; the others are counted.
 #include "report/report_internal.h"
 #include "report/suppress.h"
 

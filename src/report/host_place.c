@@ -21,8 +21,8 @@ static bool is_foreign(const char *place) {
     return *file == '?' || gr_is_toolkit_file(file);
 }
 
-// addr2line's two lines for the address: the function and file:line. `own`: of those that were inlined into one another, the
-// innermost that is no toolkit's. False when it says nothing.
+// addr2line's two lines for the address: the function and file:line. `own`: of those that were inlined into one
+// another, the innermost that is no toolkit's. False when it says nothing.
 static bool ask(const char *object, uint64_t at, bool own, char *function, char *file, size_t room) {
     int ends[2];
     char address[32];

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// line_files — names of source files in an object's line tables (DWARF 5, 6.2.4), for where addr2line names the wrong one.
+// line_files — source files in an object's line tables (DWARF 5, 6.2.4), for where addr2line names the wrong one.
 //
-// nvcc hands the host compiler a file of its own, tmpxft_…_app.cudafe1.cpp, whose first line says that what follows is of app.cu. So of the unit's line table
-// file 0 is nvcc's, and file 1 the program's. Code that the linker may drop (members that are defined in their class, instances of templates) has a
-// section for itself, where rows are of file 1 until something else is said; binutils up to 2.40 at least takes that for file 0.
+// nvcc hands the host compiler a file of its own, tmpxft_…_app.cudafe1.cpp, whose first line says that what follows is
+// of app.cu. So of the unit's line table file 0 is nvcc's, and file 1 the program's. Code that the linker may drop
+// (members that are defined in their class, instances of templates) has a section for itself, where rows are of file 1
+// until something else is said; binutils up to 2.40 at least takes that for file 0.
 #ifndef GR_REPORT_LINE_FILES_H
 #define GR_REPORT_LINE_FILES_H
 

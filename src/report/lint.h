@@ -8,8 +8,8 @@
 // Counts in rules->rules[].races what the rules of the report hid, rules being told apart by their text.
 void gr_lint_count(GrSuppressions *rules, const GrReport *report);
 
-// Tells what is doubtful, rule by rule. `reports`: how many were counted; 0: whether a rule hides something is not known. Each text is valid during
-// the call.
+// Tells what is doubtful, rule by rule. `reports`: how many were counted; 0: whether a rule hides something is not
+// known. Each text is valid during the call.
 void gr_lint(const GrSuppressions *rules, uint64_t reports,
              void (*tell)(void *user, const GrRule *rule, const char *text), void *user);
 

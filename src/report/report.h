@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// report — what a run found and what its verdict is worth: built from a results file, or read from a report as JSON (read_report.h);
-// written as text or JSON.
+// report — what a run found and what its verdict is worth: built from a results file, or read from a report as JSON
+// (read_report.h); written as text or JSON.
 //
-// The model is independent of engines and of the file: findings become races with their accesses, the coverage, and the reasons
-// why a verdict could not be "clean". It holds nothing that differs between two runs that did the same: no process numbers, no
-// times, no paths of ours. Races between the same two lines of the user's (copies made by unrolling and inlining, instances of
-// templates, pairs of places in a toolkit's header that those lines call) are one race. Without line information they are kept
-// apart by their line in the PTX.
+// The model is independent of engines and of the file: findings become races with their accesses, the coverage, and the
+// reasons why a verdict could not be "clean". It holds nothing that differs between two runs that did the same: no
+// process numbers, no times, no paths of ours. Races between the same two lines of the user's (copies made by unrolling
+// and inlining, instances of templates, pairs of places in a toolkit's header that those lines call) are one race.
+// Without line information they are kept apart by their line in the PTX.
 #ifndef GR_REPORT_REPORT_H
 #define GR_REPORT_REPORT_H
 
@@ -57,12 +57,12 @@ typedef struct GrRepair {
 // A race: one finding, or several merged ones of the same places. Or a misuse of synchronization (one side).
 typedef struct GrRace {
     GrFinding found;
-    // Names of the race that are equal over seeds, machines and builds of unchanged code (identity.c). `id` is made of the text of the lines
-    // where they can be read, so it stays when lines move; `line_id` of their numbers. Both are 16 hexadecimal digits, and "-2" and so on behind
-    // them where a report has several such.
+    // Names of the race that are equal over seeds, machines and builds of unchanged code (identity.c). `id` is made of
+    // the text of the lines where they can be read, so it stays when lines move; `line_id` of their numbers. Both are
+    // 16 hexadecimal digits, and "-2" and so on behind them where a report has several such.
     const char *id, *line_id;
-    const GrSeenIn *
-        seen; // of a merged report: by the run's seed, then its id. What is shown of the race is of the first
+    // Of a merged report: by the run's seed, then its id. What is shown of the race is of the first.
+    const GrSeenIn *seen;
     uint32_t n_seen;                // 0: the report is of one run
     bool known;                     // the baseline has it, too (baseline.h)
     const struct GrRule *hidden_by; // of GrReport.hidden (suppress.h)
@@ -71,8 +71,8 @@ typedef struct GrRace {
     // its first access and this race's other side as its second. NULL: none.
     const struct GrRace *watched;
     uint32_t n_sites; // instructions that were merged into this one
-    const char *const
-        *kernels; // of the races that were grouped into this one (group.c), sorted; NULL: `kernel` only
+    // Of the races that were grouped into this one (group.c), sorted; NULL: `kernel` only.
+    const char *const *kernels;
     uint32_t n_kernels, n_places; // n_places: how many pairs of places those were
     const GrMet *met;             // where the other side was caught; NULL: nowhere
     const GrRepair *repair;       // that is proposed; NULL: none
@@ -183,10 +183,10 @@ typedef struct GrReport {
     VEC(GrLeftAlone) not_understood; // only what may have run
     uint64_t watched;                // accesses that are checked, in functions that may have run
     GrCountedVec absent, notes, remarks, faults;
-    GrCountedVec
-        blind; // what the engine does not look for, though the program has such work, and in parentheses which engine
-    GrCountedVec
-        doubts; // internal checks of causality that failed: the verdict is inconclusive, whatever was found
+    // What the engine does not look for, though the program has such work, and in parentheses which engine.
+    GrCountedVec blind;
+    // Internal checks of causality that failed: the verdict is inconclusive, whatever was found.
+    GrCountedVec doubts;
     GrCountedVec reasons; // why the verdict is not clean (when there are no races: inconclusive)
     bool is_void; // of these, one fails a run by itself: nothing was left to check, or a kernel was stopped
     VEC(uint64_t) faulted;   // numbers of launches that a fault ended
@@ -213,8 +213,9 @@ gr_status gr_report_blind(GrReport *r, const char *fmt, ...) __attribute__((form
 // The report of a run: reads everything out of `view` and decides the verdict.
 gr_status gr_report_build(GrReport *r, const GrResultsView *view, gr_error *err);
 
-// The report of a command that runs no process: what it found, one finding after the other; then, with the coverage filled in, the verdict.
-// The finding is copied; what it points to must live as long as the report, for example in its arena. GR_ERR_ARGUMENT: its class is not known.
+// The report of a command that runs no process: what it found, one finding after the other; then, with the coverage
+// filled in, the verdict. The finding is copied; what it points to must live as long as the report, for example in its
+// arena. GR_ERR_ARGUMENT: its class is not known.
 gr_status gr_report_add(GrReport *r, const GrFinding *f, gr_error *err);
 gr_status gr_report_finish(GrReport *r, gr_error *err);
 
@@ -225,8 +226,8 @@ void gr_race_sentence(const GrReport *r, const GrRace *race, StrBuf *out);
 void gr_report_text(const GrReport *r, StrBuf *out);
 gr_status gr_report_json(const GrReport *r, StrBuf *out, gr_error *err);
 
-// A line for each race and misuse, and a verdict that is races or inconclusive, for when the full report failed: `why` ("killed by signal
-// 11"). Needs no memory. False when `out` cannot be written.
+// A line for each race and misuse, and a verdict that is races or inconclusive, for when the full report failed: `why`
+// ("killed by signal 11"). Needs no memory. False when `out` cannot be written.
 bool gr_report_brief(const GrReport *r, const char *why, FILE *out);
 
 // The verdict and how many races there are, in a line without its end: "verdict: races (3)".

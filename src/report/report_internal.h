@@ -63,8 +63,8 @@ gr_status gr_report_identify(GrReport *r, gr_error *err);
 // Races between the same lines of the user's become one (group.c).
 gr_status gr_report_group(GrReport *r, gr_error *err);
 
-// The thread whose value changed, where the two sides that are shown are another occurrence of the race: GrRace.watched has them. NULL: it
-// is the first of the two, or there is no such.
+// The thread whose value changed, where the two sides that are shown are another occurrence of the race: GrRace.watched
+// has them. NULL: it is the first of the two, or there is no such.
 const GrAccess *gr_race_noticed_elsewhere(const GrRace *race);
 
 // The user did not want this kernel (NULL: not known) or the file of this access's headline checked.
@@ -73,8 +73,8 @@ bool gr_report_excludes(const GrReport *r, const char *kernel, const GrAccess *a
 // Races of the same places become one (races.c).
 void gr_report_sort(GrReport *r);
 
-// Hands the findings in the module's area to `to`. Without a decoder of such areas that is noted, and in a damaged area it is counted; both is
-// no failure. `area` says the module and what its callbacks need.
+// Hands the findings in the module's area to `to`. Without a decoder of such areas that is noted, and in a damaged area
+// it is counted; both is no failure. `area` says the module and what its callbacks need.
 gr_status gr_report_decode(GrReport *r, const GrResultsView *view, GrArea area, const GrSink *to,
                            gr_error *err);
 

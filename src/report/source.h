@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // source — lines of source files, for reports. A file is read once, however many places are in it.
 //
-// A report that was read brings the lines around its places with it (gr_source_give): these are the lines of the run, so they come before
-// what the file says now, and the file need not be there.
+// A report that was read brings the lines around its places with it (gr_source_give): these are the lines of the run,
+// so they come before what the file says now, and the file need not be there.
 #ifndef GR_REPORT_SOURCE_H
 #define GR_REPORT_SOURCE_H
 
@@ -20,8 +20,8 @@ typedef struct GrSources {
 
 void gr_sources_free(GrSources *s);
 
-// Appends lines around `line` of `path`, with a caret under column `col` (0: none). Nothing when it cannot be read. `path` must outlive
-// the sources.
+// Appends lines around `line` of `path`, with a caret under column `col` (0: none). Nothing when it cannot be read.
+// `path` must outlive the sources.
 void gr_source_excerpt(GrSources *s, const char *path, uint32_t line, uint32_t col, StrBuf *out);
 
 // A line's bytes, without what ends it. NULL: not known. They live as long as the sources; `path` must outlive them.

@@ -7,8 +7,9 @@
 //     file:third_party/*/scan.cuh$
 //     pair:lib/queue.cuh:40 lib/queue.cuh:52,53<lib/pop.cuh:17
 //
-// A pattern matches anywhere in the text unless ^ or $ hold it to an end; * stands for anything. Names are compared as the
-// source spells them. What a rule hides is counted, and a rule that hid nothing is named, so that none outlives its reason.
+// A pattern matches anywhere in the text unless ^ or $ hold it to an end; * stands for anything. Names are compared as
+// the source spells them. What a rule hides is counted, and a rule that hid nothing is named, so that none outlives its
+// reason.
 #ifndef GR_REPORT_SUPPRESS_H
 #define GR_REPORT_SUPPRESS_H
 

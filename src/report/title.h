@@ -5,8 +5,8 @@
 
 #include "report/report.h"
 
-// Appends what `race`, a race or a misuse of `r`, is: "scan.cu:17 and scan.cu:21: read-write race in kernel scan(int*)". Files are named as the
-// report names them (GrReport.folder).
+// Appends what `race`, a race or a misuse of `r`, is: "scan.cu:17 and scan.cu:21: read-write race in kernel
+// scan(int*)". Files are named as the report names them (GrReport.folder).
 void gr_race_title(GrReport *r, const GrRace *race, StrBuf *out);
 
 #endif

@@ -5,7 +5,8 @@
 // the same addresses in every run. Its bytes come from one sparse memory file that is mapped twice:
 //
 //     user view   GR_VM_BASE …  what programs hold as device pointers. Plain device memory is not accessible here (a
-//                               host that follows a cudaMalloc pointer faults, as on a GPU); managed and pinned memory is.
+//                               host that follows a cudaMalloc pointer faults, as on a GPU); managed and pinned memory
+//                               is.
 //     device view (anywhere)    where the VM itself reads and writes: never protected, so that the user view of managed
 //                               memory can be protected to watch the host (a later engine does that).
 //
@@ -26,7 +27,8 @@ typedef enum VmMemKind {
     VM_MEM_HOST,     // registered host memory
     VM_MEM_PAGEABLE, // any other host memory that a kernel reached (gr_vm_mem_reach)
     VM_MEM_HEAP,     // device malloc
-    VM_MEM_MAPPED, // mappings that lie side by side (virtual.h); `peers` says of all devices, the owner as well, who has access
+    // Mappings that lie side by side (virtual.h); `peers` says of all devices, the owner as well, who has access.
+    VM_MEM_MAPPED,
     VM_MEM_INTERNAL, // parameter buffers and the like: not the program's
 } VmMemKind;
 
@@ -58,8 +60,7 @@ bool gr_vm_mem_moved(const VmMem *m);
 // The bytes are zero. GR_ERR_NOMEM when the device's memory is used up.
 gr_status gr_vm_mem_alloc(VmMem *m, VmMemKind kind, int device, uint64_t size, uint64_t align, VmRange **out,
                           gr_error *err);
-// `addr` must be the start of a range. Freed addresses are reused only when nothing else is left, so that use
-// after free faults.
+// `addr` must be a range's start. Freed addresses are reused only when nothing else is left: use after free faults.
 gr_status gr_vm_mem_free(VmMem *m, uint64_t addr, gr_error *err);
 // Frees, but launches up to that number still reach the range. They end before gr_vm_mem_free comes.
 gr_status gr_vm_mem_retire(VmMem *m, uint64_t addr, uint64_t last_launch);
@@ -85,8 +86,7 @@ void gr_vm_mem_forget_pageable(VmMem *m);
 bool gr_vm_mem_used_pageable(const VmMem *m); // gr_vm_mem_reach ever found any
 // Whether the address is in the regions for device memory, allocated or not, or the tool's views of them: no host's.
 bool gr_vm_mem_owns(const VmMem *m, uint64_t addr);
-// The range that ends last at or before `addr`, or NULL; and the one that starts first after it: what faults
-// name.
+// For faults: the range that ends last at or before `addr`, or NULL; the one that starts first after it.
 VmRange *gr_vm_mem_before(const VmMem *m, uint64_t addr);
 VmRange *gr_vm_mem_after(const VmMem *m, uint64_t addr);
 // The range freed most recently that held `addr`: false when none is remembered.
@@ -102,8 +102,8 @@ void gr_vm_mem_info(const VmMem *m, int device, uint64_t *used, uint64_t *total)
 // Increases by one with each alloc, free, register and unregister: caches of ranges compare it.
 uint64_t gr_vm_mem_generation(const VmMem *m);
 
-// While `threads`, several threads may look for ranges at once; while `allocates`, allocate and free as well: ranges that are freed
-// meanwhile stay readable until that is over.
+// While `threads`, several threads may look for ranges at once; while `allocates`, allocate and free as well: ranges
+// that are freed meanwhile stay readable until that is over.
 void gr_vm_mem_concurrent(VmMem *m, bool threads, bool allocates);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // observer — what an engine hears of an execution on the CPU device.
 //
-// Events come in the order in which the device performs them (executions are sequentially consistent), on the thread that
-// drives the device, one per warp instruction, not per lane. Instructions that a pass inserted are not told: they are neither
-// accesses nor order. A callback may be NULL. Nothing handed over outlives the call.
+// Events come in the order in which the device performs them (executions are sequentially consistent), on the thread
+// that drives the device, one per warp instruction, not per lane. Instructions that a pass inserted are not told: they
+// are neither accesses nor order. A callback may be NULL. Nothing handed over outlives the call.
 #ifndef GR_VM_OBSERVER_H
 #define GR_VM_OBSERVER_H
 
@@ -33,12 +33,13 @@ typedef struct VmAccessEvent {
     uint64_t owner;          // SHARED: linear index of the block whose memory it is: another one of the
         // cluster, or where.block_linear. An access to several blocks comes as several events
     uint32_t turn; // in which order the lanes perform it: gr_vm_commit_lane
-    // Stores that a warp's lanes make from registers: whether memory holds bytes [from, from + n) of the value of lane `lane`
-    // already, after the lanes that come before it in that order. NULL: not known.
+    // Stores that a warp's lanes make from registers: whether memory holds bytes [from, from + n) of the value of lane
+    // `lane` already, after the lanes that come before it in that order. NULL: not known.
     bool (*same)(const struct VmAccessEvent *e, unsigned lane, uint32_t from, uint32_t n);
     const void *warp, *insn; // for it
-    // A load that the compiler hoisted out of its guard (ptx/speculate.h) is told when it is known whether the lane uses the
-    // value. That may be later, but comes before the lane does anything that orders. These lanes do not use it.
+    // A load that the compiler hoisted out of its guard (ptx/speculate.h) is told when it is known whether the lane
+    // uses the value. That may be later, but comes before the lane does anything that orders. These lanes do not use
+    // it.
     uint32_t discards;
     bool held; // it is such a load: others may have made accesses since
 } VmAccessEvent;
@@ -136,8 +137,8 @@ typedef enum VmProxy {
 typedef struct VmSyncEvent {
     VmWhere where;
     VmSyncKind kind;
-    uint32_t
-        barrier; // named barrier number; phase, from 0, of a cluster's; WARP: all lanes that met, of which where.mask are some
+    // Named barrier number; phase, from 0, of a cluster's; WARP: all lanes that met, of which where.mask are some.
+    uint32_t barrier;
     uint32_t count;   // BARRIER_ARRIVE: threads that the barrier is for; 0: all that have not exited
     bool waits;       // BARRIER_ARRIVE: not bar.arrive
     bool last;        // BARRIER_ARRIVE: it completes the phase
@@ -147,10 +148,10 @@ typedef struct VmSyncEvent {
     VmProxy proxy;    // FENCE_PROXY: ordered with the generic one
 } VmSyncEvent;
 
-// Asynchronous operations (cp.async, cp.async.bulk, cp.reduce.async.bulk, st.async, red.async) and mbarriers. An operation is
-// ISSUEd, some time later READs its source, later still WRITEs its destination; several times over, as large ones are done in
-// pieces and those of a warp's lanes may be done apart. How the operation completes says which threads then know what
-// (VmCompletion).
+// Asynchronous operations (cp.async, cp.async.bulk, cp.reduce.async.bulk, st.async, red.async) and mbarriers. An
+// operation is ISSUEd, some time later READs its source, later still WRITEs its destination; several times over, as
+// large ones are done in pieces and those of a warp's lanes may be done apart. How the operation completes says which
+// threads then know what (VmCompletion).
 typedef enum VmAsyncKind {
     VM_ASYNC_ISSUE,
     VM_ASYNC_READ,   // like an access
@@ -188,12 +189,12 @@ typedef struct VmAsyncEvent {
     uint32_t size;           // bytes per lane; lanes whose source was ignored are not in where.mask of READ
     const uint64_t *address; // [32]
     bool partial;            // writes only some bytes of each 16 (.cp_mask)
-    // WRITE of at most 16 bytes per lane: the lanes that found there already what they wrote, after the lanes that come before them in that
-    // order (gr_vm_commit_lane).
+    // WRITE of at most 16 bytes per lane: the lanes that found there already what they wrote, after the lanes that come
+    // before them in that order (gr_vm_commit_lane).
     bool compared;
     uint32_t unchanged, turn;
-    // ISSUE: the destination as above, and the source, NULL when that is registers. Lanes may read less than `size` when
-    // source_bytes is not NULL.
+    // ISSUE: the destination as above, and the source, NULL when that is registers. Lanes may read less than `size`
+    // when source_bytes is not NULL.
     PtxSpace source_space;
     uint64_t source_block;
     const uint64_t *source;
@@ -266,19 +267,18 @@ typedef struct VmObserver {
     void (*access)(void *user, const VmAccessEvent *e);
     // Called before `access`, which is then only called when this says false.
     bool (*glance)(void *user, const VmGlance *g);
-    // NULL: all accesses are told. Else two numbers that may change in any callback: accesses that read need not be told while the
-    // first is 0, no others either while the second is; the second is not less than the first.
+    // NULL: all accesses are told. Else two numbers that may change in any callback: accesses that read need not be
+    // told while the first is 0, no others either while the second is; the second is not less than the first.
     const uint32_t *interest;
     void (*window)(void *user, const VmWindowEvent *e);
     void (*sync)(void *user, const VmSyncEvent *e);
     void (*async)(void *user, const VmAsyncEvent *e);
     void (*misuse)(void *user, const VmMisuseEvent *e);
     void (*freed)(void *user, const VmFreeEvent *e);
-    // An access of one lane to an address at which no memory is, or none any more: it does not happen, and its launch faults or
-    // goes on (VmConfig.pass_strays).
+    // An access of one lane to an address at which no memory is, or none any more: it does not happen, and its launch
+    // faults or goes on (VmConfig.pass_strays).
     void (*gone)(void *user, const VmAccessEvent *e);
-    // Asked of a warp at an access, made or about to be; site 0: it begins. Of several observers the highest wish
-    // counts.
+    // Asked of a warp at an access, made or about to be; site 0: it begins. The highest wish of all observers counts.
     VmWish (*wish)(void *user, const VmWhere *where);
 } VmObserver;
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// virtual — addresses that are reserved without memory, memory without addresses (pages), and mappings of the one to the other.
+// virtual — reserved addresses without memory, memory without addresses (pages), and mappings of the one to the other.
 //
-// Reserved addresses lie in a region of their own, at the same place in every run. Memory is mapped to them as a whole; one memory
-// may be mapped to several places, and what is written at one place is read at all. A kernel reaches a mapping only when its device was
-// given access. Mappings that lie side by side, with the same access and on the same device, are one VmRange of memory.h.
+// Reserved addresses lie in a region of their own, at the same place in every run. Memory is mapped to them as a whole;
+// one memory may be mapped to several places, and what is written at one place is read at all. A kernel reaches a
+// mapping only when its device was given access. Mappings that lie side by side, with the same access and on the same
+// device, are one VmRange of memory.h.
 #ifndef GR_VM_VIRTUAL_H
 #define GR_VM_VIRTUAL_H
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // vm — a CUDA device whose processor is an interpreter of PTX. Knows no CUDA API and no engine.
 //
-// Model: docs/execution-model.md. A device loads modules, starts launches, and makes progress only inside gr_vm_run, on the
-// caller's thread (VmConfig.jobs may lend it others). The driver decides when that is, so seeds decide asynchrony. All launches
-// that were started and have not ended run concurrently. None of these functions is thread safe; the driver holds one lock.
+// Model: docs/execution-model.md. A device loads modules, starts launches, and makes progress only inside gr_vm_run, on
+// the caller's thread (VmConfig.jobs may lend it others). The driver decides when that is, so seeds decide asynchrony.
+// All launches that were started and have not ended run concurrently. None of these functions is thread safe; the
+// driver holds one lock.
 #ifndef GR_VM_VM_H
 #define GR_VM_VM_H
 
@@ -42,11 +43,11 @@ typedef struct VmConfig {
     VmSchedule schedule;   // other than the default: jobs is 1
     uint32_t pct_depth, pct_steps; // of VM_SCHEDULE_PCT; 0: default
     bool every_window;             // an extension that has threads wait at accesses leaves none out
-    bool
-        pass_strays; // a lane's access to where it may not goes nowhere (VM_MISUSE_STRAY), instead of a fault
-    bool unfused;    // execute what shortcuts would skip: for tests, the execution is the same
-    uint32_t stack_bytes;                        // per thread, for calls whose depth is not known; 0: 1024
-    uint64_t heap_bytes;                         // device malloc heap; 0: 8 MiB
+    // A lane's access to where it may not goes nowhere (VM_MISUSE_STRAY), instead of a fault.
+    bool pass_strays;
+    bool unfused;         // execute what shortcuts would skip: for tests, the execution is the same
+    uint32_t stack_bytes; // per thread, for calls whose depth is not known; 0: 1024
+    uint64_t heap_bytes;  // device malloc heap; 0: 8 MiB
     const struct VmExtension *const *extensions; // extension.h: what engines add, up to NULL; NULL: nothing
 } VmConfig;
 
@@ -95,8 +96,8 @@ typedef struct VmFuncAttrs {
     uint32_t max_threads; // per block
     uint32_t regs;        // an estimate, never 0
     uint64_t shared_static, local_bytes, const_bytes;
-    // The architecture that the PTX was written for (.target) and the device's own, as if a JIT compiler had made the code:
-    // 80 for sm_80. PTX ISA versions (.version) have nothing to do with it.
+    // The architecture that the PTX was written for (.target) and the device's own, as if a JIT compiler had made the
+    // code: 80 for sm_80. PTX ISA versions (.version) have nothing to do with it.
     uint32_t ptx_version, binary_version;
     uint32_t reqntid[3], cluster[3];
     uint32_t max_cluster; // blocks, from .maxclusterrank; 0: not written
@@ -194,16 +195,16 @@ bool gr_vm_weak_incomplete(const VmDevice *d);
 
 bool gr_vm_launch_done(const VmLaunch *l);
 const VmFault *gr_vm_launch_fault(const VmLaunch *l); // NULL when none
-// Ends the launch of that number as a trap of its own would, with the instruction if it is executing one: observers may call it. False: it
-// does not run.
+// Ends the launch of that number as a trap of its own would, with the instruction if it is executing one: observers may
+// call it. False: it does not run.
 bool gr_vm_stop(VmDevice *d, uint64_t launch, const char *why);
 void gr_vm_launch_free(VmLaunch *l); // also cancels one that runs
 
 uint64_t gr_vm_now_ns(const VmDevice *d);        // the virtual clock
 void gr_vm_advance_ns(VmDevice *d, uint64_t ns); // the driver: copies and API calls take time too
 
-// Where vprintf goes: called with whole formatted output of one call, in execution order. Default: stdout. `cost`: bytes that the call
-// takes of the output buffer of CUDA.
+// Where vprintf goes: called with whole formatted output of one call, in execution order. Default: stdout. `cost`:
+// bytes that the call takes of the output buffer of CUDA.
 void gr_vm_set_print(VmDevice *d, void (*print)(void *user, const char *text, size_t len, uint64_t cost),
                      void *user);
 

@@ -10,8 +10,8 @@ typedef struct GrChild {
     const char *folder, *log; // where it works; the file for its standard output and error, NULL: none
 } GrChild;
 
-// Runs it to its end. *status is as a shell has it: 128 + N for signal N. SIGINT, SIGTERM and SIGHUP are for the child meanwhile; that one came
-// is GR_ERR_LIMIT.
+// Runs it to its end. *status is as a shell has it: 128 + N for signal N. SIGINT, SIGTERM and SIGHUP are for the child
+// meanwhile; that one came is GR_ERR_LIMIT.
 gr_status gr_cli_run(const GrChild *c, int *status, gr_error *err);
 
 #endif

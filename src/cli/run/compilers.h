@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-// Sets the variables in our own environment, which the program gets. Where there is no gpurace-ptxas or no temporary folder, the
-// variables that would name it are left alone.
+// Sets the variables in our own environment, which the program gets. Where there is no gpurace-ptxas or no temporary
+// folder, the variables that would name it are left alone.
 gr_status gr_compilers_set_up(bool on_gpu, gr_error *err);
 
 // Removes what was made for this run.

@@ -76,8 +76,8 @@ static gr_status set_environment(const GrLaunchPlan *plan) {
     return ok ? GR_OK : GR_ERR_NOMEM;
 }
 
-// A descriptor of the results that every program of the run inherits, for those that cannot open the path any more: it stands where programs
-// seldom have theirs, and select() can have it. Without one the path has to do.
+// A descriptor of the results that every program of the run inherits, for those that cannot open the path any more: it
+// stands where programs seldom have theirs, and select() can have it. Without one the path has to do.
 static void hand_results_on(const char *results) {
     enum { MOST = 1024, ROOM = 24 };
     struct rlimit most;
@@ -236,8 +236,8 @@ gr_status gr_launch(const GrLaunchPlan *plan, GrEnding *out, gr_error *err) {
     (void)gr_vec_push(&children, ((GrTreeProcess){.pid = gr_warden_process()})); // if /proc could not be read
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     sigprocmask(SIG_BLOCK, &set, &before);
-    // At a terminal the program must stay in the foreground group to be allowed to read; elsewhere a group of its own lets
-    // --timeout reach what it starts.
+    // At a terminal the program must stay in the foreground group to be allowed to read; elsewhere a group of its own
+    // lets --timeout reach what it starts.
     bool own_group = plan->replay || !isatty(STDIN_FILENO);
     pid_t pid = fork();
     if (pid == 0)

@@ -40,8 +40,8 @@ typedef struct GrEnding {
     GrTree left;    // what still runs
 } GrEnding;
 
-// Signals that we get meanwhile are passed on. One that asks for an end also ends the wait for what the program left running. `out` is to be
-// freed by gr_tree_free(&out->left).
+// Signals that we get meanwhile are passed on. One that asks for an end also ends the wait for what the program left
+// running. `out` is to be freed by gr_tree_free(&out->left).
 gr_status gr_launch(const GrLaunchPlan *plan, GrEnding *out, gr_error *err);
 
 #endif

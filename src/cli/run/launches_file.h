@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// launches_file — the file of `gpurace run --record-launches FILE`, for `gpurace check --launches FILE` (docs/verifier.md has the format).
+// launches_file — the file of `gpurace run --record-launches FILE`, for `gpurace check --launches FILE`
+// (docs/verifier.md has the format).
 #ifndef GR_CLI_RUN_LAUNCHES_FILE_H
 #define GR_CLI_RUN_LAUNCHES_FILE_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // progress — one line on the terminal while a long run goes on: how long, how many launches, how many races so far.
 //
-// It is shown when standard error is a terminal, from some seconds on, is updated in its place, and is gone before anything else is written. The
-// numbers are the results file's, which the program's processes count.
+// It is shown when standard error is a terminal, from some seconds on, is updated in its place, and is gone before
+// anything else is written. The numbers are the results file's, which the program's processes count.
 #ifndef GR_CLI_RUN_PROGRESS_H
 #define GR_CLI_RUN_PROGRESS_H
 

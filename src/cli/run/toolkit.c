@@ -46,8 +46,8 @@ static bool find_beside_nvcc(char path[PATH_MAX], const char *name) {
     return try(path, real, "", name);
 }
 
-// Triton brings the ptxas that it was tested with, and a newer one: the process that calls us has its library loaded. The newer one knows all
-// GPUs that the checks can be compiled for.
+// Triton brings the ptxas that it was tested with, and a newer one: the process that calls us has its library loaded.
+// The newer one knows all GPUs that the checks can be compiled for.
 static bool find_of_caller(char path[PATH_MAX], const char *name) {
     static const char library[] = "/_C/libtriton.so";
     char maps[64], line[PATH_MAX + 128];

@@ -16,8 +16,8 @@ typedef struct GrTreeProcess {
 
 typedef VEC(GrTreeProcess) GrTree;
 
-// The descendants of this process that run, without `before` and theirs: children that this process had from the start. `before` may be NULL.
-// Empty where there is no /proc.
+// The descendants of this process that run, without `before` and theirs: children that this process had from the start.
+// `before` may be NULL. Empty where there is no /proc.
 void gr_tree_read(const GrTree *before, GrTree *out);
 void gr_tree_free(GrTree *t);
 

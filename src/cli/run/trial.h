@@ -35,13 +35,13 @@ gr_status gr_trial_open(GrTrial *t, gr_error *err);
 // Removes the copy.
 void gr_trial_close(GrTrial *t);
 
-// Builds and runs with the edits of `p`, which is of a file in the copy; NULL: as it is. The file is as before afterwards. What only says something of
-// the program is no error: out->why. gr_trial_result_free is due in any case.
+// Builds and runs with the edits of `p`, which is of a file in the copy; NULL: as it is. The file is as before
+// afterwards. What only says something of the program is no error: out->why. gr_trial_result_free is due in any case.
 gr_status gr_trial_run(GrTrial *t, const GrProposal *p, GrTrialResult *out, gr_error *err);
 void gr_trial_result_free(GrTrialResult *r);
 
-// Whether the edits with which `after` was made remove the race, which `before` has, and do no harm: no other race or misuse came, and the
-// program could be built and ran to its end. Says what is wrong in `why` otherwise.
+// Whether the edits with which `after` was made remove the race, which `before` has, and do no harm: no other race or
+// misuse came, and the program could be built and ran to its end. Says what is wrong in `why` otherwise.
 bool gr_trial_removes(const GrTrialResult *before, const GrTrialResult *after, const GrRace *race,
                       char why[400]);
 

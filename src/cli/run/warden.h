@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// warden — a process that stays behind when the command is killed (kill -9, the memory killer), ends the program that the command had started,
-// and removes its folders.
+// warden — a process that stays behind when the command is killed (kill -9, the memory killer), ends the program that
+// the command had started, and removes its folders.
 //
 //     command ──── a pipe, which only the command holds open ────> warden
 //       └─ program: told to the warden before it begins
 //
-// The warden is in a session of its own and has no other descriptor: a signal to the command's group, or to a terminal, does not reach it, and
-// nobody waits for the end of a pipe that it has open. It sends no SIGCHLD, and waitpid(-1) does not see it (clone(2), "exit_signal"). It acts
-// when the pipe is closed before the command has said that all is done.
+// The warden is in a session of its own and has no other descriptor: a signal to the command's group, or to a terminal,
+// does not reach it, and nobody waits for the end of a pipe that it has open. It sends no SIGCHLD, and waitpid(-1) does
+// not see it (clone(2), "exit_signal"). It acts when the pipe is closed before the command has said that all is done.
 #ifndef GR_CLI_RUN_WARDEN_H
 #define GR_CLI_RUN_WARDEN_H
 

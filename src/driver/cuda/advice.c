@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// advice — what the program said about its managed memory, and where it asked for it to be. All memory has one home here, so
-// nothing comes of it; but a program can ask for what it said. Kept per piece of an allocation, because advice may be given for
-// a part of it. If an attribute is not the same all over a range, the answer is as if it was not set.
+// advice — what the program said about its managed memory, and where it asked for it to be. All memory has one home
+// here, so nothing comes of it; but a program can ask for what it said. Kept per piece of an allocation, because advice
+// may be given for a part of it. If an attribute is not the same all over a range, the answer is as if it was not set.
 //
 // What is answered was compared with an H200 (CUDA 13.0).
 #include "driver/cuda/driver.h"

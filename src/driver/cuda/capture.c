@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // capture — streams whose work becomes nodes of a graph instead of being done.
 //
-// A capture begins in one stream. Work that would be queued there becomes a node that depends on the node before it. An event
-// that is recorded there stands for that node, and a stream that waits for such an event joins the capture. It ends in the
-// stream where it began, when all streams that joined have come back to it.
+// A capture begins in one stream. Work that would be queued there becomes a node that depends on the node before it. An
+// event that is recorded there stands for that node, and a stream that waits for such an event joins the capture. It
+// ends in the stream where it began, when all streams that joined have come back to it.
 #include "driver/cuda/capture.h"
 #include "driver/cuda/graph.h"
 #include "driver/cuda/queue.h"

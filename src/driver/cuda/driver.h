@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // driver — what the parts of the CPU device's libcuda.so.1 share.
 //
-// The CUDA driver API over src/vm. Every entry point is: gr_cu_enter (take the one lock, let the device advance a seeded
-// quantum, check the context), work on the objects below, gr_cu_leave. Work is queued on streams and done by the engine in
-// queue.c, only while a thread holds the lock. docs/execution-model.md, "The API", says what a program may rely on.
+// The CUDA driver API over src/vm. Every entry point is: gr_cu_enter (take the one lock, let the device advance a
+// seeded quantum, check the context), work on the objects below, gr_cu_leave. Work is queued on streams and done by the
+// engine in queue.c, only while a thread holds the lock. docs/execution-model.md, "The API", says what a program may
+// rely on.
 #ifndef GR_DRIVER_CUDA_DRIVER_H
 #define GR_DRIVER_CUDA_DRIVER_H
 

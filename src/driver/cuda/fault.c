@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// fault — faults of the device as CUDA's error codes, and as text for the tool. CUDA prints nothing, so neither does the CPU
-// device, with one exception. At a breakpoint a debugger would show the place, and here there is none: so a breakpoint prints
-// its place when no tool listens.
+// fault — faults of the device as CUDA's error codes, and as text for the tool. CUDA prints nothing, so neither does
+// the CPU device, with one exception. At a breakpoint a debugger would show the place, and here there is none: so a
+// breakpoint prints its place when no tool listens.
 #include "device_api/hooks.h"
 #include "driver/cuda/driver.h"
 #include "driver/cuda/queue.h"

@@ -7,9 +7,9 @@
 //   graph_exec.c   executable graphs: a clone of the graph, flattened into steps when it is launched
 //   capture.c      streams whose work goes into a graph
 //
-// A node keeps its work in the form in which the stream API would submit it. A launch submits copies of that work to streams of
-// its own. A node follows the first node that it depends on in that node's stream, and waits for marks of the others. So the
-// parts of a graph that do not depend on each other run in seeded order, like streams.
+// A node keeps its work in the form in which the stream API would submit it. A launch submits copies of that work to
+// streams of its own. A node follows the first node that it depends on in that node's stream, and waits for marks of
+// the others. So the parts of a graph that do not depend on each other run in seeded order, like streams.
 #ifndef GR_DRIVER_CUDA_GRAPH_H
 #define GR_DRIVER_CUDA_GRAPH_H
 
@@ -46,8 +46,8 @@ struct Node {
     Graph *child;        // graph
     GraphMemory *memory; // allocation
     CUdeviceptr address; // free
-    // While the graph is flattened: the steps after which the node is done, whether it has its place, and whether others
-    // depend on it.
+    // While a graph is flattened: the steps after which the node is done; whether it has a place; whether others need
+    // it.
     VEC(uint32_t) steps;
     bool placed, inner;
 };

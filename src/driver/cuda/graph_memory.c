@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// graph_memory — memory of allocation nodes. CUDA's programming guide ("Graph Memory Nodes") is followed: its address is fixed when the
-// node is created, each launch of the graph allocates it anew, and a free node, cudaFreeAsync, cudaFree or the next launch (with
-// CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) frees it. What is not freed in its own graph outlives even the graph.
+// graph_memory — memory of allocation nodes. CUDA's programming guide ("Graph Memory Nodes") is followed: its address
+// is fixed when the node is created, each launch of the graph allocates it anew, and a free node, cudaFreeAsync,
+// cudaFree or the next launch (with CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) frees it. What is not freed in its
+// own graph outlives even the graph.
 #include "driver/cuda/graph.h"
 #include "driver/cuda/memory.h"
 

@@ -2,9 +2,9 @@
 // idle — the device thread: it keeps the device going while the host makes no API calls. A host that spins on mapped
 // memory would otherwise wait forever.
 //
-// It must not take part in the run of a host that merely had to wait for a processor. Otherwise the same seed would not give
-// the same run on a busy machine. So it counts the time that the thread which called last has spent computing or blocked since
-// then, as the kernel tells it, not the time that has passed.
+// It must not take part in the run of a host that merely had to wait for a processor. Otherwise the same seed would not
+// give the same run on a busy machine. So it counts the time that the thread which called last has spent computing or
+// blocked since then, as the kernel tells it, not the time that has passed.
 #include "driver/cuda/driver.h"
 #include "driver/cuda/memory.h"
 #include "driver/cuda/queue.h"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // image — from what a program hands to the driver to parsed PTX.
 //
-// An image is PTX text, a fatbin (the PTX for the latest architecture that fits is taken), or a wrapper of fatbins. The fatbins
-// of a version 2 wrapper (nvcc -rdc=true) are the translation units of one module. Machine code cannot be run here, but it may keep the
-// PTX that it was made of (gpurace-ptxas). Where there is nothing else, there is no binary for this GPU.
+// An image is PTX text, a fatbin (the PTX for the latest architecture that fits is taken), or a wrapper of fatbins. The
+// fatbins of a version 2 wrapper (nvcc -rdc=true) are the translation units of one module. Machine code cannot be run
+// here, but it may keep the PTX that it was made of (gpurace-ptxas). Where there is nothing else, there is no binary
+// for this GPU.
 #include "driver/cuda/driver.h"
 #include "driver/cuda/module.h"
 

@@ -305,8 +305,8 @@ static bool is_compiler(const char *name) {
     return false;
 }
 
-// A library or a program that asks for these tables has NVIDIA's runtime inside, as cuBLAS has. All that it does with CUDA fails, and
-// its user sees a status that says nothing.
+// A library or a program that asks for these tables has NVIDIA's runtime inside, as cuBLAS has. All that it does with
+// CUDA fails, and its user sees a status that says nothing.
 static void tell_of_runtime(const void *caller) {
     Dl_info in;
     char text[512];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// library — images loaded for all contexts. An image is parsed when the library is loaded. It becomes a module of a context
-// when the program first asks there for one of its kernels or variables.
+// library — images loaded for all contexts. An image is parsed when the library is loaded. It becomes a module of a
+// context when the program first asks there for one of its kernels or variables.
 #include "driver/cuda/driver.h"
 #include "driver/cuda/module.h"
 #include "driver/cuda/queue.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// link — cuLink*: keeps the PTX of each input. "The cubin" that comes out is a fatbin of all inputs, marked as the translation
-// units of one module. cuModuleLoadData and cuLibraryLoadData then link them.
+// link — cuLink*: keeps the PTX of each input. "The cubin" that comes out is a fatbin of all inputs, marked as the
+// translation units of one module. cuModuleLoadData and cuLibraryLoadData then link them.
 #include "driver/cuda/driver.h"
 #include "driver/cuda/module.h"
 

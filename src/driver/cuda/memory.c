@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// memory — allocation and registration. Freeing waits for all work of all contexts, as cuMemFree does under CUDA. The exception
-// is memory of cuMemAllocAsync, for which CUDA promises not to wait. cuMemFreeAsync (pool.c) frees in stream order.
+// memory — allocation and registration. Freeing waits for all work of all contexts, as cuMemFree does under CUDA. The
+// exception is memory of cuMemAllocAsync, for which CUDA promises not to wait. cuMemFreeAsync (pool.c) frees in stream
+// order.
 #include "driver/cuda/memory.h"
 #include "device_api/hooks.h"
 #include "driver/cuda/driver.h"

@@ -11,8 +11,8 @@ struct Image {
     PtxModule **modules;
     size_t count;
     struct GrApiRuntimes *runtimes; // of each module: what it calls and does not hold
-    PtxModule
-        *runtime; // those of the one module, which it shares with others (runtimes.c); NULL: there is none
+    // Those of the one module, which it shares with others (runtimes.c); NULL: there is none.
+    PtxModule *runtime;
     const char *suffix; // of its names in the module
 };
 

@@ -25,8 +25,8 @@ static const struct {
 #undef GR_SECTION
 };
 
-// The latest ABI that is not newer than `version`; with CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM its variant for the per-thread default stream
-// where it has one.
+// The latest ABI that is not newer than `version`; with CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM its variant for
+// the per-thread default stream where it has one.
 CUresult cuGetProcAddress_v2(const char *symbol, void **fn, int version, cuuint64_t flags,
                              CUdriverProcAddressQueryResult *status) {
     CUdriverProcAddressQueryResult result = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;

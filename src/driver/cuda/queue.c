@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // queue — the work engine: seeded asynchrony.
 //
-// Each stream is a queue of items. The item at its head may run when its turn among the streams has come. The legacy default
-// stream and blocking streams wait for each other in order of submission. A wait waits for its event. Of all items that may
-// run, and of the devices that have launches, a seeded choice picks one. It does a little: a copy moves a chunk, a device
-// executes some instructions. Nothing else moves the device, so that with the same seed and the same calls the same things
-// happen in the same order.
+// Each stream is a queue of items. The item at its head may run when its turn among the streams has come. The legacy
+// default stream and blocking streams wait for each other in order of submission. A wait waits for its event. Of all
+// items that may run, and of the devices that have launches, a seeded choice picks one. It does a little: a copy moves
+// a chunk, a device executes some instructions. Nothing else moves the device, so that with the same seed and the same
+// calls the same things happen in the same order.
 //
 // With the race-directed schedule (vm/sched/hold.c) a device may have nothing left but threads that are held. It moves
 // no further while anything else can: other streams' items, other devices, and the host, whose calls return unless they
@@ -13,8 +13,8 @@
 // released. Most copies and memsets are put off, too, until all that runs is held: otherwise the first to be submitted
 // would run first.
 //
-// Draws: `choice` is drawn only where there is more than one possibility, `quanta` once per API call with work pending, and an
-// item has its own stream. So with one stream it makes no difference which thread advanced it, or when.
+// Draws: `choice` is drawn only where there is more than one possibility, `quanta` once per API call with work pending,
+// and an item has its own stream. So with one stream it makes no difference which thread advanced it, or when.
 #include "driver/cuda/queue.h"
 #include "device_api/hooks.h"
 #include "driver/cuda/capture.h"
@@ -260,8 +260,8 @@ void gr_queue_finish(Item *it) {
 
 static bool is_blocking(const Stream *s) { return !(s->flags & CU_STREAM_NON_BLOCKING); }
 
-// An allocation waits for no other stream: the memory is had at once. What follows it in other streams waits for what was before it in its own,
-// as on an H100.
+// An allocation waits for no other stream: the memory is had at once. What follows it in other streams waits for what
+// was before it in its own, as on an H100.
 static bool before_legacy(const Item *it) {
     const Ctx *ctx = it->stream->ctx;
     if (it->kind == ITEM_ALLOC && !it->node && it->stream == ctx->legacy)
@@ -313,8 +313,8 @@ static bool may_run(const Item *it) {
     return before_legacy(it);
 }
 
-// Items that are put off come if `late`, or when nothing else can run and either a thread is held (so that they come in a
-// window) or the host waits. Yields how many devices are held.
+// Items that are put off come if `late`, or when nothing else can run and either a thread is held (so that they come in
+// a window) or the host waits. Yields how many devices are held.
 static unsigned gather(bool late, bool waits) {
     unsigned held = 0, put_off = 0;
     actions.len = 0;

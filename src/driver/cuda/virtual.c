@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // virtual — virtual memory management: reserved addresses, memory with a handle, mappings and access.
 //
-// Answers are those of an H100 (driver 580.159, CUDA 13.0). Memory is mapped as a whole. No call waits for work; but work that was
-// submitted before memory is unmapped still finds it there, as with memory of a pool: that is a race, and no fault.
+// Answers are those of an H100 (driver 580.159, CUDA 13.0). Memory is mapped as a whole. No call waits for work; but
+// work that was submitted before memory is unmapped still finds it there, as with memory of a pool: that is a race, and
+// no fault.
 #include "vm/virtual.h"
 #include "driver/cuda/driver.h"
 #include "driver/cuda/queue.h"
 
-// What a CUmemGenericAllocationHandle is. It is a live handle while the program has references to it; while there are mappings, it
-// can become one again.
+// What a CUmemGenericAllocationHandle is. It is a live handle while the program has references to it; while there are
+// mappings, it can become one again.
 typedef struct Pages {
     HandleKind kind;
     CUmemAllocationProp prop;

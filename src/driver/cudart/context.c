@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // context — which device and context a thread works on.
 //
-// The runtime uses the context that is current to the thread, whatever call made it current (driver API code may mix in). A
-// thread without a context gets the primary context of its device, which is 0 unless cudaSetDevice said otherwise. Primary
-// contexts are retained once per process. A reset makes every thread's remembered binding stale; a generation number tells.
+// The runtime uses the context that is current to the thread, whatever call made it current (driver API code may mix
+// in). A thread without a context gets the primary context of its device, which is 0 unless cudaSetDevice said
+// otherwise. Primary contexts are retained once per process. A reset makes every thread's remembered binding stale; a
+// generation number tells.
 #include "driver/cudart/runtime.h"
 
 #include <pthread.h>

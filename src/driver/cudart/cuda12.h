@@ -2,8 +2,8 @@
 // cuda12 — how libcudart.so.12 differs from libcudart.so.13. Included by runtime.h when GR_RT_MAJOR is 12.
 //
 // Both libraries come from the same sources, which speak the API of CUDA 13's headers. Where CUDA 13 took over what
-// CUDA 12 called NAME_v2 (or _v3), the definition is exported under that name; the old ABI of NAME itself is in cuda12.c.
-// From the public headers of CUDA 12.9, whose library exports the same names as 12.1 to 12.8 and a few more.
+// CUDA 12 called NAME_v2 (or _v3), the definition is exported under that name; the old ABI of NAME itself is in
+// cuda12.c. From the public headers of CUDA 12.9, whose library exports the same names as 12.1 to 12.8 and a few more.
 #ifndef GR_DRIVER_CUDART_CUDA12_H
 #define GR_DRIVER_CUDART_CUDA12_H
 

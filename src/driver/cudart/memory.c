@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// memory — allocation, host registration, pointers, symbols and pools. What takes a stream is in fill.c and
-// copy.c.
+// memory — allocation, host registration, pointers, symbols and pools. fill.c and copy.c have what takes a stream.
 #include "driver/cudart/runtime.h"
 
 #include <string.h>
@@ -86,8 +85,8 @@ cudaError_t CUDARTAPI cudaMemGetInfo(size_t *free, size_t *total) { GR_RT_CALL(c
 
 // ---- host memory
 
-// With a unified address space all pinned memory is portable and mapped, asked for or not (CUDA programming
-// guide, "Unified Virtual Address Space"). Asked for its flags, an H200 says mapped, and portable if that was asked for.
+// With a unified address space all pinned memory is portable and mapped, asked for or not (CUDA programming guide,
+// "Unified Virtual Address Space"). Asked for its flags, an H200 says mapped, and portable if that was asked for.
 static cudaError_t host_alloc(void **ptr, size_t size, unsigned flags) {
     void *p = NULL;
     cudaError_t e = gr_rt_enter();

@@ -178,8 +178,8 @@ static cudaError_t load_image(Image *image) {
         return cudaSuccess;
     if (image->state == REFUSED)
         return image->refusal;
-    CUlibraryOption option =
-        CU_LIBRARY_BINARY_IS_PRESERVED; // the wrapper lives as long as the program's text
+    // The wrapper lives as long as the program's text.
+    CUlibraryOption option = CU_LIBRARY_BINARY_IS_PRESERVED;
     void *value = (void *)1;
     cudaError_t e = gr_rt_translate(
         gr_rt_legacy.cuLibraryLoadData(&image->library, image->wrapper, NULL, NULL, 0, &option, &value, 1));
@@ -325,8 +325,7 @@ cudaError_t CUDARTAPI cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const voi
     return gr_rt_leave(e);
 }
 
-// A managed variable is known by its slot, but what a program passes is usually the variable, that is the
-// slot's content.
+// A managed variable is known by its slot, but a program usually passes the variable, which is the slot's content.
 static Variable *find_managed(const void *address) {
     for (Image *image = images; image != NULL; image = image->next)
         for (Variable *v = image->variables; v != NULL; v = v->next)

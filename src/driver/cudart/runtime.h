@@ -11,8 +11,8 @@
 //
 // All of it is written for CUDA 13's headers; cuda12.h and cuda12.c make CUDA 12's ABI of it (GR_RT_MAJOR).
 //
-// The files that hold entry points with a _ptds/_ptsz twin are compiled twice, the second time with GR_RT_PER_THREAD. Then the
-// headers' own renaming yields the twin's name, and GR_RT_DRIVER the per-thread table.
+// The files that hold entry points with a _ptds/_ptsz twin are compiled twice, the second time with GR_RT_PER_THREAD.
+// Then the headers' own renaming yields the twin's name, and GR_RT_DRIVER the per-thread table.
 #ifndef GR_DRIVER_CUDART_RUNTIME_H
 #define GR_DRIVER_CUDART_RUNTIME_H
 

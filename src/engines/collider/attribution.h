@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// attribution — a replay for `--attribute`: which sites are looked for, and the table in which windows are published (engines/collider/device/meet.h).
+// attribution — a replay for `--attribute`: which sites are looked for, and the table in which windows are published
+// (engines/collider/device/meet.h).
 //
-// The command puts the number of the replay and the targets into the environment, each as the fingerprint of its module's PTX
-// and a site: "1 9f3c….12". Without them nothing here does anything. Windows that stay open longer meet more accesses, and
-// change the execution more. So the first replay is like the first run. In the second one all windows of targets stay open for
-// the longest delay after the second look, in the third one in 16 of them, and so on from the beginning. In both of these
-// stores and atomic operations come late besides.
+// The command puts the number of the replay and the targets into the environment, each as the fingerprint of its
+// module's PTX and a site: "1 9f3c….12". Without them nothing here does anything. Windows that stay open longer meet
+// more accesses, and change the execution more. So the first replay is like the first run. In the second one all
+// windows of targets stay open for the longest delay after the second look, in the third one in 16 of them, and so on
+// from the beginning. In both of these stores and atomic operations come late besides.
 #ifndef GR_ENGINES_COLLIDER_ATTRIBUTION_H
 #define GR_ENGINES_COLLIDER_ATTRIBUTION_H
 

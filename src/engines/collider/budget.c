@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- How many windows ------------------------------------------------------------------------------------------------
+// ---- How many windows -----------------------------------------------------------------------------------------------
 
 static const double LEAST_SHARE = 1e-6,
                     MARGIN = 0.9; // of the time that there is, so that chance does not exceed it
@@ -50,7 +50,7 @@ void gr_budget_took(BudgetKernel *k, double factor, double share, double ns) {
     k->share = next > 1 ? 1 : next < LEAST_SHARE ? LEAST_SHARE : next;
 }
 
-// ---- Launches --------------------------------------------------------------------------------------------------------
+// ---- Launches -------------------------------------------------------------------------------------------------------
 
 // A launch on its way, between two events of a context. Those of one context are used again there.
 typedef struct Slot {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // budget — --budget 2x: as many windows of each launch stay shut as it takes to keep the launch to twice its own time.
 //
-// A launch's own time is what it takes with all windows shut: the code of the checks is still there. Events around each launch measure
-// the time; what two events see that have nothing between them is taken off. The first launch of a kernel opens one window in BUDGET_START. All windows of the second one stay shut, and of one in BUDGET_OWN
-// later: these tell the own time. Each other launch opens as many as those before it say that there is time for. Launches of another
-// size count as another kernel. The share is a word of the module's control block (GrControl.shut), which is written in the launch's stream before
-// the launch. A kernel of the same module that runs beside it in another stream sees it, too: then the share is what the last of them was given.
-// Launches of graphs, captured ones and those that may begin before the work in front of them has ended are not measured.
+// A launch's own time is what it takes with all windows shut: the code of the checks is still there. Events around each
+// launch measure the time; what two events see that have nothing between them is taken off. The first launch of a
+// kernel opens one window in BUDGET_START. All windows of the second one stay shut, and of one in BUDGET_OWN later:
+// these tell the own time. Each other launch opens as many as those before it say that there is time for. Launches of
+// another size count as another kernel. The share is a word of the module's control block (GrControl.shut), which is
+// written in the launch's stream before the launch. A kernel of the same module that runs beside it in another stream
+// sees it, too: then the share is what the last of them was given. Launches of graphs, captured ones and those that may
+// begin before the work in front of them has ended are not measured.
 #ifndef GR_ENGINES_COLLIDER_BUDGET_H
 #define GR_ENGINES_COLLIDER_BUDGET_H
 

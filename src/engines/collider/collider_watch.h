@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// collider_watch — the collider's windows as watchpoints, where the device under it is the CPU device (engines/collider/watch/watch.h).
+// collider_watch — the collider's windows as watchpoints, where the device under it is the CPU device
+// (engines/collider/watch/watch.h).
 #ifndef GR_ENGINES_COLLIDER_COLLIDER_WATCH_H
 #define GR_ENGINES_COLLIDER_COLLIDER_WATCH_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// decode — the areas that the collider's device runtime writes, read back as findings: the GrSlots of a module's sites (device/record.h), and
-// behind them the GrMeetings of a replay (device/meet.h).
+// decode — the areas that the collider's device runtime writes, read back as findings: the GrSlots of a module's sites
+// (device/record.h), and behind them the GrMeetings of a replay (device/meet.h).
 #ifndef GR_ENGINES_COLLIDER_DECODE_H
 #define GR_ENGINES_COLLIDER_DECODE_H
 

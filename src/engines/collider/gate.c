@@ -54,7 +54,7 @@ void gr_gates_begin(Gates *g, Holds *h, const LateDriver *d) {
     pthread_mutex_init(&g->lock, NULL);
 }
 
-// ---- What is behind which gates ---------------------------------------------------------------------------------------
+// ---- What is behind which gates -------------------------------------------------------------------------------------
 
 static uint32_t *entry_of(Gates *g, const void *what) {
     for (unsigned k = 0; k < GATES_BEHIND; k++)
@@ -115,8 +115,8 @@ void gr_gates_order(Gates *g, const GrOrdering *o) {
 }
 
 void gr_gate_put(Gates *gates, CUstream stream, uint64_t extra, bool for_newest) {
-    unsigned first =
-        __atomic_fetch_add(&gates->n, 1, __ATOMIC_RELAXED); // so that a place is soon behind no event
+    // So that a place is soon behind no event.
+    unsigned first = __atomic_fetch_add(&gates->n, 1, __ATOMIC_RELAXED);
     for (unsigned i = 0; i < GATES; i++) {
         unsigned k = (first + i) % GATES;
         Gate *g = &gates->all[k];

@@ -36,8 +36,8 @@ static HoldPage *page_of(Holds *h, CUcontext context) {
     return NULL;
 }
 
-// Memory of the process and none of the context's, so that a function of the host may look when the context is gone. Without the lock, which such
-// functions need: the driver might wait for them.
+// Memory of the process and none of the context's, so that a function of the host may look when the context is gone.
+// Without the lock, which such functions need: the driver might wait for them.
 static HoldPage new_page(Holds *h, CUcontext context) {
     CUresult (*enter)(void *, size_t, unsigned) =
         (CUresult(*)(void *, size_t, unsigned))h->session->driver(h->session, "cuMemHostRegister");

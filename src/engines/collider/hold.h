@@ -3,7 +3,8 @@
 //
 // A kernel that is held and the host share a page of the host's memory (GrHold, device/record.h), one in each context:
 //
-//     GrControl.beside    in front of a launch, in its stream, a fill tells the kernel that it is held, by which number, and how
+//     GrControl.beside    in front of a launch, in its stream, a fill tells the kernel that it is held, by which
+//                         number, and how
 //     GrHold.begun        the kernel tells that it has begun, GrHold.inside that one of its threads waits in a window
 //     GrHold.host         the host tells what it does: whether something may come, is about to, or nothing more does
 //
@@ -72,11 +73,12 @@ void gr_holds_opened(Holds *h, uint32_t newest, bool for_newest);
 GrHostState gr_holds_state(const Holds *h);
 // Whether the launch of that number has begun; false where there is no page. May be called in a function of the host.
 bool gr_holds_begun(Holds *h, uint32_t number);
-// Waits until a thread of the launch waits in a window, for HOLD_INSIDE_NS at most: the first time that code runs takes long, and in some launches none does.
+// Waits until a thread of the launch waits in a window, for HOLD_INSIDE_NS at most: the first time that code runs takes
+// long, and in some launches none does.
 void gr_holds_await_inside(Holds *h, uint32_t number);
 enum { HOLD_INSIDE_NS = 60000 };
-// Where there are several contexts, whose pages a kernel does not share: waits for HOLD_SHARE_NS at most until it has begun, and tells the kernels of
-// the others.
+// Where there are several contexts, whose pages a kernel does not share: waits for HOLD_SHARE_NS at most until it has
+// begun, and tells the kernels of the others.
 enum { HOLD_SHARE_NS = 200000 };
 void gr_holds_share(Holds *h, uint32_t number);
 

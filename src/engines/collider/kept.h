@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// kept — memory in which no store is poisoned, because the host or another device may look at it while a kernel runs: managed, pinned, registered and
-// imported memory, and all global memory once kernels of a second device are loaded.
+// kept — memory in which no store is poisoned, because the host or another device may look at it while a kernel runs:
+// managed, pinned, registered and imported memory, and all global memory once kernels of a second device are loaded.
 //
-// Device code compares an address with one range, which has all of it (GrControl.kept), and looks at the bit of the address's granule
-// (GrControl.kept_granules), so that most memory that merely lies between is poisoned. Both only grow.
-// Host memory that no call made known to CUDA (pageable memory that a GPU reaches by itself) is not known here.
+// Device code compares an address with one range, which has all of it (GrControl.kept), and looks at the bit of the
+// address's granule (GrControl.kept_granules), so that most memory that merely lies between is poisoned. Both only
+// grow. Host memory that no call made known to CUDA (pageable memory that a GPU reaches by itself) is not known here.
 #ifndef GR_ENGINES_COLLIDER_KEPT_H
 #define GR_ENGINES_COLLIDER_KEPT_H
 

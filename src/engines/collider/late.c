@@ -170,8 +170,8 @@ static void note_work(GrLate *l, CUstream stream, bool several) {
     pthread_mutex_unlock(&l->lock);
 }
 
-// The driver loads a kernel when it is first launched, and waits for the device then: nothing would run beside it. So kernels are loaded
-// before, while the device has nothing to do.
+// The driver loads a kernel when it is first launched, and waits for the device then: nothing would run beside it. So
+// kernels are loaded before, while the device has nothing to do.
 static void load_kernels(GrLate *l) {
     pthread_mutex_lock(&l->lock);
     bool idle = !l->some;
@@ -301,9 +301,9 @@ void gr_late_launched(GrLate *l, const GrLaunch *g, CUresult result) {
     gr_holds_say(&l->holds, shared ? GR_HOST_TOUCHES : GR_HOST_OPEN);
 }
 
-// Whether a copy is there to be made late: one that writes device memory, and for whose end the call need not wait. One from pageable memory may return
-// when the bytes are staged, if it is small (CUDA runtime API, "API synchronization behavior"); a large one waits for what is in front of it in its
-// stream. *pageable: so may one that is not async.
+// Whether a copy is there to be made late: one that writes device memory, and for whose end the call need not wait. One
+// from pageable memory may return when the bytes are staged, if it is small (CUDA runtime API, "API synchronization
+// behavior"); a large one waits for what is in front of it in its stream. *pageable: so may one that is not async.
 static bool may_be_late(GrLate *l, const GrComing *w, bool *pageable) {
     enum { STAGED = 65536 };
     unsigned type = 0;

@@ -31,8 +31,8 @@ typedef struct Underway {
 
 void gr_underway_begin(Underway *u, const LateDriver *d, Holds *h, Gates *g);
 void gr_underway_end(Underway *u);
-// The driver has taken what was told that number, and there is no gate in front of it. `stream`: as the driver has it; each thread has a default stream by
-// one name.
+// The driver has taken what was told that number, and there is no gate in front of it. `stream`: as the driver has it;
+// each thread has a default stream by one name.
 void gr_underway_mark(Underway *u, CUcontext context, CUstream stream, uint32_t number);
 // The events are gone, too.
 void gr_underway_context_ended(Underway *u, CUcontext context);

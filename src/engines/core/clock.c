@@ -54,8 +54,8 @@ static uint64_t unmix(uint64_t z) {
     return z ^ z >> 30 ^ z >> 60;
 }
 
-// The five bits that tell keys of a leaf apart lie above the lowest three. The lowest bit of a group is GR_CLOCK_APART, so that ways of the
-// root lead to keys of one kind only.
+// The five bits that tell keys of a leaf apart lie above the lowest three. The lowest bit of a group is GR_CLOCK_APART,
+// so that ways of the root lead to keys of one kind only.
 static uint64_t group_of(uint64_t key) { return mix((key & LOW63) >> 8 << 3 | (key & 7)) << 1 | key >> 63; }
 static unsigned index_of(uint64_t key) { return key >> 3 & (LEAF_KEYS - 1); }
 static uint64_t key_of(uint64_t group, unsigned index) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // clock — what is known of others: an immutable, reference-counted map from a 64-bit key to a 32-bit epoch.
 //
-// NULL is the empty clock; a larger epoch includes the smaller ones. Clocks share structure: joining two versions of one
-// clock costs what they differ in, and a join that adds nothing to one side is that side itself. A hash-array mapped trie of
-// 16-way nodes over the bijectively mixed key, so that equal maps have equal shapes. Keys that differ in nothing but the five bits above the
-// lowest three share a leaf, where their epochs lie side by side.
+// NULL is the empty clock; a larger epoch includes the smaller ones. Clocks share structure: joining two versions of
+// one clock costs what they differ in, and a join that adds nothing to one side is that side itself. A hash-array
+// mapped trie of 16-way nodes over the bijectively mixed key, so that equal maps have equal shapes. Keys that differ in
+// nothing but the five bits above the lowest three share a leaf, where their epochs lie side by side.
 #ifndef GR_ENGINES_CORE_CLOCK_H
 #define GR_ENGINES_CORE_CLOCK_H
 

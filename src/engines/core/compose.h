@@ -5,8 +5,8 @@
 
 #include "engines/core/engine.h"
 
-// The engine of a name with a `+`; NULL: one of the two is not there, or they contradict each other. It lives until the next call with another
-// name.
+// The engine of a name with a `+`; NULL: one of the two is not there, or they contradict each other. It lives until the
+// next call with another name.
 const GrEngine *gr_engine_compose(const char *name);
 
 #endif

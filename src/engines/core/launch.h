@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // launch — one launch of a kernel, as an engine with around_launch is given it.
 //
-// A GrLaunch holds copies of all that the program gave the driver. So an engine can run the launch never, once or several times,
-// with the program's parameters or with others. A kernel node of a CUDA graph comes in the same form.
+// A GrLaunch holds copies of all that the program gave the driver. So an engine can run the launch never, once or
+// several times, with the program's parameters or with others. A kernel node of a CUDA graph comes in the same form.
 #ifndef GR_ENGINES_CORE_LAUNCH_H
 #define GR_ENGINES_CORE_LAUNCH_H
 
@@ -45,8 +45,8 @@ typedef struct GrLaunch {
 
 // Runs the launch that around_launch was called for, any number of times until around_launch returns.
 typedef struct GrRun {
-    // Submits the launch to its stream and does not wait for it. `params`: launch->param_bytes bytes instead of launch->params, or
-    // NULL. CUDA_ERROR_NOT_SUPPORTED when `params` is given and the layout is not known.
+    // Submits the launch to its stream and does not wait for it. `params`: launch->param_bytes bytes instead of
+    // launch->params, or NULL. CUDA_ERROR_NOT_SUPPORTED when `params` is given and the layout is not known.
     CUresult (*submit)(struct GrRun *run, const void *params);
     uint32_t more_shared; // bytes of dynamic shared memory that blocks get behind what the program asked for
 } GrRun;

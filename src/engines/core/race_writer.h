@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// race_writer — writes to the results file the races of an engine that listens to the CPU device. Both sides of such a race are
-// known. A record is written when a pair of places is first seen to race. The count lives in the file, so the races are there
-// whatever becomes of the program. Modules of the device and of the injection are matched by fingerprint.
+// race_writer — writes to the results file the races of an engine that listens to the CPU device. Both sides of such a
+// race are known. A record is written when a pair of places is first seen to race. The count lives in the file, so the
+// races are there whatever becomes of the program. Modules of the device and of the injection are matched by
+// fingerprint.
 #ifndef GR_ENGINES_CORE_RACE_WRITER_H
 #define GR_ENGINES_CORE_RACE_WRITER_H
 

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-// How often it was chosen. In a kernel that no run has launched there is nothing to be watched: as far as is known, since runs
-// see every launch but those of graphs. Such are chosen an eighth as often. Where the schedule makes threads wait, no thread
-// waits without a window. So with every other seed those accesses come first.
+// How often it was chosen. In a kernel that no run has launched there is nothing to be watched: as far as is known,
+// since runs see every launch but those of graphs. Such are chosen an eighth as often. Where the schedule makes threads
+// wait, no thread waits without a window. So with every other seed those accesses come first.
 static uint64_t level(const void *user, SampleSite site) {
     const GrSampling *g = user;
     if (g->seed % 2 && gr_aims_waits_at(g->aim, site.function, site.nth))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// static — an engine that needs no run of a program (CAP_STATIC): it looks at files and hands over what it found. It needs neither
-// <cuda.h> nor a process.
+// static — an engine that needs no run of a program (CAP_STATIC): it looks at files and hands over what it found. It
+// needs neither <cuda.h> nor a process.
 #ifndef GR_ENGINES_CORE_STATIC_H
 #define GR_ENGINES_CORE_STATIC_H
 
@@ -18,8 +18,8 @@ typedef struct GrStaticInput {
     const struct GrOptions *options;
 } GrStaticInput;
 
-// Where the engine puts what it knows. Each function copies what it is given; what findings point to has to live in `arena`, which is the
-// report's. GR_ERR_NOMEM: memory is out.
+// Where the engine puts what it knows. Each function copies what it is given; what findings point to has to live in
+// `arena`, which is the report's. GR_ERR_NOMEM: memory is out.
 typedef struct GrStaticSink {
     Arena *arena;
     GrSink findings;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine verifier — decides about CUDA source and PTX without running it. This is only its row: what decides is libgpurace-verifier.so, which
-// has Z3 and LLVM in it and is loaded when files are checked. So neither the command nor what is injected into programs needs the two.
+// engine verifier — decides about CUDA source and PTX without running it. This is only its row: what decides is
+// libgpurace-verifier.so, which has Z3 and LLVM in it and is loaded when files are checked. So neither the command nor
+// what is injected into programs needs the two.
 #include "engines/core/engine.h"
 #include "base/process.h"
 #include "engines/verifier/options.h"

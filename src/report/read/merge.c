@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- Runs ------------------------------------------------------------------------------------------------------------
+// ---- Runs -----------------------------------------------------------------------------------------------------------
 
 static int compare_runs(const GrRunOf *a, const GrRunOf *b) {
     return a->seed != b->seed ? (a->seed > b->seed) - (a->seed < b->seed) : strcmp(a->id, b->id);
@@ -61,7 +61,7 @@ static const GrRunOf *add_run(GrMerge *m, const GrRunOf *one) {
     return run;
 }
 
-// ---- Races -----------------------------------------------------------------------------------------------------------
+// ---- Races ----------------------------------------------------------------------------------------------------------
 
 static void mark_all(GrMerge *m, const GrRaceVec *races, const GrRunOf *run) {
     for (size_t k = 0; k < races->len; k++) {
@@ -128,7 +128,7 @@ static void add_races(GrMerge *m, GrRaceVec *to, const GrReport *from, const GrR
     gr_map_free(&at);
 }
 
-// ---- The head of the report --------------------------------------------------------------------------------------------
+// ---- The head of the report -----------------------------------------------------------------------------------------
 
 static int compare_text_pointers(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -171,7 +171,7 @@ static void add_head(GrMerge *m) {
     r->content = NULL;
 }
 
-// ---- All of it ---------------------------------------------------------------------------------------------------------
+// ---- All of it ------------------------------------------------------------------------------------------------------
 
 // Notes for everything in `r`, of one run, that it is of that run.
 static void part(GrMerge *m) {

@@ -67,7 +67,7 @@ static uint32_t read_lanes(GrReader *x, const json_t *o, const char *key) {
     return lanes;
 }
 
-// ---- Accesses --------------------------------------------------------------------------------------------------------
+// ---- Accesses -------------------------------------------------------------------------------------------------------
 
 static GrFrame read_frame(GrReader *x, const json_t *o) {
     return (GrFrame){.function = gr_read_text(x, o, "function"),
@@ -158,7 +158,7 @@ static void read_accesses(GrReader *x, const json_t *o, GrFinding *f) {
         f->accesses[k] = read_access(x, json_array_get(list, k));
 }
 
-// ---- Races -----------------------------------------------------------------------------------------------------------
+// ---- Races ----------------------------------------------------------------------------------------------------------
 
 static void read_kernels(GrReader *x, const json_t *o, GrRace *race) {
     enum { LISTED = 20 }; // of more there is only the number

@@ -81,7 +81,7 @@ static void read_coverage(GrReader *x, const json_t *o, const json_t *times) {
     }
 }
 
-// ---- What hid races --------------------------------------------------------------------------------------------------
+// ---- What hid races -------------------------------------------------------------------------------------------------
 
 static struct GrSuppressions *new_rules(GrReader *x) {
     GrSuppressions *s = GR_NEW(&x->report->arena, GrSuppressions);
@@ -112,7 +112,7 @@ static void read_rules(GrReader *x, const json_t *o) {
     }
 }
 
-// ---- The rest --------------------------------------------------------------------------------------------------------
+// ---- The rest -------------------------------------------------------------------------------------------------------
 
 static void read_sources(GrReader *x, const json_t *report) {
     json_t *files = (json_t *)(uintptr_t)gr_read_object(x, report, "sources"), *lines, *text;

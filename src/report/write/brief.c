@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report in its plainest form, for when the full report could not be written. Each race and misuse has a line that is
-// written at once, so that the lines stay whatever happens next. Nothing is looked up, read from elsewhere or gathered in
-// memory.
+// The report in its plainest form, for when the full report could not be written. Each race and misuse has a line that
+// is written at once, so that the lines stay whatever happens next. Nothing is looked up, read from elsewhere or
+// gathered in memory.
 #include "base/escape.h"
 #include "report/report_internal.h"
 

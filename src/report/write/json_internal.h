@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// json_internal — what the files that write JSON share. Functions that make a value return NULL when memory is out, and take NULL
-// for one: a check at the end is enough.
+// json_internal — what the files that write JSON share. Functions that make a value return NULL when memory is out, and
+// take NULL for one: a check at the end is enough.
 #ifndef GR_REPORT_WRITE_JSON_INTERNAL_H
 #define GR_REPORT_WRITE_JSON_INTERNAL_H
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report as JUnit XML, which continuous integration shows as tests: each kernel that was launched, or looked at, is one. It fails with the races
-// that it has, and is skipped when it was not checked. What stands against a clean verdict is an error of the test `verdict`.
+// The report as JUnit XML, which continuous integration shows as tests: each kernel that was launched, or looked at, is
+// one. It fails with the races that it has, and is skipped when it was not checked. What stands against a clean verdict
+// is an error of the test `verdict`.
 #include "base/escape.h"
 #include "report/write/formats.h"
 #include "report/write/text_internal.h"
 
 #include <string.h>
 
-// XML 1.0 has no control characters but these, and no bytes that are no UTF-8: they are escaped as in the text report. `lines`: line breaks
-// stay, for they were made here.
+// XML 1.0 has no control characters but these, and no bytes that are no UTF-8: they are escaped as in the text report.
+// `lines`: line breaks stay, for they were made here.
 static void add_text(const char *text, bool lines, StrBuf *out) {
     static const struct {
         char c;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report as SARIF 2.1.0, the OASIS format that code hosts and editors read (docs/reports.md).
 //
-// A race is a result: its first side is the location, its other side the related location 1. Both are threads of one code flow, from the kernel
-// down to the access. What stood against a clean verdict is a notification of the invocation. Files below the report's folder are named relative to it, as
-// code hosts need it.
+// A race is a result: its first side is the location, its other side the related location 1. Both are threads of one
+// code flow, from the kernel down to the access. What stood against a clean verdict is a notification of the
+// invocation. Files below the report's folder are named relative to it, as code hosts need it.
 #include "base/escape.h"
 #include "findings/headline.h"
 #include "report/suppress.h"
@@ -38,7 +38,7 @@ static json_t *message_of(Writer *w, StrBuf *text) {
     return o;
 }
 
-// ---- Places ----------------------------------------------------------------------------------------------------------
+// ---- Places ---------------------------------------------------------------------------------------------------------
 
 // RFC 3986: what is no letter, digit or one of -._~/ is written as %XX.
 static const char *uri(Writer *w, const char *path) {
@@ -145,7 +145,7 @@ static json_t *access_message(Writer *w, const GrFinding *found, const GrAccess 
     return message_of(w, &s);
 }
 
-// ---- Results -----------------------------------------------------------------------------------------------------------
+// ---- Results --------------------------------------------------------------------------------------------------------
 
 // "gpurace/read-write-race".
 static const char *rule_id(Writer *w, const GrClass *class) {
@@ -338,7 +338,7 @@ static json_t *misuse_result(Writer *w, const GrRace *misuse) {
     return o;
 }
 
-// ---- The run -----------------------------------------------------------------------------------------------------------
+// ---- The run --------------------------------------------------------------------------------------------------------
 
 static void add_notes(Writer *w, json_t *list, const GrCountedVec *texts, const char *level) {
     for (size_t k = 0; k < texts->len; k++)

@@ -25,7 +25,8 @@ static inline void gr_text_paint(const GrReport *r, GrPaint paint, StrBuf *out) 
         gr_str_add(out, codes[paint]);
 }
 
-// Breaks the lines of out->data + from at blanks, so that they fit into `width` columns; lines of source and commands stay as they are (text_width.c).
+// Breaks the lines of out->data + from at blanks, so that they fit into `width` columns; lines of source and commands
+// stay as they are (text_width.c).
 void gr_text_break(StrBuf *out, size_t from, unsigned width);
 
 // FILE:LINE:COLUMN.

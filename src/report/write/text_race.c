@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A race as text: figure 6 of the SuperCollider paper, with what its readers missed: the source, the values, and both sides where they are
-// known.
+// A race as text: figure 6 of the SuperCollider paper, with what its readers missed: the source, the values, and both
+// sides where they are known.
 #include "base/escape.h"
 #include "findings/headline.h"
 #include "report/write/text_internal.h"

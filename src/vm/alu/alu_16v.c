@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// alu_16v — the plain forms of f16 and bf16 arithmetic, and their conversions from and to f32, on vectors of f32. Results
-// are those of alu_16.c, by the same argument; fused operations round to odd in float instead of double, which is exact
-// for f16 (a product has 22 bits and lies between 2^-48 and 2^32) and for bf16 as long as the product neither under- nor
-// overflows. A register where one does goes lane by lane.
+// alu_16v — the plain forms of f16 and bf16 arithmetic, and their conversions from and to f32, on vectors of f32.
+// Results are those of alu_16.c, by the same argument; fused operations round to odd in float instead of double, which
+// is exact for f16 (a product has 22 bits and lies between 2^-48 and 2^32) and for bf16 as long as the product neither
+// under- nor overflows. A register where one does goes lane by lane.
 
 #include "vm/alu/alu_16.h"
 
@@ -202,7 +202,8 @@ static const AluKernel rows[] = {
 // clang-format off
 #define FORMATS(op) ALU_ROW(op, f16) ALU_ROW(op, f16x2) ALU_ROW(op, bf16) ALU_ROW(op, bf16x2)
     FORMATS(add) FORMATS(sub) FORMATS(mul) FORMATS(fma)
-    ALU_ROW(cvt_fast, f32_f16) ALU_ROW(cvt_fast, f32_bf16) ALU_ROW(cvt_fast, f16_f32) ALU_ROW(cvt_fast, bf16_f32)
+    ALU_ROW(cvt_fast, f32_f16) ALU_ROW(cvt_fast, f32_bf16)
+    ALU_ROW(cvt_fast, f16_f32) ALU_ROW(cvt_fast, bf16_f32)
     ALU_ROW(cvt2_fast, f16x2_f32) ALU_ROW(cvt2_fast, bf16x2_f32)
     // clang-format on
 };

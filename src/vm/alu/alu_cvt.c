@@ -241,8 +241,8 @@ ALU_L1(cvt2, bf16x2_ue8m0x2, uint32_t, uint16_t, bf16_of_ue8m0(a >> 8) << 16 | b
 // Out of range clamps; NaN is 0, or the most negative integer where the ISA says so.
 INLINE uint64_t float_to_int(double x, uint64_t imm) {
     unsigned bits = ALU_CVT_DST_BITS(imm);
-    double limit =
-        bits_double((uint64_t)(1023 + bits - ALU_CVT_DST_SIGNED(imm)) << 52); // 2^bits or 2^(bits-1)
+    // 2^bits or 2^(bits-1).
+    double limit = bits_double((uint64_t)(1023 + bits - ALU_CVT_DST_SIGNED(imm)) << 52);
     uint64_t max = ~(uint64_t)0 >> (64 - bits) >> ALU_CVT_DST_SIGNED(imm);
     x = integral(x, imm);
     if (x != x)
@@ -325,8 +325,9 @@ static const AluKernel rows[] = {
     ALU_ROW(cvt2, ue8m0x2_f32) ALU_ROW(cvt2, ue8m0x2_bf16x2) ALU_ROW(cvt2, bf16x2_ue8m0x2)
 #define FLOAT_INT_ROW(src, A, dw, D) ALU_ROW(cvt_ftoi, src##_##dw)
     FLOAT_INTS(FLOAT_INT_ROW)
-#define INT_FLOAT_ROW(A, aw)                                                                                   \
-    ALU_ROW(cvt_itof, f16_##aw) ALU_ROW(cvt_itof, bf16_##aw) ALU_ROW(cvt_itof, f32_##aw) ALU_ROW(cvt_itof, f64_##aw)
+#define INT_FLOAT_ROW(A, aw)                                                                                 \
+    ALU_ROW(cvt_itof, f16_##aw) ALU_ROW(cvt_itof, bf16_##aw)                                                 \
+    ALU_ROW(cvt_itof, f32_##aw) ALU_ROW(cvt_itof, f64_##aw)
     INT_REGISTERS(INT_FLOAT_ROW)
 #define HARD_ROW(type, A, dst, D) ALU_ROW(cvt_hard, dst##_##type)
     HARD(HARD_ROW)

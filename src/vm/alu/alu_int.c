@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// alu_int — integer arithmetic: the operations of alu_int.def as vector and lane kernels. Condition code CC.CF is one bit per
-// lane in w->cc: the carry out of the sum. A subtraction adds the complement, so that after it 1 means no borrow, as on a GPU.
-// Lanes that are not active keep theirs in every case: the frame a full-mask handler may write garbage into is its
-// activation's, but w->cc is the warp's.
+// alu_int — integer arithmetic: the operations of alu_int.def as vector and lane kernels. Condition code CC.CF is one
+// bit per lane in w->cc: the carry out of the sum. A subtraction adds the complement, so that after it 1 means no
+// borrow, as on a GPU. Lanes that are not active keep theirs in every case: the frame a full-mask handler may write
+// garbage into is its activation's, but w->cc is the warp's.
 
 #include "vm/alu/alu_kernel.h"
 

@@ -52,8 +52,7 @@ INLINE uint32_t u32_of_float(float x){TO_U32(float, 0x1p31f, 0)} INLINE uint32_t
 #define MODES(X) X(rni, ALU_RNI) X(rzi, ALU_RZI) X(rmi, ALU_RMI) X(rpi, ALU_RPI)
 MODES(MODE)
 
-    // tf32 is f32 with 13 bits of fraction less; ties away from zero is an addition below the last place kept, and NaN is
-    // only cut.
+    // tf32 is f32 with 13 bits of fraction less; ties away from zero is an addition below the last place; NaN is cut.
     ALU_S1(cvt_rna, tf32_f32, uint32_t, uint32_t,
            ((a & 0x7fffffff) >= 0x7f800000 ? a : a + 0x1000) & 0xffffe000)
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// alu_select — from an instruction to its kernel. Matches the spelling against the rows of alu_spec.def, builds the kernel's
-// key, and finds the kernel in the tables of the chosen instruction set.
+// alu_select — from an instruction to its kernel. Matches the spelling against the rows of alu_spec.def, builds the
+// kernel's key, and finds the kernel in the tables of the chosen instruction set.
 //
 // A row that matches but has no kernel is refused like an unknown instruction, so that it faults by name.
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // alu_video — video instructions on whole registers, PTX ISA 9.7.18: v{add,sub,absdiff,min,max,set}, and their forms on
 // two halves and four bytes. video.c
-// has the forms with selectors, and vshl, vshr, vmad. imm: AluFlags, the types' signs (AluVideo), the secondary operation and vset's relations.
+// has the forms with selectors, and vshl, vshr, vmad. imm: AluFlags, the types' signs (AluVideo), the secondary
+// operation and vset's relations.
 
 #include "vm/alu/alu_video.h"
 #include "vm/alu/alu_kernel.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// alu_video — the arithmetic of video instructions (PTX ISA 9.7.18) on one element, and VmInsn.imm of those of alu_video.c:
-// AluFlags below, then AluVideo.
+// alu_video — the arithmetic of video instructions (PTX ISA 9.7.18) on one element, and VmInsn.imm of those of
+// alu_video.c: AluFlags below, then AluVideo.
 #ifndef GR_VM_ALU_ALU_VIDEO_H
 #define GR_VM_ALU_ALU_VIDEO_H
 

@@ -53,8 +53,8 @@ struct VmAsyncOp {
     uint8_t elem;       // REDUCE: bytes of an element
     uint16_t byte_mask; // COPY: which of 16 bytes are written
     uint32_t zeroed;    // lanes whose source is not looked at
-    uint32_t
-        nowhere; // lanes whose destination is stray (gr_vm_stray): they move nothing, and observers do not hear of them
+    // Lanes whose destination is stray (gr_vm_stray): they move nothing, and observers do not hear of them.
+    uint32_t nowhere;
     uint32_t unchanged; // lanes that wrote what was there already, in the last writing
     bool direct;        // cp.async of whole lanes between places known to be there …
     ptrdiff_t delta;    // … the source's here, while memory is of this generation

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// async_end — where the ends of asynchronous operations and mbarriers are. Turns addresses of the several windows into blocks
-// and bytes, and says what is wrong with addresses that are nowhere.
+// async_end — where the ends of asynchronous operations and mbarriers are. Turns addresses of the several windows into
+// blocks and bytes, and says what is wrong with addresses that are nowhere.
 #include "vm/async/async.h"
 
 #include "base/address.h"

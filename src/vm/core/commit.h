@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// commit — one lane's atomic operation, where other threads of the host may do theirs at the same time: launches that are
-// spread over several threads (spread.h), and memory that the program's own host threads can reach. Internal.
+// commit — one lane's atomic operation, where other threads of the host may do theirs at the same time: launches that
+// are spread over several threads (spread.h), and memory that the program's own host threads can reach. Internal.
 //
-// All are sequentially consistent, which is more than any PTX qualifier asks for and what x86 does anyway. A relaxed operation
-// that would not change the value (a compare that fails, a bit that is set) may be told to store nothing: no thread can see the
-// difference, and the cache line stays where it is. One that releases always stores: a load alone could overtake the thread's
-// earlier stores.
+// All are sequentially consistent, which is more than any PTX qualifier asks for and what x86 does anyway. A relaxed
+// operation that would not change the value (a compare that fails, a bit that is set) may be told to store nothing: no
+// thread can see the difference, and the cache line stays where it is. One that releases always stores: a load alone
+// could overtake the thread's earlier stores.
 #ifndef GR_VM_CORE_COMMIT_H
 #define GR_VM_CORE_COMMIT_H
 
@@ -17,7 +17,8 @@
 // Whether an operation with this qualifier may store nothing where the value stays the same.
 static inline bool gr_vm_may_idle(PtxSem sem) { return sem == PTX_RELAXED || sem == PTX_ACQUIRE; }
 
-// Replaces the element of `bytes` (2, 4 or 8, aligned) at `p` by apply(old, a, b), by old + a if apply is NULL; yields the old one.
+// Replaces the element of `bytes` (2, 4 or 8, aligned) at `p` by apply(old, a, b), by old + a if apply is NULL; yields
+// the old one.
 // `idle`: it stores nothing where that is the same.
 static inline uint64_t gr_vm_commit(void *p, unsigned bytes,
                                     uint64_t (*apply)(uint64_t old, uint64_t a, uint64_t b), uint64_t a,

@@ -48,8 +48,8 @@ typedef struct Decoder {
     Cfg cfg;
     bool *is_rejoin;         // by block
     bool *is_program_rejoin; // by block: of branches that no pass inserted
-    uint32_t *rejoin_of
-        [2]; // by block: what rejoin_block found from there, + 2 (0: not asked yet); [1]: for inserted branches
+    // By block: what rejoin_block found from there, + 2 (0: not asked yet); [1]: for inserted branches.
+    uint32_t *rejoin_of[2];
     uint32_t *block_code;    // by block: index of its first instruction
     uint32_t block;          // being decoded
     const PtxStmt *stmt;     // being decoded
@@ -77,8 +77,8 @@ bool gr_vm_static_sreg(Decoder *d, const char *name,
 bool gr_vm_find_aliases(Decoder *d); // alias.c
 bool gr_vm_share_slots(Decoder *d);  // slots.c
 VmParamSlot *gr_vm_param_slot(Decoder *d, const PtxVar *v);
-// Whether it is a parameter of the function whose address is taken: then it is a variable in local memory (PTX ISA 9.7.9.1, mov), which gets
-// its value as the function begins.
+// Whether it is a parameter of the function whose address is taken: then it is a variable in local memory (PTX ISA
+// 9.7.9.1, mov), which gets its value as the function begins.
 bool gr_vm_is_spilled(const Decoder *d, const PtxVar *v);
 bool gr_vm_find_spilled(Decoder *d);
 bool gr_vm_spill(Decoder *d); // emits what does that

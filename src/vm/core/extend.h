@@ -23,13 +23,13 @@ void *gr_vm_extension_state(const VmDevice *d, const VmExtension *e);
 uint64_t gr_vm_pause_ns(VmWarp *w, const VmInsn *i);
 const VmInsn *gr_vm_pause(VmWarp *w, const VmInsn *i, uint64_t ns);
 
-// hooks.c: the running split is about to pause at instruction `i`, behind an access of site `site`. A schedule with holds (policy.h) may
-// hold it instead, or a part of it: then this is true, and the handler yields NULL. `held` is called for each part that is held, which
-// then is the running split.
+// hooks.c: the running split is about to pause at instruction `i`, behind an access of site `site`. A schedule with
+// holds (policy.h) may hold it instead, or a part of it: then this is true, and the handler yields NULL. `held` is
+// called for each part that is held, which then is the running split.
 bool gr_vm_hold(VmWarp *w, const VmInsn *i, uint32_t site, void (*held)(VmWarp *w, const VmInsn *i));
 
-// observe.c: tells observers of a window (VmWindowEvent). The running lanes made `access` and pause; `look` has the address. `first`: it
-// is not a further part of the window that was opened before. Only where VmDevice.listens_window.
+// observe.c: tells observers of a window (VmWindowEvent). The running lanes made `access` and pause; `look` has the
+// address. `first`: it is not a further part of the window that was opened before. Only where VmDevice.listens_window.
 void gr_vm_open_window(VmWarp *w, const VmInsn *access, const VmInsn *look, bool first);
 bool gr_vm_is_matrix(const VmInsn *i); // ldmatrix, stmatrix, wmma.load, wmma.store
 

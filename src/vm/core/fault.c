@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fault — what went wrong, where, and which thread did it: a sentence for people and fields for programs. A fault ends its
-// launch and nothing else.
+// fault — what went wrong, where, and which thread did it: a sentence for people and fields for programs. A fault ends
+// its launch and nothing else.
 #include "vm/core/fault.h"
 
 #include "vm/core/block.h"

@@ -12,10 +12,10 @@
 // variables and special registers are constants that the decoder splats into slots of their own when the frame is made.
 //
 // A handler executes one instruction for all active lanes and yields the next instruction to execute; NULL leaves the
-// interpreter's inner loop (w->stop says why). exec[0] is taken when all lanes of the warp that have not exited are active. It
-// may write garbage into lanes of the frame that do not exist, have exited or are not in this activation. It may not write
-// garbage into the warp's own state (cc), which other activations share. exec[1] must leave inactive lanes' destinations alone.
-// No handler may fault on garbage in inactive lanes (integer division!).
+// interpreter's inner loop (w->stop says why). exec[0] is taken when all lanes of the warp that have not exited are
+// active. It may write garbage into lanes of the frame that do not exist, have exited or are not in this activation. It
+// may not write garbage into the warp's own state (cc), which other activations share. exec[1] must leave inactive
+// lanes' destinations alone. No handler may fault on garbage in inactive lanes (integer division!).
 #ifndef GR_VM_CORE_INSN_H
 #define GR_VM_CORE_INSN_H
 
@@ -91,11 +91,11 @@ typedef struct VmAlu {
     bool approximate; // result is not correctly rounded; docs/arithmetic.md names it
 } VmAlu;
 
-// Fills *out for arithmetic, logic, comparison, selection, conversion, mov/cvta of registers, bit operations, packing (mov.b64
-// {a,b} and back is the decoder's). False when the instruction is not one of these or a modifier is not understood: the decoder
-// then looks elsewhere, and an instruction that no part takes faults by name. cvt may use registers wider than its types (PTX
-// ISA 9.4.1): its handlers look at the operands' register types here and are chosen for those widths (out->dst and out->src[0]
-// then say the register's width).
+// Fills *out for arithmetic, logic, comparison, selection, conversion, mov/cvta of registers, bit operations, packing
+// (mov.b64 {a,b} and back is the decoder's). False when the instruction is not one of these or a modifier is not
+// understood: the decoder then looks elsewhere, and an instruction that no part takes faults by name. cvt may use
+// registers wider than its types (PTX ISA 9.4.1): its handlers look at the operands' register types here and are chosen
+// for those widths (out->dst and out->src[0] then say the register's width).
 bool gr_vm_alu_select(const PtxInstr *i, VmAlu *out);
 
 // The value of an immediate operand when read as type `t`: PTX ISA 4.5 (constants), conversions of literals

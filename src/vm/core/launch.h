@@ -104,8 +104,8 @@ gr_status gr_vm_start_cluster(VmLaunch *l, gr_error *err); // block.c: its next 
 void *gr_vm_own(VmLaunch *l, size_t bytes); // block.c: zeroed, aligned to 64, freed with the launch
 void gr_vm_draw_countdown(VmLaunch *l);     // hooks.c
 void gr_vm_hold_end(VmLaunch *l);           // hold.c: no warp is held any more
-// sched.c: how much virtual time, in ps, so many warp instructions take now; and a warp that is not running sleeps until then, as far as it is
-// ready. False: it is not, or memory is out.
+// sched.c: how much virtual time, in ps, so many warp instructions take now; and a warp that is not running sleeps
+// until then, as far as it is ready. False: it is not, or memory is out.
 uint64_t gr_vm_time_of(const VmLaunch *l, uint64_t n);
 bool gr_vm_warp_sleeps(VmWarpRest *r, uint64_t until);
 bool gr_vm_sleeps_until(VmWarpRest *r, uint32_t s,

@@ -2,7 +2,7 @@
 // policy — schedules other than the default one (VmConfig.schedule): a table of functions each, where sched.c decides
 // something. Internal to the VM.
 //
-// A function that is NULL: as by default. Ids are those of warps in their launch; a warp or split that is chosen is ready.
+// A function that is NULL: as by default. Ids are those of warps in their launch. Chosen warps and splits are ready.
 #ifndef GR_VM_CORE_POLICY_H
 #define GR_VM_CORE_POLICY_H
 
@@ -17,16 +17,16 @@ typedef struct VmPolicy {
     void (*started)(VmWarpRest *r); // a warp of a block that begins
     // The warp ran n warp instructions. `yields`: it said that it polls in vain.
     void (*ran)(VmLaunch *l, VmWarpRest *r, uint64_t n, bool yields);
-    // Split `s` should stay away for a while: at a pause behind an access (gr_vm_hold), or before one (hooks.c). `site` is the
-    // access. True when it will, until something else than time brings it back.
+    // Split `s` should stay away for a while: at a pause behind an access (gr_vm_hold), or before one (hooks.c). `site`
+    // is the access. True when it will, until something else than time brings it back.
     bool (*hold)(VmWarpRest *r, uint32_t s, uint32_t site, bool pause);
     void (*begins)(VmWarpRest *r); // it is ready, and may be held at once
     // All ready and sleeping splits of the warp are held, others wait to rejoin them: whether the others go on alone.
     bool (*leave_behind)(VmLaunch *l);
     void (*jumped)(VmDevice *d, uint64_t ns); // all slept, and the clock jumped
     bool eager;                               // blocks start as soon as there is room
-    bool
-        strict; // a warp that becomes ready runs at once if the policy says so: gr_vm_pct_preempts; accesses part warps, but yield to none
+    // A ready warp runs at once if the policy says so (gr_vm_pct_preempts); accesses part warps, but never yield.
+    bool strict;
 } VmPolicy;
 
 extern const VmPolicy gr_vm_policy_rr, gr_vm_policy_random, gr_vm_policy_pct, gr_vm_policy_directed;

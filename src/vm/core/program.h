@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // program — modules and functions as the CPU device holds them: linked and decoded.
 //
-// A function is an array of VmInsn and a list of fills. A fill says what a slot of the function's frame holds before the first
-// instruction runs: immediates, addresses, kernel parameters, special registers. Fills come in three classes, sorted. STATIC
-// fills are the same whenever the frame is used again within a launch. WARP fills depend on the warp or on the depth of the
-// stack. BLOCK fills depend on the block. Nothing here changes while a kernel runs.
+// A function is an array of VmInsn and a list of fills. A fill says what a slot of the function's frame holds before
+// the first instruction runs: immediates, addresses, kernel parameters, special registers. Fills come in three classes,
+// sorted. STATIC fills are the same whenever the frame is used again within a launch. WARP fills depend on the warp or
+// on the depth of the stack. BLOCK fills depend on the block. Nothing here changes while a kernel runs.
 #ifndef GR_VM_CORE_PROGRAM_H
 #define GR_VM_CORE_PROGRAM_H
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // warp — the state of a warp: splits, joins, activations. Internal to the VM.
 //
-// A warp is a set of splits: lanes that share a pc and a function activation. The scheduler runs one split at a time; handlers
-// see it through VmWarp, loaded from the split. While a split runs, the split itself holds the truth about its mask (a guard
-// narrows only VmWarp.mask). Its pc is stale until the handler that stops, or the end of the quantum, writes it.
+// A warp is a set of splits: lanes that share a pc and a function activation. The scheduler runs one split at a time;
+// handlers see it through VmWarp, loaded from the split. While a split runs, the split itself holds the truth about its
+// mask (a guard narrows only VmWarp.mask). Its pc is stale until the handler that stops, or the end of the quantum,
+// writes it.
 //
 // Divergence pushes a VmJoin, the place where the lanes are expected to meet again (the immediate
 // post-dominator). Waiting there is a courtesy, not a rule: see split.c.
@@ -77,8 +78,8 @@ typedef struct VmSplit {
     const VmInsn *pc;
     VmActivation *act;
     VmJoin *top;
-    uint64_t
-        until; // SLEEP: time in ps; JOIN, GATHER: the warp's instruction count after which it goes on alone
+    // SLEEP: time in ps; JOIN, GATHER: the warp's instruction count after which it goes on alone.
+    uint64_t until;
     uint32_t mask;
     uint32_t kin; // lanes that would be with it, had the device not parted them
     uint32_t member;
@@ -204,8 +205,8 @@ void gr_vm_unify_calls(VmWarpRest *r, const VmSplit *p, const VmSplit *q);
 
 // ---- gather.c --------------------------------------------------------------------------------------------------
 
-// Before instruction `i`, which shows the program which lanes are together: whether the running split has to wait for its kin
-// first. Then it comes to `i` again.
+// Before instruction `i`, which shows the program which lanes are together: whether the running split has to wait for
+// its kin first. Then it comes to `i` again.
 bool gr_vm_gathers(VmWarp *w, const VmInsn *i);
 // Splits that wait for kin which can no longer come, or for too long, go on. True if one did.
 bool gr_vm_gather_settle(VmWarpRest *r);

@@ -72,8 +72,7 @@ static uint64_t halves(Half f, uint64_t old, uint64_t a) {
     return f((uint16_t)old, (uint16_t)a) | (uint64_t)f((uint16_t)(old >> 16), (uint16_t)(a >> 16)) << 16;
 }
 
-// The sum of two halves is exact enough in an f32: 24 bits are more than twice 11 plus 2, so rounding twice is
-// rounding once.
+// The sum of two halves in an f32 is exact enough: 24 bits are more than twice 11 plus 2, so rounding twice is once.
 static uint16_t add_f16(uint16_t x, uint16_t y) { return f16_of_float(float_of_f16(x) + float_of_f16(y)); }
 static uint16_t add_bf16(uint16_t x, uint16_t y) {
     return bf16_of_float(float_of_bf16(x) + float_of_bf16(y));
@@ -272,8 +271,8 @@ VM_HANDLER(gr_vm_x_atom) {
     return --w->budget <= 0 && gr_vm_access_hook(w, i) ? NULL : gr_vm_x_atom_rest(w, i);
 }
 
-// Whether the operation at `address` must be the machine's. The instruction's cache knows the range of its last lane; for
-// another one the answer is yes, which is always right.
+// Whether the operation at `address` must be the machine's. The instruction's cache knows the range of its last lane;
+// for another one the answer is yes, which is always right.
 static bool is_real(const VmWarp *w, const VmInsn *i, uint64_t address, bool global) {
     const VmCache *c = &w->caches[i->e];
     return w->atomics || (global && (c->host || address - c->lo >= c->hi - c->lo));

@@ -27,7 +27,7 @@ typedef struct Lanes {
 
 // ---- What lanes compute ------------------------------------------------------------------------------------
 
-// PTX ISA 9.7.9.6, pseudo-code of shfl. A source lane that does not take part gives an undefined value: 0 here, as on an H200.
+// PTX ISA 9.7.9.6, pseudo-code of shfl. A source lane that does not take part gives 0, as on an H200.
 static void shfl(Lanes *x, unsigned lane) {
     uint32_t bval = x->b[lane] & 31, cval = x->c[lane] & 31, seg = x->c[lane] >> 8 & 31;
     int min = (int)(lane & seg), max = (int)((lane & seg) | (cval & ~seg)), j;
@@ -218,8 +218,7 @@ static bool together(const VmSplit *p, const VmSplit *q) {
     return q->state == VM_SPLIT_COLLECTIVE && q->member == p->member && info_of(q)->kind == info_of(p)->kind;
 }
 
-// Undefined behaviour (PTX ISA 9.7.9.6), though often its result is thrown away. A launch tells each place once in a
-// row.
+// Undefined behaviour (PTX ISA 9.7.9.6), though often its result is thrown away. Each place is told once in a row.
 static void tell_missing(VmWarp *w, const VmInsn *i, uint32_t lanes) {
     VmLaunch *l = rest_of(w)->launch;
     const VmInsn **told = &l->told_shuffle[(uintptr_t)i / sizeof *i % TOLD_SHUFFLES];
@@ -313,7 +312,7 @@ static Members members(const VmWarp *w, const VmInsn *i) {
     return m;
 }
 
-// No lane is missing. Lanes shuffle with all that run here, as on an H200; other results are those of the lanes of one mask.
+// No lane is missing. Lanes shuffle with all that run here, as on an H200; other results are of one mask's lanes.
 static const VmInsn *execute(VmWarp *w, const VmInsn *i, bool one_mask) {
     VmWarpRest *r = rest_of(w);
     const VmCollectiveInfo *info = i->extra;

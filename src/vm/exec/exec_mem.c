@@ -121,9 +121,10 @@ uint8_t *gr_vm_global_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t add
     return (uint8_t *)(uintptr_t)address + r->delta;
 }
 
-// How many bytes of the access must lie in the `room` bytes that memory still has at its address: all of them. But there are no atomic
-// operations on one byte and few on two: libcu++ works on the aligned word around such a variable, reads it with a strong load and
-// replaces it with atom.cas. GPUs have memory there, as it is handed out in larger pieces, so a word may end after it.
+// How many bytes of the access must lie in the `room` bytes that memory still has at its address: all of them. But
+// there are no atomic operations on one byte and few on two: libcu++ works on the aligned word around such a variable,
+// reads it with a strong load and replaces it with atom.cas. GPUs have memory there, as it is handed out in larger
+// pieces, so a word may end after it.
 static uint32_t bytes_inside(const VmMemInfo *info, uint64_t room) {
     bool strong = info->access == PTX_ACCESS_RMW || (info->sem != PTX_SEM_NONE && info->sem != PTX_WEAK);
     return strong && info->size == 4 && room > 0 && room < 4 ? (uint32_t)room : info->size;
@@ -326,8 +327,8 @@ void gr_vm_stored(const VmWarp *w, const VmMemInfo *info, unsigned lane, uint8_t
 
 // The other lanes that store to any of those bytes.
 static uint32_t overlapping(const VmAccessEvent *e, unsigned lane, uint32_t from, uint32_t n, uint32_t size) {
-    uint64_t first =
-        e->address[lane] + from - (size - 1); // where one begins that ends with the first of them
+    // Where one begins that ends with the first of them.
+    uint64_t first = e->address[lane] + from - (size - 1);
     uint32_t lanes = 0;
     for (unsigned l = 0; l < VM_LANES; l++)
         lanes |= (uint32_t)(e->address[l] - first < n + size - 1) << l;

@@ -54,7 +54,7 @@ unsigned gr_vm_wmma_place(const VmFragment *f, bool column, unsigned lane, unsig
     return column && f->matrix != VM_MATRIX_C ? at % f->rows * f->columns + at / f->rows : at;
 }
 
-// The registers of A and B follow each other in squares of 8 rows (columns) and 4 registers; of 16 rows, the lower ones next.
+// Registers of A and B follow each other in squares of 8 rows (columns) and 4 registers; of 16 rows, the lower next.
 unsigned gr_vm_mma_place(const VmFragment *f, unsigned lane, unsigned element) {
     unsigned group = lane >> 2, in_group = lane & 3, reg = element / f->per_reg;
     unsigned within = in_group * f->per_reg + element % f->per_reg, square = 4u * f->per_reg;

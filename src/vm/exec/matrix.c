@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // matrix — ldmatrix, stmatrix and movmatrix of 8 by 8 elements of 16 bits (PTX ISA 9.7.14.5.15 to 17), taken apart into
-// operations that the device has. Lanes that give the addresses of rows hand them to the lanes that hold the elements (shfl).
-// These load or store for themselves. So all 32 lanes meet as for any collective, and observers see each lane's own access.
+// operations that the device has. Lanes that give the addresses of rows hand them to the lanes that hold the elements
+// (shfl). These load or store for themselves. So all 32 lanes meet as for any collective, and observers see each lane's
+// own access.
 //
 // Lane l holds elements 2 (l mod 4) and the next of row l / 4 of each matrix; the address of row r of matrix k is lane
 // 8 k + r's. Transposed, it holds elements l / 4 of rows 2 (l mod 4) and the next.

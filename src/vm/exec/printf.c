@@ -2,8 +2,8 @@
 // size as in C, %n excepted. Every conversion is handed to the host's snprintf with exactly one value of the
 // right type.
 //
-// What is no conversion is printed as it is, as an H200 does (driver 580.159.04): %zu, %jd, %td, %Lf, %n, %5%, and a precision given by an
-// argument (%.*f), though a width may be (%*d).
+// What is no conversion is printed as it is, as an H200 does (driver 580.159.04): %zu, %jd, %td, %Lf, %n, %5%, and a
+// precision given by an argument (%.*f), though a width may be (%*d).
 #include "vm/exec/printf.h"
 
 #include "vm/core/exec_mem.h"
@@ -15,11 +15,10 @@
 
 enum {
     MAX_ARGS = 32,
-    MAX_FIELD =
-        1
-        << 16, // characters of a width or precision. CUDA has no limit: %999999999d writes a gigabyte there, for each thread
-    ROUND =
-        8, // what a call takes of CUDA's buffer: the format's address and each argument, in words of 8 bytes
+    // Characters of a width or precision. CUDA has no limit: %999999999d writes a gigabyte there, for each thread.
+    MAX_FIELD = 1 << 16,
+    // What a call takes of CUDA's buffer: the format's address and each argument, in words of 8 bytes.
+    ROUND = 8,
 };
 
 static const char conversions[] = "diuoxXcpsfFeEgGaA";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// video — the video instructions (PTX ISA 9.7.18) with selectors, masks, merging, negation and scaling, and vshl, vshr, vmad,
-// which alu_video.c leaves over: one lane at a time. Scalar ones select a byte or a half of each source (.b0, .h1), and merge
-// the result into a part of c or combine it with c. Those on two halves or four bytes choose each element from both sources
-// (.h32 b: .b7610) and write the elements of a mask.
+// video — the video instructions (PTX ISA 9.7.18) with selectors, masks, merging, negation and scaling, and vshl, vshr,
+// vmad, which alu_video.c leaves over: one lane at a time. Scalar ones select a byte or a half of each source (.b0,
+// .h1), and merge the result into a part of c or combine it with c. Those on two halves or four bytes choose each
+// element from both sources (.h32 b: .b7610) and write the elements of a mask.
 #include "vm/alu/alu_video.h"
 #include "vm/core/decode.h"
 #include "vm/core/exec.h"

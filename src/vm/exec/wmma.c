@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// wmma — wmma.load and wmma.store (PTX ISA 9.7.14.4.3 and 9.7.14.4.4), taken apart into operations that the device has. The
-// lanes meet, and each computes where its parts of the matrix are, and loads or stores them for itself. So observers see each
-// lane's own access. Which part is a lane's: see fragment.h.
+// wmma — wmma.load and wmma.store (PTX ISA 9.7.14.4.3 and 9.7.14.4.4), taken apart into operations that the device has.
+// The lanes meet, and each computes where its parts of the matrix are, and loads or stores them for itself. So
+// observers see each lane's own access. Which part is a lane's: see fragment.h.
 //
-// PTX wants one address and one stride of all lanes; each goes by its own here, and observers hear of it if they differ.
+// PTX wants one address and one stride of all lanes; each goes by its own here, and observers hear of it if they
+// differ.
 #include "vm/core/exec.h"
 #include "vm/core/exec_mem.h"
 #include "vm/core/fault.h"

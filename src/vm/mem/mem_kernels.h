@@ -29,8 +29,8 @@ extern const VmMemKernels gr_vm_mem_kernels_v4;
 // The table for this machine (exec_mem.c).
 const VmMemKernels *gr_vm_mem_kernels(void);
 
-// For tests: modules loaded from now on get that table ("base", "v3", "v4"), or none ("none"); NULL: the best again. False when
-// this machine has not got it.
+// For tests: modules loaded from now on get that table ("base", "v3", "v4"), or none ("none"); NULL: the best again.
+// False when this machine has not got it.
 bool gr_vm_mem_use(const char *isa);
 
 // Strong .b128 accesses and vectors of strong elements are single: PTX promises it of the elements only, but hardware

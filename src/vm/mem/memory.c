@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // memory — the unified address space: one piece of shared memory, mapped twice. See memory.h.
 //
-// It is anonymous, and its second view is made by mremap: a file would take a descriptor, which programs run out of and close, and would fall
-// under the limit on the size of files.
+// It is anonymous, and its second view is made by mremap: a file would take a descriptor, which programs run out of and
+// close, and would fall under the limit on the size of files.
 //
-// The region is cut into zones, one per way of being mapped for the host. Plain device memory must fault there, managed and
-// pinned memory must not, and protection has the grain of a page. Within a zone addresses only grow until the zone is used up;
-// between two allocations there is always a gap, so that running over an end finds nothing there.
+// The region is cut into zones, one per way of being mapped for the host. Plain device memory must fault there, managed
+// and pinned memory must not, and protection has the grain of a page. Within a zone addresses only grow until the zone
+// is used up; between two allocations there is always a gap, so that running over an end finds nothing there.
 //
-// What the host reaches is mapped allocation by allocation, with a page that it does not reach in between. Linux lets a process have some 65 000 mappings
-// (vm.max_map_count). So from the DENSE_FROM-th such allocation on they lie side by side, each with its gap in its own last page: they are one mapping.
+// What the host reaches is mapped allocation by allocation, with a page that it does not reach in between. Linux lets a
+// process have some 65 000 mappings (vm.max_map_count). So from the DENSE_FROM-th such allocation on they lie side by
+// side, each with its gap in its own last page: they are one mapping.
 #include "vm/mem/memory_parts.h"
 
 #include "base/limits.h"

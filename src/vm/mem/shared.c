@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // shared — the shared window of a cluster: which block's memory an address is, and what to say when it is no block's.
 //
-// Block `rank` of a cluster has its shared memory at rank << VM_SHARED_SHIFT, in the window as every block of the cluster sees
-// it. So addresses can be handed from one block to another, and mapa only replaces the rank. Quick handlers know the block's
-// own memory; all other accesses come here (distributed shared memory, CUDA C++ Programming Guide, "Distributed Shared
-// Memory").
+// Block `rank` of a cluster has its shared memory at rank << VM_SHARED_SHIFT, in the window as every block of the
+// cluster sees it. So addresses can be handed from one block to another, and mapa only replaces the rank. Quick
+// handlers know the block's own memory; all other accesses come here (distributed shared memory, CUDA C++ Programming
+// Guide, "Distributed Shared Memory").
 #include "vm/core/block.h"
 #include "vm/core/exec.h"
 #include "vm/core/fault.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // weak — see weak.h.
 //
-// Time is the number of stores performed so far. The last of them are kept with the bytes that they overwrote. Memory at an
-// earlier moment is memory now with those bytes put back, latest first.
+// Time is the number of stores performed so far. The last of them are kept with the bytes that they overwrote. Memory
+// at an earlier moment is memory now with those bytes put back, latest first.
 #include "vm/mem/weak.h"
 
 #include "base/map.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// weak — outcomes that a sequentially consistent device never shows (VmConfig.weak): seeded store buffers, and loads that
-// read what was overwritten already. Internal.
+// weak — outcomes that a sequentially consistent device never shows (VmConfig.weak): seeded store buffers, and loads
+// that read what was overwritten already. Internal.
 //
 // Only weak accesses (PTX ISA, "Memory Consistency Model") behave so. A weak store waits in its thread's buffer;
 // buffers are emptied in seeded order, but in program order for one location. A thread's buffer is emptied wholly

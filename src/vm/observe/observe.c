@@ -56,8 +56,8 @@ void gr_vm_tell_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind k
         gr_vm_weak_sync(r, mask, kind, barrier, sem);
     if (i && i->tagged)
         return;
-    uint32_t ordered =
-        kind == VM_SYNC_WARP ? barrier : mask; // the first event of a meeting speaks for all that met
+    // The first event of a meeting speaks for all that met.
+    uint32_t ordered = kind == VM_SYNC_WARP ? barrier : mask;
     if (r->holding & ordered)
         gr_vm_settle_loads(r, ordered, 0);
     VmSyncEvent e; // each field on its own: barriers are many
@@ -81,8 +81,8 @@ void gr_vm_tell_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind k
             d->observers.data[k].sync(d->observers.data[k].user, &e);
 }
 
-// Whether the event orders what its lanes did before it. What an operation does once it is under way, its arrival at an mbarrier included,
-// orders the operation and not its thread, which has gone on.
+// Whether the event orders what its lanes did before it. What an operation does once it is under way, its arrival at an
+// mbarrier included, orders the operation and not its thread, which has gone on.
 static bool orders_lanes(const VmAsyncEvent *e) {
     switch (e->kind) {
     case VM_ASYNC_ISSUE:

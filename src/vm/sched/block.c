@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // block — blocks come and go: their warps, frames, stacks and shared memory are kept for the next one.
 //
-// All blocks of a launch have the same shape, so a block that ended hands everything to the next. Frames keep their constants,
-// parameters and thread indices; only values that depend on the block are written again.
+// All blocks of a launch have the same shape, so a block that ended hands everything to the next. Frames keep their
+// constants, parameters and thread indices; only values that depend on the block are written again.
 #include "vm/core/block.h"
 #include "vm/core/launch.h"
 #include "vm/core/policy.h"
@@ -263,8 +263,8 @@ static bool holds_loads(const VmBlock *b) {
     return any;
 }
 
-// Blocks of the cluster have ended. Threads of others may hold loads of their shared memory back (observe/held.c), of which observers hear
-// first.
+// Blocks of the cluster have ended. Threads of others may hold loads of their shared memory back (observe/held.c), of
+// which observers hear first.
 static void tell_ends(const VmCluster *c) {
     bool holding = false;
     for (uint32_t k = 0; k < c->n && c->n > 1; k++)

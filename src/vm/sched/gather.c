@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // gather — lanes that the device alone parted meet again before an instruction that shows which lanes are together.
 //
-// Hardware does not part a converged warp. So a program may find out, with activemask or with a shuffle whose mask leaves lanes
-// out, which lanes run together, and get all of them. The device parts warps before memory accesses (hooks.c) and does not
-// wait at rejoin points for ever (split.c). Lanes parted like that are kin (VmSplit.kin). At such an instruction a split
-// waits for its kin as long as they can still come: until each is there, waits for something else, or has exited.
+// Hardware does not part a converged warp. So a program may find out, with activemask or with a shuffle whose mask
+// leaves lanes out, which lanes run together, and get all of them. The device parts warps before memory accesses
+// (hooks.c) and does not wait at rejoin points for ever (split.c). Lanes parted like that are kin (VmSplit.kin). At
+// such an instruction a split waits for its kin as long as they can still come: until each is there, waits for
+// something else, or has exited.
 #include "vm/core/exec.h"
 #include "vm/core/warp.h"
 #include "vm/sched/ready.h"
@@ -55,8 +56,8 @@ static uint32_t lanes_in(const VmWarpRest *r, VmSplitState a, VmSplitState b) {
     return m;
 }
 
-// Split s and all that wait at the same instruction go on together. Kin that did not come are kin no more, since the program
-// parted them; but for those that wait elsewhere for these.
+// Split s and all that wait at the same instruction go on together. Kin that did not come are kin no more, since the
+// program parted them; but for those that wait elsewhere for these.
 static void meet(VmWarpRest *r, uint32_t s) {
     const VmSplit key = r->splits[s];
     for (uint32_t k = 0; k < r->n_splits; k++)

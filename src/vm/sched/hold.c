@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 // hold — the race-directed schedule: a thread that has just made an access is held while others run.
 //
-// An engine may insert a pause after each access, to look again at what the access touched. By default the pause is virtual
-// time, and which threads meet in it is chance. Here it has no length (gr_vm_hold): the split is held until no other split can
-// make progress, on this device or (the driver sees to that) on any. It is also released when others have executed so much that
-// they may be polling for something that a held split will write. Then one is released.
+// An engine may insert a pause after each access, to look again at what the access touched. By default the pause is
+// virtual time, and which threads meet in it is chance. Here it has no length (gr_vm_hold): the split is held until no
+// other split can make progress, on this device or (the driver sees to that) on any. It is also released when others
+// have executed so much that they may be polling for something that a held split will write. Then one is released.
 //
 // A launch takes one of three ways; five consecutive seeds cover all. It releases: any split; or the one held longest,
 // except a few that stay until only they are left (so distant accesses meet); or the one held least often.
 //
-// When an observer knows what should meet (VmWish) a launch takes a fourth way, AIMED. A split is held when it comes to an
-// access where the observer wishes that it waits. At other accesses it goes on, but for one in eight: else threads at which no
-// run aims would always run in the same order. Splits that need not wait come back first. Next come those that were to wait
-// (STOPS), as the two sides of a pair may come in either order. Those that were to wait for all others (STAYS) come last, and
-// in no launch before all others: when such a thread looks again, all that can come have come. The order among equals is
-// chance. The limits below hold here too, so a wish for what cannot happen ends.
+// When an observer knows what should meet (VmWish) a launch takes a fourth way, AIMED. A split is held when it comes to
+// an access where the observer wishes that it waits. At other accesses it goes on, but for one in eight: else threads
+// at which no run aims would always run in the same order. Splits that need not wait come back first. Next come those
+// that were to wait (STOPS), as the two sides of a pair may come in either order. Those that were to wait for all
+// others (STAYS) come last, and in no launch before all others: when such a thread looks again, all that can come have
+// come. The order among equals is chance. The limits below hold here too, so a wish for what cannot happen ends.
 //
-// Warps may also be held before their first instruction. Some pairs do not meet because the side that cannot be held, an atomic
-// operation or a copy, is always first. In an aimed launch warps begin late when the observer wishes that of its kernel, three
-// times in four. When the observer says that earlier schedules need not be tried again (NEW), warps begin late in some
-// launches, some warps or all, and the ways are the three usual ones.
+// Warps may also be held before their first instruction. Some pairs do not meet because the side that cannot be held,
+// an atomic operation or a copy, is always first. In an aimed launch warps begin late when the observer wishes that of
+// its kernel, three times in four. When the observer says that earlier schedules need not be tried again (NEW), warps
+// begin late in some launches, some warps or all, and the ways are the three usual ones.
 //
-// A warp that pauses together may part (hooks.c), so that lanes meet lanes: into halves and the like, as programs part warps,
-// or any sets; mostly both are held. Lanes that wait for held ones at a place where they would rejoin may go ahead, as PTX
-// promises no reconvergence. A split may also be held before an access (hooks.c): a thread that never pauses, because its
-// accesses are strong, must be late at times, too. Asynchronous operations are held in their way. One that would be next, when
-// all are held, mostly comes after a thread, though not when all threads wait for all others (sched.c); and some take so long
-// that sleepers cannot wait for them (async.c).
+// A warp that pauses together may part (hooks.c), so that lanes meet lanes: into halves and the like, as programs part
+// warps, or any sets; mostly both are held. Lanes that wait for held ones at a place where they would rejoin may go
+// ahead, as PTX promises no reconvergence. A split may also be held before an access (hooks.c): a thread that never
+// pauses, because its accesses are strong, must be late at times, too. Asynchronous operations are held in their way.
+// One that would be next, when all are held, mostly comes after a thread, though not when all threads wait for all
+// others (sched.c); and some take so long that sleepers cannot wait for them (async.c).
 #include "vm/core/device.h"
 #include "vm/core/launch.h"
 #include "vm/core/policy.h"

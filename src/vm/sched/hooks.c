@@ -43,8 +43,8 @@ static uint32_t usual_part(VmLaunch *l, uint32_t mask) {
     return how < 6 && part && part != mask ? part : random_part(l, mask);
 }
 
-// The running split stays away for a while, of any order of magnitude: a split that is parted only for a moment catches up
-// unnoticed.
+// The running split stays away for a while, of any order of magnitude: a split that is parted only for a moment catches
+// up unnoticed.
 static void hold(VmWarp *w, const VmInsn *i) {
     VmWarpRest *r = rest_of(w);
     VmLaunch *l = r->launch;

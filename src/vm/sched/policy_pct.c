@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// policy_pct — probabilistic concurrency testing (Burckhardt, Kothari, Musuvathi, Nagarakatte: A Randomized Scheduler with
-// Probabilistic Guarantees of Finding Bugs, ASPLOS 2010).
+// policy_pct — probabilistic concurrency testing (Burckhardt, Kothari, Musuvathi, Nagarakatte: A Randomized Scheduler
+// with Probabilistic Guarantees of Finding Bugs, ASPLOS 2010).
 //
-// Every warp gets a random priority when its block starts, and the ready warp of the highest priority always runs. At d - 1
-// random steps among the first k the running warp's priority falls below all those. Then a bug of depth d, one that shows when
-// d steps come in a certain order, shows with probability 1 / (n k^(d-1)) at least, n being the number of warps. A step is a
-// warp instruction. That presumes programs that do not wait by polling: a warp that polls is put below all others, as in the
-// paper, and then no bound is claimed. Nor is a bound claimed when an execution had more than k steps.
+// Every warp gets a random priority when its block starts, and the ready warp of the highest priority always runs. At d
+// - 1 random steps among the first k the running warp's priority falls below all those. Then a bug of depth d, one that
+// shows when d steps come in a certain order, shows with probability 1 / (n k^(d-1)) at least, n being the number of
+// warps. A step is a warp instruction. That presumes programs that do not wait by polling: a warp that polls is put
+// below all others, as in the paper, and then no bound is claimed. Nor is a bound claimed when an execution had more
+// than k steps.
 #include "vm/core/device.h"
 #include "vm/core/launch.h"
 #include "vm/core/policy.h"

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// ready — which warps of a launch could run, in a list to draw from and in the order in which they have waited. Internal to the
-// VM.
+// ready — which warps of a launch could run: a list to draw from, and the order of their waiting. Internal to the VM.
 //
-// A turn may be as short as a few instructions, so this is kept small and together. The order is links between the numbers of
-// warps, not between warps, which would each cost a line of the cache.
+// A turn may be as short as a few instructions, so this is kept small and together. The order is links between the
+// numbers of warps, not between warps, which would each cost a line of the cache.
 #ifndef GR_VM_SCHED_READY_H
 #define GR_VM_SCHED_READY_H
 

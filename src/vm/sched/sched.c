@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // sched — which warp runs next, for how long, and what time it is.
 //
-// One thread does everything, or one for each share of a launch (spread.h). A turn picks a launch, starts a block or picks a
-// ready warp, and runs one of its ready splits for a quantum. All choices come from the launch's own random stream, so a launch
-// that is alone behaves the same whatever happened before it. Every sixteenth turn goes to the warp that has waited longest,
-// which bounds how long any warp waits: with n ready warps, 16 n turns.
+// One thread does everything, or one for each share of a launch (spread.h). A turn picks a launch, starts a block or
+// picks a ready warp, and runs one of its ready splits for a quantum. All choices come from the launch's own random
+// stream, so a launch that is alone behaves the same whatever happened before it. Every sixteenth turn goes to the warp
+// that has waited longest, which bounds how long any warp waits: with n ready warps, 16 n turns.
 //
-// Blocks start late: a new one comes in when no warp is ready, when fewer than two are resident, and now and then, the more
-// rarely the more there are, up to what the occupancy allows. Short blocks then reuse the frames of the ones before, which are
-// still in the cache; long ones all become resident.
+// Blocks start late: a new one comes in when no warp is ready, when fewer than two are resident, and now and then, the
+// more rarely the more there are, up to what the occupancy allows. Short blocks then reuse the frames of the ones
+// before, which are still in the cache; long ones all become resident.
 #include "vm/alu/alu.h"
 #include "vm/core/block.h"
 #include "vm/core/device.h"
@@ -360,8 +360,8 @@ static VmLaunch *choose_launch(VmDevice *d) {
     return NULL;
 }
 
-// A thread is held, and otherwise an asynchronous operation would be next: whether that comes later than a held thread, so that
-// it may come while any other thread is held.
+// A thread is held, and otherwise an asynchronous operation would be next: whether that comes later than a held thread,
+// so that it may come while any other thread is held.
 static bool puts_off(VmDevice *d) {
     VmLaunch *from = NULL;
     for (VmLaunch *l = d->active; l; l = l->next)

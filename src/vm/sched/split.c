@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // split — how the lanes of a warp part and meet again.
 //
-// Lanes that part at a branch get a join in common: the place where they are expected to meet, and which lanes are expected. A
-// split that gets there waits, but only as long as its siblings' patience budget lasts: then it is taken off the list and goes
-// on alone, to the next join out. So convergence is the rule where it costs nothing, and never a condition for progress: a
-// thread that spins on a lock which a waiting sibling holds will get it. Patience halves every time it was in vain, down to a
-// floor, so that 32 lanes that take turns in a lock do not wait long for each other.
+// Lanes that part at a branch get a join in common: the place where they are expected to meet, and which lanes are
+// expected. A split that gets there waits, but only as long as its siblings' patience budget lasts: then it is taken
+// off the list and goes on alone, to the next join out. So convergence is the rule where it costs nothing, and never a
+// condition for progress: a thread that spins on a lock which a waiting sibling holds will get it. Patience halves
+// every time it was in vain, down to a floor, so that 32 lanes that take turns in a lock do not wait long for each
+// other.
 #include "vm/core/block.h"
 #include "vm/core/exec.h"
 #include "vm/core/tell.h"

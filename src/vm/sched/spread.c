@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // spread — a launch whose blocks run on several threads. See spread.h.
 //
-// Each share has its own virtual clock. The device's is that of the slowest share, so that one whose warps all sleep and
-// which jumps ahead does not bring the watchdog upon the others.
+// Each share has its own virtual clock. The device's is that of the slowest share, so that one whose warps all sleep
+// and which jumps ahead does not bring the watchdog upon the others.
 #include "vm/sched/spread.h"
 
 #include "vm/alu/alu.h"
@@ -154,8 +154,8 @@ bool gr_vm_spread_overdue(const VmLaunch *s) {
     return slowest(s->in) / 1000 - s->start_ns > s->device->config.watchdog_ns;
 }
 
-// All warps of the share sleep. If others run right now, they get the chance to bring the time about; then it jumps. The
-// processor is not given away: on a busy machine it would be long until it came back.
+// All warps of the share sleep. If others run right now, they get the chance to bring the time about; then it jumps.
+// The processor is not given away: on a busy machine it would be long until it came back.
 static void pass_time(VmLaunch *s) {
     const VmSpread *sp = s->in;
     uint64_t until = s->sleepers[0].until;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // spread — a launch whose blocks run on several threads (VmConfig.jobs). Internal to the VM.
 //
-// It is cut into shares, one per thread. A share is a VmLaunch of its own: blocks, warps, ready lists, chance, inline caches and
-// clock belong to it alone, so handlers and scheduler work as ever. Shares take the next block of the grid from one counter.
-// Everything that threads of one block wait for happens within a share; blocks that wait for each other spin on global
-// memory, where atomic operations and fences are real ones (VmWarp.atomics).
+// It is cut into shares, one per thread. A share is a VmLaunch of its own: blocks, warps, ready lists, chance, inline
+// caches and clock belong to it alone, so handlers and scheduler work as ever. Shares take the next block of the grid
+// from one counter. Everything that threads of one block wait for happens within a share; blocks that wait for each
+// other spin on global memory, where atomic operations and fences are real ones (VmWarp.atomics).
 #ifndef GR_VM_SCHED_SPREAD_H
 #define GR_VM_SCHED_SPREAD_H
 

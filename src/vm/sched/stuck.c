@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // stuck — finds that kernels can never go on: each of their threads waits, or repeats a loop that changes nothing.
 //
-// Now and then the device looks closely for a while (a look). During a look every instruction is classified before it is executed. What
-// could change memory, or what others do, ends the look: a store or an atomic operation that alters bytes, barriers, clocks,
-// asynchronous operations, output. So all loads of a look that got to its end saw the same memory. A thread's next step
-// depends on its registers and on what it loads; if a split comes twice to one instruction with equal registers during a look, its
-// lanes repeat that way for ever, however they are scheduled. When all lanes that live do, or wait since before the look began,
-// nothing on this device can change any more. Whether something else can is for the driver to say (VM_RUN_STUCK).
+// Now and then the device looks closely for a while (a look). During a look every instruction is classified before it
+// is executed. What could change memory, or what others do, ends the look: a store or an atomic operation that alters
+// bytes, barriers, clocks, asynchronous operations, output. So all loads of a look that got to its end saw the same
+// memory. A thread's next step depends on its registers and on what it loads; if a split comes twice to one instruction
+// with equal registers during a look, its lanes repeat that way for ever, however they are scheduled. When all lanes
+// that live do, or wait since before the look began, nothing on this device can change any more. Whether something else
+// can is for the driver to say (VM_RUN_STUCK).
 //
 // Looks are far apart, and farther each time that one finds nothing, up to GAP_MAX.
 #include "vm/sched/stuck.h"
@@ -144,8 +145,8 @@ static uint64_t joint_state(const VmWarpRest *r) {
     return sum;
 }
 
-// The split is about to execute `i`. Its state is remembered after 1, 2, 4, … returns to where that was: then it is one of the
-// states that repeat at some time, if there are such.
+// The split is about to execute `i`. Its state is remembered after 1, 2, 4, … returns to where that was: then it is one
+// of the states that repeat at some time, if there are such.
 static void compare(VmWarpRest *r, const VmInsn *i, const VmStuck *s) {
     VmSplit *p = &r->splits[r->cur];
     VmSeenState *seen = &r->seen[r->cur];

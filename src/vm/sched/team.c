@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // team — threads that share a piece of work with the calling one.
 //
-// Pieces are short and follow each other closely (a slice of a launch, then the next one). So a helper looks for the next piece
-// for some microseconds before it sleeps. A helper that is late finds its part claimed by the caller and does nothing: no
-// thread ever waits until a helper without work is scheduled.
+// Pieces are short and follow each other closely (a slice of a launch, then the next one). So a helper looks for the
+// next piece for some microseconds before it sleeps. A helper that is late finds its part claimed by the caller and
+// does nothing: no thread ever waits until a helper without work is scheduled.
 #include "vm/sched/team.h"
 
 #include <pthread.h>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// brief's device runtime — windows as calls, for functions of so many accesses that code in each place would be too much (engines/collider/pass/collider_brief.h).
+// brief's device runtime — windows as calls, for functions of so many accesses that code in each place would be too
+// much (engines/collider/pass/collider_brief.h).
 //
 // Names of functions are unlike those of other runtimes, which may be in the module as well.
 //
-// An access is described by what reports say of it (record.h) and, above GR_META_ELEMENTS, how many elements it has: 1, 2, 4 or more, 16 bytes in all at most. Its address is a generic one. Its
-// value is in two words, as memory has it.
+// An access is described by what reports say of it (record.h) and, above GR_META_ELEMENTS, how many elements it has: 1,
+// 2, 4 or more, 16 bytes in all at most. Its address is a generic one. Its value is in two words, as memory has it.
 #include "engines/collider/device/brief.h"
 #include "device_api/device.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // collider's device runtime — what the inserted checks call when they have caught a race.
 //
-// Compiled to PTX by clang and linked into every module that the collider rewrites; runs on a GPU and on the CPU device alike.
-// Never on the fast path: a thread that gets here has seen a race. The slot of (site, class) is claimed by the first thread
-// that reports it, which writes the details; all threads count.
+// Compiled to PTX by clang and linked into every module that the collider rewrites; runs on a GPU and on the CPU device
+// alike. Never on the fast path: a thread that gets here has seen a race. The slot of (site, class) is claimed by the
+// first thread that reports it, which writes the details; all threads count.
 #include "device_api/device.h"
 #include "engines/collider/device/record.h"
 

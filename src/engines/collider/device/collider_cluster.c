@@ -30,10 +30,11 @@ enum { JAM_BYTES = 1 << 18, JAM_MOST = 8 };
 
 GR_GLOBAL char __gr_jam_bytes[JAM_BYTES] __attribute__((aligned(128)));
 
-// Makes the copies that this multiprocessor is told of next come some `ns` later: it does bulk operations one after the other, and these first. Measured on an H100: a
-// prefetch of 256 KB takes 1850 clocks, so a byte takes 1/256 ns or so; a larger one takes no longer, and one of 1 MB nothing at all. The thread goes on after
-// some 40 clocks for each, while no more than eight are under way. Nothing of the program is read. In one case of four twice as late, in one four times: others may look only
-// after waits of their own.
+// Makes the copies that this multiprocessor is told of next come some `ns` later: it does bulk operations one after the
+// other, and these first. Measured on an H100: a prefetch of 256 KB takes 1850 clocks, so a byte takes 1/256 ns or so;
+// a larger one takes no longer, and one of 1 MB nothing at all. The thread goes on after some 40 clocks for each, while
+// no more than eight are under way. Nothing of the program is read. In one case of four twice as late, in one four
+// times: others may look only after waits of their own.
 void __gr_jam(uint32_t ns) {
     uint64_t left = (uint64_t)ns << (8 + (ns & 2 ? 1 + (ns & 1) : 0));
     for (uint32_t k = 0; k < JAM_MOST && left >= sizeof(Piece); k++) {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// collider's device runtime for copies — emulates and watches copies that inserted code does not do by itself. These are
-// cp.async of lanes whose source is shorter than their destination, and bulk copies (engines/collider/pass/collider_async.h).
+// collider's device runtime for copies — emulates and watches copies that inserted code does not do by itself. These
+// are cp.async of lanes whose source is shorter than their destination, and bulk copies
+// (engines/collider/pass/collider_async.h).
 //
-// Modules that have such copies get collider.c with this behind it. All addresses are generic. Sources and destinations are compared with what was
-// there before the delay; nothing is kept of a bulk copy but a hash of its source (FNV-1a, as in figure 4d of the paper, over words of 64
-// bits: a change of one word always changes it), because the destination holds what was read of the source.
+// Modules that have such copies get collider.c with this behind it. All addresses are generic. Sources and destinations
+// are compared with what was there before the delay; nothing is kept of a bulk copy but a hash of its source (FNV-1a,
+// as in figure 4d of the paper, over words of 64 bits: a change of one word always changes it), because the destination
+// holds what was read of the source.
 enum { GENERIC = GR_META_GENERIC << GR_META_SPACE };
 
 static uint64_t load_byte(uint64_t at) {
@@ -59,7 +61,8 @@ static uint64_t hash(uint64_t h, Piece v) {
     return ((h ^ v.lo) * prime ^ v.hi) * prime;
 }
 
-// Sleeps for each of the three highest bits of `ns`, so that two warps do not wait for the same time (engines/collider/pass/collider_time.h).
+// Sleeps for each of the three highest bits of `ns`, so that two warps do not wait for the same time
+// (engines/collider/pass/collider_time.h).
 static void wait_for(uint32_t ns) {
     for (uint32_t parts = 3; ns && parts; parts--) {
         uint32_t top = 0x80000000u >> __builtin_clz(ns);
@@ -102,7 +105,7 @@ static void report_change(uint32_t site, uint32_t class, uint64_t end, uint64_t 
         __gr_report(site, class | GENERIC, end, 0, 0);
 }
 
-// ---- A cp.async that was held back (engines/collider/pass/collider_held.h) -------------------------------------------
+// ---- A cp.async that was held back (engines/collider/pass/collider_held.h) ------------------------------------------
 
 // The first `bytes` bytes at an address that is a multiple of so many: 4, 8 or 16; or none.
 static Piece load_some(uint64_t at, uint32_t bytes) {
@@ -144,9 +147,9 @@ static Piece complement(Piece v, uint32_t bytes) {
 // What a held copy's destination has: what the issue read, its complement, or what another thread has stored.
 typedef enum Held { COPIED, CLOBBERED, LOST } Held;
 
-// Holds both ends against what was there. Only the thread itself could have waited for this copy, and has not: the source has what was read at the
-// issue, of which `before` is the sum, and the destination the same or its complement. `packed`: how many bytes are written and, above, how many
-// read. *copy: what the copy brings.
+// Holds both ends against what was there. Only the thread itself could have waited for this copy, and has not: the
+// source has what was read at the issue, of which `before` is the sum, and the destination the same or its complement.
+// `packed`: how many bytes are written and, above, how many read. *copy: what the copy brings.
 static Held look_at_held(uint32_t site, uint64_t dst, uint64_t src, uint32_t packed, uint64_t before,
                          Piece *copy) {
     uint32_t bytes = packed & 0xff;
@@ -223,8 +226,7 @@ static uint64_t emulate(uint64_t dst, uint64_t src, uint32_t bytes) {
     return h;
 }
 
-// Compares both ends with what was there `before`, and clobbers the destination. Yields the hash of the clobbered
-// bytes.
+// Compares both ends with what was there `before`, and clobbers the destination. Yields the hash of what it clobbered.
 static uint64_t look_again(uint32_t site, uint64_t dst, uint64_t src, uint32_t bytes, uint64_t before) {
     uint64_t src_now = hash_basis, dst_now = hash_basis;
     uint64_t at = 0, s_word = 0, d_word = 0; // where the ends first differ, and how

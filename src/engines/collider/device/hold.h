@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of the collider's device runtime that holds a kernel until what may run beside it has come (hold.h). A part of collider.c.
+// hold — holds a kernel until other work has come beside it (hold.h). A part of collider.c.
 //
-// One window of each warp lasts until the host says that nothing more comes, and no longer than the bounds below. The thread goes on looking
-// meanwhile: its window asks for more time when its own is over (collider_look.h). What a thread knows of its hold is one word:
+// One window of each warp lasts until the host says that nothing more comes, and no longer than the bounds below. The
+// thread goes on looking meanwhile: its window asks for more time when its own is over (collider_look.h). What a thread
+// knows of its hold is one word:
 //
 //     before    how many windows come first, HOLD_ONE for each, and how the launch is held (HOLD_HOW)
-//     while     HOLD_ON, the number of the launch modulo GR_HOLD_RING, how often the host's state had changed, modulo 4, and when the hold ends;
-//               HOLD_LEAVES: it ends whatever comes; HOLD_AGAIN: that is the end of another hold, since the kernel stood still in the first one
+//     while     HOLD_ON, the number of the launch modulo GR_HOLD_RING, how often the host's state had changed, modulo
+//               4, and when the hold ends;
+//               HOLD_LEAVES: it ends whatever comes; HOLD_AGAIN: that is the end of another hold, since the kernel
+//               stood still in the first one
 //     0         it is over
 //
 // Nothing here orders memory. The host's words tell when to go on, never what was written.
@@ -66,8 +69,8 @@ static int is_single_warp(void) {
     return gr_ntid_x() * gr_ntid_y() * threads_z() <= 32 && blocks_x() * blocks_y() * blocks_z() == 1;
 }
 
-// A thread of a launch begins for which GrControl.beside was `told`. `random` is what it draws from, the same for all lanes; `most`: the places in the
-// kernel's code where a thread may be held. Yields its word.
+// A thread of a launch begins for which GrControl.beside was `told`. `random` is what it draws from, the same for all
+// lanes; `most`: the places in the kernel's code where a thread may be held. Yields its word.
 uint32_t __gr_begun(uint32_t told, uint32_t random, uint32_t most) {
     GR_GLOBAL GrHold *hold = words();
     uint32_t number = told >> GR_BESIDE_NUMBER;
@@ -104,14 +107,13 @@ static uint32_t length_of(uint32_t word, uint32_t state, uint32_t now) {
     return 1 + (state == GR_HOST_BUSY && !shorter ? HOLD_BUSY : about(least, now));
 }
 
-// Whether the GPU ran other processes' kernels while this one's stood still: nothing came beside it. A thread looks at
-// the time more often.
+// Whether the GPU ran other processes' kernels while this one's stood still: a thread looks at the time more often.
 static int is_away(uint32_t word, uint32_t now) {
     return word & HOLD_ON && !(word & HOLD_AGAIN) && (int16_t)(now - (word >> HOLD_END)) > HOLD_AWAY;
 }
 
-// Whether the launch is held for long enough, whatever comes. What is known of an older launch counts for nothing: the first thread of this one is about to say
-// when it began.
+// Whether the launch is held for long enough, whatever comes. What is known of an older launch counts for nothing: the
+// first thread of this one is about to say when it began.
 static int is_over(uint32_t word, uint32_t now) {
     uint64_t since = __gr_control.since;
     uint32_t older = ((word >> HOLD_NUMBER) - (uint32_t)(since >> 32)) % GR_HOLD_RING;
@@ -127,8 +129,8 @@ static void say_inside(GR_GLOBAL GrHold *hold, uint32_t word) {
         gr_store32(&hold->inside[k], number);
 }
 
-// Whether a thread of a later launch has come to wait in a window. What they were told does not tell them apart: launches that come close behind each other in
-// several streams may have got one number, and kernels of a graph have.
+// Whether a thread of a later launch has come to wait in a window. What they were told does not tell them apart:
+// launches that come close behind each other in several streams may have got one number, and kernels of a graph have.
 static int is_passed(GR_GLOBAL GrHold *hold) {
     uint32_t grid = gr_load32(&hold->grid);
     return !grid || (int32_t)(grid - (uint32_t)gr_grid_id()) > 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// meet's device runtime — publishes windows, and catches threads that touch them (meet.h says how, and why that is sound). What
-// is called for every access is inline (engines/collider/pass/meet.c); this is for targets, and for accesses that seem to
-// match.
+// meet's device runtime — publishes windows, and catches threads that touch them (meet.h says how, and why that is
+// sound). What is called for every access is inline (engines/collider/pass/meet.c); this is for targets, and for
+// accesses that seem to match.
 #include "engines/collider/device/meet.h"
 #include "device_api/device.h"
 #include "engines/collider/device/record.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// meet — what `--attribute` shares between the inserted code, its device runtime and the host: the table of open windows, and
-// the records of which threads met.
+// meet — what `--attribute` shares between the inserted code, its device runtime and the host: the table of open
+// windows, and the records of which threads met.
 //
-// A replay looks for the other side of races whose one side is known (section 7.5 of the SuperCollider paper). At those sites,
-// the targets, a thread publishes the bytes it looks at before its access and withdraws them after its second look. Every
-// store and atomic operation looks its own bytes up there:
+// A replay looks for the other side of races whose one side is known (section 7.5 of the SuperCollider paper). At those
+// sites, the targets, a thread publishes the bytes it looks at before its access and withdraws them after its second
+// look. Every store and atomic operation looks its own bytes up there:
 //
 //     slot of the table, one word for four bytes of memory           low half of the word
 //     +----------------------------+-------------------+        bit  0      published
@@ -13,14 +13,15 @@
 //       row: other bits of the hash; place in the row:               6-15   target
 //       which word of the 32 bytes                                   16-31  number of the window, at random
 //
-// Why a match is a race, with nothing but relaxed operations: say P publishes, makes its access A and withdraws, in program order
-// with nothing of the program's between; and C makes its access S and reads P's word next to it, with nothing in between. If S were ordered
-// before A it would be ordered before the publication too, and if A were ordered before S, so would be the withdrawal: C could
-// not have read the word in between. For a weak S one reading, on either side of it, does, because nothing synchronizes between. A strong S may
-// itself be what synchronizes: C must see the word before S and, unchanged, after it.
+// Why a match is a race, with nothing but relaxed operations: say P publishes, makes its access A and withdraws, in
+// program order with nothing of the program's between; and C makes its access S and reads P's word next to it, with
+// nothing in between. If S were ordered before A it would be ordered before the publication too, and if A were ordered
+// before S, so would be the withdrawal: C could not have read the word in between. For a weak S one reading, on either
+// side of it, does, because nothing synchronizes between. A strong S may itself be what synchronizes: C must see the
+// word before S and, unchanged, after it.
 //
-// C marks the word with a compare-and-swap, having claimed the target's record: of each target one meeting is recorded, both sides of
-// it. P sees the mark when it withdraws, and adds its own side.
+// C marks the word with a compare-and-swap, having claimed the target's record: of each target one meeting is recorded,
+// both sides of it. P sees the mark when it withdraws, and adds its own side.
 #ifndef GR_ENGINES_COLLIDER_DEVICE_MEET_H
 #define GR_ENGINES_COLLIDER_DEVICE_MEET_H
 

@@ -34,8 +34,8 @@ typedef struct GrSlot {
     uint8_t seen[GR_VALUE_BYTES];
 } GrSlot;
 
-// What a check packs into one word for the runtime: bits 0-7 the class, 8-15 the space as written, 16-23 bytes per element, and
-// whether same-value writes are wanted.
+// What a check packs into one word for the runtime: bits 0-7 the class, 8-15 the space as written, 16-23 bytes per
+// element, and whether same-value writes are wanted.
 enum {
     GR_META_SPACE = 8,
     GR_META_SIZE = 16,
@@ -56,12 +56,12 @@ enum { GR_LAUNCH_COUNTS = 32 }; // of a module's kernels; where it has more, sev
 // Granules of memory have 2 MiB. Bit n of GrControl.kept_granules stands for all with number n modulo 64.
 enum { GR_GRANULE_SHIFT = 21, GR_GRANULES = 64 };
 
-// What kernels that are held and the host tell each other (hold.h), in memory of the host that kernels of one context reach. All accesses are
-// relaxed, of system scope.
+// What kernels that are held and the host tell each other (hold.h), in memory of the host that kernels of one context
+// reach. All accesses are relaxed, of system scope.
 typedef enum GrHostState {
-    GR_HOST_WAITS, // for work: nothing more comes, held kernels go on
-    GR_HOST_OPEN,  // something may come at any time, or is on its way: they wait a while
-    GR_HOST_BUSY,  // within a call after which something comes: they wait for that
+    GR_HOST_WAITS,  // for work: nothing more comes, held kernels go on
+    GR_HOST_OPEN,   // something may come at any time, or is on its way: they wait a while
+    GR_HOST_BUSY,   // within a call after which something comes: they wait for that
     GR_HOST_TOUCHES // about to touch memory that a launch has; or work behind a gate is about to come
 } GrHostState;
 enum { GR_HOLD_RING = 32, GR_HOST_STATE_BITS = 2 };
@@ -69,8 +69,8 @@ typedef struct GrHold {
     uint32_t host;   // a GrHostState, and above it how often it has changed
     uint32_t newest; // number of the newest launch that is held
     uint32_t apart[30];
-    // The low half of %gridid (which grows by launch) of the newest kernel with a thread in a window. 0: another
-    // context's.
+    // The low half of %gridid (it grows by launch) of the newest kernel with a thread in a window. 0: of another
+    // context.
     uint32_t grid;
     uint32_t apart_too[31];
     // By a launch's number modulo GR_HOLD_RING: the number, when it has begun; when a thread of it waits in a window.
@@ -94,17 +94,17 @@ typedef struct GrControl {
     uint32_t stop;    // not zero: trap at the first race
     uint32_t module;  // its number in the results
     uint64_t windows; // device address of the GrMeetTable; 0: none
-    uint32_t
-        shut; // --budget: this share of the windows, in 2^-32, stays shut; read once by each thread, when it begins
-    uint32_t
-        beside; // not 0: something may run beside this launch, which therefore waits long (GR_BESIDE_*); read once, too
+    // --budget: this share of the windows, in 2^-32, stays shut; read once by each thread, when it begins.
+    uint32_t shut;
+    // Not 0: something may run beside this launch, which therefore waits long (GR_BESIDE_*); read once, too.
+    uint32_t beside;
     uint64_t hold; // device address of the context's GrHold; 0: there is none
-    uint64_t
-        since; // when the newest launch that is held began, in the units of device/hold.h; above that, its number
+    // When the newest launch that is held began, in the units of device/hold.h; above that, its number.
+    uint64_t since;
     uint64_t kept, kept_bytes; // where no store is poisoned: the host or another device may look
     uint64_t kept_granules;    // and of that, only in granules whose bit is set (GR_GRANULE_SHIFT)
-    uint32_t launches
-        [GR_LAUNCH_COUNTS]; // of the kernel whose number is that place, modulo GR_LAUNCH_COUNTS: so many have begun
+    // Of the kernel whose number is that place, modulo GR_LAUNCH_COUNTS: so many have begun.
+    uint32_t launches[GR_LAUNCH_COUNTS];
     // Of that kernel: how many threads of its launch are at their end, and at the end's second part.
     uint32_t ends[GR_LAUNCH_COUNTS][2];
 } GrControl;

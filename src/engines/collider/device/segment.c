@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// segment's device runtime — looks again at what a thread keeps of its accesses (engines/collider/pass/collider_segment.h).
+// segment's device runtime — looks again at what a thread keeps of its accesses
+// (engines/collider/pass/collider_segment.h).
 //
 // Called from out of line only: when a thread that keeps something stores, or comes to the end of its segment.
 #include "engines/collider/device/segment.h"

@@ -7,8 +7,8 @@
 
 enum { GR_SEGMENT_KEEPS = 8 }; // words; a power of two
 
-// What becomes of an entry: it is looked at; it is a late store, which will turn the lowest bit of `now`; or it is not looked at yet, because the thread may throw away
-// what it loaded.
+// What becomes of an entry: it is looked at; it is a late store, which will turn the lowest bit of `now`; or it is not
+// looked at yet, because the thread may throw away what it loaded.
 enum { GR_KEPT_WATCHED, GR_KEPT_LATE, GR_KEPT_UNUSED };
 
 // A word of an access.

@@ -137,8 +137,8 @@ static bool is_store(VmInsn *i) {
            !gr_ptx_instr_has(i->stmt->instr, PTX_MOD_async) && x != gr_vm_x_unknown && x != gr_vm_x_stp;
 }
 
-// What is inserted before a store, and stores itself, poisons; what is inserted before an asynchronous copy does not (the copy is
-// no access of this instruction).
+// What is inserted before a store, and stores itself, poisons; what is inserted before an asynchronous copy does not
+// (the copy is no access of this instruction).
 void gr_collider_vm_poison(VmModule *m, VmFunc *f) {
     const PtxModule *ptx = f->ptx->module;
     uint32_t poisoned_site = 0; // whose store comes next

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // windows — what the collider inserts around an access, at the price of an instruction where nothing can come of it.
 //
-// After each access the collider waits for a while and then looks again (engines/collider/pass/collider.h): its window. That is
-// most of its cost, and in a loop that runs ten thousand times the ten thousandth window adds little. PTX lets nanosleep take
-// no time at all, and then nothing can have happened in between. The program's access and the second look are one step, unless
-// the quantum ended between the two. So windows are sampled, each place for itself, with the launch's random numbers: the first
-// ones all open, later ones more and more rarely. One that stays shut needs only its random number generator advanced. A device that is
-// told so opens all (VmConfig.every_window).
+// After each access the collider waits for a while and then looks again (engines/collider/pass/collider.h): its window.
+// That is most of its cost, and in a loop that runs ten thousand times the ten thousandth window adds little. PTX lets
+// nanosleep take no time at all, and then nothing can have happened in between. The program's access and the second
+// look are one step, unless the quantum ended between the two. So windows are sampled, each place for itself, with the
+// launch's random numbers: the first ones all open, later ones more and more rarely. One that stays shut needs only its
+// random number generator advanced. A device that is told so opens all (VmConfig.every_window).
 //
 // Observers are told of each window that opens, from the moment when its lanes begin to wait (VmWindowEvent).
 //
 // Before a store the collider asks whether lanes of the warp store side by side and, out of line, if not, whether any
 // two store to one address. They do not where addresses increase from lane to lane.
 //
-// Before an asynchronous copy the collider does what the copy does and looks at both ends: windows of the same kind, but then there is
-// no access yet, and all of it is left out.
+// Before an asynchronous copy the collider does what the copy does and looks at both ends: windows of the same kind,
+// but then there is no access yet, and all of it is left out.
 //
-// The first two shortcuts skip instructions that could only have found nothing. The device can be told to execute them all the
-// same (VmConfig.unfused): the execution must be the same, event by event, which tests compare.
+// The first two shortcuts skip instructions that could only have found nothing. The device can be told to execute them
+// all the same (VmConfig.unfused): the execution must be the same, event by event, which tests compare.
 #include "engines/collider/vm/parts.h"
 #include "vm/core/exec.h"
 #include "vm/core/exec_mem.h"
@@ -251,9 +251,9 @@ static bool fuse_peers(VmFunc *f, VmInsn *i, const VmInsn *limit) {
     return true;
 }
 
-// What the collider inserts before an asynchronous copy does what the copy does, as ordinary accesses, and waits between them: all of it is
-// left out, but the generator's step (engines/collider/pass/collider_async.h).
-static bool fuse_copy(VmFunc *f, VmInsn *i, const VmInsn *limit) {
+// What the collider inserts before an asynchronous copy does what the copy does, as ordinary accesses, and waits
+// between them: all of it is left out, but the generator's step (engines/collider/pass/collider_async.h).
+static bool fuse_copy(VmModule *m, VmInsn *i, const VmInsn *limit) {
     const VmInsn *k = i, *last = i;
     for (; k < limit && (k->exec[0] == gr_vm_x_rejoin || same_place(i, k)); k++)
         if (k->exec[0] != gr_vm_x_rejoin)
@@ -272,9 +272,9 @@ static bool fuse_copy(VmFunc *f, VmInsn *i, const VmInsn *limit) {
     return true;
 }
 
-// What wmma.store stored is loaded again by wmma.load.c, whose lanes look where they stored: their addresses are known then
-// as those of the store's parts.
-static bool stored_parts(VmFunc *f, VmInsn *i, const VmInsn *access) {
+// What wmma.store stored is loaded again by wmma.load.c, whose lanes look where they stored: their addresses are known
+// then as those of the store's parts.
+static bool stored_parts(VmModule *m, VmInsn *i, const VmInsn *access) {
     const VmInsn *first = access;
     while (first[-1].stmt == access->stmt && first[-1].part)
         first--;

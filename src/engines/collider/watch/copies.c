@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // copies — copies and memsets of the API, from their beginning to their end, and what the host does itself.
 //
-// Submitted work that has not begun is no window: a host function or a wait for a value may still come before it, and order it
-// behind what the host does now.
+// Submitted work that has not begun is no window: a host function or a wait for a value may still come before it, and
+// order it behind what the host does now.
 #include "engines/collider/watch/watch_internal.h"
 
 // [lo, hi) meets some row of the box; the first bytes that do.

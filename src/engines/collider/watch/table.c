@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// table — windows by where they are: chains of the windows in each line. So an access that meets no window costs a load for
-// each line that it touches. What a chain holds is looked at closely, lane by lane.
+// table — windows by where they are: chains of the windows in each line. So an access that meets no window costs a load
+// for each line that it touches. What a chain holds is looked at closely, lane by lane.
 #include "engines/collider/watch/watch_internal.h"
 
 #include <stdlib.h>

@@ -141,8 +141,8 @@ bool gr_wp_meets_copy(const Watch *w, uint64_t lo, uint64_t hi, bool writes);
 void gr_wp_check_copies(Watch *w, const Actor *a);
 
 // judge.c
-// Bytes [at, at + n) of memory are accessed by lane `l` of a, and were by lane `k` of the window's actor, or are under way. `win` NULL:
-// the other side is b alone.
+// Bytes [at, at + n) of memory are accessed by lane `l` of a, and were by lane `k` of the window's actor, or are under
+// way. `win` NULL: the other side is b alone.
 void gr_wp_met(Watch *w, const Actor *a, unsigned l, const Actor *b, unsigned k, Window *win, uint64_t at,
                uint64_t n);
 // The fate of speculated loads.

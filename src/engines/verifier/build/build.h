@@ -42,12 +42,12 @@ const char *gr_build_missing(const char *file);
 gr_status gr_build_add_command(GrBuild *b, const char *folder, const char *const *words, size_t n,
                                gr_error *err);
 
-// A compilation database (compile_commands.json). Entries that make no sense or whose source is not there are named in b->unread, as is the database itself when
-// it cannot be read or is none. GR_ERR_NOMEM only.
+// A compilation database (compile_commands.json). Entries that make no sense or whose source is not there are named in
+// b->unread, as is the database itself when it cannot be read or is none. GR_ERR_NOMEM only.
 gr_status gr_build_read_database(GrBuild *b, const char *path, gr_error *err);
 
-// Runs `command` by sh, and adds each command by which it compiled, linked or archived. `library`: GR_BUILD_LIBRARY with its path. The build's output goes where
-// ours goes. GR_ERR_ARGUMENT: the build failed, or compiled nothing.
+// Runs `command` by sh, and adds each command by which it compiled, linked or archived. `library`: GR_BUILD_LIBRARY
+// with its path. The build's output goes where ours goes. GR_ERR_ARGUMENT: the build failed, or compiled nothing.
 gr_status gr_build_watch(GrBuild *b, const char *command, const char *library, gr_error *err);
 
 // link.c: the files that a command links or archives are in what it makes.
@@ -59,8 +59,8 @@ typedef struct GrLink {
     bool program;
 } GrLink;
 gr_status gr_build_add_link(GrBuild *b, const GrLink *l, gr_error *err);
-// Once all commands are there: leaves out sources that are no longer there, as those by which a build tries its compiler. What else was linked with
-// one of them is named in b->reasons.
+// Once all commands are there: leaves out sources that are no longer there, as those by which a build tries its
+// compiler. What else was linked with one of them is named in b->reasons.
 gr_status gr_build_drop_gone(GrBuild *b, gr_error *err);
 // Which sources make which program. Without any a remark says so.
 gr_status gr_build_find_programs(GrBuild *b, gr_error *err);

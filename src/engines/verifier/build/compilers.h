@@ -13,8 +13,8 @@ typedef enum GrCompiler {
     GR_COMPILER_AR
 } GrCompiler;
 
-// The log of a build that is watched: named by this variable, one entry for each command. An entry is a number n in decimal, the folder and n words,
-// each with a NUL behind it.
+// The log of a build that is watched: named by this variable, one entry for each command. An entry is a number n in
+// decimal, the folder and n words, each with a NUL behind it.
 #define GR_BUILD_LOG_ENV "GPURACE_BUILD_LOG"
 #define GR_BUILD_LIBRARY "libgpurace-build.so"
 

@@ -12,7 +12,8 @@ typedef VEC(const char *) GrWords; // the texts live in an arena
 // Appends the words of `text`, as a shell quotes them: '...', "..." and \. GR_ERR_SYNTAX: a quote has no end.
 gr_status gr_split(Arena *a, const char *text, GrWords *out, gr_error *err);
 
-// Appends `n` words; for @FILE, --options-file FILE and -optf FILE the words of the file, whose name counts from `folder` (NULL: from here).
+// Appends `n` words; for @FILE, --options-file FILE and -optf FILE the words of the file, whose name counts from
+// `folder` (NULL: from here).
 // GR_ERR_IO: such a file cannot be read. An @FILE that is not there stands for itself, as compilers have it.
 gr_status gr_split_responses(Arena *a, const char *folder, const char *const *words, size_t n, GrWords *out,
                              gr_error *err);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// watch — libgpurace-build.so, which `gpurace check --build` preloads into a build: each compiler, linker driver and archiver notes its own command
-// as it starts. So no file of the build is edited, and it does not matter by which path or call a compiler was started. A compiler that another one
-// starts (nvcc starts g++) notes nothing.
+// watch — libgpurace-build.so, which `gpurace check --build` preloads into a build: each compiler, linker driver and
+// archiver notes its own command as it starts. So no file of the build is edited, and it does not matter by which path
+// or call a compiler was started. A compiler that another one starts (nvcc starts g++) notes nothing.
 #include "engines/verifier/build/compilers.h"
 #include "engines/verifier/build/split.h"
 

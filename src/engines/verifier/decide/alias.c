@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- Which memory ----------------------------------------------------------------------------------------------------
+// ---- Which memory ---------------------------------------------------------------------------------------------------
 
 // The first choice that holds; the last one needs nothing.
 static void take_choices(GrBound *b, const GrArgument *a, GrMemory *m) {
@@ -59,15 +59,15 @@ const GrAllocation *gr_bound_allocation(const GrMemory *m, const GrValues *v) {
     return m->allocation;
 }
 
-// ---- Two memories ----------------------------------------------------------------------------------------------------
+// ---- Two memories ---------------------------------------------------------------------------------------------------
 
 static bool is_shared(const GrObject *o) { return o->kind == GR_OBJECT_SHARED; }
 
 // Dynamic shared memory is one, whatever it is called.
 static bool is_dynamic(const GrObject *o) { return is_shared(o) && (o->size == 0 || o->var->is_extern); }
 
-// Whether the first `n` bytes of `name` are a function's name. The function itself may be gone from the module; then its demangled name has parameters, which
-// no variable's has.
+// Whether the first `n` bytes of `name` are a function's name. The function itself may be gone from the module; then
+// its demangled name has parameters, which no variable's has.
 static bool names_function(const GrBound *b, const char *name, size_t n) {
     Arena scratch = {0};
     char *function = strndup(name, n);
@@ -78,8 +78,8 @@ static bool names_function(const GrBound *b, const char *name, size_t n) {
     return is;
 }
 
-// nvcc -O0 makes a variable FUNCTION$NUMBER of a byte for an object of an empty class that has no value. The host knows nothing of it, so no pointer of the
-// host's can be to it.
+// nvcc -O0 makes a variable FUNCTION$NUMBER of a byte for an object of an empty class that has no value. The host knows
+// nothing of it, so no pointer of the host's can be to it.
 static bool is_placeholder(const GrBound *b, const GrObject *o) {
     const PtxVar *v = o->kind == GR_OBJECT_GLOBAL ? o->var : NULL;
     const char *dollar = v ? strrchr(v->name, '$') : NULL;

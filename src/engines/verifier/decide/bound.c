@@ -61,7 +61,7 @@ const GrTerm *gr_bound_term(GrBound *b, const GrTerm *a) {
     return a ? gr_term_replace(b->t, a, &(GrReplace){stands_for, NULL, b}) : NULL;
 }
 
-// ---- Facts -----------------------------------------------------------------------------------------------------------
+// ---- Facts ----------------------------------------------------------------------------------------------------------
 
 static bool add(GrTermVec *to, const GrTerm *fact) {
     if (!fact)
@@ -135,7 +135,7 @@ static bool add_pointers(GrBound *b) {
     return ok;
 }
 
-// ---- The launch's dimensions -----------------------------------------------------------------------------------------
+// ---- The launch's dimensions ----------------------------------------------------------------------------------------
 
 static const GrTerm *register_of(GrBound *b, const char *name, unsigned d) {
     char text[16];
@@ -161,7 +161,7 @@ static bool take_dimensions(GrBound *b) {
     return ok && b->linear;
 }
 
-// ---- Accesses --------------------------------------------------------------------------------------------------------
+// ---- Accesses -------------------------------------------------------------------------------------------------------
 
 static bool take_accesses(GrBound *b) {
     for (size_t k = 0; k < b->model->accesses.len; k++) {

@@ -54,7 +54,7 @@ typedef struct Job {
     VEC(const GrGap *) gaps; // of the model, that this launch does not close
 } Job;
 
-// ---- Pairs ---------------------------------------------------------------------------------------------------------------
+// ---- Pairs ----------------------------------------------------------------------------------------------------------
 
 // Values of the host's that a witness hangs on.
 typedef struct Hosts {
@@ -171,7 +171,7 @@ static gr_status check_pairs(Job *j, gr_error *err) {
     return st;
 }
 
-// ---- Launches --------------------------------------------------------------------------------------------------------------
+// ---- Launches -------------------------------------------------------------------------------------------------------
 
 // Facts that contradict each other prove nothing: the launch is never reached, or they are wrong.
 static gr_status is_reached(Job *j, bool *yes, gr_error *err) {
@@ -349,7 +349,7 @@ done:
     return st;
 }
 
-// ---- Kernels ---------------------------------------------------------------------------------------------------------------
+// ---- Kernels --------------------------------------------------------------------------------------------------------
 
 // Names what the kernel's proofs took on trust.
 static gr_status say_trusted(const Check *c, const Unit *u, const GrKernelModel *m,
@@ -527,7 +527,7 @@ static gr_status check_unit(Check *c, const Unit *u, gr_error *err) {
     return st;
 }
 
-// ---- Files -------------------------------------------------------------------------------------------------------------------
+// ---- Files ----------------------------------------------------------------------------------------------------------
 
 static gr_status say_all(gr_status (*say)(void *user, const char *text), void *user, const char *const *texts,
                          size_t n) {

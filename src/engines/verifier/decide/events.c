@@ -95,7 +95,7 @@ static void finding(Stream *s, GrFinding *f) {
         access_of(s, &f->accesses[k]);
 }
 
-// ---- Writing ---------------------------------------------------------------------------------------------------------------
+// ---- Writing --------------------------------------------------------------------------------------------------------
 
 static gr_status put(StrBuf *out, Event e, const char *first, const char *second) {
     Stream s = {.out = out};
@@ -126,7 +126,7 @@ GrStaticSink gr_events_sink(StrBuf *out, Arena *arena) {
     return (GrStaticSink){arena, {out, take}, out, kernel, reason, unread, remark, NULL};
 }
 
-// ---- Reading -----------------------------------------------------------------------------------------------------------------
+// ---- Reading --------------------------------------------------------------------------------------------------------
 
 static gr_status tell_one(Stream *s, const GrStaticSink *to) {
     Event e = KERNEL;

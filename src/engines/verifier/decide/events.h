@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// events — what a sink is told, as bytes, for the way from a child process to its parent; both are one program, so structures are as they lie in memory.
+// events — what a sink is told, as bytes, for the way from a child process to its parent; both are one program, so
+// structures are as they lie in memory.
 #ifndef GR_ENGINES_VERIFIER_DECIDE_EVENTS_H
 #define GR_ENGINES_VERIFIER_DECIDE_EVENTS_H
 

@@ -36,7 +36,7 @@ void gr_explained_free(GrExplained *e) {
     gr_vec_free(&e->reasons);
 }
 
-// ---- What there is -----------------------------------------------------------------------------------------------------------
+// ---- What there is --------------------------------------------------------------------------------------------------
 
 static bool any_dimension(const GrTerm *const of[3]) { return of[0] || of[1] || of[2]; }
 
@@ -66,7 +66,7 @@ static bool list_items(const GrBound *b, Items *out) {
     return ok && (!b->barriers.len || gr_vec_push(out, ((Item){BARRIERS, 0, false})));
 }
 
-// ---- Asking without some ---------------------------------------------------------------------------------------------------
+// ---- Asking without some --------------------------------------------------------------------------------------------
 
 // The launch as far as it is not lost. `arguments` and `facts` are its own.
 static bool copy_launch(const GrHostLaunch *l, const Items *items, GrHostLaunch *out) {
@@ -142,7 +142,7 @@ done:
     return st;
 }
 
-// ---- Names ---------------------------------------------------------------------------------------------------------------------
+// ---- Names ----------------------------------------------------------------------------------------------------------
 
 static void add_place(StrBuf *out, const char *file, uint32_t line) {
     const char *slash = file ? strrchr(file, '/') : NULL;
@@ -211,7 +211,7 @@ static void add_item(StrBuf *out, const GrBound *b, const Item *i) {
     }
 }
 
-// ---- Pairs of lines ----------------------------------------------------------------------------------------------------------------
+// ---- Pairs of lines -------------------------------------------------------------------------------------------------
 
 static bool same_place(const GrKernelAccess *x, const GrKernelAccess *y) {
     bool named = x->place && x->place->file && y->place && y->place->file;
@@ -252,7 +252,7 @@ static bool add_fact(struct GrReason *r, StrBuf *text) {
     return ok;
 }
 
-// ---- Proved, and open ------------------------------------------------------------------------------------------------------------
+// ---- Proved, and open -----------------------------------------------------------------------------------------------
 
 static gr_status explain_proof(GrExplained *e, GrBound *b, size_t i, size_t j, struct GrReason *r,
                                gr_error *err) {
@@ -356,7 +356,7 @@ gr_status gr_explain(GrExplained *e, GrBound *b, size_t i, size_t j, bool proved
     return proved ? explain_proof(e, b, i, j, r, err) : explain_open(e, b, i, j, r, err);
 }
 
-// ---- Telling -------------------------------------------------------------------------------------------------------------------------
+// ---- Telling --------------------------------------------------------------------------------------------------------
 
 gr_status gr_explain_end(const GrExplained *e, const GrTold *t) {
     gr_status st = GR_OK;

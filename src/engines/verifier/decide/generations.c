@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// generations — blocks that go round a loop, and in each round g wait until flags of other blocks say how far those are:
+// generations — blocks that go round a loop, and in each round g wait for flags of other blocks to say how far they
+// are:
 //
 //     for (g = 0; …; g++) {
-//         if (thread < n) { while (flag[other] < wanted(g)) ; fence }   barrier   access   barrier   if (first) { fence; flag[own] = told(g) }
+//         if (thread < n) { while (flag[other] < wanted(g)) ; fence }   barrier   access   barrier
+//         if (first) { fence; flag[own] = told(g) }
 //     }
 //
-// An access X of round g in one block comes before an access Y of round h in another if some thread of Y's block waits in round h for the flag of X's block,
-// and every value that ends the wait is at least told(g). For told() grows with each round and is more than 0, which the flag begins with. So
-// what ended the wait was told in round g or later, by the one thread of X's block that writes the flag; and behind the barriers of these rounds, in which X is
-// done. The fences make it a release and an acquire pattern, the barriers carry the order to and from the other threads (PTX ISA 8.9).
+// An access X of round g in one block comes before an access Y of round h in another if some thread of Y's block waits
+// in round h for the flag of X's block, and every value that ends the wait is at least told(g). For told() grows with
+// each round and is more than 0, which the flag begins with. So what ended the wait was told in round g or later, by
+// the one thread of X's block that writes the flag; and behind the barriers of these rounds, in which X is done. The
+// fences make it a release and an acquire pattern, the barriers carry the order to and from the other threads (PTX ISA
+// 8.9).
 //
-// Other threads may change the flag only by atomics that leave its value: a thread that reads the flag behind such an atomic still observes what was told.
-// The numbers must not wrap, since the solver reads them as integers.
+// Other threads may change the flag only by atomics that leave its value: a thread that reads the flag behind such an
+// atomic still observes what was told. The numbers must not wrap, since the solver reads them as integers.
 #include "engines/verifier/decide/generations.h"
 
 #include "engines/verifier/decide/order.h"
@@ -29,7 +33,7 @@ typedef struct Order {
     GrFlaw set_flaw, wait_flaw;
 } Order;
 
-// ---- What stands around the access ----------------------------------------------------------------------------------------
+// ---- What stands around the access ----------------------------------------------------------------------------------
 
 // A loop that each thread of a block enters once, and goes round as often as the others.
 static bool is_common(const GrLoop *l) { return l && !l->parent && l->uniform[GR_REACH_BLOCK]; }
@@ -52,7 +56,7 @@ static bool waits(const GrBoundAccess *x, const GrKernelAccess *a, GrFlaw *flaw)
            gr_wait_barrier_behind(x->a, a, flaw);
 }
 
-// ---- What is told ----------------------------------------------------------------------------------------------------------
+// ---- What is told ---------------------------------------------------------------------------------------------------
 
 static const GrTerm *of(const GrBound *b, const GrTerm *a, uint32_t thread) {
     return gr_term_of_thread(b->t, a, thread, false);
@@ -148,7 +152,7 @@ static gr_status judge(GrBound *b, const Order *r, const char **wrong, gr_error 
     return st;
 }
 
-// ---- Order -------------------------------------------------------------------------------------------------------------------
+// ---- Order ----------------------------------------------------------------------------------------------------------
 
 // Thread `number` of the second's block did not wait for what the first's block told after its access. NULL: no memory.
 static const GrTerm *did_not_wait(GrBound *b, const Order *r, uint32_t number) {
@@ -176,8 +180,8 @@ static const GrTerm *did_not_wait(GrBound *b, const Order *r, uint32_t number) {
     return gr_or(b->t, gr_not(b->t, waited), early);
 }
 
-// Adds to *unordered what holds unless the first access comes before the second: one of the first threads of the second's block has waited. *seen: there is a
-// flag and a wait. *wrong: what is, with the last ones.
+// Adds to *unordered what holds unless the first access comes before the second: one of the first threads of the
+// second's block has waited. *seen: there is a flag and a wait. *wrong: what is, with the last ones.
 static gr_status look(GrBound *b, Order *r, const GrTerm **unordered, bool *seen, const char **wrong,
                       gr_error *err) {
     gr_status st = GR_OK;

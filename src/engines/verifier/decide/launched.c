@@ -45,7 +45,7 @@ const char *gr_launched_misfit(const PtxFunc *f, const GrHostLaunch *l) {
     return NULL;
 }
 
-// ---- What is said --------------------------------------------------------------------------------------------------------
+// ---- What is said ---------------------------------------------------------------------------------------------------
 
 static void add_names(const Map *names, StrBuf *out) {
     size_t n = 0;

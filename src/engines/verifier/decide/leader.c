@@ -26,7 +26,7 @@ typedef struct Leader {
     GrFlaw flaw;
 } Leader;
 
-// ---- What stands around the access ----------------------------------------------------------------------------------------
+// ---- What stands around the access ----------------------------------------------------------------------------------
 
 static Leader find(const GrBound *b, const GrKernelAccess *a) {
     Leader l = {0};
@@ -49,7 +49,7 @@ static Leader find(const GrBound *b, const GrKernelAccess *a) {
     return l;
 }
 
-// ---- The first thread takes the lock and gives it back -------------------------------------------------------------------------------------
+// ---- The first thread takes the lock and gives it back --------------------------------------------------------------
 
 // A term of the block's first thread. NULL: it has symbols of the thread's own besides its number, or memory is out.
 static const GrTerm *of_first(GrBound *b, const GrTerm *a, uint32_t block) {
@@ -102,7 +102,7 @@ static gr_status excludes(GrBound *b, const Leader *l, bool *out, gr_error *err)
     return st;
 }
 
-// ---- Both --------------------------------------------------------------------------------------------------------------------
+// ---- Both -----------------------------------------------------------------------------------------------------------
 
 // *wrong: what is, NULL: nothing.
 static gr_status judge(GrBound *b, const GrBoundAccess *a, const Leader *l, const char **wrong,

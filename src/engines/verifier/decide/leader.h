@@ -5,8 +5,8 @@
 
 #include "engines/verifier/decide/pair.h"
 
-// `v` is SHOWN or POSSIBLE, as for gr_locks_decide. *tried: both accesses have such a lock around them, or what looks like one; then `v` is PROVED or says
-// what is wrong.
+// `v` is SHOWN or POSSIBLE, as for gr_locks_decide. *tried: both accesses have such a lock around them, or what looks
+// like one; then `v` is PROVED or says what is wrong.
 gr_status gr_leader_decide(GrBound *b, GrVerdict *v, const GrTermVec *terms, const GrOverlap *o, bool *tried,
                            gr_error *err);
 

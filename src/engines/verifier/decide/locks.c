@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// locks — HGRD's section 6.5 and appendix A.2, and narrower. A lock is an atomic that a loop repeats until it has the lock, then a fence; and behind the
-// access a fence, then a store or atomic to the same place. A flag is the second half around the writer and a wait and a fence before the
-// other side. The scope is the narrowest of the parts.
+// locks — HGRD's section 6.5 and appendix A.2, and narrower. A lock is an atomic that a loop repeats until it has the
+// lock, then a fence; and behind the access a fence, then a store or atomic to the same place. A flag is the second
+// half around the writer and a wait and a fence before the other side. The scope is the narrowest of the parts.
 //
-// A proof by a lock needs that two threads never have it at once. The loop must end only when the atomic returned the value that means free, and the atomic
-// must have written another value then. Every other write that may touch the lock must be made once by a thread that has the lock, in the round in which
-// that thread took it: such a write gives the lock back. Then the lock excludes other threads, whatever it held in the beginning. A proof by a flag needs
-// that one thread sets the flag, once, that no loop that waits for the flag ends while it is 0, and that the host has made it 0 before this launch (host/zero.c).
-// Everything else that looks like a lock or a flag is no proof: possible.
+// A proof by a lock needs that two threads never have it at once. The loop must end only when the atomic returned the
+// value that means free, and the atomic must have written another value then. Every other write that may touch the lock
+// must be made once by a thread that has the lock, in the round in which that thread took it: such a write gives the
+// lock back. Then the lock excludes other threads, whatever it held in the beginning. A proof by a flag needs that one
+// thread sets the flag, once, that no loop that waits for the flag ends while it is 0, and that the host has made it 0
+// before this launch (host/zero.c). Everything else that looks like a lock or a flag is no proof: possible.
 #include "engines/verifier/decide/locks.h"
 
 #include "engines/verifier/decide/generations.h"
@@ -53,7 +54,7 @@ static GrHalf find_release(const GrKernelAccess *a, GrLevel level) {
     return (GrHalf){NULL, GR_FLAW_NONE};
 }
 
-// ---- Addresses -----------------------------------------------------------------------------------------------------------
+// ---- Addresses ------------------------------------------------------------------------------------------------------
 
 static const GrTerm *offset_of(GrBound *b, const GrSync *s, uint32_t thread, GrLevel level) {
     const GrTerm *o = gr_bound_term(b, s->offset);
@@ -71,7 +72,7 @@ static gr_status may_differ(GrBound *b, const GrVerdict *v, const GrTermVec *ter
                               err);
 }
 
-// ---- Who else writes the lock or the flag --------------------------------------------------------------------------------------
+// ---- Who else writes the lock or the flag ---------------------------------------------------------------------------
 
 static bool is_behind(const GrKernelAccess *a, const GrSync *s) {
     for (size_t k = 0; k < a->behind.len; k++)
@@ -148,7 +149,7 @@ static gr_status flag_is_of_one_thread(GrBound *b, const GrSync *set, bool *yes,
     return st;
 }
 
-// ---- Both --------------------------------------------------------------------------------------------------------------------
+// ---- Both -----------------------------------------------------------------------------------------------------------
 
 static gr_status by_lock(GrBound *b, GrVerdict *v, const GrTermVec *terms, const GrOverlap *o, bool *tried,
                          gr_error *err) {

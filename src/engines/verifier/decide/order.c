@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// order — barrier intervals. Two accesses can be unordered only if one instance of a barrier can be the last one that both threads passed. An
-// instance is a barrier and, for each loop around it, which round.
+// order — barrier intervals. Two accesses can be unordered only if one instance of a barrier can be the last one that
+// both threads passed. An instance is a barrier and, for each loop around it, which round.
 //
-// This takes all threads to come to a barrier, or none. Where the barrier's guard says otherwise, the barrier counts only for two
-// threads that both come to it; and one of the grid orders no blocks, since only the first thread of a block waits for the other blocks.
+// This takes all threads to come to a barrier, or none. Where the barrier's guard says otherwise, the barrier counts
+// only for two threads that both come to it; and one of the grid orders no blocks, since only the first thread of a
+// block waits for the other blocks.
 #include "engines/verifier/decide/order.h"
 
 #include <stdlib.h>
@@ -132,8 +133,8 @@ static void see_later(void *user, const GrSymbol *s) {
     l->other |= varies && s != l->loop->counter;
 }
 
-// The thread left the outermost loop around a copy of its own with so many back edges more. Where other things than the loop's counter
-// decide that, they need not be what they were when the copy began.
+// The thread left the outermost loop around a copy of its own with so many back edges more. Where other things than the
+// loop's counter decide that, they need not be what they were when the copy began.
 static const GrTerm *left_later(GrBound *b, const GrKernelAccess *copy, int rounds, uint32_t thread,
                                 bool own) {
     const GrLoop *l = copy->loop;
@@ -177,7 +178,7 @@ static const GrTerm *same_instance(GrBound *b, Side first, Side second, bool own
     return all;
 }
 
-// ---- Barriers that not all may reach -----------------------------------------------------------------------------------
+// ---- Barriers that not all may reach --------------------------------------------------------------------------------
 
 typedef struct Varies {
     const GrBarrier *of;
@@ -282,7 +283,7 @@ static gr_status learn_of_grid(GrBound *b, GrBoundBarrier *r, gr_error *err) {
     return see(b, r, GR_LEVEL_BLOCKS, &r->in_grid.solid, err);
 }
 
-// ---- Both ----------------------------------------------------------------------------------------------------------------
+// ---- Both -----------------------------------------------------------------------------------------------------------
 
 static const char some_only[] = "a barrier may be reached by some of its threads only";
 
@@ -363,7 +364,7 @@ const GrTerm *gr_pair_unordered(GrBound *b, const GrBoundAccess *first, const Gr
     return any;
 }
 
-// ---- One thread ---------------------------------------------------------------------------------------------------------
+// ---- One thread -----------------------------------------------------------------------------------------------------
 
 // A loop around `l` is in another round than when the copy began. Nothing is known of loops that the copy is not in.
 static const GrTerm *other_round(GrBound *b, const GrKernelAccess *copy, const GrLoop *l, uint32_t thread) {
@@ -424,7 +425,7 @@ const GrTerm *gr_pair_in_flight(GrBound *b, const GrBoundAccess *first, const Gr
                  comes_in_flight(b, second->a, first->a, 2));
 }
 
-// ---- All of a block ----------------------------------------------------------------------------------------------------
+// ---- All of a block -------------------------------------------------------------------------------------------------
 
 gr_status gr_pair_all_meet(GrBound *b, bool *all, gr_error *err) {
     gr_status st = GR_OK;

@@ -29,7 +29,7 @@ void gr_tell_operation(const GrTerm *a, StrBuf *out) {
         gr_str_add(out, " of the host code");
 }
 
-// ---- Trivial answers -----------------------------------------------------------------------------------------------------
+// ---- Trivial answers ------------------------------------------------------------------------------------------------
 
 static bool is_volatile(const GrKernelAccess *a) { return a->sem == PTX_VOLATILE; }
 
@@ -56,7 +56,7 @@ static bool would_race(const GrKernelAccess *x, const GrKernelAccess *y, GrLevel
     return x->unit != y->unit;
 }
 
-// ---- What an answer hangs on ---------------------------------------------------------------------------------------------
+// ---- What an answer hangs on ----------------------------------------------------------------------------------------
 
 enum { MOST_NEEDS = 4 }; // that are named
 
@@ -97,7 +97,7 @@ static void need(void *user, const GrSymbol *s) {
     n->seen[n->n++] = first;
 }
 
-// ---- A witness -------------------------------------------------------------------------------------------------------------
+// ---- A witness ------------------------------------------------------------------------------------------------------
 
 static bool eval(const GrTerm *a, const GrValues *v, uint32_t *out) {
     uint64_t value = 0;
@@ -128,7 +128,7 @@ static bool take_witness(GrBound *b, const GrTermVec *terms, const GrOverlap *o,
     return ok && w->bytes;
 }
 
-// ---- One level ---------------------------------------------------------------------------------------------------------------
+// ---- One level ------------------------------------------------------------------------------------------------------
 
 static bool is_async(const GrBoundAccess *x, const GrBoundAccess *y) { return x->a->async || y->a->async; }
 
@@ -282,7 +282,7 @@ done:
     return st;
 }
 
-// ---- All levels --------------------------------------------------------------------------------------------------------------
+// ---- All levels -----------------------------------------------------------------------------------------------------
 
 // Two warps and one warp are one question where nothing but barriers of the block counts.
 static bool warps_alike(const GrBound *b, const GrKernelAccess *x, const GrKernelAccess *y) {

@@ -51,8 +51,8 @@ typedef struct GrVerdict {
     GrWitness witness; // of SHOWN
 } GrVerdict;
 
-// Decides about accesses i and j (i <= j) of the bound model. `see` gets the verdict of each level that is not proved. It says whether the
-// pair is settled: then other levels are left out. *proved: no level was open.
+// Decides about accesses i and j (i <= j) of the bound model. `see` gets the verdict of each level that is not proved.
+// It says whether the pair is settled: then other levels are left out. *proved: no level was open.
 typedef struct GrPairUser {
     void *user;
     gr_status (*see)(void *user, GrVerdict *v, bool *settled, gr_error *err);
@@ -75,7 +75,8 @@ bool gr_pair_is_one_warp(const GrBound *b);
 
 // What holds of two such threads; and the solver, within the kernel's time.
 gr_status gr_pair_facts(GrBound *b, GrLevel level, GrTermVec *out, gr_error *err);
-// *never: no two such threads fulfil these n terms of theirs, and overlap as `o` says (NULL: whatever they touch). A term that is NULL: memory was out.
+// *never: no two such threads fulfil these n terms of theirs, and overlap as `o` says (NULL: whatever they touch). A
+// term that is NULL: memory was out.
 gr_status gr_pair_never(GrBound *b, GrLevel level, const GrTerm *const *terms, size_t n, const GrOverlap *o,
                         bool *never, gr_error *err);
 gr_status gr_pair_solve(GrBound *b, const GrTermVec *terms, const GrOverlap *o, bool any_model, GrSolved *out,

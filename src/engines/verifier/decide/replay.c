@@ -23,7 +23,7 @@ static const uint64_t most_bytes = (uint64_t)1 << 28;
 
 void gr_replays_free(GrReplays *r) { gr_vec_free(&r->seen); }
 
-// ---- The launch --------------------------------------------------------------------------------------------------------------
+// ---- The launch -----------------------------------------------------------------------------------------------------
 
 static uint64_t value_of(const GrTerm *a, const GrWitness *w, uint64_t otherwise) {
     GrValues v = gr_solver_values(&w->solved.model);
@@ -243,7 +243,7 @@ static const char *write_spec(const GrBound *b, const GrVerdict *v, StrBuf *out)
     return add_buffers(b, v, out) ? NULL : "its memory is too large";
 }
 
-// ---- The run -------------------------------------------------------------------------------------------------------------------
+// ---- The run --------------------------------------------------------------------------------------------------------
 
 extern char **environ;
 
@@ -402,7 +402,7 @@ static gr_status run(GrReplays *r, GrBound *b, const GrVerdict *v, gr_error *err
     return st;
 }
 
-// ---- Which race it is ------------------------------------------------------------------------------------------------------------
+// ---- Which race it is -----------------------------------------------------------------------------------------------
 
 static bool has_line(const GrSeenSide *s, const GrKernelAccess *a) {
     const GrPlace *p = a->place;

@@ -22,7 +22,7 @@ void gr_told_free(GrTold *t) {
     gr_map_free(&t->said);
 }
 
-// ---- One access ----------------------------------------------------------------------------------------------------------
+// ---- One access -----------------------------------------------------------------------------------------------------
 
 static const char *kind_of(const GrKernelAccess *a) {
     return a->atomic ? "atomic" : gr_access_kind(a->writes ? PTX_ACCESS_WRITE : PTX_ACCESS_READ);
@@ -75,7 +75,7 @@ void gr_tell_place(const GrTold *t, const GrKernelAccess *a, StrBuf *out) {
         gr_str_addf(out, "the %s at line %u of the PTX", x.kind, x.ptx_line);
 }
 
-// ---- Races ------------------------------------------------------------------------------------------------------------------
+// ---- Races ----------------------------------------------------------------------------------------------------------
 
 static uint32_t class_named(const char *name) {
     static const struct {
@@ -147,7 +147,7 @@ gr_status gr_tell_race(GrTold *t, const GrVerdict *v, const GrSeenRace *seen, gr
     return t->to->findings.take(t->to->findings.user, &f) ? GR_OK : gr_no_memory(err);
 }
 
-// ---- What is open ---------------------------------------------------------------------------------------------------------------
+// ---- What is open ---------------------------------------------------------------------------------------------------
 
 static const char *who(GrLevel level) {
     switch (level) {

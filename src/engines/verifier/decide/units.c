@@ -48,7 +48,7 @@ static gr_status add(GrUnits *u, const char *file, char *text, size_t len, GrUni
               : st;
 }
 
-// ---- Linking --------------------------------------------------------------------------------------------------------------------
+// ---- Linking --------------------------------------------------------------------------------------------------------
 
 // The units of a program whose names are linked.
 typedef struct Program {
@@ -172,7 +172,7 @@ static void see_several(GrUnits *u) {
             u->linked.data[k]->several |= i != k && u->linked.data[k]->unit == u->linked.data[i]->unit;
 }
 
-// ---- PTX files ------------------------------------------------------------------------------------------------------------------
+// ---- PTX files ------------------------------------------------------------------------------------------------------
 
 static bool is_of_another(const GrLinkedName *n, const PtxModule *m) {
     return n && n->defined && n->module != m;
@@ -242,7 +242,7 @@ gr_status gr_units_of_ptx(GrUnits *u, const char *const *files, size_t n, gr_err
     return st;
 }
 
-// ---- Sources --------------------------------------------------------------------------------------------------------------------
+// ---- Sources --------------------------------------------------------------------------------------------------------
 
 static bool is_in(const GrHostProgram *p, const GrUnit *unit) {
     for (size_t k = 0; k < p->n; k++)

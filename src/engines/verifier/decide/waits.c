@@ -21,7 +21,7 @@ GrHalf gr_half_of(const GrSync *at, bool orders, bool fence, bool narrow_fence, 
     return h;
 }
 
-// ---- Waiting -------------------------------------------------------------------------------------------------------------
+// ---- Waiting --------------------------------------------------------------------------------------------------------
 
 bool gr_wait_takes(const GrSync *s) { return s->spins && (s->is_cas || s->is_exch); }
 
@@ -92,7 +92,7 @@ gr_status gr_wait_may_differ(GrBound *b, const GrTermVec *terms, const GrOverlap
     return gr_wait_may_hold(b, terms, o, gr_not(b->t, gr_term_2(b->t, GR_TERM_EQ, mine, other)), differ, err);
 }
 
-// ---- One thread for its block ----------------------------------------------------------------------------------------------
+// ---- One thread for its block ---------------------------------------------------------------------------------------
 
 typedef struct Replaced {
     const GrOther *other;

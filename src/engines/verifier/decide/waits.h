@@ -47,11 +47,12 @@ typedef struct GrOther {
     const GrTerm *fresh;
 } GrOther;
 #define GR_ANY_THREAD UINT32_MAX
-// The term as that thread has it, in the block (and round) of thread 1 or 2 of the pair. NULL: it hangs on more that is the thread's own; or memory is out.
+// The term as that thread has it, in the block (and round) of thread 1 or 2 of the pair. NULL: it hangs on more that is
+// the thread's own; or memory is out.
 const GrTerm *gr_wait_term_of(GrBound *b, const GrTerm *a, const GrOther *other, uint32_t thread);
 
-// Whether a barrier of the block comes between the loop of `take` and the access: what one thread of the block waited for there has come for all.
-// *flaw: of the fence between that loop and the barrier, for two blocks.
+// Whether a barrier of the block comes between the loop of `take` and the access: what one thread of the block waited
+// for there has come for all. *flaw: of the fence between that loop and the barrier, for two blocks.
 bool gr_wait_barrier_behind(const GrKernelAccess *take, const GrKernelAccess *a, GrFlaw *flaw);
 // Whether a barrier of the block comes between the access and `give`. *flaw: of the fence between barrier and `give`.
 bool gr_wait_barrier_before(const GrKernelAccess *give, const GrKernelAccess *a, GrFlaw *flaw);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// choices — pointers that are one of several: of an array of pointers by index, of a condition, and of buffers that a loop swaps.
+// choices — pointers that are one of several: from an array by index, by a condition, of buffers that a loop swaps.
 //
-// What the pointers of a function may be together where a launch stands is found by walking its blocks until nothing new comes up. A state
-// says for each phi which place it has; each way into a block makes states of the block from those before it. So it is known that of two
-// swapped buffers one is in and the other is out, whatever the number of rounds. Which state it is, is a symbol that may have any value.
+// What the pointers of a function may be together where a launch stands is found by walking its blocks until nothing
+// new comes up. A state says for each phi which place it has; each way into a block makes states of the block from
+// those before it. So it is known that of two swapped buffers one is in and the other is out, whatever the number of
+// rounds. Which state it is, is a symbol that may have any value.
 #include "engines/verifier/host/find.h"
 
 #include <llvm-c/Target.h>
@@ -42,7 +43,7 @@ typedef struct Finder {
     const GrTerm *which;
 } Finder;
 
-// ---- Which values count ------------------------------------------------------------------------------------------------
+// ---- Which values count ---------------------------------------------------------------------------------------------
 
 // An array of pointers, on the stack or of the file, from which a load picks by index; its number of elements. 0: none.
 static unsigned array_of(Finder *f, LLVMValueRef load, Pointer *array) {
@@ -103,7 +104,7 @@ static void collect(Finder *f, const Pointer *p, int depth) {
     }
 }
 
-// ---- States ---------------------------------------------------------------------------------------------------------------
+// ---- States ---------------------------------------------------------------------------------------------------------
 
 static uint8_t place_of(Finder *f, const Pointer *p) {
     if (!p->allocation || !p->allocation->distinct || !p->offset)
@@ -232,7 +233,7 @@ static void find_states(Finder *f) {
     }
 }
 
-// ---- What a pointer may be ------------------------------------------------------------------------------------------------
+// ---- What a pointer may be ------------------------------------------------------------------------------------------
 
 typedef struct List {
     GrChoice of[CHOICES];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // compile — nvcc makes bitcode of the host code and PTX of the kernels, in one run for each file.
 //
-// PTX is of -O0 shape: one access of the source is one access there. The host compiler is clang, whose own passes do not run.
+// PTX is of -O0 shape: one access of the source is one access there. The host compiler is clang without its passes.
 #include "base/own.h"
 #include "engines/verifier/host/host.h"
 #include "engines/verifier/host/tool.h"
@@ -30,7 +30,7 @@ typedef struct Job {
 
 static gr_status no_memory(gr_error *err) { return gr_fail(err, GR_ERR_NOMEM, "compiling"); }
 
-// ---- nvcc ------------------------------------------------------------------------------------------------------------------------
+// ---- nvcc -----------------------------------------------------------------------------------------------------------
 
 static void push_words(ToolWords *w, const char *const *words, size_t n, bool *ok) {
     for (size_t k = 0; k < n; k++)
@@ -221,7 +221,7 @@ static gr_status compile(Job *j, size_t k, gr_error *err) {
     return s->host_only ? compile_host(j, s, bc, err) : compile_cuda(j, k, folder, bc, err);
 }
 
-// ---- Programs ----------------------------------------------------------------------------------------------------------------
+// ---- Programs -------------------------------------------------------------------------------------------------------
 
 // A program of sources[0..n), but for `skip[k]`, those that are not in it.
 static gr_status add_program(Job *j, const size_t *sources, size_t n, const bool *skip, gr_error *err) {

@@ -48,7 +48,7 @@ bool gr_write_mask(LLVMValueRef call, uint32_t *mask) {
     return effect ? strcmp(effect->name, "cuda*") != 0 : only_reads(call);
 }
 
-// ---- Capture -------------------------------------------------------------------------------------------------------------
+// ---- Capture --------------------------------------------------------------------------------------------------------
 
 // Whether what is stored in the variable is only handed to launches: an array of arguments.
 static bool only_launches_read(LLVMValueRef container, int depth) {
@@ -71,8 +71,8 @@ static bool store_captures(Eval *e, LLVMValueRef store) {
     return to.to != POINTS_STACK || !only_launches_read(to.base, 0);
 }
 
-// Whether one use of a pointer keeps it where others find it. `seen`: pointers whose uses are looked at already, for a loop moves pointers round
-// through phis.
+// Whether one use of a pointer keeps it where others find it. `seen`: pointers whose uses are looked at already, for a
+// loop moves pointers round through phis.
 static bool use_captures(Eval *e, LLVMValueRef user, LLVMValueRef v, const Pointer *object, Map *seen) {
     if (LLVMIsALoadInst(user) || LLVMIsAICmpInst(user))
         return false;
@@ -135,7 +135,7 @@ static bool may_alias(Eval *e, const Pointer *a, const Pointer *object) {
     }
 }
 
-// ---- Writes --------------------------------------------------------------------------------------------------------------
+// ---- Writes ---------------------------------------------------------------------------------------------------------
 
 static const Write nothing = {WRITE_NONE, NULL, NULL, 0, 0};
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // eval — what values of host code are, as terms, and where its pointers point.
 //
-// A value of LLVM IR stands for what it was when it was last computed before the launch. For all values that dominate the launch these go
-// together: the last branch, the last phi and the last call are of one and the same way to the launch. A value that is not known is a
-// symbol, and the same value is always the same symbol; so parameters and dimensions share what they share in the program.
+// A value of LLVM IR stands for what it was when it was last computed before the launch. For all values that dominate
+// the launch these go together: the last branch, the last phi and the last call are of one and the same way to the
+// launch. A value that is not known is a symbol, and the same value is always the same symbol; so parameters and
+// dimensions share what they share in the program.
 #ifndef GR_ENGINES_VERIFIER_HOST_EVAL_H
 #define GR_ENGINES_VERIFIER_HOST_EVAL_H
 

@@ -26,7 +26,7 @@ static void add(Found *f, GrFactClass class, LLVMValueRef where, const GrTerm *t
     f->e->oom |= !gr_vec_push(&f->facts, fact);
 }
 
-// ---- Branches --------------------------------------------------------------------------------------------------------------
+// ---- Branches -------------------------------------------------------------------------------------------------------
 
 // "assert(n > 0)" where the other side of the branch fails so.
 static const char *asserted(Eval *e, uint32_t from, uint32_t to) {
@@ -106,8 +106,8 @@ static uint32_t region(const Eval *e, uint32_t dom, uint32_t block, uint32_t *in
     return leaves ? n : 0;
 }
 
-// What must hold on the way from the end of `dom` to `block`; NULL: nothing known. Sound where values of blocks that were not passed are old
-// ones: their conditions stand beside those of the way.
+// What must hold on the way from the end of `dom` to `block`; NULL: nothing known. Sound where values of blocks that
+// were not passed are old ones: their conditions stand beside those of the way.
 static const GrTerm *way(Eval *e, uint32_t dom, uint32_t block, int depth) {
     const GrTerm *any = NULL;
     const FlowBlock *b = &e->flow.blocks[block];
@@ -161,7 +161,7 @@ static void add_branches(Found *f) {
     }
 }
 
-// ---- Allocations -------------------------------------------------------------------------------------------------------------
+// ---- Allocations ----------------------------------------------------------------------------------------------------
 
 // Every factor of a size is positive (HGRD, section 4, class 5).
 static void add_factors(Found *f, LLVMValueRef call, const GrTerm *a, int depth) {
@@ -238,7 +238,7 @@ static void add_allocations(Found *f, LLVMValueRef launch) {
     }
 }
 
-// ---- What matters --------------------------------------------------------------------------------------------------------------
+// ---- What matters ---------------------------------------------------------------------------------------------------
 
 typedef struct Reach {
     Map *symbols;

@@ -12,8 +12,8 @@ gr_status gr_find_launches(Ir *ir, GrTerms *t, unsigned classes, GrHost *out, gr
 void gr_find_facts(Eval *e, LLVMValueRef call, GrHostLaunch *l);
 // indirect.c: whether a call is a launch through a pointer to a kernel.
 bool gr_find_is_indirect(const Eval *e, LLVMValueRef call);
-// The next kernel's symbol behind `after` (NULL: the first) that such a call may mean; NULL: there is none. *stub: the kernel's stub if it gets
-// what the call passes, argument by argument; else NULL.
+// The next kernel's symbol behind `after` (NULL: the first) that such a call may mean; NULL: there is none. *stub: the
+// kernel's stub if it gets what the call passes, argument by argument; else NULL.
 LLVMValueRef gr_find_meant(const Eval *e, LLVMValueRef call, LLVMValueRef after, const char **kernel,
                            LLVMValueRef *stub);
 // arguments.c: parameters of a stub's call; of an array of pointers to them.

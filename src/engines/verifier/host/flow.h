@@ -16,8 +16,8 @@ typedef struct FlowBlock {
     uint32_t n_preds;
     uint32_t idom; // the entry's is itself
     bool *loop;    // of a loop's header: which blocks are in the loop; else NULL
-    uint32_t
-        outer; // header of the innermost loop around the block (a header's own loop counts); UINT32_MAX: none
+    // Header of the innermost loop around the block (a header's own loop counts); UINT32_MAX: none.
+    uint32_t outer;
 } FlowBlock;
 
 // Reachable blocks in reverse postorder: number 0 is the entry, and a dominator has a smaller number.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// indirect — launches through a pointer to a kernel, as of a table of kernels: `way.kernel<<<grid, block>>>(d, n)`. The host code then has a
-// configuration and, where it was taken, a call of a value. Each kernel of these parameters whose address the program takes may be meant.
+// indirect — launches through a pointer to a kernel, as of a table of kernels: `way.kernel<<<grid, block>>>(d, n)`. The
+// host code then has a configuration and, where it was taken, a call of a value. Each kernel of these parameters whose
+// address the program takes may be meant.
 #include "engines/verifier/host/find.h"
 
 #include <string.h>

@@ -222,7 +222,7 @@ static gr_status simplify(Ir *ir, gr_error *err) {
     return st;
 }
 
-// ---- Names of variables ----------------------------------------------------------------------------------------------
+// ---- Names of variables ---------------------------------------------------------------------------------------------
 
 // The name in a DILocalVariable.
 static const char *variable_name(Ir *ir, LLVMValueRef node) {
@@ -263,7 +263,7 @@ static bool name_variables(Ir *ir) {
     return true;
 }
 
-// ---- All of it -------------------------------------------------------------------------------------------------------
+// ---- All of it ------------------------------------------------------------------------------------------------------
 
 gr_status gr_ir_read(Ir *ir, const char *const *bitcode, size_t n, gr_error *err) {
     *ir = (Ir){0};

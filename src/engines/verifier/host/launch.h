@@ -52,14 +52,14 @@ typedef struct GrChoice {
 typedef struct GrArgument {
     uint32_t param, offset, bits;
     const GrTerm *value; // of a scalar; NULL: a pointer
-    const GrAllocation
-        *allocation;  // of a pointer, or of a recorded number that may be one; NULL: not known where
+    // Of a pointer, or of a recorded number that may be one; NULL: not known where.
+    const GrAllocation *allocation;
     const GrTerm *at; // bytes into the allocation, 64 bits
     // One of several pointers, as of buffers that a loop swaps: the first that holds. The last one needs no condition.
     const GrChoice *choices;
     size_t n_choices;
-    bool
-        zero; // the allocation holds nothing but 0 when the launch begins: what is at zero_file and zero_line sets it
+    // The allocation holds nothing but 0 when the launch begins: what is at zero_file and zero_line sets it.
+    bool zero;
     const char *zero_file;
     uint32_t zero_line;
 } GrArgument;

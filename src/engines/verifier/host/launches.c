@@ -14,7 +14,7 @@ static void add_text(Eval *e, const char *text, bool reason, GrHostLaunch *l) {
     e->oom |= !text || !(reason ? gr_vec_push(&e->out->reasons, text) : gr_vec_push(&l->gaps, text));
 }
 
-// ---- The configuration -----------------------------------------------------------------------------------------------------
+// ---- The configuration ----------------------------------------------------------------------------------------------
 
 // The last call of __cudaPushCallConfiguration before the stub's.
 static LLVMValueRef configuration(const Eval *e, LLVMValueRef call) {
@@ -67,7 +67,7 @@ static void dimensions_of_config(Eval *e, LLVMValueRef call, GrHostLaunch *l) {
         add_text(e, gr_find_keep(e, "attributes of the launch are not looked at"), false, l);
 }
 
-// ---- One launch --------------------------------------------------------------------------------------------------------------
+// ---- One launch -----------------------------------------------------------------------------------------------------
 
 static GrHostLaunch *new_launch(Eval *e, LLVMValueRef call, const char *kernel) {
     GrHostLaunch *l = GR_NEW(&e->out->arena, GrHostLaunch);
@@ -230,7 +230,7 @@ static bool is_launch(LLVMValueRef i, const char **name) {
     return false;
 }
 
-// ---- Functions ---------------------------------------------------------------------------------------------------------------
+// ---- Functions ------------------------------------------------------------------------------------------------------
 
 static bool launches(LLVMValueRef f) {
     const char *name;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- The walk ------------------------------------------------------------------------------------------------------------
+// ---- The walk -------------------------------------------------------------------------------------------------------
 
 static Write in_block(Eval *e, LLVMValueRef from, const Pointer *to, uint64_t size) {
     for (LLVMValueRef i = from; i; i = LLVMGetPreviousInstruction(i)) {
@@ -62,7 +62,7 @@ Write gr_write_before(Eval *e, LLVMValueRef before, const Pointer *to, uint64_t 
     return (Write){WRITE_ENTRY, e->function, NULL, 0, 0};
 }
 
-// ---- Values ----------------------------------------------------------------------------------------------------------------
+// ---- Values ---------------------------------------------------------------------------------------------------------
 
 static char *cell_key(Eval *e, const Write *w, const Pointer *p, unsigned bits) {
     char *key = gr_arena_printf(&e->arena, "%p %d %p %p %llu %u", w->at, (int)p->to, (void *)p->base,

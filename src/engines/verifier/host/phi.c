@@ -52,7 +52,7 @@ void gr_eval_add_loop_fact(Eval *e, uint32_t header, const GrTerm *fact, const c
     e->oom |= !gr_vec_push(&e->loops, f);
 }
 
-// ---- Loops -------------------------------------------------------------------------------------------------------------
+// ---- Loops ----------------------------------------------------------------------------------------------------------
 
 // The value that comes in from outside the loop, or from its back edges; NULL: several.
 static LLVMValueRef incoming(const Eval *e, LLVMValueRef phi, uint32_t header, bool back) {
@@ -69,8 +69,8 @@ static LLVMValueRef incoming(const Eval *e, LLVMValueRef phi, uint32_t header, b
     return r;
 }
 
-// The comparison that decides in the header whether the loop goes on, of the phi with something. *goes_on: the predicate under which it does,
-// with the phi on the left.
+// The comparison that decides in the header whether the loop goes on, of the phi with something. *goes_on: the
+// predicate under which it does, with the phi on the left.
 static LLVMValueRef guard(const Eval *e, LLVMValueRef phi, uint32_t header, LLVMIntPredicate *goes_on) {
     static const LLVMIntPredicate swapped[] = {
         [LLVMIntEQ] = LLVMIntEQ,   [LLVMIntNE] = LLVMIntNE,   [LLVMIntUGT] = LLVMIntULT,
@@ -215,7 +215,7 @@ static const GrTerm *of_loop(Eval *e, LLVMValueRef phi, uint32_t header) {
     }
 }
 
-// ---- Branches ------------------------------------------------------------------------------------------------------------
+// ---- Branches -------------------------------------------------------------------------------------------------------
 
 // On which side of the branch at the end of `dom` a predecessor of `block` is: 0 or 1; -1 on both.
 static int side_of(const Eval *e, uint32_t dom, uint32_t pred, uint32_t block, const uint32_t to[2]) {

@@ -11,7 +11,7 @@ bool gr_eval_same_base(const Pointer *a, const Pointer *b) {
     return a->to == b->to && a->base == b->base && a->allocation == b->allocation;
 }
 
-// ---- Allocations ---------------------------------------------------------------------------------------------------------
+// ---- Allocations ----------------------------------------------------------------------------------------------------
 
 static const struct {
     const char *name;
@@ -97,7 +97,7 @@ static const GrAllocation *of_parameter(Eval *e, LLVMValueRef v) {
     return new_allocation(e, v, text ? text : "a parameter", gr_eval_name(e, v));
 }
 
-// ---- Values ------------------------------------------------------------------------------------------------------------
+// ---- Values ---------------------------------------------------------------------------------------------------------
 
 static Pointer unknown(LLVMValueRef v) { return (Pointer){POINTS_UNKNOWN, v, NULL, NULL}; }
 

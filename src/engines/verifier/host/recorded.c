@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// recorded — reads the JSON lines of recorded launches. The file may be written by hand, so nothing in it is taken on trust: a key that the
-// format does not have is a mistake, too, since a misspelt one would change what is decided.
+// recorded — reads the JSON lines of recorded launches. The file may be written by hand, so nothing in it is taken on
+// trust: a key that the format does not have is a mistake, too, since a misspelt one would change what is decided.
 #include "engines/verifier/host/recorded.h"
 
 #include "base/str.h"
@@ -31,7 +31,7 @@ static gr_status mistake(const Reader *r, const char *fmt, ...) {
     return gr_fail_at(r->err, GR_ERR_SYNTAX, r->path, r->line, 0, "%s", text);
 }
 
-// ---- Numbers and keys ----------------------------------------------------------------------------------------------------
+// ---- Numbers and keys -----------------------------------------------------------------------------------------------
 
 static gr_status only_keys(const Reader *r, const json_t *o, const char *const *known) {
     const char *key;
@@ -90,7 +90,7 @@ static gr_status take_hex(const Reader *r, const json_t *o, uint64_t bytes, uint
                : GR_OK;
 }
 
-// ---- Arguments -------------------------------------------------------------------------------------------------------------
+// ---- Arguments ------------------------------------------------------------------------------------------------------
 
 // The allocations of one launch, by their numbers there.
 typedef VEC(struct Numbered {
@@ -230,7 +230,7 @@ done:
     return st;
 }
 
-// ---- Lines -------------------------------------------------------------------------------------------------------------------
+// ---- Lines ----------------------------------------------------------------------------------------------------------
 
 static gr_status take_launch(Reader *r, const json_t *o) {
     static const char *const keys[] = {"kernel",         "grid", "block", "cluster", "cooperative",

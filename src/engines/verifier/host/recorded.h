@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// recorded — launches of a run, as `gpurace run --record-launches FILE` leaves them: constants for grid, block and scalars, and for each pointer
-// the allocation and the place in it (docs/verifier.md has the format).
+// recorded — launches of a run, as `gpurace run --record-launches FILE` leaves them: constants for grid, block and
+// scalars, and for each pointer the allocation and the place in it (docs/verifier.md has the format).
 #ifndef GR_ENGINES_VERIFIER_HOST_RECORDED_H
 #define GR_ENGINES_VERIFIER_HOST_RECORDED_H
 

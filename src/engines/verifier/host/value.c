@@ -58,7 +58,7 @@ static bool constant(LLVMValueRef v, uint64_t *out) {
     return true;
 }
 
-// ---- Names -----------------------------------------------------------------------------------------------------------
+// ---- Names ----------------------------------------------------------------------------------------------------------
 
 // Without the suffixes that inlining adds: "n.i.i23" is n.
 static char *short_name(Eval *e, const char *name) {
@@ -76,8 +76,8 @@ static char *short_name(Eval *e, const char *name) {
 const char *gr_eval_name(Eval *e, LLVMValueRef v) {
     const char *variable = gr_ir_get(&e->ir->variables, v);
     size_t len;
-    const char *own =
-        LLVMIsAAllocaInst(v) ? LLVMGetValueName2(v, &len) : ""; // not that of a parameter that points to it
+    // Not that of a parameter that points to it.
+    const char *own = LLVMIsAAllocaInst(v) ? LLVMGetValueName2(v, &len) : "";
     if (*own && (variable || *own != '_') && (own = short_name(e, own)))
         return own;
     if (variable)
@@ -112,7 +112,7 @@ const GrTerm *gr_eval_symbol(Eval *e, LLVMValueRef v, unsigned bits, const void 
     return a;
 }
 
-// ---- Packed pairs ----------------------------------------------------------------------------------------------------
+// ---- Packed pairs ---------------------------------------------------------------------------------------------------
 
 static const GrTerm *half_of_binary(Eval *e, LLVMValueRef v, LLVMOpcode op, bool high) {
     LLVMValueRef x = LLVMGetOperand(v, 0), y = LLVMGetOperand(v, 1);
@@ -165,7 +165,7 @@ const GrTerm *gr_eval_half(Eval *e, LLVMValueRef v, bool high) {
     return resize(e, 32, false, high ? gr_eval_op(e, GR_TERM_LSHR, r, gr_eval_const(e, 64, 32)) : r);
 }
 
-// ---- Instructions ------------------------------------------------------------------------------------------------------
+// ---- Instructions ---------------------------------------------------------------------------------------------------
 
 static bool power_of_two(uint64_t c) { return c && !(c & (c - 1)); }
 

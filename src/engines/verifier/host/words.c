@@ -107,8 +107,8 @@ static bool defines_ndebug(const char *word, const char *next) {
     return !strcmp(what, "NDEBUG") || !strncmp(what, "NDEBUG=", 7);
 }
 
-// Whether a word (with the next one, where it has no "=") says that device code is relocatable, or that it is not. *out is left alone if it says
-// nothing of it.
+// Whether a word (with the next one, where it has no "=") says that device code is relocatable, or that it is not. *out
+// is left alone if it says nothing of it.
 static void see_relocatable(const char *word, const char *next, bool *out) {
     static const char *const names[] = {"-rdc", "--relocatable-device-code"};
     static const char *const dc[] = {"-dc", "--device-c"}, *const dw[] = {"-dw", "--device-w"};

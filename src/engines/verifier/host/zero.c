@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// zero — whether device memory holds nothing but 0 when a launch begins. On every way to the launch, read backwards, something sets all of it to 0
-// before anything is met that may write it otherwise. Pointers that a kernel loads from memory are taken not to point to it.
+// zero — whether device memory holds nothing but 0 when a launch begins. On every way to the launch, read backwards,
+// something sets all of it to 0 before anything is met that may write it otherwise. Pointers that a kernel loads from
+// memory are taken not to point to it.
 #include "engines/verifier/host/find.h"
 #include "engines/verifier/host/memory.h"
 

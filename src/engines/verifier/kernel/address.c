@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // address — from the term of an address to the memory it is in and the offset there.
 //
-// An address is a sum. One of its addends is where the memory begins: a pointer parameter, or a variable. Addends that are
-// extended 32-bit values, products or shifted values are no pointers. A sum with a loaded pointer, or with more than one that may be
-// a pointer, is in unknown memory.
+// An address is a sum. One of its addends is where the memory begins: a pointer parameter, or a variable. Addends that
+// are extended 32-bit values, products or shifted values are no pointers. A sum with a loaded pointer, or with more
+// than one that may be a pointer, is in unknown memory.
 #include "engines/verifier/kernel/exec.h"
 
 // ---- Objects -------------------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // cond — when a block is reached, as terms.
 //
-// The condition of a block says how it is reached from its immediate dominator: nothing, if it post-dominates it. So what joins again leaves no
-// trace, and conditions stay as small as the nesting of the source.
+// The condition of a block says how it is reached from its immediate dominator: nothing, if it post-dominates it. So
+// what joins again leaves no trace, and conditions stay as small as the nesting of the source.
 #include "engines/verifier/kernel/values.h"
 
 #include <stdlib.h>
@@ -151,8 +151,8 @@ bool gr_walk_never_takes(const KWalk *w, uint32_t from, uint32_t to) {
     return (b->succs[0] == to) == (taken->value != 0); // falling through comes first
 }
 
-// Whether every thread that comes to `from` comes to `block`. Where branches that are never taken lead elsewhere (to a trap), the graph alone
-// does not say so. What is further away than a few blocks is not looked at.
+// Whether every thread that comes to `from` comes to `block`. Where branches that are never taken lead elsewhere (to a
+// trap), the graph alone does not say so. What is further away than a few blocks is not looked at.
 static bool all_come(KWalk *w, uint32_t from, uint32_t block) {
     enum { MOST = 512 };
     const Cfg *g = &w->f->cfg;

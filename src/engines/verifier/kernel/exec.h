@@ -5,7 +5,7 @@
 
 #include "engines/verifier/kernel/values.h"
 
-// ---- alu.c: instructions that compute ---------------------------------------------------------------------------------
+// ---- alu.c: instructions that compute -------------------------------------------------------------------------------
 
 // The value of an operand in `bits` bits.
 const GrTerm *gr_operand(KWalk *w, const KStmt *s, const PtxOperand *o, uint32_t bits);
@@ -17,7 +17,7 @@ void gr_assign(KWalk *w, const KStmt *s, const PtxOperand *dst, const GrTerm *va
 void gr_assign_free(KWalk *w, const KStmt *s, const PtxOperand *dst, const char *why);
 void gr_exec_alu(KWalk *w, const KStmt *s);
 
-// ---- address.c: which memory an address is in ---------------------------------------------------------------------------
+// ---- address.c: which memory an address is in -----------------------------------------------------------------------
 
 typedef struct KTarget { // one of several memories that an address may be in
     const GrTerm *when;  // 1 bit
@@ -33,7 +33,7 @@ const GrTerm *gr_variable(KWalk *w, const KStmt *s, const PtxVar *v);
 GrObject *gr_object(KWalk *w, GrObjectKind kind, const void *what, uint32_t param, uint32_t offset,
                     const char *name);
 
-// ---- memory.c: instructions that access memory ----------------------------------------------------------------------------
+// ---- memory.c: instructions that access memory ----------------------------------------------------------------------
 
 void gr_exec_memory(KWalk *w, const KStmt *s);
 void gr_exec_barrier(KWalk *w, const KStmt *s); // order.c

@@ -258,7 +258,7 @@ static bool targets(KFlat *f, KFrame *frame, const PtxStmt *from) {
     return true;
 }
 
-// ---- Calls ------------------------------------------------------------------------------------------------------------
+// ---- Calls ----------------------------------------------------------------------------------------------------------
 
 static bool body(KFlat *f, KFrame *frame, const char **limit);
 
@@ -368,7 +368,7 @@ static bool body(KFlat *f, KFrame *frame, const char **limit) {
     return true;
 }
 
-// ---- All ------------------------------------------------------------------------------------------------------------------
+// ---- All ------------------------------------------------------------------------------------------------------------
 
 // Intervals of the dominator tree: children of each block in turn, without recursion.
 static bool number_tree(KFlat *f) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // flat — a kernel with its calls inlined: one list of statements, its basic blocks and its loops.
 //
-// Statements are copies that keep their operands; a register or a variable is told apart by the frame (call) that a statement is in. Only labels
-// are new, because the CFG looks at them. Parameters of a call need no copying: the callee's parameter is the caller's variable.
+// Statements are copies that keep their operands; a register or a variable is told apart by the frame (call) that a
+// statement is in. Only labels are new, because the CFG looks at them. Parameters of a call need no copying: the
+// callee's parameter is the caller's variable.
 #ifndef GR_ENGINES_VERIFIER_KERNEL_FLAT_H
 #define GR_ENGINES_VERIFIER_KERNEL_FLAT_H
 
@@ -26,8 +27,9 @@ typedef struct KVar {
     bool is_param; // of the kernel itself: `param`
     uint32_t param;
     GrSymbol *base; // its address
-    // A frame's local memory is one variable of PTX. It falls apart where its register plus a constant is taken as an address: at -O0 nothing
-    // else does that, so each variable of the source that has an address begins there. Whoever indexes it stays in it.
+    // A frame's local memory is one variable of PTX. It falls apart where its register plus a constant is taken as an
+    // address: at -O0 nothing else does that, so each variable of the source that has an address begins there. Whoever
+    // indexes it stays in it.
     struct KVar *whole;        // of a piece
     int64_t start, end;        // in `whole`
     VEC(struct KVar *) pieces; // by start; of a whole

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // flight — what a thread does between an asynchronous copy and the wait that completes the copy.
 //
-// cp.async may read and write at any time between the instruction and the wait (PTX ISA, "cp.async"): so a copy is behind each barrier that the thread passes on the way, too.
-// A wait completes what was committed, but for the newest groups: how many groups a thread has committed since is counted along each path, and
-// counted too low where it is not known. A wait under a predicate completes nothing.
+// cp.async may read and write at any time between the instruction and the wait (PTX ISA, "cp.async"): so a copy is
+// behind each barrier that the thread passes on the way, too. A wait completes what was committed, but for the newest
+// groups: how many groups a thread has committed since is counted along each path, and counted too low where it is not
+// known. A wait under a predicate completes nothing.
 #include "engines/verifier/kernel/order.h"
 
 #include "engines/verifier/term/range.h"
@@ -24,8 +25,8 @@ typedef struct Flight {
     GrKernelAccess *copy;
     uint32_t start;    // its block
     const KLoop *loop; // whose rounds are counted; NULL: what is in no loop
-    const KLoop
-        *own; // the outermost loop around the copy, if `loop` is not in it: whose rounds are counted, too
+    // The outermost loop around the copy, if `loop` is not in it: whose rounds are counted, too.
+    const KLoop *own;
     uint64_t *seen;     // by block and phase: bits of turns
     uint64_t *barrier;  // by barrier: bits of turns
     uint64_t *access;   // by access: bits of turns

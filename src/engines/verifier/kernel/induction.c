@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // induction — what a loop does to a value, as a function of how often it has gone round.
 //
-// start + step * rounds where each round adds the same. A value that each round makes of uniform values alone (a stride that is halved) is a
-// function of the rounds: a READ of an object of its own, so that threads in the same round have the same.
+// start + step * rounds where each round adds the same. A value that each round makes of uniform values alone (a stride
+// that is halved) is a function of the rounds: a READ of an object of its own, so that threads in the same round have
+// the same.
 #include "engines/verifier/kernel/values.h"
 #include "engines/verifier/term/range.h"
 
@@ -256,8 +257,8 @@ static bool is_compared(const GrTerm *c, bool is, const GrTerm *a, unsigned dept
     return c->op >= GR_TERM_SLT && c->op <= GR_TERM_ULE && c->arg[is ? 0 : 1] == a;
 }
 
-// Whether the loop ends before a value that each round multiplies wraps: it goes on only below a number that is small enough, or below one of
-// which that is taken for granted, and noted.
+// Whether the loop ends before a value that each round multiplies wraps: it goes on only below a number that is small
+// enough, or below one of which that is taken for granted, and noted.
 static bool is_kept_small(KWalk *w, const KPhi *p) {
     const GrTerm *back = goes_on(w, p->loop), *by = p->next->arg[1];
     if (!back)
@@ -361,7 +362,7 @@ bool gr_phi_classify(KWalk *w) {
     return found;
 }
 
-// ---- The round before ------------------------------------------------------------------------------------------------
+// ---- The round before -----------------------------------------------------------------------------------------------
 
 static void see_other_rounds(void *user, const GrSymbol *s) {
     Depends *d = user;

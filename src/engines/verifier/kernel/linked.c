@@ -10,7 +10,7 @@ static gr_status no_memory(gr_error *err) { return gr_fail(err, GR_ERR_NOMEM, "l
 
 static bool is_seen(const PtxVar *v) { return v->is_visible || v->is_weak || v->is_common; }
 
-// ---- Definitions -----------------------------------------------------------------------------------------------------
+// ---- Definitions ----------------------------------------------------------------------------------------------------
 
 static GrLinkedName *name_of(GrLinked *l, const char *name) {
     GrLinkedName *n = gr_map_get(&l->by_name, name);
@@ -54,7 +54,7 @@ static bool define_var(GrLinked *l, const PtxModule *m, const PtxVar *v) {
     return true;
 }
 
-// ---- What refers to them ---------------------------------------------------------------------------------------------
+// ---- What refers to them --------------------------------------------------------------------------------------------
 
 static bool put(GrLinked *l, const void *what, GrLinkedName *n) {
     return gr_map_put_u64(&l->of, (uintptr_t)what, n);
@@ -109,7 +109,7 @@ static bool refer_var(GrLinked *l, const PtxModule *m, const PtxVar *v) {
                : put_shared(l, v, (GrLinkedName){.name = v->name, .var = v, .module = m});
 }
 
-// ---- All ----------------------------------------------------------------------------------------------------------------
+// ---- All ------------------------------------------------------------------------------------------------------------
 
 typedef bool EachFunc(GrLinked *l, const PtxModule *m, const PtxFunc *f);
 typedef bool EachVar(GrLinked *l, const PtxModule *m, const PtxVar *v);
@@ -176,7 +176,7 @@ bool gr_linked_is_shared_name(const GrLinked *l, const char *name) {
     return false;
 }
 
-// ---- What is wrong ------------------------------------------------------------------------------------------------------
+// ---- What is wrong --------------------------------------------------------------------------------------------------
 
 const char *gr_linked_twice(const GrLinkedName *n, Arena *a) {
     const char *name = gr_demangle(n->name, a);
@@ -217,7 +217,7 @@ const char *gr_linked_undefined(const GrLinked *l, const PtxModule *const *modul
     return name;
 }
 
-// ---- What a module needs -----------------------------------------------------------------------------------------------
+// ---- What a module needs --------------------------------------------------------------------------------------------
 
 // out[k] is the module of number k, or NULL where it is not needed so far. True: it is new.
 static bool need(const GrLinked *l, const PtxModule *m, const PtxModule **out) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // mbarrier — cuda::barrier of the block's scope, where each thread arrives and waits at once: a barrier of the block.
 //
-// What arrive_and_wait() of the C++ library does is taken from its contract, not from its code: a thread returns from it when as many threads have arrived as
-// the barrier was made for. A thread does not arrive again before it has waited. So if the count is no less than the threads of the block, all of them
-// have arrived when one returns: their arrivals are a barrier of the block, and a barrier that not all come to is never passed.
-// The count is what the launch decides (GrGap.unless). Everything else that is done with an mbarrier is a gap.
+// What arrive_and_wait() of the C++ library does is taken from its contract, not from its code: a thread returns from
+// it when as many threads have arrived as the barrier was made for. A thread does not arrive again before it has
+// waited. So if the count is no less than the threads of the block, all of them have arrived when one returns: their
+// arrivals are a barrier of the block, and a barrier that not all come to is never passed. The count is what the launch
+// decides (GrGap.unless). Everything else that is done with an mbarrier is a gap.
 #include "engines/verifier/kernel/exec.h"
 
 #include <stdlib.h>
@@ -61,7 +62,7 @@ void gr_exec_mbarrier(KWalk *w, const KStmt *s) {
     }
 }
 
-// ---- What it hangs on ------------------------------------------------------------------------------------------------
+// ---- What it hangs on -----------------------------------------------------------------------------------------------
 
 // Whether control may come from behind statement `from` to `to`.
 static bool leads_to(KWalk *w, const KStmt *from, const KStmt *to) {

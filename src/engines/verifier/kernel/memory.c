@@ -392,7 +392,7 @@ void gr_exec_memory(KWalk *w, const KStmt *s) {
     }
 }
 
-// ---- Calls ------------------------------------------------------------------------------------------------------------
+// ---- Calls ----------------------------------------------------------------------------------------------------------
 
 // Functions of the system that touch no memory of the program, and what they may be called.
 static bool is_harmless(const char *name) {

@@ -64,7 +64,7 @@ const GrSymbol *gr_kernel_special(GrTerms *t, const char *name) {
     return s;
 }
 
-// ---- Facts -----------------------------------------------------------------------------------------------------------
+// ---- Facts ----------------------------------------------------------------------------------------------------------
 
 static bool less(KWalk *w, const char *a, const char *b) {
     const GrSymbol *x = gr_kernel_special(w->t, a), *y = gr_kernel_special(w->t, b);
@@ -136,7 +136,7 @@ static bool leave_loops(KWalk *w, GrKernelAccess *a) {
     return ok;
 }
 
-// ---- All --------------------------------------------------------------------------------------------------------------
+// ---- All ------------------------------------------------------------------------------------------------------------
 
 static gr_status finish(KWalk *w, gr_error *err) {
     for (size_t k = 0; k < w->out->objects.len; k++) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // model — what one thread of a kernel accesses, as terms: where, when, and between which barriers.
 //
-// Made from PTX of -O0 shape (nvcc -Xcicc -O0, or --Ofast-compile=max), where one access of the source is one of the PTX. Calls are inlined,
-// the local depot is forwarded, loops are summed up by counters. What cannot be followed becomes a free symbol, or a GrGap:
-// it is never left out. The model says more than can happen, never less: a proof that it has no race holds for the kernel.
+// Made from PTX of -O0 shape (nvcc -Xcicc -O0, or --Ofast-compile=max), where one access of the source is one of the
+// PTX. Calls are inlined, the local depot is forwarded, loops are summed up by counters. What cannot be followed
+// becomes a free symbol, or a GrGap: it is never left out. The model says more than can happen, never less: a proof
+// that it has no race holds for the kernel.
 #ifndef GR_ENGINES_VERIFIER_KERNEL_MODEL_H
 #define GR_ENGINES_VERIFIER_KERNEL_MODEL_H
 
@@ -15,10 +16,11 @@
 // ---- Memory -----------------------------------------------------------------------------------------------------
 
 typedef enum GrObjectKind {
-    GR_OBJECT_PARAM,   // what a pointer parameter points to; the host says which allocation
-    GR_OBJECT_GLOBAL,  // a variable of the module
-    GR_OBJECT_SHARED,  // a shared variable, or dynamic shared memory: one for each block
-    GR_OBJECT_UNKNOWN, // a pointer that was loaded or computed from what is not a pointer: may be any global memory. Offsets are addresses
+    GR_OBJECT_PARAM,  // what a pointer parameter points to; the host says which allocation
+    GR_OBJECT_GLOBAL, // a variable of the module
+    GR_OBJECT_SHARED, // a shared variable, or dynamic shared memory: one for each block
+    // A pointer that was loaded or not computed from a pointer: may be any global memory. Offsets are addresses.
+    GR_OBJECT_UNKNOWN,
 } GrObjectKind;
 
 typedef struct GrObject {
@@ -104,8 +106,8 @@ typedef struct GrBarrier {
     const void *flat; // the model's own
 } GrBarrier;
 
-// How an access can come after a barrier with no other one of the same reach between: `rounds` is how often the back edge of the innermost loop
-// around the barrier was taken since.
+// How an access can come after a barrier with no other one of the same reach between: `rounds` is how often the back
+// edge of the innermost loop around the barrier was taken since.
 typedef enum GrRounds {
     GR_ROUNDS_SAME,
     GR_ROUNDS_NEXT,
@@ -116,28 +118,28 @@ typedef enum GrRounds {
 typedef struct GrAfter {
     const GrBarrier *barrier;
     GrRounds rounds;
-    // Bit n: with n back edges of that loop since (2: or more), before it was left or not. FLIGHT: with n back edges between the copy and the
-    // barrier; from the loop's entry, if the copy is not in it.
+    // Bit n: with n back edges of that loop since (2: or more), before it was left or not. FLIGHT: with n back edges
+    // between the copy and the barrier; from the loop's entry, if the copy is not in it.
     uint8_t taken;
     // FLIGHT: back edges of the outermost loop around the copy until that loop was left. 0 if the barrier is in it.
     uint8_t own;
-    uint64_t
-        still; // bits of loops (id below 64) that were entered since, and whose back edge was not taken: counters are 0
+    // Bits of loops (id below 64) that were entered since, and whose back edge was not taken: counters are 0.
+    uint64_t still;
 } GrAfter;
 typedef VEC(GrAfter) GrAfters;
 
 // ---- Accesses ------------------------------------------------------------------------------------------------------
 
-// A fence or a barrier of the block on every path to the access (`before`) or on every path from it to the kernel's end (`behind`), or an atomic there that
-// may take or release a lock.
+// A fence or a barrier of the block on every path to the access (`before`) or on every path from it to the kernel's end
+// (`behind`), or an atomic there that may take or release a lock.
 typedef struct GrSync {
     const PtxStmt *stmt;
     PtxScope scope;
     PtxSem sem;                                        // of a fence or an access with semantics
     bool is_fence, is_cas, is_exch, is_write, is_read; // a strong store may publish, a strong load may wait
-    const GrBarrier
-        *barrier; // that it is, of the whole block; NULL: none. Only in kernels that may wait in a loop
-    bool spins;   // a loop repeats it until it has the value that it waits for
+    // That it is, of the whole block; NULL: none. Only in kernels that may wait in a loop.
+    const GrBarrier *barrier;
+    bool spins;                          // a loop repeats it until it has the value that it waits for
     const struct GrKernelAccess *access; // that it is; NULL: of a fence
     const GrLoop *wait;                  // of one that spins: the loop that repeats it
     const GrLoop *round;                 // of one that spins: the loop around `wait`; NULL: none
@@ -179,8 +181,8 @@ typedef struct GrKernelAccess {
         *swap; // of atom.cas what it compares with and writes; of atom.exch what it writes; else NULL
     const GrSync *sync; // of a strong one
     const GrLoop *loop; // innermost; NULL: none
-    GrAfters after
-        [GR_REACHES]; // of the barriers that join these threads; GRID: empty if the kernel has no barrier of the grid
+    // Of the barriers that join these threads; GRID: empty if the kernel has no barrier of the grid.
+    GrAfters after[GR_REACHES];
     VEC(GrSync *) before, behind; // in program order, nearest last / first
     VEC(GrFlight) flights;        // of an asynchronous copy
     const void *flat;             // the model's own

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// order — what orders accesses: which barrier may be the last one before each, and which fences, atomics and strong accesses stand on every path to
-// it or from it.
+// order — what orders accesses: which barrier may be the last one before each, and which fences, atomics and strong
+// accesses stand on every path to it or from it.
 #include "engines/verifier/kernel/order.h"
 
 #include "engines/verifier/kernel/exec.h"
@@ -357,7 +357,7 @@ static bool attach(const KWalk *w, const Syncs *all, GrKernelAccess *a) {
     return true;
 }
 
-// ---- All ---------------------------------------------------------------------------------------------------------------
+// ---- All ------------------------------------------------------------------------------------------------------------
 
 // A loop is uniform if its end depends only on what these threads share, or if each round has a barrier of theirs.
 typedef struct End {

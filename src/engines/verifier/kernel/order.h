@@ -8,16 +8,15 @@
 typedef struct Event {
     const KStmt *stmt;
     GrBarrier *barrier; // NULL: none
-    GrKernelAccess
-        *access; // NULL: none. Neither: cp.async.commit_group, cp.async.wait_group, cp.async.wait_all
+    // NULL: none. Neither: cp.async.commit_group, cp.async.wait_group, cp.async.wait_all.
+    GrKernelAccess *access;
 } Event;
 
 typedef struct Events {
     VEC(Event) list;
 } Events;
 
-// What else may run during a copy: barriers, to its `after`, and its thread's accesses, to its `flights`. False: no
-// memory.
+// What else may run during a copy: barriers, to its `after`; its thread's accesses, to its `flights`. False: no memory.
 bool gr_flights(KWalk *w, const Events *events);
 
 #endif

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // values — what registers and local memory hold, as terms, at any point of a flat kernel.
 //
-// A walk executes every statement once, in reverse post-order. A register with one assignment has one term. Other registers and local memory are
-// looked up backwards from where they are read: through the assignments of a block, then through its predecessors, which meet by ITE. What a
-// loop changes is a symbol at its header (KPhi). When a walk is over, some of these symbols turn out to be start + step * rounds; the next walk
-// uses that. Each walk begins with what the walk before has proved, and the first with nothing, so every one of them is right.
+// A walk executes every statement once, in reverse post-order. A register with one assignment has one term. Other
+// registers and local memory are looked up backwards from where they are read: through the assignments of a block, then
+// through its predecessors, which meet by ITE. What a loop changes is a symbol at its header (KPhi). When a walk is
+// over, some of these symbols turn out to be start + step * rounds; the next walk uses that. Each walk begins with what
+// the walk before has proved, and the first with nothing, so every one of them is right.
 //
-// A FREE symbol may always stand for a value: the model then says more than can happen. One FREE symbol has one name over all walks.
+// A FREE symbol may always stand for a value: the model then says more than can happen. One FREE symbol has one name
+// over all walks.
 #ifndef GR_ENGINES_VERIFIER_KERNEL_VALUES_H
 #define GR_ENGINES_VERIFIER_KERNEL_VALUES_H
 
@@ -17,8 +19,8 @@ enum { K_KEPT = 1, K_ESCAPED };
 enum { GR_VAR_ESCAPED = -2, GR_VAR_KEPT = -3 };
 
 typedef struct KDef { // an assignment
-    uint32_t
-        var; // a register's number; n_regs + KVar.id; GR_VAR_ESCAPED or _KEPT: all of which that is known
+    // A register's number; n_regs + KVar.id; GR_VAR_ESCAPED or _KEPT: all of which that is known.
+    uint32_t var;
     int64_t off;
     uint32_t size;
     const GrTerm *value; // NULL: anything, somewhere in these bytes
@@ -150,8 +152,8 @@ const GrTerm *gr_walk_left(KWalk *w, const KLoop *l);
 
 gr_status gr_walk_all(KWalk *w, gr_error *err); // walk.c
 gr_status gr_walk_once(KWalk *w, gr_error *err);
-// What local memory keeps while a loop goes round, though single walks lose it. *holds: something was found, and the next walk may use what this one knows; else
-// it must be blind.
+// What local memory keeps while a loop goes round, though single walks lose it. *holds: something was found, and the
+// next walk may use what this one knows; else it must be blind.
 gr_status gr_assume(KWalk *w, bool *holds, gr_error *err); // assume.c
 gr_status gr_kernel_order(KWalk *w);                       // order.c, after the last walk
 
@@ -159,7 +161,8 @@ gr_status gr_kernel_order(KWalk *w);                       // order.c, after the
 
 // What a phi is in this walk, from its start value.
 const GrTerm *gr_phi_value(KWalk *w, KPhi *p);
-// What each round leaves of a phi; NULL: not the same each time. A walk then cannot follow the addresses in a register any further: gr_phi_lose takes them for known anywhere.
+// What each round leaves of a phi; NULL: not the same each time. A walk then cannot follow the addresses in a register
+// any further: gr_phi_lose takes them for known anywhere.
 const GrTerm *gr_phi_next(KWalk *w, const KPhi *p);
 void gr_phi_lose(KWalk *w, const KPhi *p, const GrTerm *next);
 // When a walk is over: what its phis are. True: something new was found.

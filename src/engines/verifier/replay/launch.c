@@ -5,7 +5,8 @@
 // A line of SPEC is one of:
 //   ptx PATH              kernel NAME           grid X Y Z            block X Y Z          shared BYTES
 //                         (several ptx, before the kernel: they are linked)
-//   buffer BYTES FRONT    memory number 0, 1, …: so much, behind FRONT bytes of its own, and as much more behind it; all zero
+//   buffer BYTES FRONT    memory number 0, 1, …: so much, behind FRONT bytes of its own, and as much more behind it;
+//                         all zero
 //   variable NAME         a variable of the module instead, which has the next number
 //   cooperative           the launch
 //   bytes PARAM OFFSET HEX                      of a parameter

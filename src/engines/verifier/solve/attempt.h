@@ -81,11 +81,12 @@ bool gr_attempt_model(GrAttempt *a,
 
 // ---- Readings ----------------------------------------------------------------------------------------------------
 
-// Bit strings: exact, but that what the integers trusted holds. NO and YES are final. `cap` > 0: symbols of the launch are at most that (NO means nothing then).
+// Bit strings: exact, but that what the integers trusted holds. NO and YES are final. `cap` > 0: symbols of the launch
+// are at most that (NO means nothing then).
 GrAnswer gr_attempt_bits(GrAttempt *a, unsigned ms, int64_t cap);
 
-// Integers: NO means unless something of a->trusted leaves its range, YES and OPEN are final. *how: static text. *opaque: of UNKNOWN a term that is no
-// polynomial, or NULL.
+// Integers: NO means unless something of a->trusted leaves its range, YES and OPEN are final. *how: static text.
+// *opaque: of UNKNOWN a term that is no polynomial, or NULL.
 GrAnswer gr_attempt_integers(GrAttempt *a, GrTrust trust, const char **how, const GrTerm **opaque);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// bounds — what may leave its range under the launch's bounds: a first reading of a query, without the solver and without trust.
+// bounds — what may leave its range under the launch's bounds: a first reading of a query, without solver or trust.
 //
-// A second one takes unknown numbers of the launch (sizes, pointers' lengths, how many blocks) for small. What leaves its range there too, such as a product
-// with a hash's constant, has nothing to do with sizes that are too large.
+// A second one takes unknown numbers of the launch (sizes, pointers' lengths, how many blocks) for small. What leaves
+// its range there too, such as a product with a hash's constant, has nothing to do with sizes that are too large.
 #include "engines/verifier/solve/reading.h"
 
 #include <string.h>
@@ -95,7 +95,8 @@ static bool excludes(GrReading *r, uint32_t atom, GrWide value) {
     return empty;
 }
 
-// What was cut may be shown not to need it: n + 255 of int leaves its range only where n is so large that the launch would have no blocks.
+// What was cut may be shown not to need it: n + 255 of int leaves its range only where n is so large that the launch
+// would have no blocks.
 // True: something was learnt, so that all is to be read again.
 static bool shave(GrReading *r) {
     unsigned shaved = 0;
@@ -157,8 +158,8 @@ static void cap(GrRange *range, GrWide small) {
         range->low = nearest < -small ? nearest : -small;
 }
 
-// What leaves its range where symbols have these ranges; NULL: the facts exclude that. Data in memory stays what it is. `rounds`: no loop
-// goes round very often.
+// What leaves its range where symbols have these ranges; NULL: the facts exclude that. Data in memory stays what it is.
+// `rounds`: no loop goes round very often.
 static const uint8_t *left_of(GrAttempt *a, const GrRange *capped, bool rounds) {
     const GrTerms *t = a->t;
     GrReading r;

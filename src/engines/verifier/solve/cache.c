@@ -25,7 +25,7 @@ struct GrCache {
     char *folder, *version;
 };
 
-// ---- The question as bytes -------------------------------------------------------------------------------------------------
+// ---- The question as bytes ------------------------------------------------------------------------------------------
 
 typedef struct Writer {
     StrBuf out;
@@ -106,7 +106,7 @@ static bool put_question(Writer *w, const GrCache *c, const GrTerms *t, const Gr
     return !w->out.oom;
 }
 
-// ---- Where it is -----------------------------------------------------------------------------------------------------------
+// ---- Where it is ----------------------------------------------------------------------------------------------------
 
 static bool path_of(const GrCache *c, const Writer *w, char folder[PATH_MAX], char path[PATH_MAX]) {
     uint64_t h = gr_hash_bytes(w->out.data, w->out.len);
@@ -136,7 +136,7 @@ static char *read_entry(const char *path, size_t *len) {
     return data;
 }
 
-// ---- The answer as bytes -----------------------------------------------------------------------------------------------------
+// ---- The answer as bytes --------------------------------------------------------------------------------------------
 
 static const char *const hows[] = {"integers", "small scope", "bit strings"};
 
@@ -202,7 +202,7 @@ static bool take_answer(const char *data, size_t len, const Writer *w, const GrT
     return ok;
 }
 
-// ---- Get and put ---------------------------------------------------------------------------------------------------------------
+// ---- Get and put ----------------------------------------------------------------------------------------------------
 
 // magic, hash of all behind it, length of the question, question, answer
 enum { HEAD = sizeof magic + 16 };
@@ -304,7 +304,7 @@ void gr_cache_put(const GrCache *c, const GrTerms *t, const GrQuery *q, const Gr
     writer_free(&w);
 }
 
-// ---- Open and close --------------------------------------------------------------------------------------------------------------
+// ---- Open and close -------------------------------------------------------------------------------------------------
 
 static bool make_folders(char *path) {
     for (char *at = path + 1; *at; at++)

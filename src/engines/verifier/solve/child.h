@@ -20,8 +20,8 @@ typedef struct GrChildResult {
     size_t len;
 } GrChildResult;
 
-// Runs work(user, out) in a child, at most `seconds` long and with at most `bytes` of memory more than the caller has. What it writes to `out`
-// is the result. Errors: fork, pipe, memory.
+// Runs work(user, out) in a child, at most `seconds` long and with at most `bytes` of memory more than the caller has.
+// What it writes to `out` is the result. Errors: fork, pipe, memory.
 gr_status gr_child_run(void (*work)(void *user, int out), void *user, double seconds, size_t bytes,
                        GrChildResult *result, gr_error *err);
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // digits — an equation falls apart level by level, as a number does into its digits.
 //
-// E = S * Q + R with -S < R < S is 0 exactly where Q and R are. S is a size that all threads share (a row's length) or a constant, R is
-// small because the facts say so: short lemmas, mostly linear, instead of one question that is not. An equation that gives an atom is
-// put into the others, and divisions with equal results by equal divisors have dividends that can be compared in turn.
+// E = S * Q + R with -S < R < S is 0 exactly where Q and R are. S is a size that all threads share (a row's length) or
+// a constant, R is small because the facts say so: short lemmas, mostly linear, instead of one question that is not. An
+// equation that gives an atom is put into the others, and divisions with equal results by equal divisors have dividends
+// that can be compared in turn.
 #include "engines/verifier/solve/ints.h"
 
 #include <stdlib.h>

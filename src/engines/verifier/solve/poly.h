@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // poly — polynomials with integer coefficients over atoms (numbered variables), and ranges of integers.
 //
-// A polynomial never changes once it is made. A coefficient or degree that is too large makes `*lost` true, and the result is any.
+// A polynomial never changes once it is made. Too large a coefficient or degree sets *lost, and the result is any.
 #ifndef GR_ENGINES_VERIFIER_SOLVE_POLY_H
 #define GR_ENGINES_VERIFIER_SOLVE_POLY_H
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // reading — terms as polynomials over the integers.
 //
-// A term's polynomial is any integer that equals it up to multiples of 2^bits: sums, differences and products need no more. Where an operation looks
-// at the number itself (an extension, a division, a comparison), the polynomial is put into the number's range: it lies there by its range,
-// or it is cut by a quotient of 2^bits, or it is taken to lie there (GrTrust). What is no polynomial becomes an atom: a quotient and a remainder
-// with their definition, a choice, or an integer of which only the range is known. The reading says more than can happen, never less (but for what it
+// A term's polynomial is any integer that equals it up to multiples of 2^bits: sums, differences and products need no
+// more. Where an operation looks at the number itself (an extension, a division, a comparison), the polynomial is put
+// into the number's range: it lies there by its range, or it is cut by a quotient of 2^bits, or it is taken to lie
+// there (GrTrust). What is no polynomial becomes an atom: a quotient and a remainder with their definition, a choice,
+// or an integer of which only the range is known. The reading says more than can happen, never less (but for what it
 // takes on trust): what cannot hold of it cannot hold.
 #ifndef GR_ENGINES_VERIFIER_SOLVE_READING_H
 #define GR_ENGINES_VERIFIER_SOLVE_READING_H
@@ -44,10 +45,10 @@ typedef struct GrReading {
     GrAttempt *a;
     GrTrust trust;
     bool capped; // unknown numbers of the launch are small
-    const uint8_t *
-        large; // by term id, how it is looked at where it leaves its range even if unknown numbers of the launch are small; NULL: not known
-    uint8_t *
-        left; // by term id, how it is looked at where its bounds leave its range; since the last gr_reading_forget
+    // By term id, how it is looked at where it leaves its range even with small unknown numbers; NULL: not known.
+    const uint8_t *large;
+    // By term id, how it is looked at where its bounds leave its range; since the last gr_reading_forget.
+    uint8_t *left;
     const GrRange *known; // of symbols, by id; NULL: their own ranges
     GrLooks trusted;      // so far
     const GrTerm *cut;    // the first operation that leaves its range and is not trusted; NULL: none does
@@ -57,7 +58,8 @@ typedef struct GrReading {
     const GrPoly **polys;          // by term id
     const bool *no_sign;           // by symbol id
     uint32_t *of_symbol, *of_term; // atom + 1, by id
-    Map numbers; // GrRange, by term id: what facts say of the integer that gr_read gives, where that is always the same one
+    // GrRange, by term id: what facts say of the integer that gr_read gives, where that is always the same one.
+    Map numbers;
     VEC(const GrTerm *) facts; // the query's, conjunctions taken apart
     const GrTerm *opaque;      // the first term that is not read; NULL: none
 } GrReading;

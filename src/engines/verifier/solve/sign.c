@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // sign — which symbols are numbers without a sign.
 //
-// Bits have none. A size that is only ever compared, divided and widened as unsigned is read so: else it could be "negative", and
-// rows of a length below 0 would overlap. A symbol that some operation with a sign comes to see keeps its own.
+// Bits have none. A size that is only ever compared, divided and widened as unsigned is read so: else it could be
+// "negative", and rows of a length below 0 would overlap. A symbol that some operation with a sign comes to see keeps
+// its own.
 #include "engines/verifier/solve/reading.h"
 #include "engines/verifier/term/machine.h"
 

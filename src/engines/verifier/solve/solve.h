@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // solve — whether terms can hold at once (Z3, in a child process with hard limits).
 //
-// Terms are read as integers first. What may leave the range of its bits under the bounds that the query has is cut to them (exact), but for what leaves it for
-// large unknown numbers of the launch only: that is taken not to, and named (GrSolved.wraps). GrQuery.wrap: nothing is. What integers do not decide is asked
-// of bit strings, under the same. A difference of two addresses falls apart level by level (digit decomposition), products get hints. A
-// model is evaluated again in machine arithmetic: one that does not hold there is no answer.
+// Terms are read as integers first. What may leave the range of its bits under the bounds that the query has is cut to
+// them (exact), but for what leaves it for large unknown numbers of the launch only: that is taken not to, and named
+// (GrSolved.wraps). GrQuery.wrap: nothing is. What integers do not decide is asked of bit strings, under the same. A
+// difference of two addresses falls apart level by level (digit decomposition), products get hints. A model is
+// evaluated again in machine arithmetic: one that does not hold there is no answer.
 #ifndef GR_ENGINES_VERIFIER_SOLVE_SOLVE_H
 #define GR_ENGINES_VERIFIER_SOLVE_SOLVE_H
 
@@ -33,8 +34,8 @@ typedef struct GrQuery {
     const GrOverlap *overlap; // NULL: none
     double seconds;           // 0: 5
     bool wrap;                // whatever may leave its range does
-    const GrTerm *const
-        *sizes; // how many threads the launch has is made of these, so many of them; NULL: not known
+    // How many threads the launch has is made of these, so many of them; NULL: not known.
+    const GrTerm *const *sizes;
     size_t n_sizes;
     bool any_model; // nobody reads the model: the first one will do, and OPEN is an answer
 } GrQuery;
@@ -56,8 +57,8 @@ typedef struct GrSolved {
     // "integers", "small scope", "bit strings"; of UNKNOWN the term or limit that defeated it. Lives like the GrTerms.
     const char *how;
     double seconds;
-    const GrTerm *
-        wraps; // of NO, an operation that is taken not to leave the range of its bits; NULL: none is. Of ASSUMED, the one that it hangs on
+    // NO: an operation that is taken not to leave the range of its bits; NULL: none. ASSUMED: the one it depends on.
+    const GrTerm *wraps;
 } GrSolved;
 
 // A solver for many queries over one GrTerms. GR_ERR_UNSUPPORTED: this build has no Z3.

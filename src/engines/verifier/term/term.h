@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // term — values that are not known yet, as a graph: what kernels compute, what hosts pass to them, and what must hold.
 //
-// A term is a value of 1 to 64 bits. Equal terms are one object, so that pointers compare. Constants fold as they are built. Terms
-// live in their GrTerms and die with it. Every function that builds a term yields NULL when memory is out, and when an operand
-// is NULL; so only the last result has to be looked at.
+// A term is a value of 1 to 64 bits. Equal terms are one object, so that pointers compare. Constants fold as they are
+// built. Terms live in their GrTerms and die with it. Every function that builds a term yields NULL when memory is out,
+// and when an operand is NULL; so only the last result has to be looked at.
 //
-// What a term means is machine arithmetic (gr_term_value). Whoever reads terms as integers without bounds (solve/) says so.
+// A term means machine arithmetic (gr_term_value). Whoever reads terms as integers without bounds (solve/) says so.
 #ifndef GR_ENGINES_VERIFIER_TERM_TERM_H
 #define GR_ENGINES_VERIFIER_TERM_TERM_H
 
@@ -36,7 +36,8 @@ typedef enum GrSymKind {
     GR_SYM_HOST,    // a value of the host's: input, or the result of a call
     GR_SYM_SPECIAL, // a special register: `name` is PTX's, such as "%tid.x"
     GR_SYM_COUNTER, // how often a loop's back edge has been taken, from 0
-    GR_SYM_FREE, // a value that may be anything: `name` says why (a load of memory that threads write, an atomic's result)
+    // A value that may be anything: `name` says why (a load of memory that threads write, an atomic's result).
+    GR_SYM_FREE,
     GR_SYM_OBJECT, // memory that a READ reads
 } GrSymKind;
 
@@ -121,8 +122,8 @@ typedef struct GrReplace {
 } GrReplace;
 const GrTerm *gr_term_replace(GrTerms *t, const GrTerm *a, const GrReplace *r);
 
-// The term as thread 1 or 2 of a pair has it: symbols of scope THREAD become that thread's own. With own_block those of BLOCK too; else both
-// threads are of one block.
+// The term as thread 1 or 2 of a pair has it: symbols of scope THREAD become that thread's own. With own_block those of
+// BLOCK too; else both threads are of one block.
 const GrTerm *gr_term_of_thread(GrTerms *t, const GrTerm *a, uint32_t thread, bool own_block);
 // The instance of a symbol that gr_term_of_thread uses; the symbol itself where it has none.
 const GrSymbol *gr_symbol_of_thread(GrTerms *t, const GrSymbol *s, uint32_t thread, bool own_block);
