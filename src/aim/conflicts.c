@@ -13,7 +13,7 @@
 enum {
     GRAIN = 2,       // bytes that are looked at together, as a power of two
     CELLS = 1 << 16, // of one grain each
-    READS = 2,       // that are remembered of each
+    READS = 2,       // accesses that are remembered of each
     BLOCKS = 4096,
     WARPS = 4096,
     LAUNCHES = 1024,

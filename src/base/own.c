@@ -213,7 +213,7 @@ gr_status gr_own_check(const char *path, GrOwnKind kind, gr_error *err) {
                    : gr_fail(err, GR_ERR_ARGUMENT, "cannot write %s: it is no %s", path, names[kind]);
     if (!there || gr_out_descriptor(path) >= 0 || S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode) ||
         S_ISSOCK(st.st_mode))
-        return GR_OK; // what cannot be opened says so itself
+        return GR_OK; // the open itself fails
     if (S_ISDIR(st.st_mode))
         return gr_fail(err, GR_ERR_ARGUMENT, "cannot write %s: it is a folder, and a file is expected", path);
     if (S_ISREG(st.st_mode) && (!st.st_size || is_marked(path, kind)))

@@ -12,7 +12,7 @@ enum { MOST_PARTS = 10000, MOST_DEPTH = 100, MOST_NESTED = 3 };
 typedef struct Count {
     const char *p;
     unsigned depth;
-    // Repetitions within repetitions, of what was read last: the C library's time is exponential in these.
+    // How deep repetitions nest in what was read last: the C library's time is exponential in that.
     unsigned nested;
     bool too_many;
 } Count;

@@ -47,7 +47,7 @@ static _Noreturn void become(const GrPool *p, const GrPoolJob *job, pid_t parent
     for (const char *const *e = job->environment; ok && *e; e += 2)
         ok = setenv(e[0], e[1], 1) == 0;
     sigprocmask(SIG_SETMASK, &p->mask, NULL);
-    if (getppid() != parent) // it died before prctl
+    if (getppid() != parent) // the parent died before prctl
         _exit(1);
     if (ok)
         execv(job->argv[0], job->argv);

@@ -32,7 +32,7 @@ typedef struct GrPool {
 typedef struct GrPoolJob {
     char *const *argv;              // argv[0] is a path
     const char *const *environment; // name, value, …, NULL: besides the environment of this process
-    // A file, for standard output and error, made anew: the caller has asked whether it may be (own.h).
+    // The file for standard output and error, made anew: the caller has asked whether it may be (own.h).
     const char *log;
     uint64_t number;
     uint64_t seconds; // 0: no limit

@@ -47,7 +47,7 @@ typedef struct Campaign {
     size_t n_words;
     bool by_slurm; // Slurm does the runs
     GrSlurm slurm;
-    uint64_t queued; // its tasks
+    uint64_t queued; // tasks that wait at Slurm
     bool waits;      // for those
 } Campaign;
 

@@ -54,7 +54,7 @@ typedef struct Run {
     GrSelection selection;
     const char *coverage; // as the user calls it
     GrEnding ending;
-    uint64_t seconds;    // that it took
+    uint64_t seconds;    // that the run took
     const char *targets; // of a replay; NULL: the first run
     GrInput input;
     GrBaselineFile baseline;
@@ -107,7 +107,7 @@ static gr_status make_results(Run *r, gr_error *err) {
 
 static void drop_results(const Run *r) {
     if (r->results_fd >= 0)
-        close(r->results_fd); // and that is the end of the name
+        close(r->results_fd); // closes the name's descriptor
     else if (r->results_folder[0])
         (void)gr_own_remove_folder(r->results_folder, NULL);
 }

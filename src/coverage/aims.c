@@ -11,7 +11,7 @@
 enum {
     PATIENCE = 4,   // runs that aim at likely ones before others: something may order them after all
     NEW_ONE_IN = 4, // runs that try something new although likely ones are left, of which no side can wait
-    MOST_WORDS = 64 // of what a run aims at: they stand in the command that repeats it
+    MOST_WORDS = 64 // of an aim: they stand in the command that repeats the run
 };
 
 // An access that is a side of conflicts that have not met.

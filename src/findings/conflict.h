@@ -22,7 +22,7 @@ typedef struct ConflictSide {
 // The sides are in order: by function, then by number.
 typedef struct Conflict {
     ConflictSide side[2];
-    bool likely; // it was seen when not both sides had done something in between that may order the two
+    bool likely; // seen when not both sides had since done something that may order them
     bool met;    // they were seen to overlap
 } Conflict;
 

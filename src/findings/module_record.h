@@ -24,7 +24,7 @@ typedef struct GrSiteInfo {
     bool before;                   // a store that is performed later: the place is watched before it
     GrFrame near;                  // where at.line is 0: the last place before it in the PTX; line 0: none
     bool is_volatile;
-    const char *variable; // that it accesses, as the linker knows it; NULL: not known
+    const char *variable; // the variable that it accesses, as the linker knows it; NULL: not known
     uint32_t argument;    // of the kernel, from 1, that it accesses through; 0: not known
 } GrSiteInfo;
 

@@ -67,7 +67,7 @@ typedef struct Race {
     uint64_t overlap; // first byte that both touched, and how many
     uint64_t overlap_bytes;
     const char *order; // what would have ordered them, a sentence's end: "no __syncthreads() … between"
-    // Accesses that noticed this pair: a thread's, whatever it touched and however many others it raced with.
+    // How many accesses noticed this pair: a thread's access counts once, whatever else it raced with.
     uint64_t count;
     RaceTally mine, *ours; // what counts too; ours: together with other pairs, NULL: none
 } Race;

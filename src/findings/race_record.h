@@ -14,8 +14,8 @@ typedef enum GrSideKind {
     GR_SIDE_COPY,  // of the host's API: neither site nor thread mean anything
     GR_SIDE_FILL,  // of the host's API: neither site nor thread mean anything
     GR_SIDE_HOST,  // the program's own access, by an instruction of the host's
-    // Memory was freed: if `launch` is set by a thread, at line `at` of file `object`, line `site` of the PTX; else by
-    // the API.
+    // Freed memory: by a thread (`launch` is set) at line `at` of file `object`, line `site` of the PTX; else by the
+    // API.
     GR_SIDE_FREE,
     GR_SIDE_ALLOC, // it was allocated, in the order of a stream or by a node of a graph
 } GrSideKind;

@@ -31,7 +31,7 @@ typedef struct Piece {
     size_t size;
     CUmemGenericAllocationHandle handle;
     size_t next;      // bytes from its start: behind the last block that was put at the end
-    size_t too_large; // so many bytes were looked for in vain since a block was last freed
+    size_t too_large; // as many bytes were looked for in vain since a block was last freed
     uint32_t blocks;
     uint64_t peers; // devices that have access besides its own
     bool shared;

@@ -17,7 +17,7 @@ typedef struct GraphKernel {
 
 typedef struct Followed {
     VEC(GraphKernel) kernels; // in the order of their launches
-    bool known;               // that is all of them
+    bool known;               // the list has all of them
     bool branches;
     // For an engine that sees what graphs do:
     CUgraph clone;             // NULL: it cannot be run node by node

@@ -25,7 +25,7 @@ typedef struct LoadedModule {
     Arena arena;       // of info's texts
     char *text;        // what was handed to the driver instead of the program's image
     size_t text_len;
-    // What is linked with it by the driver, of which no copy is in the text (wrote.h).
+    // The runtimes that the driver links with it, of which the text has no copy (wrote.h).
     struct GrApiRuntimes *apart;
     void *linked;          // machine code of it and of all behind it; NULL: none was made (linking.c)
     const void *container; // of a unit that is not rewritten, the program's; NULL where it is not kept
@@ -35,8 +35,8 @@ typedef struct LoadedModule {
     CUmodule module; // one of the two, or none yet
     CUlibrary library;
     VEC(CUcontext) ready;      // contexts whose copy of the module the engine knows
-    VEC(CUcontext) complete;   // those where the driver has loaded its kernels
-    VEC(const void *) handles; // those under which modules_of has it; of the first of those behind a handle
+    VEC(CUcontext) complete;   // contexts where the driver has loaded its kernels
+    VEC(const void *) handles; // handles by which modules_of finds it, if it is the first behind a handle
     bool attach_failed;        // said once
     bool recorded;             // its MODULE record is written
     bool wrapped;              // stands in a fatbin wrapper of the program (wrappers.c)
@@ -60,10 +60,10 @@ typedef struct LoadedModule {
 typedef struct Kernel {
     char *name;
     uint64_t index;        // of its KERNEL record
-    LoadedModule *modules; // those behind the handle it came from; NULL when not known
+    LoadedModule *modules; // the modules behind the handle it came from; NULL when not known
     LoadedModule *module;  // the one that defines it; NULL when not known
     GrKernelCounts *counts;
-    struct Twin *twins; // of it (twins.c), a context each
+    struct Twin *twins; // its twins (twins.c), a context each
 } Kernel;
 
 enum { KEPT_UNLOADED = 32 };

@@ -58,7 +58,7 @@ static struct {
     // With the driver's lock held.
     VEC(Range) ranges;    // by address
     VEC(uint64_t) fresh;  // where those are that came since the watch went on, or was on
-    VEC(uint64_t) closed; // and those that were closed since; some may be gone
+    VEC(uint64_t) closed; // addresses that were closed since; some may be gone
     Map registered;       // memory that cannot be closed, by address
     size_t turn; // of the ranges: where the next part begins, if they are too many to be closed at once
     uint64_t closings, times; // ranges that were closed; how often the watch went on

@@ -57,7 +57,7 @@ typedef struct GrOptions {
     Arena arena;   // of the texts
     bool *given;   // [rows of all tables]: by the command line or GPURACE_OPTIONS
     void **tables; // [tables]: the fields of each; those of the first are this structure's own
-    // Of the engine, once one is chosen (engines/core/engine.h); of two at once, what either can do.
+    // Caps of the engine, once one is chosen (engines/core/engine.h); of two at once, what either can do.
     unsigned caps;
     unsigned beside; // for one of two engines that run at once: the caps of the other
 #define OPTION(id, name, type, deflt, commands, applies, arg, help) GrOpt_##type id;

@@ -8,7 +8,7 @@
 
 enum {
     MOST_DEEP = 24,
-    MOST_STMTS = 20000, // that are put into one kernel
+    MOST_STMTS = 20000, // statements that are put into one kernel
     MOST_PARAMS = 64,
 };
 

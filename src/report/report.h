@@ -61,7 +61,7 @@ typedef struct GrRace {
     // the text of the lines where they can be read, so it stays when lines move; `line_id` of their numbers. Both are
     // 16 hexadecimal digits, and "-2" and so on behind them where a report has several such.
     const char *id, *line_id;
-    // Of a merged report: by the run's seed, then its id. What is shown of the race is of the first.
+    // The runs of a merged report that saw the race, by seed, then id. The race is shown as the first one saw it.
     const GrSeenIn *seen;
     uint32_t n_seen;                // 0: the report is of one run
     bool known;                     // the baseline has it, too (baseline.h)
@@ -71,7 +71,7 @@ typedef struct GrRace {
     // its first access and this race's other side as its second. NULL: none.
     const struct GrRace *watched;
     uint32_t n_sites; // instructions that were merged into this one
-    // Of the races that were grouped into this one (group.c), sorted; NULL: `kernel` only.
+    // Kernels of the races that were grouped into this one (group.c), sorted; NULL: `kernel` only.
     const char *const *kernels;
     uint32_t n_kernels, n_places; // n_places: how many pairs of places those were
     const GrMet *met;             // where the other side was caught; NULL: nowhere
@@ -147,7 +147,7 @@ typedef struct GrReport {
     const char *drawing;  // SVG without scripts, which a page of HTML shows below its races; NULL: none
     const char *tool;     // that found all this, and its version
     struct GrSuppressions *suppressions; // suppress.h; NULL: there are none
-    struct GrSuppressions *bundled;      // those that come with gpurace; NULL: they are not wanted
+    struct GrSuppressions *bundled;      // the rules that come with gpurace; NULL: they are not wanted
     bool owns_rules;                     // gr_report_free frees both
     // Of two engines: causality, the second, judges the races of the first. Names NULL: only one engine ran.
     struct GrSecondOpinion {

@@ -41,7 +41,7 @@ typedef struct VmAccessEvent {
     // uses the value. That may be later, but comes before the lane does anything that orders. These lanes do not use
     // it.
     uint32_t discards;
-    bool held; // it is such a load: others may have made accesses since
+    bool held; // such a load: others may have made accesses since
 } VmAccessEvent;
 
 // The lane that comes as number k (0 to 31) in the order `turn`.
@@ -156,7 +156,7 @@ typedef enum VmAsyncKind {
     VM_ASYNC_ISSUE,
     VM_ASYNC_READ,   // like an access
     VM_ASYNC_WRITE,  // like an access
-    VM_ASYNC_COMMIT, // what the lanes issued since the last one is a group now; `completes` says of which kind
+    VM_ASYNC_COMMIT, // the lanes' operations since the last one are a group now; `completes`: of which kind
     VM_ASYNC_WAIT,   // the lanes know that all but their last `count` groups are complete (wait_all: 0)
     VM_MBAR_INIT,    // for `count` arrivals
     VM_MBAR_INVAL,

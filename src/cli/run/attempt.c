@@ -14,8 +14,8 @@
 static void in_child(bool (*work)(void *user, int *status), void *user, pid_t parent, const int ends[2]) {
     int status = 0, report = ends[1];
     close(ends[0]);
-    prctl(PR_SET_PDEATHSIG, SIGKILL); // what it has started is ended by the warden then
-    if (getppid() != parent)          // it died before that
+    prctl(PR_SET_PDEATHSIG, SIGKILL); // the warden then ends what the child has started
+    if (getppid() != parent)          // the parent died before that
         _exit(1);
     signal(SIGPIPE, SIG_IGN); // a reader that has gone away is an error of write, which is seen
     bool done = work(user, &status);

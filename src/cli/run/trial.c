@@ -161,7 +161,7 @@ static gr_status run(GrTrial *t, uint64_t seed, GrTrialResult *out, gr_error *er
         snprintf(out->why, sizeof out->why, "with seed %llu the program ends with status %d: %s",
                  (unsigned long long)seed, status, words);
     }
-    if (access(path, R_OK)) // it did not get as far
+    if (access(path, R_OK)) // the run did not get so far
         goto done;
     GR_TRY(gr_report_read(path, &one, err));
     out->faults += one.faults.len;

@@ -25,7 +25,7 @@ CUresult gr_capture_event(Stream *s, Event *e, CUgraphNodeType type);
 // Edges of it: the event stands for what the stream captured last; the stream waits for what it stands for.
 CUresult gr_capture_record(Stream *s, Event *e);
 CUresult gr_capture_wait(Stream *s, Event *e);
-void gr_capture_forget(Stream *s); // it is about to go
+void gr_capture_forget(Stream *s); // the stream is about to go
 
 // What graph nodes do, as items that are not submitted (launch.c, copy.c, fill.c).
 CUresult gr_launch_item(Ctx *ctx, const CUlaunchConfig *config, CUfunction f, void **params, void **extra,

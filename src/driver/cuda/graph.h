@@ -70,7 +70,7 @@ CUresult gr_graph_clone(const Graph *g, Graph **out);
 bool gr_graph_has(const Graph *g, const Node *n);
 // A node without work. NULL when memory is out.
 Node *gr_node_new(Graph *g, CUgraphNodeType type, CtxRef ctx, Node *const *after, size_t n);
-void gr_node_free(Node *n); // and all edges to it
+void gr_node_free(Node *n); // and all its edges
 // Gives a node the work of another of its type; what it had is dropped.
 CUresult gr_node_set(Node *n, const Node *from);
 void gr_node_clear(Node *n);

@@ -10,7 +10,7 @@
 #include "vm/virtual.h"
 
 static uint64_t host_visible;        // allocations that the host can see
-static uint64_t visible_changes = 1; // and how often another one came or went
+static uint64_t visible_changes = 1; // how often another one came or went
 
 // What came and went since `noted`, for a tool that asks often.
 typedef struct Change {

@@ -25,6 +25,6 @@ CUresult gr_mem_alloc(Ctx *ctx, VmMemKind kind, size_t size, unsigned flags, VmR
 void gr_advice_forget(uint64_t addr); // of managed memory that is about to be freed
 MemPool *gr_pool_new(Dev *dev);
 CUresult gr_pool_alloc(Ctx *ctx, MemPool *pool, size_t size, CUdeviceptr *out);
-void gr_pool_forget(VmRange *r); // it is about to be freed
+void gr_pool_forget(VmRange *r); // the range is about to be freed
 
 #endif

@@ -11,7 +11,7 @@ struct Image {
     PtxModule **modules;
     size_t count;
     struct GrApiRuntimes *runtimes; // of each module: what it calls and does not hold
-    // Those of the one module, which it shares with others (runtimes.c); NULL: there is none.
+    // The runtimes of the one module, which it shares with others (runtimes.c); NULL: there are none.
     PtxModule *runtime;
     const char *suffix; // of its names in the module
 };

@@ -482,9 +482,7 @@ static uint64_t run_item(Item *it, uint64_t budget, bool alone, bool draining) {
         it->mark->done = true;
         it->mark->ns = gr_vm_now_ns(dev->vm);
         break;
-    case ITEM_HOST:
-        gr_callback_run(it, draining);
-        return COST_START; // it ends when the callback thread says so
+    case ITEM_HOST: gr_callback_run(it, draining); return COST_START; // the callback thread says when it ends
     case ITEM_ALLOC:
         if (it->memory)
             gr_graph_memory_set(it->memory, true);

@@ -99,8 +99,9 @@ void gr_queue_leave(void);   // a call that may have submitted something returns
 void gr_queue_advance(void); // the quantum of one API call
 unsigned gr_queue_pending_streams(void);
 void gr_queue_print_times(void);
-void gr_queue_exit(uint64_t steps); // what is done once exit was called: at most so much, and little in all
-uint64_t gr_queue_slice(void);      // a slice for the device thread; 0: nothing could run
+void gr_queue_exit(
+    uint64_t steps); // the work that is done once exit was called: at most `steps`, and little in all
+uint64_t gr_queue_slice(void); // a slice for the device thread; 0: nothing could run
 // All that is queued there now. A call that waits for the legacy stream also waits for the blocking ones of its
 // context, whether or not anything was queued in itself (as an H100 does).
 CUresult gr_queue_drain_stream(Stream *s);

@@ -26,7 +26,7 @@ void gr_stream_free(Stream *s) {
     gr_capture_forget(s);
     gr_cu_handle_remove(s);
     s->dying = true;
-    if (!s->head) { // else it goes when its work has ended
+    if (!s->head) { // else the stream goes when its work has ended
         gr_queue_remove_stream(s);
         free(s);
     }

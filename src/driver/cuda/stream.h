@@ -33,7 +33,7 @@ typedef struct Event {
     unsigned flags;
     Mark *mark;        // of the last record; NULL: never recorded
     uint64_t captured; // the last record was into the capture of this number; 0: into a stream
-    VEC(Node *) after; // and then it stands for these
+    VEC(Node *) after; // the nodes that the mark then stands for
 } Event;
 
 // Resolves handle 0 and the special ones in `ctx`.

@@ -115,7 +115,7 @@ void gr_gates_order(Gates *g, const GrOrdering *o) {
 }
 
 void gr_gate_put(Gates *gates, CUstream stream, uint64_t extra, bool for_newest) {
-    // So that a place is soon behind no event.
+    // Places take turns, so that one is soon behind no event.
     unsigned first = __atomic_fetch_add(&gates->n, 1, __ATOMIC_RELAXED);
     for (unsigned i = 0; i < GATES; i++) {
         unsigned k = (first + i) % GATES;

@@ -38,7 +38,7 @@ typedef struct Gates {
     uint64_t patience; // with a launch; GATE_LAUNCH_NS, less where it was in vain, GATE_LEAST_NS at least
     Gate all[GATES];
     unsigned n;           // gates that were made
-    pthread_mutex_t lock; // of what follows
+    pthread_mutex_t lock; // of the fields below
     struct {
         const void *what;
         uint32_t gates;

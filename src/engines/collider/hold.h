@@ -35,7 +35,7 @@ typedef struct HoldPage {
 typedef struct Holds {
     GrSession *session;
     const LateDriver *driver;
-    pthread_mutex_t lock; // of what follows
+    pthread_mutex_t lock; // of the fields below
     VEC(HoldControl) controls;
     VEC(HoldPage) pages;
     bool said;

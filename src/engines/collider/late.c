@@ -383,7 +383,7 @@ bool gr_late_submitting(GrLate *l, const GrComing *w) {
         if (pageable && l->driver.wait(w->stream) != CUDA_SUCCESS)
             return false;
         gr_gate_put(&l->gates, w->stream, ns, gr_underway_is_to_begin(&l->underway, w->stream));
-        graph_told = 0; // as of a launch with a gate in front of it, none waits for it to begin
+        graph_told = 0; // a launch with a gate in front of it: none waits for its begin
     }
     return pageable && gated;
 }

@@ -18,7 +18,7 @@ typedef struct Underway {
     const LateDriver *driver;
     Holds *holds;
     Gates *gates;
-    pthread_mutex_t lock; // of what follows
+    pthread_mutex_t lock; // of the fields below
     struct {
         CUevent ended; // behind it; NULL: not needed yet
         CUstream stream;

@@ -16,8 +16,8 @@ struct Clock {
 // Entries whose keys differ in nothing but five bits: the lanes of a warp.
 typedef struct Leaf {
     Clock head;
-    uint64_t group; // what they have in common, mixed
-    uint32_t mask;  // which of them are there
+    uint64_t group; // the children's common bits, mixed
+    uint32_t mask;  // the children that are there
     uint32_t value[];
 } Leaf;
 

@@ -73,7 +73,7 @@ typedef struct GrComing {
 // The host is about to wait in a call, or has done so.
 typedef enum GrWaitKind {
     GR_WAIT_ALL,    // for all work of the context, as far as the host can order it
-    GR_WAIT_STREAM, // for that of `stream`
+    GR_WAIT_STREAM, // for the work of `stream`
     GR_WAIT_EVENT
 } GrWaitKind;
 

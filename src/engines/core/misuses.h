@@ -18,8 +18,8 @@ typedef struct Misuses {
     Map places;                   // kind and place -> uint64_t *, what to count in
     Map shuffles;                 // places of those from missing lanes
     StrBuf shuffled;              // the first few of them, for the remark
-    bool strays;                  // those of accesses (VM_MISUSE_STRAY) and no others are heard
-    bool no_faults;               // those that end a launch, which is told as a fault, are left out
+    bool strays;                  // only misuses of accesses (VM_MISUSE_STRAY) are heard
+    bool no_faults;               // misuses that end a launch, which is told as a fault, are left out
     bool incomplete;              // memory ran out
 } Misuses;
 

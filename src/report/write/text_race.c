@@ -205,7 +205,7 @@ static void add_beneath(const GrReport *r, const GrFrame *f, Arena *arena, StrBu
 }
 
 void gr_text_source(const GrReport *r, const GrAccess *a, Arena *arena, StrBuf *out) {
-    enum { OUTER = 2, INNER = 2 }; // so many are shown
+    enum { OUTER = 2, INNER = 2 }; // how many are shown
     uint32_t k = a->headline;
     const GrFrame *f = gr_access_frame(a, k);
     gr_text_excerpt(r, f, out);

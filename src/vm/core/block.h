@@ -23,7 +23,7 @@ struct VmBlock {
     uint32_t sm;
     VmCluster *cluster;
     uint32_t rank; // in the cluster
-    bool ended;    // and kept only because others of the cluster run
+    bool ended;    // has ended, and is kept only because others of the cluster run
     bool end_told; // observers know that
     uint32_t n_warps, live_warps;
     uint32_t live_threads;
@@ -45,8 +45,8 @@ struct VmBlock {
 struct VmCluster {
     uint32_t n, running; // blocks; of those, not ended
     uint32_t live;       // threads that have not exited
-    uint32_t arrived;    // of those, at the cluster barrier
-    uint32_t phase;      // of that barrier: how often it was complete
+    uint32_t arrived;    // threads at the cluster barrier
+    uint32_t phase;      // how often the cluster barrier was complete
     VmCluster *next_free;
     VmBlock *block[]; // by rank
 };

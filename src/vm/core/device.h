@@ -37,7 +37,7 @@ struct VmDevice {
     uint64_t n_windows;  // that were opened
     VmLaunch *active;    // in order of submission
     VmModule *modules;
-    VmModule *runtimes; // those of them that others have, by VmModule.next_runtime
+    VmModule *runtimes; // modules that are others' runtimes, by VmModule.next_runtime
     uint32_t code_next;
     uint64_t walks; // through the functions of a kernel that is launched for the first time
     uint64_t heap_used;
@@ -46,7 +46,7 @@ struct VmDevice {
     uint32_t stack_limit;
     struct VmWeak *weak; // weak.h; NULL: accesses are sequentially consistent
     unsigned n_extensions;
-    void *extension_state[VM_EXTENSIONS]; // of those in config.extensions
+    void *extension_state[VM_EXTENSIONS]; // states of config.extensions
     const struct VmPolicy *policy;        // policy.h; NULL: the default schedule
     struct VmPct *pct;                    // of policy_pct.c
     uint64_t executed,

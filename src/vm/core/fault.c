@@ -14,7 +14,7 @@
 
 enum {
     LOOP = 32, // instructions of a loop that polls
-    TOLD = 4,  // of those that wait
+    TOLD = 4,  // waiting threads that are told
 };
 
 void gr_vm_thread_of(const VmWarpRest *r, unsigned lane, uint32_t thread[3]) {

@@ -186,7 +186,7 @@ struct VmModule {
     // A runtime is code that several modules share: it knows no addresses of variables, which are each module's own.
     bool is_runtime;
     VmModule *next_runtime;
-    VmModule *runtime;    // that it has; NULL: none
+    VmModule *runtime;    // the runtime that it has; NULL: none
     const char *suffix;   // of the runtime's names in it
     uint64_t *runtime_at; // where the runtime's variables are, by VmGlobal.index there
     VmModule *next;

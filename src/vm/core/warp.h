@@ -88,7 +88,7 @@ typedef struct VmSplit {
     uint8_t mbar_tries;      // how often in a row its try_wait was in vain
     bool mbar_sleeps;        // suspended in mbar_insn, or about to look again after that
     const VmInsn *gathered;  // it has waited for them before this instruction, which is next
-    uint64_t window;         // that is open while it waits; 0: none
+    uint64_t window;         // the window that is open while it waits; 0: none
     uint32_t mbar;           // offset of the mbarrier that it last asked in vain
     uint32_t pauses;         // hold.c: in how many it has been held
     uint64_t held;           // hold.c: which of those that are held; 0: none
@@ -124,7 +124,7 @@ typedef struct VmWarpRest {
     uint32_t index;                         // within the block
     uint32_t id;                            // within the launch (VmLaunch.warp)
     uint32_t exists;                        // lanes the block has
-    uint32_t live;                          // of those, not exited
+    uint32_t live;                          // lanes that have not exited
     uint32_t rotate;                        // seeded: lane order of conflicting stores
     uint32_t holding;                       // no other lanes have loads in `held`
     uint32_t cluster_arrived, cluster_done; // lanes: in this phase, and of the last one not yet waited for

@@ -289,7 +289,7 @@ static void tell_outside(VmWarp *w, const VmInsn *i, uint32_t lanes) {
 // The running lanes by their member masks.
 typedef struct Members {
     uint32_t outside; // lanes that their own masks do not name
-    uint32_t first;   // those that use the mask of the first
+    uint32_t first;   // lanes that use the mask of the first
     bool complete;    // no lane is missing
     bool leave_out;   // a mask does not name all lanes that run here, or would but for the device
 } Members;

@@ -52,7 +52,7 @@ typedef struct Overwritten {
 struct VmWeak {
     Rng rng;
     uint64_t now;
-    Overwritten log[LOG]; // that of moment t at t % LOG
+    Overwritten log[LOG]; // moment t is at t % LOG
     uint64_t last[FILTER];
     VEC(VmWeakWarp *) warps;
     bool incomplete; // memory ran out: some accesses were as they always are

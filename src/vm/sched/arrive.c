@@ -29,7 +29,7 @@
 
 enum {
     PLACES = 4,     // instructions of a launch at which a warp is slow
-    LOOKS = 8,      // of it
+    LOOKS = 8,      // of such a warp
     SLOW = 1 << 14, // warp instructions of others between two of its looks
     // How long others stay behind a fence; the slow one half as long: longer than threads are held (hooks.c).
     STAY_NS = 20000,
@@ -48,12 +48,12 @@ enum {
 typedef struct VmArrivals {
     bool none; // not in this launch
     uint32_t arrived, n_places, n_away, looks;
-    uint64_t last, step; // those that were sent away first come back then, the next ones so much earlier
+    uint64_t last, step; // when the warps that went away first come back; how much earlier the next ones do
     struct {
         const VmInsn *at;
         uint32_t warp, looks, stays; // warp: its id, and 1; 0: none yet
         bool sleeps, none;           // none: of this launch no warp is slow there
-        uint64_t until;              // it sleeps until then
+        uint64_t until;              // it sleeps so long
     } place[PLACES];
     struct {
         VmBlock *block;

@@ -43,7 +43,7 @@ enum {
     IN_VAIN = 64,      // after so many of either all that is halved
     SAME = 8,          // a launch that one is released from is so again, but once in so many times
     NS_SHIFT = 4,      // 16 ns in which all sleep count as one instruction
-    PASS_ONE_IN = 8,   // of those that should go on so many are held all the same
+    PASS_ONE_IN = 8,   // of splits that should go on one in so many is held
     LATE_MOST = 16,    // no warp begins late while so many are held
 };
 

@@ -24,7 +24,7 @@ typedef struct GrSlot {
     uint64_t count;     // occurrences, all threads and launches; 64 bits never overflow in practice
     uint32_t state;     // GR_SLOT_*; the fields below are valid once READY
     uint32_t lanes;     // intra-warp classes: the lanes of the warp that touched the address
-    uint32_t stored[2]; // and which of them stored exactly what `expected` is of, and what `seen` is of
+    uint32_t stored[2]; // lanes that stored exactly `expected`, and `seen`
     uint64_t launch;    // %gridid of the first occurrence
     uint64_t address;   // as the program holds it: generic or global address, or offset in the shared window
     uint32_t thread[3], block[3];
@@ -94,18 +94,18 @@ typedef struct GrControl {
     uint32_t stop;    // not zero: trap at the first race
     uint32_t module;  // its number in the results
     uint64_t windows; // device address of the GrMeetTable; 0: none
-    // --budget: this share of the windows, in 2^-32, stays shut; read once by each thread, when it begins.
+    // --budget: the share of windows, in 2^-32, that stays shut; each thread reads it once, when it begins.
     uint32_t shut;
     // Not 0: something may run beside this launch, which therefore waits long (GR_BESIDE_*); read once, too.
     uint32_t beside;
     uint64_t hold; // device address of the context's GrHold; 0: there is none
-    // When the newest launch that is held began, in the units of device/hold.h; above that, its number.
+    // When the newest held launch began, in the units of device/hold.h; above that, its number.
     uint64_t since;
     uint64_t kept, kept_bytes; // where no store is poisoned: the host or another device may look
     uint64_t kept_granules;    // and of that, only in granules whose bit is set (GR_GRANULE_SHIFT)
-    // Of the kernel whose number is that place, modulo GR_LAUNCH_COUNTS: so many have begun.
+    // How many launches of a kernel have begun, by the kernel's number modulo GR_LAUNCH_COUNTS.
     uint32_t launches[GR_LAUNCH_COUNTS];
-    // Of that kernel: how many threads of its launch are at their end, and at the end's second part.
+    // By that, too: how many threads of a launch are at its end, and at the end's second part.
     uint32_t ends[GR_LAUNCH_COUNTS][2];
 } GrControl;
 

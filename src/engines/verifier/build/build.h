@@ -11,7 +11,7 @@ typedef struct GrOutput {
     const char *path; // absolute
     VEC(size_t) sources;
     bool program; // it was linked: a program or a shared library
-    bool merged;  // it is in another one, or was made anew
+    bool merged;  // is linked into another one, or was made anew
 } GrOutput;
 
 typedef struct GrBuild {

@@ -56,7 +56,7 @@ typedef struct GrBound {
     bool no_barriers, no_locks; // as if the kernel had none: whether a proof needs them
     bool wraps;                 // arithmetic may overflow now, whatever the settings say
     double seconds_left;        // for this kernel and launch
-    // Gathers the operations that proofs take not to leave the range of their bits; NULL: they are not gathered.
+    // Gathers operations of which proofs assume that they do not leave the range of their bits; NULL: not gathered.
     GrTermVec *trusted;
     const GrTerm *grid[3], *block[3];   // 32 bits
     const GrTerm *thread[3], *place[3]; // %tid and %ctaid; 0 in a dimension of one

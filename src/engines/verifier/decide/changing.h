@@ -23,7 +23,7 @@ typedef struct GrModels {
     Arena *arena;        // for `changing`
     GrKernelModel other; // nothing where `changing` is empty
     GrObjects changing;
-    size_t asked; // so many of these the plain model reads; the others came with them
+    size_t asked; // how many of these the plain model reads; the others came with them
 } GrModels;
 
 // Gives *b, the plain model under a launch, another model if memory that the plain one reads changes. `b` uses that

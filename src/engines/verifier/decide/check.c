@@ -354,7 +354,7 @@ done:
 // Names what the kernel's proofs took on trust.
 static gr_status say_trusted(const Check *c, const Unit *u, const GrKernelModel *m,
                              const GrTermVec *trusted) {
-    enum { MOST = 4 }; // that are named
+    enum { MOST = 4 }; // how many are named
     StrBuf text = {0};
     Arena scratch;
     if (c->set->wrap || !trusted->len)

@@ -58,7 +58,7 @@ static bool would_race(const GrKernelAccess *x, const GrKernelAccess *y, GrLevel
 
 // ---- What an answer hangs on ----------------------------------------------------------------------------------------
 
-enum { MOST_NEEDS = 4 }; // that are named
+enum { MOST_NEEDS = 4 }; // how many are named
 
 typedef struct Needs {
     GrBound *b;

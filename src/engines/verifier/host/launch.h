@@ -52,7 +52,7 @@ typedef struct GrChoice {
 typedef struct GrArgument {
     uint32_t param, offset, bits;
     const GrTerm *value; // of a scalar; NULL: a pointer
-    // Of a pointer, or of a recorded number that may be one; NULL: not known where.
+    // Where a pointer points, or a recorded number that may be one; NULL: not known.
     const GrAllocation *allocation;
     const GrTerm *at; // bytes into the allocation, 64 bits
     // One of several pointers, as of buffers that a loop swaps: the first that holds. The last one needs no condition.
@@ -72,9 +72,9 @@ typedef struct GrHostLaunch {
     size_t program;                                  // which one makes it; not of a recorded one
     bool cooperative, recorded;                      // recorded: of a run, not of all
     bool by_pointer;                                 // through a pointer, which may be to another kernel
-    bool variables_begin;      // those of the module hold what they are initialized with
-    bool arguments_known;      // of a recorded one: param_bytes counts
-    VEC(uint32_t) param_bytes; // of a recorded one: of each parameter
+    bool variables_begin;                            // the module's variables hold their initial values
+    bool arguments_known;                            // of a recorded one: param_bytes counts
+    VEC(uint32_t) param_bytes;                       // of a recorded one: of each parameter
     VEC(GrArgument) arguments;
     VEC(GrFact) facts;
     VEC(const char *)

@@ -25,7 +25,7 @@ typedef struct Flight {
     GrKernelAccess *copy;
     uint32_t start;    // its block
     const KLoop *loop; // whose rounds are counted; NULL: what is in no loop
-    // The outermost loop around the copy, if `loop` is not in it: whose rounds are counted, too.
+    // The outermost loop around the copy, if `loop` is not in it: its rounds are counted, too.
     const KLoop *own;
     uint64_t *seen;     // by block and phase: bits of turns
     uint64_t *barrier;  // by barrier: bits of turns

@@ -123,7 +123,7 @@ typedef struct GrAfter {
     uint8_t taken;
     // FLIGHT: back edges of the outermost loop around the copy until that loop was left. 0 if the barrier is in it.
     uint8_t own;
-    // Bits of loops (id below 64) that were entered since, and whose back edge was not taken: counters are 0.
+    // Bits of loops (id below 64) that were entered since and took no back edge: their counters are 0.
     uint64_t still;
 } GrAfter;
 typedef VEC(GrAfter) GrAfters;
@@ -137,7 +137,7 @@ typedef struct GrSync {
     PtxScope scope;
     PtxSem sem;                                        // of a fence or an access with semantics
     bool is_fence, is_cas, is_exch, is_write, is_read; // a strong store may publish, a strong load may wait
-    // That it is, of the whole block; NULL: none. Only in kernels that may wait in a loop.
+    // The barrier of the whole block that it is; NULL: none. Only in kernels that may wait in a loop.
     const GrBarrier *barrier;
     bool spins;                          // a loop repeats it until it has the value that it waits for
     const struct GrKernelAccess *access; // that it is; NULL: of a fence
@@ -145,7 +145,7 @@ typedef struct GrSync {
     const GrLoop *round;                 // of one that spins: the loop around `wait`; NULL: none
     GrObject *object;                    // of an atomic or a strong access
     const GrTerm *offset;
-    const GrTerm *result; // what it returned; NULL: not known
+    const GrTerm *result; // the value that it returned; NULL: not known
     const GrTerm *until;  // of one that spins: what holds when its loop is left
     const GrPlace *place;
 } GrSync;
@@ -181,7 +181,7 @@ typedef struct GrKernelAccess {
         *swap; // of atom.cas what it compares with and writes; of atom.exch what it writes; else NULL
     const GrSync *sync; // of a strong one
     const GrLoop *loop; // innermost; NULL: none
-    // Of the barriers that join these threads; GRID: empty if the kernel has no barrier of the grid.
+    // By the barriers that join these threads; GRID: empty if the kernel has no barrier of the grid.
     GrAfters after[GR_REACHES];
     VEC(GrSync *) before, behind; // in program order, nearest last / first
     VEC(GrFlight) flights;        // of an asynchronous copy

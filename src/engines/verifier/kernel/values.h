@@ -19,7 +19,7 @@ enum { K_KEPT = 1, K_ESCAPED };
 enum { GR_VAR_ESCAPED = -2, GR_VAR_KEPT = -3 };
 
 typedef struct KDef { // an assignment
-    // A register's number; n_regs + KVar.id; GR_VAR_ESCAPED or _KEPT: all of which that is known.
+    // A register's number; n_regs + KVar.id; GR_VAR_ESCAPED or _KEPT: all known variables of that kind.
     uint32_t var;
     int64_t off;
     uint32_t size;
@@ -39,7 +39,7 @@ typedef enum KPhiKind {
     KPHI_FUNCTION, // a function of the rounds, the same in every thread of a block
 } KPhiKind;
 
-typedef struct KPhi { // what a loop changes
+typedef struct KPhi { // a value that a loop changes
     const KLoop *loop;
     uint32_t var, size, bits;
     int64_t off;
@@ -97,7 +97,7 @@ typedef struct KWalk {
     Map barriers; // KStmt.id + 1 to GrBarrier *
     VEC(KArrival) arrivals;
     uint32_t most_accesses;
-    const GrObject *const *changing; // what is loaded from them is free
+    const GrObject *const *changing; // loads from them are free
     size_t n_changing;
     const GrTerm **cond, **guard,
         **branch;          // by block: from its dominator; from the entry; of its last statement

@@ -38,7 +38,7 @@ typedef struct GrAttempt {
     size_t n_reads;
     GrSolverModel model; // of YES
     GrLooks trusted;     // of the integers
-    const GrTerm *cut;   // what may leave its range, and is not trusted; NULL: nothing does
+    const GrTerm *cut;   // the first operation that may leave its range and is not trusted; NULL: none may
 } GrAttempt;
 
 // Begins every message of the child; `len` bytes follow.

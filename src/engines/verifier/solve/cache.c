@@ -253,7 +253,7 @@ static void trim(const char *folder) {
             !S_ISREG(is.st_mode))
             continue;
         snprintf(k.name, sizeof k.name, "%s", e->d_name);
-        k.size = is.st_size > 4096 ? is.st_size : 4096; // what a file takes at least
+        k.size = is.st_size > 4096 ? is.st_size : 4096; // a file takes at least that
         k.used = is.st_mtim;
         all += k.size;
         if (!gr_vec_push(&kept, k))

@@ -51,7 +51,7 @@ static size_t mapped(void) {
 
 static void limit(pid_t parent, size_t bytes) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) // it died before prctl
+    if (getppid() != parent) // the parent died before prctl
         _exit(1);
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     // What the caller does at signals is none of the child's business: it just dies.

@@ -45,7 +45,7 @@ static gr_status start(Running *r, gr_error *err) {
     }
     if (!child) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent) // it died before prctl
+        if (getppid() != parent) // the parent died before prctl
             _exit(1);
         for (size_t k = 0; k < r->started; k++)
             if (r->pieces[k].child)

@@ -47,7 +47,7 @@ typedef struct GrReading {
     bool capped; // unknown numbers of the launch are small
     // By term id, how it is looked at where it leaves its range even with small unknown numbers; NULL: not known.
     const uint8_t *large;
-    // By term id, how it is looked at where its bounds leave its range; since the last gr_reading_forget.
+    // By term id, how it is looked at where its bounds leave its range, since the last gr_reading_forget.
     uint8_t *left;
     const GrRange *known; // of symbols, by id; NULL: their own ranges
     GrLooks trusted;      // so far
@@ -58,7 +58,7 @@ typedef struct GrReading {
     const GrPoly **polys;          // by term id
     const bool *no_sign;           // by symbol id
     uint32_t *of_symbol, *of_term; // atom + 1, by id
-    // GrRange, by term id: what facts say of the integer that gr_read gives, where that is always the same one.
+    // GrRange, by term id: the facts' range of the integer that gr_read gives, where that is always the same one.
     Map numbers;
     VEC(const GrTerm *) facts; // the query's, conjunctions taken apart
     const GrTerm *opaque;      // the first term that is not read; NULL: none

@@ -34,7 +34,7 @@ typedef struct GrQuery {
     const GrOverlap *overlap; // NULL: none
     double seconds;           // 0: 5
     bool wrap;                // whatever may leave its range does
-    // How many threads the launch has is made of these, so many of them; NULL: not known.
+    // The terms whose product is the launch's number of threads, n_sizes of them; NULL: not known.
     const GrTerm *const *sizes;
     size_t n_sizes;
     bool any_model; // nobody reads the model: the first one will do, and OPEN is an answer
