@@ -48,9 +48,9 @@ typedef struct GrCampaignRun {
 void gr_plan_init(GrCampaignPlan *p);
 void gr_plan_free(GrCampaignPlan *p);
 
-// Each reads one of the lists; GR_ERR_ARGUMENT or GR_ERR_SYNTAX says what is wrong with it, and where. `1..100,200`;
-// `word,word`, of which none may be empty or come twice (`what` names them in the error); lines of arguments, in which
-// quotes and backslashes work as in a shell, blank lines and lines that begin with # being skipped.
+// Each reads one of the lists; GR_ERR_ARGUMENT or GR_ERR_SYNTAX: what is wrong with it, and where. gr_plan_seeds:
+// `1..100,200`. gr_plan_engines, gr_plan_schedules: `word,word`, none empty, none twice. gr_plan_inputs: lines of
+// arguments, with quotes and backslashes as in a shell; blank lines and lines that begin with # are skipped.
 gr_status gr_plan_seeds(GrCampaignPlan *p, const char *text, gr_error *err);
 gr_status gr_plan_engines(GrCampaignPlan *p, const char *text, gr_error *err);
 gr_status gr_plan_schedules(GrCampaignPlan *p, const char *text, gr_error *err);

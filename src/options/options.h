@@ -161,9 +161,9 @@ void gr_options_reproduce(const GrOptions *o, unsigned command, StrBuf *out);
 // The engine `name` is the one that is chosen, or one of several ("collider+exact").
 bool gr_options_uses(const GrOptions *o, const char *name);
 
-// Of a device and an engine that are chosen (`caps`): the word of --schedule that holds; how many threads run the
-// blocks of a kernel at most; and why an option has no effect: the need of its row that does not hold, a sentence
-// without its end. NULL: the option has an effect.
+// For a chosen device and engine (`caps`). gr_options_schedule: the word of --schedule that holds; gr_options_threads:
+// how many threads run a kernel's blocks at most; gr_options_misses: why an option has no effect, the need of its row
+// that does not hold, a sentence without its end. NULL: it has an effect.
 const char *gr_options_schedule(const GrOptions *o);
 uint64_t gr_options_threads(const GrOptions *o);
 const char *gr_options_misses(const GrOptions *o, unsigned needs);

@@ -7,10 +7,10 @@
 
 #include <limits.h>
 
-// Finds a program of the CUDA toolkit, "nvcc" or "ptxas", as an absolute path. In this order: what the environment
-// variable GPURACE_NVCC or GPURACE_PTXAS names; of ptxas: the one that Triton brings, if Triton calls us; bin/ of
-// $CUDA_HOME; beside the nvcc that is on the PATH; the PATH; /usr/local/cuda/bin; the toolkit that tools/setup.sh puts
-// into the build folder. GR_ERR_NOT_FOUND: there is none, or the variable names none.
+// Finds a program of the CUDA toolkit, "nvcc" or "ptxas", as an absolute path. In this order: what GPURACE_NVCC or
+// GPURACE_PTXAS names; the ptxas that Triton brings, if Triton calls us; bin/ of $CUDA_HOME; beside the nvcc on the
+// PATH; the PATH; /usr/local/cuda/bin; the toolkit that tools/setup.sh puts into the build folder. GR_ERR_NOT_FOUND:
+// there is none, or the variable names none.
 gr_status gr_toolkit_find(const char *name, char path[PATH_MAX], gr_error *err);
 
 // Runs the program at `path` and waits for it; argv[0] is what it is called. Its standard error goes to the descriptor

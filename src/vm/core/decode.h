@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // decode — what the parts of the decoder share: from the statements of one PtxFunc to VmInsn. Internal.
 //
-// Registers get frame slots when they are first met. A register that is written by exactly one statement, a
-// plain mov, cvta to global or load of a kernel parameter, may need no instruction at all: wherever it is read,
-// the decoder reads the source instead (alias.c says when that is sound).
+// Registers get frame slots when they are first met. A register may need no instruction if exactly one statement writes
+// it: a plain mov, cvta to global or load of a kernel parameter. The decoder then reads that statement's source in its
+// place (alias.c says when that is sound).
 #ifndef GR_VM_CORE_DECODE_H
 #define GR_VM_CORE_DECODE_H
 

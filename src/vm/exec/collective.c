@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // collective — shfl, vote, match, redux, elect, activemask and bar.warp.sync (PTX ISA 9.7.9.6, 9.7.13).
 //
-// A .sync collective is executed when all lanes of its member mask that have not exited are at an instruction
-// of the same kind with the same mask, wherever that instruction is; the lanes that came early wait as splits
-// of their own. Then the result is computed for all of them at once, and those at the same place go on
-// together.
+// A .sync collective is executed when all lanes of its member mask that have not exited are at an instruction of that
+// kind with that mask, wherever it is. Lanes that come early wait as splits of their own. The result is then computed
+// for all of them at once, and lanes at one place go on together.
 #include "vm/core/exec.h"
 #include "vm/core/fault.h"
 #include "vm/core/launch.h"

@@ -14,8 +14,8 @@ unsigned gr_vm_team_size(const VmTeam *t);
 
 void gr_vm_team_relax(void); // within a loop that looks for what another thread will do in a moment
 
-// Calls work(arg, k) once for each k below n, which is at most the team's size: the first on the caller's thread, the
-// k-th always on the same helper, or on the caller's once that has nothing else to do and the helper has not come yet.
+// Calls work(arg, k) once for each k below n, which is at most the team's size. The first call is on the caller's
+// thread, the k-th always on one helper, or on the caller's thread if that is free and the helper has not come yet.
 // Returns when all have returned.
 void gr_vm_team_run(VmTeam *t, unsigned n, void (*work)(void *arg, unsigned k), void *arg);
 

@@ -7,12 +7,12 @@
 //         if (first) { fence; flag[own] = told(g) }
 //     }
 //
-// An access X of round g in one block comes before an access Y of round h in another if some thread of Y's block waits
-// in round h for the flag of X's block, and every value that ends the wait is at least told(g). For told() grows with
-// each round and is more than 0, which the flag begins with. So what ended the wait was told in round g or later, by
-// the one thread of X's block that writes the flag; and behind the barriers of these rounds, in which X is done. The
-// fences make it a release and an acquire pattern, the barriers carry the order to and from the other threads (PTX ISA
-// 8.9).
+// Let X be an access of round g in one block, Y of round h in another. X comes before Y if some thread of Y's block
+// waits in round h for the flag of X's block, and every value that ends the wait is at least told(g). For told() grows
+// with each round and is more than 0, with which the flag begins. So the value that ended the wait was told in round g
+// or later, by the one thread of X's block that writes the flag; and behind the barriers of these rounds, where X is
+// done. The fences make it a release and an acquire pattern, and the barriers carry the order to and from the other
+// threads (PTX ISA 8.9).
 //
 // Other threads may change the flag only by atomics that leave its value: a thread that reads the flag behind such an
 // atomic still observes what was told. The numbers must not wrap, since the solver reads them as integers.
