@@ -85,7 +85,8 @@ def block(lines, k):
     margin = line[: line.index("//") + 2]
     later = first if found is plain else margin.ljust(len(first))
     if found is row and not first.strip().removeprefix("//"):  # no first column: the next line may be another row
-        nested = k and lines[k - 1].startswith(margin) and not lines[k - 1].startswith(first) and len(lines[k - 1]) > len(margin)
+        above = lines[k - 1] if k else ""
+        nested = above.startswith(margin) and not above.startswith(first) and len(above) > len(margin)
         later = first if nested else first + "    "
     last = k + 1
     while last < len(lines) and lines[last].startswith(later) and lines[last][len(later) : len(later) + 1].strip():
@@ -128,7 +129,7 @@ def wrapped(lines):
 def complaint(path, line):
     code, comment = split(line)
     if len(line) > WIDTH and comment and " " in comment.removeprefix("//").strip():
-        return f"a comment of {len(line)} columns; run: make format"
+        return f"a comment of {len(line)} columns: make format wraps it, but for tables and code"
     if len(code.rstrip("\\ ")) > CODE and path.suffix in (".c", ".h") and '"' not in code:
         return f"code of {len(code)} columns"
     return None

@@ -84,7 +84,7 @@ VmRange *gr_vm_mem_reach(VmMem *m, uint64_t addr, uint64_t launch);
 void gr_vm_mem_allow_pageable(VmMem *m, bool yes);
 void gr_vm_mem_forget_pageable(VmMem *m);
 bool gr_vm_mem_used_pageable(const VmMem *m); // gr_vm_mem_reach ever found any
-// Whether the address is in the regions for device memory, allocated or not, or the tool's views of them: no host's.
+// Whether the address is in the regions for device memory, allocated or not, or in the tool's views: not the host's.
 bool gr_vm_mem_owns(const VmMem *m, uint64_t addr);
 // For faults: the range that ends last at or before `addr`, or NULL; the one that starts first after it.
 VmRange *gr_vm_mem_before(const VmMem *m, uint64_t addr);

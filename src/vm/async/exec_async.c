@@ -37,7 +37,7 @@ static uint32_t group_of(const VmWarpRest *r, unsigned bulk, unsigned lane) {
 
 static bool faulted(const VmWarp *w) { return w->stop == VM_STOP_FAULT; }
 
-// One end of an operation on `bytes` bytes (0: not looked at). False: it is stray (gr_vm_stray), or a fault ends this.
+// One end of an operation on `bytes` bytes (0: not looked at). False: it is stray (gr_vm_stray), or the launch faulted.
 static bool find_end(VmWarp *w, const VmInsn *i, unsigned l, const VmAddress *a, uint32_t align,
                      const char *what, uint64_t bytes, PtxAccess access, VmEnd *out) {
     *out = (VmEnd){0};

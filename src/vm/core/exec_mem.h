@@ -69,7 +69,7 @@ void gr_vm_glance_same(const VmGlance *g, uint32_t lanes[4]);
 // Seeded rotation of lanes for conflicting accesses.
 unsigned gr_vm_rotation(VmWarp *w);
 
-// Bytes at a generic address of lane `lane`, for system calls: NULL when [address, address+size) is in several places.
+// Bytes at a generic address of lane `lane`, for system calls: NULL when [address, address+size) is not in one place.
 void *gr_vm_generic(VmWarp *w, unsigned lane, uint64_t address, uint64_t size);
 // A string there, terminated within its allocation; NULL when it is not.
 const char *gr_vm_generic_string(VmWarp *w, unsigned lane, uint64_t address);

@@ -107,7 +107,7 @@ static uint32_t length_of(uint32_t word, uint32_t state, uint32_t now) {
     return 1 + (state == GR_HOST_BUSY && !shorter ? HOLD_BUSY : about(least, now));
 }
 
-// Whether the GPU ran other processes' kernels while this one's stood still: a thread looks at the time more often.
+// Whether the GPU ran other processes' kernels, and nothing beside this one: a thread looks at the time more often.
 static int is_away(uint32_t word, uint32_t now) {
     return word & HOLD_ON && !(word & HOLD_AGAIN) && (int16_t)(now - (word >> HOLD_END)) > HOLD_AWAY;
 }

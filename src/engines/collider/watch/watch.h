@@ -39,7 +39,7 @@ typedef struct WatchOptions {
     bool (*wanted)(void *user, const char *kernel);
     // NULL: all of their accesses. Else those for which it says so.
     bool (*wanted_site)(void *user, const PtxModule *m, uint32_t site);
-    // Whether there is work that the host's own accesses may race with: true at each submission. NULL: nobody asks.
+    // Whether there is work that accesses of the host may race with: true at each submission. NULL: none is seen.
     void (*pending)(void *user, bool on);
     // What a module is called in a side of a race. NULL: where it is.
     uint64_t (*fingerprint)(const PtxModule *m);

@@ -12,7 +12,7 @@
 
 typedef struct GrCache GrCache;
 
-// Makes the folder and those above it. Answers of another `version` (copied) do not count. GR_ERR_IO: it cannot.
+// Makes the folder and those above it. Answers of another `version` (copied) do not count. GR_ERR_IO: none was made.
 gr_status gr_cache_open(const char *folder, const char *version, GrCache **out, gr_error *err);
 void gr_cache_close(GrCache *c);
 
