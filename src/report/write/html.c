@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report as one HTML file that needs nothing else: page.css, page.js, and the report as JSON. The script makes the
 // index from it, and a section for each race when it is asked for. So a page of many races opens as fast as one of few.
-#include "report/write/formats.h"
-#include "report/write/json_internal.h"
 #include "report/suppress.h"
 #include "report/write/formats.h"
 #include "report/write/json_internal.h"

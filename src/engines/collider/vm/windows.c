@@ -253,7 +253,7 @@ static bool fuse_peers(VmFunc *f, VmInsn *i, const VmInsn *limit) {
 
 // What the collider inserts before an asynchronous copy does what the copy does, as ordinary accesses, and waits
 // between them: all of it is left out, but the generator's step (engines/collider/pass/collider_async.h).
-static bool fuse_copy(VmModule *m, VmInsn *i, const VmInsn *limit) {
+static bool fuse_copy(VmFunc *f, VmInsn *i, const VmInsn *limit) {
     const VmInsn *k = i, *last = i;
     for (; k < limit && (k->exec[0] == gr_vm_x_rejoin || same_place(i, k)); k++)
         if (k->exec[0] != gr_vm_x_rejoin)
@@ -274,7 +274,7 @@ static bool fuse_copy(VmModule *m, VmInsn *i, const VmInsn *limit) {
 
 // What wmma.store stored is loaded again by wmma.load.c, whose lanes look where they stored: their addresses are known
 // then as those of the store's parts.
-static bool stored_parts(VmModule *m, VmInsn *i, const VmInsn *access) {
+static bool stored_parts(VmFunc *f, VmInsn *i, const VmInsn *access) {
     const VmInsn *first = access;
     while (first[-1].stmt == access->stmt && first[-1].part)
         first--;
