@@ -3,7 +3,7 @@
 """What the collider costs on a GPU: gpu.py [BUILD] [--rounds 9] [--program-rounds 3] [--only REGEX] [--json FILE] [--update-docs FILE]
 
 `make bench-gpu` builds what is needed and runs this. Two tables, each with all variants side by side, from one run: kernels of bench/kernels.cu (gpu_bench: kernel
-times by events, geometric means), and the programs of tests/programs (gpu_programs.py: kernel times by CUPTI, geometric means of the rounds, which are runs with another seed each;
+times by events, geometric means), and the programs of tests/complete (gpu_programs.py: kernel times by CUPTI, geometric means of the rounds, which are runs with another seed each;
 racecheck, where compute-sanitizer is on PATH).
 Fast, balanced and sampled are the SuperCollider paper's (section 5.3.1). Where ptxas is there, all variants of the kernels are assembled first, side by side.
 A process takes half a second to find the GPU, and its kernels some milliseconds: the rounds of a program are runs in one process, and --parallel N runs N programs
@@ -244,7 +244,7 @@ def main():
         own.rounds, own.parallel, own.repeat, own.until = 1, 1, "", None
         done = [q for q in programs if os.path.basename(q) in rows]
         alone = gpu_programs.measure_all(bench, done[:: max(1, len(done) // args.alone)][: args.alone], [c for c in columns if c in ("none", "default", "racecheck")]) if args.alone else {}
-        lines += ["", f"Programs of tests/programs: geometric means of {args.program_rounds} runs in one process, each with another seed and behind one that does not count, {args.parallel} programs at a time; how many "
+        lines += ["", f"Programs of tests/complete: geometric means of {args.program_rounds} runs in one process, each with another seed and behind one that does not count, {args.parallel} programs at a time; how many "
                   "times as long as without an engine (median). The slowest run is the slowest of all runs of all programs."
                   f"{'' if bench.sanitizer else ' compute-sanitizer is not installed there, so racecheck is missing.'}", "", *program_table(rows, columns, alone)]
         if found:

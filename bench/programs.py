@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the engine exact costs whole programs: programs.py BUILD [--rounds N] [--only REGEX] [--json FILE] [--update-docs FILE]
 
-Each program of bench/programs and of tests/programs runs on the CPU device without an engine (plain) and under exact, in turn, so that a
+Each program of bench/programs and of tests/complete runs on the CPU device without an engine (plain) and under exact, in turn, so that a
 machine that slows down slows both. Time is the processor time that the device took for all its work: kernels, copies, memsets, and what the engine
 makes of them (GPURACE_CPU_DEVICE=times=1 prints it). A ratio is the median of the rounds' ratios. Beside it stand the ratio of kernels alone,
 that of the whole process tree, and the largest resident set under exact over that without an engine. Programs that take long run fewer rounds.
@@ -24,7 +24,7 @@ from alternate import Failed, geomean, median
 MARKS = "<!-- programs: begin -->", "<!-- programs: end -->"
 ENOUGH = 2.5  # seconds after which a program gets no further round
 LONGEST = 120  # seconds that a run may take
-FOLDERS = {"bench/programs": "bench-programs", "tests/programs": "complete-programs"}
+FOLDERS = {"bench/programs": "bench-programs", "tests/complete": "complete-programs"}
 
 arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 arguments.add_argument("build")

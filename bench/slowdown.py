@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the collider costs on the CPU device: slowdown.py BUILD [--rounds N] [--schedule NAME] [--json FILE] [--update-docs FILE]
 
-Each program of tests/programs (build them first: --target complete-programs) runs without an engine and under the collider in the SuperCollider
+Each program of tests/complete (build them first: --target complete-programs) runs without an engine and under the collider in the SuperCollider
 paper's three configurations (section 5.3.1), which look at values only, and with the default delays, without and with watchpoints. In every round all of them run once for each program, in turn,
 so that a machine that slows down slows all of them; a slowdown is the median of the rounds' ratios. "Sampled" checks
 one access, chosen by the seed: the geometric mean of 13 seeds, as in the paper, dealt over the rounds. Kernels: the processor time that the device
@@ -72,14 +72,14 @@ def slot_bytes():
     return (total + 7) // 8 * 8 * len(re.findall(r"^CLASS\(", (root / "src/engines/collider/classes.def").read_text(), re.M))
 
 
-names = [s.stem for s in sorted((root / "tests/programs").glob("*.cu")) if os.access(folder / s.stem, os.X_OK) and re.search(args.only, s.stem)]
+names = [s.stem for s in sorted((root / "tests/complete").glob("*.cu")) if os.access(folder / s.stem, os.X_OK) and re.search(args.only, s.stem)]
 if not names:
     sys.exit("slowdown: no programs; cmake --build BUILD --target complete-programs")
 results = {(v, n): [] for v in [*variants, "sampled"] for n in names}
 begun, load = time.time(), os.getloadavg()[0]
 for r in range(args.rounds):
     for n in names:
-        text = (root / "tests/programs" / f"{n}.cu").read_text(encoding="utf-8")
+        text = (root / "tests/complete" / f"{n}.cu").read_text(encoding="utf-8")
         todo = [(v, o) for v, o in variants.items()]
         todo += [("sampled", delays(5000, 1) + ["--sample", "1", "--seed", str(s)]) for s in range(1, SEEDS + 1) if s % args.rounds == r]
         plain = None

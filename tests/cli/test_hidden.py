@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A process of the program that gpurace has trouble to get into is watched, or the verdict names it: test_hidden.py GPURACE PROGRAM
 
-programs/hidden.cu has the ways. A run is never clean here: what hides launches a racy kernel.
+subjects/hidden.cu has the ways. A run is never clean here: what hides launches a racy kernel.
 """
 import json
 import os

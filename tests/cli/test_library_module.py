@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A library's module that the program tries to unload stays, and is checked (programs/library_module.c): test_library_module.py GPURACE PROGRAM"""
+"""A library's module that the program tries to unload stays, and is checked (subjects/library_module.c): test_library_module.py GPURACE PROGRAM"""
 import json
 import os
 import subprocess

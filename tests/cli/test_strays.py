@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """--on-fault continue: a stray access reads zero or writes nothing, is a misuse with its line, and the program goes on, under every engine of the CPU
-device (programs/strays.cu). By default the kernel ends there.
+device (subjects/strays.cu). By default the kernel ends there.
 Usage: test_strays.py GPURACE PROGRAM SOURCE SCHEMA_CHECK SCHEMA"""
 import json
 import os

@@ -65,7 +65,7 @@ class Built:
         return str(self.folder.joinpath(*parts))
 
     def complete_program(self, name):
-        """A program of tests/programs, alone in its file if it was built so: of a file with several, the driver compiles all."""
+        """A program of tests/complete, alone in its file if it was built so: of a file with several, the driver compiles all."""
         alone, together = (self.folder.joinpath("complete-programs", *more, name) for more in ((), ("tested",)))
         return str(together if together.exists() and not alone.exists() else alone)
 

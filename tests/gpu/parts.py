@@ -18,7 +18,7 @@ import machine
 import page
 from machine import ROOT
 
-for folder in "race", "programs", "jit", "engines/collider":
+for folder in "race", "complete", "jit", "engines/collider":
     sys.path.insert(0, str(ROOT / "tests" / folder))
 import complete
 import gpu_rates
@@ -241,15 +241,15 @@ def judge_programs(setting, outcome, title, sources, built, engines=("none", *EN
 def judge_all_programs(setting, *engines):
     outcome = Outcome()
     built = lambda s: setting.built.complete_program(s.stem)
-    sources = [s for s in sorted((ROOT / "tests/programs").glob("*.cu")) if complete.devices_of(s) == 1][:: setting.every]
+    sources = [s for s in sorted((ROOT / "tests/complete").glob("*.cu")) if complete.devices_of(s) == 1][:: setting.every]
     if not any(os.access(built(s), os.X_OK) for s in sources):
         return Outcome(problems=[f"no program {built(sources[0])} (target complete-programs)"])
-    judge_programs(setting, outcome, f"tests/programs{setting.some()}", sources, built, engines)
+    judge_programs(setting, outcome, f"tests/complete{setting.some()}", sources, built, engines)
     return outcome
 
 
 def programs(setting):
-    """The complete programs of tests/programs: they behave as without gpurace, and are clean."""
+    """The complete programs of tests/complete: they behave as without gpurace, and are clean."""
     return judge_all_programs(setting, "none", "collider", "tracker")
 
 
@@ -302,7 +302,7 @@ def conformance(setting):
 
 def waits(setting):
     """Which calls of CUDA wait for what: the table that the CPU device's test has."""
-    source = ROOT / "tests/driver/cudart/programs/waits.cu"
+    source = ROOT / "tests/driver/cudart/builds/waits.cu"
     program = setting.built.program("cudart-programs/waits")
     if not os.access(program, os.X_OK):
         return Outcome(problems=[f"{program} is not built (target cudart_programs)"])
@@ -316,7 +316,7 @@ def waits(setting):
         outcome.problems.append(f"{len(rows)} rows of {len(wanted)}")
     setting.log("waits", text)
     same = sum(want == row for want, row in zip(wanted[1:], rows[1:]))
-    outcome.row("tests/driver/cudart/programs/waits.cu: which calls wait for what", f"{same} of {len(wanted) - 1} rows as on the CPU device")
+    outcome.row("tests/driver/cudart/builds/waits.cu: which calls wait for what", f"{same} of {len(wanted) - 1} rows as on the CPU device")
     return outcome
 
 
@@ -349,7 +349,7 @@ def just_in_time(setting):
 
 
 def c_programs(setting, outcome, env):
-    tools, title = setting.toolkit, "tests/cli/programs/jit.c, tracker: NVRTC, nvJitLink and the driver's linker, in eight ways"
+    tools, title = setting.toolkit, "tests/cli/subjects/jit.c, tracker: NVRTC, nvJitLink and the driver's linker, in eight ways"
     if not (tools.nvrtc and tools.nvjitlink):
         outcome.row(title, "not run: no NVRTC or no nvJitLink of CUDA 13")
         return
@@ -402,7 +402,7 @@ def devices(setting):
     for engine in "collider", "tracker":
         judged_corpus(setting, outcome, "tests/gpu/devices", engine, "--sources", ROOT / "tests/gpu", "--programs", setting.built.program("gpu-programs"), "devices")
         judged_corpus(setting, outcome, "tests/race, of several devices", engine, "--programs", setting.built.program("corpus"), "host/devices_*")
-    judge_programs(setting, outcome, "tests/programs, of several devices", [s for s in sorted((ROOT / "tests/programs").glob("*.cu")) if 2 <= complete.devices_of(s) <= count],
+    judge_programs(setting, outcome, "tests/complete, of several devices", [s for s in sorted((ROOT / "tests/complete").glob("*.cu")) if 2 <= complete.devices_of(s) <= count],
                    lambda s: setting.built.complete_program(s.stem))
     return outcome
 

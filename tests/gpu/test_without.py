@@ -250,7 +250,7 @@ class Parts(unittest.TestCase):
     def test_programs_that_soak_are_there(self):
         for program in parts.SOAKED:
             name = program.rsplit("/", maxsplit=1)[1] + ".cu"
-            folder = "examples" if program.startswith("examples") else "tests/programs"
+            folder = "examples" if program.startswith("examples") else "tests/complete"
             self.assertTrue((machine.ROOT / folder / name).exists(), program)
 
 

@@ -14,7 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 from gpurace_reports import FOLDER, GPURACE, check_schema, read_terminal  # noqa: E402
 
-SOURCES = os.path.join(HERE, "programs")
+SOURCES = os.path.join(HERE, "reported")
 
 
 def run(program, *args, options=(), text=False):

@@ -180,11 +180,11 @@ def main():
     parser.add_argument("--soak", action="store_true", help="20 seeds, and the lines marked `soak`")
     parser.add_argument("--sanitized", action="store_true", help="GPURACE is one that was built with AddressSanitizer")
     parser.add_argument("-j", dest="jobs", type=int, default=os.cpu_count())
-    parser.add_argument("names", nargs="*", help="programs, such as programs/NAME; all without")
+    parser.add_argument("names", nargs="*", help="programs, such as once_wrong/NAME; all without")
     args = parser.parse_args()
     args.environment = sanitizer_environment(args.gpurace) if args.sanitized else None
     os.makedirs(args.folder, exist_ok=True)
-    sources = sorted(os.path.join(HERE, d, f) for d in ("programs", "field") for f in os.listdir(os.path.join(HERE, d)) if f.endswith(".cu"))
+    sources = sorted(os.path.join(HERE, d, f) for d in ("once_wrong", "field") for f in os.listdir(os.path.join(HERE, d)) if f.endswith(".cu"))
     if args.names:
         sources = [s for s in sources if os.path.relpath(s, HERE)[:-len(".cu")] in args.names]
         if len(sources) != len(args.names):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // async_expect — what kernels of ptx/async.ptx must answer, on the CPU device (test_async.c) and on any other
-// (programs/async_ptx_drv.cu).
+// (features/async_ptx_drv.cu).
 #ifndef GR_TEST_VM_ASYNC_EXPECT_H
 #define GR_TEST_VM_ASYNC_EXPECT_H
 

@@ -9,7 +9,7 @@
 //     device -> device             no wait in any form
 //     host -> host                 returns when done
 // Managed memory counts as device memory, except that the synchronous forms return when done, as those of memset do:
-// CUDA's text leaves that open for copies, and an H100 does so (tests/driver/cudart/programs/waits.cu).
+// CUDA's text leaves that open for copies, and an H100 does so (tests/driver/cudart/builds/waits.cu).
 #include "driver/cuda/capture.h"
 #include "driver/cuda/driver.h"
 #include "driver/cuda/memory.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unit tests of graphs in libcuda.so.1 over the CPU device: what the runtime's programs (tests/driver/cudart/programs/graphs.cu) do not
+// Unit tests of graphs in libcuda.so.1 over the CPU device: what the runtime's programs (tests/driver/cudart/builds/graphs.cu) do not
 // come by, and that branches really run side by side. [EM-127]
 #include "driver_common.h"
 

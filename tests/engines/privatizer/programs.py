@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The complete programs of tests/programs under the privatizer: each ends as without it, nothing is reported, and what it refuses is named and counted.
+"""The complete programs of tests/complete under the privatizer: each ends as without it, nothing is reported, and what it refuses is named and counted.
 
     programs.py GPURACE FOLDER [--device D] [--seeds N] [--options WORDS] [--list] [PROGRAM...]
 
@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 
-SOURCES = pathlib.Path(__file__).resolve().parents[2] / "programs"
+SOURCES = pathlib.Path(__file__).resolve().parents[2] / "complete"
 REFUSED = re.compile(r"engine privatizer: (launch \d+ of )?kernel (.*?) was not (?:checked|made [\w-]+)(?: between (\w+))?(: | to its end, but until )(?:it )?(.*?)(?: \([^()]*:\d+\))?$")
 
 
@@ -72,7 +72,7 @@ def main():
     programs = [p for p in sorted(pathlib.Path(options.folder).iterdir()) if (SOURCES / f"{p.name}.cu").exists() and (not options.programs or p.name in options.programs)
                 and not re.search(r"^// WITHOUT:.* privatizer", (SOURCES / f"{p.name}.cu").read_text(encoding="utf-8"), re.M)]
     if not programs:
-        sys.exit(f"no program of tests/programs is in {options.folder}")
+        sys.exit(f"no program of tests/complete is in {options.folder}")
     failed = kernels = refused_kernels = nothing = whole = 0
     ratios, why = [], {}
     for program, (_, plain_wrong, plain_seconds), rows in run_all(options, programs):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The privatizer end to end on the CPU device: test_privatizer.py GPURACE FOLDER EXAMPLES. FOLDER has programs/ built, EXAMPLES the examples."""
+"""The privatizer end to end on the CPU device: test_privatizer.py GPURACE FOLDER EXAMPLES. FOLDER has hard_kernels/ built, EXAMPLES the examples."""
 import json
 import pathlib
 import re
@@ -61,7 +61,7 @@ class Privatizer(unittest.TestCase):
         for seed in range(1, 6):
             out, report = run(FOLDER / "results", "--seed", str(seed), "--schedule", "random")
             self.assertEqual((out, report["verdict"], report["reasons"]), ("PASS\n", "clean", []))
-        source = (pathlib.Path(__file__).parent / "programs/results.cu").read_text(encoding="utf-8").splitlines()
+        source = (pathlib.Path(__file__).parent / "hard_kernels/results.cu").read_text(encoding="utf-8").splitlines()
         lines = {k for k, text in enumerate(source, 1) if text.endswith("// RACE")}
         for seed in range(1, 6):
             report = run(FOLDER / "results", "--seed", str(seed), "--schedule", "random", words=["racy"])[1]
@@ -69,7 +69,7 @@ class Privatizer(unittest.TestCase):
 
     def lines_found(self, program, word, seeds):
         """Of each seed: one of the lines with RACE for each report, and the lines that are due."""
-        source = (pathlib.Path(__file__).parent / f"programs/{program}.cu").read_text(encoding="utf-8").splitlines()
+        source = (pathlib.Path(__file__).parent / f"hard_kernels/{program}.cu").read_text(encoding="utf-8").splitlines()
         lines = {k for k, text in enumerate(source, 1) if text.rstrip().endswith("// RACE")}
         for seed in seeds:
             report = run(FOLDER / program, "--seed", str(seed), "--schedule", "random", words=[word])[1]
@@ -255,7 +255,7 @@ class Privatizer(unittest.TestCase):
 
     def test_options_name_kernels_files_and_variables(self):
         """What is named is checked, and of the rest no race is told: not even of neighbours in shared memory."""
-        source = (pathlib.Path(__file__).parent / "programs/variables.cu").read_text(encoding="utf-8").splitlines()
+        source = (pathlib.Path(__file__).parent / "hard_kernels/variables.cu").read_text(encoding="utf-8").splitlines()
         lines = {k for k, text in enumerate(source, 1) if "// RACE" in text}
         of = {name: {k for k, text in enumerate(source, 1) if text.endswith(f"// RACE {name}")} for name in ("first", "second", "total")}
         another = {max(lines)}
@@ -267,7 +267,7 @@ class Privatizer(unittest.TestCase):
 
     def test_launches_whose_accesses_cannot_meet_need_no_private_run(self):
         """By the text alone they are clean; with --prove no, too, and then they are run. Kernels that look alike and race are found either way."""
-        source = (pathlib.Path(__file__).parent / "programs/places.cu").read_text(encoding="utf-8").splitlines()
+        source = (pathlib.Path(__file__).parent / "hard_kernels/places.cu").read_text(encoding="utf-8").splitlines()
         lines = {k for k, text in enumerate(source, 1) if text.endswith("// RACE")}
         for proves in ("yes", "no"):
             out, report = run(FOLDER / "places", "--prove", proves, words=["clean"])
@@ -281,7 +281,7 @@ class Privatizer(unittest.TestCase):
 
     def test_loads_of_memory_that_is_only_read(self):
         """They go there at once, if nothing writes there and the address is in there."""
-        source = (pathlib.Path(__file__).parent / "programs/only_read.cu").read_text(encoding="utf-8").splitlines()
+        source = (pathlib.Path(__file__).parent / "hard_kernels/only_read.cu").read_text(encoding="utf-8").splitlines()
         for proves in ("yes", "no"):
             for word, line in (("other", 0), ("same", 1), ("wide", 1), ("wild", 0)):
                 out, report = run(FOLDER / "only_read", "--prove", proves, words=[word])
@@ -293,7 +293,7 @@ class Privatizer(unittest.TestCase):
 
     def test_stores_to_memory_that_is_only_written(self):
         """They are left out where no two units come to the same bytes, and what they would store tells of races elsewhere all the same."""
-        source = (pathlib.Path(__file__).parent / "programs/only_written.cu").read_text(encoding="utf-8").splitlines()
+        source = (pathlib.Path(__file__).parent / "hard_kernels/only_written.cu").read_text(encoding="utf-8").splitlines()
         for word in ("read", "twice", "alias", "clean"):
             lines = {k for k, text in enumerate(source, 1) if text.endswith(f'// RACE of "{word}"')}
             for proves in ("yes", "no"):
@@ -317,7 +317,7 @@ class Privatizer(unittest.TestCase):
 
     def test_units_have_copies_of_all_that_may_be_written(self):
         """Warps of the whole grid, and blocks; where a launch goes elsewhere it is run again without. Of one warp nothing is compared."""
-        source = (pathlib.Path(__file__).parent / "programs/windows.cu").read_text(encoding="utf-8").splitlines()
+        source = (pathlib.Path(__file__).parent / "hard_kernels/windows.cu").read_text(encoding="utf-8").splitlines()
         for units, words in (("warps", "clean blocks warps lanes alone reads elsewhere far"), ("threads", "clean alone elsewhere far")):
             for word in words.split():
                 lines = {k for k, text in enumerate(source, 1) if "// RACE of " in text and f'"{word}"' in text}
@@ -341,7 +341,7 @@ class Privatizer(unittest.TestCase):
 
     def test_kernels_of_very_many_accesses_are_brief(self):
         """Their accesses are calls, so that the driver compiles them in time; what is found is the same."""
-        source = (pathlib.Path(__file__).parent / "programs/many.cu").read_text(encoding="utf-8").splitlines()
+        source = (pathlib.Path(__file__).parent / "hard_kernels/many.cu").read_text(encoding="utf-8").splitlines()
         for units in ("threads", "warps"):
             for word in ("clean", "shared", "blocks", "lanes", "counted"):
                 lines = {k for k, text in enumerate(source, 1) if f'// RACE of "{word}"' in text}
@@ -355,7 +355,7 @@ class Privatizer(unittest.TestCase):
         self.assertLess(made, 2500 * accesses)  # 11 000 without
 
     def test_an_index_that_never_was_stays_within_its_array(self):
-        source = (pathlib.Path(__file__).parent / "programs/inside.cu").read_text(encoding="utf-8").splitlines()
+        source = (pathlib.Path(__file__).parent / "hard_kernels/inside.cu").read_text(encoding="utf-8").splitlines()
         lines = {k for k, text in enumerate(source, 1) if text.endswith("// RACE")}
         for options in ((), ("--units", "warps"), ("--prove", "no")):
             out, report = run(FOLDER / "inside", *options)
@@ -365,7 +365,7 @@ class Privatizer(unittest.TestCase):
 
     def test_a_run_behind_one_that_was_cut_short_finds_no_rows_of_it(self):
         """Lanes as units leave their rows in the tables; warps as units, whose rows have another size, come next."""
-        source = (pathlib.Path(__file__).parent / "programs/cut_short.cu").read_text(encoding="utf-8").splitlines()
+        source = (pathlib.Path(__file__).parent / "hard_kernels/cut_short.cu").read_text(encoding="utf-8").splitlines()
         lines = {k for k, text in enumerate(source, 1) if text.endswith("// RACE")}
         for options in ((), ("--prove", "no"), ("--copies", "2")):
             out, report = run(FOLDER / "cut_short", *options)
@@ -388,7 +388,7 @@ class Privatizer(unittest.TestCase):
 
     def test_functions_that_were_not_inlined(self):
         """They are put into code for private copies: with parameters and results of all kinds, barriers, and variables of the block and of the thread."""
-        source = (pathlib.Path(__file__).parent / "programs/functions.cu").read_text(encoding="utf-8").splitlines()
+        source = (pathlib.Path(__file__).parent / "hard_kernels/functions.cu").read_text(encoding="utf-8").splitlines()
         for program in ("functions", "functions_debug"):
             for options in ((), ("--units", "warps"), ("--prove", "no"), ("--copies", "2"), ("--seed", "3", "--schedule", "random")):
                 out, report = run(FOLDER / program, *options)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs programs/alias.cu: the tracker leaves out reads of memory that no thread of the launch writes, and no other reads.
+"""Runs meetings/alias.cu: the tracker leaves out reads of memory that no thread of the launch writes, and no other reads.
 
 usage: test_alias.py GPURACE PROGRAM
 """

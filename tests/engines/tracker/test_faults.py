@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the tracker reports when something goes wrong besides a race, and when there is a lot of something: programs/faults.cu.
+"""What the tracker reports when something goes wrong besides a race, and when there is a lot of something: meetings/faults.cu.
 Usage: test_faults.py GPURACE PROGRAM SOURCE SCHEMA"""
 import json
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs each case of programs/launches.cu by itself, under tracker+exact: exact must report what the comment of the case says, and the tracker the same.
+"""Runs each case of meetings/launches.cu by itself, under tracker+exact: exact must report what the comment of the case says, and the tracker the same.
 
     test_launches.py GPURACE PROGRAM [--seeds 1,2]
 
@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-SOURCE = Path(__file__).resolve().parent / "programs" / "launches.cu"
+SOURCE = Path(__file__).resolve().parent / "meetings" / "launches.cu"
 API = ("copy", "memset", "free", "allocation")
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the kernels of programs/pairs.cu, or with --set others those of programs/others.cu, and compares what is reported with expected.tsv or
+"""Runs the kernels of meetings/pairs.cu, or with --set others those of meetings/others.cu, and compares what is reported with expected.tsv or
 others.tsv.
 
     test_pairs.py --reference GPURACE PROGRAM      the engine exact, column ptx
@@ -57,7 +57,7 @@ def read_table(of):
 
 def read_source(of):
     """The marks, {line: (kernel, letter)}, and the names of all kernels that `pairs all` runs."""
-    text = (HERE / "programs" / f"{of}.cu").read_text(encoding="utf-8")
+    text = (HERE / "meetings" / f"{of}.cu").read_text(encoding="utf-8")
     marks, kernel = {}, None
     for number, line in enumerate(text.split("\n"), 1):
         begins = re.match(r"(?:template <int N> )?__global__ void (\w+)\(", line)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""programs.py GPURACE [-j N] [NAME...]: what `gpurace check` says of the complete programs (tests/programs), a line each, then why pairs are not
+"""programs.py GPURACE [-j N] [NAME...]: what `gpurace check` says of the complete programs (tests/complete), a line each, then why pairs are not
 decided, and how long kernels take. All these programs are free of data races: fails if a race is shown.
 
 The pairs are those of every launch that the host code makes. A kernel of which something is not understood has other accesses too, which no pair
@@ -15,7 +15,7 @@ import sys
 
 import checked
 
-PROGRAMS = pathlib.Path(__file__).resolve().parents[2] / "programs"
+PROGRAMS = pathlib.Path(__file__).resolve().parents[2] / "complete"
 KERNEL = re.compile(r"^\w+: kernel (.*?) of \S+?(, launched at \S+)?: (.*)$")
 TIMES = re.compile(r" \((\d+) times\)$")
 SECONDS = re.compile(r"^checked (.*) in (\d+\.\d+) s$", re.M)
