@@ -14,8 +14,9 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-NVCC_OPTIONS = ["-std=c++17", "-O1", "-g", "-lineinfo", "-cudart", "shared", "-nodlink", "-gencode", "arch=compute_90,code=compute_90",
+NVCC_OPTIONS = ["-O1", "-g", "-lineinfo", "-cudart", "shared", "-nodlink", "-gencode", "arch=compute_90,code=compute_90",
                 "-I", HERE]
+NEEDS_17 = re.compile(r"^#include <(cub|thrust|cuda|cooperative_groups)[/.]", re.M)
 VERDICTS = ("races", "clean", "inconclusive", "silent")
 SOAK_SEEDS = range(1, 21)
 Line = collections.namedtuple("Line", "source number engines defines options arguments verdict wants")
@@ -76,7 +77,9 @@ def build(args, source, defines, program):
     newest = max(os.path.getmtime(f) for f in [source, *(os.path.join(HERE, h) for h in os.listdir(HERE) if h.endswith(".h"))])
     if os.path.exists(program) and os.path.getmtime(program) > newest:
         return None
-    done = subprocess.run([args.nvcc, *NVCC_OPTIONS, *defines, "-o", program, source], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    with open(source, encoding="utf-8") as file:  # nvcc reads its headers a third faster as C++14
+        standard = "-std=c++17" if NEEDS_17.search(file.read()) else "-std=c++14"
+    done = subprocess.run([args.nvcc, standard, *NVCC_OPTIONS, *defines, "-o", program, source], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           errors="replace", check=False)
     return f"{source}: nvcc ended with {done.returncode}\n{done.stdout}" if done.returncode else None
 
