@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dynamic programming along anti-diagonals: Needleman-Wunsch with affine costs left out, in tiles, one launch per diagonal of
 // tiles; and the longest common subsequence in a single launch, whose blocks wait for the flags of those above and left.
-#include "check.h"
+#include "complete.h"
 #include <algorithm>
 #include <cuda/atomic>
 

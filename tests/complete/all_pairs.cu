@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Floyd-Warshall, shortest paths of all pairs: one launch per vertex, and by tiles in three phases (the tile on the
 // diagonal, its row and column, the rest). The number of vertices is padded to full tiles with unreachable ones.
-#include "check.h"
+#include "complete.h"
 #include <algorithm>
 
 const int TILE = 16, FAR_AWAY = 1 << 28;

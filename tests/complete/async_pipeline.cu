@@ -2,7 +2,7 @@
 // Asynchronous copies to shared memory: cuda::pipeline with several stages per thread and per block, with producer and
 // consumer warps, cooperative groups' memcpy_async, the __pipeline primitives (cp.async), and cuda::memcpy_async on a barrier
 // (bulk copies where the alignment allows them).
-#include "check.h"
+#include "complete.h"
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
 #include <cuda/barrier>

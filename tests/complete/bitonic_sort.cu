@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bitonic sort of keys with values: whole stages in shared memory where they fit, one kernel per step where not. The array
 // is padded to a power of two with the largest key.
-#include "check.h"
+#include "complete.h"
 #include <algorithm>
 
 typedef unsigned long long Pair; // key above, value below

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // European options by the formula of Black and Scholes, in single precision with the fast intrinsics, in double, and by a
 // binomial tree in shared memory, one block per option.
-#include "check.h"
+#include "complete.h"
 
 struct Option {
     float price, strike, years;

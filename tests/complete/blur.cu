@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Image filters on bytes: a box blur of RGBA pixels with running sums (a thread per row, then per column), Sobel edges with
 // vector loads, and an image pyramid whose levels depend on each other.
-#include "check.h"
+#include "complete.h"
 #include <algorithm>
 
 __host__ __device__ int clamp(int i, int n)

@@ -2,7 +2,7 @@
 // LABELS: exact-soak
 // Blocked Cholesky factorization: the diagonal tile in one block, the panel below it, and the symmetric update, with more
 // shared memory than 48 KB for the panel kernel. The last tile is smaller.
-#include "check.h"
+#include "complete.h"
 
 const int TILE = 40;
 

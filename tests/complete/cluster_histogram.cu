@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A histogram whose bins are spread over the shared memory of a cluster: each block keeps a part of them, and atomics go
 // to whichever block has the bin. With clusters of 1, 2, 4 and 8 blocks the bins per block get fewer, the result stays.
-#include "check.h"
+#include "complete.h"
 
 #include <cooperative_groups.h>
 

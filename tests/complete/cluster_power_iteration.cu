@@ -2,7 +2,7 @@
 // The largest eigenvalue of a symmetric matrix by power iteration, in one cooperative launch with clusters: rows are shared
 // out among clusters, their blocks sum parts of each row and combine them in distributed shared memory, and the grid
 // synchronizes twice in every iteration.
-#include "check.h"
+#include "complete.h"
 
 #include <cooperative_groups.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sum, minimum and maximum of rows, each by a two-dimensional cluster of 2 x 2 blocks: block results stay in shared memory,
 // where block 0 reads them through map_shared_rank; then a tree over the ranks does the same without block 0.
-#include "check.h"
+#include "complete.h"
 
 #include <climits>
 #include <cooperative_groups.h>

@@ -2,7 +2,7 @@
 // Heat in rods that are closed to rings, one per cluster of 8 blocks: the whole ring stays in the cluster's shared memory
 // for all steps. Blocks write the ends of their part into the halos of their neighbours, and compute the inner part
 // between arriving at the cluster's barrier and waiting at it.
-#include "check.h"
+#include "complete.h"
 
 #include <cooperative_groups.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // k-means with integer coordinates (so that sums do not depend on the order): assignment with centres in constant memory,
 // sums per block in shared memory; and k nearest neighbours by insertion into a small list in local memory.
-#include "check.h"
+#include "complete.h"
 #include <algorithm>
 
 const int K = 7, DIMS = 3, NEAREST = 5;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Thread block clusters: a histogram whose bins are spread over the shared memory of a cluster's blocks, a sum that goes round
 // the blocks, and a stencil whose halos come from the neighbours' shared memory; cluster sizes at compile time and at launch.
-#include "check.h"
+#include "complete.h"
 #include <cooperative_groups.h>
 namespace cg = cooperative_groups;
 

@@ -2,7 +2,7 @@
 // LABELS: exact-soak
 // Conjugate gradients for the five-point Laplacian, in one cooperative launch: all blocks meet at grid barriers, dot products
 // go through atomics on doubles, three of which take turns. Managed memory throughout.
-#include "check.h"
+#include "complete.h"
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 namespace cg = cooperative_groups;

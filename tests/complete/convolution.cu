@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Separable convolution (rows, then columns, weights in constant memory, tiles with aprons), against the full 2D one on the
 // CPU; a median of 3 x 3 by a sorting network, and a bilateral filter.
-#include "check.h"
+#include "complete.h"
 #include <algorithm>
 
 const int RADIUS = 6, TX = 32, TY = 8;

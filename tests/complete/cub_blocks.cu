@@ -2,7 +2,7 @@
 // ARCH: 89
 // CUB within a block: load and store in several arrangements, radix sort, scan, reduction, discontinuity, and warp scans and
 // reductions of parts of a warp, shared memory used again between them.
-#include "check.h"
+#include "complete.h"
 #include <algorithm>
 #include <cub/block/block_discontinuity.cuh>
 #include <cub/block/block_load.cuh>

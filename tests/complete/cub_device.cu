@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ARCH: 80
 // CUB over whole arrays: radix sort of pairs, scan (decoupled look-back), reduction, selection, run lengths and histogram.
-#include "check.h"
+#include "complete.h"
 #include <algorithm>
 #include <cub/device/device_histogram.cuh>
 #include <cub/device/device_radix_sort.cuh>

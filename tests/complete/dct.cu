@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // JPEG-like coding of an image: discrete cosine transform of 8 x 8 blocks, quantization, and back; in floats (a thread per
 // coefficient) and in 16-bit integers with a Loeffler-like butterfly, a thread per row or column.
-#include "check.h"
+#include "complete.h"
 
 __constant__ float basis[8][8]; // basis[u][x]
 __constant__ int quantum[64];

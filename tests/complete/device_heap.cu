@@ -4,7 +4,7 @@
 // OUTPUT: -7 0x1f 3.25 %
 // Memory from malloc and new in kernels: linked lists built in one launch and freed in the next, a string builder, virtual
 // objects made on the device, per-block scratch arrays; with printf and assert.
-#include "check.h"
+#include "complete.h"
 #include <cassert>
 #include <string>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Speckle-reducing anisotropic diffusion (as Rodinia's srad): mean and variance by reduction, coefficients, and the update,
 // with stream-ordered allocations (cudaMallocAsync) for everything between the steps.
-#include "check.h"
+#include "complete.h"
 
 __global__ void moments(const float *image, int n, double *sums)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SHA-256 of many messages of different lengths, a thread each, the search for a nonce whose digest has leading zeros, and
 // CRC-32 by table in constant memory, the parts of one long message combined at the end.
-#include "check.h"
+#include "complete.h"
 #include <string>
 
 #define BOTH __host__ __device__

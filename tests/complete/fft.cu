@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fast Fourier transforms: Stockham radix 2 with a kernel per stage on batches, radix 4 within one block in shared memory
 // (bit-reversed output is put in order on the way out), and back again. Against a plain discrete transform in double.
-#include "check.h"
+#include "complete.h"
 #include <complex>
 
 __device__ float2 operator+(float2 a, float2 b)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // WITHOUT: exact tracker privatizer
 // footprint — a process uses little more memory than it allocates: device, managed and pinned memory, all of it written by a kernel.
-#include "check.h"
+#include "complete.h"
 
 __global__ void touch(unsigned *p, size_t words)
 {

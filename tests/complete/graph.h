@@ -2,7 +2,7 @@
 // Graphs for the programs that walk them: random, undirected, in compressed rows, with a few vertices of high degree and
 // some that no edge reaches. Weights are the same in both directions.
 #pragma once
-#include "check.h"
+#include "complete.h"
 #include <algorithm>
 #include <tuple>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CUDA graphs: a diamond of kernels built by hand, with a copy, a memset and a host function, launched again with other
 // parameters; and an iteration captured from two streams, replayed many times.
-#include "check.h"
+#include "complete.h"
 
 __global__ void scale(const int *in, int *out, int n, int factor)
 {

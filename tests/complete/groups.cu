@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cooperative groups: tiles of all sizes with reduce, scans, shuffles and votes, coalesced groups that aggregate atomics,
 // labeled and binary partitions, invoke_one, and a grid barrier between steps of a relaxation.
-#include "check.h"
+#include "complete.h"
 #include <algorithm>
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A vector that grows in place: many addresses are reserved once, and memory is mapped to them piece by piece. It shrinks again,
 // and what is mapped later to the same addresses is other memory.
-#include "check.h"
+#include "complete.h"
 
 #include <cuda.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Half precision and bfloat16: dot products in pairs with fused multiply-add, softmax, conversions both ways, comparisons and
 // atomics on pairs, and 8-bit dot products (dp4a, dp2a) of a quantized layer.
-#include "check.h"
+#include "complete.h"
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 

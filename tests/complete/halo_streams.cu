@@ -2,7 +2,7 @@
 // DEVICE: devices=2
 // A wave equation in one dimension, split over two devices. Each has a stream for its inner part and one for its edge and
 // the halo that it sends to the other with peer copies; events order them. Ends that reflect.
-#include "check.h"
+#include "complete.h"
 #include <algorithm>
 
 // Points from..to-1 of a local array whose points 0 and n+1 are halos.

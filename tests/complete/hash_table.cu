@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hash tables: open addressing with 64-bit compare and swap (insert, count duplicates, look up, erase), and buckets with
 // linked lists whose nodes come from a pool and are pushed with compare and swap. Then a table guarded by spin locks.
-#include "check.h"
+#include "complete.h"
 #include <cuda/atomic>
 #include <map>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Heat in a plate: 5-point Jacobi steps over tiles with a halo in shared memory, fixed temperature at the edges, until a
 // step changes nothing by more than a bound. The largest change comes from an atomicMax over the bits of a float.
-#include "check.h"
+#include "complete.h"
 
 const int TX = 32, TY = 8;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions that are not inlined, as in debug builds, and in which the lanes of a warp work together: matrix products, sums over
 // a warp, the warp's groups by value, and a function that calls itself. What they get and give goes by registers and by pointers.
-#include "check.h"
+#include "complete.h"
 
 #include <cooperative_groups.h>
 #include <cuda_fp16.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Histograms of bytes: global atomics, shared atomics, a copy per warp, lanes with the same value counted together by
 // match_any, packed byte counters per thread without atomics, and the equalization of an image with one.
-#include "check.h"
+#include "complete.h"
 #include <string>
 
 const int BINS = 256, BLOCK = 192;

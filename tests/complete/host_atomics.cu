@@ -2,7 +2,7 @@
 // The host adds to a word with atomic additions of its own while a kernel does atomic operations of scope .sys on the same word, none of
 // which changes what the additions come to: not one of them may be lost. Every operation and width, in managed, pinned and
 // pageable memory. Beside them the device stores to the other bytes of a word of which the host adds to one.
-#include "check.h"
+#include "complete.h"
 
 #include <chrono>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Temperature of a chip with its power, several time steps per launch: blocks compute a shrinking pyramid in shared memory,
 // so that neighbouring blocks overlap and nothing is exchanged within a launch (as Rodinia's hotspot does).
-#include "check.h"
+#include "complete.h"
 #include <algorithm>
 
 const int SIDE = 16;

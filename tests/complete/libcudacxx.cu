@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // libcu++ in kernels: atomics of several scopes and types, a semaphore, a latch and a barrier in shared memory, std::span,
 // array, tuple, optional, complex, chrono and bit functions.
-#include "check.h"
+#include "complete.h"
 #include <cuda/atomic>
 #include <cuda/barrier>
 #include <cuda/latch>

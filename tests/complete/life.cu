@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Game of life on a torus, bytes and bits: a thread per cell over bytes in shared memory, and a thread per 32 cells with
 // bitwise adders. Both must give the same as the CPU after each generation.
-#include "check.h"
+#include "complete.h"
 
 const int TX = 32, TY = 4;
 

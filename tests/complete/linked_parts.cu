@@ -3,7 +3,7 @@
 // WITH: linked_functions.cu linked_data.cu
 // A program in three translation units: device functions, a table of function pointers, a constant table and a counter are
 // defined in others; one of them has a kernel of its own.
-#include "check.h"
+#include "complete.h"
 #include "parts/linked.h"
 
 __global__ void apply(const int *in, int *out, int n)

@@ -2,7 +2,7 @@
 // Inclusive scan in one pass over memory, with decoupled look-back (Merrill and Garland): blocks take tiles in the order
 // they start, publish their sum, and add up what the tiles before them have published. Status and value of a tile are one
 // 64-bit word, written and read with cuda::atomic_ref.
-#include "check.h"
+#include "complete.h"
 #include <cuda/atomic>
 
 const int BLOCK = 128, ITEMS = 4, TILE = BLOCK * ITEMS;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // LU decomposition with partial pivoting (one launch each for pivot, exchange, and update of what is left), then the
 // solution of a linear system by forward and backward substitution in one block. Rodinia's lud and gaussian in one.
-#include "check.h"
+#include "complete.h"
 
 __global__ void find_pivot(const double *a, int n, int k, int *pivot)
 {

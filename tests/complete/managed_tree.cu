@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Managed memory: a binary search tree that the host builds, the device searches and extends, and the host walks again, with
 // a managed counter, prefetches and advice; then objects whose operator new takes managed memory.
-#include "check.h"
+#include "complete.h"
 #include <algorithm>
 
 struct Managed {

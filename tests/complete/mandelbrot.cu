@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mandelbrot set: a thread per pixel (lanes leave the loop at different times), persistent blocks that take rows from a
 // counter, and the same in fixed point with 64-bit products. Iteration counts in integers can be compared exactly.
-#include "check.h"
+#include "complete.h"
 
 #define BOTH __host__ __device__
 

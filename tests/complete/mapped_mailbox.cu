@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A server kernel that lives on the device while the host sends it requests through flags in mapped memory and polls for the
 // answers; several mailboxes, each with a warp that computes greatest common divisors. System-wide atomics on both sides.
-#include "check.h"
+#include "complete.h"
 #include <cuda/atomic>
 #include <numeric>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix multiplication, C = alpha A B + beta C, with any sizes: tiles in two shared buffers (the next one is loaded while
 // one is used), each thread an 4 x 4 piece in registers; float, double and int from one template.
-#include "check.h"
+#include "complete.h"
 
 const int TILE = 32, DEPTH = 8, PIECE = 4, SIDE = TILE / PIECE; // SIDE x SIDE threads
 

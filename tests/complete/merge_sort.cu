@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Merge sort: blocks sort tiles by odd-even merging in registers and shared memory, then pairs of runs are merged, each
 // thread finding its part of both runs by a binary search along a diagonal (merge path). Doubles, so 64-bit comparison.
-#include "check.h"
+#include "complete.h"
 #include <algorithm>
 
 const int BLOCK = 128, PART = 5; // elements that a thread merges

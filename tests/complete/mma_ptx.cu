@@ -2,7 +2,7 @@
 // A matrix product as libraries write it: mma.sync.m16n8k16 on fragments that ldmatrix brings from shared memory, whose tiles
 // are swizzled (a row's 16-byte pieces change places so that no two rows meet in a bank), and which cp.async fills two steps
 // ahead. Each warp computes 32 x 32. And a product of bytes whose fragments are loaded by hand.
-#include "check.h"
+#include "complete.h"
 
 #include <cuda_fp16.h>
 

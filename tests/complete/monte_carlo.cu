@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Monte Carlo: pi with xorshift generators kept in memory between launches, an Asian option with Philox counters and normal
 // numbers by Box and Muller, and a random walk on a lattice. The CPU draws the same numbers.
-#include "check.h"
+#include "complete.h"
 
 #define BOTH __host__ __device__
 

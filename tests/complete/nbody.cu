@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // All-pairs gravity with tiles of bodies in shared memory, leapfrog steps, in single and double precision from one template.
-#include "check.h"
+#include "complete.h"
 
 template <class T> struct Vec4;
 template <> struct Vec4<float> {

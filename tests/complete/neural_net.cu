@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A small neural network trained by gradient descent, forward and backward with a launch per layer and the error going down
 // (as Rodinia's backprop); weights after training against the same steps on the CPU.
-#include "check.h"
+#include "complete.h"
 
 const int IN = 13, HIDDEN = 37, OUT = 3, SAMPLES = 50;
 const float RATE = 0.3f;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Odd-even transposition sort in two forms: one kernel per phase over global memory, and whole rows of a matrix at once,
 // a block per row, in dynamic shared memory. 16-bit keys.
-#include "check.h"
+#include "complete.h"
 #include <algorithm>
 
 __global__ void phase(short *x, int n, int odd)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two dynamic programs: the cheapest path down a grid, several rows per launch with overlapping blocks (as Rodinia's
 // pathfinder), and a 0/1 knapsack, one launch per item, with a bit per state to say what was taken.
-#include "check.h"
+#include "complete.h"
 #include <algorithm>
 
 const int BLOCK = 128;

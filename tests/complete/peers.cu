@@ -2,7 +2,7 @@
 // DEVICE: devices=3
 // A ring all-reduce over several devices: each sums one part that goes round in peer copies, then the sums go round; and a
 // kernel that reads the memory of another device directly.
-#include "check.h"
+#include "complete.h"
 
 const int MOST = 8;
 

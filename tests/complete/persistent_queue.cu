@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Persistent threads that share a queue: each takes a task (an interval of numbers), splits it or counts its primes, and the
 // kernel ends when no task is queued or in work. A bounded ring whose cells have sequence numbers (Vyukov's queue).
-#include "check.h"
+#include "complete.h"
 #include <cuda/atomic>
 
 struct Task {

@@ -2,7 +2,7 @@
 // NVCC: -w
 // What kernels print: formats as an H200 prints them, fields wider than anybody wants, and more output than its buffer
 // holds.
-#include "check.h"
+#include "complete.h"
 #include <iostream>
 
 #include <string>

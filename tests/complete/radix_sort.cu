@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stable least-significant-digit radix sort, four bits at a time: counts per block, a scan of all counts, and a scatter in
 // which a thread's rank comes from ballots within its warp and sums over the warps before it.
-#include "check.h"
+#include "complete.h"
 #include <algorithm>
 
 const int BLOCK = 256, WARPS = BLOCK / 32, DIGITS = 16;

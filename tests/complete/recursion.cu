@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recursive device code: quicksort, Ackermann's function, N queens, adaptive quadrature with a function pointer, an
 // expression evaluator, and functions that call each other.
-#include "check.h"
+#include "complete.h"
 #include <algorithm>
 #include <string>
 

@@ -2,7 +2,7 @@
 // More accesses by warps than an engine that remembers them has numbers for between two rounds of tidying up: it gives those that it has
 // forgotten to others (docs/exact.md, "How much memory does it take?"). Kernels in which that once made races of what are none.
 // WITHOUT: jobs weak collider
-#include "check.h"
+#include "complete.h"
 
 // Nobody reads the counters, and only atomics touch them.
 __global__ void count(const int *data, int *counter, int counters) {

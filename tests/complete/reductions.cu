@@ -2,7 +2,7 @@
 // Sum, minimum and place of the maximum of an array in eight ways: trees in shared memory with interleaved and sequential
 // addressing, unrolled, by shuffles, by redux, by cooperative groups, by atomics, and in one launch whose last block to
 // arrive adds up what the others left.
-#include "check.h"
+#include "complete.h"
 #include <algorithm>
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prefix sums of any length by block sums at several levels, with three block scans: Hillis and Steele in two buffers,
 // Blelloch up and down a tree (with padding against bank conflicts), and warps with shuffles. Each as a template argument.
-#include "check.h"
+#include "complete.h"
 
 const int BLOCK = 128;
 

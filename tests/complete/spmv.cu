@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sparse matrix times vector in three formats: CSR with a thread per row, CSR with a warp per row, ELL (column-major,
 // padded), and COO with atomics into the result. Some rows are empty, one is long.
-#include "check.h"
+#include "complete.h"
 
 struct Csr {
     std::vector<int> start, column;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // 7-point stencil in three dimensions, double precision: blocks march along z with the planes in registers and the current
 // one in shared memory; the sides are periodic in x and y and fixed in z. Memory with a pitch, copied with cudaMemcpy3D.
-#include "check.h"
+#include "complete.h"
 
 const int TX = 16, TY = 8;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several streams in a diamond of dependencies, copies in chunks that overlap with kernels, callbacks and host functions,
 // priorities, events that are polled and timed, and the per-stream order of everything, many times over.
-#include "check.h"
+#include "complete.h"
 #include <atomic>
 
 __global__ void affine(const int *in, int *out, int n, int a, int b)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Strings: all places of a pattern by comparison and by rolling hashes (the text in shared memory), many patterns with an
 // automaton (Aho-Corasick), words counted, letters turned, run-length coding by a scan, and edit distances, one per thread.
-#include "check.h"
+#include "complete.h"
 #include <algorithm>
 #include <string>
 

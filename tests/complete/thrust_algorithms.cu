@@ -2,7 +2,7 @@
 // ARCH: default
 // Thrust: sort, stable sort by key, reduce, transform and reduce, scans, unique, copy_if, partition, reduce_by_key, set
 // operations, searches and gather, over device vectors and counting iterators.
-#include "check.h"
+#include "complete.h"
 #include <algorithm>
 #include <map>
 #include <numeric>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ARCH: 86
 // Thrust's other sort: merge sort, which it takes for comparisons of one's own, of pairs and of doubles in descending order.
-#include "check.h"
+#include "complete.h"
 #include <algorithm>
 #include <thrust/device_vector.h>
 #include <thrust/extrema.h>

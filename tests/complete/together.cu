@@ -2,7 +2,7 @@
 // Lanes that take those for their warp that they meet behind a branch: coalesced_threads(), __activemask(), counters that one lane raises for all that are there.
 // On a GPU a warp is together again behind each of these branches, so what is counted there is compared with that. CUDA does not promise it, and the CPU device parts warps
 // on purpose: there the counters' sums alone are compared, and that each lane got a place of its own.
-#include "check.h"
+#include "complete.h"
 #include <cooperative_groups.h>
 
 namespace cg = cooperative_groups;

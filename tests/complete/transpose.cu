@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transposes a matrix of any size: element by element, through a padded tile, along diagonals, with vectors of four bytes in
 // shared memory, and in place (square), where a block exchanges two tiles.
-#include "check.h"
+#include "complete.h"
 
 const int TILE = 32, ROWS = 8;
 

@@ -2,7 +2,7 @@
 // Votes, matches and shuffles with masks: stream compaction by ballots, aggregation of equal keys, a bitonic sort of 32 keys in
 // registers, transposition of bits and of 8 x 4 registers, lanes that leave early, prefix minima of unequal segments, and a warp that
 // takes itself for together after a uniform exit, with a block whose last warp is short.
-#include "check.h"
+#include "complete.h"
 #include <algorithm>
 #include <cooperative_groups.h>
 

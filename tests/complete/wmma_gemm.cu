@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products by nvcuda::wmma, of several types and fragment shapes: tiles in padded shared memory that four warps share,
 // A by rows and B by columns or by rows; alpha and beta applied to the fragments; and one that goes without shared memory.
-#include "check.h"
+#include "complete.h"
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

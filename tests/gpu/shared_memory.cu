@@ -3,21 +3,10 @@
 // each stores to all of it for a while: longer than a GPU works for one process before it turns to the next. Racy: both at the same
 // time. Fixed: the owner's begins when the other process is done.
 // Usage: shared_memory own|open PIPE-TO-OPENER PIPE-TO-OWNER racy|fixed
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <cuda_runtime.h>
+#include "../check.h"
+
 #include <fcntl.h>
 #include <unistd.h>
-
-#define CHECK(call)                                                                                          \
-    do {                                                                                                     \
-        cudaError_t check_error_ = (call);                                                                   \
-        if (check_error_ != cudaSuccess) {                                                                   \
-            printf("%s: %s\n", #call, cudaGetErrorName(check_error_));                                       \
-            exit(3);                                                                                         \
-        }                                                                                                    \
-    } while (0)
 
 enum { BLOCKS = 64, THREADS = 128, COUNT = BLOCKS * THREADS, MILLISECONDS = 60 };
 

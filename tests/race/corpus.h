@@ -7,20 +7,9 @@
 // failure is one, for a race leaves the result undefined. (A program that is clean as it stands has to pass too.)
 #pragma once
 
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <cuda_runtime.h>
-#include <vector>
+#include "../check.h"
 
-#define CUDA_CHECK(call)                                                                                     \
-    do {                                                                                                     \
-        cudaError_t check_error_ = (call);                                                                   \
-        if (check_error_ != cudaSuccess) {                                                                   \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(check_error_)); \
-            exit(2);                                                                                         \
-        }                                                                                                    \
-    } while (0)
+#include <vector>
 
 // Launches kernel<true> or kernel<false>, as the variable `fixed` says.
 #define LAUNCH_ASYNC(kernel, grid, block, shared, stream, ...)                                               \
@@ -30,26 +19,26 @@
         } else {                                                                                             \
             kernel<false><<<grid, block, shared, stream>>>(__VA_ARGS__);                                     \
         }                                                                                                    \
-        CUDA_CHECK(cudaGetLastError());                                                                      \
+        CHECK(cudaGetLastError());                                                                           \
     } while (0)
 
 // The same in the default stream, and waits for it.
 #define LAUNCH(kernel, grid, block, ...)                                                                     \
     do {                                                                                                     \
         LAUNCH_ASYNC(kernel, grid, block, 0, 0, __VA_ARGS__);                                                \
-        CUDA_CHECK(cudaDeviceSynchronize());                                                                 \
+        CHECK(cudaDeviceSynchronize());                                                                      \
     } while (0)
 
 // Device memory of `count` elements, every byte set to `byte`; nothing is pending when the constructor returns.
 template <typename T> class Buffer {
   public:
     explicit Buffer(size_t count, int byte = 0) : count_(count) {
-        CUDA_CHECK(cudaMalloc(&data_, count * sizeof(T)));
-        CUDA_CHECK(cudaMemset(data_, byte, count * sizeof(T)));
-        CUDA_CHECK(cudaDeviceSynchronize());
+        CHECK(cudaMalloc(&data_, count * sizeof(T)));
+        CHECK(cudaMemset(data_, byte, count * sizeof(T)));
+        CHECK(cudaDeviceSynchronize());
     }
     explicit Buffer(const std::vector<T> &from) : Buffer(from.size()) {
-        CUDA_CHECK(cudaMemcpy(data_, from.data(), bytes(), cudaMemcpyHostToDevice));
+        CHECK(cudaMemcpy(data_, from.data(), bytes(), cudaMemcpyHostToDevice));
     }
     Buffer(const Buffer &) = delete;
     Buffer &operator=(const Buffer &) = delete;
@@ -61,8 +50,8 @@ template <typename T> class Buffer {
     // What it holds when everything submitted so far is done.
     std::vector<T> host() const {
         std::vector<T> to(count_);
-        CUDA_CHECK(cudaDeviceSynchronize());
-        CUDA_CHECK(cudaMemcpy(to.data(), data_, bytes(), cudaMemcpyDeviceToHost));
+        CHECK(cudaDeviceSynchronize());
+        CHECK(cudaMemcpy(to.data(), data_, bytes(), cudaMemcpyDeviceToHost));
         return to;
     }
 

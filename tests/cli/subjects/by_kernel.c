@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches kernels of a module in all the ways that there are: by_kernel FILE. FILE is PTX with kernels of one parameter, the address of 64 numbers:
 // plain, large (with 64 KiB of dynamic shared memory), node, captured, swapped and never. Each adds 1 to all numbers.
+#include "../../check.h"
+
 #include <cuda.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#define TRY(x)                                                                                               \
-    do {                                                                                                     \
-        CUresult rc_ = (x);                                                                                  \
-        if (rc_ != CUDA_SUCCESS) {                                                                           \
-            printf("failed with %d: %s\n", (int)rc_, #x);                                                    \
-            exit(1);                                                                                         \
-        }                                                                                                    \
-    } while (0)
 
 enum { N = 64, LARGE = 65536 };
 static CUdeviceptr numbers;
@@ -21,12 +14,12 @@ static void *args[] = {&numbers};
 
 static CUfunction get(CUmodule m, const char *name) {
     CUfunction f;
-    TRY(cuModuleGetFunction(&f, m, name));
+    CHECK_DRIVER(cuModuleGetFunction(&f, m, name));
     return f;
 }
 
 static void launch(CUfunction f, unsigned shared, CUstream s) {
-    TRY(cuLaunchKernel(f, 1, 1, 1, N, 1, 1, shared, s, args, NULL));
+    CHECK_DRIVER(cuLaunchKernel(f, 1, 1, 1, N, 1, 1, shared, s, args, NULL));
 }
 
 static CUDA_KERNEL_NODE_PARAMS node_of(CUfunction f) {
@@ -46,25 +39,25 @@ static void in_graphs(CUmodule m) {
     CUgraphNode node;
     CUstream s;
     CUDA_KERNEL_NODE_PARAMS p = node_of(get(m, "node"));
-    TRY(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
-    TRY(cuGraphCreate(&graph, 0));
-    TRY(cuGraphAddKernelNode(&node, graph, NULL, 0, &p));
-    TRY(cuGraphInstantiateWithFlags(&exec, graph, 0));
-    TRY(cuGraphLaunch(exec, s));
+    CHECK_DRIVER(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+    CHECK_DRIVER(cuGraphCreate(&graph, 0));
+    CHECK_DRIVER(cuGraphAddKernelNode(&node, graph, NULL, 0, &p));
+    CHECK_DRIVER(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    CHECK_DRIVER(cuGraphLaunch(exec, s));
     p = node_of(get(m, "swapped"));
-    TRY(cuGraphExecKernelNodeSetParams(exec, node, &p));
-    TRY(cuGraphLaunch(exec, s));
-    TRY(cuStreamSynchronize(s));
-    TRY(cuGraphExecDestroy(exec));
-    TRY(cuGraphDestroy(graph));
-    TRY(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    CHECK_DRIVER(cuGraphExecKernelNodeSetParams(exec, node, &p));
+    CHECK_DRIVER(cuGraphLaunch(exec, s));
+    CHECK_DRIVER(cuStreamSynchronize(s));
+    CHECK_DRIVER(cuGraphExecDestroy(exec));
+    CHECK_DRIVER(cuGraphDestroy(graph));
+    CHECK_DRIVER(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
     launch(get(m, "captured"), 0, s);
-    TRY(cuStreamEndCapture(s, &graph));
-    TRY(cuGraphInstantiateWithFlags(&exec, graph, 0));
-    TRY(cuGraphLaunch(exec, s));
-    TRY(cuStreamSynchronize(s));
-    TRY(cuGraphExecDestroy(exec));
-    TRY(cuGraphDestroy(graph));
+    CHECK_DRIVER(cuStreamEndCapture(s, &graph));
+    CHECK_DRIVER(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    CHECK_DRIVER(cuGraphLaunch(exec, s));
+    CHECK_DRIVER(cuStreamSynchronize(s));
+    CHECK_DRIVER(cuGraphExecDestroy(exec));
+    CHECK_DRIVER(cuGraphDestroy(graph));
 }
 
 int main(int argc, char **argv) {
@@ -74,25 +67,25 @@ int main(int argc, char **argv) {
     int blocks = 0, threads = 0, sum[N];
     if (argc < 2)
         return 2;
-    TRY(cuInit(0));
-    TRY(cuDevicePrimaryCtxRetain(&context, 0));
-    TRY(cuCtxSetCurrent(context));
-    TRY(cuMemAlloc(&numbers, sizeof sum));
-    TRY(cuMemsetD8(numbers, 0, sizeof sum));
+    CHECK_DRIVER(cuInit(0));
+    CHECK_DRIVER(cuDevicePrimaryCtxRetain(&context, 0));
+    CHECK_DRIVER(cuCtxSetCurrent(context));
+    CHECK_DRIVER(cuMemAlloc(&numbers, sizeof sum));
+    CHECK_DRIVER(cuMemsetD8(numbers, 0, sizeof sum));
     for (int k = 0; k < 2; k++) { // the module comes, goes, and comes again
-        TRY(cuModuleLoad(&m, argv[1]));
+        CHECK_DRIVER(cuModuleLoad(&m, argv[1]));
         launch(get(m, "plain"), 0, NULL);
         large = get(m, "large");
-        TRY(cuFuncSetAttribute(large, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, LARGE));
-        TRY(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, large, N, LARGE));
-        TRY(cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, large));
+        CHECK_DRIVER(cuFuncSetAttribute(large, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, LARGE));
+        CHECK_DRIVER(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, large, N, LARGE));
+        CHECK_DRIVER(cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, large));
         launch(large, LARGE, NULL);
-        TRY(cuCtxSynchronize());
+        CHECK_DRIVER(cuCtxSynchronize());
         in_graphs(m);
-        TRY(cuCtxSynchronize());
-        TRY(cuModuleUnload(m));
+        CHECK_DRIVER(cuCtxSynchronize());
+        CHECK_DRIVER(cuModuleUnload(m));
     }
-    TRY(cuMemcpyDtoH(sum, numbers, sizeof sum));
+    CHECK_DRIVER(cuMemcpyDtoH(sum, numbers, sizeof sum));
     bool right = blocks > 0 && threads >= N;
     for (int k = 0; k < N; k++)
         right = right && sum[k] == 10;

@@ -15,25 +15,25 @@ __global__ void stores(int *a, int mark) {
 
 static int test(bool fixed) {
     int *a, wrong = 0;
-    CUDA_CHECK(cudaMallocManaged(&a, 128 * sizeof *a));
+    CHECK(cudaMallocManaged(&a, 128 * sizeof *a));
     Stream one;
     Event done;
-    CUDA_CHECK(cudaSetDevice(1));
+    CHECK(cudaSetDevice(1));
     Stream other;
-    CUDA_CHECK(cudaSetDevice(0));
+    CHECK(cudaSetDevice(0));
     stores<<<2, 64, 0, one>>>(a, 100);
     done.record(one);
-    CUDA_CHECK(cudaSetDevice(1));
+    CHECK(cudaSetDevice(1));
     if (fixed) done.order(other); // FIX
     stores<<<2, 64, 0, other>>>(a, 200);
     for (int device = 0; device < 2; device++) {
-        CUDA_CHECK(cudaSetDevice(device));
-        CUDA_CHECK(cudaDeviceSynchronize());
+        CHECK(cudaSetDevice(device));
+        CHECK(cudaDeviceSynchronize());
     }
     for (int i = 0; i < 128; i++) {
         wrong += a[i] != 219;
     }
-    CUDA_CHECK(cudaFree(a));
+    CHECK(cudaFree(a));
     return wrong;
 }
 

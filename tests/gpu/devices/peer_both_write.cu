@@ -17,17 +17,17 @@ static int test(bool fixed) {
     Buffer<int> a(128);
     Stream one;
     Event done;
-    CUDA_CHECK(cudaSetDevice(1));
-    CUDA_CHECK(cudaDeviceEnablePeerAccess(0, 0));
+    CHECK(cudaSetDevice(1));
+    CHECK(cudaDeviceEnablePeerAccess(0, 0));
     Stream other;
-    CUDA_CHECK(cudaSetDevice(0));
+    CHECK(cudaSetDevice(0));
     stores<<<2, 64, 0, one>>>(a, 100);
     done.record(one);
-    CUDA_CHECK(cudaSetDevice(1));
+    CHECK(cudaSetDevice(1));
     if (fixed) done.order(other); // FIX
     stores<<<2, 64, 0, other>>>(a, 200);
-    CUDA_CHECK(cudaDeviceSynchronize());
-    CUDA_CHECK(cudaSetDevice(0));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaSetDevice(0));
     return count_wrong(a.host(), [](int) { return 219; });
 }
 

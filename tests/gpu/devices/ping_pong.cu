@@ -18,15 +18,15 @@ static int test(bool) {
     Buffer<int> count(1);
     Pinned flag(1);
     Stream one;
-    CUDA_CHECK(cudaSetDevice(1));
-    CUDA_CHECK(cudaDeviceEnablePeerAccess(0, 0));
+    CHECK(cudaSetDevice(1));
+    CHECK(cudaDeviceEnablePeerAccess(0, 0));
     Stream other;
-    CUDA_CHECK(cudaSetDevice(0));
+    CHECK(cudaSetDevice(0));
     turns<<<1, 1, 0, one>>>(flag, count, 0);
-    CUDA_CHECK(cudaSetDevice(1));
+    CHECK(cudaSetDevice(1));
     turns<<<1, 1, 0, other>>>(flag, count, 1);
-    CUDA_CHECK(cudaDeviceSynchronize());
-    CUDA_CHECK(cudaSetDevice(0));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaSetDevice(0));
     return count_wrong(count.host(), [](int) { return 40; });
 }
 

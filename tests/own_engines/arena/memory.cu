@@ -2,7 +2,7 @@
 // A program that allocates and frees in all ways, and asks the driver about its memory. It gets the same answers when an engine places
 // the memory. Run it with two devices.
 // Arguments: none, or "share" or "full" for what differs.
-#include "../../complete/check.h"
+#include "../../complete/complete.h"
 
 #include <cuda.h>
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Work of each kind, in the order of test_coming.py. Before each piece the destination begins with a byte that says which one it is.
-#include "../../complete/check.h"
+#include "../../complete/complete.h"
 
 static unsigned char *a, *b, host[4096], piece;
 

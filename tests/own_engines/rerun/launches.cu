@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches of every kind, over memory of every kind, for the engine that runs each launch twice. Each kernel adds to what is there, so
 // a second run from other memory than the first one's shows. Prints PASS when the program got what it asked for.
+#include "../../check.h"
+
 #include <cooperative_groups.h>
-#include <cstdio>
-#include <cstdlib>
 #include <cuda.h>
-#include <cuda_runtime.h>
 #include <vector>
 namespace cg = cooperative_groups;
-
-#define CHECK(call)                                                                                          \
-    do {                                                                                                     \
-        cudaError_t e_ = (call);                                                                             \
-        if (e_ != cudaSuccess) {                                                                             \
-            printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(e_));                    \
-            exit(1);                                                                                         \
-        }                                                                                                    \
-    } while (0)
 
 static const int blocks = 4, threads = 64, n = blocks * threads;
 static const size_t bytes = n * sizeof(int);

@@ -25,7 +25,7 @@ static int test(bool) {
     Buffer<int> data(64), out(64);
     fill<<<1, 64>>>(data);
     load<<<1, 64>>>(data, out);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(out.host(), [](int i) { return 3 * (63 - i); });
 }
 

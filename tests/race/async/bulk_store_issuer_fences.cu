@@ -20,7 +20,7 @@ __global__ void store(const int *in, int *out) {
 static int test(bool) {
     Buffer<int> in(numbers(64)), out(64);
     store<<<1, 64>>>(in, out);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(out.host(), [](int i) { return 64 - i; });
 }
 

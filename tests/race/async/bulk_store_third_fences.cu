@@ -24,7 +24,7 @@ __global__ void store(const int *in, int *out) {
 static int test(bool) {
     Buffer<int> in(numbers(32)), out(32);
     store<<<1, 64>>>(in, out);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(out.host(), [](int i) { return 32 - i; });
 }
 

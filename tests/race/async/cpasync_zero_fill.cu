@@ -19,7 +19,7 @@ __global__ void copy(int *data, int *out) {
 static int test(bool) {
     Buffer<int> in(numbers(128)), out(32);
     copy<<<1, 64>>>(in, out);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(out.host(), [](int i) { return 4 * i + 1; });
 }
 

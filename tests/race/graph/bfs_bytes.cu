@@ -53,8 +53,8 @@ static int test(bool fixed)
     Graph g(n);
     Buffer<int> row(g.row), col(g.col), cost(n), claimed(n);
     Buffer<char> mask(n), visited(n), next(n);
-    CUDA_CHECK(cudaMemset(mask, 1, 1));
-    CUDA_CHECK(cudaMemset(visited, 1, 1));
+    CHECK(cudaMemset(mask, 1, 1));
+    CHECK(cudaMemset(visited, 1, 1));
     for (int level = 0; level < 20; level++) {
         LAUNCH(visit, 2, 32, n, row, col, mask, visited, next, cost, claimed);
         turn<<<2, 32>>>(n, mask, visited, next);

@@ -47,7 +47,7 @@ static int test(bool fixed)
     Graph g(n);
     std::vector<int> levels(n, -1), queue{0};
     Buffer<int> row(g.row), col(g.col), level(levels);
-    CUDA_CHECK(cudaMemset(level, 0, sizeof(int)));
+    CHECK(cudaMemset(level, 0, sizeof(int)));
     levels[0] = 0;
     for (size_t k = 0; k < queue.size(); k++)
         for (int e = g.row[queue[k]]; e < g.row[queue[k] + 1]; e++)

@@ -38,9 +38,9 @@ static int test(bool)
     Graph g(n);
     Buffer<int> row(g.row), col(g.col), before(n), after(n);
     for (int round = 0; round < n; round++) {
-        CUDA_CHECK(cudaMemcpyAsync(before, after, before.bytes(), cudaMemcpyDeviceToDevice));
+        CHECK(cudaMemcpyAsync(before, after, before.bytes(), cudaMemcpyDeviceToDevice));
         paint<<<1, 32>>>(n, row, col, before, after);
-        CUDA_CHECK(cudaGetLastError());
+        CHECK(cudaGetLastError());
     }
     std::vector<int> colour = after.host();
     int wrong = 0;

@@ -51,7 +51,7 @@ static int test(bool fixed)
     for (int round = 0; round < n; round++) {
         LAUNCH(decide, 2, 32, n, row, col, state, after);
         if (fixed)
-            CUDA_CHECK(cudaMemcpy(state, after, n, cudaMemcpyDeviceToDevice));
+            CHECK(cudaMemcpy(state, after, n, cudaMemcpyDeviceToDevice));
     }
     std::vector<char> got = state.host();
     int wrong = 0;

@@ -37,7 +37,7 @@ static int test(bool)
     Buffer<int> row(g.row), col(g.col), a(values), b(n);
     for (int round = 0; round < 12; round++) {
         pull<<<2, 32>>>(n, row, col, round % 2 ? b : a, round % 2 ? a : b);
-        CUDA_CHECK(cudaGetLastError());
+        CHECK(cudaGetLastError());
         std::vector<int> next(values);
         for (int v = 0; v < n; v++)
             for (int e = g.row[v]; e < g.row[v + 1]; e++)

@@ -47,7 +47,7 @@ static int test(bool fixed)
             for (int e = g.row[v]; e < g.row[v + 1]; e++)
                 shortest[g.col[e]] = std::min(shortest[g.col[e]], shortest[v] + 1 + (v + g.col[e]) % 5);
     do {
-        CUDA_CHECK(cudaMemset(changed, 0, sizeof(int)));
+        CHECK(cudaMemset(changed, 0, sizeof(int)));
         LAUNCH(relax, 2, 32, n, row, col, dist, changed);
     } while (changed.host()[0]);
     return count_wrong(dist.host(), [&](size_t v) { return shortest[v]; });

@@ -19,7 +19,7 @@ static int test(bool)
     Buffer<int> row(rows);
     Buffer<char> large(n);
     mark<<<3, 30>>>(n, row, large);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(large.host(), [](size_t v) { return v % 7 > 3; });
 }
 

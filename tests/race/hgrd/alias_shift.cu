@@ -24,7 +24,7 @@ static int test(bool fixed) {
     int *out = in;
     if (fixed) out = other; // FIX
     add_next<<<2, N / 2>>>(in, out, N);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong((fixed ? other : in).host(),
                        [&](int i) { return values[i] + (i + 1 < N ? values[i + 1] : 0); });
 }

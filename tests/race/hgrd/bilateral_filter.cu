@@ -31,7 +31,7 @@ static int test(bool) {
     Buffer<int> in(image), same(flat), out(WIDTH * HEIGHT), out_flat(WIDTH * HEIGHT);
     filter<0><<<grid, block>>>(in, out, WIDTH, HEIGHT); // a filter that looks no further leaves the image as it is
     filter<2><<<grid, block>>>(same, out_flat, WIDTH, HEIGHT);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(out.host(), [&](int i) { return image[i]; }) +
            count_wrong(out_flat.host(), [](int) { return 77; });
 }

@@ -28,7 +28,7 @@ static int test(bool) {
             step<<<2, N / 2>>>(data, distance, run);
         }
     }
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(data.host(), [](int i) { return i; });
 }
 

@@ -24,7 +24,7 @@ static int test(bool fixed) {
     int blocks = 3;
     if (fixed) blocks = 1; // FIX
     collect<<<blocks, 32>>>(in, list, count, N);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     int expected = 0, sum = 0;
     for (int v : values) {
         expected += v % 3 == 0;

@@ -21,7 +21,7 @@ static int test(bool fixed) {
     }
     Buffer<int> in(values), out(n);
     twice<<<(n + THREADS - 1) / THREADS, THREADS>>>(in, out, n);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(out.host(), [](int i) { return 6 * i + 2; });
 }
 

@@ -24,10 +24,10 @@ static int test(bool fixed) {
             expected[b + place[t]] = values[b + t];
         }
     }
-    CUDA_CHECK(cudaMemcpyToSymbol(PLACE, place, sizeof place));
+    CHECK(cudaMemcpyToSymbol(PLACE, place, sizeof place));
     Buffer<int> in(values), out(2 * N);
     scatter<<<2, N>>>(in, out);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(out.host(), [&](int i) { return expected[i]; });
 }
 

@@ -26,7 +26,7 @@ template <bool FIXED> __global__ void scatter(const int *in, int *out) {
 
 static int test(bool fixed) {
     const int weight[2 * RADIUS + 1] = {1, -2, 3, 7, 5, -1, 2};
-    CUDA_CHECK(cudaMemcpyToSymbol(WEIGHT, weight, sizeof weight));
+    CHECK(cudaMemcpyToSymbol(WEIGHT, weight, sizeof weight));
     std::vector<int> in(N), expected(N);
     for (int i = 0; i < N; i++) {
         in[i] = i * 29 % 31;

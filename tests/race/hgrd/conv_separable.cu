@@ -30,13 +30,13 @@ static void convolve(const int *in, int *out, int width, int height) {
     assert(width % (STEPS * TX) == 0 && height % TY == 0);
     dim3 grid(width / (STEPS * TX), height / TY), block(TX, TY);
     rows<<<grid, block>>>(in, out, width);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
 }
 
 static int test(bool) {
     const int weight[2 * RADIUS + 1] = {1, 2, 3, 4, -3, -2, 5};
     int width = input("WIDTH", "32"), height = input("HEIGHT", "8");
-    CUDA_CHECK(cudaMemcpyToSymbol(KERNEL, weight, sizeof weight));
+    CHECK(cudaMemcpyToSymbol(KERNEL, weight, sizeof weight));
     std::vector<int> image(width * height);
     for (int i = 0; i < width * height; i++) {
         image[i] = i * i % 97;

@@ -26,7 +26,7 @@ static void copy_from_tp(const float *packed, int packed_rows, float *a, Dim dim
     assert(dim.stride >= dim.cols);
     dim3 block(8, 8), grid((dim.cols + 7) / 8, (dim.rows + 7) / 8);
     unpack<<<grid, block>>>(packed, a, dim);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
 }
 
 static int test(bool) {

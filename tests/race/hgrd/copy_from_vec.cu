@@ -25,12 +25,12 @@ static int test(bool) {
     Buffer<float> vec(in);
     float *a;
     size_t pitch, row = cols * sizeof(float);
-    CUDA_CHECK(cudaMallocPitch(&a, &pitch, row, rows));
+    CHECK(cudaMallocPitch(&a, &pitch, row, rows));
     dim3 block(16, 4), grid((cols + 15) / 16, (rows + 3) / 4);
     copy_rows_from_vec<<<grid, block>>>(a, Dim{rows, cols, (int)(pitch / sizeof(float))}, vec);
-    CUDA_CHECK(cudaGetLastError());
-    CUDA_CHECK(cudaMemcpy2D(out.data(), row, a, pitch, row, rows, cudaMemcpyDeviceToHost));
-    CUDA_CHECK(cudaFree(a));
+    CHECK(cudaGetLastError());
+    CHECK(cudaMemcpy2D(out.data(), row, a, pitch, row, rows, cudaMemcpyDeviceToHost));
+    CHECK(cudaFree(a));
     return count_wrong(out, [&](int i) { return in[i % cols]; });
 }
 

@@ -18,7 +18,7 @@ static bool copy_lower_to_upper(int *a, int rows, int cols) {
     }
     dim3 block(16, 4), grid((cols + 15) / 16, (rows + 3) / 4);
     lower_to_upper<<<grid, block>>>(a, rows, cols);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return true;
 }
 

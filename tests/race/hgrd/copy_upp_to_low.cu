@@ -17,7 +17,7 @@ static void copy_upper_to_lower(float *a, int rows, int cols) {
     assert(rows == cols); // square matrices only
     dim3 block(8, 8), grid((cols + 7) / 8, (rows + 7) / 8);
     upper_to_lower<<<grid, block>>>(a, rows, cols);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
 }
 
 static int test(bool) {

@@ -25,7 +25,7 @@ static int test(bool fixed) {
     int second = N / 2;
     if (fixed) second = N; // FIX
     combine<<<1, N, 2 * N * sizeof(int)>>>(in, out, second);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(out.host(), [&](int t) { return values[N - 1 - t] * values[N + (t ^ 1)]; });
 }
 

@@ -16,7 +16,7 @@ static int test(bool fixed) {
     if (fixed) factor = 7; // FIX
     Buffer<unsigned> out(N);
     permute<<<4, N / 4>>>(out, factor);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     std::vector<unsigned> to(N);
     for (unsigned i = 0; i < N; i++) {
         to[i * factor % N] = i;

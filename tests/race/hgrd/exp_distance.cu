@@ -43,7 +43,7 @@ static int test(bool) {
     Buffer<int> da(a), db(b), term(N * N), score(1);
     cross<<<dim3(2, N), 32>>>(da, db, term);
     total<<<1, 64>>>(term, score, N * N);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return score.host()[0] != expected;
 }
 

@@ -36,7 +36,7 @@ static int test(bool fixed) {
     int blocks = (PARTS + THREADS - 1) / THREADS;
     if (fixed) blocks = 1; // FIX
     final_sum<<<blocks, THREADS>>>(part, PARTS, result);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return result.host()[0] != expected;
 }
 

@@ -31,7 +31,7 @@ static int test(bool fixed) {
             }
         }
     }
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(m.host(), [&](int i) { return matrix[i]; });
 }
 

@@ -61,7 +61,7 @@ static int test(bool) {
             inner<<<dim3(tiles, tiles), dim3(T, T)>>>(m, N, offset);
         }
     }
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(m.host(), [&](int i) { return i / N > i % N ? lower[i] : upper[i]; });
 }
 

@@ -37,7 +37,7 @@ static int test(bool) {
     }
     Buffer<int> da(a), db(b), c(N * N), locks(TILES * TILES);
     multiply_part<<<dim3(TILES, TILES, TILES), dim3(T, T)>>>(da, db, c, locks);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(c.host(), [&](int i) {
         int sum = 0;
         for (int k = 0; k < N; k++) {

@@ -52,7 +52,7 @@ static int test(bool) {
     for (int tiles = all - 1; tiles >= 1; tiles--) {
         diagonal<<<tiles, T>>>(values, score, cols, tiles, all - tiles);
     }
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(score.host(), [&](int i) { return expected[i]; });
 }
 

@@ -21,13 +21,13 @@ static int test(bool fixed) {
     int half = (N + 1) / 2, begin = N / 2;
     if (fixed) begin = half; // FIX
     for (int s = 0; s < 2; s++) {
-        CUDA_CHECK(cudaStreamCreateWithFlags(&stream[s], cudaStreamNonBlocking));
+        CHECK(cudaStreamCreateWithFlags(&stream[s], cudaStreamNonBlocking));
     }
     add<<<1, THREADS, 0, stream[0]>>>(data, half, 10);
     add<<<1, THREADS, 0, stream[1]>>>(data + begin, N - begin, 20);
     for (int s = 0; s < 2; s++) {
-        CUDA_CHECK(cudaStreamSynchronize(stream[s]));
-        CUDA_CHECK(cudaStreamDestroy(stream[s]));
+        CHECK(cudaStreamSynchronize(stream[s]));
+        CHECK(cudaStreamDestroy(stream[s]));
     }
     return count_wrong(data.host(), [=](int i) { return i < half ? 10 : 20; });
 }

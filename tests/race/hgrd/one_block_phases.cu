@@ -23,7 +23,7 @@ static int test(bool fixed) {
     int threads = 64;
     if (fixed) threads = N; // FIX
     phases<<<N / threads, threads>>>(in, square, out);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(out.host(), [&](int i) { return values[N - 1 - i] * values[N - 1 - i] + 1; });
 }
 

@@ -20,12 +20,12 @@ static int test(bool) {
     Buffer<int> in(image);
     int *to;
     size_t pitch, row = width * sizeof(int);
-    CUDA_CHECK(cudaMallocPitch(&to, &pitch, row, height));
+    CHECK(cudaMallocPitch(&to, &pitch, row, height));
     assert(width % 16 == 0 && height % 4 == 0);
     shift<<<dim3(width / 16, height / 4), dim3(16, 4)>>>(to, in, pitch, width, by);
-    CUDA_CHECK(cudaGetLastError());
-    CUDA_CHECK(cudaMemcpy2D(out.data(), row, to, pitch, row, height, cudaMemcpyDeviceToHost));
-    CUDA_CHECK(cudaFree(to));
+    CHECK(cudaGetLastError());
+    CHECK(cudaMemcpy2D(out.data(), row, to, pitch, row, height, cudaMemcpyDeviceToHost));
+    CHECK(cudaFree(to));
     return count_wrong(out, [&](int i) { return image[i / width * width + (i % width + by) % width]; });
 }
 

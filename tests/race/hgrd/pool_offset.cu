@@ -23,7 +23,7 @@ static int test(bool fixed) {
     int offset = N - 16;
     if (fixed) offset = N; // FIX
     mirror<<<(N + 63) / 64, 64>>>(pool, pool + offset, N);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(pool.host(), [](int i) { return i < N ? 5 * i : 5 * (2 * N - 1 - i) + 1; });
 }
 

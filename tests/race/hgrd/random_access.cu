@@ -42,7 +42,7 @@ static int test(bool) {
     update<<<4, 64>>>(table);
     update<<<4, 64>>>(table); // takes the updates back
     check<<<1, 64>>>(table, wrong);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return wrong.host()[0] != 0;
 }
 

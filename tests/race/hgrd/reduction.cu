@@ -51,7 +51,7 @@ static int test(bool) {
     Buffer<int> data(in), part(BLOCKS);
     reduce_parts<<<BLOCKS, THREADS>>>(data, part, N);
     reduce_final<<<1, THREADS>>>(part, data, BLOCKS);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return data.host()[0] != expected;
 }
 

@@ -37,7 +37,7 @@ static int test(bool fixed) {
     dim3 block(64, 2);
     if (fixed) block.x = 32; // FIX
     row_sums<<<N / (block.x * block.y), block>>>(in, out);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     std::vector<int> sums = out.host();
     sums.resize(N / block.x);
     return count_wrong(sums, [&](int row) {

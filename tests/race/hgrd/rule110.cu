@@ -45,7 +45,7 @@ static int test(bool) {
     }
     Buffer<int> cells(both), flag(BLOCKS);
     evolve<<<BLOCKS, TILE>>>(cells, flag);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     std::vector<int> out = cells.host();
     out.resize(N);
     return count_wrong(out, [&](int i) { return now[i]; });

@@ -23,7 +23,7 @@ static int test(bool fixed) {
     int stride = THREADS;
     if (fixed) stride *= BLOCKS; // FIX
     twice<<<BLOCKS, THREADS>>>(data, N, stride);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(data.host(), [](int i) { return 2 * i; });
 }
 

@@ -17,7 +17,7 @@ static int test(bool fixed) {
     dim3 block(8, 8), grid(HEIGHT / 8, WIDTH / 8);
     if (fixed) grid = dim3(WIDTH / 8, HEIGHT / 8); // FIX
     paint<<<grid, block>>>(image, WIDTH);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(image.host(), [](int i) { return 100 * (i / WIDTH) + i % WIDTH; });
 }
 

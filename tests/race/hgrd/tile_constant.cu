@@ -21,7 +21,7 @@ static int test(bool fixed) {
     int threads = 48;
     if (fixed) threads = TILE; // FIX
     reverse_tiles<<<TILES, threads>>>(in, out);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(out.host(), [&](int i) {
         return i < TILES * TILE ? values[i / TILE * TILE + TILE - 1 - i % TILE] : 0;
     });

@@ -43,7 +43,7 @@ static int test(bool fixed) {
     int threads = 64;
     if (fixed) threads = 64 / STEP * STEP; // FIX
     levels<<<(POINTS * STEP + threads - 1) / threads, threads>>>(in, level, POINTS, STEP);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(level.host(), [&](int p) { return expected[p]; });
 }
 

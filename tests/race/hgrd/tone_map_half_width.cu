@@ -23,7 +23,7 @@ static int test(bool fixed) {
     Buffer<int> in(image);
     Buffer<unsigned char> out(CHANNELS * WIDTH * HEIGHT);
     tone_map<<<dim3(WIDTH / 16, HEIGHT / 4), dim3(16, 4)>>>(in, out, length, CHANNELS);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(out.host(), [](int i) { return i % CHANNELS ? 0 : 255 * (i / 4) / (i / 4 + 32); });
 }
 

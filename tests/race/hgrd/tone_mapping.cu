@@ -20,7 +20,7 @@ static void compress(const unsigned char *in, unsigned char *out, int width, int
     assert(width % 16 == 0 && height % 4 == 0);
     dim3 grid(width / 16, height / 4), block(16, 4);
     tone_map<<<grid, block>>>(in, out, width, 4, 40);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
 }
 
 static int test(bool) {

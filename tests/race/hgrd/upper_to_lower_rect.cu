@@ -25,7 +25,7 @@ static int test(bool fixed) {
     if (fixed) cols = ROWS; // FIX
     Buffer<int> a(in);
     upper_to_lower<<<dim3((ROWS + 7) / 8, (ROWS + 7) / 8), dim3(8, 8)>>>(a, ROWS, cols);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(a.host(), [&](int at) {
         int row = at / ROWS, col = at % ROWS;
         return col < row ? in[col * ROWS + row] : in[at];

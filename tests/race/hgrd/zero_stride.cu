@@ -23,7 +23,7 @@ static int test(bool fixed) {
     int stride = 0, rows = 1;
     if (fixed) stride = COLS, rows = ROWS; // FIX
     copy_rows_from_vec<<<2, 32>>>(vec, a, ROWS, COLS, stride);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     std::vector<int> out = a.host();
     out.resize(rows * COLS);
     return count_wrong(out, [](int i) { return 9 * (i % COLS) + 4; });

@@ -20,7 +20,7 @@ static int test(bool fixed) {
     Event begun, filled, joined;
     cudaGraph_t graph;
     cudaGraphExec_t exec;
-    CUDA_CHECK(cudaStreamBeginCapture(one, cudaStreamCaptureModeGlobal));
+    CHECK(cudaStreamBeginCapture(one, cudaStreamCaptureModeGlobal));
     begun.record(one);
     fill<<<2, 64, 0, one>>>(a);
     filled.record(one);
@@ -28,12 +28,12 @@ static int test(bool fixed) {
     twice<<<2, 64, 0, other>>>(a, b);
     joined.record(other);
     joined.order(one);
-    CUDA_CHECK(cudaStreamEndCapture(one, &graph));
-    CUDA_CHECK(cudaGraphInstantiate(&exec, graph, 0));
-    CUDA_CHECK(cudaGraphLaunch(exec, one));
-    CUDA_CHECK(cudaDeviceSynchronize());
-    CUDA_CHECK(cudaGraphExecDestroy(exec));
-    CUDA_CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaStreamEndCapture(one, &graph));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphLaunch(exec, one));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
     return count_wrong(b.host(), [](int i) { return 2 * (128 - i); });
 }
 

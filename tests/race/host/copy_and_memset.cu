@@ -13,11 +13,11 @@ static int test(bool fixed) {
     Pinned from(64, 1);
     Stream one, other;
     Event cleared;
-    CUDA_CHECK(cudaMemsetAsync(a, 0, a.bytes(), one));
+    CHECK(cudaMemsetAsync(a, 0, a.bytes(), one));
     cleared.record(one);
     if (fixed) cleared.order(other); // FIX
-    CUDA_CHECK(cudaMemcpyAsync(a, from, a.bytes(), cudaMemcpyHostToDevice, other));
-    CUDA_CHECK(cudaDeviceSynchronize());
+    CHECK(cudaMemcpyAsync(a, from, a.bytes(), cudaMemcpyHostToDevice, other));
+    CHECK(cudaDeviceSynchronize());
     twice<<<1, 64, 0, other>>>(a);
     return count_wrong(a.host(), [](int i) { return 2 * (i + 1); });
 }

@@ -15,7 +15,7 @@ static int test(bool fixed) {
     Pinned to(4 * 16);
     Stream one, copies;
     fill<<<4, 32, 0, one>>>(a, fixed ? 16 : 15); // FIX
-    CUDA_CHECK(cudaMemcpy2DAsync(to, 64, a, 128, 64, 4, cudaMemcpyDeviceToHost, copies));
+    CHECK(cudaMemcpy2DAsync(to, 64, a, 128, 64, 4, cudaMemcpyDeviceToHost, copies));
     return count_wrong(a.host(), [](int i) { return i % 32 < 16 ? 0 : 5; });
 }
 

@@ -12,8 +12,8 @@ __global__ void twice(const int *a, int *b) {
 static int test(bool fixed) {
     Buffer<int> from(128, 1), a(128), b(128);
     Stream one;
-    CUDA_CHECK(cudaMemcpy(a, from, a.bytes(), cudaMemcpyDeviceToDevice));
-    if (fixed) CUDA_CHECK(cudaDeviceSynchronize()); // FIX
+    CHECK(cudaMemcpy(a, from, a.bytes(), cudaMemcpyDeviceToDevice));
+    if (fixed) CHECK(cudaDeviceSynchronize()); // FIX
     twice<<<2, 64, 0, one>>>(a, b);
     return count_wrong(b.host(), [](int) { return 0x02020202; });
 }

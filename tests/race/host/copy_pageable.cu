@@ -14,8 +14,8 @@ static int test(bool fixed) {
     Buffer<int> a(128), b(128);
     std::vector<int> from(128, 21);
     Stream one;
-    CUDA_CHECK(cudaMemcpy(a, from.data(), a.bytes(), cudaMemcpyHostToDevice));
-    if (fixed) CUDA_CHECK(cudaDeviceSynchronize()); // FIX
+    CHECK(cudaMemcpy(a, from.data(), a.bytes(), cudaMemcpyHostToDevice));
+    if (fixed) CHECK(cudaDeviceSynchronize()); // FIX
     twice<<<2, 64, 0, one>>>(a, b);
     return count_wrong(b.host(), [](int) { return 42; });
 }

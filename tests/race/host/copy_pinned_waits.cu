@@ -13,11 +13,11 @@ static int test(bool) {
     Pinned from(128, 1), to(128);
     Stream one;
     Event done;
-    CUDA_CHECK(cudaMemcpy(a, from, a.bytes(), cudaMemcpyHostToDevice));
+    CHECK(cudaMemcpy(a, from, a.bytes(), cudaMemcpyHostToDevice));
     twice<<<2, 64, 0, one>>>(a, b);
     done.record(one);
-    CUDA_CHECK(cudaEventSynchronize(done));
-    CUDA_CHECK(cudaMemcpy(to, b, b.bytes(), cudaMemcpyDeviceToHost));
+    CHECK(cudaEventSynchronize(done));
+    CHECK(cudaMemcpy(to, b, b.bytes(), cudaMemcpyDeviceToHost));
     int wrong = 0;
     for (int i = 0; i < 128; i++) {
         wrong += to[i] != 2 * (128 - i);

@@ -17,7 +17,7 @@ static int test(bool fixed) {
     twice<<<2, 64, 0, one>>>(a, b);
     read.record(one);
     if (fixed) read.order(copies); // FIX
-    CUDA_CHECK(cudaMemcpyAsync(a, next, a.bytes(), cudaMemcpyHostToDevice, copies));
+    CHECK(cudaMemcpyAsync(a, next, a.bytes(), cudaMemcpyHostToDevice, copies));
     return count_wrong(b.host(), [](int) { return 0; }) + count_wrong(a.host(), [](int i) { return 1000 + i; });
 }
 

@@ -17,8 +17,8 @@ static int test(bool fixed) {
     fill<<<2, 64, 0, one>>>(a);
     filled.record(one);
     if (fixed) filled.order(copies); // FIX
-    CUDA_CHECK(cudaMemcpyAsync(result, a, a.bytes(), cudaMemcpyDeviceToHost, copies));
-    CUDA_CHECK(cudaDeviceSynchronize());
+    CHECK(cudaMemcpyAsync(result, a, a.bytes(), cudaMemcpyDeviceToHost, copies));
+    CHECK(cudaDeviceSynchronize());
     int wrong = 0;
     for (int i = 0; i < 128; i++) {
         wrong += result[i] != i + 1;

@@ -13,7 +13,7 @@ static int test(bool fixed) {
     Buffer<int> a(128);
     Pinned from(128, 50);
     Stream one, other;
-    CUDA_CHECK(cudaMemcpyAsync(a, from, a.bytes(), cudaMemcpyHostToDevice, one));
+    CHECK(cudaMemcpyAsync(a, from, a.bytes(), cudaMemcpyHostToDevice, one));
     fill<<<2, 64, 0, fixed ? one : other>>>(a); // FIX
     return count_wrong(a.host(), [](int i) { return i + 1; });
 }

@@ -16,11 +16,11 @@ template <bool FIXED> __global__ void count(int *bins) {
 static int test(bool fixed) {
     Buffer<int> bins(4);
     LAUNCH_ASYNC(count, 1, 64, 0, 0, bins);
-    CUDA_CHECK(cudaSetDevice(1));
-    CUDA_CHECK(cudaDeviceEnablePeerAccess(0, 0));
+    CHECK(cudaSetDevice(1));
+    CHECK(cudaDeviceEnablePeerAccess(0, 0));
     LAUNCH_ASYNC(count, 1, 64, 0, 0, bins);
-    CUDA_CHECK(cudaDeviceSynchronize());
-    CUDA_CHECK(cudaSetDevice(0));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaSetDevice(0));
     return count_wrong(bins.host(), [](int) { return 32; });
 }
 

@@ -16,13 +16,13 @@ __global__ void twice(const int *a, int *b) {
 
 static int test(bool) {
     Buffer<int> a(128);
-    CUDA_CHECK(cudaSetDevice(1));
+    CHECK(cudaSetDevice(1));
     Buffer<int> copy(128), b(128);
-    CUDA_CHECK(cudaSetDevice(0));
+    CHECK(cudaSetDevice(0));
     fill<<<2, 64>>>(a);
-    CUDA_CHECK(cudaMemcpyPeer(copy, 1, a, 0, a.bytes()));
+    CHECK(cudaMemcpyPeer(copy, 1, a, 0, a.bytes()));
     fill<<<2, 64>>>(a);
-    CUDA_CHECK(cudaSetDevice(1));
+    CHECK(cudaSetDevice(1));
     twice<<<2, 64>>>(copy, b);
     return count_wrong(b.host(), [](int i) { return 2 * (128 - i); });
 }

@@ -14,15 +14,15 @@ static int test(bool fixed) {
     Buffer<int> a(128);
     Stream one;
     Event filled;
-    CUDA_CHECK(cudaSetDevice(1));
+    CHECK(cudaSetDevice(1));
     Buffer<int> b(128);
     Stream other;
-    CUDA_CHECK(cudaSetDevice(0));
+    CHECK(cudaSetDevice(0));
     fill<<<2, 64, 0, one>>>(a);
     filled.record(one);
-    CUDA_CHECK(cudaSetDevice(1));
+    CHECK(cudaSetDevice(1));
     if (fixed) filled.order(other); // FIX
-    CUDA_CHECK(cudaMemcpyPeerAsync(b, 1, a, 0, a.bytes(), other));
+    CHECK(cudaMemcpyPeerAsync(b, 1, a, 0, a.bytes(), other));
     return count_wrong(b.host(), [](int i) { return i + 1; });
 }
 

@@ -17,19 +17,19 @@ __global__ void twice(const int *a, int *b) {
 
 static int test(bool fixed) {
     Buffer<int> a(128);
-    CUDA_CHECK(cudaSetDevice(1));
-    CUDA_CHECK(cudaDeviceEnablePeerAccess(0, 0));
+    CHECK(cudaSetDevice(1));
+    CHECK(cudaDeviceEnablePeerAccess(0, 0));
     Buffer<int> b(128);
-    CUDA_CHECK(cudaSetDevice(0));
+    CHECK(cudaSetDevice(0));
     fill<<<2, 64>>>(a);
-    if (fixed) CUDA_CHECK(cudaDeviceSynchronize()); // FIX
-    CUDA_CHECK(cudaSetDevice(1));
-    CUDA_CHECK(cudaDeviceSynchronize());
+    if (fixed) CHECK(cudaDeviceSynchronize()); // FIX
+    CHECK(cudaSetDevice(1));
+    CHECK(cudaDeviceSynchronize());
     twice<<<2, 64>>>(a, b);
-    CUDA_CHECK(cudaDeviceSynchronize());
-    CUDA_CHECK(cudaSetDevice(0));
-    CUDA_CHECK(cudaDeviceSynchronize());
-    CUDA_CHECK(cudaSetDevice(1));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaSetDevice(0));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaSetDevice(1));
     return count_wrong(b.host(), [](int i) { return 2 * (128 - i); });
 }
 

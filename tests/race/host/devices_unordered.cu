@@ -19,14 +19,14 @@ static int test(bool fixed) {
     Buffer<int> a(128);
     Stream one;
     Event filled;
-    CUDA_CHECK(cudaSetDevice(1));
-    CUDA_CHECK(cudaDeviceEnablePeerAccess(0, 0));
+    CHECK(cudaSetDevice(1));
+    CHECK(cudaDeviceEnablePeerAccess(0, 0));
     Buffer<int> b(128);
     Stream other;
-    CUDA_CHECK(cudaSetDevice(0));
+    CHECK(cudaSetDevice(0));
     fill<<<2, 64, 0, one>>>(a);
     filled.record(one);
-    CUDA_CHECK(cudaSetDevice(1));
+    CHECK(cudaSetDevice(1));
     if (fixed) filled.order(other); // FIX
     twice<<<2, 64, 0, other>>>(a, b);
     return count_wrong(b.host(), [](int i) { return 2 * (128 - i); });

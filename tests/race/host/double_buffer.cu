@@ -16,7 +16,7 @@ static int test(bool fixed) {
     for (int k = 0; k < 4; k++) {
         int *slot = buffer + 32 * (k % 2);
         if (fixed && k >= 2) empty[k - 2].order(copies); // FIX
-        CUDA_CHECK(cudaMemcpyAsync(slot, input + 32 * k, 128, cudaMemcpyHostToDevice, copies));
+        CHECK(cudaMemcpyAsync(slot, input + 32 * k, 128, cudaMemcpyHostToDevice, copies));
         full[k].record(copies);
         full[k].order(kernels);
         add<<<1, 32, 0, kernels>>>(slot, total);

@@ -18,7 +18,7 @@ static int test(bool fixed) {
     Buffer<int> a(128), b(128), c(128);
     Stream one, other;
     Event done;
-    CUDA_CHECK(cudaMemsetAsync(c, 1, c.bytes(), one));
+    CHECK(cudaMemsetAsync(c, 1, c.bytes(), one));
     done.record(one);
     done.order(other);
     fill<<<2, 64, 0, one>>>(a);

@@ -20,7 +20,7 @@ static int test(bool fixed) {
     Event first, second;
     fill<<<2, 64, 0, one>>>(a);
     first.record(one);
-    CUDA_CHECK(cudaMemsetAsync(c, 1, c.bytes(), third));
+    CHECK(cudaMemsetAsync(c, 1, c.bytes(), third));
     (fixed ? second : first).record(third); // FIX
     first.order(other);
     twice<<<2, 64, 0, other>>>(a, b);

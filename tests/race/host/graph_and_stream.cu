@@ -19,15 +19,15 @@ static int test(bool fixed) {
     Stream one, other;
     cudaGraph_t graph;
     cudaGraphExec_t exec;
-    CUDA_CHECK(cudaStreamBeginCapture(one, cudaStreamCaptureModeGlobal));
+    CHECK(cudaStreamBeginCapture(one, cudaStreamCaptureModeGlobal));
     fill<<<2, 64, 0, one>>>(a);
-    CUDA_CHECK(cudaStreamEndCapture(one, &graph));
-    CUDA_CHECK(cudaGraphInstantiate(&exec, graph, 0));
-    CUDA_CHECK(cudaGraphLaunch(exec, one));
+    CHECK(cudaStreamEndCapture(one, &graph));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphLaunch(exec, one));
     twice<<<2, 64, 0, fixed ? one : other>>>(a, b); // FIX
-    CUDA_CHECK(cudaDeviceSynchronize());
-    CUDA_CHECK(cudaGraphExecDestroy(exec));
-    CUDA_CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
     return count_wrong(b.host(), [](int i) { return 2 * (128 - i); });
 }
 

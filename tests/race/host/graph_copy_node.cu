@@ -15,7 +15,7 @@ static cudaGraphNode_t add_kernel(cudaGraph_t graph, const cudaGraphNode_t *afte
     params.func = kernel;
     params.gridDim = dim3(2), params.blockDim = dim3(64);
     params.kernelParams = args;
-    CUDA_CHECK(cudaGraphAddKernelNode(&node, graph, after, n, &params));
+    CHECK(cudaGraphAddKernelNode(&node, graph, after, n, &params));
     return node;
 }
 
@@ -28,14 +28,14 @@ static int test(bool fixed) {
     cudaGraph_t graph;
     cudaGraphExec_t exec;
     cudaGraphNode_t copy;
-    CUDA_CHECK(cudaGraphCreate(&graph, 0));
+    CHECK(cudaGraphCreate(&graph, 0));
     cudaGraphNode_t first = add_kernel(graph, nullptr, 0, (void *)fill, args);
-    CUDA_CHECK(cudaGraphAddMemcpyNode1D(&copy, graph, &first, fixed ? 1 : 0, to, a, 512, cudaMemcpyDeviceToHost)); // FIX
-    CUDA_CHECK(cudaGraphInstantiate(&exec, graph, 0));
-    CUDA_CHECK(cudaGraphLaunch(exec, one));
-    CUDA_CHECK(cudaDeviceSynchronize());
-    CUDA_CHECK(cudaGraphExecDestroy(exec));
-    CUDA_CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaGraphAddMemcpyNode1D(&copy, graph, &first, fixed ? 1 : 0, to, a, 512, cudaMemcpyDeviceToHost)); // FIX
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphLaunch(exec, one));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
     for (int i = 0; i < 128; i++) {
         wrong += to[i] != i + 1;
     }

@@ -27,7 +27,7 @@ static cudaGraphNode_t add_kernel(cudaGraph_t graph, const cudaGraphNode_t *afte
     params.func = kernel;
     params.gridDim = dim3(2), params.blockDim = dim3(64);
     params.kernelParams = args;
-    CUDA_CHECK(cudaGraphAddKernelNode(&node, graph, after, n, &params));
+    CHECK(cudaGraphAddKernelNode(&node, graph, after, n, &params));
     return node;
 }
 
@@ -38,16 +38,16 @@ static int test(bool fixed) {
     void *fill_args[] = {&pa}, *left_args[] = {&pa, &pb}, *right_args[] = {&pa, &pc}, *sum_args[] = {&pa, &pb, &pc};
     cudaGraph_t graph;
     cudaGraphExec_t exec;
-    CUDA_CHECK(cudaGraphCreate(&graph, 0));
+    CHECK(cudaGraphCreate(&graph, 0));
     cudaGraphNode_t top = add_kernel(graph, nullptr, 0, (void *)fill, fill_args), middle[2];
     middle[0] = add_kernel(graph, &top, 1, (void *)left, left_args);
     middle[1] = add_kernel(graph, &top, 1, (void *)right, right_args);
     add_kernel(graph, middle, fixed ? 2 : 1, (void *)sum, sum_args); // FIX
-    CUDA_CHECK(cudaGraphInstantiate(&exec, graph, 0));
-    CUDA_CHECK(cudaGraphLaunch(exec, one));
-    CUDA_CHECK(cudaDeviceSynchronize());
-    CUDA_CHECK(cudaGraphExecDestroy(exec));
-    CUDA_CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphLaunch(exec, one));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
     return count_wrong(a.host(), [](int i) { return i < 128 ? 4 : i < 256 ? 0 : 13; });
 }
 

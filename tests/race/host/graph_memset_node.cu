@@ -14,7 +14,7 @@ static cudaGraphNode_t add_kernel(cudaGraph_t graph, const cudaGraphNode_t *afte
     params.func = kernel;
     params.gridDim = dim3(2), params.blockDim = dim3(64);
     params.kernelParams = args;
-    CUDA_CHECK(cudaGraphAddKernelNode(&node, graph, after, n, &params));
+    CHECK(cudaGraphAddKernelNode(&node, graph, after, n, &params));
     return node;
 }
 
@@ -28,14 +28,14 @@ static int test(bool fixed) {
     cudaGraphNode_t clear;
     cudaMemsetParams params = {};
     params.dst = p, params.elementSize = 4, params.width = 4, params.height = 1;
-    CUDA_CHECK(cudaGraphCreate(&graph, 0));
-    CUDA_CHECK(cudaGraphAddMemsetNode(&clear, graph, nullptr, 0, &params));
+    CHECK(cudaGraphCreate(&graph, 0));
+    CHECK(cudaGraphAddMemsetNode(&clear, graph, nullptr, 0, &params));
     add_kernel(graph, &clear, fixed ? 1 : 0, (void *)count, args); // FIX
-    CUDA_CHECK(cudaGraphInstantiate(&exec, graph, 0));
-    CUDA_CHECK(cudaGraphLaunch(exec, one));
-    CUDA_CHECK(cudaDeviceSynchronize());
-    CUDA_CHECK(cudaGraphExecDestroy(exec));
-    CUDA_CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphLaunch(exec, one));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
     return count_wrong(bins.host(), [](int) { return 32; });
 }
 

@@ -20,7 +20,7 @@ static cudaGraphNode_t add_kernel(cudaGraph_t graph, const cudaGraphNode_t *afte
     params.func = kernel;
     params.gridDim = dim3(2), params.blockDim = dim3(64);
     params.kernelParams = args;
-    CUDA_CHECK(cudaGraphAddKernelNode(&node, graph, after, n, &params));
+    CHECK(cudaGraphAddKernelNode(&node, graph, after, n, &params));
     return node;
 }
 
@@ -31,14 +31,14 @@ static int test(bool fixed) {
     void *fill_args[] = {&pa}, *twice_args[] = {&pa, &pb};
     cudaGraph_t graph;
     cudaGraphExec_t exec;
-    CUDA_CHECK(cudaGraphCreate(&graph, 0));
+    CHECK(cudaGraphCreate(&graph, 0));
     cudaGraphNode_t first = add_kernel(graph, nullptr, 0, (void *)fill, fill_args);
     add_kernel(graph, &first, fixed ? 1 : 0, (void *)twice, twice_args); // FIX
-    CUDA_CHECK(cudaGraphInstantiate(&exec, graph, 0));
-    CUDA_CHECK(cudaGraphLaunch(exec, one));
-    CUDA_CHECK(cudaDeviceSynchronize());
-    CUDA_CHECK(cudaGraphExecDestroy(exec));
-    CUDA_CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphLaunch(exec, one));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
     return count_wrong(b.host(), [](int i) { return 2 * (128 - i); });
 }
 

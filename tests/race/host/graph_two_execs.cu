@@ -15,17 +15,17 @@ static int test(bool fixed) {
     Stream one, other;
     cudaGraph_t graph;
     cudaGraphExec_t exec[2];
-    CUDA_CHECK(cudaStreamBeginCapture(one, cudaStreamCaptureModeGlobal));
+    CHECK(cudaStreamBeginCapture(one, cudaStreamCaptureModeGlobal));
     increment<<<1, 64, 0, one>>>(a);
-    CUDA_CHECK(cudaStreamEndCapture(one, &graph));
-    CUDA_CHECK(cudaGraphInstantiate(&exec[0], graph, 0));
-    CUDA_CHECK(cudaGraphInstantiate(&exec[1], graph, 0));
-    CUDA_CHECK(cudaGraphLaunch(exec[0], one));
-    CUDA_CHECK(cudaGraphLaunch(exec[fixed ? 0 : 1], other)); // FIX
-    CUDA_CHECK(cudaDeviceSynchronize());
-    CUDA_CHECK(cudaGraphExecDestroy(exec[0]));
-    CUDA_CHECK(cudaGraphExecDestroy(exec[1]));
-    CUDA_CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaStreamEndCapture(one, &graph));
+    CHECK(cudaGraphInstantiate(&exec[0], graph, 0));
+    CHECK(cudaGraphInstantiate(&exec[1], graph, 0));
+    CHECK(cudaGraphLaunch(exec[0], one));
+    CHECK(cudaGraphLaunch(exec[fixed ? 0 : 1], other)); // FIX
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaGraphExecDestroy(exec[0]));
+    CHECK(cudaGraphExecDestroy(exec[1]));
+    CHECK(cudaGraphDestroy(graph));
     return count_wrong(a.host(), [](int) { return 2; });
 }
 

@@ -19,7 +19,7 @@ static int test(bool fixed) {
     int *pa = a, *pb = b;
     void *args[] = {&pa, &pb};
     const void *kernel = fixed ? (const void *)phases<true> : (const void *)phases<false>;
-    CUDA_CHECK(cudaLaunchCooperativeKernel(kernel, dim3(2), dim3(64), args, 0, nullptr));
+    CHECK(cudaLaunchCooperativeKernel(kernel, dim3(2), dim3(64), args, 0, nullptr));
     return count_wrong(b.host(), [](int i) { return 128 - i; });
 }
 

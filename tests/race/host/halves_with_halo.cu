@@ -15,8 +15,8 @@ __global__ void smooth(int *a, int count) {
 static int test(bool fixed) {
     Buffer<int> a(65);
     Stream one, other;
-    CUDA_CHECK(cudaMemset(a, 1, a.bytes()));
-    CUDA_CHECK(cudaDeviceSynchronize());
+    CHECK(cudaMemset(a, 1, a.bytes()));
+    CHECK(cudaDeviceSynchronize());
     smooth<<<1, 32, 0, one>>>(a, fixed ? 31 : 32); // FIX
     smooth<<<1, 32, 0, other>>>(a + 32, 32);
     return count_wrong(a.host(), [](int i) { return i == 31 || i == 64 ? 0x01010101 : 0x02020202; });

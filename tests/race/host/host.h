@@ -8,7 +8,7 @@
 class Stream {
   public:
     explicit Stream(unsigned flags = cudaStreamNonBlocking) {
-        CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, flags));
+        CHECK(cudaStreamCreateWithFlags(&stream_, flags));
     }
     Stream(const Stream &) = delete;
     Stream &operator=(const Stream &) = delete;
@@ -21,14 +21,14 @@ class Stream {
 
 class Event {
   public:
-    Event() { CUDA_CHECK(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming)); }
+    Event() { CHECK(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming)); }
     Event(const Event &) = delete;
     Event &operator=(const Event &) = delete;
     ~Event() { cudaEventDestroy(event_); }
     operator cudaEvent_t() const { return event_; }
-    void record(cudaStream_t stream) { CUDA_CHECK(cudaEventRecord(event_, stream)); }
+    void record(cudaStream_t stream) { CHECK(cudaEventRecord(event_, stream)); }
     // What comes into `stream` from now on waits for the last record.
-    void order(cudaStream_t stream) { CUDA_CHECK(cudaStreamWaitEvent(stream, event_, 0)); }
+    void order(cudaStream_t stream) { CHECK(cudaStreamWaitEvent(stream, event_, 0)); }
 
   private:
     cudaEvent_t event_ = nullptr;
@@ -38,7 +38,7 @@ class Event {
 class Pinned {
   public:
     explicit Pinned(int count, int first = 0) {
-        CUDA_CHECK(cudaMallocHost(&data_, count * sizeof(int)));
+        CHECK(cudaMallocHost(&data_, count * sizeof(int)));
         for (int i = 0; i < count; i++) {
             data_[i] = first + i;
         }

@@ -21,7 +21,7 @@ static int test(bool) {
     Buffer<int> a(128), b(128);
     Stream one, other;
     fill<<<2, 64, 0, one>>>(a);
-    CUDA_CHECK(cudaLaunchHostFunc(one, [](void *) { flag = true; }, nullptr));
+    CHECK(cudaLaunchHostFunc(one, [](void *) { flag = true; }, nullptr));
     while (!flag) {
         cudaStreamQuery(other); // lets the device go on
     }

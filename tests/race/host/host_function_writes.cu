@@ -29,7 +29,7 @@ static int test(bool fixed) {
     Stream one, other;
     Event prepared;
     delay<<<1, 32, 0, one>>>(c);
-    CUDA_CHECK(cudaLaunchHostFunc(one, prepare, a));
+    CHECK(cudaLaunchHostFunc(one, prepare, a));
     prepared.record(one);
     if (fixed) prepared.order(other); // FIX
     twice<<<1, 32, 0, other>>>(a, b);

@@ -10,16 +10,16 @@ __global__ void fill(int *a) {
 
 static int test(bool fixed) {
     int *a, wrong = 0;
-    CUDA_CHECK(cudaMallocManaged(&a, 64 * sizeof *a));
+    CHECK(cudaMallocManaged(&a, 64 * sizeof *a));
     fill<<<1, 32>>>(a);
     for (int i = fixed ? 32 : 31; i < 64; i++) { // FIX
         a[i] = 2 * i;
     }
-    CUDA_CHECK(cudaDeviceSynchronize());
+    CHECK(cudaDeviceSynchronize());
     for (int i = 0; i < 64; i++) {
         wrong += a[i] != (i < 32 ? i : 2 * i);
     }
-    CUDA_CHECK(cudaFree(a));
+    CHECK(cudaFree(a));
     return wrong;
 }
 

@@ -9,16 +9,16 @@ __global__ void fill(int *a) {
 
 static int test(bool) {
     int *a, wrong = 0;
-    CUDA_CHECK(cudaMallocManaged(&a, 64 * sizeof *a));
+    CHECK(cudaMallocManaged(&a, 64 * sizeof *a));
     fill<<<1, 32>>>(a);
     for (int i = 32; i < 64; i++) {
         a[i] = i;
     }
-    CUDA_CHECK(cudaDeviceSynchronize());
+    CHECK(cudaDeviceSynchronize());
     for (int i = 0; i < 64; i++) {
         wrong += a[i] != i;
     }
-    CUDA_CHECK(cudaFree(a));
+    CHECK(cudaFree(a));
     return wrong;
 }
 

@@ -13,7 +13,7 @@ static int test(bool fixed) {
     Pinned factor(1, 3);
     Stream one;
     scale<<<1, 32, 0, one>>>(factor, a);
-    if (fixed) CUDA_CHECK(cudaStreamSynchronize(one)); // FIX
+    if (fixed) CHECK(cudaStreamSynchronize(one)); // FIX
     *factor = 4;
     scale<<<1, 32, 0, one>>>(factor, a); // NEVER
     return count_wrong(a.host(), [](int) { return 7; });

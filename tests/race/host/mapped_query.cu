@@ -20,7 +20,7 @@ static int test(bool fixed) {
     for (int i = 0; i < 32; i++) {
         wrong += a[i] != i + 1;
     }
-    CUDA_CHECK(cudaDeviceSynchronize());
+    CHECK(cudaDeviceSynchronize());
     return wrong;
 }
 

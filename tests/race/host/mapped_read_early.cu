@@ -12,12 +12,12 @@ static int test(bool fixed) {
     Pinned a(32);
     Stream one, other;
     fill<<<1, 32, 0, one>>>(a);
-    CUDA_CHECK(cudaStreamSynchronize(fixed ? one : other)); // FIX
+    CHECK(cudaStreamSynchronize(fixed ? one : other)); // FIX
     int wrong = 0;
     for (int i = 0; i < 32; i++) {
         wrong += a[i] != i + 1;
     }
-    CUDA_CHECK(cudaDeviceSynchronize());
+    CHECK(cudaDeviceSynchronize());
     return wrong;
 }
 

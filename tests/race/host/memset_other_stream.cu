@@ -12,7 +12,7 @@ static int test(bool fixed) {
     Buffer<int> bins(4, 1);
     Stream one, other;
     Event cleared;
-    CUDA_CHECK(cudaMemsetAsync(bins, 0, bins.bytes(), one));
+    CHECK(cudaMemsetAsync(bins, 0, bins.bytes(), one));
     cleared.record(one);
     if (fixed) cleared.order(other); // FIX
     count<<<2, 64, 0, other>>>(bins);

@@ -12,8 +12,8 @@ __global__ void fill(int *a) {
 static int test(bool fixed) {
     Buffer<int> a(128);
     Stream one;
-    CUDA_CHECK(cudaMemset(a, 0xff, a.bytes()));
-    if (fixed) CUDA_CHECK(cudaDeviceSynchronize()); // FIX
+    CHECK(cudaMemset(a, 0xff, a.bytes()));
+    if (fixed) CHECK(cudaDeviceSynchronize()); // FIX
     fill<<<2, 64, 0, one>>>(a);
     return count_wrong(a.host(), [](int i) { return i + 1; });
 }

@@ -10,7 +10,7 @@ __global__ void pad(int *a) {
 static int test(bool) {
     Buffer<int> a(4 * 32, 1);
     Stream one, other;
-    CUDA_CHECK(cudaMemset2DAsync(a, 128, 0, 64, 4, one));
+    CHECK(cudaMemset2DAsync(a, 128, 0, 64, 4, one));
     pad<<<4, 16, 0, other>>>(a);
     return count_wrong(a.host(), [](int i) { return i % 32 < 16 ? 0 : 9; });
 }

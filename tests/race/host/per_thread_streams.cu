@@ -21,7 +21,7 @@ static int test(bool fixed) {
     Buffer<int> a(128), b(128);
     std::thread([&] {
         fill<<<2, 64>>>(a);
-        if (fixed) CUDA_CHECK(cudaStreamSynchronize(0)); // FIX
+        if (fixed) CHECK(cudaStreamSynchronize(0)); // FIX
     }).join();
     twice<<<2, 64>>>(a, b);
     return count_wrong(b.host(), [](int i) { return 2 * (128 - i); });

@@ -13,13 +13,13 @@ static int test(bool fixed) {
     Pinned result(32);
     Stream one;
     fill<<<1, 32, 0, one>>>(a);
-    CUDA_CHECK(cudaMemcpyAsync(result, a, 128, cudaMemcpyDeviceToHost, one));
-    if (fixed) CUDA_CHECK(cudaStreamSynchronize(one)); // FIX
+    CHECK(cudaMemcpyAsync(result, a, 128, cudaMemcpyDeviceToHost, one));
+    if (fixed) CHECK(cudaStreamSynchronize(one)); // FIX
     int wrong = 0;
     for (int i = 0; i < 32; i++) {
         wrong += result[i] != i + 1;
     }
-    CUDA_CHECK(cudaDeviceSynchronize());
+    CHECK(cudaDeviceSynchronize());
     return wrong;
 }
 

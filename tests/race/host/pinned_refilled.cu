@@ -17,10 +17,10 @@ static int test(bool fixed) {
         for (int i = 0; k && i < 32; i++) {
             staging[i] = 100;
         }
-        CUDA_CHECK(cudaMemcpyAsync(input, staging, 128, cudaMemcpyHostToDevice, one));
+        CHECK(cudaMemcpyAsync(input, staging, 128, cudaMemcpyHostToDevice, one));
         copied.record(one);
         add<<<1, 32, 0, one>>>(input, total);
-        if (fixed) CUDA_CHECK(cudaEventSynchronize(copied)); // FIX
+        if (fixed) CHECK(cudaEventSynchronize(copied)); // FIX
     }
     return count_wrong(total.host(), [](int i) { return 132 - i; });
 }

@@ -15,11 +15,11 @@ static int test(bool fixed) {
     Event copied[4];
     for (int k = 0; k < 4; k++) {
         int *slot = slots + 32 * (k % 2);
-        if (fixed && k >= 2) CUDA_CHECK(cudaEventSynchronize(copied[k - 2])); // FIX
+        if (fixed && k >= 2) CHECK(cudaEventSynchronize(copied[k - 2])); // FIX
         for (int i = 0; i < 32; i++) {
             slot[i] = i + k;
         }
-        CUDA_CHECK(cudaMemcpyAsync(input, slot, 128, cudaMemcpyHostToDevice, one));
+        CHECK(cudaMemcpyAsync(input, slot, 128, cudaMemcpyHostToDevice, one));
         copied[k].record(one);
         add<<<1, 32, 0, one>>>(input, total);
     }

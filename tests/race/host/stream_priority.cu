@@ -18,16 +18,16 @@ static int test(bool fixed) {
     Buffer<int> a(128), b(128);
     int least, greatest;
     cudaStream_t high, low;
-    CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&least, &greatest));
-    CUDA_CHECK(cudaStreamCreateWithPriority(&high, cudaStreamNonBlocking, greatest));
-    CUDA_CHECK(cudaStreamCreateWithPriority(&low, cudaStreamNonBlocking, least));
+    CHECK(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    CHECK(cudaStreamCreateWithPriority(&high, cudaStreamNonBlocking, greatest));
+    CHECK(cudaStreamCreateWithPriority(&low, cudaStreamNonBlocking, least));
     Event filled;
     fill<<<2, 64, 0, high>>>(a);
     filled.record(high);
     if (fixed) filled.order(low); // FIX
     twice<<<2, 64, 0, low>>>(a, b);
-    CUDA_CHECK(cudaStreamDestroy(high));
-    CUDA_CHECK(cudaStreamDestroy(low));
+    CHECK(cudaStreamDestroy(high));
+    CHECK(cudaStreamDestroy(low));
     return count_wrong(b.host(), [](int i) { return 2 * (128 - i); });
 }
 

@@ -14,7 +14,7 @@ static int test(bool fixed) {
     Buffer<int> a(64);
     Pinned value(1, 3);
     Stream one, other;
-    CUDA_CHECK(cudaMemcpyToSymbolAsync(factor, value, sizeof(int), 0, cudaMemcpyHostToDevice, fixed ? one : other)); // FIX
+    CHECK(cudaMemcpyToSymbolAsync(factor, value, sizeof(int), 0, cudaMemcpyHostToDevice, fixed ? one : other)); // FIX
     scale<<<1, 64, 0, one>>>(a);
     return count_wrong(a.host(), [](int i) { return 3 * i; });
 }

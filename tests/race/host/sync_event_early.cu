@@ -18,11 +18,11 @@ static int test(bool fixed) {
     Buffer<int> a(128), b(128);
     Stream one, other;
     Event event;
-    CUDA_CHECK(cudaMemsetAsync(a, 1, a.bytes(), one));
+    CHECK(cudaMemsetAsync(a, 1, a.bytes(), one));
     event.record(one);
     fill<<<2, 64, 0, one>>>(a);
     if (fixed) event.record(one); // FIX
-    CUDA_CHECK(cudaEventSynchronize(event));
+    CHECK(cudaEventSynchronize(event));
     twice<<<2, 64, 0, other>>>(a, b);
     return count_wrong(b.host(), [](int i) { return 2 * (128 - i); });
 }

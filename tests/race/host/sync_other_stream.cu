@@ -18,7 +18,7 @@ static int test(bool fixed) {
     Buffer<int> a(128), b(128);
     Stream one, other;
     fill<<<2, 64, 0, one>>>(a);
-    CUDA_CHECK(cudaStreamSynchronize(fixed ? one : other)); // FIX
+    CHECK(cudaStreamSynchronize(fixed ? one : other)); // FIX
     twice<<<2, 64, 0, other>>>(a, b);
     return count_wrong(b.host(), [](int i) { return 2 * (128 - i); });
 }

@@ -46,8 +46,8 @@ static int test(bool fixed) {
     }
     Buffer<char> frontier(N * 10);
     Buffer<int> visited(N), cost(N);
-    CUDA_CHECK(cudaMemset(frontier, 1, 1));
-    CUDA_CHECK(cudaMemset(visited, 1, 1));
+    CHECK(cudaMemset(frontier, 1, 1));
+    CHECK(cudaMemset(visited, 1, 1));
     for (int level = 0; level < 8; level++) {
         LAUNCH(expand, 2, N / 2, frontier + level * N, visited, cost, frontier + (level + 1) * N);
     }

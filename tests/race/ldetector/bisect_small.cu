@@ -60,7 +60,7 @@ static int test(bool fixed) {
     if (fixed) threads = 32; // FIX
     Buffer<int> eigenvalue(eigenvalues), kept(2 * intervals), count(1);
     bisect<<<1, threads>>>(eigenvalue, kept, count, intervals);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(kept.host(), [&](int i) { return expected[i]; }) + (count.host()[0] != kept_count);
 }
 

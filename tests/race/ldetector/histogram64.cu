@@ -33,7 +33,7 @@ static int test(bool) {
     Buffer<unsigned char> data(values);
     Buffer<int> bins(BINS);
     histogram<<<2, THREADS>>>(data, bins);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(bins.host(), [&](int i) { return expected[i]; });
 }
 

@@ -16,7 +16,7 @@ static int test(bool)
         values[i] = i % 8;
     Buffer<int> in(values), bins(4 * 8);
     histogram<<<4, 64>>>(in, bins);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(bins.host(), [](size_t) { return 8; });
 }
 

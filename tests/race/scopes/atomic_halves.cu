@@ -16,7 +16,7 @@ static int test(bool)
     Buffer<unsigned short> halves(128);
     Buffer<unsigned> words(128);
     mark<<<4, 32>>>(halves, words);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(halves.host(), [](size_t i) { return i + 1; }) +
            count_wrong(words.host(), [](size_t i) { return i; });
 }

@@ -17,7 +17,7 @@ static int test(bool)
 {
     Buffer<int> counter(1), last(1);
     draw<<<8, 1>>>(counter, last);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(counter.host(), [](size_t) { return 0; }) + count_wrong(last.host(), [](size_t) { return 1; });
 }
 

@@ -35,7 +35,7 @@ static int test(bool fixed)
     int *b = partial, *c = out;
     void *args[] = {&a, &b, &c};
     void *kernel = fixed ? (void *)sum<true> : (void *)sum<false>;
-    CUDA_CHECK(cudaLaunchCooperativeKernel(kernel, dim3(4), dim3(32), args, 0, 0));
+    CHECK(cudaLaunchCooperativeKernel(kernel, dim3(4), dim3(32), args, 0, 0));
     return count_wrong(out.host(), [](size_t) { return 384; });
 }
 

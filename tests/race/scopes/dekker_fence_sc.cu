@@ -21,7 +21,7 @@ static int test(bool)
     const int n = 32;
     Buffer<int> announced(2 * n), inside(n), entered(n);
     enter<<<2, n>>>(announced, inside, entered);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     int wrong = 0;
     for (int k : entered.host())
         wrong += k > 1;

@@ -17,19 +17,19 @@ template <bool FIXED> __global__ void count(int *counter)
 static int test(bool fixed)
 {
     int *counter;
-    CUDA_CHECK(cudaMallocManaged(&counter, sizeof *counter));
-    CUDA_CHECK(cudaMemset(counter, 0, sizeof *counter));
-    CUDA_CHECK(cudaDeviceSynchronize());
+    CHECK(cudaMallocManaged(&counter, sizeof *counter));
+    CHECK(cudaMemset(counter, 0, sizeof *counter));
+    CHECK(cudaDeviceSynchronize());
     for (int d = 0; d < 2; d++) {
-        CUDA_CHECK(cudaSetDevice(d));
+        CHECK(cudaSetDevice(d));
         LAUNCH_ASYNC(count, 2, 32, 0, 0, counter);
     }
     for (int d = 0; d < 2; d++) {
-        CUDA_CHECK(cudaSetDevice(d));
-        CUDA_CHECK(cudaDeviceSynchronize());
+        CHECK(cudaSetDevice(d));
+        CHECK(cudaDeviceSynchronize());
     }
     int wrong = *counter != 128;
-    CUDA_CHECK(cudaFree(counter));
+    CHECK(cudaFree(counter));
     return wrong;
 }
 

@@ -31,19 +31,19 @@ template <bool FIXED> __global__ void pass(int *letter, volatile int *flag, int 
 static int test(bool fixed)
 {
     int *m;
-    CUDA_CHECK(cudaMallocManaged(&m, 3 * sizeof *m));
-    CUDA_CHECK(cudaMemset(m, 0, 3 * sizeof *m));
-    CUDA_CHECK(cudaDeviceSynchronize());
+    CHECK(cudaMallocManaged(&m, 3 * sizeof *m));
+    CHECK(cudaMemset(m, 0, 3 * sizeof *m));
+    CHECK(cudaDeviceSynchronize());
     for (int d = 0; d < 2; d++) {
-        CUDA_CHECK(cudaSetDevice(d));
+        CHECK(cudaSetDevice(d));
         LAUNCH_ASYNC(pass, 1, 1, 0, 0, m, m + 1, m + 2, d == 0);
     }
     for (int d = 0; d < 2; d++) {
-        CUDA_CHECK(cudaSetDevice(d));
-        CUDA_CHECK(cudaDeviceSynchronize());
+        CHECK(cudaSetDevice(d));
+        CHECK(cudaDeviceSynchronize());
     }
     int wrong = m[2] != 42;
-    CUDA_CHECK(cudaFree(m));
+    CHECK(cudaFree(m));
     return wrong;
 }
 

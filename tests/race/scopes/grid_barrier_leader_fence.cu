@@ -29,7 +29,7 @@ static int test(bool)
 {
     Buffer<int> arrived(1), a(3 * 64), out(3 * 64);
     rotate<<<3, 64>>>(arrived, a, out);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(out.host(), [](size_t i) { return (i + 64) % 192; });
 }
 

@@ -18,14 +18,14 @@ template <bool FIXED> __global__ void pass(int *letter, int *flag)
 static int test(bool fixed)
 {
     int *m;
-    CUDA_CHECK(cudaHostAlloc(&m, 128, cudaHostAllocMapped));
+    CHECK(cudaHostAlloc(&m, 128, cudaHostAllocMapped));
     memset(m, 0, 128);
     LAUNCH_ASYNC(pass, 1, 1, 0, 0, m, m + 16);
     while (__atomic_load_n(m + 16, __ATOMIC_ACQUIRE) == 0) // what the host does has no label
         cudaStreamQuery(0);
-    CUDA_CHECK(cudaDeviceSynchronize());
+    CHECK(cudaDeviceSynchronize());
     int got = *m; // NEVER
-    CUDA_CHECK(cudaFreeHost(m));
+    CHECK(cudaFreeHost(m));
     return got != 42;
 }
 

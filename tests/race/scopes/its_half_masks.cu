@@ -21,7 +21,7 @@ static int test(bool)
 {
     Buffer<int> out(64);
     exchange<<<2, 32>>>(out);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(out.host(), [](size_t i) { return i % 32 < 16 ? 15 - i % 32 : 47 - i % 32; });
 }
 

@@ -32,7 +32,7 @@ static int test(bool)
 {
     Buffer<int> m(5), out(6);
     litmus<<<2, 1>>>(m, out);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return out.host()[4] && out.host()[5];
 }
 

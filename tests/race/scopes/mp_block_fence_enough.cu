@@ -25,7 +25,7 @@ static int test(bool)
     const int blocks = 4;
     Buffer<int> letter(blocks * 32), flag(blocks * 32), out(blocks * 32);
     pass<<<blocks, 64>>>(letter, flag, out);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(out.host(), [](size_t i) { return 40 + i % 32; });
 }
 

@@ -18,7 +18,7 @@ static int test(bool)
 {
     Buffer<int> step(6), out(6);
     relay<<<6, 1>>>(step, out);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(out.host(), [](size_t i) { return i; });
 }
 

@@ -9,9 +9,9 @@ static int test(bool) {
     const int n = 5000;
     Buffer<int> in(std::vector<int>(n, 2)), out(n);
     size_t bytes = 0;
-    CUDA_CHECK(cub::DeviceScan::InclusiveSum(nullptr, bytes, (int *)in, (int *)out, n));
+    CHECK(cub::DeviceScan::InclusiveSum(nullptr, bytes, (int *)in, (int *)out, n));
     Buffer<char> storage(bytes);
-    CUDA_CHECK(cub::DeviceScan::InclusiveSum((char *)storage, bytes, (int *)in, (int *)out, n)); // NEVER
+    CHECK(cub::DeviceScan::InclusiveSum((char *)storage, bytes, (int *)in, (int *)out, n)); // NEVER
     return count_wrong(out.host(), [](int i) { return 2 * i + 2; });
 }
 

@@ -23,7 +23,7 @@ static int test(bool fixed) {
     int *d = data, *o = out;
     void *args[] = {&d, &o};
     const void *kernel = fixed ? (const void *)phases<true> : (const void *)phases<false>;
-    CUDA_CHECK(cudaLaunchCooperativeKernel(kernel, 4, 32, args, 0, 0));
+    CHECK(cudaLaunchCooperativeKernel(kernel, 4, 32, args, 0, 0));
     return count_wrong(out.host(), [](int i) { return 3 * (127 - i); });
 }
 

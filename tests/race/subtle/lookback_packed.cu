@@ -29,7 +29,7 @@ static int test(bool) {
     Buffer<int> in(std::vector<int>(128, 2)), out(128);
     Buffer<unsigned long long> state(4);
     scan<<<4, 32>>>(in, out, state);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(out.host(), [](int i) { return 2 * i + 2; });
 }
 

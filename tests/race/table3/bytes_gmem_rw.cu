@@ -15,7 +15,7 @@ __global__ void neighbours(unsigned char *byte, unsigned char *out) {
 static int test(bool) {
     Buffer<unsigned char> byte(128, 1), out(128);
     neighbours<<<2, 64>>>(byte, out);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(out.host(), [](int i) { return i % 2 ? 2 : 0; }) +
            count_wrong(byte.host(), [](int i) { return i % 2 ? 1 : i; });
 }

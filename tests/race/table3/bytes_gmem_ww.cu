@@ -10,7 +10,7 @@ __global__ void neighbours(unsigned char *byte) {
 static int test(bool) {
     Buffer<unsigned char> byte(256, 9);
     neighbours<<<4, 64>>>(byte);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(byte.host(), [](int i) { return i % 4; });
 }
 

@@ -14,7 +14,7 @@ __global__ void neighbours(unsigned char *out) {
 static int test(bool) {
     Buffer<unsigned char> out(128);
     neighbours<<<1, 128>>>(out);
-    CUDA_CHECK(cudaGetLastError());
+    CHECK(cudaGetLastError());
     return count_wrong(out.host(), [](int i) { return i ^ 1; });
 }
 

@@ -10,13 +10,13 @@ template <bool FIXED> __global__ void fill(int *data) {
 
 static int test(bool fixed) {
     int *data, wrong = 0;
-    CUDA_CHECK(cudaMallocManaged(&data, 64 * sizeof *data));
+    CHECK(cudaMallocManaged(&data, 64 * sizeof *data));
     LAUNCH_ASYNC(fill, 1, 64, 0, 0, data);
-    if (fixed) CUDA_CHECK(cudaDeviceSynchronize()); // FIX
+    if (fixed) CHECK(cudaDeviceSynchronize()); // FIX
     for (int i = 0; i < 64; i += 2) {
         data[i] = -5;
     }
-    CUDA_CHECK(cudaDeviceSynchronize());
+    CHECK(cudaDeviceSynchronize());
     for (int i = 0; i < 64; i++) {
         wrong += data[i] != (i % 2 ? i + 1 : -5);
     }

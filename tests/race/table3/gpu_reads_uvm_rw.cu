@@ -10,13 +10,13 @@ template <bool FIXED> __global__ void consume(const int *data, int *out) {
 
 static int test(bool fixed) {
     int *data;
-    CUDA_CHECK(cudaMallocManaged(&data, 64 * sizeof *data));
+    CHECK(cudaMallocManaged(&data, 64 * sizeof *data));
     Buffer<int> out(64);
     for (int i = 0; i < 64; i++) {
         data[i] = i + 1;
     }
     LAUNCH_ASYNC(consume, 1, 64, 0, 0, data, out);
-    if (fixed) CUDA_CHECK(cudaDeviceSynchronize()); // FIX
+    if (fixed) CHECK(cudaDeviceSynchronize()); // FIX
     for (int i = 0; i < 64; i++) {
         data[i] = -i;
     }

@@ -16,16 +16,16 @@ template <bool FIXED> __global__ void consume(const int *data, int *out) {
 static int test(bool fixed) {
     int *data, wrong = 0;
     cudaEvent_t done;
-    CUDA_CHECK(cudaMallocManaged(&data, 128 * sizeof *data));
-    CUDA_CHECK(cudaEventCreateWithFlags(&done, cudaEventDisableTiming));
+    CHECK(cudaMallocManaged(&data, 128 * sizeof *data));
+    CHECK(cudaEventCreateWithFlags(&done, cudaEventDisableTiming));
     LAUNCH_ASYNC(produce, 1, 64, 0, 0, data);
-    CUDA_CHECK(cudaEventRecord(done));
-    CUDA_CHECK(cudaSetDevice(1));
-    if (fixed) CUDA_CHECK(cudaStreamWaitEvent(0, done)); // FIX
+    CHECK(cudaEventRecord(done));
+    CHECK(cudaSetDevice(1));
+    if (fixed) CHECK(cudaStreamWaitEvent(0, done)); // FIX
     LAUNCH_ASYNC(consume, 1, 64, 0, 0, data, data + 64);
-    CUDA_CHECK(cudaDeviceSynchronize());
-    CUDA_CHECK(cudaSetDevice(0));
-    CUDA_CHECK(cudaDeviceSynchronize());
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaSetDevice(0));
+    CHECK(cudaDeviceSynchronize());
     for (int i = 0; i < 64; i++) {
         wrong += data[64 + i] != i + 1;
     }

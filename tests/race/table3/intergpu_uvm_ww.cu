@@ -11,14 +11,14 @@ template <bool FIXED> __global__ void fill(int *data, int value) {
 
 static int test(bool fixed) {
     int *data, wrong = 0;
-    CUDA_CHECK(cudaMallocManaged(&data, 64 * sizeof *data));
+    CHECK(cudaMallocManaged(&data, 64 * sizeof *data));
     LAUNCH_ASYNC(fill, 1, 64, 0, 0, data, 1);
-    if (fixed) CUDA_CHECK(cudaDeviceSynchronize()); // FIX
-    CUDA_CHECK(cudaSetDevice(1));
+    if (fixed) CHECK(cudaDeviceSynchronize()); // FIX
+    CHECK(cudaSetDevice(1));
     LAUNCH_ASYNC(fill, 1, 64, 0, 0, data, 2);
-    CUDA_CHECK(cudaDeviceSynchronize());
-    CUDA_CHECK(cudaSetDevice(0));
-    CUDA_CHECK(cudaDeviceSynchronize());
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaSetDevice(0));
+    CHECK(cudaDeviceSynchronize());
     for (int i = 0; i < 64; i++) {
         wrong += data[i] != 2;
     }

@@ -17,12 +17,12 @@ static int test(bool fixed) {
     cudaStream_t streams[2];
     cudaEvent_t done;
     for (cudaStream_t &stream : streams) {
-        CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+        CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     }
-    CUDA_CHECK(cudaEventCreateWithFlags(&done, cudaEventDisableTiming));
+    CHECK(cudaEventCreateWithFlags(&done, cudaEventDisableTiming));
     LAUNCH_ASYNC(produce, 1, 64, 0, streams[0], data);
-    CUDA_CHECK(cudaEventRecord(done, streams[0]));
-    if (fixed) CUDA_CHECK(cudaStreamWaitEvent(streams[1], done)); // FIX
+    CHECK(cudaEventRecord(done, streams[0]));
+    if (fixed) CHECK(cudaStreamWaitEvent(streams[1], done)); // FIX
     LAUNCH_ASYNC(consume, 1, 64, 0, streams[1], data, out);
     return count_wrong(out.host(), [](int i) { return i + 1; });
 }

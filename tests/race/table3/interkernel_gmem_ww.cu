@@ -12,7 +12,7 @@ static int test(bool fixed) {
     Buffer<int> data(64);
     cudaStream_t streams[2];
     for (cudaStream_t &stream : streams) {
-        CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+        CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     }
     LAUNCH_ASYNC(fill, 1, 64, 0, streams[0], data, 1);
     cudaStream_t second = streams[fixed ? 0 : 1]; // FIX

@@ -12,13 +12,13 @@ static int test(bool fixed) {
     Buffer<int> data(64);
     int *pinned, wrong = 0;
     cudaStream_t copies, kernels;
-    CUDA_CHECK(cudaStreamCreateWithFlags(&copies, cudaStreamNonBlocking));
-    CUDA_CHECK(cudaStreamCreateWithFlags(&kernels, cudaStreamNonBlocking));
-    CUDA_CHECK(cudaMallocHost(&pinned, data.bytes()));
+    CHECK(cudaStreamCreateWithFlags(&copies, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreateWithFlags(&kernels, cudaStreamNonBlocking));
+    CHECK(cudaMallocHost(&pinned, data.bytes()));
     LAUNCH_ASYNC(produce, 1, 64, 0, kernels, data);
     cudaStream_t stream = fixed ? kernels : copies; // FIX
-    CUDA_CHECK(cudaMemcpyAsync(pinned, data, data.bytes(), cudaMemcpyDeviceToHost, stream));
-    CUDA_CHECK(cudaDeviceSynchronize());
+    CHECK(cudaMemcpyAsync(pinned, data, data.bytes(), cudaMemcpyDeviceToHost, stream));
+    CHECK(cudaDeviceSynchronize());
     for (int i = 0; i < 64; i++) {
         wrong += pinned[i] != i + 1;
     }

@@ -12,14 +12,14 @@ static int test(bool fixed) {
     Buffer<int> data(64), out(64);
     int *pinned;
     cudaStream_t copies, kernels;
-    CUDA_CHECK(cudaStreamCreateWithFlags(&copies, cudaStreamNonBlocking));
-    CUDA_CHECK(cudaStreamCreateWithFlags(&kernels, cudaStreamNonBlocking));
-    CUDA_CHECK(cudaMallocHost(&pinned, data.bytes()));
+    CHECK(cudaStreamCreateWithFlags(&copies, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreateWithFlags(&kernels, cudaStreamNonBlocking));
+    CHECK(cudaMallocHost(&pinned, data.bytes()));
     for (int i = 0; i < 64; i++) {
         pinned[i] = i;
     }
-    CUDA_CHECK(cudaMemcpyAsync(data, pinned, data.bytes(), cudaMemcpyHostToDevice, copies));
-    if (fixed) CUDA_CHECK(cudaStreamSynchronize(copies)); // FIX
+    CHECK(cudaMemcpyAsync(data, pinned, data.bytes(), cudaMemcpyHostToDevice, copies));
+    if (fixed) CHECK(cudaStreamSynchronize(copies)); // FIX
     LAUNCH_ASYNC(consume, 1, 64, 0, kernels, data, out);
     return count_wrong(out.host(), [](int i) { return i + 1; });
 }

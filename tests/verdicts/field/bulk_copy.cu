@@ -2,7 +2,7 @@
 // deepseek-ai/DeepEP#657: a bulk copy through shared memory waits for one store too few before it loads into the stage again
 // expect: exact => races marked soak
 // expect: exact,tracker,collider,collider+exact,privatizer -DFIXED => silent soak
-#include "h.h"
+#include "../../check.h"
 #include "tma.h"
 template <int STAGES, int CHUNK>
 __global__ void tma_copy(char *dst, const char *src, int bytes) {
@@ -36,9 +36,9 @@ int main() {
   const int bytes = 512 * 7;
   char h[2 * bytes], *a, *b, o[2 * bytes];
   for (int i = 0; i < 2 * bytes; i++) h[i] = char(i * 31);
-  CK(cudaMalloc(&a, sizeof h)); CK(cudaMalloc(&b, sizeof h)); CK(cudaMemcpy(a, h, sizeof h, cudaMemcpyHostToDevice));
+  CHECK(cudaMalloc(&a, sizeof h)); CHECK(cudaMalloc(&b, sizeof h)); CHECK(cudaMemcpy(a, h, sizeof h, cudaMemcpyHostToDevice));
   tma_copy<2, 512><<<2, 32>>>(b, a, bytes);
-  CK(cudaMemcpy(o, b, sizeof o, cudaMemcpyDeviceToHost));
+  CHECK(cudaMemcpy(o, b, sizeof o, cudaMemcpyDeviceToHost));
   int bad = 0; for (int i = 0; i < 2 * bytes; i++) bad += o[i] != h[i];
   printf("bad %d\n", bad);
 }

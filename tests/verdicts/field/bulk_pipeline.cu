@@ -3,7 +3,7 @@
 // loop, another warp reads by ld.shared) a race. FIXED is that pipeline: no alarm allowed. Racy: the producer does not wait until the stage is empty.
 // expect: exact => races marked soak
 // expect: exact,tracker,collider,collider+exact,privatizer -DFIXED => silent soak
-#include "h.h"
+#include "../../check.h"
 #include "tma.h"
 template <int STAGES, int ROWS>
 __global__ void __launch_bounds__(160) bwd(const float *lse, const float *psum, float *out, const int *blocks) {
@@ -39,9 +39,9 @@ int main() {
   const int R = 128, n = 7;
   float h[R * n], *l, *p, *o; int hb[2] = {5, 7}, *b;
   for (int i = 0; i < R * n; i++) h[i] = float(i % 19);
-  CK(cudaMalloc(&l, sizeof h)); CK(cudaMalloc(&p, sizeof h)); CK(cudaMalloc(&o, 2 * R * 4)); CK(cudaMalloc(&b, 8));
-  CK(cudaMemcpy(l, h, sizeof h, cudaMemcpyHostToDevice)); CK(cudaMemcpy(p, h, sizeof h, cudaMemcpyHostToDevice)); CK(cudaMemcpy(b, hb, 8, cudaMemcpyHostToDevice));
+  CHECK(cudaMalloc(&l, sizeof h)); CHECK(cudaMalloc(&p, sizeof h)); CHECK(cudaMalloc(&o, 2 * R * 4)); CHECK(cudaMalloc(&b, 8));
+  CHECK(cudaMemcpy(l, h, sizeof h, cudaMemcpyHostToDevice)); CHECK(cudaMemcpy(p, h, sizeof h, cudaMemcpyHostToDevice)); CHECK(cudaMemcpy(b, hb, 8, cudaMemcpyHostToDevice));
   bwd<2, R><<<2, 160>>>(l, p, o, b);
   cudaError_t e = cudaDeviceSynchronize();
-  CK(cudaMemcpy(h, o, 2 * R * 4, cudaMemcpyDeviceToHost)); printf("%s %g\n", cudaGetErrorString(e), h[200]);
+  CHECK(cudaMemcpy(h, o, 2 * R * 4, cudaMemcpyDeviceToHost)); printf("%s %g\n", cudaGetErrorString(e), h[200]);
 }

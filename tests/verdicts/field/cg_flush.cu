@@ -2,7 +2,7 @@
 // NVIDIA/cuCollections#337: the counter of a group in shared memory is reset by one lane, others go on; votes order no memory
 // expect: exact => races marked soak
 // expect: exact,tracker,collider,collider+exact,privatizer -DFIXED => silent soak
-#include "h.h"
+#include "../../check.h"
 #include <cooperative_groups.h>
 namespace cg = cooperative_groups;
 template <typename CG, typename T>
@@ -54,9 +54,9 @@ int main() {
   const int n = 400;
   unsigned h[n], *k, *t, *o, ht;
   for (int i = 0; i < n; i++) h[i] = i * 77;
-  CK(cudaMalloc(&k, sizeof h)); CK(cudaMalloc(&t, 4)); CK(cudaMalloc(&o, n * 8 * 4)); CK(cudaMemset(t, 0, 4));
-  CK(cudaMemcpy(k, h, sizeof h, cudaMemcpyHostToDevice));
+  CHECK(cudaMalloc(&k, sizeof h)); CHECK(cudaMalloc(&t, 4)); CHECK(cudaMalloc(&o, n * 8 * 4)); CHECK(cudaMemset(t, 0, 4));
+  CHECK(cudaMemcpy(k, h, sizeof h, cudaMemcpyHostToDevice));
   retrieve<128, 8, 32><<<2, 128>>>(k, n, t, o);
-  CK(cudaMemcpy(&ht, t, 4, cudaMemcpyDeviceToHost));
+  CHECK(cudaMemcpy(&ht, t, 4, cudaMemcpyDeviceToHost));
   printf("%u\n", ht);
 }

@@ -2,7 +2,7 @@
 // dmlc/xgboost#3293 (issue 3264): cub::BlockReduce in a loop with one temporary storage and no barrier between the rounds
 // expect: exact => races marked soak
 // expect: exact,tracker,collider,collider+exact,privatizer -DFIXED => silent soak
-#include "h.h"
+#include "../../check.h"
 #include <cub/block/block_reduce.cuh>
 struct Pair { float g, h; __host__ __device__ Pair operator+(const Pair &o) const { return {g + o.g, h + o.h}; } };
 template <int THREADS>
@@ -25,9 +25,9 @@ int main() {
   Pair *g, *s, hs[features], hg[rows]; int *b, hb[rows * features];
   for (int i = 0; i < rows; i++) hg[i] = {float(i % 3), 1};
   for (int i = 0; i < rows * features; i++) hb[i] = i * 7 % 11;
-  CK(cudaMalloc(&g, sizeof hg)); CK(cudaMalloc(&s, sizeof hs)); CK(cudaMalloc(&b, sizeof hb));
-  CK(cudaMemcpy(g, hg, sizeof hg, cudaMemcpyHostToDevice)); CK(cudaMemcpy(b, hb, sizeof hb, cudaMemcpyHostToDevice));
+  CHECK(cudaMalloc(&g, sizeof hg)); CHECK(cudaMalloc(&s, sizeof hs)); CHECK(cudaMalloc(&b, sizeof hb));
+  CHECK(cudaMemcpy(g, hg, sizeof hg, cudaMemcpyHostToDevice)); CHECK(cudaMemcpy(b, hb, sizeof hb, cudaMemcpyHostToDevice));
   feature_sums<128><<<2, 128>>>(g, b, rows, features, s);
-  CK(cudaMemcpy(hs, s, sizeof hs, cudaMemcpyDeviceToHost));
+  CHECK(cudaMemcpy(hs, s, sizeof hs, cudaMemcpyDeviceToHost));
   printf("%g %g\n", hs[0].g, hs[5].h);
 }

@@ -2,7 +2,7 @@
 // facebookexperimental/triton#2292: a block stores to its peer's shared memory before the peer has initialized it (or has begun)
 // expect: exact => races marked soak
 // expect: exact,tracker,collider,collider+exact,privatizer -DFIXED => silent soak
-#include "h.h"
+#include "../../check.h"
 #include <cooperative_groups.h>
 namespace cg = cooperative_groups;
 __global__ void __cluster_dims__(2, 1, 1) exchange(const int *x, int *y) {
@@ -23,7 +23,7 @@ int main() {
   const int n = 512;
   int h[n], *x, *y;
   for (int i = 0; i < n; i++) h[i] = i;
-  CK(cudaMalloc(&x, sizeof h)); CK(cudaMalloc(&y, sizeof h)); CK(cudaMemcpy(x, h, sizeof h, cudaMemcpyHostToDevice));
+  CHECK(cudaMalloc(&x, sizeof h)); CHECK(cudaMalloc(&y, sizeof h)); CHECK(cudaMemcpy(x, h, sizeof h, cudaMemcpyHostToDevice));
   exchange<<<4, 128>>>(x, y);
-  CK(cudaMemcpy(h, y, sizeof h, cudaMemcpyDeviceToHost)); printf("%d\n", h[0]);
+  CHECK(cudaMemcpy(h, y, sizeof h, cudaMemcpyDeviceToHost)); printf("%d\n", h[0]);
 }

@@ -2,7 +2,7 @@
 // vllm-project/vllm#34991: each block writes all 256 offsets to global memory and reads one back without a barrier
 // expect: exact => races marked soak
 // expect: exact,tracker,collider,collider+exact,privatizer -DFIXED => silent soak
-#include "h.h"
+#include "../../check.h"
 constexpr int E = 256;
 __global__ void ep_scatter_1(const int *num_tokens, int *start, int *m_indices) {
   __shared__ int warp_sums[E / 32];
@@ -29,9 +29,9 @@ __global__ void ep_scatter_1(const int *num_tokens, int *start, int *m_indices) 
 int main() {
   int h[E], *n, *s, *m;
   for (int i = 0; i < E; i++) h[i] = i % 5;
-  CK(cudaMalloc(&n, sizeof h)); CK(cudaMalloc(&s, sizeof h)); CK(cudaMalloc(&m, 8 * E * 4)); CK(cudaMemset(s, 0, sizeof h));
-  CK(cudaMemcpy(n, h, sizeof h, cudaMemcpyHostToDevice));
+  CHECK(cudaMalloc(&n, sizeof h)); CHECK(cudaMalloc(&s, sizeof h)); CHECK(cudaMalloc(&m, 8 * E * 4)); CHECK(cudaMemset(s, 0, sizeof h));
+  CHECK(cudaMemcpy(n, h, sizeof h, cudaMemcpyHostToDevice));
   ep_scatter_1<<<16, E>>>(n, s, m);
-  CK(cudaMemcpy(h, s, sizeof h, cudaMemcpyDeviceToHost));
+  CHECK(cudaMemcpy(h, s, sizeof h, cudaMemcpyDeviceToHost));
   printf("%d\n", h[15]);
 }

@@ -2,7 +2,7 @@
 // ggml-org/llama.cpp#13469: a __syncthreads() that only some of the warps execute shifts the barriers against each other
 // expect: exact => races marked soak
 // expect: exact,tracker,collider,collider+exact,privatizer -DFIXED => silent soak
-#include "h.h"
+#include "../../check.h"
 template <int NWARPS, int NCOMBINE, int TILE>
 __global__ void flash(const float *__restrict__ k, const float *__restrict__ q, float *__restrict__ out, int len) {
   __shared__ float tile[TILE];
@@ -34,9 +34,9 @@ int main() {
   const int len = 128 * 4;
   float *k, *q, *o, h[len], ho[32];
   for (int i = 0; i < len; i++) h[i] = float(i % 7);
-  CK(cudaMalloc(&k, sizeof h)); CK(cudaMalloc(&q, 128)); CK(cudaMalloc(&o, 256));
-  CK(cudaMemcpy(k, h, sizeof h, cudaMemcpyHostToDevice)); CK(cudaMemcpy(q, h, 128, cudaMemcpyHostToDevice));
+  CHECK(cudaMalloc(&k, sizeof h)); CHECK(cudaMalloc(&q, 128)); CHECK(cudaMalloc(&o, 256));
+  CHECK(cudaMemcpy(k, h, sizeof h, cudaMemcpyHostToDevice)); CHECK(cudaMemcpy(q, h, 128, cudaMemcpyHostToDevice));
   flash<4, 2, 128><<<2, dim3(32, 4)>>>(k, q, o, len);
-  CK(cudaMemcpy(ho, o, 128, cudaMemcpyDeviceToHost));
+  CHECK(cudaMemcpy(ho, o, 128, cudaMemcpyDeviceToHost));
   printf("%g\n", ho[3]);
 }

@@ -2,7 +2,7 @@
 // ggml-org/llama.cpp#18310: results are fetched by an asynchronous copy to pinned memory and read by the host without a wait
 // expect: exact => races marked soak
 // expect: exact,tracker,collider,collider+exact,privatizer -DFIXED => silent soak
-#include "h.h"
+#include "../../check.h"
 #include <vector>
 __global__ void forward(const float *w, float *logits, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -12,15 +12,15 @@ __global__ void forward(const float *w, float *logits, int n) {
 struct Context {
   cudaStream_t s; float *w, *dl, *hl; int n; bool pending = false;
   explicit Context(int n_) : n(n_) {
-    CK(cudaStreamCreate(&s)); CK(cudaMalloc(&w, n * 4)); CK(cudaMalloc(&dl, n * 4)); CK(cudaMallocHost(&hl, n * 4));
-    std::vector<float> t(n, 1.f); CK(cudaMemcpy(w, t.data(), n * 4, cudaMemcpyHostToDevice));
+    CHECK(cudaStreamCreate(&s)); CHECK(cudaMalloc(&w, n * 4)); CHECK(cudaMalloc(&dl, n * 4)); CHECK(cudaMallocHost(&hl, n * 4));
+    std::vector<float> t(n, 1.f); CHECK(cudaMemcpy(w, t.data(), n * 4, cudaMemcpyHostToDevice));
   }
   void decode() {
     forward<<<(n + 127) / 128, 128, 0, s>>>(w, dl, n);
-    CK(cudaMemcpyAsync(hl, dl, n * 4, cudaMemcpyDeviceToHost, s)); //@R
+    CHECK(cudaMemcpyAsync(hl, dl, n * 4, cudaMemcpyDeviceToHost, s)); //@R
     pending = true;
   }
-  void synchronize() { CK(cudaStreamSynchronize(s)); pending = false; }
+  void synchronize() { CHECK(cudaStreamSynchronize(s)); pending = false; }
   int argmax() {
 #ifdef FIXED
     synchronize();

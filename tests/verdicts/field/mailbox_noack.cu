@@ -2,7 +2,7 @@
 // NVlabs/cuda-oxide#1066: the producer warp publishes tile coordinates in a mailbox and reuses it before all reader warps have copied them
 // expect: exact => races marked soak
 // expect: exact,tracker,collider,collider+exact,privatizer -DFIXED => silent soak
-#include "h.h"
+#include "../../check.h"
 #include "tma.h"
 struct Info { int m, n, more; };
 __global__ void __launch_bounds__(192) persistent(unsigned *next, int tiles, int w, int *owner) {
@@ -41,10 +41,10 @@ __global__ void __launch_bounds__(192) persistent(unsigned *next, int tiles, int
 int main() {
   const int tiles = 12;
   int *o, h[tiles * 160]; unsigned *n;
-  CK(cudaMalloc(&o, sizeof h)); CK(cudaMalloc(&n, 4)); CK(cudaMemset(n, 0, 4)); CK(cudaMemset(o, 0, sizeof h));
+  CHECK(cudaMalloc(&o, sizeof h)); CHECK(cudaMalloc(&n, 4)); CHECK(cudaMemset(n, 0, 4)); CHECK(cudaMemset(o, 0, sizeof h));
   persistent<<<2, 192>>>(n, tiles, 4, o);
   cudaError_t e = cudaDeviceSynchronize();
-  CK(cudaMemcpy(h, o, sizeof h, cudaMemcpyDeviceToHost));
+  CHECK(cudaMemcpy(h, o, sizeof h, cudaMemcpyDeviceToHost));
   int bad = 0; for (int i = 0; i < tiles * 160; i++) bad += h[i] == 0;
   printf("%s bad %d\n", cudaGetErrorString(e), bad);
 }

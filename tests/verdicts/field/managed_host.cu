@@ -2,7 +2,7 @@
 // BachiLi/redner#42, openvdb/fvdb-core#409, sonots/cumo#226: the host writes managed memory while a kernel runs
 // expect: exact => races marked soak
 // expect: exact,tracker,collider,collider+exact,privatizer -DFIXED => silent soak
-#include "h.h"
+#include "../../check.h"
 #include <cstring>
 __global__ void seq(double *p, double start, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -10,7 +10,7 @@ __global__ void seq(double *p, double start, int n) {
 }
 struct Pool {
   void *chunk = nullptr; size_t size = 0;
-  void *get(size_t n) { if (chunk && size >= n) { void *p = chunk; chunk = nullptr; return p; } void *p; CK(cudaMallocManaged(&p, n)); return p; }
+  void *get(size_t n) { if (chunk && size >= n) { void *p = chunk; chunk = nullptr; return p; } void *p; CHECK(cudaMallocManaged(&p, n)); return p; }
   void put(void *p, size_t n) { chunk = p; size = n; }
 };
 int main() {
@@ -21,10 +21,10 @@ int main() {
   pool.put(a, n * 8);
   double *b = (double *)pool.get(n * 8);
 #ifdef FIXED
-  CK(cudaDeviceSynchronize());
+  CHECK(cudaDeviceSynchronize());
 #endif
   for (int i = 0; i < n; i++) b[i] = 0; //@R
-  CK(cudaDeviceSynchronize());
+  CHECK(cudaDeviceSynchronize());
   int left = 0; for (int i = 0; i < n; i++) left += b[i] != 0;
   printf("%d\n", left);
 }

@@ -2,7 +2,7 @@
 // ORNL/HeCBench#254: one thread writes the block's total, all threads read it, no barrier between
 // expect: exact => races marked soak
 // expect: exact,tracker,collider,collider+exact,privatizer -DFIXED => silent soak
-#include "h.h"
+#include "../../check.h"
 constexpr int BLOCK = 128;
 __global__ void generate(const unsigned *cubes, unsigned *outv, unsigned *outt, unsigned *counter, int n) {
   __shared__ unsigned vs[32], ts[32];
@@ -41,9 +41,9 @@ int main() {
   const int n = 1000;
   unsigned h[n], *c, *ov, *ot, *k, hk[2];
   for (int i = 0; i < n; i++) h[i] = i * 2654435761u >> 11;
-  CK(cudaMalloc(&c, sizeof h)); CK(cudaMalloc(&ov, n * 32 * 4)); CK(cudaMalloc(&ot, n * 32 * 4)); CK(cudaMalloc(&k, 8));
-  CK(cudaMemset(k, 0, 8)); CK(cudaMemcpy(c, h, sizeof h, cudaMemcpyHostToDevice));
+  CHECK(cudaMalloc(&c, sizeof h)); CHECK(cudaMalloc(&ov, n * 32 * 4)); CHECK(cudaMalloc(&ot, n * 32 * 4)); CHECK(cudaMalloc(&k, 8));
+  CHECK(cudaMemset(k, 0, 8)); CHECK(cudaMemcpy(c, h, sizeof h, cudaMemcpyHostToDevice));
   generate<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>(c, ov, ot, k, n);
-  CK(cudaMemcpy(hk, k, 8, cudaMemcpyDeviceToHost));
+  CHECK(cudaMemcpy(hk, k, 8, cudaMemcpyDeviceToHost));
   printf("%u %u\n", hk[0], hk[1]);
 }

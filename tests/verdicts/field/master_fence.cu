@@ -3,7 +3,7 @@
 // in front of it, and fences are cumulative. So both builds are clean (control). FIXED: the fence moved to all threads, as the report asks.
 // expect: exact,tracker,collider,collider+exact,privatizer => silent soak
 // expect: exact,tracker,collider,collider+exact,privatizer -DFIXED => silent soak
-#include "h.h"
+#include "../../check.h"
 struct GridSync {
   unsigned *count; unsigned expected;
   __device__ void sync() {
@@ -33,9 +33,9 @@ int main() {
   const int n = 4 * 128;
   int h[n], *a, *b, *c; unsigned *k;
   for (int i = 0; i < n; i++) h[i] = i;
-  CK(cudaMalloc(&a, sizeof h)); CK(cudaMalloc(&b, sizeof h)); CK(cudaMalloc(&c, sizeof h)); CK(cudaMalloc(&k, 4)); CK(cudaMemset(k, 0, 4));
-  CK(cudaMemcpy(a, h, sizeof h, cudaMemcpyHostToDevice));
+  CHECK(cudaMalloc(&a, sizeof h)); CHECK(cudaMalloc(&b, sizeof h)); CHECK(cudaMalloc(&c, sizeof h)); CHECK(cudaMalloc(&k, 4)); CHECK(cudaMemset(k, 0, 4));
+  CHECK(cudaMemcpy(a, h, sizeof h, cudaMemcpyHostToDevice));
   two_phases<<<4, 128>>>(k, a, b, c);
-  CK(cudaMemcpy(h, c, sizeof h, cudaMemcpyDeviceToHost));
+  CHECK(cudaMemcpy(h, c, sizeof h, cudaMemcpyDeviceToHost));
   printf("%d\n", h[5]);
 }

@@ -2,7 +2,7 @@
 // NVIDIA/cudnn-frontend#426: all lanes of the load warp store to shared memory, one elected lane arrives; its release covers its own stores alone
 // expect: exact => races marked soak
 // expect: exact,tracker,collider,collider+exact,privatizer -DFIXED => silent soak
-#include "h.h"
+#include "../../check.h"
 #include "tma.h"
 constexpr int HEADS = 64, TOPK = 96;
 __global__ void __launch_bounds__(256) indexer_bwd(const float *gw, const float *gg, float *out, int rows) {
@@ -35,8 +35,8 @@ int main() {
   const int rows = 6;
   float h[rows * 128], *w, *g, *o;
   for (int i = 0; i < rows * 128; i++) h[i] = float(i % 5);
-  CK(cudaMalloc(&w, sizeof h)); CK(cudaMalloc(&g, sizeof h)); CK(cudaMalloc(&o, sizeof h));
-  CK(cudaMemcpy(w, h, sizeof h, cudaMemcpyHostToDevice)); CK(cudaMemcpy(g, h, sizeof h, cudaMemcpyHostToDevice));
+  CHECK(cudaMalloc(&w, sizeof h)); CHECK(cudaMalloc(&g, sizeof h)); CHECK(cudaMalloc(&o, sizeof h));
+  CHECK(cudaMemcpy(w, h, sizeof h, cudaMemcpyHostToDevice)); CHECK(cudaMemcpy(g, h, sizeof h, cudaMemcpyHostToDevice));
   indexer_bwd<<<2, 256>>>(w, g, o, rows);
-  CK(cudaMemcpy(h, o, sizeof h, cudaMemcpyDeviceToHost)); printf("%g\n", h[130]);
+  CHECK(cudaMemcpy(h, o, sizeof h, cudaMemcpyDeviceToHost)); printf("%g\n", h[130]);
 }

@@ -2,7 +2,7 @@
 // tile-ai/tilelang#3087: an mbarrier that flips once each turn is waited for with the parity of a ring of stages
 // expect: exact => races marked soak
 // expect: exact,tracker,collider,collider+exact,privatizer -DFIXED => silent soak
-#include "h.h"
+#include "../../check.h"
 #include "tma.h"
 template <int STAGES, int TILE>
 __global__ void gemm_like(const float *a, float *out, int k) {
@@ -45,12 +45,12 @@ int main() {
   const int TILE = 256, k = 12;
   float h[2 * k * TILE], *a, *o;
   for (int i = 0; i < 2 * k * TILE; i++) h[i] = float(i % 7);
-  CK(cudaMalloc(&a, sizeof h)); CK(cudaMalloc(&o, 256 * 4)); CK(cudaMemcpy(a, h, sizeof h, cudaMemcpyHostToDevice));
+  CHECK(cudaMalloc(&a, sizeof h)); CHECK(cudaMalloc(&o, 256 * 4)); CHECK(cudaMemcpy(a, h, sizeof h, cudaMemcpyHostToDevice));
 #ifdef FIXED
   gemm_like<1, TILE><<<2, 160>>>(a, o, k);
 #else
   gemm_like<3, TILE><<<2, 160>>>(a, o, k);
 #endif
   cudaError_t e = cudaDeviceSynchronize();
-  CK(cudaMemcpy(h, o, 256 * 4, cudaMemcpyDeviceToHost)); printf("%s %g\n", cudaGetErrorString(e), h[130]);
+  CHECK(cudaMemcpy(h, o, 256 * 4, cudaMemcpyDeviceToHost)); printf("%s %g\n", cudaGetErrorString(e), h[130]);
 }

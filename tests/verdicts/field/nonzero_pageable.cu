@@ -3,7 +3,7 @@
 // returns once the copy has completed, so both builds are clean (control).
 // expect: exact,tracker,collider,collider+exact,privatizer => silent soak
 // expect: exact,tracker,collider,collider+exact,privatizer -DFIXED => silent soak
-#include "h.h"
+#include "../../check.h"
 #include <memory>
 __global__ void count_nonzero(const int *x, int n, int *count) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -15,14 +15,14 @@ int main() {
   std::unique_ptr<int[]> h(new int[n]);
   for (int i = 0; i < n; i++) h[i] = i % 3;
   int *d, *c; cudaStream_t s;
-  CK(cudaStreamCreate(&s)); CK(cudaMalloc(&d, n * 4)); CK(cudaMalloc(&c, 4));
-  CK(cudaMemcpyAsync(d, h.get(), n * 4, cudaMemcpyHostToDevice, s));
-  CK(cudaMemsetAsync(c, 0, 4, s));
+  CHECK(cudaStreamCreate(&s)); CHECK(cudaMalloc(&d, n * 4)); CHECK(cudaMalloc(&c, 4));
+  CHECK(cudaMemcpyAsync(d, h.get(), n * 4, cudaMemcpyHostToDevice, s));
+  CHECK(cudaMemsetAsync(c, 0, 4, s));
   count_nonzero<<<4, 256, 0, s>>>(d, n, c);
   std::unique_ptr<int[]> total(new int[1]);
-  CK(cudaMemcpyAsync(total.get(), c, 4, cudaMemcpyDeviceToHost, s));
+  CHECK(cudaMemcpyAsync(total.get(), c, 4, cudaMemcpyDeviceToHost, s));
 #ifdef FIXED
-  CK(cudaStreamSynchronize(s));
+  CHECK(cudaStreamSynchronize(s));
 #endif
   printf("%d\n", total[0]);
 }

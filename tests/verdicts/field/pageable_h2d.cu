@@ -3,7 +3,7 @@
 // a kernel in a non-blocking stream does not wait for it
 // expect: exact => races marked soak
 // expect: exact,tracker,collider,collider+exact,privatizer -DFIXED => silent soak
-#include "h.h"
+#include "../../check.h"
 #include <vector>
 __global__ void add(const float *a, const float *b, float *c, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -12,20 +12,20 @@ __global__ void add(const float *a, const float *b, float *c, int n) {
 struct DeviceBuffer {
   float *p; size_t n;
   explicit DeviceBuffer(const std::vector<float> &v) : n(v.size()) {
-    CK(cudaMalloc(&p, n * 4));
-    CK(cudaMemcpy(p, v.data(), n * 4, cudaMemcpyHostToDevice)); //@R
+    CHECK(cudaMalloc(&p, n * 4));
+    CHECK(cudaMemcpy(p, v.data(), n * 4, cudaMemcpyHostToDevice)); //@R
 #ifdef FIXED
-    CK(cudaStreamSynchronize(0));
+    CHECK(cudaStreamSynchronize(0));
 #endif
   }
 };
 int main() {
   const int n = 1 << 12;
-  cudaStream_t s; CK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+  cudaStream_t s; CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
   DeviceBuffer a(std::vector<float>(n, 1.f)), b(std::vector<float>(n, 2.f));
-  float *c; CK(cudaMalloc(&c, n * 4));
+  float *c; CHECK(cudaMalloc(&c, n * 4));
   add<<<n / 256, 256, 0, s>>>(a.p, b.p, c, n);
   std::vector<float> out(n);
-  CK(cudaMemcpyAsync(out.data(), c, n * 4, cudaMemcpyDeviceToHost, s)); CK(cudaStreamSynchronize(s));
+  CHECK(cudaMemcpyAsync(out.data(), c, n * 4, cudaMemcpyDeviceToHost, s)); CHECK(cudaStreamSynchronize(s));
   printf("%g\n", out[3]);
 }

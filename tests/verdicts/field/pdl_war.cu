@@ -3,7 +3,7 @@
 // (three runs, driver 580), so both builds are right. FIXED: each kernel waits.
 // expect: exact,tracker,collider,collider+exact,privatizer => silent soak
 // expect: exact,tracker,collider,collider+exact,privatizer -DFIXED => silent soak
-#include "h.h"
+#include "../../check.h"
 __global__ void block_sort(const int *a, int *b) {
   __shared__ int s[128];
   cudaGridDependencySynchronize();
@@ -36,19 +36,19 @@ __global__ void merge(const int *b, const int *parts, int *a) {
 template <typename... P, typename... A> void launch_pdl(void (*k)(P...), dim3 g, dim3 b, cudaStream_t s, A... a) {
   cudaLaunchAttribute at[1]; at[0].id = cudaLaunchAttributeProgrammaticStreamSerialization; at[0].val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t c = {}; c.gridDim = g; c.blockDim = b; c.stream = s; c.attrs = at; c.numAttrs = 1;
-  CK(cudaLaunchKernelEx(&c, k, P(a)...));
+  CHECK(cudaLaunchKernelEx(&c, k, P(a)...));
 }
 int main() {
   const int n = 256;
   int h[n], *a, *b, *p; cudaStream_t s;
   for (int i = 0; i < n; i++) h[i] = (i * 73) % 257;
-  CK(cudaMalloc(&a, sizeof h)); CK(cudaMalloc(&b, sizeof h)); CK(cudaMalloc(&p, 8)); CK(cudaStreamCreate(&s));
-  CK(cudaMemcpy(a, h, sizeof h, cudaMemcpyHostToDevice)); CK(cudaDeviceSynchronize());
+  CHECK(cudaMalloc(&a, sizeof h)); CHECK(cudaMalloc(&b, sizeof h)); CHECK(cudaMalloc(&p, 8)); CHECK(cudaStreamCreate(&s));
+  CHECK(cudaMemcpy(a, h, sizeof h, cudaMemcpyHostToDevice)); CHECK(cudaDeviceSynchronize());
   launch_pdl(block_sort, 2, 128, s, a, b);
   launch_pdl(partition_setup, 1, 32, s, p, 2);
   launch_pdl(merge, 2, 128, s, b, p, a);
-  CK(cudaStreamSynchronize(s));
-  CK(cudaMemcpy(h, a, sizeof h, cudaMemcpyDeviceToHost));
+  CHECK(cudaStreamSynchronize(s));
+  CHECK(cudaMemcpy(h, a, sizeof h, cudaMemcpyDeviceToHost));
   int bad = 0; for (int i = 1; i < n; i++) bad += h[i - 1] > h[i];
   printf("bad %d\n", bad);
 }

@@ -2,7 +2,7 @@
 // MoonshotAI/FlashKDA#24, #25, NVIDIA/cudnn-frontend#784: threads write shared memory, only __syncthreads() before the bulk store reads it
 // expect: exact => races marked soak
 // expect: exact,tracker,collider,collider+exact,privatizer -DFIXED => silent soak
-#include "h.h"
+#include "../../check.h"
 #include "tma.h"
 template <int D>
 __device__ void to_fp32(float *dst, const unsigned short *src) {
@@ -30,7 +30,7 @@ int main() {
   const int D = 512, B = 3;
   unsigned short h[D * B], *s; float *o, ho[D * B];
   for (int i = 0; i < D * B; i++) h[i] = 0x3f80;
-  CK(cudaMalloc(&s, sizeof h)); CK(cudaMalloc(&o, sizeof ho)); CK(cudaMemcpy(s, h, sizeof h, cudaMemcpyHostToDevice));
+  CHECK(cudaMalloc(&s, sizeof h)); CHECK(cudaMalloc(&o, sizeof ho)); CHECK(cudaMemcpy(s, h, sizeof h, cudaMemcpyHostToDevice));
   state_out<D, true><<<B, 128>>>(s, o, 2);
-  CK(cudaMemcpy(ho, o, sizeof ho, cudaMemcpyDeviceToHost)); printf("%g\n", ho[D]);
+  CHECK(cudaMemcpy(ho, o, sizeof ho, cudaMemcpyDeviceToHost)); printf("%g\n", ho[D]);
 }

@@ -2,7 +2,7 @@
 // pytorch/pytorch#162995: two stages of a block reduction use one shared buffer, no barrier between the stages
 // expect: exact => races marked soak
 // expect: exact,tracker,collider,collider+exact,privatizer -DFIXED => silent soak
-#include "h.h"
+#include "../../check.h"
 struct SumOp { __device__ float combine(float a, float b) const { return a + b; } };
 template <typename T, typename Op, int VT>
 struct Reducer {
@@ -65,10 +65,10 @@ int main() {
   float *in, *out, h[3];
   float *hi = (float *)malloc(rows * cols * 4);
   for (int i = 0; i < rows * cols; i++) hi[i] = float(i % 7);
-  CK(cudaMalloc(&in, rows * cols * 4)); CK(cudaMalloc(&out, 12));
-  CK(cudaMemcpy(in, hi, rows * cols * 4, cudaMemcpyHostToDevice));
+  CHECK(cudaMalloc(&in, rows * cols * 4)); CHECK(cudaMalloc(&out, 12));
+  CHECK(cudaMemcpy(in, hi, rows * cols * 4, cudaMemcpyHostToDevice));
   Reducer<float, SumOp, 2> r{SumOp{}, in, out, cols, rows};
   reduce_k<<<3, dim3(64, 4), 64 * 4 * sizeof(float)>>>(r);
-  CK(cudaMemcpy(h, out, 12, cudaMemcpyDeviceToHost));
+  CHECK(cudaMemcpy(h, out, 12, cudaMemcpyDeviceToHost));
   printf("%g %g %g\n", h[0], h[1], h[2]);
 }

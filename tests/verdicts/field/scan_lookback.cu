@@ -2,7 +2,7 @@
 // kokkos/kokkos#2681, matteospanio/torchfx#96: the last block of a scan reads what others left, no __threadfence() in front of the flag
 // expect: exact => races marked soak
 // expect: exact,tracker,collider,collider+exact,privatizer -DFIXED => silent soak
-#include "h.h"
+#include "../../check.h"
 template <typename T> struct Tile { T sum; volatile int ready; };
 template <int BLOCK, typename T>
 __global__ void chained_scan(const T *in, T *out, Tile<T> *tiles, unsigned *ticket, int n) {
@@ -41,9 +41,9 @@ int main() {
   const int n = 128 * 6;
   double h[n], *a, *b; Tile<double> *t; unsigned *k;
   for (int i = 0; i < n; i++) h[i] = 1;
-  CK(cudaMalloc(&a, sizeof h)); CK(cudaMalloc(&b, sizeof h)); CK(cudaMalloc(&t, 6 * sizeof *t)); CK(cudaMalloc(&k, 4));
-  CK(cudaMemset(t, 0, 6 * sizeof *t)); CK(cudaMemset(k, 0, 4)); CK(cudaMemcpy(a, h, sizeof h, cudaMemcpyHostToDevice));
+  CHECK(cudaMalloc(&a, sizeof h)); CHECK(cudaMalloc(&b, sizeof h)); CHECK(cudaMalloc(&t, 6 * sizeof *t)); CHECK(cudaMalloc(&k, 4));
+  CHECK(cudaMemset(t, 0, 6 * sizeof *t)); CHECK(cudaMemset(k, 0, 4)); CHECK(cudaMemcpy(a, h, sizeof h, cudaMemcpyHostToDevice));
   chained_scan<128, double><<<6, 128>>>(a, b, t, k, n);
-  CK(cudaMemcpy(h, b, sizeof h, cudaMemcpyDeviceToHost));
+  CHECK(cudaMemcpy(h, b, sizeof h, cudaMemcpyDeviceToHost));
   printf("%g\n", h[n - 1]);
 }

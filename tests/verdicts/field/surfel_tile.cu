@@ -2,7 +2,7 @@
 // ORNL/HeCBench#253: structure-of-arrays tile in shared memory; the next tile is loaded while others still read
 // expect: exact => races marked soak
 // expect: exact,tracker,collider,collider+exact,privatizer -DFIXED => silent soak
-#include "h.h"
+#include "../../check.h"
 template <typename T, int TILE>
 __global__ void render_tile(const T *__restrict__ surf, int n, T focal, T *__restrict__ out, int w, int h) {
   __shared__ T tile[7][TILE];
@@ -29,9 +29,9 @@ int main() {
   const int n = 600, w = 32, h = 16;
   float *s, *o, *hs = new float[7 * n], ho[w * h];
   for (int i = 0; i < 7 * n; i++) hs[i] = float((i * 2654435761u >> 7) % 61);
-  CK(cudaMalloc(&s, 7 * n * 4)); CK(cudaMalloc(&o, sizeof ho));
-  CK(cudaMemcpy(s, hs, 7 * n * 4, cudaMemcpyHostToDevice));
+  CHECK(cudaMalloc(&s, 7 * n * 4)); CHECK(cudaMalloc(&o, sizeof ho));
+  CHECK(cudaMemcpy(s, hs, 7 * n * 4, cudaMemcpyHostToDevice));
   render_tile<float, 256><<<dim3(2, 1), dim3(16, 16)>>>(s, n, 0.1f, o, w, h);
-  CK(cudaMemcpy(ho, o, sizeof ho, cudaMemcpyDeviceToHost));
+  CHECK(cudaMemcpy(ho, o, sizeof ho, cudaMemcpyDeviceToHost));
   printf("%g\n", ho[5]);
 }

@@ -2,7 +2,7 @@
 // flashinfer-ai/flashinfer#3529: a histogram in shared memory is cleared for the next round while others still read it
 // expect: exact => races marked soak
 // expect: exact,tracker,collider,collider+exact,privatizer -DFIXED => silent soak
-#include "h.h"
+#include "../../check.h"
 constexpr int RADIX = 256, THREADS = 512;
 struct Buckets { int hist[RADIX + 128]; int threshold; int count; };
 __device__ __forceinline__ void suffix_sum(Buckets &b, int tx) {
@@ -46,9 +46,9 @@ int main() {
   const int n = 2048, rows = 2;
   unsigned *h = new unsigned[n * rows], *d, *c, hc[rows];
   for (int i = 0; i < n * rows; i++) h[i] = (i * 2654435761u) & 0xff0fffffu;
-  CK(cudaMalloc(&d, n * rows * 4)); CK(cudaMalloc(&c, rows * 4));
-  CK(cudaMemcpy(d, h, n * rows * 4, cudaMemcpyHostToDevice));
+  CHECK(cudaMalloc(&d, n * rows * 4)); CHECK(cudaMalloc(&c, rows * 4));
+  CHECK(cudaMemcpy(d, h, n * rows * 4, cudaMemcpyHostToDevice));
   refine<<<rows, THREADS>>>(d, n, 37, c);
-  CK(cudaMemcpy(hc, c, rows * 4, cudaMemcpyDeviceToHost));
+  CHECK(cudaMemcpy(hc, c, rows * 4, cudaMemcpyDeviceToHost));
   printf("%08x %08x\n", hc[0], hc[1]);
 }

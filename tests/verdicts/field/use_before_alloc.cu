@@ -3,7 +3,7 @@
 // allocation: compute-sanitizer --track-stream-ordered-races calls it use-before-alloc and free-before-alloc
 // expect: exact => races class "used before its allocation" marked soak
 // expect: exact,tracker,collider,collider+exact,privatizer -DFIXED => silent soak
-#include "h.h"
+#include "../../check.h"
 #include <vector>
 __global__ void to_u8(const unsigned char *b, unsigned char *m, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -12,19 +12,19 @@ __global__ void to_u8(const unsigned char *b, unsigned char *m, int n) {
 int main() {
   const int n = 4096;
   cudaStream_t load, train; cudaEvent_t ready;
-  CK(cudaStreamCreateWithFlags(&load, cudaStreamNonBlocking)); CK(cudaStreamCreateWithFlags(&train, cudaStreamNonBlocking));
-  CK(cudaEventCreateWithFlags(&ready, cudaEventDisableTiming));
+  CHECK(cudaStreamCreateWithFlags(&load, cudaStreamNonBlocking)); CHECK(cudaStreamCreateWithFlags(&train, cudaStreamNonBlocking));
+  CHECK(cudaEventCreateWithFlags(&ready, cudaEventDisableTiming));
   std::vector<unsigned char> h(n, 1);
   unsigned char *src, *mask;
-  CK(cudaMalloc(&src, n)); CK(cudaMemcpy(src, h.data(), n, cudaMemcpyHostToDevice)); CK(cudaDeviceSynchronize());
+  CHECK(cudaMalloc(&src, n)); CHECK(cudaMemcpy(src, h.data(), n, cudaMemcpyHostToDevice)); CHECK(cudaDeviceSynchronize());
   for (int i = 0; i < 3; i++) {
-    CK(cudaMallocAsync(&mask, n, load)); //@R
+    CHECK(cudaMallocAsync(&mask, n, load)); //@R
 #ifdef FIXED
-    CK(cudaEventRecord(ready, load)); CK(cudaStreamWaitEvent(train, ready, 0));
+    CHECK(cudaEventRecord(ready, load)); CHECK(cudaStreamWaitEvent(train, ready, 0));
 #endif
     to_u8<<<n / 256, 256, 0, train>>>(src, mask, n);
-    CK(cudaFreeAsync(mask, train));
+    CHECK(cudaFreeAsync(mask, train));
   }
-  CK(cudaDeviceSynchronize());
+  CHECK(cudaDeviceSynchronize());
   printf("ok\n");
 }

@@ -2,7 +2,7 @@
 // CanReader/FastNN#8, ORNL/HeCBench#91, timemachine#344: the last warp of a reduction trusts volatile and lockstep
 // expect: exact => races marked soak
 // expect: exact,tracker,collider,collider+exact,privatizer -DFIXED => silent soak
-#include "h.h"
+#include "../../check.h"
 template <int N> __device__ void tail(volatile float *s, int t) {
 #ifdef FIXED
   float v = s[t];
@@ -35,9 +35,9 @@ int main() {
   const int n = 5000;
   float *x, *o, h[n], r;
   for (int i = 0; i < n; i++) h[i] = 1;
-  CK(cudaMalloc(&x, sizeof h)); CK(cudaMalloc(&o, 4)); CK(cudaMemset(o, 0, 4));
-  CK(cudaMemcpy(x, h, sizeof h, cudaMemcpyHostToDevice));
+  CHECK(cudaMalloc(&x, sizeof h)); CHECK(cudaMalloc(&o, 4)); CHECK(cudaMemset(o, 0, 4));
+  CHECK(cudaMemcpy(x, h, sizeof h, cudaMemcpyHostToDevice));
   kernel_sum<256><<<4, 256>>>(x, o, n);
-  CK(cudaMemcpy(&r, o, 4, cudaMemcpyDeviceToHost));
+  CHECK(cudaMemcpy(&r, o, 4, cudaMemcpyDeviceToHost));
   printf("%g\n", r);
 }

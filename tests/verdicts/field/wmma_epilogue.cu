@@ -2,7 +2,7 @@
 // JustVugg/colibri#1099: store_matrix_sync to shared memory, then other lanes read it, no __syncwarp() between
 // expect: exact => races marked soak
 // expect: exact,tracker,collider,collider+exact,privatizer -DFIXED => silent soak
-#include "h.h"
+#include "../../check.h"
 #include <mma.h>
 #include <cuda_fp16.h>
 using namespace nvcuda;
@@ -34,9 +34,9 @@ int main() {
   for (int i = 0; i < tiles * 512; i++) ha[i] = __float2half(float(i % 5));
   for (int i = 0; i < 512; i++) hb[i] = __float2half(float(i % 3));
   for (int i = 0; i < 16; i++) hs[i] = 1.f + i;
-  CK(cudaMalloc(&a, sizeof ha)); CK(cudaMalloc(&b, sizeof hb)); CK(cudaMalloc(&c, sizeof hc)); CK(cudaMalloc(&s, sizeof hs));
-  CK(cudaMemcpy(a, ha, sizeof ha, cudaMemcpyHostToDevice)); CK(cudaMemcpy(b, hb, sizeof hb, cudaMemcpyHostToDevice)); CK(cudaMemcpy(s, hs, sizeof hs, cudaMemcpyHostToDevice));
+  CHECK(cudaMalloc(&a, sizeof ha)); CHECK(cudaMalloc(&b, sizeof hb)); CHECK(cudaMalloc(&c, sizeof hc)); CHECK(cudaMalloc(&s, sizeof hs));
+  CHECK(cudaMemcpy(a, ha, sizeof ha, cudaMemcpyHostToDevice)); CHECK(cudaMemcpy(b, hb, sizeof hb, cudaMemcpyHostToDevice)); CHECK(cudaMemcpy(s, hs, sizeof hs, cudaMemcpyHostToDevice));
   grouped<4><<<2, 128>>>(a, b, s, c, tiles);
-  CK(cudaMemcpy(hc, c, sizeof hc, cudaMemcpyDeviceToHost));
+  CHECK(cudaMemcpy(hc, c, sizeof hc, cudaMemcpyDeviceToHost));
   printf("%g %g\n", hc[1], hc[tiles * 256 - 1]);
 }

@@ -2,7 +2,7 @@
 // openvdb/fvdb-core#587, NVIDIA/thrust#664: one launch of several forgets the stream
 // expect: exact => races marked soak
 // expect: exact,tracker,collider,collider+exact,privatizer -DFIXED => silent soak
-#include "h.h"
+#include "../../check.h"
 static thread_local cudaStream_t current;
 __global__ void count(const int *ijk, int *counts, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -34,10 +34,10 @@ int main() {
   const int n = 200;
   int h[n], *a, *c, *o, *r;
   for (int i = 0; i < n; i++) h[i] = i * 5;
-  CK(cudaMalloc(&a, sizeof h)); CK(cudaMalloc(&c, sizeof h)); CK(cudaMalloc(&o, sizeof h)); CK(cudaMalloc(&r, n * 8 * 4));
-  CK(cudaMemset(o, 0, sizeof h)); CK(cudaMemcpy(a, h, sizeof h, cudaMemcpyHostToDevice)); CK(cudaDeviceSynchronize());
-  CK(cudaStreamCreateWithFlags(&current, cudaStreamNonBlocking));
+  CHECK(cudaMalloc(&a, sizeof h)); CHECK(cudaMalloc(&c, sizeof h)); CHECK(cudaMalloc(&o, sizeof h)); CHECK(cudaMalloc(&r, n * 8 * 4));
+  CHECK(cudaMemset(o, 0, sizeof h)); CHECK(cudaMemcpy(a, h, sizeof h, cudaMemcpyHostToDevice)); CHECK(cudaDeviceSynchronize());
+  CHECK(cudaStreamCreateWithFlags(&current, cudaStreamNonBlocking));
   build_grid(a, c, o, r, n);
-  CK(cudaDeviceSynchronize());
-  CK(cudaMemcpy(h, r, 16, cudaMemcpyDeviceToHost)); printf("%d\n", h[3]);
+  CHECK(cudaDeviceSynchronize());
+  CHECK(cudaMemcpy(h, r, 16, cudaMemcpyDeviceToHost)); printf("%d\n", h[3]);
 }

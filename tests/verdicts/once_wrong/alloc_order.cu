@@ -17,7 +17,7 @@
 // expect: exact -- 12 => clean soak
 // expect: tracker,collider,collider+exact,privatizer -- 10 => silent soak
 // expect: tracker -- 11 => silent soak
-#include "h.h"
+#include "../../check.h"
 __global__ void fill(int *p) { p[blockIdx.x * blockDim.x + threadIdx.x] = 1; }
 __global__ void nothing() {}
 enum { N = 512 };
@@ -25,18 +25,18 @@ enum { N = 512 };
 static void use(int how, int *p, cudaStream_t s) {
     static int host[N];
     switch (how) {
-    case 1: CK(cudaMemcpyAsync(p, host, N * 4, cudaMemcpyHostToDevice, s)); break;
-    case 2: CK(cudaMemsetAsync(p, 0, N * 4, s)); break;
+    case 1: CHECK(cudaMemcpyAsync(p, host, N * 4, cudaMemcpyHostToDevice, s)); break;
+    case 2: CHECK(cudaMemsetAsync(p, 0, N * 4, s)); break;
     case 3: {
         cudaGraph_t g;
         cudaGraphExec_t e;
         cudaStream_t c;
-        CK(cudaStreamCreateWithFlags(&c, cudaStreamNonBlocking));
-        CK(cudaStreamBeginCapture(c, cudaStreamCaptureModeRelaxed));
+        CHECK(cudaStreamCreateWithFlags(&c, cudaStreamNonBlocking));
+        CHECK(cudaStreamBeginCapture(c, cudaStreamCaptureModeRelaxed));
         fill<<<N / 128, 128, 0, c>>>(p);
-        CK(cudaStreamEndCapture(c, &g));
-        CK(cudaGraphInstantiate(&e, g, 0));
-        CK(cudaGraphLaunch(e, s));
+        CHECK(cudaStreamEndCapture(c, &g));
+        CHECK(cudaGraphInstantiate(&e, g, 0));
+        CHECK(cudaGraphLaunch(e, s));
         break;
     }
     case 5: break; // it is freed only
@@ -52,45 +52,45 @@ int main(int argc, char **argv) {
     cudaMemPoolProps props = {};
     props.allocType = cudaMemAllocationTypePinned;
     props.location.type = cudaMemLocationTypeDevice;
-    CK(cudaMemPoolCreate(&pool, &props));
-    CK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
-    CK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
-    CK(cudaStreamCreate(&blocking));
-    CK(cudaEventCreate(&e));
+    CHECK(cudaMemPoolCreate(&pool, &props));
+    CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreate(&blocking));
+    CHECK(cudaEventCreate(&e));
     for (int round = 0; round < 3; round++) {
         int *p, *q;
         nothing<<<1, 32, 0, a>>>();
-        CK(cudaMallocAsync(&q, N * 4, a)); // of which nobody else hears
+        CHECK(cudaMallocAsync(&q, N * 4, a)); // of which nobody else hears
         if (how == 4)
-            CK(cudaMallocFromPoolAsync(&p, N * 4, pool, a));
+            CHECK(cudaMallocFromPoolAsync(&p, N * 4, pool, a));
         else if (how == 9)
-            CK(cudaMallocAsync(&p, N * 4, 0));
+            CHECK(cudaMallocAsync(&p, N * 4, 0));
         else
-            CK(cudaMallocAsync(&p, N * 4, a));
+            CHECK(cudaMallocAsync(&p, N * 4, a));
         if (how == 6) { // not for the stream that allocates
-            CK(cudaEventRecord(e, blocking));
-            CK(cudaStreamWaitEvent(b, e, 0));
-            CK(cudaStreamSynchronize(blocking));
+            CHECK(cudaEventRecord(e, blocking));
+            CHECK(cudaStreamWaitEvent(b, e, 0));
+            CHECK(cudaStreamSynchronize(blocking));
         }
         if (how == 7 || how == 12)
-            CK(cudaStreamSynchronize(a));
+            CHECK(cudaStreamSynchronize(a));
         if (how == 8) {
-            CK(cudaEventRecord(e, a));
-            CK(cudaEventSynchronize(e));
+            CHECK(cudaEventRecord(e, a));
+            CHECK(cudaEventSynchronize(e));
         }
         if (how == 10 || how == 11) {
-            CK(cudaEventRecord(e, a));
-            CK(cudaStreamWaitEvent(b, e, 0));
+            CHECK(cudaEventRecord(e, a));
+            CHECK(cudaStreamWaitEvent(b, e, 0));
         }
         use(how == 12 ? 3 : how, p, how == 9 ? blocking : b);
         fill<<<N / 128, 128, 0, a>>>(q);
-        CK(cudaFreeAsync(q, a));
+        CHECK(cudaFreeAsync(q, a));
         if (how == 11) { // it goes back to its own stream
-            CK(cudaEventRecord(e, b));
-            CK(cudaStreamWaitEvent(a, e, 0));
+            CHECK(cudaEventRecord(e, b));
+            CHECK(cudaStreamWaitEvent(a, e, 0));
         }
-        CK(cudaFreeAsync(p, how == 9 ? blocking : how == 11 ? a : b));
+        CHECK(cudaFreeAsync(p, how == 9 ? blocking : how == 11 ? a : b));
     }
-    CK(cudaDeviceSynchronize());
+    CHECK(cudaDeviceSynchronize());
     printf("ok\n");
 }

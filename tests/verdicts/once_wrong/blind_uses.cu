@@ -9,34 +9,34 @@
 // expect: collider -- 3 => clean says "blind to use of memory behind its free" soak
 // expect: collider+exact -- 0 => clean soak
 // expect: exact -- 0 => clean soak
-#include "h.h"
+#include "../../check.h"
 __global__ void add(int *x) { x[blockIdx.x * blockDim.x + threadIdx.x] += 1; }
 int main(int argc, char **argv) {
     int kind = argc > 1 ? atoi(argv[1]) : 0, *x;
     cudaStream_t s, t;
-    CK(cudaStreamCreate(&s));
-    CK(cudaStreamCreate(&t));
+    CHECK(cudaStreamCreate(&s));
+    CHECK(cudaStreamCreate(&t));
     if (kind == 2)
-        CK(cudaMallocManaged(&x, 256 * sizeof(int)));
+        CHECK(cudaMallocManaged(&x, 256 * sizeof(int)));
     else if (kind == 3)
-        CK(cudaMallocAsync(&x, 256 * sizeof(int), s));
+        CHECK(cudaMallocAsync(&x, 256 * sizeof(int), s));
     else
-        CK(cudaMalloc(&x, 256 * sizeof(int)));
+        CHECK(cudaMalloc(&x, 256 * sizeof(int)));
     if (kind == 1)
-        CK(cudaMemsetAsync(x, 0, 256 * sizeof(int), s));
+        CHECK(cudaMemsetAsync(x, 0, 256 * sizeof(int), s));
     if (kind == 4) {
         cudaGraph_t graph;
         cudaGraphExec_t exec;
-        CK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+        CHECK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
         add<<<4, 64, 0, s>>>(x);
-        CK(cudaStreamEndCapture(s, &graph));
-        CK(cudaGraphInstantiate(&exec, graph, 0));
-        CK(cudaGraphLaunch(exec, s));
+        CHECK(cudaStreamEndCapture(s, &graph));
+        CHECK(cudaGraphInstantiate(&exec, graph, 0));
+        CHECK(cudaGraphLaunch(exec, s));
     }
     add<<<4, 64, 0, s>>>(x);
-    CK(cudaStreamSynchronize(s));
+    CHECK(cudaStreamSynchronize(s));
     if (kind == 0)
         add<<<4, 64, 0, t>>>(x);
-    CK(cudaDeviceSynchronize());
+    CHECK(cudaDeviceSynchronize());
     printf("done\n");
 }

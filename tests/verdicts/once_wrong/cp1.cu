@@ -7,7 +7,7 @@
 // expect: exact,privatizer -DDEPTH=4 => races marked soak
 // expect: exact,tracker,collider,privatizer -DDEPTH=8 -DFIXED => clean soak
 // expect: exact,privatizer -DDEPTH=32 => races marked soak
-#include "h.h"
+#include "../../check.h"
 __device__ __forceinline__ void cp16(void *s, const void *g) {
   unsigned a = unsigned(__cvta_generic_to_shared(s));
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(a), "l"(g) : "memory"); //@R
@@ -46,7 +46,7 @@ int main() {
   const int TILE = 256, tiles = 9, n = 2 * tiles * TILE;
   float h[n], *a, *o;
   for (int i = 0; i < n; i++) h[i] = float(i % 17);
-  CK(cudaMalloc(&a, sizeof h)); CK(cudaMalloc(&o, 2 * 64 * 4)); CK(cudaMemcpy(a, h, sizeof h, cudaMemcpyHostToDevice));
+  CHECK(cudaMalloc(&a, sizeof h)); CHECK(cudaMalloc(&o, 2 * 64 * 4)); CHECK(cudaMemcpy(a, h, sizeof h, cudaMemcpyHostToDevice));
   pipeline<DEPTH, TILE><<<2, 64>>>(a, o, tiles);
-  CK(cudaMemcpy(h, o, 2 * 64 * 4, cudaMemcpyDeviceToHost)); printf("%g\n", h[70]);
+  CHECK(cudaMemcpy(h, o, 2 * 64 * 4, cudaMemcpyDeviceToHost)); printf("%g\n", h[70]);
 }

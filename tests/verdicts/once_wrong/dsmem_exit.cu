@@ -2,7 +2,7 @@
 // facebookexperimental/triton#1105: a block of a cluster reads another block's shared memory, which may have exited: no cluster barrier at the end.
 // expect: exact => races class "shared memory of a finished block"
 // expect: exact,tracker,collider,collider+exact,privatizer -DFIXED => silent soak
-#include "h.h"
+#include "../../check.h"
 #include <cooperative_groups.h>
 namespace cg = cooperative_groups;
 template <int C, int BINS>
@@ -28,8 +28,8 @@ int main() {
   const int n = 3000;
   int h[n], *x, *o;
   for (int i = 0; i < n; i++) h[i] = i * 13 % 1009;
-  CK(cudaMalloc(&x, sizeof h)); CK(cudaMalloc(&o, 64 * 4)); CK(cudaMemset(o, 0, 256)); CK(cudaMemcpy(x, h, sizeof h, cudaMemcpyHostToDevice));
+  CHECK(cudaMalloc(&x, sizeof h)); CHECK(cudaMalloc(&o, 64 * 4)); CHECK(cudaMemset(o, 0, 256)); CHECK(cudaMemcpy(x, h, sizeof h, cudaMemcpyHostToDevice));
   cluster_hist<4, 64><<<8, 128>>>(x, n, o);
-  CK(cudaDeviceSynchronize());
-  CK(cudaMemcpy(h, o, 256, cudaMemcpyDeviceToHost)); printf("%d\n", h[1]);
+  CHECK(cudaDeviceSynchronize());
+  CHECK(cudaMemcpy(h, o, 256, cudaMemcpyDeviceToHost)); printf("%d\n", h[1]);
 }

@@ -14,7 +14,7 @@
 // expect: tracker -- 21 => races soak
 // expect: exact -- 22 => races only "ordered by chance" soak
 // expect: exact,tracker,collider+exact -- 23 => races only "ordered by chance" soak
-#include "h.h"
+#include "../../check.h"
 #include <cuda/atomic>
 
 __device__ int flag[4], turn, data, arrived, result[64], unused[2];
@@ -174,5 +174,5 @@ __global__ void k(int mode) {
 int main(int, char **argv) {
     int mode = atoi(argv[1]);
     k<<<mode == 22 ? 1 : mode == 2 ? 4 : mode == 5 ? 8 : 2, 64>>>(mode);
-    CK(cudaDeviceSynchronize());
+    CHECK(cudaDeviceSynchronize());
 }

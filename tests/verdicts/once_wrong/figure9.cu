@@ -1,7 +1,7 @@
 // After figure 9 of the iGUARD paper: each lane takes a lock of its own from a table, and all lanes change one word. Where the lanes take their
 // locks one after the other, the paper's rules hold the warp to have all of them, and say nothing.
 // expect: exact,tracker => races soak
-#include "h.h"
+#include "../../check.h"
 
 __device__ int locks[32], data;
 
@@ -17,5 +17,5 @@ __global__ void k() {
 
 int main() {
     k<<<1, 32>>>();
-    CK(cudaDeviceSynchronize());
+    CHECK(cudaDeviceSynchronize());
 }

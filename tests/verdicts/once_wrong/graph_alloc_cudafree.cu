@@ -7,7 +7,7 @@
 // expect: exact -- 2 => clean exit 0 soak
 // expect: tracker,collider,collider+exact,privatizer -- 0 => silent exit 0 soak
 // expect: tracker,collider,collider+exact,privatizer -- 2 => silent exit 0 soak
-#include "h.h"
+#include "../../check.h"
 __global__ void fill(int *p, int v) { p[threadIdx.x] = v; }
 int main(int argc, char **argv) {
     int how = argc > 1 ? atoi(argv[1]) : 0, v = 5, h = 0;
@@ -15,13 +15,13 @@ int main(int argc, char **argv) {
     cudaGraphExec_t exec, freeExec = nullptr;
     cudaGraphNode_t alloc, kernel, node;
     cudaStream_t s;
-    CK(cudaStreamCreate(&s));
-    CK(cudaGraphCreate(&graph, 0));
+    CHECK(cudaStreamCreate(&s));
+    CHECK(cudaGraphCreate(&graph, 0));
     cudaMemAllocNodeParams m = {};
     m.poolProps.allocType = cudaMemAllocationTypePinned;
     m.poolProps.location.type = cudaMemLocationTypeDevice;
     m.bytesize = 4096;
-    CK(cudaGraphAddMemAllocNode(&alloc, graph, nullptr, 0, &m));
+    CHECK(cudaGraphAddMemAllocNode(&alloc, graph, nullptr, 0, &m));
     int *p = (int *)m.dptr;
     void *args[] = {&p, &v};
     cudaKernelNodeParams k = {};
@@ -29,24 +29,24 @@ int main(int argc, char **argv) {
     k.gridDim = dim3(1);
     k.blockDim = dim3(64);
     k.kernelParams = args;
-    CK(cudaGraphAddKernelNode(&kernel, graph, &alloc, 1, &k));
-    CK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphAddKernelNode(&kernel, graph, &alloc, 1, &k));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
     if (how == 2) {
-        CK(cudaGraphCreate(&freeing, 0));
-        CK(cudaGraphAddMemFreeNode(&node, freeing, nullptr, 0, p));
-        CK(cudaGraphInstantiate(&freeExec, freeing, 0));
+        CHECK(cudaGraphCreate(&freeing, 0));
+        CHECK(cudaGraphAddMemFreeNode(&node, freeing, nullptr, 0, p));
+        CHECK(cudaGraphInstantiate(&freeExec, freeing, 0));
     }
     for (int round = 0; round < 3; round++) {
-        CK(cudaGraphLaunch(exec, s));
+        CHECK(cudaGraphLaunch(exec, s));
         if (cudaGraphLaunch(exec, s) != cudaErrorInvalidValue)
             return 4;
         (void)cudaGetLastError();
-        CK(cudaStreamSynchronize(s));
-        CK(cudaMemcpy(&h, p, 4, cudaMemcpyDeviceToHost));
+        CHECK(cudaStreamSynchronize(s));
+        CHECK(cudaMemcpy(&h, p, 4, cudaMemcpyDeviceToHost));
         if (h != v)
             return 5;
-        CK(how == 0 ? cudaFree(p) : how == 1 ? cudaFreeAsync(p, s) : cudaGraphLaunch(freeExec, s));
+        CHECK(how == 0 ? cudaFree(p) : how == 1 ? cudaFreeAsync(p, s) : cudaGraphLaunch(freeExec, s));
     }
-    CK(cudaDeviceSynchronize());
+    CHECK(cudaDeviceSynchronize());
     printf("ok\n");
 }

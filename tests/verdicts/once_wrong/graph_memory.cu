@@ -13,7 +13,7 @@
 // expect: exact -- 7 => clean soak
 // expect: tracker,collider,collider+exact,privatizer -- 3 => silent soak
 // expect: tracker,collider,collider+exact,privatizer -- 5 => silent soak
-#include "h.h"
+#include "../../check.h"
 __global__ void add(int *p) { p[blockIdx.x * blockDim.x + threadIdx.x] += 1; }
 __global__ void other(int *p) { p[blockIdx.x * blockDim.x + threadIdx.x] *= 2; }
 enum { N = 256 };
@@ -26,7 +26,7 @@ static cudaGraphNode_t kernel(cudaGraph_t g, const cudaGraphNode_t *after, size_
     k.gridDim = dim3(2);
     k.blockDim = dim3(N / 2);
     k.kernelParams = args;
-    CK(cudaGraphAddKernelNode(&node, g, after, n, &k));
+    CHECK(cudaGraphAddKernelNode(&node, g, after, n, &k));
     return node;
 }
 
@@ -35,13 +35,13 @@ static int *allocate(cudaGraph_t g, cudaGraphNode_t *node, const cudaGraphNode_t
     p.poolProps.allocType = cudaMemAllocationTypePinned;
     p.poolProps.location.type = cudaMemLocationTypeDevice;
     p.bytesize = N * 4;
-    CK(cudaGraphAddMemAllocNode(node, g, after, n, &p));
+    CHECK(cudaGraphAddMemAllocNode(node, g, after, n, &p));
     return (int *)p.dptr;
 }
 
 static cudaGraphExec_t exec_of(cudaGraph_t g, unsigned flags = 0) {
     cudaGraphExec_t e;
-    CK(cudaGraphInstantiate(&e, g, flags));
+    CHECK(cudaGraphInstantiate(&e, g, flags));
     return e;
 }
 
@@ -52,80 +52,80 @@ int main(int argc, char **argv) {
     cudaEvent_t e;
     cudaGraph_t g, h;
     cudaGraphNode_t root, alloc, use, node;
-    CK(cudaMalloc(&own, N * 4));
-    CK(cudaMemset(own, 0, N * 4));
-    CK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
-    CK(cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking));
-    CK(cudaEventCreate(&e));
-    CK(cudaDeviceSynchronize());
-    CK(cudaGraphCreate(&g, 0));
+    CHECK(cudaMalloc(&own, N * 4));
+    CHECK(cudaMemset(own, 0, N * 4));
+    CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking));
+    CHECK(cudaEventCreate(&e));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaGraphCreate(&g, 0));
     if (how <= 1) { // the kernel comes after the root, and in 1 after the allocation
         root = kernel(g, nullptr, 0, (void *)other, own);
         int *p = allocate(g, &alloc, &root, 1);
         use = kernel(g, how ? &alloc : &root, 1, (void *)add, p);
         cudaGraphNode_t both[] = {alloc, use};
-        CK(cudaGraphAddMemFreeNode(&node, g, both, 2, p));
+        CHECK(cudaGraphAddMemFreeNode(&node, g, both, 2, p));
         cudaGraphExec_t x = exec_of(g);
         for (int k = 0; k < 2; k++)
-            CK(cudaGraphLaunch(x, s));
+            CHECK(cudaGraphLaunch(x, s));
     } else if (how <= 3) { // captured: the second stream forks before the allocation, or after it
         int *p;
-        CK(cudaGraphDestroy(g));
-        CK(cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed));
+        CHECK(cudaGraphDestroy(g));
+        CHECK(cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed));
         other<<<2, N / 2, 0, s>>>(own);
         if (how == 2)
-            CK(cudaEventRecord(e, s));
-        CK(cudaMallocAsync(&p, N * 4, s));
+            CHECK(cudaEventRecord(e, s));
+        CHECK(cudaMallocAsync(&p, N * 4, s));
         if (how == 3)
-            CK(cudaEventRecord(e, s));
-        CK(cudaStreamWaitEvent(t, e, 0));
+            CHECK(cudaEventRecord(e, s));
+        CHECK(cudaStreamWaitEvent(t, e, 0));
         add<<<2, N / 2, 0, t>>>(p);
-        CK(cudaEventRecord(e, t));
-        CK(cudaStreamWaitEvent(s, e, 0));
-        CK(cudaFreeAsync(p, s));
-        CK(cudaStreamEndCapture(s, &g));
+        CHECK(cudaEventRecord(e, t));
+        CHECK(cudaStreamWaitEvent(s, e, 0));
+        CHECK(cudaFreeAsync(p, s));
+        CHECK(cudaStreamEndCapture(s, &g));
         cudaGraphExec_t x = exec_of(g);
         for (int k = 0; k < 2; k++)
-            CK(cudaGraphLaunch(x, s));
+            CHECK(cudaGraphLaunch(x, s));
     } else if (how <= 5) { // another graph frees it, in another stream
         int *p = allocate(g, &alloc, nullptr, 0);
         use = kernel(g, &alloc, 1, (void *)add, p);
-        CK(cudaGraphCreate(&h, 0));
-        CK(cudaGraphAddMemFreeNode(&node, h, nullptr, 0, p));
+        CHECK(cudaGraphCreate(&h, 0));
+        CHECK(cudaGraphAddMemFreeNode(&node, h, nullptr, 0, p));
         cudaGraphExec_t x = exec_of(g), y = exec_of(h);
         for (int k = 0; k < 2; k++) {
-            CK(cudaGraphLaunch(x, s));
+            CHECK(cudaGraphLaunch(x, s));
             add<<<2, N / 2, 0, s>>>(p);
             if (how == 5) {
-                CK(cudaEventRecord(e, s));
-                CK(cudaStreamWaitEvent(t, e, 0));
+                CHECK(cudaEventRecord(e, s));
+                CHECK(cudaStreamWaitEvent(t, e, 0));
             }
-            CK(cudaGraphLaunch(y, t));
-            CK(cudaEventRecord(e, t));
-            CK(cudaStreamWaitEvent(s, e, 0));
+            CHECK(cudaGraphLaunch(y, t));
+            CHECK(cudaEventRecord(e, t));
+            CHECK(cudaStreamWaitEvent(s, e, 0));
         }
     } else if (how <= 7) { // the next launch frees it, and the kernel in the other stream comes before that in 7
         int *p = allocate(g, &alloc, nullptr, 0);
         use = kernel(g, &alloc, 1, (void *)add, p);
         cudaGraphExec_t x = exec_of(g, cudaGraphInstantiateFlagAutoFreeOnLaunch);
         for (int k = 0; k < 3; k++) {
-            CK(cudaGraphLaunch(x, s));
-            CK(cudaEventRecord(e, s));
-            CK(cudaStreamWaitEvent(t, e, 0));
+            CHECK(cudaGraphLaunch(x, s));
+            CHECK(cudaEventRecord(e, s));
+            CHECK(cudaStreamWaitEvent(t, e, 0));
             add<<<2, N / 2, 0, t>>>(p);
             if (how == 7) {
-                CK(cudaEventRecord(e, t));
-                CK(cudaStreamWaitEvent(s, e, 0));
+                CHECK(cudaEventRecord(e, t));
+                CHECK(cudaStreamWaitEvent(s, e, 0));
             }
         }
-        CK(cudaDeviceSynchronize());
-        CK(cudaFree(p));
+        CHECK(cudaDeviceSynchronize());
+        CHECK(cudaFree(p));
     } else { // it is used behind its free node
         int *p = allocate(g, &alloc, nullptr, 0);
-        CK(cudaGraphAddMemFreeNode(&node, g, &alloc, 1, p));
+        CHECK(cudaGraphAddMemFreeNode(&node, g, &alloc, 1, p));
         use = kernel(g, &node, 1, (void *)add, p);
-        CK(cudaGraphLaunch(exec_of(g), s));
+        CHECK(cudaGraphLaunch(exec_of(g), s));
     }
-    CK(cudaDeviceSynchronize());
+    CHECK(cudaDeviceSynchronize());
     printf("ok\n");
 }

@@ -34,7 +34,7 @@
 // expect: exact -- host_write none => races only "read-write race" marked or "different host threads would race"
 // expect: exact -- host_write flag => clean says "1 pair of accesses by the work of different host threads would race"
 // expect: exact -- host_write stream => clean lacks "different host threads"
-#include "h.h"
+#include "../../check.h"
 
 #include <atomic>
 #include <condition_variable>
@@ -72,11 +72,11 @@ static void put_in_order(const char *order, cudaStream_t from, cudaStream_t to)
 {
     cudaEvent_t e;
     if (!strcmp(order, "stream")) {
-        CK(cudaStreamSynchronize(from));
+        CHECK(cudaStreamSynchronize(from));
     } else if (!strcmp(order, "event")) {
-        CK(cudaEventCreate(&e));
-        CK(cudaEventRecord(e, from));
-        CK(cudaStreamWaitEvent(to, e, 0));
+        CHECK(cudaEventCreate(&e));
+        CHECK(cudaEventRecord(e, from));
+        CHECK(cudaStreamWaitEvent(to, e, 0));
     } else if (!strcmp(order, "condition")) {
         std::unique_lock<std::mutex> hold(guard);
         changed.wait(hold, [] { return told; });
@@ -91,7 +91,7 @@ static void other(const char *what, int *a)
     if (!strncmp(what, "kernel", 6))
         use<<<1, 32, 0, t>>>(p, a);
     else
-        CK(cudaMemcpyAsync(a, p, 128, cudaMemcpyDefault, t)); //@R
+        CHECK(cudaMemcpyAsync(a, p, 128, cudaMemcpyDefault, t)); //@R
 }
 
 int main(int argc, char **argv)
@@ -100,13 +100,13 @@ int main(int argc, char **argv)
         return 3;
     const char *what = argv[1], *order = argv[2];
     int *a, sum = 0;
-    CK(cudaMalloc(&a, 256));
+    CHECK(cudaMalloc(&a, 256));
     if (argc > 3)
-        CK(cudaMallocManaged(&p, 128));
+        CHECK(cudaMallocManaged(&p, 128));
     else
-        CK(cudaMallocHost(&p, 128));
-    CK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
-    CK(cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking));
+        CHECK(cudaMallocHost(&p, 128));
+    CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking));
     if (strstr(what, "before")) {
         other(what, a + 32);
         put_in_order(order, t, s);
@@ -115,16 +115,16 @@ int main(int argc, char **argv)
         if (!strcmp(order, "stream"))
             p[5] = 5;
         store<<<1, 32, 0, s>>>(a, 1);
-        CK(cudaLaunchHostFunc(s, strcmp(order, "flag") ? host_function : polls, nullptr));
+        CHECK(cudaLaunchHostFunc(s, strcmp(order, "flag") ? host_function : polls, nullptr));
         use<<<1, 32, 0, s>>>(p, a);
         if (strcmp(order, "stream"))
             p[5] = 5; //@R
         flag = 1;
-        CK(cudaDeviceSynchronize());
+        CHECK(cudaDeviceSynchronize());
         return 0;
     }
     store<<<1, 32, 0, s>>>(strcmp(what, "host") ? a : p, 1);
-    CK(cudaLaunchHostFunc(s, host_function, strcmp(what, "host") ? p : nullptr));
+    CHECK(cudaLaunchHostFunc(s, host_function, strcmp(what, "host") ? p : nullptr));
     if (!strcmp(what, "host")) {
         put_in_order(order, s, t);
         sum = p[5]; //@R
@@ -132,6 +132,6 @@ int main(int argc, char **argv)
         put_in_order(order, s, t);
         other(what, a + 32);
     }
-    CK(cudaDeviceSynchronize());
+    CHECK(cudaDeviceSynchronize());
     printf("%d\n", sum);
 }

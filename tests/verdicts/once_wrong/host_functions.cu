@@ -36,7 +36,7 @@
 // expect: tracker -- function stream => clean
 // expect: tracker -- function flag => clean
 // expect: tracker -- graph condition => clean soak
-#include "h.h"
+#include "../../check.h"
 
 #include <atomic>
 #include <condition_variable>
@@ -66,15 +66,15 @@ static void launch_by_driver()
 {
     void *f = nullptr;
     cudaDriverEntryPointQueryResult found;
-    CK(cudaGetDriverEntryPoint("cuLaunchHostFunc", &f, cudaEnableDefault, &found));
+    CHECK(cudaGetDriverEntryPoint("cuLaunchHostFunc", &f, cudaEnableDefault, &found));
     ((CUresult(*)(CUstream, CUhostFn, void *))f)(s, host_function, nullptr);
 }
 
 static void launch_graph(cudaGraph_t graph)
 {
     cudaGraphExec_t exec;
-    CK(cudaGraphInstantiate(&exec, graph, 0));
-    CK(cudaGraphLaunch(exec, s));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphLaunch(exec, s));
 }
 
 // The kernel and the host function, in stream s.
@@ -91,23 +91,23 @@ static void submit(const char *kind, int *a)
         k.kernelParams = params;
         cudaHostNodeParams h = {host_function, nullptr};
         cudaGraphNode_t first, second;
-        CK(cudaGraphCreate(&graph, 0));
-        CK(cudaGraphAddKernelNode(&first, graph, nullptr, 0, &k));
-        CK(cudaGraphAddHostNode(&second, graph, &first, 1, &h));
+        CHECK(cudaGraphCreate(&graph, 0));
+        CHECK(cudaGraphAddKernelNode(&first, graph, nullptr, 0, &k));
+        CHECK(cudaGraphAddHostNode(&second, graph, &first, 1, &h));
         launch_graph(graph);
         return;
     }
     if (!strcmp(kind, "capture"))
-        CK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+        CHECK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
     store<<<1, 32, 0, s>>>(a, 1);
     if (!strcmp(kind, "callback"))
-        CK(cudaStreamAddCallback(s, callback, nullptr, 0));
+        CHECK(cudaStreamAddCallback(s, callback, nullptr, 0));
     else if (!strcmp(kind, "driver"))
         launch_by_driver();
     else
-        CK(cudaLaunchHostFunc(s, host_function, nullptr));
+        CHECK(cudaLaunchHostFunc(s, host_function, nullptr));
     if (!strcmp(kind, "capture")) {
-        CK(cudaStreamEndCapture(s, &graph));
+        CHECK(cudaStreamEndCapture(s, &graph));
         launch_graph(graph);
     }
 }
@@ -116,11 +116,11 @@ static void put_in_order(const char *order, int *other)
 {
     cudaEvent_t e;
     if (!strcmp(order, "stream")) {
-        CK(cudaStreamSynchronize(s));
+        CHECK(cudaStreamSynchronize(s));
     } else if (!strcmp(order, "event")) {
-        CK(cudaEventCreate(&e));
-        CK(cudaEventRecord(e, s));
-        CK(cudaStreamWaitEvent(t, e, 0));
+        CHECK(cudaEventCreate(&e));
+        CHECK(cudaEventRecord(e, s));
+        CHECK(cudaStreamWaitEvent(t, e, 0));
     } else if (!strcmp(order, "condition")) {
         std::unique_lock<std::mutex> hold(guard);
         changed.wait(hold, [] { return told; });
@@ -130,7 +130,7 @@ static void put_in_order(const char *order, int *other)
     }
     if (!strcmp(order, "flag_other")) {
         store<<<1, 32, 0, t>>>(other, 3);
-        CK(cudaStreamSynchronize(t));
+        CHECK(cudaStreamSynchronize(t));
     }
 }
 
@@ -139,11 +139,11 @@ int main(int argc, char **argv)
     if (argc < 3)
         return 3;
     int *a;
-    CK(cudaMalloc(&a, 256));
-    CK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
-    CK(cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking));
+    CHECK(cudaMalloc(&a, 256));
+    CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking));
     submit(argv[1], a);
     put_in_order(argv[2], a + 32);
     store<<<1, 32, 0, t>>>(a, 2);
-    CK(cudaDeviceSynchronize());
+    CHECK(cudaDeviceSynchronize());
 }

@@ -61,19 +61,7 @@
 // expect: exact,tracker -- free apart kernel => clean soak
 // expect: exact -- free_pool blocking host => races soak
 // expect: exact,tracker -- free_pool blocking kernel => races soak
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <cuda_runtime.h>
-
-#define CHECK(call)                                                                      \
-    do {                                                                                 \
-        cudaError_t e_ = (call);                                                         \
-        if (e_ != cudaSuccess) {                                                         \
-            printf("%d: %s: %s\n", __LINE__, #call, cudaGetErrorName(e_));               \
-            exit(2);                                                                     \
-        }                                                                                \
-    } while (0)
+#include "../../check.h"
 
 __device__ int symbol;
 

@@ -7,7 +7,7 @@
 // expect: tracker,collider+exact => clean soak
 // expect: exact,tracker,collider+exact -DFENCE => clean soak
 // expect: exact -DRACY => races
-#include "h.h"
+#include "../../check.h"
 
 __device__ unsigned done;
 
@@ -47,10 +47,10 @@ __global__ void sum(const float *in, float *out, int n) {
 
 int main() {
     float *in, *out, total;
-    CK(cudaMalloc(&in, 4096 * 4));
-    CK(cudaMalloc(&out, 8 * 4));
-    CK(cudaMemset(in, 0, 4096 * 4));
+    CHECK(cudaMalloc(&in, 4096 * 4));
+    CHECK(cudaMalloc(&out, 8 * 4));
+    CHECK(cudaMemset(in, 0, 4096 * 4));
     sum<<<8, 128>>>(in, out, 4096);
-    CK(cudaMemcpy(&total, out, 4, cudaMemcpyDeviceToHost));
+    CHECK(cudaMemcpy(&total, out, 4, cudaMemcpyDeviceToHost));
     printf("%g\n", total);
 }

@@ -6,7 +6,7 @@
 // expect: exact => races class "ordered by chance" says "decides the order of the two fences"
 // expect: tracker => races class "ordered by chance"
 // expect: exact -DFIXED => clean
-#include "h.h"
+#include "../../check.h"
 
 __device__ int lock[2], x;
 
@@ -30,5 +30,5 @@ __global__ void k(int apart) {
 
 int main() {
     k<<<1, 64>>>(20);
-    CK(cudaDeviceSynchronize());
+    CHECK(cudaDeviceSynchronize());
 }

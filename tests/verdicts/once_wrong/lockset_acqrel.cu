@@ -4,7 +4,7 @@
 // expect: exact,tracker -DFIXED => clean soak
 // expect: tracker --rules paper => races class "missing lock race (R5)" soak
 // expect: exact => races class "write-write race" not "ordered by chance"
-#include "h.h"
+#include "../../check.h"
 #define FENCE asm volatile("fence.acq_rel.gpu;" ::: "memory")
 
 __device__ int lock[2], x;
@@ -26,5 +26,5 @@ __global__ void k() {
 
 int main() {
     k<<<1, 64>>>();
-    CK(cudaDeviceSynchronize());
+    CHECK(cudaDeviceSynchronize());
 }

@@ -8,7 +8,7 @@
 // expect: tracker --rules paper -- 0 => races not "missing lock race (R5)" soak
 // expect: exact,tracker -- 64 => races class "ordered by chance" soak
 // expect: exact,tracker -- 0 => clean soak
-#include "h.h"
+#include "../../check.h"
 
 __device__ int lock[256], x;
 
@@ -29,5 +29,5 @@ __global__ void k(int stride, int apart) {
 
 int main(int, char **argv) {
     k<<<1, 64>>>(atoi(argv[1]), 20);
-    CK(cudaDeviceSynchronize());
+    CHECK(cudaDeviceSynchronize());
 }

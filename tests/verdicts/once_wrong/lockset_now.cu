@@ -2,7 +2,7 @@
 // expect: exact,tracker,collider+exact => races soak
 // expect: exact,tracker => races
 // expect: exact,tracker -DFIXED => clean soak
-#include "h.h"
+#include "../../check.h"
 
 __device__ int lock[2], x;
 
@@ -23,5 +23,5 @@ __global__ void k() {
 
 int main() {
     k<<<1, 64>>>();
-    CK(cudaDeviceSynchronize());
+    CHECK(cudaDeviceSynchronize());
 }

@@ -25,19 +25,7 @@
 // expect: exact,tracker -- twice => clean soak
 // expect: exact,tracker -- gone => inconclusive says "illegal address" not "freed while in use" soak
 // expect: exact,tracker -- behind => inconclusive says "illegal address" not "freed while in use" soak
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <cuda_runtime.h>
-
-#define CHECK(call)                                                                      \
-    do {                                                                                 \
-        cudaError_t e_ = (call);                                                         \
-        if (e_ != cudaSuccess) {                                                         \
-            printf("%d: %s: %s\n", __LINE__, #call, cudaGetErrorName(e_));               \
-            exit(2);                                                                     \
-        }                                                                                \
-    } while (0)
+#include "../../check.h"
 
 constexpr int N = 64;
 

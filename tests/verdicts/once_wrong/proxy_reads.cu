@@ -12,7 +12,7 @@
 // expect: exact --proxy-reads yes -- 4 => clean soak
 // expect: exact --proxy-reads yes -- 5 => clean soak
 // expect: exact --proxy-reads yes -- 6 => clean soak
-#include "h.h"
+#include "../../check.h"
 #include "tma.h"
 __device__ void async16(unsigned to, const int *from) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;\ncp.async.wait_all;" ::"r"(to), "l"(from) : "memory");
@@ -67,15 +67,15 @@ __global__ void stores(int *data, int *out, int mode) {
 __global__ void looks(const int *data, int *out) { out[threadIdx.x] = data[threadIdx.x]; }
 int main(int argc, char **argv) {
     int mode = argc > 1 ? atoi(argv[1]) : 0, *in, *out;
-    CK(cudaMalloc(&in, 3 * 256));
-    CK(cudaMalloc(&out, 256));
-    CK(cudaMemset(in, 0, 3 * 256));
+    CHECK(cudaMalloc(&in, 3 * 256));
+    CHECK(cudaMalloc(&out, 256));
+    CHECK(cudaMemset(in, 0, 3 * 256));
     if (mode <= 1 || mode == 5)
         stages<<<1, 64>>>(in, out, mode);
     else {
         looks<<<1, 64>>>(in, out);
         stores<<<1, 64>>>(in, out, mode);
     }
-    CK(cudaDeviceSynchronize());
+    CHECK(cudaDeviceSynchronize());
     printf("ok\n");
 }

@@ -2,7 +2,7 @@
 // NVIDIA/raft#2997, #3041: thread 0 counts its block as finished although other threads of the block still add to the histogram.
 // expect: exact => races half seed 1 soak
 // expect: exact,tracker,collider,collider+exact,privatizer -DFIXED => silent soak
-#include "h.h"
+#include "../../check.h"
 constexpr int BLOCK = 256, BUCKETS = 128;
 struct Counter { unsigned finished; int k; int bucket; int pad; };
 __device__ void filter_and_histogram(const unsigned *in, int n, unsigned *hist, unsigned *out, unsigned *out_n) {
@@ -47,10 +47,10 @@ int main() {
   const int n = 4000;
   unsigned h[n], *in, *hist, *out, *on, *chk; Counter hc{0, 50, -1, 0}, *c;
   for (int i = 0; i < n; i++) h[i] = i * 2654435761u >> 3;
-  CK(cudaMalloc(&in, sizeof h)); CK(cudaMalloc(&out, sizeof h)); CK(cudaMalloc(&hist, BUCKETS * 4)); CK(cudaMalloc(&c, sizeof hc)); CK(cudaMalloc(&on, 4)); CK(cudaMalloc(&chk, 4));
-  CK(cudaMemset(hist, 0, BUCKETS * 4)); CK(cudaMemset(on, 0, 4));
-  CK(cudaMemcpy(in, h, sizeof h, cudaMemcpyHostToDevice)); CK(cudaMemcpy(c, &hc, sizeof hc, cudaMemcpyHostToDevice));
+  CHECK(cudaMalloc(&in, sizeof h)); CHECK(cudaMalloc(&out, sizeof h)); CHECK(cudaMalloc(&hist, BUCKETS * 4)); CHECK(cudaMalloc(&c, sizeof hc)); CHECK(cudaMalloc(&on, 4)); CHECK(cudaMalloc(&chk, 4));
+  CHECK(cudaMemset(hist, 0, BUCKETS * 4)); CHECK(cudaMemset(on, 0, 4));
+  CHECK(cudaMemcpy(in, h, sizeof h, cudaMemcpyHostToDevice)); CHECK(cudaMemcpy(c, &hc, sizeof hc, cudaMemcpyHostToDevice));
   radix_pass<<<4, BLOCK>>>(in, n, hist, c, out, on, chk);
-  CK(cudaMemcpy(&hc, c, sizeof hc, cudaMemcpyDeviceToHost));
+  CHECK(cudaMemcpy(&hc, c, sizeof hc, cudaMemcpyDeviceToHost));
   printf("%d\n", hc.bucket);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Thrust and CUB, as most programs use them: sort, reduce, scan, transform, unique, sort by key.
-#include "program.h"
+#include "../../check.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // asyncAPI: pinned memory, copies and a kernel in a stream, events that time it, the host polling meanwhile.
-#include "program.h"
+#include "../../check.h"
 
 __global__ void increment(int *data, int value)
 {

@@ -2,7 +2,7 @@
 // The kernels of ../ptx/async.ptx whose answers do not depend on chance, through the driver API: so that a GPU can be
 // asked what the CPU device's tests expect.
 // ARGS: async.ptx
-#include "program.h"
+#include "../../check.h"
 
 #include "../async_expect.h"
 
@@ -10,23 +10,14 @@
 #include <string>
 #include <vector>
 
-#define CU(call)                                                                                                       \
-    do {                                                                                                               \
-        CUresult r_ = (call);                                                                                          \
-        if (r_ != CUDA_SUCCESS) {                                                                                      \
-            printf("%s:%d: %s: %d\n", __FILE__, __LINE__, #call, (int)r_);                                             \
-            exit(2);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
-
 static CUmodule module;
 
 static void run(const char *name, unsigned threads, std::vector<void *> args)
 {
     CUfunction f;
-    CU(cuModuleGetFunction(&f, module, name));
-    CU(cuLaunchKernel(f, 1, 1, 1, threads, 1, 1, 0, NULL, args.data(), NULL));
-    CU(cuCtxSynchronize());
+    CHECK_DRIVER(cuModuleGetFunction(&f, module, name));
+    CHECK_DRIVER(cuLaunchKernel(f, 1, 1, 1, threads, 1, 1, 0, NULL, args.data(), NULL));
+    CHECK_DRIVER(cuCtxSynchronize());
 }
 
 int main(int argc, char **argv)
@@ -39,7 +30,7 @@ int main(int argc, char **argv)
         text += (char)c;
     fclose(file);
     CHECK(cudaFree(0));
-    CU(cuModuleLoadData(&module, text.c_str()));
+    CHECK_DRIVER(cuModuleLoadData(&module, text.c_str()));
     uint32_t *in, *out;
     CHECK(cudaMallocManaged(&in, 8192));
     CHECK(cudaMallocManaged(&out, 8192));

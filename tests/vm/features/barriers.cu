@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuda::barrier: arriving and waiting apart, dropping out, producers and consumers, asynchronous copies that arrive.
 #pragma nv_diag_suppress static_var_with_dynamic_init
-#include "program.h"
+#include "../../check.h"
 
 #include <cooperative_groups.h>
 #include <cuda/barrier>

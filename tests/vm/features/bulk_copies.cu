@@ -2,7 +2,7 @@
 // Bulk copies as libcu++ spells them, in one block and across clusters: multicast, copies and stores to another
 // block's shared memory, arrivals at its barrier, reductions.
 #pragma nv_diag_suppress static_var_with_dynamic_init
-#include "program.h"
+#include "../../check.h"
 
 #include <cooperative_groups.h>
 #include <cuda/barrier>

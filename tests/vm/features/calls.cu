@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls: recursion (one and two functions deep), function pointers, virtual functions, lambdas, structs by value.
-#include "program.h"
+#include "../../check.h"
 
 __device__ __noinline__ int fibonacci(int n)
 {

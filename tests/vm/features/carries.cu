@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A carry belongs to its lane: lanes that are at different places, here in calls of their own, do not disturb it.
-#include "program.h"
+#include "../../check.h"
 
 // a + b over 64 bits, with a detour between the two halves that does not touch the carry.
 __device__ __noinline__ unsigned long long add(unsigned long long a, unsigned long long b, int n)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // clock: the device's clocks advance, also over work and sleep, and agree on which way.
-#include "program.h"
+#include "../../check.h"
 
 __global__ void timed_reduction(const float *in, float *out, long long *timer)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What launches with clusters, cooperative launches and launch attributes are checked for, and what the occupancy functions
 // and attributes say of them. Every error code here is what a device of compute capability 9.0 gave with CUDA 13.
-#include "program.h"
+#include "../../check.h"
 
 #include <cooperative_groups.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // simpleCooperativeGroups, reduction with tiles, coalesced groups, and a grid that synchronizes.
-#include "program.h"
+#include "../../check.h"
 
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // malloc, free, new and delete in device code: blocks of many sizes, alive across launches, and exhaustion.
-#include "program.h"
+#include "../../check.h"
 
 __device__ int *kept[4];
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What deviceQuery asks: count, properties, attributes, versions, limits.
-#include "program.h"
+#include "../../check.h"
 
 int main()
 {

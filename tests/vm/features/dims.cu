@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Grids and blocks of three dimensions: every thread where it says it is, and partial warps.
-#include "program.h"
+#include "../../check.h"
 
 __global__ void where(unsigned *out)
 {

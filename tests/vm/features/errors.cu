@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Errors: names and texts, launches that cannot be, what sticks and what does not, peek and get.
-#include "program.h"
+#include "../../check.h"
 
 __global__ void nothing() {}
 __global__ void big_shared(int *out)

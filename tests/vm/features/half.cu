@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // fp16 and bf16: conversion, arithmetic, fma, comparison, pairs; every result checked against float on the host.
-#include "program.h"
+#include "../../check.h"
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // inlinePTX: special registers and instructions that the compiler seldom makes by itself.
-#include "program.h"
+#include "../../check.h"
 
 __global__ void ptx(unsigned *out)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cudaLaunchKernelEx, cudaLaunchKernelExC, cudaLaunchKernel, and cuLaunchKernelEx found through cudaGetDriverEntryPoint.
-#include "program.h"
+#include "../../check.h"
 
 #include <cuda.h>
 

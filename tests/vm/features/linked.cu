@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Separate compilation: device functions and variables of another file (linked_other.cu), built with -rdc=true.
-#include "program.h"
+#include "../../check.h"
 
 extern __device__ int other_counter;
 extern __constant__ int other_table[4];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Managed memory: cudaMallocManaged, __managed__, a linked structure shared by both sides, prefetch and advice.
-#include "program.h"
+#include "../../check.h"
 
 struct Node {
     int value;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // simpleZeroCopy: host memory that kernels use in place, allocated and registered; what pointers are.
-#include "program.h"
+#include "../../check.h"
 
 __global__ void add(const int *a, const int *b, int *c)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mathematical functions of float and double against the host's, within the errors that NVIDIA documents.
-#include "program.h"
+#include "../../check.h"
 
 #include <cmath>
 

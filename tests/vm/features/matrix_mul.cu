@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // matrixMul: tiles in shared memory, two tile sizes, rectangular matrices, warm-up and a timed loop in a stream.
-#include "program.h"
+#include "../../check.h"
 
 template <int TILE> __global__ void multiply(float *C, const float *A, const float *B, int wA, int wB)
 {

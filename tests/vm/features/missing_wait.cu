@@ -2,7 +2,7 @@
 // What a forgotten wait does: with it every launch is right, without it some are not. So for cp.async and its groups,
 // for bulk copies and their barrier, and for the buffer of a bulk store that is written again too early.
 #pragma nv_diag_suppress static_var_with_dynamic_init
-#include "program.h"
+#include "../../check.h"
 
 #include <cuda/barrier>
 #include <cuda_pipeline.h>

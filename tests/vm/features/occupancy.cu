@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // simpleOccupancy: what a kernel is like and how many blocks of it fit; launching with what was proposed.
-#include "program.h"
+#include "../../check.h"
 
 __global__ void square(int *a, int n)
 {

@@ -2,7 +2,7 @@
 // cuda::pipeline, cooperative_groups::memcpy_async and the primitives of cuda_pipeline.h: copies from global to shared
 // memory that overlap with work.
 #pragma nv_diag_suppress static_var_with_dynamic_init
-#include "program.h"
+#include "../../check.h"
 
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // 2D and 3D memory: pitch, cudaMemcpy2D in every direction, cudaMemset2D, cudaMalloc3D and cudaMemcpy3D.
-#include "program.h"
+#include "../../check.h"
 
 __global__ void add_index(char *base, size_t pitch, int width, int height)
 {

@@ -6,7 +6,7 @@
 #undef NDEBUG
 #include <cassert>
 
-#include "program.h"
+#include "../../check.h"
 
 __global__ void check(int n)
 {

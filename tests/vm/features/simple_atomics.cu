@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // simpleAtomicIntrinsics, and the types and scopes it leaves out.
-#include "program.h"
+#include "../../check.h"
 
 struct Results {
     int add, sub, exch, max, min, land, lor, lxor, cas;

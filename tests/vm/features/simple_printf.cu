@@ -5,7 +5,7 @@
 // OUTPUT: long 123456789012345 ffffffffffffffff %
 // OUTPUT: float 3.141590 1.500e+10 0.0001 -inf nan
 // OUTPUT: string text, char c, star [  4] [3.14]
-#include "program.h"
+#include "../../check.h"
 
 __global__ void hello(int value)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // simpleStreams and simpleCallback: slices of an array in streams, events between them, host functions, priorities.
-#include "program.h"
+#include "../../check.h"
 
 __global__ void init(int *a, int factor, int times)
 {

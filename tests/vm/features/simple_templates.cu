@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // simpleTemplates: kernels of several types with dynamic shared memory.
-#include "program.h"
+#include "../../check.h"
 
 template <class T> struct Shared;
 template <> struct Shared<int> {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // __constant__ and __device__ variables: initial values, copies in and out with offsets, address and size.
-#include "program.h"
+#include "../../check.h"
 
 struct Params {
     int n;

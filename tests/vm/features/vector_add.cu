@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // vectorAdd: the first program of everyone.
-#include "program.h"
+#include "../../check.h"
 
 __global__ void add(const float *a, const float *b, float *c, int n)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Warp collectives: shuffles of every kind, votes, match, redux, masks, in whole and in diverged warps.
-#include "program.h"
+#include "../../check.h"
 
 __global__ void collectives(int *out)
 {

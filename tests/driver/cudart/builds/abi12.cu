@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled with CUDA 12's headers: the entry points and structures that CUDA 13 changed.
-#include "../../../vm/features/program.h"
+#include "../../../check.h"
 
 #include <cuda.h>
 

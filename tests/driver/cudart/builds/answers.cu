@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What calls answer that are made in a wrong way, or that ask for what is not granted: as an H200 did (driver 580, CUDA 13.0).
-#include "../../../vm/features/program.h"
+#include "../../../check.h"
 
 __global__ void empty() {}
 __global__ void __launch_bounds__(200, 2) bounded() {}

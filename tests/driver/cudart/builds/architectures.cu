@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CUB, and Thrust with it, choose a kernel's tuning by the architecture that the program's PTX was written for, and refuse to run
 // when the runtime names another one. So the attributes of a function name the target, whatever the version of the PTX ISA is.
-#include "../../../vm/features/program.h"
+#include "../../../check.h"
 
 __global__ void architecture(int *out)
 {

@@ -2,7 +2,7 @@
 // A failed assertion: the program itself prints it, on standard error and in CUDA's words, before the call that tells of it returns; the
 // error stays. A string that is none stops printf.
 #undef NDEBUG
-#include "../../../vm/features/program.h"
+#include "../../../check.h"
 
 #include <cassert>
 #include <string>

@@ -2,7 +2,7 @@
 // Three devices: each has its own memory, streams, current device per thread, copies between them in every form, and
 // kernels that use another's memory. [EM-125] [EM-128]
 // DEVICES: 3
-#include "../../../vm/features/program.h"
+#include "../../../check.h"
 
 #include <thread>
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graphs: built by hand, captured from streams, launched again and again, changed, cloned, updated. [EM-127]
-#include "../../../vm/features/program.h"
+#include "../../../check.h"
 
 #include <cstring>
 #include <vector>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled with __NV_LEGACY_LAUNCH: the launch stub calls cudaLaunchKernel with the host function.
 // NVCC: -D__NV_LEGACY_LAUNCH -Xcompiler -D__NV_LEGACY_LAUNCH
-#include "../../../vm/features/program.h"
+#include "../../../check.h"
 
 template <typename T> __global__ void fill(T *out, T value) { out[threadIdx.x] = value; }
 __global__ void nothing() {}

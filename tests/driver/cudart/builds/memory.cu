@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Managed memory's advice and what can be asked of it, pools with their attributes, copies in batches, and what is known of
 // a pointer. The answers are those of an H200.
-#include "../../../vm/features/program.h"
+#include "../../../check.h"
 
 static const size_t size = 1 << 20;
 

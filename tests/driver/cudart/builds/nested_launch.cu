@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A launch inside the arguments of a launch, one that is abandoned by an exception, and launches from many threads.
-#include "../../../vm/features/program.h"
+#include "../../../check.h"
 
 #include <stdexcept>
 #include <thread>

@@ -2,7 +2,7 @@
 // A program one of whose translation units holds no code for the device, machine code of another one only: its
 // kernels and variables are errors where they are used, and nothing else suffers.
 // WITH: no_image_other.cu -gencode arch=compute_75,code=sm_75
-#include "../../../vm/features/program.h"
+#include "../../../check.h"
 
 cudaError_t launch_other(int *out);
 cudaError_t read_other(int *out);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels on memory that the program got without CUDA: malloc, the stack, globals; as under HMM. [EM-124]
-#include "../../../vm/features/program.h"
+#include "../../../check.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
 // Compiled with -default-stream per-thread: each host thread has its own default stream, reached through the entry
 // points with the suffixes _ptds and _ptsz.
 // NVCC: -default-stream per-thread
-#include "../../../vm/features/program.h"
+#include "../../../check.h"
 
 #include <thread>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A library with kernels that is loaded, unloaded and loaded again: its code is registered and unregistered each time.
 // PLUGIN: plugin_code.cu
-#include "../../../vm/features/program.h"
+#include "../../../check.h"
 
 #include <dlfcn.h>
 #include <string>

@@ -8,10 +8,7 @@
 // The kernel polls a word of pinned memory, and ends by itself after some 100 ms of a GPU's time. After a call that returned it is released. So
 // nothing depends on the host's time.
 // EXPECTED: waits.expected
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <cuda_runtime.h>
+#include "../../../check.h"
 
 // As compiled with -default-stream per-thread.
 extern "C" {
@@ -20,15 +17,6 @@ cudaError_t CUDARTAPI cudaStreamQuery_ptsz(cudaStream_t stream);
 cudaError_t CUDARTAPI cudaMemcpy_ptds(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind);
 cudaError_t CUDARTAPI cudaMemcpyAsync_ptsz(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind, cudaStream_t stream);
 }
-
-#define CHECK(call)                                                                                                                              \
-    do {                                                                                                                                         \
-        cudaError_t e_ = (call);                                                                                                                 \
-        if (e_ != cudaSuccess) {                                                                                                                 \
-            printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorName(e_));                                                          \
-            exit(2);                                                                                                                             \
-        }                                                                                                                                        \
-    } while (0)
 
 constexpr unsigned TURNS = 20000;            // of the kernel that is waited for; 5 us of a GPU each
 constexpr size_t SMALL = 4, LARGE = 4 << 20; // bytes

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the host does to memory that it shares with the device, without and with waiting for the device first: one case per
 // argument, `CASE race` or `CASE fixed`. Where the host waits in neither, nothing orders the two however they happen to fall.
-#include "../checked.h"
+#include "../../../check.h"
 
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Managed allocations with launches between that the host does not wait for: each is closed to the host once, and opened once, not with every launch
 // again; and the last one is watched as the first. One race: the host reads what the last launch writes.
-#include "../checked.h"
+#include "../../../check.h"
 
 #include <atomic>
 #include <sys/mman.h>

@@ -5,7 +5,7 @@
 // RACE by_address: read-write race; no stream order, event or synchronization
 // CLEAN before
 // CLEAN halves
-#include "../checked.h"
+#include "../../../check.h"
 
 enum { N = 256 };
 __constant__ int table[2 * N];

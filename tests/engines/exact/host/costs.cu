@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What once cost the engine exact a hundred times the program itself, or the square of the launches: ./costs CASE. costs.py compares.
-#include "../checked.h"
+#include "../../../check.h"
 
 enum { SIDE = 160, N = 256 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A process that has all the mappings that the system lets it have: a page that the host comes to cannot be opened by itself, only with what lies in front of
 // it. The program goes on all the same, and what the host reads first is checked. One race: the host reads what the launch writes.
-#include "../checked.h"
+#include "../../../check.h"
 
 #include <atomic>
 #include <cerrno>

@@ -9,7 +9,7 @@
 // CLEAN not_allowed
 // CLEAN copy_between
 // CLEAN later
-#include "../checked.h"
+#include "../../../check.h"
 
 enum { N = 512, ALL, ONE, NONE };
 

@@ -10,22 +10,14 @@
 // CLEAN reuse
 // RACE unmapped: freed while in use; the API freed the memory
 // CLEAN remapped
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <cuda.h>
-#include <cuda_runtime.h>
+#include "../../../check.h"
 
-#define CHECK(call)                                                                                          \
-    do {                                                                                                     \
-        cudaError_t e_ = (call);                                                                             \
-        if (e_ != cudaSuccess && !faults) {                                                                  \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(e_));                      \
-            exit(2);                                                                                         \
-        }                                                                                                    \
-    } while (0)
+#include <cuda.h>
 
 static bool fixed, faults; // faults: the race may end in one
+
+#define MUST(call) CHECK(faults ? ((void)(call), cudaSuccess) : (call))
+
 static cudaStream_t one, two;
 enum { N = 4096 };
 
@@ -33,17 +25,17 @@ __global__ void fill(int *p) { p[blockIdx.x * blockDim.x + threadIdx.x] = 1; }
 
 static int *pool_memory(void) {
     int *p;
-    CHECK(cudaMallocAsync(&p, N * sizeof *p, one));
-    CHECK(cudaStreamSynchronize(one));
+    MUST(cudaMallocAsync(&p, N * sizeof *p, one));
+    MUST(cudaStreamSynchronize(one));
     return p;
 }
 
 static void order(void) {
     cudaEvent_t e;
-    CHECK(cudaEventCreate(&e));
-    CHECK(cudaEventRecord(e, one));
-    CHECK(cudaStreamWaitEvent(two, e, 0));
-    CHECK(cudaEventDestroy(e));
+    MUST(cudaEventCreate(&e));
+    MUST(cudaEventRecord(e, one));
+    MUST(cudaStreamWaitEvent(two, e, 0));
+    MUST(cudaEventDestroy(e));
 }
 
 static void other_stream(void) {
@@ -52,7 +44,7 @@ static void other_stream(void) {
     fill<<<N / 128, 128, 0, one>>>(p);
     if (fixed)
         order();
-    CHECK(cudaFreeAsync(p, two));
+    MUST(cudaFreeAsync(p, two));
 }
 
 // The free may come first, and then the kernel faults.
@@ -60,19 +52,19 @@ static void before_use(void) {
     int *p = pool_memory();
     faults = !fixed;
     if (!fixed)
-        CHECK(cudaFreeAsync(p, two));
+        MUST(cudaFreeAsync(p, two));
     fill<<<N / 128, 128, 0, one>>>(p);
     if (fixed)
-        CHECK(cudaFreeAsync(p, one));
+        MUST(cudaFreeAsync(p, one));
 }
 
 static void copied(void) {
     int *p = pool_memory(), *q = pool_memory();
     fill<<<N / 128, 128, 0, one>>>(p);
-    CHECK(cudaMemcpyAsync(q, p, N * sizeof *p, cudaMemcpyDeviceToDevice, one));
+    MUST(cudaMemcpyAsync(q, p, N * sizeof *p, cudaMemcpyDeviceToDevice, one));
     if (fixed)
         order();
-    CHECK(cudaFreeAsync(q, two));
+    MUST(cudaFreeAsync(q, two));
 }
 
 // cudaFree does not wait for memory of cudaMallocAsync, it promises.
@@ -80,16 +72,16 @@ static void pool_free(void) {
     int *p = pool_memory();
     fill<<<N / 128, 128, 0, one>>>(p);
     if (fixed)
-        CHECK(cudaStreamSynchronize(one));
-    CHECK(cudaFree(p));
+        MUST(cudaStreamSynchronize(one));
+    MUST(cudaFree(p));
 }
 
 // For other memory it does.
 static void plain_free(void) {
     int *p;
-    CHECK(cudaMalloc(&p, N * sizeof *p));
+    MUST(cudaMalloc(&p, N * sizeof *p));
     fill<<<N / 128, 128, 0, one>>>(p);
-    CHECK(cudaFree(p));
+    MUST(cudaFree(p));
 }
 
 __global__ void heap(bool fixed, int *out) {
@@ -107,10 +99,10 @@ __global__ void heap(bool fixed, int *out) {
 
 static void heap_free(void) {
     int *out;
-    CHECK(cudaMalloc(&out, N * sizeof *out));
+    MUST(cudaMalloc(&out, N * sizeof *out));
     faults = !fixed;
     heap<<<2, 96, 0, one>>>(fixed, out);
-    CHECK(cudaStreamSynchronize(one));
+    MUST(cudaStreamSynchronize(one));
 }
 
 // What is handed out again has no past: threads that nothing orders get each other's memory.
@@ -128,23 +120,23 @@ __global__ void churn(int *out) {
 
 static void reuse(void) {
     int *out;
-    CHECK(cudaMalloc(&out, N * sizeof *out));
+    MUST(cudaMalloc(&out, N * sizeof *out));
     churn<<<4, 64, 0, one>>>(out);
     churn<<<4, 64, 0, two>>>(out + 256);
-    CHECK(cudaDeviceSynchronize());
+    MUST(cudaDeviceSynchronize());
     for (int k = 0; k < 20; k++) {
         int *p;
         cudaStream_t s = k % 2 ? one : two;
-        CHECK(cudaMallocAsync(&p, N * sizeof *p, s));
+        MUST(cudaMallocAsync(&p, N * sizeof *p, s));
         fill<<<N / 128, 128, 0, s>>>(p);
-        CHECK(cudaFreeAsync(p, s));
+        MUST(cudaFreeAsync(p, s));
     }
 }
 
 template <class F> static F *driver(const char *name) {
     void *f = nullptr;
     cudaDriverEntryPointQueryResult found;
-    CHECK(cudaGetDriverEntryPointByVersion(name, &f, 12000, cudaEnableDefault, &found));
+    MUST(cudaGetDriverEntryPointByVersion(name, &f, 12000, cudaEnableDefault, &found));
     return (F *)f;
 }
 #define DRIVER(call, ...) (driver<decltype(call)>(#call)(__VA_ARGS__) == CUDA_SUCCESS ? (void)0 : exit(2))
@@ -171,7 +163,7 @@ static void unmapped(void) {
     CUdeviceptr p = place(0);
     fill<<<N / 128, 128, 0, one>>>((int *)p);
     if (fixed)
-        CHECK(cudaStreamSynchronize(one));
+        MUST(cudaStreamSynchronize(one));
     DRIVER(cuMemUnmap, p, PIECE);
 }
 
@@ -181,7 +173,7 @@ static void remapped(void) {
     for (int k = 0; k < 6; k++) {
         cudaStream_t s = k % 2 ? one : two;
         fill<<<N / 128, 128, 0, s>>>((int *)p);
-        CHECK(cudaStreamSynchronize(s));
+        MUST(cudaStreamSynchronize(s));
         DRIVER(cuMemUnmap, p, PIECE);
         place(p);
     }
@@ -201,12 +193,12 @@ int main(int argc, char **argv) {
                {"unmapped", unmapped},
                {"remapped", remapped}};
     fixed = argc > 2 && !strcmp(argv[2], "fixed");
-    CHECK(cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking));
-    CHECK(cudaStreamCreateWithFlags(&two, cudaStreamNonBlocking));
+    MUST(cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking));
+    MUST(cudaStreamCreateWithFlags(&two, cudaStreamNonBlocking));
     for (const auto &c : all)
         if (argc > 1 && !strcmp(c.name, argv[1])) {
             c.run();
-            CHECK(cudaDeviceSynchronize());
+            MUST(cudaDeviceSynchronize());
             return 0;
         }
     return 2;

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What synchronizes threads of the host works as without the tool: results, errno, cancellation, exceptions, fork, and memory. Prints PASS.
 // `locks time` prints what an uncontended lock costs.
+#include "../../../check.h"
+
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <cuda_runtime.h>
 #include <memory>
 #include <mutex>
 #include <pthread.h>
@@ -18,14 +16,6 @@
 #include <unistd.h>
 #include <vector>
 
-#define EXPECT(what)                                                                                         \
-    do {                                                                                                     \
-        if (!(what)) {                                                                                       \
-            printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #what);                                        \
-            failures++;                                                                                      \
-        }                                                                                                    \
-    } while (0)
-static std::atomic<int> failures;
 static int *memory;
 
 __global__ void bump(int *p) { p[threadIdx.x]++; }
@@ -233,6 +223,5 @@ int main(int argc, char **argv) {
     long before = resident();
     many(500000);
     EXPECT(resident() - before < 2048);
-    printf("%s\n", failures ? "FAIL" : "PASS");
-    return failures != 0;
+    return finish();
 }

@@ -17,7 +17,7 @@
 // CLEAN ping_pong
 // CLEAN grid_barrier
 // CLEAN spin_lock
-#include "../checked.h"
+#include "../../../check.h"
 
 #include <cooperative_groups.h>
 

@@ -2,7 +2,7 @@
 // A program that handles SIGSEGV and SIGTRAP itself, blocks them, forks and uses threads, while its accesses to memory that it shares
 // with the device are watched: nothing of that may come out differently. Prints PASS. With the argument `die` it ends by
 // a fault of its own, as it would otherwise.
-#include "../checked.h"
+#include "../../../check.h"
 
 #include <csetjmp>
 #include <csignal>
@@ -10,14 +10,6 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define EXPECT(what)                                                                                         \
-    do {                                                                                                     \
-        if (!(what)) {                                                                                       \
-            fprintf(stderr, "line %d: %s\n", __LINE__, #what);                                               \
-            exit(1);                                                                                         \
-        }                                                                                                    \
-    } while (0)
 
 __global__ void add(int *v) { v[threadIdx.x] += 1; }
 
@@ -114,6 +106,5 @@ int main(int argc, char **argv)
         *(volatile int *)16 = 1;
     CHECK(cudaDeviceSynchronize());
     EXPECT(v[31] == 1);
-    puts("PASS");
-    return 0;
+    return finish();
 }

@@ -34,7 +34,7 @@
 // REMARK after_barrier: different host threads
 // REMARK new_object: different host threads
 // ONLY lock_without_wait: write-write race; no stream order, event or synchronization
-#include "../checked.h"
+#include "../../../check.h"
 
 #include <atomic>
 #include <condition_variable>

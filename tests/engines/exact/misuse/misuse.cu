@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Synchronization that is wrong in itself: one case per argument, `CASE wrong` or `CASE right`. WHERE says what is to be named.
-#include "../checked.h"
+#include "../../../check.h"
 
 #include <cstdint>
 #include <cooperative_groups.h>

@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Race-free kernels that are hard to run from barrier to barrier on private copies. The program checks its own results, so under
 // --privatize deterministic it shows whether the code for warps does what the kernels' own code does. test_privatizer.py runs it.
-#include <cstdio>
-#include <cuda_runtime.h>
+#include "../../../check.h"
+
 #include <numeric>
 #include <vector>
-
-#define CHECK(call)                                                                                          \
-    do {                                                                                                     \
-        cudaError_t e = (call);                                                                              \
-        if (e != cudaSuccess) {                                                                              \
-            printf("%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorName(e));                                  \
-            return 1;                                                                                        \
-        }                                                                                                    \
-    } while (0)
 
 constexpr int THREADS = 96, BLOCKS = 3, N = THREADS * BLOCKS;
 

@@ -3,19 +3,9 @@
 // lines by the letters that mark them, `copy`, `memset`, `allocation` and `free` for what the API does (test_launches.py).
 //
 //     launches NAME...
-#include <cstdio>
-#include <cstring>
-#include <cuda/atomic>
-#include <cuda_runtime.h>
+#include "../../../check.h"
 
-#define CHECK(call)                                                                                          \
-    do {                                                                                                     \
-        cudaError_t e_ = (call);                                                                             \
-        if (e_ != cudaSuccess) {                                                                             \
-            printf("line %d: %s\n", __LINE__, cudaGetErrorString(e_));                                       \
-            return;                                                                                          \
-        }                                                                                                    \
-    } while (0)
+#include <cuda/atomic>
 
 enum { N = 256 };
 

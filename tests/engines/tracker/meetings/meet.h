@@ -8,19 +8,7 @@
 #ifndef MEET_H
 #define MEET_H
 
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <cuda_runtime.h>
-
-#define CHECK(call)                                                                                          \
-    do {                                                                                                     \
-        cudaError_t error_ = (call);                                                                         \
-        if (error_ != cudaSuccess) {                                                                         \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(error_));       \
-            exit(2);                                                                                         \
-        }                                                                                                    \
-    } while (0)
+#include "../../../check.h"
 
 struct Memory {
     alignas(256) int x;         // what the threads meet at

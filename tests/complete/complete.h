@@ -1,32 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the programs of this folder share: checked CUDA calls, input that is the same everywhere, memory that is copied back
+// What the programs of this folder share beside check.h: input that is the same everywhere, memory that is copied back
 // and forth, comparison with the CPU's answer, and the last line (PASS or FAIL) with the exit status that goes with it.
 #pragma once
 
+#include "../check.h"
+
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <cuda_runtime.h>
 #include <vector>
-
-#define CHECK(call)                                                                                          \
-    do {                                                                                                     \
-        cudaError_t check_error_ = (call);                                                                   \
-        if (check_error_ != cudaSuccess) {                                                                   \
-            printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorName(check_error_));            \
-            exit(2);                                                                                         \
-        }                                                                                                    \
-    } while (0)
-
-static int failures;
-
-#define EXPECT(condition)                                                                                    \
-    do {                                                                                                     \
-        if (!(condition) && ++failures <= 10)                                                                \
-            printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                                   \
-    } while (0)
 
 // Numbers without pattern, the same on every machine.
 struct Random {
@@ -130,9 +111,4 @@ static inline unsigned blocks_for(size_t n, unsigned block) { return (unsigned)(
 static inline void finish_launches() {
     CHECK(cudaGetLastError());
     CHECK(cudaDeviceSynchronize());
-}
-
-static inline int finish() {
-    printf("%s\n", failures ? "FAIL" : "PASS");
-    return failures ? 1 : 0;
 }
