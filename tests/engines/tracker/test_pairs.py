@@ -21,8 +21,9 @@ Columns of expected.tsv:
     how       options of `gpurace run`; `together`: the lanes of a warp must not be parted by chance
     reason    why
     events    what the kernel does to the words that are not a thread's own (table2.py)
+    launch    the grid and the block; the program runs what the table has (make_cases.py)
 
-others.tsv has kernels whose instructions the paper does not know: its columns are kernel, ptx, tracker, how and reason.
+others.tsv has kernels whose instructions the paper does not know: its columns are kernel, ptx, tracker, how, reason and launch.
 """
 import argparse
 import csv
@@ -56,7 +57,7 @@ def read_table(of):
 
 
 def read_source(of):
-    """The marks, {line: (kernel, letter)}, and the names of all kernels that `pairs all` runs."""
+    """The marks, {line: (kernel, letter)}, and the names of all kernels."""
     text = (HERE / "meetings" / f"{of}.cu").read_text(encoding="utf-8")
     marks, kernel = {}, None
     for number, line in enumerate(text.split("\n"), 1):
@@ -65,10 +66,7 @@ def read_source(of):
         mark = re.search(r"// ([A-Z])$", line)
         if mark and kernel:
             marks[number] = (kernel, mark[1])
-    names = re.findall(r"CASE\((\w+),", text.split("static const Case cases")[1])
-    names += ["_".join(pair) for pair in re.findall(r"CASE_N\((\w+), (\d+),", text)]
-    names += re.findall(r'\{"(\w+)", \[\]', text)
-    return marks, names
+    return marks, re.findall(r"^(?:template <int N> )?__global__ void (\w+)\(", text, re.M)
 
 
 def name_of(kernel):
@@ -207,8 +205,9 @@ def main():
     args = parser.parse_args()
     rows = read_table(args.set)
     marks, names = read_source(args.set)
-    if sorted(names) != sorted(row["kernel"] for row in rows):
-        fail("the table", f"kernels and rows differ: {set(names) ^ {row['kernel'] for row in rows}}")
+    of_rows = {row["kernel"] if row["kernel"] in names else re.sub(r"_\d+$", "", row["kernel"]) for row in rows}
+    if set(names) != of_rows:
+        fail("the table", f"kernels and rows differ: {set(names) ^ of_rows}")
     if args.table:
         check_table(rows)
     else:

@@ -40,14 +40,6 @@ struct Case {
     const char *name;
     void (*run)(Memory *m);
 };
-#define CASE(name, grid, block)                                                                              \
-    {                                                                                                        \
-#name, [](Memory * m) { name<<<grid, block>>>(m); }                                                  \
-    }
-#define CASE_N(name, n, grid, block)                                                                         \
-    {                                                                                                        \
-#name "_" #n, [](Memory * m) { name<n><<<grid, block>>>(m); }                                        \
-    }
 static void run(const Case *c) {
     Memory *m; // never given back: no other kernel gets these addresses
     CHECK(cudaMalloc(&m, sizeof *m));

@@ -616,22 +616,6 @@ __global__ void seen_not_by_warps(Memory *m)
 
 // ---- main --------------------------------------------------------------------------------------------------
 
-// clang-format off
-static const Case cases[] = {
-    CASE(volatile_lanes, 1, 2), CASE(volatile_lanes_hidden, 1, 2), CASE(volatile_lanes_war, 1, 2), CASE(volatile_lanes_syncwarp, 1, 2),
-    CASE(volatile_lanes_poll, 1, 2), CASE(volatile_lanes_poll_told, 1, 2), CASE(volatile_lanes_global, 1, 2), CASE(volatile_warps, 1, 64),
-    CASE(volatile_warps_told, 1, 64), CASE(volatile_and_atomic_told, 2, 1),
-    CASE(groups_wait_all, 1, 1), CASE(groups_wait_one, 1, 1), CASE(groups_wait_two, 1, 1), CASE(groups_wait_many, 1, 1),
-    CASE(group_not_committed, 1, 1), CASE(group_none_committed, 1, 1), CASE(groups_of_others, 1, 1), CASE(bulk_wait_read, 1, 1),
-    CASE(bulk_wait, 1, 1), CASE(bulk_wait_one, 1, 1), CASE(bulk_add_both, 2, 1), CASE(bulk_add_and_store, 2, 1), CASE(wmma_store_then_load, 1, 32), CASE(wmma_store_syncwarp, 1, 32),
-    CASE(wmma_rows_of_lanes, 1, 32), CASE(wmma_columns_of_lanes, 1, 32), CASE(wmma_stride, 1, 64), CASE(wmma_load_overwritten, 1, 64),
-    CASE(ended_before_barrier, 1, 64), CASE(ended_after_barrier, 1, 64), CASE(ended_after_release, 1, 64), CASE(lanes_met_before, 1, 2),
-    CASE(lanes_met_between, 1, 2), CASE(lanes_met_by_others, 1, 3), CASE(fence_behind_unlock, 2, 1), CASE(fence_before_unlock, 2, 1),
-    CASE(fences_alone, 2, 1), CASE(hoisted_used, 1, 64), CASE(hoisted_not_used, 1, 64), CASE(hoisted_barrier, 1, 64),
-    CASE(update_lanes, 1, 32), CASE(update_blocks, 2, 1), CASE(update_apart, 2, 64), CASE(update_then_store, 2, 1), CASE(store_then_update, 2, 1),
-    CASE(load_then_update, 2, 1), CASE(update_of_bytes, 1, 32), CASE(loop_of_barriers, 1, 64), CASE(loop_of_few_barriers, 1, 64),
-    CASE(seen_blocks, 2, 1), CASE(seen_in_block, 2, 1), CASE(seen_not, 2, 1), CASE(seen_warps, 1, 64), CASE(seen_not_by_warps, 1, 64),
-};
-// clang-format on
+#include "others_cases.h" // made of ../others.tsv (make_cases.py)
 
 int main(int argc, char **argv) { return run_kernels(cases, sizeof cases / sizeof *cases, argc, argv); }

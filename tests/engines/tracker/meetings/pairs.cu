@@ -1126,45 +1126,20 @@ __global__ void barriers_256_before(Memory *m)
 }
 // ---- main --------------------------------------------------------------------------------------------------
 
-// clang-format off
-static const Case cases[] = {
-    CASE(p1_first, 2, 1), CASE(p2_only_read, 2, 1), CASE(p3_program_order, 1, 2), CASE(p4_syncwarp, 1, 32), CASE(p4_lockstep, 1, 2),
-    CASE(p5_barrier, 1, 64), CASE(p6_device_atomics, 2, 1), CASE(p6_block_atomics, 1, 64), CASE(r1_block_atomics, 2, 1),
-    CASE(r2_lanes, 1, 2), CASE(r3_warps, 1, 64), CASE(r4_block_fence, 2, 1), CASE(r5_two_locks, 2, 1), CASE(blocks_raw, 2, 1),
-    CASE(blocks_war, 2, 1), CASE(blocks_waw, 2, 1), CASE(blocks_same_value, 2, 1), CASE(warps_war, 1, 64), CASE(warps_waw, 1, 64),
-    CASE(lanes_war, 1, 2), CASE(lanes_waw, 1, 2), CASE(lanes_after_syncwarp, 1, 2), CASE(lanes_block_fence, 1, 2),
-    CASE(warps_block_fence, 1, 64), CASE(barrier_war, 1, 64), CASE(barrier_same_warp, 1, 64), CASE(barrier_too_early, 1, 64),
-    CASE(barriers_ping_pong, 1, 64), CASE(barriers_not_of_blocks, 2, 1), CASE(syncwarp_of_others, 1, 3),
-    CASE(syncwarp_not_of_warps, 1, 64), CASE(flag_fences, 2, 1), CASE(flag_war, 2, 1), CASE(flag_no_release, 2, 1),
-    CASE(flag_no_acquire, 2, 1), CASE(flag_no_acquire_lanes, 1, 2), CASE(flag_narrow_writer, 2, 1), CASE(flag_narrow_reader, 2, 1),
-    CASE(flag_of_block, 1, 64), CASE(flag_of_block_for_device, 2, 1), CASE(flag_volatile, 2, 1), CASE(flag_plain_store, 2, 1),
-    CASE(flag_release_acquire, 2, 1), CASE(flag_not_read, 2, 1), CASE(fences_sc_no_flag, 2, 1), CASE(flag_then_write_again, 2, 1),
-    CASE(chain, 3, 1), CASE(chain_relaxed_link, 3, 1), CASE(chain_barriers, 2, 64), CASE(chain_leader_no_fence, 2, 64),
-    CASE(chain_leader_writes, 2, 64), CASE(chain_no_last_barrier, 2, 64), CASE(grid_barrier, 2, 64), CASE(grid_barrier_all_fence, 2, 64),
-    CASE(grid_barrier_no_acquire, 2, 64), CASE(grid_barrier_printed, 2, 64), CASE(last_block, 2, 1), CASE(lock_right, 2, 1), CASE(lock_no_acquire, 2, 1),
-    CASE(lock_no_acquire_twice, 2, 1), CASE(lock_first_no_acquire, 2, 1), CASE(lock_no_release, 2, 1), CASE(lock_no_fences, 2, 1),
-    CASE(lock_block_fences, 2, 1), CASE(lock_of_block, 1, 64), CASE(lock_reader_outside, 2, 1), CASE(lock_nested, 2, 1),
-    CASE(lock_then_flag, 2, 1), CASE(locks_of_lanes, 1, 2), CASE(lock_of_warp, 2, 32), CASE(lock_of_warp_leader_fence, 2, 32),
-    CASE(ticket_lock, 2, 1), CASE(atomic_plain_read, 2, 1), CASE(atomic_after_plain_write, 2, 1), CASE(atomic_fence_plain_read, 2, 1),
-    CASE(atomic_narrow_second, 2, 1), CASE(atomic_narrow_first, 2, 1), CASE(atomic_narrow_then_flag, 2, 1), CASE(atomic_lanes, 1, 2),
-    CASE(atomic_mixed_sizes, 2, 1), CASE(volatile_pair, 2, 1), CASE(volatile_told, 2, 1), CASE(volatile_and_plain, 2, 1),
-    CASE(bytes_apart, 2, 1), CASE(bytes_of_lanes, 1, 2), CASE(bytes_written_and_read, 2, 1), CASE(bytes_overlap, 2, 1),
-    CASE(two_readers_one_flag, 3, 1), CASE(two_writers_one_flag, 3, 1), CASE(own_word_after_barrier, 1, 64),
-    CASE(lanes_after_barrier, 1, 64), CASE(warps_after_flag, 2, 64), CASE(barriers_256_before, 1, 64), CASE_N(barriers, 255, 1, 64),
-    CASE_N(barriers, 256, 1, 64), CASE_N(barriers, 257, 1, 64), CASE_N(syncwarps, 63, 1, 32), CASE_N(syncwarps, 64, 1, 32),
-    CASE_N(syncwarps, 256, 1, 32), CASE_N(fences, 63, 2, 1), CASE_N(fences, 64, 2, 1), CASE_N(fences, 256, 2, 1),
-    {"launches_in_order", [](Memory *m) {
-        launches_in_order<<<2, 1>>>(m, false);
-        launches_in_order<<<2, 1>>>(m, true);
-    }},
-    {"launches_apart", [](Memory *m) {
-        cudaStream_t stream[2];
-        for (int i = 0; i < 2; i++) {
-            CHECK(cudaStreamCreateWithFlags(&stream[i], cudaStreamNonBlocking));
-            launches_apart<<<2, 1, 0, stream[i]>>>(m, i);
-        }
-    }},
-};
-// clang-format on
+static void run_launches_in_order(Memory *m)
+{
+    launches_in_order<<<2, 1>>>(m, false);
+    launches_in_order<<<2, 1>>>(m, true);
+}
+static void run_launches_apart(Memory *m)
+{
+    cudaStream_t stream[2];
+    for (int i = 0; i < 2; i++) {
+        CHECK(cudaStreamCreateWithFlags(&stream[i], cudaStreamNonBlocking));
+        launches_apart<<<2, 1, 0, stream[i]>>>(m, i);
+    }
+}
+
+#include "pairs_cases.h" // made of ../expected.tsv (make_cases.py)
 
 int main(int argc, char **argv) { return run_kernels(cases, sizeof cases / sizeof *cases, argc, argv); }
