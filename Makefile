@@ -14,7 +14,8 @@
 # WERROR=ON turns warnings into errors.
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
-CTEST = ctest --test-dir build -j$(JOBS) --output-on-failure
+# One test more than there are processors, for tests that wait and for the ends of tests that have several processes.
+CTEST = ctest --test-dir build -j$$(($(JOBS) + 1)) --output-on-failure
 
 .PHONY: all build setup check test test-gpu soak demo bench bench-gpu sanitize package install format clean
 all: build

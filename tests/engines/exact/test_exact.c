@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-enum { SEEDS = 12 };
+enum { SEEDS = SANITIZED ? 8 : 12 };
 
 // %rd1: global memory; %r1: thread, %r2: block, %r4: 4 * thread; %rd3: %rd1 + 4 * thread; %p1: thread 0; %p2: block 0;
 // %p3: first thread of the grid; s: shared memory, %r5 its address, %r6: %r5 + 4 * thread; %r3: lane.
@@ -290,7 +290,7 @@ static void addresses(void **state) {
 // A kernel that accesses memory for very long takes no more memory for that, and what it did at first is not forgotten.
 static void long_run(void **state) {
     (void)state;
-    enum { ROUNDS = SANITIZED ? 30000 : 150000 };
+    enum { ROUNDS = SANITIZED ? 15000 : 150000 };
     static const char text[] =
         ".visible .entry k(.param .u64 p, .param .u32 n) { .reg .b64 %rd<4>; .reg .b32 %r<8>; .reg .pred "
         "%p<4>;\n"
@@ -362,7 +362,7 @@ static void polling(void **state) {
                  "add.u32 %%r9, %%r9, 1; %s setp.lt.u32 %%p10, %%r9, 1000; @%%p10 bra COUNT; bra END;\n"
                  "POLL: %s setp.lt.u32 %%p10, %%r9, 1000; @%%p10 bra POLL;\nEND: ret; }\n",
                  head, way[k].give, way[k].look);
-        poll(way[k].give, text, SANITIZED ? 10 : 32, 400000);
+        poll(way[k].give, text, SANITIZED ? 6 : 32, 400000);
         // All pass a turn round, and with it the right to a plain variable.
         snprintf(text, sizeof text,
                  ".visible .entry k(.param .u64 p) { %s @!%%p1 bra END; mov.u32 %%r7, 0; mov.u32 %%r10, "
@@ -375,7 +375,7 @@ static void polling(void **state) {
                  "add.u32 %%r7, %%r7, 1; setp.lt.u32 %%p11, %%r7, 20; @%%p11 bra ROUND;\nEND: ret; }\n",
                  head, way[k].look, way[k].take, way[k].give);
         if (k != 2) // which orders nothing
-            poll(way[k].give, text, SANITIZED ? 8 : 24, 1000000);
+            poll(way[k].give, text, SANITIZED ? 5 : 24, 1000000);
     }
 }
 

@@ -5,6 +5,7 @@
 #include "queries.h"
 
 #include "base/rng.h"
+#include "base/sanitized.h"
 #include "engines/verifier/term/machine.h"
 
 #include <setjmp.h>
@@ -13,7 +14,7 @@
 
 #include <cmocka.h>
 
-static unsigned count = 120, seed = 1;
+static unsigned count = SANITIZED ? 40 : 120, seed = 1;
 
 enum { MOST_SYMBOLS = 4, MOST_READS = 2, DEPTH = 3 };
 

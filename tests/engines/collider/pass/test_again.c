@@ -312,7 +312,7 @@ static void warps_that_begin_late_show(void **state) {
     (void)state;
     for (unsigned k = 0; k < sizeof bodies / sizeof *bodies; k++) {
         unsigned shown = 0, runs = 0;
-        for (uint32_t seed = 1; seed < (SANITIZED ? 50 : 100); seed++) {
+        for (uint32_t seed = 1; seed < (SANITIZED ? 30 : 100); seed++) {
             GrLateStarts late = kinds[seed % WAIT_CYCLE].late;
             if (late != bodies[k].late && late != GR_LATE_NONE)
                 continue;
