@@ -3,7 +3,7 @@
 #   make            build into build/ (the command is build/gpurace); neither nvcc nor what only tests need is asked for
 #   make check      build and run the quick tests, in minutes
 #   make test       all tests but the longest      make soak   those too, for hours
-#   make soak PART=3/8   the third of eight parts of the longest tests, which take about the same time each
+#   make soak PART=3/18   the third of eighteen parts of the longest tests, which take about the same time each
 #   make test-gpu   the tests that need an NVIDIA GPU; writes docs/gpu.md's table. SOAK=1: those that take longer, too
 #   make demo       find a race, see it repaired   make bench  measure, and name what is slower than the
 #                   figures stored for this processor; STORE=yes: store these, and write docs/performance.md's tables. BENCH: words for bench/run.py
