@@ -60,7 +60,7 @@ static gr_status parse_reg(Parser *p, PtxTag tag) {
     d->n_names = (uint32_t)names.len;
     p->f->n_reg_names += d->n_names;
     GR_TRY((d->names = gr_arena_array(p->m->bodies, names.len, sizeof *d->names)) ? GR_OK
-                                                                              : gr_no_memory(p->lex.err));
+                                                                                  : gr_no_memory(p->lex.err));
     for (uint32_t k = 0; k < d->n_names; k++) {
         d->names[k].name = gr_parse_intern(p, names.data[k].s, names.data[k].len);
         d->names[k].count = counts.data[k];

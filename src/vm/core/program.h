@@ -128,7 +128,8 @@ struct VmFunc {
     PtxFunc *ptx; // open while there is code
     VmModule *module;
     uint32_t index; // within the VmModule
-    // What it takes to run it: made when a kernel that may come to it is first launched (gr_vm_decode), in `arena`. NULL: not yet.
+    // What it takes to run it: made when a kernel that may come to it is first launched (gr_vm_decode), in `arena`.
+    // NULL: not yet.
     Arena *arena;
     VmInsn *code;
     uint32_t n_code;

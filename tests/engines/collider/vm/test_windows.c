@@ -150,8 +150,8 @@ static Outcome run(const char *text, uint64_t seed, bool unfused, uint32_t grid)
     Outcome o = {.events = ear.hash,
                  .memory = gr_hash_bytes(rig_view(&r, out, 1 << 16), 1 << 16),
                  .reports = gr_hash_bytes(rig_view(&r, control.slots, SLOTS), SLOTS),
-                 .ns = gr_vm_launch_end_ns(l) - gr_vm_launch_start_ns(l),
-                 .instructions = gr_vm_launch_instructions(l),
+                 .ns = l->end_ns - l->start_ns,
+                 .instructions = l->instructions,
                  .windows = r.mod->counts.launch_room / 8}; // of 8 bytes each
     gr_vm_launch_free(l);
     rig_close(&r);
