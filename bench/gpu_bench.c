@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpu_bench — times the kernels of kernels.cu on a GPU, in several rewritings side by side.
 //
-//     gpu_bench ROUNDS FILE[@SHUT|#KERNEL]…     each FILE: kernels.ptx (or a cubin of it), as it is or rewritten by `gpurace ptx`;
-//                                               with `--budget`, what share of its windows stays shut; only this kernel of it
+//     gpu_bench ROUNDS FILE[@SHUT|#KERNEL]…     each FILE: kernels.ptx, or a cubin of it, as it is or rewritten;
+//                                               with `--budget`, what share of its windows stays shut; only this kernel
+//                                               of it
 //
-// Kernel times by events, geometric means of the rounds after one that warms up; in every round all kernels of all files run once, in turn, each as in a first
-// launch. A line of text for each file: its name and the milliseconds of each kernel. A rewritten module is given a record area, as gpurace would; the kernels have no races, so it must
-// stay empty. bench/gpu.py makes the files and the tables. Under `gpurace run` one plain file shows what the tool does to it.
+// Kernel times by events, geometric means of the rounds after one that warms up; in every round all kernels of all
+// files run once, in turn, each as in a first launch. A line of text for each file: its name and the milliseconds of
+// each kernel. A rewritten module is given a record area, as gpurace would; the kernels have no races, so it must stay
+// empty. bench/gpu.py makes the files and the tables. Under `gpurace run` one plain file shows what the tool does to
+// it.
 #include "engines/collider/device/record.h"
 
 #include <cuda.h>
@@ -18,7 +21,8 @@
 
 enum { ELEMENTS = 1 << 24, SIDE = 1024, THREADS = 256, SLOT_BYTES = 1 << 20, TABLES = 1056 };
 
-// One of kernels.cu; its parameters, as letters: n elements, f a factor, i o x the buffers. `blocks` 0: a thread for each element.
+// One of kernels.cu; its parameters, as letters: n elements, f a factor, i o x the buffers. `blocks` 0: a thread for
+// each element.
 static const struct Kernel {
     const char *name, *parameters;
     int n;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernel_times — how long the kernels of an unchanged program ran on a GPU, by CUPTI's activity records.
 //
-// The driver loads this library where CUDA_INJECTION64_PATH names it, and calls InitializeInjection. As the process ends, one line is added to the
-// file $KERNEL_TIMES: kernels, their nanoseconds on the device, copies and memsets, their nanoseconds, records that CUPTI had to drop, and how many bytes
-// of the device's memory are in use then, by all programs (0: the driver does not say).
-// kernel_times_mark() adds a line at once: "run", kernels, their nanoseconds, so far; tests/engines/collider/repeat.c calls it behind each run.
-// A process that is killed adds no other line. Kernels that run side by side each count in full.
+// The driver loads this library where CUDA_INJECTION64_PATH names it, and calls InitializeInjection. As the process
+// ends, one line is added to the file $KERNEL_TIMES: kernels, their nanoseconds on the device, copies and memsets,
+// their nanoseconds, records that CUPTI had to drop, and how many bytes of the device's memory are in use then, by all
+// programs (0: the driver does not say). kernel_times_mark() adds a line at once: "run", kernels, their nanoseconds, so
+// far; tests/engines/collider/repeat.c calls it behind each run. A process that is killed adds no other line. Kernels
+// that run side by side each count in full.
 #include <cuda.h>
 #include <cupti.h>
 #include <dlfcn.h>

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// run_bench — a CUDA program that runs the kernels of kernels.cu, for `gpurace run`: what an engine costs as users run it.
+// run_bench — a CUDA program that runs the kernels of kernels.cu, for `gpurace run`: what an engine costs as users run
+// it.
 //
 //     run_bench KERNELS.ptx KERNEL [--repeat N] [--output FILE]
 //
-// Uses the CUDA driver API alone. Only the kernels are timed, on the wall, from the launch until the context is idle; the best of N, after one that warms up. It prints
-// what vm_bench prints, but for the number of instructions, which only the CPU device knows. The output of the last repetition goes to FILE.
+// Uses the CUDA driver API alone. Only the kernels are timed, on the wall, from the launch until the context is idle;
+// the best of N, after one that warms up. It prints what vm_bench prints, but for the number of instructions, which
+// only the CPU device knows. The output of the last repetition goes to FILE.
 #include "workload.h"
 
 #include <cuda.h>

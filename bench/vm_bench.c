@@ -2,9 +2,11 @@
 // vm_bench — how fast the CPU device is: runs the kernels of kernels.cu, checks what they computed, prints
 // thread-instructions per second.
 //
-//     vm_bench KERNELS.ptx [kernel] [--repeat N] [--output FILE] [--split N] [--observe] [--exact] [--seed N] [--jobs N] [--cpu]
+//     vm_bench KERNELS.ptx [kernel] [--repeat N] [--output FILE] [--split N] [--observe] [--exact] [--seed N] [--jobs
+//         N] [--cpu]
 //     vm_bench KERNELS.ptx --threads N [--repeat N]        the kernel `many`, by so many threads
-//     vm_bench KERNELS.ptx --exact --memory MIB [touch1]   what the causality engine takes for a working set of so many MiB
+//     vm_bench KERNELS.ptx --exact --memory MIB [touch1]   what the causality engine takes for a working set of so many
+//                                                          MiB
 //
 // Only the kernels are timed, on the wall (--cpu: processor time). The output of the last repetition goes to FILE.
 #include "base/str.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every example needs besides its kernel: checked CUDA calls, input data that is the same on every machine, and the
-// last line it prints. A racy program's result is undefined, so finish_undefined() says what came out and exits with 0;
-// its repaired twin ends in finish(), which exits with 1 when the result differs from the CPU's.
+// What every example needs besides its kernel: checked CUDA calls, input data that is the same on every machine, and
+// the last line it prints. A racy program's result is undefined, so finish_undefined() says what came out and exits
+// with 0; its repaired twin ends in finish(), which exits with 1 when the result differs from the CPU's.
 #pragma once
 
 #include <cstdio>

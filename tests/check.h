@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// check — what the tests' own CUDA programs share: CHECK and CHECK_DRIVER end the program with status 2 when a call fails, EXPECT and EXPECT_EQ say what
-// is not so (the first ten times) and count it, and finish() prints the last line, PASS or FAIL, and is the exit status that goes with it.
-// A program of the driver's API includes cuda.h itself. C programs have CHECK_DRIVER alone.
+// check — what the tests' own CUDA programs share: CHECK and CHECK_DRIVER end the program with status 2 when a call
+// fails, EXPECT and EXPECT_EQ say what is not so (the first ten times) and count it, and finish() prints the last line,
+// PASS or FAIL, and is the exit status that goes with it. A program of the driver's API includes cuda.h itself. C
+// programs have CHECK_DRIVER alone.
 #pragma once
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// nomem — memory that runs out: a test that is linked with -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc lets one allocation fail.
+// nomem — memory that runs out: a test that is linked with -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc lets one
+// allocation fail.
 #ifndef GR_TESTS_NOMEM_H
 #define GR_TESTS_NOMEM_H
 
@@ -36,8 +37,8 @@ static inline unsigned long nomem_stop(void) {
     return nomem_count;
 }
 
-// Calls `try`, which says whether it succeeded, with each allocation failing once, and then with it and all after it; at most about `most`
-// of each, evenly. Yields how many there are.
+// Calls `try`, which says whether it succeeded, with each allocation failing once, and then with it and all after it;
+// at most about `most` of each, evenly. Yields how many there are.
 static inline unsigned long nomem_each(bool (*try)(void *user, bool must), void *user, unsigned long most) {
     nomem_start(0, false);
     try(user, true);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wraps comments that are wider than 120 columns: wrap-comments.py [--check] [FILE...]
 
-Without files: all C files, headers and tables that git knows and does not ignore, but LATER. A paragraph with a line
+Without files: all C files, headers and tables that git knows and does not ignore. A paragraph with a line
 that is too wide is wrapped anew; lines that end early on purpose stay as they are. Items of lists go on below their
 text. A wide comment behind code goes above the code. Tables with | or arrows, and code, stay as they are. Rulers are
 cut.
@@ -16,10 +16,6 @@ import subprocess
 import sys
 
 WIDTH, CODE, FULL = 120, 110, 100
-# Rooms that are not wrapped yet: without files on the command line, the tool leaves them alone.
-LATER = (
-    "bench/", "examples/", "tests/", "src/engines/collider/pass/", "src/engines/exact/", "src/engines/privatizer/",
-    "src/engines/tracker/", "src/ptx/", "src/vm/decode/")
 
 PLAIN = re.compile(r"( *// )(\S.*)$")
 ITEM = re.compile(r"( *// *(?:[-*]|\d+\.) +)(\S.*)$")
@@ -143,7 +139,7 @@ def main():
         listed = subprocess.run(
             ["git", "-C", root, "ls-files", "--cached", "--others", "--exclude-standard", "*.c", "*.h", "*.def"],
             capture_output=True, text=True, check=False)  # fails where this is not a git checkout: nothing is looked at
-        names = [root / name for name in listed.stdout.split("\n") if name and not name.startswith(LATER)]
+        names = [root / name for name in listed.stdout.split("\n") if name]
     wide = 0
     for path in (pathlib.Path(name) for name in names):
         before = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []

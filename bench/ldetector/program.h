@@ -3,8 +3,9 @@
 //
 //     PROGRAM [DIVIDE [ROUNDS]]
 //
-// With DIVIDE 1 a program has the grid, the block and about as much memory as in table V of the LDetector paper; with N there is an N-th of the blocks, or of the data where there
-// is one block. Each measurement is a line "NAME VALUE UNIT". Times are medians of ROUNDS launches by events, or, with LDETECTOR_CLOCK=host in the environment, by the
+// With DIVIDE 1 a program has the grid, the block and about as much memory as in table V of the LDetector paper; with N
+// there is an N-th of the blocks, or of the data where there is one block. Each measurement is a line "NAME VALUE
+// UNIT". Times are medians of ROUNDS launches by events, or, with LDETECTOR_CLOCK=host in the environment, by the
 // host's clock (the CPU device's events are virtual time). What a kernel works on is prepared anew for each launch.
 #pragma once
 

@@ -164,7 +164,8 @@ done:
     return st;
 }
 
-// .callprototype (rets) _ (params) .noreturn; — the cursor is after the word. The text from `b` is kept for the printer.
+// .callprototype (rets) _ (params) .noreturn; — the cursor is after the word. The text from `b` is kept for the
+// printer.
 static gr_status parse_prototype(Parser *p, PtxStmt *s, const char *b) {
     Lexer *l = &p->lex;
     PtxProto *proto = GR_NEW(p->arena, PtxProto);
@@ -201,7 +202,8 @@ static gr_status parse_prototype(Parser *p, PtxStmt *s, const char *b) {
 static gr_status parse_label(Parser *p, Slice name, PtxStmt *s) {
     Lexer *l = &p->lex;
     GR_MUST(gr_parse_label_def(p, name, s));
-    // A directive that needs the label may follow. Nothing else is touched: the comments skipped may be the next statement's tag.
+    // A directive that needs the label may follow. Nothing else is touched: the comments skipped may be the next
+    // statement's tag.
     Lexer behind = *l;
     lex_skip(l);
     const char *look = l->p;

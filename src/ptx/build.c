@@ -106,8 +106,8 @@ static bool add_statement(const char **p, const PtxOperand *ops, StrBuf *out) {
     return more;
 }
 
-// What gr_ptx_insert would make of it and the printer of that, in one step: statements of a pass's own, a line each. Tests hold the one
-// against the other.
+// What gr_ptx_insert would make of it and the printer of that, in one step: statements of a pass's own, a line each.
+// Tests hold the one against the other.
 static gr_status insert_text(PtxFunc *f, PtxStmt *at, uint32_t site, const char *text, const PtxOperand *ops,
                              gr_error *err) {
     StrBuf *out = &f->module->line;

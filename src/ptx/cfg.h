@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // cfg — basic blocks of one function, with dominators and post-dominators.
 //
-// Block 0 is the entry. A virtual exit block (the last one, without statements) is the successor of every block that ends in
-// ret or exit, and of blocks that trap. So every block has a post-dominator. Blocks that cannot reach the exit (infinite loops)
-// get an edge to it for post-dominance only (`to_exit`). Dominators: Cooper, Harvey, Kennedy, "A Simple, Fast Dominance
-// Algorithm".
+// Block 0 is the entry. A virtual exit block (the last one, without statements) is the successor of every block that
+// ends in ret or exit, and of blocks that trap. So every block has a post-dominator. Blocks that cannot reach the exit
+// (infinite loops) get an edge to it for post-dominance only (`to_exit`). Dominators: Cooper, Harvey, Kennedy, "A
+// Simple, Fast Dominance Algorithm".
 #ifndef GR_PTX_CFG_H
 #define GR_PTX_CFG_H
 
@@ -33,8 +33,8 @@ typedef struct Cfg {
     uint32_t n_blocks; // exit block included: blocks[n_blocks - 1]
     uint32_t *order;   // reverse post-order of the reachable blocks
     uint32_t n_order;
-    CfgMark *
-        marks; // by address, for gr_cfg_block_of: no statement of the function as it was built is far behind one
+    // By address, for gr_cfg_block_of: no statement of the function as it was built is far behind one.
+    CfgMark *marks;
     uint32_t n_marks;
 } Cfg;
 

@@ -35,7 +35,8 @@ static bool take_loaded(PtxStmt *s, Decisions *t) {
     return t->n_holders > 0;
 }
 
-// A register of the operand that holds something of the value; NULL: none does. `def`: the operand is written, but for what is in brackets.
+// A register of the operand that holds something of the value; NULL: none does. `def`: the operand is written, but for
+// what is in brackets.
 static const PtxReg *read_of(const Decisions *t, const PtxOperand *o, bool def) {
     if (o->kind == PTX_O_REG)
         return !def && holds(t, o->reg) ? o->reg : NULL;
@@ -76,7 +77,8 @@ static bool passes_on(const PtxInstr *i) {
            (i->op == PTX_OP_SETP && !i->guard && i->n_operands && i->operands[0].kind == PTX_O_REG);
 }
 
-// What is known of an instruction that reads the register `r`: its threads use it (true, *pred NULL), or those for which *pred holds do.
+// What is known of an instruction that reads the register `r`: its threads use it (true, *pred NULL), or those for
+// which *pred holds do.
 // False: nothing is.
 static bool use_of(const Decisions *t, const PtxInstr *i, const PtxReg *r, PtxReg **pred, bool *negated) {
     const PtxOperand *o = i->operands, *chooses = NULL;
@@ -134,8 +136,8 @@ static bool add_use(Decisions *t, PtxStmt *s, const PtxReg *r, PtxReg *pred, boo
     return true;
 }
 
-// Follows the value through the straight line behind the load. *end: where the line ends. False: it is used there, or its way is lost.
-// `d` NULL: through registers of several statements, too.
+// Follows the value through the straight line behind the load. *end: where the line ends. False: it is used there, or
+// its way is lost. `d` NULL: through registers of several statements, too.
 static bool follow_line(PtxStmt *s, const DefUse *d, Decisions *t, const PtxStmt **end) {
     unsigned n = 0;
     PtxStmt *p;
@@ -195,7 +197,8 @@ static bool follow_far(const DefUse *d, const PtxStmt *s, const PtxStmt *end, De
 
 // ---- Where a use can no longer be avoided ------------------------------------------------------------------
 
-// Whether every way from the beginning of a block leads to a place where the value is surely used, before the thread ends or loads again.
+// Whether every way from the beginning of a block leads to a place where the value is surely used, before the thread
+// ends or loads again.
 static void find_sure(const Cfg *g, const Decisions *t, uint32_t from, bool *sure) {
     for (unsigned k = 0; k < t->n; k++) {
         uint32_t b = t->at[k].pred ? UINT32_MAX : gr_cfg_block_of(g, t->at[k].at);
@@ -232,7 +235,8 @@ static PtxStmt *beginning_of(const CfgBlock *b) {
     return s->kind == PTX_LABEL_DEF ? s->next : s;
 }
 
-// Sure uses are told as early as they are sure: outside of the loops that they are in. False: every thread uses the value.
+// Sure uses are told as early as they are sure: outside of the loops that they are in. False: every thread uses the
+// value.
 static bool tell_early(const Cfg *g, Decisions *t, const PtxStmt *load) {
     uint32_t from = gr_cfg_block_of(g, load);
     bool *sure = from == UINT32_MAX ? NULL : calloc(g->n_blocks, sizeof *sure), avoids = false;

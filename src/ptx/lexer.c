@@ -96,8 +96,8 @@ void gr_lex_advance(Lexer *l, const char *to) {
     l->p = to;
 }
 
-// Where the string or the comment at `s` ends: a line comment in front of its newline, a string that the line does not close as well. `s` itself: neither
-// stands there. NULL: a comment is not closed.
+// Where the string or the comment at `s` ends: a line comment in front of its newline, a string that the line does not
+// close as well. `s` itself: neither stands there. NULL: a comment is not closed.
 static const char *behind_quoted(const char *s) {
     if (*s == '"') {
         s += 1 + strcspn(s + 1, "\"\n");

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // liveness — which registers of a function hold a value that its thread may read later.
 //
-// Of one thread, as the text says: an instruction under a guard may leave its destination as it was, so it ends no value. So does one that
-// writes a part of a vector register. The carry of add.cc and its like is no register and not looked at.
+// Of one thread, as the text says: an instruction under a guard may leave its destination as it was, so it ends no
+// value. So does one that writes a part of a vector register. The carry of add.cc and its like is no register and not
+// looked at.
 #ifndef GR_PTX_LIVENESS_H
 #define GR_PTX_LIVENESS_H
 
@@ -18,7 +19,8 @@ typedef struct Liveness {
 // The sets are in `arena`. GR_ERR_NOMEM.
 gr_status gr_liveness_build(const Cfg *g, Arena *arena, Liveness *l, gr_error *err);
 
-// Writes l->n_words words: what is live before the statement `s`, or behind it. False: `s` is in no block of the graph, and nothing is written.
+// Writes l->n_words words: what is live before the statement `s`, or behind it. False: `s` is in no block of the graph,
+// and nothing is written.
 bool gr_live_before(const Liveness *l, const PtxStmt *s, uint64_t *set);
 bool gr_live_behind(const Liveness *l, const PtxStmt *s, uint64_t *set);
 
@@ -26,7 +28,8 @@ static inline bool gr_live_has(const Liveness *l, const uint64_t *set, const Ptx
     return r->index < l->n_regs && set[r->index / 64] >> r->index % 64 & 1;
 }
 
-// Whether the instruction `s` has a destination of which nothing is read later. `set`: l->n_words words, which are overwritten.
+// Whether the instruction `s` has a destination of which nothing is read later. `set`: l->n_words words, which are
+// overwritten.
 bool gr_live_is_dead(const Liveness *l, const PtxStmt *s, uint64_t *set);
 
 #endif

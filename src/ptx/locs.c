@@ -19,7 +19,8 @@ typedef struct LocNode {
     unsigned depth; // of loc's chain
 } LocNode;
 
-// No compiler inlines as deep; a text whose directives name one position over and over would make chains as long as itself.
+// No compiler inlines as deep; a text whose directives name one position over and over would make chains as long as
+// itself.
 enum { DEEPEST = 200 };
 
 typedef struct LocTable {
@@ -129,8 +130,9 @@ static gr_status inline_at(Parser *p, LocNode *want, const LocNode *outer) {
     return GR_OK;
 }
 
-// Of inline assembly of several lines LLVM counts on from the line of the source: the second line of the text is said to be at the source's
-// next line, where something else is. All of the text is where it begins. True: the line was another.
+// Of inline assembly of several lines LLVM counts on from the line of the source: the second line of the text is said
+// to be at the source's next line, where something else is. All of the text is where it begins. True: the line was
+// another.
 static bool straighten(Parser *p, PtxLoc *loc) {
     const PtxLoc *first = &p->assembly;
     if (!p->lex.assembly)

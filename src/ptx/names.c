@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// names — registers, variables, labels and functions by name; in a function, as text that is inserted at a statement sees them.
+// names — registers, variables, labels and functions by name; in a function, as text that is inserted at a statement
+// sees them.
 #include "ptx/parser.h"
 
 #include <stdlib.h>
@@ -9,7 +10,8 @@ PtxFunc *gr_ptx_find_func(const PtxModule *m, const char *name) { return gr_map_
 
 PtxVar *gr_ptx_find_var(const PtxModule *m, const char *name) { return gr_map_get(&m->var_map, name); }
 
-// Names made here are %gr<N> and $GR_<N>; a module that already has some (it was rewritten and read back) must not see them again.
+// Names made here are %gr<N> and $GR_<N>; a module that already has some (it was rewritten and read back) must not see
+// them again.
 void gr_ptx_note_fresh(PtxFunc *f, const char *name) {
     const char *n = !strncmp(name, "%gr", 3) ? name + 3 : !strncmp(name, "$GR_", 4) ? name + 4 : NULL;
     if (!n || !lex_is(*n, CH_DIGIT))
@@ -54,7 +56,8 @@ PtxReg *gr_build_made_reg(const PtxFunc *f, const char *name, size_t len) {
     return v < f->cap_made ? f->made[v] : NULL;
 }
 
-// `declared`: name, or prefix of names -> the one statement that declares it; the function, where that is a parameter's, or there are several.
+// `declared`: name, or prefix of names -> the one statement that declares it; the function, where that is a
+// parameter's, or there are several.
 static bool note_name(PtxFunc *f, const char *name, PtxStmt *s) {
     return gr_map_put(&f->declared, name, gr_map_get(&f->declared, name) ? (void *)f : s);
 }
@@ -103,8 +106,8 @@ static bool is_outermost(const PtxStmt *decl) {
     return depth == 0;
 }
 
-// The statement outside nested scopes that declares `name`, if no other one in the function does; NULL: that is not known, or none does.
-// Large functions take long to look through.
+// The statement outside nested scopes that declares `name`, if no other one in the function does; NULL: that is not
+// known, or none does. Large functions take long to look through.
 static PtxStmt *only_decl(PtxFunc *f, const char *name, bool (*match)(PtxStmt *, const char *)) {
     char prefix[256];
     size_t len = strlen(name);

@@ -167,7 +167,8 @@ void gr_parse_scope_close(Parser *p) {
     Sym *list = t->scopes[t->depth];
     gr_sym_pop(&p->syms);
     gr_sym_pop(t);
-    // What was mentioned but not defined here is looked for around here; with no scope left gr_parse_labels_end decides.
+    // What was mentioned but not defined here is looked for around here; with no scope left gr_parse_labels_end
+    // decides.
     for (Sym *s = list; s; s = s->sibling) {
         LabelSym *l = s->obj;
         if (l->defined)

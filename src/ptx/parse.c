@@ -300,8 +300,9 @@ void gr_ptx_resolve_calls(PtxModule *m) {
     }
 }
 
-// The first comment that nothing closes; NULL: none. What is kept verbatim may have one, and whatever is inserted behind it would close it. It may
-// also have what looks like a tag, and would be one where the printed text is read as ours: not `ours`, such comments lose their mark.
+// The first comment that nothing closes; NULL: none. What is kept verbatim may have one, and whatever is inserted
+// behind it would close it. It may also have what looks like a tag, and would be one where the printed text is read as
+// ours: not `ours`, such comments lose their mark.
 static const char *open_comment(char *text, bool ours) {
     for (char *p = text; (p = strpbrk(p, "/\"")); p++) {
         if (*p == '"') {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // ptx — the intermediate representation of one PTX module, its parser and its printer.
 //
-// The IR is the text made navigable, no more. Each statement of the source is one PtxStmt in a doubly linked list, in source
-// order. So a pass can insert statements anywhere, and the printer gives back the text that came in. Names are resolved: a
-// register is one PtxReg object however often and in whatever nested scope it appears, a variable one PtxVar, a label one
-// PtxLabel. Opcodes and modifiers are split at the dots, interned, and known ones carry an enum value besides; unknown ones
-// pass through unchanged (PTX_OP_UNKNOWN, PTX_MOD_UNKNOWN).
+// The IR is the text made navigable, no more. Each statement of the source is one PtxStmt in a doubly linked list, in
+// source order. So a pass can insert statements anywhere, and the printer gives back the text that came in. Names are
+// resolved: a register is one PtxReg object however often and in whatever nested scope it appears, a variable one
+// PtxVar, a label one PtxLabel. Opcodes and modifiers are split at the dots, interned, and known ones carry an enum
+// value besides; unknown ones pass through unchanged (PTX_OP_UNKNOWN, PTX_MOD_UNKNOWN).
 //
 //     @!%p1 ld.relaxed.gpu.global.v2.u32 {%r1, %r2}, [%rd4+8];
 //      |     |  |                         |           |
@@ -53,9 +53,9 @@ enum PtxOpFlags {
     PTX_F_CALL = 32,    //
     PTX_F_BARRIER = 64, // execution barrier, of warp, CTA or cluster
     PTX_F_FENCE = 128,  //
-    PTX_F_COLLECTIVE =
-        256,           // takes a member mask or converged warp: shfl, vote, match, redux, bar.warp.sync, wmma
-    PTX_F_ASYNC = 512, // performs its accesses later: cp.async, cp.async.bulk, st.async
+    // Takes a member mask or converged warp: shfl, vote, match, redux, bar.warp.sync, wmma.
+    PTX_F_COLLECTIVE = 256,
+    PTX_F_ASYNC = 512,   // performs its accesses later: cp.async, cp.async.bulk, st.async
     PTX_F_NO_DST = 1024, // the first operand is not a destination (st, red, bra, bar, …)
     PTX_F_DST2 = 2048,   // may have a second destination after '|' (setp, shfl, match)
 };
@@ -219,8 +219,8 @@ typedef struct PtxOperand {
     bool negated;   // !p, or -x on a register
     bool is_signed; // INT: written with a minus or without a U suffix
     char elem;
-    bool
-        plus_zero; // ADDRESS: "+0" was written; without optimization ptxas makes other code of [a+0] than of [a]
+    // ADDRESS: "+0" was written; without optimization ptxas makes other code of [a+0] than of [a].
+    bool plus_zero;
     uint16_t n_sub;
     struct PtxOperand *sub;
     PtxReg *reg;
@@ -386,8 +386,8 @@ typedef struct PtxFile {
 
 typedef struct PtxSite PtxSite;
 
-// Work of a pass on each function that is put off until the function is printed. So only one function's inserted code is in
-// memory, not that of all functions of a module.
+// Work of a pass on each function that is put off until the function is printed. So only one function's inserted code
+// is in memory, not that of all functions of a module.
 typedef struct PtxLater {
     gr_status (*rewrite)(void *user, struct PtxFunc *f, gr_error *err); // NULL: nothing is left
     void *user;                                                         // lives as long as the module
@@ -396,7 +396,8 @@ typedef struct PtxLater {
 // Appends `text`, its names "__gr_NAME" as "__gr<suffix>_NAME".
 void gr_ptx_put_named(StrBuf *out, const char *text, const char *suffix);
 
-// Device runtimes that a module calls and does not hold: the tool that made the module hands them to the loader (passes/runtime.h).
+// Device runtimes that a module calls and does not hold: the tool that made the module hands them to the loader
+// (passes/runtime.h).
 enum { PTX_RUNTIMES = 8 };
 typedef struct PtxApart {
     bool wanted;
@@ -451,8 +452,8 @@ struct PtxSite {
     PtxScope scope;    // likewise
     PtxAccess access;
     PtxSpace space;
-    uint32_t
-        size; // bytes one lane touches; 0 when the instruction's text does not say (wmma, cp.async.bulk, tex)
+    // Bytes one lane touches; 0 when the instruction's text does not say (wmma, cp.async.bulk, tex).
+    uint32_t size;
     bool strong; // anything but weak: .volatile, .relaxed, …, atom, red
     bool async;  // performed later: cp.async, cp.async.bulk, st.async, red.async
     bool copy; // cp.async and its kin: writes `space` what it reads from `src_space`; access is WRITE, or RMW
@@ -466,23 +467,24 @@ struct PtxSite {
 // everything; sites are numbered. On failure *out is NULL and err has line and column.
 // The text is a program's: comments that look like tags are none.
 gr_status gr_ptx_parse(const char *text, size_t len, const char *name, PtxModule **out, gr_error *err);
-// The same of text that was printed here, in which tags count. The caller knows where the text comes from. The text itself proves nothing.
+// The same of text that was printed here, in which tags count. The caller knows where the text comes from. The text
+// itself proves nothing.
 gr_status gr_ptx_parse_ours(const char *text, size_t len, const char *name, PtxModule **out, gr_error *err);
-// The same of either, for modules that stay while few of their functions are looked at: each body is put away as it has been read, and comes back between
-// gr_ptx_open and gr_ptx_close. `ours`: as gr_ptx_parse_ours.
+// The same of either, for modules that stay while few of their functions are looked at: each body is put away as it has
+// been read, and comes back between gr_ptx_open and gr_ptx_close. `ours`: as gr_ptx_parse_ours.
 gr_status gr_ptx_parse_shelved(const char *text, size_t len, const char *name, bool ours, PtxModule **out,
                                gr_error *err);
-// The body is there, with its registers and with the statements of its sites, until it is closed as often as it was opened. Fails when memory is
-// out. Functions of other modules are always open.
+// The body is there, with its registers and with the statements of its sites, until it is closed as often as it was
+// opened. Fails when memory is out. Functions of other modules are always open.
 gr_status gr_ptx_open(PtxFunc *f, gr_error *err);
 void gr_ptx_close(PtxFunc *f);
 void gr_ptx_free(PtxModule *m);
 
-// The first name in a text that is of the form of those in what we link ("__gr7_report"), in `out`, cut to `size`. False: there is none. Comments and strings are
-// skipped.
+// The first name in a text that is of the form of those in what we link ("__gr7_report"), in `out`, cut to `size`.
+// False: there is none. Comments and strings are skipped.
 bool gr_ptx_reserved_name(const char *text, size_t len, char *out, size_t size);
-// The variable by which a module is known that was rewritten before it came (`gpurace ptx`): a control block that the host writes to. NULL: there is none. A
-// program that has one by chance, or to deceive, is not checked, and named.
+// The variable by which a module is known that was rewritten before it came (`gpurace ptx`): a control block that the
+// host writes to. NULL: there is none. A program that has one by chance, or to deceive, is not checked, and named.
 const char *gr_ptx_rewritten_by(const PtxModule *m);
 
 enum PtxPrintFlags {
@@ -492,12 +494,13 @@ enum PtxPrintFlags {
     PTX_PRINT_NO_TAGS = 4,
 };
 
-// Appends the module's text to *out. Fails only when memory is out, a flag cannot be honoured, or something is left to be done of it.
+// Appends the module's text to *out. Fails only when memory is out, a flag cannot be honoured, or something is left to
+// be done of it.
 gr_status gr_ptx_print(const PtxModule *m, unsigned flags, StrBuf *out, gr_error *err);
 
-// The same, and does what is left of each function (PtxModule.later) just before it is printed; of functions of which something
-// was left, the bodies are gone afterwards. Whenever much has been gathered in *out, `take` gets it and empties *out. `take`
-// NULL: all of it stays in *out.
+// The same, and does what is left of each function (PtxModule.later) just before it is printed; of functions of which
+// something was left, the bodies are gone afterwards. Whenever much has been gathered in *out, `take` gets it and
+// empties *out. `take` NULL: all of it stays in *out.
 gr_status gr_ptx_print_later(PtxModule *m, unsigned flags, StrBuf *out,
                              gr_status (*take)(void *user, StrBuf *out, gr_error *err), void *user,
                              gr_error *err);
@@ -518,7 +521,8 @@ PtxOp gr_ptx_op_find(const char *text, size_t len);   // PTX_OP_UNKNOWN when not
 PtxMod gr_ptx_mod_find(const char *text, size_t len); // without the dot; PTX_MOD_UNKNOWN likewise
 const char *gr_ptx_mod_text(PtxMod mod);
 
-// The parts of a call: operands stand in the order (rets), callee, (params), prototype-or-targets, each optional but the callee.
+// The parts of a call: operands stand in the order (rets), callee, (params), prototype-or-targets, each optional but
+// the callee.
 typedef struct PtxCallParts {
     const PtxOperand *rets;   // PAREN or NULL
     const PtxOperand *callee; // FUNC, or REG for an indirect call
@@ -545,9 +549,10 @@ void gr_ptx_instr_summarize(PtxInstr *i);
 // the same numbers.
 gr_status gr_ptx_number_sites(PtxModule *m, gr_error *err);
 
-// The bytes of the load `s` that the program uses, a bit for each; all bits when the PTX says nothing (PTX ISA 11.4, .pragma
-// "used_bytes_mask"). nvcc widens loads over padding and neighbours, and a neighbour's change is no race of this load. *pragma,
-// if not NULL, becomes the first of the pragmas that stand before it; it is left alone when there are none.
+// The bytes of the load `s` that the program uses, a bit for each; all bits when the PTX says nothing (PTX ISA 11.4,
+// .pragma "used_bytes_mask"). nvcc widens loads over padding and neighbours, and a neighbour's change is no race of
+// this load. *pragma, if not NULL, becomes the first of the pragmas that stand before it; it is left alone when there
+// are none.
 uint64_t gr_ptx_used_bytes(const PtxStmt *s, PtxStmt **pragma);
 
 // The path of file `index`, or NULL.
@@ -558,8 +563,8 @@ const char *gr_ptx_file(const PtxModule *m, uint32_t index);
 PtxFunc *gr_ptx_find_func(const PtxModule *m, const char *name);
 PtxVar *gr_ptx_find_var(const PtxModule *m, const char *name);
 
-// A new register of the function with an unused name; declared by the printer. Never NULL: when memory is out, the module is
-// marked, and what is inserted into it or printed of it from then on fails.
+// A new register of the function with an unused name; declared by the printer. Never NULL: when memory is out, the
+// module is marked, and what is inserted into it or printed of it from then on fails.
 PtxReg *gr_ptx_new_reg(PtxFunc *f, PtxType type);
 // A new label of the function with an unused name; place it with gr_ptx_insert_label. Never NULL, likewise.
 PtxLabel *gr_ptx_new_label(PtxFunc *f);
@@ -576,8 +581,9 @@ PtxOperand gr_ptx_reg_operand(PtxReg *r);
 PtxOperand gr_ptx_label_operand(PtxLabel *l);
 PtxOperand gr_ptx_int_operand(int64_t v);
 
-// Copies every function and variable of `src` that `dst` lacks into `dst`, before its first function with a body, tagged as
-// inserted. This is how a device runtime gets into a program's module. Raises version and target of dst where needed.
+// Copies every function and variable of `src` that `dst` lacks into `dst`, before its first function with a body,
+// tagged as inserted. This is how a device runtime gets into a program's module. Raises version and target of dst where
+// needed.
 gr_status gr_ptx_link_runtime(PtxModule *dst, const PtxModule *src, gr_error *err);
 
 // Raises .version / .target to at least these. Never lowers; keeps an 'a' or 'f' suffix.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// reserved — names that gpurace gives to what it links into a module: "__gr_NAME" or "__gr<number>_NAME". In a program's own text such a name is the
-// program's, and means nothing; but it would meet ours if the module were rewritten.
+// reserved — names that gpurace gives to what it links into a module: "__gr_NAME" or "__gr<number>_NAME". In a
+// program's own text such a name is the program's, and means nothing; but it would meet ours if the module were
+// rewritten.
 #include "ptx/lexer.h"
 
 #include <stdio.h>

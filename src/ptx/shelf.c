@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// shelf — bodies of functions put away: statements, operands and registers as bytes, some 20 for an instruction, and the same statements again.
+// shelf — bodies of functions put away: statements, operands and registers as bytes, some 20 for an instruction, and
+// the same statements again.
 //
-// What a body refers to and what outlives it is told by its address: variables, positions, prototypes and interned strings. Registers and labels
-// are told by number. So a body that is taken out is equal to what was read, but for the addresses of its own parts.
+// What a body refers to and what outlives it is told by its address: variables, positions, prototypes and interned
+// strings. Registers and labels are told by number. So a body that is taken out is equal to what was read, but for the
+// addresses of its own parts.
 #include "ptx/shelf.h"
 
 #include <stdlib.h>

@@ -85,7 +85,7 @@ bool gr_speculated(const DefUse *d, PtxStmt *s, Speculation *out) {
     return any && out->n > 0;
 }
 
-// ---- Across blocks ---------------------------------------------------------------------------------------------------
+// ---- Across blocks --------------------------------------------------------------------------------------------------
 
 static bool is_holder(const Decisions *t, const PtxReg *r, const PtxStmt *by) {
     for (unsigned k = 0; k < t->n_holders; k++)
@@ -173,7 +173,8 @@ static bool flood_on(Flood *f, const CfgBlock *at) {
     return true;
 }
 
-// All uses where what `def` puts into r may still be there, in no order; it takes the time of the way from there to where r gets something else.
+// All uses where what `def` puts into r may still be there, in no order; it takes the time of the way from there to
+// where r gets something else.
 // False: out of memory.
 static bool each_reached(const Cfg *g, PtxStmt *def, const PtxReg *r, UseSeen seen, void *user) {
     Flood f = {.g = g, .reg = r, .seen = seen, .user = user};

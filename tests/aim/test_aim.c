@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_aim — the words of --aim: which are understood, which are refused and why, and what threads should do where because of them.
+// test_aim — the words of --aim: which are understood, which are refused and why, and what threads should do where
+// because of them.
 #include "harness.h"
 
 #include "aim/aim.h"

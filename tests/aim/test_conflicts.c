@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_conflicts — which conflicts are noted of executions on the CPU device, and what is known of them: each order that is looked at
-// makes a conflict be passed over, and nothing else does.
+// test_conflicts — which conflicts are noted of executions on the CPU device, and what is known of them: each order
+// that is looked at makes a conflict be passed over, and nothing else does.
 #include "harness.h"
 
 #include "aim/aim.h"
@@ -215,8 +215,8 @@ static void strong(void **state) {
     assert_true(c.side[0].waits && !c.side[1].waits && c.likely);
 }
 
-// A message: thread 0 writes, and says so by a flag, for which the first thread of another warp waits, or of another block. What each
-// does between the two, and how the flag is accessed.
+// A message: thread 0 writes, and says so by a flag, for which the first thread of another warp waits, or of another
+// block. What each does between the two, and how the flag is accessed.
 typedef struct Message {
     const char *writer, *reader, *flag;
 } Message;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_address — which addresses a sentence may name: in a process whose addresses Linux draws, not those of its own memory.
+// test_address — which addresses a sentence may name: in a process whose addresses Linux draws, not those of its own
+// memory.
 #include "base/address.h"
 
 #include <setjmp.h>

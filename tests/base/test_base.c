@@ -254,8 +254,8 @@ static char *nested_name(size_t n) {
     return b.data;
 }
 
-// The C++ library takes 1024 bytes at most. Where libiberty was found, longer names are spelled out, too; without it, and where they are too long
-// for that or no names, they stay as they are.
+// The C++ library takes 1024 bytes at most. Where libiberty was found, longer names are spelled out, too; without it,
+// and where they are too long for that or no names, they stay as they are.
 static void long_names_are_demangled(void **state) {
     (void)state;
     static const size_t lengths[] = {10, 120, 200, 400};

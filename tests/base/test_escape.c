@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text that came from elsewhere: each byte, each character and each surrogate comes out as one line of what can be shown.
+// Text that came from elsewhere: each byte, each character and each surrogate comes out as one line of what can be
+// shown.
 #include "base/escape.h"
 #include "base/log.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_own — what may be written to and removed: only what gpurace made. By each kind of file, link, folder and odd thing that a path can lead to.
+// test_own — what may be written to and removed: only what gpurace made. By each kind of file, link, folder and odd
+// thing that a path can lead to.
 #include "base/own.h"
 
 #include <setjmp.h>
@@ -170,7 +171,8 @@ static void links_lead_to_what_decides(void **state) {
     unlink(file);
 }
 
-// In a folder that gpurace made anything may be written, not where a link leads out of it; a copy of the folder is not taken for it.
+// In a folder that gpurace made anything may be written, not where a link leads out of it; a copy of the folder is not
+// taken for it.
 static void scratch_is_by_folder(void **state) {
     (void)state;
     const char *file = at(folder, "file"), *sub = at(folder, "sub"), *out = at(folder, "out");

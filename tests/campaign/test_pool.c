@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Child processes: what they print and how they end, limits of time and memory, and that nothing of a child is left behind.
+// Child processes: what they print and how they end, limits of time and memory, and that nothing of a child is left
+// behind.
 #include "base/str.h"
 #include "campaign/pool.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The results of a campaign: what is added is there, a run is there once, merging twice is merging once, and what is known goes by the
-// numbers of runs whatever the order in which they ended.
+// The results of a campaign: what is added is there, a run is there once, merging twice is merging once, and what is
+// known goes by the numbers of runs whatever the order in which they ended.
 #include "base/outfile.h"
 #include "base/str.h"
 #include "campaign/growth.h"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // fail_shim — preloaded into gpurace, lets memory run out, or a crash happen, while it writes a report.
 //
-// GPURACE_TEST_FAIL="KIND CHILD NUMBER": in the CHILD-th process that gpurace forks (1 asks for the GPU, 2 is the program, 3 the full report, 4 the short one;
-// 0: each from 3 on) the NUMBER-th allocation fails ("null"), or it and all after it do ("nulls"), or it is a crash ("crash").
+// GPURACE_TEST_FAIL="KIND CHILD NUMBER": in the CHILD-th process that gpurace forks (1 asks for the GPU, 2 is the
+// program, 3 the full report, 4 the short one; 0: each from 3 on) the NUMBER-th allocation fails ("null"), or it and
+// all after it do ("nulls"), or it is a crash ("crash").
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>

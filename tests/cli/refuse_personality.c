@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// refuse_personality — runs a program as containers do that refuse personality(2): its addresses are drawn, and nobody can switch that off.
+// refuse_personality — runs a program as containers do that refuse personality(2): its addresses are drawn, and nobody
+// can switch that off.
 // Usage: refuse_personality PROGRAM ARGUMENTS. Exit status 77: the system lets no such filter be installed.
 #include <errno.h>
 #include <linux/filter.h>

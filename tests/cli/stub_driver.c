@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A libcuda.so.1 that runs nothing: it stands in for NVIDIA's in the tests of the injection. It writes what it is asked to
-// the file $STUB_LOG, and a "launch" of a kernel named race* stores into the first slot of the module's control variable
-// what a device runtime would.
+// A libcuda.so.1 that runs nothing: it stands in for NVIDIA's in the tests of the injection. It writes what it is asked
+// to the file $STUB_LOG, and a "launch" of a kernel named race* stores into the first slot of the module's control
+// variable what a device runtime would.
 #include "stub_driver.h"
 
 #include "engines/collider/device/record.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stub driver's linker. What it makes is the last input, behind the comment "// linked". STUB_LINK=input makes it refuse inputs, and
-// STUB_LINK=output makes cuModuleLoadData refuse what it made.
+// The stub driver's linker. What it makes is the last input, behind the comment "// linked". STUB_LINK=input makes it
+// refuse inputs, and STUB_LINK=output makes cuModuleLoadData refuse what it made.
 #include "stub_driver.h"
 
 #include <stdint.h>

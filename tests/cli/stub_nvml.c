@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A libnvidia-ml.so.1 beside the stub driver: $STUB_NVML names the compute capabilities of its devices, in words ("90 90"; "90m": divided by
-// MIG). Without it NVML does not work, as on a machine where it is not installed.
+// A libnvidia-ml.so.1 beside the stub driver: $STUB_NVML names the compute capabilities of its devices, in words ("90
+// 90"; "90m": divided by MIG). Without it NVML does not work, as on a machine where it is not installed.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A driver-API program for the tests of the injection: stub_program ROUTE KERNEL END [PTX file].
 //
-//   ROUTE  how it finds the driver: link, dlsym, proc, ptsz (cuGetProcAddress with per-thread streams); linker: as link, and has the
-//          driver link the PTX; limited: and says how many registers it may take
-//   END    what it does after its launch: sync, return (without waiting), _exit, crash, hang, fork, three (exit status 3),
-//          again (launches 70000 times)
+//   ROUTE  how it finds the driver: link, dlsym, proc, ptsz (cuGetProcAddress with per-thread streams); linker: as
+//          link, and has the driver link the PTX; limited: and says how many registers it may take
+//   END    what it does after its launch: sync, return (without waiting), _exit, crash, hang, fork, three (exit status
+//          3), again (launches 70000 times)
 #include <cuda.h>
 #undef cuGetProcAddress
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs for the programs that walk them: random, undirected, in compressed rows, with a few vertices of high degree and
-// some that no edge reaches. Weights are the same in both directions.
+// Graphs for the programs that walk them: random, undirected, in compressed rows, with a few vertices of high degree
+// and some that no edge reaches. Weights are the same in both directions.
 #pragma once
 #include "complete.h"
 #include <algorithm>

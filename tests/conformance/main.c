@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// conformance — runs every instruction of the rows on whatever device libcuda.so.1 brings, and compares with a reference
-// in C, with golden results of a GPU, or both.
+// conformance — runs every instruction of the rows on whatever device libcuda.so.1 brings, and compares with a
+// reference in C, with golden results of a GPU, or both.
 //
 // On a GPU:            build/tests/conformance/conformance --dump sm_90.txt     (some minutes; the file is a few MB)
 // On the CPU device:   LD_LIBRARY_PATH=build/cpu-device build/tests/conformance/conformance --golden
 //                      tests/conformance/sm_90.golden
 //
 // A dump has a line per row: "E name<tab>cases<tab>hash of the results", "A name<tab>cases<tab>results of the first
-// cases" for approximate instructions, "U name<tab>why" for rows that the driver rejects; and, for readers: "!" a result
-// that C does not expect, "#" remarks. --golden reads E and A lines.
+// cases" for approximate instructions, "U name<tab>why" for rows that the driver rejects; and, for readers: "!" a
+// result that C does not expect, "#" remarks. --golden reads E and A lines.
 #include "driver.h"
 #include "row.h"
 #include "values.h"
@@ -358,8 +358,8 @@ static int run_processes(Check *c, const char *library) {
     }
 }
 
-// Whether every spelling in the file, one a line, has a row, but wgmma, textures, surfaces, and wmma: rows of wmma.mma load and
-// store, but are not named so.
+// Whether every spelling in the file, one a line, has a row, but wgmma, textures, surfaces, and wmma: rows of wmma.mma
+// load and store, but are not named so.
 static char *wanted[4096];
 static size_t n_wanted;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rows_matrix — wmma and mma.sync as conformance rows: each warp multiplies matrices of its own, whose sums are representable,
-// so that their order does not show. Of wmma a row is a load of each operand, the product and the store.
+// rows_matrix — wmma and mma.sync as conformance rows: each warp multiplies matrices of its own, whose sums are
+// representable, so that their order does not show. Of wmma a row is a load of each operand, the product and the store.
 #include "row.h"
 #include "values.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// rows_video — video instructions with selectors, masks, merging and scaling (PTX ISA 9.7.18) as conformance rows; those
-// on whole registers are among the arithmetic. The reference follows the ISA's pseudocode. The selectors of a row are
-// drawn from its name.
+// rows_video — video instructions with selectors, masks, merging and scaling (PTX ISA 9.7.18) as conformance rows;
+// those on whole registers are among the arithmetic. The reference follows the ISA's pseudocode. The selectors of a row
+// are drawn from its name.
 #include "row.h"
 #include "values.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_aims — what a run aims at, given what earlier ones noted (coverage/aims.h), and conflicts as records of a results file.
+// test_aims — what a run aims at, given what earlier ones noted (coverage/aims.h), and conflicts as records of a
+// results file.
 #include "aim/aim.h"
 #include "coverage/aims.h"
 #include "findings/conflict_record.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_coverage — the file of --coverage: it says again what was put in, adds up over runs that update it at once, and a file
-// that is cut short or makes no sense is an error, is named with its line, and stays as it is.
+// test_coverage — the file of --coverage: it says again what was put in, adds up over runs that update it at once, and
+// a file that is cut short or makes no sense is an error, is named with its line, and stays as it is.
 #include "base/outfile.h"
 #include "coverage/coverage.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// fail_malloc — preloaded: of the process named FAIL_NAME allocation FAIL_AT fails, counted from 0; with FAIL_ALL all after it, too. With
-// FAIL_MEMFD the system has no memory with a name, with FAIL_THREADS it starts no threads (ulimit -u).
+// fail_malloc — preloaded: of the process named FAIL_NAME allocation FAIL_AT fails, counted from 0; with FAIL_ALL all
+// after it, too. With FAIL_MEMFD the system has no memory with a name, with FAIL_THREADS it starts no threads (ulimit
+// -u).
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fence — a buffer whose end is the end of what is readable: reading one byte too many crashes in every build. For one cmocka program.
+// fence — a buffer whose end is the end of what is readable: reading one byte too many crashes in every build. For one
+// cmocka program.
 #ifndef GR_TESTS_FENCE_H
 #define GR_TESTS_FENCE_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machine code that keeps its PTX: what is put in reads back, all else stays where it was, and nothing malformed is read past its end: a
-// cubin is read at the end of a page that is followed by an unreadable one.
+// Machine code that keeps its PTX: what is put in reads back, all else stays where it was, and nothing malformed is
+// read past its end: a cubin is read at the end of a page that is followed by an unreadable one.
 #include "base/str.h"
 #include "fatbin/cubin.h"
 

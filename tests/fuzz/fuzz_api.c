@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// fuzz_api — hostile programs: the input is a sequence of calls of the CUDA driver API, made in this process, which libgpurace.so is
-// preloaded into. GPURACE_OPTIONS names the engine: "engine=tracker". Whatever the calls are, nothing of gpurace's crashes; that they
-// fail is fine, and what kernels do is their own affair.
+// fuzz_api — hostile programs: the input is a sequence of calls of the CUDA driver API, made in this process, which
+// libgpurace.so is preloaded into. GPURACE_OPTIONS names the engine: "engine=tracker". Whatever the calls are, nothing
+// of gpurace's crashes; that they fail is fine, and what kernels do is their own affair.
 //
-// The input is a module's text, a zero, and the bytes that api_calls.def's calls are drawn from. Without a zero it is all text, and the
-// module is loaded and its kernels are launched. Without a text the module is one of ours, which stays loaded from input to input, since an
-// engine takes a quarter of a second for one here. A slot keeps its handle when that is destroyed, so later calls use it as a bad program
-// would. What the driver cannot check (a stray pointer of the host) is never passed.
+// The input is a module's text, a zero, and the bytes that api_calls.def's calls are drawn from. Without a zero it is
+// all text, and the module is loaded and its kernels are launched. Without a text the module is one of ours, which
+// stays loaded from input to input, since an engine takes a quarter of a second for one here. A slot keeps its handle
+// when that is destroyed, so later calls use it as a bad program would. What the driver cannot check (a stray pointer
+// of the host) is never passed.
 #include "fuzz_api.h"
 
 #include <signal.h>

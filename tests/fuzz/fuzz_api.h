@@ -18,7 +18,8 @@ extern const char *const fuzz_texts[FUZZ_TEXTS];
 // FUZZ_CALLS=1: each call's name and result is said.
 extern bool fuzz_says_calls;
 
-// Starts this program anew as `gpurace run` would, with libgpurace.so preloaded. Returns in the process that has it. `self` is argv[0].
+// Starts this program anew as `gpurace run` would, with libgpurace.so preloaded. Returns in the process that has it.
+// `self` is argv[0].
 void fuzz_attach(const char *self);
 
 // A size that the machine may well have, or one that none has.

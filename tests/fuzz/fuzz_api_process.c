@@ -13,12 +13,13 @@
 
 bool fuzz_says_calls;
 
-// No thread of the device's own, so that an input does the same each time; kernels that go on for ever are stopped soon; and none reaches
-// the memory of this process that was not given to it.
+// No thread of the device's own, so that an input does the same each time; kernels that go on for ever are stopped
+// soon; and none reaches the memory of this process that was not given to it.
 static const char device[] = "devices=2,pageable=0,watchdog=20000,heap=65536,idle=0";
 
-// Asked by AddressSanitizer: libgpurace.so comes before its runtime, and what the driver and libgpurace.so keep to the end is no leak. Its own strstr
-// measures all of a text each time, half a megabyte where an engine has rewritten a module.
+// Asked by AddressSanitizer: libgpurace.so comes before its runtime, and what the driver and libgpurace.so keep to the
+// end is no leak. Its own strstr measures all of a text each time, half a megabyte where an engine has rewritten a
+// module.
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 __attribute__((visibility("default"))) const char *__asan_default_options(void) {
     return "verify_asan_link_order=0:detect_leaks=0:intercept_strstr=0";

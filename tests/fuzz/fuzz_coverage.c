@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Coverage files of any bytes: what is accepted is said again as it was understood, and stays readable whatever a run adds to it.
+// Coverage files of any bytes: what is accepted is said again as it was understood, and stays readable whatever a run
+// adds to it.
 #include "coverage/aims.h"
 
 #include <stdlib.h>

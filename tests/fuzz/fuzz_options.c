@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command lines and the environment's options of any bytes: a line each is a word; the first byte says which command, and whether it is
-// one text. What is taken is within its range, and comes back the same from the text that libgpurace.so gets.
+// Command lines and the environment's options of any bytes: a line each is a word; the first byte says which command,
+// and whether it is one text. What is taken is within its range, and comes back the same from the text that
+// libgpurace.so gets.
 #include "options/options.h"
 #include "passes/sample.h"
 

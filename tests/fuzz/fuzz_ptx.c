@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fuzz_ptx — any bytes: parsing never crashes, and what parses prints to text that parses to the same print. Nothing in a program's text becomes a tag, not
-// even where the print is read as ours.
+// fuzz_ptx — any bytes: parsing never crashes, and what parses prints to text that parses to the same print. Nothing in
+// a program's text becomes a tag, not even where the print is read as ours.
 #include "ptx/cfg.h"
 #include "ptx/ptx.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports as JSON: whatever the bytes are, an error or a report; and a report is written in every format, read again as the same, and merged with itself and
-// with another.
+// Reports as JSON: whatever the bytes are, an error or a report; and a report is written in every format, read again as
+// the same, and merged with itself and with another.
 #include "report/read/read_report.h"
 #include "report/write/formats.h"
 

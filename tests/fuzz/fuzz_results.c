@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results files of any bytes: records, modules, counters, slots, up to the finished report in both forms. The input is what
-// follows the header page; the records' hashes are made right first, since no fuzzer would get past them.
+// Results files of any bytes: records, modules, counters, slots, up to the finished report in both forms. The input is
+// what follows the header page; the records' hashes are made right first, since no fuzzer would get past them.
 #include "engines/core/engine.h"
 #include "report/replay.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fuzz_rewrite — any PTX that parses, rewritten by the collider: function by function or at once it becomes the same lines, which parse
-// and print the same again. (fuzz_vm_collider runs it.)
+// fuzz_rewrite — any PTX that parses, rewritten by the collider: function by function or at once it becomes the same
+// lines, which parse and print the same again. (fuzz_vm_collider runs it.)
 #include "fuzz_rewrite.h"
 #include "engines/collider/pass/collider.h"
 

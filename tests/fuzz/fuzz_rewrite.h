@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fuzz_rewrite — what the fuzzers of the engines' passes share: what a pass makes of a module that parses must parse, and print the same.
+// fuzz_rewrite — what the fuzzers of the engines' passes share: what a pass makes of a module that parses must parse,
+// and print the same.
 #ifndef GR_FUZZ_REWRITE_H
 #define GR_FUZZ_REWRITE_H
 
@@ -21,7 +22,8 @@ static PtxModule *fuzz_parse(const char *text, size_t len, bool must) {
     return m;
 }
 
-// A device runtime whose functions do nothing: the whole one takes a hundred times as long to link as most modules take to rewrite.
+// A device runtime whose functions do nothing: the whole one takes a hundred times as long to link as most modules take
+// to rewrite.
 static inline char *fuzz_stub(const char *ptx) {
     char *stub = malloc(strlen(ptx) + 1), *to = stub;
     bool body = false;
@@ -37,8 +39,8 @@ static inline char *fuzz_stub(const char *ptx) {
     return stub;
 }
 
-// What the pass left of the module goes into `out`; false: it refused the module, for which it must have said why. `st` is what it returned. `status`: all
-// sites must have been seen; NULL: not all need to be.
+// What the pass left of the module goes into `out`; false: it refused the module, for which it must have said why. `st`
+// is what it returned. `status`: all sites must have been seen; NULL: not all need to be.
 static bool fuzz_rewritten(PtxModule *m, gr_status st, gr_error *err, const GrSiteStatus *status,
                            StrBuf *out) {
     if (st == GR_OK)

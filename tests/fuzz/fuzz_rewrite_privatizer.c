@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fuzz_rewrite_privatizer — any PTX that parses, rewritten by the privatizer, which looks at no site of a kernel that does not suit. (fuzz_api runs it.)
+// fuzz_rewrite_privatizer — any PTX that parses, rewritten by the privatizer, which looks at no site of a kernel that
+// does not suit. (fuzz_api runs it.)
 #include "engines/privatizer/pass/privatizer_pass.h"
 #include "fuzz_rewrite.h"
 

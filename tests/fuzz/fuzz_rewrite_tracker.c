@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fuzz_rewrite_tracker — any PTX that parses, rewritten by the tracker, by its own rules or the paper's. (fuzz_api runs it.)
+// fuzz_rewrite_tracker — any PTX that parses, rewritten by the tracker, by its own rules or the paper's. (fuzz_api runs
+// it.)
 #include "engines/tracker/pass/tracker_pass.h"
 #include "fuzz_rewrite.h"
 

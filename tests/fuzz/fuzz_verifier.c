@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// fuzz_verifier — any PTX that parses: each kernel's model is made, bound to a launch, and its pairs are decided, with little time for the solver: nothing
-// of it crashes, nor does a child of the solver's, and a witness is of a launch that can be. (`gpurace check` does the same, and runs witnesses.)
+// fuzz_verifier — any PTX that parses: each kernel's model is made, bound to a launch, and its pairs are decided, with
+// little time for the solver: nothing of it crashes, nor does a child of the solver's, and a witness is of a launch
+// that can be. (`gpurace check` does the same, and runs witnesses.)
 #include "engines/verifier/decide/changing.h"
 #include "engines/verifier/decide/explain.h"
 #include "engines/verifier/decide/tell.h"
@@ -63,7 +64,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
 
 static const GrTerm *number(unsigned bits, uint64_t n) { return gr_term_const(&terms, bits, n); }
 
-// Two blocks of 40 threads. What has eight bytes is a pointer: to one allocation, or each to one of its own; all else is 5.
+// Two blocks of 40 threads. What has eight bytes is a pointer: to one allocation, or each to one of its own; all else
+// is 5.
 static void make_launch(GrHostLaunch *l, const PtxFunc *f, GrAllocation *allocations, bool apart) {
     *l = (GrHostLaunch){
         .kernel = f->name, .file = "input", .line = 1, .recorded = true, .arguments_known = true};

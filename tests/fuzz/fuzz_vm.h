@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fuzz_vm — what the fuzzers of the CPU device share: the kernels of a module, launched with pointers to memory that is there.
+// fuzz_vm — what the fuzzers of the CPU device share: the kernels of a module, launched with pointers to memory that is
+// there.
 #ifndef GR_FUZZ_VM_H
 #define GR_FUZZ_VM_H
 
@@ -54,7 +55,8 @@ static uint64_t fuzz_memory(void) {
     return fuzz_alloc(&memory, FUZZ_MEMORY);
 }
 
-// Runs the first kernels of the module for a while, every parameter a pointer; `together`: two at a time. Numbers of launches begin above `before`.
+// Runs the first kernels of the module for a while, every parameter a pointer; `together`: two at a time. Numbers of
+// launches begin above `before`.
 static void fuzz_run_from(VmDevice *dev, VmModule *mod, bool together, uint64_t before) {
     static uint64_t params[FUZZ_PARAMS / 8];
     uint64_t at = fuzz_memory();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fuzz_vm_collider — any PTX that parses, rewritten by the collider, printed and parsed again as a driver would, and run on the CPU
-// device with watchpoints: nothing of it crashes, and what the collider makes is PTX.
+// fuzz_vm_collider — any PTX that parses, rewritten by the collider, printed and parsed again as a driver would, and
+// run on the CPU device with watchpoints: nothing of it crashes, and what the collider makes is PTX.
 #include "engines/collider/device/record.h"
 #include "engines/collider/pass/collider.h"
 #include "engines/collider/watch/watch.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fuzz_vm_exact — any PTX that parses, run on the CPU device with the causality engine listening, which gives numbers of stamps to
-// others as soon as it can: it never crashes, and never contradicts itself.
+// fuzz_vm_exact — any PTX that parses, run on the CPU device with the causality engine listening, which gives numbers
+// of stamps to others as soon as it can: it never crashes, and never contradicts itself.
 #include "../engines/exact/peek.h"
 #include "engines/exact/exact.h"
 #include "fuzz_vm.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// fuzz_vm_privatizer — any text, loaded as a module by the CUDA driver of the CPU device, with libgpurace.so and the privatizer in this process, and its
-// kernels launched: nothing of gpurace's crashes, whatever they do on private copies. The context and what the privatizer keeps in it stay from
-// input to input, until a kernel fails.
+// fuzz_vm_privatizer — any text, loaded as a module by the CUDA driver of the CPU device, with libgpurace.so and the
+// privatizer in this process, and its kernels launched: nothing of gpurace's crashes, whatever they do on private
+// copies. The context and what the privatizer keeps in it stay from input to input, until a kernel fails.
 #include "fuzz_api.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// fuzz_vm_tracker — any PTX that parses, rewritten by the tracker, printed and parsed again as a driver would, and run on the CPU device, whose extension
-// takes the calls of the device runtime: nothing of it crashes, and a race that is recorded is one of two accesses of the module.
+// fuzz_vm_tracker — any PTX that parses, rewritten by the tracker, printed and parsed again as a driver would, and run
+// on the CPU device, whose extension takes the calls of the device runtime: nothing of it crashes, and a race that is
+// recorded is one of two accesses of the module.
 #include "engines/tracker/decode.h"
 #include "engines/tracker/device/record.h"
 #include "engines/tracker/memory.h"
@@ -44,7 +45,8 @@ static void no_note(GrSession *s, const char *what, const char *text) {
 
 static GrSession session = {.driver = no_driver, .write = write, .take = take, .note = no_note};
 
-// The metadata of the memory that parameters point to. It stays from input to input, as a program's does from launch to launch.
+// The metadata of the memory that parameters point to. It stays from input to input, as a program's does from launch to
+// launch.
 static TrackerMemory *metadata(void) {
     static TrackerMemory *m;
     if (m)
@@ -58,7 +60,8 @@ static TrackerMemory *metadata(void) {
 
 // ---- A module ---------------------------------------------------------------------------------------------
 
-// The module as the tracker leaves it, from its text. NULL: it cannot be rewritten. The runtime's functions do nothing: none of them is called.
+// The module as the tracker leaves it, from its text. NULL: it cannot be rewritten. The runtime's functions do nothing:
+// none of them is called.
 static PtxModule *rewrite(PtxModule *ptx, bool paper) {
     static char *runtime[2], *cluster[2];
     static GrSiteStatus status[SITES + 1];
@@ -120,8 +123,8 @@ static void check_races(const GrTrackedHeader *area, uint32_t n_sites) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static uint64_t
-        launches; // numbers of one that is gone are not used again: its accesses are still in the metadata
+    // Numbers of one that is gone are not used again: its accesses are still in the metadata.
+    static uint64_t launches;
     PtxModule *original, *ptx;
     VmModule *mod = NULL;
     if (gr_ptx_parse((const char *)data, size, "input", &original, NULL) != GR_OK)

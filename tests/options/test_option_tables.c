@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of options besides everybody's: of an engine with more rows than a word has bits, and with one name for two commands.
+// Tables of options besides everybody's: of an engine with more rows than a word has bits, and with one name for two
+// commands.
 #include "options/options.h"
 
 #include <setjmp.h>

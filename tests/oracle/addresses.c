@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// addresses — see addresses.h. Each instruction is computed for all threads as it is written, so that indices stay in the memory and it is known
-// what wraps.
+// addresses — see addresses.h. Each instruction is computed for all threads as it is written, so that indices stay in
+// the memory and it is known what wraps.
 #include "addresses.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// addresses — random kernels whose addresses are hashes: products, shifts, divisions and casts of the thread's number, many of which wrap.
+// addresses — random kernels whose addresses are hashes: products, shifts, divisions and casts of the thread's number,
+// many of which wrap.
 #ifndef GR_TEST_ORACLE_ADDRESSES_H
 #define GR_TEST_ORACLE_ADDRESSES_H
 

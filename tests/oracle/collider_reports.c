@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// collider_reports — no report without a race (theorems A.2 to A.6 of the SuperCollider paper's appendix), as a property of random
-// kernels, racy ones and others: what the collider reports of an execution, by the values it saw and nothing else, the
-// causality engine and the oracle (trace.h, model.h) have as a race of the same access, on the same bytes, in that execution; and so
-// they have what the device's watchpoints meet in its windows: the same two accesses.
+// collider_reports — no report without a race (theorems A.2 to A.6 of the SuperCollider paper's appendix), as a
+// property of random kernels, racy ones and others: what the collider reports of an execution, by the values it saw and
+// nothing else, the causality engine and the oracle (trace.h, model.h) have as a race of the same access, on the same
+// bytes, in that execution; and so they have what the device's watchpoints meet in its windows: the same two accesses.
 // So that the property is known to be able to fail, it can be tried with damaged checks.
 //
 //     collider_reports [--first N] [--count N] [--seeds N]     exit status 1: some report was not confirmed

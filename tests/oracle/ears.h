@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ears — runs a small random kernel with both the causality engine and the oracle's trace listening to the same execution.
+// ears — runs a small random kernel with both the causality engine and the oracle's trace listening to the same
+// execution.
 #ifndef GR_TEST_ORACLE_EARS_H
 #define GR_TEST_ORACLE_EARS_H
 

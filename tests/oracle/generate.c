@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// generate — which statements a kernel is made of: patterns that are free of races, patterns less something, statements at random, and
-// mixtures.
+// generate — which statements a kernel is made of: patterns that are free of races, patterns less something, statements
+// at random, and mixtures.
 #include "maker.h"
 
 #include <string.h>
@@ -150,7 +150,8 @@ static void litmus(Maker *m) {
     }
 }
 
-// Weak accesses to a few words, and all sorts of meetings in between: of warps in part, of all, of whoever has not left yet.
+// Weak accesses to a few words, and all sorts of meetings in between: of warps in part, of all, of whoever has not left
+// yet.
 static void meetings(Maker *m) {
     bool loop = chance(m, 4);
     if (loop)

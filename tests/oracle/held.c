@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// held — kernels with loads that are held back: nvcc hoists a load out of its guard, and a select throws its value away for some of the
-// threads. Between load and select, lanes that the device has parted meet in every way that there is, others store, and threads end.
+// held — kernels with loads that are held back: nvcc hoists a load out of its guard, and a select throws its value away
+// for some of the threads. Between load and select, lanes that the device has parted meet in every way that there is,
+// others store, and threads end.
 #include "maker.h"
 
 #include <string.h>

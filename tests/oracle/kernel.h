@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernel — small random kernels, as lists of statements from which any may be left out; and their PTX.
 //
-// Up to three blocks of up to four threads that do something (slots); the other threads of a block only meet at barriers. A
-// statement is executed by some of the 12, or by everyone.
+// Up to three blocks of up to four threads that do something (slots); the other threads of a block only meet at
+// barriers. A statement is executed by some of the 12, or by everyone.
 #ifndef GR_TEST_ORACLE_KERNEL_H
 #define GR_TEST_ORACLE_KERNEL_H
 
@@ -49,7 +49,8 @@ typedef enum StatementOp {
     OP_AWAY,   // a function meets (value 1) or fences, of another module if there is one
 } StatementOp;
 
-// How lanes come together, and what speaks for some of them. Those with an instruction of their own (OP_MEET) come first.
+// How lanes come together, and what speaks for some of them. Those with an instruction of their own (OP_MEET) come
+// first.
 #define MEETINGS(X)                                                                                          \
     X(VOTE, "vote.sync")                                                                                     \
     X(SHFL, "shfl.sync")                                                                                     \

@@ -21,8 +21,8 @@ static bool is_open(const LateLoad *l, uint32_t thread) {
     return l->thread == thread && l->fate == FATE_OPEN;
 }
 
-// Lanes come to a place; those that came before, in another part, are with them unless they have been there already. Yields which of
-// t->late->coming they are.
+// Lanes come to a place; those that came before, in another part, are with them unless they have been there already.
+// Yields which of t->late->coming they are.
 static uint32_t come(Trace *t, const VmWhere *w, MeetKind kind, bool holding) {
     size_t k = 0;
     for (; k < t->late->coming.len; k++) {

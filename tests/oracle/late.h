@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// late — loads that the device tells late, in the oracle's trace: where they were made, and whether they are accesses at all.
+// late — loads that the device tells late, in the oracle's trace: where they were made, and whether they are accesses
+// at all.
 //
-// The device holds a load back until it is known whether the thread uses the value (ptx/speculate.h). The trace does not take its word for when
-// that was. The kernel marks each such load and each choice by a load of its own, which the device tells at once (emit_meet.c). So the load has its
-// place in the thread's program order. It is an access if the thread chose the value, or came to something that orders first.
+// The device holds a load back until it is known whether the thread uses the value (ptx/speculate.h). The trace does
+// not take its word for when that was. The kernel marks each such load and each choice by a load of its own, which the
+// device tells at once (emit_meet.c). So the load has its place in the thread's program order. It is an access if the
+// thread chose the value, or came to something that orders first.
 #ifndef GR_TEST_ORACLE_LATE_H
 #define GR_TEST_ORACLE_LATE_H
 
@@ -29,8 +31,8 @@ typedef struct Coming {
 typedef struct Late {
     VEC(LateLoad) loads;
     VEC(Coming) coming;
-    uint64_t
-        meetings; // a bit for each MeetKind at which lanes came in parts, and one of them held a load back
+    // A bit for each MeetKind at which lanes came in parts, and one of them held a load back.
+    uint64_t meetings;
     const char *wrong; // what the device told that cannot be; NULL: nothing
 } Late;
 

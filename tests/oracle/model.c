@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model — see model.h. Numbers of sections are those of PTX ISA 9.x. Where the chapter leaves room, docs/exact.md says what was
-// decided, under "What is decided where the model leaves room?"; here it is marked [decided].
+// model — see model.h. Numbers of sections are those of PTX ISA 9.x. Where the chapter leaves room, docs/exact.md says
+// what was decided, under "What is decided where the model leaves room?"; here it is marked [decided].
 #include "model.h"
 
 #include <stdlib.h>
@@ -89,8 +89,8 @@ static bool observe(Model *m, uint32_t w, uint32_t r) {
     return true;
 }
 
-// The execution is sequentially consistent: a read sees what was written last. When that covers the place in part only, or was
-// made up by several writes, it is nobody's value. [decided: an atomic operation counts as a write even when a
+// The execution is sequentially consistent: a read sees what was written last. When that covers the place in part only,
+// or was made up by several writes, it is nobody's value. [decided: an atomic operation counts as a write even when a
 // compare-and-swap fails]
 static bool observe_accesses(Model *m) {
     for (uint32_t r = 0; r < m->n; r++) {
@@ -177,9 +177,9 @@ static bool follow_threads(Model *m) {
 
 static bool is_fence_sc(const Event *e) { return is_fence(e) && e->sem == PTX_SC; }
 
-// 8.9.3: the order of fence.sc is that of the execution. [decided: the lanes of one instruction are unordered. And a fence comes before
-// another as far as causality goes only if something leads from the one to the other; else it did so by chance: another execution with
-// the same values has them the other way round]
+// 8.9.3: the order of fence.sc is that of the execution. [decided: the lanes of one instruction are unordered. And a
+// fence comes before another as far as causality goes only if something leads from the one to the other; else it did so
+// by chance: another execution with the same values has them the other way round]
 static void synchronize_fences(Model *m, uint64_t *rows) {
     for (uint32_t x = 0; x < m->n; x++)
         for (uint32_t y = x + 1; y < m->n && is_fence_sc(at(m, x)); y++)
@@ -191,9 +191,10 @@ static void synchronize_fences(Model *m, uint64_t *rows) {
             }
 }
 
-// 8.9.7: accesses that overlap, in the order in which they happened: of which one reads and one writes, or, if they are strong and of one
-// place, of which one writes. (Writes that race are in no coherence order.) [decided: whatever their scopes; if these are too narrow,
-// the two are a race themselves. And a value that was overwritten meanwhile counts as read]
+// 8.9.7: accesses that overlap, in the order in which they happened: of which one reads and one writes, or, if they are
+// strong and of one place, of which one writes. (Writes that race are in no coherence order.) [decided: whatever their
+// scopes; if these are too narrow, the two are a race themselves. And a value that was overwritten meanwhile counts as
+// read]
 static bool communicate(const Event *x, const Event *y, bool weak) {
     if (x->kind != EV_ACCESS || y->kind != EV_ACCESS || x->proxy != VM_PROXY_GENERIC ||
         y->proxy != VM_PROXY_GENERIC || !overlap(x, y))
@@ -215,8 +216,8 @@ static uint32_t fences_with(const Model *m, uint32_t x) {
     return n;
 }
 
-// What leads to what: causality without fences' order, and communication, in any number of steps. [decided: what leads to the fence of one
-// lane leads to those of all lanes of the instruction]
+// What leads to what: causality without fences' order, and communication, in any number of steps. [decided: what leads
+// to the fence of one lane leads to those of all lanes of the instruction]
 static void find_leads(Model *m, bool weak) {
     memcpy(m->leads, m->causes, (size_t)m->n * m->words * sizeof *m->leads);
     for (uint32_t x = m->n; x-- > 0;) {
@@ -238,8 +239,8 @@ static void find_leads(Model *m, bool weak) {
     }
 }
 
-// Arrivals at mbarriers and cluster barriers, and those who were told of the phase. [decided: the arrivals of a phase are
-// observed by whoever is told that it is over, whatever other threads do to the barrier in between]
+// Arrivals at mbarriers and cluster barriers, and those who were told of the phase. [decided: the arrivals of a phase
+// are observed by whoever is told that it is over, whatever other threads do to the barrier in between]
 static bool observe_phases(Model *m) {
     for (size_t k = 0; k < m->t->observes.len; k++)
         if (!gr_vec_push(&m->reads, m->t->observes.data[k]))
@@ -249,9 +250,9 @@ static bool observe_phases(Model *m) {
 
 // ---- 8.9.5: causality order ----------------------------------------------------------------------------------------
 
-// Base causality order is the transitive closure of program order and synchronization. Both follow the execution, so that going
-// through it backwards once will do. What is behind an event that is itself behind another one of the row is behind that one, too. False: out of
-// memory.
+// Base causality order is the transitive closure of program order and synchronization. Both follow the execution, so
+// that going through it backwards once will do. What is behind an event that is itself behind another one of the row is
+// behind that one, too. False: out of memory.
 static bool close(const Model *m, uint64_t *rows) {
     uint64_t *behind = malloc(((size_t)m->words + 1) * sizeof *behind); // those of the row
     for (uint32_t x = m->n; behind && x-- > 0;) {
@@ -272,9 +273,9 @@ static bool close(const Model *m, uint64_t *rows) {
 }
 
 // Proxy-preserved base causality order, for what X wrote or read to Y, along a path that begins at X or at who observed
-// it. [decided: between what the generic proxy wrote (or read, if that is asked for) and an operation of the async proxy there must be a fence.proxy.async, by
-// any thread, on the way; the end of an operation of the async proxy is a proxy fence for what it did, and so is the
-// end of a launch; operations of the async proxy need none between them]
+// it. [decided: between what the generic proxy wrote (or read, if that is asked for) and an operation of the async
+// proxy there must be a fence.proxy.async, by any thread, on the way; the end of an operation of the async proxy is a
+// proxy fence for what it did, and so is the end of a launch; operations of the async proxy need none between them]
 static bool precedes_through_proxies(const Model *m, const uint64_t *rows, uint32_t x, uint32_t from,
                                      uint32_t y) {
     if (!related(m, rows, from, y))
@@ -289,8 +290,9 @@ static bool precedes_through_proxies(const Model *m, const uint64_t *rows, uint3
     return false;
 }
 
-// The second rule of causality order: Z observed X, and precedes Y. [decided: a strong read or atomic operation observes all strong
-// writes that came before it and are morally strong with it, also those that were overwritten meanwhile]
+// The second rule of causality order: Z observed X, and precedes Y. [decided: a strong read or atomic operation
+// observes all strong writes that came before it and are morally strong with it, also those that were overwritten
+// meanwhile]
 static bool is_seen_by(const Model *m, uint32_t x, uint32_t z) {
     const Event *a = at(m, x), *b = at(m, z);
     return a->writes && b->reads && b->kind == EV_ACCESS && is_strong(a) && is_strong(b) &&
@@ -349,9 +351,9 @@ void race_set_sort(RaceSet *s) {
     s->bytes.len = n;
 }
 
-// The engine keeps one record for what the lanes of a warp do with one instruction, and does not always know whether a strong write came
-// before or after a strong read of the place when their instructions were executed more than once. [decided: then it may
-// take the read for an observer of the write]
+// The engine keeps one record for what the lanes of a warp do with one instruction, and does not always know whether a
+// strong write came before or after a strong read of the place when their instructions were executed more than once.
+// [decided: then it may take the read for an observer of the write]
 static bool same_record(const Model *m, const Event *a, const Event *b) {
     const Thread *x = thread_of(m, a), *y = thread_of(m, b);
     return b->kind == EV_ACCESS && a->site == b->site && x->launch == y->launch && x->block == y->block &&
@@ -378,8 +380,9 @@ static bool may_be_missed(const Model *m, uint32_t x, uint32_t y) {
     return false;
 }
 
-// A fence.sc that came behind x leads to y, by these orders. [decided: if such a fence also came first by chance, the two are no race: y has seen what
-// was written behind the fence, and all that is missing is a fence of its own; that y itself touches what was written there does not count]
+// A fence.sc that came behind x leads to y, by these orders. [decided: if such a fence also came first by chance, the
+// two are no race: y has seen what was written behind the fence, and all that is missing is a fence of its own; that y
+// itself touches what was written there does not count]
 static bool heard(const Model *m, const uint64_t *rows, const uint64_t *leads, uint32_t x, uint32_t y) {
     for (uint32_t f = x + 1; f < y; f++)
         if (is_fence_sc(at(m, f)) && related(m, rows, x, f) && related(m, leads, f, y))
@@ -387,8 +390,8 @@ static bool heard(const Model *m, const uint64_t *rows, const uint64_t *leads, u
     return false;
 }
 
-// The engine follows what strong accesses lead to, and of races what it still knows of the thread that came first. [decided: where only
-// races lead from one fence to the other, it may take their order for chance]
+// The engine follows what strong accesses lead to, and of races what it still knows of the thread that came first.
+// [decided: where only races lead from one fence to the other, it may take their order for chance]
 static void race(const Model *m, uint32_t x, uint32_t y, RaceSet *out) {
     const Event *a = at(m, x), *b = at(m, y);
     Place p = a->place.at > b->place.at ? a->place : b->place;

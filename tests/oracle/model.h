@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// model — PTX's memory consistency model (PTX ISA 9.x, chapter 8), applied to a trace literally: every relation is a matrix
-// of bits over the events, every rule a loop. Slow, and to be read beside the chapter.
+// model — PTX's memory consistency model (PTX ISA 9.x, chapter 8), applied to a trace literally: every relation is a
+// matrix of bits over the events, every rule a loop. Slow, and to be read beside the chapter.
 #ifndef GR_TEST_ORACLE_MODEL_H
 #define GR_TEST_ORACLE_MODEL_H
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// oracle_kernels — runs small random kernels (kernel.h) with both the causality engine and the oracle (trace.h, model.h) listening
-// to the same execution. Both must name the same racing bytes with the same pairs of sites. No load that the tracker leaves out because
-// barriers order it (phases.h) may be among them.
+// oracle_kernels — runs small random kernels (kernel.h) with both the causality engine and the oracle (trace.h,
+// model.h) listening to the same execution. Both must name the same racing bytes with the same pairs of sites. No load
+// that the tracker leaves out because barriers order it (phases.h) may be among them.
 //
 //     oracle_kernels [--first N] [--count N] [--seeds N]     runs them; what differs is made small and printed
 //     oracle_kernels --show N [--seed S] [--mutant 1]        prints that kernel, or its mutant, and what was found
 //     oracle_kernels --saturate SEEDS [--first N] [--count N]     how many seeds it takes to see what that many show
 //     oracle_kernels --long N [--first N]                    N of them, repeated until stamps were recycled 100 times
-// Two of three kernels have loads that are held back (held.c). At the end it says in how many kernels lanes of a warp came in parts to a meeting,
-// one of them with such a load, and what kinds of meetings those were.
+// Two of three kernels have loads that are held back (held.c). At the end it says in how many kernels lanes of a warp
+// came in parts to a meeting, one of them with such a load, and what kinds of meetings those were.
 //     oracle_kernels --until 1 …                             ends with the first kernel in which something differs
 //     oracle_kernels --again FILE      runs those whose numbers begin the file's lines; # begins a comment
 //     --collect N with any of them: the engine collects stamps whenever N are new
@@ -78,7 +78,8 @@ static void make(uint64_t number, Kernel *k) {
 
 // ---- Running -------------------------------------------------------------------------------------------------------
 
-// `alike`: both by chance, or both not. The engine may have forgotten an access that another one stands for, which another order meets.
+// `alike`: both by chance, or both not. The engine may have forgotten an access that another one stands for, which
+// another order meets.
 static bool has(const RaceSet *s, const RacyByte *r, bool alike) {
     for (size_t k = 0; k < s->bytes.len; k++) {
         const RacyByte *x = &s->bytes.data[k];
@@ -181,7 +182,8 @@ static void listen(VmDevice *d, const VmObserver *o) {
         ears_die("observe", &err);
 }
 
-// The engine finds the same pairs, each as often, where nobody asks for each occurrence and it may pass over what it has found (again.c).
+// The engine finds the same pairs, each as often, where nobody asks for each occurrence and it may pass over what it
+// has found (again.c).
 static bool counts_alike(const Kernel *k, uint64_t seed, ExactOptions o, bool glances, const Exact *x) {
     Machine on;
     bool faulted = false;

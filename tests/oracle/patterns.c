@@ -414,8 +414,8 @@ static void pipeline(Maker *m) {
     }
 }
 
-// Words of shared memory, or parts of them, go from hand to hand several times between barriers of all: lanes of one warp wait for each
-// other, in pairs or all. Where there are more warps, for barriers.
+// Words of shared memory, or parts of them, go from hand to hand several times between barriers of all: lanes of one
+// warp wait for each other, in pairs or all. Where there are more warps, for barriers.
 static void exchanges(Maker *m) {
     uint32_t n = slots(m), count = 1u << below(m, 4);
     bool warp = m->k->block <= 4, loop = chance(m, 2), in_pairs = warp && chance(m, 3);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// proof_kernels — random kernels (kernel.h), and those that lost some synchronization, for the verifier: one file of PTX with all of them, the
-// launch of each, and between which lines exact saw races in some executions of it. proofs.py compares the verifier with that.
+// proof_kernels — random kernels (kernel.h), and those that lost some synchronization, for the verifier: one file of
+// PTX with all of them, the launch of each, and between which lines exact saw races in some executions of it. proofs.py
+// compares the verifier with that.
 //
 // Kernels with what the verifier does not follow at all are left out: clusters, mbarriers, bulk copies.
 //
 // With --addresses 1 the kernels are those of addresses.h: their addresses are hashes, which wrap.
 //
-//     proof_kernels FOLDER [--first N] [--count N] [--seeds N] [--addresses 1]     writes kernels.ptx, launches.jsonl and races.jsonl there, and
-//                                                                                  prints how many kernels it left out
+//     proof_kernels FOLDER [--first N] [--count N] [--seeds N] [--addresses 1]     writes kernels.ptx, launches.jsonl
+//                                                                                  and races.jsonl there, and prints
+//                                                                                  how many kernels it left out
 #include "../engines/exact/peek.h"
 #include "addresses.h"
 #include "ears.h"
@@ -53,7 +55,7 @@ static bool is_followed(const Kernel *k) {
     return !k->cluster;
 }
 
-// ---- Executions ----------------------------------------------------------------------------------------------------------
+// ---- Executions -----------------------------------------------------------------------------------------------------
 
 // Adds what races in one execution. True: it came to its end.
 static bool run(const Job *j, const PtxModule *ptx, uint64_t seed, RaceSet *races) {
@@ -86,7 +88,7 @@ static bool run(const Job *j, const PtxModule *ptx, uint64_t seed, RaceSet *race
     return !faulted;
 }
 
-// ---- Files ---------------------------------------------------------------------------------------------------------------
+// ---- Files ----------------------------------------------------------------------------------------------------------
 
 static const char *after_lines(const char *text, unsigned n) {
     while (n--)

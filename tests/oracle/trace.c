@@ -255,8 +255,8 @@ static void barrier(Trace *t, const VmSyncEvent *e) {
         m->over |= !arrives || e->last;
 }
 
-// bar.warp.sync (9.7.13.3) orders memory accesses among the threads that take part. One event for each place that lanes met
-// from; nobody does anything in between.
+// bar.warp.sync (9.7.13.3) orders memory accesses among the threads that take part. One event for each place that lanes
+// met from; nobody does anything in between.
 static void warp_sync(Trace *t, const VmSyncEvent *e) {
     uint32_t in[LANES], n = 0;
     if (!(e->where.mask >> __builtin_ctz(e->barrier) & 1))
@@ -387,8 +387,8 @@ static void issue(Trace *t, const VmAsyncEvent *e, uint32_t lane) {
         t->nomem = true;
 }
 
-// What an operation reads and writes: byte by byte as far as moral strength goes, so one event will do, but reductions are
-// element by element.
+// What an operation reads and writes: byte by byte as far as moral strength goes, so one event will do, but reductions
+// are element by element.
 static void op_access(Trace *t, const VmAsyncEvent *e, uint32_t lane) {
     Op *o = op_of(t, e, lane);
     if (!o)

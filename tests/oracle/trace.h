@@ -2,16 +2,16 @@
 // trace — what happened in one execution, as single events of single threads: what the oracle (model.h) judges.
 //
 // An observer of the CPU device writes down every access of every lane (of every element, for vectors), every fence and
-// every meeting at a barrier, in the order in which they happened; and those pairs that PTX says synchronize whatever else
-// is the case. Nothing here is shared with src/engines/exact.
+// every meeting at a barrier, in the order in which they happened; and those pairs that PTX says synchronize whatever
+// else is the case. Nothing here is shared with src/engines/exact.
 #ifndef GR_TEST_ORACLE_TRACE_H
 #define GR_TEST_ORACLE_TRACE_H
 
 #include "base/vec.h"
 #include "vm/observer.h"
 
-// A thread of a kernel, or of an asynchronous operation (op not 0): those are not in their issuer's program order (PTX ISA
-// 9.x, 8.9.1.1).
+// A thread of a kernel, or of an asynchronous operation (op not 0): those are not in their issuer's program order (PTX
+// ISA 9.x, 8.9.1.1).
 typedef struct Thread {
     uint64_t launch, block, cluster, op;
     uint32_t warp, lane;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_inline — functions put in place of calls: a kernel computes the same, and a module that is printed and read again has the same sites. What cannot be put in stays a call.
+// test_inline — functions put in place of calls: a kernel computes the same, and a module that is printed and read
+// again has the same sites. What cannot be put in stays a call.
 #include "../vm/harness.h"
 
 #include "passes/inline.h"
@@ -22,7 +23,8 @@ enum { THREADS = 64, WORDS = 4 * THREADS };
 #define CALL_ADD(of)                                                                                         \
     "{ .param .b64 param0; st.param.b64 [param0+0], %rd3; .param .b32 param1; st.param.b32 [param1+0], " of  \
     "; .param .b32 retval0; call.uni (retval0), add, (param0, param1); ld.param.b32 %r2, [retval0+0]; }\n"
-// Adds to the word behind the address; gives what was there, twice if the thread's number is odd: it returns early then.
+// Adds to the word behind the address; gives what was there, twice if the thread's number is odd: it returns early
+// then.
 #define ADD                                                                                                  \
     ".func (.param .b32 add_r) add(.param .b64 add_0, .param .b32 add_1) { .reg .pred %p<2>; .reg .b32 "     \
     "%r<9>; .reg .b64 %rd<3>; ld.param.u64 %rd1, [add_0]; ld.param.u32 %r1, [add_1]; ld.u32 %r2, [%rd1+4]; " \

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kernels get a limit of registers: ptxas takes a directive where a kernel is defined, and none where it is only declared.
+// Which kernels get a limit of registers: ptxas takes a directive where a kernel is defined, and none where it is only
+// declared.
 #include "passes/registers.h"
 
 #include <setjmp.h>

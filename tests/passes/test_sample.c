@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_sample — which sites --sample chooses: as many as were asked for, by the seed and the code alone, those first that were
-// chosen least often.
+// test_sample — which sites --sample chooses: as many as were asked for, by the seed and the code alone, those first
+// that were chosen least often.
 #include "passes/sample.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_shuffle — block shuffling by rewriting: every index is given once, device functions agree with their kernel, clusters
-// stay whole, and what cannot be shuffled is refused.
+// test_shuffle — block shuffling by rewriting: every index is given once, device functions agree with their kernel,
+// clusters stay whole, and what cannot be shuffled is refused.
 #include "../vm/harness.h"
 
 #include "passes/shuffle.h"

@@ -146,8 +146,8 @@ static void test_random_against_the_definition(void **state) {
     (void)state;
     Rng rng = gr_rng(7);
     for (int round = 0; round < 300; round++) {
-        bool near =
-            round % 2; // branches lead no further than a few blocks: then there are long chains of dominators
+        // Branches lead no further than a few blocks: then there are long chains of dominators.
+        bool near = round % 2;
         uint32_t n = 1 + gr_rng_below(&rng, near ? 50 : 20);
         StrBuf s = {0};
         gr_str_add(&s, ".reg .pred p;\n");
@@ -177,7 +177,8 @@ static void test_random_against_the_definition(void **state) {
     }
 }
 
-// A chain of blocks, each with a branch to the same end and to the same begin: looked at one by one for each branch, that would be their square.
+// A chain of blocks, each with a branch to the same end and to the same begin: looked at one by one for each branch,
+// that would be their square.
 static void test_a_long_chain(void **state) {
     (void)state;
     enum { BLOCKS = 200000 };

@@ -142,8 +142,8 @@ static void test_dead(void **state) {
 
 // ---- Random functions ------------------------------------------------------------------------------------------
 
-// `add.u32 rA, rB, rC` with and without guard p, and branches. The definition: some way leads to a statement that reads r, and none of the statements
-// before it on that way writes r for certain.
+// `add.u32 rA, rB, rC` with and without guard p, and branches. The definition: some way leads to a statement that reads
+// r, and none of the statements before it on that way writes r for certain.
 static bool is_live(const PtxStmt *s, const PtxReg *r, uint8_t *seen, const PtxFunc *f) {
     for (; s; s = s->next) {
         if (s->kind != PTX_INSTR)

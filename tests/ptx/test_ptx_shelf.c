@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_shelf — bodies that are put away and taken out again: each is what the parser read, and takes little while it is away.
+// test_shelf — bodies that are put away and taken out again: each is what the parser read, and takes little while it is
+// away.
 #include "ptx/ptx.h"
 
 #include <setjmp.h>

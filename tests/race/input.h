@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes that the environment of a program gives. The verifier, which reads the source, knows of them only what the host code says.
+// Sizes that the environment of a program gives. The verifier, which reads the source, knows of them only what the host
+// code says.
 #pragma once
 
 #include <cstdlib>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // generate — random PTX kernels. See generate.h.
 //
-// What makes a kernel's result independent of order: each thread writes only its own piece of global memory, reads others' shared
-// memory only between barriers, and does only such atomic operations as commute, without looking at their results. What
-// makes it valid: barriers and full-mask warp instructions stand where control flow is the same for the whole block; where it is not,
-// warp instructions name the lanes that are there, which a ballot found before they parted.
+// What makes a kernel's result independent of order: each thread writes only its own piece of global memory, reads
+// others' shared memory only between barriers, and does only such atomic operations as commute, without looking at
+// their results. What makes it valid: barriers and full-mask warp instructions stand where control flow is the same for
+// the whole block; where it is not, warp instructions name the lanes that are there, which a ballot found before they
+// parted.
 #include "statements.h"
 
 #include <string.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// random_kernels — runs random kernels in every way that must not matter: other interleavings, parted warps, instructions one at a
-// time, on several threads. Each must end well and leave the same memory.
+// random_kernels — runs random kernels in every way that must not matter: other interleavings, parted warps,
+// instructions one at a time, on several threads. Each must end well and leave the same memory.
 //
-// So must the collider not matter: none of these kernels has a race, so rewritten in any of its ways they leave the same memory, and
-// nothing is reported (lemma A.7 and corollary A.6 of the SuperCollider paper's appendix). That this can fail, mutants of the
-// rewritten code show: each must be noticed.
+// So must the collider not matter: none of these kernels has a race, so rewritten in any of its ways they leave the
+// same memory, and nothing is reported (lemma A.7 and corollary A.6 of the SuperCollider paper's appendix). That this
+// can fail, mutants of the rewritten code show: each must be noticed.
 //
 //     random_kernels [--first N] [--count N]     runs them; prints the number of the first one that differs
 //     random_kernels --collider yes …            runs them as they are and rewritten by the collider

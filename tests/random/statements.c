@@ -166,8 +166,8 @@ static const char *const arithmetic[] = {
 
 void compute(Gen *g) {
     const char *t = PICK(g, arithmetic);
-    // A guard would stand for the first of several only, and none goes before a brace. Nor before set with a float result: ptxas
-    // 13.0 then converts the register's old value, too, where the guard is false.
+    // A guard would stand for the first of several only, and none goes before a brace. Nor before set with a float
+    // result: ptxas 13.0 then converts the register's old value, too, where the guard is false.
     bool guardable = !strchr(strchr(t, ';') + 1, ';') && *t != '{' && strncmp(t, "set.$c.f32", 10) != 0;
     if (below(g, 6) == 0 && guardable)
         emit(g, below(g, 2) ? "@$p " : "@!$p ");

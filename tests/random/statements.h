@@ -29,8 +29,8 @@ static inline uint32_t below(Gen *g, uint32_t n) { return gr_rng_below(&g->rng, 
 
 #define PICK(g, list) (list)[below((g), sizeof(list) / sizeof *(list))]
 
-// Emits `t` with each $x replaced: r d f g h p u by a register of that pool (u: the same value in the whole block), i by a number
-// below 32, n by one above 0, w by any word, c by a comparison, L by the number of the label in hand.
+// Emits `t` with each $x replaced: r d f g h p u by a register of that pool (u: the same value in the whole block), i
+// by a number below 32, n by one above 0, w by any word, c by a comparison, L by the number of the label in hand.
 void emit(Gen *g, const char *t);
 
 // Anywhere.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A report without a run: of an engine that nobody has, with a table of classes of its own. golden/proved.* are what comes of it.
+// A report without a run: of an engine that nobody has, with a table of classes of its own. golden/proved.* are what
+// comes of it.
 #include "report_rig.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports that are read and merged: whatever the order, however often; and what is refused. That a report which is read is the one that was
-// written, every report of report_rig.c shows.
+// Reports that are read and merged: whatever the order, however often; and what is refused. That a report which is read
+// is the one that was written, every report of report_rig.c shows.
 #include "../nomem.h"
 #include "base/outfile.h"
 #include "report/read/read_report.h"
@@ -18,7 +18,8 @@
 
 static gr_error err;
 
-// A report of one run: SEED, and for each letter of `races` a race on its line of a file that is not there, which occurred `count` times.
+// A report of one run: SEED, and for each letter of `races` a race on its line of a file that is not there, which
+// occurred `count` times.
 static void write_run(StrBuf *out, unsigned seed, const char *races, unsigned count, const char *folder) {
     gr_str_addf(
         out,
@@ -182,7 +183,8 @@ static void write_source(const char *path, const char *text) {
     assert_int_equal(gr_file_write(path, text, strlen(text), &err), GR_OK);
 }
 
-// Of a line that can be read counts what it says: lines that come in before it, its indent and its template's arguments change nothing.
+// Of a line that can be read counts what it says: lines that come in before it, its indent and its template's arguments
+// change nothing.
 static void test_ids_of_text(void **state) {
     (void)state;
     char folder[] = "/tmp/gpurace-test-read-XXXXXX", one[64];

@@ -22,7 +22,8 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-// A race that a watchpoint saw in launch 1, and causality did not; a fault ends launch `faulted`, 0: none. How many races are said not to be confirmed.
+// A race that a watchpoint saw in launch 1, and causality did not; a fault ends launch `faulted`, 0: none. How many
+// races are said not to be confirmed.
 static uint64_t unconfirmed(uint64_t faulted, bool *judged, bool *remarked) {
     GrResults r;
     GrReport report;
@@ -69,8 +70,8 @@ static void test_cut_short_by_a_fault(void **state) {
     assert_true(!judged && remarked);
 }
 
-// An engine's word on two accesses, and up to two races in causality: sites of the load and the store (below 0: the store comes first), and what
-// the accesses at the first place do.
+// An engine's word on two accesses, and up to two races in causality: sites of the load and the store (below 0: the
+// store comes first), and what the accesses at the first place do.
 typedef struct Stated {
     int by_causality[2][2];
     PtxAccess first_does;
@@ -290,7 +291,8 @@ static void test_not_understood(void **state) {
     gr_report_free(&report);
 }
 
-// The area of an engine that this build does not have, or in a version that it does not know: named, neither decoded nor damage.
+// The area of an engine that this build does not have, or in a version that it does not know: named, neither decoded
+// nor damage.
 static void test_unknown_area(void **state) {
     (void)state;
     static const struct {
@@ -474,7 +476,7 @@ static void test_names(void **state) {
     gr_arena_free(&arena);
 }
 
-// ---- memory that runs out ------------------------------------------------------------------------------------------------------------
+// ---- memory that runs out -------------------------------------------------------------------------------------------
 
 static size_t count_of(const StrBuf *b, const char *word) {
     size_t n = 0;
@@ -483,7 +485,8 @@ static size_t count_of(const StrBuf *b, const char *word) {
     return n;
 }
 
-// Builds and writes the report. What says that it succeeded has all races; names may be as the linker has them, and the source unread.
+// Builds and writes the report. What says that it succeeded has all races; names may be as the linker has them, and the
+// source unread.
 static bool report_once(void *user, bool must) {
     size_t *races = user;
     GrResultsView v;

@@ -16,8 +16,8 @@ typedef struct Rig {
     StrBuf printed;
     uint64_t instructions; // of the last launch
     uint64_t ns;           // it took
-    uint64_t
-        undefined; // shuffles that read from lanes which did not take part, lanes outside their own member mask: undefined in PTX
+    // Shuffles that read from lanes which did not take part, lanes outside their own member mask: undefined in PTX.
+    uint64_t undefined;
     VmFault fault; // of the last launch; kind VM_FAULT_NONE when it ended well
 } Rig;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// matrix_ref — products of matrices in plain C, and elements of every type in memory, for the tests of matrix instructions.
+// matrix_ref — products of matrices in plain C, and elements of every type in memory, for the tests of matrix
+// instructions.
 #ifndef GR_TEST_VM_MATRIX_REF_H
 #define GR_TEST_VM_MATRIX_REF_H
 

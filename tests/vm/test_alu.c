@@ -310,8 +310,9 @@ typedef struct Run {
     uint32_t cc;
 } Run;
 
-// Executes the handler for full or partial masks under `mask`, with the destination in its own slot or in the first source's, and compares all lanes.
-// Results of an approximate instruction on the first instruction set: the others must give the same bits.
+// Executes the handler for full or partial masks under `mask`, with the destination in its own slot or in the first
+// source's, and compares all lanes. Results of an approximate instruction on the first instruction set: the others must
+// give the same bits.
 static uint64_t first_results[VM_LANES];
 
 static bool execute(const Run *u, uint32_t mask, bool in_place, bool full) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_barriers — every form of bar and barrier (PTX ISA 9.7.13.1), with numbers and counts as immediates and in registers:
-// EM-23 to EM-27 of docs/execution-model.md.
+// test_barriers — every form of bar and barrier (PTX ISA 9.7.13.1), with numbers and counts as immediates and in
+// registers: EM-23 to EM-27 of docs/execution-model.md.
 #include "harness.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_clusters — clusters of several blocks: their barrier, their registers, and their shared memory as all of them see
-// it: EM-53 to EM-60 of docs/execution-model.md.
+// test_clusters — clusters of several blocks: their barrier, their registers, and their shared memory as all of them
+// see it: EM-53 to EM-60 of docs/execution-model.md.
 #include "harness.h"
 
 #include <setjmp.h>

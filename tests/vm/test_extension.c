@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_extension — the extension of a test (vm/extension.h): when its functions are called, and that each does what the header says.
+// test_extension — the extension of a test (vm/extension.h): when its functions are called, and that each does what the
+// header says.
 #include "harness.h"
 
 #include "vm/core/exec.h"

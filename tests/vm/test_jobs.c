@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_jobs — launches whose blocks run on several threads (VmConfig.jobs): results that do not depend on the order are the
-// same, blocks that wait for each other make progress, atomic operations are atomic, faults end everything. EM-70 to EM-74 of
-// docs/execution-model.md.
+// test_jobs — launches whose blocks run on several threads (VmConfig.jobs): results that do not depend on the order are
+// the same, blocks that wait for each other make progress, atomic operations are atomic, faults end everything. EM-70
+// to EM-74 of docs/execution-model.md.
 #include "harness.h"
 #include "vm/core/launch.h"
 
@@ -140,8 +140,8 @@ static void grids_synchronize(void **state) {
     }
 }
 
-// EM-72: a lock by compare and swap, with fences, around plain accesses; and Dekker's algorithm's reads and writes: of two blocks
-// that each write theirs and read the other's, with fence.sc between, one sees the other's.
+// EM-72: a lock by compare and swap, with fences, around plain accesses; and Dekker's algorithm's reads and writes: of
+// two blocks that each write theirs and read the other's, with fence.sc between, one sees the other's.
 static void locks_and_fences_hold(void **state) {
     (void)state;
     static const char text[] = KERNEL("lock") PROLOGUE

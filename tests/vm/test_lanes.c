@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_lanes — loads and stores in every shape, on every instruction set this machine has, against the handlers that take
-// one lane at a time: the bytes must be the same.
+// test_lanes — loads and stores in every shape, on every instruction set this machine has, against the handlers that
+// take one lane at a time: the bytes must be the same.
 #include "harness.h"
 
 #include "base/rng.h"
@@ -34,9 +34,9 @@ static void add_list(StrBuf *s, const struct Shape *k, unsigned first) {
     gr_str_addf(s, k->vec > 1 ? "}" : "");
 }
 
-// Per thread: table entry t is an offset, bit 31 says that the thread takes part. Copies one element from the space at that
-// offset into registers that held a pattern, and from there to the space at the offset plus SPACE / 2, unless others are there
-// as well; then the whole space and the registers to `out`.
+// Per thread: table entry t is an offset, bit 31 says that the thread takes part. Copies one element from the space at
+// that offset into registers that held a pattern, and from there to the space at the offset plus SPACE / 2, unless
+// others are there as well; then the whole space and the registers to `out`.
 static char *program(const struct Shape *k, const char *where) {
     StrBuf s = {0};
     bool local = strstr(where, "local"), shared = !strcmp(where, "shared") || !strcmp(where, "generic");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_matrices — wmma against plain products of matrices; how the lanes of matrix instructions meet, and what is told of them.
+// test_matrices — wmma against plain products of matrices; how the lanes of matrix instructions meet, and what is told
+// of them.
 #include "harness.h"
 #include "matrix_ref.h"
 
@@ -15,8 +16,8 @@
 
 enum { GENERIC, GLOBAL, SHARED, GENERIC_SHARED, SPACES, AREA = 8192 };
 
-// Loads the operands, multiplies, and stores: four matrices, each in an area of its own, by rows or by columns as the bits of
-// `layouts` say for a, b, c, d; lines `pad` elements longer than they need be, or without a stride.
+// Loads the operands, multiplies, and stores: four matrices, each in an area of its own, by rows or by columns as the
+// bits of `layouts` say for a, b, c, d; lines `pad` elements longer than they need be, or without a stride.
 static void wmma_text(StrBuf *s, const Wmma *x, const char *op, unsigned layouts, unsigned space,
                       bool stride) {
     static const char *const names[SPACES] = {"", ".global", ".shared", ""};
@@ -190,7 +191,8 @@ static void lanes_meet(void **unused) {
                     assert_true(out[col * 20 + row] == (row < 16 ? (float)(col * 16 + row) : 0));
         assert_int_equal(h.wrong, 0);
         assert_int_equal(h.warps, 0);
-        // a by rows: one access of each lane, of the 16 bytes that it holds; an accumulator by columns: one of each element
+        // a by rows: one access of each lane, of the 16 bytes that it holds; an accumulator by columns: one of each
+        // element
         assert_int_equal(h.lanes[1], 32);
         assert_int_equal(h.size[1], 16);
         assert_int_equal(h.lanes[2], 256);

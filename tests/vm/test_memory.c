@@ -117,7 +117,8 @@ static void strong_words_may_pass_an_end(void **state) {
         "st.release.sys.b32 [%rd1], %r2;",
         "mov.u32 %r3, 5; atom.cas.acquire.gpu.b32 %r2, [%rd1], 0, %r3;",
         "red.global.or.b32 [%rd1], 1;",
-        // Quick paths, which know where the instruction went before: the word that begins in the allocation is the last.
+        // Quick paths, which know where the instruction went before: the word that begins in the allocation is the
+        // last.
         "mov.u32 %r3, 1; atom.global.add.u32 %r2, [%rd1], %r3; atom.global.add.u32 %r2, [%rd1], %r3;",
     };
     static const char *const faults[] = {

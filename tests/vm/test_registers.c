@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_registers — registers that hold what another one held: moves that the decoder may leave out, and moves that it may not.
+// test_registers — registers that hold what another one held: moves that the decoder may leave out, and moves that it
+// may not.
 #include "harness.h"
 
 #include <setjmp.h>

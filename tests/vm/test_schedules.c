@@ -267,7 +267,8 @@ static void pollers_get_what_they_poll_for(void **state) {
     }
 }
 
-// EM-25: a warp whose lanes are parted in a window, come to a barrier one part after the other, and exit, counts as one warp.
+// EM-25: a warp whose lanes are parted in a window, come to a barrier one part after the other, and exit, counts as one
+// warp.
 static void parted_warps_count_once(void **state) {
     (void)state;
     for (uint64_t seed = 1; seed <= 40; seed++) {
@@ -452,7 +453,8 @@ static VmWish wish_of_launch(void *user, const VmWhere *w) {
     return !w->site ? VM_WISH_PASSES : w->launch == *stays ? VM_WISH_STAYS : VM_WISH_STOPS;
 }
 
-// How many of 2 x 4 blocks of the launch `stays` come after all of the other; 0: nobody wishes anything, and it is the first one.
+// How many of 2 x 4 blocks of the launch `stays` come after all of the other; 0: nobody wishes anything, and it is the
+// first one.
 static unsigned last_ones(uint64_t stays, uint64_t seed) {
     enum { BLOCKS = 4 };
     Rig r;

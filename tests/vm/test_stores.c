@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_stores — VmAccessEvent.same against stores made byte by byte: lanes that share bytes wholly or in part, vectors, every order in
-// which lanes commit, some lanes inactive.
+// test_stores — VmAccessEvent.same against stores made byte by byte: lanes that share bytes wholly or in part, vectors,
+// every order in which lanes commit, some lanes inactive.
 #include "harness.h"
 
 #include <setjmp.h>
@@ -12,7 +12,8 @@
 
 enum { LANES = 32, SPREAD = 20, BYTES = 16 };
 
-// In round n the lanes store to 16 places or fewer, word j being bit j of lane * (n + 1): often what lies there already.
+// In round n the lanes store to 16 places or fewer, word j being bit j of lane * (n + 1): often what lies there
+// already.
 static const char program[] =
     ".visible .entry k(.param .u64 out) {\n"
     ".reg .pred %p<4>; .reg .b32 %r<16>; .reg .b64 %rd<8>;\n"

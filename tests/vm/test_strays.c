@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_strays — accesses to where no memory is that go nowhere (VmConfig.pass_strays): EM-164 of docs/execution-model.md. The lane reads zero or
-// writes nothing, observers of misuse hear of it, those of accesses do not, and the launch goes on.
+// test_strays — accesses to where no memory is that go nowhere (VmConfig.pass_strays): EM-164 of
+// docs/execution-model.md. The lane reads zero or writes nothing, observers of misuse hear of it, those of accesses do
+// not, and the launch goes on.
 #include "harness.h"
 
 #include <setjmp.h>
@@ -11,7 +12,8 @@
 #include <cmocka.h>
 
 #define REGS ".reg .pred %p<8>; .reg .b16 %h<4>; .reg .b32 %r<16>; .reg .b64 %rd<16>; .reg .b128 %q<4>;\n"
-// %rd1 the buffer, %r1 the thread, %rd2 where the thread accesses: its word, or, of thread 5, what is given as `bad`; %rd5 its result.
+// %rd1 the buffer, %r1 the thread, %rd2 where the thread accesses: its word, or, of thread 5, what is given as `bad`;
+// %rd5 its result.
 #define PROLOGUE                                                                                             \
     ".visible .entry k(.param .u64 out, .param .u64 bad, .param .u64 result) {\n" REGS                       \
     ".shared .align 16 .b8 s[512]; .local .align 16 .b8 here[32];\n"                                         \

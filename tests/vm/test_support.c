@@ -376,8 +376,8 @@ static void no_modifier_is_passed_over(void **state) {
 
 // ---- The order of modifiers --------------------------------------------------------------------------------------
 
-// ptxas takes the modifiers behind the words of the instruction's name (so many) in any order, and those that are of one kind (types, layouts,
-// spaces) in theirs.
+// ptxas takes the modifiers behind the words of the instruction's name (so many) in any order, and those that are of
+// one kind (types, layouts, spaces) in theirs.
 static const struct {
     unsigned name;
     const char *spelling, *operands;

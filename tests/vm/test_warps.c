@@ -298,8 +298,8 @@ static void undefined_sources(void **state) {
     rig_close(&r);
 }
 
-// What an H200 was seen to give when a whole warp runs an instruction whose mask leaves out its upper half, however the device parts
-// the warp at the accesses before it. Here the mask is a constant, or comes from a register.
+// What an H200 was seen to give when a whole warp runs an instruction whose mask leaves out its upper half, however the
+// device parts the warp at the accesses before it. Here the mask is a constant, or comes from a register.
 // EM-21, EM-158
 static void masks_that_leave_lanes_out(void **state) {
     (void)state;
@@ -392,8 +392,8 @@ static void lanes_that_do_not_exist(void **state) {
     rig_close(&r);
 }
 
-// Accesses part the warp; after a uniform exit, in a branch that lanes take from where they were parted, and behind it, activemask
-// gives all that a converged warp would have.
+// Accesses part the warp; after a uniform exit, in a branch that lanes take from where they were parted, and behind it,
+// activemask gives all that a converged warp would have.
 // EM-158
 static void active_lanes_are_whole(void **state) {
     (void)state;
@@ -430,8 +430,8 @@ static void active_lanes_are_whole(void **state) {
     assert_true(parted > 100);
 }
 
-// A lane works for longer than a rejoin point waits: hardware waits there, so those that go on are not seen to be alone.
-// EM-158
+// A lane works for longer than a rejoin point waits: hardware waits there, so those that go on are not seen to be
+// alone. EM-158
 static void active_lanes_after_a_long_branch(void **state) {
     (void)state;
     Rig r;
@@ -469,9 +469,8 @@ static void lanes_go_on_together(void **state) {
     }
 }
 
-// Lanes that were parted in front of a call, and in front of the next one in it, are together where the warp meets; what their
-// registers and parameters of all sizes hold goes with them, and each returns to its own caller.
-// EM-22
+// Lanes that were parted in front of a call, and in front of the next one in it, are together where the warp meets;
+// what their registers and parameters of all sizes hold goes with them, and each returns to its own caller. EM-22
 static void calls_become_one(void **state) {
     (void)state;
     for (uint64_t seed = 0; seed < 40; seed++) {

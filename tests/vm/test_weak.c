@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_weak — VmConfig.weak: the litmus tests whose weak outcomes show there, those that must never, and that a sequentially
-// consistent device shows none of them.
+// test_weak — VmConfig.weak: the litmus tests whose weak outcomes show there, those that must never, and that a
+// sequentially consistent device shows none of them.
 #include "harness.h"
 
 #include <setjmp.h>
@@ -11,7 +11,8 @@
 
 enum { SEEDS = 400, X = 0, Y = 128, OUT = 256, BYTES = 512 };
 
-// Two threads, in two blocks or as the first lanes of two warps; both have x, y and results r1 and r2 that are stored at the end, by strong stores.
+// Two threads, in two blocks or as the first lanes of two warps; both have x, y and results r1 and r2 that are stored
+// at the end, by strong stores.
 #define PROGRAM(p0, p1)                                                                                      \
     ".visible .entry k(.param .u64 m) {\n.reg .pred %p<2>; .reg .b32 %r<9>; .reg .b64 %q<3>;\n"              \
     "ld.param.u64 %q1, [m]; mov.u32 %r3, %ctaid.x; setp.ne.u32 %p1, %r3, 0; mov.u32 %r1, 0; mov.u32 %r2, "   \

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-// Whether the lane that accesses comes after what history h holds, as far as that is seen at a glance. Strong writes that are
-// overwritten need a closer look.
+// Whether the lane that accesses comes after what history h holds, as far as that is seen at a glance. Strong writes
+// that are overwritten need a closer look.
 static inline bool is_after(const Exact *x, Access *a, History h, uint32_t lane, bool reads) {
     uint32_t stamp = h >> 5;
     if (!h || stamp == a->plain)
@@ -58,7 +58,8 @@ static inline bool cells_of(Cell *cells, uint32_t lane, Shape shape, uint32_t si
     return size >= CELL_BYTES;
 }
 
-// Where there are many tables, what one warp reads of a word is told in the order of a history (chains.h), however many instructions there are.
+// Where there are many tables, what one warp reads of a word is told in the order of a history (chains.h), however many
+// instructions there are.
 static bool reads_alone(const Exact *x, const Access *a, const Line *line, History reads) {
     if (!gr_exact_has_many_tables(x, line))
         return false;
@@ -152,8 +153,8 @@ bool gr_exact_touch_cells(Exact *x, Access *a, Line *line, uint32_t lanes, Shape
     return write_cells(x, a, line, lanes, shape, size);
 }
 
-// What became of a word before in the same line, which the same lanes accessed. A word with the same history gives the same
-// result, without another look: the elements of a vector mostly have one, or two if only some of them change.
+// What became of a word before in the same line, which the same lanes accessed. A word with the same history gives the
+// same result, without another look: the elements of a vector mostly have one, or two if only some of them change.
 typedef struct Twin {
     bool asked, silent; // Access.asked, and it changed nothing
     Cell was, is;
@@ -393,7 +394,7 @@ static void weak_access(Exact *x, Access *a, Stamp *s, Warp *w, const VmAccessEv
     }
 }
 
-// ---- What the host has open ------------------------------------------------------------------------------------------
+// ---- What the host has open -----------------------------------------------------------------------------------------
 
 bool gr_exact_is_open(const Exact *x, uint64_t at) {
     for (size_t k = 0; k < x->open.len; k++)

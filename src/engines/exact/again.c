@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// again — races of pairs of sites that have been found before. Only their number can change, so one lane that raced is enough, and a
-// word that many threads store to is not held against each of them again.
+// again — races of pairs of sites that have been found before. Only their number can change, so one lane that raced is
+// enough, and a word that many threads store to is not held against each of them again.
 //
-// Only weak accesses of the generic proxy are told here, while nothing else hangs on a race: no fence.sc whose order it might say, no
-// accesses that the options leave out, no test that asks for each occurrence. The kinds of the two accesses alone decide the class.
+// Only weak accesses of the generic proxy are told here, while nothing else hangs on a race: no fence.sc whose order it
+// might say, no accesses that the options leave out, no test that asks for each occurrence. The kinds of the two
+// accesses alone decide the class.
 #include "engines/exact/again.h"
 
 enum { SITE_BITS = 28 };
@@ -39,7 +40,8 @@ static bool is_common(const Stamp *s) {
     return s->site && s->proxy == VM_PROXY_GENERIC && !(s->mark & ~(STAMP_COMPARED | STAMP_VOLATILE));
 }
 
-// One side is weak, and the other side is weak or a read, so no thread has learnt an order by reading it: the kinds of the two accesses tell the class.
+// One side is weak, and the other side is weak or a read, so no thread has learnt an order by reading it: the kinds of
+// the two accesses tell the class.
 static bool kinds_tell_class(const Stamp *mine, const Stamp *t) {
     return is_common(mine) && is_common(t) && !(mine->strong && t->strong) &&
            (!t->strong || t->access == PTX_ACCESS_READ);
@@ -98,8 +100,8 @@ static bool are_strong_anywhere(const Exact *x, const Stamp *mine, const Stamp *
            t->scope >= SAME_DEVICE && mine->elem && t->elem && gr_exact_morally_strong(x, mine, t);
 }
 
-// A read-modify-write that comes before the access, or that one observed which comes before it: older ones of its site were observed, too
-// (judge.c, `observed`).
+// A read-modify-write that comes before the access, or that one observed which comes before it: older ones of its site
+// were observed, too (judge.c, `observed`).
 static bool is_observed(const Exact *x, const Stamp *mine, const Entry *e, uint32_t bytes) {
     const Stamp *t = &x->shadow.stamps.data[e->stamp];
     return t->strong && t->access == PTX_ACCESS_RMW && t->scope >= SAME_DEVICE && t->elem &&
@@ -107,8 +109,9 @@ static bool is_observed(const Exact *x, const Stamp *mine, const Entry *e, uint3
            !(mine->mark & STAMP_VOLATILE) && !x->several_devices && !x->hosts.several;
 }
 
-// Older entries of the site of entry e, the newest of `from`, would say nothing that e has not said, as far as they have no other bytes than
-// these in common with the access. (A store races with the same value where no byte of both was changed since.)
+// Older entries of the site of entry e, the newest of `from`, would say nothing that e has not said, as far as they
+// have no other bytes than these in common with the access. (A store races with the same value where no byte of both
+// was changed since.)
 static uint32_t final_within(const Exact *x, const Access *a, History from, Raced raced, const Entry *e,
                              uint32_t changed, uint32_t bytes) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp], *t = &x->shadow.stamps.data[e->stamp];

@@ -11,15 +11,18 @@ uint64_t gr_exact_pair(const Stamp *s, const Stamp *t, bool shared, RaceClass cl
 static inline bool gr_stamp_is_plain(const Stamp *s) {
     return s->site && !s->strong && s->proxy == VM_PROXY_GENERIC && !(s->mark & ~STAMP_COMPARED);
 }
-// Two plain accesses, if they race, are of the classes that their kinds say, and nothing but the number of their pairs matters once these are
-// found.
+// Two plain accesses, if they race, are of the classes that their kinds say, and nothing but the number of their pairs
+// matters once these are found.
 bool gr_exact_only_numbers_matter(const Exact *x);
-// Whether the access would race with one of stamp t as a pair that has been found, or that is not reported. *out: NULL of the latter.
+// Whether the access would race with one of stamp t as a pair that has been found, or that is not reported. *out: NULL
+// of the latter.
 bool gr_exact_find_again(Exact *x, const Access *a, const Stamp *t, RaceClass class, FoundRace **out);
-// What gr_exact_check_entry would say of a pair that has been found; the race is counted. RACED_UNKNOWN: it is not, or more hangs on it.
+// What gr_exact_check_entry would say of a pair that has been found; the race is counted. RACED_UNKNOWN: it is not, or
+// more hangs on it.
 Raced gr_exact_raced_again(Exact *x, Access *a, const Entry *e, uint32_t changed, uint32_t lane,
                            uint32_t bytes, uint64_t word);
-// Entry e, the newest of `from`, raced like that: *rest passes over older ones that can say nothing more. changed: of gr_exact_check_entry.
+// Entry e, the newest of `from`, raced like that: *rest passes over older ones that can say nothing more. changed: of
+// gr_exact_check_entry.
 void gr_exact_pass_again(const Exact *x, const Access *a, History from, Raced raced, const Entry *e,
                          uint32_t changed, uint32_t bytes, History *rest);
 
@@ -33,7 +36,8 @@ typedef struct Settled {
 // The access comes after entry e, the newest of `from`, and so after all older ones, which the same lanes made.
 bool gr_exact_knows_the_rest(const Exact *x, Access *a, History from, const Entry *e);
 bool gr_exact_is_settled(const Exact *x, const Settled *d, const Entry *e);
-// After gr_exact_check_entry said that of entry e, the newest of `from`. True: nothing older than e has anything to say.
+// After gr_exact_check_entry said that of entry e, the newest of `from`. True: nothing older than e has anything to
+// say.
 bool gr_exact_settle(const Exact *x, Access *a, Settled *d, History from, Raced raced, const Entry *e,
                      uint32_t changed);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// allocated — memory that a stream or a node of a graph allocates is there for what comes after the allocation, which is like a write to
-// all its bytes. Every other access, and a free, races with it.
+// allocated — memory that a stream or a node of a graph allocates is there for what comes after the allocation, which
+// is like a write to all its bytes. Every other access, and a free, races with it.
 //
-// Nearly all work comes after the allocations of what it uses, and the shadow does not hear of them. Only when work begins that an
-// allocation does not come before, the shadow gets it, as the oldest write there is (gr_shadow_plant).
+// Nearly all work comes after the allocations of what it uses, and the shadow does not hear of them. Only when work
+// begins that an allocation does not come before, the shadow gets it, as the oldest write there is (gr_shadow_plant).
 #include "engines/exact/exact_internal.h"
 
 #include <stdlib.h>

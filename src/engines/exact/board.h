@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// board — the last threads that accessed each word of a block's shared memory in one phase: enough to say that nothing there races.
+// board — the last threads that accessed each word of a block's shared memory in one phase: enough to say that nothing
+// there races.
 //
-// Every 4 bytes (or fewer, `grain`) have an entry for the last thread that wrote, one for the threads that have read since, and
-// one for the threads that performed atomic operations since. An access is fine if it comes after all accesses that it
-// conflicts with: there are none, or they are of its own thread, or of threads of which it knows (order.h). An access that
-// comes after a write comes after everything that the write came after, so the last write is enough. "Not fine" says little:
-// only the shadow tells races.
+// Every 4 bytes (or fewer, `grain`) have an entry for the last thread that wrote, one for the threads that have read
+// since, and one for the threads that performed atomic operations since. An access is fine if it comes after all
+// accesses that it conflicts with: there are none, or they are of its own thread, or of threads of which it knows
+// (order.h). An access that comes after a write comes after everything that the write came after, so the last write is
+// enough. "Not fine" says little: only the shadow tells races.
 //
-// The idea is that of epochs in C. Flanagan, S. N. Freund: FastTrack: Efficient and Precise Dynamic Race Detection, PLDI 2009.
+// The idea is that of epochs in C. Flanagan, S. N. Freund: FastTrack: Efficient and Precise Dynamic Race Detection,
+// PLDI 2009.
 #ifndef GR_ENGINES_EXACT_BOARD_H
 #define GR_ENGINES_EXACT_BOARD_H
 
@@ -15,8 +17,8 @@
 
 typedef enum BoardClass { BOARD_READ, BOARD_WRITE, BOARD_ATOM } BoardClass;
 
-// An entry, 0: none. From the top: a zero, generation (6 bits), 1 bit: threads of several warps, warp (5), epoch since the phase began
-// (13), lane (6; 32: several of the warp).
+// An entry, 0: none. From the top: a zero, generation (6 bits), 1 bit: threads of several warps, warp (5), epoch since
+// the phase began (13), lane (6; 32: several of the warp).
 enum {
     BOARD_LANE_BITS = 6,
     BOARD_EPOCH_BITS = 13,
@@ -54,7 +56,8 @@ typedef struct BoardAccess {
 
 // A new phase, in which nothing has happened yet. False: out of memory.
 bool gr_board_begin(Board *b, uint32_t bytes, unsigned grain, uint32_t epoch);
-// Puts the access on the board. False: it may race with what is there, or cannot be told. Then the board is of no more use in this phase.
+// Puts the access on the board. False: it may race with what is there, or cannot be told. Then the board is of no more
+// use in this phase.
 bool gr_board_access(Board *b, BoardAccess *a);
 void gr_board_free(Board *b);
 

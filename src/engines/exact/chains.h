@@ -7,8 +7,8 @@
 
 typedef struct Entry {
     uint32_t stamp, lanes, bytes;
-    // The bytes that changed since the next older one, by this or by what it took the place of: some of its own, or others. Of the oldest
-    // it means nothing.
+    // The bytes that changed since the next older one, by this or by what it took the place of: some of its own, or
+    // others. Of the oldest it means nothing.
     uint32_t changed;
 } Entry;
 
@@ -51,16 +51,16 @@ static inline uint32_t gr_history_left(const Shadow *s, History h) {
     return h >> 31 ? s->nodes.data[h & INT32_MAX].left : 0;
 }
 
-// From the newest entry on so many are weak accesses of one kind by one site in one launch: the history that begins with the oldest of these. *steady:
-// all of them but that one are stores that are compared, and changed nothing.
+// From the newest entry on so many are weak accesses of one kind by one site in one launch: the history that begins
+// with the oldest of these. *steady: all of them but that one are stores that are compared, and changed nothing.
 static inline History gr_history_oldest_alike(const Shadow *s, History h, bool *steady) {
     const Node *n = h >> 31 ? &s->nodes.data[h & INT32_MAX] : NULL;
     *steady = !n || n->steady;
     return n && n->oldest && !s->stamps.data[n->stamp].strong ? n->oldest : h;
 }
 
-// What tells the accesses under a stamp to some bytes of a word from others that race otherwise: the site, the launch, the bytes, and what kind of
-// access it was. 0: it cannot be said.
+// What tells the accesses under a stamp to some bytes of a word from others that race otherwise: the site, the launch,
+// the bytes, and what kind of access it was. 0: it cannot be said.
 static inline uint64_t gr_stamp_site_key(const Stamp *s, uint32_t bytes) {
     enum { LAUNCH_BITS = 23, SITE_BITS = 26 };
     if (s->site >> SITE_BITS || s->at.launch >> LAUNCH_BITS)
@@ -91,8 +91,9 @@ static inline bool gr_history_is_alone(const Shadow *s, History h) {
     return h >> 31 ? s->nodes.data[h & INT32_MAX].alone : !h || !s->stamps.data[h >> 5].strong;
 }
 
-// What all entries of a history have in common: they are strong operations of the generic proxy, of the device's scope or wider, on elements of
-// 1 << (strong - 1) bytes. Such are morally strong with each other on one device. strong 0: not so.
+// What all entries of a history have in common: they are strong operations of the generic proxy, of the device's scope
+// or wider, on elements of 1 << (strong - 1) bytes. Such are morally strong with each other on one device. strong 0:
+// not so.
 typedef struct Alike {
     uint32_t strong; // the size, as a power of two and 1; ALIKE_SIZELESS: they go with any; 0: they are not
     bool some_volatile;
@@ -124,7 +125,8 @@ static inline Alike gr_history_alike(const Shadow *s, History h) {
     return (Alike){n->strong, n->some_volatile, n->one_site, n->narrow, n->sizeless};
 }
 
-// Whether some entry is a strong operation that reads: what came before the value that it read may be known through it (judge.c, `observed`).
+// Whether some entry is a strong operation that reads: what came before the value that it read may be known through it
+// (judge.c, `observed`).
 static inline bool gr_stamp_observes(const Stamp *s) { return s->strong && s->access != PTX_ACCESS_WRITE; }
 static inline bool gr_history_observes(const Shadow *s, History h) {
     return h >> 31 ? s->nodes.data[h & INT32_MAX].observes : h && gr_stamp_observes(&s->stamps.data[h >> 5]);

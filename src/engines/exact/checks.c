@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// checks — compares what the engine says of a race with what else it knows of the two accesses, in every build. Each stamp says
-// which site, block and thread it stands for, and where it was used. A stamp that stands for another access than the one
-// remembered there would contradict one of these before long.
+// checks — compares what the engine says of a race with what else it knows of the two accesses, in every build. Each
+// stamp says which site, block and thread it stands for, and where it was used. A stamp that stands for another access
+// than the one remembered there would contradict one of these before long.
 #include "engines/exact/exact_internal.h"
 
 const char *gr_exact_check_text(ExactCheck c) {

@@ -9,7 +9,7 @@
 
 enum { LOADS = 1, STORES = 2 };
 
-// ---- Which functions -------------------------------------------------------------------------------------------------
+// ---- Which functions ------------------------------------------------------------------------------------------------
 
 static bool is_shared_data(const PtxSite *s) {
     return s->strong && (s->space == PTX_GLOBAL || s->space == PTX_SHARED || s->space == PTX_GENERIC);
@@ -38,7 +38,7 @@ static const PtxSite *site_of(Dekker *d, const DekkerAccess *a) {
     return s && s->func->index < d->has.len && d->has.data[s->func->index] == (LOADS | STORES) ? s : NULL;
 }
 
-// ---- What is said ----------------------------------------------------------------------------------------------------
+// ---- What is said ---------------------------------------------------------------------------------------------------
 
 void gr_exact_name_site(StrBuf *b, const PtxModule *m, uint32_t site) {
     const PtxStmt *s = m->sites[site].stmt;
@@ -89,7 +89,7 @@ char *gr_dekker_text(const Dekker *d) {
     return gr_str_take(&b);
 }
 
-// ---- Stores and loads ------------------------------------------------------------------------------------------------
+// ---- Stores and loads -----------------------------------------------------------------------------------------------
 
 static DekkerEdge *edge_of(const Dekker *d, uint64_t from, uint64_t to) {
     return &d->edges[gr_mix64(from + 3 * gr_mix64(to)) % DEKKER_EDGES];

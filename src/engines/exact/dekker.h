@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// dekker — notices where a program may rely on more order than a GPU keeps. Two threads each store to one place and then load
-// another, crosswise, and not both have a fence.sc between (Dekker's and Peterson's mutual exclusion; "store buffering" in the
-// literature).
+// dekker — notices where a program may rely on more order than a GPU keeps. Two threads each store to one place and
+// then load another, crosswise, and not both have a fence.sc between (Dekker's and Peterson's mutual exclusion; "store
+// buffering" in the literature).
 //
-// On a GPU both loads may then see the old values. An execution here is sequentially consistent, so that one of them sees the new one,
-// and what follows is ordered or does not happen. That is no race by itself, but races behind it are missed: hence a remark.
+// On a GPU both loads may then see the old values. An execution here is sequentially consistent, so that one of them
+// sees the new one, and what follows is ordered or does not happen. That is no race by itself, but races behind it are
+// missed: hence a remark.
 //
-// It is noticed under three conditions. One thread loads before the other stores. The other has not looked since the first one
-// stored, and knows nothing of that store. The first does not look again before its next store (a thread that polls does). Only
-// strong accesses are looked at, only in functions that have loads and stores of the kind, only within one launch, and the
-// first two million only.
+// It is noticed under three conditions. One thread loads before the other stores. The other has not looked since the
+// first one stored, and knows nothing of that store. The first does not look again before its next store (a thread that
+// polls does). Only strong accesses are looked at, only in functions that have loads and stores of the kind, only
+// within one launch, and the first two million only.
 #ifndef GR_ENGINES_EXACT_DEKKER_H
 #define GR_ENGINES_EXACT_DEKKER_H
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// ended — what a thread does in the shared memory of another block of its cluster has to come before that block's end, as its memory is gone
-// then. Something must keep one of the block's threads from exiting before: a barrier of the cluster, an mbarrier that is waited for.
+// ended — what a thread does in the shared memory of another block of its cluster has to come before that block's end,
+// as its memory is gone then. Something must keep one of the block's threads from exiting before: a barrier of the
+// cluster, an mbarrier that is waited for.
 //
-// The device stops a kernel that comes too late. Here it does not matter whether it did: nothing orders the two. What is asked for is only that
-// the threads waited, not that they see what the other did to memory.
+// The device stops a kernel that comes too late. Here it does not matter whether it did: nothing orders the two. What
+// is asked for is only that the threads waited, not that they see what the other did to memory.
 #include "engines/exact/exact_internal.h"
 
 #include <stdio.h>

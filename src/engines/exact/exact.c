@@ -8,8 +8,8 @@
 #include <string.h>
 
 enum {
-    TIDY_BYTES =
-        4 << 20, // that launches, blocks and clocks may take before it is worth looking which are needed
+    // That launches, blocks and clocks may take before it is worth looking which are needed.
+    TIDY_BYTES = 4 << 20,
     MODULES_SEEN = 256, // if more are loaded, their fingerprints are computed again
 };
 
@@ -183,7 +183,7 @@ void gr_exact_collect(Exact *x) {
         sweep(x);
 }
 
-// ---- Stores and loads crosswise --------------------------------------------------------------------------------------
+// ---- Stores and loads crosswise -------------------------------------------------------------------------------------
 
 static uint64_t place_of(uint64_t launch, uint64_t owner) { return launch << 32 ^ (owner + 1); }
 
@@ -226,7 +226,8 @@ static void on_access(void *user, const VmAccessEvent *e) {
     bool strong = is_strong(e->sem, e->access);
     if (b && strong)
         look_at_event(x, b, e);
-    // A thread that sees a strong write is ordered behind it. So strong accesses are remembered, wanted or not (gr_exact_report).
+    // A thread that sees a strong write is ordered behind it. So strong accesses are remembered, wanted or not
+    // (gr_exact_report).
     if (b && !strong && gr_exact_is_passed(x, b->launch, e->where.module, e->where.site))
         gr_exact_pass_by(x, b, e);
     else if (b)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// exact_internal — what the parts of the causality engine share. exact.c hears of events. access.c brings accesses to the
-// shadow; quick.c does so at once for common ones, and runs.c and meets.c for whole lines. phase.c defers what shared memory may never need
-// (log.c), for as long as board.c says that nothing races. judge.c says which accesses race and reports them. history.c says
-// what has to be remembered. host.c is for the host's copies, memsets and waits, touch.c for the host's own accesses, freed.c
-// for memory that is freed.
+// exact_internal — what the parts of the causality engine share. exact.c hears of events. access.c brings accesses to
+// the shadow; quick.c does so at once for common ones, and runs.c and meets.c for whole lines. phase.c defers what
+// shared memory may never need (log.c), for as long as board.c says that nothing races. judge.c says which accesses
+// race and reports them. history.c says what has to be remembered. host.c is for the host's copies, memsets and waits,
+// touch.c for the host's own accesses, freed.c for memory that is freed.
 #ifndef GR_ENGINES_EXACT_EXACT_INTERNAL_H
 #define GR_ENGINES_EXACT_EXACT_INTERNAL_H
 
@@ -73,8 +73,8 @@ typedef struct ReadPage {
     uint64_t age;               // of the shadow's tables (Tables.age): of another one `table` means nothing
     uint64_t launch, version;   // of another launch, or Exact.reads_version, `told` means nothing
     uint32_t table[PAGE_LINES]; // tables of the lines, their numbers and 1; 0: not looked for yet
-    uint64_t
-        told[PAGE_WORDS / 64]; // a bit per word: no further read has to be remembered, and no reader can race
+    // A bit per word: no further read has to be remembered, and no reader can race.
+    uint64_t told[PAGE_WORDS / 64];
 } ReadPage;
 
 typedef struct ReadPages {
@@ -114,8 +114,8 @@ typedef struct Again {
 
 enum { AGAIN_PAIRS = 64 };
 
-// What became of an access and one that is remembered: more than that is not known (perhaps a race); no race; a race of a pair that had been
-// found.
+// What became of an access and one that is remembered: more than that is not known (perhaps a race); no race; a race of
+// a pair that had been found.
 typedef enum Raced { RACED_UNKNOWN, RACED_NOT, RACED_READ_WRITE, RACED_WRITE_WRITE, RACED_SAME_VALUE } Raced;
 
 struct Exact {
@@ -141,8 +141,9 @@ struct Exact {
     Launch *launch;                     // the last that was looked for
     uint64_t moment;
     uint64_t reports; // races that were found, each time
-    uint64_t
-        looks; // how often an access was held against another that is remembered, or others of its warp and epoch, or a table of earlier launches
+    // How often an access was held against another that is remembered, or others of its warp and epoch, or a table of
+    // earlier launches.
+    uint64_t looks;
     uint64_t tidy_at;     // when launches, blocks and clocks take so many bytes
     int device;           // of the last launch, and 1
     bool several_devices; // have launched something
@@ -216,7 +217,8 @@ typedef struct Access {
 } Access;
 
 // exact.c
-// Gives back what is not needed of accesses and launches that are over, when that is much. Not while anything is under way.
+// Gives back what is not needed of accesses and launches that are over, when that is much. Not while anything is under
+// way.
 void gr_exact_tidy(Exact *x);
 Block *gr_exact_block_of(Exact *x, const VmWhere *w); // NULL when there is none
 // An access that the options leave out.
@@ -239,7 +241,8 @@ bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g);
 // A read of which there was no glance: true when it is deferred.
 bool gr_exact_defer_read(Exact *x, Block *b, const VmAccessEvent *e);
 
-// What the lanes of `lanes` do to the lines they touch, and how those of each half of the warp lie. False: it is not that simple.
+// What the lanes of `lanes` do to the lines they touch, and how those of each half of the warp lie. False: it is not
+// that simple.
 bool gr_exact_touch_shape(Exact *x, Access *a, uint32_t lanes, const VmShape shape[2], const uint64_t base[2],
                           uint32_t size, bool reads);
 
@@ -256,11 +259,13 @@ WatchedLines gr_exact_watched(const Tile *t, const VmGlance *g);
 void gr_exact_note_logged(Tile *t, const VmGlance *g);
 // The tile is of a new generation: what was done to watched lines stays, while not all know of the operation.
 void gr_exact_keep_watched(const Block *b, Tile *t, uint64_t generation);
-// The same as gr_exact_catch_up before an access to all of these addresses, unless the log holds nothing of their lines.
+// The same as gr_exact_catch_up before an access to all of these addresses, unless the log holds nothing of their
+// lines.
 void gr_exact_catch_up_with(Exact *x, Block *b, const uint64_t address[LANES], uint32_t lanes, uint32_t size);
 // A cp.async is issued.
 void gr_exact_watch(Exact *x, Block *b, const VmAsyncEvent *e);
-// After a barrier of all threads: nothing that was done to the block's shared memory matters any more, but where cp.async is under way.
+// After a barrier of all threads: nothing that was done to the block's shared memory matters any more, but where
+// cp.async is under way.
 void gr_exact_fresh(Block *b);
 // The same of all blocks of its cluster, after a barrier of the cluster.
 void gr_exact_fresh_cluster(const Block *b);
@@ -302,13 +307,15 @@ void gr_exact_reads_free(Exact *x);
 // tables.c
 // The line is read by so many instructions that a table for each would take longer than it saves.
 bool gr_exact_has_many_tables(const Exact *x, const Line *line);
-// The lanes of the run whose elements a later launch, which came after the run's, has accessed again by the same instruction, as tables know.
+// The lanes of the run whose elements a later launch, which came after the run's, has accessed again by the same
+// instruction, as tables know.
 uint32_t gr_exact_done_again(const Exact *x, const Line *line, const Run *r);
-// What was written to the line under the stamp, by a launch that the one at hand knows, goes into a table. Yields the lanes that none could
-// take.
+// What was written to the line under the stamp, by a launch that the one at hand knows, goes into a table. Yields the
+// lanes that none could take.
 uint32_t gr_exact_retire(Exact *x, Line *line, uint32_t stamp, uint32_t lanes, Shape shape);
-// All that the line's tables from number `first` on hold came before the launch of the access. A launch that comes after one that found so
-// skips these tables: a line that thousands of instructions access, each in a launch of its own, has as many.
+// All that the line's tables from number `first` on hold came before the launch of the access. A launch that comes
+// after one that found so skips these tables: a line that thousands of instructions access, each in a launch of its
+// own, has as many.
 bool gr_exact_knows_tables(Exact *x, Access *a, uint32_t first);
 // The lanes read or write the line, and come after all that its tables hold of these bytes. False: look closer.
 bool gr_exact_clear_of_tables(Exact *x, Access *a, const Line *line, uint32_t lanes, Shape shape,
@@ -324,10 +331,11 @@ void gr_exact_check_tables(Exact *x, Access *a, const Cell *cell, const Line *li
 
 // runs.c: the lanes access the line, which has no cells. False: it is not that simple, and nothing has happened.
 bool gr_exact_touch_line(Exact *x, Access *a, Line *line, uint32_t lanes, Shape shape, bool reads);
-// meets.c: none of what the run and the older ones of its chain hold can race with the access, but as it has before, which is counted. False:
-// it is not that simple.
+// meets.c: none of what the run and the older ones of its chain hold can race with the access, but as it has before,
+// which is counted. False: it is not that simple.
 bool gr_exact_is_clear(Exact *x, Access *a, const Run *r, uint32_t lanes, Shape shape);
-// The stamp is of the warp that accesses, or of a cp.async of its, and each lane comes after what that lane did under it.
+// The stamp is of the warp that accesses, or of a cp.async of its, and each lane comes after what that lane did under
+// it.
 bool gr_exact_is_own(const Exact *x, const Access *a, uint32_t stamp);
 // All of `lanes` know all that was done under the stamp.
 bool gr_exact_all_know(const Exact *x, Access *a, uint32_t lanes, uint32_t stamp);
@@ -346,7 +354,8 @@ void gr_exact_fill_kind(Kind *k, uint32_t site, const PtxStmt *stmt, uint32_t si
                         PtxSem sem, PtxScope scope, bool compared);
 // The number of the stamp, which is of the warp.
 uint32_t gr_exact_stamp(Exact *x, Warp *w, const Stamp *want);
-// Weak accesses of whole words to a line with cells, where not much has to be kept; `shape` is one of steps, or one lane's.
+// Weak accesses of whole words to a line with cells, where not much has to be kept; `shape` is one of steps, or one
+// lane's.
 // False: look closer.
 bool gr_exact_touch_cells(Exact *x, Access *a, Line *line, uint32_t lanes, Shape shape, uint32_t size,
                           bool reads);
@@ -392,8 +401,8 @@ void gr_exact_allocations_free(Exact *x);
 void gr_exact_block_ends(Exact *x, Block *b);
 
 // volatiles.c
-// Access `a`, whose stamp is `mine`, and an earlier one are unordered, and volatile makes them strong: whether that is reported. Else
-// it is counted.
+// Access `a`, whose stamp is `mine`, and an earlier one are unordered, and volatile makes them strong: whether that is
+// reported. Else it is counted.
 bool gr_exact_reports_volatile(Exact *x, const Access *a, const Stamp *mine, const Stamp *earlier);
 // Such a pair of these two sites has been counted, and neither this one nor any later one is reported.
 bool gr_exact_has_counted(Exact *x, const Access *a, const Stamp *mine, const Stamp *earlier);
@@ -403,8 +412,8 @@ void gr_exact_volatile_ordered(Exact *x, const Stamp *a, const Stamp *b);
 bool gr_exact_counts_sites(const Exact *x, const Access *a);
 
 // proxies.c
-// Access `a` of the async proxy, whose stamp is `mine`, writes where `read` has read, without a fence between: whether that is reported.
-// Else it is counted.
+// Access `a` of the async proxy, whose stamp is `mine`, writes where `read` has read, without a fence between: whether
+// that is reported. Else it is counted.
 bool gr_exact_reports_proxy_read(Exact *x, const Access *a, const Stamp *mine, const Stamp *read);
 
 // unsure.c
@@ -471,7 +480,8 @@ static inline bool gr_exact_came_before(const Exact *x, Access *a, uint32_t laun
     a->before = launch + 1;
     return true;
 }
-// Reports whether entry e of the cell races with what lane `lane` does to `bytes` of the word; changed: bytes that were changed since.
+// Reports whether entry e of the cell races with what lane `lane` does to `bytes` of the word; changed: bytes that were
+// changed since.
 Raced gr_exact_check_entry(Exact *x, Access *a, const Cell *cell, const Entry *e, uint32_t changed,
                            uint32_t lane, uint32_t bytes, uint64_t word);
 // The access and all that h holds are morally strong; and if some of them is volatile, that has been counted.
@@ -479,15 +489,17 @@ bool gr_exact_all_strong(Exact *x, const Access *a, History h);
 // Reports what of h races with what lane `lane` does to `bytes` of the word.
 void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t lane, uint32_t bytes,
                     uint64_t word);
-// The same of a weak access, if its races with h have all been found: they are counted. False: look closer; some may have been counted.
+// The same of a weak access, if its races with h have all been found: they are counted. False: look closer; some may
+// have been counted.
 bool gr_exact_checks_again(Exact *x, Access *a, History h, uint32_t lane, uint32_t bytes, uint64_t word);
-// What lane `lane` does to these bytes of the word races with what `other_lane` of entry e did. False: it is not counted.
+// What lane `lane` does to these bytes of the word races with what `other_lane` of entry e did. False: it is not
+// counted.
 bool gr_exact_report(Exact *x, const Access *a, uint32_t lane, uint64_t word, uint32_t bytes, const Entry *e,
                      uint32_t other_lane, RaceClass class);
 
 // history.c
-// No access can race any more with anything under that stamp. A barrier does not hide from the async proxy what the generic one
-// did.
+// No access can race any more with anything under that stamp. A barrier does not hide from the async proxy what the
+// generic one did.
 static inline bool gr_exact_is_over(const Exact *x, const Access *a, const Stamp *t) {
     if (t->at.launch != a->view.launch->index)
         return gr_order_settled(&x->order, t->at.launch);
@@ -499,9 +511,9 @@ static inline bool gr_exact_same_kind(const Stamp *a, const Stamp *b) {
     return a->site == b->site && a->access == b->access && a->strong == b->strong && a->scope == b->scope &&
            a->elem == b->elem && a->mark == b->mark;
 }
-// Weak reads of global memory by blocks that nothing orders: of those of one site, two by different blocks are enough: a later
-// write that is unordered with any of them is unordered with at least one of the two. *other: the linear index, and 1, of the
-// first of them that was found. True: `t` is the second.
+// Weak reads of global memory by blocks that nothing orders: of those of one site, two by different blocks are enough:
+// a later write that is unordered with any of them is unordered with at least one of the two. *other: the linear index,
+// and 1, of the first of them that was found. True: `t` is the second.
 static inline bool gr_exact_is_told(const Exact *x, const Stamp *mine, const Stamp *t, uint64_t *other) {
     if (!gr_exact_same_kind(t, mine) || t->at.launch != mine->at.launch || t->proxy != mine->proxy)
         return false;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// freed — freeing memory is an access to all its bytes: a race with every other access that nothing orders before or after it.
+// freed — freeing memory is an access to all its bytes: a race with every other access that nothing orders before or
+// after it.
 //
-// What was remembered of the memory is judged when it is freed, and forgotten: memory that is handed out again has no past. A
-// later access to it faults, and is judged by the list of what was freed.
+// What was remembered of the memory is judged when it is freed, and forgotten: memory that is handed out again has no
+// past. A later access to it faults, and is judged by the list of what was freed.
 #include "engines/exact/exact_internal.h"
 
 #include <stdlib.h>

@@ -16,9 +16,10 @@ bool gr_exact_all_over(const Exact *x, const Access *a, History h) {
     return true;
 }
 
-// The lanes of `e` with which a later access may race without racing with the access now at hand too. Such a one has the same
-// site and kind, covers the bytes, and comes after: an access that is unordered with the earlier one then is unordered with the
-// later one. *seen: but accesses that come after something older only because e saw it still need e (`observed`).
+// The lanes of `e` with which a later access may race without racing with the access now at hand too. Such a one has
+// the same site and kind, covers the bytes, and comes after: an access that is unordered with the earlier one then is
+// unordered with the later one. *seen: but accesses that come after something older only because e saw it still need e
+// (`observed`).
 static uint32_t still_needed(const Exact *x, Access *a, const Entry *e, uint32_t bytes, bool chain,
                              bool *seen) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp], *t = &x->shadow.stamps.data[e->stamp];
@@ -52,8 +53,8 @@ static uint32_t still_needed(const Exact *x, Access *a, const Entry *e, uint32_t
     return left;
 }
 
-// Those of these bytes that the access changes. It matters once there are older ones, and costs something to find out. Byte by byte it is
-// asked only where accesses to parts of the word meet.
+// Those of these bytes that the access changes. It matters once there are older ones, and costs something to find out.
+// Byte by byte it is asked only where accesses to parts of the word meet.
 static uint32_t changed_by(const Exact *x, Access *a, uint32_t lanes, uint64_t word, uint32_t bytes,
                            bool parts) {
     if (a->asked)
@@ -95,7 +96,8 @@ static bool observes_nothing_new(const Exact *x, size_t k) {
 
 static bool interns(const Exact *x, const Access *a) {
     const Stamp *s = &x->shadow.stamps.data[a->stamp];
-    // The next atomic operation takes the place of this one, and threads that poll have an entry each: neither would be shared.
+    // The next atomic operation takes the place of this one, and threads that poll have an entry each: neither would be
+    // shared.
     return !a->owner && !(s->strong && s->access != PTX_ACCESS_WRITE);
 }
 
@@ -111,10 +113,10 @@ static void push(Exact *x, const Access *a, History *h, Entry e) {
     *h = longer;
 }
 
-// ---- Reads of one thread ---------------------------------------------------------------------------------------------
+// ---- Reads of one thread --------------------------------------------------------------------------------------------
 
-// Of the reads of one thread by one instruction the newest is enough: an access that comes after the newest comes after all of them. So a
-// place that threads poll is remembered once for each thread, however often the thread looks.
+// Of the reads of one thread by one instruction the newest is enough: an access that comes after the newest comes after
+// all of them. So a place that threads poll is remembered once for each thread, however often the thread looks.
 static ReadBy *read_by(Exact *x, const Stamp *t, uint32_t bytes) {
     size_t mask = x->readers.len - 1;
     uint64_t h = gr_mix64((t->at.id << 5 | t->at.warp) * UINT64_C(0x9e3779b97f4a7c15) +
@@ -153,10 +155,11 @@ static uint32_t read_since(Exact *x, const Entry *e) {
     return before;
 }
 
-// ---- What is kept ----------------------------------------------------------------------------------------------------
+// ---- What is kept ---------------------------------------------------------------------------------------------------
 
-// A history of so many entries that has just been tidied up: as many again as pay for that. (Twice as many if it was in vain
-// for a strong access: others poll the place too. Weak ones find more to leave out as soon as another comes for the same bytes.)
+// A history of so many entries that has just been tidied up: as many again as pay for that. (Twice as many if it was in
+// vain for a strong access: others poll the place too. Weak ones find more to leave out as soon as another comes for
+// the same bytes.)
 static History tidied(Exact *x, History h, size_t n) {
     gr_history_tidied(&x->shadow, h, n > 4 ? n : 0);
     return h;

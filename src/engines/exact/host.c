@@ -77,7 +77,8 @@ static void keep_known(Exact *x, const GrWork *w) {
     gr_clock_take(&x->work.host, now);
 }
 
-// By the host itself, which did not wait for anything first: after what it had waited for at its call, before what it submits from then on.
+// By the host itself, which did not wait for anything first: after what it had waited for at its call, before what it
+// submits from then on.
 static void host_frees(Exact *x, const GrWork *w) {
     WorkTurn turn = gr_work_host_did(&x->work);
     gr_clock_add(&x->hosts.besides, gr_stream_key(turn.stream), turn.turn);
@@ -124,8 +125,8 @@ static void begins(Exact *x, const GrWork *w) {
     gr_clock_release(sure);
 }
 
-// What follows the host function in its stream knows what the host knew when the function returned. It takes a turn whether it has accessed
-// memory or not: what it tells others names that.
+// What follows the host function in its stream knows what the host knew when the function returned. It takes a turn
+// whether it has accessed memory or not: what it tells others names that.
 static void function_ended(Exact *x, const GrWork *w) {
     gr_exact_host_releases(x);
     Clock *now = x->work.host, *turn_of = NULL;

@@ -4,7 +4,8 @@
 
 #include <stdlib.h>
 
-// So many launches are remembered for other threads after everything was waited for; so many while another thread's call has begun.
+// So many launches are remembered for other threads after everything was waited for; so many while another thread's
+// call has begun.
 enum { KEPT_LAUNCHES = 128, KEPT_FOR_CALLS = 1024 };
 // So many moments of a thread are kept; when they are full, every other one goes, but the first and the last few stay.
 enum { KEPT_MOMENTS = 64 };

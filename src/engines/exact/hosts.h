@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // hosts — several threads of the host that give the device work.
 //
-// Two clocks follow the order between the work of different threads. The one of work.h takes the host for one thread: what any of
-// its threads has waited for comes before every call that began after that wait had returned. Two accesses that it leaves unordered
-// are a race. The other is kept here: only what a thread has waited for itself, and what threads told each other in a way that is
-// seen (GrHostThreads: mutexes and their like). Two accesses that only the first clock orders are ordered by real time, or by something
-// that is not seen (atomics, futexes): they are counted and never reported.
+// Two clocks follow the order between the work of different threads. The one of work.h takes the host for one thread:
+// what any of its threads has waited for comes before every call that began after that wait had returned. Two accesses
+// that it leaves unordered are a race. The other is kept here: only what a thread has waited for itself, and what
+// threads told each other in a way that is seen (GrHostThreads: mutexes and their like). Two accesses that only the
+// first clock orders are ordered by real time, or by something that is not seen (atomics, futexes): they are counted
+// and never reported.
 //
-// A host function is a thread like the others, which has waited for what its stream did before. Functions without an order of their
-// own know nothing of each other, though one thread runs them all.
+// A host function is a thread like the others, which has waited for what its stream did before. Functions without an
+// order of their own know nothing of each other, though one thread runs them all.
 #ifndef GR_ENGINES_EXACT_HOSTS_H
 #define GR_ENGINES_EXACT_HOSTS_H
 
@@ -61,9 +62,11 @@ typedef struct Hosts {
 } Hosts;
 
 void gr_hosts_free(Hosts *h);
-// Whether work.h's clock of the host is newer than the call: yields what it was when that began, a reference of the caller's own.
+// Whether work.h's clock of the host is newer than the call: yields what it was when that began, a reference of the
+// caller's own.
 Clock *gr_hosts_when_begun(const Hosts *h, const Work *w, const GrWork *e);
-// The same events as for Work, before it hears of them. What an item that begins comes after for sure, of the caller's own.
+// The same events as for Work, before it hears of them. What an item that begins comes after for sure, of the caller's
+// own.
 void gr_hosts_hear(Hosts *h, const Work *w, const GrWork *e);
 Clock *gr_hosts_begins(Hosts *h, const GrWork *e);
 // Of a kernel, until its launch begins. The reference is taken.

@@ -121,8 +121,8 @@ static void missing(const Exact *x, RaceClass class, const Stamp *a, const Stamp
         snprintf(out, cap, "%s", no_order(x, a, b));
 }
 
-// Where an access began that touched `bytes` of `word`, as far as that is known. Accesses of threads are aligned to their size, bulk
-// operations to 16 bytes only; the host's are not aligned at all.
+// Where an access began that touched `bytes` of `word`, as far as that is known. Accesses of threads are aligned to
+// their size, bulk operations to 16 bytes only; the host's are not aligned at all.
 static bool base_of(const Stamp *s, uint64_t word, uint32_t bytes, uint64_t *base) {
     uint32_t aligned = s->proxy == VM_PROXY_ASYNC ? 16 : 32;
     *base = word + (uint64_t)__builtin_ctz(bytes);
@@ -208,17 +208,17 @@ bool gr_exact_report(Exact *x, const Access *a, uint32_t lane, uint64_t word, ui
 
 // ---- Judging -------------------------------------------------------------------------------------------------------
 
-// An operation of the async proxy comes after t, but no proxy fence has told it what the generic proxy did there. (A wait for
-// an operation of the async proxy is a proxy fence.) `chance`: what is known by chance counts, too.
+// An operation of the async proxy comes after t, but no proxy fence has told it what the generic proxy did there. (A
+// wait for an operation of the async proxy is a proxy fence.) `chance`: what is known by chance counts, too.
 static bool lacks_proxy_fence(const Exact *x, const Access *a, const Stamp *mine, const Stamp *t, uint32_t u,
                               bool chance) {
     return mine->proxy == VM_PROXY_ASYNC && t->proxy != VM_PROXY_ASYNC && a->view.op &&
            !gr_order_proxied(&x->order, &a->view, &t->at, u, chance);
 }
 
-// An operation precedes another in causality order too when an operation that observed its value precedes the other (PTX ISA,
-// "Causality order", second rule): it is enough that a later strong read of the location is known. Yields the bytes of the word
-// of which that is so.
+// An operation precedes another in causality order too when an operation that observed its value precedes the other
+// (PTX ISA, "Causality order", second rule): it is enough that a later strong read of the location is known. Yields the
+// bytes of the word of which that is so.
 static uint32_t observed(const Exact *x, const Access *a, const Cell *cell, const Stamp *mine, const Stamp *w,
                          uint32_t u, uint32_t wanted, bool chance) {
     uint32_t bytes = 0;
@@ -398,8 +398,8 @@ bool gr_exact_all_strong(Exact *x, const Access *a, History h) {
              gr_exact_has_counted(x, a, &s->stamps.data[a->stamp], &s->stamps.data[gr_history_stamp(s, h)])));
 }
 
-// All that h holds is morally strong with the access, and some of it is volatile. A long history is gone through once by each site; later
-// accesses of it pass by what is counted.
+// All that h holds is morally strong with the access, and some of it is volatile. A long history is gone through once
+// by each site; later accesses of it pass by what is counted.
 static void check_volatiles(Exact *x, Access *a, const Cell *cell, History h, uint32_t lane, uint32_t bytes,
                             uint64_t word) {
     Shadow *s = &x->shadow;
@@ -420,7 +420,8 @@ static void check_volatiles(Exact *x, Access *a, const Cell *cell, History h, ui
     gr_history_note_counted(s, from, site, 0);
 }
 
-// The same as gr_exact_check_entry of a weak access, as far as the race is one that has been found. RACED_UNKNOWN: look closer.
+// The same as gr_exact_check_entry of a weak access, as far as the race is one that has been found. RACED_UNKNOWN: look
+// closer.
 static Raced check_again(Exact *x, Access *a, const Entry *e, uint32_t changed, uint32_t lane, uint32_t bytes,
                          uint64_t word) {
     const Stamp *t = &x->shadow.stamps.data[e->stamp];

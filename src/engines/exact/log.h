@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // log — what the threads of a block did to its shared memory in one phase (phase.c), as notes in their order.
 //
-// A log that has become long is shortened: the weak reads in it become sets. A set says for each place which lanes of a warp
-// read there, by one instruction in one epoch. If a lane read a place several times by one instruction, only the last epoch is
-// kept: a later access that races with an earlier one of these reads races with the last one too. The sets stand behind
-// everything else in the log. That a read stands behind a write that came after it does no harm: reads in the log race with
-// nothing in it, and an access that comes after that write comes after that read as well.
+// A log that has become long is shortened: the weak reads in it become sets. A set says for each place which lanes of a
+// warp read there, by one instruction in one epoch. If a lane read a place several times by one instruction, only the
+// last epoch is kept: a later access that races with an earlier one of these reads races with the last one too. The
+// sets stand behind everything else in the log. That a read stands behind a write that came after it does no harm:
+// reads in the log race with nothing in it, and an access that comes after that write comes after that read as well.
 #ifndef GR_ENGINES_EXACT_LOG_H
 #define GR_ENGINES_EXACT_LOG_H
 
@@ -17,11 +17,11 @@ enum { IN_STRIDES = 3 };
 typedef struct Note {
     uint64_t moment;
     uint32_t site, epoch, lanes;
-    int32_t base
-        [2]; // of the halves of the warp; of IN_STRIDES: where lane 0 would be, and the distance; of a set: [0]: its places
+    // Of the halves of the warp; of IN_STRIDES: where lane 0 would be, and the distance; of a set: [0]: its places.
+    int32_t base[2];
     uint32_t warp : 5, turn : 5, shape : 2, other_shape : 2; // of the halves
-    // So many words follow: for each word of the lanes' elements the lanes that changed nothing. Then 32 addresses, if one half is
-    // scattered.
+    // So many words follow: for each word of the lanes' elements the lanes that changed nothing. Then 32 addresses, if
+    // one half is scattered.
     uint32_t compared : 3;
     uint32_t set : 1; // the places follow
 } Note;

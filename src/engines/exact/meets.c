@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// meets — an access held against the runs of a line: it comes after them, or it races as it has before, which is only counted.
+// meets — an access held against the runs of a line: it comes after them, or it races as it has before, which is only
+// counted.
 //
-// A line may have dozens of runs, and most of them are of few warps in few epochs. What the access knows of one of these is found out once,
-// and a pair of two sites is looked up once for the runs of one instruction.
+// A line may have dozens of runs, and most of them are of few warps in few epochs. What the access knows of one of
+// these is found out once, and a pair of two sites is looked up once for the runs of one instruction.
 #include "engines/exact/again.h"
 #include "engines/exact/shapes.h"
 
-// What the lanes of an access know of what a warp did in one epoch: each of them nothing, each what it did itself, this and that, or all.
+// What the lanes of an access know of what a warp did in one epoch: each of them nothing, each what it did itself, this
+// and that, or all.
 typedef enum Knows { KNOWS_NOTHING, KNOWS_ITSELF, KNOWS_SOME, KNOWS_ALL } Knows;
 
 enum { ANSWERS = 8 };
@@ -165,8 +167,8 @@ static bool find_pair(Meeting *m, uint32_t stamp) {
     return true;
 }
 
-// If the access races with what the run has of these words, then as a pair that has been found: that is counted. False: it is not that
-// simple.
+// If the access races with what the run has of these words, then as a pair that has been found: that is counted. False:
+// it is not that simple.
 static bool is_again(Meeting *m, const Run *r, Knows knows, uint32_t words) {
     if (!find_pair(m, r->stamp))
         return false;
@@ -182,7 +184,8 @@ static bool is_again(Meeting *m, const Run *r, Knows knows, uint32_t words) {
 
 // ---- All -----------------------------------------------------------------------------------------------------------
 
-// The access comes after the run, or has raced with it as before. *rest: it comes after the older ones of the chain as well.
+// The access comes after the run, or has raced with it as before. *rest: it comes after the older ones of the chain as
+// well.
 static bool passes(Meeting *m, const Run *r, bool *rest) {
     bool alike = gr_shape_form(m->shape) != FORM_SAME && gr_run_lies(r, m->shape);
     if (r->stamp == m->a->known || (alike && gr_exact_is_own(m->x, m->a, r->stamp))) {

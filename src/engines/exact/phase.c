@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // phase — what shared memory may never need to know.
 //
-// After a barrier of all threads nothing that was done to a block's shared memory before can race any more: the tile is fresh. What
-// happens then is only written down, for as long as nothing in it can race: while everything is reads, or everything is relaxed
-// atomic operations on elements of one size, that goes without saying; else a board tells (board.h). The next barrier of all throws the
-// log away; but if something else comes before it, or something that may race, everything in the log happens in the shadow first, in its
-// order. What the threads knew of each other then is not written down, hence `late` accesses: reads supersede no others. But what threads
-// know only grows, so what was in order then is found in order now.
+// After a barrier of all threads nothing that was done to a block's shared memory before can race any more: the tile is
+// fresh. What happens then is only written down, for as long as nothing in it can race: while everything is reads, or
+// everything is relaxed atomic operations on elements of one size, that goes without saying; else a board tells
+// (board.h). The next barrier of all throws the log away; but if something else comes before it, or something that may
+// race, everything in the log happens in the shadow first, in its order. What the threads knew of each other then is
+// not written down, hence `late` accesses: reads supersede no others. But what threads know only grows, so what was in
+// order then is found in order now.
 //
-// Of a block in a cluster the log holds what its own threads do, and the tile is fresh after a barrier of the cluster. Before another block
-// accesses its memory, all of it happens in the shadow.
+// Of a block in a cluster the log holds what its own threads do, and the tile is fresh after a barrier of the cluster.
+// Before another block accesses its memory, all of it happens in the shadow.
 #include "engines/exact/log.h"
 #include "engines/exact/order/order_internal.h"
 
@@ -186,8 +187,8 @@ static TilePhase phase_of(const Kind *k) {
                                                  : PHASE_ATOMS;
 }
 
-// Strong accesses that order nothing: no thread can acquire anything there, nor has one released or read anything before, nor do they say
-// in which order fences came.
+// Strong accesses that order nothing: no thread can acquire anything there, nor has one released or read anything
+// before, nor do they say in which order fences came.
 static bool orders_nothing(const Exact *x, const Block *b, const Warp *w, const VmGlance *g, const Kind *k) {
     return k->relaxed && k->stamp.elem == g->site->size && !(w->synced & g->mask) && !b->sync.live &&
            !gr_order_talks(&x->order, &b->talks, b, w, g->mask) && !x->open.len;

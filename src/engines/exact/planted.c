@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// planted — writes that are older than anything the shadow remembers of their bytes, and are told late: allocations (allocated.c). Lines
-// get such a write when they are touched first, so it takes memory only where the program does something.
+// planted — writes that are older than anything the shadow remembers of their bytes, and are told late: allocations
+// (allocated.c). Lines get such a write when they are touched first, so it takes memory only where the program does
+// something.
 #include "engines/exact/chains.h"
 
 #include <stdlib.h>

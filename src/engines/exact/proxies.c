@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// proxies — bytes that threads read through the generic proxy and that the async proxy overwrites later, in order, without a proxy fence.
+// proxies — bytes that threads read through the generic proxy and that the async proxy overwrites later, in order,
+// without a proxy fence.
 //
-// PTX has no rule that orders the two (PTX ISA 9.x, 8.9, "Proxy-preserved base causality order"), and pipelines do it all the same:
-// consumers load a stage, arrive at an mbarrier, and the producer copies into the stage again. So such pairs are counted, and
-// reported only if that is asked for.
+// PTX has no rule that orders the two (PTX ISA 9.x, 8.9, "Proxy-preserved base causality order"), and pipelines do it
+// all the same: consumers load a stage, arrive at an mbarrier, and the producer copies into the stage again. So such
+// pairs are counted, and reported only if that is asked for.
 #include "engines/exact/exact_internal.h"
 
 enum { NAMED = 4 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// quick — the most common accesses of programs, a warp at a time: loads and stores of lanes side by side or at one place, of
-// words here and there, and relaxed atomic operations. Whatever is not plainly in order is left to access.c, which may be told
-// again of what has already been noted here.
+// quick — the most common accesses of programs, a warp at a time: loads and stores of lanes side by side or at one
+// place, of words here and there, and relaxed atomic operations. Whatever is not plainly in order is left to access.c,
+// which may be told again of what has already been noted here.
 #include "engines/exact/exact_internal.h"
 
 #include <string.h>
@@ -79,8 +79,8 @@ static bool touch_shape(Exact *x, Access *a, uint32_t lanes, VmShape shape, uint
                              : touch_same(x, a, lanes, base, reads);
 }
 
-// Both halves read one line of shared memory, each at one place or both the same elements: in one run. False: they do not, or it is not that
-// simple.
+// Both halves read one line of shared memory, each at one place or both the same elements: in one run. False: they do
+// not, or it is not that simple.
 static bool read_both_halves(Exact *x, Access *a, uint32_t lanes, const VmShape shape[2],
                              const uint64_t base[2], uint32_t size) {
     bool pair = shape[0] == VM_SAME;
@@ -112,7 +112,8 @@ bool gr_exact_touch_shape(Exact *x, Access *a, uint32_t lanes, const VmShape sha
     return true;
 }
 
-// The distance at which the lanes' elements lie, which do not overlap, and where the first lane of the warp would be. 0: there is none that runs can tell.
+// The distance at which the lanes' elements lie, which do not overlap, and where the first lane of the warp would be.
+// 0: there is none that runs can tell.
 static uint32_t stride_of(const VmGlance *g, uint32_t lanes, uint64_t *base) {
     uint32_t others = lanes & (lanes - 1);
     if (!others)
@@ -262,8 +263,8 @@ static bool is_clear_of_tables(Exact *x, Access *a, Met *m, uint32_t lane, uint6
     return clear;
 }
 
-// What the lanes do, as far as order goes. False: that is nothing, because no thread has released anything and neither have
-// these lanes.
+// What the lanes do, as far as order goes. False: that is nothing, because no thread has released anything and neither
+// have these lanes.
 static bool strong_op(Exact *x, const Access *a, const VmGlance *g, StrongOp *op) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp];
     Map *vars = a->owner ? &a->owner->sync : &x->order.sync;
@@ -509,7 +510,8 @@ bool gr_exact_defer_read(Exact *x, Block *b, const VmAccessEvent *e) {
     return k && k->stamp.site && epoch && gr_exact_defer(x, b, w, &g, k, epoch);
 }
 
-// A strong access of which touch_strong or touch_atoms can tell. Elements of vectors that are loaded are told word by word.
+// A strong access of which touch_strong or touch_atoms can tell. Elements of vectors that are loaded are told word by
+// word.
 static bool is_quick(const Exact *x, const Kind *k, const VmGlance *g, bool reads) {
     uint32_t size = g->site->size;
     return (k->relaxed || g->site->sem == PTX_ACQUIRE) && !x->open.len &&

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// reads — weak reads of global memory. Most of them need little: what is remembered of them in tables (tables.h), and what is
-// found out once for many of them. Of a launch and a line: whether all writes to it are of launches that came before
-// (Line.seen). Of a launch, an instruction and a page: where the tables of its lines are, and which elements need no further
-// reader (ReadPage). A write to a line with such elements makes all that is known of pages void, which seldom happens: two
-// blocks have read there already.
+// reads — weak reads of global memory. Most of them need little: what is remembered of them in tables (tables.h), and
+// what is found out once for many of them. Of a launch and a line: whether all writes to it are of launches that came
+// before (Line.seen). Of a launch, an instruction and a page: where the tables of its lines are, and which elements
+// need no further reader (ReadPage). A write to a line with such elements makes all that is known of pages void, which
+// seldom happens: two blocks have read there already.
 #include "engines/exact/tables_internal.h"
 
 #include <stdlib.h>
@@ -349,7 +349,8 @@ static inline bool note(Noting *n, Table *t, unsigned e, History h) {
     return gr_element_in(t->told, e) || t->first[e] == h || note_again(n, t, e, h);
 }
 
-// Lanes side by side: those whose elements are told, or were read by earlier launches alone. Yields the others, to be looked at one by one.
+// Lanes side by side: those whose elements are told, or were read by earlier launches alone. Yields the others, to be
+// looked at one by one.
 static uint32_t note_all(Shadow *s, Table *t, uint32_t stamp, uint32_t lanes, int at) {
     uint32_t left = lanes & ~gr_lanes_of(t->told, at), fresh = left & gr_lanes_of(t->fresh, at);
     uint64_t bits[2];
@@ -428,7 +429,8 @@ typedef struct Gather {
     uint32_t table[LANES]; // its number and 1
 } Gather;
 
-// Each step of the way to an element waits for memory: so all lanes go the way together. Yields the lanes that have lines.
+// Each step of the way to an element waits for memory: so all lanes go the way together. Yields the lanes that have
+// lines.
 static uint32_t go_to_lines(Exact *x, Gather *g, const uint64_t at[LANES], uint32_t lanes) {
     uint32_t have = 0;
     for (uint32_t m = lanes; m; m &= m - 1) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// runs — accesses of whole warps to lines that are told in runs: what one lane at a time would find out, found out at once.
+// runs — accesses of whole warps to lines that are told in runs: what one lane at a time would find out, found out at
+// once.
 #include "engines/exact/exact_internal.h"
 #include "engines/exact/shapes.h"
 
@@ -31,8 +32,8 @@ static inline bool sticks_out(const Exact *x, const Access *a, const Run *r, uin
     return from / CELL_BYTES < first / CELL_BYTES || (to - 1) / CELL_BYTES > (end - 1) / CELL_BYTES;
 }
 
-// What of the run has to be remembered beside the access (history.c says why). What the access does not cover is not looked at
-// more closely: that would cost more than it saves.
+// What of the run has to be remembered beside the access (history.c says why). What the access does not cover is not
+// looked at more closely: that would cost more than it saves.
 static uint32_t still_needed(const Exact *x, Access *a, const Run *r, uint32_t lanes, Shape shape) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp], *t = &x->shadow.stamps.data[r->stamp];
     bool same = gr_shape_form(shape) == FORM_SAME, alike = gr_run_lies(r, shape);
@@ -62,10 +63,10 @@ static uint32_t still_needed(const Exact *x, Access *a, const Run *r, uint32_t l
 
 // ---- Stores of what is there already -------------------------------------------------------------------------------
 //
-// Among stores that race, those of one value are told from others (history.c, `changed`). A run tells whether it changed anything. That is
-// asked only of a store that meets older ones of its launch in the line, and no more where one of these changed something: an access
-// that races with all of them races with different values then. Stores of earlier launches are not asked for: a store that meets only them counts as one
-// that changes something.
+// Among stores that race, those of one value are told from others (history.c, `changed`). A run tells whether it
+// changed anything. That is asked only of a store that meets older ones of its launch in the line, and no more where
+// one of these changed something: an access that races with all of them races with different values then. Stores of
+// earlier launches are not asked for: a store that meets only them counts as one that changes something.
 
 // What of the older runs the access meets.
 typedef struct Met {
@@ -163,8 +164,8 @@ static void tidy(Exact *x, Access *a, Line *line, unsigned side, uint32_t lanes,
     gr_run_all_placed(s, line, side);
 }
 
-// The access has been added to `first`: the next older runs lose what it takes the place of. Else lanes that come one by one would
-// leave behind what the first of them did not cover, launch after launch.
+// The access has been added to `first`: the next older runs lose what it takes the place of. Else lanes that come one
+// by one would leave behind what the first of them did not cover, launch after launch.
 static void trim(Exact *x, Access *a, Line *line, unsigned side, uint32_t lanes, Shape shape) {
     Shadow *s = &x->shadow;
     uint32_t *link = &line->side[side].next;
@@ -226,7 +227,8 @@ static void push(Exact *x, Access *a, Line *line, unsigned side, uint32_t lanes,
         gr_run_push(&x->shadow, line, side, a->stamp, silent, shape | SHAPE_SILENT);
 }
 
-// Older runs of the line cannot be of the access's stamp, which is of this event: only those of the warp's other half are.
+// Older runs of the line cannot be of the access's stamp, which is of this event: only those of the warp's other half
+// are.
 static bool is_first(const Exact *x, const Access *a, uint32_t lanes) {
     return a->owner && (lanes & (lanes - 1)) && x->shadow.stamps.data[a->stamp].first == x->moment;
 }
@@ -237,7 +239,8 @@ static void remember(Exact *x, Access *a, Line *line, unsigned side, uint32_t la
     Run *first = &line->side[side], *r = first;
     const uint16_t *length = &line->length[side];
     const Stamp *mine = &s->stamps.data[a->stamp];
-    // A table is for reads by many. Those of one warp by many instructions are passed at once in runs, too (SHAPE_ALIKE).
+    // A table is for reads by many. Those of one warp by many instructions are passed at once in runs, too
+    // (SHAPE_ALIKE).
     bool alone = tables && gr_exact_has_many_tables(x, line) && gr_run_is_alike(s, first, a->stamp, shape);
     if (tables && !alone && line->tables[1] && !(lanes = gr_exact_note_reads(x, a, line, lanes, shape)))
         return;

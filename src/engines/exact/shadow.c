@@ -294,8 +294,8 @@ static void spread(Shadow *s, Cell *cells, unsigned side, Run r, bool shared) {
     bool whole = form >= FORM_STEP2 && form <= FORM_STEP4 && r.stamp < INLINE_STAMPS;
     for (uint32_t m = r.lanes, together; m; m &= ~together) {
         int from = base + (int)gr_shape_place(r.shape, (uint32_t)__builtin_ctz(m)) * stride, to = from + size;
-        together =
-            form == FORM_TWICE ? m & -m : gr_shape_together(r.shape, m); // each lane has an entry of its own
+        // Each lane has an entry of its own.
+        together = form == FORM_TWICE ? m & -m : gr_shape_together(r.shape, m);
         Cell *c = &cells[from / CELL_BYTES];
         for (int k = 0; whole && k < size / CELL_BYTES; k++)
             whole = !(side ? c[k].reads : c[k].writes);

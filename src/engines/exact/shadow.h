@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// shadow — which accesses touched which bytes: for every line of 128 bytes the accesses that a later one may still race with.
+// shadow — which accesses touched which bytes: for every line of 128 bytes the accesses that a later one may still race
+// with.
 //
-// A line is told in runs for as long as that is possible. A run is what one warp instruction did to the line, one lane after
-// the other or all at the same place. Runs are in the order newest to oldest. One run each for reads and writes is in the line
-// itself. When more has to be known, the line gets cells, one for every 4-byte word, with two histories, of writes and of
-// reads. A history is empty, one access of a whole word (a stamp and a lane, inline), or a chain of nodes {stamp, lanes,
-// bytes}. Nodes of global memory are interned, so that words accessed alike share them. A stamp is what one warp instruction's
-// accesses have in common. Memory is taken when it is touched first.
+// A line is told in runs for as long as that is possible. A run is what one warp instruction did to the line, one lane
+// after the other or all at the same place. Runs are in the order newest to oldest. One run each for reads and writes
+// is in the line itself. When more has to be known, the line gets cells, one for every 4-byte word, with two histories,
+// of writes and of reads. A history is empty, one access of a whole word (a stamp and a lane, inline), or a chain of
+// nodes {stamp, lanes, bytes}. Nodes of global memory are interned, so that words accessed alike share them. A stamp is
+// what one warp instruction's accesses have in common. Memory is taken when it is touched first.
 //
-// The shadow of a block's shared memory is a tile. Where nothing that is in it matters any more, its generation changes,
-// and older lines are as good as empty.
+// The shadow of a block's shared memory is a tile. Where nothing that is in it matters any more, its generation
+// changes, and older lines are as good as empty.
 #ifndef GR_ENGINES_EXACT_SHADOW_H
 #define GR_ENGINES_EXACT_SHADOW_H
 
@@ -116,7 +117,8 @@ typedef enum Form {
     FORM_SAME,  // all have the stamp's `size` bytes at base
     FORM_WHOLE, // lane 0 has the whole line
     FORM_CELLS, // not a run: the line has cells
-    // Of reads of shared memory by both halves of a warp; all have the stamp's `size` bytes. Their bases are in the line.
+    // Of reads of shared memory by both halves of a warp; all have the stamp's `size` bytes. Their bases are in the
+    // line.
     FORM_PAIR,  // each half at one place: lanes 0 to 15 at base, the others at base + stride
     FORM_TWICE, // lanes l and l + 16 at base + stride * l
 } Form;
@@ -124,9 +126,9 @@ typedef enum Form {
 // Form, base and stride in one number. The base is relative to the line and may be below it.
 typedef uint32_t Shape;
 
-// SHAPE_SILENT: of a run, its stores found there what they stored, as far as older runs of the line had stored it. SHAPE_AGAIN: they changed
-// something after newer runs. SHAPE_ALONE: all older runs of the chain are of the same warp and launch, and of no later epochs. SHAPE_ALIKE: and
-// their lanes lie as its own.
+// SHAPE_SILENT: of a run, its stores found there what they stored, as far as older runs of the line had stored it.
+// SHAPE_AGAIN: they changed something after newer runs. SHAPE_ALONE: all older runs of the chain are of the same warp
+// and launch, and of no later epochs. SHAPE_ALIKE: and their lanes lie as its own.
 enum {
     SHAPE_ZERO = 1 << 12,
     SHAPE_BASE_BITS = 13,
@@ -191,15 +193,15 @@ typedef struct Line {
         } wide;
     };
     uint32_t tables[2]; // the first one of writes, of reads (tables.h), its number and 1
-    // What launches that read the line found out about it (reads.c): the low bits of the number of the launch that looked last, and SEEN_…; 0: it
-    // was written since.
+    // What launches that read the line found out about it (reads.c): the low bits of the number of the launch that
+    // looked last, and SEEN_…; 0: it was written since.
     uint32_t seen;
     uint16_t length[2]; // of the runs of each side, as far as 16 bits go
 } Line;
 
 _Static_assert(sizeof(Line) == 48, "small");
-// All writes to the line are of launches that came before; this launch, or another one that may run still, found elements which need no further
-// reader.
+// All writes to the line are of launches that came before; this launch, or another one that may run still, found
+// elements which need no further reader.
 enum { SEEN_CLEAN = 1, SEEN_TOLD = 2, SEEN_SHIFT = 2 };
 static inline bool gr_line_seen_by(const Line *l, uint64_t launch) {
     return !((l->seen ^ (uint32_t)(launch << SEEN_SHIFT)) >> SEEN_SHIFT);
@@ -218,7 +220,8 @@ typedef struct Node {
         steady : 1, observes : 1, left : 18; // strong: Alike; left: so many more before it is tidied up
     uint32_t refs;                           // cells and nodes that refer to it; 0: free
     uint32_t next;                           // in its bucket or in the list of free ones, its number and 1
-    // From here to `uncounted` (0: to the end) all pairs with the accesses of this site are counted (volatiles.c). 0: no site.
+    // From here to `uncounted` (0: to the end) all pairs with the accesses of this site are counted (volatiles.c). 0:
+    // no site.
     uint32_t counted : NODE_SITE_BITS, changed : 4; // changed: of Entry
     union {
         History uncounted; // of strong accesses
@@ -227,8 +230,8 @@ typedef struct Node {
     uint32_t sites : SITES_NUMBER_BITS, still : 4, alone : 1; // of all entries from here on: chains.h
 } Node;
 
-// What has been done to shared memory since the generation began (phase.c): only reads; only atomic operations, which do not
-// race with each other; accesses that race with nothing, as the board says; or anything.
+// What has been done to shared memory since the generation began (phase.c): only reads; only atomic operations, which
+// do not race with each other; accesses that race with nothing, as the board says; or anything.
 typedef enum TilePhase { PHASE_FRESH, PHASE_READS, PHASE_ATOMS, PHASE_BOARD, PHASE_MIXED } TilePhase;
 
 // Lines [from, to) are the destination of a cp.async.
@@ -246,14 +249,15 @@ typedef struct Tile {
     uint8_t elem;   // of the atomic operations; 0: there were none
     uint32_t epoch; // before the generation
     Board board;
-    // Log2 of bytes: what an entry of the board is to stand for (4 bytes until smaller elements need less), and the smallest
-    // element since the generation began. `launch`: of which launch's blocks that is.
+    // Log2 of bytes: what an entry of the board is to stand for (4 bytes until smaller elements need less), and the
+    // smallest element since the generation began. `launch`: of which launch's blocks that is.
     uint8_t grain, narrowest;
     uint64_t launch;
     bool async; // touched by operations of which a barrier of all may leave some threads in ignorance
     uint8_t *log;
     size_t log_len, log_cap;
-    // Destinations of cp.async that not all threads of the block know of: the log holds nothing of these lines, and a fresh tile keeps them.
+    // Destinations of cp.async that not all threads of the block know of: the log holds nothing of these lines, and a
+    // fresh tile keeps them.
     VEC(Watch) watches;
     uint64_t *watched,
         *logged;   // a bit for each line, the second for what is in the log; NULL: there were no cp.async
@@ -334,11 +338,12 @@ static inline Line *gr_shadow_global(Shadow *s, uint64_t address) {
     return gr_shadow_new_line(s, address);
 }
 
-// The first line at or after *address, and below `end`, of which anything may be remembered; *address becomes its own. NULL: there is none.
+// The first line at or after *address, and below `end`, of which anything may be remembered; *address becomes its own.
+// NULL: there is none.
 Line *gr_shadow_next_line(Shadow *s, uint64_t *address, uint64_t end);
 
-// [at, end), which begins with a line, was written under that stamp before anything that is remembered of it; unplant: lines that are
-// touched first from now on were not.
+// [at, end), which begins with a line, was written under that stamp before anything that is remembered of it; unplant:
+// lines that are touched first from now on were not.
 void gr_shadow_plant(Shadow *s, uint64_t at, uint64_t end, uint32_t stamp);
 void gr_shadow_unplant(Shadow *s, uint64_t at);
 // The page at that address is new, and gets what was planted there.
@@ -395,8 +400,8 @@ static inline Cell *gr_line_cell(Shadow *s, Line *l, uint64_t at, bool shared) {
 // A thread writes to a line with cells, or is about to.
 static inline void gr_line_written(Shadow *s, Line *l) { l->wide.version = ++s->versions; }
 
-// To find the stamps that nothing refers to any more, whose numbers are then given to others: the caller begins, tells of all tiles,
-// and ends.
+// To find the stamps that nothing refers to any more, whose numbers are then given to others: the caller begins, tells
+// of all tiles, and ends.
 static inline bool gr_shadow_is_full(const Shadow *s) { return !s->left; }
 void gr_shadow_collect_begin(Shadow *s);
 void gr_shadow_collect_tile(Shadow *s, const Tile *t);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sites — see sites.h. When there are too many sets all are forgotten: the numbers that histories have are of another age then.
+// sites — see sites.h. When there are too many sets all are forgotten: the numbers that histories have are of another
+// age then.
 #include "engines/exact/sites.h"
 
 #include "base/rng.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// sites — sets of sites: which instructions accessed which bytes of a word, in which launches, as far as they are few. Sets are numbered and never
-// change. The set of a longer history is that of the shorter one, or a set that has one site more.
+// sites — sets of sites: which instructions accessed which bytes of a word, in which launches, as far as they are few.
+// Sets are numbered and never change. The set of a longer history is that of the shorter one, or a set that has one
+// site more.
 #ifndef GR_ENGINES_EXACT_SITES_H
 #define GR_ENGINES_EXACT_SITES_H
 

@@ -3,15 +3,17 @@
 //
 // Which accesses of one instruction to one element have to be remembered (history.c says why):
 //
-// - One that is known to a later one of the same instruction need not be: an access that races with the earlier races with the later.
-//   Every access of a table's last launch knows all accesses of the launches before; an access of a launch that does not is not taken.
+// - One that is known to a later one of the same instruction need not be: an access that races with the earlier races
+//   with the later. Every access of a table's last launch knows all accesses of the launches before; an access of a
+//   launch that does not is not taken.
 // - Where nothing orders the blocks of a launch among themselves, two reads by different blocks stand for all others.
 //
-// So an element has two places. The second may hold several reads that nothing orders, of lanes here and there (reads.c): those of the warps of the
-// block that comes first. A read that neither takes the place of one nor finds room is not taken.
+// So an element has two places. The second may hold several reads that nothing orders, of lanes here and there
+// (reads.c): those of the warps of the block that comes first. A read that neither takes the place of one nor finds
+// room is not taken.
 //
-// Of writes, those of earlier launches are moved here, one for each element. Which of them stored last is not known any more, so a race with one is
-// never called a same-value write.
+// Of writes, those of earlier launches are moved here, one for each element. Which of them stored last is not known any
+// more, so a race with one is never called a same-value write.
 #include "base/rng.h"
 #include "engines/exact/tables_internal.h"
 
@@ -180,8 +182,8 @@ bool gr_exact_has_many_tables(const Exact *x, const Line *line) {
 
 // ---- Writes of earlier launches ------------------------------------------------------------------------------------
 
-// Where the write goes that takes the place of what is there, or of which what is there has taken the place. False: they know nothing of each
-// other.
+// Where the write goes that takes the place of what is there, or of which what is there has taken the place. False:
+// they know nothing of each other.
 static bool retire(Exact *x, Table *t, unsigned e, History h, uint32_t launch) {
     Shadow *s = &x->shadow;
     uint32_t other = t->first[e] ? s->stamps.data[gr_history_stamp(s, t->first[e])].at.launch : launch;
@@ -248,7 +250,8 @@ static bool knows_rest(Exact *x, Access *a, const Table *t) {
            (t->rest - 1 == a->view.launch->index || gr_exact_came_before(x, a, t->rest - 1));
 }
 
-// Notes that of a table from which on the launch of the access knows all, unless that is of the host: it may know more than when it began.
+// Notes that of a table from which on the launch of the access knows all, unless that is of the host: it may know more
+// than when it began.
 static void keep_known(Exact *x, const Access *a, Table *t) {
     const Launch *mine = x->order.launches.data[a->view.launch->index];
     if (mine->host || mine->ended)
@@ -310,7 +313,8 @@ static bool is_clear(const Exact *x, Access *a, const Table *t, uint32_t lanes, 
     return true;
 }
 
-// The lanes come after what the tables from number `first` on hold of these bytes. *all_known: false if the launch does not know all of them.
+// The lanes come after what the tables from number `first` on hold of these bytes. *all_known: false if the launch does
+// not know all of them.
 static bool is_clear_from(Exact *x, Access *a, uint32_t first, uint32_t lanes, Shape shape, uint32_t size,
                           bool *all_known) {
     Table *known = NULL, *from = NULL; // known: and all behind it; from: it was known of that one

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// tables — accesses to a line of global memory, by instruction. For every element that an instruction has accessed, a table
-// holds the accesses that a later one may race with, a few at most.
+// tables — accesses to a line of global memory, by instruction. For every element that an instruction has accessed, a
+// table holds the accesses that a later one may race with, a few at most.
 //
-// Runs and histories (shadow.h) tell few accesses of a line or a word well. Arrays that are only read for many launches, or at places
-// without pattern, or by windows that overlap, are read by many instructions and warps, all of which have to be remembered. In
-// a table of one line and one instruction a new access finds at once the one whose place it takes, however many there are.
-// Weak writes of earlier launches are moved here, too, so that only what the running launch did is in runs and cells.
+// Runs and histories (shadow.h) tell few accesses of a line or a word well. Arrays that are only read for many
+// launches, or at places without pattern, or by windows that overlap, are read by many instructions and warps, all of
+// which have to be remembered. In a table of one line and one instruction a new access finds at once the one whose
+// place it takes, however many there are. Weak writes of earlier launches are moved here, too, so that only what the
+// running launch did is in runs and cells.
 //
-// What a table holds of an element is all that has to be remembered of that instruction and element, or an access is not taken and is
-// remembered elsewhere.
+// What a table holds of an element is all that has to be remembered of that instruction and element, or an access is
+// not taken and is remembered elsewhere.
 #ifndef GR_ENGINES_EXACT_TABLES_H
 #define GR_ENGINES_EXACT_TABLES_H
 

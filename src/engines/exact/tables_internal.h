@@ -39,8 +39,8 @@ static inline History gr_table_second(const Table *t, unsigned e) {
     return gr_element_in(t->two, e) ? t->second[e] : 0;
 }
 
-// The first access of the table's last launch to that element takes the place of all before. Memory is not read for that if there is nothing
-// to count.
+// The first access of the table's last launch to that element takes the place of all before. Memory is not read for
+// that if there is nothing to count.
 static inline void gr_table_set_first(Shadow *s, Table *t, unsigned e, History h) {
     t->nodes |= h >> 31;
     if (t->nodes) {
@@ -55,8 +55,8 @@ static inline void gr_table_set_first(Shadow *s, Table *t, unsigned e, History h
     gr_element_take(t->told, e);
 }
 
-// The table of the accesses like `mine`, made ready for that access's launch. NULL: that launch and the table's last know nothing of each other,
-// or there is no memory.
+// The table of the accesses like `mine`, made ready for that access's launch. NULL: that launch and the table's last
+// know nothing of each other, or there is no memory.
 Table *gr_table_for(Exact *x, Line *line, const Stamp *mine, uint32_t shift);
 // That table, made ready likewise.
 Table *gr_table_ready(Exact *x, Table *t, const Stamp *mine);

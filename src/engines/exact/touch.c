@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // touch — the host's own accesses to memory that it shares with the device.
 //
-// The program's threads on the host are one thread here, of a launch that begins with the first access and ends when the host has
-// waited for everything. It knows what the host has waited for (work.h), and what is submitted after an access knows of that.
-// A host function in a stream is another one, of a launch that ends with it and has its place in its stream. Between the two nothing is a race here.
-// An aligned access that the machine does at once is taken for a strong one of system scope, a read for an acquire and a
-// write for a release: that is what std::atomic and volatile become on the machines we run on, which
-// cannot be told from plain accesses there. So the host never races with strong accesses of system scope.
+// The program's threads on the host are one thread here, of a launch that begins with the first access and ends when
+// the host has waited for everything. It knows what the host has waited for (work.h), and what is submitted after an
+// access knows of that. A host function in a stream is another one, of a launch that ends with it and has its place in
+// its stream. Between the two nothing is a race here. An aligned access that the machine does at once is taken for a
+// strong one of system scope, a read for an acquire and a write for a release: that is what std::atomic and volatile
+// become on the machines we run on, which cannot be told from plain accesses there. So the host never races with strong
+// accesses of system scope.
 //
-// The host may be seen through a hole only: pages that stay open (GrHostWatcher.opened). In those pages the host may have read
-// and written everything at any time, as far as order goes. It may know what the device released there, and the device may have
-// acquired there what the host did before. That can hide a race, and never makes one.
+// The host may be seen through a hole only: pages that stay open (GrHostWatcher.opened). In those pages the host may
+// have read and written everything at any time, as far as order goes. It may know what the device released there, and
+// the device may have acquired there what the host did before. That can hide a race, and never makes one.
 #include "engines/exact/exact_internal.h"
 #include "engines/exact/order/order_internal.h"
 
@@ -76,7 +77,8 @@ static Block *function_block(Exact *x) {
     return block_of(x, x->function);
 }
 
-// What the block knows, the host does: all calls that begin from now on, or those that began after the host function did.
+// What the block knows, the host does: all calls that begin from now on, or those that began after the host function
+// did.
 static void tell(Exact *x, const Block *b, Clock *c) {
     gr_clock_merge(&x->work.host, c);
     if (b->launch == x->function)
@@ -140,7 +142,8 @@ static void read_all(Exact *x, Block *b) {
     }
 }
 
-// What the device has released in open memory may be known to the host: to whoever of the host looks, from the first look on.
+// What the device has released in open memory may be known to the host: to whoever of the host looks, from the first
+// look on.
 static void learn_unseen(Exact *x, Block *b) {
     if (!x->open.len || (!x->unread.len && !x->all_unread))
         return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// unsure — pairs of accesses that only real time orders, or something between host threads that is not seen (hosts.h): they are
-// counted, and some are named.
+// unsure — pairs of accesses that only real time orders, or something between host threads that is not seen (hosts.h):
+// they are counted, and some are named.
 #include "engines/exact/exact_internal.h"
 
 enum { NAMED = 4 };

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// volatiles — unordered accesses that volatile makes strong. PTX treats volatile as relaxed, so they are no race by its letter;
-// CUDA C++ calls them one.
+// volatiles — unordered accesses that volatile makes strong. PTX treats volatile as relaxed, so they are no race by its
+// letter; CUDA C++ calls them one.
 //
-// Mostly they are flags and values that are polled, which work. What does not work any more is code of the time when the lanes of a
-// warp ran in lockstep: one lane loads from shared memory what another has just stored, as data. That is reported; the others are
-// counted, unless all are asked for.
+// Mostly they are flags and values that are polled, which work. What does not work any more is code of the time when
+// the lanes of a warp ran in lockstep: one lane loads from shared memory what another has just stored, as data. That is
+// reported; the others are counted, unless all are asked for.
 #include "engines/exact/exact_internal.h"
 #include "ptx/feeds.h"
 
 enum { DATA = 1, NO_DATA = 2 };
 
-// A pair that was found ordered so often is not looked at again: it would only be counted, and each look goes through a history.
+// A pair that was found ordered so often is not looked at again: it would only be counted, and each look goes through a
+// history.
 enum { ORDERED_OFTEN = 4096 };
 
 static bool is_data(Exact *x, const Launch *running, uint32_t site) {

@@ -23,9 +23,11 @@ typedef struct GrPrivateRace {
     uint32_t class, level, shared; // level: GrBetween
     uint64_t launch, count;        // the first; how many times the pair was found, in all rounds and launches
     uint64_t address;              // where
-    // Of the launch, the round and the block that found the pair first: how many bytes of the region came out otherwise, and, bits, which private copies did.
+    // Of the launch, the round and the block that found the pair first: how many bytes of the region came out
+    // otherwise, and, bits, which private copies did.
     uint64_t bytes, copies[GR_FOUND_COPIES / 64];
-    // Where the region begins: 0: with the kernel, else the number of the barrier in the kernel's text. And, bits, all regions with the pair; bit 63: with a higher number.
+    // Where the region begins: 0: with the kernel, else the number of the barrier in the kernel's text. And, bits, all
+    // regions with the pair; bit 63: with a higher number.
     uint32_t region;
     uint32_t round; // that found it first, from 1
     uint32_t last;  // GrPrivFound.part: of which `bytes` and `copies` are

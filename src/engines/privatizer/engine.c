@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine privatizer — LDetector's method: units of execution (blocks; warps from barrier to barrier) run on private copies of memory, twice. What two of them
-// change alike, or what comes out otherwise when a unit sees what the others wrote, is a race, whatever the timing was.
+// engine privatizer — LDetector's method: units of execution (blocks; warps from barrier to barrier) run on private
+// copies of memory, twice. What two of them change alike, or what comes out otherwise when a unit sees what the others
+// wrote, is a race, whatever the timing was.
 #include "engines/core/engine.h"
 #include "base/demangle.h"
 #include "engines/core/place.h"
@@ -76,7 +77,7 @@ static gr_status privatizer_begin(GrSession *s, const GrOptions *o, void **self,
     return st;
 }
 
-// ---- Modules -----------------------------------------------------------------------------------------------------------
+// ---- Modules --------------------------------------------------------------------------------------------------------
 
 static void free_module(ProbedModule *m) {
     for (uint32_t k = 0; m && k < m->n_kernels; k++) {
@@ -233,7 +234,7 @@ static void privatizer_dropped(void *self, GrModule *m) {
     m->engine_data = NULL;
 }
 
-// ---- Memory --------------------------------------------------------------------------------------------------------------
+// ---- Memory ---------------------------------------------------------------------------------------------------------
 
 static void privatizer_allocated(void *self, const GrRange *r) {
     Privatizer *t = self;

@@ -132,7 +132,8 @@ bool gr_level_plan(Probe *p, const Passes *passes, ProbedKernel *k, uint32_t mod
     return planned;
 }
 
-// What was found, and no access behind it. Units that share a copy may do something else each time once they race; so may blocks whose threads race. `differs`: what smaller units did was not the same.
+// What was found, and no access behind it. Units that share a copy may do something else each time once they race; so
+// may blocks whose threads race. `differs`: what smaller units did was not the same.
 static void tell_unplaced(Probe *p, const Passes *passes, const char *level, const RacesFound *found,
                           bool differs) {
     if (found->unplaced && found->cut)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// level — one level of a launch, blocks, warps or lanes (passes.h): how much room it gets, and what becomes of what its run says. With Probe.lock.
+// level — one level of a launch, blocks, warps or lanes (passes.h): how much room it gets, and what becomes of what its
+// run says. With Probe.lock.
 #ifndef GR_ENGINES_PRIVATIZER_LEVEL_H
 #define GR_ENGINES_PRIVATIZER_LEVEL_H
 
@@ -18,8 +19,9 @@ PassRoom gr_level_room(ProbedKernel *k, bool warps, bool little);
 bool gr_level_plan(Probe *p, const Passes *passes, ProbedKernel *k, uint32_t mode, const PassRoom *had,
                    PassPlan *plan);
 
-// What the level's run says becomes races and reasons; it is run, if need be again with more room. *differs: what came out was not the same for smaller units, so it may not be for these. `some`: not all
-// memory has copies. `known`: what the first run has found; NULL: it was not run. False: all memory has to have copies.
+// What the level's run says becomes races and reasons; it is run, if need be again with more room. *differs: what came
+// out was not the same for smaller units, so it may not be for these. `some`: not all memory has copies. `known`: what
+// the first run has found; NULL: it was not run. False: all memory has to have copies.
 bool gr_level_run(Probe *p, Passes *passes, ProbedKernel *k, uint32_t mode, bool some, const GrPrivLog *known,
                   bool *differs);
 // The launch was not held, and has found what is known and not looked for (Passes.again).

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// memory — the program's memory as a copy of it is laid out, and the device memory for slots of copies (device/control.h).
+// memory — the program's memory as a copy of it is laid out, and the device memory for slots of copies
+// (device/control.h).
 #ifndef GR_ENGINES_PRIVATIZER_MEMORY_H
 #define GR_ENGINES_PRIVATIZER_MEMORY_H
 
@@ -35,8 +36,8 @@ typedef struct Layout {
     VEC(GrRange) variables; // of modules
 } Layout;
 
-// Of the memory that kernels in this context reach: all of it; or, with `params` (bytes of them), variables of modules and what a parameter
-// points into. False: out of memory.
+// Of the memory that kernels in this context reach: all of it; or, with `params` (bytes of them), variables of modules
+// and what a parameter points into. False: out of memory.
 bool gr_layout_make(const Ranges *r, CUcontext context, const GrArena *arena, uint64_t shared_bytes,
                     const void *params, size_t bytes, Layout *out);
 void gr_layout_free(Layout *l);

@@ -41,10 +41,12 @@ static uint64_t fewest(uint64_t units, uint64_t rounds) {
 
 static uint64_t lines_of(const Passes *p) { return p->layout->span / GR_LINE; }
 
-// What copies of all near memory may take: with more, little is left of the cache that local memory needs, and where a region ends they take longer than owners.
+// What copies of all near memory may take: with more, little is left of the cache that local memory needs, and where a
+// region ends they take longer than owners.
 enum { MOST_DENSE = 160 << 10 };
 
-// What is near (control.h) of the launch's shared memory: all of it, if its row, or with `units` their copies, fit behind it.
+// What is near (control.h) of the launch's shared memory: all of it, if its row, or with `units` their copies, fit
+// behind it.
 static GrPrivNear near_of(const Passes *p, uint32_t mode, uint64_t units, uint64_t window) {
     GrPrivNear none = {0}, near = {.first = p->reserved_shared,
                                    .size = (uint32_t)p->layout->shared_bytes - p->reserved_shared,
@@ -101,7 +103,8 @@ static uint64_t bytes_of_slot(const Passes *p, const PassPlan *plan) {
            bytes_of_stage(p, plan) + bytes_of_shared(p, plan);
 }
 
-// One row more than there are lines: a thread that looks for room just when another one has taken the last line's row finds some, and looks again.
+// One row more than there are lines: a thread that looks for room just when another one has taken the last line's row
+// finds some, and looks again.
 static PassRoom usable(const Passes *p, PassRoom room, uint64_t copies) {
     uint64_t rows = room.rows <= lines_of(p) ? room.rows : lines_of(p) + 1, most = rows * copies;
     return (PassRoom){rows, room.copies < most ? room.copies : most, room.notes, room.stage};
@@ -233,7 +236,8 @@ static CUdeviceptr log_at(const Passes *p, uint32_t mode) {
     return p->memory->log.at + (mode - GR_OF_BLOCKS) * sizeof(GrPrivLog);
 }
 
-// `zero_bytes` of p->memory->small become 0, too. If what was submitted before on the same tables was cut short, the round is not run.
+// `zero_bytes` of p->memory->small become 0, too. If what was submitted before on the same tables was cut short, the
+// round is not run.
 static CUresult set(const Passes *p, const GrPrivControl *c, uint64_t zero_bytes) {
     GrPrivSet set = {.control = *c, .to = p->control, .zeros = p->memory->small.at, .zero_bytes = zero_bytes};
     uint64_t most = 16 * (uint64_t)p->groups, warps = c->slots * c->ready, groups;
@@ -354,7 +358,8 @@ static CUresult prepare_numbers(Passes *p, uint64_t bytes) {
 // Whether blocks of the launch are of clusters that have others.
 static bool in_clusters(const Passes *p) { return p->cluster[0] * p->cluster[1] * p->cluster[2] > 1; }
 
-// Device memory for the plan with that many slots, and the control without what a round sets. *small: bytes that each round finds 0. `once`: as control->once.
+// Device memory for the plan with that many slots, and the control without what a round sets. *small: bytes that each
+// round finds 0. `once`: as control->once.
 static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once, GrPrivControl *c,
                         size_t *small) {
     const PrivatizerDriver *d = p->d;
@@ -540,8 +545,9 @@ static CUresult make_heads(const PrivatizerDriver *d, Memory *m) {
     return rc;
 }
 
-// Until the word, in the host's memory, is `value` times `of`, and something: the GPU says so sooner than the driver, which is asked now and then, for a launch may have failed. If
-// that is the program's own, which comes last, the word is there all the same.
+// Until the word, in the host's memory, is `value` times `of`, and something: the GPU says so sooner than the driver,
+// which is asked now and then, for a launch may have failed. If that is the program's own, which comes last, the word
+// is there all the same.
 static CUresult wait_for(const Passes *p, const uint64_t *word, uint64_t of, uint64_t value) {
     enum { LOOKS = 4096 };
     const PrivatizerDriver *d = p->d;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// passes — runs a launch on private copies: both passes, for blocks or for warps, once or in rounds (LDetector, sections 4.4 and 4.5).
+// passes — runs a launch on private copies: both passes, for blocks or for warps, once or in rounds (LDetector,
+// sections 4.4 and 4.5).
 #ifndef GR_ENGINES_PRIVATIZER_PASSES_H
 #define GR_ENGINES_PRIVATIZER_PASSES_H
 
 #include "engines/privatizer/prove.h"
 #include "engines/privatizer/targets.h"
 
-// What is compared: blocks (GR_OF_BLOCKS), or units within a block (GR_OF_WARPS); and in kernels whose units are warps then, threads from barrier to barrier of their warp;
-// in kernels with mbarriers, threads once more.
+// What is compared: blocks (GR_OF_BLOCKS), or units within a block (GR_OF_WARPS); and in kernels whose units are warps
+// then, threads from barrier to barrier of their warp; in kernels with mbarriers, threads once more.
 enum { GR_LEVEL_LANES = GR_OF_WARPS + 1, GR_LEVELS = GR_LOGS };
 
 // Device memory of one context that is kept from launch to launch.
@@ -55,7 +56,8 @@ typedef struct Passes {
     const bool *left_out; // by site: its races are not told
     const Targets *targets;
     const uint8_t *target_of; // by site: Target
-    // Bytes of shared memory: what the driver reserves at its begin, where what the block has ends, and where what it can have ends. The last is 0: nothing is to be near.
+    // Bytes of shared memory: what the driver reserves at its begin, where what the block has ends, and where what it
+    // can have ends. The last is 0: nothing is to be near.
     uint32_t reserved_shared, own_shared, most_shared;
     uint32_t near_shift, near_entry;    // as in GrPrivNear; near_entry 0: nothing is near
     uint64_t most_slots;                // blocks that run at once, of whose warps or threads there are copies
@@ -71,7 +73,8 @@ typedef struct Passes {
 uint64_t gr_passes_blocks(const GrLaunch *l);  // of the grid
 uint64_t gr_passes_threads(const GrLaunch *l); // of a block
 
-// What there is room for: lines that are written, by the launch (GR_OF_BLOCKS) or by a block at a time; private copies of them; and notes.
+// What there is room for: lines that are written, by the launch (GR_OF_BLOCKS) or by a block at a time; private copies
+// of them; and notes.
 typedef struct PassRoom {
     uint64_t rows, copies;
     uint64_t notes; // results that a thread notes in a region; 0: the kernel has none
@@ -91,23 +94,26 @@ typedef struct PassPlan {
     uint64_t units, copies, slots, rounds;
     uint32_t ready; // rows that each slot has from the begin
     bool exchanges; // GR_OF_WARPS: as in GrPrivControl
-    bool
-        dense; // each unit has a copy of all near memory (GrPrivNear.units), or of a window (GrPrivWindow), but in runs that ask
+    // Each unit has a copy of all near memory (GrPrivNear.units), or of a window (GrPrivWindow), but in runs that ask.
+    bool dense;
     PassRoom room;
 } PassPlan;
 
-// With so much room, or less where more cannot be used, and with fewer private copies where the device's memory has not enough. False: it has none.
+// With so much room, or less where more cannot be used, and with fewer private copies where the device's memory has not
+// enough. False: it has none.
 bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room, PassPlan *out);
 
 // The same level, likewise. False: there is no more, and the plan is as it was.
 bool gr_passes_more(const Passes *p, PassPlan *plan, uint32_t full);
 
-// `rounds` of them, from `first` on, both passes of each. *log is what was found; with `ask`, in one round, of one block, what was asked for. The program's memory stays as it was.
+// `rounds` of them, from `first` on, both passes of each. *log is what was found; with `ask`, in one round, of one
+// block, what was asked for. The program's memory stays as it was.
 CUresult gr_passes_run(Passes *p, const PassPlan *plan, uint64_t first, uint64_t rounds, const GrPrivAsk *ask,
                        GrPrivLog *log);
 
-// The same without waiting, all rounds of one level. Then, behind all levels, gr_passes_end(): the program's launch itself. It runs as the program asked if no log says
-// anything but what is expected; with *held it has done nothing, the logs can be read, and behind gr_passes_release() launches run again.
+// The same without waiting, all rounds of one level. Then, behind all levels, gr_passes_end(): the program's launch
+// itself. It runs as the program asked if no log says anything but what is expected; with *held it has done nothing,
+// the logs can be read, and behind gr_passes_release() launches run again.
 CUresult gr_passes_submit(Passes *p, const PassPlan *plan);
 CUresult gr_passes_end(Passes *p, bool *held);
 // Behind gr_passes_end(), with *held: what the level's log says, but what was asked for. False: nothing.
@@ -118,8 +124,9 @@ void gr_passes_forget(Passes *p);
 
 // A copy for each unit of all blocks. False: there is no room for them.
 bool gr_passes_plan_once(const Passes *p, uint32_t threads, PassRoom room, PassPlan *out);
-// The launch itself, on private copies: each region once, and what was written merged in the units' order (section 4.6). With log->outside, log->over, log->apart or log->full the
-// program's memory stays as it was; likewise if the launch fails.
+// The launch itself, on private copies: each region once, and what was written merged in the units' order (section
+// 4.6). With log->outside, log->over, log->apart or log->full the program's memory stays as it was; likewise if the
+// launch fails.
 CUresult gr_passes_once(Passes *p, const PassPlan *plan, GrPrivLog *log);
 
 // Adds what blocks have spent since the last time.

@@ -15,7 +15,7 @@ enum {
     SPIN_NS = 100000
 }; // ASKS: the CPU device works while it is asked, the same each time. A thread that sleeps wakes up later than SPIN_NS
 
-// ---- What is there -------------------------------------------------------------------------------------------------------
+// ---- What is there --------------------------------------------------------------------------------------------------
 
 // NULL: another kernel.
 static ProbedKernel *kernel_of(const GrLaunch *l) {
@@ -119,8 +119,8 @@ static bool stream_is_over(void *data, const ProbeStream *s) {
     return s->stream == q->stream || is_over(q->d, NULL, s->event, &q->since, q->patience);
 }
 
-// The mode is a variable of the module, so no launch in its own code may be under way; nor work in the stream that may wait for the host. (Of what is behind an event in that stream, the
-// stream says enough.)
+// The mode is a variable of the module, so no launch in its own code may be under way; nor work in the stream that may
+// wait for the host. (Of what is behind an event in that stream, the stream says enough.)
 static bool is_quiet(Probe *p, const GrLaunch *l) {
     Quiet q = {.d = &p->driver, .stream = l->stream, .patience = p->impatient ? SHORT_S : PATIENCE_S};
     clock_gettime(CLOCK_MONOTONIC, &q.since);
@@ -141,9 +141,10 @@ static CUevent behind(Probe *p, const GrLaunch *l) {
     return s ? s->event : NULL;
 }
 
-// ---- What the launch is ------------------------------------------------------------------------------------------------
+// ---- What the launch is ---------------------------------------------------------------------------------------------
 
-// The driver may still refuse the launch, so its dimensions may be any, zero too; sizes of memory and numbers of rounds are computed from their products.
+// The driver may still refuse the launch, so its dimensions may be any, zero too; sizes of memory and numbers of rounds
+// are computed from their products.
 static bool is_countable(const GrLaunch *l) {
     uint64_t n = 1;
     bool over = false;
@@ -221,7 +222,8 @@ static uint64_t clusters_of(const GrLaunch *l, const ProbedKernel *k) {
     return n;
 }
 
-// A launch that runs on private copies needs one for each unit. To ask the driver takes its time, so it is asked when the program's memory is another one.
+// A launch that runs on private copies needs one for each unit. To ask the driver takes its time, so it is asked when
+// the program's memory is another one.
 static uint64_t budget_of(Probe *p, ProbeContext *c) {
     const PrivatizerDriver *d = &p->driver;
     size_t unused = 0, total = 0;
@@ -239,7 +241,8 @@ static uint64_t budget_of(Probe *p, ProbeContext *c) {
     return c->budget;
 }
 
-// Whether units are all warps of the grid, whose private copies are made at once: what blocks do is compared by that, too.
+// Whether units are all warps of the grid, whose private copies are made at once: what blocks do is compared by that,
+// too.
 static bool is_whole(const GrLaunch *l, const ProbedKernel *k) {
     enum { MOST_UNITS = 256 };
     return k->whole && gr_passes_blocks(l) * ((gr_passes_threads(l) + 31) / 32) <= MOST_UNITS &&
@@ -314,8 +317,8 @@ static void tell_unsuited(Probe *p, ProbedKernel *k) {
     k->early_told |= k->early_copies && !k->why[1];
 }
 
-// Whether blocks of the launch cannot meet at barriers of the grid that its kernel has: without a cooperative launch it need not come to them, and some blocks may not run; in clusters
-// shared memory is not where it is kept from.
+// Whether blocks of the launch cannot meet at barriers of the grid that its kernel has: without a cooperative launch it
+// need not come to them, and some blocks may not run; in clusters shared memory is not where it is kept from.
 static bool cannot_meet(Probe *p, const GrLaunch *l, ProbedKernel *k) {
     const char *why = !k->meets         ? NULL
                       : !l->cooperative ? "is not cooperative"
@@ -355,8 +358,9 @@ static unsigned levels_of(Probe *p, const GrLaunch *l, ProbedKernel *k) {
     return levels >> GR_OF_WARPS & 1 && k->lanes ? levels | 1u << GR_LEVEL_LANES : levels;
 }
 
-// The runs of all levels, and behind them the launch itself, which is held if any of them says something. So the GPU need not wait for the host as long as nothing is
-// found. *logs: what they say then; *held: without it the launch is submitted, with result *rc.
+// The runs of all levels, and behind them the launch itself, which is held if any of them says something. So the GPU
+// need not wait for the host as long as nothing is found. *logs: what they say then; *held: without it the launch is
+// submitted, with result *rc.
 static void run_ahead(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels, GrPrivLog *logs, bool *held,
                       CUresult *rc) {
     const GrLaunch *l = passes->launch;
@@ -402,7 +406,8 @@ static bool says_nothing(const GrPrivLog *log) {
     return !memcmp(&log->head, &empty, sizeof empty);
 }
 
-// Gives whether there are races. *done: the launch was submitted, with result *rc, and what comes behind it was recorded.
+// Gives whether there are races. *done: the launch was submitted, with result *rc, and what comes behind it was
+// recorded.
 static bool probe(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels, bool *done, CUresult *rc) {
     static GrPrivLog logs[GR_LEVELS]; // with Probe.lock
     const GrLaunch *l = passes->launch;

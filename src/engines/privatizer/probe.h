@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// probe — what the engine does in place of a launch: it runs the launch on private copies, and then as the program asked.
+// probe — what the engine does in place of a launch: it runs the launch on private copies, and then as the program
+// asked.
 #ifndef GR_ENGINES_PRIVATIZER_PROBE_H
 #define GR_ENGINES_PRIVATIZER_PROBE_H
 
@@ -61,7 +62,8 @@ typedef struct ProbeContext {
     CUcontext context;
     CUfunction set, merge, check, merge_window, check_window, commit, gate;
     uint64_t budget, changes; // bytes of rows and tables; of Probe.ranges when that was found
-    // Of the device; 0: the driver does not say. Of a block's shared memory, what the system has at its begin, and what a block can have.
+    // Of the device; 0: the driver does not say. Of a block's shared memory, what the system has at its begin, and what
+    // a block can have.
     uint32_t reserved_shared, most_shared, multiprocessors, most_threads; // most_threads: of one of these
     Memory memory;
     bool failed;

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// More is not looked at: blocks of a launch, numbers that are computed, pairs of accesses, bytes of one array that all threads are counted in.
+// More is not looked at: blocks of a launch, numbers that are computed, pairs of accesses, bytes of one array that all
+// threads are counted in.
 enum { MOST_BLOCKS = 1 << 18, MOST_NUMBERS = 1 << 24, MOST_PAIRS = 4096, MOST_CELLS = 1 << 22, KNOWN = 64 };
 
 // A number: c + block[the block's number] + thread[the thread's]; either may be NULL, for nothing.
@@ -23,7 +24,7 @@ typedef struct Prover {
     Arena arena;
 } Prover;
 
-// ---- Numbers -------------------------------------------------------------------------------------------------------------
+// ---- Numbers --------------------------------------------------------------------------------------------------------
 
 static int64_t wrap(uint64_t v, unsigned bits) { return bits == 32 ? (int32_t)(uint32_t)v : (int64_t)v; }
 
@@ -203,7 +204,7 @@ static Number number_of(Prover *p, const GrPlaceNode *n) {
     return to;
 }
 
-// ---- Bytes ---------------------------------------------------------------------------------------------------------------
+// ---- Bytes ----------------------------------------------------------------------------------------------------------
 
 typedef struct Bytes {
     int64_t low, high; // high: behind the last
@@ -216,7 +217,8 @@ static int by_low(const void *a, const void *b) {
     return (x->low > y->low) - (x->low < y->low);
 }
 
-// Whether no two units come to the same bytes, one by each access (`same`: both are one access). When in doubt it is not so.
+// Whether no two units come to the same bytes, one by each access (`same`: both are one access). When in doubt it is
+// not so.
 static bool are_apart(Bytes *v, size_t n, bool same) {
     size_t steps = 0;
     bool sorted = true;
@@ -251,7 +253,8 @@ static bool holds(const GrPlaceGuard *g, int64_t x, int64_t y) {
     }
 }
 
-// Whether thread number t of any block may come to the access. Guards that depend on the block, or are not known, are left out.
+// Whether thread number t of any block may come to the access. Guards that depend on the block, or are not known, are
+// left out.
 static bool comes(const Prover *p, const GrPlace *a, uint32_t t) {
     for (uint32_t k = 0; k < a->n_guards; k++) {
         const GrPlaceGuard *g = &a->guards[k];
@@ -346,7 +349,7 @@ static bool blocks_are_apart(Prover *p, const GrPlace *a, const GrPlace *b) {
     return apart || (same && elements_are_apart(p, a));
 }
 
-// ---- Memory --------------------------------------------------------------------------------------------------------------
+// ---- Memory ---------------------------------------------------------------------------------------------------------
 
 static int64_t range_of(const Ranges *r, uint64_t at, CUcontext context) {
     for (size_t k = 0; k < r->list.len; k++)
@@ -491,7 +494,7 @@ static void find_only_written(Prover *p, bool blocks, GrPrivProved *out) {
     }
 }
 
-// ---- Launches ------------------------------------------------------------------------------------------------------------
+// ---- Launches -------------------------------------------------------------------------------------------------------
 
 static uint64_t mix(uint64_t sum, uint64_t v) {
     sum = (sum ^ v) * UINT64_C(0x9e3779b97f4a7c15);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// prove — which levels of a launch need no private copies: no two of its units can come to the same bytes, one of them to write (pass/places.h). And which memory
-// needs none: nothing is written there, or nothing is read and no two units write the same bytes.
+// prove — which levels of a launch need no private copies: no two of its units can come to the same bytes, one of them
+// to write (pass/places.h). And which memory needs none: nothing is written there, or nothing is read and no two units
+// write the same bytes.
 //
-// What is taken for granted: an access whose address is computed from a pointer stays in the memory that the pointer points into, and an index does not leave
-// its variable.
+// What is taken for granted: an access whose address is computed from a pointer stays in the memory that the pointer
+// points into, and an index does not leave its variable.
 #ifndef GR_ENGINES_PRIVATIZER_PROVE_H
 #define GR_ENGINES_PRIVATIZER_PROVE_H
 

@@ -100,7 +100,8 @@ typedef struct Search {
     GrPrivateArea *area;
     RacesFound *found;
     Known *known;
-    // Of the last run that asked for reads: what it found besides, in the same block, and the pairs that came of it. They are behind what is of the same units as well.
+    // Of the last run that asked for reads: what it found besides, in the same block, and the pairs that came of it.
+    // They are behind what is of the same units as well.
     GrPrivLog last;
     uint64_t last_round, last_copies;
     bool is_last, keeps; // keeps: pairs that come are of it
@@ -125,7 +126,8 @@ static void put_pair(Search *s, uint64_t offset, const GrPrivSeen *one, const Gr
     if ((same && !p->same_value) || p->left_out[one->site] || p->left_out[other->site] ||
         !is_target(p, offset, one, other))
         return;
-    // The one that reads; of two that write the one that comes first in the kernel, so that the report does not depend on which was seen first.
+    // The one that reads; of two that write the one that comes first in the kernel, so that the report does not depend
+    // on which was seen first.
     bool turned = writes ? one->site > other->site : is_store(one);
     const GrPrivSeen *first = turned ? other : one, *second = turned ? one : other;
     GrPrivateRace r = {.class = same     ? CLASS_SAME_VALUE
@@ -153,7 +155,8 @@ static void put_pair(Search *s, uint64_t offset, const GrPrivSeen *one, const Gr
     put(s->area, &r, s->found, s->known);
 }
 
-// Which accesses of those that were seen race with each other; and with `reader`, which accessed the byte in pass 2. NULL: none.
+// Which accesses of those that were seen race with each other; and with `reader`, which accessed the byte in pass 2.
+// NULL: none.
 static bool put_pairs(Search *s, uint64_t offset, const GrPrivSeen *reader, const GrPrivLog *log) {
     bool placed = false;
     for (unsigned i = 0; i < GR_MOST_SEEN; i++) {
@@ -180,7 +183,8 @@ static bool is_same(const GrPrivFound *one, const GrPrivFound *other) {
            one->round == other->round && one->part == other->part;
 }
 
-// Warps that find the same at once may each write it: *out has what all say, and where that comes first. False: there is one before.
+// Warps that find the same at once may each write it: *out has what all say, and where that comes first. False: there
+// is one before.
 static bool gather(const GrPrivLog *log, unsigned k, GrPrivFound *out) {
     *out = log->found[k];
     for (unsigned i = 0; i < GR_MOST_FOUND; i++) {
@@ -198,7 +202,8 @@ static bool gather(const GrPrivLog *log, unsigned k, GrPrivFound *out) {
     return true;
 }
 
-// Where this run found it. A run in which atomic operations came in another order may find it elsewhere, or nowhere: false.
+// Where this run found it. A run in which atomic operations came in another order may find it elsewhere, or nowhere:
+// false.
 static bool found_again(const GrPrivLog *log, const GrPrivFound *f, GrPrivFound *out) {
     for (unsigned k = 0; k < GR_MOST_FOUND; k++) {
         const GrPrivFound *again = &log->found[k];
@@ -209,7 +214,8 @@ static bool found_again(const GrPrivLog *log, const GrPrivFound *f, GrPrivFound 
     return false;
 }
 
-// Runs the round again, and asks. In a run in which atomic operations come in another order the launch may write more, or go further.
+// Runs the round again, and asks. In a run in which atomic operations come in another order the launch may write more,
+// or go further.
 static CUresult run_again(Search *s, const GrPrivAsk *asked, GrPrivLog *log) {
     CUresult rc;
     GrPrivAsk ask = *asked;
@@ -277,7 +283,8 @@ static bool is_again(const GrPrivLog *log, unsigned k) {
     return false;
 }
 
-// Loads of what others had changed, by units of these copies (bits, modulo 64): those whose value is used, if there are such. *again: where that run found it; false: nowhere.
+// Loads of what others had changed, by units of these copies (bits, modulo 64): those whose value is used, if there are
+// such. *again: where that run found it; false: nowhere.
 static CUresult find_reads_at(Search *s, uint64_t copies, bool *placed, GrPrivFound *again, bool *found) {
     GrPrivAsk ask = {
         .kind = GR_ASK_READS, .block = s->f->block, .sequence = s->f->sequence, .copies = copies};
@@ -364,7 +371,8 @@ static bool is_of_place(const Known *k, const Known *other) {
            k->part == other->part;
 }
 
-// What is known of that place in this layout, or in others that have nothing of their own; NULL: nothing. *layouts: that have.
+// What is known of that place in this layout, or in others that have nothing of their own; NULL: nothing. *layouts:
+// that have.
 static Known *find_known(const KnownRaces *all, const Known *place, unsigned *layouts) {
     Known *own = NULL, *others = NULL;
     *layouts = 0;

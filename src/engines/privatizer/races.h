@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// races — which accesses made private copies differ: the launch is run on them again, and accesses are asked for. And what is written of them.
+// races — which accesses made private copies differ: the launch is run on them again, and accesses are asked for. And
+// what is written of them.
 #ifndef GR_ENGINES_PRIVATIZER_RACES_H
 #define GR_ENGINES_PRIVATIZER_RACES_H
 
@@ -27,17 +28,21 @@ typedef struct Known {
 
 typedef VEC(Known) KnownRaces;
 
-// What a kernel's launches find again and again is looked for in the first of them, and in the 2nd, 4th, 8th and so on: each search runs a part of the launch again. In between it is counted
-// as what it was. Launches in other memory count by themselves, until there were GR_MOST_LAYOUTS: so a program that has new memory for each launch is not searched for ever.
+// What a kernel's launches find again and again is looked for in the first of them, and in the 2nd, 4th, 8th and so on:
+// each search runs a part of the launch again. In between it is counted as what it was. Launches in other memory count
+// by themselves, until there were GR_MOST_LAYOUTS: so a program that has new memory for each launch is not searched for
+// ever.
 enum { GR_MOST_LAYOUTS = 16 };
 void gr_races_free(KnownRaces *known);
 
-// What of it the launch need not be held for if it finds it: that is not looked for this time. And it did find these of it, bits.
+// What of it the launch need not be held for if it finds it: that is not looked for this time. And it did find these of
+// it, bits.
 void gr_races_expect(const Passes *p, const PassPlan *plan, const KnownRaces *known, GrPrivExpected *out);
 void gr_races_count(const Passes *p, const GrPrivExpected *expected, uint64_t again, GrPrivateArea *area,
                     KnownRaces *known, RacesFound *found);
 
-// Finds the accesses behind what `log` says, writes them into the area, and adds to *found and *known, which is of the kernel.
+// Finds the accesses behind what `log` says, writes them into the area, and adds to *found and *known, which is of the
+// kernel.
 CUresult gr_races_find(Passes *p, const PassPlan *plan, const GrPrivLog *log, GrPrivateArea *area,
                        KnownRaces *known, RacesFound *found);
 

@@ -30,8 +30,8 @@ ProbeStream *gr_streams_find(ProbeStreams *s, CUcontext context, CUstream stream
 ProbeStream *gr_streams_add(ProbeStreams *s, CUcontext context, CUstream stream,
                             CUevent event);              // NULL: out of memory
 void gr_streams_open(ProbeStreams *s, ProbeStream *one); // a launch may be under way there from now on
-// Closes those of the context, in the order in which they were opened, for which is_over() is true, up to the first for which it is not. Whether it was
-// for all.
+// Closes those of the context, in the order in which they were opened, for which is_over() is true, up to the first for
+// which it is not. Whether it was for all.
 bool gr_streams_close(ProbeStreams *s, CUcontext context, bool (*is_over)(void *data, const ProbeStream *one),
                       void *data);
 void gr_streams_forget(ProbeStreams *s, CUcontext context); // all of a context that ended

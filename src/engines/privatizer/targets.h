@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// targets — --variable: whose races are told, of the module's variables (LDetector, section 5.1: target variables, as the user names them).
+// targets — --variable: whose races are told, of the module's variables (LDetector, section 5.1: target variables, as
+// the user names them).
 #ifndef GR_ENGINES_PRIVATIZER_TARGETS_H
 #define GR_ENGINES_PRIVATIZER_TARGETS_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// boxes — what launches have left in the metadata of the bytes that a copy, a fill or a free touches. Where this process sees the
-// device's memory (the CPU device), and with the driver's lock held.
+// boxes — what launches have left in the metadata of the bytes that a copy, a fill or a free touches. Where this
+// process sees the device's memory (the CPU device), and with the driver's lock held.
 #ifndef GR_ENGINES_TRACKER_BOXES_H
 #define GR_ENGINES_TRACKER_BOXES_H
 
@@ -10,8 +10,8 @@
 // The byte behind the last.
 uint64_t gr_box_end(const GrBox *b);
 
-// Records a pair with each access that touches the same bytes, conflicts, and nothing ordered. `newest`: the number of the last launch that has
-// begun; `before` says whether a launch comes before it.
+// Records a pair with each access that touches the same bytes, conflicts, and nothing ordered. `newest`: the number of
+// the last launch that has begun; `before` says whether a launch comes before it.
 void gr_boxes_look(GrSession *s, GrLaunches *all, uint64_t newest, const GrCopyState *c,
                    bool (*before)(void *user, const GrLaunchState *l), void *user);
 // The bytes are freed: the next access to these addresses is one of other memory.

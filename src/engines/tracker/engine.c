@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine tracker — iGUARD's method: metadata beside the program's memory names the threads of the last accesses to each place, and how they had
-// synchronized. Inserted code looks before every access; this hands it its memory.
+// engine tracker — iGUARD's method: metadata beside the program's memory names the threads of the last accesses to each
+// place, and how they had synchronized. Inserted code looks before every access; this hands it its memory.
 #include "engines/core/engine.h"
 #include "base/address.h"
 #include "base/vec.h"

@@ -71,7 +71,8 @@ static bool has_forgotten(const TrackerLaunches *t) {
     return t->nomem || t->work.nomem || gr_clock_starved();
 }
 
-// `known`, where that includes all that has begun before (`alone`): then the two have their structure in common, and cost little to compare.
+// `known`, where that includes all that has begun before (`alone`): then the two have their structure in common, and
+// cost little to compare.
 static void note_begun(TrackerLaunches *t, WorkTurn turn, bool alone, Clock *known, uint32_t *begun) {
     *begun = turn.turn;
     if (alone)
@@ -91,7 +92,8 @@ static bool knows_all(const TrackerLaunches *t, Clock *known) {
     return has_forgotten(t) || includes(known, t->all);
 }
 
-// The turn that the item which begins will have had when it has ended: those of one stream end in the order in which they begin.
+// The turn that the item which begins will have had when it has ended: those of one stream end in the order in which
+// they begin.
 static WorkTurn next_turn(const TrackerLaunches *t, const GrWork *w) {
     const WorkStream *s = gr_work_stream(&t->work, w->stream);
     if (!s)
@@ -151,7 +153,8 @@ static uint64_t floor_of(const TrackerLaunches *t, Clock *known) {
     return includes(known, t->lost) ? t->lost_to : 0;
 }
 
-// A view that is filled in: of the streams of a place the newest one of which not all comes before the launch, else the oldest.
+// A view that is filled in: of the streams of a place the newest one of which not all comes before the launch, else the
+// oldest.
 typedef struct Filling {
     TrackerLaunches *t;
     GrView *view;
@@ -229,7 +232,8 @@ static void tell_running(TrackerLaunches *t, uint64_t stream, const Copy *c) {
 
 static void kernel_begins(TrackerLaunches *t, const GrWork *w, Clock *known) {
     WorkTurn turn = next_turn(t, w);
-    // A kernel that may begin early: as if it waited for those before it at once. What it does before it waits is not compared with them.
+    // A kernel that may begin early: as if it waited for those before it at once. What it does before it waits is not
+    // compared with them.
     if (turn.turn > 1)
         gr_clock_add(&known, gr_stream_key(turn.stream), turn.turn - 1);
     Running r = {w->launch, turn.stream, known};

@@ -50,7 +50,8 @@ static CUcontext current(GrSession *s) {
     return get && get(&c) == CUDA_SUCCESS ? c : NULL;
 }
 
-// Of the current context. A context that was made after another one's end may have its address, never its number. 0: the driver has none.
+// Of the current context. A context that was made after another one's end may have its address, never its number. 0:
+// the driver has none.
 static unsigned long long number_of(GrSession *s, CUcontext c) {
     CUresult (*get)(CUcontext, unsigned long long *) =
         (CUresult(*)(CUcontext, unsigned long long *))s->driver(s, "cuCtxGetId");
@@ -58,7 +59,8 @@ static unsigned long long number_of(GrSession *s, CUcontext c) {
     return get && get(c, &number) == CUDA_SUCCESS ? number : 0;
 }
 
-// Of the current context, if that is `context` or `context` is NULL. NULL: there are none, or out of memory, on the host or on the device.
+// Of the current context, if that is `context` or `context` is NULL. NULL: there are none, or out of memory, on the
+// host or on the device.
 static Tables *tables_of(TrackerMemory *m, CUcontext context, bool make) {
     CUcontext now = m->launches ? NULL : current(m->session);
     if (context && !m->launches && context != now)
@@ -200,7 +202,8 @@ static bool cover(TrackerMemory *m, Tables *t, Part *p, uint64_t top, uint32_t f
          true);                                                                                              \
          g_ += end - first)
 
-// Runs whose memory had gone when the last call came: by now the driver has waited for the kernels that used it (cuMemFree does).
+// Runs whose memory had gone when the last call came: by now the driver has waited for the kernels that used it
+// (cuMemFree does).
 static void clear_away(TrackerMemory *m, Tables *t) {
     bool over = t->pooled.len && gr_tracker_launches_quiet(m->launches);
     for (size_t i = 0; over && i < t->pooled.len; i++)
@@ -246,8 +249,8 @@ void gr_tracker_memory_add(TrackerMemory *m, const GrRange *r) {
 void gr_tracker_memory_remove(TrackerMemory *m, const GrRange *r) {
     Tables *t = tables_of(m, r->context, false); // of another context: its metadata goes with it
     gr_extents_remove(t ? t->extents : NULL, r->at);
-    // Stream-ordered memory is told as gone when the call comes; kernels before it in the stream may still have to run. A GPU's pool hands out the
-    // same addresses again, the CPU device does not.
+    // Stream-ordered memory is told as gone when the call comes; kernels before it in the stream may still have to run.
+    // A GPU's pool hands out the same addresses again, the CPU device does not.
     bool pooled = r->kind == GR_RANGE_POOL;
     if (!complete(t) || (pooled && !m->launches))
         return;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // memory — the tracker's metadata on the device: tables of where it lies, and cells for every range that kernels reach.
 //
-// Each context has its own; where launches are compared with one another (launches.h), all have the same. Metadata is taken when the program gets memory, and given to other memory when that is gone: what an access
-// of an earlier launch left in a cell is known by its launch. So nothing is ever cleared, and a program that allocates again and again takes
+// Each context has its own; where launches are compared with one another (launches.h), all have the same. Metadata is
+// taken when the program gets memory, and given to other memory when that is gone: what an access of an earlier launch
+// left in a cell is known by its launch. So nothing is ever cleared, and a program that allocates again and again takes
 // as much metadata as it had memory at once.
 #ifndef GR_ENGINES_TRACKER_MEMORY_H
 #define GR_ENGINES_TRACKER_MEMORY_H

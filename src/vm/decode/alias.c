@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// alias — which registers need neither a slot nor an instruction of their own: those whose one definition is a plain move
-// or load of a parameter. The decoder reads the source wherever such a register is read. A source that is the same
-// at all times may be read anywhere: what a register holds before its definition is undefined. A source that is a register
-// must hold the same until the last read: its own definition is the only one, too, and dominates the move, which dominates
-// all reads. (Compilers write moves that do not: `last = value;` in one branch of a loop, read after the loop.)
+// alias — which registers need neither a slot nor an instruction of their own: those whose one definition is a plain
+// move or load of a parameter. The decoder reads the source wherever such a register is read. A source that is the same
+// at all times may be read anywhere: what a register holds before its definition is undefined. A source that is a
+// register must hold the same until the last read: its own definition is the only one, too, and dominates the move,
+// which dominates all reads. (Compilers write moves that do not: `last = value;` in one branch of a loop, read after
+// the loop.)
 #include "vm/core/decode.h"
 #include "vm/decode/forms.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // decode — one PtxFunc to an array of VmInsn. See decode.h for how registers and aliases are treated.
 //
-// At the start of every block where diverged lanes are expected to meet (the immediate post-dominator of a branch that may
-// diverge) and after every call stands a rejoin instruction. Divergent instructions point to theirs.
+// At the start of every block where diverged lanes are expected to meet (the immediate post-dominator of a branch that
+// may diverge) and after every call stands a rejoin instruction. Divergent instructions point to theirs.
 #include "vm/core/decode.h"
 
 #include "ptx/fate.h"
@@ -29,9 +29,10 @@ void gr_vm_fix_target(Decoder *d, const PtxLabel *label) {
         d->oom = true;
 }
 
-// The nearest block after the current one that all lanes pass and where a rejoin instruction stands. For the program's own
-// instructions a place where only inserted branches meet does not count: instrumentation must not bring lanes together that the
-// program would let run apart. Each block on the way keeps what was found: a long function of inserted branches has long ways.
+// The nearest block after the current one that all lanes pass and where a rejoin instruction stands. For the program's
+// own instructions a place where only inserted branches meet does not count: instrumentation must not bring lanes
+// together that the program would let run apart. Each block on the way keeps what was found: a long function of
+// inserted branches has long ways.
 static uint32_t rejoin_block(const Decoder *d, bool inserted) {
     if (d->block == UINT32_MAX)
         return UINT32_MAX;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// decode_mma — wmma.mma (PTX ISA 9.7.14.4.5) and mma.sync (9.7.14.5.14): a meeting of the lanes, and the product. Which shapes
-// and types go together is in forms.def.
+// decode_mma — wmma.mma (PTX ISA 9.7.14.4.5) and mma.sync (9.7.14.5.14): a meeting of the lanes, and the product. Which
+// shapes and types go together is in forms.def.
 #include "vm/core/matrix.h"
 #include "vm/exec/mma.h"
 

@@ -69,8 +69,8 @@ bool gr_vm_form_allows(const PtxInstr *i) {
     pthread_once(&once, index_rows);
     if (i->op == PTX_OP_UNKNOWN || !first[i->op])
         return true;
-    bool elsewhere =
-        i->op == PTX_OP_ST || i->op == PTX_OP_RED; // decode_async.c looks at every modifier of these
+    // decode_async.c looks at every modifier of these.
+    bool elsewhere = i->op == PTX_OP_ST || i->op == PTX_OP_RED;
     if (elsewhere && (gr_ptx_instr_has(i, PTX_MOD_async) || gr_ptx_instr_has(i, PTX_MOD_bulk)))
         return true;
     for (unsigned k = first[i->op]; k; k = next[k - 1])

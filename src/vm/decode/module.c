@@ -134,8 +134,8 @@ static gr_status layout_params(VmModule *m, VmFunc *f, gr_error *err) {
     return GR_OK;
 }
 
-// Notes whether threads of different blocks may synchronize, by fences, or by operations that release or acquire; and whether an instruction is of the
-// async proxy.
+// Notes whether threads of different blocks may synchronize, by fences, or by operations that release or acquire; and
+// whether an instruction is of the async proxy.
 static void note_orders(VmModule *m, const PtxFunc *f) {
     for (const PtxStmt *s = f->first; s; s = s->next) {
         if (s->kind != PTX_INSTR)
@@ -159,8 +159,9 @@ static VmModule *new_module(VmDevice *d) {
     return m;
 }
 
-// Decodes all functions, for what is wrong with them and what kernels need of them. Only the code of a runtime is kept: that of others is made
-// again when a kernel is launched that may come to it (gr_vm_launch). Of most modules most kernels never are.
+// Decodes all functions, for what is wrong with them and what kernels need of them. Only the code of a runtime is kept:
+// that of others is made again when a kernel is launched that may come to it (gr_vm_launch). Of most modules most
+// kernels never are.
 static gr_status decode_all(VmModule *m, gr_error *err) {
     gr_status st = GR_OK;
     Arena scratch;

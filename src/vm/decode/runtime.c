@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// runtime — device runtimes that modules share. Their functions are decoded once for each device. Only their variables are each module's own, and the
-// launch says which module it is (VM_FILL_RUNTIME).
+// runtime — device runtimes that modules share. Their functions are decoded once for each device. Only their variables
+// are each module's own, and the launch says which module it is (VM_FILL_RUNTIME).
 #include "vm/core/device.h"
 #include "vm/core/program.h"
 

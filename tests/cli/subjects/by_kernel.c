@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches kernels of a module in all the ways that there are: by_kernel FILE. FILE is PTX with kernels of one parameter, the address of 64 numbers:
-// plain, large (with 64 KiB of dynamic shared memory), node, captured, swapped and never. Each adds 1 to all numbers.
+// Launches kernels of a module in all the ways that there are: by_kernel FILE. FILE is PTX with kernels of one
+// parameter, the address of 64 numbers: plain, large (with 64 KiB of dynamic shared memory), node, captured, swapped
+// and never. Each adds 1 to all numbers.
 #include "../../check.h"
 
 #include <cuda.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads a module, launches its kernel and unloads it, again and again; or launches one kernel all the time. Prints by how many KiB its
-// resident memory grew after the first tenth.
+// Loads a module, launches its kernel and unloads it, again and again; or launches one kernel all the time. Prints by
+// how many KiB its resident memory grew after the first tenth.
 //     endless_loads same|other|launches N
 #include <cuda.h>
 #include <stdio.h>

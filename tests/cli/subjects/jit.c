@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiles kernels at run time as just-in-time compilers do, and hands the driver machine code only: jit WAY [repaired] [keep]
+// Compiles kernels at run time as just-in-time compilers do, and hands the driver machine code only: jit WAY [repaired]
+// [keep]
 //
 //     nvrtc      NVRTC to machine code            ptx          PTX of NVRTC, through nvJitLink
 //     lto        LTO-IR of NVRTC, through nvJitLink            parts        two units of PTX, through nvJitLink
@@ -7,8 +8,8 @@
 //     relink     machine code that nvJitLink made of two units of PTX, through the driver's linker
 //     fatbin     machine code of NVRTC in a fatbinary          twice        the same machine code, loaded twice
 //
-// The kernel lacks a __syncthreads() unless `repaired` is given. LINKED: NVRTC and nvJitLink come by the linker, else by dlsym. The
-// prototypes are those of nvrtc.h and nvJitLink.h, which a build need not have.
+// The kernel lacks a __syncthreads() unless `repaired` is given. LINKED: NVRTC and nvJitLink come by the linker, else
+// by dlsym. The prototypes are those of nvrtc.h and nvJitLink.h, which a build need not have.
 #include "fatbin/layout.h"
 
 #include <cuda.h>

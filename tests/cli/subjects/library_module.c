@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// library_module: 40 libraries, of texts of their own, come and go twice. cuModuleUnload of a library's module is refused each time, so that its kernel, in
-// which all threads store to one word, is still checked. A copy from behind a small allocation of pinned memory fails, and reads nothing.
+// library_module: 40 libraries, of texts of their own, come and go twice. cuModuleUnload of a library's module is
+// refused each time, so that its kernel, in which all threads store to one word, is still checked. A copy from behind a
+// small allocation of pinned memory fails, and reads nothing.
 #include <cuda.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads a PTX file by the driver API and launches its first kernels, with buffers as parameters: load_ptx FILE [GRID BLOCK].
+// Loads a PTX file by the driver API and launches its first kernels, with buffers as parameters: load_ptx FILE [GRID
+// BLOCK].
 #include <cuda.h>
 #include <stdio.h>
 #include <stdlib.h>

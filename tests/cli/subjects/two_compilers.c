@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program with two libraries that are called NVRTC, one linked and one opened (LIBRARY is the number of such a library): whichever way a
-// function of one is called, it is not the other's. two_compilers OPENED
+// A program with two libraries that are called NVRTC, one linked and one opened (LIBRARY is the number of such a
+// library): whichever way a function of one is called, it is not the other's. two_compilers OPENED
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdio.h>

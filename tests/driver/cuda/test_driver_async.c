@@ -284,7 +284,8 @@ static void begin_long(CUstream s) {
     append(s, 1, LOG);
 }
 
-// Who waits for the legacy stream waits for blocking streams, too, even if it has no work of its own; and only for those.
+// Who waits for the legacy stream waits for blocking streams, too, even if it has no work of its own; and only for
+// those.
 static void test_waiting_for_the_legacy_stream(void **state) { // [EM-112] [EM-108]
     (void)state;
     CUstream handles[] = {NULL, CU_STREAM_LEGACY}, blocking = stream(0), other = stream(0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unit tests of graphs in libcuda.so.1 over the CPU device: what the runtime's programs (tests/driver/cudart/builds/graphs.cu) do not
-// come by, and that branches really run side by side. [EM-127]
+// Unit tests of graphs in libcuda.so.1 over the CPU device: what the runtime's programs
+// (tests/driver/cudart/builds/graphs.cu) do not come by, and that branches really run side by side. [EM-127]
 #include "driver_common.h"
 
 #include "device_api/hooks.h"
@@ -317,8 +317,8 @@ static void test_outlives_its_context(void **state) {
     CUgraph other, captured;
     CUgraphNode node;
     CUgraphExec exec, again;
-    CUcontext gone
-        [16]; // the C library keeps some of what is freed for itself, so that no other context would get it
+    // The C library keeps some of what is freed for itself, so that no other context would get it.
+    CUcontext gone[16];
     for (unsigned k = 0; k < 16; k++)
         OK(cuCtxCreate(&gone[k], NULL, 0, 0));
     OK(cuCtxCreate(&c, NULL, 0, 0));
@@ -355,7 +355,8 @@ static void test_outlives_its_context(void **state) {
 
 // ---- What may not be done beside a capture ------------------------------------------------------------------
 
-// What an H200 (driver 580.159) answers: calls that capture does not observe, and those that the others show to be none.
+// What an H200 (driver 580.159) answers: calls that capture does not observe, and those that the others show to be
+// none.
 static CUstream capturing, other;
 static CUevent event;
 static CUmodule module;

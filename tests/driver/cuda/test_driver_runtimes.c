@@ -125,7 +125,8 @@ static void test_units(void **state) {
     OK(cuMemFree(out));
 }
 
-// A module that is loaded after the first one takes no more than its own code: not 300 bytes for each instruction of its runtime.
+// A module that is loaded after the first one takes no more than its own code: not 300 bytes for each instruction of
+// its runtime.
 static void test_what_more_modules_take(void **state) {
     (void)state;
     enum { MODULES = 20 };

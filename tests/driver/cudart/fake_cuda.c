@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fake driver of fake_cuda.h. It knows the entry points that test_cudart.c needs and no others, so the runtime's way
-// with a driver that lacks one is tested too. Its entry points have internal names: all that it exports of the driver
-// API is cuGetProcAddress_v2, so a runtime that bound a symbol directly would not load.
+// The fake driver of fake_cuda.h. It knows the entry points that test_cudart.c needs and no others, so the runtime's
+// way with a driver that lacks one is tested too. Its entry points have internal names: all that it exports of the
+// driver API is cuGetProcAddress_v2, so a runtime that bound a symbol directly would not load.
 #include "fake_cuda.h"
 
 #include <stdarg.h>

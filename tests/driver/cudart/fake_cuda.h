@@ -27,7 +27,8 @@ typedef struct FakeImage {
     int loads, unloads; // counted by the fake
 } FakeImage;
 
-// The calls since the last take, "cuMemAlloc(16) cuMemFree()", without the ones that every call makes (cuCtxGetCurrent).
+// The calls since the last take, "cuMemAlloc(16) cuMemFree()", without the ones that every call makes
+// (cuCtxGetCurrent).
 const char *fake_take_log(void);
 
 // The entry point fails with r from now on; CUDA_SUCCESS ends that.

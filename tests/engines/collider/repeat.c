@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// repeat — calls the main of a program many times, in one process: a CUDA context and a compiled module serve all of these runs.
+// repeat — calls the main of a program many times, in one process: a CUDA context and a compiled module serve all of
+// these runs.
 //
-//     LD_PRELOAD=librepeat.so:$LD_PRELOAD REPEAT_OF=NAME REPEAT='20 ARGV0 WORD...;5 ARGV0 WORD...' REPEAT_LOG=FILE ./NAME
+//     LD_PRELOAD=librepeat.so:$LD_PRELOAD REPEAT_OF=NAME REPEAT='20 ARGV0 WORD...;5 ARGV0 WORD...' REPEAT_LOG=FILE
+//         ./NAME
 //
-// NAME is the program whose main is called; others are left alone. The commands between semicolons run one after the other, each so often as
-// its number says. Before each call gpurace is told that another run begins, if it is there: run 1 has the seed that was given, run 2 the next
-// one, and launches count from 0, as if each run had a process of its own. After each call a line in FILE says which command it was (from 0), what it returned, and how many kernels were launched so far.
+// NAME is the program whose main is called; others are left alone. The commands between semicolons run one after the
+// other, each so often as its number says. Before each call gpurace is told that another run begins, if it is there:
+// run 1 has the seed that was given, run 2 the next one, and launches count from 0, as if each run had a process of its
+// own. After each call a line in FILE says which command it was (from 0), what it returned, and how many kernels were
+// launched so far.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

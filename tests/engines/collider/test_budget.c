@@ -75,7 +75,7 @@ static void first_launches(void **state) {
     assert_true(gr_budget_next(&k) < 1.0 / BUDGET_START);
 }
 
-// ---- A driver in which a launch takes as long as it says ---------------------------------------------------------------
+// ---- A driver in which a launch takes as long as it says ------------------------------------------------------------
 
 enum { EVENTS = 256 };
 static struct {

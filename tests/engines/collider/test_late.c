@@ -438,8 +438,9 @@ static void in_the_midst(void **state) {
     end(l);
 }
 
-// Launches of one module read one word. So the next one that is not held is told so when the one before, in another stream, has begun; one in the same stream
-// comes behind it by itself. A launch that does not begin is waited for, but not for ever.
+// Launches of one module read one word. So the next one that is not held is told so when the one before, in another
+// stream, has begun; one in the same stream comes behind it by itself. A launch that does not begin is waited for, but
+// not for ever.
 static void in_turn(void **state) {
     (void)state;
     for (unsigned way = 0; way < 4; way++) {
@@ -465,7 +466,8 @@ static void in_turn(void **state) {
     }
 }
 
-// A gate opens when a launch behind it has begun, when what comes in its stream is a launch, when the host waits, and by itself.
+// A gate opens when a launch behind it has begun, when what comes in its stream is a launch, when the host waits, and
+// by itself.
 static void gates(void **state) {
     (void)state;
     GrLate *l = begin(true);
@@ -525,7 +527,8 @@ static void gates(void **state) {
     end(l);
 }
 
-// A launch in front of a gate, in another stream, may begin later than the gate opens: on a GPU that other processes use, too. So the gate waits for it.
+// A launch in front of a gate, in another stream, may begin later than the gate opens: on a GPU that other processes
+// use, too. So the gate waits for it.
 static void gates_for_what_is_to_begin(void **state) {
     (void)state;
     GrLate *l = begin(true);
@@ -621,7 +624,8 @@ static void host_states(void **state) {
     end(l);
 }
 
-// The driver would load a kernel, and wait for the device, when it is first launched: it is to do so before there is something to run beside.
+// The driver would load a kernel, and wait for the device, when it is first launched: it is to do so before there is
+// something to run beside.
 static void kernels_are_loaded_before(void **state) {
     (void)state;
     GrLate *l = begin(false);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A replay in which every access is a target: in a program without races nobody may meet anybody, however it synchronizes (flags, locks,
-// barriers, atomics). Usage: test_meetings LIBGPURACE CPU_DEVICE_DIR SEEDS PROGRAM…; a program whose name ends in _race must have
-// meetings, every other one none.
+// A replay in which every access is a target: in a program without races nobody may meet anybody, however it
+// synchronizes (flags, locks, barriers, atomics). Usage: test_meetings LIBGPURACE CPU_DEVICE_DIR SEEDS PROGRAM…; a
+// program whose name ends in _race must have meetings, every other one none.
 #include "base/arena.h"
 #include "engines/collider/device/meet.h"
 #include "engines/collider/device/record.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_next_run — several programs in one process: for each of them launches count from 0, with a seed of its own (GrEngine.next_run).
+// test_next_run — several programs in one process: for each of them launches count from 0, with a seed of its own
+// (GrEngine.next_run).
 #include "engines/collider/device/record.h"
 #include "engines/core/engine.h"
 #include "options/options.h"

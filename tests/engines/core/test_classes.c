@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The classes of all engines: no number and no name twice; docs/classes.md and the enums of docs/report.schema.json are what the tables say.
-// UPDATE_DOCS=1 in the environment writes both.
+// The classes of all engines: no number and no name twice; docs/classes.md and the enums of docs/report.schema.json are
+// what the tables say. UPDATE_DOCS=1 in the environment writes both.
 #include "base/outfile.h"
 #include "engines/core/engine.h"
 #include "engines/core/misuses.h"

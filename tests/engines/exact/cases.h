@@ -138,7 +138,8 @@ static const Case cases[] = {
      "AGAIN: ld.relaxed.gpu.global.u32 %r11, [%rd1+68]; setp.eq.u32 %p12, %r11, 0; @%p12 bra AGAIN;\n"
      "st.global.u32 [%rd1], 8; // =D\n",
      1, 32, "A-D " WW "; B-D " WW "; C-D " SAME},
-    // Whole warps of two blocks, one after the other: the second one finds what the first one's two or three stores left.
+    // Whole warps of two blocks, one after the other: the second one finds what the first one's two or three stores
+    // left.
     {"warps store one value twice",
      "st.global.u32 [%rd3], 7; // =A\nst.global.u32 [%rd3], 7; // =B\nst.global.u32 [%rd3], 7; // =C\n", 2,
      32, "A-A " SAME "; A-B " SAME "; B-B " SAME "; A-C " SAME "; B-C " SAME "; C-C " SAME},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_board — boards against every pair of accesses: whatever a board calls fine races with nothing. What it should call fine, it does.
+// test_board — boards against every pair of accesses: whatever a board calls fine races with nothing. What it should
+// call fine, it does.
 #include "engines/exact/board.h"
 
 #include "base/rng.h"
@@ -241,7 +242,8 @@ static bool by_warp(World *w, uint32_t warp, BoardClass class, VmShape shape, ui
     return fine;
 }
 
-// Lanes that wait for their warp between writing and reading, as a scan does; many phases, so that generations come around.
+// Lanes that wait for their warp between writing and reading, as a scan does; many phases, so that generations come
+// around.
 static void scans(void **state) {
     (void)state;
     static World w;

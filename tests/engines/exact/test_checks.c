@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_checks — the engine's internal checks: while a kernel runs, the engine is made to be mistaken, and must say so instead of reporting
-// a race that contradicts what else it knows.
+// test_checks — the engine's internal checks: while a kernel runs, the engine is made to be mistaken, and must say so
+// instead of reporting a race that contradicts what else it knows.
 #include "engines/exact/exact_internal.h"
 #include "engines/exact/order/order_internal.h"
 #include "harness.h"

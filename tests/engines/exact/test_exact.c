@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test_exact — small kernels, racy and race-free, on the CPU device with the causality engine listening.
 //
-// A case is the body of a kernel. Accesses that matter are marked with a letter ("// =A"); the case says which pairs race,
-// in which class. Over some seeds every one of them must be reported, and never anything else.
+// A case is the body of a kernel. Accesses that matter are marked with a letter ("// =A"); the case says which pairs
+// race, in which class. Over some seeds every one of them must be reported, and never anything else.
 #include "engines/exact/exact.h"
 #include "harness.h"
 #include "peek.h"
@@ -149,8 +149,8 @@ static void run_case(const Case *c, uint64_t seed, Part part, Seen *seen) {
     gr_str_free(&text);
 }
 
-// Where only some are judged nothing else is reported: what the others order is ordered, although they are no side of a race. And
-// what is reported where all are is still.
+// Where only some are judged nothing else is reported: what the others order is ordered, although they are no side of a
+// race. And what is reported where all are is still.
 static unsigned check_parts(const Case *c, uint64_t seed, const Seen *all, const Seen *want) {
     unsigned wrong = 0;
     for (Part part = WEAK; part < PARTS; part++) {
@@ -244,7 +244,8 @@ static void launches(void **state) {
     }
 }
 
-// Each side's address is where that access began, also within a word of four bytes and for vectors, whichever side noticed.
+// Each side's address is where that access began, also within a word of four bytes and for vectors, whichever side
+// noticed.
 static void addresses(void **state) {
     (void)state;
     static const struct {
@@ -338,7 +339,8 @@ static void poll(const char *name, const char *text, uint32_t blocks, uint64_t m
     gr_exact_free(x);
 }
 
-// What polling takes is a matter of how many threads there are, not of how often they look or how often what they look at changes.
+// What polling takes is a matter of how many threads there are, not of how often they look or how often what they look
+// at changes.
 static void polling(void **state) {
     (void)state;
     static const struct {

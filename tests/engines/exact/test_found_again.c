@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_found_again — races that are found again and again: the pairs, and how often each occurred, are the same whether the engine looks at each
-// (because somebody asks for each occurrence) or passes over what it has found (again.c, runs.c).
+// test_found_again — races that are found again and again: the pairs, and how often each occurred, are the same whether
+// the engine looks at each (because somebody asks for each occurrence) or passes over what it has found (again.c,
+// runs.c).
 #include "engines/exact/exact.h"
 #include "harness.h"
 #include "peek.h"
@@ -25,7 +26,8 @@ typedef struct Program {
     "mov.u32 %r9, 0; mov.u32 %r8, s; shl.b32 %r3, %r1, 2; add.u32 %r3, %r3, %r8;\n"
 
 static const Program programs[] = {
-    // What the tile's next turn stores, other warps still read: at one place, side by side, turned about, as vectors, and as halves of words.
+    // What the tile's next turn stores, other warps still read: at one place, side by side, turned about, as vectors,
+    // and as halves of words.
     {"a loop over a tile without its second barrier",
      HEAD
      "L: st.shared.u32 [%r3], %r9; bar.sync 0;\n"
@@ -78,7 +80,8 @@ static const Program programs[] = {
           "M: bar.warp.sync -1; ld.shared.u32 %r5, [s+64];\n"
           "add.u32 %r9, %r9, 1; setp.lt.u32 %p1, %r9, 8; @%p1 bra L; ret; }\n",
      2, 96, 2, 3},
-    // One load reads what its own half of the warp stored, which is in order, or what the other half or another warp did.
+    // One load reads what its own half of the warp stored, which is in order, or what the other half or another warp
+    // did.
     {"neighbours and others",
      HEAD "and.b32 %r10, %r1, 16; mov.u32 %r11, 65535; shl.b32 %r10, %r11, %r10;\n"
           "L: st.shared.u32 [%r3], %r9; bar.warp.sync %r10; and.b32 %r4, %r9, 3; shl.b32 %r4, %r4, 4; "

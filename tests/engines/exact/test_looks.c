@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_looks — how often an access is held against others that are remembered (peek_looks): twice the accesses to one place take about
-// twice as many looks, whether they race or are in order. Races that have been found take few.
+// test_looks — how often an access is held against others that are remembered (peek_looks): twice the accesses to one
+// place take about twice as many looks, whether they race or are in order. Races that have been found take few.
 #include "base/str.h"
 #include "device_api/work.h"
 #include "engines/exact/exact.h"
@@ -91,7 +91,8 @@ static void grow_with_the_work(void **state) {
         fail_msg("%u looks for %u times the code", (unsigned)many, (unsigned)twice);
 }
 
-// Each thread of the device releases a word of a page of its own, and waits. The host looks into one page after the other.
+// Each thread of the device releases a word of a page of its own, and waits. The host looks into one page after the
+// other.
 static uint64_t host_looks(uint32_t pages) {
     enum { PAGE = 4096, STEPS = 1 << 20 };
     static const char text[] =

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_recycled — kernels in which what is remembered of accesses was once taken for other accesses, because the numbers that stand for
-// them had been given away: nothing races. Here they are given away after every 64 new ones, or at once.
+// test_recycled — kernels in which what is remembered of accesses was once taken for other accesses, because the
+// numbers that stand for them had been given away: nothing races. Here they are given away after every 64 new ones, or
+// at once.
 #include "engines/exact/exact.h"
 #include "harness.h"
 #include "peek.h"
@@ -40,7 +41,8 @@ static const Program programs[] = {
      "st.release.gpu.global.u32 [%rd1], 0;\n"
      "E: ret; }\n",
      1200, 32, 1, 64},
-    // Each warp reads what all read, of which two readers are remembered, and what is its own, by one instruction; then it writes its own.
+    // Each warp reads what all read, of which two readers are remembered, and what is its own, by one instruction; then
+    // it writes its own.
     {"reads that are not remembered",
      ".visible .entry k(.param .u64 p) { .reg .b64 %rd<8>; .reg .b32 %r<16>; .reg .pred %p<4>;\n"
      "ld.param.u64 %rd1, [p]; cvta.to.global.u64 %rd1, %rd1; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;\n"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_tables — launches of one stream that read and write the same memory by many instructions, and then a write that nothing orders
-// with them: it races with each of the instructions, on each of the words, and what is remembered does not grow with the launches.
+// test_tables — launches of one stream that read and write the same memory by many instructions, and then a write that
+// nothing orders with them: it races with each of the instructions, on each of the words, and what is remembered does
+// not grow with the launches.
 #include "device_api/hooks.h"
 #include "engines/exact/exact_internal.h"
 #include "peek.h"
@@ -253,8 +254,8 @@ static uint64_t access_once(Program *p, uint64_t stream, uint32_t load, uint32_t
     return peek_looks(p->exact) - before;
 }
 
-// Each launch comes to a line by instructions of its own. The line has a table for each of them, and a launch looks at a few. What another stream
-// did there since, by one of these instructions, is found all the same.
+// Each launch comes to a line by instructions of its own. The line has a table for each of them, and a launch looks at
+// a few. What another stream did there since, by one of these instructions, is found all the same.
 static void launches_by_many_instructions(void **state) {
     (void)state;
     static Program p;

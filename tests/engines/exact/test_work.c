@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_work — random work in streams (copies, memsets, kernels, allocations, events, host functions, waits) under the causality engine, which collects
-// and sweeps all the time, beside a model that keeps everything: for every item the set of those that it comes after. Both must say the
-// same of every word. Memory that the host frees. And long programs that never wait: what is kept of their launches must not grow.
+// test_work — random work in streams (copies, memsets, kernels, allocations, events, host functions, waits) under the
+// causality engine, which collects and sweeps all the time, beside a model that keeps everything: for every item the
+// set of those that it comes after. Both must say the same of every word. Memory that the host frees. And long programs
+// that never wait: what is kept of their launches must not grow.
 #include "base/rng.h"
 #include "device_api/hooks.h"
 #include "engines/exact/exact.h"
@@ -191,8 +192,8 @@ static void end(Model *m, unsigned s) {
     tell(m, it, GR_WORK_ENDED);
 }
 
-// The host waits for a stream that has nothing left to do (with the legacy one, for those that wait for it), for a mark, or for
-// everything.
+// The host waits for a stream that has nothing left to do (with the legacy one, for those that wait for it), for a
+// mark, or for everything.
 static void wait(Model *m) {
     GrWork w = {.size = sizeof w, .kind = GR_WORK_WAITED};
     unsigned s = gr_rng_below(&m->rng, STREAMS + 2), first = s, last = s ? s : 2;
@@ -260,8 +261,8 @@ static void streams_order_what_they_should(void **state) {
 
 // ---- Frees by the host ---------------------------------------------------------------------------------------------
 
-// A copy, and a free that waits for nothing: the memory goes when the copy has ended. The host waits for the copy before its call, behind it,
-// or not. Yields the words that were named.
+// A copy, and a free that waits for nothing: the memory goes when the copy has ended. The host waits for the copy
+// before its call, behind it, or not. Yields the words that were named.
 static uint64_t free_beside_a_copy(bool before, bool behind) {
     static Model m;
     make(&m, 1, 0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_first — of what is found under one name, the one that comes first in the program has the greatest key, and the key gives it back.
+// test_first — of what is found under one name, the one that comes first in the program has the greatest key, and the
+// key gives it back.
 #include "engines/privatizer/device/first.h"
 
 #include <setjmp.h>

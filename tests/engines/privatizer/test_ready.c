@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_ready — the memory of a launch as a copy of it is laid out; which lines of it are made ready, or have copies of their own; and what a launch is expected to find again.
+// test_ready — the memory of a launch as a copy of it is laid out; which lines of it are made ready, or have copies of
+// their own; and what a launch is expected to find again.
 #include "engines/privatizer/races.h"
 #include "engines/privatizer/ready.h"
 

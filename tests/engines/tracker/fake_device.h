@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fake_device — stands for device_api/device.h in a test on the host: one lane at a time, in a launch of three blocks of 128 threads.
+// fake_device — stands for device_api/device.h in a test on the host: one lane at a time, in a launch of three blocks
+// of 128 threads.
 #ifndef GR_TESTS_TRACKER_FAKE_DEVICE_H
 #define GR_TESTS_TRACKER_FAKE_DEVICE_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which loads the tracker's pass leaves out because barriers order them (phases.h) or a store tells of them (updates.h), which parameter an address comes
-// from (origin.h), and which ends of threads it minds (paths.h).
+// Which loads the tracker's pass leaves out because barriers order them (phases.h) or a store tells of them
+// (updates.h), which parameter an address comes from (origin.h), and which ends of threads it minds (paths.h).
 #include "engines/tracker/pass/paths.h"
 #include "engines/tracker/pass/phases.h"
 #include "engines/tracker/pass/quiet.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of the iGUARD paper (device/paper.c), run on the host. Each row of expected.tsv has its events run through the device runtime, and
-// the races must be the table's. Without a rule that decides a row, as the table has it, the outcome must be another one.
+// The rules of the iGUARD paper (device/paper.c), run on the host. Each row of expected.tsv has its events run through
+// the device runtime, and the races must be the table's. Without a rule that decides a row, as the table has it, the
+// outcome must be another one.
 //
 //     test_paper EXPECTED.TSV
 #include "fake_device.h"
@@ -306,7 +307,8 @@ static void test_arrival(void **state) {
     assert_string_equal(races(), "clean");
 }
 
-// Shared memory of two blocks is not the same memory, whether or not they share word_cells; within a block it is checked as global memory is.
+// Shared memory of two blocks is not the same memory, whether or not they share word_cells; within a block it is
+// checked as global memory is.
 static void test_shared(void **state) {
     (void)state;
     enum { SHARED = GR_SPACE_SHARED << GR_WHAT_SPACE, ONE_BLOCK = 2048 / 4 / GR_GROUP * sizeof(GrCell) };

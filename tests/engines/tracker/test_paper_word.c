@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of the rules of the iGUARD paper: what goes in comes out, counters wrap at the paper's widths, and the lock table of figure 7.
+// The words of the rules of the iGUARD paper: what goes in comes out, counters wrap at the paper's widths, and the lock
+// table of figure 7.
 #include "engines/tracker/device/paper_word.h"
 
 #include <setjmp.h>

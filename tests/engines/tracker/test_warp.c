@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a warp does at once on the CPU device (vm/warp.h, vm/fours.h): the same as its lanes one by one, and how many lanes it spares the whole way.
+// What a warp does at once on the CPU device (vm/warp.h, vm/fours.h): the same as its lanes one by one, and how many
+// lanes it spares the whole way.
 #include "engines/tracker/vm/lane.h"
 
 #include <setjmp.h>

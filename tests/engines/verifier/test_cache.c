@@ -186,7 +186,8 @@ static void flip(const char *path) {
 
 static void discard(const char *path) { assert_int_equal(unlink(path), 0); }
 
-// What was damaged is asked again, and is whole then. A file that has lost its mark (base/own.h) may be someone else's, and stays.
+// What was damaged is asked again, and is whole then. A file that has lost its mark (base/own.h) may be someone else's,
+// and stays.
 static void test_damaged(void (*damage)(const char *path), bool marked) {
     each_file(damage);
     assert_true(is_asked(&usual));

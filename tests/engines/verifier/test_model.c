@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models of kernels against executions: each kernel of model/kernels.cu runs on the CPU device, and every access that a thread makes must be one
-// that the model has for that thread, with its guard, its facts and the barriers that may come before. Where a kernel's model is exact, the
-// model has no other accesses.
+// Models of kernels against executions: each kernel of model/kernels.cu runs on the CPU device, and every access that a
+// thread makes must be one that the model has for that thread, with its guard, its facts and the barriers that may come
+// before. Where a kernel's model is exact, the model has no other accesses.
 #include "../../vm/harness.h"
 #include "engines/verifier/kernel/model.h"
 
@@ -310,7 +310,8 @@ static void find_all(const Run *r, const GrKernelAccess *a, const uint32_t *orde
     }
 }
 
-// Marks what of the execution is this access of this thread in some assignment. Returns whether all of the assignments really happened.
+// Marks what of the execution is this access of this thread in some assignment. Returns whether all of the assignments
+// really happened.
 static bool compare(const Run *r, const GrKernelAccess *a, Thread *t, const uint32_t *order, size_t n,
                     bool *found) {
     bool all = true;

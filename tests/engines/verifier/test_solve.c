@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The solver: kernels as people write them, with and without what keeps their threads apart; bit tricks; memory that is read;
-// sizes that differ; and queries that nothing decides.
+// The solver: kernels as people write them, with and without what keeps their threads apart; bit tricks; memory that is
+// read; sizes that differ; and queries that nothing decides.
 #include "kernels.h"
 
 #include <setjmp.h>
@@ -277,7 +277,8 @@ static void test_too_hard(void **state) {
     end();
 }
 
-// What is taken to lie in its range is named, and with q.wrap is not; what integers refute on that condition only is no proof.
+// What is taken to lie in its range is named, and with q.wrap is not; what integers refute on that condition only is no
+// proof.
 static void test_trust(void **state) {
     (void)state;
     for (unsigned wrap = 0; wrap < 2; wrap++) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The solver against brute force: random queries over so few values that all of them can be tried. In many of them a sum, a product or a shift wraps.
+// The solver against brute force: random queries over so few values that all of them can be tried. In many of them a
+// sum, a product or a shift wraps.
 //
 //   test_solve_random [COUNT [SEED]]
 #include "queries.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Terms: what is built means what its parts mean on a machine, whatever was folded; equal terms are one; instances keep threads apart.
+// Terms: what is built means what its parts mean on a machine, whatever was folded; equal terms are one; instances keep
+// threads apart.
 #include "base/rng.h"
 #include "engines/verifier/term/machine.h"
 #include "engines/verifier/term/range.h"

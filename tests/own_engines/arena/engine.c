@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine arena — wants the program's device memory in one range of addresses, and looks whether it is there, for tests.
 //
-// A range that lies elsewhere, is not aligned or overlaps another one is a note, so the verdict is inconclusive. What was told is printed
-// at the end.
+// A range that lies elsewhere, is not aligned or overlaps another one is a note, so the verdict is inconclusive. What
+// was told is printed at the end.
 #include "engines/core/engine.h"
 #include "options/options.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// blocks — an engine of the tests' own, which knows of each store whether several blocks execute it. Its code counts in an area of its own
-// format; its classes, options and decoder are its own, too.
+// blocks — an engine of the tests' own, which knows of each store whether several blocks execute it. Its code counts in
+// an area of its own format; its classes, options and decoder are its own, too.
 #ifndef GR_TESTS_BLOCKS_H
 #define GR_TESTS_BLOCKS_H
 

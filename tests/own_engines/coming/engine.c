@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine coming — prints what it is told before the driver is, for tests: streams, copies, fills and graphs. For what has a destination it
-// prints the first byte there, too, which tells that the work was not done yet.
+// engine coming — prints what it is told before the driver is, for tests: streams, copies, fills and graphs. For what
+// has a destination it prints the first byte there, too, which tells that the work was not done yet.
 #include "engines/core/engine.h"
 #include "options/options.h"
 

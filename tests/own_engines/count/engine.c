@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine count — the engine of pass_count, for tests: after every launch it compares what the device counted with what the
-// observers saw, site by site, and prints one line. That the two agree proves rewriting, tags and observers at once.
+// engine count — the engine of pass_count, for tests: after every launch it compares what the device counted with what
+// the observers saw, site by site, and prints one line. That the two agree proves rewriting, tags and observers at
+// once.
 #include "engines/core/engine.h"
 #include "device_api/hooks.h"
 #include "options/options.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // pass_count — the smallest pass there is: every access site adds one, per lane, to a counter of its own.
 //
-// It proves that sites, tags, linking and the engine table are enough for an engine, and that what the observers report is
-// what the instructions do: the counts of both must be equal, launch by launch.
+// It proves that sites, tags, linking and the engine table are enough for an engine, and that what the observers report
+// is what the instructions do: the counts of both must be equal, launch by launch.
 #ifndef GR_TESTS_PASS_COUNT_H
 #define GR_TESTS_PASS_COUNT_H
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine rerun — runs each launch twice from the same memory and compares what the two runs leave, for tests.
 //
-// It proves that a launch can be run again, and that all memory is told: a range that was not told is not restored, so a kernel
-// that reads and writes it leaves other bytes the second time. One line is printed for each launch, copy, fill and range.
+// It proves that a launch can be run again, and that all memory is told: a range that was not told is not restored, so
+// a kernel that reads and writes it leaves other bytes the second time. One line is printed for each launch, copy, fill
+// and range.
 #include "engines/core/engine.h"
 #include "options/options.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine still — an engine of the tests' own that needs no run: in PTX files it looks for stores without a guard to a fixed place of a variable.
-// Words behind `--` are names of kernels that it leaves open.
+// engine still — an engine of the tests' own that needs no run: in PTX files it looks for stores without a guard to a
+// fixed place of a variable. Words behind `--` are names of kernels that it leaves open.
 #include "engines/core/engine.h"
 #include "base/str.h"
 #include "options/options.h"

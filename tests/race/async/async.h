@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The instructions of asynchronous copies, mbarriers and clusters, as macros: so that an access has the line of the program
-// that uses it. Addresses of shared memory are pointers. The mbarrier of MBAR_READY may be used by both proxies.
+// The instructions of asynchronous copies, mbarriers and clusters, as macros: so that an access has the line of the
+// program that uses it. Addresses of shared memory are pointers. The mbarrier of MBAR_READY may be used by both
+// proxies.
 #pragma once
 
 #include "../corpus.h"

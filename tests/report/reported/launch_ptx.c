@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads the PTX of argv[1] and launches its kernel k(u64), a block of 64 threads, argv[2] times, with a pause of argv[3] milliseconds after each.
+// Loads the PTX of argv[1] and launches its kernel k(u64), a block of 64 threads, argv[2] times, with a pause of
+// argv[3] milliseconds after each.
 #include "../../check.h"
 
 #include <cuda.h>

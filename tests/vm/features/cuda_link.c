@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs of the driver API are linked against, as with the toolkit's stub: names only. The libcuda.so.1 that they
-// run with is the machine's driver or gpurace's.
+// What programs of the driver API are linked against, as with the toolkit's stub: names only. The libcuda.so.1 that
+// they run with is the machine's driver or gpurace's.
 #define FUNCTION(name)                                                                                       \
     int name(void);                                                                                          \
     int name(void) { return 34; /* CUDA_ERROR_STUB_LIBRARY */ }

@@ -28,7 +28,8 @@ const char *gr_collider_control_name(const char *suffix, char *buf, size_t size)
     return buf;
 }
 
-// The state is odd (put_delay): even factors, an odd summand. Factors spread what they multiply over the high bits, which are drawn first.
+// The state is odd (put_delay): even factors, an odd summand. Factors spread what they multiply over the high bits,
+// which are drawn first.
 static gr_status put_random_seed(ColliderWork *w, PtxFunc *f) {
     if (!w->random)
         return GR_OK;
@@ -188,8 +189,8 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, const PolledModul
     w->later = NULL;
     w->pace = NULL;
     w->again = &code.again;
-    // Detours go to the end of the body: control must not fall into them. That instruction is an end of the thread like one of the program's own, so
-    // it has to be read even where what is inserted is only text.
+    // Detours go to the end of the body: control must not fall into them. That instruction is an end of the thread like
+    // one of the program's own, so it has to be read even where what is inserted is only text.
     if (!ends_thread(f->last) && !w->classifies)
         GR_TRY(gr_ptx_insert(f, NULL, 0, "ret;", NULL, 0, &code.end, w->err));
     if (w->o->thinned && !w->classifies) {

@@ -35,7 +35,8 @@ gr_status gr_collider_own_guard(Access *a) {
     return gr_access_put(a, a->before, &g, 1, "mov.pred %s, $0;", copy->name);
 }
 
-// Everything a load's repeat keeps of the original: the space, the vector, the type. Cache operators and .nc go (.relaxed refuses them).
+// Everything a load's repeat keeps of the original: the space, the vector, the type. Cache operators and .nc go
+// (.relaxed refuses them).
 static void repeat_mods(const Access *a, const char *type, char *buf, size_t size) {
     const PtxInstr *i = a->stmt->instr;
     const char *space = "";
@@ -58,7 +59,8 @@ uint32_t gr_collider_meta(const ColliderWork *w, const Access *a, GrRaceClass cl
            (w->o->same_value ? GR_META_WANT_SAME : 0);
 }
 
-// At the end of the function the source position is the last statement's; a debugger that stops in a detour shall show the access's.
+// At the end of the function the source position is the last statement's; a debugger that stops in a detour shall show
+// the access's.
 static gr_status put_position(const Access *a) {
     const PtxStmt *s = a->stmt->loc ? a->stmt : NULL;
     while (s && s->kind != PTX_LOC)
@@ -112,9 +114,10 @@ gr_status gr_collider_close_together(Access *a, Detour *d, PtxLabel *others) {
 
 // ---- Repeat and compare --------------------------------------------------------------------------------------
 
-// Section 4.5 of the paper: a program that was rewritten ahead of time, and that no runtime is attached to, stops where a debugger can
-// look. Here and not in the runtime's function, which has no place in the source, and from which debuggers find no way back to
-// its caller. Without line information it may as well stop there. `attached` becomes the guard of the call that reports.
+// Section 4.5 of the paper: a program that was rewritten ahead of time, and that no runtime is attached to, stops where
+// a debugger can look. Here and not in the runtime's function, which has no place in the source, and from which
+// debuggers find no way back to its caller. Without line information it may as well stop there. `attached` becomes the
+// guard of the call that reports.
 gr_status gr_collider_breakpoint(const ColliderWork *w, const Access *a, PtxStmt *at, char *attached,
                                  size_t size) {
     *attached = 0;
@@ -286,7 +289,8 @@ static const PtxReg *guard_of_all(const Access *a, unsigned n) {
     return a->guard;
 }
 
-// So many loads are repeated before the first of them is compared: more at once would take less time and more registers.
+// So many loads are repeated before the first of them is compared: more at once would take less time and more
+// registers.
 enum { AT_ONCE = 4 };
 
 // All of them are compared before one way out of line leads to the reports: what is executed in each look is one piece.
@@ -464,7 +468,8 @@ gr_status gr_collider_store(ColliderWork *w, Access *a) {
     if (gr_brief_knows(w, a, stored, bits))
         return put_brief_store(w, a, &gate, stored, bits);
     GR_MUST(gr_collider_warp_check(w, a, stored, bits, alone));
-    // Threads that come together would all be done with their stores, or with the garbage, before the first of them looks.
+    // Threads that come together would all be done with their stores, or with the garbage, before the first of them
+    // looks.
     if (w->o->poison || w->o->thinned)
         GR_MUST(gr_collider_wait(w, a, a->before, WAIT_LATE, w->o->write_delay_ns));
     GR_MUST(gr_segment_own(w, a, a->before, gate.open)); // what the wait was long enough to show is seen

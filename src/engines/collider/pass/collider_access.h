@@ -15,7 +15,8 @@ typedef struct SourceWatch SourceWatch; // collider_source.c
 typedef struct HeldCopy HeldCopy;       // collider_held.h
 typedef struct LaterIssue LaterIssue;   // collider_later.c
 
-// Lanes that are to go on together (collider_together.h): which, in a register; the label behind the place where they are.
+// Lanes that are to go on together (collider_together.h): which, in a register; the label behind the place where they
+// are.
 typedef struct Lanes {
     PtxReg *mask;
     PtxLabel *behind;
@@ -36,8 +37,8 @@ typedef struct ColliderWork {
     PtxReg *hold;     // how a thread of a kernel is held (device/hold.h); NULL: no window asks
     PtxReg *small;    // whether the waits are longer because the launch is small (collider_time.h)
     unsigned n_holds; // places of the function where it may be
-    SourceWatch
-        *sources; // bulk copies of which a thread watches the source until it waits (collider_source.h)
+    // Bulk copies of which a thread watches the source until it waits (collider_source.h).
+    SourceWatch *sources;
     const Polled *polled; // memory that strong reads are of; NULL where nothing is poisoned
     PtxReg *groups;       // how many bulk groups it has begun
     HeldCopy *held;       // a cp.async that a thread holds back (collider_held.h); NULL: none is
@@ -50,21 +51,22 @@ typedef struct ColliderWork {
     Lanes joins;       // that began together, and go on together behind what parts them; no mask: they do not
     Again *again;      // which loads later windows look at again; used with a pace only
     Segment *segment;  // what the thread keeps of its accesses; NULL: nothing
-    PtxReg
-        *open; // where the window that is being written stays shut unless this holds; NULL: it always opens
-    struct Hoisted
-        *hoisted; // of the load under rewriting, if threads may throw its value away (collider_hoisted.h)
+    // Where the window that is being written stays shut unless this holds; NULL: it always opens.
+    PtxReg *open;
+    // Of the load under rewriting, if threads may throw its value away (collider_hoisted.h).
+    struct Hoisted *hoisted;
 } ColliderWork;
 
 // Code that leaves the seed in the register `into` (ColliderOptions.seed_at_load), written to buf.
 const char *gr_collider_seed(const ColliderWork *w, const char *into, char *buf, size_t size);
 
-// Insert the checks around the access; *a was filled by gr_access_read. `spec` tells which lanes use a speculated load's value; NULL: all.
+// Insert the checks around the access; *a was filled by gr_access_read. `spec` tells which lanes use a speculated
+// load's value; NULL: all.
 gr_status gr_collider_load(ColliderWork *w, Access *a, const Speculation *spec);
 gr_status gr_collider_store(ColliderWork *w, Access *a);
 
-// One window for `n` loads, before `at`: a delay, all of them again, and the comparisons. Each was read by gr_access_read, and
-// gr_collider_prepare has made what it needs of it. `spec` is of one load.
+// One window for `n` loads, before `at`: a delay, all of them again, and the comparisons. Each was read by
+// gr_access_read, and gr_collider_prepare has made what it needs of it. `spec` is of one load.
 gr_status gr_collider_prepare(Access *a);
 gr_status gr_collider_loads(ColliderWork *w, Access *a, unsigned n, PtxStmt *at, const Speculation *spec);
 // The same without the delay.
@@ -75,8 +77,8 @@ gr_status gr_collider_looks(ColliderWork *w, Access *a, unsigned n, PtxStmt *at,
 // A guard may be the program's own register, so it goes in by name only when that name is unambiguous; ours always are.
 gr_status gr_collider_own_guard(Access *a);
 
-// A strong load of the access's bytes at a->after, as `type` into fresh registers of `reg_type`; unused elements go to the
-// sink.
+// A strong load of the access's bytes at a->after, as `type` into fresh registers of `reg_type`; unused elements go to
+// the sink.
 gr_status gr_collider_repeat(Access *a, const char *type, PtxType reg_type, PtxOperand *again);
 
 // Compares before[] with after[] (registers of `bits` bits, a->used[] of each), and reports `class` where they differ.
@@ -96,19 +98,23 @@ uint32_t gr_collider_meta(const ColliderWork *w, const Access *a, GrRaceClass cl
 gr_status gr_collider_breakpoint(const ColliderWork *w, const Access *a, PtxStmt *at, char *attached,
                                  size_t size);
 
-// The stored elements, as registers of exactly the stored width (8-bit ones in 16): what a reload of the same bytes yields.
+// The stored elements, as registers of exactly the stored width (8-bit ones in 16): what a reload of the same bytes
+// yields.
 gr_status gr_collider_stored(Access *a, unsigned bits, PtxOperand *stored);
 
-// Figure 3b: before the store, do lanes of this warp target one address? `alone`, if not NULL, becomes whether no other lane has this lane's.
+// Figure 3b: before the store, do lanes of this warp target one address? `alone`, if not NULL, becomes whether no other
+// lane has this lane's.
 gr_status gr_collider_warp_check(ColliderWork *w, Access *a, const PtxOperand *stored, unsigned bits,
                                  const PtxReg *alone);
 
-// Reports that the lanes `peers` are about to store to `address`; this one half[0] and half[1], of which `size` bytes are shown.
+// Reports that the lanes `peers` are about to store to `address`; this one half[0] and half[1], of which `size` bytes
+// are shown.
 gr_status gr_collider_report_warp(ColliderWork *w, Access *a, PtxStmt *at, unsigned size,
                                   const PtxReg *address, const PtxReg *peers, PtxReg *const half[2]);
 
-// A conditional detour: code inserted at d->at runs when `condition` holds. At the outermost scope it stands at the end of the function,
-// so that the fast path falls through; inside a nested scope (inline assembly) it must stay there, and is jumped over.
+// A conditional detour: code inserted at d->at runs when `condition` holds. At the outermost scope it stands at the end
+// of the function, so that the fast path falls through; inside a nested scope (inline assembly) it must stay there, and
+// is jumped over.
 typedef struct Detour {
     PtxStmt *at;
     PtxLabel *back;
@@ -117,8 +123,8 @@ typedef struct Detour {
 gr_status gr_collider_open_detour(Access *a, PtxStmt *at, const PtxReg *condition, Detour *d);
 gr_status gr_collider_close_detour(Access *a, Detour *d);
 
-// The same for an access of the whole warp: all lanes take the detour when `condition` holds for any, and those for which it does
-// not are led round what is inserted between the two. No lane goes on before all have looked.
+// The same for an access of the whole warp: all lanes take the detour when `condition` holds for any, and those for
+// which it does not are led round what is inserted between the two. No lane goes on before all have looked.
 gr_status gr_collider_open_together(Access *a, PtxStmt *at, const PtxReg *condition, Detour *d,
                                     PtxLabel **others);
 gr_status gr_collider_close_together(Access *a, Detour *d, PtxLabel *others);

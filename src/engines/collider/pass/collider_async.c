@@ -34,7 +34,8 @@ static void fill_end(Access *a, PtxSite *end, const PtxSite *site, const PtxOper
                   .err = err};
 }
 
-// cp.async.{ca,cg}.shared.global [dst], [src], cp-size{, src-size | ignore-src}{, cache-policy} (PTX ISA 9.0, 9.7.9.25.3.1)
+// cp.async.{ca,cg}.shared.global [dst], [src], cp-size{, src-size | ignore-src}{, cache-policy} (PTX ISA 9.0,
+// 9.7.9.25.3.1)
 static bool read_copy(const PtxInstr *i, Copy *c) {
     unsigned n = i->n_operands - (gr_ptx_instr_has(i, PTX_MOD_L2__cache_hint) ? 1u : 0u);
     if (n < 3 || n > 4 || i->operands[2].kind != PTX_O_INT || !is_shared(i->space) || i->space2 != PTX_GLOBAL)
@@ -53,9 +54,9 @@ static bool read_copy(const PtxInstr *i, Copy *c) {
     return c->bytes == 4 || c->bytes == 8 || c->bytes == 16;
 }
 
-// A bulk copy in which nothing is unknown.
-// cp.async.bulk.DST.SRC.DONE{.multicast::cluster}{.L2::cache_hint} [dst], [src], size{, [mbar]}{, mask}{, cache-policy} (9.7.9.25.4.1)
-// cp.reduce.async.bulk.DST.SRC.DONE….OP.TYPE, likewise (9.7.9.25.4.2)
+// A bulk copy in which nothing is unknown. cp.async.bulk.DST.SRC.DONE{.multicast::cluster}{.L2::cache_hint} [dst],
+// [src], size{, [mbar]}{, mask}{, cache-policy} (9.7.9.25.4.1) cp.reduce.async.bulk.DST.SRC.DONE….OP.TYPE, likewise
+// (9.7.9.25.4.2)
 static bool read_bulk(const PtxInstr *i, Copy *c) {
     c->source_only = gr_ptx_instr_has(i, PTX_MOD_reduce);
     bool done = false;
@@ -140,7 +141,8 @@ gr_status gr_copy_open(ColliderWork *w, Copy *c, Gate *gate) {
 
 // ---- cp.async ------------------------------------------------------------------------------------------------------
 
-// Lanes whose source is shorter than their destination are left to the runtime, which goes byte by byte; those that read nothing stay.
+// Lanes whose source is shorter than their destination are left to the runtime, which goes byte by byte; those that
+// read nothing stay.
 static gr_status put_partial(ColliderWork *w, Copy *c, const char *delay) {
     Access *a = &c->dst;
     PtxReg *size = gr_ptx_new_reg(a->func, PTX_B32), *part = gr_ptx_new_reg(a->func, PTX_PRED);

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // collider_brief — windows as calls, in functions of very many accesses (ColliderOptions.thinned).
 //
-// What is inserted for an access is some hundred instructions, and ptxas takes more than in proportion for more of them in one function: a radix sort of CUB with 1319 accesses took it 84 s. So in
-// functions of BRIEF_SITES accesses or more each access has a window as everywhere, by calls of the device runtime (device/brief.c): a wait, and one look. What such functions do not have: several looks in a window, looks at loads in
-// later windows (collider_again.h), what is kept to the end of the segment with late stores and late starts (collider_segment.h), and waits for what runs beside the launch (device/hold.h).
+// What is inserted for an access is some hundred instructions, and ptxas takes more than in proportion for more of them
+// in one function: a radix sort of CUB with 1319 accesses took it 84 s. So in functions of BRIEF_SITES accesses or more
+// each access has a window as everywhere, by calls of the device runtime (device/brief.c): a wait, and one look. What
+// such functions do not have: several looks in a window, looks at loads in later windows (collider_again.h), what is
+// kept to the end of the segment with late stores and late starts (collider_segment.h), and waits for what runs beside
+// the launch (device/hold.h).
 //
-// Accesses that the calls do not know have a window in place, with one look: those of more than 16 bytes, of parts of elements, and whose value a thread may throw away.
+// Accesses that the calls do not know have a window in place, with one look: those of more than 16 bytes, of parts of
+// elements, and whose value a thread may throw away.
 #ifndef GR_ENGINES_COLLIDER_PASS_COLLIDER_BRIEF_H
 #define GR_ENGINES_COLLIDER_PASS_COLLIDER_BRIEF_H
 

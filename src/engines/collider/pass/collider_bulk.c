@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// collider_bulk — the collider's code before a bulk copy: a call of the runtime, which walks through both ends, and a proxy fence.
+// collider_bulk — the collider's code before a bulk copy: a call of the runtime, which walks through both ends, and a
+// proxy fence.
 //
-// Figure 4d of the paper copies by bulk copies of its own. Those would be part of the groups that the program waits for, and
-// towards shared memory they would need an mbarrier; as printed it also reads the destination without having waited. Ordinary
-// loads and stores need neither, and so both directions are alike (engines/collider/device/collider_copy.c). The program's copy keeps its group or mbarrier.
+// Figure 4d of the paper copies by bulk copies of its own. Those would be part of the groups that the program waits
+// for, and towards shared memory they would need an mbarrier; as printed it also reads the destination without having
+// waited. Ordinary loads and stores need neither, and so both directions are alike
+// (engines/collider/device/collider_copy.c). The program's copy keeps its group or mbarrier.
 #include "engines/collider/pass/collider_async.h"
 #include "engines/collider/pass/collider_later.h"
 #include "engines/collider/pass/collider_source.h"
@@ -34,8 +36,9 @@ static gr_status put_call(ColliderWork *w, Copy *c, const char *delay, CopyEnds 
     return gr_source_issued(w, c, a->before, e->src, e->size);
 }
 
-// A GPU performs a bulk copy within a fraction of a microsecond, mostly before a thread that should have waited looks. No thread waits while the copy
-// is late, but for those that wait for the copy. So in a kernel's first small launches it may be late whatever L is: threads come to it through windows.
+// A GPU performs a bulk copy within a fraction of a microsecond, mostly before a thread that should have waited looks.
+// No thread waits while the copy is late, but for those that wait for the copy. So in a kernel's first small launches
+// it may be late whatever L is: threads come to it through windows.
 gr_status gr_bulk_jam(ColliderWork *w, const Access *a, PtxStmt *at, uint32_t times, const PtxReg *where) {
     char delay[DELAY_TEXT];
     uint32_t most = gr_copy_delay_ns(w);
@@ -76,8 +79,8 @@ gr_status gr_collider_bulk(ColliderWork *w, Copy *c) {
         a->before = c->src.before = d.at;
     }
     GR_MUST(put_call(w, c, delay, &ends));
-    // What was stored here must come before what the async proxy stores (PTX ISA 9.0, 9.7.9.25.1.2). Of the destination's space alone:
-    // between the two proxies' accesses to the source, the program itself must put a fence.
+    // What was stored here must come before what the async proxy stores (PTX ISA 9.0, 9.7.9.25.1.2). Of the
+    // destination's space alone: between the two proxies' accesses to the source, the program itself must put a fence.
     const char *space = a->site->space == PTX_GLOBAL           ? "global"
                         : a->site->space == PTX_SHARED_CLUSTER ? "shared::cluster"
                                                                : "shared::cta";

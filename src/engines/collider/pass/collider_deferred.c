@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // collider_deferred — see the header.
 //
-// Only its mbarrier tells when an st.async is performed, and only to threads that wait for it. To read the place back, the
-// issuing thread would have to wait, which orders. To store the value first and look would show it to readers that should have
-// waited, and would mask their race. So the place is watched before the store: from there on it belongs to this store, and a
-// thread that writes to it while this thread looks twice writes unordered with the store. Nothing is stored but by the program,
-// and the mbarrier's transaction happens once. Readers that do not wait are found by the checks of their loads.
+// Only its mbarrier tells when an st.async is performed, and only to threads that wait for it. To read the place back,
+// the issuing thread would have to wait, which orders. To store the value first and look would show it to readers that
+// should have waited, and would mask their race. So the place is watched before the store: from there on it belongs to
+// this store, and a thread that writes to it while this thread looks twice writes unordered with the store. Nothing is
+// stored but by the program, and the mbarrier's transaction happens once. Readers that do not wait are found by the
+// checks of their loads.
 //
 //     ld.relaxed.sys.shared::cluster.b32 was, [a];
 //     nanosleep.u32 delay;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// collider_group — one window for several loads of a straight line of code (ColliderOptions.thinned): one delay, then all are repeated.
+// collider_group — one window for several loads of a straight line of code (ColliderOptions.thinned): one delay, then
+// all are repeated.
 //
-// A load's window may be longer than its delay: it may hold whatever orders nothing and writes no memory. So a group grows by loads and
-// arithmetic, and ends before anything else: a store, a barrier, a fence, a call, a branch, a label. It also ends before what changes a register that
-// the window reads: a value that was loaded, an address, a guard. The program's loads stay side by side, as nvcc put them to have their latencies overlap.
+// A load's window may be longer than its delay: it may hold whatever orders nothing and writes no memory. So a group
+// grows by loads and arithmetic, and ends before anything else: a store, a barrier, a fence, a call, a branch, a label.
+// It also ends before what changes a register that the window reads: a value that was loaded, an address, a guard. The
+// program's loads stay side by side, as nvcc put them to have their latencies overlap.
 #ifndef GR_ENGINES_COLLIDER_PASS_COLLIDER_GROUP_H
 #define GR_ENGINES_COLLIDER_PASS_COLLIDER_GROUP_H
 

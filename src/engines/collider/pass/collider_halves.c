@@ -41,9 +41,10 @@ const char *gr_halves_block(const ColliderWork *w, StrBuf *text, PtxFunc *f, con
     return n;
 }
 
-// Neighbours 2k and 2k + 1 never are in the same half, and which of them is in it is the other way round at the next `turn`. Of others, which go together is drawn
-// anew at every second turn. So two blocks or warps that race wait differently long in each launch, if they are the only ones; a draw for each of them would leave
-// them alike in one launch of two.
+// Neighbours 2k and 2k + 1 never are in the same half, and which of them is in it is the other way round at the next
+// `turn`. Of others, which go together is drawn anew at every second turn. So two blocks or warps that race wait
+// differently long in each launch, if they are the only ones; a draw for each of them would leave them alike in one
+// launch of two.
 void gr_halves_of(StrBuf *text, PtxFunc *f, const char *number, const char *turn, const char *p) {
     const char *t = gr_ptx_new_reg(f, PTX_U32)->name;
     gr_str_addf(text,
@@ -53,7 +54,8 @@ void gr_halves_of(StrBuf *text, PtxFunc *f, const char *number, const char *turn
                 t, turn, t, t, t, t, t, t, t, t, number, t, t, t, t, turn, t, t, p, t);
 }
 
-// Sets `late`. Which warps are late in each kind of launches is a digit of a number. A call, because code in the kernel would take more registers.
+// Sets `late`. Which warps are late in each kind of launches is a digit of a number. A call, because code in the kernel
+// would take more registers.
 static void add_late(const ColliderWork *w, StrBuf *text, PtxFunc *f, const char *turn, const char *late) {
     enum { BITS = 4 };
     static const WaitKind kinds[WAIT_CYCLE] = WAIT_KINDS;

@@ -4,7 +4,8 @@
 #include "base/str.h"
 #include "engines/collider/pass/collider_time.h"
 
-// Seven copies of eight are held; in three windows of four a held copy comes or goes though its own thread does not read it there.
+// Seven copies of eight are held; in three windows of four a held copy comes or goes though its own thread does not
+// read it there.
 static const uint32_t holds = 7u << 29, comes = 3u << 30;
 
 gr_status gr_held_begin(ColliderWork *w, PtxFunc *f, HeldCopy *h, const GrSiteStatus *status) {

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // collider_held — copies that a thread holds back until it has to wait for them.
 //
-// A GPU performs a cp.async within a microsecond of its issue, mostly before a thread that should have waited looks. But it may do so at any time
-// until the thread that issued the copy waits, and only that thread can wait for it. So on a GPU (ColliderOptions.holds) a thread may keep the
-// copy's addresses in registers in place of the copy, and do the copy later itself, by a load and a store:
+// A GPU performs a cp.async within a microsecond of its issue, mostly before a thread that should have waited looks.
+// But it may do so at any time until the thread that issued the copy waits, and only that thread can wait for it. So on
+// a GPU (ColliderOptions.holds) a thread may keep the copy's addresses in registers in place of the copy, and do the
+// copy later itself, by a load and a store:
 //
-//     @!held cp.async.ca.shared.global [dst], [src], 4;      at the issue, behind what collider_async.h inserts there: the destination is clobbered
-//     @held call __gr_copy_held, (…);                        later: both ends must be as they were, then the copy is done
+//     @!held cp.async.ca.shared.global [dst], [src], 4;      at the issue, behind what collider_async.h inserts there:
+//                                                            the destination is clobbered
+//     @held call __gr_copy_held, (…);                        later: both ends must be as they were, then the copy is
+//                                                            done
 //
-// It is done before a wait that covers it, before cp.async.mbarrier.arrive, before the function calls or returns, before the next copy is held, while
-// the thread itself waits in the window of a load from there (it sees the copy come, for which it should have waited), and by a draw in other windows.
-// A thread comes late to that, so that it falls into other threads' windows. Groups stay as they are, as groups with fewer copies: the thread
-// counts those that it has begun, and a wait that leaves the newest N alone covers the held copy when more than N began since.
+// It is done before a wait that covers it, before cp.async.mbarrier.arrive, before the function calls or returns,
+// before the next copy is held, while the thread itself waits in the window of a load from there (it sees the copy
+// come, for which it should have waited), and by a draw in other windows. A thread comes late to that, so that it falls
+// into other threads' windows. Groups stay as they are, as groups with fewer copies: the thread counts those that it
+// has begun, and a wait that leaves the newest N alone covers the held copy when more than N began since.
 //
-// Until then nobody can know that the copy has ended, so whatever changed the source or the destination since the issue races with the copy.
+// Until then nobody can know that the copy has ended, so whatever changed the source or the destination since the issue
+// races with the copy.
 #ifndef GR_ENGINES_COLLIDER_PASS_COLLIDER_HELD_H
 #define GR_ENGINES_COLLIDER_PASS_COLLIDER_HELD_H
 
@@ -30,8 +35,8 @@ struct HeldCopy {
 
 // Before a function is rewritten: sets w->held, NULL where nothing is held.
 gr_status gr_held_begin(ColliderWork *w, PtxFunc *f, HeldCopy *h, const GrSiteStatus *status);
-// Around what is inserted before the cp.async: at first, outside of its window; and as the last of its window, when the destination is clobbered.
-// `v` has what was read.
+// Around what is inserted before the cp.async: at first, outside of its window; and as the last of its window, when the
+// destination is clobbered. `v` has what was read.
 gr_status gr_held_prepare(ColliderWork *w, Copy *c);
 gr_status gr_held_take(ColliderWork *w, Copy *c, const PtxOperand *v);
 // In a window of `n` loads, before its delay at `at`.

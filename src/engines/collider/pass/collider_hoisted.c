@@ -28,7 +28,8 @@ static bool find_scopes(const PtxFunc *f, Map *scopes) {
     return true;
 }
 
-// Code is put before a scope, which is the program's inline assembly, or a call. What is inside may be a choice by a register of its own.
+// Code is put before a scope, which is the program's inline assembly, or a call. What is inside may be a choice by a
+// register of its own.
 static bool can_be_put(const Map *scopes, Decisions *d) {
     for (unsigned k = 0; k < d->n; k++) {
         PtxStmt *scope = gr_map_get_u64(scopes, (uintptr_t)d->at[k].at);
@@ -51,7 +52,8 @@ static bool is_only_ours(const Hoisted *h, const PtxReg *r) {
     return h->uses->regs[r->index].defs == ours;
 }
 
-// What stands behind the load, in its straight line, holds the value as long as the load's own register: one flag is enough.
+// What stands behind the load, in its straight line, holds the value as long as the load's own register: one flag is
+// enough.
 static bool shares_flag(const Hoisted *h, const PtxStmt *load, unsigned k) {
     return h->uses->regs[h->d.holder[k].reg->index].defs == 1 && gr_leads_to(load, h->d.holder[k].by);
 }

@@ -7,8 +7,9 @@
 //     …
 //     selp x, r, y, q;                             before it: p and q: report
 //
-// p goes with the value from register to register. What overwrites a register makes its p false. Where the load's own register alone has the value, the thread also
-// keeps it to the end of the segment, and looks at it there if it has used it.
+// p goes with the value from register to register. What overwrites a register makes its p false. Where the load's own
+// register alone has the value, the thread also keeps it to the end of the segment, and looks at it there if it has
+// used it.
 #ifndef GR_ENGINES_COLLIDER_PASS_COLLIDER_HOISTED_H
 #define GR_ENGINES_COLLIDER_PASS_COLLIDER_HOISTED_H
 
@@ -22,8 +23,8 @@ typedef struct Hoisted {
     PtxReg *raced[SPEC_MAX_HOLDERS];         // of each holder: whether what it holds was seen to change
     bool shares[SPEC_MAX_HOLDERS];           // it is the flag of the load
     const PtxReg *address, *expected, *seen; // of the change
-    PtxReg *
-        kept; // whether the thread keeps what it loaded to the end of the segment (collider_segment.h); NULL: never
+    // Whether the thread keeps what it loaded to the end of the segment (collider_segment.h); NULL: never.
+    PtxReg *kept;
     unsigned words; // that it keeps
 } Hoisted;
 
@@ -36,7 +37,8 @@ typedef struct HoistedCode {
 } HoistedCode;
 void gr_collider_forget_code(HoistedCode *code);
 
-// Whether the load is such a one. If it is, *h is for w->hoisted while gr_collider_load puts its code, and for gr_collider_put_uses behind that.
+// Whether the load is such a one. If it is, *h is for w->hoisted while gr_collider_load puts its code, and for
+// gr_collider_put_uses behind that.
 gr_status gr_collider_is_hoisted(ColliderWork *w, const Access *a, const DefUse *uses, HoistedCode *code,
                                  Hoisted *h, bool *is);
 gr_status gr_collider_put_uses(ColliderWork *w, Access *a, Hoisted *h);

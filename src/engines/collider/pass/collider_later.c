@@ -141,7 +141,8 @@ done:
 
 static uint8_t bit_of(const LaterIssue *l) { return (uint8_t)(1u << (l->n - 1)); }
 
-// Where `issues` holds, of which the thread holds the operation. The look takes microseconds, so it comes before what makes a bulk copy late.
+// Where `issues` holds, of which the thread holds the operation. The look takes microseconds, so it comes before what
+// makes a bulk copy late.
 static gr_status put_issue(ColliderWork *w, const LaterIssue *l, PtxStmt *at, const PtxReg *issues,
                            uint32_t times) {
     char delay[DELAY_TEXT];
@@ -159,8 +160,9 @@ static gr_status put_issue(ColliderWork *w, const LaterIssue *l, PtxStmt *at, co
                          l->held->name);
 }
 
-// All that may be held: the newest first, behind the oldest in one case of two. So each may be the last one to come. A copy behind another one comes later: threads that
-// were to wait for both go through windows of their own before they read what it brings.
+// All that may be held: the newest first, behind the oldest in one case of two. So each may be the last one to come. A
+// copy behind another one comes later: threads that were to wait for both go through windows of their own before they
+// read what it brings.
 static gr_status put_issues(ColliderWork *w, uint8_t held, PtxStmt *at) {
     const LaterIssue *oldest = NULL;
     for (const LaterIssue *l = w->later; l; l = l->next)
@@ -202,7 +204,8 @@ static bool may_wait(const ColliderWork *w, const PtxStmt *s, const uint8_t *at)
     return i->op != PTX_OP_MAPA && !gr_again_computes(i);
 }
 
-// `held` may be held at `s`, and goes on to where `s` may go. Nothing is held where the thread goes back, so text order is enough.
+// `held` may be held at `s`, and goes on to where `s` may go. Nothing is held where the thread goes back, so text order
+// is enough.
 static uint8_t follow(const PtxStmt *s, uint8_t held, uint8_t *at) {
     if (!(gr_ptx_instr_flags(s->instr) & PTX_F_BRANCH))
         return held;

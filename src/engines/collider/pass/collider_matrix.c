@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // collider_matrix — see the header.
 //
-// Which lane gets which element is drawn in the ISA for some forms and unspecified for others (wmma), and what a lane gets may
-// be expanded on the way (.b6x16_p32). So loads are not repeated as they are: once the warp has loaded, its lanes look
-// at the bytes with ordinary strong loads, each at a part of them, wait, and look again:
+// Which lane gets which element is drawn in the ISA for some forms and unspecified for others (wmma), and what a lane
+// gets may be expanded on the way (.b6x16_p32). So loads are not repeated as they are: once the warp has loaded, its
+// lanes look at the bytes with ordinary strong loads, each at a part of them, wait, and look again:
 //
-//     ldmatrix…x4 {…}, [row];                       The lane that names a row looks at that row; of a wmma matrix each lane takes
-//     ld.relaxed.sys.shared.v4.b32 was, [row];      a thirty-second, which is contiguous in all layouts.
+//     ldmatrix…x4 {…}, [row];                       The lane that names a row looks at it; of a wmma matrix each lane
+//     ld.relaxed.sys.shared.v4.b32 was, [row];      takes a thirty-second, which is contiguous in all layouts.
 //     nanosleep.u32 delay;
-//     ld.relaxed.sys.shared.v4.b32 is, [row];       Another lane may be the one that loaded what this one looks at, and may let
-//     setp.ne.b32 q, was, is; …                     writers go ahead once it is done. It is not done before all have looked: the
+//     ld.relaxed.sys.shared.v4.b32 is, [row];       Another lane may be the one that loaded what this one looks at, and
+//                                                   may let
+//     setp.ne.b32 q, was, is; …                     writers go ahead once it is done. It is not done before all have
+//                                                   looked: the
 //     vote.sync.any.pred any, q, -1;                vote waits for each lane's comparison, and orders no memory.
 //     @any bra report;
 //
-// Stores cannot be looked at in the same way: a lane that reads what another one has just stored may read the value before. Each
-// lane looks at what it stored itself: stmatrix's distribution is specified; wmma.store.d's is that of wmma.load.c, with which
-// what is there is loaded back.
+// Stores cannot be looked at in the same way: a lane that reads what another one has just stored may read the value
+// before. Each lane looks at what it stored itself: stmatrix's distribution is specified; wmma.store.d's is that of
+// wmma.load.c, with which what is there is loaded back.
 #include "engines/collider/pass/collider_matrix.h"
 
 #include "base/str.h"
@@ -198,8 +200,8 @@ static gr_status put_fetch(Access *a, PtxStmt *at, PtxOperand value, const PtxRe
                          whole_guard(a, guard), (*to)->name, from->name);
 }
 
-// The 16 bytes that this lane's row is about to be given, in half[]. Word j of row r of a matrix is lane 4 r + j's; transposed,
-// element c of it is in lane 4 c + r / 2, half r mod 2.
+// The 16 bytes that this lane's row is about to be given, in half[]. Word j of row r of a matrix is lane 4 r + j's;
+// transposed, element c of it is in lane 4 c + r / 2, half r mod 2.
 static gr_status put_row_values(Access *a, PtxStmt *at, const PtxOperand *fragment, unsigned n, bool trans,
                                 const PtxReg *lane, PtxReg *const half[2]) {
     PtxReg *from = gr_ptx_new_reg(a->func, PTX_U32), *shift = gr_ptx_new_reg(a->func, PTX_U32),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// collider_matrix — the collider's code around the loads and stores of matrices that a warp performs as one: ldmatrix, stmatrix,
-// wmma.load and wmma.store (PTX ISA 9.7.14.4 and 9.7.14.5).
+// collider_matrix — the collider's code around the loads and stores of matrices that a warp performs as one: ldmatrix,
+// stmatrix, wmma.load and wmma.store (PTX ISA 9.7.14.4 and 9.7.14.5).
 #ifndef GR_ENGINES_COLLIDER_PASS_COLLIDER_MATRIX_H
 #define GR_ENGINES_COLLIDER_PASS_COLLIDER_MATRIX_H
 

@@ -93,7 +93,8 @@ OrderEffect gr_sync_effect(const PtxInstr *i) {
         if (is_own(i->space))
             return ORDER_NOTHING;
         return flags & PTX_F_WRITES ? ORDER_WRITES : ORDER_NOTHING;
-    // These order no memory (CUDA C++ programming guide, 7.22: warp shuffles do not imply a memory barrier; likewise votes, matches, reductions).
+    // These order no memory (CUDA C++ programming guide, 7.22: warp shuffles do not imply a memory barrier; likewise
+    // votes, matches, reductions).
     case PTX_OP_SHFL:
     case PTX_OP_VOTE:
     case PTX_OP_MATCH:
@@ -112,8 +113,8 @@ OrderEffect gr_sync_effect(const PtxInstr *i) {
     case PTX_OP_TEX:
     case PTX_OP_TLD4:
     case PTX_OP_SULD: return ORDER_NOTHING;
-    // A thread that waits, for others or for its own copies, orders what comes behind. What it keeps of accesses between a copy's issue and the wait
-    // may be changed by that copy: then these were too early.
+    // A thread that waits, for others or for its own copies, orders what comes behind. What it keeps of accesses
+    // between a copy's issue and the wait may be changed by that copy: then these were too early.
     case PTX_OP_CP:
         return gr_ptx_instr_has(i, PTX_MOD_wait_group) || gr_ptx_instr_has(i, PTX_MOD_wait_all) ||
                        gr_ptx_instr_has(i, PTX_MOD_commit_group)
@@ -207,7 +208,8 @@ const PtxStmt *gr_sync_straight_end(const PtxStmt *s) {
     return NULL;
 }
 
-// A thread that polls memory by weak loads, again and again, may wait for a store that is late behind a barrier for which its own thread waits.
+// A thread that polls memory by weak loads, again and again, may wait for a store that is late behind a barrier for
+// which its own thread waits.
 bool gr_sync_polls_in_loops(const PtxFunc *f, const Pace *p) {
     Pace walk = *p;
     walk.block = 0;

@@ -20,8 +20,9 @@ static uint32_t next_block(const PtxStmt *s, uint32_t block, bool *ended) {
     return block;
 }
 
-// A loop has a jump back, and what lies between the two ends of the jumps back of a loop is all of it. `back` gets, at each block, how many
-// such ranges begin there, less those that end before it. `seen`: the block of each label that was passed, 0 for none.
+// A loop has a jump back, and what lies between the two ends of the jumps back of a loop is all of it. `back` gets, at
+// each block, how many such ranges begin there, less those that end before it. `seen`: the block of each label that was
+// passed, 0 for none.
 static void note_jump(int32_t *back, const uint32_t *seen, const PtxLabel *l, uint32_t block) {
     uint32_t to = l ? seen[l->index] : 0;
     if (to) {
@@ -166,7 +167,8 @@ static gr_status own_guard(Access *a, PtxStmt *at, PtxReg **guard) {
     return gr_access_put(a, at, &g, 1, "%s.pred %s, $0;", i->guard_negated ? "not" : "mov", (*guard)->name);
 }
 
-// Where the window opened: the threshold falls. Its low bits count down, by 1 where all lanes are here, by 32 where it is one.
+// Where the window opened: the threshold falls. Its low bits count down, by 1 where all lanes are here, by 32 where it
+// is one.
 static gr_status put_fall(Access *a, PtxStmt *at, const PtxReg *threshold) {
     PtxReg *t = gr_ptx_new_reg(a->func, PTX_U32), *step = gr_ptx_new_reg(a->func, PTX_U32);
     PtxReg *last = gr_ptx_new_reg(a->func, PTX_PRED);
@@ -223,7 +225,8 @@ static PtxReg *begun(Pace *p, PtxFunc *f, const char *value) {
     return r;
 }
 
-// The threshold of what is decided for, and, where others share it, the bit of p->firsts that tells of its first window.
+// The threshold of what is decided for, and, where others share it, the bit of p->firsts that tells of its first
+// window.
 static PtxReg *threshold_of(Pace *p, PtxFunc *f, uint32_t *first) {
     const char *most = p->threshold ? p->threshold->name : "0xffffffff";
     *first = 0;

@@ -14,7 +14,7 @@
 
 extern const char gr_segment_runtime_ptx[];
 
-// ---- What is kept, and which stores may be late ----------------------------------------------------------------------
+// ---- What is kept, and which stores may be late ---------------------------------------------------------------------
 
 static bool keeps(const ColliderOptions *o) {
     return o->thinned && !o->budget && !o->choose && o->read_delay_ns > 1 && o->write_delay_ns > 1;
@@ -27,7 +27,8 @@ static bool has_generic(const Access *a) {
             space == PTX_SHARED_CLUSTER || space == PTX_GENERIC);
 }
 
-// Whether each place has one generic address. Where it may have another one, what the thread stores there ends all that it keeps.
+// Whether each place has one generic address. Where it may have another one, what the thread stores there ends all that
+// it keeps.
 static bool is_followed(const ColliderWork *w, const Access *a) {
     PtxSpace space = a->site->space;
     return has_generic(a) && space != PTX_SHARED_CLUSTER && (space == PTX_GLOBAL || !w->segment->aliases);
@@ -175,7 +176,8 @@ static gr_status put_late_stores(ColliderWork *w, Access *a) {
     return put_meeting(w, a);
 }
 
-// At a thread's end: the launch's other threads come to theirs, and the thread looks meanwhile. One that may leave others behind at a barrier does not wait.
+// At a thread's end: the launch's other threads come to theirs, and the thread looks meanwhile. One that may leave
+// others behind at a barrier does not wait.
 static gr_status put_meeting_of_launch(const ColliderWork *w, const Access *a, PtxStmt *at, unsigned part) {
     uint32_t max_ns = w->o->read_delay_ns, kernel = a->func->index % GR_LAUNCH_COUNTS;
     uint32_t longest = max_ns > UINT32_MAX / SEGMENT_END ? UINT32_MAX : max_ns * SEGMENT_END;
@@ -262,7 +264,8 @@ gr_status gr_segment_step(ColliderWork *w, PtxFunc *f, PtxStmt *s, bool nested) 
     return GR_OK;
 }
 
-// At the statement `s`, where its window stays shut: what was inserted before it may stand elsewhere. All is kept no more.
+// At the statement `s`, where its window stays shut: what was inserted before it may stand elsewhere. All is kept no
+// more.
 static gr_status put_shut(ColliderWork *w, const Access *a, const PtxReg *open) {
     PtxStmt *s = a->stmt;
     const char *kept = w->segment->kept->name;
@@ -275,7 +278,8 @@ static gr_status put_shut(ColliderWork *w, const Access *a, const PtxReg *open) 
                          open->name, q->name, q->name, p->name, q->name, kept);
 }
 
-// The same in a loop: in launches of few threads the rest stays kept, a few times. A way out of line, which is taken where something is kept.
+// The same in a loop: in launches of few threads the rest stays kept, a few times. A way out of line, which is taken
+// where something is kept.
 static gr_status put_shut_in_loop(const ColliderWork *w, const Access *access, const PtxReg *open) {
     const struct Segment *g = w->segment;
     Access a = *access;
@@ -475,7 +479,8 @@ gr_status gr_segment_used(const ColliderWork *w, const Access *a, PtxStmt *at, c
         w->o->suffix, w->segment->entries->name, w->segment->kept->name, a->site->id, words, kept->name);
 }
 
-// Whether the launch's threads meet at their ends: where its blocks are mostly all on the device together, in launches in which they keep something.
+// Whether the launch's threads meet at their ends: where its blocks are mostly all on the device together, in launches
+// in which they keep something.
 static gr_status put_small(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     const struct Segment *g = w->segment;
     const char *blocks = gr_ptx_new_reg(f, PTX_U32)->name, *t = gr_ptx_new_reg(f, PTX_U32)->name,
@@ -495,8 +500,8 @@ static gr_status put_small(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
         (unsigned)PACE_WARPS * 32, p, g->threads->name, all);
 }
 
-// The threads of a block keep something all or none, because barriers go by it. They may have read different counts of launches: the launch's last block, where it is
-// soon over, counts the launch while others begin.
+// The threads of a block keep something all or none, because barriers go by it. They may have read different counts of
+// launches: the launch's last block, where it is soon over, counts the launch while others begin.
 static gr_status put_agreement(const ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     return gr_emit(f, at, 0, NULL, 0, w->err, "bar.red.and.pred %s, 0, %s;", w->watches->name,
                    w->watches->name);

@@ -12,7 +12,8 @@ static bool is_own(const PtxStmt *s) {
            (s->var->space == PTX_SHARED || s->var->space == PTX_SHARED_CTA);
 }
 
-// Bulk copies and other operations of the async proxy write there, too, and must come behind what was stored here (PTX ISA 9.0, 8.2: proxies).
+// Bulk copies and other operations of the async proxy write there, too, and must come behind what was stored here (PTX
+// ISA 9.0, 8.2: proxies).
 static bool has_async_proxy(const PtxFunc *f) {
     for (const PtxStmt *s = f->first; s; s = s->next)
         if (s->kind == PTX_INSTR && !s->tag.inserted &&

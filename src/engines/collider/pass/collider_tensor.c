@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // collider_tensor — see the header.
 //
-// Both are performed later, and registers may be looked at once tcgen05.wait has waited. So the checks stand behind the program's own
-// wait, and make nothing visible that was not:
+// Both are performed later, and registers may be looked at once tcgen05.wait has waited. So the checks stand behind the
+// program's own wait, and make nothing visible that was not:
 //
 //     tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r1, %r2}, [taddr];
 //     …                                                                  the program's code, without branches
 //     tcgen05.wait::ld.sync.aligned;
 //     nanosleep.u32 delay;
-//     tcgen05.ld.sync.aligned.32x32b.x2.b32 {again, …}, [taddr];         all of it: which register holds which column is the shape's
-//     tcgen05.wait::ld.sync.aligned;                                     business; the same shape distributes the same way
+//     tcgen05.ld.sync.aligned.32x32b.x2.b32 {again, …}, [taddr];         all of it: the shape decides which register
+//     tcgen05.wait::ld.sync.aligned;                                     holds which column, the same each time
 //     compare, vote, report
 //
-// A store is loaded back in the same shape, behind its tcgen05.wait::st. There is one way to load tensor memory, so there is no
-// strong form of it; ptxas keeps a load that is repeated.
+// A store is loaded back in the same shape, behind its tcgen05.wait::st. There is one way to load tensor memory, so
+// there is no strong form of it; ptxas keeps a load that is repeated.
 #include "engines/collider/pass/collider_tensor.h"
 
 #include "base/str.h"
@@ -46,8 +46,9 @@ static bool leaves(const PtxStmt *s) {
             (gr_ptx_instr_flags(s->instr) & (PTX_F_BRANCH | PTX_F_EXIT | PTX_F_CALL)) != 0);
 }
 
-// The unguarded wait that is certain to follow the access, with the registers of the access still in scope; NULL: it is not here.
-// *others: whether anything but tensor memory's instructions stands between; *deeper: the wait is in a scope of its own.
+// The unguarded wait that is certain to follow the access, with the registers of the access still in scope; NULL: it is
+// not here. *others: whether anything but tensor memory's instructions stands between; *deeper: the wait is in a scope
+// of its own.
 static PtxStmt *find_wait(PtxStmt *access, PtxMod wait, bool *others, bool *deeper) {
     int depth = 0;
     *others = *deeper = false;

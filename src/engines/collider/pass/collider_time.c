@@ -21,9 +21,10 @@ static const PtxReg *generator(ColliderWork *w, PtxFunc *f) {
     return w->random;
 }
 
-// The generator multiplies its odd state by `base`, modulo 2^32: what overflows is the next digit, in that base, of the number
-// state / 2^32, so one multiplication draws a uniform number below `base` and is the step as well (ptxas makes one IMAD.WIDE of both
-// halves). Bases that are 3 or 5 modulo 8 have the longest period that there is, 2^30 (Knuth, volume 2, 3.2.1.2).
+// The generator multiplies its odd state by `base`, modulo 2^32: what overflows is the next digit, in that base, of the
+// number state / 2^32, so one multiplication draws a uniform number below `base` and is the step as well (ptxas makes
+// one IMAD.WIDE of both halves). Bases that are 3 or 5 modulo 8 have the longest period that there is, 2^30 (Knuth,
+// volume 2, 3.2.1.2).
 static uint32_t base_for(uint32_t ns) {
     static const uint8_t bases[] = {3, 5, 11, 13, 19, 21, 27, 29};
     unsigned k = 0, bits = ns ? 32 - (unsigned)__builtin_clz(ns) : 0;
@@ -32,10 +33,10 @@ static uint32_t base_for(uint32_t ns) {
     return bases[k];
 }
 
-// Drawn once per warp: all lanes of a converged warp hold the same generator state. Each power of two below
-// the maximum is equally likely: a race whose other side is near is met as well as one whose other side is far. nanosleep takes
-// up to twice as long as it is told (PTX ISA 9.7.19.2), which keeps two fifths below the maximum and fills the gaps; they make
-// the mean a sixteenth of the maximum.
+// Drawn once per warp: all lanes of a converged warp hold the same generator state. Each power of two below the maximum
+// is equally likely: a race whose other side is near is met as well as one whose other side is far. nanosleep takes up
+// to twice as long as it is told (PTX ISA 9.7.19.2), which keeps two fifths below the maximum and fills the gaps; they
+// make the mean a sixteenth of the maximum.
 static gr_status draw_any(ColliderWork *w, const Access *a, PtxStmt *at, uint32_t max_ns, const char *drawn) {
     const char *r = generator(w, a->func)->name;
     uint32_t longest = max_ns < 5 ? 1 : (uint32_t)((uint64_t)max_ns * 2 / 5), base = base_for(longest);
@@ -53,8 +54,9 @@ uint32_t gr_collider_longest(uint32_t max_ns) {
     return max_ns > UINT32_MAX / WAIT_LONGEST ? UINT32_MAX : max_ns * WAIT_LONGEST;
 }
 
-// A thread whose L has come down to the least has had its windows outside loops: in long straight code many of the shortest waits cost more than they find.
-// Where it keeps what it accesses it goes on, because what no window is open for ends that.
+// A thread whose L has come down to the least has had its windows outside loops: in long straight code many of the
+// shortest waits cost more than they find. Where it keeps what it accesses it goes on, because what no window is open
+// for ends that.
 static uint32_t least_of(uint32_t max_ns) {
     return max_ns > WAIT_LEAST_NS ? (uint32_t)(((uint64_t)WAIT_LEAST_NS << 32) / max_ns) : UINT32_MAX;
 }
@@ -212,8 +214,8 @@ gr_status gr_collider_count_launch(const ColliderWork *w, const Access *a, PtxSt
                          p->name, w->o->suffix, count_of(a->func));
 }
 
-// How often the kernel was launched before, modulo WAIT_AGAIN; 0 in a function that is called. The launch's last block counts it when
-// its own look is over: so all blocks of a launch that fits on the device see one number.
+// How often the kernel was launched before, modulo WAIT_AGAIN; 0 in a function that is called. The launch's last block
+// counts it when its own look is over: so all blocks of a launch that fits on the device see one number.
 static gr_status put_count(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *count) {
     StrBuf text = {0};
     if (!f->is_entry) {
@@ -240,7 +242,8 @@ static gr_status put_count(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char 
     return gr_emit_str(f, at, 0, &text, NULL, 0, w->err);
 }
 
-// In later launches of a kernel all windows stay shut but in one of WAIT_ONE_IN, which the seed chooses, and where something may run beside the launch.
+// In later launches of a kernel all windows stay shut but in one of WAIT_ONE_IN, which the seed chooses, and where
+// something may run beside the launch.
 static gr_status put_rare(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *seed) {
     const char *t = gr_ptx_new_reg(f, PTX_U32)->name, *p = gr_ptx_new_reg(f, PTX_PRED)->name,
                *count = w->count->name;
@@ -257,7 +260,8 @@ static gr_status put_rare(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *
         w->pace->threshold->name);
 }
 
-// How many threads the launch has, or HALVES_THREADS + 1 or more: each factor is cut to that, so that no product overflows.
+// How many threads the launch has, or HALVES_THREADS + 1 or more: each factor is cut to that, so that no product
+// overflows.
 static void add_threads(StrBuf *text, PtxFunc *f, const char *all) {
     enum { CUT = HALVES_THREADS + 1 };
     const char *n = gr_ptx_new_reg(f, PTX_U32)->name;
@@ -287,7 +291,8 @@ static void add_watches(const ColliderWork *w, StrBuf *text, PtxFunc *f) {
                 watches);
 }
 
-// To `over` at once where all windows stay shut: most of a kernel's launches are such, and what is set in between is asked for in windows alone.
+// To `over` at once where all windows stay shut: most of a kernel's launches are such, and what is set in between is
+// asked for in windows alone.
 static gr_status put_shut(ColliderWork *w, PtxFunc *f, PtxStmt *at, PtxLabel *over) {
     PtxOperand to = gr_ptx_label_operand(over);
     return gr_emit(f, at, 0, &to, 1, w->err, "@%s bra $0;", w->shuts->name);
@@ -323,8 +328,8 @@ gr_status gr_collider_begin_count(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     return GR_OK;
 }
 
-// Whether the other side of a race may be far: threads that wait for others do so by strong accesses, and fences go with them. An asynchronous copy
-// takes its time. What is called may have some.
+// Whether the other side of a race may be far: threads that wait for others do so by strong accesses, and fences go
+// with them. An asynchronous copy takes its time. What is called may have some.
 static bool has_far_sides(const PtxFunc *f) {
     for (const PtxStmt *s = f->first; s; s = s->next) {
         if (s->kind != PTX_INSTR || s->tag.inserted)
@@ -341,7 +346,8 @@ static bool has_far_sides(const PtxFunc *f) {
 // No kind's L is longer, in hundredths.
 static uint32_t longest_in(const PtxFunc *f) { return has_far_sides(f) ? UINT32_MAX : WAIT_NEAR; }
 
-// L, by the kind of the launch. In most kinds one half of the warps is quick. `turn` is the seed and the launch's number together.
+// L, by the kind of the launch. In most kinds one half of the warps is quick. `turn` is the seed and the launch's
+// number together.
 static gr_status put_kind(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char *count, const char *turn) {
     static const WaitKind kinds[WAIT_CYCLE] = WAIT_KINDS;
     const char *length = w->length->name, *kind = gr_ptx_new_reg(f, PTX_U32)->name,
@@ -397,8 +403,8 @@ static gr_status put_quick(ColliderWork *w, PtxFunc *f, PtxStmt *at, const char 
     return gr_emit_str(f, at, 0, &text, NULL, 0, w->err);
 }
 
-// A budget leaves no time for long waits, and makes waits shorter as it makes windows fewer: a kernel ends with its last warp, and so
-// takes as long with one window as with many.
+// A budget leaves no time for long waits, and makes waits shorter as it makes windows fewer: a kernel ends with its
+// last warp, and so takes as long with one window as with many.
 static gr_status begin_length(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     const char *length = w->length->name;
     if (w->pace->shut)
@@ -419,7 +425,8 @@ static gr_status begin_length(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
                    count, count, count, count, length, length, count);
 }
 
-// Each launch that is held tells the host that it has begun. In one of four all warps wait long as well; but not where it is one of many.
+// Each launch that is held tells the host that it has begun. In one of four all warps wait long as well; but not where
+// it is one of many.
 static gr_status put_beside(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     char seed[96];
     const char *r = w->random->name, *grid = gr_ptx_new_reg(f, PTX_U64)->name,

@@ -68,7 +68,8 @@ static const PtxStmt *last_instr(const CfgBlock *b) {
 
 static bool is_mask_of(const Together *t, const PtxOperand *o, unsigned depth);
 
-// Whether the instruction's result names only lanes that lie between. (The masks of votes and matches are looked at as well.)
+// Whether the instruction's result names only lanes that lie between. (The masks of votes and matches are looked at as
+// well.)
 static bool gives_lanes(const Together *t, const PtxInstr *i, unsigned depth) {
     bool asks = i->op == PTX_OP_ACTIVEMASK || i->op == PTX_OP_VOTE || i->op == PTX_OP_MATCH;
     if (asks || i->n_operands < (i->op == PTX_OP_MOV ? 2 : 3))
@@ -104,7 +105,8 @@ static bool is_mask_of(const Together *t, const PtxOperand *o, unsigned depth) {
     return found && found == t->uses->regs[o->reg->index].defs;
 }
 
-// Whether lanes that are elsewhere may belong to it: a lane that shuffles, votes or waits for the warp here may need one that does so behind the end.
+// Whether lanes that are elsewhere may belong to it: a lane that shuffles, votes or waits for the warp here may need
+// one that does so behind the end.
 static bool needs_others(const Together *t, const PtxInstr *i) {
     enum { DEPTH = 4 };
     bool masked = i->op == PTX_OP_SHFL || i->op == PTX_OP_VOTE || i->op == PTX_OP_MATCH ||
@@ -162,8 +164,8 @@ static bool comes_from(const Together *t, uint32_t block, uint32_t from) {
     return true;
 }
 
-// Fills what lies between the end of the block `from` and the beginning of the block `end`. False: that is not one piece of code with one way in and one way out, or lanes may
-// wait in it.
+// Fills what lies between the end of the block `from` and the beginning of the block `end`. False: that is not one
+// piece of code with one way in and one way out, or lanes may wait in it.
 static bool find_between(Together *t, uint32_t from, uint32_t end) {
     const CfgBlock *b = &t->cfg.blocks[from];
     bool fine = end != UINT32_MAX && end != t->cfg.n_blocks - 1;

@@ -15,9 +15,10 @@ gr_status gr_collider_report_warp(ColliderWork *w, Access *a, PtxStmt *at, unsig
                          half[1]->name);
 }
 
-// Leaves in *odd which lanes of `mask` do not store side by side, in the order of the lanes: those that do store to places of their own.
-// All lanes of a part of a warp say the same. match.all answers at once, match.any takes a step for each different value
-// (docs/performance.md). The low half of the addresses is enough: it differs by less than 32 * 32 between lanes.
+// Leaves in *odd which lanes of `mask` do not store side by side, in the order of the lanes: those that do store to
+// places of their own. All lanes of a part of a warp say the same. match.all answers at once, match.any takes a step
+// for each different value (docs/performance.md). The low half of the addresses is enough: it differs by less than 32 *
+// 32 between lanes.
 static gr_status put_side_by_side(Access *a, const PtxReg *mask, const char *g, PtxReg **odd) {
     const PtxOperand *base = &a->address.sub[0];
     PtxReg *lane = gr_ptx_new_reg(a->func, PTX_U32), *start = gr_ptx_new_reg(a->func, PTX_B32);

@@ -285,7 +285,8 @@ static bool read_access(const PtxSite *site, PtxStmt *s, Access *a, gr_error *er
     return a->address.kind == PTX_O_ADDRESS && a->address.n_sub == 1;
 }
 
-// A load whose value its thread may throw away, which is told elsewhere than behind the load: no replay looks for its other side.
+// A load whose value its thread may throw away, which is told elsewhere than behind the load: no replay looks for its
+// other side.
 static bool is_hoisted(const PtxFunc *f, const DefUse *uses, PtxStmt *s) {
     Decisions d;
     Arena arena;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // async — asynchronous operations and mbarriers.
 //
-// An operation knows what its issuer knew when it was issued, and is unordered with everything else until a wait for its group or
-// for the phase of the mbarrier it completes on. What has been waited for is known to the waiter as the operation's thread.
+// An operation knows what its issuer knew when it was issued, and is unordered with everything else until a wait for
+// its group or for the phase of the mbarrier it completes on. What has been waited for is known to the waiter as the
+// operation's thread.
 #include "engines/exact/order/order_internal.h"
 
 #include <stdlib.h>

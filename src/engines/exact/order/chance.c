@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // chance — in which order fence.sc came, and what of that is chance.
 //
-// PTX puts every two fence.sc that are morally strong into an order, as the execution has it (PTX ISA 9.x, 8.9.3). That order is no accident
-// where something leads from the one to the other: program order, synchronization, or strong accesses of one place, of which one at least
-// writes, in the order in which they happened (a value was read, was not there yet, or was overwritten). Where nothing does, another execution
-// with the same values has the two the other way round, and what they order here is a race there.
+// PTX puts every two fence.sc that are morally strong into an order, as the execution has it (PTX ISA 9.x, 8.9.3). That
+// order is no accident where something leads from the one to the other: program order, synchronization, or strong
+// accesses of one place, of which one at least writes, in the order in which they happened (a value was read, was not
+// there yet, or was overwritten). Where nothing does, another execution with the same values has the two the other way
+// round, and what they order here is a race there.
 //
-// So clocks name the fences that lead to what a thread does, by keys that stand apart (GR_CLOCK_APART). Strong accesses of a place pass
-// these keys on (Talk), and nothing else. A fence.sc learns what each fence knew that leads to it. What it would know besides, only because
-// other fences came earlier, it learns by keys with BY_CHANCE: gr_order_knows does not look at them. The lanes of one instruction
-// count as one: what leads to the fence of one of them leads to all.
+// So clocks name the fences that lead to what a thread does, by keys that stand apart (GR_CLOCK_APART). Strong accesses
+// of a place pass these keys on (Talk), and nothing else. A fence.sc learns what each fence knew that leads to it. What
+// it would know besides, only because other fences came earlier, it learns by keys with BY_CHANCE: gr_order_knows does
+// not look at them. The lanes of one instruction count as one: what leads to the fence of one of them leads to all.
 #include "engines/exact/order/order_internal.h"
 
 #include <stdlib.h>

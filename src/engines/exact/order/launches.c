@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// launches — launches and blocks, from their beginning to their end, and what is kept of them. sweep.c frees what is not needed
-// any more.
+// launches — launches and blocks, from their beginning to their end, and what is kept of them. sweep.c frees what is
+// not needed any more.
 #include "engines/exact/order/order_internal.h"
 
 #include <stdlib.h>
@@ -178,8 +178,8 @@ static uint64_t cluster_of(const Launch *l, uint64_t linear) {
     return l->first_cluster + x / c[0] + nx * (y / c[1] + ny * (z / c[2]));
 }
 
-// A block that has ended leaves its memory to the next one of as many warps, with its warps as new: everything in them that
-// is not set here is zero.
+// A block that has ended leaves its memory to the next one of as many warps, with its warps as new: everything in them
+// that is not set here is zero.
 static Block *take_block(Order *o, uint32_t n_warps) {
     Block *b = o->free_blocks;
     if (b && b->n_warps == n_warps) {

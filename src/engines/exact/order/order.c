@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// order — what threads know of others, and what is asked of that. What they learn at barriers is in barriers.c, at fences and by strong
-// operations in sync.c, of asynchronous ones in async.c; launches and blocks are in launches.c.
+// order — what threads know of others, and what is asked of that. What they learn at barriers is in barriers.c, at
+// fences and by strong operations in sync.c, of asynchronous ones in async.c; launches and blocks are in launches.c.
 #include "engines/exact/order/order_internal.h"
 
 #include <string.h>
@@ -124,8 +124,8 @@ Clock *gr_order_snapshots(Block *b, Warp *w, uint32_t mask) {
     return c;
 }
 
-// What is known of a lane, by whatever name, never goes beyond its epoch, so that any higher one will do. Lanes that release one after the
-// other by one instruction get the same.
+// What is known of a lane, by whatever name, never goes beyond its epoch, so that any higher one will do. Lanes that
+// release one after the other by one instruction get the same.
 static uint32_t next_epoch(Order *o, Block *b, Warp *w, uint32_t mask) {
     enum { EVENTS = 2 }; // between two lanes: an arrival may end a phase
     bool again = w->bumped && o->moment_now - w->bumped_at <= EVENTS;
@@ -169,8 +169,8 @@ static bool has_learnt(Warp *w, uint32_t mask, Clock *c) {
     return false;
 }
 
-// The thread that gave clock c knew the last that the lane has released, and the lane has learnt nothing since. Then c has all that the
-// lane imports, as no thread is told of another's epoch without what that other thread knew then.
+// The thread that gave clock c knew the last that the lane has released, and the lane has learnt nothing since. Then c
+// has all that the lane imports, as no thread is told of another's epoch without what that other thread knew then.
 static bool has_all_of(const Block *b, const Warp *w, uint32_t lane, const Clock *c) {
     uint32_t since = w->learnt_in[lane];
     return !b->launch->host && (gr_clock_get(c, key_of(BY_THREAD, b->id, w->index, lane)) >= since ||
@@ -178,8 +178,8 @@ static bool has_all_of(const Block *b, const Warp *w, uint32_t lane, const Clock
                                 gr_clock_get(c, key_of(BY_BLOCK, b->id, 0, 0)) >= since);
 }
 
-// What the lane imports, and b. A reference of the caller's own. Threads that learn the same from the same come to the same: lanes one
-// after the other, and the warps of a block.
+// What the lane imports, and b. A reference of the caller's own. Threads that learn the same from the same come to the
+// same: lanes one after the other, and the warps of a block.
 static Clock *imports_and(Order *o, const Block *of, const Warp *w, uint32_t lane, Clock *b) {
     Clock *a = imports_of(of, w, lane);
     if (!a || a == b)
@@ -274,7 +274,8 @@ static bool find_launch_known(const Order *o, const Launch *mine, const Launch *
     return !o->told && l->ended && l->ended <= mine->begun;
 }
 
-// The answer is the same for as long as the viewer's launch runs: what has not ended yet is not known to it. Only the host learns.
+// The answer is the same for as long as the viewer's launch runs: what has not ended yet is not known to it. Only the
+// host learns.
 bool gr_order_knows_launch(const Order *o, const View *v, uint32_t launch) {
     const Launch *l = o->launches.data[launch];
     Launch *mine = o->launches.data[v->launch->index];

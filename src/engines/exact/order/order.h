@@ -2,24 +2,25 @@
 // order — what every thread of an execution knows of every other: causality order as PTX defines it (PTX ISA 9.0,
 // "Memory Consistency Model"), followed along one execution.
 //
-// A thread is (block instance, warp, lane); block instances are numbered over the process. Each thread counts epochs: its
-// number goes up with everything that releases (a barrier, a fence, a release operation), and an access carries the epoch in which
-// it was made. What a thread knows of others is, cheapest first:
+// A thread is (block instance, warp, lane); block instances are numbered over the process. Each thread counts epochs:
+// its number goes up with everything that releases (a barrier, a fence, a release operation), and an access carries the
+// epoch in which it was made. What a thread knows of others is, cheapest first:
 //
 //     its own accesses                                    program order
 //     its block up to `floor`                             bar.sync of all threads: one number per block
 //     lanes of its warp up to a group's floor             bar.warp.sync: one number per warp and mask
-//     what is in a clock                                  everything else: imports of the lane, else of the warp, else of the block
+//     what is in a clock                                  everything else: imports of the lane, else of the warp, else
+//                                                         of the block
 //
-// A clock also has what is known by chance only, by keys of levels of their own, and names fences that lead to what is done
-// (chance.c).
+// A clock also has what is known by chance only, by keys of levels of their own, and names fences that lead to what is
+// done (chance.c).
 //
-// so a block that only uses __syncthreads() costs a few words. Clocks name others by thread, by warp (all its lanes), by block
-// (all its threads) or by stream (all of its work up to a turn). A thread that has exited before a barrier is not covered by its
-// floor (`exits`).
+// so a block that only uses __syncthreads() costs a few words. Clocks name others by thread, by warp (all its lanes),
+// by block (all its threads) or by stream (all of its work up to a turn). A thread that has exited before a barrier is
+// not covered by its floor (`exits`).
 //
-// Launches that are over, and what is known of their blocks, are kept only as long as some access of theirs is remembered
-// (sweep.c).
+// Launches that are over, and what is known of their blocks, are kept only as long as some access of theirs is
+// remembered (sweep.c).
 #ifndef GR_ENGINES_EXACT_ORDER_ORDER_H
 #define GR_ENGINES_EXACT_ORDER_ORDER_H
 
@@ -56,8 +57,8 @@ typedef struct LaneSync {
     bool reads;             // some of those are pending
 } LaneSync;
 
-// What can be learnt at a place from the threads that released there: by threads in the same block, the same cluster, on the
-// same device and anywhere, as far as the releases' scopes reach.
+// What can be learnt at a place from the threads that released there: by threads in the same block, the same cluster,
+// on the same device and anywhere, as far as the releases' scopes reach.
 typedef struct Source {
     uint64_t group; // relation, and the block's, the cluster's or the device's number
     Clock *clock;
@@ -82,8 +83,9 @@ typedef struct WarpGroup {
     uint32_t mask, floor;
 } WarpGroup;
 
-// An asynchronous operation: each of its lanes is a thread of its own, which reads in epoch 1 and writes in epoch 2. But what completes in
-// order is told in order: all cp.async of one thread are one thread, whose epochs are the operations' numbers (Block.copies).
+// An asynchronous operation: each of its lanes is a thread of its own, which reads in epoch 1 and writes in epoch 2.
+// But what completes in order is told in order: all cp.async of one thread are one thread, whose epochs are the
+// operations' numbers (Block.copies).
 typedef struct Op {
     uint64_t id, number; // of its block instance; the VM's
     VmProxy proxy;
@@ -116,8 +118,8 @@ typedef struct CopyGroup {
     uint32_t mask, group, first, last;
 } CopyGroup;
 
-// Lanes have read a place with one strong load, in one epoch, and nothing was to be said of it. Until a thread writes to that
-// line the next such load neither learns anything nor has to be remembered.
+// Lanes have read a place with one strong load, in one epoch, and nothing was to be said of it. Until a thread writes
+// to that line the next such load neither learns anything nor has to be remembered.
 typedef struct Look {
     uint64_t at, version, age; // of the line; of the shadow's stamps
     uint32_t stamp, lanes;     // 0: none
@@ -241,8 +243,9 @@ typedef struct Block {
     uint64_t copies;                // the block instance that stands for its cp.async; 0: there were none
     uint32_t issued, copied;        // of these the last number; up to which all its threads know them
     Clock *base, *left;             // left: what threads that exited knew
-    // What threads of its cluster had done when they arrived where threads of this block have waited for them, whatever the scopes, released
-    // or relaxed. It says what came before the block's end (ended.c), and of no memory that it is seen.
+    // What threads of its cluster had done when they arrived where threads of this block have waited for them, whatever
+    // the scopes, released or relaxed. It says what came before the block's end (ended.c), and of no memory that it is
+    // seen.
     Clock *met;
     bool visited; // another block has accessed its shared memory
     VEC(Arrival)
@@ -290,7 +293,8 @@ typedef struct SyncVar {
     Sources sources;
 } SyncVar;
 
-// Which fence.sc lead to strong accesses of a place: to all of them, and to those that a thread comes after that reads there.
+// Which fence.sc lead to strong accesses of a place: to all of them, and to those that a thread comes after that reads
+// there.
 typedef struct Talk {
     Clock *all, *writes;
 } Talk;
@@ -344,8 +348,8 @@ typedef struct Order {
     bool nomem;
 } Order;
 
-// Lanes of a warp, warps of a block, and blocks and streams with numbers side by side differ in the same five bits, which clocks are
-// good at (clock.h).
+// Lanes of a warp, warps of a block, and blocks and streams with numbers side by side differ in the same five bits,
+// which clocks are good at (clock.h).
 static inline uint64_t key_of(Level level, uint64_t id, uint32_t warp, uint32_t lane) {
     uint64_t number = level == BY_THREAD ? id << 10 | warp << 5 | lane
                       : level == BY_WARP ? id << 5 | warp
@@ -394,8 +398,8 @@ void gr_order_block_end(Order *o, Block *b);
 void gr_order_sync(Order *o, Block *b, const VmSyncEvent *e);
 // After that event it will not be told any more what threads that have exited knew.
 bool gr_order_loses_exited(const Block *b, const VmSyncEvent *e);
-// The event is the first of the end of a phase of a cluster's barrier at which all threads know all that was done in the cluster, before they do
-// anything else.
+// The event is the first of the end of a phase of a cluster's barrier at which all threads know all that was done in
+// the cluster, before they do anything else.
 bool gr_order_cluster_meets(Order *o, const Block *b, const VmSyncEvent *e);
 // Block number k of the cluster that b is of, from 0; NULL: it is not there.
 Block *gr_order_peer(const Block *b, uint32_t k);
@@ -446,19 +450,21 @@ typedef struct View {
 bool gr_order_knows(const Order *o, const View *v, const Point *p, uint32_t lane);
 // No lane of the viewer's warp knows anything that was done at that point. False: some may.
 bool gr_order_knows_none(const View *v, const Point *p);
-// Each lane of the viewer's warp, whose access it was, knows what it did itself at that point, and nothing of the others. False: some may.
+// Each lane of the viewer's warp, whose access it was, knows what it did itself at that point, and nothing of the
+// others. False: some may.
 bool gr_order_knows_only_itself(const View *v, const Point *p);
 // It is known by chance, at least: the order of fence.sc in this execution says so.
 bool gr_order_knows_by_chance(const Order *o, const View *v, const Point *p, uint32_t lane);
-// Up to which epoch all lanes of the viewer's know what they have done themselves under that id (theirs, or their cp.async').
+// Up to which epoch all lanes of the viewer's know what they have done themselves under that id (theirs, or their
+// cp.async').
 uint32_t gr_order_own(const View *v, uint64_t id);
 // The same of all lanes of that warp at once; false: some may be unknown.
 bool gr_order_knows_warp(const Order *o, const View *v, const Point *p);
-// The same for an operation of the async proxy looking at what the generic proxy did: only what a proxy fence covers. `chance`: by
-// gr_order_knows or by gr_order_knows_by_chance.
+// The same for an operation of the async proxy looking at what the generic proxy did: only what a proxy fence covers.
+// `chance`: by gr_order_knows or by gr_order_knows_by_chance.
 bool gr_order_proxied(const Order *o, const View *v, const Point *p, uint32_t lane, bool chance);
-// What lane `lane` did at `p`, in another block, came before the end of one of the block's threads. Where nothing synchronizes memory it is
-// enough that they waited for it (Block.met).
+// What lane `lane` did at `p`, in another block, came before the end of one of the block's threads. Where nothing
+// synchronizes memory it is enough that they waited for it (Block.met).
 bool gr_order_ends_after(const Order *o, const Block *b, const Point *p, uint32_t lane);
 // The viewer's launch came after that one as a whole.
 bool gr_order_knows_launch(const Order *o, const View *v, uint32_t launch);
@@ -473,7 +479,8 @@ static inline bool gr_order_same_thread(const Order *o, const Point *a, const Po
            (a->epoch == b->epoch || !gr_order_info(o, a->id)->copies); // two cp.async are two
 }
 
-// sweep.c: first all that is remembered is marked, then everything else goes. All clocks that outlive a launch must be filtered.
+// sweep.c: first all that is remembered is marked, then everything else goes. All clocks that outlive a launch must be
+// filtered.
 void gr_order_mark_begin(Order *o);
 void gr_order_mark(Order *o, uint32_t launch, uint64_t id);
 typedef struct Sweep {

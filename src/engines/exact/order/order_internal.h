@@ -13,8 +13,9 @@ Clock *gr_order_others(Block *b, Warp *w, uint32_t lane);
 void gr_order_add_waited(Clock **to, const Block *b, const Warp *w, uint32_t mask);
 // What several lanes know, with their own pasts. A reference of the caller's own.
 Clock *gr_order_snapshots(Block *b, Warp *w, uint32_t mask);
-// What lanes know of operations they waited for goes into their clocks, before anything is done with these. Lanes of `together` are about
-// to know all that the others do: operations of the whole warp are left to the caller, in what is returned.
+// What lanes know of operations they waited for goes into their clocks, before anything is done with these. Lanes of
+// `together` are about to know all that the others do: operations of the whole warp are left to the caller, in what is
+// returned.
 Clock *gr_order_flush_waited(Block *b, Warp *w, uint32_t together);
 // The lanes released something: what they do from now on is not part of it.
 void gr_order_bump(Order *o, Block *b, Warp *w, uint32_t mask);
@@ -51,8 +52,8 @@ void gr_sources_add(Order *o, Sources *s, const Block *b, PtxScope scope, Clock 
 // What threads that are that near to threads of the block learn there; the reference is the sources'.
 Clock *gr_sources_of(Order *o, Sources *s, const Block *b, unsigned relation);
 void gr_sources_clear(Sources *s);
-// The lane writes, or arrives, at a place: what others may acquire there from it. The fences and the release operations that
-// came before count too.
+// The lane writes, or arrives, at a place: what others may acquire there from it. The fences and the release operations
+// that came before count too.
 typedef struct PlaceOp {
     uint64_t place; // gr_place
     PtxSem sem;
@@ -75,14 +76,15 @@ static inline uint64_t gr_place(uint64_t owner, uint64_t at, uint32_t size) {
 }
 void gr_order_fence(Order *o, Block *b, Warp *w, uint32_t mask, PtxSem sem, PtxScope scope);
 // chance.c
-// What lanes learn by a fence.sc; and what others may learn of it, as soon as its lanes know themselves of all that it acquires.
+// What lanes learn by a fence.sc; and what others may learn of it, as soon as its lanes know themselves of all that it
+// acquires.
 void gr_sc_learn(Order *o, Block *b, Warp *w, uint32_t mask, PtxScope scope);
 void gr_sc_tell(Order *o, Block *b, Warp *w, uint32_t mask, PtxScope scope);
 // The lane accesses a place by a strong operation: before it has happened, and after.
 void gr_talk_before(Order *o, Block *b, Warp *w, uint32_t lane, const StrongOp *s, bool writes);
 void gr_talk_after(Order *o, Block *b, Warp *w, uint32_t lane, const StrongOp *s, bool writes);
-// Whether a fence.sc that came behind what lane `lane` did at p leads to the viewer: by strong accesses it has seen what was written behind that
-// fence. A fence behind those accesses would order the two.
+// Whether a fence.sc that came behind what lane `lane` did at p leads to the viewer: by strong accesses it has seen
+// what was written behind that fence. A fence behind those accesses would order the two.
 bool gr_sc_heard(const Order *o, const View *v, const Point *p, uint32_t lane);
 // The viewer raced with what lane `lane` did at p, which came first: that leads here, too.
 void gr_talk_raced(Order *o, const View *v, const Point *p, uint32_t lane);

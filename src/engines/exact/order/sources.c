@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// sources — release patterns and acquire patterns (PTX ISA 9.x, 8.8): what a place holds for threads that acquire there.
+// sources — release patterns and acquire patterns (PTX ISA 9.x, 8.8): what a place holds for threads that acquire
+// there.
 //
-// A release pattern is a release operation, or a fence or a release operation on the same place and a later strong write. An
-// acquire pattern is an acquire operation, or a strong read and a later fence or acquire operation on the same place. The first
-// operation of the one and the last of the other must be morally strong, so what is released is kept by how far it reaches, and
-// what was read but not acquired yet by how far it has to reach.
+// A release pattern is a release operation, or a fence or a release operation on the same place and a later strong
+// write. An acquire pattern is an acquire operation, or a strong read and a later fence or acquire operation on the
+// same place. The first operation of the one and the last of the other must be morally strong, so what is released is
+// kept by how far it reaches, and what was read but not acquired yet by how far it has to reach.
 #include "engines/exact/order/order_internal.h"
 
 #include <stdlib.h>
@@ -230,7 +231,8 @@ bool gr_order_has_released(const Warp *w, uint32_t lane, uint64_t place) {
 
 // ---- Patterns ------------------------------------------------------------------------------------------------------
 
-// The threads that the scope reaches can acquire that epoch of the thread already, and so all that the thread knew then.
+// The threads that the scope reaches can acquire that epoch of the thread already, and so all that the thread knew
+// then.
 static bool is_added(const Sources *s, const Block *b, unsigned scope, uint64_t thread, uint32_t epoch) {
     uint64_t group;
     for (unsigned k = 0; k <= scope; k++) {
@@ -256,8 +258,8 @@ static void add_snaps(Order *o, Block *b, const Warp *w, uint32_t lane, Snap sna
 void gr_order_release(Order *o, Block *b, Warp *w, uint32_t lane, const PlaceOp *p, Sources *to) {
     LaneSync *mine = w->sync[lane];
     LanePlace *here = place_of(o, mine, p->place, false);
-    unsigned from =
-        releases(p->sem) ? scope_index(p->scope) + 1 : 0; // what it releases itself includes the others
+    // What it releases itself includes the others.
+    unsigned from = releases(p->sem) ? scope_index(p->scope) + 1 : 0;
     if (mine)
         add_snaps(o, b, w, lane, mine->fence, from, to);
     if (here)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// sweep — gives back what no access can ask about any more: launches that are over, what is known of their blocks, and what
-// clocks say of these.
+// sweep — gives back what no access can ask about any more: launches that are over, what is known of their blocks, and
+// what clocks say of these.
 //
-// Questions of order are about accesses that the shadow remembers (stamps) and about fences of proxies, and they are asked by threads
-// that run. So of a launch everything goes when it has ended, its stream knows so, and nothing that is remembered is of it. It was
-// superseded then: whatever may race with it later races with a newer access of the same kind, too (history.c). What a clock says
-// of threads that have gone is never looked at again, and is left out.
+// Questions of order are about accesses that the shadow remembers (stamps) and about fences of proxies, and they are
+// asked by threads that run. So of a launch everything goes when it has ended, its stream knows so, and nothing that is
+// remembered is of it. It was superseded then: whatever may race with it later races with a newer access of the same
+// kind, too (history.c). What a clock says of threads that have gone is never looked at again, and is left out.
 #include "engines/exact/order/order_internal.h"
 
 #include <stdlib.h>

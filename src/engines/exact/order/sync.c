@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// sync — fences, and strong operations. What they release and acquire is in sources.c, the order of fence.sc in chance.c.
+// sync — fences, and strong operations. What they release and acquire is in sources.c, the order of fence.sc in
+// chance.c.
 //
-// A release pattern synchronizes with an acquire pattern when what the one wrote is what the other read, if need be through a
-// chain of read-modify-writes, each of them morally strong with the one before (PTX ISA 9.x, 8.9.2, 8.9.4).
+// A release pattern synchronizes with an acquire pattern when what the one wrote is what the other read, if need be
+// through a chain of read-modify-writes, each of them morally strong with the one before (PTX ISA 9.x, 8.9.2, 8.9.4).
 #include "engines/exact/order/order_internal.h"
 
 #include <stdlib.h>

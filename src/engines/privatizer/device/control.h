@@ -3,40 +3,51 @@
 //
 // Freestanding: compiled for the device (clang, nvptx64) and for the host.
 //
-// A launch's memory is cut into lines of 128 bytes, and a line is private from when it is first written: then it gets a row. A slot is for all blocks at once (GR_OF_BLOCKS), or
-// for one block (GR_OF_WARPS); it has a table with a word for each line, and rows:
+// A launch's memory is cut into lines of 128 bytes, and a line is private from when it is first written: then it gets a
+// row. A slot is for all blocks at once (GR_OF_BLOCKS), or for one block (GR_OF_WARPS); it has a table with a word for
+// each line, and rows:
 //
 //     lines:  | shared memory of the block | the arena | other memory |
 //               shared_bytes                 arena_bytes
 //              <------------------------ span ------------------------>
-//     table:  the line's row, from 1 on; 0: no unit wrote it, and loads go to the program's own memory; GR_ROW_EDGE, GR_ROW_BUSY
-//     row:    | base | union | own | owners | touched, of both | GrPrivRow | the number of each private copy of the line, n of them |
+//     table:  the line's row, from 1 on; 0: no unit wrote it, and loads go to the program's own memory; GR_ROW_EDGE,
+//             GR_ROW_BUSY
+//     row:    | base | union | own | owners | touched, of both | GrPrivRow | number of each private copy of the line |
 //               128    128     128   128      2 * 32 bytes       16          4 bytes each; 0: it is not made
-//     copies: | 128 bytes | 128 bytes | ...   marks: | GrPrivMark | GrPrivMark | ...    of each private copy, from number 2 on
+//     copies: | 128 bytes | 128 bytes | ...   marks: | GrPrivMark | ...   of each private copy from number 2 on
 //
-// Most words are written by one unit alone. So a line has one private copy in its row that units share, `own`: each granule of it (GrPrivControl.granule) belongs to the unit
-// that wrote it first, and `owners` has the unit's number and one. A unit that writes a granule of another's gets a private copy of the line of its own.
+// Most words are written by one unit alone. So a line has one private copy in its row that units share, `own`: each
+// granule of it (GrPrivControl.granule) belongs to the unit that wrote it first, and `owners` has the unit's number and
+// one. A unit that writes a granule of another's gets a private copy of the line of its own.
 //
-// A block's shared memory may have what its rows have behind itself, in the order of its bytes (`near`), so that no table is needed: `own` is the memory of the program itself.
+// A block's shared memory may have what its rows have behind itself, in the order of its bytes (`near`), so that no
+// table is needed: `own` is the memory of the program itself.
 //
 //     shared memory: | reserved | the program's: own | base | union | owners | GrPrivRow of each line | GR_NEAR_SAYS |
 //                     near.first  near.size            size   size    near.entry bytes for each 1 << near.shift
 //
-// The base is the memory as it was when the region began. The union is, in pass 1, where atomic operations are done for all units; then what all wrote. A unit (a block; a warp or
-// a thread of a block) has the private copy unit / divide % privates. As long as its units have not written the line, the copy is not made, and they find the base in
-// pass 1 and the union in pass 2. So a check costs by what was written, not by how much memory there is.
+// The base is the memory as it was when the region began. The union is, in pass 1, where atomic operations are done for
+// all units; then what all wrote. A unit (a block; a warp or a thread of a block) has the private copy unit / divide %
+// privates. As long as its units have not written the line, the copy is not made, and they find the base in pass 1 and
+// the union in pass 2. So a check costs by what was written, not by how much memory there is.
 //
 // Inserted code calls these functions of the runtime:
-//   __gr_enter(), __gr_clear(), __gr_leave()   code for warps: the block takes a slot, makes its table as it was, and gives the slot back
+//   __gr_enter(), __gr_clear(), __gr_leave()   code for warps: the block takes a slot, makes its table as it was, and
+//                                              gives the slot back
 //   __gr_begin()                  likewise, by all threads of the block: near memory as it is before it is written
 //   __gr_slot()                   the block's GrPrivSlot; 0: it has none, and the kernel ends
 //   __gr_copy()                   the number of the thread's private copy
-//   __gr_at(a, copy, what, unmade)   where the access to address `a` goes, if it is not to a private copy that was made; 0: nowhere, the access is left out.
+//   __gr_at(a, copy, what, unmade)   where the access to address `a` goes, if it is not to a private copy that was
+//                                    made; 0: nowhere, the access is left out.
 //                                 `unmade`: where in a row the thread finds what its copy would hold
-//   __gr_list(row, number)        a store is to a row that is not GR_ROW_LISTED; `number`: the row's less one. 0: it is not the slot's
-//   __gr_stored(at, pass, bytes)  a store to `at` of a private copy, in a kernel with atomic operations; gives where it is to be done once more; 0: nowhere
-//   __gr_updated(at, pass, bytes, observed) an atomic operation updates `at` of a private copy; gives where it is to be done once more; 0: nowhere
-//   __gr_updates_all(at, pass)    with `once` or `exchanges`, gives where an atomic operation is to be done for all blocks; 0: nowhere
+//   __gr_list(row, number)        a store is to a row that is not GR_ROW_LISTED; `number`: the row's less one. 0: it is
+//                                 not the slot's
+//   __gr_stored(at, pass, bytes)  a store to `at` of a private copy, in a kernel with atomic operations; gives where it
+//                                 is to be done once more; 0: nowhere
+//   __gr_updated(at, pass, bytes, observed) an atomic operation updates `at` of a private copy; gives where it is to be
+//       done once more; 0: nowhere
+//   __gr_updates_all(at, pass)    with `once` or `exchanges`, gives where an atomic operation is to be done for all
+//                                 blocks; 0: nowhere
 //   __gr_strong(a, copy, what)    where a strong load of address `a` goes in pass 1; 0: nowhere
 //   __gr_notes()                  where the thread notes results of strong loads and atomic operations
 //   __gr_no_notes()               there was no room for them
@@ -46,26 +57,39 @@
 //   __gr_print(...), __gr_fail(...)   in place of the program's vprintf and __assertfail
 //   __gr_stage()                  where the thread's warp has GR_STAGE bytes of memory for matrices
 //   __gr_done(stores, copy)       the thread ends, in code for blocks; `stores`: a hash of all that it stored and where
-//   __gr_lanes(site, at, what, value, pass, sequence)   before a store of code for warps; gives 1 to the lane whose value stays there
+//   __gr_lanes(site, at, what, value, pass, sequence)   before a store of code for warps; gives 1 to the lane whose
+//                                                       value stays there
 //   __gr_look(site, a, what, value, copy, pass, sequence)     an access to address `a`, when asked
-//   __gr_goes(site, a, what, value, copy, pass, sequence)     in brief kernels (pass/brief.h): __gr_at() and __gr_look()
-//   __gr_puts(site, a, what, value, copy, pass, sequence)     likewise, and __gr_lanes(); 1: the value of another lane stays
-//   __gr_wild()                   the thread has gone where it cannot in code for GrPrivControl.known: a load is elsewhere than in memory that is only read, or units share a line
+//   __gr_goes(site, a, what, value, copy, pass, sequence)     in brief kernels (pass/brief.h): __gr_at() and
+//                                                             __gr_look()
+//   __gr_puts(site, a, what, value, copy, pass, sequence)     likewise, and __gr_lanes(); 1: the value of another lane
+//                                                             stays
+//   __gr_wild()                   the thread has gone where it cannot in code for GrPrivControl.known: a load is
+//                                 elsewhere than in memory that is only read, or units share a line
 //   __gr_over()                   a loop went round too often
 //   __gr_differs(region, copy, sequence)   a thread has other results in registers than in pass 1
 //   __gr_region(region)           where a region ends, by threads that have begun one, if others may not have
-//   __gr_begins(at, count, sequence), __gr_arrives(at, n, sequence), __gr_is_over(at, which, parity, sequence)   device/mbarriers.h
-//   __gr_gather(ends)             where a region ends, in kernels whose lanes wait for each other; 0: not all threads came, and this one ends
-//   __gr_merges(sequence), __gr_checks(...)   by all threads of a block, where a region ends, in kernels with near memory and no roles, results or atomic operations: what most regions need.
+//   __gr_begins(at, count, sequence), __gr_arrives(at, n, sequence),
+//   __gr_is_over(at, which, parity, sequence)   device/mbarriers.h
+//   __gr_gather(ends)             where a region ends, in kernels whose lanes wait for each other; 0: not all threads
+//                                 came, and this one ends
+//   __gr_merges(sequence), __gr_checks(...)   by all threads of a block, where a region ends, in kernels with near
+//                                             memory and no roles, results or atomic operations: what most regions
+//                                             need.
 //                                 They give what else there is to do, bits of GR_REST_...; then
 //   __gr_plain_merge(slot, sequence), __gr_plain_check(...)   with GR_REST_ROWS alone; 0: then nothing is left
-//   __gr_dense_merges(sequence), __gr_dense_checks(sequence)   likewise, where each unit has a copy of all near memory: __gr_merges() may say GR_REST_TELL, too, which __gr_merge() does
+//   __gr_dense_merges(sequence), __gr_dense_checks(sequence)   likewise, where each unit has a copy of all near memory:
+//                                                              __gr_merges() may say GR_REST_TELL, too, which
+//                                                              __gr_merge() does
 //   __gr_tells(region, sequence)  with GR_REST_TELL, by that thread
 //   __gr_merge(region, sequence, rest), __gr_check(...)     what is left; in other kernels GR_REST_ALL
 // and code for blocks that meet at barriers of the grid (pass/meetings.c, device/grid.h), by all threads of a block:
 //   __gr_meets()                  all blocks meet; 0: some have given up
-//   __gr_goes_on(sequence)        the block has not come to its end in the region; __gr_all_end(sequence): behind the next meeting, whether all blocks have
-//   __gr_keep_shared(), __gr_again_shared(), __gr_check_shared(region, copy, sequence)    the block's shared memory: at the kernel's begin, behind pass 1 and behind pass 2
+//   __gr_goes_on(sequence)        the block has not come to its end in the region; __gr_all_end(sequence): behind the
+//                                 next meeting, whether all blocks have
+//   __gr_keep_shared(), __gr_again_shared(), __gr_check_shared(region, copy, sequence)    the block's shared memory: at
+//                                                                                         the kernel's begin, behind
+//                                                                                         pass 1 and behind pass 2
 // and code for warps:
 //   __gr_waits()                  the block leaves at a barrier of the grid; with `exchanges` it need not:
 //   __gr_finds_rows(), __gr_gives(), __gr_unites(), __gr_takes(), __gr_quits()    device/exchange.h
@@ -100,7 +124,8 @@ typedef struct GrPrivSlot {
     uint32_t goes_on; // the region's sequence and one: some block has not come to its end in it
     uint32_t ready;   // rows of the overlay, which blocks have found
     uint32_t region;  // GR_OF_WARPS: where some thread's region began, and one. 0: all threads do
-    // Each access loads these. They are a line of their own, for atomic operations on the others take their line out of the cache.
+    // Each access loads these. They are a line of their own, for atomic operations on the others take their line out of
+    // the cache.
     uint64_t table __attribute__((aligned(128))), rows, copies; // where number 0 would be
     uint64_t arena_table;                                       // of the arena's first line
     uint64_t lists;
@@ -112,12 +137,14 @@ typedef struct GrPrivRow {
     uint32_t line;
     uint32_t flags; // GR_ROW_LISTED, and those of merge.h
     uint32_t was;   // what the table said: 0 or GR_ROW_EDGE
-    uint32_t
-        numbered; // GR_NUMBERED; 0: there are no private copies but `own`, and the numbers of others say nothing
+    // GR_NUMBERED; 0: there are no private copies but `own`, and the numbers of others say nothing.
+    uint32_t numbered;
 } GrPrivRow;
 
-// `touched` has a byte for each word of four: an atomic operation updated it; a store wrote it, of kernels with atomic operations.
-// OBSERVED: an atomic operation whose result the unit uses. It may order stores of the unit that come then: they are not STORED.
+// `touched` has a byte for each word of four: an atomic operation updated it; a store wrote it, of kernels with atomic
+// operations.
+// OBSERVED: an atomic operation whose result the unit uses. It may order stores of the unit that come then: they are
+// not STORED.
 enum { GR_UPDATED = 1, GR_STORED = 2, GR_OBSERVED = 4 };
 typedef struct GrPrivMark {
     uint8_t touched[32];
@@ -132,14 +159,17 @@ enum { GR_LINE_SHIFT = 7, GR_LINE = 1 << GR_LINE_SHIFT };
 #define GR_ROW_EDGE 0xfffffffeu
 #define GR_ROW_BUSY 0xffffffffu
 enum { GR_NUMBERED = 1, GR_NUMBERED_BUSY = 2 };
-// GrPrivRow.flags. LISTED: the region's list has it, and granules may be taken. From MADE on, of rows that are not near: for some numbers of private copies each, whether some of these were made.
+// GrPrivRow.flags. LISTED: the region's list has it, and granules may be taken. From MADE on, of rows that are not
+// near: for some numbers of private copies each, whether some of these were made.
 enum { GR_ROW_LISTED = 1, GR_ROW_MADE = 16 };
 enum { GR_COPY_BUSY = 1, GR_COPY_FIRST = 2 }; // numbers of private copies
 
-// By what a strong access may order what units do (pass/order.h); in code for blocks INNER: what threads of one unit do, if it is to shared memory.
+// By what a strong access may order what units do (pass/order.h); in code for blocks INNER: what threads of one unit
+// do, if it is to shared memory.
 enum { GR_ORDERS_READ = 1, GR_ORDERS_WRITE = 2, GR_ORDERS_INNER = 4 };
 
-// ROWS: the region's list has some. LINES: units have private copies of lines of near memory. ALL: nothing was done. TELL: near memory of the thread is something else than it has to be.
+// ROWS: the region's list has some. LINES: units have private copies of lines of near memory. ALL: nothing was done.
+// TELL: near memory of the thread is something else than it has to be.
 enum { GR_REST_ROWS = 1, GR_REST_LINES = 2, GR_REST_ALL = 4, GR_REST_TELL = 8 };
 
 // In place of a region: a thread has not begun one (pass/regions.c).
@@ -226,7 +256,8 @@ typedef struct GrPrivHead {
     uint32_t unused;
 } GrPrivHead;
 
-// Whether blocks left their tables as they were in the middle of a region: what comes next would take rows for made that are not. `exchanges`: as in GrPrivControl.
+// Whether blocks left their tables as they were in the middle of a region: what comes next would take rows for made
+// that are not. `exchanges`: as in GrPrivControl.
 static inline int gr_is_cut_short(uint32_t apart, uint32_t full, uint32_t waited, uint32_t exchanges) {
     return apart || full || (exchanges && waited);
 }
@@ -237,7 +268,8 @@ typedef struct GrPrivLog {
     GrPrivSeen seen[GR_MOST_SEEN];
 } GrPrivLog;
 
-// Memory of the host that gets of all logs what it has to know, by level: so it need not ask the driver for them. With `n` of `found`, those that are there, if the launch is held.
+// Memory of the host that gets of all logs what it has to know, by level: so it need not ask the driver for them. With
+// `n` of `found`, those that are there, if the launch is held.
 enum { GR_LOGS = 3 };
 typedef struct GrPrivHeads {
     GrPrivHead of[GR_LOGS];
@@ -251,7 +283,8 @@ typedef struct GrPrivHeads {
 enum { GR_GATE_HELD = 1, GR_GATE_AGAIN = 2, GR_GATE = 4 };
 #define GR_AGAIN(number, bits) ((uint64_t)(number) << 32 | (bits)) // bits: which of GrPrivExpected.of
 
-// What launches of the kernel found before, and is not to be looked for now: kind, region and part as in GrPrivFound. `known` is the host's.
+// What launches of the kernel found before, and is not to be looked for now: kind, region and part as in GrPrivFound.
+// `known` is the host's.
 enum { GR_MOST_EXPECTED = 16 };
 typedef struct GrPrivExpected {
     uint32_t n;
@@ -273,13 +306,14 @@ typedef struct GrPrivAsk {
     uint64_t block, sequence, offset;
 } GrPrivAsk;
 
-// What blocks spend their time with, GR_OF_WARPS (LDetector, figure 8). Private copies are made when they are first written, in the passes; what pass 2 starts from is made
-// while writes are compared.
+// What blocks spend their time with, GR_OF_WARPS (LDetector, figure 8). Private copies are made when they are first
+// written, in the passes; what pass 2 starts from is made while writes are compared.
 enum { GR_SPENT_PASS_1, GR_SPENT_MERGE, GR_SPENT_PASS_2, GR_SPENT_CHECK, GR_SPENT_CLEAR, GR_SPENT };
 
-// Memory of which the kernel's text and its parameters say enough, by group of sites. size 0: that is not known.
-// Only read by the launch: loads of a group (GrPlace.group) go there without a look. Only written, and no two units come to the same bytes: stores of a group
-// (GrPlace.puts) are not made, for nobody would find what they store, but what a thread stores has to be the same in both passes.
+// Memory of which the kernel's text and its parameters say enough, by group of sites. size 0: that is not known. Only
+// read by the launch: loads of a group (GrPlace.group) go there without a look. Only written, and no two units come to
+// the same bytes: stores of a group (GrPlace.puts) are not made, for nobody would find what they store, but what a
+// thread stores has to be the same in both passes.
 typedef struct GrPrivProved {
     uint64_t at, size;
 } GrPrivProved;
@@ -301,8 +335,8 @@ typedef struct GrPrivNear {
     ((n)->units ? (n)->first + ((n)->units + 1) * (n)->stride                                                \
                 : GR_NEAR_HEADS(n) + (n)->size / GR_LINE * (uint32_t)sizeof(GrPrivRow))
 #define GR_NEAR_END(n) ((n)->says + GR_NEAR_SAID)
-// Behind the heads: GrPrivSlot's count, now and arrived, which are nearer here; of each list's regions, whether some line of near memory has private copies; and whether a thread of the
-// block has given up in __gr_gather().
+// Behind the heads: GrPrivSlot's count, now and arrived, which are nearer here; of each list's regions, whether some
+// line of near memory has private copies; and whether a thread of the block has given up in __gr_gather().
 enum {
     GR_NEAR_COUNT = 0,
     GR_NEAR_NUMBERED = 8,
@@ -316,9 +350,11 @@ enum {
 // Of a line: the numbers of private copies, and which units changed its words (merge.h).
 #define GR_NEAR_NUMBERS(copies) (4 * (uint64_t)(copies) + 2 * (GR_LINE / 4))
 
-// Memory of the program of which each unit has a private copy (device/window.h): `size` bytes from `at` on, in multiples of a line. At `copies` each line of it follows, of all units one behind the
-// other: so what looks at all of them has them together. GR_OF_WARPS, with
-// GrPrivNear.units: each copy of near memory has it behind that, the first one at `copies` of shared memory. size 0: there is none.
+// Memory of the program of which each unit has a private copy (device/window.h): `size` bytes from `at` on, in
+// multiples of a line. At `copies` each line of it follows, of all units one behind the other: so what looks at all of
+// them has them together. GR_OF_WARPS, with
+// GrPrivNear.units: each copy of near memory has it behind that, the first one at `copies` of shared memory. size 0:
+// there is none.
 typedef struct GrPrivWindow {
     uint64_t at, size, copies;
     uint64_t stored; // GR_OF_BLOCKS: of each line a byte for each unit: it has stored there
@@ -331,16 +367,17 @@ typedef struct GrPrivControl {
     uint64_t arena;
     GrPrivProved only_read[GR_ONLY_READ]; // at a multiple of 16 bytes: inserted code loads both at once
     GrPrivProved only_written[GR_ONLY_WRITTEN];
-    uint64_t
-        known; // GR_KNOWN_...; GR_OF_WARPS: of all groups of the kernel that is known, what it has of shared memory is near, and nothing is asked: the code runs that takes all of it for granted
+    // GR_KNOWN_...; GR_OF_WARPS: of all groups of the kernel that is known, what it has of shared memory is near, and
+    // nothing is asked: the code runs that takes all of it for granted.
+    uint64_t known;
     uint64_t arena_bytes, shared_bytes, span;
     uint64_t slots;
     uint64_t slot;                // GrPrivSlot of each slot
     uint64_t tables, table_bytes; // of each slot
     uint64_t lists;               // of each slot two lists of `capacity` rows
     uint64_t rows, row_bytes;     // of each slot `capacity` rows
-    uint64_t
-        numbers; // of each slot GR_NEAR_NUMBERS for each line of near memory; numbers are 0 between launches
+    // Of each slot GR_NEAR_NUMBERS for each line of near memory; numbers are 0 between launches.
+    uint64_t numbers;
     uint64_t rows_from, copies_from, arena_table; // GR_OF_BLOCKS: as in GrPrivSlot
     uint64_t copies, marks;                       // of each slot `most_copies` private copies of lines
     GrPrivWindow window;                          // with GR_KNOWN_DENSE
@@ -354,33 +391,37 @@ typedef struct GrPrivControl {
     uint32_t privates, round;
     uint64_t divide;
     uint32_t threads; // GR_OF_WARPS: of a unit: 32 or 1
-    uint32_t
-        alone; // likewise: each thread of a block has private copies that no other has. GR_OF_BLOCKS: lanes are not compared
+    // Likewise: each thread of a block has private copies that no other has. GR_OF_BLOCKS: lanes are not compared.
+    uint32_t alone;
     uint32_t all;        // all memory that is known has private copies
     uint32_t most_notes; // bytes; a thread that wants more waits
     uint32_t cluster[3]; // GR_OF_BLOCKS: how many blocks a unit has
     uint32_t granule;    // of `own`, as a power of two: each access is to one. 0: it is not used
-    // Where the block's shared memory ends that the program asked for; accesses to it that have no private copy stay before that (pass/inside.c). held: UINT32_MAX: anywhere, in clusters, whose blocks'
-    // ranks are a part of addresses in shared memory on a GPU.
+    // Where the block's shared memory ends that the program asked for; accesses to it that have no private copy stay
+    // before that (pass/inside.c). held: UINT32_MAX: anywhere, in clusters, whose blocks' ranks are a part of addresses
+    // in shared memory on a GPU.
     uint32_t own_shared, held_shared;
-    // Likewise: each region runs once, and what its units wrote is merged in their order: the launch is the program's (section 4.6). There is one slot more, whose
-    // bases are for the atomic operations of all blocks.
+    // Likewise: each region runs once, and what its units wrote is merged in their order: the launch is the program's
+    // (section 4.6). There is one slot more, whose bases are for the atomic operations of all blocks.
     uint32_t once;
     uint64_t log;
-    uint64_t
-        sums; // GR_OF_BLOCKS: of each copy what its threads stored, in GR_SUMS parts, of pass 1 and of pass 2
+    // GR_OF_BLOCKS: of each copy what its threads stored, in GR_SUMS parts, of pass 1 and of pass 2.
+    uint64_t sums;
     uint64_t taken; // GR_OF_WARPS: of each slot 4 bytes: a block has it
-    // Of each block 4 bytes. GR_OF_WARPS: its slot and one; GR_OF_BLOCKS, with barriers of the grid: how many threads came to ends of regions, of all so far.
+    // Of each block 4 bytes. GR_OF_WARPS: its slot and one; GR_OF_BLOCKS, with barriers of the grid: how many threads
+    // came to ends of regions, of all so far.
     uint64_t slot_of;
     // Likewise: where each block's shared memory is kept, twice; its bytes, and the first of them that the system has.
     uint64_t shared_kept;
     uint32_t block_shared, block_reserved;
-    // GR_OF_WARPS: each block has the slot with its number, and blocks tell each other at barriers of the grid what they wrote. The slot behind them, the overlay, has so many rows.
+    // GR_OF_WARPS: each block has the slot with its number, and blocks tell each other at barriers of the grid what
+    // they wrote. The slot behind them, the overlay, has so many rows.
     uint32_t exchanges, overlay_rows;
     uint32_t ready; // rows that each slot has from the begin, the first ones
-    uint32_t
-        whole; // GR_OF_BLOCKS: units are the warps of the grid, of a kernel that is one region for them, too
-    // GR_OF_WARPS: barriers of a warp end regions, as those of the block do, in kernels that suit (pass/suits.h); of kernels with mbarriers: arrivals do not (pass/mbarriers.h).
+    // GR_OF_BLOCKS: units are the warps of the grid, of a kernel that is one region for them, too.
+    uint32_t whole;
+    // GR_OF_WARPS: barriers of a warp end regions, as those of the block do, in kernels that suit (pass/suits.h); of
+    // kernels with mbarriers: arrivals do not (pass/mbarriers.h).
     uint32_t lanes, pad;
     uint64_t changed; // with `once`: a byte for each line: some slot has changed it
     uint64_t most_rounds;
@@ -388,14 +429,16 @@ typedef struct GrPrivControl {
     GrPrivAsk ask;
 } GrPrivControl;
 
-// Lines that get their rows before a unit writes there: `lines` of them, wholly memory of the program, which has them at `at`.
+// Lines that get their rows before a unit writes there: `lines` of them, wholly memory of the program, which has them
+// at `at`.
 typedef struct GrPrivSpan {
     uint64_t at;
     uint32_t first, lines;
 } GrPrivSpan;
 enum { GR_SPANS = 16 };
 
-// What __gr_set gets: what the control at `to` becomes, and memory that becomes 0, from the first slot on; all in multiples of 8 bytes.
+// What __gr_set gets: what the control at `to` becomes, and memory that becomes 0, from the first slot on; all in
+// multiples of 8 bytes.
 typedef struct GrPrivSet {
     GrPrivControl control;
     uint64_t to, zeros, zero_bytes;

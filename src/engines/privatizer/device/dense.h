@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// dense — near memory of which each unit has a private copy of all of it, as in the LDetector paper: at a constant distance from the program's own, so that an access needs no look (control.h,
-// GrPrivNear.units). The steps of merge.h read all copies of a word. For the one file that has the runtime of inserted code.
+// dense — near memory of which each unit has a private copy of all of it, as in the LDetector paper: at a constant
+// distance from the program's own, so that an access needs no look (control.h, GrPrivNear.units). The steps of merge.h
+// read all copies of a word. For the one file that has the runtime of inserted code.
 //
 //     shared memory: | reserved | copy 0, where the program's own is | copy 1 | ... | base | GrPrivNear.says |
 //     each of them:              | near memory | window, if there is one |
@@ -23,7 +24,8 @@ GR_INLINE void dense_words(const Near *n, uint32_t at, uint32_t unit, uint32_t n
     }
 }
 
-// One word behind pass 1: the union, and what each copy begins pass 2 with. Gives whether two units changed a byte: that goes to *told, or, if there is none, the word is left as it is.
+// One word behind pass 1: the union, and what each copy begins pass 2 with. Gives whether two units changed a byte:
+// that goes to *told, or, if there is none, the word is left as it is.
 GR_INLINE int dense_merge_word(const Near *n, uint32_t at, Told *told) {
     uint32_t was = shared_at(at + n->units * n->stride), all = was, changed = 0, twice = 0, last = 0;
     uint32_t v[DENSE_AT_A_TIME];
@@ -57,7 +59,8 @@ GR_INLINE int dense_merge_word(const Near *n, uint32_t at, Told *told) {
     return twice != 0;
 }
 
-// One word behind pass 2. Gives whether some copy is not what it has to be: it becomes that, and which it was goes to *told.
+// One word behind pass 2. Gives whether some copy is not what it has to be: it becomes that, and which it was goes to
+// *told.
 GR_INLINE int dense_check_word(const Near *n, uint32_t at, Told *told) {
     uint32_t all = shared_at(at + n->units * n->stride), differ = 0;
     uint32_t v[DENSE_AT_A_TIME];
@@ -109,7 +112,8 @@ GR_INLINE uint32_t dense_stored(const Near *n, uint32_t sequence) {
     return bits;
 }
 
-// Four words, of which most are changed by one unit at most: then that unit's is the union. Gives what dense_merge_word() does of the others.
+// Four words, of which most are changed by one unit at most: then that unit's is the union. Gives what
+// dense_merge_word() does of the others.
 GR_INLINE uint32_t dense_merge_four(const Near *n, uint32_t at, uint32_t stored) {
     Four was = four_at(at + n->units * n->stride), all = was;
     uint32_t by[4] = {0, 0, 0, 0}, any = 0, many = 0, left = 0, end = at + n->units * n->stride;

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// exchange — GR_OF_WARPS with barriers of the grid: there a block learns what other blocks wrote. For the one file that has the runtime of inserted code.
+// exchange — GR_OF_WARPS with barriers of the grid: there a block learns what other blocks wrote. For the one file that
+// has the runtime of inserted code.
 //
-// Each block has a slot, and one slot more is the overlay: of each line that some block wrote it has what the program's memory would hold by now. Where blocks meet
+// Each block has a slot, and one slot more is the overlay: of each line that some block wrote it has what the program's
+// memory would hold by now. Where blocks meet
 //
 //     A   each finds a row of the overlay for each of its own rows
 //     B   and puts there what it changed since the last meeting
 //     C   which becomes what the overlay says, a row by one warp
 //     D   and what each block goes on with: in its own rows, and in its table for lines that it has none of
 //
-// and between these steps all blocks meet. Of a row of the overlay the base is what it says; so is the union, but in step B; `own` has what atomic operations of all blocks made of it in the
-// region, and `owners` which block updated a word: its slot and one, GR_MANY: several did.
+// and between these steps all blocks meet. Of a row of the overlay the base is what it says; so is the union, but in
+// step B; `own` has what atomic operations of all blocks made of it in the region, and `owners` which block updated a
+// word: its slot and one, GR_MANY: several did.
 #ifndef GR_ENGINES_PRIVATIZER_DEVICE_EXCHANGE_H
 #define GR_ENGINES_PRIVATIZER_DEVICE_EXCHANGE_H
 

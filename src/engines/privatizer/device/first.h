@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// first — of all that is found under one name (kind, region, round, part of memory), the first in the order of the program. Which of it comes first differs from run to run, and the host looks at
-// one place alone: at that one, so that all runs report the same. For the device and the host.
+// first — of all that is found under one name (kind, region, round, part of memory), the first in the order of the
+// program. Which of it comes first differs from run to run, and the host looks at one place alone: at that one, so that
+// all runs report the same. For the device and the host.
 #ifndef GR_ENGINES_PRIVATIZER_DEVICE_FIRST_H
 #define GR_ENGINES_PRIVATIZER_DEVICE_FIRST_H
 
 #include "engines/privatizer/device/control.h"
 
-// Bits of a key, from the highest. Of what two copies differ by: the region's sequence in its block, the block, the offset.
+// Bits of a key, from the highest. Of what two copies differ by: the region's sequence in its block, the block, the
+// offset.
 enum { FIRST_SEQUENCE = 13, FIRST_BLOCK = 20, FIRST_OFFSET = 31 };
-// Of two lanes of one store: whether they stored the same, the block, the thread, the other lane of its warp, the offset.
+// Of two lanes of one store: whether they stored the same, the block, the thread, the other lane of its warp, the
+// offset.
 enum { LANES_SAME = 1, LANES_BLOCK = 18, LANES_THREAD = 10, LANES_OTHER = 5, LANES_OFFSET = 30 };
 _Static_assert(FIRST_SEQUENCE + FIRST_BLOCK + FIRST_OFFSET == 64, "a key has 64 bits");
 _Static_assert(LANES_SAME + LANES_BLOCK + LANES_THREAD + LANES_OTHER + LANES_OFFSET == 64,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// grid — GR_OF_BLOCKS with barriers of the grid: all blocks of a cooperative launch run at once, and end regions together. For the one file that has the runtime of inserted code.
+// grid — GR_OF_BLOCKS with barriers of the grid: all blocks of a cooperative launch run at once, and end regions
+// together. For the one file that has the runtime of inserted code.
 #ifndef GR_ENGINES_PRIVATIZER_DEVICE_GRID_H
 #define GR_ENGINES_PRIVATIZER_DEVICE_GRID_H
 
@@ -10,7 +11,8 @@ GR_SREG32(nctaid_z, "nctaid.z")
 GR_INLINE uint32_t threads_of_block(void) { return ntid_x() * ntid_y() * ntid_z(); }
 GR_INLINE uint32_t blocks_of_grid(void) { return nctaid_x() * nctaid_y() * nctaid_z(); }
 
-// Which threads do the rows: those of the block, or the warps of the grid. Of a block with a part of a warp that part is left out, unless the block has no more.
+// Which threads do the rows: those of the block, or the warps of the grid. Of a block with a part of a warp that part
+// is left out, unless the block has no more.
 GR_INLINE Team team(void) {
     uint32_t threads = threads_of_block(), thread = gr_priv_thread_number();
     if (CONTROL.mode != GR_OF_BLOCKS)
@@ -61,7 +63,7 @@ uint32_t __gr_all_end(uint32_t sequence) { return gr_load32(&head_of_grid()->goe
 // A block that waits there tells nothing else.
 void __gr_waits(void) { gr_store32(&slot_head()->ends, 1); }
 
-// ---- Shared memory, which is the launch's own ----------------------------------------------------------------------------
+// ---- Shared memory, which is the launch's own -----------------------------------------------------------------------
 
 GR_INLINE uint64_t kept_of_block(void) {
     return CONTROL.shared_kept + gr_priv_block_number() * 2 * CONTROL.block_shared;

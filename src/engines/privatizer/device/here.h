@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// here — the module's control, and which block and thread of the launch this is. For the one file that has the runtime of inserted code.
+// here — the module's control, and which block and thread of the launch this is. For the one file that has the runtime
+// of inserted code.
 #ifndef GR_ENGINES_PRIVATIZER_DEVICE_HERE_H
 #define GR_ENGINES_PRIVATIZER_DEVICE_HERE_H
 

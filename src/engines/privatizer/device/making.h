@@ -74,7 +74,8 @@ GR_INLINE void put_in_list(const Slot *s, uint32_t list, uint32_t place, uint32_
         put_word(list_at(s, list, place), number);
 }
 
-// What is done to a row by the lanes `team`, of which this is number `rank` of n, all of them with the same row; or by this lane alone: n is 1.
+// What is done to a row by the lanes `team`, of which this is number `rank` of n, all of them with the same row; or by
+// this lane alone: n is 1.
 typedef struct Fill {
     uint32_t team, rank, n;
 } Fill;
@@ -102,7 +103,8 @@ static GR_NOINLINE Look gr_priv_look_for_row(const Slot *s, uint64_t line) {
     return l;
 }
 
-// The row of a line, as it will be written, for the lanes `f` that found that it is theirs to make. Its number; 0: there is no room.
+// The row of a line, as it will be written, for the lanes `f` that found that it is theirs to make. Its number; 0:
+// there is no room.
 static GR_NOINLINE uint32_t gr_priv_fill_row(const Slot *s, uint64_t line, const Look *l, const Fill *f) {
     GR_GLOBAL GrPrivSlot *of = (GR_GLOBAL GrPrivSlot *)s->head;
     uint64_t offset = line << GR_LINE_SHIFT, from;
@@ -210,8 +212,9 @@ static GR_NOINLINE uint32_t gr_priv_row_together(const Slot *s, uint64_t line, u
     }
 }
 
-// The number of the line's row, which is made if there is none: by all lanes that want it now, if all of the warp that are here want the same; else the first lane of each row makes it, and
-// all of them go side by side. 0: there is no room.
+// The number of the line's row, which is made if there is none: by all lanes that want it now, if all of the warp that
+// are here want the same; else the first lane of each row makes it, and all of them go side by side. 0: there is no
+// room.
 static GR_NOINLINE uint32_t gr_priv_row(const Slot *s, uint64_t line) {
     if (is_near_line(s, line))
         return GR_ROW_NEAR + (uint32_t)line;
@@ -374,7 +377,8 @@ static GR_NOINLINE int gr_priv_own(const Slot *s, uint32_t number, uint32_t low,
     return was == 0 || was == k + 1;
 }
 
-// Where the unit finds what it has stored, or what it would find in a copy that is not made; 0: that is in several places.
+// Where the unit finds what it has stored, or what it would find in a copy that is not made; 0: that is in several
+// places.
 static GR_NOINLINE uint64_t gr_priv_find(const Slot *s, uint32_t number, uint32_t low, uint32_t size,
                                          uint32_t k, uint64_t unmade) {
     uint64_t row = row_at(s, number);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// mbarriers — what code for warps has in place of the program's mbarriers (pass/mbarriers.h), in the 8 bytes of shared memory that each has: nothing else is there in a private run. For the one file
-// that has the runtime of inserted code.
+// mbarriers — what code for warps has in place of the program's mbarriers (pass/mbarriers.h), in the 8 bytes of shared
+// memory that each has: nothing else is there in a private run. For the one file that has the runtime of inserted code.
 //
 //     bits:  0       20        40        60      62
 //            | count | pending | arrived | phase | region |
-// `arrived` is of one region, whose sequence's lowest bits `region` has; in another region that has become `pending`, and phases. Where a region is taken for an older one, arrivals count later.
+// `arrived` is of one region, whose sequence's lowest bits `region` has; in another region that has become `pending`,
+// and phases. Where a region is taken for an older one, arrivals count later.
 #ifndef GR_ENGINES_PRIVATIZER_DEVICE_MBARRIERS_H
 #define GR_ENGINES_PRIVATIZER_DEVICE_MBARRIERS_H
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// merge — the two steps of the LDetector paper's figure 3 on the rows of a slot: behind pass 1 what each copy changed goes into the union, and each
-// copy becomes the union without its own changes; behind pass 2 each copy has to be the union. A copy that was not made is what it has to be.
+// merge — the two steps of the LDetector paper's figure 3 on the rows of a slot: behind pass 1 what each copy changed
+// goes into the union, and each copy becomes the union without its own changes; behind pass 2 each copy has to be the
+// union. A copy that was not made is what it has to be.
 //
-// Data-parallel as the paper's section 4.3: a warp takes rows, its lanes take neighbouring words, and only the word's lane looks at it, in all
-// copies. So nothing is atomic but the report. Comparing, union and the new private copies are one step.
+// Data-parallel as the paper's section 4.3: a warp takes rows, its lanes take neighbouring words, and only the word's
+// lane looks at it, in all copies. So nothing is atomic but the report. Comparing, union and the new private copies are
+// one step.
 #ifndef GR_ENGINES_PRIVATIZER_DEVICE_MERGE_H
 #define GR_ENGINES_PRIVATIZER_DEVICE_MERGE_H
 
@@ -144,7 +146,8 @@ GR_INLINE GrPrivRow *head_of(const Slot *s, uint64_t row) {
 GR_INLINE uint32_t line_of(const Slot *s, uint64_t row) {
     return is_near(s, row) ? (uint32_t)((row - s->window) / GR_LINE) : head_of(s, row)->line;
 }
-// The list of the region that runs, how many have asked for a place in a list, and the next place. Where shared memory is near these are in there.
+// The list of the region that runs, how many have asked for a place in a list, and the next place. Where shared memory
+// is near these are in there.
 GR_INLINE uint32_t list_now(const Slot *s) {
     return s->near.size ? shared_now(s->near.says + GR_NEAR_NOW)
                         : gr_load32(&((GR_GLOBAL GrPrivSlot *)s->head)->now);
@@ -221,8 +224,8 @@ GR_INLINE uint32_t made_of(const Slot *s, uint64_t row, const volatile GrPrivRow
 
 GR_INLINE uint32_t members_of(const Lanes *l) { return l->lanes == 32 ? ~0u : (1u << l->lanes) - 1; }
 
-// The private copies of a row that were made, by number of the unit's copy, and in each of them one word. All lanes together. Some at a time are loaded, so that the
-// warp waits for memory once for all of them.
+// The private copies of a row that were made, by number of the unit's copy, and in each of them one word. All lanes
+// together. Some at a time are loaded, so that the warp waits for memory once for all of them.
 enum { AT_A_TIME = 4 };
 typedef struct Made {
     uint32_t next, bits, numbers; // numbers: of the lane's
@@ -268,8 +271,8 @@ GR_INLINE int next_made(const Slot *s, const Lanes *l, uint32_t word, Made *m) {
          next_made(s, l, word, &m);)                                                                         \
     _Pragma("unroll") for (uint32_t i = 0; i < AT_A_TIME; i++) if (i < m.n) __VA_ARGS__
 
-// Unless regions run once, `touched` has of each word, in two bytes, which copy changed it: its number and one; OWNER_MANY: several. OWNER_UPDATED: atomic operations updated it.
-// 0: none.
+// Unless regions run once, `touched` has of each word, in two bytes, which copy changed it: its number and one;
+// OWNER_MANY: several. OWNER_UPDATED: atomic operations updated it. 0: none.
 enum { OWNER_UPDATED = 0xfffe, OWNER_MANY = 0xffff };
 GR_INLINE uint32_t owner_of(uint32_t copy) { return copy + 1 < OWNER_UPDATED ? copy + 1 : OWNER_MANY; }
 GR_INLINE uint16_t *changer_at(const Slot *s, uint64_t row, uint32_t word) {
@@ -349,12 +352,14 @@ static GR_NOINLINE void gr_priv_found(uint64_t to, const GrPrivFound *what) {
             gr_store32(&f->state, 2);
             gr_store32(&log->head.any, 1);
         }
-        // Mostly one that is being written becomes the same. Many come at once: without a wait each of them writes one more, and looks at those of all others.
+        // Mostly one that is being written becomes the same. Many come at once: without a wait each of them writes one
+        // more, and looks at those of all others.
         GR_ROLLED for (uint32_t n = 0; state == 1 && n < SOME_LOOKS; n++) {
             gr_sleep(64);
             state = gr_load32(&f->state);
         }
-        // One that is still being written may become the same: then there are two for one region, and the host has both.
+        // One that is still being written may become the same: then there are two for one region, and the host has
+        // both.
         if (now.state != 2)
             found_now(f, &now);
         if (now.state == 2 && now.kind == what->kind && now.region == what->region &&
@@ -394,7 +399,8 @@ static GR_NOINLINE uint32_t gr_priv_extents_until(GR_GLOBAL GrPrivControl *c, ui
     return low;
 }
 
-// Arrays are different parts. Of shared memory, where variables cannot be told apart, neighbouring words are, and even and odd lines.
+// Arrays are different parts. Of shared memory, where variables cannot be told apart, neighbouring words are, and even
+// and odd lines.
 enum { SHARED_PARTS = 8 };
 static GR_NOINLINE uint32_t gr_priv_part(GR_GLOBAL GrPrivControl *c, uint64_t offset) {
     return offset < c->shared_bytes ? (uint32_t)(offset / 4 % 4 + offset / GR_LINE % 2 * 4)
@@ -418,7 +424,8 @@ GR_INLINE void tell(Told *t, uint32_t one, uint32_t other, uint32_t bytes) {
         t->copies[i] |= copy_bit(one, i) | copy_bit(other, i);
 }
 
-// `at`: of the word. What is told is the first byte of it that differs: the host asks who accesses that one, and a unit may access another byte of the word.
+// `at`: of the word. What is told is the first byte of it that differs: the host asks who accesses that one, and a unit
+// may access another byte of the word.
 static GR_NOINLINE void gr_priv_report_all(const Slot *s, uint32_t kind, uint64_t at, const Told *t) {
     at += t->bytes ? (uint32_t)__builtin_ctz(t->bytes) / 8 : 0;
     gr_priv_found(s->log, &(GrPrivFound){.kind = kind,
@@ -440,7 +447,8 @@ GR_INLINE void gr_priv_report(const Slot *s, uint32_t kind, uint32_t one, uint32
     gr_priv_report_all(s, kind, at, &t);
 }
 
-// One word behind pass 1, of a line that no atomic operation updated. Gives whether two copies changed the same byte, which is told. All lanes together.
+// One word behind pass 1, of a line that no atomic operation updated. Gives whether two copies changed the same byte,
+// which is told. All lanes together.
 GR_INLINE int merge_word(const Slot *s, uint64_t row, const Lanes *l, uint64_t offset, uint32_t word,
                          uint32_t numbered) {
     uint64_t base = part_at(s, row, ROW_BASE) + 4 * word, own_at = part_at(s, row, ROW_OWN) + 4 * word;
@@ -569,7 +577,8 @@ static GR_NOINLINE int gr_priv_updated_word(const Slot *s, uint64_t row, uint32_
     return updaters > 0;
 }
 
-// One word behind pass 2. `told`: two copies wrote in its line, which was reported. `updated`: atomic operations updated the line. All lanes together.
+// One word behind pass 2. `told`: two copies wrote in its line, which was reported. `updated`: atomic operations
+// updated the line. All lanes together.
 GR_INLINE void check_word(const Slot *s, uint64_t row, const Lanes *l, uint64_t offset, uint32_t word,
                           uint32_t numbered, int told, int updated) {
     uint64_t base = part_at(s, row, ROW_BASE) + 4 * word, united = part_at(s, row, ROW_UNION) + 4 * word,
@@ -626,7 +635,8 @@ enum {
     ROW_UPDATED = 8
 }; // UPDATED: by an atomic operation
 
-// Lines of shared memory are few, and written in most regions: they are in no list, but looked at where any region ends.
+// Lines of shared memory are few, and written in most regions: they are in no list, but looked at where any region
+// ends.
 GR_INLINE uint32_t lines_of_shared(const Slot *s) { return (uint32_t)(s->control->shared_bytes / GR_LINE); }
 // Of a row that no unit has written in the region.
 GR_INLINE uint32_t flags_of(const Slot *s, uint32_t line) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// near — regions of shared memory whose rows lie in shared memory, too (control.h): the steps of merge.h, word by word. For the one file that has the runtime of inserted code.
+// near — regions of shared memory whose rows lie in shared memory, too (control.h): the steps of merge.h, word by word.
+// For the one file that has the runtime of inserted code.
 //
-// What an owner stored stands where the program has it. So behind pass 1 what stands there becomes the union, and what was there before comes back; behind pass 2 it has to be
-// the union. Lines of which units have private copies are done as all others are.
+// What an owner stored stands where the program has it. So behind pass 1 what stands there becomes the union, and what
+// was there before comes back; behind pass 2 it has to be the union. Lines of which units have private copies are done
+// as all others are.
 #ifndef GR_ENGINES_PRIVATIZER_DEVICE_NEAR_H
 #define GR_ENGINES_PRIVATIZER_DEVICE_NEAR_H
 
@@ -16,7 +18,8 @@ GR_INLINE uint32_t region_that_began(uint32_t region) {
     return some ? some - 1 : region;
 }
 
-// Until a thread gives up that waits for the others of its block, some 80 ms; and until it asks whether threads of another block have.
+// Until a thread gives up that waits for the others of its block, some 80 ms; and until it asks whether threads of
+// another block have.
 enum { MOST_PAUSES = 1 << 12, SOME_PAUSES = 8 };
 
 // Where things are, of the block.
@@ -105,8 +108,9 @@ GR_INLINE void near_merge(const Near *n, uint32_t numbered) {
     }
 }
 
-// Behind pass 2, of a launch's region that has no such lines: a thread has all words that one owner is asked for. Then nobody owns anything. Gives whether some word is not what it has to be:
-// it is left as it is, with its owners, for gr_priv_near_tells().
+// Behind pass 2, of a launch's region that has no such lines: a thread has all words that one owner is asked for. Then
+// nobody owns anything. Gives whether some word is not what it has to be: it is left as it is, with its owners, for
+// gr_priv_near_tells().
 GR_INLINE uint32_t near_check(const Near *n) {
     uint32_t unit = n->shift > 2 ? 1u << n->shift : 4, differs = 0;
     GR_ROLLED for (uint32_t k = unit * n->thread; k < n->size; k += unit * n->threads) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// plain — rows where a region of a block ends, of blocks whose shared memory is near: those of which no unit has a private copy but `own`, and no atomic operation updated them. As
-// merge_plain() and check_plain() of rows.h, by itself: it is called where each region ends, so it takes few registers, and calls nothing. What it leaves rows.h does.
+// plain — rows where a region of a block ends, of blocks whose shared memory is near: those of which no unit has a
+// private copy but `own`, and no atomic operation updated them. As merge_plain() and check_plain() of rows.h, by
+// itself: it is called where each region ends, so it takes few registers, and calls nothing. What it leaves rows.h
+// does.
 #ifndef GR_ENGINES_PRIVATIZER_DEVICE_PLAIN_H
 #define GR_ENGINES_PRIVATIZER_DEVICE_PLAIN_H
 

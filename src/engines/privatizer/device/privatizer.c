@@ -158,9 +158,10 @@ static GR_NOINLINE uint64_t gr_priv_offset_of(uint64_t a, uint32_t size) {
     return a - e->at < e->size && size <= e->size - (a - e->at) ? e->offset + (a - e->at) : ~UINT64_C(0);
 }
 
-// ---- Accesses ------------------------------------------------------------------------------------------------------------
+// ---- Accesses -------------------------------------------------------------------------------------------------------
 
-// Whether the line is wholly memory of the program. The table says so from the begin, also to a cache that lacks its newest rows.
+// Whether the line is wholly memory of the program. The table says so from the begin, also to a cache that lacks its
+// newest rows.
 static GR_NOINLINE int gr_priv_is_whole(const Slot *s, uint64_t line) {
     uint32_t v = *entry_of(s, line);
     return is_row(v) ? far_head(row_at(s, v))->was != GR_ROW_EDGE : v == 0;
@@ -211,7 +212,8 @@ uint64_t __gr_at(uint64_t a, uint32_t copy, uint32_t what, uint64_t unmade) {
                             : 0;
         if (mixed)
             gr_priv_mixed(&s);
-        // Another multiprocessor may have made these. Loads that inserted code does by itself have to find them, not what this one's cache had before.
+        // Another multiprocessor may have made these. Loads that inserted code does by itself have to find them, not
+        // what this one's cache had before.
         if (CONTROL.mode == GR_OF_BLOCKS)
             fence();
         return to ? to + low : 0;
@@ -251,7 +253,8 @@ GR_INLINE uint32_t number_of(const Slot *s, uint64_t at) {
     uint64_t number = (at - s->copies) / GR_LINE;
     return number - GR_COPY_FIRST < s->most_copies ? (uint32_t)number : 0;
 }
-// The row of a private copy. Blocks on several multiprocessors may share it, and the cache of one of them may have what stood there before: a neighbour's mark was read.
+// The row of a private copy. Blocks on several multiprocessors may share it, and the cache of one of them may have what
+// stood there before: a neighbour's mark was read.
 GR_INLINE uint32_t row_of_copy(const Slot *s, uint32_t number) { return gr_load32(&mark_at(s, number)->row); }
 
 GR_INLINE uint64_t offset_of(const Slot *s, uint32_t number, uint64_t at) {
@@ -272,8 +275,8 @@ static GR_NOINLINE uint8_t gr_priv_touch(const Slot *s, uint32_t number, uint64_
         if (!(how == GR_STORED && was & GR_OBSERVED))
             put_byte(to, was | how);
     }
-    GR_GLOBAL uint32_t *flags =
-        (GR_GLOBAL uint32_t *)&far_head(row)->flags; // of such kernels nothing is near
+    // Of such kernels nothing is near.
+    GR_GLOBAL uint32_t *flags = (GR_GLOBAL uint32_t *)&far_head(row)->flags;
     GR_ROLLED for (uint32_t was = gr_load32(flags); how & GR_UPDATED && !(was & ROW_UPDATED);) was =
         gr_compare_swap(flags, was, was | ROW_UPDATED);
     return before;
@@ -444,8 +447,8 @@ static GR_NOINLINE void gr_priv_lanes_race(uint32_t site, uint64_t at, uint32_t 
                                               .bytes = what >> GR_AT_SIZE});
 }
 
-// Lanes that store to one place at once (the GRace papers' check of a warp, LDetector's section 4.7): the last one's value stays, and there
-// is a race.
+// Lanes that store to one place at once (the GRace papers' check of a warp, LDetector's section 4.7): the last one's
+// value stays, and there is a race.
 uint32_t __gr_lanes(uint32_t site, uint64_t at, uint32_t what, uint64_t value, uint32_t pass,
                     uint32_t sequence) {
     uint32_t lanes = gr_active_mask(), lane = gr_lane(), before = lanes & gr_lanes_before(),
@@ -484,8 +487,8 @@ uint64_t __gr_updates_all(uint64_t at, uint32_t pass) {
     return row ? row_at(&s, row) + at % GR_LINE : 0;
 }
 
-// A lane may wait for one that has ended: a warp's operations go without lanes that have. Here it has not, so it must not wait for ever at the end of
-// the region. `ends`: how many regions the thread has ended.
+// A lane may wait for one that has ended: a warp's operations go without lanes that have. Here it has not, so it must
+// not wait for ever at the end of the region. `ends`: how many regions the thread has ended.
 uint32_t __gr_gather(uint32_t ends) {
     uint32_t all = ntid_x() * ntid_y() * ntid_z() * ends;
     if (CONTROL.near.size)
@@ -526,7 +529,8 @@ static GR_NOINLINE int gr_priv_is_of_others(const Slot *s, uint64_t offset, uint
            byte_at(own) == all;
 }
 
-// So many units' accesses by one instruction are told of those that are alike, and in all. Loads are all alike, and stores of the same value: which of them are told makes no other report.
+// So many units' accesses by one instruction are told of those that are alike, and in all. Loads are all alike, and
+// stores of the same value: which of them are told makes no other report.
 enum { SOME_ALIKE = 3, SOME = 24 };
 
 void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_t copy, uint32_t pass,
@@ -558,8 +562,8 @@ void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_
     int has_value = store && !(what & GR_AT_ATOMIC);
     GR_ROLLED for (uint32_t n = 0; n < GR_MOST_SEEN; n++) {
         GR_GLOBAL GrPrivSeen *seen = &log->seen[n];
-        uint32_t state =
-            gr_load32(&seen->state); // lanes that load one place do it at once, and take turns at atomics
+        // Lanes that load one place do it at once, and take turns at atomics.
+        uint32_t state = gr_load32(&seen->state);
         state = state ? state : gr_compare_swap(&seen->state, 0, 1);
         if (state == 0) {
             seen->site = site;

@@ -96,8 +96,8 @@ KERNEL void __gr_check_blocks(uint64_t control) {
     gr_priv_check_sums(&s, c);
 }
 
-// What the gate does is little, but each launch waits for it, and code that was not run for a while comes from far. So it is short: loops are not unrolled but where
-// memory is asked for all at once.
+// What the gate does is little, but each launch waits for it, and code that was not run for a while comes from far. So
+// it is short: loops are not unrolled but where memory is asked for all at once.
 enum { THERE = 2 }; // GrPrivFound.state
 enum { HEAD_WORDS = sizeof(GrPrivHead) / 8, ANY_WORD = __builtin_offsetof(GrPrivHead, any) / 8 };
 #define ANY_BITS (~UINT64_C(0) << 32) // of that word
@@ -171,8 +171,9 @@ GR_INLINE void make_empty(uint64_t log) {
         ((GR_GLOBAL uint64_t *)log)[gr_tid_x()] = 0;
 }
 
-// (A kernel's parameters would be copied to local memory, if a function that is called got their address.)
-// Whether the logs with something in them, of `any`, have nothing but what is expected. Then the host gets which, and they are empty again.
+// (A kernel's parameters would be copied to local memory, if a function that is called got their address.) Whether the
+// logs with something in them, of `any`, have nothing but what is expected. Then the host gets which, and they are
+// empty again.
 GR_INLINE int finds_again(const GrPrivGate *g, uint32_t any) {
     GR_GLOBAL GrPrivHeads *heads = (GR_GLOBAL GrPrivHeads *)g->to;
     int other = 0;
@@ -199,8 +200,9 @@ GR_INLINE void tell_all(const GrPrivGate *g) {
     }
 }
 
-// The program's launch comes next: it runs, or is held until the host has seen to what the logs say. One word says that it runs, so the host need not have the
-// others by then; GrPrivHeads.again says itself when it is there. By one warp: each lane has one word of the logs' heads, for memory is far.
+// The program's launch comes next: it runs, or is held until the host has seen to what the logs say. One word says that
+// it runs, so the host need not have the others by then; GrPrivHeads.again says itself when it is there. By one warp:
+// each lane has one word of the logs' heads, for memory is far.
 KERNEL void __gr_gate(const GrPrivGate g) {
     uint32_t lane = gr_tid_x(), word = lane % HEAD_WORDS;
     GR_GLOBAL GrPrivHeads *heads = (GR_GLOBAL GrPrivHeads *)g.to;
@@ -259,7 +261,8 @@ static GR_NOINLINE uint64_t gr_priv_address(GR_GLOBAL GrPrivControl *c, uint64_t
     return 0;
 }
 
-// What the blocks with slots wrote, in their order, goes to the program's memory. One thread for a word, so nothing is atomic.
+// What the blocks with slots wrote, in their order, goes to the program's memory. One thread for a word, so nothing is
+// atomic.
 KERNEL void __gr_commit(uint64_t control) {
     GR_GLOBAL GrPrivControl *c = (GR_GLOBAL GrPrivControl *)control;
     uint64_t n_lines = c->span >> GR_LINE_SHIFT;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // rows — the steps of merge.h for all rows that were written in a region.
 //
-// Most rows have no private copy but `own`, and no atomic operation updated them. Such plain rows are done some at a time, so that a warp waits for memory once for all of them.
+// Most rows have no private copy but `own`, and no atomic operation updated them. Such plain rows are done some at a
+// time, so that a warp waits for memory once for all of them.
 #ifndef GR_ENGINES_PRIVATIZER_DEVICE_ROWS_H
 #define GR_ENGINES_PRIVATIZER_DEVICE_ROWS_H
 
@@ -61,7 +62,8 @@ GR_INLINE void find_some(const Slot *s, uint32_t list, uint32_t shared, uint32_t
         out->plain |= (out->row[i] && !numbered[i] && !(out->flags[i] & ROW_UPDATED)) << i;
 }
 
-// As merge_word: nobody else has the word, so what its owner stored is the union, and the owner goes back to what was there.
+// As merge_word: nobody else has the word, so what its owner stored is the union, and the owner goes back to what was
+// there.
 GR_INLINE void merge_plain(const Slot *s, const Some *of, uint32_t lane) {
     uint32_t was[ROWS_AT_A_TIME], own[ROWS_AT_A_TIME], owner[ROWS_AT_A_TIME];
 #pragma unroll

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// window — a launch in which each unit has a private copy of all memory that it may write, as in the LDetector paper: which an access finds without a look (control.h, GrPrivWindow). A
-// warp takes lines, its lanes words, and looks at all copies of them. For the one file that has what the host launches between the passes.
+// window — a launch in which each unit has a private copy of all memory that it may write, as in the LDetector paper:
+// which an access finds without a look (control.h, GrPrivWindow). A warp takes lines, its lanes words, and looks at all
+// copies of them. For the one file that has what the host launches between the passes.
 //
-//     line 0 of unit 0 | line 0 of unit 1 | ... | line 1 of unit 0 | ... | union | of each line 4 bytes: which words of it two units changed alike | GrPrivWindow.stored
+//     line 0 of unit 0 | line 0 of unit 1 | ... | line 1 of unit 0 | ... | union | words | GrPrivWindow.stored
+//
+// words: of each line 4 bytes, a bit for each word that two units changed alike.
 //
 // What no unit has stored to is not looked at: there the union is not made.
 #ifndef GR_ENGINES_PRIVATIZER_DEVICE_WINDOW_H
@@ -136,7 +139,8 @@ static GR_NOINLINE void gr_priv_report_line(const Slot *s, uint32_t kind, uint64
                                          .copies = {t.copies[0], t.copies[1], t.copies[2], t.copies[3]}});
 }
 
-// Behind pass 1: the union, and what each copy begins pass 2 with. `k`: the line's number, which the program has at `from`.
+// Behind pass 1: the union, and what each copy begins pass 2 with. `k`: the line's number, which the program has at
+// `from`.
 static GR_NOINLINE void gr_priv_merge_line(const Slot *s, GR_GLOBAL const GrPrivWindow *w, uint64_t from,
                                            uint32_t line, uint32_t k) {
     uint32_t lane = gr_tid_x() % 32, units = s->n, was = word_at(from + 4 * lane), all = was, changed = 0,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// aside — calls that are rare, in code that is not. What a thread has in registers is put aside in local memory around such a call, and fetched back behind it. So ptxas keeps it in registers
-// everywhere else: what is still there behind a call of a function that takes all registers itself it would keep in local memory wherever it is used, also where nobody comes to the call.
+// aside — calls that are rare, in code that is not. What a thread has in registers is put aside in local memory around
+// such a call, and fetched back behind it. So ptxas keeps it in registers everywhere else: what is still there behind a
+// call of a function that takes all registers itself it would keep in local memory wherever it is used, also where
+// nobody comes to the call.
 #include "engines/privatizer/pass/code.h"
 
 #include <stdarg.h>

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// bases — loads in straight code that add numbers to one register, in code where there is no other way (Code.known): whether they are where they have to be is looked at once for all of them,
-// and what finds their private copies is computed once.
+// bases — loads in straight code that add numbers to one register, in code where there is no other way (Code.known):
+// whether they are where they have to be is looked at once for all of them, and what finds their private copies is
+// computed once.
 #include "engines/privatizer/device/control.h"
 #include "engines/privatizer/pass/code.h"
 
 #include <stddef.h>
 
-// Where a launch has near memory, it has more behind a line of it; and so has its control, which is loaded from in place of what is elsewhere.
+// Where a launch has near memory, it has more behind a line of it; and so has its control, which is loaded from in
+// place of what is elsewhere.
 enum { MOST_APART = 256 };
 _Static_assert(sizeof(GrPrivControl) >= MOST_APART, "a load from the control stays in there");
 
@@ -48,7 +50,8 @@ static bool sets(const PtxInstr *i, const PtxReg *r) {
     return i->n_operands && !(gr_ptx_instr_flags(i) & PTX_F_NO_DST) && has(&i->operands[0], r);
 }
 
-// Names `b` for the load that is written now and for all that come behind it, until something else may. *end: behind the last byte of them; *align: the largest.
+// Names `b` for the load that is written now and for all that come behind it, until something else may. *end: behind
+// the last byte of them; *align: the largest.
 static void find_others(const Code *c, unsigned group, GrBase *b, int64_t *end, uint32_t *align) {
     const unsigned other = PTX_F_BRANCH | PTX_F_EXIT | PTX_F_CALL | PTX_F_BARRIER;
     const PtxReg *base = base_of(c, c->now, group);

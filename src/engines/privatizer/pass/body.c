@@ -21,9 +21,10 @@ static unsigned deeper(const PtxStmt *s, unsigned depth) {
     return depth + (s->kind == PTX_SCOPE_OPEN) - (s->kind == PTX_SCOPE_CLOSE);
 }
 
-// ---- Scopes ----------------------------------------------------------------------------------------------------------------
+// ---- Scopes ---------------------------------------------------------------------------------------------------------
 
-// Sets open[k] of the statements that are the braces and declarations of scopes around what `opens`. False: out of memory.
+// Sets open[k] of the statements that are the braces and declarations of scopes around what `opens`. False: out of
+// memory.
 static bool find_open(const Body *b, bool (*opens)(const PtxInstr *), bool *open) {
     VEC(size_t) scopes = {0};
     bool ok = true;
@@ -99,7 +100,7 @@ static bool take_scopes_away(PtxFunc *f, Body *b, bool *open) {
     return !r.nomem;
 }
 
-// ---- Registers -------------------------------------------------------------------------------------------------------------
+// ---- Registers ------------------------------------------------------------------------------------------------------
 
 static void pair_reg(Body *b, const PtxReg *own, PtxReg *copy) {
     if (own && own != copy)

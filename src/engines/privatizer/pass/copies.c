@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// copies — cp.async, by which a thread copies 4 to 16 bytes at any time between the copy's start and its wait (PTX ISA 9.7.9.25). Nobody else may write the source in that time, or touch the
-// destination. So in each region that has some of it, the source is loaded, and something is stored that the destination did not hold before:
+// copies — cp.async, by which a thread copies 4 to 16 bytes at any time between the copy's start and its wait (PTX ISA
+// 9.7.9.25). Nobody else may write the source in that time, or touch the destination. So in each region that has some
+// of it, the source is loaded, and something is stored that the destination did not hold before:
 //
-//     cp.async.ca.shared.global [d], [s], 4;    the copy that this instruction has under way is done now; ld v, [s]; st [d], ~v; this one is under way
+//     cp.async.ca.shared.global [d], [s], 4;    the copy that this instruction has under way is done now; ld v, [s]; st
+//                                               [d], ~v; this one is under way
 //     barrier, end of the thread                of those under way: ld v, [s]; st [d], ~v ^ the region's number
 //     cp.async.wait_group n;                    of those of groups that are waited for: ld v, [s]; st [d], v
 //
-// In code for blocks, where the destination is not private, a copy is done when it is started; so it is where there are too many copies and places for the code to be written to all.
+// In code for blocks, where the destination is not private, a copy is done when it is started; so it is where there are
+// too many copies and places for the code to be written to all.
 #include "engines/privatizer/pass/code.h"
 
 #include <stdio.h>
 
-// A cp.async of the kernel, and what its thread has under way of it, in registers that pass 2 of a region begins with as pass 1 did.
+// A cp.async of the kernel, and what its thread has under way of it, in registers that pass 2 of a region begins with
+// as pass 1 did.
 struct Copying {
     const PtxStmt *s;
     const PtxSite *site;
@@ -32,7 +36,7 @@ bool gr_is_copy(const PtxInstr *i) {
            i->n_operands >= 3 && (size == 4 || size == 8 || size == 16);
 }
 
-// ---- One copy ------------------------------------------------------------------------------------------------------------
+// ---- One copy -------------------------------------------------------------------------------------------------------
 
 // What is copied: registers of 32 bits, and how ld and st have them.
 typedef struct Words {
@@ -77,7 +81,7 @@ static gr_status put_unlike(const Code *c, PtxStmt *s, const Words *w, const Ptx
     return GR_OK;
 }
 
-// ---- What is under way ---------------------------------------------------------------------------------------------------
+// ---- What is under way ----------------------------------------------------------------------------------------------
 
 // Under `when`, and if there is one, the copy is done, or only may be. `when` NULL: always.
 static gr_status put_under_way(const Code *c, PtxStmt *s, const Copying *of, const PtxReg *when,
@@ -203,7 +207,7 @@ gr_status gr_code_find_copies(Code *c) {
     return GR_OK;
 }
 
-// ---- cp.async itself -------------------------------------------------------------------------------------------------------
+// ---- cp.async itself ------------------------------------------------------------------------------------------------
 
 // Bytes that are copied where fewer than all are; the others are 0 already. `some`: there are such, and `n` of them.
 static gr_status put_tail(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *from,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// dense — code for kernels in which each unit has a private copy of all that the launch may write, at a constant distance from the program's own (LDetector, section 5.2). So nothing is
-// looked up. In code for blocks what is elsewhere has to be known: loads of memory that is only read, and stores to memory that is only written.
+// dense — code for kernels in which each unit has a private copy of all that the launch may write, at a constant
+// distance from the program's own (LDetector, section 5.2). So nothing is looked up. In code for blocks what is
+// elsewhere has to be known: loads of memory that is only read, and stores to memory that is only written.
 #include "engines/privatizer/device/control.h"
 #include "engines/privatizer/pass/code.h"
 

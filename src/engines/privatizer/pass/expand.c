@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// expand — what one instruction does for several threads, done by plain loads and stores, each of which goes to its thread's private copy.
+// expand — what one instruction does for several threads, done by plain loads and stores, each of which goes to its
+// thread's private copy.
 //
-//     ldmatrix…x2.shared.b16 {a, b}, [p];             row = shfl(p, lane / 4); ld.shared.b32 a, [row + lane % 4 * 4]; likewise b, of the rows of lanes 8 to 15:
-//                                                     PTX ISA 9.7.14.5.15 draws which lane gets which element. Transposed: two elements of 16 bits, of two rows.
-//     wmma.load…shared.f16 {…}, [p], stride;          each lane copies some bytes of the matrix to memory of the warp; bar.warp.sync; wmma.load…global.f16 {…}, [memory], …;
-//                                                     which lane gets which element of these is unspecified. wmma.store the other way round.
+//     ldmatrix…x2.shared.b16 {a, b}, [p];             row = shfl(p, lane / 4); ld.shared.b32 a, [row + lane % 4 * 4];
+//                                                     b: the same of the rows of lanes 8 to 15. PTX ISA 9.7.14.5.15
+//                                                     draws which lane gets which element.
+//                                                     Transposed: two elements of 16 bits, of two rows.
+//     wmma.load…shared.f16 {…}, [p], stride;          each lane copies some bytes of the matrix to memory of the warp;
+//                                                     bar.warp.sync; wmma.load…global.f16 {…}, [memory], …; which lane
+//                                                     gets which element is unspecified. wmma.store the reverse.
 #include "engines/privatizer/device/control.h"
 #include "engines/privatizer/pass/code.h"
 
@@ -17,7 +21,7 @@ static gr_status done_with(PtxStmt *s) {
     return GR_OK;
 }
 
-// ---- ldmatrix, stmatrix --------------------------------------------------------------------------------------------------
+// ---- ldmatrix, stmatrix ---------------------------------------------------------------------------------------------
 
 static unsigned n_matrices(const PtxInstr *i) {
     return gr_ptx_instr_has(i, PTX_MOD_x4)   ? 4
@@ -52,7 +56,8 @@ static gr_status rows(const Code *c, PtxStmt *s, const PtxSite *site) {
                        *half[2] = {gr_ptx_new_reg(f, PTX_B16), gr_ptx_new_reg(f, PTX_B16)};
     const char *space = gr_space_words(site->space);
     GR_MUST(gr_code_address(c, s, &i->operands[loads ? 1 : 0], &own));
-    // In which row of a matrix the lane's elements are, and how many bytes behind its begin; turned: in that row and the next one.
+    // In which row of a matrix the lane's elements are, and how many bytes behind its begin; turned: in that row and
+    // the next one.
     PtxReg *part = gr_ptx_new_reg(f, PTX_B32);
     GR_CODE(c, s, "mov.u32 %s, %%laneid; shr.u32 %s, %s, 2; and.b32 %s, %s, 3;", part->name, which->name,
             part->name, part->name, part->name);
@@ -88,7 +93,7 @@ static gr_status rows(const Code *c, PtxStmt *s, const PtxSite *site) {
     return done_with(s);
 }
 
-// ---- wmma ----------------------------------------------------------------------------------------------------------------
+// ---- wmma -----------------------------------------------------------------------------------------------------------
 
 // A matrix in memory: lines of so many bytes, a power of two.
 typedef struct Matrix {
@@ -229,7 +234,7 @@ static gr_status stage(const Code *c, PtxStmt *s, const PtxSite *site) {
     return GR_OK;
 }
 
-// ---- All of them -----------------------------------------------------------------------------------------------------------
+// ---- All of them ----------------------------------------------------------------------------------------------------
 
 bool gr_expands(const PtxInstr *i) {
     Matrix m;

@@ -32,7 +32,8 @@ typedef struct Finder {
 // The destinations of an instruction: its first operand, if it has such; else NULL.
 const PtxOperand *gr_find_destination(const PtxInstr *i);
 
-// Of a register with several definitions, the one that comes last in front of f->at, if it is on the only way there. NULL: it is not known.
+// Of a register with several definitions, the one that comes last in front of f->at, if it is on the only way there.
+// NULL: it is not known.
 const PtxStmt *gr_find_definition(const Finder *f, const PtxReg *r);
 
 // Which parameter a load of parameters reads; UINT32_MAX: none.

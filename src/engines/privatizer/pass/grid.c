@@ -17,7 +17,7 @@ bool gr_grid_is_access(const GrGrid *grid, const PtxStmt *s) {
     return part == GR_GRID_COUNTS || part == GR_GRID_LOOKS;
 }
 
-// ---- What points into the driver's memory ------------------------------------------------------------------------------
+// ---- What points into the driver's memory ---------------------------------------------------------------------------
 
 typedef struct Finder {
     const Cfg *g;
@@ -70,7 +70,7 @@ static bool find_pointers(const Finder *f) {
     return any;
 }
 
-// ---- Barriers --------------------------------------------------------------------------------------------------------------
+// ---- Barriers -------------------------------------------------------------------------------------------------------
 
 static bool add(const Finder *f, const PtxStmt *s, GrGridPart part) {
     if (gr_grid_part(f->out, s)) // two counts behind one barrier of the block
@@ -96,7 +96,8 @@ static GrGridPart part_of(const Finder *f, const PtxStmt *s, bool *fits) {
     return part;
 }
 
-// The last barrier of the block of threads in `b`, in front of `s` (NULL: the end). NULL: there is none; *open: nor anything else that does something, so it may be in front of `b`.
+// The last barrier of the block of threads in `b`, in front of `s` (NULL: the end). NULL: there is none; *open: nor
+// anything else that does something, so it may be in front of `b`.
 static const PtxStmt *last_barrier(const CfgBlock *b, const PtxStmt *s, bool *open) {
     *open = false;
     for (const PtxStmt *at = s == b->first ? NULL
@@ -113,7 +114,8 @@ static const PtxStmt *last_barrier(const CfgBlock *b, const PtxStmt *s, bool *op
     return NULL;
 }
 
-// The one barrier of the block from which all threads come that count at `s`. NULL: there are several, or something is between.
+// The one barrier of the block from which all threads come that count at `s`. NULL: there are several, or something is
+// between.
 static const PtxStmt *find_arrival(const Finder *f, const PtxStmt *s) {
     const Cfg *g = f->g;
     const PtxStmt *found = NULL;

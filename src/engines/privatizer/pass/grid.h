@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// grid — barriers of the grid: the code of cooperative groups for them, which the compiler inlines (grid_group::sync; arrive and wait are the same code in two parts).
+// grid — barriers of the grid: the code of cooperative groups for them, which the compiler inlines (grid_group::sync;
+// arrive and wait are the same code in two parts).
 //
 //     barrier.sync 0;                              ARRIVES: the block has come
 //     @first thread of the block:
@@ -9,7 +10,8 @@
 //         xor x, now, old; @x is not negative: bra again;
 //     barrier.sync 0;
 //
-// w is in the memory that the driver gives to a cooperative launch, at %envreg1 and %envreg2. Barriers that programs make themselves by atomic operations are none of these.
+// w is in the memory that the driver gives to a cooperative launch, at %envreg1 and %envreg2. Barriers that programs
+// make themselves by atomic operations are none of these.
 #ifndef GR_ENGINES_PRIVATIZER_PASS_GRID_H
 #define GR_ENGINES_PRIVATIZER_PASS_GRID_H
 
@@ -27,7 +29,8 @@ typedef struct GrGrid {
     uint32_t n; // 0: there is no barrier of the grid, or one that is not like this
 } GrGrid;
 
-// In `arena`. A kernel with mbarriers has none: what shared memory has of them cannot be kept and put back. GR_ERR_NOMEM.
+// In `arena`. A kernel with mbarriers has none: what shared memory has of them cannot be kept and put back.
+// GR_ERR_NOMEM.
 gr_status gr_grid_find(const Cfg *g, Arena *arena, GrGrid *out, gr_error *err);
 
 GrGridPart gr_grid_part(const GrGrid *grid, const PtxStmt *s);

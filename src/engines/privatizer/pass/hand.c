@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hand — what an access needs to find its private copy is loaded where it is needed: a kernel that keeps all of it in registers has too few for itself.
+// hand — what an access needs to find its private copy is loaded where it is needed: a kernel that keeps all of it in
+// registers has too few for itself.
 #include "engines/privatizer/device/control.h"
 #include "engines/privatizer/pass/code.h"
 

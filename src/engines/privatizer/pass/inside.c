@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// inside — accesses that stay as they are: to the block's own shared memory in code for blocks, to local memory, and to constants. In a private run a thread may have an index that never was there: in
-// pass 2 it finds what all units wrote, and where a thread has left, others use what it has not told them. Such an access must not leave the memory, which would take the program's context with it. So
-// the address is held within it, and where that changes anything the run is worth nothing or differs, as it would anyway.
+// inside — accesses that stay as they are: to the block's own shared memory in code for blocks, to local memory, and to
+// constants. In a private run a thread may have an index that never was there: in pass 2 it finds what all units wrote,
+// and where a thread has left, others use what it has not told them. Such an access must not leave the memory, which
+// would take the program's context with it. So the address is held within it, and where that changes anything the run
+// is worth nothing or differs, as it would anyway.
 #include "engines/privatizer/device/control.h"
 #include "engines/privatizer/pass/code.h"
 
 #include <stddef.h>
 
-// On a GPU an address in shared memory has the block's rank in its cluster above so many bits (seen on sm_90; PTX does not say). Blocks have less memory than that.
+// On a GPU an address in shared memory has the block's rank in its cluster above so many bits (seen on sm_90; PTX does
+// not say). Blocks have less memory than that.
 enum { SHARED_BITS = 24 };
 
 enum { MOST_VARS = 8 };

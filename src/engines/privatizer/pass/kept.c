@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In a set, registers of 64 bits come first, of them the hash of what the thread stored, then those of 32 bits and predicates, then those of 16: so two or four are stored and loaded at once.
+// In a set, registers of 64 bits come first, of them the hash of what the thread stored, then those of 32 bits and
+// predicates, then those of 16: so two or four are stored and loaded at once.
 #include "engines/privatizer/pass/kept.h"
 
 #include <stdio.h>

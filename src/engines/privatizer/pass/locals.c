@@ -12,7 +12,8 @@ static const char *prefix_of(const Code *c, LocalCopy copy) {
     return prefixes[c->warps][copy];
 }
 
-// The code for warps is there with and without its general way. A thread takes one of them, so both have the same copies.
+// The code for warps is there with and without its general way. A thread takes one of them, so both have the same
+// copies.
 static bool is_declared(const PtxFunc *f, const char *prefix, const char *name) {
     size_t n = strlen(prefix);
     for (const PtxStmt *s = f->first; s; s = s->next)

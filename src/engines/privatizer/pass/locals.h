@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// locals — the kernel's local memory where regions begin and end: two more copies of each variable, one for what it was and one for what it became.
+// locals — the kernel's local memory where regions begin and end: two more copies of each variable, one for what it was
+// and one for what it became.
 #ifndef GR_ENGINES_PRIVATIZER_PASS_LOCALS_H
 #define GR_ENGINES_PRIVATIZER_PASS_LOCALS_H
 

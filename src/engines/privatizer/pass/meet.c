@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// meet — which accesses of a kernel two threads of a block may come to between the same barriers. All threads come to the same barriers in the same order if
-// nothing that differs between them decides on the way from one to the next; then two accesses meet if both can be reached from one barrier, or the kernel's
-// begin, with no barrier in between. Else all do.
+// meet — which accesses of a kernel two threads of a block may come to between the same barriers. All threads come to
+// the same barriers in the same order if nothing that differs between them decides on the way from one to the next;
+// then two accesses meet if both can be reached from one barrier, or the kernel's begin, with no barrier in between.
+// Else all do.
 #include "engines/privatizer/pass/places.h"
 #include "engines/privatizer/pass/suits.h"
 
@@ -15,7 +16,7 @@ typedef struct Meet {
     bool *seen; // by block
 } Meet;
 
-// ---- What differs between threads ------------------------------------------------------------------------------------
+// ---- What differs between threads -----------------------------------------------------------------------------------
 
 static bool differs(const Meet *m, const PtxOperand *o) {
     if (o->kind == PTX_O_REG)
@@ -112,7 +113,7 @@ static bool all_come_together(const Meet *m) {
     return true;
 }
 
-// ---- What is reached -----------------------------------------------------------------------------------------------------
+// ---- What is reached ------------------------------------------------------------------------------------------------
 
 // Sets bits of the sites of the block from `s` on; gives whether no barrier comes.
 static bool pass(const CfgBlock *b, const PtxStmt *s, const uint32_t *place, uint64_t *reached) {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// meetings — barriers of the grid in the copies of the code (grid.h). In code for blocks all blocks end the region together. In code for warps blocks tell each other what they wrote; where they
-// cannot, a block stops there. The program's way of waiting is left out: a thread that counts finds that it is the last one.
+// meetings — barriers of the grid in the copies of the code (grid.h). In code for blocks all blocks end the region
+// together. In code for warps blocks tell each other what they wrote; where they cannot, a block stops there. The
+// program's way of waiting is left out: a thread that counts finds that it is the last one.
 #include "engines/privatizer/pass/code.h"
 
-// In front of a barrier behind calls. ptxas takes it that lanes which come to a call together leave it together. They need not, and a warp that comes to a barrier in parts is counted more than
-// once: blocks then stop with an illegal instruction, or wait for ever. ptxas leaves bar.warp.sync out as well, but where it sees that lanes may part; the number of a copy is never that one.
+// In front of a barrier behind calls. ptxas takes it that lanes which come to a call together leave it together. They
+// need not, and a warp that comes to a barrier in parts is counted more than once: blocks then stop with an illegal
+// instruction, or wait for ever. ptxas leaves bar.warp.sync out as well, but where it sees that lanes may part; the
+// number of a copy is never that one.
 static gr_status put_together(const Code *c, PtxStmt *at) {
     return gr_code_put(
         c, at, NULL, 0,
@@ -37,7 +40,8 @@ gr_status gr_code_meeting(const Code *c, PtxStmt *s, GrGridPart part) {
     return GR_OK;
 }
 
-// The block's first thread meets those of other blocks, and tells the others of its own whether to go on. At `leaves` otherwise; NULL: they end.
+// The block's first thread meets those of other blocks, and tells the others of its own whether to go on. At `leaves`
+// otherwise; NULL: they end.
 static gr_status put_meeting(const Code *c, PtxLabel *leaves) {
     PtxReg *came = gr_ptx_new_reg(c->f, PTX_B32), *lost = gr_ptx_new_reg(c->f, PTX_PRED);
     PtxOperand there = leaves ? gr_ptx_label_operand(leaves) : (PtxOperand){0};

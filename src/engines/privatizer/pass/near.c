@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// near — accesses to shared memory whose row is in shared memory, too (device/control.h): what the thread owns is where the program has it, and what it does not own is as far from there
-// as c->near_unmade says. So no table is looked at, and a load of a thread that has stored nothing in the region only adds that.
+// near — accesses to shared memory whose row is in shared memory, too (device/control.h): what the thread owns is where
+// the program has it, and what it does not own is as far from there as c->near_unmade says. So no table is looked at,
+// and a load of a thread that has stored nothing in the region only adds that.
 #include "engines/privatizer/device/control.h"
 #include "engines/privatizer/pass/code.h"
 
@@ -26,7 +27,8 @@ static gr_status put_mine(const Code *c, PtxStmt *s, const PtxSite *site, Parts 
                        me, c->near_entry == 4 ? 1 : 0x10001, mine);
 }
 
-// Owners of an access are as many bytes behind c->near_owners as the access is, where both have one size: it is aligned.
+// Owners of an access are as many bytes behind c->near_owners as the access is, where both have one size: it is
+// aligned.
 static gr_status put_parts(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low, PtxReg *at,
                            Parts *out) {
     const unsigned shift = c->near_entry == 2 ? 1 : 2;
@@ -74,7 +76,8 @@ static gr_status put_numbered(const Code *c, PtxStmt *s, const PtxReg *low, cons
                        in->name, (unsigned)offsetof(GrPrivRow, numbered), out->name);
 }
 
-// Whether the unit owns all of it, in *own, and whether somebody owns some of it, in *some. Owners are `from` bytes behind `at`. `asks` NULL: they can be looked at in any case.
+// Whether the unit owns all of it, in *own, and whether somebody owns some of it, in *some. Owners are `from` bytes
+// behind `at`. `asks` NULL: they can be looked at in any case.
 static gr_status put_parts_owned(const Code *c, PtxStmt *s, const Parts *p, const PtxReg *at, uint64_t from,
                                  const PtxReg *asks, PtxReg *own, PtxReg *some) {
     char first[80] = "";
@@ -141,7 +144,7 @@ static gr_status put_store(const Code *c, PtxStmt *s, const PtxSite *site, const
                        at->name, slow->name, own->name);
 }
 
-// ---- Where there is no other way (Code.known) ------------------------------------------------------------------------------
+// ---- Where there is no other way (Code.known) -----------------------------------------------------------------------
 
 static gr_status put_guard(const Code *c, PtxStmt *s, const PtxReg *pred) {
     const PtxInstr *i = s->instr;
@@ -239,7 +242,7 @@ gr_status gr_code_near_known_store(const Code *all, PtxStmt *s, const PtxSite *s
     return put_wild(c, s, due, *kept);
 }
 
-// ---- Where there is -----------------------------------------------------------------------------------------------------------
+// ---- Where there is -------------------------------------------------------------------------------------------------
 
 gr_status gr_code_near(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *low, const PtxReg *at,
                        const PtxReg *to, const PtxReg *slow, const PtxOperand *guard, bool negated) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// notes — what other units made of memory when a thread's atomic operation or strong load came there is nothing that private copies can tell. In pass 1 it is done for all
-// units, and the thread notes the result; in pass 2 it has the same result again. So passes differ by races alone.
+// notes — what other units made of memory when a thread's atomic operation or strong load came there is nothing that
+// private copies can tell. In pass 1 it is done for all units, and the thread notes the result; in pass 2 it has the
+// same result again. So passes differ by races alone.
 #include "engines/privatizer/pass/code.h"
 
 #include <string.h>

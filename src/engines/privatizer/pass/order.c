@@ -14,8 +14,8 @@ typedef struct Order {
     uint64_t *set;
     const GrGrid *grid; // of its code nothing orders what the program does: it is a barrier that is followed
     bool warps;
-    unsigned
-        always; // what there may be of other threads of the unit, which meet at barriers on other ways through the kernel
+    // What there may be of other threads of the unit, which meet at barriers on other ways through the kernel.
+    unsigned always;
     uint8_t *roles;
 } Order;
 

@@ -6,7 +6,7 @@
 
 enum { MOST_PLACES = 512 };
 
-// ---- Definitions ---------------------------------------------------------------------------------------------------------
+// ---- Definitions ----------------------------------------------------------------------------------------------------
 
 static void define(Finder *f, const PtxOperand *o, const PtxStmt *s) {
     if (o->kind == PTX_O_REG) {
@@ -17,7 +17,7 @@ static void define(Finder *f, const PtxOperand *o, const PtxStmt *s) {
         define(f, &o->sub[k], s);
 }
 
-// ---- Origins -------------------------------------------------------------------------------------------------------------
+// ---- Origins --------------------------------------------------------------------------------------------------------
 
 static uint32_t var_of(Finder *f, const PtxVar *v) {
     bool shared = v->space == PTX_SHARED || v->space == PTX_SHARED_CTA;
@@ -105,7 +105,7 @@ static void find_origins(Finder *f) {
     }
 }
 
-// ---- Guards --------------------------------------------------------------------------------------------------------------
+// ---- Guards ---------------------------------------------------------------------------------------------------------
 
 static bool compare_of(const PtxInstr *i, GrPlaceGuard *g) {
     static const struct {
@@ -168,7 +168,7 @@ static void find_guards(Finder *f, const PtxStmt *s, GrPlace *p) {
     }
 }
 
-// ---- Accesses ------------------------------------------------------------------------------------------------------------
+// ---- Accesses -------------------------------------------------------------------------------------------------------
 
 // Whether others see what the access is to. *fits: it is a load, a store or an atomic operation.
 static bool is_seen(const PtxSite *site, bool *fits) {
@@ -214,7 +214,8 @@ static GrPlace place_of(Finder *f, const PtxSite *site) {
     return p;
 }
 
-// A group of loads whose pointers something is stored by as well is none: its memory is written; likewise a group of stores whose memory is read.
+// A group of loads whose pointers something is stored by as well is none: its memory is written; likewise a group of
+// stores whose memory is read.
 static void drop_mixed(GrPlaces *p) {
     uint64_t written = 0, read = 0;
     uint32_t n = 0, number[GR_PLACE_GROUPS + 1] = {0}, puts = 0, put[GR_PLACE_PUTS + 1] = {0};
@@ -333,7 +334,7 @@ gr_status gr_places_find(const Cfg *g, const GrGrid *grid, Arena *arena, GrPlace
     return st;
 }
 
-// ---- To be kept ----------------------------------------------------------------------------------------------------------
+// ---- To be kept -----------------------------------------------------------------------------------------------------
 
 static void *keep(const void *from, size_t bytes, bool *ok) {
     void *to = malloc(bytes + 1);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// places — what a kernel's text says of where its accesses go: the LDetector paper (section 5.1) leaves out what is only read, and arrays with indices that are "easily
-// analyzed statically". Here such indices are kept as they are computed, and judged for each launch (../prove.h).
+// places — what a kernel's text says of where its accesses go: the LDetector paper (section 5.1) leaves out what is
+// only read, and arrays with indices that are "easily analyzed statically". Here such indices are kept as they are
+// computed, and judged for each launch (../prove.h).
 #ifndef GR_ENGINES_PRIVATIZER_PASS_PLACES_H
 #define GR_ENGINES_PRIVATIZER_PASS_PLACES_H
 
 #include "engines/privatizer/pass/grid.h"
 
-// How a number is computed from the launch's parameters and the thread's place. All are integers of 32 or 64 bits; one of 32 bits is kept with its sign.
+// How a number is computed from the launch's parameters and the thread's place. All are integers of 32 or 64 bits; one
+// of 32 bits is kept with its sign.
 typedef enum GrPlaceOp {
     GR_PLACE_UNKNOWN,
     GR_PLACE_INT,    // value
@@ -76,8 +78,8 @@ typedef struct GrPlace {
 typedef struct GrPlaces {
     GrPlaceNode *nodes; // [0] is UNKNOWN
     GrPlace *places;    // all accesses of the kernel to memory that others see
-    uint64_t
-        *together; // a bit for each pair: two threads of a block may come to both between the same barriers
+    // A bit for each pair: two threads of a block may come to both between the same barriers.
+    uint64_t *together;
     struct {
         uint32_t param, offset; // 64 bits of the parameters, which may be a pointer: bit k of GrPlace.params
     } pointers[64];
@@ -90,7 +92,8 @@ static inline bool gr_places_meet(const GrPlaces *p, uint32_t one, uint32_t othe
     return p->together[bit / 64] >> bit % 64 & 1;
 }
 
-// In `arena`. *out is NULL where the text says too little: memory is accessed by more than loads, stores and atomic operations, or there are too many.
+// In `arena`. *out is NULL where the text says too little: memory is accessed by more than loads, stores and atomic
+// operations, or there are too many.
 gr_status gr_places_find(const Cfg *g, const GrGrid *grid, Arena *arena, GrPlaces **out, gr_error *err);
 
 // meet.c: fills p->together. sites[k]: the statement of place k.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// pretends — what must not be done as often as passes run, and in what passes must not differ: what the program prints, it prints once; a thread whose assertion fails ends; a thread's clock
-// is its own.
+// pretends — what must not be done as often as passes run, and in what passes must not differ: what the program prints,
+// it prints once; a thread whose assertion fails ends; a thread's clock is its own.
 #include "engines/privatizer/pass/code.h"
 
 #include <stdio.h>

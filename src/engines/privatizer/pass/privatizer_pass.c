@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <string.h>
 
-// ---- Where the code begins -----------------------------------------------------------------------------------------------
+// ---- Where the code begins ------------------------------------------------------------------------------------------
 
 static gr_status put_prologue(Code *c, PtxLabel *label) {
     PtxFunc *f = c->f;
@@ -104,7 +104,7 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
     return GR_OK;
 }
 
-// ---- Loops -----------------------------------------------------------------------------------------------------------------
+// ---- Loops ----------------------------------------------------------------------------------------------------------
 
 // Where labels stand in the copy; 0: not yet seen.
 static bool goes_back(const PtxInstr *i, const bool *seen) {
@@ -135,9 +135,10 @@ static gr_status limit_loops(const Code *c) {
     return GR_OK;
 }
 
-// ---- One more copy -----------------------------------------------------------------------------------------------------
+// ---- One more copy --------------------------------------------------------------------------------------------------
 
-// Where a thread ends, it tells what it stored. A trap would take the program's context with it, so the thread ends there.
+// Where a thread ends, it tells what it stored. A trap would take the program's context with it, so the thread ends
+// there.
 static gr_status put_ends_of_blocks(const Code *c) {
     GR_MUST(gr_code_lost(c));
     if (c->dense)
@@ -245,7 +246,7 @@ static gr_status make(Code *c, const PtxStmt *first, const PtxStmt *last, PtxLab
     return GR_OK;
 }
 
-// ---- A kernel ------------------------------------------------------------------------------------------------------------
+// ---- A kernel -------------------------------------------------------------------------------------------------------
 
 typedef struct Work {
     PtxModule *m;
@@ -323,7 +324,8 @@ static void find_near(const Work *w, PrivatizedKernel *k) {
     k->dense = w->o->by_warps && !generic && !k->warps.why;
 }
 
-// Code for blocks whose accesses to memory that others see are all loads and stores of global memory; and whether the launch is one region for warps, too.
+// Code for blocks whose accesses to memory that others see are all loads and stores of global memory; and whether the
+// launch is one region for warps, too.
 static void find_windows(const Work *w, const GrRoles *roles, PrivatizedKernel *k) {
     k->windows =
         k->granule && !k->blocks.why && !roles->of[0] && !roles->orders[0] && !k->meets && !k->mbarriers;
@@ -510,7 +512,7 @@ done:
     return st;
 }
 
-// ---- Functions that were not inlined ---------------------------------------------------------------------------------------
+// ---- Functions that were not inlined --------------------------------------------------------------------------------
 
 static bool has_to_be_seen(const void *calls, const PtxFunc *callee) {
     return !((const GrCalls *)calls)->harmless[callee->index];

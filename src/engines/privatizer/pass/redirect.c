@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// redirect — an access goes to the thread's private copy (LDetector, section 5.2): to the address that the copy's base and the original address make.
+// redirect — an access goes to the thread's private copy (LDetector, section 5.2): to the address that the copy's base
+// and the original address make.
 #include "engines/privatizer/device/control.h"
 #include "engines/privatizer/pass/code.h"
 
@@ -31,7 +32,8 @@ static gr_status put_copy_at(const Code *c, PtxStmt *s, PtxReg *to) {
     return gr_code_again(c, s, due, to, NULL);
 }
 
-// An atomic operation, or a strong store, notes the word. It is done once more for all units, and on what is for all blocks.
+// An atomic operation, or a strong store, notes the word. It is done once more for all units, and on what is for all
+// blocks.
 static gr_status put_update(const Code *c, PtxStmt *s, PtxReg *to, PtxReg *kept, uint32_t size, bool result) {
     PtxReg *common = gr_ptx_new_reg(c->f, PTX_B64);
     GR_CODE(c, s, "mov.u64 %s, 0; @%s call (%s), __gr%s_updated, (%s, %s, %u, %d);", common->name, kept->name,
@@ -47,8 +49,9 @@ static gr_status put_update(const Code *c, PtxStmt *s, PtxReg *to, PtxReg *kept,
     return put_copy_at(c, s, all);
 }
 
-// In code for blocks, an access to shared memory by a generic address is the launch's own where another block of the cluster may have it, or where threads of a block order what they do by it:
-// they do so in both passes. What follows is for other lanes.
+// In code for blocks, an access to shared memory by a generic address is the launch's own where another block of the
+// cluster may have it, or where threads of a block order what they do by it: they do so in both passes. What follows is
+// for other lanes.
 static gr_status put_own(const Code *c, PtxStmt *s, PtxReg *at) {
     PtxInstr *i = s->instr;
     PtxReg *in = gr_ptx_new_reg(c->f, PTX_PRED), *out = gr_ptx_new_reg(c->f, PTX_PRED);
@@ -85,7 +88,8 @@ static gr_status put_strong_load(const Code *c, PtxStmt *s, const Guard *g, cons
     return gr_code_result(c, s, to, NULL, kept);
 }
 
-// An access to shared memory that all threads of the private run share (code for blocks): results are the same in both passes.
+// An access to shared memory that all threads of the private run share (code for blocks): results are the same in both
+// passes.
 static gr_status put_shared_result(const Code *c, PtxStmt *s, const Guard *g, const PtxOperand *ops,
                                    unsigned n_ops, PtxReg *at) {
     PtxReg *kept = gr_ptx_new_reg(c->f, PTX_PRED);
@@ -117,7 +121,8 @@ typedef struct Lookup {
     PtxReg *in, *has, *is_made, *slow;
 } Lookup;
 
-// Whether the line has a row, and where that is. Of the number of the row, in the end, one less: so none is the largest.
+// Whether the line has a row, and where that is. Of the number of the row, in the end, one less: so none is the
+// largest.
 static gr_status put_row(const Code *c, PtxStmt *s, const Guard *g, const PtxOperand *ops, unsigned n_ops,
                          const Lookup *l) {
     if (l->shared)
@@ -139,7 +144,8 @@ static gr_status put_row(const Code *c, PtxStmt *s, const Guard *g, const PtxOpe
         l->shared ? l->at->name : l->offset->name, (unsigned)GR_LINE - 1);
 }
 
-// A load of a line that no unit wrote, or by a thread that has stored nothing in the region, needs no more. Then it is done, and the thread goes on at `end`.
+// A load of a line that no unit wrote, or by a thread that has stored nothing in the region, needs no more. Then it is
+// done, and the thread goes on at `end`.
 static gr_status put_quick_load(const Code *c, PtxStmt *s, const Lookup *l, PtxLabel *end) {
     PtxReg *quick = gr_ptx_new_reg(c->f, PTX_PRED), *plain = gr_ptx_new_reg(c->f, PTX_PRED),
            *to = gr_ptx_new_reg(c->f, PTX_B64);
@@ -173,7 +179,8 @@ static gr_status put_only_read(const Code *c, PtxStmt *s, const PtxReg *at, unsi
     return gr_code_put(c, s, &behind, 1, "@%s bra $0;", over->name);
 }
 
-// A store to memory that the launch only writes, each unit elsewhere, is left out, and the thread goes on behind it: what it would store is told.
+// A store to memory that the launch only writes, each unit elsewhere, is left out, and the thread goes on behind it:
+// what it would store is told.
 static gr_status put_only_written(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *at,
                                   unsigned group) {
     PtxReg *value, *in = gr_ptx_new_reg(c->f, PTX_PRED), *over;
@@ -187,7 +194,8 @@ static gr_status put_only_written(const Code *c, PtxStmt *s, const PtxSite *site
     return gr_code_put(c, s, &behind, 1, "@%s bra $0;", over->name);
 }
 
-// Likewise a load, where that is known. So there is no other way, and the thread need not wait for one load before it does the next one.
+// Likewise a load, where that is known. So there is no other way, and the thread need not wait for one load before it
+// does the next one.
 static gr_status put_known_read(const Code *c, PtxStmt *s, const PtxReg *at, unsigned group) {
     PtxFunc *f = c->f;
     PtxInstr *i = s->instr;
@@ -272,8 +280,9 @@ static gr_status put_made(const Code *c, PtxStmt *s, const Lookup *l, const PtxR
     return gr_code_put(c, s, NULL, 0, "add.u64 %s, %s, %s;", l->to->name, l->to->name, l->offset->name);
 }
 
-// Where the access at address `at` goes, in the new register *out; 0: nowhere. Memory in the arena, and shared memory, is looked up here: a load of a line that nobody wrote goes to
-// the program's own memory, other accesses to what the unit owns, or to its private copy, if that is made. Whatever else there is, __gr_at does.
+// Where the access at address `at` goes, in the new register *out; 0: nowhere. Memory in the arena, and shared memory,
+// is looked up here: a load of a line that nobody wrote goes to the program's own memory, other accesses to what the
+// unit owns, or to its private copy, if that is made. Whatever else there is, __gr_at does.
 static gr_status put_lookup(const Code *all, PtxStmt *copy, const PtxSite *site, const Guard *g,
                             const PtxOperand *ops, unsigned n_ops, const PtxReg *at, const PtxReg *low,
                             uint32_t what, PtxReg **out) {
@@ -338,8 +347,9 @@ found:
     return GR_OK;
 }
 
-// As gr_code_lanes(), of a store that goes to `to` in the warp's copy of near memory. If all lanes store, each leaves its number there, and finds another one's where two store to one place: else
-// nothing is called. (With masks that are no constants ptxas looks first whether all lanes have the same one.)
+// As gr_code_lanes(), of a store that goes to `to` in the warp's copy of near memory. If all lanes store, each leaves
+// its number there, and finds another one's where two store to one place: else nothing is called. (With masks that are
+// no constants ptxas looks first whether all lanes have the same one.)
 static gr_status put_near_lanes(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *to,
                                 const PtxReg *at, PtxReg *kept, const PtxReg *lanes, uint32_t what,
                                 const PtxReg *value) {

@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// regions — code for warps: what a thread does from barrier to barrier is a region, and the block runs each region twice (LDetector, section 4). Code for blocks of kernels with barriers of the
-// grid: what a block does from one of these to the next is one, and all blocks run it twice (section 4.4); its own barriers stay what they are, and its shared memory is kept and put back.
+// regions — code for warps: what a thread does from barrier to barrier is a region, and the block runs each region
+// twice (LDetector, section 4). Code for blocks of kernels with barriers of the grid: what a block does from one of
+// these to the next is one, and all blocks run it twice (section 4.4); its own barriers stay what they are, and its
+// shared memory is kept and put back.
 //
-// Where a region begins, the registers that are live there (kept.h) and the local memory are kept, so that it can be run again: from wherever threads came to its
-// end, they go back by a table of all beginnings. What is live at its end is a result of the region as memory is (the paper's downward-exposed values): in pass 2 it
-// is compared, and the thread goes on with pass 1's, as memory does. So it is with the hash of what the thread stored.
+// Where a region begins, the registers that are live there (kept.h) and the local memory are kept, so that it can be
+// run again: from wherever threads came to its end, they go back by a table of all beginnings. What is live at its end
+// is a result of the region as memory is (the paper's downward-exposed values): in pass 2 it is compared, and the
+// thread goes on with pass 1's, as memory does. So it is with the hash of what the thread stored.
 //
-//     at a barrier k:    pass 1: at = k, what is live is noted; pass 2: compare what is live with that, and k with `at`; go to END
+//     at a barrier k:    pass 1: at = k, what is live is noted; pass 2: compare what is live with that, and k with
+//                        `at`; go to END
 //     END:               wait for all threads of the block; in code for blocks, of all
 //                        pass 1: leave if threads may have ordered what they did; merge, wait, pass = 2; go to R_start
 //                        pass 2: check, wait, pass = 1; leave if all threads are at their end; start = at; go to C_at
-//     C_k:               what was noted is kept; what is live becomes that; S_k: (the barrier) ... ---> the next barrier, or the thread's end
+//     C_k:               what was noted is kept; what is live becomes that
+//     S_k:               (the barrier) ... ---> the next barrier, or the thread's end
 //     R_k:               what is live, and the local memory, become what was kept; go to S_k
 //
-// A thread that has ended takes part in the ends of all regions that follow, with nothing to do in between. So does one at a barrier of the block while others are at barriers of their warps
-// (gr_suits_lanes), or arrive or wait at mbarriers (mbarriers.h).
+// A thread that has ended takes part in the ends of all regions that follow, with nothing to do in between. So does one
+// at a barrier of the block while others are at barriers of their warps (gr_suits_lanes), or arrive or wait at
+// mbarriers (mbarriers.h).
 #include "base/vec.h"
 #include "engines/privatizer/device/control.h"
 #include "engines/privatizer/pass/kept.h"
@@ -43,7 +49,8 @@ typedef struct Regions {
     Kept kept;
     PtxReg **too;        // that keep c->kept_too
     PtxReg *ends, *came; // how many regions the thread has ended; whether all threads came there
-    // Of barriers that reduce; NULL: there are none. In pass 1: the thread's predicate, whether it is at such a barrier; how many predicates hold, of how many.
+    // Of barriers that reduce; NULL: there are none. In pass 1: the thread's predicate, whether it is at such a
+    // barrier; how many predicates hold, of how many.
     PtxReg *vote, *votes, *ayes, *all_votes, *ayes_kept, *all_kept;
     // With has_inner(): the thread is at a barrier of the block, or has ended; all threads are so.
     PtxReg *meets, *all_meet;
@@ -61,7 +68,7 @@ static const char *mov_type(const PtxReg *r) {
     }
 }
 
-// ---- Barriers that reduce --------------------------------------------------------------------------------------------------
+// ---- Barriers that reduce -------------------------------------------------------------------------------------------
 
 enum {
     MOST_WAITS = 4096
@@ -117,7 +124,7 @@ static gr_status put_reduction(const Regions *r) {
                                   r->ayes->name, r->vote->name, r->all_votes->name, r->votes->name);
 }
 
-// ---- Beginnings --------------------------------------------------------------------------------------------------------
+// ---- Beginnings -----------------------------------------------------------------------------------------------------
 
 static bool ends_region(const Code *c, const PtxStmt *s) {
     GrMeeting meeting = gr_meeting_of(s->instr);
@@ -197,7 +204,8 @@ static gr_status put_meeting(const Regions *r, const Region *g, PtxLabel *waits)
     return GR_OK;
 }
 
-// Registers that may be used before they are set have some value, the same in both passes: what a GPU has there changes by all that is in between.
+// Registers that may be used before they are set have some value, the same in both passes: what a GPU has there changes
+// by all that is in between.
 static gr_status put_unset(const Code *c, PtxStmt *at) {
     gr_status st = GR_OK;
     if (!c->body.n || !gr_live_before(c->live, c->body.from[0], c->set))
@@ -234,7 +242,8 @@ static gr_status put_begin(const Regions *r, size_t k) {
     gr_ptx_insert_label(c->f, at, g->begins);
     if (meeting == GR_MEETS_ARRIVES)
         GR_CODE(c, at, "mov.u32 %s, %s;", r->token_kept->name, r->token->name);
-    // In pass 2 it stays what it is at the end of pass 1: there a thread does not find in the union what it has written itself.
+    // In pass 2 it stays what it is at the end of pass 1: there a thread does not find in the union what it has written
+    // itself.
     if (c->plain) {
         PtxReg *alone;
         GR_MUST(gr_code_alone(c, at, &alone));
@@ -290,7 +299,7 @@ static gr_status put_exits(const Regions *r) {
     return GR_OK;
 }
 
-// ---- The end -------------------------------------------------------------------------------------------------------------
+// ---- The end --------------------------------------------------------------------------------------------------------
 
 static gr_status put_table(const Regions *r, const PtxReg *which, bool restores) {
     gr_status st = GR_OK;

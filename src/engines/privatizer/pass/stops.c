@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// stops — code for blocks of kernels by which blocks may order what they do: a thread ends in front of the first read by which it may learn of another block (order.h). What it did before is in
-// no order with what other blocks do before theirs. Only where no thread waits for another one: at a barrier, threads would have to learn that one has stopped.
+// stops — code for blocks of kernels by which blocks may order what they do: a thread ends in front of the first read
+// by which it may learn of another block (order.h). What it did before is in no order with what other blocks do before
+// theirs. Only where no thread waits for another one: at a barrier, threads would have to learn that one has stopped.
 #include "engines/privatizer/device/control.h"
 #include "engines/privatizer/pass/code.h"
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// stored — what a store tells: its value, a hash of all that the thread stored, and which of the lanes at one place stores.
+// stored — what a store tells: its value, a hash of all that the thread stored, and which of the lanes at one place
+// stores.
 #include "engines/privatizer/device/control.h"
 #include "engines/privatizer/pass/code.h"
 
-// What a store stores, as one number of 64 bits in the new register *out: of several elements one that differs if they do, most likely.
+// What a store stores, as one number of 64 bits in the new register *out: of several elements one that differs if they
+// do, most likely.
 gr_status gr_code_value(const Code *c, PtxStmt *at, uint32_t bytes, PtxReg **out) {
     const PtxInstr *i = at->instr;
     const PtxOperand *address = gr_code_address_of(at->instr), *value = address + 1;
@@ -32,7 +34,8 @@ gr_status gr_code_value(const Code *c, PtxStmt *at, uint32_t bytes, PtxReg **out
     return GR_OK;
 }
 
-// In pass 2 a thread has to store the same as in pass 1, at the same places, in the same order: also what changes nothing.
+// In pass 2 a thread has to store the same as in pass 1, at the same places, in the same order: also what changes
+// nothing.
 gr_status gr_code_hash(const Code *c, PtxStmt *at, const PtxReg *address, const PtxReg *kept,
                        const PtxReg *value) {
     const char *hash = gr_ptx_new_reg(c->f, PTX_B64)->name;
@@ -51,8 +54,8 @@ gr_status gr_code_together(const Code *c, PtxStmt *s, PtxReg **lanes) {
         name);
 }
 
-// All lanes of a warp that store at addresses which never fall, to a window (so 32 bits tell them apart): those at one place are neighbours. They need no call, unless the store is to be told; `slow`:
-// where that is made.
+// All lanes of a warp that store at addresses which never fall, to a window (so 32 bits tell them apart): those at one
+// place are neighbours. They need no call, unless the store is to be told; `slow`: where that is made.
 static gr_status put_neighbours(const Code *c, PtxStmt *s, const PtxReg *at, const PtxReg *kept,
                                 const PtxReg *lanes, const PtxReg *pass, PtxLabel *slow, PtxLabel *end) {
     PtxOperand to[2] = {gr_ptx_label_operand(slow), gr_ptx_label_operand(end)};

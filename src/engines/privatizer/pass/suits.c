@@ -54,7 +54,8 @@ static GrUnsuited of_site(const GrKernelLook *l, const PtxSite *site) {
                                                                            : GR_SUITS;
 }
 
-// Done later, or waits for such: in code for blocks a block's shared memory, with the objects that it waits at, is the launch's own.
+// Done later, or waits for such: in code for blocks a block's shared memory, with the objects that it waits at, is the
+// launch's own.
 static GrUnsuited of_async(const GrKernelLook *l, const PtxInstr *i) {
     bool waits = i->op == PTX_OP_CP && gr_ptx_instr_flags(i) == PTX_F_NO_DST,
          meets = i->op == PTX_OP_MBARRIER || (waits && gr_ptx_instr_has(i, PTX_MOD_mbarrier));
@@ -149,8 +150,8 @@ GrSuits gr_suits(const GrKernelLook *l) {
     unsigned depth = 0;
     bool
         copies = false,
-        meets =
-            false; // by threads, and at mbarriers: what is under way where a region ends is known at other barriers only
+        // By threads, and at mbarriers: what is under way where a region ends is known at other barriers only.
+        meets = false;
     for (const PtxStmt *s = f->first; s; s = s->next) {
         has_local |= s->kind == PTX_DECL_VAR && s->var->space == PTX_LOCAL;
         copies |= s->kind == PTX_INSTR && s->instr->op == PTX_OP_CP;
@@ -160,8 +161,8 @@ GrSuits gr_suits(const GrKernelLook *l) {
         depth += s->kind == PTX_SCOPE_OPEN;
         depth -= s->kind == PTX_SCOPE_CLOSE;
         GrUnsuited why = GR_SUITS;
-        // What a unit waited for is not in its copy. What it then does must do no harm: accesses of all memory but the thread's own are looked at
-        // between threads; between blocks it stops before.
+        // What a unit waited for is not in its copy. What it then does must do no harm: accesses of all memory but the
+        // thread's own are looked at between threads; between blocks it stops before.
         if (l->roles && l->roles[s->site] & (GR_ORDERS_READ | GR_ORDERS_WRITE) &&
             (warps ? has_local : !gr_can_stop(f)))
             why = GR_UNSUITED_ORDERS;

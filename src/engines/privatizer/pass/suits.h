@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// suits — on which kernels the passes can be run: none whose effects cannot be undone or repeated, or whose threads wait for each other.
+// suits — on which kernels the passes can be run: none whose effects cannot be undone or repeated, or whose threads
+// wait for each other.
 #ifndef GR_ENGINES_PRIVATIZER_PASS_SUITS_H
 #define GR_ENGINES_PRIVATIZER_PASS_SUITS_H
 
@@ -44,7 +45,8 @@ static inline bool gr_is_private_space(PtxSpace s) {
     return s == PTX_LOCAL || s == PTX_CONST || s == PTX_PARAM || s == PTX_PARAM_ENTRY || s == PTX_PARAM_FUNC;
 }
 
-// Whether the access gives the thread what other units may have made of the memory at that time: atomic operations, and strong loads. It is the same in both passes.
+// Whether the access gives the thread what other units may have made of the memory at that time: atomic operations, and
+// strong loads. It is the same in both passes.
 static inline bool gr_has_result(const PtxSite *site, const Liveness *live, uint64_t *set) {
     const PtxInstr *i = site->stmt ? site->stmt->instr : NULL;
     return i && site->strong && !gr_is_private_space(site->space) &&
@@ -63,12 +65,13 @@ typedef struct GrKernelLook {
     uint64_t *set;        // live->n_words words to work in
     const GrCalls *calls;
     bool warps; // for private copies of warps, and so of shared memory; else of clusters, of the launch
-    const uint8_t
-        *roles; // by site: those by which units may order what they do (pass/order.h); NULL: there are none
+    // By site: those by which units may order what they do (pass/order.h); NULL: there are none.
+    const uint8_t *roles;
     const GrGrid *grid;
 } GrKernelLook;
 
-// Of a kernel that suits, whether its barriers of a warp, of which there are some, can end regions: each is of all lanes, and nothing is under way there, or a matrix of all lanes.
+// Of a kernel that suits, whether its barriers of a warp, of which there are some, can end regions: each is of all
+// lanes, and nothing is under way there, or a matrix of all lanes.
 bool gr_suits_lanes(const GrKernelLook *l);
 
 // Whether private copies can be made.

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// apart — accesses of two launches, and of a launch and a copy, that no stream, event or wait orders. Device code only; part of tracker.c.
+// apart — accesses of two launches, and of a launch and a copy, that no stream, event or wait orders. Device code only;
+// part of tracker.c.
 //
-// Two launches can also be ordered by what their threads do: a thread of the one releases, and a thread of the other acquires; or the host, or
-// another launch, comes in between, which acquired before this launch began. Releases and acquires are numbered over the device (order.h),
-// and the host notes the last number when a launch begins and ends. So it is certain that nothing has passed an access on to this launch
-// if all that its block may have acquired, and all that came before its launch, has lower numbers than the first release that may have
-// passed the access on. Where that is not certain, there is no race.
+// Two launches can also be ordered by what their threads do: a thread of the one releases, and a thread of the other
+// acquires; or the host, or another launch, comes in between, which acquired before this launch began. Releases and
+// acquires are numbered over the device (order.h), and the host notes the last number when a launch begins and ends. So
+// it is certain that nothing has passed an access on to this launch if all that its block may have acquired, and all
+// that came before its launch, has lower numbers than the first release that may have passed the access on. Where that
+// is not certain, there is no race.
 #ifndef GR_ENGINES_TRACKER_DEVICE_APART_H
 #define GR_ENGINES_TRACKER_DEVICE_APART_H
 
@@ -60,7 +62,8 @@ static void compare_apart(const Look *l, const GrEntry *e, uint64_t at) {
     }
 }
 
-// A strong write of another launch that this thread has seen comes before what comes after this thread: nobody compares it any more.
+// A strong write of another launch that this thread has seen comes before what comes after this thread: nobody compares
+// it any more.
 GR_INLINE void saw_apart(const Look *l, GR_GLOBAL uint64_t *at, uint64_t word) {
     uint32_t theirs = gr_word_strength(word);
     if (word & GR_WORD_WRITES && theirs > GR_STRONG_CLUSTER && theirs != GR_ASYNC &&

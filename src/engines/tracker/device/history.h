@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// history — cells with more than two places, to measure what they would find (tests/race/history.sh); the product's have two. The
-// first two are kept as ever. In the others are the last accesses that had to leave those, or found no room there, of each thread one write
-// and one read. Part of tracker.c; not meant for several threads at once.
+// history — cells with more than two places, to measure what they would find (tests/race/history.sh); the product's
+// have two. The first two are kept as ever. In the others are the last accesses that had to leave those, or found no
+// room there, of each thread one write and one read. Part of tracker.c; not meant for several threads at once.
 #ifndef GR_ENGINES_TRACKER_DEVICE_HISTORY_H
 #define GR_ENGINES_TRACKER_DEVICE_HISTORY_H
 

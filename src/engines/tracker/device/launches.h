@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// launches — what is known of the launches and copies that may run beside the launch of this thread: which of them come before it, where
-// the states of their threads are. The host writes it (engines/tracker/launches.h); nothing is known where GrTrackerControl.launches is 0.
-// Device code only.
+// launches — what is known of the launches and copies that may run beside the launch of this thread: which of them come
+// before it, where the states of their threads are. The host writes it (engines/tracker/launches.h); nothing is known
+// where GrTrackerControl.launches is 0. Device code only.
 #ifndef GR_ENGINES_TRACKER_DEVICE_LAUNCHES_H
 #define GR_ENGINES_TRACKER_DEVICE_LAUNCHES_H
 
 #include "engines/tracker/device/record.h"
 
-// A GPU's driver tells nothing of launches (engines/tracker/launches.h): the code that compares them is left out there, which would take registers.
+// A GPU's driver tells nothing of launches (engines/tracker/launches.h): the code that compares them is left out there,
+// which would take registers.
 GR_INLINE GR_GLOBAL GrLaunches *gr_launches(void) {
 #ifdef GR_SEQUENTIAL
     return (GR_GLOBAL GrLaunches *)GR_CONTROL.launches;
@@ -25,8 +26,8 @@ GR_INLINE GR_GLOBAL GrLaunchState *gr_launch_state(uint32_t number) {
     return (uint32_t)gr_load64(&l->number) == number ? l : 0;
 }
 
-// Where the states of its threads and blocks begin. Launches that run at the same time have places of their own, as long as there are enough:
-// multiples of the golden ratio lie far apart.
+// Where the states of its threads and blocks begin. Launches that run at the same time have places of their own, as
+// long as there are enough: multiples of the golden ratio lie far apart.
 GR_INLINE uint32_t gr_places_of(uint32_t launch) {
     GR_GLOBAL GrLaunchState *l = gr_launch_state(launch);
 #ifdef GR_SEQUENTIAL

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// order — what threads and blocks have done to synchronize, under the rules of PTX, and whether that can have ordered two accesses.
-// Device code only; part of tracker.c.
+// order — what threads and blocks have done to synchronize, under the rules of PTX, and whether that can have ordered
+// two accesses. Device code only; part of tracker.c.
 #ifndef GR_ENGINES_TRACKER_DEVICE_ORDER_H
 #define GR_ENGINES_TRACKER_DEVICE_ORDER_H
 
@@ -11,9 +11,10 @@
 GR_GLOBAL GrTrackerControl __gr_control;
 #endif
 
-// GrThreadState.word. A sync is a number of the thread's own that counts what it does to synchronize, barriers of the whole block apart.
-// Nothing is written as a thread begins: until the first sync its register `own` counts the barriers, and another launch's state may be here, or
-// that of an earlier block. So of a thread whose place has an earlier launch's state it is known that it did nothing but pass barriers.
+// GrThreadState.word. A sync is a number of the thread's own that counts what it does to synchronize, barriers of the
+// whole block apart. Nothing is written as a thread begins: until the first sync its register `own` counts the
+// barriers, and another launch's state may be here, or that of an earlier block. So of a thread whose place has an
+// earlier launch's state it is known that it did nothing but pass barriers.
 enum {
     COUNTS,   // syncs, SOME_LEFT, barriers << 32
     OWNER,    // block, launch << 32
@@ -22,15 +23,19 @@ enum {
     MET,      // lanes of the warp that it met at bar.warp.sync since the last barrier, before that one << 32
     WIDE,     // number of the last release beyond the block, its sync << 32
     WIDE_BEFORE, // likewise, of the one before
-    WAITED, // for its own asynchronous operations: 21 bits each: those up to that sync are over, of cp.async, of the bulk groups, and of
-            // reading in the bulk groups; FURTHER: the words behind this one are of this launch
+    // For its own asynchronous operations: 21 bits each: those up to that sync are over, of cp.async, of the bulk
+    // groups, and of.
+    WAITED,
+    // reading in the bulk groups; FURTHER: the words behind this one are of this launch
     COMMITS,      // syncs of the last three commits of cp.async, 21 bits each, the last one lowest
     COMMITS_BULK, // likewise
     WARPS,        // how many bar.warp.sync it has come to, MIXED, the sync of the last one << 32
     LANES,        // of all of these, unless MIXED
-    BESIDE, // on the CPU device: the last sync by which others may learn of what the thread did, releases beyond the block apart; the last
-            // fence.sc beyond the block that released, << 32
-    TALKED, // likewise: slot of the last place of a strong access (GrTalk), launch << 32
+    // On the CPU device: the last sync by which others may learn of what the thread did, releases beyond the block
+    // apart; the last.
+    BESIDE,
+    // fence.sc beyond the block that released, << 32
+    TALKED,           // likewise: slot of the last place of a strong access (GrTalk), launch << 32
     THREAD_WORDS = 8, // that begin at 0; and BESIDE, where it is
     SYNC_BITS = 21,
     COMMITS_KEPT = 3,
@@ -40,18 +45,20 @@ enum {
 #define FURTHER   (UINT64_C(1) << 63)
 #define SYNC_MASK ((UINT64_C(1) << SYNC_BITS) - 1)
 
-// GrBlockState.word. Phases are counted from 1; 0 none. Nothing is written as a block begins, either: words of an earlier launch stand for 0.
+// GrBlockState.word. Phases are counted from 1; 0 none. Nothing is written as a block begins, either: words of an
+// earlier launch stand for 0.
 enum {
-    LAST_WIDE,      // phase of the last release beyond the block, launch << 32
-    LAST_RELEASE,   // of the last release, launch << 32
-    WIDE_ACQUIRE,   // number of the last acquire from beyond the block, launch << 32; 0 none
-    FIRST_IN_PHASE, // and the next three: of every fourth phase the first release beyond the block: ~number, phase << 32, launch << 50
+    LAST_WIDE,    // phase of the last release beyond the block, launch << 32
+    LAST_RELEASE, // of the last release, launch << 32
+    WIDE_ACQUIRE, // number of the last acquire from beyond the block, launch << 32; 0 none
+    // And the next three: of every fourth phase the first release beyond the block: ~number, phase << 32, launch << 50.
+    FIRST_IN_PHASE,
     PHASES = 4,
     TAG = 50, // of the launch there, its low 14 bits
-    TOLD =
-        8, // an mbarrier of the block may have told one of its threads that something is over: 1, launch << 32
-    HEARD =
-        9, // number of the last release that may have come to a thread of the block through strong accesses, launch << 32
+    // An mbarrier of the block may have told one of its threads that something is over: 1, launch << 32.
+    TOLD = 8,
+    // Number of the last release that may have come to a thread of the block through strong accesses, launch << 32.
+    HEARD = 9,
     LAST_NUMBER = 10, // of the last release beyond the block, launch << 32
     ENDED = 7, // a thread has ended and may not have come to a barrier that others came to: 1, launch << 32
 };
@@ -78,7 +85,8 @@ static void tell_launch(const Me *m) {
     gr_store32(&l->module, GR_CONTROL.module);
 }
 
-// The words of the thread's accesses until it synchronizes again. A thread whose counters are larger than a word can hold takes the slow path.
+// The words of the thread's accesses until it synchronizes again. A thread whose counters are larger than a word can
+// hold takes the slow path.
 GR_INLINE uint64_t own_of(const Me *m, uint64_t count) {
     uint32_t barriers = (uint32_t)(count >> 32), syncs = syncs_of(count);
     GrEntry e = {.launch = m->launch,
@@ -129,8 +137,8 @@ GR_ENTRY uint64_t __gr_begin(uint32_t kept) {
     return own_of(&m, 0);
 }
 
-// Releases and acquires beyond a block are numbered over the device. One that comes after another in causality order has the higher number:
-// a release takes its number before it releases, an acquire after it has seen what it acquires.
+// Releases and acquires beyond a block are numbered over the device. One that comes after another in causality order
+// has the higher number: a release takes its number before it releases, an acquire after it has seen what it acquires.
 GR_INLINE uint32_t number(void) { return gr_add32((GR_GLOBAL uint32_t *)GR_CONTROL.numbers, 1) + 1; }
 
 GR_INLINE void acquire(const Me *m, uint32_t syncs, int wide) {
@@ -337,7 +345,8 @@ GR_INLINE uint64_t warps_of(GR_GLOBAL GrThreadState *s) {
     return kept_word(s, WAITED) & FURTHER ? gr_load64(&s->word[WARPS].is) : 0;
 }
 
-// Where two lanes met by the same lanes alone, one's n-th bar.warp.sync is the other's. Mine came to none that its maker came to behind `e`.
+// Where two lanes met by the same lanes alone, one's n-th bar.warp.sync is the other's. Mine came to none that its
+// maker came to behind `e`.
 static int met_apart(const Look *l, const GrEntry *e) {
     uint64_t mine = warps_of(l->me.state);
     if (!(uint32_t)mine)
@@ -351,7 +360,8 @@ static int met_apart(const Look *l, const GrEntry *e) {
     return (uint32_t)mine + since <= (uint32_t)theirs;
 }
 
-// Whether lanes of one warp may know of each other through bar.warp.sync since the last barrier, directly or through other lanes.
+// Whether lanes of one warp may know of each other through bar.warp.sync since the last barrier, directly or through
+// other lanes.
 static int lanes_met(const Look *l, const GrEntry *e) {
     if (met_apart(l, e))
         return 0;
@@ -370,8 +380,8 @@ static int lanes_met(const Look *l, const GrEntry *e) {
     return (int)(reached >> l->me.tid % 32 & 1);
 }
 
-// Whether the maker of `e` took part in no barrier since and did nothing else, though this thread has passed one: it has ended. In kernels where
-// threads may, all states are kept from the beginning.
+// Whether the maker of `e` took part in no barrier since and did nothing else, though this thread has passed one: it
+// has ended. In kernels where threads may, all states are kept from the beginning.
 static int left_before(const Look *l, const GrEntry *e) {
     GR_GLOBAL GrThreadState *s = maker(l, e->block, e->tid).state;
     uint64_t count = s ? gr_load64(&s->word[COUNTS].is) : 0;
@@ -393,15 +403,16 @@ static int unordered_within(const Look *l, const GrEntry *e) {
         return 1;
     if ((uint32_t)kept_word(m.state, RELEASED) > e->syncs)
         return 0;
-    // It met lanes of its warp, no more. For threads of other warps, and where no warp barriers lead here, one of these must have
-    // released since.
+    // It met lanes of its warp, no more. For threads of other warps, and where no warp barriers lead here, one of these
+    // must have released since.
     if (e->tid / 32 == l->me.tid / 32 && lanes_met(l, e))
         return 0;
     return block_word(l, e->block, LAST_RELEASE, ~0u) <= e->barriers;
 }
 
-// The number of the first release beyond the block that may pass the access on; 0: not known, ~0: there was none. `maker`: of the thread that made it; NULL: it is not known. (By a pointer: a
-// structure would be a parameter whose address clang takes, which the CPU device does not have.)
+// The number of the first release beyond the block that may pass the access on; 0: not known, ~0: there was none.
+// `maker`: of the thread that made it; NULL: it is not known. (By a pointer: a structure would be a parameter whose
+// address clang takes, which the CPU device does not have.)
 static uint32_t passed_on(const GrEntry *e, uint32_t launch, GR_GLOBAL GrThreadState *maker) {
     uint32_t own = ~0u, phase = e->barriers + 1;
     if (maker) {
@@ -442,8 +453,8 @@ GR_INLINE int unordered_between(const Look *l, const GrEntry *e) {
 
 #include "engines/tracker/device/chance.h"
 
-// An asynchronous operation is over when its thread has waited for it; where it completes on an mbarrier, when the thread that asks
-// has acquired anything since.
+// An asynchronous operation is over when its thread has waited for it; where it completes on an mbarrier, when the
+// thread that asks has acquired anything since.
 static int pending(const Look *l, const GrEntry *e) {
     if (!e->wide) {
         Maker m = maker(l, e->block, e->tid);

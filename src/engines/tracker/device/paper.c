@@ -1,30 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// tracker's device runtime — the rules of the iGUARD paper (Kamath and Basu, SOSP 2021): paper_rules.h has its table 2, paper_word.h its
-// metadata (figures 4 and 7).
+// tracker's device runtime — the rules of the iGUARD paper (Kamath and Basu, SOSP 2021): paper_rules.h has its table 2,
+// paper_word.h its metadata (figures 4 and 7).
 //
 // How the paper is carried over:
 //
-// - Accesses. A volatile access is an ordinary load or store, and so is one with .relaxed, .acquire or .release. atom and red are atomics.
-//   What an access acquires or releases is a fence of its scope beside it, as in machine code. A copy (cp.async) is a load and a store of
-//   its thread at the moment it is issued.
-// - Memory. The paper has global memory only. Here shared memory is checked likewise: a cell belongs to one block's shared memory.
-//   The paper's unit is a word of 4 bytes (--granule 4); by default bytes that do not overlap do not meet.
-// - Block barriers. The paper counts in one counter of the block, which one thread of the first warp increments on arrival; a second
-//   barrier that it inserts keeps the other warps from going on. What is inserted here must not order the program, so each thread counts
-//   its own barriers: between two barriers, these counts are the same for all threads of a block. A barrier includes the effect of a block
-//   fence (section 3.1); rule P5 is this effect. The fence is not counted (figure 5), and it makes no lock active.
-// - Other barriers. The paper knows syncthreads, syncwarp and threadfence. A barrier of some threads, an mbarrier and a cluster barrier are
-//   counted by a second counter, of the block, which every group of lanes increments on arrival (and after an mbarrier's wait).
-//   BlkBarID is the sum of both. So such a barrier counts as one of the whole block: races between threads that it does not order are
-//   missed. What releases beyond the block (an mbarrier, a cluster barrier) is a device fence, too.
+// - Accesses. A volatile access is an ordinary load or store, and so is one with .relaxed, .acquire or .release. atom
+//   and red are atomics. What an access acquires or releases is a fence of its scope beside it, as in machine code. A
+//   copy (cp.async) is a load and a store of its thread at the moment it is issued.
+// - Memory. The paper has global memory only. Here shared memory is checked likewise: a cell belongs to one block's
+//   shared memory. The paper's unit is a word of 4 bytes (--granule 4); by default bytes that do not overlap do not
+//   meet.
+// - Block barriers. The paper counts in one counter of the block, which one thread of the first warp increments on
+//   arrival; a second barrier that it inserts keeps the other warps from going on. What is inserted here must not order
+//   the program, so each thread counts its own barriers: between two barriers, these counts are the same for all
+//   threads of a block. A barrier includes the effect of a block fence (section 3.1); rule P5 is this effect. The fence
+//   is not counted (figure 5), and it makes no lock active.
+// - Other barriers. The paper knows syncthreads, syncwarp and threadfence. A barrier of some threads, an mbarrier and a
+//   cluster barrier are counted by a second counter, of the block, which every group of lanes increments on arrival
+//   (and after an mbarrier's wait). BlkBarID is the sum of both. So such a barrier counts as one of the whole block:
+//   races between threads that it does not order are missed. What releases beyond the block (an mbarrier, a cluster
+//   barrier) is a device fence, too.
 // - Warp barriers. One counter per warp, which each group of lanes increments on arrival, as the paper has it.
 // - Locks. The paper's table of a warp is in the state of the warp's lane 0; a thread's own is in its state.
 //
-// Nothing here takes a lock or orders anything (the paper locks each entry), so of two updates of one cell at the same time this is lost:
+// Nothing here takes a lock or orders anything (the paper locks each entry), so of two updates of one cell at the same
+// time this is lost:
 //   two loads: one of them is not remembered as the last accessor, and a Shared flag that only it would set is not set;
-//   a load and a store: the load may not see the store. The store puts itself in place by an exchange, and judges the load if that came
-//     between and has written both halves; a load that is entered later hides the store as the last accessor, not as the last writer;
-//   two stores: the second exchange judges the first store likewise. The sides of last writer and last accessor may then be of two
+//   a load and a store: the load may not see the store. The store puts itself in place by an exchange, and judges the
+//   load if that came
+//     between and has written both halves; a load that is entered later hides the store as the last accessor, not as
+//     the last writer;
+//   two stores: the second exchange judges the first store likewise. The sides of last writer and last accessor may
+//       then be of two
 //     threads; where the last accessor writes, it counts as the last writer.
 // Where the halves of a side stay of two accesses, nothing is judged: what is not certain is no race.
 #define GR_STRONG_BY_CALL // the functions here call others (device_api/device.h)
@@ -198,7 +205,8 @@ GR_INLINE int concerns(const Look *l, const GrPaperSide *s) {
     return !l->shared || s->block == low_block(l->owner) || gr_same_cluster(s->block, l->owner);
 }
 
-// One side of a cell, as it was when `word` was loaded. 0: its halves are of two accesses, and stay so: nothing is known of it.
+// One side of a cell, as it was when `word` was loaded. 0: its halves are of two accesses, and stay so: nothing is
+// known of it.
 static int read_side(const Look *l, GR_GLOBAL GrCell *cell, int k, uint64_t *word, GrPaperSide *s) {
     enum { LOOKS = 32 };
     uint64_t more = 0;
@@ -358,8 +366,8 @@ static void access(uint32_t site, uint32_t what, uint64_t at, uint32_t size, uin
     }
 }
 
-// Section 6.5: of lanes that load from one address, or update it atomically, one tells it for all. What such lanes do to each other is no
-// race: P4's active mask says so.
+// Section 6.5: of lanes that load from one address, or update it atomically, one tells it for all. What such lanes do
+// to each other is no race: P4's active mask says so.
 GR_INLINE int told_by_another(uint32_t what, uint64_t at, uint32_t active) {
 #ifdef GR_SEQUENTIAL
     return 0 * (int)(what + at + active);

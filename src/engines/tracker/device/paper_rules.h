@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// paper_rules — table 2 of the iGUARD paper (Kamath and Basu, SOSP 2021), a row for a rule. Freestanding: for the device and for tests on
-// the host.
+// paper_rules — table 2 of the iGUARD paper (Kamath and Basu, SOSP 2021), a row for a rule. Freestanding: for the
+// device and for tests on the host.
 //
-// What the table leaves open is decided as in docs/tracker-differences.md: a stored count of fences is compared with what the same thread,
-// the earlier accessor, has counted by now (as in ScoRD), and DevShared and BlkShared include the current access (section 6.2).
+// What the table leaves open is decided as in docs/tracker-differences.md: a stored count of fences is compared with
+// what the same thread, the earlier accessor, has counted by now (as in ScoRD), and DevShared and BlkShared include the
+// current access (section 6.2).
 #ifndef GR_ENGINES_TRACKER_DEVICE_PAPER_RULES_H
 #define GR_ENGINES_TRACKER_DEVICE_PAPER_RULES_H
 

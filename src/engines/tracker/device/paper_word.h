@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// paper_word — how the rule set of the iGUARD paper packs figure 4's entry into a cell: encoder and decoder. Freestanding: for the device
-// and for tests on the host.
+// paper_word — how the rule set of the iGUARD paper packs figure 4's entry into a cell: encoder and decoder.
+// Freestanding: for the device and for tests on the host.
 //
 // A cell has two sides, each with a `word` and a `more`: side 0 is the last writer, side 1 is the last accessor.
 //
 //   half   bits    figure 4                 what it holds
-//   word   0- 3    Valid; Modified          the bytes of the four that the access touched; 0: no access. Side 0 exists: Modified
-//          4       Atomic | DevShared       side 0: the access was an atomic; side 1: threads of two blocks have met here
-//          5       Scope | BlkShared        side 0: the scope of the atomic is the block; side 1: two warps of a block have met here
+//   word   0- 3    Valid; Modified          the bytes of the four that the access touched; 0: no access. Side 0 exists:
+//          Modified
+//          4       Atomic | DevShared       side 0: the access was an atomic; side 1: two blocks have met here
+//          5       Scope | BlkShared        side 0: the scope of the atomic is the block; side 1: two warps have met
 //          6       -                        side 1: the access writes; side 0: always 1
 //          7-27    WarpID                   block, its low 21 bits
 //         28-37    WarpID, ThreadID         thread within the block: warp, then lane
@@ -21,10 +22,10 @@
 //         35-55    Tag                      launch, its low 21 bits: what another launch left is no entry
 //         56-63    -                        a hash of `word`: tells that both halves are of one access
 //
-// The widths of the counters are the paper's ("limited to 6-8 bits", section 6.7; the authors' code has 6 bits for fences and warp barriers
-// and 8 for block barriers), and they wrap as the paper's do: after 256 barriers it looks as if there had been none. The paper keeps one
-// set of locks for both sides; table 2 speaks of md.Locks, so each side has its own here. An address needs no tag: a cell belongs to one
-// address.
+// The widths of the counters are the paper's ("limited to 6-8 bits", section 6.7; the authors' code has 6 bits for
+// fences and warp barriers and 8 for block barriers), and they wrap as the paper's do: after 256 barriers it looks as
+// if there had been none. The paper keeps one set of locks for both sides; table 2 speaks of md.Locks, so each side has
+// its own here. An address needs no tag: a cell belongs to one address.
 #ifndef GR_ENGINES_TRACKER_DEVICE_PAPER_WORD_H
 #define GR_ENGINES_TRACKER_DEVICE_PAPER_WORD_H
 
@@ -82,7 +83,8 @@ static inline uint64_t gr_paper_more(const GrPaperSide *s, uint64_t word) {
 // Whether both halves are of one access.
 static inline int gr_paper_whole(uint64_t word, uint64_t more) { return gr_paper_check(word) == more >> 56; }
 
-// Returns 0, and an entry without an access, if the halves are of two accesses, if there is no access, or if it is of another launch.
+// Returns 0, and an entry without an access, if the halves are of two accesses, if there is no access, or if it is of
+// another launch.
 static inline int gr_paper_read(uint64_t word, uint64_t more, int accessor, uint32_t launch, GrPaperSide *s) {
     uint32_t first = gr_paper_get(word, 4, 1), second = gr_paper_get(word, 5, 1);
     *s = (GrPaperSide){.bytes = gr_paper_get(word, 0, 4),
@@ -109,7 +111,8 @@ static inline int gr_paper_read(uint64_t word, uint64_t more, int accessor, uint
 
 // ---- Lock tables -----------------------------------------------------------------------------------------------
 //
-// Figure 7, 64 bits: three entries of 21 bits (an 18-bit hash of the lock's address, Scope, Active, Valid), and isThread in bit 63.
+// Figure 7, 64 bits: three entries of 21 bits (an 18-bit hash of the lock's address, Scope, Active, Valid), and
+// isThread in bit 63.
 
 enum {
     GR_LOCKS = 3,
@@ -167,7 +170,8 @@ static inline uint64_t gr_lock_give(uint64_t table, uint64_t address, int narrow
     return table;
 }
 
-// The locks held, as a Bloom filter: each lock sets one of the low eight bits and one of the high eight, which all 18 bits of the hash choose.
+// The locks held, as a Bloom filter: each lock sets one of the low eight bits and one of the high eight, which all 18
+// bits of the hash choose.
 static inline uint32_t gr_lock_bloom(uint64_t table) {
     uint32_t bloom = 0;
     for (unsigned k = 0; k < GR_LOCKS; k++) {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// quick — the common path of an access: it meets nothing that it could race with, and is recorded, or is recorded already. It does what visit()
-// would do (tracker.c) with few instructions and registers, and leaves everything else to it. Device code only; part of tracker.c.
+// quick — the common path of an access: it meets nothing that it could race with, and is recorded, or is recorded
+// already. It does what visit() would do (tracker.c) with few instructions and registers, and leaves everything else to
+// it. Device code only; part of tracker.c.
 //
-// A kernel keeps in a register what the words of its accesses have in common: the thread, the launch and the counters (`own`). __gr_begin, __gr_own
-// and __gr_order give it. Two more say where metadata is looked for, of shared and of global memory (`where`, from __gr_where). Most accesses are of shared or of
-// global memory, and the instruction says which: those have functions of their own.
+// A kernel keeps in a register what the words of its accesses have in common: the thread, the launch and the counters
+// (`own`). __gr_begin, __gr_own and __gr_order give it. Two more say where metadata is looked for, of shared and of
+// global memory (`where`, from __gr_where). Most accesses are of shared or of global memory, and the instruction says
+// which: those have functions of their own.
 #ifndef GR_ENGINES_TRACKER_DEVICE_QUICK_H
 #define GR_ENGINES_TRACKER_DEVICE_QUICK_H
 
@@ -18,7 +20,8 @@
 #define gr_compare_swap64_here  gr_compare_swap64
 #endif
 
-// What the function knows of its accesses when it is compiled: those of a shared and of a weak one are not the instructions of others.
+// What the function knows of its accesses when it is compiled: those of a shared and of a weak one are not the
+// instructions of others.
 typedef struct Kind {
     int shared, writes, strong;
 } Kind;
@@ -31,7 +34,8 @@ typedef struct Found {
     int harmless; // the two are no race, and that is plain
 } Found;
 
-// Two strong accesses that may meet: of one size, and each in the other's scope. Volatile ones may be told all the same.
+// Two strong accesses that may meet: of one size, and each in the other's scope. Volatile ones may be told all the
+// same.
 GR_INLINE int may_meet(uint32_t low, uint32_t own, int same_block) {
     uint32_t mine = own >> 4 & 7, theirs = low >> 4 & 7;
     return (theirs - 1 < GR_STRONG_SYS) & (((low ^ own) & (GR_WORD_WIDE | 0xf)) == 0) &
@@ -105,8 +109,8 @@ GR_INLINE int seems_old(GR_GLOBAL const GrCell *cell, unsigned k, uint64_t word,
     return (differs & 0x7ffff) && gr_word_launch(word) == GR_WORD_SAME_LAUNCH(launch) && word & 0xf;
 }
 
-// Puts `own` in place k, where `before` was. *came: what came in between, 0 if nothing did; *other: what the other word is then. 0: another thread
-// was faster, and this access need not be kept.
+// Puts `own` in place k, where `before` was. *came: what came in between, 0 if nothing did; *other: what the other word
+// is then. 0: another thread was faster, and this access need not be kept.
 GR_INLINE int put(GR_GLOBAL GrCell *cell, uint64_t before, unsigned k, uint64_t own, Kind kind,
                   uint64_t *came, uint64_t *other) {
     uint64_t now = before;
@@ -137,8 +141,9 @@ GR_INLINE int matters(uint64_t word, uint64_t own, Kind kind) {
 enum {
     REST_SLOW = 1 << 0, // the access as visit() looks at it
     REST_SETTLE =
-        1
-        << 1, // of the access to the cell REST_DONE bytes on, whose word REST_SECOND tells: it is in place, and something came in between
+        // Of the access to the cell REST_DONE bytes on, whose word REST_SECOND tells: it is in place, and something
+    // came in between.
+    1 << 1,
     REST_SECOND = 1 << 2,
     REST_LOCKSTEP = 1 << 3, // lanes may store to one place
     REST_DONE = 8,
@@ -147,12 +152,13 @@ enum {
 static void finish_access(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own,
                           uint32_t rest, uint64_t came);
 
-// Of one cell: what is left to do. `own`: the whole word of this access; `kept`: the first 16 bits of the word's other half, with what is kept of its value << 16.
+// Of one cell: what is left to do. `own`: the whole word of this access; `kept`: the first 16 bits of the word's other
+// half, with what is kept of its value << 16.
 GR_INLINE uint32_t quick_cell(GR_GLOBAL GrCell *cell, uint64_t own, uint32_t kept, Kind kind,
                               uint64_t *came) {
     uint64_t first = load(&cell->word[0].is, kind.shared), second = load(&cell->word[1].is, kind.shared);
-    // A word of this launch's low bits may be an old one. Where this access is recorded, or seems to race, that does no harm.
-    // (The second one is none of a weak write, which always goes to the first place.)
+    // A word of this launch's low bits may be an old one. Where this access is recorded, or seems to race, that does no
+    // harm. (The second one is none of a weak write, which always goes to the first place.)
     int second_says = (!kind.writes || kind.strong) && says_all(second, own, kind);
     if (second_says | says_all(first, own, kind))
         return seems_old(cell, second_says != 0, second_says ? second : first, kind) ? REST_SLOW : 0;
@@ -235,7 +241,8 @@ GR_INLINE GR_GLOBAL GrCell *quick_cell_at(uint64_t at, uint64_t where, int share
 
 // ---- Behind a strong read ---------------------------------------------------------------------------------------
 
-// What look_back() would do (tracker.c) about a word: a strong write of another thread that this read may have seen is marked.
+// What look_back() would do (tracker.c) about a word: a strong write of another thread that this read may have seen is
+// marked.
 typedef enum Mark { MARK_NO, MARK_YES, MARK_SLOW } Mark;
 
 GR_INLINE Mark mark_of(uint64_t word, uint64_t own, uint32_t strength, int shared) {
@@ -302,8 +309,8 @@ GR_INLINE uint32_t quick_kept(uint32_t site, uint32_t what, uint64_t value, Kind
 }
 
 #ifndef GR_SEQUENTIAL
-// What is left to do for an access of one cell, in one number: `came`, with REST_ flags where its launch stands, which is this one. 0: nothing. So
-// the function calls no other, and saves no registers.
+// What is left to do for an access of one cell, in one number: `came`, with REST_ flags where its launch stands, which
+// is this one. 0: nothing. So the function calls no other, and saves no registers.
 GR_INLINE uint64_t put_rest(uint32_t rest, uint64_t came, uint64_t own) {
     if (((uint32_t)came ^ (uint32_t)own) & GR_WORD_LAUNCHES)
         came = 0;
@@ -343,13 +350,15 @@ GR_INLINE uint64_t quick_word(uint32_t site, uint32_t what, uint64_t at, uint64_
 }
 #endif
 
-// What is left to do for an access of several cells. `rest`: REST_ flags, and how many bytes in the last cell lies, << REST_DONE.
+// What is left to do for an access of several cells. `rest`: REST_ flags, and how many bytes in the last cell lies, <<
+// REST_DONE.
 typedef struct Cells {
     uint64_t came;
     uint32_t rest;
 } Cells;
 
-// One cell after the other. PTX aligns accesses to their size, so that only one of less than four bytes does not begin with a cell.
+// One cell after the other. PTX aligns accesses to their size, so that only one of less than four bytes does not begin
+// with a cell.
 GR_INLINE Cells quick_cells(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own,
                             uint64_t where, Kind kind) {
     const uint32_t size = what & 0xff;

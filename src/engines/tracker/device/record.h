@@ -3,23 +3,27 @@
 //
 // Freestanding: compiled for the device (clang, nvptx64) and for the host.
 //
-// Inserted code calls the functions of one runtime (tracker.c: the rules of PTX; paper.c: the rules of iGUARD's table 2):
-// Those marked * have one argument more under the rules of PTX, `own` (quick.h), the last one.
-//   __gr_begin(kept)                    first in a kernel; gives `own`. kept 1: the thread's state is in memory from the beginning, for
-//                                       __gr_own. The paper's has no argument.
+// Inserted code calls the functions of one runtime (tracker.c: the rules of PTX; paper.c: the rules of iGUARD's table
+// 2): Those marked * have one argument more under the rules of PTX, `own` (quick.h), the last one.
+//   __gr_begin(kept)                    first in a kernel; gives `own`. kept 1: the thread's state is in memory from
+//                                       the beginning, for __gr_own. The paper's has no argument.
 //   __gr_own()                          gives `own`: first in another function, and behind the program's own calls
 //   __gr_access(site, what, at, value)  * before an access of the program, by the lanes that make it
-//   __gr_load_shared(..., where)        the same for a kind of access (GR_QUICK below): a weak load or store, or a strong read (get) or change, of .shared or
-//                                       .global. Not what acquires, is volatile or asynchronous. `where`: a register of the function, from
-//   __gr_load_shared_word(..., where)   the same for at most four bytes. Gives what is left to do, in one number; 0: nothing. If there is something:
+//   __gr_load_shared(..., where)        the same for a kind of access (GR_QUICK below): a weak load or store, or a
+//                                       strong read (get) or change, of .shared or .global. Not what acquires, is
+//                                       volatile or asynchronous. `where`: a register of the function, from
+//   __gr_load_shared_word(..., where)   the same for at most four bytes. Gives what is left to do, in one number; 0:
+//                                       nothing. If there is something:
 //   __gr_rest(..., that number)         * does that, with the same first four arguments
 //   __gr_where(shared)                  for .shared (1) or .global (0)
 //   __gr_saw(what, at)                  * behind a strong access that reads
 //   __gr_saw_at(what, at, own, where)   the same for .shared or .global. Not 0: it is left to __gr_saw
 //   __gr_range(site, what, at, bytes)   * the same for more bytes than an instruction of one thread accesses at once
-//   __gr_extent(base)                   where a kernel begins: how large the allocation is that begins there; 0: not known
+//   __gr_extent(base)                   where a kernel begins: how large the allocation is that begins there; 0: not
+//                                       known
 //   __gr_stray(at)                      before a store that leaves the allocation of its parameter (pass/quiet.h)
-//   __gr_order(what, lanes)             * gives `own`. `lanes`: of the warp that meet, or how many groups; before a fence, a barrier and what releases; behind what acquires
+//   __gr_order(what, lanes)             * gives `own`. `lanes`: of the warp that meet, or how many groups; before a
+//                                       fence, a barrier and what releases; behind what acquires
 #ifndef GR_ENGINES_TRACKER_DEVICE_RECORD_H
 #define GR_ENGINES_TRACKER_DEVICE_RECORD_H
 
@@ -50,17 +54,18 @@ enum {
     GR_WHAT_EXCH = 1 << 17,   // atom.exch: may release a lock
     GR_WHAT_VALUE = 1 << 18,  // `value` is what a store of at most 8 bytes stores
     GR_WHAT_WIDE =
-        1
-        << 19, // of a strong access: an element has 8 bytes or more; of GR_ASYNC: it completes on an mbarrier;
-               // of a weak one: a warp performs it (wmma)
+        // Of a strong access: an element has 8 bytes or more; of GR_ASYNC: it completes on an mbarrier;.
+    1 << 19,
+    // of a weak one: a warp performs it (wmma)
     GR_WHAT_ACQUIRES = 1 << 20, // the access itself acquires: what it sees may order it
     GR_WHAT_DATA = 1 << 21,     // of a volatile load: its value is data, no flag and nothing that is polled
     GR_WHAT_REDUCES = 1 << 24,  // of GR_ASYNC: it adds or the like, atomically
     GR_WHAT_BULK = 1 << 23,     // of GR_ASYNC that is over when its thread has waited: of the bulk groups
     GR_WHAT_LEFT = 1 << 22,     // of __gr_saw: the access itself was not told
     GR_WHAT_BY = 24,            // bits 24 to 26, of a side of a pair only: GrBy
-    GR_WHAT_BACK =
-        27, // bits 27 to 31, of a weak store: so many sites back is a load of the same bytes, which this call tells, too; 0: none
+    // Bits 27 to 31, of a weak store: so many sites back is a load of the same bytes, which this call tells, too; 0:
+    // none.
+    GR_WHAT_BACK = 27,
     GR_WHAT_BACK_BITS = 5,
 };
 #define GR_WHAT_ALONE(what) ((what) & ((1u << GR_WHAT_BACK) - 1)) // without that load
@@ -83,8 +88,8 @@ enum {
     GR_ORDER_ACQUIRES = 1 << 8,
     GR_ORDER_BULK = 1 << 9,  // of GR_ORDER_WAIT and GR_ORDER_COMMIT: the bulk groups
     GR_ORDER_READ = 1 << 10, // of GR_ORDER_WAIT: only until the sources have been read
-    GR_ORDER_LEFT =
-        1 << 11, // of GR_ORDER_BARRIER: threads may have come to GR_ORDER_END and not to the barrier
+    // Of GR_ORDER_BARRIER: threads may have come to GR_ORDER_END and not to the barrier.
+    GR_ORDER_LEFT = 1 << 11,
 };
 enum { GR_ORDER_TOLD = 1 << 12 }; // an mbarrier of the block may have told that what completes on it is over
 enum { GR_ORDER_SC = 1 << 13 };   // of GR_ORDER_FENCE: fence.sc
@@ -114,17 +119,18 @@ typedef enum GrOrder {
 
 // ---- Memory of the engine ------------------------------------------------------------------------------------
 
-// Where metadata lies, for memory at any address: dir[at >> 32] is the address of a table of GR_PART_COUNT addresses of the metadata of
-// 64 KiB each, or 0; so is each of these.
+// Where metadata lies, for memory at any address: dir[at >> 32] is the address of a table of GR_PART_COUNT addresses of
+// the metadata of 64 KiB each, or 0; so is each of these.
 enum { GR_DIR_SHIFT = 32, GR_DIR_COUNT = 1 << 17, GR_PART_SHIFT = 16, GR_PART_COUNT = 1 << 16 };
 
-// How many accesses a cell keeps. Other numbers than 2 are for measurements on the CPU device, under the rules of PTX (history.h).
+// How many accesses a cell keeps. Other numbers than 2 are for measurements on the CPU device, under the rules of PTX
+// (history.h).
 #ifndef GR_HISTORY
 #define GR_HISTORY 2
 #endif
 
-// A word of one of GR_GROUP neighbours. Those of the others lie beside it, so that a warp whose lanes access neighbours needs few sectors of
-// the cache: one for four lanes.
+// A word of one of GR_GROUP neighbours. Those of the others lie beside it, so that a warp whose lanes access neighbours
+// needs few sectors of the cache: one for four lanes.
 enum { GR_GROUP = 32 };
 typedef struct GrWord {
     uint64_t is, of_others[GR_GROUP - 1];
@@ -143,11 +149,12 @@ static inline uint64_t gr_group_offset(uint64_t n, uint64_t group) {
     return n / GR_GROUP * group + n % GR_GROUP * sizeof(uint64_t);
 }
 
-// No block has more shared memory. Behind the cells of the last block are as many that are nobody's: nothing looks whether an offset is too large.
+// No block has more shared memory. Behind the cells of the last block are as many that are nobody's: nothing looks
+// whether an offset is too large.
 enum { GR_SHARED_MOST = 1 << 18 };
 
-// An allocation, found by the address where it begins: in the slot of that address or one of the next. `begin` 0: no entry is here nor behind;
-// `end` 0: it was freed.
+// An allocation, found by the address where it begins: in the slot of that address or one of the next. `begin` 0: no
+// entry is here nor behind; `end` 0: it was freed.
 enum { GR_EXTENTS = 1 << 14, GR_EXTENT_TRIES = 16, GR_EXTENT_ALIGN = 32 };
 typedef struct GrExtent {
     uint64_t begin, end;
@@ -168,8 +175,8 @@ typedef struct GrBlockState {
     uint64_t word[11];
 } GrBlockState;
 
-// What strong accesses have passed on at a place, on the CPU device: numbers of releases (GrTrackerControl.numbers). Places with equal hashes
-// share one.
+// What strong accesses have passed on at a place, on the CPU device: numbers of releases (GrTrackerControl.numbers).
+// Places with equal hashes share one.
 enum { GR_TALKS = 1 << 16 };
 typedef struct GrTalk {
     uint32_t most, by;     // the highest number, and the thread that left it
@@ -190,8 +197,8 @@ typedef struct GrLaunchState {
     uint32_t begun,
         ended; // the number of the last release or acquire then (GrTrackerControl.numbers); ended ~0: it runs
     uint32_t apart; // not all that has left accesses in metadata comes before it
-    uint32_t
-        places; // where the states of its threads begin: its number times GR_PLACES, or 0 where nothing can run beside it
+    // Where the states of its threads begin: its number times GR_PLACES, or 0 where nothing can run beside it.
+    uint32_t places;
     // By its own threads as they begin, the module's number last.
     uint32_t module, pairs; // GrTrackerControl; module 0: no thread has begun
     uint32_t block[3], grid[3];
@@ -211,8 +218,8 @@ enum { GR_VIEWS = 128, GR_STREAMS = 256, GR_COPIES = 64 };
 typedef struct GrView {
     uint64_t number; // 0: none
     uint64_t floor;  // launches up to that number come before the launch
-    uint64_t known
-        [GR_STREAMS]; // by the stream's number modulo GR_STREAMS: stream << 32 | the last turn that comes before the launch
+    // By the stream's number modulo GR_STREAMS: stream << 32 | the last turn that comes before the launch.
+    uint64_t known[GR_STREAMS];
     uint32_t copies, unused; // of `copy`, that do not come before the launch
     GrCopyState copy[GR_COPIES];
 } GrView;
@@ -255,8 +262,8 @@ enum { GR_PAIRS_MOST = 8192, GR_PAIR_TRIES = 64 };
 // At the front of a module's area.
 typedef struct GrTrackedHeader {
     uint64_t dropped; // races for which there was no room
-    uint64_t
-        unchecked;    // an address without metadata that was accessed; 1: by a thread whose counters are full
+    // An address without metadata that was accessed; 1: by a thread whose counters are full.
+    uint64_t unchecked;
     uint64_t rules;   // 0 ptx, 1 paper
     uint64_t stray;   // an address that a store reached outside the allocation of its parameter
     uint64_t unknown; // pairs of accesses of two launches whose order is not known

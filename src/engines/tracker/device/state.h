@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// state — what both rule sets need of the thread that executes inserted code: who it is, where metadata lies, and how a pair is
-// recorded. Device code only.
+// state — what both rule sets need of the thread that executes inserted code: who it is, where metadata lies, and how a
+// pair is recorded. Device code only.
 #ifndef GR_ENGINES_TRACKER_DEVICE_STATE_H
 #define GR_ENGINES_TRACKER_DEVICE_STATE_H
 
@@ -24,8 +24,9 @@ GR_SREG32(gr_total_smem, "total_smem_size")
 
 #include "engines/tracker/device/launches.h"
 
-// Lanes that come to the runtime together leave it together. The assembler counts on that: where lanes have met at bar.warp.sync, it leaves out
-// the next one, and what shuffles need, if nothing parts lanes in between. It does not see that calls do.
+// Lanes that come to the runtime together leave it together. The assembler counts on that: where lanes have met at
+// bar.warp.sync, it leaves out the next one, and what shuffles need, if nothing parts lanes in between. It does not see
+// that calls do.
 #define GR_TOGETHER(call)                                                                                    \
     do {                                                                                                     \
         uint32_t lanes_of_call = gr_active_mask();                                                           \
@@ -146,8 +147,8 @@ GR_INLINE int gr_shared_owner(uint32_t space, uint32_t block, uint64_t *at, uint
 
 // ---- Where metadata lies -----------------------------------------------------------------------------------
 
-// The cells of the block's shared memory; *bytes of shared memory have some. Blocks whose numbers are equal modulo a power of two share
-// them: an access's word tells whose it is. The cells' address; 0: none.
+// The cells of the block's shared memory; *bytes of shared memory have some. Blocks whose numbers are equal modulo a
+// power of two share them: an access's word tells whose it is. The cells' address; 0: none.
 GR_INLINE uint64_t gr_shared_cells(uint32_t block, uint32_t *bytes) {
     uint32_t size = 1024 + gr_total_smem(); // the system's own come first
     uint32_t room = 0x80000000u >> __builtin_clz(size - 1) << 1;
@@ -252,8 +253,8 @@ static void gr_put_pair(uint32_t class, uint32_t rule, uint32_t shared, uint64_t
 // The thread's place has been taken by a thread of another launch, or of a later block.
 GR_INLINE void gr_put_crowded(void) { gr_count(&((GR_GLOBAL GrTrackedHeader *)GR_CONTROL.area)->crowded, 1); }
 
-// The program accessed memory that has no metadata. Of strong accesses nothing is said: they are of synchronization, often in memory of the
-// system's (cooperative groups), and race with weak ones alone.
+// The program accessed memory that has no metadata. Of strong accesses nothing is said: they are of synchronization,
+// often in memory of the system's (cooperative groups), and race with weak ones alone.
 GR_INLINE void gr_put_unchecked(uint64_t at) {
     GR_GLOBAL GrTrackedHeader *head = (GR_GLOBAL GrTrackedHeader *)GR_CONTROL.area;
     if (!gr_load64(&head->unchecked))

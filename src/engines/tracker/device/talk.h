@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // talk — what strong accesses pass on, on the CPU device. Device code only; part of order.h.
 //
-// Where nothing passes on whose release a thread acquires, each acquire may come from every release before. On the CPU device strong accesses of
-// a place leave the numbers of the releases that their block made or may have heard of, and hear what others left there; reads leave theirs,
-// too, for a later write says which of two fence.sc came first. What the host says comes by the system's scope, and may be anything.
+// Where nothing passes on whose release a thread acquires, each acquire may come from every release before. On the CPU
+// device strong accesses of a place leave the numbers of the releases that their block made or may have heard of, and
+// hear what others left there; reads leave theirs, too, for a later write says which of two fence.sc came first. What
+// the host says comes by the system's scope, and may be anything.
 #ifndef GR_ENGINES_TRACKER_DEVICE_TALK_H
 #define GR_ENGINES_TRACKER_DEVICE_TALK_H
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // tracker's device runtime — the rules of PTX.
 //
-// Every access leaves who made it, and how often that thread had synchronized, in the cell of its bytes (word.h). An access that finds
-// another thread's there is a race if nothing can have ordered the two: each order leads out of the first thread by something
-// that this thread did after its access, and into the second thread by something that that thread did. Each thread counts what
-// it does (GrThreadState), and each block remembers the last time that one of its threads released beyond the block.
+// Every access leaves who made it, and how often that thread had synchronized, in the cell of its bytes (word.h). An
+// access that finds another thread's there is a race if nothing can have ordered the two: each order leads out of the
+// first thread by something that this thread did after its access, and into the second thread by something that that
+// thread did. Each thread counts what it does (GrThreadState), and each block remembers the last time that one of its
+// threads released beyond the block.
 //
-// What is not certain is no race. A thread counts before it synchronizes, so whoever is ordered behind it sees the count: these
-// functions add no fence and no atomic that orders, and need none.
+// What is not certain is no race. A thread counts before it synchronizes, so whoever is ordered behind it sees the
+// count: these functions add no fence and no atomic that orders, and need none.
 #define GR_STRONG_BY_CALL // the functions here call others (device_api/device.h)
 #include "engines/tracker/device/extent.h"
 #include "engines/tracker/device/order.h"
@@ -55,8 +56,8 @@ static uint32_t judge(const Look *l, const GrEntry *e) {
     uint32_t class = l->mine.writes && e->writes ? CLASS_WRITE_WRITE : CLASS_READ_WRITE;
     if (l->what & GR_WHAT_ACQUIRES) // it may be ordered by what it is about to see
         return 0;
-    // Whoever comes after the thread that saw it is ordered, and nobody knows who that is. One that saw a write of its block's scope is in that
-    // block.
+    // Whoever comes after the thread that saw it is ordered, and nobody knows who that is. One that saw a write of its
+    // block's scope is in that block.
     if (e->seen && (same_block || theirs != GR_STRONG_CTA || block_word(l, l->me.block, WIDE_ACQUIRE, 1)))
         return 0;
     if (theirs == GR_PENDING) // likewise
@@ -158,7 +159,8 @@ GR_INLINE int is_over(const Look *l, GR_GLOBAL GrCell *cell, unsigned k, uint64_
            gr_stands(l->me.launch, full_number(l, &e), &of) == STANDS_BEFORE;
 }
 
-// Whether the access in `word` need not be kept, because whoever races with it races with this one, or is behind a barrier.
+// Whether the access in `word` need not be kept, because whoever races with it races with this one, or is behind a
+// barrier.
 GR_INLINE int outdated(const Look *l, uint64_t word, uint64_t own) {
     if (!word)
         return 1;
@@ -194,8 +196,8 @@ static unsigned place_write(const Look *l, const uint64_t word[2], uint64_t own)
     return GR_HISTORY > 1 && weaker && (is_write(l, word[1], own) || outdated(l, word[1], own));
 }
 
-// Of a read: the second place, and the first one where no write is. Two readers are as far apart as there are: of two blocks, two warps, two
-// threads.
+// Of a read: the second place, and the first one where no write is. Two readers are as far apart as there are: of two
+// blocks, two warps, two threads.
 static unsigned place_read(const Look *l, const uint64_t word[2], uint64_t own) {
     for (unsigned k = GR_HISTORY < 2 ? 1 : 2; k-- > 0;)
         if (outdated(l, word[k], own) || (same_thread(l, word[k]) && !(word[k] & GR_WORD_WRITES)))
@@ -244,9 +246,9 @@ static void finish(const Look *l, GR_GLOBAL GrCell *cell, unsigned k, uint64_t o
         meet(l, cell, 1 - k, now, at, 1);
 }
 
-// Two threads that come at once may each look before the other has written. A write is put in place by an exchange, which shows it what came
-// in between; whoever reads looks for a write again. So only this is lost: a read and a write whose second looks both come before the other's
-// store is seen (there is no fence), and of two reads at once one.
+// Two threads that come at once may each look before the other has written. A write is put in place by an exchange,
+// which shows it what came in between; whoever reads looks for a write again. So only this is lost: a read and a write
+// whose second looks both come before the other's store is seen (there is no fence), and of two reads at once one.
 static void visit(const Look *l, GR_GLOBAL GrCell *cell, uint64_t at) {
     uint64_t own = gr_word_of(&l->mine);
     uint64_t word[2] = {gr_load64(&cell->word[0].is), gr_load64(&cell->word[1].is)}, kept[2];
@@ -280,7 +282,8 @@ static void visit(const Look *l, GR_GLOBAL GrCell *cell, uint64_t at) {
 }
 
 #ifndef GR_SEQUENTIAL
-// Lanes that store to one address by one instruction: one of them tells it for all. `peers`: those; `same`: those that store this value.
+// Lanes that store to one address by one instruction: one of them tells it for all. `peers`: those; `same`: those that
+// store this value.
 static void lockstep_of(uint32_t peers, uint32_t same, uint32_t site, uint32_t what, uint64_t at) {
     uint32_t first = (uint32_t)__builtin_ctz(peers);
     uint32_t others = peers & ~same; // that store another value
@@ -294,7 +297,8 @@ static void lockstep_of(uint32_t peers, uint32_t same, uint32_t site, uint32_t w
     gr_put_pair(alike ? CLASS_SAME_VALUE : CLASS_WRITE_WRITE, 0, shared, at, what & 0xff, &mine, &other);
 }
 
-// Whether each of the lanes that are here has a higher address than the one before it: what most stores of a warp look like.
+// Whether each of the lanes that are here has a higher address than the one before it: what most stores of a warp look
+// like.
 GR_INLINE int rises(uint32_t at) {
     uint32_t lanes = gr_active_mask_now(), before = lanes & gr_lanes_before();
     uint32_t other = gr_shuffle32(lanes, at, before ? 31 - (uint32_t)__builtin_clz(before) : 0);
@@ -312,11 +316,12 @@ static void lockstep(uint32_t site, uint32_t what, uint64_t at, uint64_t value) 
 
 // ---- What inserted code calls ------------------------------------------------------------------------------
 
-// 1 to 255. Values that differ in their low byte alone, as those of neighbouring threads often do, have different ones, but for one pair. A value
-// whose bytes are all equal has that of one of them: so zero, all ones and the like are the same in any size.
+// 1 to 255. Values that differ in their low byte alone, as those of neighbouring threads often do, have different ones,
+// but for one pair. A value whose bytes are all equal has that of one of them: so zero, all ones and the like are the
+// same in any size.
 static uint32_t hash_of(uint32_t what, uint64_t value) {
-    uint64_t steps =
-        (value ^ value >> 8) & ((UINT64_C(1) << ((what & 0xff) * 8 - 8)) - 1); // from byte to byte
+    // From byte to byte.
+    uint64_t steps = (value ^ value >> 8) & ((UINT64_C(1) << ((what & 0xff) * 8 - 8)) - 1);
     uint32_t rest = (uint32_t)(steps >> 8) ^ (uint32_t)(steps >> 40) * 0x85EBCA77u;
     uint32_t h = ((uint32_t)value + ((uint32_t)steps << 1) + (rest * 0x9E3779B1u >> 24)) & 0xff;
     return h ? h : 0x9b;
@@ -417,8 +422,8 @@ static void happened(const Look *l, GR_GLOBAL GrCell *cell) {
     }
 }
 
-// Behind a strong read: a strong write that it has seen comes before it, and before what comes after it (PTX ISA 8.9.5, observation
-// order). The write was recorded before it happened.
+// Behind a strong read: a strong write that it has seen comes before it, and before what comes after it (PTX ISA 8.9.5,
+// observation order). The write was recorded before it happened.
 static GR_NOINLINE void look_back(uint32_t what, uint64_t at, uint64_t own) {
     Look l;
     if (!look(&l, 0, what, &at, own))
@@ -468,7 +473,8 @@ static void slow(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint
            own);
 }
 
-// What is left of an access of which word k is in place, if anything came in between: `before`, what the exchange showed, or 0.
+// What is left of an access of which word k is in place, if anything came in between: `before`, what the exchange
+// showed, or 0.
 static void settle(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint32_t done, uint64_t own,
                    uint32_t k, uint64_t before) {
     Look l;
@@ -616,9 +622,9 @@ GR_ENTRY void __gr_range(uint32_t site, uint32_t what, uint64_t at, uint32_t byt
 }
 
 #ifndef GR_SEQUENTIAL
-// The assembler gives a kernel and all that it calls one allocation of registers: for what the longest way through the runtime takes, the kernel's own
-// registers would be spilled, on every way. Functions whose address is taken keep to the calling convention instead: they save what they use, and are
-// paid for where they are called. Nobody reads this.
+// The assembler gives a kernel and all that it calls one allocation of registers: for what the longest way through the
+// runtime takes, the kernel's own registers would be spilled, on every way. Functions whose address is taken keep to
+// the calling convention instead: they save what they use, and are paid for where they are called. Nobody reads this.
 const void *GR_GLOBAL __gr_ways[] = {
     (const void *)finish_access,
     (const void *)look_back,

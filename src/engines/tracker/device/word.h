@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// word — how the rule set of PTX packs an access into the two halves of a cell: encoder and decoder. Freestanding: for the device and
-// for tests on the host.
+// word — how the rule set of PTX packs an access into the two halves of a cell: encoder and decoder. Freestanding: for
+// the device and for tests on the host.
 //
 //   word   bits  0- 3  bytes of the four that it touched; 0: no access
 //          bits  4- 6  GrStrength
@@ -16,15 +16,17 @@
 //          bits 16-34  launch, the next 19 bits, changed by a hash of `word`
 //          bits 35-41  barriers, the next 7 bits
 //          bits 42-47  other synchronization, the next 6 bits
-//          bits 48-55  what a store stored, hashed; 0: not known. 1: GR_WHAT_DATA, of a load; GR_WHAT_BULK. 2: GR_WHAT_REDUCES
+//          bits 48-55  what a store stored, hashed; 0: not known. 1: GR_WHAT_DATA, of a load; GR_WHAT_BULK. 2:
+//                      GR_WHAT_REDUCES
 //          bits 56-63  the same hash again. It leaves out bits 4 to 6 and 9 of `word`, which may change
 //
-// The common path compares the two halves of 32 bits. If the low halves differ in bits 0 to 9 only, both accesses are of one launch and block.
+// The common path compares the two halves of 32 bits. If the low halves differ in bits 0 to 9 only, both accesses are
+// of one launch and block.
 //
-// The two halves are written one after the other, and each by itself is written at once (PTX ISA 8.2.1: scalar accesses of 64 bits). So
-// another thread may see the word of one access and the rest of another: read so, it has another launch and another hash, but for one case in 2^27.
-// Then the report names the wrong instruction. Counters do not wrap unseen: a thread whose counters are
-// full records nothing more (gr_word_room).
+// The two halves are written one after the other, and each by itself is written at once (PTX ISA 8.2.1: scalar accesses
+// of 64 bits). So another thread may see the word of one access and the rest of another: read so, it has another launch
+// and another hash, but for one case in 2^27. Then the report names the wrong instruction. Counters do not wrap unseen:
+// a thread whose counters are full records nothing more (gr_word_room).
 #ifndef GR_ENGINES_TRACKER_DEVICE_WORD_H
 #define GR_ENGINES_TRACKER_DEVICE_WORD_H
 
@@ -68,11 +70,12 @@ enum {
 #define GR_WORD_LAUNCHES            ((uint32_t)0x1f << GR_WORD_LAUNCH) // the low bits of the launch, where they stand
 #define GR_WORD_SAME_LAUNCH(launch) ((launch) & ((1u << GR_WORD_LAUNCH_LOW) - 1))
 
-// The first half without its low 10 bits is what the accesses of a thread have in common until it synchronizes: `own`. It stands for the low bits
-// of the counters alone. The low bits of an access's whole word are its own.
+// The first half without its low 10 bits is what the accesses of a thread have in common until it synchronizes: `own`.
+// It stands for the low bits of the counters alone. The low bits of an access's whole word are its own.
 #define GR_OWN_BITS (~(uint64_t)GR_WORD_OF_ACCESS)
 #define GR_OWN_SLOW (UINT64_C(0x7ff) << GR_WORD_SYNCS | 1 << 6) // it does not tell: bit 6
-// Below that, a thread has done nothing but pass barriers of the whole block, and one more of these adds GR_OWN_BARRIER.
+// Below that, a thread has done nothing but pass barriers of the whole block, and one more of these adds
+// GR_OWN_BARRIER.
 #define GR_OWN_BARRIER  (UINT64_C(1) << GR_WORD_BARRIERS)
 #define GR_OWN_BARRIERS (UINT64_C(0x7ff) << GR_WORD_BARRIERS)
 
@@ -129,7 +132,8 @@ static inline uint32_t gr_word_tid(uint64_t w) { return (uint32_t)(w >> 32) & 0x
 static inline uint32_t gr_word_barriers(uint64_t w) { return (uint32_t)(w >> GR_WORD_BARRIERS) & 0x7ff; }
 static inline uint32_t gr_word_syncs(uint64_t w) { return (uint32_t)(w >> GR_WORD_SYNCS); }
 
-// Whether the word is of an earlier launch than `launch`, though the low bits of both are equal. Not while the other half is still to come.
+// Whether the word is of an earlier launch than `launch`, though the low bits of both are equal. Not while the other
+// half is still to come.
 static inline int gr_word_is_old(uint64_t word, uint64_t more, uint32_t launch) {
     return word && gr_word_launch(word) == GR_WORD_SAME_LAUNCH(launch) &&
            gr_more_launch(word, more) != (launch >> GR_WORD_LAUNCH_LOW & 0x7ffff) &&

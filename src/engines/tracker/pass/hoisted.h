@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// hoisted — loads that the compiler hoisted out of their guard, where it is decided elsewhere whether a thread uses the value (ptx/speculate.h). Such a
-// load is told where its thread decides to use it. Nothing that orders may come in between (gr_crosses_order): the counters of then would be
-// gone, and the source would load there, too.
+// hoisted — loads that the compiler hoisted out of their guard, where it is decided elsewhere whether a thread uses the
+// value (ptx/speculate.h). Such a load is told where its thread decides to use it. Nothing that orders may come in
+// between (gr_crosses_order): the counters of then would be gone, and the source would load there, too.
 #ifndef GR_ENGINES_TRACKER_PASS_HOISTED_H
 #define GR_ENGINES_TRACKER_PASS_HOISTED_H
 

@@ -52,7 +52,8 @@ typedef struct Walk {
     bool *seen;
 } Walk;
 
-// From `s` on to the end of its block, or to a barrier: true. `mark`: loads are struck off; else *writes says whether there is a write.
+// From `s` on to the end of its block, or to a barrier: true. `mark`: loads are struck off; else *writes says whether
+// there is a write.
 static bool walk_block(const Walk *w, const CfgBlock *b, const PtxStmt *s, bool *still, bool *writes) {
     for (; s; s = s == b->last ? NULL : s->next) {
         if (s->kind != PTX_INSTR || s->tag.inserted)

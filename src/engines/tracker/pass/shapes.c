@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// shapes — accesses of instructions other than ld, st, atom and red: matrices of a warp, and what is performed later (work.h).
+// shapes — accesses of instructions other than ld, st, atom and red: matrices of a warp, and what is performed later
+// (work.h).
 #include "engines/tracker/device/record.h"
 #include "engines/tracker/pass/work.h"
 #include "passes/matrix.h"
@@ -99,7 +100,8 @@ static gr_status put_later(const TrackerWork *w, const Access *a, GrSiteStatus *
 
 // ---- wmma ------------------------------------------------------------------------------------------------------
 
-// The matrix in memory, in 32 parts: that of a lane is what the CPU device's lane accesses. On a GPU, PTX leaves it open which lane it is.
+// The matrix in memory, in 32 parts: that of a lane is what the CPU device's lane accesses. On a GPU, PTX leaves it
+// open which lane it is.
 typedef struct Layout {
     unsigned part;       // bytes of a lane
     unsigned per_line;   // lanes that share a line; else per_row lanes share a row, and a line is a column

@@ -22,7 +22,8 @@
 #include <string.h>
 
 // What is known of a function before it is changed.
-// `still`, `updates` and hoisted->loaded are by site, and one for all functions of a module: each function has its own sites.
+// `still`, `updates` and hoisted->loaded are by site, and one for all functions of a module: each function has its own
+// sites.
 typedef struct Code {
     Arena arena;
     DefUse uses;
@@ -120,7 +121,8 @@ static gr_status put_left_alone(const TrackerWork *w, Access *a) {
     return put_saw(w, a, what, address);
 }
 
-// ld, st, atom, red, weak or strong: the call stands before the access, or behind the choice that makes a speculated load one.
+// ld, st, atom, red, weak or strong: the call stands before the access, or behind the choice that makes a speculated
+// load one.
 static gr_status put_access(const TrackerWork *w, Access *a, const Code *code) {
     const PtxSite *site = a->site;
     Speculation spec;
@@ -216,7 +218,8 @@ static gr_status check_site(const TrackerWork *w, PtxStmt *s, const Code *code) 
 
 // ---- A function ------------------------------------------------------------------------------------------------
 
-// A thread that has done nothing but pass barriers counts this one in its own register. Gives the guard of the call for the others.
+// A thread that has done nothing but pass barriers counts this one in its own register. Gives the guard of the call for
+// the others.
 static const PtxReg *put_barrier(const TrackerWork *w, PtxFunc *f, const PtxReg *guard, StrBuf *out) {
     PtxReg *plain = gr_ptx_new_reg(f, PTX_PRED), *rest = gr_ptx_new_reg(f, PTX_PRED);
     gr_str_addf(out, "setp.lt%s.u64 %s|%s, %s, 0x%llx%s%s; ", guard ? ".and" : "", plain->name, rest->name,
@@ -252,9 +255,10 @@ static gr_status put_order_at(const TrackerWork *w, PtxFunc *f, const PtxStmt *s
     return gr_emit_str(f, at, s->site, &all, NULL, 0, w->err);
 }
 
-// Whether a call behind the instruction says what the instruction acquires. Within a block the order of the thread's own syncs is enough, so there
-// a fence has one call. Beyond a block an acquire takes a number of the device, and on a GPU only the fence makes sure that the loads before it are
-// complete by then: without it the release that one of them saw may take the higher number.
+// Whether a call behind the instruction says what the instruction acquires. Within a block the order of the thread's
+// own syncs is enough, so there a fence has one call. Beyond a block an acquire takes a number of the device, and on a
+// GPU only the fence makes sure that the loads before it are complete by then: without it the release that one of them
+// saw may take the higher number.
 static bool acquires_behind(const TrackerWork *w, const PtxInstr *i, uint32_t what) {
     if (!(what & GR_ORDER_ACQUIRES))
         return false;

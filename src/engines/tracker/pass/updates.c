@@ -34,7 +34,8 @@ static bool same_bytes(const Access *load, const Access *store) {
     return true;
 }
 
-// The load that the store of `to` may tell of; 0: none. A thread that comes to the store has passed all that is looked at here.
+// The load that the store of `to` may tell of; 0: none. A thread that comes to the store has passed all that is looked
+// at here.
 static uint32_t load_before(const PtxModule *m, const Access *to) {
     const PtxOperand *address = &to->address;
     const PtxReg *base = address->sub[0].kind == PTX_O_REG ? address->sub[0].reg : NULL;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// extension — the tracker's addition to the CPU device: calls of its device runtime run as code of the host, one lane after the other, and
-// nothing else runs meanwhile. So an execution that the interpreter would spend in the runtime costs little, and no update of metadata
-// is lost.
+// extension — the tracker's addition to the CPU device: calls of its device runtime run as code of the host, one lane
+// after the other, and nothing else runs meanwhile. So an execution that the interpreter would spend in the runtime
+// costs little, and no update of metadata is lost.
 #include "vm/extension.h"
 
 #include "engines/tracker/device/word.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fours — loads of four lanes at once, of cells side by side or of one cell that a lane before them has loaded. Either each
-// of the four loads is done as load_lane() does it, or none is. Part of warp.h.
+// fours — loads of four lanes at once, of cells side by side or of one cell that a lane before them has loaded. Either
+// each of the four loads is done as load_lane() does it, or none is. Part of warp.h.
 #ifndef GR_ENGINES_TRACKER_VM_FOURS_H
 #define GR_ENGINES_TRACKER_VM_FOURS_H
 
@@ -69,12 +69,14 @@ FOUR __m256i row_at(const Row *r, const void *at) {
     return r->all ? four_at(at) : _mm256_permutevar8x32_epi32(four_at(at), r->of);
 }
 
-// Writes those of the mask. The others are read and written back, which takes less time than a masked store: nobody else writes there.
+// Writes those of the mask. The others are read and written back, which takes less time than a masked store: nobody
+// else writes there.
 FOUR void four_put(void *at, __m256i mask, __m256i v) {
     _mm256_storeu_si256(at, _mm256_blendv_epi8(four_at(at), v, mask));
 }
 
-// leave(), in either place by those of a mask. `same` tells of none of these cells: where a load of the warp left nothing, no other load of the warp has a place.
+// leave(), in either place by those of a mask. `same` tells of none of these cells: where a load of the warp left
+// nothing, no other load of the warp has a place.
 FOUR void four_leave(const Sweep *s, GrCell *cell, __m256i own, __m256i in_first, __m256i in_second) {
     __m256i hash = four_hashes(own), launch = EACH(s->launch >> GR_WORD_LAUNCH_LOW);
     __m256i high = _mm256_and_si256(_mm256_xor_si256(hash, launch), EACH(0x7ffff));
@@ -213,7 +215,8 @@ GR_INLINE uint32_t load_run(Sweep *s, GrCell *cell, uint32_t number, uint32_t la
     return lanes;
 }
 
-// How many lanes behind the four from `of` on, at `cell`, go on in their row and find there what these found (FourDone.same); fours, of `lanes`.
+// How many lanes behind the four from `of` on, at `cell`, go on in their row and find there what these found
+// (FourDone.same); fours, of `lanes`.
 FOUR uint32_t row_goes_on(const Sweep *s, const uint64_t *at, uint32_t of, uint32_t lanes,
                           const GrCell *cell) {
     uint32_t n = 4, most = GR_GROUP - (uint32_t)(at[of] >> 2) % GR_GROUP;
@@ -243,8 +246,8 @@ FOUR int rows_are_alike(const uint64_t *at, const uint64_t *other, uint32_t n) {
     return NONE_HAS(differs, ~UINT64_C(0));
 }
 
-// Of the four lanes from `of` on, those of `here` load cells side by side, each its own; `at` and `own` as in RuleCall. Those that are done; likewise
-// others of `lanes` further on in the same row, or that load the same.
+// Of the four lanes from `of` on, those of `here` load cells side by side, each its own; `at` and `own` as in RuleCall.
+// Those that are done; likewise others of `lanes` further on in the same row, or that load the same.
 FOUR uint32_t load_row(Sweep *s, const uint64_t *at, const uint64_t *own, uint32_t of, uint32_t lanes,
                        uint32_t here) {
     uint32_t one = (uint32_t)__builtin_ctz(here);
@@ -293,7 +296,8 @@ FOURS static void find_alike(Sweep *s) {
         s->alike = lanes_with(c->own, s->common, OF_LANE) & lanes_with(c->at, 0, GR_SHARED_MOST - 4);
 }
 
-// Does the first of `lanes` and those behind it, up to one that has to go by itself. Which are left. Lanes that load other cells may come first.
+// Does the first of `lanes` and those behind it, up to one that has to go by itself. Which are left. Lanes that load
+// other cells may come first.
 FOURS static uint32_t load_fours(Sweep *s, uint32_t lanes) {
     const uint64_t *at = s->c->at, *own = s->c->own;
     uint32_t others = lanes & ~s->alike, behind = others ? -(others & -others) : 0, left = lanes & ~behind;

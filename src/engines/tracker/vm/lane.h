@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// lane — the device runtime's view of the machine (device_api/device.h), for the runtime compiled for the host: one lane of a warp of the
-// CPU device at a time. The same rules, without interpreting them, and nothing comes between the look and the change of an access.
+// lane — the device runtime's view of the machine (device_api/device.h), for the runtime compiled for the host: one
+// lane of a warp of the CPU device at a time. The same rules, without interpreting them, and nothing comes between the
+// look and the change of an access.
 #ifndef GR_ENGINES_TRACKER_VM_LANE_H
 #define GR_ENGINES_TRACKER_VM_LANE_H
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // warp — a call of the common path by the lanes of a warp. Part of rules_ptx.c.
 //
-// The lanes come one after the other, and each has the result that the runtime gives it (device/quick.h, device/tracker.c).
-// Where their threads have done nothing but pass barriers, and each accesses one word of shared memory, most of the work is
-// common: the call looks up once what all lanes need, a lane that loads what another lane has just loaded does what that lane
-// did, and a race by a pair of instructions that was reported is counted and no more. Every other access goes the whole way.
+// The lanes come one after the other, and each has the result that the runtime gives it (device/quick.h,
+// device/tracker.c). Where their threads have done nothing but pass barriers, and each accesses one word of shared
+// memory, most of the work is common: the call looks up once what all lanes need, a lane that loads what another lane
+// has just loaded does what that lane did, and a race by a pair of instructions that was reported is counted and no
+// more. Every other access goes the whole way.
 #ifndef GR_ENGINES_TRACKER_VM_WARP_H
 #define GR_ENGINES_TRACKER_VM_WARP_H
 
@@ -132,7 +133,7 @@ GR_INLINE void leave(const Sweep *s, GrCell *cell, unsigned k, uint64_t own, uin
     __atomic_store_n(&cell->more[k].is, gr_word_more_of(s->kept, s->launch, value, own), __ATOMIC_RELAXED);
 }
 
-// ---- A load ----------------------------------------------------------------------------------------------------------
+// ---- A load ---------------------------------------------------------------------------------------------------------
 
 // quick_place(): the place of a load that finds these two; 2: none.
 GR_INLINE unsigned load_place(Tells a, Tells b, uint64_t first, uint64_t second, uint64_t own) {
@@ -201,7 +202,7 @@ GR_INLINE Done load_lane(Sweep *s, GrCell *cell, uint32_t number, uint32_t lane,
 
 #include "engines/tracker/vm/fours.h"
 
-// ---- A store -----------------------------------------------------------------------------------------------------------
+// ---- A store --------------------------------------------------------------------------------------------------------
 
 // *race: the pair by which a store races with the access in `word`; NULL: it does not race. 0: the whole way finds out.
 GR_INLINE int store_meets(Sweep *s, Tells t, uint64_t word, const GrWord *rest, uint64_t own, uint32_t value,
@@ -238,7 +239,7 @@ GR_INLINE Done store_lane(Sweep *s, GrCell *cell, uint64_t own, uint32_t value) 
     return DONE;
 }
 
-// ---- All lanes -----------------------------------------------------------------------------------------------------------
+// ---- All lanes ------------------------------------------------------------------------------------------------------
 
 #ifndef GR_WHOLE // a test counts these
 #define GR_WHOLE __gr_access

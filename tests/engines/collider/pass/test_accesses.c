@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_accesses — every form of weak access that the CPU device executes: the collider finds who writes into its window, is
-// silent about the byte beside it, and changes nothing that the program computes.
+// test_accesses — every form of weak access that the CPU device executes: the collider finds who writes into its
+// window, is silent about the byte beside it, and changes nothing that the program computes.
 //
-// Warp 0 makes the access again and again, each lane at its own 64 bytes; warp 1 stores single bytes at an offset from there,
-// strongly, so that only the access under test can report.
+// Warp 0 makes the access again and again, each lane at its own 64 bytes; warp 1 stores single bytes at an offset from
+// there, strongly, so that only the access under test can report.
 #include "../../../vm/harness.h"
 
 #include "engines/collider/device/record.h"
@@ -17,8 +17,8 @@
 
 #include <cmocka.h>
 
-// %g, %c and %s: a lane's place in global memory, and in shared memory as a generic address and as an offset; %p1 is true for
-// odd lanes. %out and %base are the places of lane 0.
+// %g, %c and %s: a lane's place in global memory, and in shared memory as a generic address and as an offset; %p1 is
+// true for odd lanes. %out and %base are the places of lane 0.
 static const char head[] =
     ".version 8.6\n.target sm_100\n.address_size 64\n"
     ".visible .entry k(.param .u64 out, .param .u32 off) .reqnctapercluster 1, 1, 1 {\n"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_again — what the windows of a GPU see besides a change that is there when their wait is over: loads that later windows look at again
-// (collider_again.h), what happens during a wait (collider_look.h), and garbage that is overwritten (collider_poison.h).
+// test_again — what the windows of a GPU see besides a change that is there when their wait is over: loads that later
+// windows look at again (collider_again.h), what happens during a wait (collider_look.h), and garbage that is
+// overwritten (collider_poison.h).
 #include "../../../vm/harness.h"
 #include "rewritten.h"
 
@@ -17,7 +18,8 @@
 
 enum { SITES = 48, LANES = 32 };
 
-// %g and %s: a lane's word in global and in shared memory; %o: the byte offset of the other lane of its pair from there. %x is not 0.
+// %g and %s: a lane's word in global and in shared memory; %o: the byte offset of the other lane of its pair from
+// there. %x is not 0.
 static const char head[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
                            ".visible .global .b32 looks;\n.visible .entry k(.param .u64 out) {\n"
                            ".reg .pred %p<8>; .reg .b32 %r<16>, %s, %t, %x; .reg .b64 %d<8>, %g, %h; .shared "
@@ -161,7 +163,8 @@ static void loads_are_looked_at_again(void **state) {
 
 #define WHILE "nanosleep.u32 6000; nanosleep.u32 6000; nanosleep.u32 6000; "
 
-// Two warps: the first one accesses what the second one accesses much later, when all of the first one's windows are shut.
+// Two warps: the first one accesses what the second one accesses much later, when all of the first one's windows are
+// shut.
 #define LATER(first, second)                                                                                 \
     "sub.s64 %d1, %g, 128; setp.ge.u32 %p1, %t, 32; @%p1 bra SECOND; " first                                 \
     " bra.uni E; SECOND: " WHILE WHILE second " E: "
@@ -278,8 +281,9 @@ static void segments_are_watched_to_their_ends(void **state) {
         }
 }
 
-// One warp looks behind several accesses, another one stores at once: that shows where the other one begins late, at the kernel's beginning or behind a barrier. What shows
-// where a warp is late that has to be later than others is seen in those kinds alone.
+// One warp looks behind several accesses, another one stores at once: that shows where the other one begins late, at
+// the kernel's beginning or behind a barrier. What shows where a warp is late that has to be later than others is seen
+// in those kinds alone.
 static void warps_that_begin_late_show(void **state) {
 #define OFTEN "ld.shared.u32 %r1, [%s]; xor.b32 %s, %s, 4; "
 #define BEHIND_MANY                                                                                          \
@@ -343,7 +347,8 @@ static void late_stores_show(void **state) {
     assert_in_range(shown, runs / 5, runs * 4 / 5);
 }
 
-// What is in shared memory before is turned in the launches in which threads keep what they access, and only where values alone are looked at.
+// What is in shared memory before is turned in the launches in which threads keep what they access, and only where
+// values alone are looked at.
 static void what_is_left_in_shared_memory_is_turned(void **state) {
     (void)state;
     for (uint32_t seed = 1; seed < 10; seed++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_copies — asynchronous copies under the collider, on the CPU device: what races is found, at the right instruction and end, in some
-// of the seeds; what does not race is silent and computes the same as without the checks. Likewise with the code of a GPU, where threads hold
-// copies back.
+// test_copies — asynchronous copies under the collider, on the CPU device: what races is found, at the right
+// instruction and end, in some of the seeds; what does not race is silent and computes the same as without the checks.
+// Likewise with the code of a GPU, where threads hold copies back.
 #include "../../../vm/harness.h"
 #include "vm/core/launch.h"
 
@@ -15,7 +15,8 @@
 
 #include <cmocka.h>
 
-// Thread %r1 of 64 has 16 bytes at %rd3 (in), at %rd4 (out) and at %r3 (shared memory); %r4 is those of a thread of the other warp.
+// Thread %r1 of 64 has 16 bytes at %rd3 (in), at %rd4 (out) and at %r3 (shared memory); %r4 is those of a thread of the
+// other warp.
 #define KERNEL(body)                                                                                         \
     ".version 8.6\n.target sm_90\n.address_size 64\n"                                                        \
     ".visible .entry k(.param .u64 in, .param .u64 out) {\n"                                                 \

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_hold — kernels that are held (device/hold.c): a window lasts until the host says that nothing more comes, and no longer than its bounds.
+// test_hold — kernels that are held (device/hold.c): a window lasts until the host says that nothing more comes, and no
+// longer than its bounds.
 #include "../../../vm/harness.h"
 #include "rewritten.h"
 
@@ -7,8 +8,8 @@
 
 enum { SITES = 8, NUMBER = 7, WORDS = 64 };
 
-// Block 0 loads a word. The other one waits a while, by the clock, and then stores there, so that only a window that lasts sees it. (Behind a fence
-// nothing is looked at when the threads have come to their end.)
+// Block 0 loads a word. The other one waits a while, by the clock, and then stores there, so that only a window that
+// lasts sees it. (Behind a fence nothing is looked at when the threads have come to their end.)
 static const char kernel[] =
     ".version 8.0\n.target sm_80\n.address_size 64\n"
     ".visible .entry k(.param .u64 out, .param .u32 ns, .param .u64 passes) {\n"
@@ -33,8 +34,8 @@ typedef struct Run {
     uint32_t begun, inside;
 } Run;
 
-// Of a launch told `how`; `held` 0: it was told nothing. The other block stores after so many us. `passed`: until then it says all the time that a thread of another
-// kernel has come to wait in a window.
+// Of a launch told `how`; `held` 0: it was told nothing. The other block stores after so many us. `passed`: until then
+// it says all the time that a thread of another kernel has come to wait in a window.
 static Run run_blocks(uint32_t blocks, uint32_t seed, bool held, uint32_t how, GrHostState host, uint32_t us,
                       bool passed) {
     StrBuf text = {0};
@@ -143,8 +144,8 @@ static void another_kernel_comes(void **state) {
     assert_in_range(stays, MOST, SEEDS);
 }
 
-// One warp of four does not wait, another one with each seed: it goes on to what is in the windows of others. One that is alone does not with two seeds of four. (With
-// even seeds the window may be one that the thread does not come to.)
+// One warp of four does not wait, another one with each seed: it goes on to what is in the windows of others. One that
+// is alone does not with two seeds of four. (With even seeds the window may be one that the thread does not come to.)
 static void some_warps_go_on(void **state) {
     (void)state;
     for (uint32_t seed = 1; seed <= SEEDS; seed++)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_pace — which windows open where the inserted code decides (collider_pace.h), and which loads share one (collider_group.h).
+// test_pace — which windows open where the inserted code decides (collider_pace.h), and which loads share one
+// (collider_group.h).
 //
-// Each delay of the inserted code is replaced by an atomic addition to a counter of the access, so the counters tell how often
-// each window opened.
+// Each delay of the inserted code is replaced by an atomic addition to a counter of the access, so the counters tell
+// how often each window opened.
 #include "../../../vm/harness.h"
 #include "rewritten.h"
 
@@ -176,7 +177,8 @@ static void later_blocks_open_fewer(void **state) {
     assert_in_range(n[1], PACE_WARPS * LANES * 5 / 4, PACE_WARPS * LANES * 9 / 4);
 }
 
-// In long straight code the windows of a thread end where its waits have become as short as they can, but not in launches in which threads keep what they access.
+// In long straight code the windows of a thread end where its waits have become as short as they can, but not in
+// launches in which threads keep what they access.
 static void straight_code_closes(void **state) {
     uint32_t n[SITES], closed = 0;
     StrBuf body = {0};
@@ -212,7 +214,8 @@ static void budget_shuts_them(void **state) {
     assert_in_range(n[2], 64 * 8 * LANES, 64 * 45 * LANES);
 }
 
-// A launch beside which something may run waits 80 us at most instead of 5, one of four times; each of the others no longer than usual.
+// A launch beside which something may run waits 80 us at most instead of 5, one of four times; each of the others no
+// longer than usual.
 static void held_launches_wait_long(void **state) {
     enum { SEEDS = 40 };
     static const char body[] = "ld.global.u32 %r5, [%rd1]; add.u32 %r6, %r5, 1; st.global.u32 [%rd1], %r6;";

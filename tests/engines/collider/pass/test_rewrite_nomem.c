@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading, rewriting and printing PTX when memory runs out at any point: an error that says so, or all of the text, never less. And what is the same
-// whether functions are rewritten at once or one by one.
+// Reading, rewriting and printing PTX when memory runs out at any point: an error that says so, or all of the text,
+// never less. And what is the same whether functions are rewritten at once or one by one.
 #include "../../../nomem.h"
 #include "engines/collider/pass/collider.h"
 #include "passes/shuffle.h"
@@ -107,8 +107,8 @@ static unsigned count_of(const StrBuf *text, const char *word) {
     return n;
 }
 
-// A kernel may end without an instruction that says so: the copy that is held back comes before that end, whether functions are rewritten at once or each
-// when it is printed.
+// A kernel may end without an instruction that says so: the copy that is held back comes before that end, whether
+// functions are rewritten at once or each when it is printed.
 static void test_an_end_that_is_not_said(void **state) {
     (void)state;
     static char ptx[] = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 a) {\n"

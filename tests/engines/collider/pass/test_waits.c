@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_waits — how long threads wait on a GPU (collider_time.h): in which launches of a kernel, in which blocks, with which seeds.
+// test_waits — how long threads wait on a GPU (collider_time.h): in which launches of a kernel, in which blocks, with
+// which seeds.
 //
-// Each sleep of the code inserted in the kernel is replaced by an atomic addition of its length to a counter of the block.
+// Each sleep of the code inserted in the kernel is replaced by an atomic addition of its length to a counter of the
+// block.
 #include "../../../vm/harness.h"
 #include "rewritten.h"
 
@@ -199,8 +201,8 @@ static void small_launches_wait_longer(void **state) {
             of[k] = s.launch[0] / blocks[k];
         }
         uint32_t hundredths = kinds[seed % WAIT_CYCLE].hundredths;
-        bool longer =
-            hundredths <= WAIT_USUAL || hundredths > WAIT_NEAR; // without far sides, as all the others
+        // Without far sides, as all the others.
+        bool longer = hundredths <= WAIT_USUAL || hundredths > WAIT_NEAR;
         assert_true((of[0] > 2 * of[1]) == longer);
         assert_in_range(of[1], of[2] / 2, of[2] * 2);
     }

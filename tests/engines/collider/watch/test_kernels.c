@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_kernels — whole kernels under the collider's pass with watchpoints: races whose values show nothing are seen with both sides, and
-// their repaired twins are silent.
+// test_kernels — whole kernels under the collider's pass with watchpoints: races whose values show nothing are seen
+// with both sides, and their repaired twins are silent.
 #include "engines/exact/classes.h"
 #include "harness.h"
 #include "peek.h"

@@ -193,8 +193,8 @@ static Clock *of_streams(unsigned n) {
     return c;
 }
 
-// The host learns again what it knows, from a stream that knows a little more: then it has that stream's nodes, which others have, too. A copy of
-// its own would make every further wait for one of them look at all of it.
+// The host learns again what it knows, from a stream that knows a little more: then it has that stream's nodes, which
+// others have, too. A copy of its own would make every further wait for one of them look at all of it.
 static void shared_by_the_host(void **state) {
     (void)state;
     enum { STREAMS = 2000, FEW = 4096 }; // bytes: the nodes on the way to the host's own key

@@ -3,8 +3,9 @@
 //
 //     PROGRAM NAME...     runs these kernels, each in memory of its own; `PROGRAM all` runs all of them
 //
-// The later thread sleeps (LATER, LAST), so the order in time is the same with every seed. Sleeping orders nothing in a memory model.
-// The fences are acq_rel: __threadfence() is fence.sc, and two of them order accesses in PTX's model without any flag.
+// The later thread sleeps (LATER, LAST), so the order in time is the same with every seed. Sleeping orders nothing in a
+// memory model. The fences are acq_rel: __threadfence() is fence.sc, and two of them order accesses in PTX's model
+// without any flag.
 #ifndef MEET_H
 #define MEET_H
 
