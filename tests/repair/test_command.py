@@ -34,11 +34,12 @@ class Repair(unittest.TestCase):
                               env={**os.environ, "TMPDIR": str(self.temporary)})
 
     def from_corpus(self, name, *headers):
-        text = (CORPUS / (name + ".cu")).read_text().replace('"../corpus.h"', '"corpus.h"')
-        (self.folder / "app.cu").write_text(text)
-        for header in ("corpus.h", *headers):
-            (self.folder / pathlib.Path(header).name).write_text((CORPUS / header).read_text().replace('"../corpus.h"', '"corpus.h"'))
-        return text
+        """A program of the corpus as app.cu and corpus.h, with all that these include."""
+        check = (CORPUS.parent / "check.h").read_text()
+        for path, to in [(name + ".cu", "app.cu")] + [(header, pathlib.Path(header).name) for header in ("corpus.h", *headers)]:
+            text = (CORPUS / path).read_text().replace('"../corpus.h"', '"corpus.h"').replace('#include "../check.h"\n', check)
+            (self.folder / to).write_text(text)
+        return (self.folder / "app.cu").read_text()
 
     def program(self, kernel):
         (self.folder / "app.cu").write_text(HEAD + kernel + MAIN)
