@@ -108,7 +108,7 @@ static void pass_on(int sig, siginfo_t *info, void *context) {
             syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), sig);
         return;
     }
-    if (a.sa_flags & SA_RESETHAND) {
+    if ((unsigned)a.sa_flags & SA_RESETHAND) {
         kept->sa_handler = SIG_DFL;
         kept->sa_flags &= ~SA_SIGINFO;
     }

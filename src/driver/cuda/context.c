@@ -155,7 +155,7 @@ CUresult cuDevicePrimaryCtxReset(CUdevice device) { return cuDevicePrimaryCtxRes
 CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned int flags) {
     API_ENTER(API_INIT, NULL);
     Dev *d = gr_cu_device(device);
-    if (!d || (flags & ~CU_CTX_FLAGS_MASK))
+    if (!d || (flags & ~(unsigned)CU_CTX_FLAGS_MASK))
         return gr_cu_leave(d ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_DEVICE);
     d->primary_flags = flags;
     if (d->primary)
@@ -189,7 +189,7 @@ static CUresult push(Ctx *c) {
 CUresult cuCtxCreate_v2(CUcontext *out, unsigned int flags, CUdevice device) {
     API_ENTER(API_INIT, NULL);
     Dev *d = gr_cu_device(device);
-    if (!out || !d || (flags & ~CU_CTX_FLAGS_MASK))
+    if (!out || !d || (flags & ~(unsigned)CU_CTX_FLAGS_MASK))
         return gr_cu_leave(d ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_DEVICE);
     Ctx *c = NULL;
     CUresult r = create(d, flags, false, &c);
@@ -340,7 +340,7 @@ CUresult cuCtxGetFlags(unsigned int *flags) {
 CUresult cuCtxSetFlags(unsigned int flags) {
     Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
-    if (flags & ~CU_CTX_FLAGS_MASK)
+    if (flags & ~(unsigned)CU_CTX_FLAGS_MASK)
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
     c->flags = flags;
     return gr_cu_leave(CUDA_SUCCESS);

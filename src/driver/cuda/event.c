@@ -91,7 +91,7 @@ CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream, unsigned int fl
     CUresult r = gr_stream_get(c, stream, &s);
     if (r == CUDA_SUCCESS && (!e || e->ctx.ctx->dev != s->ctx->dev))
         r = CUDA_ERROR_INVALID_HANDLE;
-    if (r == CUDA_SUCCESS && (flags & ~CU_EVENT_RECORD_EXTERNAL))
+    if (r == CUDA_SUCCESS && (flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL))
         r = CUDA_ERROR_INVALID_VALUE;
     if (r == CUDA_SUCCESS && s->capture && (flags & CU_EVENT_RECORD_EXTERNAL))
         return gr_cu_leave(gr_capture_event(s, e, CU_GRAPH_NODE_TYPE_EVENT_RECORD));
@@ -110,7 +110,7 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent handle, unsigned int flags) 
     CUresult r = gr_stream_get(c, stream, &s);
     if (r == CUDA_SUCCESS && !e)
         r = CUDA_ERROR_INVALID_HANDLE;
-    if (r == CUDA_SUCCESS && (flags & ~CU_EVENT_WAIT_EXTERNAL))
+    if (r == CUDA_SUCCESS && (flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL))
         r = CUDA_ERROR_INVALID_VALUE;
     if (r == CUDA_SUCCESS && s->capture && (flags & CU_EVENT_WAIT_EXTERNAL))
         return gr_cu_leave(gr_capture_event(s, e, CU_GRAPH_NODE_TYPE_WAIT_EVENT));

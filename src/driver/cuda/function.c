@@ -159,7 +159,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfun
                                                               size_t shared, unsigned int flags) {
     Func *f = NULL;
     FUNC_ENTER(handle, blocks, &f);
-    if (threads <= 0 || (flags & ~CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE))
+    if (threads <= 0 || (flags & ~(unsigned)CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE))
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
     *blocks = (int)blocks_per_sm(f, threads, shared);
     return gr_cu_leave(CUDA_SUCCESS);
@@ -175,7 +175,7 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int *block, CU
                                                    unsigned int flags) {
     Func *f = NULL;
     FUNC_ENTER(handle, min_grid && block, &f);
-    if (flags & ~CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)
+    if (flags & ~(unsigned)CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
     const VmProps *p = f->module->ctx->dev->props;
     int max = (int)gr_vm_func_attrs(f->vm)->max_threads;

@@ -128,7 +128,7 @@ CUresult gr_stream_get(Ctx *ctx, CUstream handle, Stream **out) {
 CUresult cuStreamCreateWithPriority(CUstream *out, unsigned int flags, int priority) {
     Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
-    if (!out || (flags & ~CU_STREAM_NON_BLOCKING))
+    if (!out || (flags & ~(unsigned)CU_STREAM_NON_BLOCKING))
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
     priority = priority > 0 ? 0 : priority < -5 ? -5 : priority;
     Stream *s = gr_stream_new(c, flags, priority);

@@ -469,9 +469,9 @@ void gr_exact_fill_kind(Kind *k, uint32_t site, const PtxStmt *stmt, uint32_t si
     bool strong = is_strong(sem);
     *k = (Kind){.stamp = {.site = site,
                           .size = size,
-                          .access = (uint8_t)access,
+                          .access = (unsigned)access & 3,
                           .strong = strong,
-                          .scope = strong ? (uint8_t)reach(sem, scope) : 0,
+                          .scope = strong ? (unsigned)reach(sem, scope) & 7 : 0,
                           .elem = strong ? (uint8_t)elem_size(stmt, size) : 0,
                           .proxy = VM_PROXY_GENERIC,
                           .mark = (uint8_t)((sem == PTX_VOLATILE ? STAMP_VOLATILE : 0) |
@@ -585,11 +585,11 @@ void gr_exact_async_access(Exact *x, Block *b, const VmAsyncEvent *e) {
     Stamp s = {.at = {op->id, epoch, b->launch->index, op->warp},
                .site = gr_exact_site(x, e->where.module, e->where.site),
                .size = e->size,
-               .access = (uint8_t)e->access,
+               .access = (unsigned)e->access & 3,
                .strong = e->access == PTX_ACCESS_RMW, // reductions are relaxed, of the device's scope
                .scope = SAME_DEVICE,
                .elem = 4,
-               .proxy = (uint8_t)e->proxy,
+               .proxy = (unsigned)e->proxy & 3,
                .mark = e->compared ? STAMP_COMPARED : 0};
     for (unsigned k = 0; k < ACCESS_WORDS; k++)
         a.unchanged[k] = e->unchanged;

@@ -213,7 +213,7 @@ void gr_exact_gone(void *exact, const VmAccessEvent *e) {
     Stamp s = {.at = {b->id, w->epoch[lane], b->launch->index, w->index},
                .site = gr_exact_site(x, e->where.module, e->where.site),
                .size = e->size,
-               .access = (uint8_t)e->access};
+               .access = (unsigned)e->access & 3};
     a.stamp = gr_shadow_stamp(&x->shadow, &s, x->moment);
     a.address[lane] = e->address[lane];
     if (a.stamp)

@@ -3,18 +3,28 @@
 #include "engines/exact/exact_internal.h"
 #include "engines/exact/order/order_internal.h"
 
+// Rows may be longer than an access may be.
+static void host_row(Exact *x, Access *a, uint64_t at, uint64_t width) {
+    static const uint64_t most = UINT64_C(1) << 30;
+    for (uint64_t done = 0; done < width; done += most) {
+        uint32_t size = (uint32_t)(width - done < most ? width - done : most);
+        a->address[0] = at + done;
+        if (x->freed.len) // as the copy was submitted it was there
+            gr_exact_accesses_freed(x, a, size);
+        gr_exact_touch(x, a, 1, size);
+    }
+}
+
 static void host_access(Exact *x, Block *b, const GrBox *box, PtxAccess access, bool fill) {
     Access a = {.view = {.launch = b->launch, .block = b, .warp = &b->warps[0]}};
     Stamp s = {
-        .at = {.id = b->id, .epoch = 1, .launch = b->launch->index}, .access = (uint8_t)access, .elem = fill};
+        .at = {.id = b->id, .epoch = 1, .launch = b->launch->index}, .access = (unsigned)access & 3, .elem = fill};
     a.stamp = box->at ? gr_shadow_stamp(&x->shadow, &s, x->moment) : 0;
     for (uint64_t row = 0; a.stamp && row < box->height * box->depth; row++) {
-        a.address[0] = box->at + row / box->height * box->slice + row % box->height * box->pitch;
-        if (x->freed.len) // as the copy was submitted it was there
-            gr_exact_accesses_freed(x, &a, (uint32_t)box->width);
-        gr_exact_touch(x, &a, 1, box->width);
+        uint64_t at = box->at + row / box->height * box->slice + row % box->height * box->pitch;
+        host_row(x, &a, at, box->width);
         if (access != PTX_ACCESS_READ)
-            gr_order_overwritten(&x->order, &x->order.sync, a.address[0], box->width);
+            gr_order_overwritten(&x->order, &x->order.sync, at, box->width);
     }
 }
 

@@ -77,8 +77,8 @@ static Note *write_down(Exact *x, Tile *t, const VmGlance *g, const Kind *k, uin
                 .base = {(int32_t)g->base[0], (int32_t)g->base[1]},
                 .warp = g->warp % LANES,
                 .turn = g->turn % 32,
-                .shape = g->shape[0] & 3,
-                .other_shape = g->shape[1] & 3};
+                .shape = (unsigned)g->shape[0] & 3,
+                .other_shape = (unsigned)g->shape[1] & 3};
     if (gr_note_is_listed(n))
         list_note(n, g);
     return n;

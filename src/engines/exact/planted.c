@@ -21,7 +21,7 @@ static void plant_run(Shadow *s, Line *l, Run oldest) {
     while (r->next)
         r = &s->runs.data[r->next - 1];
     r->next = number;
-    l->length[0] += l->length[0] < UINT16_MAX;
+    l->length[0] = (uint16_t)(l->length[0] + (l->length[0] < UINT16_MAX));
 }
 
 static History plant_entry(Shadow *s, History h, uint32_t stamp) {

@@ -142,7 +142,7 @@ static uint32_t *pass_run(Shadow *s, uint32_t *link, uint16_t *length) {
         gr_run_drop(s, link);
         return link;
     }
-    *length += *length < UINT16_MAX;
+    *length = (uint16_t)(*length + (*length < UINT16_MAX));
     return &r->next;
 }
 
@@ -180,7 +180,7 @@ static void trim(Exact *x, Access *a, Line *line, unsigned side, uint32_t lanes,
             continue;
         }
         gr_run_drop(s, link);
-        *length -= *length > 1 && *length < UINT16_MAX;
+        *length = (uint16_t)(*length - (*length > 1 && *length < UINT16_MAX));
     }
 }
 

@@ -307,7 +307,7 @@ static bool is_clear(const Exact *x, Access *a, const Table *t, uint32_t lanes, 
         uint32_t here = step ? m & -m : lanes;
         int from = base + __builtin_ctz(m) * step, to = from + bytes < LINE_BYTES ? from + bytes : LINE_BYTES;
         for (int e = from >> t->shift; e << t->shift < to; e++)
-            if (!is_clear_of_both(x, a, t->first[e], gr_table_second(t, e), here))
+            if (!is_clear_of_both(x, a, t->first[e], gr_table_second(t, (unsigned)e), here))
                 return false;
     }
     return true;

@@ -198,7 +198,7 @@ void gr_exact_host_touched(void *exact, const GrHostTouch *t) {
     Stamp s = {.at = {.id = b->id, .epoch = w->epoch[0], .launch = b->launch->index},
                .site = site_of(x, t->pc),
                .size = (uint32_t)t->size,
-               .access = (uint8_t)t->access,
+               .access = (unsigned)t->access & 3,
                .strong = t->is_atomic != 0,
                .scope = SAME_SYSTEM};
     a.stamp = gr_shadow_stamp(&x->shadow, &s, x->moment);

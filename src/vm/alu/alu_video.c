@@ -8,7 +8,7 @@
 #include "vm/alu/alu_kernel.h"
 
 INLINE int64_t element(uint32_t x, unsigned j, unsigned bits, bool is_signed) {
-    int64_t v = x >> bits * j & (((uint64_t)1 << bits) - 1);
+    int64_t v = (int64_t)(x >> bits * j & (((uint64_t)1 << bits) - 1));
     return is_signed && v >> (bits - 1) ? v - ((int64_t)1 << bits) : v;
 }
 
