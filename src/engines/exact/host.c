@@ -17,8 +17,9 @@ static void host_row(Exact *x, Access *a, uint64_t at, uint64_t width) {
 
 static void host_access(Exact *x, Block *b, const GrBox *box, PtxAccess access, bool fill) {
     Access a = {.view = {.launch = b->launch, .block = b, .warp = &b->warps[0]}};
-    Stamp s = {
-        .at = {.id = b->id, .epoch = 1, .launch = b->launch->index}, .access = (unsigned)access & 3, .elem = fill};
+    Stamp s = {.at = {.id = b->id, .epoch = 1, .launch = b->launch->index},
+               .access = (unsigned)access & 3,
+               .elem = fill};
     a.stamp = box->at ? gr_shadow_stamp(&x->shadow, &s, x->moment) : 0;
     for (uint64_t row = 0; a.stamp && row < box->height * box->depth; row++) {
         uint64_t at = box->at + row / box->height * box->slice + row % box->height * box->pitch;
