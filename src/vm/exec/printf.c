@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // printf — vprintf's formatting (CUDA C++ Programming Guide, "Formatted Output"): flags, width, precision and
 // size as in C, %n excepted. Every conversion is handed to the host's snprintf with exactly one value of the
 // right type.
