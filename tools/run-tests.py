@@ -3,7 +3,7 @@
 """run-tests.py [--jobs N] [--times] [--part K/N] [--result FILE] BUILD [words for ctest...]
 
 Runs tests by ctest, each under a wrapper that measures the processor time of all its processes, so that other work on the machine does not count.
---times           writes what was measured into tests/times.txt, which orders the tests and balances the parts of the soak
+--times           writes what was measured into tests/times/times.txt, which orders the tests and balances the parts of the soak
 --part K/N        the K-th of N parts of about the same time, of the tests that the words for ctest select
 --result FILE     writes a JSON file: the commit, the day, and of each test its state and times (tools/soak-table.py reads it)
 --list            names the parts and runs nothing"""
@@ -36,7 +36,7 @@ def measured(name, folder, command):
 
 
 def read_times():
-    """tests/times.txt: name -> seconds of a processor."""
+    """tests/times/times.txt: name -> seconds of a processor."""
     rows = {}
     if TIMES.exists():
         for line in TIMES.read_text(encoding="utf-8").splitlines():
@@ -47,7 +47,7 @@ def read_times():
 
 
 def write_times(rows):
-    """Puts measured rows, name -> seconds, into tests/times.txt; longest first. Rows of other tests stay as they are."""
+    """Puts measured rows, name -> seconds, into tests/times/times.txt; longest first. Rows of other tests stay as they are."""
     kept, head = {}, []
     for line in TIMES.read_text(encoding="utf-8").splitlines() if TIMES.exists() else []:
         if line.startswith("#"):

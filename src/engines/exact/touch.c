@@ -142,14 +142,14 @@ static void read_all(Exact *x, Block *b) {
     }
 }
 
-// What the device has released in open memory may be known to the host: to whoever of the host looks, from the first
-// look on.
+// The host may know what the device has released in open memory: the thread or host function that looks first learns it.
 static void learn_unseen(Exact *x, Block *b) {
     if (!x->open.len || (!x->unread.len && !x->all_unread))
         return;
-    if (x->all_unread || x->reader != b->id || x->order.talking)
+    bool all = x->all_unread || x->reader != b->id || x->order.talking;
+    if (all)
         read_all(x, b);
-    for (size_t k = 0; k < x->unread.len && !x->all_unread && x->reader == b->id && !x->order.talking; k++)
+    for (size_t k = 0; k < x->unread.len && !all; k++)
         read_span(x, b, &x->unread.data[k]);
     x->reader = b->id;
     x->unread.len = 0;

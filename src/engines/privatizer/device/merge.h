@@ -424,8 +424,8 @@ GR_INLINE void tell(Told *t, uint32_t one, uint32_t other, uint32_t bytes) {
         t->copies[i] |= copy_bit(one, i) | copy_bit(other, i);
 }
 
-// `at`: of the word. What is told is the first byte of it that differs: the host asks who accesses that one, and a unit
-// may access another byte of the word.
+// `at`: of the word. The log gets the address of its first byte that differs. The host looks for the accesses to that
+// byte: a unit may access another byte of the word.
 static GR_NOINLINE void gr_priv_report_all(const Slot *s, uint32_t kind, uint64_t at, const Told *t) {
     at += t->bytes ? (uint32_t)__builtin_ctz(t->bytes) / 8 : 0;
     gr_priv_found(s->log, &(GrPrivFound){.kind = kind,

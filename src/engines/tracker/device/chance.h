@@ -19,8 +19,8 @@ static uint32_t only_release(const GrEntry *e, GR_GLOBAL GrThreadState *maker) {
     return before >> 32 == e->syncs + 1 ? (uint32_t)before : 0;
 }
 
-// The maker has released, and this thread acquired, but not that: nothing that its block has seen since was left by who
-// may know of it.
+// The maker has released, and this thread has acquired, but not from the maker: no thread that may know of the release
+// has written what this thread's block has read since.
 static int unheard(const Look *l, const GrEntry *e, int same_block) {
     if (!GR_CONTROL.talks)
         return 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// state — what both rule sets need of the thread that executes inserted code: who it is, where metadata lies, and how a
-// pair is recorded. Device code only.
+// state — the thread that executes inserted code, for both rule sets: its number and block, the place of metadata, and
+// the recording of a pair. Device code only.
 #ifndef GR_ENGINES_TRACKER_DEVICE_STATE_H
 #define GR_ENGINES_TRACKER_DEVICE_STATE_H
 

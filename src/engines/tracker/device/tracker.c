@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // tracker's device runtime — the rules of PTX.
 //
-// Every access leaves who made it, and how often that thread had synchronized, in the cell of its bytes (word.h). An
+// Every access writes its thread, and how often that thread had synchronized, into the cell of its bytes (word.h). An
 // access that finds another thread's there is a race if nothing can have ordered the two: each order leads out of the
 // first thread by something that this thread did after its access, and into the second thread by something that that
 // thread did. Each thread counts what it does (GrThreadState), and each block remembers the last time that one of its
 // threads released beyond the block.
 //
-// What is not certain is no race. A thread counts before it synchronizes, so whoever is ordered behind it sees the
-// count: these functions add no fence and no atomic that orders, and need none.
+// What is not certain is no race. A thread counts before it synchronizes, so each thread that is ordered behind it sees
+// the count: these functions add no fence and no atomic that orders, and need none.
 #define GR_STRONG_BY_CALL // the functions here call others (device_api/device.h)
 #include "engines/tracker/device/extent.h"
 #include "engines/tracker/device/order.h"
