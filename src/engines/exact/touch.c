@@ -142,7 +142,8 @@ static void read_all(Exact *x, Block *b) {
     }
 }
 
-// The host may know what the device has released in open memory: the thread or host function that looks first learns it.
+// The host may know what the device has released in open memory. The thread or host function that looks first learns it
+// then.
 static void learn_unseen(Exact *x, Block *b) {
     if (!x->open.len || (!x->unread.len && !x->all_unread))
         return;
