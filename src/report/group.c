@@ -4,7 +4,8 @@
 // One mistake makes many pairs of instructions race: unrolled copies, instances of a template, the places of a
 // toolkit's header that one call runs through. Races are grouped by the headlines of both sides (headline.h), whichever
 // of the two noticed, by class and by space. Where only one side is known its place as a whole counts. What is shown is
-// the first of them in the order of the sources, or the first that knows values; the others are counted.
+// one that knows values, or one whose threads are furthest apart: what orders these orders the others. The others are
+// counted.
 #include "report/report_internal.h"
 #include "report/suppress.h"
 
@@ -101,6 +102,8 @@ static int compare_keys(const void *a, const void *b) {
     int d = compare_groups(x, y);
     if (!d)
         d = compare_numbers(!x->race->found.size, !y->race->found.size);
+    if (!d)
+        d = gr_compare_widths(x->pair ? x->pair : x->race, y->pair ? y->pair : y->race);
     if (!d)
         d = gr_compare_sides(&x->race->found.accesses[0], &y->race->found.accesses[0]);
     return d ? d : compare_numbers(x->number, y->number);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Races in the order of the sources, and those that are one.
+#include "findings/missing.h"
 #include "report/report_internal.h"
 
 #include <stdlib.h>
@@ -52,10 +53,17 @@ static int compare_merged(const GrRace *a, const GrRace *b) {
     return d ? d : compare_numbers(a->found.tally, b->found.tally);
 }
 
+int gr_compare_widths(const GrRace *a, const GrRace *b) {
+    return (int)gr_missing_width(b->found.order) - (int)gr_missing_width(a->found.order);
+}
+
+// The widest of those that are one comes first.
 static int compare_found(const void *a, const void *b) {
     const GrRace *x = a, *y = b;
-    int d = compare_merged(x, y);
-    return d ? d : compare_numbers(x->number, y->number); // qsort is not stable
+    int d;
+    if ((d = compare_merged(x, y)) || (d = gr_compare_widths(x, y)))
+        return d;
+    return compare_numbers(x->number, y->number); // qsort is not stable
 }
 
 void gr_report_sort(GrReport *r) {

@@ -53,6 +53,8 @@ void gr_access_memory(const GrReport *r, const GrAccess *a, Arena *arena, StrBuf
 // Compares by all places, in the order of the sources. 0: the same place, as far as people tell places apart.
 int gr_compare_sides(const GrAccess *a, const GrAccess *b);
 int gr_compare_texts(const char *a, const char *b); // NULL is as good as ""
+// The race whose threads are further apart comes first (findings/missing.h).
+int gr_compare_widths(const GrRace *a, const GrRace *b);
 
 // Puts races in the order of reports: new ones first, then the surest, then the most frequent, then by source.
 void gr_report_order(GrReport *r);

@@ -2,7 +2,7 @@
 // test_repair — edits that are proposed for races of small sources (repair/propose.h), and what the text of a source
 // tells (repair/code.h, repair/reach.h).
 #include "base/outfile.h"
-#include "engines/core/missing.h"
+#include "findings/missing.h"
 #include "repair/propose.h"
 #include "repair/reach.h"
 

@@ -11,11 +11,31 @@ enum { SITE_BITS = 28 };
 
 static unsigned is_fill(const Stamp *s) { return !s->site && s->elem; }
 
+// How far apart the two are. A barrier that orders lanes does not order warps, so a pair that races at several widths
+// is told at each of them.
+typedef enum Width { WIDTH_LANES, WIDTH_WARPS, WIDTH_BLOCKS, WIDTH_LAUNCHES, WIDTHS } Width;
+
+static inline Width width_of(const Exact *x, const Stamp *s, const Stamp *t) {
+    if (s->at.launch != t->at.launch)
+        return WIDTH_LAUNCHES;
+    if (gr_order_relation(&x->order, s->at.id, t->at.id) != SAME_BLOCK)
+        return WIDTH_BLOCKS;
+    return s->at.warp == t->at.warp ? WIDTH_LANES : WIDTH_WARPS;
+}
+
 // A copy touches both spaces: the same two instructions may race in either. Copies and memsets share a site.
-uint64_t gr_exact_pair(const Stamp *s, const Stamp *t, bool shared, RaceClass class) {
+uint64_t gr_exact_pair(const Exact *x, const Stamp *s, const Stamp *t, bool shared, RaceClass class) {
     uint32_t lo = s->site < t->site ? s->site : t->site, hi = s->site < t->site ? t->site : s->site;
-    return (uint64_t)lo << (SITE_BITS + 8) | (uint64_t)hi << 8 | class | (shared ? 128 : 0) |
-           (is_fill(s) + is_fill(t)) << 4;
+    unsigned fills = is_fill(s) + is_fill(t), spaces = shared ? 0 : WIDTHS;
+    unsigned kind = fills ? 2 * WIDTHS + 2 * fills + shared : spaces + width_of(x, s, t);
+    return (uint64_t)lo << (SITE_BITS + 8) | (uint64_t)hi << 8 | kind << 4 | class;
+}
+
+bool gr_exact_may_be_wider(FoundRace *f, const Exact *x, const Stamp *s, const Stamp *t, bool shared) {
+    if (!f || !f->patience || width_of(x, s, t) >= (shared ? WIDTH_WARPS : WIDTH_BLOCKS))
+        return false;
+    f->patience--;
+    return true;
 }
 
 bool gr_exact_only_numbers_matter(const Exact *x) {
@@ -28,8 +48,8 @@ bool gr_exact_find_again(Exact *x, const Access *a, const Stamp *t, RaceClass cl
     *out = NULL;
     if (class == RACE_SAME_VALUE && x->options.no_same_value)
         return true;
-    uint64_t key = gr_exact_pair(mine, t, a->owner != NULL, class);
-    Again *g = &x->again[(mine->site * 5 + t->site + class) % AGAIN_PAIRS];
+    uint64_t key = gr_exact_pair(x, mine, t, a->owner != NULL, class);
+    Again *g = &x->again[(mine->site * 5 + t->site + (key & 255)) % AGAIN_PAIRS];
     if (!g->found || g->key != key)
         *g = (Again){key, gr_map_get_u64(&x->pairs, key)};
     *out = g->found;
@@ -71,6 +91,8 @@ Raced gr_exact_raced_again(Exact *x, Access *a, const Entry *e, uint32_t changed
         x->reports++;
         if (f)
             gr_race_count(&f->race, x->moment, UINT32_C(1) << lane);
+        if (gr_exact_may_be_wider(f, x, mine, t, a->owner != NULL))
+            return RACED_NARROW;
         return class == RACE_READ_WRITE   ? RACED_READ_WRITE
                : class == RACE_SAME_VALUE ? RACED_SAME_VALUE
                                           : RACED_WRITE_WRITE;
@@ -83,7 +105,7 @@ void gr_exact_pass_again(const Exact *x, const Access *a, History from, Raced ra
     const Stamp *stamps = x->shadow.stamps.data;
     bool steady, known = raced == RACED_NOT && stamps[e->stamp].at.launch + 1 == a->before &&
                          !x->hosts.several && stamps[a->stamp].proxy == VM_PROXY_GENERIC;
-    if (!known && (raced == RACED_UNKNOWN || raced == RACED_NOT || (bytes & ~e->bytes)))
+    if (!known && (raced == RACED_UNKNOWN || raced == RACED_NARROW || raced == RACED_NOT || (bytes & ~e->bytes)))
         return;
     History oldest = gr_history_oldest_alike(&x->shadow, from, &steady);
     if (oldest != from &&

@@ -5,8 +5,8 @@
 
 #include "engines/exact/exact_internal.h"
 
-// Of a pair of sites, in memory of that kind.
-uint64_t gr_exact_pair(const Stamp *s, const Stamp *t, bool shared, RaceClass class);
+// Of a pair of sites, in memory of that kind, so far apart as the two are.
+uint64_t gr_exact_pair(const Exact *x, const Stamp *s, const Stamp *t, bool shared, RaceClass class);
 // Of a weak access of the generic proxy.
 static inline bool gr_stamp_is_plain(const Stamp *s) {
     return s->site && !s->strong && s->proxy == VM_PROXY_GENERIC && !(s->mark & ~STAMP_COMPARED);
@@ -14,6 +14,9 @@ static inline bool gr_stamp_is_plain(const Stamp *s) {
 // Two plain accesses, if they race, are of the classes that their kinds say, and nothing but the number of their pairs
 // matters once these are found.
 bool gr_exact_only_numbers_matter(const Exact *x);
+// The two raced as f says, and threads further apart may race as the same two sites: older accesses are worth a look.
+// That is asked so often only.
+bool gr_exact_may_be_wider(FoundRace *f, const Exact *x, const Stamp *s, const Stamp *t, bool shared);
 // Whether the access would race with one of stamp t as a pair that has been found, or that is not reported. *out: NULL
 // of the latter.
 bool gr_exact_find_again(Exact *x, const Access *a, const Stamp *t, RaceClass class, FoundRace **out);

@@ -101,9 +101,11 @@ typedef struct ReadBy {
     uint32_t lanes; // 0: none
 } ReadBy;
 
+enum { PATIENCE = 256 };
 typedef struct FoundRace {
     Race race;
-    char order[256]; // of the race
+    char order[256];   // of the race
+    uint32_t patience; // gr_exact_may_be_wider
 } FoundRace;
 
 // A pair that has been found, and its race.
@@ -115,8 +117,15 @@ typedef struct Again {
 enum { AGAIN_PAIRS = 64 };
 
 // What became of an access and one that is remembered: more than that is not known (perhaps a race); no race; a race of
-// a pair that had been found.
-typedef enum Raced { RACED_UNKNOWN, RACED_NOT, RACED_READ_WRITE, RACED_WRITE_WRITE, RACED_SAME_VALUE } Raced;
+// a pair that had been found, or (NARROW) one which older accesses may show between threads that are further apart.
+typedef enum Raced {
+    RACED_UNKNOWN,
+    RACED_NOT,
+    RACED_NARROW,
+    RACED_READ_WRITE,
+    RACED_WRITE_WRITE,
+    RACED_SAME_VALUE
+} Raced;
 
 struct Exact {
     uint64_t serial; // of all there are
@@ -130,7 +139,7 @@ struct Exact {
     Map modules_seen; // PtxModule.serial -> index of modules, and 1
     uint32_t n_sites, last_module;
     VEC(FoundRace *) races;
-    Map pairs;                // sites and class -> FoundRace
+    Map pairs;                // gr_exact_pair -> FoundRace
     Again again[AGAIN_PAIRS]; // the last that were looked for
     VEC(Entry) scratch;
     VEC(ReadBy) readers;                // history.c

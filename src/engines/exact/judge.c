@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // judge — which accesses race, in which class, and what is said of it: both sides and the order that was missing.
-#include "engines/core/missing.h"
+#include "findings/missing.h"
 #include "engines/exact/again.h"
 #include "engines/exact/order/order_internal.h"
 
@@ -167,7 +167,7 @@ bool gr_exact_report(Exact *x, const Access *a, uint32_t lane, uint64_t word, ui
     if ((class == RACE_SAME_VALUE && x->options.no_same_value) || !gr_exact_is_wanted(x, mine) ||
         !gr_exact_is_wanted(x, theirs))
         return false;
-    uint64_t key = gr_exact_pair(mine, theirs, a->owner != NULL, class);
+    uint64_t key = gr_exact_pair(x, mine, theirs, a->owner != NULL, class);
     FoundRace *f = gr_map_get_u64(&x->pairs, key);
     if (x->options.occurred) {
         ExactOccurrence o = {class, a->owner ? PTX_SHARED : PTX_GLOBAL, 0, 0, word, bytes, {lo, hi}};
@@ -191,6 +191,7 @@ bool gr_exact_report(Exact *x, const Access *a, uint32_t lane, uint64_t word, ui
         r->class = class;
         r->space = a->owner ? PTX_SHARED : PTX_GLOBAL;
         r->order = f->order;
+        f->patience = PATIENCE;
         fill_side(x, mine, lane, a->address[lane], &r->side[0]);
         uint64_t base, size;
         bool known = theirs->mark & STAMP_FREED       ? gr_exact_freed_base(x, word, &base)

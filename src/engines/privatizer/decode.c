@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/privatizer/decode.h"
 
-#include "engines/core/missing.h"
+#include "findings/missing.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "engines/tracker/decode.h"
 
 #include "device_api/shared_window.h"
-#include "engines/core/missing.h"
+#include "findings/missing.h"
 #include "engines/tracker/device/word.h"
 #include "ptx/ptx.h"
 

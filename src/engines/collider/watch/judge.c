@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // judge — the class of a race, its two sides, and what would have ordered them.
 #include "engines/collider/watch/watch_internal.h"
-#include "engines/core/missing.h"
+#include "findings/missing.h"
 #include "engines/exact/classes.h"
 
 #include <stdlib.h>

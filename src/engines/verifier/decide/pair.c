@@ -5,6 +5,7 @@
 #include "engines/verifier/decide/changing.h"
 #include "engines/verifier/decide/locks.h"
 #include "engines/verifier/decide/order.h"
+#include "findings/missing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -150,8 +151,8 @@ const char *gr_pair_missing(GrLevel level, const GrBoundAccess *x, const GrBound
     switch (level) {
     case GR_LEVEL_BLOCKS:
         return "nothing orders the two blocks: no lock, flag or other synchronization of gpu scope between";
-    case GR_LEVEL_WARP: return "no __syncwarp() or other barrier of both lanes between";
-    default: return "no __syncthreads() or other barrier of both warps between";
+    case GR_LEVEL_WARP: return MISSING_LANES;
+    default: return MISSING_WARPS;
     }
 }
 

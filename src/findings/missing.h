@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// missing — what would have ordered two accesses, as the end of a sentence, for engines that name both sides of a race.
-#ifndef GR_ENGINES_CORE_MISSING_H
-#define GR_ENGINES_CORE_MISSING_H
+// missing — what would have ordered two accesses, as the end of a sentence, for engines that name both sides of a race;
+// and how far apart two threads are whom such an order is missing.
+#ifndef GR_FINDINGS_MISSING_H
+#define GR_FINDINGS_MISSING_H
 
 #define MISSING_HOST(did, what)  "the host did not wait for the " what " before it " did
 #define MISSING_HOST_READ_LAUNCH MISSING_HOST("read", "launch (cudaDeviceSynchronize, an event or a stream)")
@@ -28,5 +29,17 @@
     "the one came first only because its fence.sc (__threadfence() is one) did, and nothing that was read "  \
     "or "                                                                                                    \
     "overwritten decides the order of the two fences: another execution may have it the other way round"
+
+// What orders threads that are so far apart also orders those that are nearer.
+typedef enum GrWidth {
+    GR_WIDTH_NONE, // the order is not one of these
+    GR_WIDTH_LANES,
+    GR_WIDTH_WARPS,
+    GR_WIDTH_BLOCKS,
+    GR_WIDTH_LAUNCHES,
+} GrWidth;
+
+// By a sentence's end that one of these texts begins. NULL: GR_WIDTH_NONE.
+GrWidth gr_missing_width(const char *order);
 
 #endif
