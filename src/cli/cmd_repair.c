@@ -94,7 +94,8 @@ static void say_edit(Repair *x, const GrProposal *p, const char *why, json_t *li
 
 static gr_status repair_race(Repair *x, const GrRace *race, json_t *list, gr_error *err) {
     GrProposal all[GR_REPAIR_PROPOSALS];
-    unsigned n = gr_repair_propose(&x->repairs, &race->found, all);
+    const GrFinding *found = &race->found;
+    unsigned n = gr_repair_propose(&x->repairs, &found, 1, all);
     json_t *o = json_object(), *edits = json_array();
     bool removed = false;
     gr_status st = GR_OK;

@@ -4,27 +4,6 @@
 
 #include <string.h>
 
-typedef struct GrPlace {
-    GrRepairFile *file;
-    const char *path;
-    const GrFunctionCode *function;
-    const GrStatement *statement;
-} GrPlace;
-
-// The file and function of an access: the innermost in the user's own code. False: not known, or it cannot be read.
-static bool place_of(GrPlaces *p, const GrAccess *a, GrPlace *out) {
-    for (uint32_t k = 0; k <= a->n_inlined; k++) {
-        const GrFrame *f = gr_access_frame(a, k);
-        out->file = f->line ? gr_repair_file(p->repairs, f->file) : NULL;
-        out->path = f->file;
-        out->function = out->file ? gr_cpp_function(&out->file->code, f->line) : NULL;
-        out->statement = out->function ? gr_cpp_at(out->function, f->line) : NULL;
-        if (out->statement)
-            return true;
-    }
-    return false;
-}
-
 static GrProposal proposal_at(const GrPlace *at, const char *what) {
     return (GrProposal){.what = what, .file = at->path, .code = &at->file->code};
 }
@@ -67,8 +46,8 @@ static bool signals(const GrPlace *at) {
 
 void gr_place_fences(GrPlaces *p, const char *text, const char *what) {
     GrPlace earlier, later;
-    if (!place_of(p, &p->found->accesses[1], &earlier) || !place_of(p, &p->found->accesses[0], &later) ||
-        !signals(&earlier) || !signals(&later))
+    if (!gr_place_of(p->repairs, &p->found->accesses[1], &earlier) ||
+        !gr_place_of(p->repairs, &p->found->accesses[0], &later) || !signals(&earlier) || !signals(&later))
         return;
     GrProposal behind = proposal_at(&earlier, what), before = proposal_at(&later, what);
     bool has_behind = put_behind(p, &behind, earlier.statement, text);
@@ -165,8 +144,8 @@ static const char *needed(const char *order) {
 void gr_place_scopes(GrPlaces *p, const char *scope, const char *what) {
     GrPlace side[2];
     scope = scope ? scope : needed(p->found->order);
-    if (!scope || !place_of(p, &p->found->accesses[1], &side[0]) ||
-        !place_of(p, &p->found->accesses[0], &side[1]))
+    if (!scope || !gr_place_of(p->repairs, &p->found->accesses[1], &side[0]) ||
+        !gr_place_of(p->repairs, &p->found->accesses[0], &side[1]))
         return;
     GrProposal lines = proposal_at(&side[0], what), functions = lines;
     for (int k = 0; k < 2 && side[0].file == side[1].file; k++) {
@@ -184,7 +163,7 @@ void gr_place_host_wait(GrPlaces *p, const char *text, const char *what) {
     GrPlace at;
     for (int k = 0; k < 2; k++) {
         const GrAccess *a = &p->found->accesses[k];
-        if (!a->host || !place_of(p, a, &at))
+        if (!a->host || !gr_place_of(p->repairs, a, &at))
             continue;
         GrProposal one = proposal_at(&at, what);
         if (put_before(p, &one, at.statement, text))
@@ -234,7 +213,7 @@ void gr_place_stream_wait(GrPlaces *p, const char *text, const char *what) {
         GrAccess outer = *a; // the kernel itself, not what was inlined into it
         outer.at = *gr_access_frame(a, a->n_inlined);
         outer.n_inlined = 0;
-        bool known = place_of(p, &outer, &at) && at.function->kernel;
+        bool known = gr_place_of(p->repairs, &outer, &at) && at.function->kernel;
         copy |= !known;
         if (known && !kernel.file) {
             kernel = at;

@@ -62,6 +62,20 @@ static const GrReach *reach_of(GrRepairFile *f, const GrFunctionCode *function) 
     return r->oom ? NULL : r;
 }
 
+bool gr_place_of(GrRepairs *r, const GrAccess *a, GrPlace *out) {
+    for (uint32_t k = 0; k <= a->n_inlined; k++) {
+        const GrFrame *f = gr_access_frame(a, k);
+        out->file = f->line ? gr_repair_file(r, f->file) : NULL;
+        out->path = f->file;
+        out->line = f->line;
+        out->function = out->file ? gr_cpp_function(&out->file->code, f->line) : NULL;
+        out->statement = out->function ? gr_cpp_at(out->function, f->line) : NULL;
+        if (out->statement)
+            return true;
+    }
+    return false;
+}
+
 // ---- Edits -------------------------------------------------------------------------------------------------
 
 void gr_place_add(GrPlaces *p, const GrProposal *proposal) {

@@ -16,6 +16,18 @@ typedef struct GrRepairFile {
 // NULL: the file cannot be read, is the toolkit's, or memory is out. `path` must outlive *r.
 GrRepairFile *gr_repair_file(GrRepairs *r, const char *path);
 
+// Where an access is in the text.
+typedef struct GrPlace {
+    GrRepairFile *file;
+    const char *path;
+    const GrFunctionCode *function;
+    const GrStatement *statement;
+    uint32_t line;
+} GrPlace;
+
+// The innermost place of an access in a file of the user's that can be read. False: there is none.
+bool gr_place_of(GrRepairs *r, const GrAccess *a, GrPlace *out);
+
 // Where proposals for a race are put.
 typedef struct GrPlaces {
     GrRepairs *repairs;

@@ -38,10 +38,32 @@ static const struct Pattern {
 #undef PATTERN
 };
 
-unsigned gr_repair_propose(GrRepairs *r, const GrFinding *f, GrProposal out[GR_REPAIR_PROPOSALS]) {
+// All proposals for one finding.
+static unsigned propose_one(GrRepairs *r, const GrFinding *f, GrProposal out[GR_REPAIR_PROPOSALS]) {
     GrPlaces p = {.repairs = r, .found = f, .out = out};
     for (size_t k = 0; k < sizeof patterns / sizeof *patterns && f->order && f->n_accesses == 2; k++)
         if (!strncmp(f->order, patterns[k].order, strlen(patterns[k].order)))
             patterns[k].propose(&p, patterns[k].text, patterns[k].what);
     return p.n;
+}
+
+static bool has(const GrProposal *all, unsigned n, const GrProposal *p) {
+    for (unsigned k = 0; k < n; k++)
+        if (gr_proposal_same(&all[k], p))
+            return true;
+    return false;
+}
+
+unsigned gr_repair_propose(GrRepairs *r, const GrFinding *const *f, size_t n,
+                           GrProposal out[GR_REPAIR_PROPOSALS]) {
+    unsigned n_out = n ? propose_one(r, f[0], out) : 0;
+    for (size_t k = 1; k < n && n_out; k++) {
+        GrProposal own[GR_REPAIR_PROPOSALS];
+        unsigned n_own = propose_one(r, f[k], own), kept = 0;
+        for (unsigned i = 0; i < n_out; i++)
+            if (has(own, n_own, &out[i]))
+                out[kept++] = out[i];
+        n_out = kept;
+    }
+    return n_out;
 }

@@ -36,9 +36,31 @@ typedef struct GrRepairs {
 
 void gr_repairs_free(GrRepairs *r);
 
-// Proposals for the race, the most likely first, into out[0] to out[GR_REPAIR_PROPOSALS - 1]; returns how many. They
-// live as long as *r, as must *f. None: no pattern fits, a source cannot be read, or there is no place for the edit.
-unsigned gr_repair_propose(GrRepairs *r, const GrFinding *f, GrProposal out[GR_REPAIR_PROPOSALS]);
+// Proposals that fit all `n` findings of one mistake, the most likely first, into out[0] to
+// out[GR_REPAIR_PROPOSALS - 1]; returns how many. They live as long as *r, as must the findings. None: no pattern fits,
+// a source cannot be read, or no edit would order every pair.
+unsigned gr_repair_propose(GrRepairs *r, const GrFinding *const *f, size_t n,
+                           GrProposal out[GR_REPAIR_PROPOSALS]);
+
+// What an update does (updates.def).
+typedef enum GrUpdateOp {
+#define UPDATE(op, name) GR_UPDATE_##op,
+#include "repair/updates.def"
+#undef UPDATE
+} GrUpdateOp;
+
+// An object that is read, changed and written back by one statement.
+typedef struct GrUpdate {
+    GrUpdateOp op;
+    const char *name;   // of `op`: "add", "max"
+    const char *file;   // as the finding calls it
+    uint32_t line;      // of the statement
+    const char *object; // its expression, "bins[data[i] % BINS]"; NULL: the source cannot be read
+} GrUpdate;
+
+// Whether both sides are one update that is no atomic: x += y, x++, x = x + y, x = max(x, y), if (y > x) x = y. The
+// source says so; where it cannot be read, a load and a store of one line. Texts live as long as *r and *f.
+bool gr_repair_update(GrRepairs *r, const GrFinding *f, GrUpdate *out);
 
 // The whole file with the edits made.
 void gr_repair_apply(const GrProposal *p, StrBuf *out);

@@ -12,7 +12,8 @@ static gr_status propose(GrReport *r, GrRepairs *repairs, GrRace *race, gr_error
     GrProposal all[GR_REPAIR_PROPOSALS];
     const GrRace *pair = gr_race_pair(race);
     StrBuf hunks = {0};
-    if (!pair || !gr_repair_propose(repairs, &pair->found, all))
+    const GrFinding *found = pair ? &pair->found : NULL;
+    if (!pair || !gr_repair_propose(repairs, &found, 1, all))
         return GR_OK;
     gr_repair_hunks(&all[0], &hunks);
     GrRepair *repair = GR_NEW(&r->arena, GrRepair);

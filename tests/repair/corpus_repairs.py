@@ -49,9 +49,10 @@ class Program:
                         *header(text, "NVCC"), "-o", "app", self.name + ".cu"]
 
     def copy(self, folder):
-        """What the build needs: the family and the headers."""
+        """What the build needs: the family and the headers, check.h within them: it is beside the folder."""
+        check = (CORPUS.parent / "check.h").read_text()
         for header_file in CORPUS.glob("*.h"):
-            shutil.copy(header_file, folder)
+            (folder / header_file.name).write_text(header_file.read_text().replace('#include "../check.h"\n', check))
         family = folder / self.path.parent.name
         family.mkdir()
         for one in [self.path, *self.path.parent.glob("*.h"), *CORPUS.glob("async/*.h")]:

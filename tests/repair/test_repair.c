@@ -55,7 +55,7 @@ static unsigned propose(const char *source, uint32_t later, uint32_t earlier, co
     assert_int_equal(GR_OK, gr_file_write(path, source, strlen(source), NULL));
     GrFinding f = {
         .order = order, .n_accesses = 2, .kernel = "k", .accesses = {at(later, "cta"), at(earlier, "cta")}};
-    return gr_repair_propose(&repairs, &f, proposals);
+    return gr_repair_propose(&repairs, (const GrFinding *const[]){&f}, 1, proposals);
 }
 
 static const char *after(unsigned k) {
@@ -136,7 +136,7 @@ static void no_place(void **state) {
     assert_int_equal(0, propose("", 3, 3, "nothing that is known"));
     GrFinding f = {.order = MISSING_WARPS, .n_accesses = 2, .accesses = {at(1, NULL), at(2, NULL)}};
     f.accesses[0].at.file = f.accesses[1].at.file = "/nonexistent.cu";
-    assert_int_equal(0, gr_repair_propose(&repairs, &f, proposals));
+    assert_int_equal(0, gr_repair_propose(&repairs, (const GrFinding *const[]){&f}, 1, proposals));
 }
 
 // After a tile was read it is filled again: at the end of the loop; both places come second.
