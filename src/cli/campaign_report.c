@@ -112,6 +112,7 @@ static gr_status write_merged(const GrCampaignReport *c, GrCampaignVerdict v, co
     m.all.folder = getcwd(folder, sizeof folder);
     m.all.max_reports = c->options->max_reports;
     m.all.drawing = growth;
+    GR_TRY(gr_report_added(&m.all, err));
     GR_TRY(add_what_is_missing(c, v, &m.all, err));
     GR_TRY(gr_baseline_apply(c->baseline, &m.all, err));
     GR_TRY(gr_write_report(&m.all, c->options, stderr, &lost, err));

@@ -27,6 +27,8 @@ static int report(const GrOptions *o, int n, char **paths) {
     for (int k = 0; k < n && st == GR_OK; k++)
         st = gr_report_add_file(&r, paths[k], &err);
     if (st == GR_OK)
+        st = gr_report_added(&r, &err);
+    if (st == GR_OK)
         st = gr_baseline_open(&baseline, o->baseline, &err);
     if (st == GR_OK)
         st = gr_baseline_apply(&baseline, &r, &err);

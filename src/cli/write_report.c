@@ -84,6 +84,8 @@ static void look_at(GrReport *report, const GrOptions *o, FILE *to, bool shown) 
     bool terminal = shown && is_terminal(to);
     struct winsize size;
     report->look.quiet = o->quiet;
+    report->look.verbose = o->verbose;
+    report->look.full_names = o->full_names;
     report->look.color =
         !strcmp(o->color, "always") || (!strcmp(o->color, "auto") && terminal && !(no && *no));
     report->look.width = (unsigned)o->width;

@@ -5,6 +5,7 @@
 
 static const char *const orders[] = {[GR_WIDTH_LANES] = MISSING_LANES,
                                      [GR_WIDTH_WARPS] = MISSING_WARPS,
+                                     [GR_WIDTH_CLUSTER] = MISSING_CLUSTER,
                                      [GR_WIDTH_BLOCKS] = MISSING_BLOCKS,
                                      [GR_WIDTH_LAUNCHES] = MISSING_LAUNCHES};
 

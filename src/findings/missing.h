@@ -23,6 +23,8 @@
     "no wait for the asynchronous operation (its group, or the mbarrier it completes on) between"
 #define MISSING_BLOCKS                                                                                       \
     "no release by the one and acquire by the other (fences included) and no barrier of both blocks between"
+#define MISSING_CLUSTER                                                                                      \
+    "the two blocks are of one cluster, and no cluster barrier and no release and acquire is between"
 #define MISSING_LANES "both are lanes of one warp, and no __syncwarp() or barrier is between"
 #define MISSING_WARPS "no __syncthreads() or other barrier of both warps between"
 #define MISSING_CHANCE                                                                                       \
@@ -35,6 +37,7 @@ typedef enum GrWidth {
     GR_WIDTH_NONE, // the order is not one of these
     GR_WIDTH_LANES,
     GR_WIDTH_WARPS,
+    GR_WIDTH_CLUSTER,
     GR_WIDTH_BLOCKS,
     GR_WIDTH_LAUNCHES,
 } GrWidth;

@@ -7,6 +7,7 @@
 // one that knows values, or one whose threads are furthest apart: what orders these orders the others. The others are
 // counted.
 #include "report/report_internal.h"
+#include "report/spot.h"
 #include "report/suppress.h"
 
 #include <stdlib.h>
@@ -14,54 +15,19 @@
 
 // ---- Keys ----------------------------------------------------------------------------------------------------------
 
-// Where the user meets one side.
-typedef struct Spot {
-    const char *kind; // of what has no place in a kernel: "copy", "host read"; else NULL
-    const char *file, *module;
-    uint32_t line, ptx_line;
-} Spot;
-
 typedef struct Key {
     const GrRace *race, *pair; // pair: the race of which both sides are known, or NULL
-    Spot low, high;            // of a pair in either order
+    GrSpot spots[2];
     size_t number;
 } Key;
 
-static Spot spot_of(const GrRace *r, const GrAccess *a) {
-    const GrFrame *f = gr_access_frame(a, a->headline);
-    Spot s = {.kind = a->host || !a->ptx_line ? a->kind : NULL, .file = f->file, .line = f->line};
-    if (!f->line && !s.kind) {
-        s.module = r->found.module;
-        s.ptx_line = a->ptx_line;
-    }
-    return s;
-}
-
 static int compare_numbers(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
-
-static int compare_spots(const Spot *a, const Spot *b) {
-    int d;
-    if ((d = gr_compare_texts(a->file, b->file)) || (d = compare_numbers(a->line, b->line)) ||
-        (d = gr_compare_texts(a->kind, b->kind)) || (d = gr_compare_texts(a->module, b->module)))
-        return d;
-    return compare_numbers(a->ptx_line, b->ptx_line);
-}
 
 static Key key_of(const GrRace *r, size_t number) {
     Key k = {.race = r, .number = number, .pair = gr_race_pair(r)};
-    const GrRace *p = k.pair ? k.pair : r;
-    k.low = k.high = spot_of(p, &p->found.accesses[0]);
-    if (k.pair)
-        k.high = spot_of(p, &p->found.accesses[1]);
-    if (compare_spots(&k.low, &k.high) > 0) {
-        Spot low = k.high;
-        k.high = k.low;
-        k.low = low;
-    }
+    gr_race_spots(k.pair ? k.pair : r, k.spots);
     return k;
 }
-
-static bool is_unconfirmed(const GrRace *r) { return r->judged && !r->witness; }
 
 // What two rules hide is not mixed. NULL: it is not hidden.
 static int compare_rules(const GrRule *a, const GrRule *b) {
@@ -75,14 +41,14 @@ static int compare_rules(const GrRule *a, const GrRule *b) {
 // 0: one cause.
 static int compare_groups(const Key *x, const Key *y) {
     int d;
-    if ((d = compare_spots(&x->low, &y->low)) || (d = compare_spots(&x->high, &y->high)) ||
-        (d = compare_numbers(!x->pair, !y->pair)))
+    if ((d = gr_compare_spots(&x->spots[0], &y->spots[0])) ||
+        (d = gr_compare_spots(&x->spots[1], &y->spots[1])) || (d = compare_numbers(!x->pair, !y->pair)))
         return d;
     const GrRace *a = x->pair ? x->pair : x->race, *b = y->pair ? y->pair : y->race;
     if ((d = compare_numbers(a->found.class, b->found.class)) ||
         (d = gr_compare_texts(a->found.space, b->found.space)) ||
         (d = gr_compare_texts(x->race->found.engine, y->race->found.engine)) ||
-        (d = compare_numbers(is_unconfirmed(x->race), is_unconfirmed(y->race))) ||
+        (d = compare_numbers(gr_race_is_unconfirmed(x->race), gr_race_is_unconfirmed(y->race))) ||
         (d = compare_rules(x->race->hidden_by, y->race->hidden_by)))
         return d;
     if (x->pair)
@@ -172,7 +138,7 @@ static int sureness(const GrRace *r) {
     bool idle = false;
     for (unsigned k = 0; k < r->found.n_accesses; k++)
         idle |= r->found.accesses[k].discarded;
-    return idle || is_unconfirmed(r) ? 0 : r->watched || r->witness || r->met ? 2 : 1;
+    return idle || gr_race_is_unconfirmed(r) ? 0 : r->watched || r->witness || r->met ? 2 : 1;
 }
 
 // In the order in which reports show races: equals stand as in the source.

@@ -29,6 +29,22 @@ const char *gr_short_name(const char *name, Arena *arena) {
     return depth == 0 ? out : full; // operator< and the like: not worth a parser
 }
 
+const char *gr_plain_name(const char *name, Arena *arena) {
+    const char *full = gr_demangle(name, arena);
+    int depth = 0;
+    const char *begin = full, *end = NULL;
+    for (const char *p = full; p && *p && !end; p++) {
+        bool parameters = *p == '(' && strncmp(p, "(anonymous", 10) && strncmp(p, "(lambda", 7);
+        if (!depth && *p == ' ' && strncmp(p, " namespace", 10))
+            begin = p + 1; // behind the type of what is returned
+        if (!depth && parameters)
+            end = p;
+        depth += *p == '<' || (*p == '(' && !parameters);
+        depth -= (*p == '>' || *p == ')') && depth;
+    }
+    return end && end > begin ? gr_arena_strndup(arena, begin, (size_t)(end - begin)) : full;
+}
+
 const char *gr_variable_name(const char *name, Arena *arena) {
     const char *full = gr_demangle(name, arena), *last = full;
     int depth = 0;

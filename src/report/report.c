@@ -16,6 +16,7 @@ void gr_report_init(GrReport *r) {
 
 void gr_report_free(GrReport *r) {
     gr_vec_free(&r->races);
+    gr_vec_free(&r->causes);
     gr_vec_free(&r->hidden);
     gr_vec_free(&r->conflicts);
     gr_vec_free(&r->faulted);

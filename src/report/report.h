@@ -75,12 +75,30 @@ typedef struct GrRace {
     const char *const *kernels;
     uint32_t n_kernels, n_places; // n_places: how many pairs of places those were
     const GrMet *met;             // where the other side was caught; NULL: nowhere
-    const GrRepair *repair;       // that is proposed; NULL: none
+    const GrRepair *repair;       // that is proposed for its cause; NULL: none
+    uint32_t cause;               // a number in GrReport.causes, from 1; 0: none
     bool judged;                  // by another engine, in the same execution:
     const struct GrRace *witness; // the race that it saw there; NULL: none, so one of the two is wrong
 } GrRace;
 
 typedef VEC(GrRace) GrRaceVec;
+
+// One mistake: all races that one edit would end, as far as that is known (cause.c).
+typedef struct GrCause {
+    const char *id;     // equal over seeds, machines and builds of unchanged code, like GrRace.id
+    const char *update; // the object that is read, changed and written back without an atomic; NULL: it is none
+    const GrRepair *repair; // fits all its races; NULL: nothing is proposed
+} GrCause;
+
+// A cause with its races, as reports show it.
+typedef struct GrCauseRaces {
+    const GrCause *cause;        // NULL: a race by itself
+    const GrRace *shown;         // of its races, that whose threads are furthest apart
+    const GrRace *const *races;  // in the order of the report
+    uint32_t n;
+    uint64_t count; // occurrences
+    bool known;     // the baseline has all of them
+} GrCauseRaces;
 
 typedef struct GrKernelCoverage {
     const char *name, *module, *unchecked; // why it is not checked, NULL when it is
@@ -157,11 +175,13 @@ typedef struct GrReport {
     // How it looks as text. All zero: plain, in full, and lines are as long as they are.
     struct {
         bool color, quiet; // quiet: a line for each race
+        bool verbose, full_names; // all that is known of each race; signatures of functions
         unsigned width;    // columns; 0: lines are not broken
     } look;
     // What was found.
     GrVerdict verdict;
     GrRaceVec races;
+    VEC(GrCause) causes;
     GrRaceVec misuses; // by kind and place
     Map misuse_at;     // number + 1, until they are sorted
     GrRaceVec hidden;  // races and misuses (those have no space) that a rule hides; no part of the verdict
@@ -219,6 +239,12 @@ gr_status gr_report_build(GrReport *r, const GrResultsView *view, gr_error *err)
 gr_status gr_report_add(GrReport *r, const GrFinding *f, gr_error *err);
 gr_status gr_report_finish(GrReport *r, gr_error *err);
 
+// The causes of the report's races, in the order in which their first ones stand there. In `arena`; NULL: out of memory.
+const GrCauseRaces *gr_report_causes(const GrReport *r, Arena *arena, size_t *n);
+
+// What it is called: "read-write race", "update without an atomic".
+const char *gr_cause_name(const GrReport *r, const GrCauseRaces *c);
+
 // Both sides of a race and the order that was missing, in one sentence. Nothing when not both are known.
 void gr_race_sentence(const GrReport *r, const GrRace *race, StrBuf *out);
 
@@ -241,6 +267,10 @@ const GrClass *gr_report_class(const GrReport *r, uint32_t number);
 
 // The demangled name of a kernel or function, without template arguments and parameters, for a line of text.
 const char *gr_short_name(const char *name, Arena *arena);
+
+// The demangled name of a kernel or function without parameters and without the type that it returns; NULL: out of
+// memory.
+const char *gr_plain_name(const char *name, Arena *arena);
 
 // The name of a variable, demangled, without the function or the namespace that it is in.
 const char *gr_variable_name(const char *name, Arena *arena);

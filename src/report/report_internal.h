@@ -25,8 +25,8 @@ void gr_report_place(const GrReport *r, const GrFrame *f, StrBuf *out);
 // Merges races that the collider saw twice, by value and by watchpoint; gives its other races their evidence.
 gr_status gr_report_merge(GrReport *r, gr_error *err);
 
-// Proposes repairs for the races that the report lists (repairs.c).
-gr_status gr_report_propose(GrReport *r, gr_error *err);
+// Races that are one mistake get one cause, and proposals of repair (cause.c). Those that the report lists.
+gr_status gr_report_find_causes(GrReport *r, gr_error *err);
 
 // For a run of two engines (GrReport.causal): says of the collider's races whether causality confirms them.
 gr_status gr_report_confirm(GrReport *r, gr_error *err);
@@ -35,6 +35,9 @@ gr_status gr_report_confirm(GrReport *r, gr_error *err);
 static inline const GrRace *gr_race_pair(const GrRace *r) {
     return r->watched ? r->watched : r->found.order ? r : r->witness;
 }
+
+// Another engine looked at the same execution, and saw no such race.
+static inline bool gr_race_is_unconfirmed(const GrRace *r) { return r->judged && !r->witness; }
 
 // The command that shows the race again.
 static inline const char *gr_race_reproduce(const GrReport *r, const GrRace *race) {
@@ -46,6 +49,9 @@ static inline const GrFrame *gr_race_place(const GrRace *race) {
     const GrAccess *a = race->watched ? &race->watched->found.accesses[0] : &race->found.accesses[0];
     return gr_access_frame(a, a->headline);
 }
+
+// Appends who did `a`, beside the other side: "thread (1,0,0) of block (2,0,0)", "the host", "a copy".
+void gr_race_who(const GrAccess *a, const GrAccess *other, StrBuf *out);
 
 // Appends the variable, argument or memory of an access: ", in data", ", through argument 2, byte 4 of 64 …".
 void gr_access_memory(const GrReport *r, const GrAccess *a, Arena *arena, StrBuf *out);

@@ -20,7 +20,7 @@ void gr_report_place(const GrReport *r, const GrFrame *f, StrBuf *out) {
 
 static bool same(const uint32_t a[3], const uint32_t b[3]) { return !memcmp(a, b, 3 * sizeof *a); }
 
-static void add_who(const GrAccess *a, const GrAccess *other, StrBuf *out) {
+void gr_race_who(const GrAccess *a, const GrAccess *other, StrBuf *out) {
     if (a->host) {
         gr_str_add(out, "the host");
         return;
@@ -43,7 +43,7 @@ static void add_who(const GrAccess *a, const GrAccess *other, StrBuf *out) {
 }
 
 static void add_side(const GrReport *r, const GrAccess *a, const GrAccess *other, StrBuf *out) {
-    add_who(a, other, out);
+    gr_race_who(a, other, out);
     gr_escaped_addf(out, " %s", a->did ? a->did : "accessed");
     if (a->strong)
         gr_escaped_addf(out, " with scope .%s", a->strong);

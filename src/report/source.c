@@ -146,6 +146,13 @@ bool gr_source_mark(GrSources *s, const char *path, uint32_t line, uint64_t *say
     return true;
 }
 
+void gr_source_line_excerpt(GrSources *s, const char *path, uint32_t line, StrBuf *out) {
+    size_t n = 0;
+    const char *text = gr_source_line(s, path, line, &n);
+    if (text)
+        add_line(text, n, line, true, out);
+}
+
 void gr_source_excerpt(GrSources *s, const char *path, uint32_t line, uint32_t col, StrBuf *out) {
     enum { AROUND = 1 };
     const Source *f = path && line ? source_of(s, path) : NULL;

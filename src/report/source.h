@@ -20,6 +20,9 @@ typedef struct GrSources {
 
 void gr_sources_free(GrSources *s);
 
+// Appends the line alone, as gr_source_excerpt does.
+void gr_source_line_excerpt(GrSources *s, const char *path, uint32_t line, StrBuf *out);
+
 // Appends lines around `line` of `path`, with a caret under column `col` (0: none). Nothing when it cannot be read.
 // `path` must outlive the sources.
 void gr_source_excerpt(GrSources *s, const char *path, uint32_t line, uint32_t col, StrBuf *out);

@@ -297,6 +297,8 @@ void gr_report_summary(const GrReport *r, StrBuf *out) {
     if (races || !r->misuses.len)
         gr_escaped_addf(out, races ? "%llu race%s" : "no races", (unsigned long long)races,
                         races == 1 ? "" : "s");
+    if (r->causes.len && r->causes.len < r->races.len)
+        gr_escaped_addf(out, " of %zu cause%s", r->causes.len, r->causes.len == 1 ? "" : "s");
     if (r->misuses.len)
         gr_escaped_addf(out, "%s%zu misuse%s of %s", races ? ", " : "", r->misuses.len,
                         r->misuses.len == 1 ? "" : "s", misused(r));
@@ -323,7 +325,7 @@ gr_status gr_report_finish(GrReport *r, gr_error *err) {
     gr_map_free(&r->misuse_at); // their numbers have changed
     GR_MUST(gr_report_identify(r, err));
     gr_report_order(r);
-    GR_MUST(gr_report_propose(r, err));
+    GR_MUST(gr_report_find_causes(r, err));
     r->aimed_at = r->aim ? gr_aims_waiting(r->aim) : 0;
     if (r->so_far.path && r->functions.len) {
         gr_error why = {0};

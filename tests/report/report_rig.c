@@ -272,12 +272,18 @@ static void compare_file(const char *name, const StrBuf *now) {
 
 void rig_compare(const GrReport *report, const char *name) {
     char file[64];
-    StrBuf text = {0}, json = {0};
+    StrBuf text = {0}, json = {0}, full = {0};
+    GrReport verbose = *report;
+    verbose.look.verbose = verbose.look.full_names = true;
     rig_round_trip(report);
     gr_report_text(report, &text);
+    gr_report_text(&verbose, &full);
     assert_int_equal(gr_report_json(report, &json, &rig_err), GR_OK);
     snprintf(file, sizeof file, "%s.txt", name);
     compare_file(file, &text);
+    snprintf(file, sizeof file, "%s.verbose.txt", name);
+    compare_file(file, &full);
+    gr_str_free(&full);
     snprintf(file, sizeof file, "%s.json", name);
     compare_file(file, &json);
     gr_str_free(&text);

@@ -83,7 +83,7 @@ static const char *no_order(const Exact *x, const Stamp *a, const Stamp *b) {
     if (a->at.launch != b->at.launch)
         return x->order.launches.data[a->at.launch]->prior ? MISSING_GRID_WAIT : MISSING_LAUNCHES;
     if (r != SAME_BLOCK)
-        return MISSING_BLOCKS;
+        return r == SAME_CLUSTER ? MISSING_CLUSTER : MISSING_BLOCKS;
     if (a->at.warp == b->at.warp)
         return MISSING_LANES;
     return MISSING_WARPS;

@@ -91,8 +91,10 @@ static void join_seen(GrMerge *m, GrRace *race, const GrRace *other) {
             all[kept++] = all[k];
             count += all[k].count;
         }
-    if (compare_runs(other->seen[0].run, race->seen[0].run) < 0)
-        *race = *other; // it is shown as the first run saw it
+    int wider = gr_compare_widths(gr_race_pair(other) ? gr_race_pair(other) : other,
+                                  gr_race_pair(race) ? gr_race_pair(race) : race);
+    if (wider < 0 || (!wider && compare_runs(other->seen[0].run, race->seen[0].run) < 0))
+        *race = *other; // it is shown as the first run saw it, of those that saw it widest
     race->seen = all;
     race->n_seen = kept;
     race->found.count = count;
@@ -101,6 +103,7 @@ static void join_seen(GrMerge *m, GrRace *race, const GrRace *other) {
 // A race of `from` as a race of m->to, with its runs.
 static GrRace adopt(GrMerge *m, const GrReport *from, const GrRace *race, const GrRunOf *run) {
     GrRace out = gr_merge_copy(m, from, race);
+    out.cause = 0;
     uint32_t n = run ? 1 : race->n_seen;
     GrSeenIn *seen = GR_NEW_ARRAY(&m->to->arena, GrSeenIn, n + 1);
     gr_merge_check(seen != NULL, m);
@@ -222,7 +225,14 @@ static gr_status merge(GrReport *r, const GrReport *from, gr_error *err) {
     GR_NEED(!m->nomem, err);
     forget_baseline(r);
     gr_report_order(r);
+    r->causes.len = 0; // gr_report_added finds those of all
+    for (size_t k = 0; k < r->races.len; k++)
+        r->races.data[k].cause = 0;
     return GR_OK;
+}
+
+gr_status gr_report_added(GrReport *r, gr_error *err) {
+    return r->causes.len ? GR_OK : gr_report_find_causes(r, err);
 }
 
 gr_status gr_report_add_text(GrReport *r, const char *path, const char *text, size_t len, gr_error *err) {

@@ -195,6 +195,35 @@ static void read_content(GrReader *x) {
     free(all);
 }
 
+// What a cause names are races of the report, each of one cause.
+static void read_causes(GrReader *x, const json_t *o) {
+    GrReport *r = x->report;
+    const json_t *list = gr_read_list(x, o, "causes");
+    Map at = {0};
+    size_t k, i;
+    json_t *v, *id;
+    for (k = 0; k < r->races.len; k++)
+        if (!gr_map_put(&at, r->races.data[k].id, (void *)(k + 1)))
+            gr_read_nomem(x);
+    json_array_foreach(list, k, v) {
+        GrCause cause = {.id = gr_read_needed(x, v, "id"), .update = gr_read_text(x, v, "update")};
+        const json_t *races = gr_read_list(x, v, "races");
+        json_array_foreach(races, i, id) {
+            size_t place = json_is_string(id) ? (size_t)gr_map_get(&at, json_string_value(id)) : 0;
+            GrRace *race = place ? &r->races.data[place - 1] : NULL;
+            if (!race || race->cause) {
+                gr_read_wrong(x, "cause %zu names a race that is not there, or is of another cause", k + 1);
+                continue;
+            }
+            race->cause = (uint32_t)k + 1;
+            cause.repair = race->repair;
+        }
+        if (!gr_vec_push(&r->causes, cause))
+            gr_read_nomem(x);
+    }
+    gr_map_free(&at);
+}
+
 static void read_report(GrReader *x, const json_t *o) {
     GrReport *r = x->report;
     const json_t *times = gr_read_object(x, o, "times"), *coverage = gr_read_object(x, o, "coverage");
@@ -237,6 +266,10 @@ static void read_report(GrReader *x, const json_t *o) {
         named &= r->hidden.data[k].id != NULL;
     if (!named && x->st == GR_OK)
         x->st = gr_report_identify(r, x->err);
+    if (json_object_get(o, "causes"))
+        read_causes(x, o);
+    else if (x->st == GR_OK)
+        x->st = gr_report_find_causes(r, x->err);
     if (!r->runs.len && x->st == GR_OK)
         read_content(x);
 }

@@ -29,4 +29,7 @@ gr_status gr_report_add_file(GrReport *r, const char *path, gr_error *err);
 // Adds a report from `text`, which errors call `path`.
 gr_status gr_report_add_text(GrReport *r, const char *path, const char *text, size_t len, gr_error *err);
 
+// All reports are added: finds the causes of their races.
+gr_status gr_report_added(GrReport *r, gr_error *err);
+
 #endif

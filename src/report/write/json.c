@@ -161,6 +161,11 @@ static json_t *outcome_json(const GrOutcome *of) {
                      (json_int_t)of->bytes, "regions", regions, "round", (json_int_t)of->round);
 }
 
+static json_t *repair_json(const GrRepair *repair) {
+    return json_pack("{s:o,s:o,s:o}", "what", gr_json_text(repair->what), "file", gr_json_text(repair->file),
+                     "hunks", gr_json_text(repair->hunks));
+}
+
 static json_t *race_json(const GrReport *r, const GrRace *race, Arena *arena) {
     json_t *o = json_object(), *accesses = json_array();
     bool ok =
@@ -196,10 +201,7 @@ static json_t *race_json(const GrReport *r, const GrRace *race, Arena *arena) {
                          json_pack("{s:o,s:I}", "address", hex(pair->found.overlap), "bytes",
                                    (json_int_t)pair->found.overlap_bytes));
     if (ok && race->repair)
-        ok = gr_json_set(o, "repair",
-                         json_pack("{s:o,s:o,s:o}", "what", gr_json_text(race->repair->what), "file",
-                                   gr_json_text(race->repair->file), "hunks",
-                                   gr_json_text(race->repair->hunks)));
+        ok = gr_json_set(o, "repair", repair_json(race->repair));
     // Two that met: what the collider noticed itself may have been between others of the same places.
     if (ok && race->watched)
         ok = json_array_append_new(accesses, access_json(pair, &pair->found.accesses[0], arena)) == 0;
@@ -402,6 +404,39 @@ static json_t *runs_json(const GrReport *r) {
     return if_made(ok, a);
 }
 
+static json_t *cause_json(const GrReport *r, const GrCauseRaces *c) {
+    const GrRace *pair = gr_race_pair(c->shown);
+    json_t *o = json_object(), *races = json_array();
+    bool ok = o && races;
+    for (uint32_t k = 0; ok && k < c->n; k++)
+        ok = json_array_append_new(races, json_string(c->races[k]->id)) == 0;
+    ok = ok && gr_json_set(o, "id", json_string(c->cause->id)) &&
+         gr_json_set(o, "what", gr_json_text(gr_cause_name(r, c))) &&
+         gr_json_set(o, "shown", json_string(c->shown->id)) && gr_json_set(o, "races", json_incref(races)) &&
+         gr_json_set(o, "count", json_integer((json_int_t)c->count));
+    if (ok && c->cause->update)
+        ok = gr_json_set(o, "update", gr_json_text(c->cause->update));
+    if (ok && pair)
+        ok = gr_json_set(o, "missing_order", gr_json_text(pair->found.order)) &&
+             gr_json_set(o, "sentence", sentence(r, pair));
+    if (ok && c->cause->repair)
+        ok = gr_json_set(o, "repair", repair_json(c->cause->repair));
+    json_decref(races);
+    return if_made(ok, o);
+}
+
+// Those whose races are all listed.
+static json_t *causes_json(const GrReport *r, Arena *arena) {
+    size_t n = 0;
+    const GrCauseRaces *causes = gr_report_causes(r, arena, &n);
+    json_t *a = causes ? json_array() : NULL;
+    bool ok = a;
+    for (size_t k = 0; ok && k < n; k++)
+        if (causes[k].cause)
+            ok = json_array_append_new(a, cause_json(r, &causes[k])) == 0;
+    return if_made(ok, a);
+}
+
 // What only some reports have.
 static bool add_rest(const GrReport *r, size_t listed, Arena *arena, json_t *o) {
     bool ok = true;
@@ -456,7 +491,9 @@ json_t *gr_json_report(const GrReport *r) {
          gr_json_set(o, "verdict", json_string(gr_verdict_name(r->verdict))) &&
          gr_json_set(o, "reasons", texts_json(&r->reasons)) &&
          gr_json_set(o, "coverage", coverage_json(r, &arena)) &&
-         gr_json_set(o, "races", json_incref(races)) && gr_json_set(o, "misuses", json_incref(misuses));
+         gr_json_set(o, "format", json_integer(GR_JSON_FORMAT)) &&
+         gr_json_set(o, "causes", causes_json(r, &arena)) && gr_json_set(o, "races", json_incref(races)) &&
+         gr_json_set(o, "misuses", json_incref(misuses));
     ok = ok && add_rest(r, listed, &arena, o);
     json_decref(races);
     json_decref(misuses);

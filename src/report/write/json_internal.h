@@ -8,6 +8,9 @@
 
 #include <jansson.h>
 
+// Of docs/report.schema.json. 2: with causes.
+enum { GR_JSON_FORMAT = 2 };
+
 // Makes UTF-8 of a text, as JSON wants it: other bytes become \xNN, as in the text report. NULL stays NULL.
 json_t *gr_json_text(const char *s);
 

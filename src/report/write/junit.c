@@ -63,7 +63,7 @@ static void add_race(Writer *w, size_t at) {
         gr_report_place(r, f, &head);
     }
     if (at < r->races.len)
-        gr_text_race(r, at, w->arena, &text);
+        gr_text_race(r, race, w->arena, &text);
     else
         gr_text_misuse(r, race, w->arena, &text);
     gr_str_add(&w->cases, race->known ? "      <system-out>" : "      <failure");

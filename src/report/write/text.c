@@ -254,15 +254,25 @@ static void add_last(const GrReport *r, StrBuf *out) {
     gr_str_addc(out, '\n');
 }
 
-// The races, in full.
-static void add_races(const GrReport *r, Arena *arena, StrBuf *out) {
-    size_t listed = 0, before = out->len;
-    for (; gr_report_lists(r, listed, out->len - before) && !r->races.data[listed].known; listed++)
-        gr_text_race(r, listed, arena, out);
-    uint64_t left = r->races.len - listed - add_known(r, &r->races, false, NULL, NULL) + r->unlisted;
+// The causes, and how many races are not listed.
+static void add_causes(const GrReport *r, Arena *arena, StrBuf *out) {
+    size_t n = 0, listed = 0, before = out->len;
+    const GrCauseRaces *causes = gr_report_causes(r, arena, &n);
+    out->oom |= !causes;
+    for (size_t k = 0; causes && k < n && gr_report_lists(r, listed, out->len - before); k++) {
+        if (!causes[k].known)
+            gr_text_cause(r, causes, k, arena, out);
+        listed += causes[k].n;
+    }
+    uint64_t left = r->races.len - listed + r->unlisted;
     if (left)
         gr_escaped_addf(out, GR_TEXT_RULE "%llu more races are not listed (--max-reports 0 lists all)\n",
                         (unsigned long long)left);
+}
+
+// The races, in full.
+static void add_races(const GrReport *r, Arena *arena, StrBuf *out) {
+    add_causes(r, arena, out);
     for (size_t i = 0; i < r->misuses.len; i++)
         if (!r->misuses.data[i].known)
             gr_text_misuse(r, &r->misuses.data[i], arena, out);

@@ -52,7 +52,16 @@ void gr_text_line(const GrReport *r, const GrRace *race, bool misuse, Arena *are
 // Says which runs of a merged report saw the race.
 void gr_text_runs(const GrReport *r, const GrRace *race, StrBuf *out);
 
-// The i-th race of the report. Names are demangled in `arena`.
-void gr_text_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out);
+// A race with all that is known of it. Names are demangled in `arena`.
+void gr_text_race(const GrReport *r, const GrRace *race, Arena *arena, StrBuf *out);
+
+// Where a side of the race is: FILE:LINE:COLUMN, or as near as that is known.
+void gr_text_where(const GrReport *r, const GrRace *race, const GrAccess *a, StrBuf *out);
+
+// A kernel's or function's name: without its parameters, unless full names are wanted.
+const char *gr_text_function(const GrReport *r, const char *name, Arena *arena);
+
+// The k-th of all causes of a report: what it is, what to do, both sides, why.
+void gr_text_cause(const GrReport *r, const GrCauseRaces *all, size_t k, Arena *arena, StrBuf *out);
 
 #endif

@@ -48,7 +48,7 @@ void gr_text_ptx_line(const GrAccess *a, const char *kernel, StrBuf *out) {
                            : "compile with -lineinfo to see source lines");
 }
 
-static void add_where(const GrReport *r, const GrRace *race, const GrAccess *a, StrBuf *out) {
+void gr_text_where(const GrReport *r, const GrRace *race, const GrAccess *a, StrBuf *out) {
     const char *module = race->found.module;
     if (a->host && a->at.file)
         gr_text_place(r, &a->at, out);
@@ -67,6 +67,11 @@ static void add_where(const GrReport *r, const GrRace *race, const GrAccess *a, 
         gr_escaped_addf(out, "%s, ", module);
         gr_text_ptx_line(a, race->found.kernel, out);
     }
+}
+
+const char *gr_text_function(const GrReport *r, const char *name, Arena *arena) {
+    const char *plain = r->look.full_names ? gr_short_name(name, arena) : gr_plain_name(name, arena);
+    return plain ? plain : name;
 }
 
 void gr_text_triple(const char *what, const uint32_t v[3], StrBuf *out) {
@@ -233,7 +238,7 @@ static void add_inlined(const GrReport *r, const GrAccess *a, Arena *arena, StrB
 static void add_pair(const GrReport *r, const GrRace *race, Arena *arena, StrBuf *out) {
     const GrAccess *a = &race->found.accesses[0], *b = &race->found.accesses[1];
     gr_str_add(out, "    other side: ");
-    add_where(r, race, b, out);
+    gr_text_where(r, race, b, out);
     add_other_function(a, b, arena, out);
     if (b->ptx_line || b->host) {
         gr_text_source(r, b, arena, out);
@@ -256,7 +261,7 @@ static void add_met(const GrReport *r, const GrRace *race, Arena *arena, StrBuf 
     const GrMet *m = race->met;
     const GrAccess *a = &m->first, *b = &m->other;
     gr_str_add(out, "    other side, caught by a replay: ");
-    add_where(r, race, b, out);
+    gr_text_where(r, race, b, out);
     add_other_function(a, b, arena, out);
     gr_text_source(r, b, arena, out);
     add_inlined(r, b, arena, out);
@@ -319,7 +324,7 @@ static void add_witness(const GrReport *r, const GrRace *race, Arena *arena, Str
     const GrRace *w = race->witness;
     gr_escaped_addf(out, "    confirmed by causality in the same execution: %s of ",
                     gr_report_class(r, w->found.class)->name);
-    add_where(r, w, &w->found.accesses[0], out);
+    gr_text_where(r, w, &w->found.accesses[0], out);
     gr_str_add(out, "\n    ");
     add_side(r, w, &w->found.accesses[0], 0, arena, out);
     add_pair(r, w, arena, out);
@@ -363,12 +368,12 @@ static void add_repair(const GrReport *r, const GrRepair *repair, StrBuf *out) {
     }
 }
 
-void gr_text_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {
-    const GrRace *race = &r->races.data[i], *shown = race->watched ? race->watched : race;
+void gr_text_race(const GrReport *r, const GrRace *race, Arena *arena, StrBuf *out) {
+    const GrRace *shown = race->watched ? race->watched : race;
     const GrAccess *a = &shown->found.accesses[0];
     gr_str_add(out, GR_TEXT_RULE);
     gr_text_paint(r, GR_PAINT_HEAD, out);
-    add_where(r, race, a, out);
+    gr_text_where(r, race, a, out);
     gr_escaped_addf(out, ": data race: %s ", gr_report_class(r, race->found.class)->name);
     add_function(race, a, arena, out);
     gr_text_paint(r, GR_PAINT_OFF, out);

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+// cause — one mistake, one report: races that one edit would end get one cause.
+//
+// A forgotten barrier makes many pairs of lines race, and an update without an atomic races as a read, as a write and
+// as a write of the same value. Races are of one cause
+//
+//   - where they are of the same two lines, whatever their class and space;
+//   - where both are updates without an atomic (repair/propose.h) of one line, or of two lines that are such;
+//   - where one edit orders both, and they either lack a barrier of lanes or warps, or have a line in common;
+//   - where the source proposes no edit: if they have a line, the variable and the missing order in common.
+//
+// A cause is named by its edit: the text that is proposed and the lines around it. A race of which only one side is
+// known, or that another engine did not confirm, is a cause by itself.
+#include "findings/missing.h"
+#include "repair/propose.h"
+#include "report/report_internal.h"
+#include "report/spot.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// A proposal is a few lines; one of endless lines is none. A race is held against the last so many causes, and with an
+// edit for so many races of one.
+enum { LONGEST = 4000, NEAR = 64, HELD = 24 };
+
+typedef struct Group {
+    GrSpot spots[2];
+    const GrRace *first; // its pair
+    GrUpdate update;     // op and line of an update without an atomic
+    bool is_update, proposed;
+    bool alone;            // it is no other race's
+    const GrRepair *given; // what a report that was read proposes for all its races, if one edit; else NULL
+    VEC(const GrFinding *) found; // of its races
+} Group;
+
+typedef struct Finder {
+    GrReport *report;
+    GrRepairs repairs;
+    VEC(Group) groups;
+    Map ids;
+} Finder;
+
+// ---- What belongs together -----------------------------------------------------------------------------------------
+
+static bool same_repair(const GrRepair *a, const GrRepair *b) {
+    return a && b && !strcmp(a->file, b->file) && !strcmp(a->hunks, b->hunks);
+}
+
+static bool is_of_block(GrWidth w) { return w == GR_WIDTH_LANES || w == GR_WIDTH_WARPS; }
+
+static bool same_order(const GrFinding *a, const GrFinding *b) {
+    GrWidth w = gr_missing_width(a->order), v = gr_missing_width(b->order);
+    return w == v ? w != GR_WIDTH_NONE || !gr_compare_texts(a->order, b->order)
+                  : is_of_block(w) && is_of_block(v);
+}
+
+static bool share_a_spot(const GrSpot a[2], const GrSpot b[2]) {
+    for (unsigned k = 0; k < 4; k++)
+        if (!gr_compare_spots(&a[k & 1], &b[k >> 1]))
+            return true;
+    return false;
+}
+
+static const char *variable_of(const GrFinding *f) {
+    const GrAccess *a = &f->accesses[0];
+    return a->variable ? a->variable : a->memory ? a->memory->name : NULL;
+}
+
+static bool is_line_of(const GrUpdate *u, const GrSpot *s) {
+    return u->line == s->line && !gr_compare_texts(u->file, s->file);
+}
+
+// Both lines are updates without an atomic, this group's the one.
+static bool joins_updates(const Finder *x, const Group *g, const GrSpot spots[2]) {
+    bool mine = false;
+    unsigned lines = 0;
+    for (size_t k = 0; k < x->groups.len; k++) {
+        const Group *o = &x->groups.data[k];
+        for (unsigned s = 0; s < 2 && o->is_update; s++)
+            if (is_line_of(&o->update, &spots[s])) {
+                lines |= 1u << s;
+                mine |= o == g;
+            }
+    }
+    return mine && lines == 3;
+}
+
+static bool one_edit(Finder *x, const Group *g, const GrFinding *f) {
+    const GrFinding *all[HELD + 1];
+    GrProposal out[GR_REPAIR_PROPOSALS];
+    size_t n = g->found.len < HELD ? g->found.len : HELD;
+    for (size_t k = 0; k < n; k++)
+        all[k] = g->found.data[k];
+    all[n] = f;
+    return gr_repair_propose(&x->repairs, all, n + 1, out) > 0;
+}
+
+static bool belongs(Finder *x, const Group *g, const GrRace *pair, const GrSpot spots[2],
+                    const GrUpdate *update, const GrRepair *repair) {
+    const GrFinding *f = &pair->found, *o = &g->first->found;
+    if (g->alone || gr_compare_texts(f->engine, o->engine))
+        return false;
+    if (!gr_compare_spots(&spots[0], &g->spots[0]) && !gr_compare_spots(&spots[1], &g->spots[1]))
+        return true;
+    if (update || g->is_update)
+        return update && g->is_update
+                   ? update->line == g->update.line && !gr_compare_texts(update->file, g->update.file)
+                   : joins_updates(x, g, spots);
+    bool shares = share_a_spot(spots, g->spots);
+    if (!same_order(f, o) || !(shares || is_of_block(gr_missing_width(f->order))))
+        return false;
+    if (g->proposed)
+        return one_edit(x, g, f);
+    if (g->given && same_repair(g->given, repair))
+        return true;
+    const char *mine = variable_of(f), *theirs = variable_of(o);
+    return shares && mine && theirs && !strcmp(mine, theirs);
+}
+
+// ---- Names and edits -----------------------------------------------------------------------------------------------
+
+// The hunks without the numbers of lines.
+static uint64_t hash_of_hunks(const char *hunks) {
+    uint64_t h = 0;
+    while (*hunks) {
+        size_t n = strcspn(hunks, "\n");
+        if (*hunks != '@')
+            h = h * 31 + gr_hash_bytes(hunks, n);
+        hunks += n + (hunks[n] != 0);
+    }
+    return h;
+}
+
+// By the edit, or by the variable, or by the name of the race that is first in the alphabet of names.
+static const char *name_of(Finder *x, const Group *g, const GrRepair *repair, const char *least) {
+    Arena *arena = &x->report->arena;
+    const char *kind = g->is_update ? "update" : "order";
+    uint64_t hash = repair ? hash_of_hunks(repair->hunks) : gr_hash_bytes(least, strlen(least));
+    char *text =
+        gr_arena_printf(arena, "%s|%s|%llx", kind, repair ? repair->what : "", (unsigned long long)hash);
+    if (!text)
+        return NULL;
+    hash = gr_hash_bytes(text, strlen(text));
+    size_t times = (size_t)gr_map_get_u64(&x->ids, hash) + 1;
+    if (!gr_map_put_u64(&x->ids, hash, (void *)times))
+        return NULL;
+    return times == 1 ? gr_arena_printf(arena, "%016llx", (unsigned long long)hash)
+                      : gr_arena_printf(arena, "%016llx-%zu", (unsigned long long)hash, times);
+}
+
+// *out: the first proposal that fits all of the group's races; NULL: none. False: out of memory.
+static bool propose(Finder *x, const Group *g, const GrRepair **out) {
+    GrProposal all[GR_REPAIR_PROPOSALS];
+    StrBuf hunks = {0};
+    Arena *arena = &x->report->arena;
+    *out = NULL;
+    if (g->alone || !gr_repair_propose(&x->repairs, g->found.data, g->found.len, all))
+        return true;
+    gr_repair_hunks(&all[0], &hunks);
+    GrRepair *repair = GR_NEW(arena, GrRepair);
+    const char *copy = hunks.oom ? NULL : gr_arena_strdup(arena, hunks.data),
+               *what = gr_arena_strdup(arena, all[0].what);
+    bool ok = repair && copy && what;
+    if (ok && hunks.len <= LONGEST) {
+        *repair = (GrRepair){what, all[0].file, copy};
+        *out = repair;
+    }
+    gr_str_free(&hunks);
+    return ok;
+}
+
+// ---- All -----------------------------------------------------------------------------------------------------------
+
+// Puts the race into the group to which it belongs, or into a new one. False: out of memory.
+static bool put(Finder *x, GrRace *race) {
+    const GrRace *pair = gr_race_pair(race);
+    GrUpdate u = {.line = 0};
+    bool alone = !pair || gr_race_is_unconfirmed(race);
+    const GrFinding *f = pair ? &pair->found : &race->found;
+    bool is_update = !alone && gr_repair_update(&x->repairs, f, &u);
+    Group new = {.first = pair ? pair : race,
+                 .update = u,
+                 .is_update = is_update,
+                 .alone = alone,
+                 .given = race->repair};
+    gr_race_spots(new.first, new.spots);
+    size_t at = !alone && x->groups.len > NEAR ? x->groups.len - NEAR : alone ? x->groups.len : 0;
+    while (at < x->groups.len &&
+           !belongs(x, &x->groups.data[at], pair, new.spots, is_update ? &u : NULL, race->repair))
+        at++;
+    if (at == x->groups.len) {
+        GrProposal out[GR_REPAIR_PROPOSALS];
+        new.proposed = gr_repair_propose(&x->repairs, &f, 1, out) > 0;
+        if (!gr_vec_push(&x->groups, new))
+            return false;
+    }
+    Group *g = &x->groups.data[at];
+    if (g->given && !same_repair(g->given, race->repair))
+        g->given = NULL;
+    race->cause = (uint32_t)at + 1;
+    return gr_vec_push(&x->groups.data[at].found, f);
+}
+
+static gr_status name_all(Finder *x, size_t n, gr_error *err) {
+    GrReport *r = x->report;
+    const char **least = calloc(x->groups.len + 1, sizeof *least);
+    bool ok = least;
+    for (size_t k = 0; ok && k < n; k++) {
+        const GrRace *race = &r->races.data[k];
+        if (race->cause && (!least[race->cause - 1] || strcmp(race->id, least[race->cause - 1]) < 0))
+            least[race->cause - 1] = race->id;
+    }
+    for (size_t k = 0; ok && k < x->groups.len; k++) {
+        const Group *g = &x->groups.data[k];
+        GrCause c = {.update = g->is_update ? "" : NULL};
+        ok = propose(x, g, &c.repair);
+        c.repair = c.repair ? c.repair : g->given;
+        ok = ok && (c.id = name_of(x, g, c.repair, least[k]));
+        if (ok && g->is_update && g->update.object)
+            ok = (c.update = gr_arena_strdup(&r->arena, g->update.object));
+        ok = ok && gr_vec_push(&r->causes, c);
+    }
+    for (size_t k = 0; ok && k < n; k++)
+        if (r->races.data[k].cause)
+            r->races.data[k].repair = r->causes.data[r->races.data[k].cause - 1].repair;
+    free(least);
+    return ok ? GR_OK : gr_no_memory(err);
+}
+
+gr_status gr_report_find_causes(GrReport *r, gr_error *err) {
+    Finder x = {.report = r};
+    bool ok = true;
+    size_t n = r->races.len;
+    if (r->max_reports && r->max_reports < n)
+        n = (size_t)r->max_reports;
+    gr_arena_init(&x.repairs.arena);
+    r->causes.len = 0;
+    for (size_t k = 0; k < n && ok; k++)
+        ok = put(&x, &r->races.data[k]);
+    gr_status st = ok ? name_all(&x, n, err) : gr_no_memory(err);
+    for (size_t k = 0; k < x.groups.len; k++)
+        gr_vec_free(&x.groups.data[k].found);
+    gr_vec_free(&x.groups);
+    gr_map_free(&x.ids);
+    gr_repairs_free(&x.repairs);
+    return st;
+}
+
+// A load whose value nobody used: a race of another class says more of the mistake.
+static bool is_idle(const GrRace *pair) {
+    return pair->found.accesses[0].discarded || pair->found.accesses[1].discarded;
+}
+
+const GrCauseRaces *gr_report_causes(const GrReport *r, Arena *arena, size_t *n) {
+    size_t *at = GR_NEW_ARRAY(arena, size_t, r->causes.len + 1), used = 0;
+    GrCauseRaces *out = GR_NEW_ARRAY(arena, GrCauseRaces, r->races.len + 1);
+    const GrRace **races = GR_NEW_ARRAY(arena, const GrRace *, r->races.len + 1);
+    if (!at || !out || !races)
+        return NULL;
+    for (size_t k = 0; k < r->races.len; k++) {
+        const GrRace *race = &r->races.data[k];
+        size_t *number = &at[race->cause];
+        if (!race->cause || !*number) {
+            out[used] = (GrCauseRaces){
+                .cause = race->cause ? &r->causes.data[race->cause - 1] : NULL, .shown = race, .known = true};
+            *number = ++used;
+        }
+        GrCauseRaces *c = &out[*number - 1];
+        const GrRace *pair = gr_race_pair(race), *shown = gr_race_pair(c->shown);
+        if (pair && shown && gr_compare_widths(pair, shown) < 0 && !is_idle(pair))
+            c->shown = race;
+        c->n++;
+        c->count += race->found.count;
+        c->known &= race->known;
+    }
+    for (size_t k = 0; k < used; k++) {
+        out[k].races = races;
+        races += out[k].n;
+        out[k].n = 0;
+    }
+    *n = 0;
+    memset(at, 0, (r->causes.len + 1) * sizeof *at);
+    for (size_t k = 0; k < r->races.len; k++) {
+        const GrRace *race = &r->races.data[k];
+        size_t *number = &at[race->cause];
+        if (!race->cause || !*number)
+            *number = ++*n;
+        GrCauseRaces *c = &out[*number - 1];
+        ((const GrRace **)c->races)[c->n++] = race;
+    }
+    return out;
+}
+
+const char *gr_cause_name(const GrReport *r, const GrCauseRaces *c) {
+    return c->cause && c->cause->update ? "update without an atomic"
+                                        : gr_report_class(r, c->shown->found.class)->name;
+}

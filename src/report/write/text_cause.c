@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cause as text, for those who want to mend it: what it is and where, what to do, the two sides, why.
+#include "base/escape.h"
+#include "findings/missing.h"
+#include "report/write/text_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct Why {
+    const char *begins, *text;
+} whys[] = {
+#define WHY(begins, text) {begins, text},
+#include "report/write/why.def"
+#undef WHY
+};
+
+static const char *why_of(const char *order) {
+    for (size_t k = 0; k < sizeof whys / sizeof *whys; k++)
+        if (!strncmp(order, whys[k].begins, strlen(whys[k].begins)))
+            return whys[k].text;
+    return order;
+}
+
+// ---- The edit ------------------------------------------------------------------------------------------------------
+
+typedef struct Hunks {
+    const char *at; // the line
+    size_t len;
+    uint32_t number; // in the file as it is; of an added line: of the next one
+} Hunks;
+
+// Goes on to the next line of the hunks. False: there is none.
+static bool next_line(Hunks *h, const char **rest) {
+    bool was_there = h->at && *h->at != '+' && *h->at != '@';
+    if (!**rest)
+        return false;
+    h->at = *rest;
+    h->len = strcspn(h->at, "\n");
+    *rest += h->len + (h->at[h->len] != 0);
+    h->number += was_there;
+    if (*h->at == '@' && !strncmp(h->at, "@@ -", 4))
+        h->number = (uint32_t)strtoul(h->at + 4, NULL, 10);
+    return true;
+}
+
+static bool is_change(const char *line) { return *line == '+' || *line == '-'; }
+
+// The lines that change, and of the others those beside them.
+static void add_edit(const GrReport *r, const GrRepair *repair, StrBuf *out) {
+    const char *rest = repair->hunks;
+    Hunks h = {.at = NULL};
+    gr_text_paint(r, GR_PAINT_GOOD, out);
+    gr_escaped_addf(out, "    Fix: %s in %s\n", repair->what, gr_report_file(r, repair->file));
+    gr_text_paint(r, GR_PAINT_OFF, out);
+    for (bool changed = false; next_line(&h, &rest); changed = is_change(h.at)) {
+        if (!is_change(h.at) && (*h.at == '@' || !(changed || is_change(rest))))
+            continue;
+        if (*h.at == '+')
+            gr_str_add(out, "        + | ");
+        else
+            gr_escaped_addf(out, "  %c %5u | ", *h.at == '-' ? '-' : ' ', h.number);
+        char as[GR_ESCAPED_ROOM];
+        for (size_t k = 1, taken; k < h.len; k += taken) {
+            taken = gr_escape_char(h.at + k, h.len - k, as);
+            gr_str_add(out, h.at[k] == '\t' ? "\t" : as);
+        }
+        gr_str_addc(out, '\n');
+    }
+}
+
+// ---- The sides -----------------------------------------------------------------------------------------------------
+
+static bool has_line(const GrAccess *a) {
+    const GrFrame *f = gr_access_frame(a, a->headline);
+    return f->file && f->line;
+}
+
+static bool same_line(const GrAccess *a, const GrAccess *b) {
+    const GrFrame *f = gr_access_frame(a, a->headline), *g = gr_access_frame(b, b->headline);
+    return has_line(a) && has_line(b) && f->line == g->line && !strcmp(f->file, g->file);
+}
+
+// The source line of a side, or where the side is.
+static void add_place(const GrReport *r, const GrRace *race, const GrAccess *a, Arena *arena, StrBuf *out) {
+    const GrFrame *f = gr_access_frame(a, a->headline);
+    gr_str_add(out, "    ");
+    gr_text_where(r, race, a, out);
+    for (uint32_t k = a->headline; k < a->n_inlined && k < a->headline + 2; k++) {
+        gr_str_add(out, k == a->headline && a->inlined[k].function ? ", called in " : ", ");
+        if (a->inlined[k].function)
+            gr_escaped_addf(out, "%s at ", gr_text_function(r, a->inlined[k].function, arena));
+        gr_text_place(r, &a->inlined[k], out);
+    }
+    gr_str_addc(out, '\n');
+    if (has_line(a) && r->sources)
+        gr_source_line_excerpt(r->sources, f->file, f->line, out);
+}
+
+// "thread (1,0,0) of block (0,0,0) wrote 4 bytes".
+static void add_deed(const GrRace *race, const GrAccess *a, const GrAccess *other, bool second, StrBuf *out) {
+    gr_str_add(out, "          ");
+    gr_race_who(a, other, out);
+    gr_escaped_addf(out, " %s", a->did ? a->did : "accessed");
+    if (!strncmp(a->did ? a->did : "", "freed", 5) || !strncmp(a->did ? a->did : "", "alloc", 5))
+        gr_str_add(out, "");
+    else if (second)
+        gr_str_add(out, race->found.overlap_bytes == 1 ? " that byte" : " those bytes");
+    else
+        gr_escaped_addf(out, " %u byte%s", race->found.overlap_bytes,
+                        race->found.overlap_bytes == 1 ? "" : "s");
+    if (a->strong)
+        gr_escaped_addf(out, ", %sscope .%s", a->is_volatile ? "volatile, " : "atomic, ", a->strong);
+    if (a->discarded)
+        gr_str_add(out, ", and did not use the value");
+    gr_str_addc(out, '\n');
+}
+
+static void add_sides(const GrReport *r, const GrRace *pair, Arena *arena, StrBuf *out) {
+    const GrAccess *later = &pair->found.accesses[0], *earlier = &pair->found.accesses[1];
+    add_place(r, pair, earlier, arena, out);
+    add_deed(pair, earlier, later, false, out);
+    if (!same_line(earlier, later))
+        add_place(r, pair, later, arena, out);
+    add_deed(pair, later, earlier, true, out);
+}
+
+// ---- All -----------------------------------------------------------------------------------------------------------
+
+// What the bytes are: a variable, memory that was allocated somewhere, an argument. "": not known.
+static void add_what(const GrReport *r, const GrFinding *f, Arena *arena, StrBuf *out) {
+    const GrAccess *a = &f->accesses[0], *b = &f->accesses[1];
+    const GrHeld *m = a->memory ? a->memory : b->memory;
+    const char *variable = a->variable ? a->variable : b->variable ? b->variable : m ? m->name : NULL;
+    if (variable)
+        gr_escaped_addf(out, " on %s", gr_variable_name(variable, arena));
+    else if (m && m->place.file && m->place.line) {
+        gr_str_add(out, " on memory allocated at ");
+        gr_report_place(r, &m->place, out);
+    } else if (a->argument || b->argument)
+        gr_escaped_addf(out, " through argument %u", a->argument ? a->argument : b->argument);
+}
+
+// The first cause of its class says what the class means.
+static bool is_first(const GrCauseRaces *all, size_t k) {
+    for (size_t i = 0; i < k; i++)
+        if (!all[i].known &&
+            (all[i].cause && all[i].cause->update) == (all[k].cause && all[k].cause->update) &&
+            all[i].shown->found.class == all[k].shown->found.class)
+            return false;
+    return true;
+}
+
+static void add_evidence(const GrReport *r, const GrCauseRaces *c, const GrRace *pair, StrBuf *out) {
+    const GrRace *race = c->shown;
+    if (race->found.detail)
+        gr_escaped_addf(out, "    %s: %s\n", race->found.launch ? "outcome" : "with", race->found.detail);
+    gr_escaped_addf(out, r->ran ? "    seen %llu time%s" : "    found %llu time%s",
+                    (unsigned long long)c->count, c->count == 1 ? "" : "s");
+    if (c->n > 1) {
+        const char *last = NULL;
+        gr_escaped_addf(out, " as %u races (", c->n);
+        for (uint32_t k = 0, n = 0; k < c->n && n < 3; k++) {
+            const char *name = gr_report_class(r, c->races[k]->found.class)->name;
+            if (last && !strcmp(last, name))
+                continue;
+            gr_escaped_addf(out, "%s%s", n++ ? ", " : "", name);
+            last = name;
+        }
+        gr_str_addc(out, ')');
+    }
+    if (pair->found.launch)
+        gr_escaped_addf(out, "; shown: launch %llu, %s%s 0x%llx", (unsigned long long)pair->found.launch,
+                        pair->found.space ? pair->found.space : "",
+                        strcmp(pair->found.space ? pair->found.space : "", "shared") ? " address" : " offset",
+                        (unsigned long long)pair->found.overlap);
+    gr_escaped_addf(out, "; %s (%s); id %s\n", race->found.evidence ? race->found.evidence : r->evidence,
+                    race->found.engine ? race->found.engine : r->engine,
+                    c->cause   ? c->cause->id
+                    : race->id ? race->id
+                               : "?");
+}
+
+void gr_text_cause(const GrReport *r, const GrCauseRaces *all, size_t k, Arena *arena, StrBuf *out) {
+    const GrCauseRaces *c = &all[k];
+    const GrRace *pair = gr_race_pair(c->shown);
+    if (r->look.verbose || !pair || c->shown->judged || c->shown->watched || !c->cause) {
+        for (uint32_t i = 0; i < c->n; i++)
+            gr_text_race(r, c->races[i], arena, out);
+        return;
+    }
+    gr_str_add(out, GR_TEXT_RULE);
+    gr_text_paint(r, GR_PAINT_HEAD, out);
+    gr_text_where(r, c->shown, &pair->found.accesses[0], out);
+    gr_escaped_addf(out, ": data race: %s", gr_cause_name(r, c));
+    add_what(r, &pair->found, arena, out);
+    if (c->shown->n_kernels > 1)
+        gr_escaped_addf(out, " in %u kernels", c->shown->n_kernels);
+    else if (pair->found.kernel)
+        gr_escaped_addf(out, " in kernel %s", gr_text_function(r, pair->found.kernel, arena));
+    gr_text_paint(r, GR_PAINT_OFF, out);
+    gr_str_addc(out, '\n');
+    if (is_first(all, k))
+        gr_escaped_addf(out, "    %s\n",
+                        c->cause->update ? "several threads read, change and write back the same memory, so "
+                                           "updates get lost"
+                                         : gr_report_class(r, c->shown->found.class)->meaning);
+    if (c->cause->repair)
+        add_edit(r, c->cause->repair, out);
+    else if (c->cause->update)
+        gr_escaped_addf(out,
+                        "    Fix: make the update of %s an atomic operation (atomicAdd(), atomicMax(), … "
+                        "or atomicCAS())\n",
+                        *c->cause->update ? c->cause->update : "this place");
+    add_sides(r, pair, arena, out);
+    gr_escaped_addf(
+        out, "    Why: %s\n",
+        c->cause->update
+            ? "the read, the change and the write are three steps. Another thread comes between them, "
+              "and one of the two updates is lost; an atomic operation is one step"
+            : why_of(pair->found.order));
+    gr_text_runs(r, c->shown, out);
+    add_evidence(r, c, pair, out);
+}
