@@ -6,9 +6,9 @@
 #include "findings/module_record.h"
 #include "report/report.h"
 
-// Whether the i-th race is still listed, after `bytes` of others.
+// Whether the i-th race is still listed, after `bytes` of others. (Their causes take as much again.)
 static inline bool gr_report_lists(const GrReport *r, size_t i, size_t bytes) {
-    return i < r->races.len && (!r->max_reports || (i < r->max_reports && bytes < (size_t)9 << 20));
+    return i < r->races.len && (!r->max_reports || (i < r->max_reports && bytes < (size_t)6 << 20));
 }
 
 // How many races are listed, whatever their size.

@@ -225,7 +225,7 @@ class Github(Formats):
         for line in lines:
             self.assertRegex(line, r"^::(error|warning|notice) [^:]*title=[^:]*::.")
         self.assertIn("file=a%2Cb%3Ac.cu,line=3,col=5,", lines[0])
-        self.assertRegex(lines[-1], "^::notice title=gpurace::6 races, 2 misuses of synchronization$")
+        self.assertRegex(lines[-1], "^::notice title=gpurace::6 races of 5 causes, 2 misuses of synchronization$")
 
     def test_inconclusive(self):
         report = self.golden("inconclusive")
@@ -303,7 +303,7 @@ class Look(Formats):
     def test_quiet(self):
         report = self.golden("pairs")
         lines = self.convert("text", "a.json", "--quiet").rstrip("\n").split("\n")
-        self.assertEqual(lines[-1], "gpurace: 6 races, 2 misuses of synchronization")
+        self.assertEqual(lines[-1], "gpurace: 6 races of 5 causes, 2 misuses of synchronization")
         self.assertEqual([line.rsplit("id ", 1)[1] for line in lines[:-1]], [r["id"] for r in report["races"] + report["misuses"]])
         self.assertEqual(self.convert("json", "a.json", "--quiet"), self.convert("json"))
 

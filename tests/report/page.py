@@ -71,7 +71,7 @@ class Index(Page):
         self.show(report)
         ids = [r["id"] for r in report["races"] + report["misuses"]]
         self.assertEqual(self.rows(), ids)
-        self.assertIn("6 races, 2 misuses of synchronization", self.text("header"))
+        self.assertIn("6 races of 5 causes, 2 misuses of synchronization", self.text("header"))
         self.assertIn("8 rows", self.text())
         self.assertIn(report["reproduce"], self.text())
         self.picture("index")

@@ -18,11 +18,11 @@ SOURCES = os.path.join(HERE, "reported")
 
 
 def run(program, *args, options=(), text=False):
-    """The report of a run, parsed, or its text."""
-    form = [] if text else ["--format", "json"]
+    """The report of a run, parsed, or its text: in full, or (None) as a user sees it first."""
+    form = {True: ["--verbose", "--full-names"], None: [], False: ["--format", "json"]}[text]
     done = subprocess.run([GPURACE, "run", "--device", "cpu", *form, *options, "--", os.path.join(FOLDER, program), *args],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, timeout=120)
-    if text:
+    if text is not False:
         return done.stderr
     try:
         report = json.loads(done.stderr)
@@ -84,6 +84,50 @@ class Sides(unittest.TestCase):
         self.assertEqual(len({match[2], match[4], match[5]}), 1, text)
         self.assertIn(match[1], match[6])
         self.assertIn(match[3], match[6])
+
+
+class Causes(unittest.TestCase):
+    """One mistake is one cause, whatever a seed shows of it, and the edit is that for all of its races."""
+
+    def check(self, what, expect, engine="exact", seeds=range(1, 7)):
+        found = set()
+        for seed in seeds:
+            report = run("mistakes", what, options=["--engine", engine, "--seed", str(seed)])
+            named = sorted(i for cause in report["causes"] for i in cause["races"])
+            self.assertEqual(named, sorted(race["id"] for race in report["races"]))
+            found.add(tuple(sorted((c["id"], c["what"], c.get("missing_order", ""), c.get("repair", {}).get("what")) for c in report["causes"])))
+        self.assertEqual(len(found), 1, found)
+        causes = found.pop()
+        self.assertEqual([cause[1:] for cause in causes], expect)
+
+    BARRIER = ("read-write race", "no __syncthreads() or other barrier of both warps between", "insert __syncthreads()")
+
+    def test_barrier(self):
+        self.check("smooth", [self.BARRIER])
+
+    def test_barrier_of_a_loop(self):
+        self.check("product", [self.BARRIER])
+
+    def test_tracker(self):
+        self.check("smooth", [self.BARRIER], engine="tracker")
+        self.check("product", [self.BARRIER], engine="tracker")
+
+    def test_update(self):
+        report = run("mistakes", "count", options=["--engine", "exact"])
+        self.assertEqual([(cause["what"], cause["update"]) for cause in report["causes"]], [("update without an atomic", "bins[of[i] % BINS]")])
+        self.assertGreater(len(report["races"]), 1)
+
+    def test_two_mistakes(self):
+        self.check("twice", [self.BARRIER] * 2)
+
+    def test_text(self):
+        text = run("mistakes", "smooth", options=["--engine", "exact"], text=None)
+        cause = text.split("=" * 80)[1].strip().splitlines()
+        self.assertLessEqual(len(cause), 14, text)
+        self.assertRegex(cause[0], r"mistakes.cu:\d+:\d+: data race: read-write race on row in kernel smooth$")
+        self.assertIn("    Fix: insert __syncthreads() in ", text)
+        self.assertIn("        + |     __syncthreads();", cause)
+        self.assertIn("two warps of one block", text)
 
 
 class Groups(unittest.TestCase):

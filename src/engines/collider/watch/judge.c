@@ -124,10 +124,18 @@ static const char *no_order(const Actor *a, const Actor *b) {
 
 // ---- Races -------------------------------------------------------------------------------------------------
 
-static uint64_t key_of(const uint32_t id[2], unsigned class, PtxSpace space) {
+// How far apart two of the kernel's accesses are: lanes, warps, blocks, launches. What orders lanes does not order
+// warps, so a pair is told at each of these.
+static unsigned width_of(const VmWhere *a, const VmWhere *b) {
+    return a->launch != b->launch               ? 3
+           : a->block_linear != b->block_linear ? 2
+                                                : a->warp != b->warp;
+}
+
+static uint64_t key_of(const uint32_t id[2], unsigned class, PtxSpace space, unsigned width) {
     uint32_t lo = id[0] < id[1] ? id[0] : id[1], hi = id[0] < id[1] ? id[1] : id[0];
     // A copy touches both spaces: the same two instructions may race in either.
-    return (uint64_t)lo << 34 | (uint64_t)hi << 4 | class | (space == PTX_SHARED ? 8 : 0);
+    return (uint64_t)lo << 35 | (uint64_t)hi << 6 | width << 4 | class | (space == PTX_SHARED ? 8 : 0);
 }
 
 // NULL: that race is new.
@@ -203,7 +211,7 @@ void gr_wp_met(Watch *w, const Actor *a, unsigned l, const Actor *b, unsigned k,
     const uint32_t id[2] = {place_of(w, a, 0), place_of(w, b, 1)};
     if (!id[0] || !id[1])
         return;
-    uint64_t key = key_of(id, class, a->space);
+    uint64_t key = key_of(id, class, a->space, width_of(&a->where, &b->where));
     Race *known = b->speculated ? NULL : race_of(w, key);
     if (known) {
         gr_race_count(known, w->moment, UINT32_C(1) << l);

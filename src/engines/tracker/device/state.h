@@ -204,8 +204,19 @@ GR_INLINE void gr_put_side(GR_GLOBAL GrTrackedSide *to, const Side *s) {
     gr_store32(&to->block[2], s->block / gx / gy);
 }
 
-GR_INLINE uint64_t gr_pair_key(uint32_t class, uint32_t site, uint32_t other) {
-    uint64_t key = (uint64_t) class << 56 | (uint64_t)(site & 0xfffffff) << 28 | (other & 0xfffffff);
+// How far apart the two are: lanes of a warp, warps of a block, blocks, launches. A pair that races at several of these
+// widths has a record of each: what orders lanes does not order warps. Classes are below 64.
+enum { GR_OF_LANES, GR_OF_WARPS, GR_OF_BLOCKS, GR_OF_LAUNCHES };
+
+GR_INLINE uint32_t gr_pair_width(const Side *a, const Side *b) {
+    return b->of || b->what >> GR_WHAT_BY ? GR_OF_LAUNCHES
+           : a->block != b->block         ? GR_OF_BLOCKS
+           : a->tid / 32 != b->tid / 32   ? GR_OF_WARPS
+                                          : GR_OF_LANES;
+}
+
+GR_INLINE uint64_t gr_pair_key(uint32_t width, uint32_t class, uint32_t site, uint32_t other) {
+    uint64_t key = (uint64_t)(width << 6 | class) << 56 | (uint64_t)(site & 0xfffffff) << 28 | (other & 0xfffffff);
     return key ? key : 1;
 }
 
@@ -222,7 +233,7 @@ static void gr_put_pair(uint32_t class, uint32_t rule, uint32_t shared, uint64_t
     // A site of another module, or none, has a number that this module's sites hardly have.
     uint32_t far = (other->of ? gr_load32(&other->of->module) ^ GR_CONTROL.module : 0) * 0x9E3779B1u ^
                    other->what >> GR_WHAT_BY << 24;
-    uint64_t key = gr_pair_key(class, mine->site, other->site ^ far);
+    uint64_t key = gr_pair_key(gr_pair_width(mine, other), class, mine->site, other->site ^ far);
     uint32_t at = gr_pair_slot(key);
     GR_ROLLED
     for (uint32_t k = 0; k < GR_PAIR_TRIES; k++) {

@@ -111,18 +111,25 @@ FOUR FourTells four_tells(__m256i word, __m256i own) {
         _mm256_andnot_si256(writes, other), _mm256_and_si256(writes, other)};
 }
 
-// Those of `stores` that race by one pair, *race: with stores that have a byte in common with this load.
+// Those of `stores` that race by one pair, *race: with stores that have a byte in common with this load, all by the own
+// warp or none.
 FOUR __m256i four_race(Sweep *s, __m256i stores, __m256i first, __m256i more, __m256i own, GrPair **race) {
-    uint64_t rest[4];
+    uint64_t rest[4], words[4], mine[4];
+    unsigned k = (unsigned)__builtin_ctz(four_mask(stores));
     _mm256_storeu_si256((void *)rest, more);
-    uint64_t one = rest[__builtin_ctz(four_mask(stores))] & 0xffff;
-    *race = pair_with(s, CLASS_READ_WRITE, one);
+    _mm256_storeu_si256((void *)words, first);
+    _mm256_storeu_si256((void *)mine, own);
+    uint64_t one = rest[k] & 0xffff;
+    *race = pair_with(s, CLASS_READ_WRITE, words[k], mine[k], one);
     if (!*race)
         return _mm256_setzero_si256();
     if (!s->heard)
         hear_race(s, (uint64_t)_mm256_extract_epi64(own, 0));
     __m256i apart = four_are(_mm256_and_si256(first, own), 0xf, 0);
-    return _mm256_andnot_si256(apart, _mm256_and_si256(stores, four_are(more, 0xffff, one)));
+    __m256i here = four_are(_mm256_xor_si256(first, own), OF_WARP, 0);
+    here = _mm256_cmpeq_epi64(here, EACH((words[k] ^ mine[k]) & OF_WARP ? 0 : ~UINT64_C(0)));
+    stores = _mm256_and_si256(stores, _mm256_and_si256(here, four_are(more, 0xffff, one)));
+    return _mm256_andnot_si256(apart, stores);
 }
 
 // What became of loads of cells side by side.

@@ -26,7 +26,7 @@ typedef struct Sweep {
     int heard;             // and one of a read and a write was
     GrPair *pairs;         // of the module
     uint32_t n_pairs;      // a power of two
-    uint32_t found_for;    // the other site and the class << 16 of which `found` is the pair; 0: none
+    uint32_t found_for;    // the other site, the class << 16 and gr_pair_width << 24 of the pair `found`; 0: none
     GrPair *found;
     GrPair *counted; // of the last race
     uint64_t races;  // of that pair, which its `count` has not yet
@@ -35,6 +35,11 @@ typedef struct Sweep {
     Same same[VM_LANES];
     uint32_t alike; // lanes that are done here; for fours.h
 } Sweep;
+
+// Bits of a word.
+#define OF_THREAD ((uint64_t)0x3ff << 32)
+#define OF_WARP   ((uint64_t)0x3e0 << 32)
+#define OF_LANE   ((uint64_t)0x1f << 32)
 
 // ---- Races -----------------------------------------------------------------------------------------------------
 
@@ -63,12 +68,14 @@ static GrPair *find_pair(const Sweep *s, uint64_t key) {
     return NULL;
 }
 
-// The pair of a race of that class with the access whose second half is `more`; NULL: the race may not be counted here.
-GR_INLINE GrPair *pair_with(Sweep *s, uint32_t class, uint64_t more) {
-    uint32_t other = (uint32_t)more & 0xffff, wanted = other | class << 16;
+// The pair of a race of that class with the access in `word`, of the same block, whose second half is `more`; NULL: the
+// race may not be counted here.
+GR_INLINE GrPair *pair_with(Sweep *s, uint32_t class, uint64_t word, uint64_t own, uint64_t more) {
+    uint32_t width = (word ^ own) & OF_WARP ? GR_OF_WARPS : GR_OF_LANES;
+    uint32_t other = (uint32_t)more & 0xffff, wanted = other | class << 16 | width << 24;
     if (wanted == s->found_for)
         return s->found;
-    GrPair *pair = other && s->counts ? find_pair(s, gr_pair_key(class, s->kept, other)) : NULL;
+    GrPair *pair = other && s->counts ? find_pair(s, gr_pair_key(width, class, s->kept, other)) : NULL;
     if (pair)
         s->found = pair, s->found_for = wanted;
     return pair;
@@ -83,9 +90,6 @@ static GR_NOINLINE void hear_race(Sweep *s, uint64_t own) {
 
 // ---- What a word tells -------------------------------------------------------------------------------------------
 
-#define OF_THREAD ((uint64_t)0x3ff << 32)
-#define OF_WARP   ((uint64_t)0x3e0 << 32)
-#define OF_LANE   ((uint64_t)0x1f << 32)
 #define OF_COUNTS (~(OF_THREAD | UINT32_MAX))
 #define ALIKE     (~(OF_THREAD | 0xf)) // alike in all weak loads of a block between two barriers
 
@@ -169,7 +173,7 @@ GR_INLINE Done load_cell(Sweep *s, GrCell *cell, uint64_t own, Same *same) {
     GrPair *race = NULL;
     if (((k == 2 || a == TELLS_STORE) && !is_whole(first, more, s->launch)) ||
         (k == 2 && !is_whole(second, half(&cell->more[1]), s->launch)) ||
-        (a == TELLS_STORE && (!(first & own & 0xf) || !(race = pair_with(s, CLASS_READ_WRITE, more)))))
+        (a == TELLS_STORE && (!(first & own & 0xf) || !(race = pair_with(s, CLASS_READ_WRITE, first, own, more)))))
         return DONE_NOT;
     if (race && !s->heard)
         hear_race(s, own);
@@ -217,7 +221,7 @@ GR_INLINE int store_meets(Sweep *s, Tells t, uint64_t word, const GrWord *rest, 
     if (alike && !GR_CONTROL.same_value)
         return 0;
     uint32_t class = t == TELLS_LOAD ? CLASS_READ_WRITE : alike ? CLASS_SAME_VALUE : CLASS_WRITE_WRITE;
-    return (*race = pair_with(s, class, more)) != NULL;
+    return (*race = pair_with(s, class, word, own, more)) != NULL;
 }
 
 GR_INLINE Done store_lane(Sweep *s, GrCell *cell, uint64_t own, uint32_t value) {
