@@ -12,6 +12,14 @@ bool gr_token_is(const GrToken *t, const char *word) {
     return t->len == strlen(word) && !memcmp(t->text, word, t->len);
 }
 
+bool gr_token_starts(const GrToken *t, const char *with) {
+    return t->len >= strlen(with) && !memcmp(t->text, with, strlen(with));
+}
+
+bool gr_token_same(const GrToken *a, const GrToken *b) {
+    return a->len == b->len && !memcmp(a->text, b->text, a->len);
+}
+
 bool gr_token_is_name(const GrToken *t) { return isalpha((unsigned char)t->text[0]) || t->text[0] == '_'; }
 
 // ---- Tokens ------------------------------------------------------------------------------------------------
@@ -269,8 +277,20 @@ static bool begins_body(const GrCode *c, uint32_t k) {
     return k && gr_token_is(&c->tokens.data[k - 1], ")");
 }
 
+static const GrToken *name_of(const GrCode *c, uint32_t head, uint32_t open) {
+    const GrToken *name = NULL;
+    int depth = 0;
+    for (uint32_t k = head; k < open; k++) {
+        const GrToken *t = &c->tokens.data[k];
+        if (gr_token_is(t, "(") && !depth++ && k > head)
+            name = t - 1;
+        depth -= gr_token_is(t, ")");
+    }
+    return name && gr_token_is_name(name) ? name : NULL;
+}
+
 static bool add_function(GrCode *c, uint32_t head, uint32_t open, uint32_t end) {
-    GrFunctionCode f = {.head = head};
+    GrFunctionCode f = {.head = head, .name = name_of(c, head, open)};
     Parser p = {.code = c, .k = open, .end = end};
     f.body = statement(&p, NULL, 0);
     for (uint32_t k = head; k < open; k++) {
@@ -316,13 +336,22 @@ const GrFunctionCode *gr_cpp_function(const GrCode *c, uint32_t line) {
     return NULL;
 }
 
-const GrStatement *gr_cpp_at(const GrFunctionCode *f, uint32_t line) {
+// Whether the statement begins behind that place.
+static bool begins_behind(const GrCode *c, const GrStatement *s, uint32_t line, uint32_t col) {
+    const GrToken *t = &c->tokens.data[s->from];
+    size_t at = (size_t)(t->text - c->text) - c->lines.data[t->line - 1] + 1;
+    return col && t->line == line && at > col;
+}
+
+const GrStatement *gr_cpp_at(const GrCode *c, const GrFunctionCode *f, uint32_t line, uint32_t col) {
     const GrStatement *at = NULL, *in = f->body;
     while (in) {
-        while (in && (line < in->first || line > in->last))
-            in = in->next;
-        at = in ? in : at;
-        in = in ? in->child : NULL;
+        const GrStatement *found = NULL;
+        for (; in && !(found && (!col || in->first > line || begins_behind(c, in, line, col))); in = in->next)
+            if (line >= in->first && line <= in->last && !begins_behind(c, in, line, col))
+                found = in;
+        at = found ? found : at;
+        in = found ? found->child : NULL;
     }
     return at;
 }

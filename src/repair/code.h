@@ -37,6 +37,8 @@ typedef struct GrFunctionCode {
     uint32_t head; // its first token; the body's `from` ends the head
     GrStatement *body;
     bool kernel, device; // __global__; __device__
+    const GrToken *name; // what stands before its parameters; NULL: not known
+    bool holds[2];       // a barrier whenever it is called: of a warp at least; of the block (holds.h)
 } GrFunctionCode;
 
 typedef struct GrCode {
@@ -52,14 +54,17 @@ typedef struct GrCode {
 bool gr_cpp_read(GrCode *c, const char *text, size_t len);
 void gr_cpp_free(GrCode *c);
 
-// The function whose body has that line, or NULL; the innermost statement at that line, or NULL.
+// The function whose body has that line, or NULL.
 const GrFunctionCode *gr_cpp_function(const GrCode *c, uint32_t line);
-const GrStatement *gr_cpp_at(const GrFunctionCode *f, uint32_t line);
+// The innermost statement at that line, or NULL. `col` tells apart those that share the line; 0: the first.
+const GrStatement *gr_cpp_at(const GrCode *c, const GrFunctionCode *f, uint32_t line, uint32_t col);
 bool gr_cpp_begins_line(const GrCode *c, uint32_t token);
 
 // Whether the token is that word.
 bool gr_token_is(const GrToken *t, const char *word);
 bool gr_token_is_name(const GrToken *t);
+bool gr_token_starts(const GrToken *t, const char *with);
+bool gr_token_same(const GrToken *a, const GrToken *b);
 
 // A line from 1, without what ends it. NULL: there is no such line.
 const char *gr_cpp_line(const GrCode *c, uint32_t line, size_t *len);

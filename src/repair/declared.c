@@ -114,7 +114,7 @@ static bool declares(const GrCode *c, uint32_t from, uint32_t to, const GrToken 
         }
         if (k >= to || !gr_token_is_name(token(c, k)))
             return false;
-        bool same = token(c, k)->len == name->len && !memcmp(token(c, k)->text, name->text, name->len);
+        bool same = gr_token_same(token(c, k), name);
         bool ends = k + 1 >= to;
         for (size_t i = 0; i < sizeof behind / sizeof *behind; i++)
             ends |= is(c, k + 1, behind[i]);

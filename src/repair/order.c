@@ -28,17 +28,13 @@ static bool put_behind(GrPlaces *p, GrProposal *proposal, const GrStatement *s, 
            gr_place_insert(p, proposal, s->last + 1, s->first, text);
 }
 
-static bool starts(const GrToken *t, const char *with) {
-    return t->len >= strlen(with) && !memcmp(t->text, with, strlen(with));
-}
-
 // ---- Fences ------------------------------------------------------------------------------------------------
 
 // Whether something in the function may tell others that data is there, or be told so: a fence alone orders nothing.
 static bool signals(const GrPlace *at) {
     for (uint32_t k = at->function->body->from; k < at->function->body->to; k++) {
         const GrToken *t = &at->file->code.tokens.data[k];
-        if (starts(t, "atomic") || gr_token_is(t, "volatile"))
+        if (gr_token_starts(t, "atomic") || gr_token_is(t, "volatile"))
             return true;
     }
     return false;
@@ -86,7 +82,7 @@ static void widen(const GrToken *t, const char *scope, StrBuf *out) {
                 gr_str_addn(out, at + n, t->len - (size_t)(at - t->text) - n);
                 return;
             }
-        } else if (*s->word == '*' && starts(t, "atomic") && t->len > n &&
+        } else if (*s->word == '*' && gr_token_starts(t, "atomic") && t->len > n &&
                    !memcmp(t->text + t->len - n + 1, s->word + 1, n - 1)) {
             gr_str_addn(out, t->text, t->len - n + 1);
             gr_str_add(out, s->wider);
@@ -171,21 +167,9 @@ void gr_place_host_wait(GrPlaces *p, const char *text, const char *what) {
     }
 }
 
-// The name of a function: what stands before the last parentheses of its head.
-static const GrToken *name_of(const GrCode *c, const GrFunctionCode *f) {
-    const GrToken *name = NULL;
-    int depth = 0;
-    for (uint32_t k = f->head; k < f->body->from; k++) {
-        const GrToken *t = &c->tokens.data[k];
-        if (gr_token_is(t, "(") && !depth++ && k > f->head)
-            name = t - 1;
-        depth -= gr_token_is(t, ")");
-    }
-    return name && gr_token_is_name(name) ? name : NULL;
-}
-
 static bool copies(const GrToken *t) {
-    return starts(t, "cudaMemcpy") || starts(t, "cudaMemset") || starts(t, "cudaMemPrefetch");
+    return gr_token_starts(t, "cudaMemcpy") || gr_token_starts(t, "cudaMemset") ||
+           gr_token_starts(t, "cudaMemPrefetch");
 }
 
 // Adds waits before host statements that name `kernel` (NULL: copies). The last first: more likely it is the later.
@@ -199,7 +183,7 @@ static void before_each(GrPlaces *p, const GrPlace *at, const GrToken *kernel, c
             if (kernel ? t->len != kernel->len || memcmp(t->text, kernel->text, t->len) != 0 : !copies(t))
                 continue;
             GrProposal one = proposal_at(at, what);
-            if (put_before(p, &one, gr_cpp_at(f, t->line), text))
+            if (put_before(p, &one, gr_cpp_at(c, f, t->line, 0), text))
                 gr_place_add(p, &one);
         }
     }
@@ -217,7 +201,7 @@ void gr_place_stream_wait(GrPlaces *p, const char *text, const char *what) {
         copy |= !known;
         if (known && !kernel.file) {
             kernel = at;
-            before_each(p, &at, name_of(&at.file->code, at.function), text, what);
+            before_each(p, &at, at.function->name, text, what);
         }
     }
     if (copy && kernel.file)

@@ -3,6 +3,7 @@
 #ifndef GR_REPAIR_PLACE_H
 #define GR_REPAIR_PLACE_H
 
+#include "repair/holds.h"
 #include "repair/propose.h"
 #include "repair/reach.h"
 
@@ -15,6 +16,8 @@ typedef struct GrRepairFile {
 
 // NULL: the file cannot be read, is the toolkit's, or memory is out. `path` must outlive *r.
 GrRepairFile *gr_repair_file(GrRepairs *r, const char *path);
+// Who comes where in the function. NULL: out of memory.
+const GrReach *gr_repair_reach(GrRepairFile *f, const GrFunctionCode *function);
 
 // Where an access is in the text.
 typedef struct GrPlace {
@@ -51,7 +54,9 @@ void gr_place_host_wait(GrPlaces *p, const char *text, const char *what);
 // A wait before what submits the later work: launches of its kernel, or copies.
 void gr_place_stream_wait(GrPlaces *p, const char *text, const char *what);
 
-// A barrier, where all threads come whose values vary no more than `most`.
-void gr_place_barrier(GrPlaces *p, GrVaries most, const char *text, const char *what);
+// A barrier where the findings' sides have none of those that count between them (barrier.c), and all threads come
+// whose values vary no more than `most`.
+void gr_place_barrier(GrPlaces *p, const GrFinding *const *f, size_t n, GrVaries most, GrHeldBy by,
+                      const char *text, const char *what);
 
 #endif

@@ -7,27 +7,56 @@
 #include <stdlib.h>
 #include <string.h>
 
-// How a pattern (patterns.def) looks for its edits. `text` is the pattern's.
-typedef void Propose(GrPlaces *p, const char *text, const char *what);
+// How a pattern (patterns.def) looks for its edits, of all findings at once. `text` is the pattern's.
+typedef void Propose(GrPlaces *p, const GrFinding *const *f, size_t n, const char *text, const char *what);
 
-static void WARP_BARRIER(GrPlaces *p, const char *text, const char *what) {
-    gr_place_barrier(p, GR_VARIES_BY_WARP, text, what);
-}
-static void BLOCK_BARRIER(GrPlaces *p, const char *text, const char *what) {
-    gr_place_barrier(p, GR_VARIES_NOT, text, what);
+#define BARRIER(NAME, most, by)                                                                              \
+    static void NAME(GrPlaces *p, const GrFinding *const *f, size_t n, const char *text, const char *what) { \
+        gr_place_barrier(p, f, n, most, by, text, what);                                                     \
+    }
+BARRIER(WARP_BARRIER, GR_VARIES_BY_WARP, GR_HELD_BY_WARP)
+BARRIER(BLOCK_BARRIER, GR_VARIES_NOT, GR_HELD_BY_BLOCK)
+BARRIER(WARP_TO_BLOCK, GR_VARIES_NOT, GR_HELD_BY_WARP)
+BARRIER(BLOCK_ANYHOW, GR_VARIES_NOT, GR_HELD_BY_GAPS)
+BARRIER(ANYWHERE, GR_VARIES, GR_HELD_BY_GAPS)
+
+// Proposes for one finding.
+typedef void ProposeOne(GrPlaces *p, const char *text, const char *what);
+
+// Keeps, of what is proposed for each finding, what is proposed for all.
+static void for_each(ProposeOne *one, GrPlaces *p, const GrFinding *const *f, size_t n, const char *text,
+                     const char *what) {
+    GrProposal first[GR_REPAIR_PROPOSALS], own[GR_REPAIR_PROPOSALS];
+    GrPlaces all = {.repairs = p->repairs, .found = f[0], .out = first};
+    one(&all, text, what);
+    for (size_t k = 1; k < n && all.n; k++) {
+        GrPlaces next = {.repairs = p->repairs, .found = f[k], .out = own};
+        unsigned kept = 0;
+        one(&next, text, what);
+        for (unsigned i = 0; i < all.n; i++)
+            for (unsigned j = 0; j < next.n; j++)
+                if (gr_proposal_same(&first[i], &own[j])) {
+                    first[kept++] = first[i];
+                    break;
+                }
+        all.n = kept;
+    }
+    for (unsigned i = 0; i < all.n; i++)
+        gr_place_add(p, &first[i]);
 }
 
-static void ANYWHERE(GrPlaces *p, const char *text, const char *what) {
-    gr_place_barrier(p, GR_VARIES, text, what);
-}
-static void FENCES(GrPlaces *p, const char *text, const char *what) { gr_place_fences(p, text, what); }
-static void SCOPES(GrPlaces *p, const char *text, const char *what) {
+static void scopes(GrPlaces *p, const char *text, const char *what) {
     gr_place_scopes(p, *text ? text : NULL, what);
 }
-static void HOST_WAIT(GrPlaces *p, const char *text, const char *what) { gr_place_host_wait(p, text, what); }
-static void STREAM_WAIT(GrPlaces *p, const char *text, const char *what) {
-    gr_place_stream_wait(p, text, what);
-}
+
+#define EACH(NAME, one)                                                                                      \
+    static void NAME(GrPlaces *p, const GrFinding *const *f, size_t n, const char *text, const char *what) { \
+        for_each(one, p, f, n, text, what);                                                                  \
+    }
+EACH(FENCES, gr_place_fences)
+EACH(SCOPES, scopes)
+EACH(HOST_WAIT, gr_place_host_wait)
+EACH(STREAM_WAIT, gr_place_stream_wait)
 
 static const struct Pattern {
     Propose *propose;
@@ -38,32 +67,30 @@ static const struct Pattern {
 #undef PATTERN
 };
 
-// All proposals for one finding.
-static unsigned propose_one(GrRepairs *r, const GrFinding *f, GrProposal out[GR_REPAIR_PROPOSALS]) {
-    GrPlaces p = {.repairs = r, .found = f, .out = out};
-    for (size_t k = 0; k < sizeof patterns / sizeof *patterns && f->order && f->n_accesses == 2; k++)
-        if (!strncmp(f->order, patterns[k].order, strlen(patterns[k].order)))
-            patterns[k].propose(&p, patterns[k].text, patterns[k].what);
-    return p.n;
-}
+static bool begins(const char *order, const char *with) { return !strncmp(order, with, strlen(with)); }
 
-static bool has(const GrProposal *all, unsigned n, const GrProposal *p) {
-    for (unsigned k = 0; k < n; k++)
-        if (gr_proposal_same(&all[k], p))
-            return true;
-    return false;
+// Which order takes more: of lanes, of a block's warps, any other.
+static int width(const char *order) {
+    return begins(order, "both are lanes") ? 0 : begins(order, "no __syncthreads()") ? 1 : 2;
 }
 
 unsigned gr_repair_propose(GrRepairs *r, const GrFinding *const *f, size_t n,
                            GrProposal out[GR_REPAIR_PROPOSALS]) {
-    unsigned n_out = n ? propose_one(r, f[0], out) : 0;
-    for (size_t k = 1; k < n && n_out; k++) {
-        GrProposal own[GR_REPAIR_PROPOSALS];
-        unsigned n_own = propose_one(r, f[k], own), kept = 0;
-        for (unsigned i = 0; i < n_out; i++)
-            if (has(own, n_own, &out[i]))
-                out[kept++] = out[i];
-        n_out = kept;
+    GrPlaces p = {.repairs = r, .out = out};
+    const char *widest = NULL;
+    for (size_t k = 0; k < n; k++) {
+        if (!f[k]->order || f[k]->n_accesses != 2)
+            return 0;
+        if (!widest || width(f[k]->order) > width(widest))
+            widest = f[k]->order;
     }
-    return n_out;
+    for (size_t k = 0; k < sizeof patterns / sizeof *patterns && widest; k++) {
+        bool fit = true;
+        for (size_t i = 0; i < n && fit; i++)
+            fit = begins(f[i]->order, patterns[k].order) ||
+                  (begins(widest, patterns[k].order) && width(f[i]->order) < width(widest));
+        if (fit && begins(widest, patterns[k].order))
+            patterns[k].propose(&p, f, n, patterns[k].text, patterns[k].what);
+    }
+    return p.n;
 }

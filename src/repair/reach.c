@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "repair/reach.h"
 
+#include "repair/holds.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,15 +19,11 @@ static bool is_any(const GrReach *r, uint32_t k, const char *const words[]) {
     return false;
 }
 
-static bool same_name(const GrToken *a, const GrToken *b) {
-    return a->len == b->len && !memcmp(a->text, b->text, a->len);
-}
-
 static GrVaries max(GrVaries a, GrVaries b) { return a > b ? a : b; }
 
 static GrVaries name_varies(const GrReach *r, const GrToken *name) {
     for (size_t k = 0; k < r->names.len; k++)
-        if (same_name(&r->names.data[k].name, name))
+        if (gr_token_same(&r->names.data[k].name, name))
             return r->names.data[k].how;
     return gr_token_is(name, "threadIdx") ? GR_VARIES_LINEAR : GR_VARIES_NOT;
 }
@@ -99,12 +97,26 @@ static GrVaries varies(const GrReach *r, uint32_t from, uint32_t to) {
 
 // ---- Names -------------------------------------------------------------------------------------------------
 
+// Who goes round a loop that holds a barrier goes round with all others, or the program is wrong already.
+static GrVaries together(const GrReach *r, const GrStatement *loop) {
+    GrHolds h = {.code = r->code, .function = r->function, .by = GR_HELD_BY_BLOCK};
+    if (gr_holds(&h, loop))
+        return GR_VARIES_NOT;
+    h.by = GR_HELD_BY_WARP;
+    return gr_holds(&h, loop) ? GR_VARIES_BY_WARP : GR_VARIES;
+}
+
+static GrVaries min(GrVaries a, GrVaries b) { return a < b ? a : b; }
+
 // How much the conditions around the statement vary.
 static GrVaries control(const GrReach *r, const GrStatement *s) {
     GrVaries all = GR_VARIES_NOT;
-    for (const GrStatement *p = s->parent; p; p = p->parent)
-        if (p->kind == GR_STMT_IF || p->kind == GR_STMT_LOOP || p->kind == GR_STMT_SWITCH)
-            all = max(all, varies(r, p->decides, p->decided));
+    for (const GrStatement *p = s->parent; p; p = p->parent) {
+        GrVaries how = p->kind == GR_STMT_IF || p->kind == GR_STMT_LOOP || p->kind == GR_STMT_SWITCH
+                           ? varies(r, p->decides, p->decided)
+                           : GR_VARIES_NOT;
+        all = max(all, how > GR_VARIES_NOT && p->kind == GR_STMT_LOOP ? min(how, together(r, p)) : how);
+    }
     return all;
 }
 
@@ -136,7 +148,7 @@ static bool set(GrReach *r, const GrToken *name, GrVaries how) {
     if (how == GR_VARIES_NOT)
         return false;
     for (size_t k = 0; k < r->names.len; k++)
-        if (same_name(&r->names.data[k].name, name)) {
+        if (gr_token_same(&r->names.data[k].name, name)) {
             bool more = how > r->names.data[k].how;
             r->names.data[k].how = max(how, r->names.data[k].how);
             return more;
@@ -179,7 +191,8 @@ static uint32_t expression(const GrReach *r, uint32_t k, uint32_t to) {
 static bool changes_apart(const GrReach *r, const GrStatement *s) {
     bool apart = control(r, s) != GR_VARIES_NOT;
     for (const GrStatement *p = s; p && !apart; p = p->parent)
-        apart = p->kind == GR_STMT_LOOP && (varies(r, p->decides, p->decided) || exits_apart(r, p));
+        apart = p->kind == GR_STMT_LOOP && together(r, p) != GR_VARIES_NOT &&
+                (varies(r, p->decides, p->decided) || exits_apart(r, p));
     return apart;
 }
 
@@ -255,6 +268,8 @@ static bool leaves(const GrReach *r, const GrStatement *exit, const GrStatement 
     if (!is_exit(r, exit) || control(r, exit) <= most)
         return false;
     const GrStatement *ends = is_break || is(r, exit->from, "continue") ? target(exit, is_break) : NULL;
+    if (ends && ends->kind == GR_STMT_LOOP && together(r, ends) <= most)
+        return false;
     if (ends)
         return ends != s && within(s, ends);
     if (exit->from < s->from)

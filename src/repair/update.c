@@ -13,7 +13,7 @@ static bool same(const GrCode *c, GrSpan a, GrSpan b) {
     bool equal = a.to - a.from == b.to - b.from && a.from < a.to;
     for (uint32_t k = 0; equal && k < a.to - a.from; k++) {
         const GrToken *x = token(c, a.from + k), *y = token(c, b.from + k);
-        equal = x->len == y->len && !memcmp(x->text, y->text, x->len);
+        equal = gr_token_same(x, y);
     }
     return equal;
 }
@@ -68,7 +68,7 @@ static bool in_memory(const GrCode *c, const GrFunctionCode *f, GrSpan object) {
 
 static bool names(const GrCode *c, GrSpan in, const GrToken *name) {
     for (uint32_t k = in.from; name && k < in.to; k++)
-        if (token(c, k)->len == name->len && !memcmp(token(c, k)->text, name->text, name->len))
+        if (gr_token_same(token(c, k), name))
             return true;
     return false;
 }
