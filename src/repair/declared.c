@@ -149,11 +149,11 @@ static bool look(const GrCode *c, uint32_t from, uint32_t to, const char *parts,
 }
 
 bool gr_declared(const GrCode *c, const GrFunctionCode *f, const GrToken *name, GrDeclared *out) {
-    if (look(c, f->body->from, f->body->to, ";{}()", name, out)) {
+    if (f && look(c, f->body->from, f->body->to, ";{}()", name, out)) {
         out->local = !out->shared;
         return true;
     }
-    if (look(c, f->head, f->body->from, ",()", name, out)) {
+    if (f && look(c, f->head, f->body->from, ",()", name, out)) {
         out->parameter = true;
         return true;
     }
@@ -161,19 +161,23 @@ bool gr_declared(const GrCode *c, const GrFunctionCode *f, const GrToken *name, 
     return out->file;
 }
 
+// x of float3 has the type that the vector's name has told.
+static bool is_coordinate(const GrCode *c, uint32_t k) {
+    return is(c, k, "x") || is(c, k, "y") || is(c, k, "z") || is(c, k, "w");
+}
+
 GrTypeKind gr_object_type(const GrCode *c, const GrFunctionCode *f, GrSpan object, bool *is_volatile) {
     GrTypeKind kind = GR_TYPE_UNKNOWN;
     for (uint32_t k = object.from; k < object.to; k++) {
         GrDeclared d = {.type = GR_TYPE_UNKNOWN};
+        bool member = k > object.from && (is(c, k - 1, ".") || is(c, k - 1, "->"));
         if (is(c, k, "[") || is(c, k, "(")) {
             bool deref = is(c, k, "(") && k == object.from + 1 && is(c, object.from, "*");
             k = deref ? k : closed(c, k, object.to) - 1;
-        } else if (gr_token_is_name(token(c, k)) && gr_declared(c, f, token(c, k), &d)) {
-            kind = d.type;
+        } else if (gr_token_is_name(token(c, k)) &&
+                   !(member && kind != GR_TYPE_UNKNOWN && is_coordinate(c, k))) {
+            kind = gr_declared(c, member ? NULL : f, token(c, k), &d) ? d.type : GR_TYPE_UNKNOWN;
             *is_volatile |= d.is_volatile;
-        } else if (gr_token_is_name(token(c, k)) && (!is(c, k, "x") || kind == GR_TYPE_UNKNOWN) &&
-                   !is(c, k, "y") && !is(c, k, "z") && !is(c, k, "w")) {
-            kind = GR_TYPE_UNKNOWN;
         }
     }
     return kind;

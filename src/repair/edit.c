@@ -17,9 +17,11 @@ void gr_repair_apply(const GrProposal *p, StrBuf *out) {
         const GrEdit *e = &p->edits[k];
         size_t at = c->lines.data[e->line - 1], len = 0;
         gr_str_addn(out, c->text + from, at - from);
-        gr_str_add(out, e->text);
+        gr_str_add(out, e->text ? e->text : "");
         from = at;
-        if (e->replaces) {
+        if (!e->text) {
+            from = e->line < c->lines.len ? c->lines.data[e->line] : c->len;
+        } else if (e->replaces) {
             (void)gr_cpp_line(c, e->line, &len);
             from += len;
         } else {
@@ -48,19 +50,21 @@ static unsigned hunk_end(const GrProposal *p, unsigned k) {
 }
 
 void gr_repair_hunks(const GrProposal *p, StrBuf *out) {
-    uint32_t last = (uint32_t)p->code->lines.len, added = 0;
+    uint32_t last = (uint32_t)p->code->lines.len;
+    int64_t added = 0;
     size_t len = 0;
     if (last && gr_cpp_line(p->code, last, &len) && !len)
         last--; // behind the last end of a line
     for (unsigned k = 0, end; k < p->n; k = end) {
         end = hunk_end(p, k);
-        uint32_t from = p->edits[k].line > AROUND ? p->edits[k].line - AROUND : 1, inserted = 0;
+        uint32_t from = p->edits[k].line > AROUND ? p->edits[k].line - AROUND : 1;
+        int64_t inserted = 0;
         uint32_t to = p->edits[end - 1].line + AROUND - !p->edits[end - 1].replaces;
         to = to > last ? last : to;
         for (unsigned i = k; i < end; i++)
-            inserted += !p->edits[i].replaces;
-        gr_str_addf(out, "@@ -%u,%u +%u,%u @@\n", from, to - from + 1, from + added,
-                    to - from + 1 + inserted);
+            inserted += !p->edits[i].text ? -1 : !p->edits[i].replaces;
+        gr_str_addf(out, "@@ -%u,%u +%lld,%lld @@\n", from, to - from + 1, (long long)(from + added),
+                    (long long)(to - from + 1 + inserted));
         unsigned next = k;
         for (uint32_t line = from; line <= to; line++) {
             bool gone = false;
@@ -68,7 +72,8 @@ void gr_repair_hunks(const GrProposal *p, StrBuf *out) {
                 if (p->edits[next].replaces)
                     add_line(p, '-', line, out);
                 gone |= p->edits[next].replaces;
-                gr_str_addf(out, "+%s\n", p->edits[next].text);
+                if (p->edits[next].text)
+                    gr_str_addf(out, "+%s\n", p->edits[next].text);
             }
             if (!gone)
                 add_line(p, ' ', line, out);
@@ -77,10 +82,12 @@ void gr_repair_hunks(const GrProposal *p, StrBuf *out) {
     }
 }
 
+static bool same_text(const char *a, const char *b) { return a && b ? !strcmp(a, b) : a == b; }
+
 bool gr_proposal_same(const GrProposal *a, const GrProposal *b) {
     bool same = !strcmp(a->file, b->file) && a->n == b->n;
     for (unsigned k = 0; same && k < a->n; k++)
         same = a->edits[k].line == b->edits[k].line && a->edits[k].replaces == b->edits[k].replaces &&
-               !strcmp(a->edits[k].text, b->edits[k].text);
+               same_text(a->edits[k].text, b->edits[k].text);
     return same;
 }

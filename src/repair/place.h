@@ -59,4 +59,7 @@ void gr_place_stream_wait(GrPlaces *p, const char *text, const char *what);
 void gr_place_barrier(GrPlaces *p, const GrFinding *const *f, size_t n, GrVaries most, GrHeldBy by,
                       const char *text, const char *what);
 
+// Atomics in place of the updates that the findings' sides are.
+void gr_place_atomics(GrPlaces *p, const GrFinding *const *f, size_t n);
+
 #endif

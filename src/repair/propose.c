@@ -20,6 +20,11 @@ BARRIER(WARP_TO_BLOCK, GR_VARIES_NOT, GR_HELD_BY_WARP)
 BARRIER(BLOCK_ANYHOW, GR_VARIES_NOT, GR_HELD_BY_GAPS)
 BARRIER(ANYWHERE, GR_VARIES, GR_HELD_BY_GAPS)
 
+static void ATOMIC(GrPlaces *p, const GrFinding *const *f, size_t n, const char *text, const char *what) {
+    (void)text, (void)what;
+    gr_place_atomics(p, f, n);
+}
+
 // Proposes for one finding.
 typedef void ProposeOne(GrPlaces *p, const char *text, const char *what);
 

@@ -17,11 +17,11 @@ enum { GR_REPAIR_EDITS = 16, GR_REPAIR_PROPOSALS = 12 };
 typedef struct GrEdit {
     uint32_t line;
     bool replaces;
-    const char *text; // without what ends a line
+    const char *text; // without what ends a line; NULL: the line goes
 } GrEdit;
 
 typedef struct GrProposal {
-    const char *what; // "insert __syncthreads()"
+    const char *what; // "insert __syncthreads()": lives for ever
     const char *file; // as the finding calls it
     const GrCode *code;
     GrEdit edits[GR_REPAIR_EDITS]; // by line

@@ -228,6 +228,7 @@ static bool read_steps(const GrCode *c, const GrFunctionCode *f, GrSpan all, GrU
 static bool read_simple(const GrCode *c, const GrFunctionCode *f, const GrStatement *s, GrUpdateText *u) {
     static const char *const words[] = {
         "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", NULL};
+    static const char *const also[] = {"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", ",", NULL};
     GrSpan all = {s->from, s->to - 1}; // without the ";"
     uint32_t at = find(c, all.from, all.to, words);
     *u = (GrUpdateText){.all = all, .object = {all.from, at}, .statement = true};
@@ -238,7 +239,7 @@ static bool read_simple(const GrCode *c, const GrFunctionCode *f, const GrStatem
         if (is(c, at, assigns[k].word)) {
             u->op = assigns[k].op;
             u->value = right;
-            return find(c, right.from, right.to, words) == right.to && in_memory(c, f, u->object);
+            return find(c, right.from, right.to, also) == right.to && in_memory(c, f, u->object);
         }
     GrSpan object = u->object;
     if (in_memory(c, f, object) &&
@@ -251,7 +252,7 @@ static bool read_simple(const GrCode *c, const GrFunctionCode *f, const GrStatem
 static bool read_if(const GrCode *c, const GrFunctionCode *f, const GrStatement *s, GrUpdateText *u) {
     static const char *const words[] = {"=", NULL};
     const GrStatement *then = s->child;
-    if (!then || then->next)
+    if (s->kind != GR_STMT_IF || !then || then->next)
         return false;
     if (then->kind == GR_STMT_BLOCK)
         then = then->child;
@@ -267,9 +268,12 @@ static bool read_if(const GrCode *c, const GrFunctionCode *f, const GrStatement 
 }
 
 bool gr_update_read(const GrCode *c, const GrFunctionCode *f, const GrStatement *s, GrUpdateText *out) {
-    bool done = s->kind == GR_STMT_IF       ? read_if(c, f, s, out)
-                : s->kind == GR_STMT_SIMPLE ? read_simple(c, f, s, out)
-                                            : false;
+    bool done = s->kind == GR_STMT_SIMPLE ? read_simple(c, f, s, out) : read_if(c, f, s, out);
+    if (!done && s->kind != GR_STMT_SIMPLE && s->decides < s->decided) { // if (x++ < y)
+        *out = (GrUpdateText){.op = GR_UPDATE_OTHER};
+        done = read_steps(c, f, (GrSpan){s->decides, s->decided}, out);
+        out->statement = false;
+    }
     // s[t] += s[t + 16] may race by what it adds, and is no update of one object then.
     return done && !names(c, out->value, base_of(c, out->object));
 }

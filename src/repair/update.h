@@ -42,7 +42,7 @@ typedef struct GrDeclared {
     bool indirect, reference; // a pointer or an array; a reference
 } GrDeclared;
 
-// False: the file does not declare it.
+// False: the file does not declare it. `f` NULL: a member.
 bool gr_declared(const GrCode *c, const GrFunctionCode *f, const GrToken *name, GrDeclared *out);
 
 // What the object is: of its last member, or of its name.

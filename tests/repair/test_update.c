@@ -74,6 +74,7 @@ static void forms(void **state) {
         {"if (x[0] > y) x[0] = y;\n", "min", "x[0]"},
         {"if (y > x[0]) x[0] = i;\n", NULL, NULL},
         {"if (y > x[0]) x[0] = y; else old = 1;\n", NULL, NULL},
+        {"if (count++ < y) y = 1;\n", "inc", "count"},
         {"sum += f[i];\n", NULL, NULL},
         {"i++;\n", NULL, NULL},
         {"x[i] = y;\n", NULL, NULL},
