@@ -3,6 +3,7 @@
 //
 // Exit status: --error-exitcode (66) when there are races; 2 when a file could not be looked at, or the command line
 // makes no sense; 67 when the verdict is inconclusive and --strict was given; else 0. 1: gpurace itself failed.
+#include "base/path_map.h"
 #include "cli/baseline_file.h"
 #include "cli/commands.h"
 #include "cli/strict.h"
@@ -31,9 +32,27 @@ typedef struct Check {
 
 // ---- What the engine says ----------------------------------------------------------------------------------
 
+// The place of a side, where its files lie (--path-map).
+static bool find_place(GrReport *r, GrAccess *a) {
+    GrFrame *inlined = GR_NEW_ARRAY(&r->arena, GrFrame, (size_t)a->n_inlined + 1);
+    if (!inlined)
+        return false;
+    a->at.file = gr_path_mapped(r->paths, a->at.file, &r->arena);
+    for (uint32_t k = 0; k < a->n_inlined; k++) {
+        inlined[k] = a->inlined[k];
+        inlined[k].file = gr_path_mapped(r->paths, inlined[k].file, &r->arena);
+    }
+    a->inlined = inlined;
+    return true;
+}
+
 static bool take(void *user, const GrFinding *f) {
     Check *c = user;
-    return gr_report_add(&c->report, f, &c->why) == GR_OK;
+    GrFinding placed = *f;
+    for (unsigned k = 0; k < f->n_accesses && c->report.paths[0]; k++)
+        if (!find_place(&c->report, &placed.accesses[k]))
+            return false;
+    return gr_report_add(&c->report, &placed, &c->why) == GR_OK;
 }
 
 static gr_status looked_at(void *user, const char *name, const char *file) {
@@ -96,6 +115,7 @@ static void describe(Check *c, char folder[PATH_MAX]) {
     r->device = "none";
     r->seed = c->options.seed;
     r->max_reports = c->options.max_reports;
+    r->paths = c->options.path_map;
     r->folder = getcwd(folder, PATH_MAX);
     r->suppressions = c->options.suppressions[0] ? &c->suppressions : NULL;
     r->bundled = c->options.bundled_suppressions ? &c->bundled : NULL;

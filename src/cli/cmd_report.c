@@ -24,6 +24,7 @@ static int report(const GrOptions *o, int n, char **paths) {
     gr_report_init(&r);
     r.folder = getcwd(folder, sizeof folder);
     r.max_reports = o->max_listed;
+    r.paths = o->path_map;
     for (int k = 0; k < n && st == GR_OK; k++)
         st = gr_report_add_file(&r, paths[k], &err);
     if (st == GR_OK)

@@ -357,6 +357,7 @@ static void describe_run(Run *r, char folder[PATH_MAX], GrReport *out) {
     report.device = r->options.device;
     report.seed = r->options.seed;
     report.max_reports = r->options.max_reports;
+    report.paths = r->options.path_map;
     report.poisoned = poisons(&r->options);
     report.folder = getcwd(folder, PATH_MAX);
     report.suppressions = r->suppresses ? &r->suppressions : NULL;

@@ -2,6 +2,7 @@
 #include "cli/write_report.h"
 
 #include "base/own.h"
+#include "base/path_map.h"
 #include "report/write/formats.h"
 
 #include <errno.h>
@@ -12,6 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+// `--output -`: not a file that is looked at later.
+static bool is_shown(const GrOptions *o) { return !strcmp(o->output, GR_STANDARD_OUTPUT); }
+
 static void tell_verdict(const GrOptions *o, const GrReport *report) {
     StrBuf s = {0};
     gr_report_verdict(report, &s);
@@ -19,7 +23,8 @@ static void tell_verdict(const GrOptions *o, const GrReport *report) {
         gr_str_add(&s, "; ");
         gr_report_summary(report, &s);
     }
-    fprintf(stderr, "gpurace: %s; the report is in %s\n", s.data ? s.data : "", o->output);
+    fprintf(stderr, "gpurace: %s%s%s\n", s.data ? s.data : "", is_shown(o) ? "" : "; the report is in ",
+            is_shown(o) ? "" : o->output);
     gr_str_free(&s);
 }
 
@@ -44,7 +49,7 @@ static gr_status path_of(const GrOptions *o, const GrFormat *f, char **out, gr_e
 
 static gr_status check_folder(const GrOptions *o, gr_error *err) {
     struct stat st;
-    if (!o->output[0])
+    if (!o->output[0] || is_shown(o))
         return gr_fail(err, GR_ERR_ARGUMENT, "--format %s: several formats need --output FOLDER", o->format);
     if (mkdir(o->output, 0777) && errno != EEXIST)
         return gr_fail(err, GR_ERR_ARGUMENT, "--output: cannot make the folder %s: %s", o->output,
@@ -59,7 +64,9 @@ static gr_status check_folder(const GrOptions *o, gr_error *err) {
 }
 
 gr_status gr_write_report_check(const GrOptions *o, gr_error *err) {
-    gr_status st = has_several(o) ? check_folder(o, err) : GR_OK;
+    gr_status st = gr_path_map_check(o->path_map, err);
+    if (st == GR_OK && has_several(o))
+        st = check_folder(o, err);
     gr_error why = {0};
     for (const GrFormat *f = gr_formats; f->word && st == GR_OK; f++) {
         char *path = NULL;
@@ -101,7 +108,7 @@ static gr_status write_one(const GrReport *report, const GrOptions *o, const GrF
     gr_status st;
     GrReport look = *report; // what it points to is the report's own
     GR_TRY(path_of(o, f, &path, err));
-    look_at(&look, o, to, !path);
+    look_at(&look, o, is_shown(o) ? stdout : to, !path || is_shown(o));
     GR_TRY(f->write(&look, &out, err));
     bool failed = path && gr_own_write(path, GR_OWN_REPORT, out.data, out.len, &why) != GR_OK;
     if (!path || failed)

@@ -2,6 +2,7 @@
 #include "findings/module_record.h"
 
 #include "base/map.h"
+#include "base/path_map.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -113,6 +114,7 @@ void gr_module_write(const GrModuleInfo *m, StrBuf *out) {
 typedef struct Reading {
     GrCursor c;
     Arena *arena;
+    const char *paths;
     const char **texts; // [0] NULL
     uint32_t n_texts;
 } Reading;
@@ -137,7 +139,7 @@ static uint32_t count_of(Reading *r, size_t each) {
 static GrFrame read_frame(Reading *r) {
     const char *function = text(r), *file = text(r);
     uint32_t line = gr_get_u32(&r->c);
-    return (GrFrame){function, file, line, gr_get_u32(&r->c)};
+    return (GrFrame){function, gr_path_mapped(r->paths, file, r->arena), line, gr_get_u32(&r->c)};
 }
 
 static bool read_site(Reading *r, GrSiteInfo *s) {
@@ -201,8 +203,9 @@ static void read_names(Reading *r, const GrModuleInfo *m) {
     }
 }
 
-gr_status gr_module_read(const GrRecord *record, Arena *arena, GrModuleInfo *out, gr_error *err) {
-    Reading r = {.c = gr_cursor(record), .arena = arena};
+gr_status gr_module_read(const GrRecord *record, const char *paths, Arena *arena, GrModuleInfo *out,
+                         gr_error *err) {
+    Reading r = {.c = gr_cursor(record), .arena = arena, .paths = paths};
     *out = (GrModuleInfo){.process = record->process};
     out->number = gr_get_u64(&r.c);
     out->hash = gr_get_u64(&r.c);

@@ -59,7 +59,9 @@ typedef struct GrModuleInfo {
 // Appends the record's payload.
 void gr_module_write(const GrModuleInfo *m, StrBuf *out);
 
-// Everything it hands out lives in `arena`. GR_ERR_FORMAT when the payload makes no sense.
-gr_status gr_module_read(const GrRecord *r, Arena *arena, GrModuleInfo *out, gr_error *err);
+// Everything it hands out lives in `arena`. `paths` (base/path_map.h) says where its files lie. GR_ERR_FORMAT when the
+// payload makes no sense.
+gr_status gr_module_read(const GrRecord *r, const char *paths, Arena *arena, GrModuleInfo *out,
+                         gr_error *err);
 
 #endif

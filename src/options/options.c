@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef GrOptRow OptRow;
 
@@ -128,6 +129,24 @@ static gr_status set_number(At a, const char *value, uint64_t *out, gr_error *er
     return GR_OK;
 }
 
+// An OUTPUT's text: what `-`, %p and %% stand for is put in.
+static gr_status set_output(Arena *arena, const char *value, const char **out, gr_error *err) {
+    StrBuf path = {0};
+    if (!strcmp(value, "-"))
+        value = GR_STANDARD_OUTPUT;
+    for (const char *p = value; *p; p++)
+        if (p[0] == '%' && p[1] == 'p')
+            gr_str_addf(&path, "%ld", (long)getpid()), p++;
+        else if (p[0] == '%' && p[1] == '%')
+            gr_str_addc(&path, *p++);
+        else
+            gr_str_addc(&path, *p);
+    *out = path.oom ? NULL : gr_arena_strndup(arena, path.data ? path.data : "", path.len);
+    gr_str_free(&path);
+    GR_NEED(*out, err);
+    return GR_OK;
+}
+
 static gr_status set_option(GrOptions *o, At a, const char *value, gr_error *err) {
     const OptRow *r = a.row;
     switch (r->type) {
@@ -159,6 +178,7 @@ static gr_status set_option(GrOptions *o, At a, const char *value, gr_error *err
         regfree(&re);
         break;
     }
+    case OPT_OUTPUT: return set_output(&o->arena, value, field(o, a), err);
     case OPT_TEXT: break;
     }
     char *copy = gr_arena_strdup(&o->arena, value);

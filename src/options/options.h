@@ -39,7 +39,7 @@ enum {
 #undef APPLIES
 };
 
-typedef const char *GrOpt_TEXT, *GrOpt_REGEX, *GrOpt_CHOICE, *GrOpt_WORDS, *GrOpt_SWITCH;
+typedef const char *GrOpt_TEXT, *GrOpt_OUTPUT, *GrOpt_REGEX, *GrOpt_CHOICE, *GrOpt_WORDS, *GrOpt_SWITCH;
 typedef uint64_t GrOpt_NUMBER;
 typedef bool GrOpt_YESNO, GrOpt_FLAG;
 
@@ -66,6 +66,7 @@ typedef struct GrOptions {
 } GrOptions;
 typedef enum GrOptType {
     OPT_TEXT,
+    OPT_OUTPUT,
     OPT_REGEX,
     OPT_CHOICE,
     OPT_WORDS,
@@ -81,6 +82,9 @@ typedef struct GrOptRow {
     GrOptType type;
     unsigned commands, applies;
 } GrOptRow;
+
+// What `--output -` becomes.
+#define GR_STANDARD_OUTPUT "/dev/fd/1"
 
 // Whether the option may stand without a word: that is yes then.
 static inline bool gr_option_is_bare(const GrOptRow *r) {

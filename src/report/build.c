@@ -2,6 +2,7 @@
 // From the records of a results file to a report.
 #include "report/build.h"
 #include "base/limits.h"
+#include "base/path_map.h"
 #include "findings/conflict_record.h"
 #include "findings/misuse_record.h"
 
@@ -26,7 +27,7 @@ static Process *process_of(Build *b, uint64_t number) {
 
 static gr_status take_module(Build *b, const GrRecord *rec, gr_error *err) {
     GrModuleInfo m;
-    GR_MUST(gr_module_read(rec, &b->report->arena, &m, err));
+    GR_MUST(gr_module_read(rec, b->report->paths, &b->report->arena, &m, err));
     GR_NEED(gr_vec_push(&b->modules, m) &&
                 gr_map_put_u64(&b->module_at, gr_build_key(m.process, m.number), (void *)b->modules.len),
             err);
@@ -121,6 +122,10 @@ static bool misuse_of_record(const Build *b, const GrRecord *rec, GrFinding *out
     GrMisuseInfo i;
     if (gr_misuse_read(rec, &b->report->arena, &i, NULL) != GR_OK)
         return false;
+    i.at.file = gr_path_mapped(b->report->paths, i.at.file, &b->report->arena);
+    GrFrame *inlined = (GrFrame *)(uintptr_t)i.inlined; // the reader made them
+    for (uint32_t k = 0; k < i.n_inlined; k++)
+        inlined[k].file = gr_path_mapped(b->report->paths, inlined[k].file, &b->report->arena);
     *out = (GrFinding){.class = i.class,
                        .kernel = known(i.kernel),
                        .detail = i.detail,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What raced, by modules' areas (the decoders of the engines that wrote them) and by records of races with both sides.
+#include "base/path_map.h"
 #include "findings/race_record.h"
 #include "ptx/ptx.h"
 #include "report/build.h"
@@ -116,9 +117,13 @@ static bool race_of_record(Build *b, const GrRecord *rec, GrFinding *out) {
                        .order = r.order,
                        .overlap = r.overlap,
                        .overlap_bytes = r.overlap_bytes};
-    for (unsigned k = 0; k < 2; k++)
-        if (out->accesses[k].has_thread && !out->accesses[k].kernel)
-            out->accesses[k].kernel = kernel_of_launch(b, rec->process, r.side[k].launch);
+    for (unsigned k = 0; k < 2; k++) {
+        GrAccess *a = &out->accesses[k];
+        if (a->has_thread && !a->kernel)
+            a->kernel = kernel_of_launch(b, rec->process, r.side[k].launch);
+        if (!s[k]) // the host's; modules are read with their files' new places
+            a->at.file = gr_path_mapped(b->report->paths, a->at.file, &b->report->arena);
+    }
     if (r.count_at && count)
         memcpy(&out->count, count, sizeof out->count);
     const void *tally = r.tally_at ? gr_results_at(b->view, r.tally_at, sizeof out->tally_count) : NULL;

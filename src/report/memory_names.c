@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/memory_names.h"
 
+#include "base/path_map.h"
 #include "findings/headline.h"
 #include "findings/range_record.h"
 #include "report/host_place.h"
@@ -104,6 +105,7 @@ static const GrFrame *place_of(GrMemoryNames *m, const GrRangeInfo *info) {
         if (!k || !foreign)
             *place = f;
     }
+    place->file = gr_path_mapped(m->report->paths, place->file, &m->report->arena);
     return place;
 }
 

@@ -38,11 +38,12 @@ static bool is_site_of(const GrRace *race, const GrModuleInfo *m, const GrSiteIn
 
 // ---- The findings of a run, module by module ---------------------------------------------------------------
 
-static gr_status read_modules(const GrResultsView *view, Arena *arena, Modules *out, gr_error *err) {
+static gr_status read_modules(const GrResultsView *view, GrReport *holder, Modules *out, gr_error *err) {
     for (size_t i = 0; i < view->records.len; i++) {
         const GrRecord *rec = &view->records.data[i];
         GrModuleInfo m;
-        if (rec->kind != GR_RECORD_MODULE || gr_module_read(rec, arena, &m, NULL) != GR_OK)
+        if (rec->kind != GR_RECORD_MODULE ||
+            gr_module_read(rec, holder->paths, &holder->arena, &m, NULL) != GR_OK)
             continue;
         GR_NEED(gr_vec_push(out, m), err);
     }
@@ -78,7 +79,7 @@ static const GrModuleInfo *module_of(const void *user, uint64_t number) {
 static gr_status read_findings(Reading *x, GrReport *holder, const GrResultsView *view,
                                bool (*take)(void *user, const GrFinding *f), gr_error *err) {
     GrSink sink = {x, take};
-    GR_MUST(read_modules(view, &holder->arena, &x->modules, err));
+    GR_MUST(read_modules(view, holder, &x->modules, err));
     for (size_t k = 0; k < x->modules.len; k++) {
         x->module = &x->modules.data[k];
         GrArea area = {.module = x->module, .user = x, .kernel_of = no_kernel, .module_of = module_of};
@@ -106,6 +107,7 @@ size_t gr_replay_targets(const GrReport *r, const GrResultsView *view, StrBuf *o
     size_t races = 0, sites = 0;
     gr_report_init(&holder);
     holder.find_decoder = r->find_decoder;
+    holder.paths = r->paths;
     // An area that cannot be read has no reported race either.
     (void)read_findings(&x, &holder, view, take_target, NULL);
     for (size_t i = 0; i < r->races.len; i++) {

@@ -10,7 +10,7 @@ void gr_report_init(GrReport *r) {
     memset(r, 0, sizeof *r);
     gr_arena_init(&r->arena);
     r->sources = gr_arena_alloc(&r->arena, sizeof *r->sources);
-    r->engine = r->evidence = r->device = r->reproduce = r->sample = "";
+    r->engine = r->evidence = r->device = r->reproduce = r->sample = r->paths = "";
     r->tool = "gpurace " GPURACE_VERSION;
 }
 

@@ -143,6 +143,7 @@ typedef struct GrReport {
     const GrDecoder *(*find_decoder)(const GrAreaTag *tag); // NULL: no area is understood
     // What was run, set by the caller before gr_report_build or gr_report_add.
     const char *engine, *evidence, *device, *reproduce;
+    const char *paths;  // of --path-map (base/path_map.h): files are elsewhere than where they were compiled
     const char *folder; // text: source files below it are named relative to it; NULL for none
     // What the user did not want checked: the option that says so, or NULL. Callbacks NULL: there is no such option.
     const char *(*excludes_kernel)(const void *user, const char *kernel);

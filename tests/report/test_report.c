@@ -425,9 +425,9 @@ static void test_hostile_payloads(void **state) {
             gr_arena_init(&arena);
             GrModuleInfo back;
             GrRecord rec = {GR_RECORD_MODULE, 1, (const uint8_t *)b.data, b.len};
-            gr_module_read(&rec, &arena, &back, &rig_err);
+            gr_module_read(&rec, "", &arena, &back, &rig_err);
             rec.size = i;
-            assert_int_equal(gr_module_read(&rec, &arena, &back, &rig_err), GR_ERR_FORMAT);
+            assert_int_equal(gr_module_read(&rec, "", &arena, &back, &rig_err), GR_ERR_FORMAT);
             gr_arena_free(&arena);
             b.data[i] ^= (char)(1 << bit);
         }

@@ -2,6 +2,7 @@
 #include "engines/core/selection.h"
 
 #include "base/demangle.h"
+#include "base/path_map.h"
 #include "base/regex.h"
 #include "engines/core/place.h"
 #include "ptx/reach.h"
@@ -21,7 +22,7 @@ static gr_status compile(const char *option, const char *text, regex_t *regex, b
 
 gr_status gr_selection_init(GrSelection *s, const GrOptions *o, gr_error *err) {
     gr_status st;
-    memset(s, 0, sizeof *s);
+    *s = (GrSelection){.paths = o->path_map};
     GR_TRY(compile("--kernel", o->kernel, &s->kernel.regex, &s->kernel.is_set, err));
     GR_TRY(compile("--not-kernel", o->not_kernel, &s->not_kernel.regex, &s->not_kernel.is_set, err));
     GR_TRY(compile("--file", o->file, &s->file.regex, &s->file.is_set, err));
@@ -70,7 +71,14 @@ const char *gr_selection_excludes_file(const GrSelection *s, const char *file) {
 }
 
 bool gr_selection_wants_site(const GrSelection *s, const PtxModule *m, const PtxSite *site) {
-    return !gr_selection_has_files(s) || !gr_selection_excludes_file(s, gr_place_file(m, site->loc));
+    if (!gr_selection_has_files(s))
+        return true;
+    Arena arena;
+    gr_arena_init(&arena);
+    const char *file = gr_path_mapped(s->paths, gr_place_file(m, site->loc), &arena);
+    bool wants = !gr_selection_excludes_file(s, file);
+    gr_arena_free(&arena);
+    return wants;
 }
 
 void gr_selection_mark(const GrSelection *s, const PtxModule *m, bool *marked) {

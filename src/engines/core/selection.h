@@ -17,9 +17,10 @@ typedef struct GrSelection {
         regex_t regex;
         bool is_set;
     } kernel, not_kernel, file, not_file;
+    const char *paths; // of --path-map, in the options: files are compared as reports name them
 } GrSelection;
 
-// On failure nothing is left to be freed.
+// On failure nothing is left to be freed. The options must live as long.
 gr_status gr_selection_init(GrSelection *s, const GrOptions *o, gr_error *err);
 void gr_selection_free(GrSelection *s);
 

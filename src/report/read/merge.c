@@ -238,6 +238,7 @@ gr_status gr_report_added(GrReport *r, gr_error *err) {
 gr_status gr_report_add_text(GrReport *r, const char *path, const char *text, size_t len, gr_error *err) {
     GrReport one;
     gr_report_init(&one);
+    one.paths = r->paths;
     gr_status st = gr_report_parse(path, text, len, &one, err);
     if (st == GR_OK && !r->content && !r->runs.len) { // the first one
         one.folder = r->folder;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A race, or a misuse, of a report that was written as JSON: json.c backwards.
+#include "base/path_map.h"
 #include "report/read/read_internal.h"
 #include "report/suppress.h"
 
@@ -71,7 +72,7 @@ static uint32_t read_lanes(GrReader *x, const json_t *o, const char *key) {
 
 static GrFrame read_frame(GrReader *x, const json_t *o) {
     return (GrFrame){.function = gr_read_text(x, o, "function"),
-                     .file = gr_read_text(x, o, "file"),
+                     .file = gr_path_mapped(x->report->paths, gr_read_text(x, o, "file"), &x->report->arena),
                      .line = (uint32_t)gr_read_number(x, o, "line", UINT32_MAX),
                      .col = (uint32_t)gr_read_number(x, o, "column", UINT32_MAX)};
 }
@@ -225,8 +226,10 @@ static const GrRepair *read_repair(GrReader *x, const json_t *o) {
     const json_t *repair = gr_read_object(x, o, "repair");
     GrRepair *out = repair ? GR_NEW(&x->report->arena, GrRepair) : NULL;
     if (out)
-        *out = (GrRepair){gr_read_needed(x, repair, "what"), gr_read_needed(x, repair, "file"),
-                          gr_read_needed(x, repair, "hunks")};
+        *out =
+            (GrRepair){gr_read_needed(x, repair, "what"),
+                       gr_path_mapped(x->report->paths, gr_read_needed(x, repair, "file"), &x->report->arena),
+                       gr_read_needed(x, repair, "hunks")};
     else if (repair)
         gr_read_nomem(x);
     return out;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole of a report that was written as JSON; read_race.c reads its races.
 #include "report/read/read_report.h"
+#include "base/path_map.h"
 #include "report/read/read_internal.h"
 #include "report/suppress.h"
 
@@ -118,6 +119,7 @@ static void read_sources(GrReader *x, const json_t *report) {
     json_t *files = (json_t *)(uintptr_t)gr_read_object(x, report, "sources"), *lines, *text;
     const char *file, *line;
     json_object_foreach(files, file, lines) {
+        file = gr_path_mapped(x->report->paths, file, &x->report->arena);
         const char *path = gr_intern(&x->texts, file, strlen(file));
         json_object_foreach(lines, line, text) {
             unsigned long n = strtoul(line, NULL, 10);

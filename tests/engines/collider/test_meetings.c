@@ -57,7 +57,7 @@ static char *all_sites(const GrResultsView *view, unsigned replay) {
     for (size_t i = 0; i < view->records.len; i++) {
         GrModuleInfo m;
         if (view->records.data[i].kind != GR_RECORD_MODULE ||
-            gr_module_read(&view->records.data[i], &arena, &m, NULL) != GR_OK)
+            gr_module_read(&view->records.data[i], "", &arena, &m, NULL) != GR_OK)
             continue;
         for (uint32_t s = 1; s <= m.n_sites && n < GR_MEET_TARGETS; s++)
             gr_str_addf(&out, " %llx.%u", (unsigned long long)m.hash, s), n++;
@@ -73,7 +73,7 @@ static unsigned count_meetings(const GrResultsView *view, const char *program) {
     for (size_t i = 0; i < view->records.len; i++) {
         GrModuleInfo m;
         if (view->records.data[i].kind != GR_RECORD_MODULE ||
-            gr_module_read(&view->records.data[i], &arena, &m, NULL) != GR_OK || !m.area_bytes ||
+            gr_module_read(&view->records.data[i], "", &arena, &m, NULL) != GR_OK || !m.area_bytes ||
             !gr_results_at(view, m.area, m.area_bytes))
             continue;
         uint64_t at = ((uint64_t)m.n_sites + 1) * GR_CLASS_COUNT * sizeof(GrSlot);
