@@ -54,6 +54,7 @@ typedef struct Campaign {
 // ---- The command line ----------------------------------------------------------------------------------------------
 
 static gr_status check_engine(const char *name, gr_error *err) {
+    char hint[GR_NEAR_ROOM];
     const GrEngine *e = gr_engine_find(name);
     const char *why = e || !strcmp(name, "auto") ? NULL : gr_engine_why_not(name);
     if (e && e->caps & CAP_STATIC)
@@ -62,7 +63,8 @@ static gr_status check_engine(const char *name, gr_error *err) {
     if (e || !strcmp(name, "auto") || getenv("GPURACE_INJECTION"))
         return GR_OK;
     return why ? gr_fail(err, GR_ERR_ARGUMENT, "the engine %s is not possible: %s", name, why)
-               : gr_fail(err, GR_ERR_ARGUMENT, "there is no engine '%s'; `gpurace engines` lists them", name);
+               : gr_fail(err, GR_ERR_ARGUMENT, "there is no engine '%s'%s; `gpurace engines` lists them",
+                         name, gr_engine_meant(name, hint));
 }
 
 // The words of --schedules are those of --schedule.

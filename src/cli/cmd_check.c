@@ -171,6 +171,7 @@ done:;
 
 static int command(Check *c, int argc, char **argv, gr_error *err) {
     bool help = false;
+    char hint[GR_NEAR_ROOM];
     if (gr_options_init(&c->options, err) != GR_OK)
         return gr_complain(EXIT_OURS, err);
     if (read_words(c, argc, argv, &help, err) != GR_OK)
@@ -180,8 +181,8 @@ static int command(Check *c, int argc, char **argv, gr_error *err) {
     c->engine = choose_engine(c->options.checker);
     if (!c->engine) {
         fprintf(stderr,
-                "gpurace: no engine '%s' checks files; `gpurace check --help` lists the engines that do\n",
-                c->options.checker);
+                "gpurace: no engine '%s' checks files%s; `gpurace check --help` lists the engines that do\n",
+                c->options.checker, gr_engine_meant(c->options.checker, hint));
         return EXIT_USAGE;
     }
     if (!c->files.len && !c->options.build[0]) {

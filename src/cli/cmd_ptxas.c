@@ -218,10 +218,11 @@ static gr_status rewrite(Assembly *a, size_t word, gr_error *err) {
 }
 
 static gr_status take_inputs(Assembly *a, gr_error *err) {
-    char why[sizeof err->file + sizeof err->msg + 32];
+    char why[sizeof err->file + sizeof err->msg + 32], hint[GR_NEAR_ROOM];
     const GrEngine *engine = gr_engine_choose(&a->options, true);
     if (!engine)
-        return gr_fail(err, GR_ERR_ARGUMENT, "no engine is called '%s'", a->options.engine);
+        return gr_fail(err, GR_ERR_ARGUMENT, "no engine is called '%s'%s", a->options.engine,
+                       gr_engine_meant(a->options.engine, hint));
     bool rewrites = !getenv(GR_RESULTS_ENV) && engine->caps & CAP_REWRITES;
     for (size_t k = 0; k < a->inputs.len; k++) {
         const char *path = a->words.data[a->inputs.data[k]];

@@ -8,6 +8,7 @@
 #include "base/own.h"
 #include "cli/baseline_file.h"
 #include "cli/commands.h"
+#include "cli/meant.h"
 #include "cli/run/attempt.h"
 #include "cli/run/compilers.h"
 #include "cli/run/gpu.h"
@@ -399,8 +400,11 @@ static bool report_in_full(void *user, int *status) {
     GR_TRY(gr_results_open(r->results, &view, err));
     gr_hidden_tell(&view, &r->ending, r->options.wait, &report);
     st = gr_report_build(&report, &view, err);
-    if (st == GR_OK)
+    if (st == GR_OK) {
         say_why_unused(r, &report);
+        gr_say_kernel_meant("--kernel", r->options.kernel, &report, gr_report_reason);
+        gr_say_kernel_meant("--not-kernel", r->options.not_kernel, &report, gr_report_remark);
+    }
     if (st == GR_OK && r->options.attribute)
         attribute(r, &report, &view);
     gr_options_unheeded(&r->options, remark_unheeded, &report);
@@ -483,6 +487,7 @@ static int parse(Run *r, int argc, char **argv, bool *stop, gr_error *err) {
         return EXIT_USAGE;
     }
     bool help;
+    char hint[GR_NEAR_ROOM];
     if (gr_options_parse_args(o, OPT_RUN, argc, argv, &rest, &help, err) != GR_OK)
         return gr_complain(EXIT_USAGE, err);
     if (help)
@@ -496,7 +501,8 @@ static int parse(Run *r, int argc, char **argv, bool *stop, gr_error *err) {
         if (why)
             fprintf(stderr, "gpurace: --engine %s is not possible: %s\n", o->engine, why);
         else
-            fprintf(stderr, "gpurace: there is no engine '%s'; `gpurace run --help` lists them\n", o->engine);
+            fprintf(stderr, "gpurace: there is no engine '%s'%s; `gpurace run --help` lists them\n",
+                    o->engine, gr_engine_meant(o->engine, hint));
         return EXIT_USAGE;
     }
     const GrEngine *chosen = gr_engine_find(o->engine);
@@ -533,7 +539,9 @@ int gr_cmd_run(int argc, char **argv) {
         goto done;
     st = gr_program_find(r.argv[0], r.path, &err);
     if (st != GR_OK) {
-        status = gr_complain(st == GR_ERR_NOT_FOUND ? EXIT_NOT_FOUND : EXIT_NOT_RUN, &err);
+        status = gr_say_source(r.argv[0]) ? EXIT_NOT_RUN
+                 : st == GR_ERR_NOT_FOUND ? gr_complain(EXIT_NOT_FOUND, &err)
+                                          : gr_complain(EXIT_NOT_RUN, &err);
         goto done;
     }
     status = EXIT_OURS;

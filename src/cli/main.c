@@ -2,6 +2,7 @@
 // gpurace — the command: picks a row of commands.def by name and calls it.
 //
 // Exit status of gpurace itself: 2 for a command line that makes no sense, else what the command returns.
+#include "base/near.h"
 #include "base/own.h"
 #include "cli/commands.h"
 #include "cli/run/warden.h"
@@ -28,7 +29,13 @@ static void print_usage(FILE *out) {
 }
 
 static int unknown_command(const char *name) {
-    fprintf(stderr, "gpurace: unknown command '%s'; `gpurace help` lists them\n", name);
+    GrNear near = {.word = name};
+    char hint[GR_NEAR_ROOM];
+    const GrCommand *c;
+    for (size_t k = 0; (c = gr_command(k)); k++)
+        gr_near_try(&near, c->name);
+    fprintf(stderr, "gpurace: unknown command '%s'%s; `gpurace help` lists them\n", name,
+            gr_near_text(&near, "", hint));
     return EXIT_USAGE;
 }
 

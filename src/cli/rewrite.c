@@ -55,10 +55,11 @@ gr_status gr_rewrite_file(GrRewriting *r, gr_error *err) {
     GrModule m = {.name = path};
     StrBuf out = {0};
     GrOutFile to = {0};
+    char hint[GR_NEAR_ROOM];
     const GrEngine *engine = gr_engine_choose(o, true);
     if (!engine)
-        return gr_fail(err, GR_ERR_ARGUMENT, "no engine is called '%s'; `gpurace ptx --help` lists them",
-                       o->engine);
+        return gr_fail(err, GR_ERR_ARGUMENT, "no engine is called '%s'%s; `gpurace ptx --help` lists them",
+                       o->engine, gr_engine_meant(o->engine, hint));
     if (o->sample[0] && !(engine->caps & CAP_SAMPLES))
         return gr_fail(err, GR_ERR_ARGUMENT,
                        "the engine %s watches all accesses or none: --sample is for the engines %s",

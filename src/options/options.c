@@ -2,6 +2,7 @@
 #include "options/options.h"
 
 #include "base/escape.h"
+#include "base/near.h"
 #include "base/regex.h"
 
 #include <ctype.h>
@@ -55,6 +56,18 @@ static At find_row(const char *name, size_t len, unsigned command) {
         if (strlen(a.row->name) == len && !memcmp(a.row->name, name, len) && a.row->commands & command)
             break;
     return a;
+}
+
+// `word` as it was given, of which name[0 .. len) should be a row of `commands`.
+static gr_status unknown(const char *word, const char *name, size_t len, unsigned commands, gr_error *err) {
+    char hint[GR_NEAR_ROOM];
+    GrNear near = {.word = name, .len = len};
+    At a;
+    for (size_t k = 0; (a = row_at(k)).row && len; k++)
+        if (a.row->commands & commands)
+            gr_near_try(&near, a.row->name);
+    return gr_fail(err, GR_ERR_ARGUMENT, "unknown option '%s'%s", word,
+                   gr_near_text(&near, word[0] == '-' ? "--" : "", hint));
 }
 
 static void *field(const GrOptions *o, At a) {
@@ -235,6 +248,12 @@ static gr_status read_value(const char **p, StrBuf *out, gr_error *err) {
     return out->oom ? gr_no_memory(err) : GR_OK;
 }
 
+static gr_status unknown_key(const char *key, size_t len, gr_error *err) {
+    char word[64];
+    snprintf(word, sizeof word, "%.*s", (int)len, key);
+    return unknown(word, word, strlen(word), ~0u, err);
+}
+
 gr_status gr_options_parse_text(GrOptions *o, const char *text, gr_error *err) {
     gr_status st = GR_OK;
     StrBuf value = {0};
@@ -247,7 +266,7 @@ gr_status gr_options_parse_text(GrOptions *o, const char *text, gr_error *err) {
         At at = find_row(p, n, OPT_RUN);
         const OptRow *r = at.row ? at.row : (at = find_row(p, n, ~0u)).row;
         if (!r)
-            GR_TRY(gr_fail(err, GR_ERR_ARGUMENT, "unknown option '%.*s'", (int)n, p));
+            GR_TRY(unknown_key(p, n, err));
         p += n;
         gr_str_free(&value);
         if (*p == '=') {
@@ -292,7 +311,7 @@ static gr_status parse(GrOptions *o, unsigned command, int argc, char **argv, in
             at = find_row(name, n, OPT_RUN);
         const OptRow *r = at.row;
         if (!r)
-            return gr_fail(err, GR_ERR_ARGUMENT, "unknown option '%s'", word);
+            return unknown(word, name, n, command == OPT_CAMPAIGN ? OPT_CAMPAIGN | OPT_RUN : command, err);
         const char *value = name[n] ? name + n + 1 : NULL;
         if (!value && r->type == OPT_SWITCH && i + 1 < argc && in_choices(r->arg, argv[i + 1]))
             value = argv[++i];

@@ -18,6 +18,7 @@
 #ifndef GR_ENGINES_CORE_ENGINE_H
 #define GR_ENGINES_CORE_ENGINE_H
 
+#include "base/near.h"
 #include "base/status.h"
 #include "engines/core/launch.h"
 #include "engines/core/memory.h"
@@ -197,6 +198,8 @@ const char *gr_engines_that(unsigned caps);
 const GrEngine *gr_engine_part(const GrEngine *e, unsigned k);
 // Why "A+B" cannot be; NULL: it can, or it is not two names of engines.
 const char *gr_engine_why_not(const char *name);
+// "; did you mean exact?" for a name that is no engine's, "" where none is near. In `hint`.
+const char *gr_engine_meant(const char *name, char hint[GR_NEAR_ROOM]);
 
 // Sets the engine and its caps in the options: "auto" is causality on the CPU device, the collider elsewhere. NULL: no
 // such engine; caps then say what an engine of another injection library may do: it checks, and runs anywhere.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // engines — the engines of this program by name, their classes and decoders.
+#include "base/near.h"
 #include "engines/core/compose.h"
 #include "engines/core/engine.h"
 #include "engines/core/misuses.h"
@@ -13,6 +14,21 @@ const GrEngine *gr_engine_find(const char *name) {
         if (!strcmp((*e)->name, name))
             return *e;
     return strchr(name, '+') ? gr_engine_compose(name) : NULL;
+}
+
+const char *gr_engine_meant(const char *name, char hint[GR_NEAR_ROOM]) {
+    hint[0] = 0;
+    for (const char *part = name;; part++) { // of two, those are changed that there are not
+        GrNear near = {.word = part, .len = strcspn(part, "+")};
+        for (const GrEngine *const *e = gr_engines; *e && near.len; e++)
+            gr_near_try(&near, (*e)->name);
+        if (near.best && near.distance)
+            snprintf(hint, GR_NEAR_ROOM, "; did you mean %.*s%s%s?", (int)(part - name), name, near.best,
+                     part + near.len);
+        part += near.len;
+        if (!*part)
+            return hint;
+    }
 }
 
 const char *gr_engines_that(unsigned caps) {
