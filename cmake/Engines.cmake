@@ -81,7 +81,7 @@ function(gr_write_tables name source)
 #include \"options/options.h\"
 
 typedef struct ${words} {
-#define OPTION(id, name, type, deflt, commands, applies, arg, help) GrOpt_##type id;
+#define OPTION(id, name, type, deflt, commands, group, applies, arg, help) GrOpt_##type id;
 ${rows}
 #undef OPTION
 } ${words};

@@ -56,10 +56,8 @@ int gr_print_help(const char *name, FILE *out) {
         h++;
     fputs(h->head, out);
     const GrCommand *c = gr_command_find(name);
-    if (c && c->options) {
-        fputs("\noptions:\n", out);
+    if (c && c->options)
         gr_options_help(c->options, out);
-    }
     if (h->width)
         fputs("\nengines:\n", out);
     for (const GrEngine *const *e = gr_engines; h->width && *e; e++)

@@ -60,10 +60,18 @@ typedef struct GrOptions {
     // Caps of the engine, once one is chosen (engines/core/engine.h); of two at once, what either can do.
     unsigned caps;
     unsigned beside; // for one of two engines that run at once: the caps of the other
-#define OPTION(id, name, type, deflt, commands, applies, arg, help) GrOpt_##type id;
+#define OPTION(id, name, type, deflt, commands, group, applies, arg, help) GrOpt_##type id;
 #include "options/options.def"
 #undef OPTION
 } GrOptions;
+// Which question an option answers: a row of groups.def.
+enum {
+#define GROUP(id, question) OPT_GROUP_##id,
+#include "options/groups.def"
+#undef GROUP
+    OPT_GROUPS
+};
+
 typedef enum GrOptType {
     OPT_TEXT,
     OPT_OUTPUT,
@@ -80,7 +88,7 @@ typedef struct GrOptRow {
     const char *name, *deflt, *arg, *help;
     size_t offset; // of its field in the table's structure
     GrOptType type;
-    unsigned commands, applies;
+    unsigned commands, applies, group;
 } GrOptRow;
 
 // What `--output -` becomes.
@@ -106,8 +114,8 @@ typedef struct GrOptTable {
 } GrOptTable;
 
 // Rows and ranges of a .def file, for fields of a structure: GR_OPT_ROW and GR_OPT_RANGE stand for OPTION and RANGE.
-#define GR_OPT_ROW(structure, id, name, type, deflt, commands, applies, arg, help)                           \
-    {name, deflt, arg, help, offsetof(structure, id), OPT_##type, commands, applies},
+#define GR_OPT_ROW(structure, id, name, type, deflt, commands, group, applies, arg, help)                    \
+    {name, deflt, arg, help, offsetof(structure, id), OPT_##type, commands, applies, OPT_GROUP_##group},
 #define GR_OPT_RANGE(structure, id, lowest, highest) {offsetof(structure, id), lowest, highest},
 
 extern const GrOptTable gr_common_options;
@@ -182,7 +190,7 @@ void gr_options_unheeded(const GrOptions *o, void (*tell)(void *user, const char
 // Appends `word`, quoted for a POSIX shell if need be, as one line that can be shown ($'\033'; dash lacks that).
 void gr_shell_quote(const char *word, StrBuf *out);
 
-// The rows of `command` as help text.
+// The rows of `command` as help text, below headings: the questions that they answer, where there are many.
 void gr_options_help(unsigned command, FILE *out);
 // Whether an engine with these `caps` heeds an option on one of its devices, whatever the device and other options are.
 bool gr_options_heeds(const GrOptTable *t, const GrOptRow *r, const char *engine, unsigned caps);

@@ -27,9 +27,10 @@ static GrOptRange many_ranges[MANY];
 static GrOptTable many = {"many", many_rows, many_ranges, MANY, MANY, sizeof(Many)};
 
 static const GrOptRow twice_rows[] = {
-    {"turns", "1", "N", "of a run", offsetof(Twice, run), OPT_NUMBER, OPT_RUN | OPT_REPRODUCE, 0},
-    {"turns", "20", "N", "of a file", offsetof(Twice, ptx), OPT_NUMBER, OPT_PTX, 0},
-    {"word", "red", "red|blue", "a colour", offsetof(Twice, word), OPT_CHOICE, OPT_RUN, 0},
+    {"turns", "1", "N", "of a run", offsetof(Twice, run), OPT_NUMBER, OPT_RUN | OPT_REPRODUCE, 0,
+     OPT_GROUP_HOW},
+    {"turns", "20", "N", "of a file", offsetof(Twice, ptx), OPT_NUMBER, OPT_PTX, 0, OPT_GROUP_HOW},
+    {"word", "red", "red|blue", "a colour", offsetof(Twice, word), OPT_CHOICE, OPT_RUN, 0, OPT_GROUP_HOW},
 };
 static const GrOptRange twice_ranges[] = {{offsetof(Twice, run), 1, 9}, {offsetof(Twice, ptx), 10, 99}};
 static const GrOptTable twice = {"twice", twice_rows, twice_ranges, 3, 2, sizeof(Twice)};
@@ -43,7 +44,8 @@ static int fill_many(void **state) {
     for (unsigned k = 0; k < MANY; k++) {
         snprintf(names[k], sizeof names[k], "n%u", k);
         many_rows[k] = (GrOptRow){
-            names[k], "0", "N", "a number", k * sizeof(uint64_t), OPT_NUMBER, OPT_RUN | OPT_REPRODUCE, 0};
+            names[k],     "0", "N", "a number", k * sizeof(uint64_t), OPT_NUMBER, OPT_RUN | OPT_REPRODUCE, 0,
+            OPT_GROUP_HOW};
         many_ranges[k] = (GrOptRange){k * sizeof(uint64_t), 0, 1000};
     }
     return 0;

@@ -170,6 +170,44 @@ static void test_hidden_characters_are_quoted(void **state) {
     }
 }
 
+// Each option of a command stands in its help once, below the question of its group.
+static void test_help_is_grouped(void **state) {
+    (void)state;
+    static const char *const questions[] = {
+#define GROUP(id, question) "\n" question ":\n",
+#include "options/groups.def"
+#undef GROUP
+    };
+    static const unsigned commands[] = {OPT_RUN, OPT_CHECK, OPT_CAMPAIGN};
+    for (size_t c = 0; c < sizeof commands / sizeof *commands; c++) {
+        char *text = NULL;
+        size_t size = 0;
+        FILE *f = open_memstream(&text, &size);
+        gr_options_help(commands[c], f);
+        fclose(f);
+        const GrOptRow *r;
+        for (size_t k = 0; (r = gr_options_row(k, NULL)); k++) {
+            char line[64];
+            if (!(r->commands & commands[c]))
+                continue;
+            snprintf(line, sizeof line, "\n  --%s%s", r->name, *r->arg ? " " : "\n");
+            if (!*r->arg && strlen(r->name) + 6 <= 27)
+                snprintf(line, sizeof line, "\n  --%s ", r->name);
+            const char *at = strstr(text, line), *heading = NULL;
+            if (!at || strstr(at + 1, line))
+                fail_msg("--%s is not in the help once", r->name);
+            for (size_t g = 0; g < OPT_GROUPS; g++) {
+                const char *q = strstr(text, questions[g]);
+                if (q && q < at && (!heading || q > heading))
+                    heading = q;
+            }
+            if (!heading || strncmp(heading, questions[r->group], strlen(questions[r->group])))
+                fail_msg("--%s stands below %.40s", r->name, heading ? heading : "nothing");
+        }
+        free(text);
+    }
+}
+
 static void expect_text_error(const char *text, const char *message) {
     GrOptions o = defaults();
     assert_int_equal(gr_options_parse_text(&o, text, &err), GR_ERR_ARGUMENT);
@@ -417,6 +455,7 @@ int main(void) {
         cmocka_unit_test(test_environment_then_command_line),
         cmocka_unit_test(test_hidden_characters_are_quoted),
         cmocka_unit_test(test_text_round_trip),
+        cmocka_unit_test(test_help_is_grouped),
         cmocka_unit_test(test_nonsense_is_named),
         cmocka_unit_test(test_every_row_refuses_nonsense),
         cmocka_unit_test(test_options_without_effect),
