@@ -19,6 +19,7 @@
 #include "cli/run/program.h"
 #include "cli/run/sampling.h"
 #include "cli/run/warden.h"
+#include "cli/run_command.h"
 #include "cli/strict.h"
 #include "cli/write_report.h"
 #include "engines/core/engine.h"
@@ -52,6 +53,7 @@ typedef struct Run {
     char results_folder[PATH_MAX]; // here, to be removed
     GrSuppressions suppressions, bundled;
     bool suppresses; // there are some
+    bool plants;     // `gpurace selftest`: a race beside the program's own
     GrSelection selection;
     const char *coverage; // as the user calls it
     GrEnding ending;
@@ -173,6 +175,8 @@ static gr_status run_program(Run *r, gr_error *err) {
                                  r->on_gpu ? cc : device.data,
                                  GR_DRIVER_VERSION_ENV,
                                  version,
+                                 GR_PLANT_ENV,
+                                 r->plants && !r->targets ? "1" : "",
                                  hosts        ? GR_HOST_WATCH_ENV
                                  : r->targets ? GR_ATTRIBUTE_ENV
                                               : NULL,
@@ -271,7 +275,7 @@ static void attribute(const Run *r, GrReport *report, const GrResultsView *view)
 static const char *reproduce(const Run *r, const char *sample, StrBuf *out) {
     GrOptions o = r->options;
     o.sample = sample;
-    gr_str_add(out, "gpurace run");
+    gr_str_add(out, r->plants ? "gpurace selftest" : "gpurace run");
     gr_options_reproduce(&o, OPT_RUN, out);
     gr_str_add(out, " --");
     for (char **a = r->argv; *a; a++) {
@@ -369,6 +373,7 @@ static void describe_run(Run *r, char folder[PATH_MAX], GrReport *out) {
         report.excludes_file = excludes_file;
     report.excludes_user = &r->selection;
     report.sample = r->options.sample;
+    report.selftest.wanted = r->plants;
     if (!gr_options_misses(&r->options, GR_AIM_NEEDS))
         report.aim = r->options.aim;
     if (r->coverage[0]) {
@@ -380,11 +385,19 @@ static void describe_run(Run *r, char folder[PATH_MAX], GrReport *out) {
 }
 
 static int status_of(const Run *r, const GrReport *report, bool lost) {
+    if (report->selftest.missed)
+        return EXIT_MISSED;
     if (gr_report_fails(report))
         return (int)r->options.error_exitcode;
     if (lost)
         return EXIT_OURS;
     return gr_strictly_fails_report(r->options.strict, report) ? EXIT_INCONCLUSIVE : own_status(&r->ending);
+}
+
+// Where standard error has no such line yet.
+static void say_selftest(const GrReport *report) {
+    if (report->selftest.text)
+        fprintf(stderr, "gpurace: %s\n", report->selftest.text);
 }
 
 static bool report_in_full(void *user, int *status) {
@@ -414,6 +427,8 @@ static bool report_in_full(void *user, int *status) {
     report.reproduce = reproduce(r, listed ? sample.data : r->options.sample, &again);
     GR_TRY(gr_baseline_apply(&r->baseline, &report, err));
     GR_TRY(gr_write_report(&report, &r->options, stderr, &lost, err));
+    if (r->plants && (r->options.output[0] || r->options.quiet))
+        say_selftest(&report);
     *status = status_of(r, &report, lost);
     done = true;
 done:
@@ -529,8 +544,18 @@ static int parse(Run *r, int argc, char **argv, bool *stop, gr_error *err) {
     return 0;
 }
 
-int gr_cmd_run(int argc, char **argv) {
-    Run r = {.results_fd = -1};
+// What would take the planted race for one of the program's.
+static gr_status check_selftest(const GrOptions *o, gr_error *err) {
+    const char *wrong = o->stop ? "stop" : o->coverage[0] ? "coverage" : o->aim[0] ? "aim" : NULL;
+    return wrong ? gr_fail(err, GR_ERR_ARGUMENT,
+                           "selftest: not with --%s, which would act on the planted race", wrong)
+                 : GR_OK;
+}
+
+int gr_cmd_run(int argc, char **argv) { return gr_run_command(argc, argv, false); }
+
+int gr_run_command(int argc, char **argv, bool selftest) {
+    Run r = {.results_fd = -1, .plants = selftest};
     gr_error err = {0};
     bool stop;
     int status = parse(&r, argc, argv, &stop, &err);
@@ -542,6 +567,10 @@ int gr_cmd_run(int argc, char **argv) {
         status = gr_say_source(r.argv[0]) ? EXIT_NOT_RUN
                  : st == GR_ERR_NOT_FOUND ? gr_complain(EXIT_NOT_FOUND, &err)
                                           : gr_complain(EXIT_NOT_RUN, &err);
+        goto done;
+    }
+    if (selftest && check_selftest(&r.options, &err) != GR_OK) {
+        status = gr_complain(EXIT_USAGE, &err);
         goto done;
     }
     status = EXIT_OURS;

@@ -18,6 +18,7 @@ static const char *const names[GR_RUN_VARIABLES] = {[GR_RUN_RESULTS] = GR_RESULT
                                                     GR_DEVICE_CC_ENV,
                                                     GR_DRIVER_VERSION_ENV,
                                                     GR_HOST_WATCH_ENV,
+                                                    GR_PLANT_ENV,
                                                     GR_ATTRIBUTE_ENV,
                                                     GR_PTXAS_ENV};
 

@@ -21,7 +21,7 @@ const GrResults *gr_run_results(void);
 // Why it cannot.
 const char *gr_run_failure(void);
 
-enum { GR_RUN_RESULTS = 0, GR_RUN_PRELOAD = 2, GR_RUN_VARIABLES = 10 };
+enum { GR_RUN_RESULTS = 0, GR_RUN_PRELOAD = 2, GR_RUN_VARIABLES = 11 };
 // Variable `k` as "NAME=value", or NULL.
 const char *gr_run_entry(unsigned k);
 

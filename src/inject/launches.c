@@ -257,7 +257,7 @@ void gr_launch_begin(Launching *l) {
     } else {
         gr_session_notef("a kernel was launched that no interposed call had looked up");
     }
-    if (gr_recording_is_on() && !l->captured)
+    if (gr_recording_is_on() && !l->captured && !l->unrecorded)
         record(l);
     gr_session_unlock();
     if (gr_session.engine->launching && !l->captured)
@@ -275,7 +275,7 @@ CUresult gr_launch_end(Launching *l, CUresult result) {
         tell(l, &result);
     gr_session_lock();
     gr_kernel_launched(l->kernel, &l->launch, result);
-    if (gr_recording_is_on() && result == CUDA_SUCCESS)
+    if (gr_recording_is_on() && result == CUDA_SUCCESS && !l->unrecorded)
         gr_recording_count(l->line);
     gr_session_unlock();
     free(l->line);

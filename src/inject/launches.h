@@ -11,6 +11,7 @@ typedef struct Launching {
     // program's.
     GrLaunch launch;
     void **params, **extra; // as the program gave them
+    bool unrecorded;        // it is gpurace's own: no line of it is recorded
     // Set by gr_launch_begin.
     Kernel *kernel;
     CUfunction twin; // what the driver is to launch: twins.h

@@ -3,6 +3,7 @@
 #include "inject/graphs.h"
 #include "inject/handlers.h"
 #include "inject/launches.h"
+#include "inject/plant.h"
 #include "inject/twins.h"
 #include "inject/uses.h"
 
@@ -19,8 +20,10 @@ CUresult gr_on_graph_launch(CUresult (*real)(CUgraphExec, CUstream), CUgraphExec
     CUstream in = gr_call_stream(stream);
     bool captured = gr_stream_is_captured(in); // then it is run with the graph that this becomes a part of
     gr_use_seen(GR_USE_GRAPHS);
-    if (!captured)
+    if (!captured) {
+        gr_plant_before(in);
         gr_use_stream(in);
+    }
     if (gr_graphs_are_shown() && !captured && gr_graph_run(graph, in, &result))
         return result;
     attach_modules();

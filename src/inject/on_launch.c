@@ -2,6 +2,7 @@
 // Launches of kernels, and the captures in which they are not run.
 #include "inject/handlers.h"
 #include "inject/launches.h"
+#include "inject/plant.h"
 
 CUresult gr_on_launch_kernel(CUresult (*real)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned,
                                               unsigned, unsigned, CUstream, void **, void **),
@@ -14,6 +15,7 @@ CUresult gr_on_launch_kernel(CUresult (*real)(CUfunction, unsigned, unsigned, un
                               .stream = gr_call_stream(stream)},
                    .params = params,
                    .extra = extra};
+    gr_plant_before(l.launch.stream);
     gr_launch_begin(&l);
     CUresult rc =
         l.shown ? gr_launch_around(&l) : real(l.twin, gx, gy, gz, bx, by, bz, shared, stream, params, extra);
@@ -35,6 +37,7 @@ CUresult gr_on_launch_kernel_ex(CUresult (*real)(const CUlaunchConfig *, CUfunct
                               .n_attributes = c->numAttrs},
                    .params = params,
                    .extra = extra};
+    gr_plant_before(l.launch.stream);
     gr_launch_begin(&l);
     CUresult rc = l.shown ? gr_launch_around(&l) : real(c, l.twin, params, extra);
     if (gr_launch_again(&l, rc))
@@ -53,6 +56,7 @@ CUresult gr_on_launch_cooperative(CUresult (*real)(CUfunction, unsigned, unsigne
                               .stream = gr_call_stream(stream),
                               .cooperative = true},
                    .params = params};
+    gr_plant_before(l.launch.stream);
     gr_launch_begin(&l);
     CUresult rc =
         l.shown ? gr_launch_around(&l) : real(l.twin, gx, gy, gz, bx, by, bz, shared, stream, params);

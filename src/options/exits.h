@@ -9,6 +9,7 @@ enum {
     EXIT_DOUBTS = 3,        // `suppressions`: rules that may not do what is meant
     EXIT_RACES = 66,        // the default of --error-exitcode
     EXIT_INCONCLUSIVE = 67, // by --strict
+    EXIT_MISSED = 68,       // `selftest`: the planted race was not found
     EXIT_LATER = 75,        // `campaign`: tasks of Slurm are at work
     EXIT_TIMEOUT = 124,
     EXIT_NOT_RUN = 126,

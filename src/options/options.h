@@ -141,6 +141,8 @@ const char *gr_options_text(const GrOptions *o, const char *name, char buf[32]);
 #define GR_PTXAS_ENV "GPURACE_PTXAS_STAND_IN"
 // For a replay that looks for the other sides of races: at which sites (engines/collider/attribution.h).
 #define GR_ATTRIBUTE_ENV "GPURACE_ATTRIBUTE_SITES"
+// "1": a race is to be planted beside the program's first launch (inject/plant.h).
+#define GR_PLANT_ENV "GPURACE_PLANT"
 // "1": an engine will follow what the host does (CAP_HOST, or watchpoints).
 #define GR_HOST_WATCH_ENV "GPURACE_HOST_WATCH"
 

@@ -53,6 +53,8 @@ static void take_kernel(Build *b, const GrRecord *rec) {
         b->nomem = true;
         return;
     }
+    if (gr_build_planted(b, k.process, k.module))
+        return;
     if (k.done)
         gr_build_launched(b, &k);
     const GrModuleInfo *m = gr_build_module(b, k.process, k.module);
@@ -165,6 +167,8 @@ static gr_status take_records(Build *b, gr_error *err) {
     // Modules first: kernels refer to them, and another thread may have written its kernel record before.
     for (size_t i = 0; i < b->view->records.len; i++) {
         const GrRecord *rec = &b->view->records.data[i];
+        if (rec->kind == GR_RECORD_PLANTED)
+            gr_build_take_planted(b, rec);
         if (rec->kind != GR_RECORD_MODULE)
             continue;
         gr_status st = take_module(b, rec, err);
@@ -192,6 +196,7 @@ static gr_status take_records(Build *b, gr_error *err) {
         case GR_RECORD_CAME:   // memory_names.c
         case GR_RECORD_WENT:
         case GR_RECORD_MODULE:
+        case GR_RECORD_PLANTED:
         case GR_RECORD_RACE: // build_races.c
         case GR_RECORD_AREA: break;
         default: r->damaged++;
@@ -203,7 +208,7 @@ static gr_status take_records(Build *b, gr_error *err) {
 static void take_processes(Build *b) {
     GrReport *r = b->report;
     r->ran = true;
-    r->modules = b->modules.len;
+    r->modules = b->modules.len - b->planted.len;
     r->processes = b->processes.len;
     for (size_t i = 0; i < b->processes.len; i++) {
         r->unended += !b->processes.data[i].ended;
@@ -231,6 +236,7 @@ gr_status gr_report_build(GrReport *r, const GrResultsView *view, gr_error *err)
     GR_TRY(gr_build_races(&b, err));
     gr_build_coverage(&b);
     take_processes(&b);
+    gr_build_selftest(&b);
     st = b.nomem ? gr_no_memory(err) : gr_report_finish(r, err);
 done:
     gr_vec_free(&b.modules);
@@ -242,5 +248,6 @@ done:
     gr_map_free(&b.not_understood_at);
     gr_vec_free(&b.logs);
     gr_vec_free(&b.processes);
+    gr_vec_free(&b.planted);
     return st;
 }

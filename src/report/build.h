@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // build — what the parts that make a report of a results file share: build.c reads the records, build_races.c says what
-// raced, build_coverage.c what ran and was checked.
+// raced, build_coverage.c what ran and was checked, planted.c what became of the race of `gpurace selftest`.
 #ifndef GR_REPORT_BUILD_H
 #define GR_REPORT_BUILD_H
 
@@ -22,6 +22,12 @@ typedef struct Process {
     bool ended;
 } Process;
 
+// A module with a planted race.
+typedef struct Planted {
+    uint64_t process, module;
+    bool found;
+} Planted;
+
 typedef struct Build {
     GrReport *report;
     const GrResultsView *view;
@@ -33,6 +39,8 @@ typedef struct Build {
     Map not_understood_at; // of a kernel's name and a status -> 1 + index in the report's not_understood
     VEC(LaunchLog) logs;
     VEC(Process) processes;
+    VEC(Planted) planted;
+    const char *not_planted; // why; NULL: nothing failed
     bool nomem;
 } Build;
 
@@ -54,5 +62,11 @@ gr_status gr_build_races(Build *b, gr_error *err);
 void gr_build_launched(Build *b, const KernelInfo *k); // it ran
 GrKernelCoverage *gr_build_kernel(Build *b, const char *name, const char *module, const char *unchecked);
 void gr_build_coverage(Build *b);
+
+// planted.c
+void gr_build_take_planted(Build *b, const GrRecord *rec);
+// NULL: the module is the program's.
+Planted *gr_build_planted(const Build *b, uint64_t process, uint64_t module);
+void gr_build_selftest(Build *b); // says what became of the race, once all is read
 
 #endif

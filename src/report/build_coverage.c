@@ -145,6 +145,8 @@ void gr_build_coverage(Build *b) {
         const GrModuleInfo *m = &b->modules.data[i];
         bool again = false;
         first[i] = r->functions.len;
+        if (gr_build_planted(b, m->process, m->number))
+            continue;
         for (size_t j = 0; j < i && !again; j++) {
             again = m->hash && b->modules.data[j].hash == m->hash && b->modules.data[j].process != m->process;
             if (again)

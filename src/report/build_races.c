@@ -81,8 +81,8 @@ static GrAccess side_of(Build *b, const GrRaceSide *s, const GrSiteInfo *site) {
     return a;
 }
 
-// False when the record makes no sense.
-static bool race_of_record(Build *b, const GrRecord *rec, GrFinding *out) {
+// False when the record makes no sense. *planted: the module with the planted race, whose race it is; NULL: none.
+static bool race_of_record(Build *b, const GrRecord *rec, GrFinding *out, Planted **planted) {
     GrRaceInfo r;
     if (gr_race_read(rec, &b->report->arena, &r, NULL) != GR_OK)
         return false;
@@ -101,6 +101,7 @@ static bool race_of_record(Build *b, const GrRecord *rec, GrFinding *out) {
         if (!m[k] || !r.side[k].site || r.side[k].site > m[k]->n_sites)
             return false;
         s[k] = &m[k]->sites[r.side[k].site];
+        *planted = *planted ? *planted : gr_build_planted(b, rec->process, r.side[k].module);
     }
     const void *count = gr_results_at(b->view, r.count_at, sizeof out->count);
     *out = (GrFinding){.class = r.class,
@@ -140,6 +141,7 @@ typedef struct AreaOf {
     const Build *build;
     uint64_t process;
     GrMemoryNames *memory;
+    Planted *planted; // NULL: the area is of a module of the program
 } AreaOf;
 
 static const char *area_kernel(const void *user, uint64_t launch) {
@@ -164,17 +166,23 @@ static bool name_memory(GrMemoryNames *memory, uint64_t process, GrFinding *f) {
 static bool take_finding(void *area_of, const GrFinding *f) {
     AreaOf *a = area_of;
     GrFinding named = *f;
-    return f->seen_by == GR_SEEN_BY_MEETING || (name_memory(a->memory, a->process, &named) &&
-                                                gr_report_add(a->build->report, &named, NULL) == GR_OK);
+    if (f->seen_by == GR_SEEN_BY_MEETING)
+        return true;
+    if (a->planted) {
+        a->planted->found = true;
+        return true;
+    }
+    return name_memory(a->memory, a->process, &named) &&
+           gr_report_add(a->build->report, &named, NULL) == GR_OK;
 }
 
 static gr_status take_areas(Build *b, GrMemoryNames *memory, gr_error *err) {
     gr_status st = GR_OK;
     for (size_t i = 0; i < b->modules.len && st == GR_OK; i++) {
-        AreaOf of = {b, b->modules.data[i].process, memory};
+        const GrModuleInfo *m = &b->modules.data[i];
+        AreaOf of = {b, m->process, memory, gr_build_planted(b, m->process, m->number)};
         GrSink sink = {&of, take_finding};
-        GrArea area = {
-            .module = &b->modules.data[i], .user = &of, .kernel_of = area_kernel, .module_of = area_module};
+        GrArea area = {.module = m, .user = &of, .kernel_of = area_kernel, .module_of = area_module};
         st = gr_report_decode(b->report, b->view, area, &sink, err);
     }
     return st;
@@ -190,10 +198,13 @@ gr_status gr_build_races(Build *b, gr_error *err) {
     for (size_t i = 0; i < b->view->records.len && st == GR_OK; i++) {
         const GrRecord *rec = &b->view->records.data[i];
         GrFinding f;
+        Planted *planted = NULL;
         if (rec->kind != GR_RECORD_RACE)
             continue;
-        if (!race_of_record(b, rec, &f))
+        if (!race_of_record(b, rec, &f, &planted))
             b->report->damaged++;
+        else if (planted)
+            planted->found = true;
         else if (!name_memory(&memory, rec->process, &f))
             st = gr_no_memory(err);
         else

@@ -162,9 +162,14 @@ typedef struct GrReport {
     uint64_t seed;
     uint64_t max_reports; // list at most so many races; 0: all
     uint64_t replays;     // that looked for other sides
-    bool poisoned;        // --poison: before each value another one was stored, with the lowest bit turned
-    const char *drawing;  // SVG without scripts, which a page of HTML shows below its races; NULL: none
-    const char *tool;     // that found all this, and its version
+    // `gpurace selftest`: the race that was planted. It is no race of the report.
+    struct {
+        bool wanted, missed; // missed: nothing says that a race of the program would be found
+        const char *text;    // what became of it
+    } selftest;
+    bool poisoned;       // --poison: before each value another one was stored, with the lowest bit turned
+    const char *drawing; // SVG without scripts, which a page of HTML shows below its races; NULL: none
+    const char *tool;    // that found all this, and its version
     struct GrSuppressions *suppressions; // suppress.h; NULL: there are none
     struct GrSuppressions *bundled;      // the rules that come with gpurace; NULL: they are not wanted
     bool owns_rules;                     // gr_report_free frees both

@@ -2,6 +2,7 @@
 #include "engines/core/sampling.h"
 
 #include "coverage/aims.h"
+#include "engines/core/control.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,8 @@ static uint64_t level(const void *user, SampleSite site) {
 }
 
 gr_status gr_sampling_choose(const GrSampling *g, const PtxModule *m, GrSiteStatus *status, gr_error *err) {
+    if (m->n_funcs == 1 && gr_control_is(m->funcs[0]->name))
+        return GR_OK;
     return gr_sample_choose(&(SampleChoice){.spec = &g->spec, .seed = g->seed, .level = level, .user = g}, m,
                             status, err);
 }

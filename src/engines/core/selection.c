@@ -4,6 +4,7 @@
 #include "base/demangle.h"
 #include "base/path_map.h"
 #include "base/regex.h"
+#include "engines/core/control.h"
 #include "engines/core/place.h"
 #include "ptx/reach.h"
 
@@ -48,7 +49,7 @@ void gr_selection_free(GrSelection *s) {
 static bool matches(const regex_t *regex, const char *text) { return regexec(regex, text, 0, NULL, 0) == 0; }
 
 const char *gr_selection_excludes_kernel(const GrSelection *s, const char *kernel) {
-    if (!gr_selection_has_kernels(s))
+    if (!gr_selection_has_kernels(s) || gr_control_is(kernel))
         return NULL;
     Arena arena;
     gr_arena_init(&arena);
@@ -71,7 +72,7 @@ const char *gr_selection_excludes_file(const GrSelection *s, const char *file) {
 }
 
 bool gr_selection_wants_site(const GrSelection *s, const PtxModule *m, const PtxSite *site) {
-    if (!gr_selection_has_files(s))
+    if (!gr_selection_has_files(s) || gr_control_is(site->func->name))
         return true;
     Arena arena;
     gr_arena_init(&arena);
