@@ -20,7 +20,7 @@ static gr_status ask(const StrBuf *command, const char *name, StrBuf *out, gr_er
     char part[4096];
     GR_NEED(!command->oom, err);
     fflush(NULL);
-    FILE *f = popen(command->data, "re");
+    FILE *f = popen(command->data, "re"); // NOLINT(cert-env33-c): its words are quoted for the shell
     if (!f)
         return gr_fail(err, GR_ERR_IO, "cannot start %s: %s", name, strerror(errno));
     for (size_t n; (n = fread(part, 1, sizeof part, f)) > 0;)

@@ -154,7 +154,7 @@ static unsigned attributes_of(CUgraphNode node, CUlaunchAttribute *out) {
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
         CUlaunchAttributeValue v = zero;
         if (CALL(cuGraphKernelNodeGetAttribute, node, ids[i], &v) == CUDA_SUCCESS &&
-            memcmp(&v, &zero, sizeof v))
+            memcmp(v.pad, zero.pad, sizeof v.pad))
             out[n++] = (CUlaunchAttribute){.id = ids[i], .value = v};
     }
     return n;

@@ -251,7 +251,7 @@ static void broken_sources(void **state) {
     }
     char *deep = malloc(100000);
     memset(deep, '{', 100000);
-    memcpy(deep, "void f()", 8);
+    memcpy(deep, "void f()", 8); // NOLINT(bugprone-not-null-terminated-result): its length is told
     GrCode c;
     assert_true(gr_cpp_read(&c, deep, 100000));
     assert_int_equal(0, c.functions.len);

@@ -246,7 +246,7 @@ static void reductions(void **state) {
         RUN(&r, "reduce_global", 1, 1, in, out);
         const Cell *got = rig_view(&r, out, sizeof reduce_want);
         for (unsigned k = 0; k < 27; k++)
-            if (memcmp(&got[k], &reduce_want[k], 16))
+            if (memcmp(got[k].u, reduce_want[k].u, 16))
                 fail_msg("reduction %u: %08x %08x %08x %08x", k, got[k].u[0], got[k].u[1], got[k].u[2],
                          got[k].u[3]);
         rig_close(&r);

@@ -63,7 +63,7 @@ static bool cpu_has(unsigned isa) {
 #endif
 }
 
-static unsigned chosen;
+static unsigned newest, chosen;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 // A hash table of the keys, all instruction sets alike: position of a kernel in its table.
@@ -83,7 +83,7 @@ static uint32_t hash(const char *key) {
 static void start(void) {
     for (unsigned j = 0; j < N_ISAS; j++)
         if (cpu_has(j))
-            chosen = j;
+            newest = chosen = j;
     for (unsigned t = 0; t < sizeof isas[0].tables / sizeof *isas[0].tables && isas[0].tables[t]; t++)
         for (unsigned r = 0; r < isas[0].tables[t]->n; r++) {
             uint32_t h = hash(isas[0].tables[t]->rows[r].key);
@@ -103,14 +103,21 @@ const AluKernel *gr_alu_kernel(const char *key) {
     return NULL;
 }
 
-bool gr_alu_use(const char *isa) {
+// The place of an instruction set in isas, N_ISAS for none of those that this CPU has.
+static unsigned place_of(const char *isa) {
     pthread_once(&once, start);
-    for (unsigned j = 0; j < N_ISAS; j++)
-        if (!strcmp(isas[j].name, isa) && cpu_has(j)) {
-            chosen = j;
-            return true;
-        }
-    return false;
+    for (unsigned j = 0; j <= newest; j++)
+        if (!strcmp(isas[j].name, isa))
+            return j;
+    return N_ISAS;
+}
+
+bool gr_alu_has(const char *isa) { return place_of(isa) < N_ISAS; }
+
+bool gr_alu_use(const char *isa) {
+    unsigned j = place_of(isa);
+    chosen = j < N_ISAS ? j : chosen;
+    return j < N_ISAS;
 }
 
 unsigned gr_alu_fp_enter(void) {

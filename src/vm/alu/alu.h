@@ -56,7 +56,10 @@ enum AluCompare {
     ALU_CMP_FTZ = 256,
 };
 
-// Chooses an instruction set by name ("base", "v3", "v4") instead of the best: for tests. False when this CPU
+// Whether this CPU has an instruction set ("base", "v3", "v4"), and this build code for it.
+bool gr_alu_has(const char *isa);
+
+// Chooses an instruction set by name instead of the best: for tests. False when this CPU
 // or this build lacks it. Affects later gr_vm_alu_select calls.
 bool gr_alu_use(const char *isa);
 

@@ -4,6 +4,7 @@
 #include "vm/core/exec_mem.h"
 
 #include "base/address.h"
+#include "vm/alu/alu.h"
 #include "vm/core/block.h"
 #include "vm/core/device.h"
 #include "vm/core/exec.h"
@@ -540,30 +541,23 @@ static const VmMemKernels *chosen; // by a test
 static bool no_kernels;
 
 static const VmMemKernels *kernels_of(const char *isa) {
-#ifdef GR_VM_HAVE_V4
+    if (!gr_alu_has(isa))
+        return NULL;
+#ifdef GR_VM_HAVE_LEVELS
     if (!strcmp(isa, "v4"))
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")
-                   ? &gr_vm_mem_kernels_v4
-                   : NULL;
-#endif
-#ifdef GR_VM_HAVE_V3
+        return &gr_vm_mem_kernels_v4;
     if (!strcmp(isa, "v3"))
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
-                       __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c")
-                   ? &gr_vm_mem_kernels_v3
-                   : NULL;
+        return &gr_vm_mem_kernels_v3;
 #endif
-    return !strcmp(isa, "base") ? &gr_vm_mem_kernels_base : NULL;
+    return &gr_vm_mem_kernels_base;
 }
 
 const VmMemKernels *gr_vm_mem_kernels(void) {
-    const VmMemKernels *k = chosen;
-    if (!k)
-        k = kernels_of("v4");
-    if (!k)
-        k = kernels_of("v3");
-    return k ? k : &gr_vm_mem_kernels_base;
+    static const VmMemKernels *newest; // all threads find the same
+    const VmMemKernels *k = chosen ? chosen : __atomic_load_n(&newest, __ATOMIC_RELAXED);
+    for (const char *const *isa = (const char *const[]){"v4", "v3", "base"}; !k; isa++)
+        __atomic_store_n(&newest, k = kernels_of(*isa), __ATOMIC_RELAXED);
+    return k;
 }
 
 bool gr_vm_mem_use(const char *isa) {

@@ -19,10 +19,8 @@ typedef struct VmMemKernels {
 } VmMemKernels;
 
 extern const VmMemKernels gr_vm_mem_kernels_base;
-#ifdef GR_VM_HAVE_V3
+#ifdef GR_VM_HAVE_LEVELS
 extern const VmMemKernels gr_vm_mem_kernels_v3;
-#endif
-#ifdef GR_VM_HAVE_V4
 extern const VmMemKernels gr_vm_mem_kernels_v4;
 #endif
 

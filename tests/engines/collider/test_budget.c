@@ -37,7 +37,8 @@ static void launches_keep_to_it(void **state) {
     (void)state;
     for (unsigned side_by_side = 0; side_by_side < 2; side_by_side++)
         for (unsigned c = 0; c < sizeof costs / sizeof *costs; c++)
-            for (double factor = 1.2; factor < 5; factor += 0.8) {
+            for (unsigned tenths = 12; tenths < 50; tenths += 8) {
+                double factor = tenths / 10.0;
                 BudgetKernel k = {0};
                 double own = 1e5, sum = 0, shares = 0;
                 uint32_t random = 1;

@@ -60,7 +60,7 @@ static gr_status put_shared(const Code *c, PtxStmt *s, const char *type, const P
     const PtxVar *var = some_shared(c->f);
     if (var)
         GR_CODE(c, s, "mov.%s %s, %s; and.b%s %s, %s, %lld;", type, from->name, var->name, type + 1,
-                from->name, from->name, -(1ll << SHARED_BITS));
+                from->name, from->name, -(1LL << SHARED_BITS));
     else
         GR_CODE(c, s, "mov.%s %s, 0;", type, from->name);
     GR_MUST(gr_code_field(c, s, "u32", end,

@@ -75,7 +75,7 @@ static bool less(KWalk *w, const char *a, const char *b) {
 }
 
 static bool know(KWalk *w) {
-    for (char d = 'x'; d <= 'z'; d++) {
+    for (int d = 'x'; d <= 'z'; d++) {
         char a[16], b[16];
         snprintf(a, sizeof a, "%%tid.%c", d);
         snprintf(b, sizeof b, "%%ntid.%c", d);
