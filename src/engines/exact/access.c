@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-// Whether the lane that accesses comes after what history h holds, as far as that is seen at a glance. Strong writes
-// that are overwritten need a closer look.
+// Whether the lane comes after all that history h holds, as a glance tells. Overwritten strong writes need a closer
+// look.
 static inline bool is_after(const Exact *x, Access *a, History h, uint32_t lane, bool reads) {
     uint32_t stamp = h >> 5;
     if (!h || stamp == a->plain)
@@ -49,7 +49,7 @@ static void remember_reads(Exact *x, Access *a, Cell *cell, uint32_t lanes, uint
     cell->reads = now;
 }
 
-// The bytes that a lane accesses: its first cell, and how many. False: parts of cells.
+// Sets *first and *n to the cells of the bytes that a lane accesses. False: it accesses parts of cells.
 static inline bool cells_of(Cell *cells, uint32_t lane, Shape shape, uint32_t size, Cell **first,
                             unsigned *n) {
     int at = gr_shape_base(shape) + (int)lane * gr_shape_stride(shape);
@@ -58,8 +58,7 @@ static inline bool cells_of(Cell *cells, uint32_t lane, Shape shape, uint32_t si
     return size >= CELL_BYTES;
 }
 
-// Where there are many tables, what one warp reads of a word is told in the order of a history (chains.h), however many
-// instructions there are.
+// Where a line has many tables, chains.h keeps one warp's reads of a word in order, however many instructions read it.
 static bool reads_alone(const Exact *x, const Access *a, const Line *line, History reads) {
     if (!gr_exact_has_many_tables(x, line))
         return false;
@@ -153,8 +152,8 @@ bool gr_exact_touch_cells(Exact *x, Access *a, Line *line, uint32_t lanes, Shape
     return write_cells(x, a, line, lanes, shape, size);
 }
 
-// What became of a word before in the same line, which the same lanes accessed. A word with the same history gives the
-// same result, without another look: the elements of a vector mostly have one, or two if only some of them change.
+// What became of an earlier word of the line that the same lanes accessed. A word with the same history gives the same
+// result. The elements of a vector mostly share one history, or two if only some of them change.
 typedef struct Twin {
     bool asked, silent; // Access.asked, and it changed nothing
     Cell was, is;
@@ -177,7 +176,7 @@ static bool touch_as(Exact *x, Access *a, const Twin *t, Cell *cell, uint32_t la
     return true;
 }
 
-// What is read of a word, as part of an element. False: no table could take it.
+// Notes the read of a word as part of an element. False: no table could take the read.
 static bool note_word(Exact *x, Access *a, Line *line, uint32_t lanes, uint64_t word, uint32_t bytes) {
     const Stamp *s = &x->shadow.stamps.data[a->stamp];
     uint64_t at = (word + (unsigned)__builtin_ctz(bytes)) & ~(uint64_t)(s->size - 1);
@@ -187,7 +186,7 @@ static bool note_word(Exact *x, Access *a, Line *line, uint32_t lanes, uint64_t 
                                 gr_shape(alone ? (Form)__builtin_ctz(s->size) : FORM_SAME, base));
 }
 
-// All of `lanes` access the same bytes.
+// Brings to the shadow that all of `lanes` access the same bytes.
 static void touch_word(Exact *x, Access *a, uint32_t lanes, uint64_t word, uint32_t bytes, Twins *twins) {
     Line *line = gr_shadow_line(&x->shadow, a->owner, word);
     Cell *cell = line ? gr_line_cell(&x->shadow, line, word, a->owner != NULL) : NULL;
@@ -231,7 +230,7 @@ static void touch_word(Exact *x, Access *a, uint32_t lanes, uint64_t word, uint3
     History now = gr_exact_remember(x, a, *h, lanes, word, bytes);
     gr_history_release(&x->shadow, *h);
     *h = now;
-    // What was read before and can race no more is not looked at again.
+    // Reads that can race no more are not looked at again.
     if (access != PTX_ACCESS_READ && cell->reads && gr_exact_all_over(x, a, cell->reads)) {
         gr_history_release(&x->shadow, cell->reads);
         cell->reads = 0;
@@ -276,7 +275,7 @@ static bool changes_nothing(const Exact *x, Access *a, const Line *line, uint32_
     return false;
 }
 
-// All of `lanes` access [at, end) of a line. True: it is told in runs still.
+// All of `lanes` access [at, end) of a line. True: the line still takes the access in runs.
 static bool touch_run(Exact *x, Access *a, uint32_t lanes, uint64_t at, uint64_t end) {
     const Stamp *s = &x->shadow.stamps.data[a->stamp];
     uint32_t size = (uint32_t)(end - at), lane = (uint32_t)__builtin_ctz(lanes);
@@ -340,7 +339,7 @@ static bool are_ascending(const uint64_t address[LANES], uint32_t mask, uint32_t
            !((mask >> __builtin_ctz(mask)) & ((mask >> __builtin_ctz(mask)) + 1));
 }
 
-// Lanes that may store to one place race with each other, in the order in which they do.
+// Lanes that may store to one place race with each other, in the order of their stores.
 static void store_in_turn(Exact *x, Access *a, Stamp *s, Warp *w, const VmAccessEvent *e, Map *vars) {
     for (unsigned k = 0; k < LANES; k++) {
         uint32_t l = gr_vm_commit_lane(k, e->turn);
@@ -403,7 +402,7 @@ bool gr_exact_is_open(const Exact *x, uint64_t at) {
     return false;
 }
 
-// More spans than there are releases to read: all of them are looked at.
+// If there are more spans than releases to read, the host looks at all of them.
 void gr_exact_unread(Exact *x, uint64_t at, uint64_t size) {
     if (x->all_unread)
         return;
@@ -413,13 +412,13 @@ void gr_exact_unread(Exact *x, uint64_t at, uint64_t size) {
         x->unread.len = 0;
 }
 
-// The device has written at `at` for all of the system to see: the host may have read that.
+// The device released at `at` for the whole system: the host may have read that.
 static void note_news(Exact *x, uint64_t at) {
     if (gr_exact_is_open(x, at))
         gr_exact_unread(x, at, 1);
 }
 
-// `s` NULL: it is neither side of a race, and only what it orders matters.
+// `s` NULL: the access is neither side of a race, and only what it orders matters.
 static void strong_access(Exact *x, Access *a, const Kind *kind, Stamp *s, Warp *w, Block *b,
                           const VmAccessEvent *e) {
     uint32_t elem = kind->stamp.elem;
@@ -545,7 +544,7 @@ void gr_exact_pass_by(Exact *x, Block *b, const VmAccessEvent *e) {
         gr_order_overwritten(&x->order, vars, a.address[__builtin_ctz(m)], e->size);
 }
 
-// Halves of a warp whose lanes lie side by side, as a whole. Yields the lanes that are left.
+// Brings halves of a warp whose lanes lie side by side to the shadow as a whole. Yields the lanes that are left.
 static uint32_t touch_halves(Exact *x, Access *a, uint32_t lanes, uint32_t size) {
     uint32_t left = 0;
     bool reads = x->shadow.stamps.data[a->stamp].access == PTX_ACCESS_READ;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// again — races of pairs of sites that have been found before. Only their number can change, so one lane that raced is
-// enough, and a word that many threads store to is not held against each of them again.
+// again — races of pairs of sites that have raced before. Only their number can change, so one lane that raced is
+// enough, and a store is not compared again with each of many threads that stored to the word.
 //
-// Only weak accesses of the generic proxy are told here, while nothing else hangs on a race: no fence.sc whose order it
-// might say, no accesses that the options leave out, no test that asks for each occurrence. The kinds of the two
-// accesses alone decide the class.
+// Only weak accesses of the generic proxy come here, and only while nothing else hangs on a race: no fence.sc whose
+// order it might say, no accesses that the options leave out, no test that asks for each occurrence.
 #include "engines/exact/again.h"
 
 enum { SITE_BITS = 28 };
@@ -116,14 +115,14 @@ void gr_exact_pass_again(const Exact *x, const Access *a, History from, Raced ra
 
 // ---- What is settled -----------------------------------------------------------------------------------------------
 
-// Both are strong operations that reach all threads of the one device there is: so are all others of the two sites.
+// Both are strong operations that reach all threads of the only device: so are all others of the two sites.
 static bool are_strong_anywhere(const Exact *x, const Stamp *mine, const Stamp *t) {
     return !x->several_devices && !((mine->mark | t->mark) & STAMP_VOLATILE) && mine->scope >= SAME_DEVICE &&
            t->scope >= SAME_DEVICE && mine->elem && t->elem && gr_exact_morally_strong(x, mine, t);
 }
 
-// A read-modify-write that comes before the access, or that one observed which comes before it: older ones of its site
-// were observed, too (judge.c, `observed`).
+// Entry e is a read-modify-write that comes before the access, or that one observed which comes before the access. So
+// older entries of its site were observed, too (judge.c, `observed`).
 static bool is_observed(const Exact *x, const Stamp *mine, const Entry *e, uint32_t bytes) {
     const Stamp *t = &x->shadow.stamps.data[e->stamp];
     return t->strong && t->access == PTX_ACCESS_RMW && t->scope >= SAME_DEVICE && t->elem &&
@@ -131,9 +130,8 @@ static bool is_observed(const Exact *x, const Stamp *mine, const Entry *e, uint3
            !(mine->mark & STAMP_VOLATILE) && !x->several_devices && !x->hosts.several;
 }
 
-// Older entries of the site of entry e, the newest of `from`, would say nothing that e has not said, as far as they
-// have no other bytes than these in common with the access. (A store races with the same value where no byte of both
-// was changed since.)
+// Of the older entries of the site of e, the newest of `from`: those that have only these bytes in common with the
+// access. They say nothing that e has not said. (A same-value race needs a byte that neither store changed.)
 static uint32_t final_within(const Exact *x, const Access *a, History from, Raced raced, const Entry *e,
                              uint32_t changed, uint32_t bytes) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp], *t = &x->shadow.stamps.data[e->stamp];
@@ -188,7 +186,7 @@ bool gr_exact_knows_the_rest(const Exact *x, Access *a, History from, const Entr
     return true;
 }
 
-// Weak accesses of an earlier launch, which all came before.
+// The site's weak accesses are of an earlier launch, which came before as a whole.
 static bool came_before(const Exact *x, Access *a, uint64_t key) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp];
     return !gr_site_key_is_strong(key) && gr_site_key_launch(key) != mine->at.launch && !x->hosts.several &&

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Of the first that begins after the address.
+// The index of the first allocation that begins after the address.
 static size_t place_after(const Exact *x, uint64_t at) {
     size_t low = 0, high = x->allocated.len;
     while (low < high) {
@@ -78,7 +78,7 @@ void gr_exact_allocated(Exact *x, const View *by, const GrWork *w) {
         x->nomem = true;
 }
 
-// Those that were freed since are left out.
+// Drops the allocations that were freed since.
 static void tidy(Exact *x, TurnAllocations *s) {
     size_t kept = 0;
     for (size_t k = 0; k < s->list.len; k++) {
@@ -138,7 +138,7 @@ void gr_exact_allocation_raced(Exact *x, uint64_t address) {
         m->raced = true;
 }
 
-// A free that races with a use, or whose memory was used too early, is no other mistake.
+// A free that races with a use, or whose memory was used too early, is not reported as another mistake.
 void gr_exact_allocation_freed(Exact *x, Access *a, uint64_t at) {
     const Allocated *m = find(x, at);
     if (!m || m->at != at)

@@ -51,7 +51,7 @@ static inline bool is_clear(const Mine *m, uint32_t entry, uint32_t lane) {
     return (entry < m->generation) | (d < m->known) | ((d & ~EPOCH_MASK) == lane);
 }
 
-// All lanes of `lanes` come after what the entry says.
+// All of `lanes` come after the accesses that the entry stands for.
 static __attribute__((noinline)) bool comes_after(const Board *b, BoardAccess *a, uint32_t entry,
                                                   uint32_t lanes) {
     if (entry >> BOARD_SEVERAL_SHIFT & 1)
@@ -82,7 +82,7 @@ static inline bool is_fine(const Board *b, BoardAccess *a, const Mine *m, uint32
     return is_clear(m, entry, lane) || comes_after(b, a, entry, UINT32_C(1) << lane);
 }
 
-// The entry after a lane, or several lanes of the warp (NO_LANE), did the same as the lanes that the entry names.
+// The entry once a lane, or several lanes of the warp (NO_LANE), have accessed the word as the entry's lanes did.
 static inline uint32_t join(const Mine *m, uint32_t entry, uint32_t lane) {
     uint32_t d = entry - m->warp, was = d & EPOCH_MASK;
     uint32_t epoch = d < WARP_END && was > m->epoch ? was : m->epoch; // what is past need not come in order
@@ -120,7 +120,7 @@ static inline Some lanes_from(const Stretch *s, uint32_t k) {
     return ((Some){k, k + 1, k + 2, k + 3} >> s->shift) + s->lane;
 }
 
-// is_clear of each: all bits or none.
+// is_clear for each entry: all bits or none.
 static inline Some are_clear(const Mine *m, Some entry, Some lane) {
     Some d = entry - m->warp;
     Some old = (Some)((Signed)entry < (int32_t)m->generation),
@@ -156,7 +156,7 @@ static bool any_in(const uint32_t *e, uint32_t n, uint32_t generation) {
     return one | any(some);
 }
 
-// The lanes are the last that did this.
+// Enters the lanes as the last that accessed the stretch.
 static void fill_stretch(uint32_t *e, const Mine *m, const Stretch *s) {
     uint32_t mine = m->warp | m->epoch, k = 0;
     for (; k + SOME <= s->n; k += SOME) {
@@ -169,7 +169,7 @@ static void fill_stretch(uint32_t *e, const Mine *m, const Stretch *s) {
 
 static inline Some choose(Some which, Some a, Some b) { return (which & a) | (~which & b); }
 
-// join of each.
+// join for each entry.
 static inline Some join_some(const Mine *m, Some entry, Some lane) {
     Some d = entry - m->warp, was = d & EPOCH_MASK, none = {0};
     Some ours = (Some)((Signed)d < (int32_t)WARP_END) & ~(Some)((Signed)d < 0),
@@ -192,7 +192,7 @@ static void join_stretch(Board *b, const BoardAccess *a, const Mine *m, const St
         e[k] = join(&mine, e[k], lane + (k >> shift));
 }
 
-// Accesses of that class conflict with one of this.
+// Accesses of the two classes conflict.
 static inline bool conflicts(const Board *b, BoardClass class, BoardClass with) {
     return with == BOARD_ATOM ? b->atoms && class != BOARD_ATOM : class != with || class == BOARD_WRITE;
 }
@@ -213,7 +213,7 @@ static bool put_stretch(Board *b, BoardAccess *a, const Mine *m, const Stretch *
     }
     fill_stretch(b->by[a->class] + s->first, m, s);
     a->again |= a->class == BOARD_WRITE && any[BOARD_WRITE];
-    // What was read before these lanes wrote no longer matters.
+    // Reads before this write no longer matter.
     for (unsigned k = 0; k < 3 && a->class == BOARD_WRITE; k++)
         if (k != BOARD_WRITE && any[k])
             memset(b->by[k] + s->first, 0, s->n * sizeof *b->by[k]);
@@ -235,7 +235,7 @@ static bool put_steps(Board *b, BoardAccess *a, const Mine *m, uint32_t lanes, u
 
 // ---- Other lanes ---------------------------------------------------------------------------------------------------
 
-// The board's entries, and what of the access matters to each.
+// The board's entries, by what of the access matters to each.
 typedef struct Rows {
     uint32_t *reads, *writes, *atoms; // atoms NULL: there are none
     bool past;
@@ -245,7 +245,7 @@ static inline Rows rows_of(const Board *b, const BoardAccess *a) {
     return (Rows){b->by[BOARD_READ], b->by[BOARD_WRITE], b->atoms ? b->by[BOARD_ATOM] : NULL, a->past};
 }
 
-// What `lanes` do to one entry; lane: the only one, or NO_LANE.
+// Enters what `lanes` do to one entry; lane: the only one, or NO_LANE.
 static inline __attribute__((always_inline)) bool put_entry(const Board *b, BoardAccess *a, const Rows *rows,
                                                             const Mine *m, BoardClass class, uint32_t at,
                                                             uint32_t lane, uint32_t lanes) {

@@ -30,7 +30,7 @@ static bool grow_index(Shadow *s) {
     return true;
 }
 
-// The number of an unused node, and 1; 0: out of memory.
+// Takes an unused node. Yields its number and 1; 0: out of memory.
 static uint32_t take_node(Shadow *s) {
     uint32_t number = s->free_node;
     if (number) {
@@ -61,7 +61,7 @@ void gr_history_free(Shadow *s, History h) {
     }
 }
 
-// Of a node that is to be.
+// Sets oldest of a node that is about to be made.
 static void find_oldest(const Shadow *s, Node *n) {
     const Stamp *mine = &s->stamps.data[n->stamp],
                 *t = n->rest ? &s->stamps.data[gr_history_stamp(s, n->rest)] : NULL;
@@ -86,7 +86,7 @@ static uint32_t lanes_of(const Shadow *s, History h) {
     return h >> 31 ? s->nodes.data[h & INT32_MAX].lanes : UINT32_C(1) << (h & 31);
 }
 
-// The same of what chains.h says of all entries.
+// Sets what n and all older entries have in common (chains.h).
 static void find_common(Shadow *s, Node *n) {
     const Stamp *mine = &s->stamps.data[n->stamp],
                 *t = n->rest ? &s->stamps.data[gr_history_stamp(s, n->rest)] : NULL;

@@ -7,8 +7,8 @@
 
 typedef struct Entry {
     uint32_t stamp, lanes, bytes;
-    // The bytes that changed since the next older one, by this or by what it took the place of: some of its own, or
-    // others. Of the oldest it means nothing.
+    // The bytes that changed since the next older entry: by this one, or by an entry whose place it took. For the
+    // oldest entry the field means nothing.
     uint32_t changed;
 } Entry;
 
@@ -27,7 +27,7 @@ static inline bool gr_history_next(const Shadow *s, History *h, Entry *e) {
     return true;
 }
 
-// True: all from *h on are counted with that site, to where *h is then.
+// True: all from *h on are counted with that site; *h moves behind them.
 static inline bool gr_history_pass_counted(const Shadow *s, History *h, uint32_t site) {
     if (!(*h >> 31) || s->nodes.data[*h & INT32_MAX].counted != site)
         return false;
@@ -41,26 +41,25 @@ static inline void gr_history_note_counted(Shadow *s, History h, uint32_t site, 
     s->nodes.data[h & INT32_MAX].uncounted = uncounted;
 }
 
-// The stamp of the newest entry of one that is not empty.
+// The stamp of the newest entry of a history that is not empty.
 static inline uint32_t gr_history_stamp(const Shadow *s, History h) {
     return h >> 31 ? s->nodes.data[h & INT32_MAX].stamp : h >> 5;
 }
 
-// So many entries may be added before the history should be tidied up.
+// How many entries may be added before the history should be tidied up.
 static inline uint32_t gr_history_left(const Shadow *s, History h) {
     return h >> 31 ? s->nodes.data[h & INT32_MAX].left : 0;
 }
 
-// From the newest entry on so many are weak accesses of one kind by one site in one launch: the history that begins
-// with the oldest of these. *steady: all of them but that one are stores that are compared, and changed nothing.
+// Yields the history from the last entry of those, newest first, that are weak accesses of one kind by one site in one
+// launch. *steady: all the newer ones are compared stores that changed nothing.
 static inline History gr_history_oldest_alike(const Shadow *s, History h, bool *steady) {
     const Node *n = h >> 31 ? &s->nodes.data[h & INT32_MAX] : NULL;
     *steady = !n || n->steady;
     return n && n->oldest && !s->stamps.data[n->stamp].strong ? n->oldest : h;
 }
 
-// What tells the accesses under a stamp to some bytes of a word from others that race otherwise: the site, the launch,
-// the bytes, and what kind of access it was. 0: it cannot be said.
+// A key of the site, the launch, the bytes and the kind of access: accesses with one key race alike. 0: there is none.
 static inline uint64_t gr_stamp_site_key(const Stamp *s, uint32_t bytes) {
     enum { LAUNCH_BITS = 23, SITE_BITS = 26 };
     if (s->site >> SITE_BITS || s->at.launch >> LAUNCH_BITS)
@@ -80,7 +79,7 @@ static inline const SiteSet *gr_history_sites(const Shadow *s, History h) {
                                    : h     ? SITES_MANY
                                            : SITES_NONE);
 }
-// All entries are compared stores, and but the oldest they changed none of these bytes.
+// The bytes that no entry but the oldest changed; none unless all entries are compared stores.
 static inline uint32_t gr_history_still(const Shadow *s, History h) {
     return h >> 31                                              ? s->nodes.data[h & INT32_MAX].still
            : !h || s->stamps.data[h >> 5].mark & STAMP_COMPARED ? ALL_BYTES
@@ -91,9 +90,8 @@ static inline bool gr_history_is_alone(const Shadow *s, History h) {
     return h >> 31 ? s->nodes.data[h & INT32_MAX].alone : !h || !s->stamps.data[h >> 5].strong;
 }
 
-// What all entries of a history have in common: they are strong operations of the generic proxy, of the device's scope
-// or wider, on elements of 1 << (strong - 1) bytes. Such are morally strong with each other on one device. strong 0:
-// not so.
+// What all entries of a history have in common: strong operations of the generic proxy, of the device's scope or wider,
+// on elements of 1 << (strong - 1) bytes. Such are morally strong with each other on one device. strong 0: not so.
 typedef struct Alike {
     uint32_t strong; // the size, as a power of two and 1; ALIKE_SIZELESS: they go with any; 0: they are not
     bool some_volatile;
@@ -108,7 +106,7 @@ static inline Alike gr_stamp_alike(const Stamp *s) {
     uint32_t size = sizeless ? ALIKE_SIZELESS : (uint32_t)__builtin_ctz(s->elem) + 1;
     return (Alike){is ? size : 0, s->mark & STAMP_VOLATILE, true, narrow, sizeless};
 }
-// What the accesses of both are together; `one_site` is left to the caller.
+// What the accesses of a and b have in common; the caller sets `one_site`.
 static inline Alike gr_alike_both(Alike a, Alike b) {
     uint32_t size = a.strong == ALIKE_SIZELESS ? b.strong : a.strong;
     bool same = size == b.strong || b.strong == ALIKE_SIZELESS;
@@ -125,25 +123,25 @@ static inline Alike gr_history_alike(const Shadow *s, History h) {
     return (Alike){n->strong, n->some_volatile, n->one_site, n->narrow, n->sizeless};
 }
 
-// Whether some entry is a strong operation that reads: what came before the value that it read may be known through it
-// (judge.c, `observed`).
+// The entry is a strong operation that reads: what came before the value that it read may be known through it (judge.c,
+// `observed`).
 static inline bool gr_stamp_observes(const Stamp *s) { return s->strong && s->access != PTX_ACCESS_WRITE; }
 static inline bool gr_history_observes(const Shadow *s, History h) {
     return h >> 31 ? s->nodes.data[h & INT32_MAX].observes : h && gr_stamp_observes(&s->stamps.data[h >> 5]);
 }
 
-// Of one that has been tidied up: so many may be added.
+// h has been tidied up: `left` more entries may be added.
 static inline void gr_history_tidied(Shadow *s, History h, size_t left) {
     if (h >> 31)
         s->nodes.data[h & INT32_MAX].left = left < HISTORY_LEFT ? left & HISTORY_LEFT : HISTORY_LEFT;
 }
 
-// It is a node that nothing but one word, or one node, refers to.
+// h is a node that only one word, or one node, refers to.
 static inline bool gr_history_is_unshared(const Shadow *s, History h) {
     return h >> 31 && s->nodes.data[h & INT32_MAX].refs == 1;
 }
 
-// h and one entry more. A reference of the caller's own.
+// Yields h and one more entry, as a reference of the caller's own.
 History gr_history_push(Shadow *s, History h, Entry e, bool intern);
 void gr_history_free(Shadow *s, History h); // a chain whose last reference goes
 

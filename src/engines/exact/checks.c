@@ -63,7 +63,7 @@ bool gr_exact_note_reach(Exact *x, const PtxModule *m, uint32_t first) {
 
 // ---- Races ---------------------------------------------------------------------------------------------------------
 
-// The block's shared memory is within its reach.
+// The thread at p can access the owner's shared memory: it is of the block or of its cluster.
 static bool reaches(const Exact *x, const Block *owner, const Point *p) {
     const BlockInfo *b = gr_order_info(&x->order, p->id);
     return p->launch == owner->launch->index && (b->linear == owner->linear || b->cluster == owner->cluster);

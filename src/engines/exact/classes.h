@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// classes — the classes of races both of whose sides are known, as causality finds them, and watchpoints in another way
-// (classes.def).
+// classes — the classes of races both of whose sides are known (classes.def). Causality finds them; watchpoints do,
+// too.
 #ifndef GR_ENGINES_EXACT_CLASSES_H
 #define GR_ENGINES_EXACT_CLASSES_H
 

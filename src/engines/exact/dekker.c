@@ -99,7 +99,7 @@ static bool is_mine(const DekkerEdge *e, const Block *b, const Warp *w, unsigned
     return e->stored.id == b->id && e->stored.warp == w->index && e->lane == lane;
 }
 
-// The thread goes on with what it has loaded.
+// The thread uses the value that it has loaded.
 static void go_on(Dekker *d, const PtxModule *m, DekkerLane *l, const Block *b, const Warp *w,
                   unsigned lane) {
     for (unsigned k = 0; k < DEKKER_OPEN; k++) {

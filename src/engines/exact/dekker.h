@@ -3,14 +3,13 @@
 // then load another, crosswise, and not both have a fence.sc between (Dekker's and Peterson's mutual exclusion; "store
 // buffering" in the literature).
 //
-// On a GPU both loads may then see the old values. An execution here is sequentially consistent, so that one of them
-// sees the new one, and what follows is ordered or does not happen. That is no race by itself, but races behind it are
-// missed: hence a remark.
+// On a GPU both loads may then see the old values. An execution here is sequentially consistent: one of the loads sees
+// the new value, and what follows is ordered or does not happen. That is no race, but it hides races: hence a remark.
 //
-// It is noticed under three conditions. One thread loads before the other stores. The other has not looked since the
-// first one stored, and knows nothing of that store. The first does not look again before its next store (a thread that
-// polls does). Only strong accesses are looked at, only in functions that have loads and stores of the kind, only
-// within one launch, and the first two million only.
+// The remark needs three things. One thread loads before the other stores. The other has not looked since the first one
+// stored, and knows nothing of that store. The first does not look again before its next store, as a thread that polls
+// does. Only strong accesses of one launch count, in functions that have loads and stores of the kind, up to two
+// million.
 #ifndef GR_ENGINES_EXACT_DEKKER_H
 #define GR_ENGINES_EXACT_DEKKER_H
 
@@ -62,13 +61,13 @@ typedef struct DekkerAccess {
 
 void gr_dekker_access(Dekker *d, const Order *o, Block *b, Warp *w, const DekkerAccess *a);
 void gr_dekker_fence(Warp *w, uint32_t mask); // fence.sc
-// What the warps of a block that ends have loaded they do not load again.
+// The block's warps do not load again what they have loaded.
 void gr_dekker_block_ends(Dekker *d, Block *b);
 void gr_dekker_free(Dekker *d);
-// The remark's text, of the caller's own; NULL: nothing was noticed.
+// The remark's text, which the caller frees; NULL: there is none.
 char *gr_dekker_text(const Dekker *d);
 
-// Where the user meets an instruction of the module: a line of a file, else of the PTX.
+// Appends where the user finds an instruction of the module: a line of a file, else of the PTX.
 void gr_exact_name_site(StrBuf *b, const PtxModule *m, uint32_t site);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// ended — what a thread does in the shared memory of another block of its cluster has to come before that block's end,
-// as its memory is gone then. Something must keep one of the block's threads from exiting before: a barrier of the
-// cluster, an mbarrier that is waited for.
+// ended — a thread's access to the shared memory of another block of its cluster has to come before that block's end,
+// as the memory is gone then. A barrier of the cluster, or an mbarrier, must keep one of the block's threads from
+// exiting before.
 //
-// The device stops a kernel that comes too late. Here it does not matter whether it did: nothing orders the two. What
-// is asked for is only that the threads waited, not that they see what the other did to memory.
+// The device stops a kernel that accesses the memory too late. Here a launch in which nothing orders the two is enough.
+// The threads must have waited; they need not see what the other wrote.
 #include "engines/exact/exact_internal.h"
 
 #include <stdio.h>
@@ -26,7 +26,7 @@ static void place(uint64_t linear, const uint32_t dims[3], uint32_t out[3]) {
     out[2] = (uint32_t)(linear / dims[0] / dims[1]);
 }
 
-// Lanes of one warp, of which `lane` is the first, did that.
+// Reports what lanes of one warp, of which `lane` is the first, did.
 static void tell(const Ending *n, const Point *at, uint32_t lanes, const PtxStmt *stmt, const char *function,
                  const char *did) {
     const Exact *x = n->x;
@@ -94,7 +94,7 @@ static void look_at_line(Ending *n, const Line *line) {
             look(n, r->stamp, r->lanes);
 }
 
-// The function that the statement is of.
+// The function that has the statement.
 static const char *function_of(const PtxModule *m, const PtxStmt *stmt) {
     for (uint32_t f = 0; stmt && f < m->n_funcs; f++)
         for (const PtxStmt *s = m->funcs[f]->first; s; s = s->next)

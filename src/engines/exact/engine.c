@@ -53,8 +53,8 @@ static void watching(void *user, bool on) {
     x->session->watching(x->session, on);
 }
 
-// From the first call of the driver: the runtime loads modules as late as their first launch, when copies are already
-// under way. Where the device is not there yet, the first module is the last moment.
+// Called at the driver's first call, as the runtime loads modules late, when copies may be under way. If there is no
+// device yet, the first module is the last moment.
 static gr_status listen(Listener *x, gr_error *err) {
     if (x->listens)
         return GR_OK;
@@ -75,9 +75,9 @@ static gr_status exact_begin(GrSession *s, const GrOptions *given, void **self, 
     GrOptions own = *given;
     const GrOptions *o = &own;
     const ExactWords *words = gr_options_of(o, &gr_exact_options);
-    // Beside an engine that does not follow causality this one explains what that one reports. It must judge what it
-    // was told not to look at, as the report leaves out what the user does not want; what it finds alone stops nothing;
-    // and a hoisted load, which the other may not see through, is explained and not denied.
+    // Beside an engine that does not follow causality this one explains that engine's reports. So it judges accesses
+    // that the options leave out (the report drops those), explains hoisted loads, and stops for nothing that it finds
+    // alone.
     bool explains = own.beside & CAP_CHECKS && !(own.beside & CAP_CAUSALITY);
     if (explains) {
         own.stop = false;
@@ -168,7 +168,7 @@ static void exact_finish(void *self) {
         x->session->note(x->session, "engine exact",
                          "memory ran out: accesses and what orders them were forgotten, and no race is "
                          "reported from then on");
-    // The device may still run: what it calls stays.
+    // The device may still run and call these functions: they stay.
 }
 
 const GrEngine gr_engine_exact = {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-    // That launches, blocks and clocks may take before it is worth looking which are needed.
+    // Launches, blocks and clocks may take so much before a sweep pays.
     TIDY_BYTES = 4 << 20,
     MODULES_SEEN = 256, // if more are loaded, their fingerprints are computed again
 };
@@ -19,7 +19,7 @@ static uint64_t add_text(uint64_t h, const char *s) {
     return gr_mix64(h ^ (s ? gr_hash_bytes(s, strlen(s)) : 1));
 }
 
-// Opcodes and constants: what no pass changes of an instruction that it leaves in place.
+// Hashes opcodes and constants: what no pass changes of an instruction that it leaves in place.
 static uint64_t add_code(uint64_t h, PtxFunc *f) {
     if (gr_ptx_open(f, NULL) != GR_OK)
         return h;
@@ -52,7 +52,7 @@ uint64_t gr_exact_fingerprint(const PtxModule *m) {
     return h;
 }
 
-// Whether two threads' strong accesses can be told apart by a third whose scope includes only one of them.
+// Some scope is so narrow that a third thread's access may be strong with only one of two others.
 static bool has_narrow(const PtxModule *m) {
     for (uint32_t k = 1; k <= m->n_sites; k++) {
         const PtxSite *s = &m->sites[k];
@@ -62,7 +62,7 @@ static bool has_narrow(const PtxModule *m) {
     return false;
 }
 
-// Which of its sites are not wanted. They are numbered from x->n_sites on, the first of which is none.
+// Notes which sites of the module are not wanted. They are numbered from x->n_sites on; the first number is no site's.
 static bool note_passed(Exact *x, const PtxModule *ptx) {
     if (!x->options.wanted_site)
         return true;
@@ -143,7 +143,7 @@ bool gr_exact_is_passed(Exact *x, const Launch *l, const PtxModule *m, uint32_t 
     return site && site < x->passed.len && x->passed.data[site];
 }
 
-// Launches, blocks and clocks that nothing remembered is of.
+// Drops launches, blocks and clocks that no remembered access refers to.
 static void sweep(Exact *x) {
     const Shadow *s = &x->shadow;
     Sweep sweep;
@@ -310,7 +310,7 @@ static void on_launch_begin(void *user, const VmLaunchEvent *e) {
     l->unwanted = x->options.wanted && !x->options.wanted(x->options.user, e->kernel->name);
 }
 
-// The shared memory of blocks that will not end.
+// Drops the shared memory of blocks that will not end.
 static void forget_blocks(Exact *x, const Launch *l) {
     for (uint64_t k = 0; l->pages && k <= l->n_blocks / PAGE_BLOCKS; k++)
         for (unsigned i = 0; l->pages[k] && l->pages[k]->live && i < l->pages[k]->n; i++)

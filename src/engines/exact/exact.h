@@ -18,7 +18,7 @@ typedef struct Exact Exact;
 struct GrWork; // device_api/work.h, like the next
 struct GrHostTouch;
 
-// Some bytes of one word on which two accesses raced.
+// Bytes of one word on which two accesses raced.
 typedef struct ExactOccurrence {
     RaceClass class;
     PtxSpace space;
@@ -36,34 +36,33 @@ typedef enum ExactVolatiles {
 } ExactVolatiles;
 
 typedef struct ExactOptions {
-    // Called when a pair of sites is first seen to race; it may set r->mine.count and r->ours.
+    // Called when a pair of sites first races; may set r->mine.count and r->ours.
     void (*found)(void *user, Race *r);
-    // Called when a thread has accessed the shared memory of another block, which might have ended by then for all that
-    // orders the two.
+    // Called when a thread has accessed the shared memory of another block, and nothing orders that before the block's
+    // end.
     void (*misused)(void *user, const struct VmMisuseEvent *e);
-    // Called for every word that races, for every two accesses that are remembered: for tests.
+    // Called for each word and each two remembered accesses that race. For tests.
     void (*occurred)(void *user, const ExactOccurrence *o);
     void *user;
-    // NULL: all kernels are checked. Else the launches of those for which it says so; and of the sites, those in files
-    // that are wanted. Other accesses are neither side of a race, but what they order is ordered.
+    // NULL: all kernels are checked. Else only launches of kernels for which this is true, and sites in files that are
+    // wanted. Other accesses are no side of a race, but they order.
     bool (*wanted)(void *user, const char *kernel);
     bool (*wanted_site)(void *user, const PtxModule *m, const PtxSite *site);
     bool no_same_value, speculated; // classes that are left out; that are looked for too
-    // Report what the async proxy overwrites without a fence after a read; else it is counted.
+    // The async proxy's writes over reads without a proxy fence are reported, not only counted.
     bool proxy_reads;
     ExactVolatiles volatiles;
-    // Called when an internal check (checks.def) has failed for the first time: what the engine says is not to be
-    // relied on.
+    // Called when an internal check (checks.def) fails for the first time: the engine's results cannot be relied on.
     void (*doubted)(void *user, const char *check);
-    // Numbers of stamps (shadow.h) are collected and used again after so many new ones; 0: when it pays. For tests,
-    // where the usual number would never be reached.
+    // After so many new stamps (shadow.h) unused numbers are collected; 0: when it pays. Tests set it, as the usual
+    // number is never reached there.
     size_t collect_every;
     // With so many runs of a line (shadow.h) the next accesses go into tables; 0: when it pays. For tests, too.
     uint32_t tables_at;
     // The log of a phase (log.h) is shortened whenever it has so many bytes or more; 0: when it pays. For tests, too.
     uint32_t shorten_at;
-    // Whether the host's own accesses matter now: true with each submission of work, false when the host has waited for
-    // all of it. NULL: they are not seen.
+    // Called with true when work is submitted and with false when the host has waited for all of it: in between the
+    // host's own accesses matter. NULL: they are not seen.
     void (*watch)(void *user, bool on);
     const GrHostThreads *threads; // NULL: nothing is known of them
 } ExactOptions;
@@ -71,7 +70,7 @@ typedef struct ExactOptions {
 gr_status gr_exact_create(const ExactOptions *o, Exact **out, gr_error *err);
 void gr_exact_free(Exact *x);
 VmObserver gr_exact_observer(Exact *x);
-// What the driver says of streams, events, copies and waits. Without it, launches are ordered by when they ran.
+// The driver tells of streams, events, copies and waits. Without it, launches are ordered by when they ran.
 void gr_exact_work(void *exact, const struct GrWork *w);
 
 // The host's own accesses to memory that it shares with the device (GrHostWatcher of engines/core/engine.h).
@@ -79,23 +78,22 @@ void gr_exact_host_touched(void *exact, const struct GrHostTouch *t);
 void gr_exact_host_opened(void *exact, uint64_t at, uint64_t size);
 
 size_t gr_exact_races(const Exact *x);
-// Something was forgotten because memory ran out: what was not reported may still be a race. From then on none is: an
-// order may be forgotten, too.
+// Memory ran out, so orders and accesses may be forgotten: a race may be missed, and no new one is reported.
 bool gr_exact_incomplete(const Exact *x);
-// Pairs of sites with unordered volatile accesses that were not reported.
+// The number of pairs of sites with unordered volatile accesses that were not reported.
 size_t gr_exact_volatiles(const Exact *x);
-// Accesses that only the order of fence.sc puts behind others, whose threads had been heard of without a fence behind
-// that.
+// The number of accesses that only the order of fence.sc puts behind others, although their threads had heard of those
+// without a fence behind.
 size_t gr_exact_heard(const Exact *x);
-// What is to be remarked of accesses that would have raced if calls of several threads of the host had come at other
-// times, freed by the caller; NULL: nothing.
+// A remark on accesses that would have raced if calls of several host threads had come at other times; the caller frees
+// it. NULL: nothing.
 char *gr_exact_unsure(const Exact *x);
-// What is to be remarked of reads and copies over the bytes without a proxy fence, freed by the caller; NULL: nothing.
+// A remark on reads that the async proxy overwrites without a proxy fence; the caller frees it. NULL: nothing.
 char *gr_exact_proxy_reads(const Exact *x);
-// What is to be remarked of stores and loads crosswise (dekker.h), freed by the caller; NULL: nothing.
+// A remark on stores and loads crosswise (dekker.h); the caller frees it. NULL: nothing.
 char *gr_exact_dekker(const Exact *x);
 
-// All the memory that stands for accesses now.
+// The bytes of memory that stand for accesses now.
 uint64_t gr_exact_shadow_bytes(const Exact *x);
 
 typedef enum ExactCheck {
@@ -106,7 +104,7 @@ typedef enum ExactCheck {
 } ExactCheck;
 const char *gr_exact_check_text(ExactCheck c); // completes "an internal check failed: "
 
-// The same for every parse of one module's text, whatever was inserted and tagged.
+// One number for all parses of one module's text, whatever a pass inserted and tagged.
 uint64_t gr_exact_fingerprint(const PtxModule *m);
 
 #endif

@@ -53,7 +53,7 @@ static void note(Exact *x, FreedRange r) {
         x->nomem = true;
 }
 
-// The last of those that overlap: memory may have been handed out again in between.
+// The last freed range that overlaps [at, at + size): memory may have been handed out again in between.
 static const FreedRange *find(const Exact *x, uint64_t at, uint64_t size) {
     for (size_t k = x->freed.len; k-- > 0;) {
         const FreedRange *r = &x->freed.data[(k + x->next_freed) % x->freed.len];
@@ -82,7 +82,7 @@ void gr_exact_freed_free(Exact *x) {
 
 // ---- Freeing -------------------------------------------------------------------------------------------------------
 
-// Everything that is remembered of the line, which has no cells, happened before.
+// Everything that is remembered of the line, which has no cells, happened before the access.
 static bool comes_after(Exact *x, Access *a, const Line *l) {
     for (unsigned k = 0; k < 2; k++) {
         Run r = l->side[k];
@@ -112,7 +112,7 @@ static void forget_cell(Exact *x, Cell *c) {
     *c = (Cell){0, 0};
 }
 
-// [from, to) of the line at `at`.
+// Judges what is remembered of [from, to) of the line at `at`; `forget` drops it.
 static void meet_line(Exact *x, Access *a, Line *l, uint64_t at, uint64_t from, uint64_t to, bool forget) {
     bool whole = from <= at && to >= at + LINE_BYTES, tables = gr_line_has_tables(l, false);
     uint64_t first = from > at ? from : at, end = to < at + LINE_BYTES ? to : at + LINE_BYTES;

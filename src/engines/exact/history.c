@@ -4,8 +4,8 @@
 
 #include "base/rng.h"
 
-// OBSERVERS_MAX: so many entries are kept only for what they have seen.
-// LOOKED_AT: so many of strong reads are, as others of a thread are left out later (read_since).
+// OBSERVERS_MAX: at most so many entries are kept only for what they have seen. LOOKED_AT: so many strong reads are, as
+// a thread's others are left out later (read_since).
 enum { NEWEST = 16, LOOKED_AT = 4, SEEN = 1 << 8, OBSERVERS_MAX = 16 };
 
 bool gr_exact_all_over(const Exact *x, const Access *a, History h) {
@@ -16,10 +16,9 @@ bool gr_exact_all_over(const Exact *x, const Access *a, History h) {
     return true;
 }
 
-// The lanes of `e` with which a later access may race without racing with the access now at hand too. Such a one has
-// the same site and kind, covers the bytes, and comes after: an access that is unordered with the earlier one then is
-// unordered with the later one. *seen: but accesses that come after something older only because e saw it still need e
-// (`observed`).
+// The lanes of `e` that a later access may race with and not race with the current one too. The current access makes a
+// lane of its own site and kind superfluous if it covers the bytes and comes after. *seen: accesses that come after
+// older ones only because e observed those still need e (`observed`).
 static uint32_t still_needed(const Exact *x, Access *a, const Entry *e, uint32_t bytes, bool chain,
                              bool *seen) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp], *t = &x->shadow.stamps.data[e->stamp];
@@ -30,7 +29,7 @@ static uint32_t still_needed(const Exact *x, Access *a, const Entry *e, uint32_t
     }
     if ((e->bytes & ~bytes) || !gr_exact_same_kind(t, mine))
         return e->lanes;
-    // A read-modify-write that saw another's value comes after it for all that come after itself (`observed`).
+    // A read-modify-write comes after the one whose value it saw, for all that come after itself (`observed`).
     if (chain && t->strong && t->access == PTX_ACCESS_RMW && gr_exact_morally_strong(x, mine, t) &&
         (t->at.id == mine->at.id || (t->scope >= SAME_DEVICE && !x->narrow))) {
         *seen = true;
@@ -53,8 +52,8 @@ static uint32_t still_needed(const Exact *x, Access *a, const Entry *e, uint32_t
     return left;
 }
 
-// Those of these bytes that the access changes. It matters once there are older ones, and costs something to find out.
-// Byte by byte it is asked only where accesses to parts of the word meet.
+// The bytes that the access changes. Only older entries make that matter, as it costs something to find out. Single
+// bytes are compared only where accesses to parts of the word meet.
 static uint32_t changed_by(const Exact *x, Access *a, uint32_t lanes, uint64_t word, uint32_t bytes,
                            bool parts) {
     if (a->asked)
@@ -78,7 +77,7 @@ static bool is_strong_rmw(const Exact *x, uint32_t stamp) {
     return s->strong && s->access == PTX_ACCESS_RMW;
 }
 
-// An older entry of the same thread has seen all that entry k of the scratch has.
+// An older entry of the same thread has observed all that entry k of the scratch has.
 static bool observes_nothing_new(const Exact *x, size_t k) {
     const Entry *e = &x->scratch.data[k];
     const Stamp *s = &x->shadow.stamps.data[e->stamp];
@@ -86,7 +85,7 @@ static bool observes_nothing_new(const Exact *x, size_t k) {
         const Entry *old = &x->scratch.data[n];
         const Stamp *t = &x->shadow.stamps.data[old->stamp];
         if (!(old->bytes & SEEN) && t->strong)
-            return false; // this one it has not
+            return false; // return false; // the older entry has not observed this one
         if ((old->bytes & SEEN) && old->lanes == e->lanes && t->site == s->site && t->at.id == s->at.id &&
             t->at.warp == s->at.warp)
             return true;
@@ -101,7 +100,7 @@ static bool interns(const Exact *x, const Access *a) {
     return !a->owner && !(s->strong && s->access != PTX_ACCESS_WRITE);
 }
 
-// The history with an entry more, for a word. Where no other word has h, none will look for it.
+// Yields the history with one more entry, for a word. It is not interned where no other word has h.
 static History with(Exact *x, const Access *a, History h, Entry e) {
     return gr_history_push(&x->shadow, h, e, interns(x, a) && !gr_history_is_unshared(&x->shadow, h));
 }
@@ -131,7 +130,7 @@ static ReadBy *read_by(Exact *x, const Stamp *t, uint32_t bytes) {
     }
 }
 
-// Room for all that h holds, and one more. False: there is none, or h is short.
+// Makes room for all entries of h and one more. False: there is none, or h is short.
 static bool begin_readers(Exact *x, History h) {
     size_t n = 0, cap = 1;
     for (Entry e; gr_history_next(&x->shadow, &h, &e);)
@@ -147,7 +146,7 @@ static bool begin_readers(Exact *x, History h) {
     return true;
 }
 
-// Lanes of the entry that have read since; it counts as read by all of its lanes from now on.
+// The lanes of the entry that have read since. From now on all of its lanes count as readers.
 static uint32_t read_since(Exact *x, const Entry *e) {
     ReadBy *r = read_by(x, &x->shadow.stamps.data[e->stamp], e->bytes);
     uint32_t before = r->lanes & e->lanes;
@@ -157,23 +156,22 @@ static uint32_t read_since(Exact *x, const Entry *e) {
 
 // ---- What is kept ---------------------------------------------------------------------------------------------------
 
-// A history of so many entries that has just been tidied up: as many again as pay for that. (Twice as many if it was in
-// vain for a strong access: others poll the place too. Weak ones find more to leave out as soon as another comes for
-// the same bytes.)
+// A history of n entries has just been tidied up: it may grow by as many as pay for that. (By twice as many if tidying
+// a strong access's history removed nothing: others poll the place too. Weak ones find more to leave out soon.)
 static History tidied(Exact *x, History h, size_t n) {
     gr_history_tidied(&x->shadow, h, n > 4 ? n : 0);
     return h;
 }
 
-// Everything that is still needed, and the access itself as the newest. What an entry that goes had changed is put down
-// to the next newer one.
+// Yields a history of all that is still needed, with the access as the newest. The changes of an entry that goes count
+// as the next newer one's.
 static History tidy(Exact *x, Access *a, History h, uint32_t lanes, uint64_t word, uint32_t bytes) {
     Entry e, mine = {a->stamp, lanes, bytes, 0}; // changed: as far as it takes the place of others
     bool compared = x->shadow.stamps.data[a->stamp].mark & STAMP_COMPARED;
     bool chain = true, same = true, parts = false;
     uint32_t *newer = &mine.changed;
-    // Stores of different values are kept apart, so that a later one is told which of them stored the same; atomic
-    // operations, since their order tells which saw which.
+    // Stores of different values stay apart, to tell which later store stores the same; atomic operations do, as their
+    // order tells which saw which.
     bool rmw = is_strong_rmw(x, a->stamp), merges = !rmw, seen = false,
          strong = x->shadow.stamps.data[a->stamp].strong;
     bool reads = x->shadow.stamps.data[a->stamp].access == PTX_ACCESS_READ && begin_readers(x, h);
@@ -240,12 +238,12 @@ static History tidy(Exact *x, Access *a, History h, uint32_t lanes, uint64_t wor
     return tidied(x, now, n);
 }
 
-// So many entries may be of the access's stamp. Of one that is of this event all are the newest.
+// How many of the newest entries to search for the stamp. A stamp of this event can only be in the newest one.
 static unsigned newest_of(const Exact *x, uint32_t stamp, unsigned newest) {
     return x->shadow.stamps.data[stamp].first == x->moment ? 1 : newest;
 }
 
-// A thread that looks at one place in a loop has read it before.
+// The lanes have read the place before, as a thread that polls in a loop does.
 static bool has_read(const Exact *x, History h, uint32_t stamp, uint32_t lanes, uint32_t bytes) {
     Entry e;
     const Shadow *s = &x->shadow;
@@ -256,8 +254,7 @@ static bool has_read(const Exact *x, History h, uint32_t stamp, uint32_t lanes, 
     return false;
 }
 
-// What takes the place of h, with a reference to it. A history is tidied up when it has doubled since the last time,
-// so that this costs little for each access.
+// A history is tidied up when it has doubled since the last time, so that this costs little for each access.
 History gr_exact_remember(Exact *x, Access *a, History h, uint32_t lanes, uint64_t word, uint32_t bytes) {
     if (h >> 5 == a->stamp && !(lanes & ~(UINT32_C(1) << (h & 31))))
         return h;

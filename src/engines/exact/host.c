@@ -3,7 +3,7 @@
 #include "engines/exact/exact_internal.h"
 #include "engines/exact/order/order_internal.h"
 
-// Rows may be longer than an access may be.
+// Tells a row in pieces, as a row may be longer than an access may be.
 static void host_row(Exact *x, Access *a, uint64_t at, uint64_t width) {
     static const uint64_t most = UINT64_C(1) << 30;
     for (uint64_t done = 0; done < width; done += most) {
@@ -29,7 +29,7 @@ static void host_access(Exact *x, Block *b, const GrBox *box, PtxAccess access, 
     }
 }
 
-// The references of both clocks are taken.
+// Begins the item's launch of one thread; takes the references of both clocks.
 static void host_begins(Exact *x, const GrWork *w, Clock *known, Clock *sure) {
     VmLaunchEvent e = {.device = w->device, .grid = {1, 1, 1}, .block = {1, 1, 1}, .cluster = {1, 1, 1}};
     Launch *l = gr_order_launch_begin(&x->order, &e);
@@ -80,7 +80,7 @@ static void watch(const Exact *x, bool on) {
         x->options.watch(x->options.user, on);
 }
 
-// With what the host knew when its call began.
+// The submission counts with what the host knew when its call began.
 static void keep_known(Exact *x, const GrWork *w) {
     Clock *now = x->work.host;
     x->work.host = gr_hosts_when_begun(&x->hosts, &x->work, w);
@@ -88,15 +88,15 @@ static void keep_known(Exact *x, const GrWork *w) {
     gr_clock_take(&x->work.host, now);
 }
 
-// By the host itself, which did not wait for anything first: after what it had waited for at its call, before what it
-// submits from then on.
+// The host frees memory itself and waits for nothing first: the free comes after what the host had waited for at its
+// call, and before what it submits from then on.
 static void host_frees(Exact *x, const GrWork *w) {
     WorkTurn turn = gr_work_host_did(&x->work);
     gr_clock_add(&x->hosts.besides, gr_stream_key(turn.stream), turn.turn);
     keep_known(x, w);
 }
 
-// The memory goes, as nothing can use it any more.
+// Forgets the memory, as nothing can use it any more.
 static void host_freed(Exact *x, const GrWork *w) {
     Clock *known = gr_work_freed(&x->work, w);
     WorkTurn turn = {0, gr_clock_get(known, gr_stream_key(0))};
@@ -136,8 +136,8 @@ static void begins(Exact *x, const GrWork *w) {
     gr_clock_release(sure);
 }
 
-// What follows the host function in its stream knows what the host knew when the function returned. It takes a turn
-// whether it has accessed memory or not: what it tells others names that.
+// What follows the host function in its stream knows what the host knew when the function returned. The function takes
+// a turn even if it accessed no memory: what it tells others names that.
 static void function_ended(Exact *x, const GrWork *w) {
     gr_exact_host_releases(x);
     Clock *now = x->work.host, *turn_of = NULL;
@@ -166,7 +166,7 @@ static void ended(Exact *x, const GrWork *w) {
     gr_hosts_ended(&x->hosts, w, done);
 }
 
-// Everything is over, and all that comes knows of it.
+// Everything is over, and all later work knows that.
 static void settle(Exact *x) {
     gr_work_settle(&x->work);
     gr_order_settle(&x->order);

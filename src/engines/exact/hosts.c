@@ -4,10 +4,10 @@
 
 #include <stdlib.h>
 
-// So many launches are remembered for other threads after everything was waited for; so many while another thread's
-// call has begun.
+// How many launches are remembered for other threads after everything was waited for, and how many while another
+// thread's call has begun.
 enum { KEPT_LAUNCHES = 128, KEPT_FOR_CALLS = 1024 };
-// So many moments of a thread are kept; when they are full, every other one goes, but the first and the last few stay.
+// How many moments of a thread are kept. If they are full, every other one goes, except the first and the last few.
 enum { KEPT_MOMENTS = 64 };
 
 static void clear(Map *m) {
@@ -77,7 +77,7 @@ static HostThread *thread_of(Hosts *h, uint64_t id) {
 
 // ---- What threads tell each other ----------------------------------------------------------------------------------
 
-// The newest that is not after `moment`; NULL: they are all forgotten.
+// What the thread knew at the newest moment that is not after `moment`; NULL: all such moments are forgotten.
 static Clock *known_at(const HostMoments *m, uint64_t moment) {
     Clock *found = NULL;
     for (size_t k = 0; k < m->len && m->data[k].moment <= moment; k++)
@@ -85,7 +85,7 @@ static Clock *known_at(const HostMoments *m, uint64_t moment) {
     return found;
 }
 
-// The calling thread is `t`.
+// The calling thread t learns what others have told it.
 static void learn(Hosts *h, HostThread *t) {
     uint32_t n = 0;
     uint64_t version = 0;
@@ -115,7 +115,7 @@ static void thin_out(HostMoments *m) {
     m->len = kept;
 }
 
-// The calling thread, which knows that much, tells others from now on. Yields its number.
+// The calling thread, which knows `known`, tells others from now on. Yields its number.
 static uint32_t tell(Hosts *h, Clock *known) {
     uint64_t moment = 0;
     uint32_t number = h->order ? h->order->waited(&moment) : 0;
@@ -167,8 +167,8 @@ void gr_hosts_note_wait(Hosts *h, const Work *w, const GrWork *e) {
         (void)tell(h, w->host);
 }
 
-// Its thread may have been told something by a function before, which this one then counts as told, too.
-// What it tells others is taken to include all that it accesses.
+// Another function may have told the function's thread something before; that counts as told to this one. What the
+// function tells others counts as including all its accesses.
 void gr_hosts_function_begins(Hosts *h, Work *w, const GrWork *e, Clock *sure) {
     HostThread *f = &h->function;
     note(h, w, e);
@@ -193,7 +193,7 @@ void gr_hosts_function_did(Hosts *h, Clock *c) {
 
 // ---- What is seen --------------------------------------------------------------------------------------------------
 
-// Until now there was one thread, and no host function: all that is known is known for sure, by that one.
+// Until now there was one thread and no host function: that thread knows for sure all that is known.
 static void become_several(Hosts *h, const Work *w) {
     h->several = true;
     gr_work_copy(&h->work, w);
@@ -201,7 +201,7 @@ static void become_several(Hosts *h, const Work *w) {
         gr_clock_take(&h->threads.data[0].known, gr_clock_retain(w->host));
 }
 
-// The thread's clock takes the place of the host's while the call is heard of.
+// Puts the thread's clock in place of the host's while the call is heard of.
 static void enter(Hosts *h, const GrWork *e) {
     HostThread *t = thread_of(h, e->thread);
     if (!t)

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // hosts — several threads of the host that give the device work.
 //
-// Two clocks follow the order between the work of different threads. The one of work.h takes the host for one thread:
+// Two clocks follow the order between the work of different threads. The clock of work.h takes the host for one thread:
 // what any of its threads has waited for comes before every call that began after that wait had returned. Two accesses
-// that it leaves unordered are a race. The other is kept here: only what a thread has waited for itself, and what
-// threads told each other in a way that is seen (GrHostThreads: mutexes and their like). Two accesses that only the
-// first clock orders are ordered by real time, or by something that is not seen (atomics, futexes): they are counted
-// and never reported.
+// that it leaves unordered are a race. The clock here has only what a thread has waited for itself, and what threads
+// told each other in a way that is seen (GrHostThreads: mutexes and their like). Two accesses that only the first clock
+// orders are ordered by real time, or by something unseen (atomics, futexes): they are counted and never reported.
 //
 // A host function is a thread like the others, which has waited for what its stream did before. Functions without an
 // order of their own know nothing of each other, though one thread runs them all.
@@ -32,7 +31,7 @@ typedef struct HostMoment {
 } HostMoment;
 typedef VEC(HostMoment) HostMoments;
 
-// Work.host after one of the last waits.
+// Work.host after a wait; the last few are kept.
 typedef struct HostWait {
     uint64_t number; // GrWork.waits
     Clock *known;
@@ -53,7 +52,7 @@ typedef struct Hosts {
     bool callers;             // more than one, those of host functions not included
     bool knows_all;           // everything is over, and the thread that waited last knows for sure
     Work work;                // by what is seen only; while there are several
-    Map kernels;              // launch number -> Clock, likewise, until it begins
+    Map kernels; // Map kernels; // launch number -> Clock by what is seen only, until the launch begins
     HostWait wait[HOST_WAITS];
     uint64_t waits;     // how many there have been
     Clock *besides;     // what Work.host knows from elsewhere: of the host's own accesses, of what they saw
@@ -62,25 +61,24 @@ typedef struct Hosts {
 } Hosts;
 
 void gr_hosts_free(Hosts *h);
-// Whether work.h's clock of the host is newer than the call: yields what it was when that began, a reference of the
-// caller's own.
+// If Work.host is newer than the call: yields what it was when the call began, a reference of the caller's own.
 Clock *gr_hosts_when_begun(const Hosts *h, const Work *w, const GrWork *e);
-// The same events as for Work, before it hears of them. What an item that begins comes after for sure, of the caller's
-// own.
+// Hears each event before Work does.
 void gr_hosts_hear(Hosts *h, const Work *w, const GrWork *e);
+// Yields what an item that begins comes after for sure, a reference of the caller's own.
 Clock *gr_hosts_begins(Hosts *h, const GrWork *e);
-// Of a kernel, until its launch begins. The reference is taken.
+// A kernel's launch, once it begins, comes after `sure` for sure. Takes the reference.
 void gr_hosts_expect(Hosts *h, uint64_t launch, Clock *sure);
 void gr_hosts_launch_begins(Hosts *h, Launch *l);
 void gr_hosts_ended(Hosts *h, const GrWork *e, Launch *done);
 void gr_hosts_freed(Hosts *h, const GrWork *e);
-// After a wait that Work has heard of.
+// Called after a wait that Work has heard of.
 void gr_hosts_note_wait(Hosts *h, const Work *w, const GrWork *e);
-// A host function begins, which Work.host knows of; `sure`: what the item comes after for sure (gr_hosts_begins).
+// A host function begins, and Work.host knows of it; `sure`: what the item comes after for sure (gr_hosts_begins).
 void gr_hosts_function_begins(Hosts *h, Work *w, const GrWork *e, Clock *sure);
-// It has done what `c` names: calls that began after it did may come after that.
+// The function has done what `c` names: calls that began after the function did may come after that.
 void gr_hosts_function_did(Hosts *h, Clock *c);
-// Everything is over and known to one thread; whether what was accessed is remembered all the same, for the others.
+// Everything is over and one thread knows so. True: accesses are remembered all the same, for the other threads.
 bool gr_hosts_keep(const Hosts *h, const GrWork *e);
 void gr_hosts_settled(Hosts *h);
 
@@ -88,20 +86,20 @@ static inline bool gr_hosts_tells(const Order *o, const Clock *c, const Point *p
     const Launch *l = o->launches.data[p->launch];
     return (l->turn && gr_clock_get(c, gr_stream_key(l->stream)) >= l->turn) || gr_clock_has(o, c, p, lane);
 }
-// The viewer's launch comes after what is at p, which it knows of, by real time only.
+// The viewer's launch comes after what is at p by real time only.
 static inline bool gr_hosts_unsure(const Order *o, const View *v, const Point *p) {
     const Launch *l = o->launches.data[p->launch];
     return v->launch->has_sure && l != v->launch && (l->turn || l->host) &&
            gr_clock_get(v->launch->sure, gr_stream_key(l->stream)) < l->turn + !l->turn &&
            !(l->host && gr_clock_has(o, v->launch->sure, p, 0));
 }
-// Of such a one: what the lane knows of it is what its launch began with, and not what the device told it since.
+// For such a p: the lane knows of it from its launch's beginning, and not from the device since.
 static inline bool gr_hosts_by_time(const Order *o, const View *v, const Point *p, uint32_t lane) {
     const Launch *l = v->launch;
     return l->host || gr_hosts_tells(o, l->known, p, lane) || gr_hosts_tells(o, l->prior, p, lane);
 }
 
-// Filters its clocks.
+// Filters the clocks of h.
 void gr_hosts_sweep(Hosts *h, Sweep *s);
 
 #endif

@@ -59,7 +59,7 @@ static void fill_side(const Exact *x, const Stamp *s, uint32_t lane, uint64_t ad
     }
 }
 
-// What would have ordered the host's access and the other.
+// Which order between the host's access and the other is missing.
 static const char *host_order(const Stamp *host, const Stamp *other) {
     bool reads = host->access == PTX_ACCESS_READ;
     if (other->site)
@@ -67,7 +67,7 @@ static const char *host_order(const Stamp *host, const Stamp *other) {
     return reads ? MISSING_HOST_READ_COPY : MISSING_HOST_WRITE_COPY;
 }
 
-// What would have ordered the two, whatever they are.
+// Which order between any two accesses is missing.
 static const char *no_order(const Exact *x, const Stamp *a, const Stamp *b) {
     Relation r = gr_order_relation(&x->order, a->at.id, b->at.id);
     if (x->order.launches.data[a->at.launch]->host)
@@ -121,8 +121,8 @@ static void missing(const Exact *x, RaceClass class, const Stamp *a, const Stamp
         snprintf(out, cap, "%s", no_order(x, a, b));
 }
 
-// Where an access began that touched `bytes` of `word`, as far as that is known. Accesses of threads are aligned to
-// their size, bulk operations to 16 bytes only; the host's are not aligned at all.
+// Sets *base to where an access that touched `bytes` of `word` began, if that is known. Accesses of threads are aligned
+// to their size, bulk operations to 16 bytes only, the host's not at all.
 static bool base_of(const Stamp *s, uint64_t word, uint32_t bytes, uint64_t *base) {
     uint32_t aligned = s->proxy == VM_PROXY_ASYNC ? 16 : 32;
     *base = word + (uint64_t)__builtin_ctz(bytes);
@@ -134,7 +134,8 @@ static bool base_of(const Stamp *s, uint64_t word, uint32_t bytes, uint64_t *bas
     return true;
 }
 
-// All that the two have in common, where it is known where the other began; else the bytes that raced.
+// Sets the bytes of the race: all that the two have in common if it is known where the other began; else those that
+// raced.
 static void overlap(Race *r, uint64_t word, uint32_t bytes, bool known) {
     uint64_t at = word + (uint64_t)__builtin_ctz(bytes), n = (uint64_t)__builtin_popcount(bytes);
     const RaceSide *a = &r->side[0], *b = &r->side[1];
@@ -155,7 +156,7 @@ bool gr_exact_is_wanted(const Exact *x, const Stamp *s) {
     return !(l && l->unwanted) && !(s->site < x->passed.len && x->passed.data[s->site]);
 }
 
-// `bytes` of the word raced; the other access is lane `other_lane` of entry e. False: it is not counted.
+// Reports that `bytes` of the word raced; the other access is lane `other_lane` of entry e. False: it is not counted.
 bool gr_exact_report(Exact *x, const Access *a, uint32_t lane, uint64_t word, uint32_t bytes, const Entry *e,
                      uint32_t other_lane, RaceClass class) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp], *theirs = &x->shadow.stamps.data[e->stamp];
@@ -209,17 +210,16 @@ bool gr_exact_report(Exact *x, const Access *a, uint32_t lane, uint64_t word, ui
 
 // ---- Judging -------------------------------------------------------------------------------------------------------
 
-// An operation of the async proxy comes after t, but no proxy fence has told it what the generic proxy did there. (A
-// wait for an operation of the async proxy is a proxy fence.) `chance`: what is known by chance counts, too.
+// The async proxy's operation comes after t, but no proxy fence has told it what the generic proxy did there. (A wait
+// for an operation of the async proxy is a proxy fence.) `chance`: knowledge by chance counts, too.
 static bool lacks_proxy_fence(const Exact *x, const Access *a, const Stamp *mine, const Stamp *t, uint32_t u,
                               bool chance) {
     return mine->proxy == VM_PROXY_ASYNC && t->proxy != VM_PROXY_ASYNC && a->view.op &&
            !gr_order_proxied(&x->order, &a->view, &t->at, u, chance);
 }
 
-// An operation precedes another in causality order too when an operation that observed its value precedes the other
-// (PTX ISA, "Causality order", second rule): it is enough that a later strong read of the location is known. Yields the
-// bytes of the word of which that is so.
+// The bytes of the word for which an operation that observed w's value precedes the access. Then w precedes the access
+// too (PTX ISA, "Causality order", second rule), so a later strong read of the location is enough.
 static uint32_t observed(const Exact *x, const Access *a, const Cell *cell, const Stamp *mine, const Stamp *w,
                          uint32_t u, uint32_t wanted, bool chance) {
     uint32_t bytes = 0;
@@ -228,7 +228,9 @@ static uint32_t observed(const Exact *x, const Access *a, const Cell *cell, cons
         unsigned side = ordered[0] ? k : !k; // first where it is more likely
         History h = side ? cell->reads : cell->writes;
         Entry e;
-        bool newer = !side; // than w: the order of atomic operations tells, that of merged stores only half
+        // Bool newer = !side; // than w: atomic operations have an order, merged stores only half.
+        bool newer = !side;
+        // of one
         while ((bytes & wanted) != wanted && gr_history_observes(&x->shadow, h) &&
                gr_history_next(&x->shadow, &h, &e)) {
             const Stamp *z = &x->shadow.stamps.data[e.stamp];
@@ -259,7 +261,7 @@ static bool is_by_chance(const Exact *x, const Access *a, const Cell *cell, cons
             !(bytes & ~observed(x, a, cell, mine, t, u, bytes, true)));
 }
 
-// Does the access race with what lane u did under stamp t, and on which of these bytes?
+// The access races with what lane u did under stamp t. *bytes becomes the bytes that race.
 static bool races(Exact *x, const Access *a, const Cell *cell, const Stamp *mine, const Stamp *t, uint32_t u,
                   uint32_t *bytes, RaceClass *class) {
     const Order *o = &x->order;
@@ -368,7 +370,7 @@ Raced gr_exact_check_entry(Exact *x, Access *a, const Cell *cell, const Entry *e
         RaceClass class;
         if (!races(x, a, cell, mine, t, u, &racing, &class))
             continue;
-        // What was read says which came first; a load that was held back may have come before what it is told behind.
+        // A read value says which access came first; a held load may have come before an access that it is told behind.
         if ((mine->access == PTX_ACCESS_READ || t->access == PTX_ACCESS_READ) &&
             !(a->event && a->event->held))
             gr_talk_raced(&x->order, &a->view, &t->at, u);
@@ -382,7 +384,7 @@ Raced gr_exact_check_entry(Exact *x, Access *a, const Cell *cell, const Entry *e
     return said;
 }
 
-// The access and all that h holds are morally strong, volatile or not.
+// The access and all of h are morally strong, volatile or not.
 static bool are_alike(const Exact *x, const Access *a, History h, bool *some_volatile) {
     Alike i = gr_stamp_alike(&x->shadow.stamps.data[a->stamp]), they = gr_history_alike(&x->shadow, h);
     Alike both = gr_alike_both(i, they);
@@ -399,8 +401,8 @@ bool gr_exact_all_strong(Exact *x, const Access *a, History h) {
              gr_exact_has_counted(x, a, &s->stamps.data[a->stamp], &s->stamps.data[gr_history_stamp(s, h)])));
 }
 
-// All that h holds is morally strong with the access, and some of it is volatile. A long history is gone through once
-// by each site; later accesses of it pass by what is counted.
+// Judges the volatile pairs of the access with h, all of which is morally strong with it. Each site goes through a long
+// history once; its later accesses skip what is counted.
 static void check_volatiles(Exact *x, Access *a, const Cell *cell, History h, uint32_t lane, uint32_t bytes,
                             uint64_t word) {
     Shadow *s = &x->shadow;
@@ -421,8 +423,7 @@ static void check_volatiles(Exact *x, Access *a, const Cell *cell, History h, ui
     gr_history_note_counted(s, from, site, 0);
 }
 
-// The same as gr_exact_check_entry of a weak access, as far as the race is one that has been found. RACED_UNKNOWN: look
-// closer.
+// gr_exact_check_entry for a weak access, as far as the race has been found. RACED_UNKNOWN: look closer.
 static Raced check_again(Exact *x, Access *a, const Entry *e, uint32_t changed, uint32_t lane, uint32_t bytes,
                          uint64_t word) {
     const Stamp *t = &x->shadow.stamps.data[e->stamp];

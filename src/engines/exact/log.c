@@ -28,7 +28,7 @@ typedef struct Read {
     uint32_t before; // the one before by the same instruction and warp, its number and 1; 0: there is none
 } Read;
 
-// What one instruction of a warp has read of a place.
+// Which lanes have read a place by one instruction of a warp.
 typedef struct Seen {
     uint32_t lanes; // that have read it, in the epoch at hand or later
     uint32_t place; // of the set at hand, its number and 1
@@ -80,7 +80,7 @@ static bool add_read(Shortening *s, const Note *n, size_t at) {
     return true;
 }
 
-// Whatever is no weak read stays as it is.
+// Copies everything but weak reads into the new log, and notes the weak reads.
 static bool sort_out(Shortening *s) {
     for (size_t at = 0; at < s->t->log_len; at += gr_note_size(note_at(s, at))) {
         const Note *n = note_at(s, at);
@@ -90,7 +90,7 @@ static bool sort_out(Shortening *s) {
     return true;
 }
 
-// Lanes of the set at hand read there.
+// Adds to the set at hand that `lanes` read at `at`.
 static bool add_place(Shortening *s, uint32_t at, uint32_t lanes) {
     if (at >= s->t->n_lines * LINE_BYTES)
         return false;
@@ -124,7 +124,7 @@ static bool add_note(Shortening *s, const Note *n) {
     return true;
 }
 
-// The set at hand is complete, `like` is one of its notes. The next one begins.
+// Writes the set at hand, of which `like` is a note, and begins the next one.
 static bool put_set(Shortening *s, const Note *like) {
     Note n = *like;
     size_t count = s->places.len - s->first;
@@ -142,7 +142,7 @@ static bool put_set(Shortening *s, const Note *like) {
     return done;
 }
 
-// From the last read of an instruction and warp to its first, so from later epochs to earlier ones.
+// Goes from the last read of an instruction and warp back to the first, so from later epochs to earlier ones.
 static bool put_sets(Shortening *s, uint32_t last) {
     const Note *set = note_at(s, s->reads.data[last - 1].at);
     s->places.len = s->first = 0;
@@ -174,7 +174,7 @@ static bool shorten(Shortening *s) {
     return done;
 }
 
-// To half of its length, so that it pays (in tests, to less). False: it does not become as short as that.
+// Shortens the log to half of its length, so that it pays (in tests, to less). False: the log does not become as short.
 static bool make_short(Exact *x, Tile *t) {
     Shortening s = {.x = x, .t = t, .cap = x->options.shorten_at ? t->log_len - 1 : t->log_len / 2};
     bool done = shorten(&s);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // log — what the threads of a block did to its shared memory in one phase (phase.c), as notes in their order.
 //
-// A log that has become long is shortened: the weak reads in it become sets. A set says for each place which lanes of a
-// warp read there, by one instruction in one epoch. If a lane read a place several times by one instruction, only the
-// last epoch is kept: a later access that races with an earlier one of these reads races with the last one too. The
-// sets stand behind everything else in the log. That a read stands behind a write that came after it does no harm:
-// reads in the log race with nothing in it, and an access that comes after that write comes after that read as well.
+// In a log that has become long, sets replace the weak reads. A set says for each place which lanes of a warp read
+// there, by one instruction in one epoch. Of several reads of a place by one lane and instruction only the last is
+// kept: an access that races with an earlier read races with that one too. Sets stand behind everything else in the
+// log, even behind writes that came after the reads. That does no harm: these reads race with nothing in the log, and
+// an access that comes after such a write comes after the read as well.
 #ifndef GR_ENGINES_EXACT_LOG_H
 #define GR_ENGINES_EXACT_LOG_H
 
@@ -17,10 +17,11 @@ enum { IN_STRIDES = 3 };
 typedef struct Note {
     uint64_t moment;
     uint32_t site, epoch, lanes;
-    // Of the halves of the warp; of IN_STRIDES: where lane 0 would be, and the distance; of a set: [0]: its places.
+    // The bases of the warp's halves; for IN_STRIDES: where lane 0 would be, and the distance; for a set, [0]: its
+    // places.
     int32_t base[2];
     uint32_t warp : 5, turn : 5, shape : 2, other_shape : 2; // of the halves
-    // So many words follow: for each word of the lanes' elements the lanes that changed nothing. Then 32 addresses, if
+    // Behind the note, one for each word of the lanes' elements: the lanes that changed nothing. Then 32 addresses if
     // one half is scattered.
     uint32_t compared : 3;
     uint32_t set : 1; // the places follow
@@ -43,10 +44,10 @@ static inline size_t gr_note_size(const Note *n) { // with an even number of wor
 
 static inline const Place *gr_note_places(const Note *n) { return (const Place *)(n + 1); }
 
-// Where the lanes of a note that is no set are.
+// Sets the lanes' addresses of a note that is no set.
 void gr_note_addresses(const Note *n, uint32_t size, uint32_t at[LANES]);
 
-// Room for so many bytes behind the log. False: there is none.
+// Makes room for so many bytes behind the log. False: out of memory.
 bool gr_log_make_room(Exact *x, Tile *t, size_t bytes);
 static inline bool gr_log_has_room(Exact *x, Tile *t, size_t bytes) {
     return __builtin_expect(!x->options.shorten_at && t->log_len + bytes <= t->log_cap, 1) ||

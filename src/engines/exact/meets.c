@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// meets — an access held against the runs of a line: it comes after them, or it races as it has before, which is only
+// meets — compares an access with the runs of a line: it comes after them, or it races as before, which is only
 // counted.
 //
-// A line may have dozens of runs, and most of them are of few warps in few epochs. What the access knows of one of
-// these is found out once, and a pair of two sites is looked up once for the runs of one instruction.
+// A line may have dozens of runs, most of them of few warps in few epochs. So what the access knows of a warp in an
+// epoch is found out once, and a pair of two sites is looked up once for all runs of one instruction.
 #include "engines/exact/again.h"
 #include "engines/exact/shapes.h"
 
-// What the lanes of an access know of what a warp did in one epoch: each of them nothing, each what it did itself, this
-// and that, or all.
+// What the lanes of an access know of what a warp did in one epoch.
 typedef enum Knows { KNOWS_NOTHING, KNOWS_ITSELF, KNOWS_SOME, KNOWS_ALL } Knows;
 
 enum { ANSWERS = 8 };
@@ -75,7 +74,7 @@ static Knows knows(Meeting *m, uint32_t stamp) {
 
 static uint32_t size_of(const Meeting *m, uint32_t stamp) { return m->x->shadow.stamps.data[stamp].size; }
 
-// Each lane knows what it did itself: it races where another lane of its warp was.
+// The lanes that race if each knows only its own accesses: those where another lane of the warp was.
 static uint32_t meet_others(const Meeting *m, const Run *r, uint32_t words) {
     uint32_t mine[LINE_CELLS], theirs[LINE_CELLS], racing = 0;
     if (gr_shape_is_words(m->shape) && gr_shape_is_words(r->shape)) {
@@ -124,14 +123,14 @@ static bool has_several(const Run *r) {
                : !gr_shape_stride(r->shape) && (r->lanes & (r->lanes - 1));
 }
 
-// Those of the lanes that race with what the run has of these words.
+// The lanes that race with what the run has of these words.
 static inline uint32_t racing_lanes(const Meeting *m, const Run *r, Knows knows, uint32_t words) {
     if (knows == KNOWS_NOTHING || (knows == KNOWS_ITSELF && has_several(r)))
         return gr_shape_lanes_at(m->shape, m->lanes, size_of(m, m->a->stamp), words);
     return knows == KNOWS_ITSELF ? meet_others(m, r, words) : ask_each(m, r, words);
 }
 
-// Of one of the lanes, which stands for all; and of one run, which stands for those of its instruction.
+// Checks one of the lanes for all, and one run for those of its instruction.
 static bool is_sound(Meeting *m, const Run *r, uint32_t racing, uint32_t words) {
     const Access *a = m->a;
     const Stamp *t = &m->x->shadow.stamps.data[r->stamp];
@@ -150,7 +149,7 @@ static bool is_sound(Meeting *m, const Run *r, uint32_t racing, uint32_t words) 
                      a->line_at + (uint64_t)__builtin_ctz(words) * CELL_BYTES);
 }
 
-// A race of the access with what is under the stamp would be one of a pair that has been found: m->found.
+// A race of the access with one under the stamp would be of a pair that has been found: m->found.
 static bool find_pair(Meeting *m, uint32_t stamp) {
     Exact *x = m->x;
     const Stamp *mine = &x->shadow.stamps.data[m->a->stamp], *t = &x->shadow.stamps.data[stamp];
@@ -167,8 +166,8 @@ static bool find_pair(Meeting *m, uint32_t stamp) {
     return true;
 }
 
-// If the access races with what the run has of these words, then as a pair that has been found: that is counted. False:
-// it is not that simple.
+// Counts the access's race with what the run has of these words, if any, as one of a pair that has been found. False:
+// not that simple.
 static bool is_again(Meeting *m, const Run *r, Knows knows, uint32_t words) {
     if (!find_pair(m, r->stamp))
         return false;
@@ -184,8 +183,8 @@ static bool is_again(Meeting *m, const Run *r, Knows knows, uint32_t words) {
 
 // ---- All -----------------------------------------------------------------------------------------------------------
 
-// The access comes after the run, or has raced with it as before. *rest: it comes after the older ones of the chain as
-// well.
+// The access comes after the run, or has raced with it as before. *rest: the access comes after the older runs of the
+// chain as well.
 static bool passes(Meeting *m, const Run *r, bool *rest) {
     bool alike = gr_shape_form(m->shape) != FORM_SAME && gr_run_lies(r, m->shape);
     if (r->stamp == m->a->known || (alike && gr_exact_is_own(m->x, m->a, r->stamp))) {

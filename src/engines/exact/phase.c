@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // phase — what shared memory may never need to know.
 //
-// After a barrier of all threads nothing that was done to a block's shared memory before can race any more: the tile is
-// fresh. What happens then is only written down, for as long as nothing in it can race: while everything is reads, or
-// everything is relaxed atomic operations on elements of one size, that goes without saying; else a board tells
-// (board.h). The next barrier of all throws the log away; but if something else comes before it, or something that may
-// race, everything in the log happens in the shadow first, in its order. What the threads knew of each other then is
-// not written down, hence `late` accesses: reads supersede no others. But what threads know only grows, so what was in
-// order then is found in order now.
+// After a barrier of all threads no earlier access to a block's shared memory can race any more: the tile is fresh.
+// From then on accesses are only written down, for as long as none of them can race: while all are reads, or all are
+// relaxed atomic operations on elements of one size; else a board decides (board.h). The next barrier of all throws the
+// log away. If something else comes before it, or something that may race, the shadow is told the log first, in its
+// order. The log does not have what the threads knew then, hence `late` accesses: reads supersede no others. But
+// threads never forget, so what was in order then is found in order now.
 //
-// Of a block in a cluster the log holds what its own threads do, and the tile is fresh after a barrier of the cluster.
-// Before another block accesses its memory, all of it happens in the shadow.
+// For a block in a cluster the log holds its own threads' accesses, and the tile is fresh after a barrier of the
+// cluster. The shadow is told the log before another block accesses the memory.
 #include "engines/exact/log.h"
 #include "engines/exact/order/order_internal.h"
 
@@ -34,7 +33,7 @@ static void list_addresses(const VmGlance *g, uint32_t at[LANES]) {
     }
 }
 
-// The lanes lie in equal distances.
+// The lanes lie at equal distances.
 static bool find_stride(const uint32_t at[LANES], uint32_t lanes, int32_t base[2]) {
     uint32_t first = (uint32_t)__builtin_ctz(lanes), rest = lanes & (lanes - 1);
     if (!rest)
@@ -53,7 +52,7 @@ static bool find_stride(const uint32_t at[LANES], uint32_t lanes, int32_t base[2
     return !(wrong & lanes);
 }
 
-// Lanes here and there: their addresses follow, unless they lie in equal distances.
+// Scattered lanes: their addresses follow the note, unless they lie at equal distances.
 static __attribute__((noinline)) void list_note(Note *n, const VmGlance *g) {
     uint32_t *at = (uint32_t *)(n + 1);
     int32_t base[2];
@@ -65,7 +64,7 @@ static __attribute__((noinline)) void list_note(Note *n, const VmGlance *g) {
     n->base[1] = base[1];
 }
 
-// At the end of the log, of which it is no part yet.
+// Writes a note behind the log, which does not contain it yet.
 static Note *write_down(Exact *x, Tile *t, const VmGlance *g, const Kind *k, uint32_t epoch) {
     if (!gr_log_has_room(x, t, sizeof(Note) + (LANES + ACCESS_WORDS) * sizeof(uint32_t)))
         return NULL;
@@ -84,7 +83,7 @@ static Note *write_down(Exact *x, Tile *t, const VmGlance *g, const Kind *k, uin
     return n;
 }
 
-// What it is known by now to have changed.
+// Notes which lanes are known by now to have changed nothing.
 static void compare(Note *n, const VmGlance *g) {
     uint32_t words = (g->site->size + CELL_BYTES - 1) / CELL_BYTES, same[ACCESS_WORDS];
     uint32_t *at = compared_of(n);
@@ -140,7 +139,7 @@ static bool put_set(Exact *x, Block *b, const Note *n) {
     return true;
 }
 
-// What has happened so far is in order.
+// Begins a board and enters the log, which is in order.
 static bool begin_board(Exact *x, Block *b) {
     Tile *t = b->tile;
     bool again;
@@ -156,7 +155,7 @@ static bool begin_board(Exact *x, Block *b) {
     return true;
 }
 
-// The access takes its place on the board. False: it may race.
+// Enters the access on the board. False: it may race.
 static __attribute__((noinline)) bool is_fine(Exact *x, Block *b, const VmGlance *g, Note *n) {
     Tile *t = b->tile;
     bool again = false;
@@ -180,15 +179,15 @@ static __attribute__((noinline)) bool is_fine(Exact *x, Block *b, const VmGlance
 
 // ---- Deferring -----------------------------------------------------------------------------------------------------
 
-// A phase that nothing but this belongs to has no races.
+// A phase of only such accesses has no races.
 static TilePhase phase_of(const Kind *k) {
     return k->stamp.access == PTX_ACCESS_READ    ? PHASE_READS
            : k->stamp.access == PTX_ACCESS_WRITE ? PHASE_BOARD
                                                  : PHASE_ATOMS;
 }
 
-// Strong accesses that order nothing: no thread can acquire anything there, nor has one released or read anything
-// before, nor do they say in which order fences came.
+// The strong accesses order nothing: no thread can acquire there, none of these has released or read anything before,
+// and they do not say in which order fences came.
 static bool orders_nothing(const Exact *x, const Block *b, const Warp *w, const VmGlance *g, const Kind *k) {
     return k->relaxed && k->stamp.elem == g->site->size && !(w->synced & g->mask) && !b->sync.live &&
            !gr_order_talks(&x->order, &b->talks, b, w, g->mask) && !x->open.len;
@@ -252,7 +251,7 @@ static void replay_set(Exact *x, Access *a, const Note *n, uint32_t size) {
     }
 }
 
-// It was deferred in vain: next time it is more patient, unless that pays on the whole.
+// Deferring was in vain: the next accesses are deferred later, unless deferring pays on the whole.
 static void be_patient(Kind *k) {
     if (k->wait)
         return;
@@ -308,7 +307,7 @@ void gr_exact_catch_up(Exact *x, Block *b) {
     t->log_len = 0;
 }
 
-// An operation that was issued before may access any of it, and is none of cp.async.
+// An operation other than cp.async is under way, and may access any of the memory.
 static bool is_open(const Block *b) {
     for (size_t k = 0; k < b->ops.len && b->safe != b->floor; k++)
         if (b->ops.data[k]->completes != VM_COMPLETES_GROUP && b->ops.data[k]->floor < b->floor)
@@ -316,7 +315,7 @@ static bool is_open(const Block *b) {
     return false;
 }
 
-// Some cp.async of the block's has not been waited for, or another operation is under way.
+// A cp.async of the block has not been waited for, or another operation is under way.
 static bool is_busy(const Block *b) {
     bool busy = b->ops.len != 0;
     for (uint32_t k = 0; k < b->n_warps && !busy; k++)
@@ -324,7 +323,7 @@ static bool is_busy(const Block *b) {
     return busy;
 }
 
-// All that is done from now on is of a later epoch.
+// All accesses from now on are of a later epoch.
 static uint32_t past_epoch(const Block *b) {
     uint32_t least = b->epoch;
     for (uint32_t k = 0; k < b->n_warps; k++)

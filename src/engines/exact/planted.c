@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// planted — writes that are older than anything the shadow remembers of their bytes, and are told late: allocations
-// (allocated.c). Lines get such a write when they are touched first, so it takes memory only where the program does
-// something.
+// planted — writes that are told late, and are older than anything the shadow remembers of their bytes: allocations
+// (allocated.c). A line gets such a write when it is first touched, so untouched memory costs nothing.
 #include "engines/exact/chains.h"
 
 #include <stdlib.h>
@@ -51,7 +50,7 @@ static void plant_line(Shadow *s, Line *l, uint32_t stamp) {
         l->wide.cells[k].writes = plant_entry(s, l->wide.cells[k].writes, stamp);
 }
 
-// Of the first that ends after the address.
+// The index of the first planted write that ends after the address.
 static size_t planted_from(const Shadow *s, uint64_t address) {
     size_t low = 0, high = s->planted.len;
     while (low < high) {

@@ -2,14 +2,14 @@
 // proxies — bytes that threads read through the generic proxy and that the async proxy overwrites later, in order,
 // without a proxy fence.
 //
-// PTX has no rule that orders the two (PTX ISA 9.x, 8.9, "Proxy-preserved base causality order"), and pipelines do it
-// all the same: consumers load a stage, arrive at an mbarrier, and the producer copies into the stage again. So such
-// pairs are counted, and reported only if that is asked for.
+// No rule of PTX orders the two (PTX ISA 9.x, 8.9, "Proxy-preserved base causality order"). Pipelines do it all the
+// same: consumers load a stage and arrive at an mbarrier, and the producer copies into the stage again. So such pairs
+// are counted, and reported only if the user asks.
 #include "engines/exact/exact_internal.h"
 
 enum { NAMED = 4 };
 
-// Pairs of lines are counted: unrolled loops have many instructions of one line.
+// Counts pairs of lines, as unrolled loops have many instructions of one line.
 static void count(Exact *x, const PtxModule *m, const PtxSite *read, const PtxSite *write) {
     StrBuf b = {0};
     gr_exact_name_site(&b, m, (uint32_t)(read - m->sites));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// quick — the most common accesses of programs, a warp at a time: loads and stores of lanes side by side or at one
-// place, of words here and there, and relaxed atomic operations. Whatever is not plainly in order is left to access.c,
-// which may be told again of what has already been noted here.
+// quick — the most common accesses, a warp at a time: loads and stores of lanes side by side or at one place, of
+// scattered words, and relaxed atomic operations. access.c takes whatever is not plainly in order, and may be told
+// again of what has already been noted here.
 #include "engines/exact/exact_internal.h"
 
 #include <string.h>
 
-// The epoch of all active lanes; 0: not one.
+// The epoch of all active lanes; 0: they have several.
 static uint32_t common_epoch(const Warp *w, uint32_t mask) {
     if (w->even)
         return w->even;
@@ -19,7 +19,7 @@ static uint32_t common_epoch(const Warp *w, uint32_t mask) {
 
 // ---- Weak accesses -------------------------------------------------------------------------------------------------
 
-// The same in one line, which begins at `at`.
+// Tells an access in one line, which begins at `at`.
 static inline bool touch_in_line(Exact *x, Access *a, uint32_t lanes, uint64_t at, Shape shape, uint32_t size,
                                  bool reads) {
     Line *l = gr_shadow_line(&x->shadow, a->owner, at);
@@ -47,7 +47,7 @@ static __attribute__((noinline)) bool touch_lines(Exact *x, Access *a, uint32_t 
     return true;
 }
 
-// Lanes side by side, the first of them of the whole warp at `base`.
+// Tells an access of lanes side by side; `base` is where lane 0 of the warp lies or would lie.
 static inline bool touch_steps(Exact *x, Access *a, uint32_t lanes, uint64_t base, uint32_t size,
                                bool reads) {
     unsigned shift = (unsigned)__builtin_ctz(size);
@@ -79,8 +79,8 @@ static bool touch_shape(Exact *x, Access *a, uint32_t lanes, VmShape shape, uint
                              : touch_same(x, a, lanes, base, reads);
 }
 
-// Both halves read one line of shared memory, each at one place or both the same elements: in one run. False: they do
-// not, or it is not that simple.
+// Tells a read of one line of shared memory by both halves, each at one place or both of the same elements, in one run.
+// False: not such a read, or not that simple.
 static bool read_both_halves(Exact *x, Access *a, uint32_t lanes, const VmShape shape[2],
                              const uint64_t base[2], uint32_t size) {
     bool pair = shape[0] == VM_SAME;
@@ -112,8 +112,8 @@ bool gr_exact_touch_shape(Exact *x, Access *a, uint32_t lanes, const VmShape sha
     return true;
 }
 
-// The distance at which the lanes' elements lie, which do not overlap, and where the first lane of the warp would be.
-// 0: there is none that runs can tell.
+// The distance at which the lanes' elements lie without overlap; *base: where lane 0 would be. 0: none that runs can
+// tell.
 static uint32_t stride_of(const VmGlance *g, uint32_t lanes, uint64_t *base) {
     uint32_t others = lanes & (lanes - 1);
     if (!others)
@@ -147,8 +147,7 @@ static bool touch_strided(Exact *x, Access *a, uint32_t lanes, uint64_t base, ui
     return true;
 }
 
-// In the order in which the lanes do it: those before the first one that meets another are the ones that access.c may
-// find already noted.
+// Goes by lanes, as they do it: access.c may find the lanes before the first one that meets another noted already.
 static bool touch_scattered(Exact *x, Access *a, const VmGlance *g, bool reads) {
     uint32_t left = g->mask;
     for (uint32_t m = g->mask; m; m &= m - 1) {
@@ -208,7 +207,7 @@ static bool touch_weak(Exact *x, Access *a, const VmGlance *g, bool reads) {
 
 // ---- Atomic operations ---------------------------------------------------------------------------------------------
 
-// A read-modify-write takes the place of the last one of the same kind, which it saw (history.c, still_needed).
+// A read-modify-write replaces the last one of the same kind, whose value it saw (history.c, still_needed).
 static inline bool takes_place(const Exact *x, const Stamp *mine, const Stamp *t) {
     return t->site == mine->site && t->at.launch == mine->at.launch && t->access == PTX_ACCESS_RMW &&
            ((t->scope >= SAME_DEVICE && !x->narrow) || t->at.id == mine->at.id);
@@ -221,7 +220,7 @@ static bool replace_node(Exact *x, Access *a, const Stamp *mine, Cell *c, uint32
         !takes_place(x, mine, &s->stamps.data[n->stamp]))
         return false;
     a->view.lane = lane;
-    // What was written before must be in order, and nothing that this one may have to vouch for (history.c, SEEN).
+    // Earlier writes must be in order, and the access must not have to vouch for others (history.c, SEEN).
     const Stamp *old = &s->stamps.data[n->rest >> 5];
     if (n->rest >> 31 || (n->rest && (old->strong || !gr_exact_knows_stamp(x, a, n->rest >> 5, old))))
         return false;
@@ -239,7 +238,7 @@ typedef struct Met {
     bool known; // all that its tables hold is of launches that this one knows
 } Met;
 
-// The line with its cells, to be written. NULL: out of memory.
+// The line with its cells, which the access will write to. NULL: out of memory.
 static inline Met *meet(Exact *x, const Access *a, Met met[MET_LINES], uint64_t at) {
     uint64_t number = at / LINE_BYTES + 1;
     Met *m = &met[number % MET_LINES];
@@ -263,8 +262,8 @@ static bool is_clear_of_tables(Exact *x, Access *a, Met *m, uint32_t lane, uint6
     return clear;
 }
 
-// What the lanes do, as far as order goes. False: that is nothing, because no thread has released anything and neither
-// have these lanes.
+// Sets *op to what the lanes' operations order. False: nothing, as neither these lanes nor any thread has released
+// anything.
 static bool strong_op(Exact *x, const Access *a, const VmGlance *g, StrongOp *op) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp];
     Map *vars = a->owner ? &a->owner->sync : &x->order.sync;
@@ -305,7 +304,7 @@ static void reach_all(Stamp *mine, const VmGlance *g, uint64_t at[LANES]) {
     gr_stamp_reaches(mine, first & ~bits, (first | bits) + 1);
 }
 
-// `op`: what the operations order, NULL if nothing. A constant where it can be, and so is the size.
+// `op`: what the operations order; NULL: nothing. Callers pass constants for op and size where they can.
 static inline __attribute__((always_inline)) bool
 touch_lanes(Exact *x, Access *a, const VmGlance *g, Block *b, Warp *w, StrongOp *op, uint32_t size) {
     Shadow *s = &x->shadow;
@@ -363,7 +362,7 @@ static bool touch_atoms(Exact *x, Access *a, const VmGlance *g, Block *b, Warp *
 
 // ---- Strong reads --------------------------------------------------------------------------------------------------
 
-// Where all the lanes read. False: it is not one place.
+// Sets *at to where all lanes read. False: at several places.
 static bool is_one_place(const VmGlance *g, uint64_t *at) {
     *at = gr_vm_glance_at(g, (unsigned)__builtin_ctz(g->mask));
     if (!(g->mask & (g->mask - 1)))
@@ -378,7 +377,7 @@ static Look *look_at(Warp *w, uint64_t at, uint32_t mask) {
     return &w->look[(at / CELL_BYTES + (unsigned)__builtin_ctz(mask)) % LOOKS];
 }
 
-// The lanes have read that before, and nothing has been written there since.
+// The lanes have read the place before, and no thread has written there since.
 static bool sees_again(Exact *x, Block *owner, Warp *w, const VmGlance *g, const Kind *k, uint32_t epoch) {
     uint64_t at;
     if (!w->looked || !is_one_place(g, &at) || gr_exact_passes_some(x))
@@ -409,7 +408,7 @@ static void note_look(Exact *x, const Access *a, Warp *w, const VmGlance *g) {
     w->looked = true;
 }
 
-// The lanes read a word where nothing but strong operations has been. False: look closer.
+// The lanes read a word that only strong operations have accessed. False: look closer.
 static bool look_at_word(Exact *x, Access *a, Line *line, uint32_t lanes, uint64_t word) {
     Cell *c = &line->wide.cells[word / CELL_BYTES % LINE_CELLS];
     if (c->writes && !gr_exact_all_strong(x, a, c->writes) && !gr_exact_retire_cell(x, a, line, c))
@@ -436,7 +435,7 @@ static void look_there(Exact *x, Access *a, uint32_t lanes, uint64_t at, uint32_
         gr_exact_touch(x, a, lanes, size);
 }
 
-// Lanes at one place together.
+// Tells strong accesses, lanes at one place together.
 static bool touch_strong(Exact *x, Access *a, const VmGlance *g, Block *b, Warp *w) {
     StrongOp op;
     bool orders = strong_op(x, a, g, &op);
@@ -510,8 +509,7 @@ bool gr_exact_defer_read(Exact *x, Block *b, const VmAccessEvent *e) {
     return k && k->stamp.site && epoch && gr_exact_defer(x, b, w, &g, k, epoch);
 }
 
-// A strong access of which touch_strong or touch_atoms can tell. Elements of vectors that are loaded are told word by
-// word.
+// touch_strong or touch_atoms can tell the strong access. Elements of loaded vectors are told word by word.
 static bool is_quick(const Exact *x, const Kind *k, const VmGlance *g, bool reads) {
     uint32_t size = g->site->size;
     return (k->relaxed || g->site->sem == PTX_ACQUIRE) && !x->open.len &&
@@ -519,7 +517,7 @@ static bool is_quick(const Exact *x, const Kind *k, const VmGlance *g, bool read
            (reads || (k->stamp.elem == size && (size == 4 || size == 8)));
 }
 
-// It is told now.
+// Tells the access now.
 static __attribute__((noinline)) bool look(Exact *x, Block *b, const VmGlance *g, const Kind *k,
                                            uint32_t epoch) {
     Warp *w = &b->warps[g->warp];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// reads — weak reads of global memory. Most of them need little: what is remembered of them in tables (tables.h), and
-// what is found out once for many of them. Of a launch and a line: whether all writes to it are of launches that came
-// before (Line.seen). Of a launch, an instruction and a page: where the tables of its lines are, and which elements
-// need no further reader (ReadPage). A write to a line with such elements makes all that is known of pages void, which
-// seldom happens: two blocks have read there already.
+// reads — weak reads of global memory, remembered in tables (tables.h). What many of them need is found out once. Of a
+// launch and a line: whether all writes to it are of launches that came before (Line.seen). Of a launch, an instruction
+// and a page: where the tables of its lines are, and which elements need no further reader (ReadPage). A write to a
+// line with such elements makes all that is known of pages void. That seldom happens: two blocks have read there
+// already.
 #include "engines/exact/tables_internal.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ enum { FIRST_PAGES = 1, PAGES_MAX = 1 << 14, WORD_BITS = 64 };
 
 // ---- Lines that no reader can race with ----------------------------------------------------------------------------
 
-// The newest of each cell tell most often: they are asked before long histories are gone through.
+// The newest entry of each cell tells most often: these are asked before long histories are gone through.
 static bool cells_came_before(const Exact *x, Access *a, const Cell *cells) {
     const Stamp *stamps = x->shadow.stamps.data;
     Entry e;
@@ -63,7 +63,7 @@ static bool is_told_of(const Exact *x, const ReadPage *p, const Launch *l) {
     return p->launch == l->number && p->version == x->reads_version;
 }
 
-// Four times as many places for pages.
+// Makes four times as many places for pages.
 static bool grow(Exact *x, ReadPages *r) {
     uint32_t count = r->count ? r->count * 4 : FIRST_PAGES;
     ReadPage *page = calloc(count, sizeof *page);
@@ -78,7 +78,7 @@ static bool grow(Exact *x, ReadPages *r) {
     return true;
 }
 
-// What is known of the instruction's reads of the page at `at`. NULL: out of memory.
+// The page of the instruction's reads at `at`. NULL: out of memory.
 static ReadPage *page_of(Exact *x, const Launch *l, ReadPages *r, uint64_t at) {
     uint64_t page = at >> PAGE_SHIFT, age = x->shadow.tables.age;
     if (!r->count && !grow(x, r))
@@ -97,7 +97,7 @@ static ReadPage *page_of(Exact *x, const Launch *l, ReadPages *r, uint64_t at) {
     return p;
 }
 
-// The instruction's, where the access is one that pages are kept of.
+// The pages of the instruction, if its kind of access has any.
 static ReadPages *pages_of(Exact *x, const Access *a, const Stamp *mine) {
     if (a->view.op || mine->site >= x->kinds.len || x->hosts.several)
         return NULL;
@@ -105,7 +105,7 @@ static ReadPages *pages_of(Exact *x, const Access *a, const Stamp *mine) {
     return k->known && k->stamp.mark == mine->mark && k->stamp.size == mine->size ? &k->pages : NULL;
 }
 
-// What is told to that launch of page number `page`. NULL: nothing.
+// Page number `page`, if it has something to tell that launch. NULL: it has not.
 static inline const ReadPage *told_page(const Exact *x, const Launch *l, const ReadPages *r, uint64_t page) {
     const ReadPage *p = &r->page[page & (r->count - 1)];
     return p->page == page + 1 && is_told_of(x, p, l) ? p : NULL;
@@ -116,7 +116,7 @@ static inline bool is_told(const ReadPage *p, uint64_t at) {
     return p && p->told[word / WORD_BITS] >> word % WORD_BITS & 1;
 }
 
-// Those of the lanes, which read here and there.
+// The lanes, of scattered reads, whose elements need no further reader.
 static uint32_t told_lanes(const Exact *x, const Launch *l, const ReadPages *r, const VmGlance *g,
                            uint32_t lanes) {
     uint32_t told = 0;
@@ -131,7 +131,7 @@ static uint32_t told_lanes(const Exact *x, const Launch *l, const ReadPages *r, 
     return told;
 }
 
-// Elements of `size` bytes side by side from `at` on.
+// Elements of `size` bytes side by side from `at` on need no further reader.
 static bool are_told(const Exact *x, const Launch *l, const ReadPages *r, uint64_t at, unsigned n,
                      uint32_t size) {
     for (uint64_t word = at / CELL_BYTES, end = (at + n * size) / CELL_BYTES, to; word < end; word = to) {
@@ -167,7 +167,8 @@ uint32_t gr_exact_untold(const Exact *x, const Launch *l, const Kind *k, const V
     return left;
 }
 
-// The element, of a line that this launch has seen, needs no further reader. Of parts of words only the table knows.
+// Notes that the element, in a line that this launch has seen, needs no further reader. Only the table knows of parts
+// of words.
 static void tell(ReadPage *p, Line *line, uint64_t at, uint32_t size) {
     for (unsigned word = (unsigned)(at / CELL_BYTES % PAGE_WORDS), k = 0; k < size / CELL_BYTES; k++)
         p->told[(word + k) / WORD_BITS] |= UINT64_C(1) << (word + k) % WORD_BITS;
@@ -184,7 +185,7 @@ static uint32_t twice(uint32_t bits) {
     return bits | bits << 1;
 }
 
-// The same of all elements of the line of which the table says so, which have whole words.
+// tell for all elements of the line that the table marks so, if elements are whole words.
 static void tell_all(ReadPage *p, Line *line, uint64_t at, const Table *t) {
     uint32_t words = (uint32_t)t->told[0];
     for (uint32_t shift = t->shift; 1u << shift > CELL_BYTES; shift--)
@@ -197,7 +198,7 @@ static void tell_all(ReadPage *p, Line *line, uint64_t at, const Table *t) {
 
 // ---- Elements ------------------------------------------------------------------------------------------------------
 
-// What was found out about the accesses under a stamp, of the same launch, for all lanes that are noted.
+// What was found out about the accesses under a stamp of the same launch, for all lanes of the read.
 typedef struct Answer {
     uint32_t stamp;
     bool apart;   // they are by another block, and nothing orders those
@@ -242,7 +243,7 @@ static inline const Answer *ask(Noting *n, uint32_t stamp) {
     return q->stamp == stamp ? q : find_answer(n, q, stamp);
 }
 
-// What is noted comes after what `lanes` did under the stamp, of the same launch.
+// The read comes after what `lanes` did under the stamp, of the same launch.
 static inline __attribute__((always_inline)) bool takes_place(Noting *n, uint32_t stamp, uint32_t lanes) {
     if (stamp == n->a->stamp)
         return !(lanes & ~n->lanes);
@@ -276,7 +277,7 @@ static bool note_second(Noting *n, Table *t, unsigned e, History h) {
     return true;
 }
 
-// The second place keeps what the read does not come after, and gets the read. False: that would be too much.
+// Keeps in the second place what the read does not come after, and adds the read. False: that would be too much.
 static __attribute__((noinline)) bool join_second(Noting *n, Table *t, unsigned e) {
     Shadow *s = &n->x->shadow;
     Entry kept[SECOND_MAX], mine = {n->a->stamp, n->lanes, ALL_BYTES, 0}, o;
@@ -312,7 +313,7 @@ static __attribute__((noinline)) void join_first(Noting *n, Table *t, unsigned e
     gr_history_release(s, h);
 }
 
-// An element that this launch has read before, and that is not told.
+// Notes a read of an element that this launch has read before, and that still needs readers.
 static bool note_again(Noting *n, Table *t, unsigned e, History h) {
     Shadow *s = &n->x->shadow;
     History *f = &t->first[e], g;
@@ -329,7 +330,7 @@ static bool note_again(Noting *n, Table *t, unsigned e, History h) {
         gr_element_put(t->told, e);
         return true;
     }
-    // Else what both places hold is of this block, or blocks are not apart.
+    // Otherwise both places hold accesses of this block, or something orders the blocks.
     if (takes_place(n, stamp, gr_history_lanes(s, *f))) {
         t->nodes |= h >> 31;
         gr_history_set(s, f, h);
@@ -349,8 +350,8 @@ static inline bool note(Noting *n, Table *t, unsigned e, History h) {
     return gr_element_in(t->told, e) || t->first[e] == h || note_again(n, t, e, h);
 }
 
-// Lanes side by side: those whose elements are told, or were read by earlier launches alone. Yields the others, to be
-// looked at one by one.
+// Notes reads side by side whose elements need no reader, or were read by earlier launches only. Yields the other
+// lanes, to be looked at one by one.
 static uint32_t note_all(Shadow *s, Table *t, uint32_t stamp, uint32_t lanes, int at) {
     uint32_t left = lanes & ~gr_lanes_of(t->told, at), fresh = left & gr_lanes_of(t->fresh, at);
     uint64_t bits[2];
@@ -371,7 +372,7 @@ static uint32_t note_all(Shadow *s, Table *t, uint32_t stamp, uint32_t lanes, in
     return fresh;
 }
 
-// The table of the line, and what is known of its page, NULL if nothing. Yields NULL: there is no table.
+// The table of the line; NULL: there is none. *page: what is known of its page, or NULL.
 static Table *table_of(Exact *x, Access *a, Line *line, const Stamp *mine, ReadPage **page) {
     Tables *tables = &x->shadow.tables;
     ReadPages *r = a->line_at ? pages_of(x, a, mine) : NULL;
@@ -429,8 +430,7 @@ typedef struct Gather {
     uint32_t table[LANES]; // its number and 1
 } Gather;
 
-// Each step of the way to an element waits for memory: so all lanes go the way together. Yields the lanes that have
-// lines.
+// All lanes go each step to their elements together, as each step waits for memory. Yields the lanes that have lines.
 static uint32_t go_to_lines(Exact *x, Gather *g, const uint64_t at[LANES], uint32_t lanes) {
     uint32_t have = 0;
     for (uint32_t m = lanes; m; m &= m - 1) {

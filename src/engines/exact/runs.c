@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// runs — accesses of whole warps to lines that are told in runs: what one lane at a time would find out, found out at
-// once.
+// runs — accesses of whole warps to lines that are told in runs: finds out at once what lanes would one at a time.
 #include "engines/exact/exact_internal.h"
 #include "engines/exact/shapes.h"
 
 #include <string.h>
 
-// FEW: with so many runs of reads, the next ones go into tables where they can.
-// FIRST: of NEWEST, so many are looked at for what happens for the first time.
+// FEW: with so many runs of reads, the next reads go into tables where they can. FIRST: so many of the NEWEST runs are
+// looked at for what happens for the first time.
 enum { NEWEST = 8, FIRST = 2, SCRAPS = 2, FEW = 4 };
 
 static uint32_t size_of(const Exact *x, uint32_t stamp) { return x->shadow.stamps.data[stamp].size; }
@@ -24,7 +23,7 @@ static inline void extent_of(const Exact *x, uint32_t stamp, uint32_t lanes, Sha
                                : LINE_BYTES);
 }
 
-// The run has words before the access's first one or behind its last one.
+// The run has words in front of the access's first one or behind its last one.
 static inline bool sticks_out(const Exact *x, const Access *a, const Run *r, uint32_t lanes, Shape shape) {
     int from, to, first, end;
     extent_of(x, r->stamp, r->lanes, r->shape, &from, &to);
@@ -32,8 +31,8 @@ static inline bool sticks_out(const Exact *x, const Access *a, const Run *r, uin
     return from / CELL_BYTES < first / CELL_BYTES || (to - 1) / CELL_BYTES > (end - 1) / CELL_BYTES;
 }
 
-// What of the run has to be remembered beside the access (history.c says why). What the access does not cover is not
-// looked at more closely: that would cost more than it saves.
+// The lanes of the run that must be remembered beside the access (history.c says why). Words that the access does not
+// cover are not looked at more closely: that would cost more than it saves.
 static uint32_t still_needed(const Exact *x, Access *a, const Run *r, uint32_t lanes, Shape shape) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp], *t = &x->shadow.stamps.data[r->stamp];
     bool same = gr_shape_form(shape) == FORM_SAME, alike = gr_run_lies(r, shape);
@@ -63,12 +62,12 @@ static uint32_t still_needed(const Exact *x, Access *a, const Run *r, uint32_t l
 
 // ---- Stores of what is there already -------------------------------------------------------------------------------
 //
-// Among stores that race, those of one value are told from others (history.c, `changed`). A run tells whether it
-// changed anything. That is asked only of a store that meets older ones of its launch in the line, and no more where
-// one of these changed something: an access that races with all of them races with different values then. Stores of
-// earlier launches are not asked for: a store that meets only them counts as one that changes something.
+// Races of stores of one value are told from others (history.c, `changed`), and a run tells whether it changed
+// anything. A store finds that out only if it meets older ones of its launch in the line, and only until one of these
+// changed something: an access that races with all of them races with different values then. A store that meets only
+// stores of earlier launches counts as one that changes something.
 
-// What of the older runs the access meets.
+// What the access meets of the older runs.
 typedef struct Met {
     int from, to; // its bytes
     bool any;     // some of its launch
@@ -94,7 +93,7 @@ static void meet(const Exact *x, const Access *a, Met *met, const Run *r, uint32
     met->any = true;
 }
 
-// Those of the lanes whose store to the line finds there all that it stores.
+// The lanes whose store to the line finds there all that it stores.
 static uint32_t silent_lanes(const Exact *x, Access *a, uint32_t lanes, Shape shape) {
     const Stamp *s = &x->shadow.stamps.data[a->stamp];
     uint32_t size = s->size, silent = lanes;
@@ -124,7 +123,7 @@ static uint32_t silent_lanes(const Exact *x, Access *a, uint32_t lanes, Shape sh
     return silent;
 }
 
-// Lanes of r go, and with them that it changed anything: the next newer run counts as having done so.
+// r loses lanes, and the news that it changed anything: the next newer run counts as having changed it.
 static inline void lose(Run *first, Run *newer, Run *r, uint32_t left) {
     if (r->lanes != left && !(r->shape & SHAPE_SILENT))
         newer->shape &= ~(Shape)SHAPE_SILENT;
@@ -146,7 +145,7 @@ static uint32_t *pass_run(Shadow *s, uint32_t *link, uint16_t *length) {
     return &r->next;
 }
 
-// Drops what is not needed any more of the runs behind `first`.
+// Drops the runs behind `first` that are not needed any more.
 static void tidy(Exact *x, Access *a, Line *line, unsigned side, uint32_t lanes, Shape shape) {
     Shadow *s = &x->shadow;
     Run *first = &line->side[side];
@@ -164,8 +163,8 @@ static void tidy(Exact *x, Access *a, Line *line, unsigned side, uint32_t lanes,
     gr_run_all_placed(s, line, side);
 }
 
-// The access has been added to `first`: the next older runs lose what it takes the place of. Else lanes that come one
-// by one would leave behind what the first of them did not cover, launch after launch.
+// The access has been added to `first`: takes from the next older runs what it replaces. Else lanes that come one by
+// one would leave parts of older runs behind, launch after launch.
 static void trim(Exact *x, Access *a, Line *line, unsigned side, uint32_t lanes, Shape shape) {
     Shadow *s = &x->shadow;
     uint32_t *link = &line->side[side].next;
@@ -191,7 +190,7 @@ static uint32_t retire_run(Exact *x, const Access *a, Line *line, const Run *r) 
                : r->lanes;
 }
 
-// Moves what earlier launches wrote into tables. Yields what is left of the first run.
+// Moves what earlier launches wrote into tables. Yields the lanes that are left of the first run.
 static uint32_t retire(Exact *x, const Access *a, Line *line, unsigned side) {
     Shadow *s = &x->shadow;
     Run *first = &line->side[side];
@@ -206,7 +205,7 @@ static uint32_t retire(Exact *x, const Access *a, Line *line, unsigned side) {
     return retire_run(x, a, line, first);
 }
 
-// The access under the stamp of run r happens again. `met`: the newer runs that it meets.
+// Adds another access under the stamp of run r to r. `met`: the newer runs that it meets.
 static void join(Exact *x, Access *a, Run *r, uint32_t lanes, Shape shape, const Met *met) {
     bool meets = met->any && !(r->shape & SHAPE_AGAIN), silent = false;
     if ((meets && !met->mixed) || r->shape & SHAPE_SILENT)
@@ -218,7 +217,7 @@ static void join(Exact *x, Access *a, Run *r, uint32_t lanes, Shape shape, const
     r->lanes |= lanes;
 }
 
-// A run in front of the others of that side. Lanes that changed nothing have one of their own.
+// Puts a run in front of the others of that side. Lanes that changed nothing have a run of their own.
 static void push(Exact *x, Access *a, Line *line, unsigned side, uint32_t lanes, Shape shape, bool asks) {
     uint32_t silent = asks ? silent_lanes(x, a, lanes, shape) : 0;
     if (lanes & ~silent)
@@ -227,8 +226,7 @@ static void push(Exact *x, Access *a, Line *line, unsigned side, uint32_t lanes,
         gr_run_push(&x->shadow, line, side, a->stamp, silent, shape | SHAPE_SILENT);
 }
 
-// Older runs of the line cannot be of the access's stamp, which is of this event: only those of the warp's other half
-// are.
+// No older run can be of the access's stamp, which is of this event, except one of the warp's other half.
 static bool is_first(const Exact *x, const Access *a, uint32_t lanes) {
     return a->owner && (lanes & (lanes - 1)) && x->shadow.stamps.data[a->stamp].first == x->moment;
 }
@@ -239,8 +237,7 @@ static void remember(Exact *x, Access *a, Line *line, unsigned side, uint32_t la
     Run *first = &line->side[side], *r = first;
     const uint16_t *length = &line->length[side];
     const Stamp *mine = &s->stamps.data[a->stamp];
-    // A table is for reads by many. Those of one warp by many instructions are passed at once in runs, too
-    // (SHAPE_ALIKE).
+    // A table is for reads by many warps. Runs pass reads of one warp by many instructions at once, too (SHAPE_ALIKE).
     bool alone = tables && gr_exact_has_many_tables(x, line) && gr_run_is_alike(s, first, a->stamp, shape);
     if (tables && !alone && line->tables[1] && !(lanes = gr_exact_note_reads(x, a, line, lanes, shape)))
         return;
@@ -294,7 +291,7 @@ static void remember(Exact *x, Access *a, Line *line, unsigned side, uint32_t la
         tidy(x, a, line, side, lanes, shape);
 }
 
-// Lanes here and there, for which cells are better.
+// The run has few scattered lanes, which cells tell better.
 static bool are_scraps(const Exact *x, const Run *r) {
     for (unsigned k = 0; k < SCRAPS; k++) {
         if (r->lanes & (r->lanes - 1))

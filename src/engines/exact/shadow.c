@@ -284,7 +284,7 @@ void gr_line_reset(Shadow *s, Line *l, bool shared) {
     memset(l, 0, sizeof *l);
 }
 
-// What the run is, word by word and lane by lane.
+// Enters the run into cells, word by word and lane by lane.
 static void spread(Shadow *s, Cell *cells, unsigned side, Run r, bool shared) {
     Form form = gr_shape_form(r.shape);
     int base = gr_shape_base(r.shape), stride = gr_shape_stride(r.shape);
@@ -419,7 +419,7 @@ static bool same_stamp(const Stamp *a, const Stamp *b) {
            a->proxy == b->proxy && a->size == b->size && a->elem == b->elem && a->mark == b->mark;
 }
 
-// The number of one that is not used; 0: there is none.
+// The number of an unused stamp; 0: there is none.
 static uint32_t unused_stamp(Shadow *s) {
     for (size_t word = s->next_unused / 64; word * 64 < s->used_to; word++) {
         uint64_t left = ~s->used[word];
@@ -522,7 +522,7 @@ void gr_shadow_collect_tile(Shadow *s, const Tile *t) {
             use_line(s, &t->lines[k]);
 }
 
-// What still refers to a number that is given back knows nothing and stands for no thread: checks.c notices it.
+// A wrong reference to a number that is given back finds no thread and no knowledge there: checks.c notices.
 static void give_back(Shadow *s, size_t word) {
     for (uint64_t m = ~s->used[word]; m; m &= m - 1) {
         size_t number = word * 64 + (size_t)__builtin_ctzll(m);
@@ -543,7 +543,7 @@ void gr_shadow_collect_end(Shadow *s) {
     }
     s->used_to = s->stamps.len;
     s->collections++;
-    // As many new ones as pay for going through everything, and for twice the stamps that there are now.
+    // As many new stamps as pay for going through everything, and for twice the live ones.
     size_t pays = s->gone_through / VISITS > live ? s->gone_through / VISITS : live;
     s->left = s->step ? s->step : pays > NEW_STAMPS ? pays : NEW_STAMPS;
     memset(s->recent, 0, sizeof s->recent);

@@ -2,15 +2,15 @@
 // shadow — which accesses touched which bytes: for every line of 128 bytes the accesses that a later one may still race
 // with.
 //
-// A line is told in runs for as long as that is possible. A run is what one warp instruction did to the line, one lane
-// after the other or all at the same place. Runs are in the order newest to oldest. One run each for reads and writes
-// is in the line itself. When more has to be known, the line gets cells, one for every 4-byte word, with two histories,
-// of writes and of reads. A history is empty, one access of a whole word (a stamp and a lane, inline), or a chain of
-// nodes {stamp, lanes, bytes}. Nodes of global memory are interned, so that words accessed alike share them. A stamp is
-// what one warp instruction's accesses have in common. Memory is taken when it is touched first.
+// Runs describe a line for as long as that is possible. A run is what one warp instruction did to the line, one lane
+// after the other or all at the same place. Runs are in order, newest first; the line itself has one each for reads and
+// writes. When that is not enough, the line gets cells, one for every 4-byte word, with two histories, of writes and of
+// reads. A history is empty, one access of a whole word (a stamp and a lane, inline), or a chain of nodes {stamp,
+// lanes, bytes}. Nodes of global memory are interned, so that words accessed alike share them. A stamp is what one warp
+// instruction's accesses have in common. The shadow allocates memory when the program first touches a line.
 //
-// The shadow of a block's shared memory is a tile. Where nothing that is in it matters any more, its generation
-// changes, and older lines are as good as empty.
+// The shadow of a block's shared memory is a tile. When nothing in the tile matters any more, its generation changes,
+// and older lines are as good as empty.
 #ifndef GR_ENGINES_EXACT_SHADOW_H
 #define GR_ENGINES_EXACT_SHADOW_H
 
@@ -19,7 +19,7 @@
 #include "engines/exact/sites.h"
 #include "engines/exact/tables.h"
 
-// Each warp instruction has one, so it is kept small: moments and addresses have 48 bits.
+// Each warp instruction has a stamp, so stamps are small: moments and addresses have 48 bits.
 typedef struct Stamp {
     Point at;
     uint32_t site, size;                                  // bytes per lane
@@ -42,14 +42,14 @@ static inline void gr_stamp_begin(Stamp *s, uint64_t moment) {
     s->low = NO_ADDRESS;
     s->reach = 0;
 }
-// It is used again.
+// The stamp is used again.
 static inline void gr_stamp_use(Stamp *s, uint64_t moment) {
     uint64_t later = moment - s->first;
     later = later < UINT32_MAX ? later : UINT32_MAX;
     s->used_high = later >> 16 & UINT16_MAX;
     s->used_low = later & UINT16_MAX;
 }
-// The event in which it was used last. After more events than 32 bits count it may be in use still.
+// The event of the stamp's last use. After more events than 32 bits count the stamp counts as in use.
 static inline uint64_t gr_stamp_last(const Stamp *s) {
     uint64_t later = (uint64_t)s->used_high << 16 | s->used_low;
     return later == UINT32_MAX ? UINT64_MAX : s->first + later;
@@ -64,7 +64,7 @@ enum {
     STAMP_NODE = 32,      // of those two: a node of a graph
 };
 
-// It is used for [from, to).
+// The stamp is used for [from, to).
 static inline void gr_stamp_reaches(Stamp *s, uint64_t from, uint64_t to) {
     uint64_t was = s->low;
     if (__builtin_expect(from >= was && (to - was - 1) >> s->reach == 0, 1))
@@ -117,8 +117,8 @@ typedef enum Form {
     FORM_SAME,  // all have the stamp's `size` bytes at base
     FORM_WHOLE, // lane 0 has the whole line
     FORM_CELLS, // not a run: the line has cells
-    // Of reads of shared memory by both halves of a warp; all have the stamp's `size` bytes. Their bases are in the
-    // line.
+    // Of reads of shared memory by both halves of a warp; all lanes have the stamp's `size` bytes. The line has the
+    // bases.
     FORM_PAIR,  // each half at one place: lanes 0 to 15 at base, the others at base + stride
     FORM_TWICE, // lanes l and l + 16 at base + stride * l
 } Form;
@@ -126,9 +126,9 @@ typedef enum Form {
 // Form, base and stride in one number. The base is relative to the line and may be below it.
 typedef uint32_t Shape;
 
-// SHAPE_SILENT: of a run, its stores found there what they stored, as far as older runs of the line had stored it.
+// SHAPE_SILENT: the run's stores found there what they stored, as far as older runs of the line had stored it.
 // SHAPE_AGAIN: they changed something after newer runs. SHAPE_ALONE: all older runs of the chain are of the same warp
-// and launch, and of no later epochs. SHAPE_ALIKE: and their lanes lie as its own.
+// and launch, and of no later epochs. SHAPE_ALIKE: in addition their lanes lie as the run's own.
 enum {
     SHAPE_ZERO = 1 << 12,
     SHAPE_BASE_BITS = 13,
@@ -158,7 +158,7 @@ static inline uint32_t gr_shape_place(Shape shape, uint32_t lane) {
     Form form = gr_shape_form(shape);
     return form == FORM_PAIR ? lane / 16 : form == FORM_TWICE ? lane % 16 : lane;
 }
-// Those of the lanes that lie where the first one does.
+// The lanes that lie where the first one does.
 static inline uint32_t gr_shape_together(Shape shape, uint32_t lanes) {
     uint32_t first = lanes & -lanes, low = lanes & 0xffff;
     switch (gr_shape_form(shape)) {
@@ -175,12 +175,12 @@ typedef struct Run {
     uint32_t next; // the next older one, its number and 1
 } Run;
 
-// Its lanes lie as those of the shape, which says nothing of what they changed.
+// The run's lanes lie as those of the shape, whatever it says of their changes.
 static inline bool gr_run_lies(const Run *r, Shape shape) {
     return !((r->shape ^ shape) & ~(Shape)SHAPE_SAID);
 }
 
-// Of the older runs of its chain; of none anything may be said.
+// The run says `what` of its older runs; if there are none, anything holds.
 static inline bool gr_run_says(const Run *r, Shape what) { return !r->next || r->shape & what; }
 
 typedef struct Line {
@@ -194,14 +194,14 @@ typedef struct Line {
     };
     uint32_t tables[2]; // the first one of writes, of reads (tables.h), its number and 1
     // What launches that read the line found out about it (reads.c): the low bits of the number of the launch that
-    // looked last, and SEEN_…; 0: it was written since.
+    // looked last, and SEEN_…; 0: a thread has written to it since.
     uint32_t seen;
     uint16_t length[2]; // of the runs of each side, as far as 16 bits go
 } Line;
 
 _Static_assert(sizeof(Line) == 48, "small");
-// All writes to the line are of launches that came before; this launch, or another one that may run still, found
-// elements which need no further reader.
+// SEEN_CLEAN: all writes to the line are of launches that came before. SEEN_TOLD: this launch, or another one that may
+// run still, found elements that need no further reader.
 enum { SEEN_CLEAN = 1, SEEN_TOLD = 2, SEEN_SHIFT = 2 };
 static inline bool gr_line_seen_by(const Line *l, uint64_t launch) {
     return !((l->seen ^ (uint32_t)(launch << SEEN_SHIFT)) >> SEEN_SHIFT);
@@ -230,8 +230,8 @@ typedef struct Node {
     uint32_t sites : SITES_NUMBER_BITS, still : 4, alone : 1; // of all entries from here on: chains.h
 } Node;
 
-// What has been done to shared memory since the generation began (phase.c): only reads; only atomic operations, which
-// do not race with each other; accesses that race with nothing, as the board says; or anything.
+// What has been done to shared memory since the generation began (phase.c): nothing; only reads; only atomic
+// operations, which do not race with each other; accesses that race with nothing, as the board says; or anything.
 typedef enum TilePhase { PHASE_FRESH, PHASE_READS, PHASE_ATOMS, PHASE_BOARD, PHASE_MIXED } TilePhase;
 
 // Lines [from, to) are the destination of a cp.async.
@@ -249,8 +249,8 @@ typedef struct Tile {
     uint8_t elem;   // of the atomic operations; 0: there were none
     uint32_t epoch; // before the generation
     Board board;
-    // Log2 of bytes: what an entry of the board is to stand for (4 bytes until smaller elements need less), and the
-    // smallest element since the generation began. `launch`: of which launch's blocks that is.
+    // Log2 of bytes: what an entry of the board should stand for (4 bytes until smaller elements need less), and the
+    // smallest element since the generation began. `launch`: the one whose blocks need that.
     uint8_t grain, narrowest;
     uint64_t launch;
     bool async; // touched by operations of which a barrier of all may leave some threads in ignorance
@@ -338,17 +338,15 @@ static inline Line *gr_shadow_global(Shadow *s, uint64_t address) {
     return gr_shadow_new_line(s, address);
 }
 
-// The first line at or after *address, and below `end`, of which anything may be remembered; *address becomes its own.
-// NULL: there is none.
+// The first line in [*address, end) of which anything may be remembered; *address becomes its own. NULL: there is none.
 Line *gr_shadow_next_line(Shadow *s, uint64_t *address, uint64_t end);
 
-// [at, end), which begins with a line, was written under that stamp before anything that is remembered of it; unplant:
-// lines that are touched first from now on were not.
+// [at, end), which begins with a line, counts as written under that stamp before anything that is remembered of it.
 void gr_shadow_plant(Shadow *s, uint64_t at, uint64_t end, uint32_t stamp);
 void gr_shadow_unplant(Shadow *s, uint64_t at);
-// The page at that address is new, and gets what was planted there.
+// Puts what was planted at that address into the new page.
 void gr_shadow_plant_page(Shadow *s, Page *p, uint64_t at);
-// The page, if anything may be remembered of it; *next: the first address after it, or after others that are as empty.
+// The page, if anything may be remembered of it; *next: the first address behind it and behind empty ones that follow.
 Page *gr_shadow_page(Shadow *s, uint64_t at, uint64_t *next);
 
 // The block's tile. NULL: out of memory.
@@ -377,17 +375,17 @@ static inline Line *gr_shadow_line(Shadow *s, Block *owner, uint64_t at) {
     return owner ? gr_shadow_shared(s, owner, at) : gr_shadow_global(s, at);
 }
 
-// Another run that is as r, not in a chain yet: its number and 1. 0: out of memory. Runs may have moved then.
+// Takes a new run like r, in no chain yet. Yields its number and 1; 0: out of memory. Runs may have moved then.
 uint32_t gr_run_take(Shadow *s, Run r);
-// Another run in front of those of that side.
+// Puts a run in front of those of that side.
 void gr_run_push(Shadow *s, Line *line, unsigned side, uint32_t stamp, uint32_t lanes, Shape shape);
-// The first run of that side, which is new or changed, says of older ones what is so.
+// Sets what the first run of that side, which is new or changed, says of older ones.
 void gr_run_placed(Shadow *s, Line *line, unsigned side);
-// The same of all runs of that side, of which some have gone.
+// Sets that for all runs of that side, as some have gone.
 void gr_run_all_placed(Shadow *s, Line *line, unsigned side);
-// A run of that stamp, whose lanes lie so, would be alike in front of run r.
+// A run of that stamp and shape would be alike in front of run r.
 bool gr_run_is_alike(const Shadow *s, const Run *r, uint32_t stamp, Shape shape);
-// Takes the run that *link names out of its chain, which then goes on with the next one.
+// Takes the run that *link names out of its chain; *link then names the next one.
 void gr_run_drop(Shadow *s, uint32_t *link);
 
 // Gives the line cells. NULL: out of memory.
@@ -400,22 +398,22 @@ static inline Cell *gr_line_cell(Shadow *s, Line *l, uint64_t at, bool shared) {
 // A thread writes to a line with cells, or is about to.
 static inline void gr_line_written(Shadow *s, Line *l) { l->wide.version = ++s->versions; }
 
-// To find the stamps that nothing refers to any more, whose numbers are then given to others: the caller begins, tells
-// of all tiles, and ends.
+// Finds the stamps that nothing refers to any more, whose numbers new ones get: the caller begins, tells of all tiles,
+// and ends.
 static inline bool gr_shadow_is_full(const Shadow *s) { return !s->left; }
 void gr_shadow_collect_begin(Shadow *s);
 void gr_shadow_collect_tile(Shadow *s, const Tile *t);
 void gr_shadow_collect_end(Shadow *s);
 
-// All the memory that it takes.
+// The bytes of all memory that the shadow takes.
 uint64_t gr_shadow_bytes(const Shadow *s);
 
-// The number of a stamp that is equal, up to the times, which are updated. 0: out of memory.
+// The number of a stamp that equals `want` but for the times, which are updated. 0: out of memory.
 uint32_t gr_shadow_stamp(Shadow *s, const Stamp *want, uint64_t moment);
 uint32_t gr_shadow_new_stamp(Shadow *s, const Stamp *want,
                              uint64_t moment); // the same, without looking for one
 
-// The shadow of a block that ends.
+// Drops the shadow of a block that ends.
 void gr_shadow_forget(Shadow *s, Block *b);
 
 #endif

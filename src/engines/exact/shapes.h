@@ -7,24 +7,24 @@
 
 #include <string.h>
 
-// The bytes of each lane; `size`: of the stamp, which only FORM_SAME and halves ask for.
+// The bytes of each lane; `size`: the stamp's, which only FORM_SAME and halves need.
 static inline int gr_shape_bytes(Shape shape, uint32_t size) {
     Form form = gr_shape_form(shape);
     return form < FORM_SAME ? 1 << form : form == FORM_WHOLE ? LINE_BYTES : (int)size;
 }
 
-// A word for each lane, or for two lanes of FORM_TWICE, side by side.
+// Each lane, or two lanes of FORM_TWICE, has a word; the words lie side by side.
 static inline bool gr_shape_is_words(Shape shape) {
     return gr_shape_stride(shape) == CELL_BYTES &&
            (gr_shape_form(shape) == FORM_STEP2 || gr_shape_form(shape) == FORM_TWICE);
 }
-// How the lanes of half h of the warp lie, if it is so: a lane at each word.
+// How the lanes of half h of the warp lie, if each lane has a word.
 static inline Shape gr_shape_words_of_half(Shape shape, unsigned h) {
     bool twice = gr_shape_form(shape) == FORM_TWICE && h;
     return gr_shape(FORM_STEP2, gr_shape_base(shape) - (twice ? 16 * CELL_BYTES : 0));
 }
 
-// How many strides from the base the lanes lie, a bit for each number; and the lanes that may lie so.
+// The bits of how many strides from the base the lanes lie.
 static inline uint32_t gr_shape_places(Shape shape, uint32_t lanes) {
     switch (gr_shape_form(shape)) {
     case FORM_PAIR: return (uint32_t) !!(lanes & 0xffff) | (uint32_t) !!(lanes >> 16) << 1;
@@ -40,7 +40,7 @@ static inline uint32_t gr_shape_lanes_of(Shape shape, uint32_t places) {
     }
 }
 
-// The words of the line that `bytes` bytes from `from` on are in.
+// The words of the line that contain the `bytes` bytes from `from` on.
 static inline uint32_t gr_shape_words_from(int from, int bytes) {
     int last = (from + bytes - 1) / CELL_BYTES;
     uint32_t up = last >= LINE_CELLS - 1 ? UINT32_MAX : (UINT32_C(1) << (last + 1)) - 1;
@@ -66,7 +66,7 @@ static inline uint32_t gr_shape_words(Shape shape, uint32_t lanes, uint32_t size
     return words;
 }
 
-// Those of the lanes that touch each word of the line.
+// Sets for each word of the line the lanes that touch it.
 static inline void gr_shape_by_word(Shape shape, uint32_t lanes, uint32_t size, uint32_t by[LINE_CELLS]) {
     int base = gr_shape_base(shape), step = gr_shape_stride(shape), bytes = gr_shape_bytes(shape, size);
     memset(by, 0, LINE_CELLS * sizeof *by);
@@ -77,7 +77,7 @@ static inline void gr_shape_by_word(Shape shape, uint32_t lanes, uint32_t size, 
     }
 }
 
-// Those of the lanes that touch some of the words.
+// The lanes that touch some of the words.
 static inline uint32_t gr_shape_lanes_at(Shape shape, uint32_t lanes, uint32_t size, uint32_t words) {
     if (gr_shape_is_words(shape))
         return lanes & gr_shape_lanes_of(shape, gr_shape_words_at(-gr_shape_base(shape), words));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sites — see sites.h. When there are too many sets all are forgotten: the numbers that histories have are of another
-// age then.
+// sites — see sites.h. When there are too many sets all are forgotten, and the numbers in histories are of an older
+// age.
 #include "engines/exact/sites.h"
 
 #include "base/rng.h"
@@ -21,7 +21,7 @@ void gr_sites_free(SiteSets *s) {
     *s = (SiteSets){.age = s->age};
 }
 
-// With a new age, as far as there is one.
+// Begins a new age. False: there are no more.
 static bool begin(SiteSets *s) {
     if (!s->set)
         s->set = calloc(SETS_MAX, sizeof *s->set);

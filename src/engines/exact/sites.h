@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sites — sets of sites: which instructions accessed which bytes of a word, in which launches, as far as they are few.
-// Sets are numbered and never change. The set of a longer history is that of the shorter one, or a set that has one
-// site more.
+// sites — sets of sites: which instructions accessed which bytes of a word, in which launches, while they are few. Sets
+// are numbered and never change. A longer history has the set of the shorter one, or a set with one site more.
 #ifndef GR_ENGINES_EXACT_SITES_H
 #define GR_ENGINES_EXACT_SITES_H
 
@@ -24,11 +23,11 @@ typedef struct SiteSets {
     uint32_t age;    // numbers of another age mean nothing
 } SiteSets;
 
-// Too many, or not known; none.
+// SITES_MANY: too many, or not known.
 #define SITES_MANY UINT32_C(0)
 #define SITES_NONE UINT32_C(1)
 
-// The number of the set with that site, too.
+// The number of the set with that site added.
 uint32_t gr_sites_with(SiteSets *s, uint32_t set, uint64_t key);
 // The set of that number. NULL: SITES_MANY.
 const SiteSet *gr_sites_get(const SiteSets *s, uint32_t set);

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// MANY_TABLES: of the reads of a line. What one warp reads there by more instructions is told elsewhere.
+// MANY_TABLES: for the reads of a line. If one warp reads there by more instructions, chains tell that (chains.h).
 enum { MANY_TABLES = 16, SLAB_ELEMENTS = 1 << 16, FIRST_INDEX = 1 << 10, NUMBER_BITS = 32 };
 
 // ---- Memory --------------------------------------------------------------------------------------------------------
@@ -47,7 +47,7 @@ static bool grow_index(Tables *r) {
     return true;
 }
 
-// Where in the index that table is, or would be.
+// The slot of the index where that table is, or would be.
 static uint64_t *slot_of(const Tables *r, uint64_t hash, const void *line, uint64_t kind) {
     size_t at = hash & (r->index_cap - 1);
     for (; r->index[at]; at = (at + 1) & (r->index_cap - 1)) {
@@ -182,8 +182,8 @@ bool gr_exact_has_many_tables(const Exact *x, const Line *line) {
 
 // ---- Writes of earlier launches ------------------------------------------------------------------------------------
 
-// Where the write goes that takes the place of what is there, or of which what is there has taken the place. False:
-// they know nothing of each other.
+// Puts the write where it replaces what is there, or what is there replaces it. False: the two know nothing of each
+// other.
 static bool retire(Exact *x, Table *t, unsigned e, History h, uint32_t launch) {
     Shadow *s = &x->shadow;
     uint32_t other = t->first[e] ? s->stamps.data[gr_history_stamp(s, t->first[e])].at.launch : launch;
@@ -250,8 +250,8 @@ static bool knows_rest(Exact *x, Access *a, const Table *t) {
            (t->rest - 1 == a->view.launch->index || gr_exact_came_before(x, a, t->rest - 1));
 }
 
-// Notes that of a table from which on the launch of the access knows all, unless that is of the host: it may know more
-// than when it began.
+// Notes in the table that the launch of the access knows all tables from a certain one on. Not for the host's launch,
+// which may know more than when it began.
 static void keep_known(Exact *x, const Access *a, Table *t) {
     const Launch *mine = x->order.launches.data[a->view.launch->index];
     if (mine->host || mine->ended)
@@ -292,7 +292,7 @@ static __attribute__((noinline)) bool is_clear_of(const Exact *x, Access *a, His
     return true;
 }
 
-// The lanes come after both accesses that may be there.
+// The lanes come after both accesses.
 static inline bool is_clear_of_both(const Exact *x, Access *a, History first, History second,
                                     uint32_t lanes) {
     return (first >> 5 == a->known || !first || is_clear_of(x, a, first, lanes)) &&

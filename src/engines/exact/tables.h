@@ -2,14 +2,13 @@
 // tables — accesses to a line of global memory, by instruction. For every element that an instruction has accessed, a
 // table holds the accesses that a later one may race with, a few at most.
 //
-// Runs and histories (shadow.h) tell few accesses of a line or a word well. Arrays that are only read for many
-// launches, or at places without pattern, or by windows that overlap, are read by many instructions and warps, all of
-// which have to be remembered. In a table of one line and one instruction a new access finds at once the one whose
-// place it takes, however many there are. Weak writes of earlier launches are moved here, too, so that only what the
-// running launch did is in runs and cells.
+// Runs and histories (shadow.h) suit lines and words with few accesses. But arrays that are only read for many
+// launches, or at places without pattern, or by overlapping windows, have many readers, all of which must be
+// remembered. In a table of one line and one instruction a new access finds the one that it replaces at once. Weak
+// writes of earlier launches move here, too, so that runs and cells hold only what the running launch did.
 //
-// What a table holds of an element is all that has to be remembered of that instruction and element, or an access is
-// not taken and is remembered elsewhere.
+// A table holds all that must be remembered of its instruction and element. If it cannot take an access, runs or cells
+// do.
 #ifndef GR_ENGINES_EXACT_TABLES_H
 #define GR_ENGINES_EXACT_TABLES_H
 
@@ -25,15 +24,17 @@ typedef struct Table {
     const void *line;  // the shadow's Line
     uint64_t kind;     // what the accesses have in common: instruction, mark, bytes of an element
     uint64_t fresh[2]; // a bit per element: what is there is of the last launch
-    uint64_t told[2];  // likewise, and stands for all reads of the instruction that are to come
-    uint64_t two[2];   // likewise, and there is a second access
-    bool nodes;        // some of the histories are nodes, which are counted
-    uint32_t launch;   // index and 1 of the last: it knows all others of the table
-    uint32_t next;     // of the same line, its number and 1
-    uint32_t shift;    // of an element's size
-    uint32_t rest;     // index and 1 of a launch that knows all tables behind this one,
-    uint32_t changes;  // as long as `changed` of the line is this
-    uint64_t begun;    // and the launch of that index began then
+    // uint64_t told[2]; // a bit per element: what is there stands for all later reads by the.
+    uint64_t told[2];
+    // instruction
+    uint64_t two[2];  // uint64_t two[2]; // a bit per element: there is a second access
+    bool nodes;       // some of the histories are nodes, which are counted
+    uint32_t launch;  // index and 1 of the last: it knows all others of the table
+    uint32_t next;    // of the same line, its number and 1
+    uint32_t shift;   // of an element's size
+    uint32_t rest;    // index and 1 of a launch that knows all tables behind this one,
+    uint32_t changes; // as long as `changed` of the line is this
+    uint64_t begun;   // and the launch of that index began then
     uint32_t *first,
         *second; // histories by element, of one access and of a few; second: NULL until it is needed
 } Table;
@@ -50,9 +51,9 @@ typedef struct Tables {
 
 // The table of that line and kind, if need be a new one in front of those that *first names. NULL: out of memory.
 Table *gr_tables_get(Tables *r, const void *line, uint64_t kind, uint32_t shift, uint32_t *first);
-// The same, of those that there are. NULL: none.
+// The table of that line and kind. NULL: there is none.
 Table *gr_tables_find(const Tables *r, const void *line, uint64_t kind);
-// Elements of a table, all 0. NULL: out of memory.
+// Takes elements for a table, all 0. NULL: out of memory.
 uint32_t *gr_tables_elements(Tables *r, uint32_t shift);
 void gr_tables_clear(Tables *r); // forgets all, and keeps the memory
 void gr_tables_free(Tables *r);

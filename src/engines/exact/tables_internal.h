@@ -11,14 +11,14 @@ static inline bool gr_element_in(const uint64_t bits[2], unsigned e) { return bi
 static inline void gr_element_put(uint64_t bits[2], unsigned e) { bits[e / 64] |= UINT64_C(1) << e % 64; }
 static inline void gr_element_take(uint64_t bits[2], unsigned e) { bits[e / 64] &= ~(UINT64_C(1) << e % 64); }
 
-// The elements of the lanes, of which lane 0 has number `at`.
+// Sets the bits of the lanes' elements, of which lane 0 has number `at`.
 static inline void gr_bits_of(uint32_t lanes, int at, uint64_t bits[2]) {
     uint64_t m = lanes;
     bits[0] = at < 0 ? m >> -at : at < 64 ? m << at : 0;
     bits[1] = at >= 64 ? m << (at - 64) : at > 32 ? m >> (64 - at) : 0;
 }
 
-// And back.
+// The lanes of these elements.
 static inline uint32_t gr_lanes_of(const uint64_t bits[2], int at) {
     return (uint32_t)(at < 0    ? bits[0] << -at
                       : at < 64 ? bits[0] >> at | (at > 32 ? bits[1] << (64 - at) : 0)
@@ -39,8 +39,8 @@ static inline History gr_table_second(const Table *t, unsigned e) {
     return gr_element_in(t->two, e) ? t->second[e] : 0;
 }
 
-// The first access of the table's last launch to that element takes the place of all before. Memory is not read for
-// that if there is nothing to count.
+// Sets the first access of the table's last launch to that element, which replaces all before. Reads the old one only
+// if nodes have to be counted.
 static inline void gr_table_set_first(Shadow *s, Table *t, unsigned e, History h) {
     t->nodes |= h >> 31;
     if (t->nodes) {
@@ -55,12 +55,12 @@ static inline void gr_table_set_first(Shadow *s, Table *t, unsigned e, History h
     gr_element_take(t->told, e);
 }
 
-// The table of the accesses like `mine`, made ready for that access's launch. NULL: that launch and the table's last
-// know nothing of each other, or there is no memory.
+// The table of the accesses like `mine`, ready for that access's launch. NULL: that launch and the table's last know
+// nothing of each other, or memory is out.
 Table *gr_table_for(Exact *x, Line *line, const Stamp *mine, uint32_t shift);
-// That table, made ready likewise.
+// Makes the table ready for the launch of `mine`. NULL: as above.
 Table *gr_table_ready(Exact *x, Table *t, const Stamp *mine);
-// Whether tables may hold what was done under the stamp.
+// Tables may hold accesses under the stamp.
 bool gr_table_fits(const Exact *x, uint32_t stamp);
 
 #endif

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // touch — the host's own accesses to memory that it shares with the device.
 //
-// The program's threads on the host are one thread here, of a launch that begins with the first access and ends when
-// the host has waited for everything. It knows what the host has waited for (work.h), and what is submitted after an
-// access knows of that. A host function in a stream is another one, of a launch that ends with it and has its place in
-// its stream. Between the two nothing is a race here. An aligned access that the machine does at once is taken for a
-// strong one of system scope, a read for an acquire and a write for a release: that is what std::atomic and volatile
-// become on the machines we run on, which cannot be told from plain accesses there. So the host never races with strong
-// accesses of system scope.
+// The program's host threads are one thread here, of a launch that begins with the first access and ends when the host
+// has waited for everything. That thread knows what the host has waited for (work.h), and work that is submitted after
+// an access knows of that. A host function is another thread, of a launch that has the function's place in its stream
+// and ends with it. Accesses of the two do not race here. An aligned access that the machine does at once counts as
+// strong, of system scope, a read as an acquire and a write as a release. std::atomic and volatile become such accesses
+// on the machines we run on, and plain ones look the same. So the host never races with strong accesses of system
+// scope.
 //
-// The host may be seen through a hole only: pages that stay open (GrHostWatcher.opened). In those pages the host may
-// have read and written everything at any time, as far as order goes. It may know what the device released there, and
-// the device may have acquired there what the host did before. That can hide a race, and never makes one.
+// The host may be seen through a hole only: pages that stay open (GrHostWatcher.opened). There the host may have read
+// and written everything at any time, as far as order goes. It may know what the device released there, and the device
+// may have acquired there what the host did before. That can hide a race, and never makes one.
 #include "engines/exact/exact_internal.h"
 #include "engines/exact/order/order_internal.h"
 
@@ -42,7 +42,7 @@ static void end(Exact *x, Launch **of) {
     gr_order_launch_end(&x->order, l, false);
 }
 
-// With what the host knows now.
+// The host's block of launch l, which knows what the host knows now.
 static Block *block_of(Exact *x, Launch *l) {
     Block *b = l ? gr_order_block(l, 0) : NULL;
     if (!b)
@@ -65,7 +65,7 @@ static Block *host_block(Exact *x) {
     return block_of(x, x->host);
 }
 
-// Of the host function that runs. Its place is that in its stream.
+// The block of the host function that runs, at the function's place in its stream.
 static Block *function_block(Exact *x) {
     if (!x->function && (x->function = begin(x))) {
         x->function->stream = x->hosts.turn.stream;
@@ -77,8 +77,7 @@ static Block *function_block(Exact *x) {
     return block_of(x, x->function);
 }
 
-// What the block knows, the host does: all calls that begin from now on, or those that began after the host function
-// did.
+// The host comes to know c: for all calls that begin from now on, or that began after the host function did.
 static void tell(Exact *x, const Block *b, Clock *c) {
     gr_clock_merge(&x->work.host, c);
     if (b->launch == x->function)
@@ -93,7 +92,7 @@ static void keep_learnt(Exact *x, const Block *b) {
         tell(x, b, c);
 }
 
-// A function learns it for sure: that is kept apart from what it knows by real time.
+// A host function learns by a strong read for sure; its launch keeps that apart from what it knows by real time.
 static void read_strongly(Exact *x, Block *b, const StrongOp *op) {
     Launch *l = b->launch;
     Warp *w = &b->warps[0];
@@ -117,7 +116,7 @@ static void read_unseen(Exact *x, Block *b, const SyncVar *v) {
     read_strongly(x, b, &op);
 }
 
-// By the pages where something was released at all.
+// Reads what was released in the span, by the pages where anything was released.
 static void read_span(Exact *x, Block *b, const Span *s) {
     const Order *o = &x->order;
     uint64_t end = s->at + s->size,
@@ -142,8 +141,8 @@ static void read_all(Exact *x, Block *b) {
     }
 }
 
-// The host may know what the device has released in open memory. The thread or host function that looks first learns it
-// then.
+// The host may know what the device has released in open memory. The thread or host function that looks first learns
+// it.
 static void learn_unseen(Exact *x, Block *b) {
     if (!x->open.len || (!x->unread.len && !x->all_unread))
         return;
@@ -220,7 +219,7 @@ static int by_address(const void *x, const void *y) {
     return (a->at > b->at) - (a->at < b->at);
 }
 
-// Too many: from now on all of them, and what is between, is one.
+// Too many spans: from now on they all, and what is between, are one.
 static void open_between(Exact *x) {
     Span *s = x->open.data;
     uint64_t end = 0;
@@ -288,7 +287,7 @@ void gr_exact_host_ends(Exact *x) {
     end(x, &x->host);
 }
 
-// What it learned from the device it knows for sure.
+// The host knows for sure what the function learned from the device.
 void gr_exact_function_ends(Exact *x) {
     if (x->function)
         gr_clock_merge(&x->hosts.function.known, x->function->sure);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// unsure — pairs of accesses that only real time orders, or something between host threads that is not seen (hosts.h):
-// they are counted, and some are named.
+// unsure — counts pairs of accesses that only real time orders, or something unseen between host threads (hosts.h), and
+// names some.
 #include "engines/exact/exact_internal.h"
 
 enum { NAMED = 4 };
 
-// What the report would say of the access, as far as that is still known: the code of an earlier launch may be gone.
+// Appends what the report would say of the access, as far as known: the code of an earlier launch may be gone.
 static void name(Exact *x, StrBuf *b, const Launch *running, const Stamp *s) {
     const Launch *l = x->order.launches.data[s->at.launch];
     const PtxSite *site = gr_exact_code(x, running, s->site);

@@ -2,16 +2,15 @@
 // volatiles — unordered accesses that volatile makes strong. PTX treats volatile as relaxed, so they are no race by its
 // letter; CUDA C++ calls them one.
 //
-// Mostly they are flags and values that are polled, which work. What does not work any more is code of the time when
-// the lanes of a warp ran in lockstep: one lane loads from shared memory what another has just stored, as data. That is
-// reported; the others are counted, unless all are asked for.
+// Most are flags and values that are polled, which work. What no longer works is code from when the lanes of a warp ran
+// in lockstep: one lane loads as data, from shared memory, what another has just stored. Such pairs are reported; the
+// others are counted, unless the user asks for all.
 #include "engines/exact/exact_internal.h"
 #include "ptx/feeds.h"
 
 enum { DATA = 1, NO_DATA = 2 };
 
-// A pair that was found ordered so often is not looked at again: it would only be counted, and each look goes through a
-// history.
+// A pair found ordered so often is not looked at again: it would only be counted, and each look goes through a history.
 enum { ORDERED_OFTEN = 4096 };
 
 static bool is_data(Exact *x, const Launch *running, uint32_t site) {
@@ -25,7 +24,7 @@ static bool is_data(Exact *x, const Launch *running, uint32_t site) {
     return answer == DATA;
 }
 
-// One lane loads as data what another of its warp stores, both by volatile accesses. The launch is that of both.
+// One lane loads as data what another of its warp stores, both by volatile accesses in one launch.
 static bool is_lockstep(Exact *x, const Launch *running, const Stamp *a, const Stamp *b) {
     if (!(a->mark & b->mark & STAMP_VOLATILE) || a->at.id != b->at.id || a->at.warp != b->at.warp)
         return false;

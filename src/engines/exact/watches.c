@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// watches — the destinations of cp.async. Where one goes is known when it is issued. Until its threads have waited for
-// it and met all others, accesses to these lines go to the shadow at once and not to the log of phase.c. The lines are
-// left as they are when the rest of the tile is fresh.
+// watches — the destinations of cp.async, known when one is issued. Until its threads have waited for it and met all
+// others, the shadow is told of accesses to these lines at once, without the log of phase.c. The lines stay when the
+// rest of the tile is fresh.
 #include "engines/exact/exact_internal.h"
 
 #include <stdlib.h>

@@ -36,7 +36,7 @@ static uint32_t *groups_of(Order *o, Warp *w, unsigned kind) {
     return w->groups ? w->groups[kind] : NULL;
 }
 
-// Without clocks; what else is in it is not set. NULL: out of memory.
+// Takes an op without clocks; its other fields are not set. NULL: out of memory.
 static Op *take_op(Order *o) {
     Op *op = o->free_ops;
     if (!op)
@@ -45,7 +45,7 @@ static Op *take_op(Order *o) {
     return op;
 }
 
-// The block instance that the operation is of; 0: out of memory.
+// The number of the operation's block instance; 0: out of memory.
 static uint64_t id_for(Order *o, Block *b, const VmAsyncEvent *e) {
     BlockInfo info = *gr_order_info(o, b->id);
     info.ragged = false;
@@ -57,7 +57,7 @@ static uint64_t id_for(Order *o, Block *b, const VmAsyncEvent *e) {
     return b->copies;
 }
 
-// What the lanes know as they issue it.
+// Sets what the operation knows to what its lanes know as they issue it.
 static void set_known(Block *b, Warp *w, Op *op) {
     uint32_t first = (uint32_t)__builtin_ctz(op->mask);
     op->floor = b->floor;
@@ -84,7 +84,7 @@ static void set_known(Block *b, Warp *w, Op *op) {
     op->base[0] = base;
 }
 
-// Those of one group that lanes issue together are waited for together.
+// Notes the cp.async that lanes issue together: threads wait for those of one group together.
 static void note_copy(Order *o, Block *b, Warp *w, const Op *op) {
     uint32_t number = (uint32_t)op->number;
     o->nomem |= op->number >= UINT32_MAX;
@@ -148,7 +148,7 @@ static uint32_t covers(const VmAsyncEvent *e, uint32_t mask, const uint32_t grou
     return lanes;
 }
 
-// Of cp.async. A thread waits for all that it has issued up to some time.
+// Notes a wait for cp.async: a thread waits for all that it has issued up to some time.
 static void wait_for_copies(Warp *w, const VmAsyncEvent *e, const uint32_t *groups, bool all) {
     size_t kept = 0;
     for (size_t k = 0; k < w->copies.len; k++) {
@@ -215,7 +215,7 @@ static void drop_op(Order *o, Block *b, size_t k) {
     b->ops.data[k] = b->ops.data[--b->ops.len];
 }
 
-// What a cp.async knew is asked for until it has written.
+// The lanes of a cp.async have written: what they knew is not needed any more.
 static void written(Order *o, Block *b, const VmAsyncEvent *e) {
     for (size_t k = b->ops.len; k-- > 0;) {
         Op *op = b->ops.data[k];
@@ -242,7 +242,7 @@ static Mbar *mbar_at(Order *o, Block *b, uint64_t at) {
     return &b->mbars.data[b->mbars.len - 1];
 }
 
-// cp.async of the lanes of m->last become part of what completed on the barrier.
+// The cp.async of the lanes of m->last become part of what completed on the barrier.
 static void settle_copies(Mbar *m) {
     uint32_t mask = m->last.mask;
     if (mask == m->last.exists && mask)
@@ -255,7 +255,7 @@ static void settle_copies(Mbar *m) {
     m->last.mask = 0;
 }
 
-// All cp.async of the lane up to that number have completed.
+// All cp.async of the lanes up to that number have completed on the barrier.
 static void copies_arrive(Mbar *m, const Block *b, const VmAsyncEvent *e) {
     const Warp *w = &b->warps[e->where.warp];
     if (!b->copies)
@@ -269,7 +269,7 @@ static void copies_arrive(Mbar *m, const Block *b, const VmAsyncEvent *e) {
     m->last.mask |= e->where.mask;
 }
 
-// What an operation that completes on the barrier did.
+// Adds what an operation that completes on the barrier did.
 static void op_arrives(Order *o, Mbar *m, Block *b, const VmAsyncEvent *e) {
     for (size_t k = 0; k < b->ops.len; k++) {
         Op *op = b->ops.data[k];
@@ -302,7 +302,7 @@ static void arrive(Order *o, Block *b, Warp *w, uint64_t owner, Mbar *m, const V
     gr_order_bump(o, b, w, e->where.mask);
 }
 
-// The lanes of another block are about to arrive.
+// Notes that lanes of another block are about to arrive.
 static void note_arrival(Order *o, const Block *b, Block *owner, const VmAsyncEvent *e) {
     const Warp *w = &b->warps[e->where.warp];
     for (uint32_t m = e->where.mask; m; m &= m - 1) {
@@ -330,7 +330,7 @@ void gr_mbar_clear(Mbar *m) {
     gr_clock_take(&m->over_met, NULL);
 }
 
-// All threads that are told of the phase learn of operations, at any scope.
+// All threads that are told of the phase learn of its operations, at any scope.
 static void told(Order *o, Block *b, Warp *w, uint64_t owner, Mbar *m, const VmAsyncEvent *e) {
     PlaceOp op = {gr_place(owner, e->bar, 0), e->sem, e->scope};
     for (uint32_t k = e->where.mask; k; k &= k - 1)

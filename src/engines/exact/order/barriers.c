@@ -7,7 +7,7 @@
 // ---- bar.warp.sync -------------------------------------------------------------------------------------------------
 
 static __attribute__((noinline)) void sync_lanes(Order *o, Block *b, Warp *w, uint32_t mask) {
-    // What lanes of the mask know through groups that are not inside it, and what they imported, all of them know now.
+    // All lanes of the mask learn what some know through groups outside of the mask, and what some imported.
     Clock *learnt = gr_order_flush_waited(b, w, mask);
     gr_order_add_waited(&learnt, b, w, mask);
     Clock *last = NULL;
@@ -48,7 +48,7 @@ static __attribute__((noinline)) void sync_lanes(Order *o, Block *b, Warp *w, ui
 static void note_exit(Order *o, Block *b, Warp *w, uint32_t lanes) {
     for (uint32_t m = lanes; m; m &= m - 1) {
         uint32_t l = (uint32_t)__builtin_ctz(m);
-        // 0 would read as absent
+        // The value 0 would read as absent.
         if (!gr_map_put_u64(&o->exits, key_of(BY_THREAD, b->id, w->index, l),
                             (void *)((uintptr_t)b->floor + 1)))
             o->nomem = true;
@@ -58,7 +58,8 @@ static void note_exit(Order *o, Block *b, Warp *w, uint32_t lanes) {
     b->ragged = gr_order_own_info(o, b->id)->ragged = true;
 }
 
-// What the lanes that take part know of lanes that have exited through groups of their warp: the floor will not say it.
+// What the lanes that take part know, through groups of their warp, of lanes that have exited: the floor does not cover
+// these.
 static Clock *of_exited(const Block *b, const Phase *p) {
     Clock *c = NULL;
     for (uint32_t k = 0; b->ragged && k < b->n_warps; k++) {
@@ -73,7 +74,7 @@ static Clock *of_exited(const Block *b, const Phase *p) {
     return c;
 }
 
-// Every thread of the block that has not exited took part.
+// Every thread of the block that has not exited took part: they learn of each other.
 static __attribute__((noinline)) void sync_block(Order *o, Block *b, const Phase *p) {
     bool plain = true;
     Clock *waited = NULL;
@@ -144,7 +145,7 @@ static __attribute__((noinline)) void open_phase(Phase *p) {
     p->partial = false;
 }
 
-// Not all threads of the block are awaited.
+// Lanes arrive at a barrier that does not await all threads of the block.
 static __attribute__((noinline)) void arrive_partly(Order *o, Block *b, Warp *w, Phase *p, uint32_t mask) {
     Clock *c = gr_order_snapshots(b, w, mask);
     gr_clock_merge(&p->clock, c);
@@ -181,7 +182,7 @@ bool gr_order_loses_exited(const Block *b, const VmSyncEvent *e) {
     return false;
 }
 
-// The first thread leaves. `count`: as in the event.
+// Closes the phase as its first thread leaves. `count`: as in the event.
 static __attribute__((noinline)) void close_phase(Order *o, Block *b, Phase *p, uint32_t count) {
     p->open = false;
     if (!p->partial && (!count || all_arrived(b, p))) {
@@ -227,7 +228,7 @@ void gr_order_drop_phase(Order *o, size_t k) {
     o->phases.data[k] = o->phases.data[--o->phases.len];
 }
 
-// A thread that arrives by it goes on to wait at once.
+// A thread that arrives by s goes on to wait at once.
 static bool waits_next(const PtxStmt *s) {
     for (s = s ? s->next : NULL; s; s = s->next) {
         if (s->tag.inserted || s->kind == PTX_LOC || s->kind == PTX_LABEL_DEF || s->kind == PTX_SCOPE_OPEN ||
@@ -281,7 +282,8 @@ static __attribute__((noinline)) void cluster_wait(Order *o, Block *b, Warp *w, 
         gr_clock_merge(&b->met, p->met);
 }
 
-// What the launch did not know as it began: the launches before it in its stream (PTX ISA, griddepcontrol).
+// griddepcontrol.wait: the lanes learn what the launch did not know at its beginning, the launches before it in its
+// stream.
 static __attribute__((noinline)) void grid_wait(Order *o, Block *b, Warp *w, uint32_t mask) {
     gr_order_learn(o, b, w, mask, b->launch->prior);
 }
@@ -292,7 +294,7 @@ void gr_order_sync(Order *o, Block *b, const VmSyncEvent *e) {
     Warp *w = &b->warps[e->where.warp];
     switch (e->kind) {
     case VM_SYNC_WARP:
-        // One event for each place that lanes met from; no thread does anything in between.
+        // The VM sends one event for each place that lanes met from; no thread does anything in between.
         if (e->where.mask >> __builtin_ctz(e->barrier) & 1)
             sync_lanes(o, b, w, e->barrier);
         break;

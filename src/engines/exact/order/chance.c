@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // chance — in which order fence.sc came, and what of that is chance.
 //
-// PTX puts every two fence.sc that are morally strong into an order, as the execution has it (PTX ISA 9.x, 8.9.3). That
-// order is no accident where something leads from the one to the other: program order, synchronization, or strong
-// accesses of one place, of which one at least writes, in the order in which they happened (a value was read, was not
-// there yet, or was overwritten). Where nothing does, another execution with the same values has the two the other way
-// round, and what they order here is a race there.
+// An execution puts every two morally strong fence.sc into an order (PTX ISA 9.x, 8.9.3). The order is no accident
+// where something leads from one to the other: program order, synchronization, or strong accesses of one place, one of
+// them a write. (Their order shows: a value was read, was not there yet, or was overwritten.) Where nothing does,
+// another execution with the same values has the two the other way round, and what they order here is a race there.
 //
-// So clocks name the fences that lead to what a thread does, by keys that stand apart (GR_CLOCK_APART). Strong accesses
-// of a place pass these keys on (Talk), and nothing else. A fence.sc learns what each fence knew that leads to it. What
-// it would know besides, only because other fences came earlier, it learns by keys with BY_CHANCE: gr_order_knows does
-// not look at them. The lanes of one instruction count as one: what leads to the fence of one of them leads to all.
+// So clocks name the fences that lead to what a thread does, by keys that stand apart (GR_CLOCK_APART). Only strong
+// accesses of a place pass these keys on (Talk). A fence.sc learns what each fence that leads to it knew. What it would
+// know only because other fences came earlier, it learns by keys with BY_CHANCE: gr_order_knows does not look at them.
+// The lanes of one instruction count as one: what leads to the fence of one of them leads to all.
 #include "engines/exact/order/order_internal.h"
 
 #include <stdlib.h>
@@ -32,7 +31,7 @@ static unsigned scope_index(PtxScope s) { return s == PTX_SCOPE_NONE ? SAME_DEVI
 
 // ---- Fences that lead here -----------------------------------------------------------------------------------------
 
-// Of those that are forgotten the next that is there: it knew more.
+// The fence of that number, or if it is forgotten the next one that is there: that knew more.
 static const ScFence *fence_of(const ScFences *f, uint32_t number) {
     size_t low = 0, high = f ? f->list.len : 0;
     while (low < high) {
@@ -73,7 +72,7 @@ static Clock *leading_to(const Block *b, const Warp *w, uint32_t mask) {
     return all;
 }
 
-// What the lanes' last fence learnt they know.
+// The lanes know what their last fence learnt.
 static void learn_what_leads(Order *o, Block *b, Warp *w, uint32_t mask, PtxScope scope) {
     bool again = !(mask & ~w->led_lanes) && scope_index(scope) <= scope_index(w->led_scope) && w->led;
     Clock *done = again ? gr_clock_retain(w->led) : NULL;
@@ -134,7 +133,8 @@ static void feed(ScOrder *x, Clock *known) {
     gr_clock_take(&x->known, now);
 }
 
-// One for each way to be morally strong: a fence feeds those of its scope and narrower, and learns from the same.
+// The orders that a fence is in, one for each way to be morally strong: a fence feeds those of its scope and narrower,
+// and learns from the same.
 static void orders_of(Order *o, Block *b, ScOrder *all[SCOPES]) {
     all[SAME_BLOCK] = &b->sc;
     all[SAME_CLUSTER] = b->alone ? NULL : gr_map_get_u64(&o->cluster_sc, b->cluster);
@@ -224,7 +224,7 @@ void gr_talk_after(Order *o, Block *b, Warp *w, uint32_t lane, const StrongOp *s
     gr_clock_release(mine);
 }
 
-// The thread's last fence that came before that epoch; NULL: there was none.
+// The thread's last fence before the point's epoch; NULL: there was none.
 static const ScFence *fence_before(const Order *o, uint64_t chain, const Point *p, uint32_t lane) {
     const ScFences *f = gr_map_get_u64(&o->sc_fences, chain);
     for (size_t k = f ? f->list.len : 0; k-- > 0;) {
@@ -237,7 +237,8 @@ static const ScFence *fence_before(const Order *o, uint64_t chain, const Point *
     return NULL;
 }
 
-// What leads to the thread now, if it has released nothing since; else what led to its last fence, and that.
+// What leads to the thread now, if it has released nothing since the point; else what led to its last fence, and that
+// fence.
 static Clock *leading_to_point(const Order *o, const Point *p, uint32_t lane) {
     const BlockInfo *i = gr_order_info(o, p->id);
     const Block *b = gr_order_block(o->launches.data[i->launch], i->linear);

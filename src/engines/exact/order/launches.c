@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// launches — launches and blocks, from their beginning to their end, and what is kept of them. sweep.c frees what is
-// not needed any more.
+// launches — launches and blocks, from their beginning to their end, and what is kept of them. sweep.c frees it.
 #include "engines/exact/order/order_internal.h"
 
 #include <stdlib.h>
@@ -178,8 +177,8 @@ static uint64_t cluster_of(const Launch *l, uint64_t linear) {
     return l->first_cluster + x / c[0] + nx * (y / c[1] + ny * (z / c[2]));
 }
 
-// A block that has ended leaves its memory to the next one of as many warps, with its warps as new: everything in them
-// that is not set here is zero.
+// A block that has ended leaves its memory to the next one of as many warps, whose warps begin as new: everything in
+// them that is not set here is zero.
 static Block *take_block(Order *o, uint32_t n_warps) {
     Block *b = o->free_blocks;
     if (b && b->n_warps == n_warps) {
@@ -206,7 +205,7 @@ static void free_block(Block *b) {
     free(b);
 }
 
-// Where the block's pointer is kept. NULL: out of memory.
+// Where the launch keeps the block's pointer. NULL: out of memory.
 static Block **place_of(Launch *l, uint64_t linear) {
     if (!l->pages || linear >= l->n_blocks)
         return NULL;
@@ -332,7 +331,7 @@ Block *gr_order_peer(const Block *b, uint32_t k) {
     return x < g[0] && y < g[1] ? gr_order_block(l, x + g[0] * (y + g[1] * z)) : NULL;
 }
 
-// Whether another block of b's cluster is still there. They all begin before any of them does anything.
+// Another block of b's cluster is still there. They all begin before any of them does anything.
 static bool has_peers(const Block *b) {
     for (uint32_t k = 0; k < gr_cluster_size(b->launch) && !b->alone; k++) {
         const Block *p = gr_order_peer(b, k);
@@ -342,7 +341,7 @@ static bool has_peers(const Block *b) {
     return false;
 }
 
-// What was kept for the threads of the cluster only.
+// Drops what only the threads of the cluster needed.
 static void forget_cluster(Order *o, uint64_t cluster) {
     for (size_t k = o->phases.len; k-- > 0;)
         if (o->phases.data[k].cluster == cluster)

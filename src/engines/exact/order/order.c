@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// order — what threads know of others, and what is asked of that. What they learn at barriers is in barriers.c, at
-// fences and by strong operations in sync.c, of asynchronous ones in async.c; launches and blocks are in launches.c.
+// order — what threads know of others, and questions about that. What threads learn is elsewhere: at barriers in
+// barriers.c, by fences and strong operations in sync.c, of asynchronous operations in async.c; launches and blocks are
+// in launches.c.
 #include "engines/exact/order/order_internal.h"
 
 #include <string.h>
@@ -80,7 +81,7 @@ Clock *gr_order_base(Block *b, Warp *w, uint32_t lane) {
     return c;
 }
 
-// What the lane knows of others. A reference of the caller's own.
+// What the lane knows of others, as a reference of the caller's own.
 Clock *gr_order_others(Block *b, Warp *w, uint32_t lane) {
     if (w->waited.len)
         (void)gr_order_flush_waited(b, w, 0);
@@ -124,8 +125,8 @@ Clock *gr_order_snapshots(Block *b, Warp *w, uint32_t mask) {
     return c;
 }
 
-// What is known of a lane, by whatever name, never goes beyond its epoch, so that any higher one will do. Lanes that
-// release one after the other by one instruction get the same.
+// Yields the lanes' next epoch. What is known of a lane never goes beyond its epoch, so any higher number will do.
+// Lanes that release one after the other by one instruction get the same.
 static uint32_t next_epoch(Order *o, Block *b, Warp *w, uint32_t mask) {
     enum { EVENTS = 2 }; // between two lanes: an arrival may end a phase
     bool again = w->bumped && o->moment_now - w->bumped_at <= EVENTS;
@@ -155,7 +156,7 @@ void gr_order_forget_lanes(Warp *w) {
     w->own = 0;
 }
 
-// A thread that waits in a loop learns the same again and again; what is known once is known for good.
+// The lanes know c already: a thread that waits in a loop learns the same again and again.
 static bool has_learnt(Warp *w, uint32_t mask, Clock *c) {
     for (unsigned k = 0; k < LEARNT; k++)
         if (w->learnt[k] == c) {
@@ -169,8 +170,8 @@ static bool has_learnt(Warp *w, uint32_t mask, Clock *c) {
     return false;
 }
 
-// The thread that gave clock c knew the last that the lane has released, and the lane has learnt nothing since. Then c
-// has all that the lane imports, as no thread is told of another's epoch without what that other thread knew then.
+// The thread that gave clock c knew the lane's last release, and the lane has learnt nothing since. Then c has all that
+// the lane imports, as a thread that learns another's epoch learns what the other knew then.
 static bool has_all_of(const Block *b, const Warp *w, uint32_t lane, const Clock *c) {
     uint32_t since = w->learnt_in[lane];
     return !b->launch->host && (gr_clock_get(c, key_of(BY_THREAD, b->id, w->index, lane)) >= since ||
@@ -178,8 +179,8 @@ static bool has_all_of(const Block *b, const Warp *w, uint32_t lane, const Clock
                                 gr_clock_get(c, key_of(BY_BLOCK, b->id, 0, 0)) >= since);
 }
 
-// What the lane imports, and b. A reference of the caller's own. Threads that learn the same from the same come to the
-// same: lanes one after the other, and the warps of a block.
+// What the lane imports and b, as a reference of the caller's own. Threads that learn the same from the same get one
+// clock: lanes one after the other, and the warps of a block.
 static Clock *imports_and(Order *o, const Block *of, const Warp *w, uint32_t lane, Clock *b) {
     Clock *a = imports_of(of, w, lane);
     if (!a || a == b)
@@ -202,7 +203,7 @@ void gr_order_forget_joined(Order *o) {
     }
 }
 
-// All lanes that may still do something have one clock: then it is the warp's.
+// If all lanes that may still do something have one clock, it becomes the warp's.
 static void unite_lanes(Warp *w) {
     uint32_t lanes = w->exists & ~w->exited;
     if (!lanes || lanes & ~w->own)
@@ -265,7 +266,7 @@ bool gr_clock_has(const Order *o, const Clock *c, const Point *p, uint32_t lane)
                  covered(o, p, lane, gr_clock_get(c, key_of(BY_BLOCK, p->id, 0, 0))) >= p->epoch);
 }
 
-// Of a launch that has ended it is not remembered what it knew, but for the earlier work of its own stream.
+// Finds out whether `mine` knows l. Of an ended launch only the earlier work of its own stream is remembered as known.
 static bool find_launch_known(const Order *o, const Launch *mine, const Launch *l) {
     if (l->turn && gr_clock_get(mine->known, gr_stream_key(l->stream)) >= l->turn)
         return true;
@@ -274,8 +275,8 @@ static bool find_launch_known(const Order *o, const Launch *mine, const Launch *
     return !o->told && l->ended && l->ended <= mine->begun;
 }
 
-// The answer is the same for as long as the viewer's launch runs: what has not ended yet is not known to it. Only the
-// host learns.
+// The answer stays the same while the viewer's launch runs: it never learns of work that has not ended. Only the host
+// does.
 bool gr_order_knows_launch(const Order *o, const View *v, uint32_t launch) {
     const Launch *l = o->launches.data[launch];
     Launch *mine = o->launches.data[v->launch->index];
@@ -289,12 +290,12 @@ bool gr_order_knows_launch(const Order *o, const View *v, uint32_t launch) {
     return *asked & 1;
 }
 
-// No thread knew anything of a launch before it began.
+// c cannot have the point: no thread knew anything of a launch before it began.
 static bool is_older(const View *v, const Point *p, const Clock *c) {
     return c == v->launch->known && p->launch == v->launch->index;
 }
 
-// The lane was told by threads that knew it: of other launches, or by griddepcontrol.wait.
+// Threads that knew of the launch told the lane: threads of other launches, or griddepcontrol.wait did.
 static bool was_told(const Order *o, const View *v, uint32_t launch) {
     const Launch *l = o->launches.data[launch];
     if (l == v->launch || !l->turn)
@@ -310,7 +311,7 @@ uint32_t gr_order_own(const View *v, uint64_t id) {
     return id != v->block->copies ? 0 : op ? op->least_waited : v->warp->least_waited;
 }
 
-// What the operation knows, one lane of which is the viewer.
+// The operation, one lane of which is the viewer, knows of the point.
 static bool op_knows(const Order *o, const View *v, const Point *p, uint32_t lane) {
     const Op *op = v->op;
     const Block *b = v->block;
@@ -324,7 +325,7 @@ static bool op_knows(const Order *o, const View *v, const Point *p, uint32_t lan
     return gr_clock_has(o, gr_op_base(op, v->lane), p, lane);
 }
 
-// The warp knows nothing but what its block's barriers and its own lanes tell it of the point, which is of its launch.
+// The warp knows of the point, which is of its launch, only what its block's barriers and its own lanes tell it.
 static bool was_told_nothing(const View *v, const Point *p) {
     const Block *b = v->block;
     const Warp *w = v->warp;

@@ -57,8 +57,8 @@ typedef struct LaneSync {
     bool reads;             // some of those are pending
 } LaneSync;
 
-// What can be learnt at a place from the threads that released there: by threads in the same block, the same cluster,
-// on the same device and anywhere, as far as the releases' scopes reach.
+// What threads can learn at a place from those that released there: threads of the same block, cluster, device, or any,
+// as far as the releases' scopes reach.
 typedef struct Source {
     uint64_t group; // relation, and the block's, the cluster's or the device's number
     Clock *clock;
@@ -84,8 +84,8 @@ typedef struct WarpGroup {
 } WarpGroup;
 
 // An asynchronous operation: each of its lanes is a thread of its own, which reads in epoch 1 and writes in epoch 2.
-// But what completes in order is told in order: all cp.async of one thread are one thread, whose epochs are the
-// operations' numbers (Block.copies).
+// But all cp.async of one thread are one thread, as they complete in order; its epochs are their numbers
+// (Block.copies).
 typedef struct Op {
     uint64_t id, number; // of its block instance; the VM's
     VmProxy proxy;
@@ -93,9 +93,9 @@ typedef struct Op {
     uint32_t warp, mask, waited;
     uint32_t written; // lanes of a cp.async that are done
     uint32_t floor;   // of its block when it was issued
-    uint32_t copied;  // likewise
+    uint32_t copied;  // Block.copied when it was issued
     bool even;        // all its lanes know the same of others: base[0]
-    // What each lane's issuer had done and waited for itself; the least of these.
+    // What each lane's issuer had done, and had waited for itself; the least of each.
     uint32_t epoch[LANES], waited_to[LANES], least_epoch, least_waited;
     uint32_t group[LANES];
     Clock *base[LANES];
@@ -118,8 +118,8 @@ typedef struct CopyGroup {
     uint32_t mask, group, first, last;
 } CopyGroup;
 
-// Lanes have read a place with one strong load, in one epoch, and nothing was to be said of it. Until a thread writes
-// to that line the next such load neither learns anything nor has to be remembered.
+// Lanes have read a place with one strong load, in one epoch, and the read needed no report. Until a thread writes to
+// that line the next such load neither learns anything nor has to be remembered.
 typedef struct Look {
     uint64_t at, version, age; // of the line; of the shadow's stamps
     uint32_t stamp, lanes;     // 0: none
@@ -142,13 +142,13 @@ typedef struct Warp {
     uint32_t (*groups)[LANES]; // asynchronous groups committed: of cp.async, of bulk operations
     VEC(Waited) waited;        // bulk operations; not in the lanes' clocks yet
     VEC(CopyGroup) copies;     // that no thread has waited for, oldest first
-    // Each lane knows its own cp.async up to that number; the least of these. It is in no clock of the lane's.
+    // Each lane knows its own cp.async up to that number, which is in no clock of the lane's; the least of these.
     uint32_t waited_to[LANES], least_waited;
     bool has_waited;           // some of these are not 0
     struct DekkerLane *dekker; // [LANES], of dekker.h; NULL: none
     Clock *learnt[LEARNT];     // the last ones, by which lanes
     uint32_t learnt_by[LEARNT], last_learnt;
-    // base of a lane that has no clock of its own, while nothing changed
+    // The base of a lane that has no clock of its own, while nothing changed.
     Clock *cached, *cached_imp;
     uint32_t cached_floor, cached_groups, cached_copied;
     uint32_t recent[WARP_STAMPS]; // the last stamps of the shadow's, by site
@@ -228,7 +228,7 @@ typedef struct Arrival {
     const PtxStmt *stmt; // of the running launch's code
 } Arrival;
 
-// What fence.sc of some threads knew; and all of that as known by chance, with what they knew by chance.
+// What fence.sc of some threads knew; that and what they knew by chance.
 typedef struct ScOrder {
     Clock *known, *by_chance;
 } ScOrder;
@@ -243,9 +243,8 @@ typedef struct Block {
     uint64_t copies;                // the block instance that stands for its cp.async; 0: there were none
     uint32_t issued, copied;        // of these the last number; up to which all its threads know them
     Clock *base, *left;             // left: what threads that exited knew
-    // What threads of its cluster had done when they arrived where threads of this block have waited for them, whatever
-    // the scopes, released or relaxed. It says what came before the block's end (ended.c), and of no memory that it is
-    // seen.
+    // What threads of the cluster had done when they arrived where threads of this block have waited for them, whatever
+    // the scopes, released or relaxed. It says what came before the block's end (ended.c), and makes no memory visible.
     Clock *met;
     bool visited; // another block has accessed its shared memory
     VEC(Arrival)
@@ -266,7 +265,7 @@ static inline Block *gr_order_block(const Launch *l, uint64_t linear) {
     return p ? p->block[linear % PAGE_BLOCKS] : NULL;
 }
 
-// A block instance, for as long as anything remembers it. Launch 0 stands for all that are not remembered.
+// A block instance, for as long as anything remembers it. Launch 0 stands for all launches that are forgotten.
 typedef struct BlockInfo {
     uint64_t linear, cluster;
     uint32_t launch; // index
@@ -293,8 +292,7 @@ typedef struct SyncVar {
     Sources sources;
 } SyncVar;
 
-// Which fence.sc lead to strong accesses of a place: to all of them, and to those that a thread comes after that reads
-// there.
+// Which fence.sc lead to strong accesses of a place: to all of them; and to those that a reader there comes after.
 typedef struct Talk {
     Clock *all, *writes;
 } Talk;
@@ -379,24 +377,24 @@ static inline const BlockInfo *gr_order_info(const Order *o, uint64_t id) {
 
 void gr_order_free(Order *o);
 
-// The launch of that number will know `known`, of which the reference is taken.
+// The launch of that number will know `known`. Takes the reference.
 void gr_order_expect(Order *o, uint64_t number, Clock *known);
-// And what it comes to know by griddepcontrol.wait; likewise.
+// The launch will learn `prior` by griddepcontrol.wait. Takes the reference.
 void gr_order_expect_prior(Order *o, uint64_t number, Clock *prior);
-// All launches up to now are over, and known to all that come: nothing is remembered of any. Not while any is active.
+// All launches up to now are over, and later ones know of them: drops all. Not while any is active.
 void gr_order_settle(Order *o);
 Launch *gr_order_launch_begin(Order *o, const VmLaunchEvent *e);
 void gr_order_launch_end(Order *o, Launch *l, bool faulted);
 Launch *gr_order_launch(const Order *o, uint64_t number); // active; NULL when there is none
 // The launch of that number has ended, as far as the program's work goes. NULL: it never began.
 Launch *gr_order_told(Order *o, uint64_t number);
-// Its work has had that turn in its stream.
+// The launch's work has had that turn in its stream.
 void gr_order_had_turn(Launch *l, WorkTurn turn);
 Block *gr_order_block_begin(Order *o, Launch *l, uint64_t linear);
 void gr_order_block_end(Order *o, Block *b);
 
 void gr_order_sync(Order *o, Block *b, const VmSyncEvent *e);
-// After that event it will not be told any more what threads that have exited knew.
+// After that event nobody tells the block any more what threads that have exited knew.
 bool gr_order_loses_exited(const Block *b, const VmSyncEvent *e);
 // The event is the first of the end of a phase of a cluster's barrier at which all threads know all that was done in
 // the cluster, before they do anything else.
@@ -414,7 +412,7 @@ Op *gr_order_op(const Block *b, uint64_t number);
 typedef struct StrongOp {
     uint64_t at;
     Map *vars;      // where `at` is: Order.sync or a block's
-    Map *talks;     // likewise: Order.talks or a block's
+    Map *talks;     // Map *talks;     // of the same memory: Order.talks or a block's
     uint64_t owner; // number of that block; 0: global memory
     uint32_t size;
     PtxSem sem;
@@ -432,7 +430,7 @@ static inline bool gr_order_talks(const Order *o, const Map *talks, const Block 
 }
 void gr_order_strong_read(Order *o, Block *b, Warp *w, uint32_t lane, const StrongOp *s);
 void gr_order_strong_write(Order *o, Block *b, Warp *w, uint32_t lane, const StrongOp *s);
-// It read, from the outside, what a thread that far away wrote, which knew c and released.
+// The lane read, from the outside, what a thread that far away wrote; that thread knew c and released.
 void gr_order_observe(Order *o, Block *b, Warp *w, uint32_t lane, PtxSem sem, Relation far, Clock *c);
 // [at, at + size) was written by other means.
 void gr_order_overwritten(Order *o, Map *vars, uint64_t at, uint64_t size);
@@ -453,18 +451,18 @@ bool gr_order_knows_none(const View *v, const Point *p);
 // Each lane of the viewer's warp, whose access it was, knows what it did itself at that point, and nothing of the
 // others. False: some may.
 bool gr_order_knows_only_itself(const View *v, const Point *p);
-// It is known by chance, at least: the order of fence.sc in this execution says so.
+// gr_order_knows, or the order of fence.sc in this execution says so.
 bool gr_order_knows_by_chance(const Order *o, const View *v, const Point *p, uint32_t lane);
-// Up to which epoch all lanes of the viewer's know what they have done themselves under that id (theirs, or their
+// The epoch up to which all lanes of the viewer know what they did themselves under that id (theirs, or their
 // cp.async').
 uint32_t gr_order_own(const View *v, uint64_t id);
-// The same of all lanes of that warp at once; false: some may be unknown.
+// gr_order_knows for all lanes of that warp at once; false: some may be unknown.
 bool gr_order_knows_warp(const Order *o, const View *v, const Point *p);
-// The same for an operation of the async proxy looking at what the generic proxy did: only what a proxy fence covers.
-// `chance`: by gr_order_knows or by gr_order_knows_by_chance.
+// gr_order_knows for an operation of the async proxy that looks at what the generic proxy did: a proxy fence must cover
+// it. `chance`: gr_order_knows_by_chance instead.
 bool gr_order_proxied(const Order *o, const View *v, const Point *p, uint32_t lane, bool chance);
-// What lane `lane` did at `p`, in another block, came before the end of one of the block's threads. Where nothing
-// synchronizes memory it is enough that they waited for it (Block.met).
+// What lane `lane` of another block did at `p` came before the end of one of the block's threads. Where nothing
+// synchronizes memory, a thread's wait for it is enough (Block.met).
 bool gr_order_ends_after(const Order *o, const Block *b, const Point *p, uint32_t lane);
 // The viewer's launch came after that one as a whole.
 bool gr_order_knows_launch(const Order *o, const View *v, uint32_t launch);
@@ -479,7 +477,7 @@ static inline bool gr_order_same_thread(const Order *o, const Point *a, const Po
            (a->epoch == b->epoch || !gr_order_info(o, a->id)->copies); // two cp.async are two
 }
 
-// sweep.c: first all that is remembered is marked, then everything else goes. All clocks that outlive a launch must be
+// sweep.c: first marks all that is remembered, then drops everything else. All clocks that outlive a launch must be
 // filtered.
 void gr_order_mark_begin(Order *o);
 void gr_order_mark(Order *o, uint32_t launch, uint64_t id);
@@ -490,7 +488,7 @@ typedef struct Sweep {
 void gr_order_sweep(Order *o, Sweep *s);
 void gr_order_sweep_clock(Sweep *s, Clock **c);
 void gr_order_sweep_end(Sweep *s);
-// What launches, blocks and clocks take now.
+// The bytes that launches, blocks and clocks take now.
 static inline uint64_t gr_order_bytes(const Order *o) { return o->table_bytes + gr_clock_bytes(); }
 
 #endif

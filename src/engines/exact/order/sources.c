@@ -34,7 +34,8 @@ static Clock *snap_clock(Snap *s, const Block *b, const Warp *w, uint32_t lane) 
 
 // ---- Sources -------------------------------------------------------------------------------------------------------
 
-// Those that are that near to the threads of b. False: only threads that are nearer. The host is one thread.
+// Sets *group to the threads that are that near to those of b. False: all such threads are nearer. The host is one
+// thread.
 static bool group_of(const Block *b, unsigned relation, uint64_t *group) {
     uint64_t id = relation == SAME_BLOCK     ? b->id
                   : relation == SAME_CLUSTER ? b->cluster
@@ -79,7 +80,7 @@ void gr_sources_add(Order *o, Sources *s, const Block *b, PtxScope scope, Clock 
     }
 }
 
-// The lanes of s->last, which are all in that epoch, go into the list.
+// Puts the lanes of s->last, which are all in one epoch, into the list.
 static void settle(Order *o, Sources *s) {
     Releases *r = &s->last;
     Clock *c = gr_clock_retain(r->base);
@@ -108,7 +109,7 @@ static inline void settled(Order *o, Sources *s) {
         settle(o, s);
 }
 
-// A lane that knows `base` of others releases all that it has done, and is about to get another epoch.
+// Adds a release of all that a lane has done, which knows `base` of others and is about to get another epoch.
 static void add_lane(Order *o, Sources *s, const Block *b, const Warp *w, uint32_t lane, PtxScope scope,
                      Clock *base) {
     Releases r = {.id = b->id,
@@ -231,8 +232,7 @@ bool gr_order_has_released(const Warp *w, uint32_t lane, uint64_t place) {
 
 // ---- Patterns ------------------------------------------------------------------------------------------------------
 
-// The threads that the scope reaches can acquire that epoch of the thread already, and so all that the thread knew
-// then.
+// The threads that the scope reaches can acquire that epoch of the thread already, and so all that it knew then.
 static bool is_added(const Sources *s, const Block *b, unsigned scope, uint64_t thread, uint32_t epoch) {
     uint64_t group;
     for (unsigned k = 0; k <= scope; k++) {
@@ -245,7 +245,7 @@ static bool is_added(const Sources *s, const Block *b, unsigned scope, uint64_t 
     return true;
 }
 
-// Each of the snapshots once, at its widest, of those whose scope is not less than `from`.
+// Adds each of the snapshots whose scope is at least `from` once, at its widest.
 static void add_snaps(Order *o, Block *b, const Warp *w, uint32_t lane, Snap snaps[SCOPES], unsigned from,
                       Sources *to) {
     uint64_t thread = key_of(BY_THREAD, b->id, w->index, lane);
@@ -258,7 +258,7 @@ static void add_snaps(Order *o, Block *b, const Warp *w, uint32_t lane, Snap sna
 void gr_order_release(Order *o, Block *b, Warp *w, uint32_t lane, const PlaceOp *p, Sources *to) {
     LaneSync *mine = w->sync[lane];
     LanePlace *here = place_of(o, mine, p->place, false);
-    // What it releases itself includes the others.
+    // The operation's own release includes those of its scope and narrower.
     unsigned from = releases(p->sem) ? scope_index(p->scope) + 1 : 0;
     if (mine)
         add_snaps(o, b, w, lane, mine->fence, from, to);
@@ -316,7 +316,7 @@ void gr_order_acquire(Order *o, Block *b, Warp *w, uint32_t lane, const PlaceOp 
         gr_order_learn(o, b, w, mask, here->pending[k]);
 }
 
-// A fence takes what reads have left for it.
+// A fence takes what reads have left for a fence.
 void gr_order_acquire_pending(Order *o, Block *b, Warp *w, uint32_t lane, PtxScope scope) {
     LaneSync *s = w->sync[lane];
     unsigned reach = scope_index(scope);

@@ -2,10 +2,10 @@
 // sweep — gives back what no access can ask about any more: launches that are over, what is known of their blocks, and
 // what clocks say of these.
 //
-// Questions of order are about accesses that the shadow remembers (stamps) and about fences of proxies, and they are
-// asked by threads that run. So of a launch everything goes when it has ended, its stream knows so, and nothing that is
-// remembered is of it. It was superseded then: whatever may race with it later races with a newer access of the same
-// kind, too (history.c). What a clock says of threads that have gone is never looked at again, and is left out.
+// Running threads ask of order, about accesses that the shadow remembers (stamps) and about proxy fences. So everything
+// of a launch goes once it has ended, its stream knows so, and nothing remembered is of it. Such a launch's accesses
+// were superseded: whatever may race with one later races with a newer access of its kind, too (history.c). Clocks are
+// never asked about threads that have gone, and drop them.
 #include "engines/exact/order/order_internal.h"
 
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static void mark_block(Order *o, const Block *b) {
         gr_order_mark(o, b->launch->index, b->ops.data[k]->id);
 }
 
-// Launches that run, or have not ended as far as their streams go; and the host's, which is not active.
+// Marks launches that run, or have not ended for their streams; and the host's, which is not active.
 static void mark_running(Order *o) {
     for (size_t k = 1; k < o->launches.len; k++) {
         Launch *l = o->launches.data[k];
@@ -76,7 +76,7 @@ static void mark_running(Order *o) {
 
 // ---- What goes -----------------------------------------------------------------------------------------------------
 
-// The page that the next number is in stays: its place says where the numbers go on.
+// Frees pages without blocks, but not the one of the next number: its place says where the numbers go on.
 static void free_infos(Order *o) {
     size_t gone = 0;
     gr_order_mark(o, 0, o->next_id);
@@ -128,7 +128,7 @@ static void sweep_values(Sweep *s, Map *clocks) {
     }
 }
 
-// What is known, where, and by which threads, for longer than one launch.
+// Filters all clocks that outlive a launch.
 static void sweep_clocks(Sweep *s) {
     Order *o = s->order;
     for (size_t k = 0; k < o->sync.len; k++)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// sync — fences, and strong operations. What they release and acquire is in sources.c, the order of fence.sc in
+// sync — fences and strong operations. What these release and acquire is in sources.c, the order of fence.sc in
 // chance.c.
 //
-// A release pattern synchronizes with an acquire pattern when what the one wrote is what the other read, if need be
-// through a chain of read-modify-writes, each of them morally strong with the one before (PTX ISA 9.x, 8.9.2, 8.9.4).
+// A release pattern synchronizes with an acquire pattern that reads what it wrote, perhaps through a chain of
+// read-modify-writes, each morally strong with the one before (PTX ISA 9.x, 8.9.2, 8.9.4).
 #include "engines/exact/order/order_internal.h"
 
 #include <stdlib.h>
@@ -108,7 +108,7 @@ void gr_order_fence_proxy(Order *o, Block *b, Warp *w, const VmSyncEvent *e) {
     gr_order_bump(o, b, w, e->where.mask);
 }
 
-// The viewer knows of a fence of the thread that `key` names; and of one that knew of p. `chance`: by chance will do.
+// The viewer knows of a fence, of the thread that `key` names, that knew of p. `chance`: by chance will do.
 static bool fenced_by(const Order *o, const View *v, uint64_t key, const ProxyFences *f, const Point *p,
                       uint32_t lane, bool chance) {
     bool own = key == key_of(BY_THREAD, p->id, p->warp, lane);
@@ -142,7 +142,7 @@ bool gr_order_fenced(const Order *o, const View *v, const Point *p, uint32_t lan
     return false;
 }
 
-// A fence is asked about when its thread's launch is not known as a whole, or when it saw what is remembered of others.
+// A fence is asked about if its thread's launch is not known as a whole, or if it saw what is remembered of others.
 static bool is_asked_about(const Order *o, uint64_t key, const ProxyFences *f) {
     if (gr_order_is_needed(o, id_of(key)))
         return true;
@@ -217,7 +217,7 @@ void gr_order_overwritten(Order *o, Map *vars, uint64_t at, uint64_t size) {
     }
 }
 
-// What was written last and what now happens are morally strong.
+// The last write and the operation are morally strong.
 static bool hop(const Block *b, const SyncVar *x, const StrongOp *s) {
     Relation r = b->id == x->id                   ? SAME_BLOCK
                  : b->cluster == x->cluster       ? SAME_CLUSTER
@@ -228,7 +228,7 @@ static bool hop(const Block *b, const SyncVar *x, const StrongOp *s) {
 
 static SyncVar *var_at(const StrongOp *s) { return s->vars->live ? gr_map_get_u64(s->vars, s->at) : NULL; }
 
-// Of shared memory that no thread outside the block reaches, every scope is the block's.
+// In shared memory that no thread outside the block reaches, every scope is the block's.
 static PlaceOp place_op(const Block *b, const StrongOp *s) {
     return (PlaceOp){gr_place(s->owner, s->at, s->size), s->sem,
                      s->owner && b->alone         ? PTX_SCOPE_CTA
