@@ -166,7 +166,7 @@ struct Exact {
     StrBuf unsure_named;
     size_t heard; // judge.c: accesses that fence.sc alone orders, behind threads that were heard of
     Map feeds, volatile_pairs; // volatiles.c: by site; by two sites
-    Map volatile_ordered;      // Map volatile_ordered; // by two sites -> how often observation ordered them
+    Map volatile_ordered;      // by two sites -> how often observation ordered them
     Dekker dekker;
     uint64_t last_pair; // one of those that have been counted; 0: none
     // freed.c

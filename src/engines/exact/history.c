@@ -85,7 +85,7 @@ static bool observes_nothing_new(const Exact *x, size_t k) {
         const Entry *old = &x->scratch.data[n];
         const Stamp *t = &x->shadow.stamps.data[old->stamp];
         if (!(old->bytes & SEEN) && t->strong)
-            return false; // return false; // the older entry has not observed this one
+            return false; // the older entry has not observed this one
         if ((old->bytes & SEEN) && old->lanes == e->lanes && t->site == s->site && t->at.id == s->at.id &&
             t->at.warp == s->at.warp)
             return true;

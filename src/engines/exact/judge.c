@@ -228,9 +228,7 @@ static uint32_t observed(const Exact *x, const Access *a, const Cell *cell, cons
         unsigned side = ordered[0] ? k : !k; // first where it is more likely
         History h = side ? cell->reads : cell->writes;
         Entry e;
-        // Bool newer = !side; // than w: atomic operations have an order, merged stores only half.
-        bool newer = !side;
-        // of one
+        bool newer = !side; // than w: atomic operations have an order, merged stores only half of one
         while ((bytes & wanted) != wanted && gr_history_observes(&x->shadow, h) &&
                gr_history_next(&x->shadow, &h, &e)) {
             const Stamp *z = &x->shadow.stamps.data[e.stamp];
