@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// decode — the privatizer's area of the results file: what the host writes there, and as findings.
+// decode — reads the privatizer's area of the results file, which the host wrote, as findings.
 #ifndef GR_ENGINES_PRIVATIZER_DECODE_H
 #define GR_ENGINES_PRIVATIZER_DECODE_H
 
@@ -17,17 +17,17 @@ typedef struct GrPrivateSide {
 
 enum { GR_NO_REGION = 0x7fffffff }; // one store
 
-// One pair of accesses that the outcome hangs on.
+// A pair of accesses on which the outcome depends.
 typedef struct GrPrivateRace {
     uint32_t state;                // 1: it is there
     uint32_t class, level, shared; // level: GrBetween
     uint64_t launch, count;        // the first; how many times the pair was found, in all rounds and launches
     uint64_t address;              // where
-    // Of the launch, the round and the block that found the pair first: how many bytes of the region came out
-    // otherwise, and, bits, which private copies did.
+    // What the first launch, round and block with the pair found: how many bytes of the region came out otherwise, and
+    // (bits) in which private copies.
     uint64_t bytes, copies[GR_FOUND_COPIES / 64];
-    // Where the region begins: 0: with the kernel, else the number of the barrier in the kernel's text. And, bits, all
-    // regions with the pair; bit 63: with a higher number.
+    // Where the region begins: 0: with the kernel, else the number of the barrier in the kernel's text. regions: bits
+    // of all regions with the pair; bit 63: of higher numbers.
     uint32_t region;
     uint32_t round; // that found it first, from 1
     uint32_t last;  // GrPrivFound.part: of which `bytes` and `copies` are

@@ -29,7 +29,7 @@ typedef struct PrivatizerDriver {
     bool is_cpu;
 } PrivatizerDriver;
 
-// Finds them, once.
+// Looks the functions up, once.
 void gr_privatizer_driver(GrSession *s, PrivatizerDriver *d);
 
 #endif

@@ -98,7 +98,7 @@ static void free_module(ProbedModule *m) {
     free(m);
 }
 
-// The reason and the place of the instruction. NULL: it suits, or memory is out.
+// The reason and the place of the instruction, as text. NULL: the kernel suits, or memory is out.
 static char *why_of(const PtxModule *m, const GrSuits *s) {
     if (!s->why)
         return NULL;

@@ -44,7 +44,7 @@ PassRoom gr_level_room(ProbedKernel *k, bool warps, bool little) {
     return k->room[warps];
 }
 
-// All rounds, or what `known` says of them. False: once more, with more room, or copies of more memory.
+// Runs all rounds, or takes `known` for them. False: the level must run again, with more room or copies of more memory.
 static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKernel *k, Level *l,
                       const GrPrivLog *known) {
     const GrLaunch *launch = passes->launch;
@@ -132,8 +132,8 @@ bool gr_level_plan(Probe *p, const Passes *passes, ProbedKernel *k, uint32_t mod
     return planned;
 }
 
-// What was found, and no access behind it. Units that share a copy may do something else each time once they race; so
-// may blocks whose threads race. `differs`: what smaller units did was not the same.
+// Notes differences behind which no access was found. Units that share a copy may do something else each time once they
+// race; so may blocks whose threads race. `differs`: smaller units differed, too.
 static void tell_unplaced(Probe *p, const Passes *passes, const char *level, const RacesFound *found,
                           bool differs) {
     if (found->unplaced && found->cut)

@@ -35,8 +35,7 @@ static bool points_into(const GrRange *r, const char *params, size_t bytes) {
     return false;
 }
 
-// The part of the arena with the ranges, if it is not much larger than they are: its accesses are looked up by inserted
-// code.
+// Finds the part of the arena that holds the ranges and is not much larger: inserted code looks up its accesses.
 static void find_window(Layout *l) {
     uint64_t low = UINT64_MAX, high = 0, sum = 0;
     for (size_t k = 0; k < l->n_inside; k++) {

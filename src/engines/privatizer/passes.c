@@ -29,7 +29,7 @@ bool gr_log_has_found(const GrPrivLog *log) {
     return false;
 }
 
-// As few copies as do it in so many rounds: less is to be looked at.
+// As few copies as need no more rounds: then there is less to compare.
 enum { MANY_COPIES = 256, MOST_THREADS = 1024 }; // MOST_THREADS: of a block
 
 static uint64_t fewest(uint64_t units, uint64_t rounds) {
@@ -41,12 +41,12 @@ static uint64_t fewest(uint64_t units, uint64_t rounds) {
 
 static uint64_t lines_of(const Passes *p) { return p->layout->span / GR_LINE; }
 
-// What copies of all near memory may take: with more, little is left of the cache that local memory needs, and where a
-// region ends they take longer than owners.
+// What copies of all near memory may take. With more, they leave little of the cache that local memory needs, and ends
+// of regions take longer than with owners.
 enum { MOST_DENSE = 160 << 10 };
 
-// What is near (control.h) of the launch's shared memory: all of it, if its row, or with `units` their copies, fit
-// behind it.
+// The part of the launch's shared memory that is near (control.h): all of it, if its row, or with `units` their copies,
+// fit behind it.
 static GrPrivNear near_of(const Passes *p, uint32_t mode, uint64_t units, uint64_t window) {
     GrPrivNear none = {0}, near = {.first = p->reserved_shared,
                                    .size = (uint32_t)p->layout->shared_bytes - p->reserved_shared,
@@ -67,7 +67,7 @@ static uint64_t bytes_of_numbers(const Passes *p, const PassPlan *plan) {
     return near_of(p, plan->mode, 0, 0).size / GR_LINE * GR_NEAR_NUMBERS(plan->copies);
 }
 
-// Of a block, or of the launch.
+// The bytes of a block's notes, or of the launch's.
 static uint64_t bytes_of_notes(const Passes *p, const PassPlan *plan) {
     uint64_t blocks = plan->mode != GR_OF_BLOCKS ? 1 : gr_passes_blocks(p->launch);
     return plan->room.notes * sizeof(uint64_t) * gr_passes_threads(p->launch) * blocks;
@@ -78,12 +78,12 @@ static uint64_t bytes_of_stage(const Passes *p, const PassPlan *plan) {
     return plan->room.stage ? (gr_passes_threads(p->launch) + 31) / 32 * blocks * GR_STAGE : 0;
 }
 
-// With the union, and for each line a word and a byte for each unit.
+// The bytes of a window with the union, and a word and a byte for each unit of each line.
 static uint64_t bytes_of_window(const GrPrivWindow *w, uint64_t units) {
     return (units + 1) * w->size + w->size / GR_LINE * (sizeof(uint32_t) + units);
 }
 
-// Of blocks that meet: what is kept of their shared memory.
+// The bytes that keep the shared memory of blocks that meet.
 static uint64_t bytes_of_shared(const Passes *p, const PassPlan *plan) {
     return p->meets && plan->mode == GR_OF_BLOCKS ? gr_passes_blocks(p->launch) * 2 * p->block_shared : 0;
 }
@@ -103,14 +103,14 @@ static uint64_t bytes_of_slot(const Passes *p, const PassPlan *plan) {
            bytes_of_stage(p, plan) + bytes_of_shared(p, plan);
 }
 
-// One row more than there are lines: a thread that looks for room just when another one has taken the last line's row
-// finds some, and looks again.
+// The room that the launch can use. One row more than there are lines: a thread that looks for room just when another
+// has taken the last line's row finds some, and looks again.
 static PassRoom usable(const Passes *p, PassRoom room, uint64_t copies) {
     uint64_t rows = room.rows <= lines_of(p) ? room.rows : lines_of(p) + 1, most = rows * copies;
     return (PassRoom){rows, room.copies < most ? room.copies : most, room.notes, room.stage};
 }
 
-// *whole: as many blocks at once as the device runs.
+// The bytes that the plan takes. *whole: with as many blocks at once as the device runs.
 static uint64_t bytes_of(const Passes *p, const PassPlan *plan) {
     return (plan->slots + plan->exchanges) * bytes_of_slot(p, plan) +
            overlay_rows(p, plan) * GR_ROW_BYTES(plan->copies);
@@ -150,13 +150,13 @@ static bool plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room
     return out->slots > 0;
 }
 
-// What a window of the launch would be, without its copies. size 0: it has none, or copies for all units are too large.
+// The launch's window, without its copies. size 0: it has none, or copies for all units are too large.
 static GrPrivWindow window_of(const Passes *p, const PassPlan *plan) {
     enum { MOST_BYTES = 256 << 20, PAGE = 1 << 16 }; // the GPU looks at all of it
     GrPrivSpan spans[GR_SPANS] = {{0}};
     GrPrivWindow w = {.at = UINT64_MAX};
     uint64_t end = 0;
-    // What blocks tell each other at barriers of the grid stands in rows.
+    // Rows hold what blocks tell each other at barriers of the grid.
     if (plan->exchanges || !gr_window_spans(p, plan->mode, spans))
         return (GrPrivWindow){0};
     for (unsigned k = 0; k < GR_SPANS && spans[k].lines; k++) {
@@ -192,7 +192,7 @@ bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom r
                       ? p->windows && window_of(p, out).size
                       : mode == GR_OF_WARPS && threads > 1 && p->dense && p->known &&
                             (p->pads ? window_of(p, out).size : near_of(p, mode, out->units, 0).size));
-    // A block that comes second to a slot would find the rows as the first one left them.
+    // A second block in a slot would find the rows as the first one left them.
     bool fits = p->proved && !p->meets && !out->exchanges &&
                 (mode == GR_OF_BLOCKS || out->slots >= gr_passes_blocks(p->launch));
     uint64_t lines = fits ? gr_ready_spans(p, mode, spans) : 0, slots = out->slots;
@@ -236,8 +236,8 @@ static CUdeviceptr log_at(const Passes *p, uint32_t mode) {
     return p->memory->log.at + (mode - GR_OF_BLOCKS) * sizeof(GrPrivLog);
 }
 
-// `zero_bytes` of p->memory->small become 0, too. If what was submitted before on the same tables was cut short, the
-// round is not run.
+// Sets the control, and `zero_bytes` of p->memory->small to 0. The GPU skips the round if earlier work on the same
+// tables was cut short.
 static CUresult set(const Passes *p, const GrPrivControl *c, uint64_t zero_bytes) {
     GrPrivSet set = {.control = *c, .to = p->control, .zeros = p->memory->small.at, .zero_bytes = zero_bytes};
     uint64_t most = 16 * (uint64_t)p->groups, warps = c->slots * c->ready, groups;
@@ -263,7 +263,7 @@ static CUresult step(const Passes *p, CUfunction kernel) {
     return p->d->launch(kernel, p->groups, 1, 1, 256, 1, 1, 0, p->launch->stream, params, NULL);
 }
 
-// A step of a window: a warp for a line.
+// Launches a step of a window, with a warp for each line.
 static CUresult window_step(const Passes *p, CUfunction kernel) {
     GrPrivWindowed w = {.control = p->control};
     uint64_t most = 16 * (uint64_t)p->groups, groups;
@@ -288,7 +288,7 @@ static CUresult run_blocks(const Passes *p, GrPrivControl *c, uint64_t small) {
     return rc;
 }
 
-// The program's kernel may have more dynamic shared memory meanwhile than the program has asked for.
+// Meanwhile the program's kernel may have more dynamic shared memory than the program asked for.
 static CUresult run_warps(const Passes *p, GrPrivControl *c, uint64_t small) {
     const CUfunction_attribute most = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
     CUfunction f = p->function;
@@ -308,7 +308,7 @@ static CUresult run_warps(const Passes *p, GrPrivControl *c, uint64_t small) {
     return rc == CUDA_SUCCESS ? restored : rc;
 }
 
-// The tables and extents, if the last launch had others.
+// Sets the tables and extents, if the last launch had others.
 static CUresult prepare_tables(Passes *p, struct Tables *m, uint64_t slots, uint64_t ready) {
     const PrivatizerDriver *d = p->d;
     const Layout *l = p->layout;
@@ -333,7 +333,7 @@ static struct Tables *tables_of(const Passes *p, const PassPlan *plan) {
     return &p->memory->of[plan->mode != GR_OF_BLOCKS];
 }
 
-// A log for each level, both of them empty.
+// Sets a log for each level, all of them empty.
 static CUresult prepare_logs(Passes *p) {
     const PrivatizerDriver *d = p->d;
     Memory *m = p->memory;
@@ -355,11 +355,11 @@ static CUresult prepare_numbers(Passes *p, uint64_t bytes) {
     return rc;
 }
 
-// Whether blocks of the launch are of clusters that have others.
+// The launch's clusters have several blocks.
 static bool in_clusters(const Passes *p) { return p->cluster[0] * p->cluster[1] * p->cluster[2] > 1; }
 
-// Device memory for the plan with that many slots, and the control without what a round sets. *small: bytes that each
-// round finds 0. `once`: as control->once.
+// Gets device memory for the plan with that many slots, and sets the control but for what a round sets. *small: bytes
+// that each round finds 0. `once`: as control->once.
 static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once, GrPrivControl *c,
                         size_t *small) {
     const PrivatizerDriver *d = p->d;
@@ -468,7 +468,7 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
     return rc;
 }
 
-// What comes of what a level's log says.
+// Notes what of the kept memory is not as a launch expects it, from what a level's log says.
 static void heed(Passes *p, uint32_t mode, const GrPrivLog *log, CUresult rc) {
     const uint64_t *words = (const uint64_t *)&log->head;
     for (size_t k = 0; k < sizeof log->head / sizeof *words; k++)
@@ -504,7 +504,7 @@ CUresult gr_passes_spent(Passes *p) {
     return rc;
 }
 
-// All but the end: the mode is not set back.
+// Submits everything but the end: the mode is not set back.
 static CUresult submit(Passes *p, const PassPlan *plan, uint64_t first, uint64_t rounds,
                        const GrPrivAsk *ask) {
     GrPrivControl c;
@@ -545,9 +545,9 @@ static CUresult make_heads(const PrivatizerDriver *d, Memory *m) {
     return rc;
 }
 
-// Until the word, in the host's memory, is `value` times `of`, and something: the GPU says so sooner than the driver,
-// which is asked now and then, for a launch may have failed. If that is the program's own, which comes last, the word
-// is there all the same.
+// Waits until the word, in the host's memory, is `value` times `of` or a little more. The GPU writes it sooner than the
+// driver tells; the driver is asked now and then, as a launch may have failed. If the failed one is the program's own,
+// which comes last, the GPU has written the word all the same.
 static CUresult wait_for(const Passes *p, const uint64_t *word, uint64_t of, uint64_t value) {
     enum { LOOKS = 4096 };
     const PrivatizerDriver *d = p->d;
@@ -563,7 +563,7 @@ static CUresult wait_for(const Passes *p, const uint64_t *word, uint64_t of, uin
     return rc;
 }
 
-// *says: GR_GATE_...; 0: nothing was found.
+// *says: GR_GATE_...; 0: the logs say nothing.
 static CUresult wait_for_heads(Passes *p, unsigned *says) {
     const Memory *m = p->memory;
     const uint64_t of = GR_AGAIN(1, 0);

@@ -7,8 +7,8 @@
 #include "engines/privatizer/prove.h"
 #include "engines/privatizer/targets.h"
 
-// What is compared: blocks (GR_OF_BLOCKS), or units within a block (GR_OF_WARPS); and in kernels whose units are warps
-// then, threads from barrier to barrier of their warp; in kernels with mbarriers, threads once more.
+// What is compared: blocks (GR_OF_BLOCKS); warps or threads of a block (GR_OF_WARPS); and, third (GR_LEVEL_LANES),
+// threads: from barrier to barrier of their warp where the units were warps, or once more in kernels with mbarriers.
 enum { GR_LEVEL_LANES = GR_OF_WARPS + 1, GR_LEVELS = GR_LOGS };
 
 // Device memory of one context that is kept from launch to launch.
@@ -17,7 +17,7 @@ typedef struct Memory {
     uint64_t clean_numbers; // bytes of `numbers` that are 0
     bool logs_are_empty;
     GrPrivHeads *heads;   // of the logs, in the host's memory
-    CUdeviceptr heads_at; // likewise, as the GPU has it
+    CUdeviceptr heads_at; // the GPU's address of heads
     uint64_t number;      // of launches so far
     struct Tables {       // for blocks, and for warps, whose layouts have shared memory
         Buffer tables, extents;
@@ -64,7 +64,7 @@ typedef struct Passes {
     unsigned groups;                    // blocks of merge and check
     uint64_t *spent;                    // [GR_SPENT]: clock cycles are added; NULL: nobody wants to know
     GrPrivExpected expected[GR_LEVELS]; // of gr_passes_end(), by level
-    // What became of it.
+    // What came of the run.
     uint64_t again[GR_LEVELS]; // bits: which of these a launch that was not held has found
     uint64_t rounds, peak;     // bytes
     bool submitted[2];         // something has, for blocks, and for warps
@@ -73,18 +73,18 @@ typedef struct Passes {
 uint64_t gr_passes_blocks(const GrLaunch *l);  // of the grid
 uint64_t gr_passes_threads(const GrLaunch *l); // of a block
 
-// What there is room for: lines that are written, by the launch (GR_OF_BLOCKS) or by a block at a time; private copies
-// of them; and notes.
+// How much there is room for: lines that the launch (GR_OF_BLOCKS) or a block (GR_OF_WARPS) writes; private copies of
+// them; and notes.
 typedef struct PassRoom {
     uint64_t rows, copies;
     uint64_t notes; // results that a thread notes in a region; 0: the kernel has none
     bool stage;     // and memory of each warp for matrices
 } PassRoom;
 
-// More than that a thread does not note in a region: it may wait for what never comes.
+// A thread that notes more in a region may wait for what never comes, and gets no more room.
 enum { GR_MOST_NOTES = 2048 };
 
-// Eight times what `full` (GR_FULL_...) says there was too little of. False: nothing needs so much.
+// Gets eight times as much of what `full` (GR_FULL_...) names. False: nothing needs so much.
 bool gr_room_more(PassRoom *r, uint32_t full);
 bool gr_room_exceeds(const PassRoom *r, const PassRoom *other); // in one of the three
 
@@ -94,45 +94,46 @@ typedef struct PassPlan {
     uint64_t units, copies, slots, rounds;
     uint32_t ready; // rows that each slot has from the begin
     bool exchanges; // GR_OF_WARPS: as in GrPrivControl
-    // Each unit has a copy of all near memory (GrPrivNear.units), or of a window (GrPrivWindow), but in runs that ask.
+    // Each unit has a copy of all near memory (GrPrivNear.units), or of a window (GrPrivWindow), except in runs that
+    // ask.
     bool dense;
     PassRoom room;
 } PassPlan;
 
-// With so much room, or less where more cannot be used, and with fewer private copies where the device's memory has not
-// enough. False: it has none.
+// Plans a level with that room, or with less if it cannot use more, and with fewer private copies if the device's
+// memory is too small. False: it is too small for any.
 bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room, PassPlan *out);
 
-// The same level, likewise. False: there is no more, and the plan is as it was.
+// Plans the same level with more of what `full` names. False: there is no more, and the plan is as it was.
 bool gr_passes_more(const Passes *p, PassPlan *plan, uint32_t full);
 
-// `rounds` of them, from `first` on, both passes of each. *log is what was found; with `ask`, in one round, of one
-// block, what was asked for. The program's memory stays as it was.
+// Runs both passes of `rounds` rounds, from `first` on. *log is what they found; with `ask`, in one round of one block,
+// what was asked for. The program's memory stays as it was.
 CUresult gr_passes_run(Passes *p, const PassPlan *plan, uint64_t first, uint64_t rounds, const GrPrivAsk *ask,
                        GrPrivLog *log);
 
-// The same without waiting, all rounds of one level. Then, behind all levels, gr_passes_end(): the program's launch
-// itself. It runs as the program asked if no log says anything but what is expected; with *held it has done nothing,
-// the logs can be read, and behind gr_passes_release() launches run again.
+// Submits all rounds of one level, and does not wait.
 CUresult gr_passes_submit(Passes *p, const PassPlan *plan);
+// Behind all levels: submits the program's launch, which runs if the logs say only what is expected. With *held it did
+// nothing, and the host can read the logs.
 CUresult gr_passes_end(Passes *p, bool *held);
-// Behind gr_passes_end(), with *held: what the level's log says, but what was asked for. False: nothing.
+// Behind gr_passes_end(), with *held: sets *log to what the level says, but for what was asked for. False: nothing.
 bool gr_passes_says(Passes *p, uint32_t mode, GrPrivLog *log);
+// Launches run again behind it, after one was held.
 CUresult gr_passes_release(Passes *p);
-// Something failed, and what it left is not known: all that is kept from launch to launch is made anew.
+// Something failed, and its traces are unknown: the next launch makes anew all that is kept from launch to launch.
 void gr_passes_forget(Passes *p);
 
-// A copy for each unit of all blocks. False: there is no room for them.
+// Plans a copy for each unit of all blocks. False: there is no room for them.
 bool gr_passes_plan_once(const Passes *p, uint32_t threads, PassRoom room, PassPlan *out);
-// The launch itself, on private copies: each region once, and what was written merged in the units' order (section
-// 4.6). With log->outside, log->over, log->apart or log->full the program's memory stays as it was; likewise if the
-// launch fails.
+// Runs the launch itself, on private copies: each region once; what units wrote is merged in their order (section 4.6).
+// The program's memory stays as it was if log->outside, log->over, log->apart or log->full say so, or the launch fails.
 CUresult gr_passes_once(Passes *p, const PassPlan *plan, GrPrivLog *log);
 
-// Adds what blocks have spent since the last time.
+// Adds the cycles that blocks have spent since the last call.
 CUresult gr_passes_spent(Passes *p);
 
-// Whether two copies were found different.
+// The log has a difference between two copies.
 bool gr_log_has_found(const GrPrivLog *log);
 
 #endif

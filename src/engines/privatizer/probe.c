@@ -17,7 +17,7 @@ enum {
 
 // ---- What is there --------------------------------------------------------------------------------------------------
 
-// NULL: another kernel.
+// The kernel that is launched. NULL: it is none that the pass rewrote.
 static ProbedKernel *kernel_of(const GrLaunch *l) {
     const ProbedModule *m = l->module ? l->module->engine_data : NULL;
     for (uint32_t k = 0; m && l->kernel && k < m->n_kernels; k++)
@@ -26,7 +26,7 @@ static ProbedKernel *kernel_of(const GrLaunch *l) {
     return NULL;
 }
 
-// Where the launch's module has its control; 0: it was not loaded as it was rewritten.
+// Where the launch's module has its control; 0: the loaded module is not the rewritten one.
 static CUdeviceptr control_of(Probe *p, const GrLaunch *l) {
     const ProbedModule *m = l->module->engine_data;
     CUdeviceptr at = 0;
@@ -37,7 +37,7 @@ static CUdeviceptr control_of(Probe *p, const GrLaunch *l) {
     return at;
 }
 
-// 0: the driver does not say.
+// An attribute of the current device; 0: the driver does not say.
 static uint32_t device_value(const PrivatizerDriver *d, CUdevice_attribute which) {
     int value = 0;
     CUdevice device = 0;
@@ -58,7 +58,7 @@ static ProbeContext *context_of(Probe *p, CUcontext context) {
         return NULL;
     }
     c->context = context;
-    // On the CPU device what the system has comes last, and a kernel that does not use it has none of it.
+    // On the CPU device the system's part comes last, and a kernel that does not use it has none.
     c->reserved_shared =
         d->is_cpu ? 0 : device_value(d, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
     c->most_shared =
@@ -73,7 +73,7 @@ static ProbeContext *context_of(Probe *p, CUcontext context) {
                 d->function(&c->check_window, module, "__gr_check_window") != CUDA_SUCCESS ||
                 d->function(&c->commit, module, "__gr_commit") != CUDA_SUCCESS ||
                 d->function(&c->gate, module, "__gr_gate") != CUDA_SUCCESS;
-    // Else the driver loads each where it is first launched, and waits for what runs by then.
+    // Else the driver would load each at its first launch, and wait for all running work.
     const CUfunction of[] = {c->set, c->merge, c->check, c->merge_window, c->check_window, c->gate};
     for (size_t k = 0; k < sizeof of / sizeof *of && !c->failed && d->load_function; k++)
         (void)d->load_function(of[k]);
@@ -106,7 +106,7 @@ static bool is_over(const PrivatizerDriver *d, CUstream stream, CUevent event, c
     }
 }
 
-// A launch before which all is to be over, and for how long that is waited for.
+// A launch that needs all other work to be over, and how long to wait for that.
 typedef struct Quiet {
     const PrivatizerDriver *d;
     CUstream stream; // in which all is over
@@ -119,8 +119,8 @@ static bool stream_is_over(void *data, const ProbeStream *s) {
     return s->stream == q->stream || is_over(q->d, NULL, s->event, &q->since, q->patience);
 }
 
-// The mode is a variable of the module, so no launch in its own code may be under way; nor work in the stream that may
-// wait for the host. (Of what is behind an event in that stream, the stream says enough.)
+// No launch in the module's own code may be under way, as the mode is a variable of the module; nor work in the stream
+// that may wait for the host. (For what is behind an event in that stream the stream is enough.)
 static bool is_quiet(Probe *p, const GrLaunch *l) {
     Quiet q = {.d = &p->driver, .stream = l->stream, .patience = p->impatient ? SHORT_S : PATIENCE_S};
     clock_gettime(CLOCK_MONOTONIC, &q.since);
@@ -130,7 +130,7 @@ static bool is_quiet(Probe *p, const GrLaunch *l) {
     return over;
 }
 
-// What is about to be recorded behind a launch that is not on private copies. NULL: out of memory.
+// Takes the event that is about to be recorded behind a launch that is not on private copies. NULL: out of memory.
 static CUevent behind(Probe *p, const GrLaunch *l) {
     ProbeStream *s = gr_streams_find(&p->streams, l->context, l->stream);
     CUevent event = NULL;
@@ -143,8 +143,8 @@ static CUevent behind(Probe *p, const GrLaunch *l) {
 
 // ---- What the launch is ---------------------------------------------------------------------------------------------
 
-// The driver may still refuse the launch, so its dimensions may be any, zero too; sizes of memory and numbers of rounds
-// are computed from their products.
+// Sizes of memory and numbers of rounds are products of the launch's dimensions, which may be any, zero too: the driver
+// may still refuse the launch.
 static bool is_countable(const GrLaunch *l) {
     uint64_t n = 1;
     bool over = false;
@@ -154,7 +154,7 @@ static bool is_countable(const GrLaunch *l) {
     return !over && n >> 40 == 0;
 }
 
-// Why no launch like this is run on private copies; NULL: it is. `once`: in place of the program's.
+// Why no such launch runs on private copies; NULL: it does. `once`: in place of the program's.
 static const char *launch_unsuited(const GrLaunch *l, bool once) {
     if (!is_countable(l))
         return "its launch has 2^40 threads or more";
@@ -222,8 +222,8 @@ static uint64_t clusters_of(const GrLaunch *l, const ProbedKernel *k) {
     return n;
 }
 
-// A launch that runs on private copies needs one for each unit. To ask the driver takes its time, so it is asked when
-// the program's memory is another one.
+// Bytes for private copies: a launch needs a copy for each unit. The driver is asked only when the program's memory has
+// changed, as that takes time.
 static uint64_t budget_of(Probe *p, ProbeContext *c) {
     const PrivatizerDriver *d = &p->driver;
     size_t unused = 0, total = 0;
@@ -241,8 +241,7 @@ static uint64_t budget_of(Probe *p, ProbeContext *c) {
     return c->budget;
 }
 
-// Whether units are all warps of the grid, whose private copies are made at once: what blocks do is compared by that,
-// too.
+// Units are all warps of the grid, and all their private copies are made at once: that compares what blocks do, too.
 static bool is_whole(const GrLaunch *l, const ProbedKernel *k) {
     enum { MOST_UNITS = 256 };
     return k->whole && gr_passes_blocks(l) * ((gr_passes_threads(l) + 31) / 32) <= MOST_UNITS &&
@@ -284,7 +283,7 @@ static Passes passes_of(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run
                     .spent = p->tells ? p->spent : NULL,
                     .reserved_shared = c->reserved_shared,
                     .own_shared = own_shared,
-                    // Blocks of a cooperative launch have to fit on the device all at once.
+                    // All blocks of a cooperative launch have to fit on the device at once.
                     .most_shared = l->cooperative || k->far ? 0 : c->most_shared,
                     .near_shift = k->near_shift,
                     .near_entry = k->near_entry,
@@ -317,8 +316,8 @@ static void tell_unsuited(Probe *p, ProbedKernel *k) {
     k->early_told |= k->early_copies && !k->why[1];
 }
 
-// Whether blocks of the launch cannot meet at barriers of the grid that its kernel has: without a cooperative launch it
-// need not come to them, and some blocks may not run; in clusters shared memory is not where it is kept from.
+// The launch's blocks cannot meet at the kernel's barriers of the grid: without a cooperative launch some blocks may
+// not run; in clusters shared memory is not where it is kept from.
 static bool cannot_meet(Probe *p, const GrLaunch *l, ProbedKernel *k) {
     const char *why = !k->meets         ? NULL
                       : !l->cooperative ? "is not cooperative"
@@ -332,7 +331,7 @@ static bool cannot_meet(Probe *p, const GrLaunch *l, ProbedKernel *k) {
     return why;
 }
 
-// Which levels the launch is to be run on: bits of the modes. What is proved needs none.
+// The levels to run the launch on, as bits of the modes. A level that is proved need not run.
 static unsigned levels_of(Probe *p, const GrLaunch *l, ProbedKernel *k) {
     unsigned levels = 0, proved = 0;
     p->known = (Proved){0};
@@ -358,8 +357,8 @@ static unsigned levels_of(Probe *p, const GrLaunch *l, ProbedKernel *k) {
     return levels >> GR_OF_WARPS & 1 && k->lanes ? levels | 1u << GR_LEVEL_LANES : levels;
 }
 
-// The runs of all levels, and behind them the launch itself, which is held if any of them says something. So the GPU
-// need not wait for the host as long as nothing is found. *logs: what they say then; *held: without it the launch is
+// Submits the runs of all levels, and behind them the launch itself, which is held if any of them says something. So
+// the GPU waits for the host only if something is found. *logs: what they say then. Without *held the launch is
 // submitted, with result *rc.
 static void run_ahead(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels, GrPrivLog *logs, bool *held,
                       CUresult *rc) {
@@ -406,8 +405,8 @@ static bool says_nothing(const GrPrivLog *log) {
     return !memcmp(&log->head, &empty, sizeof empty);
 }
 
-// Gives whether there are races. *done: the launch was submitted, with result *rc, and what comes behind it was
-// recorded.
+// Runs the levels. Yields whether there are races. *done: the launch was submitted, with result *rc, and the event
+// behind it was recorded.
 static bool probe(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels, bool *done, CUresult *rc) {
     static GrPrivLog logs[GR_LEVELS]; // with Probe.lock
     const GrLaunch *l = passes->launch;
@@ -426,7 +425,7 @@ static bool probe(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels, bo
         Layout layout;
         if (!(levels >> mode & 1) || (known && says_nothing(known)))
             continue;
-        // Another level was cut short, not its own earlier rounds; or another one got more room.
+        // Another level was cut short, not this one's own earlier rounds; or another one got more room.
         bool again = known && ((known->head.skipped && !known->head.apart) ||
                                (known->head.full && gr_room_exceeds(&k->room[warps], &had[warps])));
         known = again ? NULL : known;
@@ -448,7 +447,7 @@ static bool probe(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels, bo
 
 static const char *const made[] = {"", "race-free", "deterministic"};
 
-// The launch on private copies, once. False: it has to run as it is.
+// Runs the launch once, on private copies. False: it has to run as it is.
 static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
     const GrLaunch *l = passes->launch;
     uint32_t threads = p->what_for == PROBE_DETERMINISTIC && !k->by_warps ? 1 : 32;
@@ -500,7 +499,7 @@ static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
     return !why;
 }
 
-// Why the launch runs as it is; a static text, or in `buf`. NULL: it need not.
+// Why the launch runs as it is: a static text, or one in `buf`. NULL: there is no reason.
 static const char *unsuited(const GrLaunch *l, const ProbedKernel *k, const ProbeContext *c, bool once,
                             char *buf, size_t size) {
     const char *why = launch_unsuited(l, once);
@@ -513,7 +512,7 @@ static const char *unsuited(const GrLaunch *l, const ProbedKernel *k, const Prob
     return why;
 }
 
-// Of all of the kernel's groups.
+// `reads` covers all of the kernel's groups.
 static bool knows_reads(const ProbedKernel *k, const GrPrivProved *reads) {
     uint32_t n = k->places ? k->places->n_groups : 0, known = 0;
     for (uint32_t g = 0; g < n && g < GR_ONLY_READ; g++)
@@ -521,7 +520,7 @@ static bool knows_reads(const ProbedKernel *k, const GrPrivProved *reads) {
     return known == n;
 }
 
-// Likewise of all stores by threads to other memory than shared.
+// `written` covers all stores by threads to other memory than shared.
 static bool knows_stores(const ProbedKernel *k, const GrPrivProved *written) {
     bool all = k->places;
     for (uint32_t i = 0; all && i < k->places->n_places; i++) {

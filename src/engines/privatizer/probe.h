@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// probe — what the engine does in place of a launch: it runs the launch on private copies, and then as the program
-// asked.
+// probe — what the engine does in place of a launch: runs it on private copies, and then as the program asked.
 #ifndef GR_ENGINES_PRIVATIZER_PROBE_H
 #define GR_ENGINES_PRIVATIZER_PROBE_H
 
@@ -10,7 +9,7 @@
 
 #include <pthread.h>
 
-// A kernel's function in one context, as it was asked for last: to ask the driver takes its time.
+// A kernel's function in one context. The driver takes long to name it, so the last answer is kept.
 typedef struct ProbedFunction {
     CUcontext context;  // NULL: none was
     uint64_t ended;     // contexts by then: another one may have the same address
@@ -34,13 +33,13 @@ typedef struct ProbedKernel {
     bool wild[2];               // it goes elsewhere than what is known, as blocks, as warps
     bool told[2];               // the verdict names it
     uint32_t cluster[3];        // as its code says; zeros: it does not
-    bool cut[2];                // likewise, that it was not checked to its end
+    bool cut[2];                // the verdict says that it was not checked to its end
     bool reaches;               // more memory than its parameters point into
     PassRoom room[2];           // what its launches get, of blocks and of warps; 0: none came so far
     GrPlaces *places;           // NULL: nothing of its launches can be proved
     Proofs proofs;              // with Probe.lock
-    KnownRaces known;           // likewise
-    ProbedFunction function;    // likewise
+    KnownRaces known;           // with Probe.lock
+    ProbedFunction function;    // with Probe.lock
 } ProbedKernel;
 
 // The variable of the module in one context.
@@ -57,13 +56,13 @@ typedef struct ProbedModule {
     VEC(ProbedControl) controls; // with Probe.memory
 } ProbedModule;
 
-// Of one context.
+// What there is of one context.
 typedef struct ProbeContext {
     CUcontext context;
     CUfunction set, merge, check, merge_window, check_window, commit, gate;
     uint64_t budget, changes; // bytes of rows and tables; of Probe.ranges when that was found
-    // Of the device; 0: the driver does not say. Of a block's shared memory, what the system has at its begin, and what
-    // a block can have.
+    // Of the device; 0: the driver does not say. Of a block's shared memory: what the system has at its begin, and how
+    // much a block can have.
     uint32_t reserved_shared, most_shared, multiprocessors, most_threads; // most_threads: of one of these
     Memory memory;
     bool failed;
@@ -94,7 +93,7 @@ typedef struct Probe {
     uint64_t proved; // launches of which something was proved
 } Probe;
 
-// What was made in the context goes with it.
+// Drops what was made in the context, which has ended.
 void gr_probe_context_ended(Probe *p, CUcontext context);
 CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run);
 void gr_probe_finish(Probe *p);

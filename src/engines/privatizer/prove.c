@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-// More is not looked at: blocks of a launch, numbers that are computed, pairs of accesses, bytes of one array that all
-// threads are counted in.
+// Limits of a proof: blocks of a launch, numbers that are computed, pairs of accesses, bytes of one array in which all
+// threads are counted.
 enum { MOST_BLOCKS = 1 << 18, MOST_NUMBERS = 1 << 24, MOST_PAIRS = 4096, MOST_CELLS = 1 << 22, KNOWN = 64 };
 
-// A number: c + block[the block's number] + thread[the thread's]; either may be NULL, for nothing.
+// The number c + block[the block's number] + thread[the thread's]; a pointer may be NULL, for nothing.
 typedef struct Number {
     bool known;
     int64_t c, *block, *thread;
@@ -30,7 +30,7 @@ static int64_t wrap(uint64_t v, unsigned bits) { return bits == 32 ? (int32_t)(u
 
 static uint64_t unsigned_of(int64_t v, unsigned bits) { return bits == 32 ? (uint32_t)v : (uint64_t)v; }
 
-// As the instruction does it. False: a division by zero.
+// Computes as the instruction does. False: a division by zero.
 static bool compute(const GrPlaceNode *n, int64_t x, int64_t y, int64_t *out) {
     unsigned bits = n->bits;
     uint64_t ux = unsigned_of(x, bits), uy = unsigned_of(y, bits), shift = (uint32_t)y;
@@ -86,7 +86,7 @@ static bool fits(const Prover *p, const Number *a, int64_t least, int64_t most) 
     return limits_of(p, a, &low, &high) && low >= least && high <= most;
 }
 
-// What depends on one of the two only is computed for each of them. `many`: of a or b or both.
+// Computes n for each block or each thread, as its operands depend on one of them only. `many`: of a or b or both.
 static Number each(Prover *p, const GrPlaceNode *n, const Number *a, const Number *b, bool of_threads) {
     const int64_t *x = of_threads ? a->thread : a->block, *y = of_threads ? b->thread : b->block;
     uint32_t count = of_threads ? p->threads : p->blocks;
@@ -125,7 +125,7 @@ static Number linear(Prover *p, const Number *a, int64_t by_a, const Number *b, 
 
 static bool is_constant(const Number *a) { return !a->block && !a->thread; }
 
-// The bits that any of the numbers has, of a number that depends on one thing.
+// The bits that any of the numbers has; the number depends on blocks or threads only.
 static uint64_t bits_of(const Prover *p, const Number *a) {
     uint64_t bits = 0;
     for (uint32_t k = 0; k < (a->block ? p->blocks : a->thread ? p->threads : 1); k++)
@@ -133,7 +133,7 @@ static uint64_t bits_of(const Prover *p, const Number *a) {
     return bits;
 }
 
-// What depends on block and thread: sums of what depends on either.
+// Computes numbers that depend on block and thread: sums of what depends on either.
 static Number mixed(Prover *p, const GrPlaceNode *n, const Number *a, const Number *b) {
     static const Number nothing = {.known = true};
     Number to = {0};
@@ -148,7 +148,7 @@ static Number mixed(Prover *p, const GrPlaceNode *n, const Number *a, const Numb
         to = linear(p, a, 1, b, 1);
     else if (n->op == GR_PLACE_WIDEN || n->op == GR_PLACE_NARROW)
         to = *a;
-    // So no number is cut off, and none is read with another sign.
+    // Within these limits no number is cut off, and none is read with another sign.
     int64_t least = n->op == GR_PLACE_WIDEN && !n->is_signed ? 0
                     : n->bits == 32                          ? INT32_MIN
                                                              : INT64_MIN / 2,
@@ -217,8 +217,7 @@ static int by_low(const void *a, const void *b) {
     return (x->low > y->low) - (x->low < y->low);
 }
 
-// Whether no two units come to the same bytes, one by each access (`same`: both are one access). When in doubt it is
-// not so.
+// No two units come to the same bytes, one by each access (`same`: both are one access). In doubt false.
 static bool are_apart(Bytes *v, size_t n, bool same) {
     size_t steps = 0;
     bool sorted = true;
@@ -233,7 +232,7 @@ static bool are_apart(Bytes *v, size_t n, bool same) {
     return true;
 }
 
-// Both are one access to all intents: a thread that comes to one comes to the other.
+// The two count as one access: a thread that comes to one comes to the other.
 static bool is_same(const Prover *p, const GrPlace *a, const GrPlace *b) {
     const Number *x = &p->numbers[a->node], *y = &p->numbers[b->node];
     return a == b || (x->c == y->c && x->block == y->block && x->thread == y->thread && a->size == b->size &&
@@ -253,8 +252,7 @@ static bool holds(const GrPlaceGuard *g, int64_t x, int64_t y) {
     }
 }
 
-// Whether thread number t of any block may come to the access. Guards that depend on the block, or are not known, are
-// left out.
+// Thread number t of any block may come to the access. Guards that depend on the block, or are not known, do not count.
 static bool comes(const Prover *p, const GrPlace *a, uint32_t t) {
     for (uint32_t k = 0; k < a->n_guards; k++) {
         const GrPlaceGuard *g = &a->guards[k];
@@ -271,7 +269,7 @@ static bool threads_are_apart(Prover *p, const GrPlace *a, const GrPlace *b) {
     const Number *x = &p->numbers[a->node], *y = &p->numbers[b->node];
     bool same = is_same(p, a, b);
     size_t n = 0;
-    // How far apart the two are has to be the same in all blocks.
+    // The distance of the two must be the same in all blocks.
     int64_t between = y->c - x->c + (y->block ? y->block[0] : 0) - (x->block ? x->block[0] : 0);
     for (uint32_t k = 1; k < p->blocks && (x->block || y->block) && x->block != y->block; k++)
         if (y->c - x->c + (y->block ? y->block[k] : 0) - (x->block ? x->block[k] : 0) != between)
@@ -290,7 +288,7 @@ static bool threads_are_apart(Prover *p, const GrPlace *a, const GrPlace *b) {
     return apart;
 }
 
-// The least and the largest of what threads add to the address, of those that may come. False: none comes.
+// The least and the largest that threads which may come to the access add to its address. False: none comes.
 static bool limits_of_comers(const Prover *p, const GrPlace *a, int64_t *low, int64_t *high) {
     const int64_t *v = p->numbers[a->node].thread;
     bool any = false;
@@ -305,7 +303,7 @@ static bool limits_of_comers(const Prover *p, const GrPlace *a, int64_t *low, in
     return any;
 }
 
-// All threads of all blocks are gone through: no element is accessed from two blocks.
+// No element is accessed from two blocks: goes through all threads of all blocks.
 static bool elements_are_apart(Prover *p, const GrPlace *a) {
     const Number *x = &p->numbers[a->node];
     uint32_t size = a->size;
@@ -371,7 +369,7 @@ static void find_ranges(Prover *p) {
     }
 }
 
-// Which memory the pointers among these parameters point into; -1: none, or several.
+// The memory that the pointers among these parameters point into; -1: none, or several.
 static int64_t memory_of(const Prover *p, uint64_t params) {
     int64_t range = -1;
     for (uint32_t k = 0; k < p->p->n_pointers; k++) {
@@ -384,7 +382,7 @@ static int64_t memory_of(const Prover *p, uint64_t params) {
     return range;
 }
 
-// Whether the two are in different memory, whatever the indices. *same: they are in the same; neither: not known.
+// The two are in different memory, whatever the indices. *same: they are in the same; neither: not known.
 static bool are_elsewhere(const Prover *p, const GrPlace *a, const GrPlace *b, bool *same) {
     *same = false;
     if (a->shared != b->shared) {
@@ -440,7 +438,7 @@ static bool is_proved(Prover *p, bool blocks) {
     return true;
 }
 
-// Memory that some places of the group load from, and nothing writes to.
+// Finds memory that places of a group load from and nothing writes to.
 static void find_only_read(const Prover *p, GrPrivProved *out) {
     const GrPlaces *places = p->p;
     for (uint32_t i = 0; i < places->n_places; i++) {
@@ -457,7 +455,7 @@ static void find_only_read(const Prover *p, GrPrivProved *out) {
     }
 }
 
-// Whether the place may be in this memory.
+// The place may be in this memory.
 static bool may_be_in(const Prover *p, const GrPlace *a, int64_t range) {
     if (a->shared)
         return a->generic && a->lost;
@@ -465,7 +463,7 @@ static bool may_be_in(const Prover *p, const GrPlace *a, int64_t range) {
     return its < 0 ? a->lost || !a->var || p->r->list.data[range].kind == GR_RANGE_GLOBAL : its == range;
 }
 
-// Whether nothing is read from the memory, and no two units write the same bytes there.
+// Nothing reads from the memory, and no two units write the same bytes there.
 static bool is_only_written(Prover *p, int64_t range, bool blocks, size_t *pairs) {
     const GrPlaces *places = p->p;
     for (uint32_t i = 0; i < places->n_places; i++) {
@@ -501,7 +499,7 @@ static uint64_t mix(uint64_t sum, uint64_t v) {
     return sum ^ sum >> 29;
 }
 
-// All that the proof hangs on.
+// A number for everything on which the proof depends.
 static uint64_t number_of_launch(const Prover *p) {
     uint64_t sum = 0;
     for (unsigned k = 0; k < 3; k++)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The classes of exact: the same races.
+// The privatizer reports exact's classes, as the races are the same.
 enum {
 #define CLASS(id, number, text, meaning) CLASS_##id = number,
 #include "engines/exact/classes.def"
@@ -24,7 +24,7 @@ static void put_side(GrPrivateSide *to, const GrPrivSeen *s) {
     memcpy(to->block, s->block, sizeof to->block);
 }
 
-// Of two units, at least one a store, and not both strong.
+// The accesses are of two units, at least one is a store, and not both are strong.
 static bool races(const GrPrivSeen *one, const GrPrivSeen *other) {
     return one->copy != other->copy && (is_store(one) || is_store(other)) &&
            !(one->what & other->what & GR_AT_STRONG);
@@ -35,7 +35,7 @@ static bool is_same_value(const GrPrivSeen *one, const GrPrivSeen *other) {
            one->what == other->what && one->value == other->value;
 }
 
-// What the same launch and round found in another part of the region.
+// Adds what the same launch and round found in another part of the region.
 static void add_part(GrPrivateRace *r, const GrPrivateRace *part) {
     if (r->launch != part->launch || r->round != part->round || r->region != part->region ||
         r->last == part->last)
@@ -46,7 +46,7 @@ static void add_part(GrPrivateRace *r, const GrPrivateRace *part) {
         r->copies[k] |= part->copies[k];
 }
 
-// `known` says that it is one of its races.
+// Notes in `known` that race k is one of its races.
 static void add_known(Known *known, unsigned k) {
     for (size_t i = 0; i < known->races.len; i++)
         if (known->races.data[i] == k)
@@ -54,7 +54,7 @@ static void add_known(Known *known, unsigned k) {
     (void)gr_vec_push(&known->races, (uint16_t)k); // else it is counted less often
 }
 
-// The same pair of instructions is one race.
+// Adds the race to the area; one pair of instructions is one race.
 static void put(GrPrivateArea *area, const GrPrivateRace *race, RacesFound *found, Known *known) {
     for (unsigned k = 0; k < GR_PRIVATE_RACES; k++) {
         GrPrivateRace *r = &area->race[k];
@@ -92,7 +92,7 @@ typedef struct Pair {
     GrPrivSeen one, other;
 } Pair;
 
-// What is looked for: what two private copies were found different by, and where what comes of it goes.
+// A search for the accesses that made two private copies differ, and where its results go.
 typedef struct Search {
     Passes *p;
     PassPlan plan; // with as much room as the search needs
@@ -100,15 +100,15 @@ typedef struct Search {
     GrPrivateArea *area;
     RacesFound *found;
     Known *known;
-    // Of the last run that asked for reads: what it found besides, in the same block, and the pairs that came of it.
-    // They are behind what is of the same units as well.
+    // What else the last run that asked for reads found in the same block, and the pairs that came of it: they explain
+    // differences of the same units as well.
     GrPrivLog last;
     uint64_t last_round, last_copies;
     bool is_last, keeps; // keeps: pairs that come are of it
     VEC(Pair) pairs;
 } Search;
 
-// Shared memory has no names but those in the text of its accesses.
+// Only the texts of accesses name shared memory.
 static bool is_target(const Passes *p, uint64_t offset, const GrPrivSeen *one, const GrPrivSeen *other) {
     if (!p->targets->is_set)
         return true;
@@ -126,7 +126,7 @@ static void put_pair(Search *s, uint64_t offset, const GrPrivSeen *one, const Gr
     if ((same && !p->same_value) || p->left_out[one->site] || p->left_out[other->site] ||
         !is_target(p, offset, one, other))
         return;
-    // The one that reads; of two that write the one that comes first in the kernel, so that the report does not depend
+    // The reader comes first; of two writers the one that comes first in the kernel, so that the report does not depend
     // on which was seen first.
     bool turned = writes ? one->site > other->site : is_store(one);
     const GrPrivSeen *first = turned ? other : one, *second = turned ? one : other;
@@ -155,8 +155,8 @@ static void put_pair(Search *s, uint64_t offset, const GrPrivSeen *one, const Gr
     put(s->area, &r, s->found, s->known);
 }
 
-// Which accesses of those that were seen race with each other; and with `reader`, which accessed the byte in pass 2.
-// NULL: none.
+// Adds the pairs of seen accesses that race with each other, or with `reader`, which accessed the byte in pass 2. NULL:
+// no reader.
 static bool put_pairs(Search *s, uint64_t offset, const GrPrivSeen *reader, const GrPrivLog *log) {
     bool placed = false;
     for (unsigned i = 0; i < GR_MOST_SEEN; i++) {
@@ -183,8 +183,8 @@ static bool is_same(const GrPrivFound *one, const GrPrivFound *other) {
            one->round == other->round && one->part == other->part;
 }
 
-// Warps that find the same at once may each write it: *out has what all say, and where that comes first. False: there
-// is one before.
+// Warps that find the same at once may each write it: *out becomes what all say, and where that comes first. False: an
+// earlier entry says the same.
 static bool gather(const GrPrivLog *log, unsigned k, GrPrivFound *out) {
     *out = log->found[k];
     for (unsigned i = 0; i < GR_MOST_FOUND; i++) {
@@ -202,8 +202,7 @@ static bool gather(const GrPrivLog *log, unsigned k, GrPrivFound *out) {
     return true;
 }
 
-// Where this run found it. A run in which atomic operations came in another order may find it elsewhere, or nowhere:
-// false.
+// Sets *out to where this run found f. False: nowhere, as atomic operations came in another order.
 static bool found_again(const GrPrivLog *log, const GrPrivFound *f, GrPrivFound *out) {
     for (unsigned k = 0; k < GR_MOST_FOUND; k++) {
         const GrPrivFound *again = &log->found[k];
@@ -214,8 +213,7 @@ static bool found_again(const GrPrivLog *log, const GrPrivFound *f, GrPrivFound 
     return false;
 }
 
-// Runs the round again, and asks. In a run in which atomic operations come in another order the launch may write more,
-// or go further.
+// Runs the round again, and asks. If atomic operations come in another order the launch may write more, or go further.
 static CUresult run_again(Search *s, const GrPrivAsk *asked, GrPrivLog *log) {
     CUresult rc;
     GrPrivAsk ask = *asked;
@@ -258,7 +256,7 @@ static CUresult find_pairs(Search *s, uint64_t offset, const GrPrivSeen *reader,
     return rc;
 }
 
-// What is known at once: two lanes of one store.
+// Adds a race that needs no search: two lanes of one store.
 static void put_lanes(Search *s) {
     GrPrivSeen side[2] = {{0}};
     const GrPrivFound *f = s->f;
@@ -275,7 +273,7 @@ static void put_lanes(Search *s) {
     put_pair(s, f->offset, &side[0], &side[1]);
 }
 
-// The same instruction as one before.
+// An earlier entry is of the same instruction.
 static bool is_again(const GrPrivLog *log, unsigned k) {
     for (unsigned i = 0; i < k; i++)
         if (log->seen[i].state == 2 && log->seen[i].site == log->seen[k].site)
@@ -283,8 +281,8 @@ static bool is_again(const GrPrivLog *log, unsigned k) {
     return false;
 }
 
-// Loads of what others had changed, by units of these copies (bits, modulo 64): those whose value is used, if there are
-// such. *again: where that run found it; false: nowhere.
+// Asks which loads by units of these copies (bits, modulo 64) saw what others had changed; prefers loads whose value is
+// used. *again: where that run found the difference. *found false: nowhere.
 static CUresult find_reads_at(Search *s, uint64_t copies, bool *placed, GrPrivFound *again, bool *found) {
     GrPrivAsk ask = {
         .kind = GR_ASK_READS, .block = s->f->block, .sequence = s->f->sequence, .copies = copies};
@@ -305,7 +303,7 @@ static CUresult find_reads_at(Search *s, uint64_t copies, bool *placed, GrPrivFo
     return rc;
 }
 
-// In a run in which atomic operations come in another order it may be in another block, or in a later region of it.
+// If atomic operations come in another order, the difference may be in another block, or in a later region.
 static CUresult find_reads_of(Search *s, uint64_t copies, bool *placed) {
     enum { TRIES = 4 };
     const GrPrivFound *f = s->f;
@@ -324,7 +322,7 @@ static CUresult find_reads_of(Search *s, uint64_t copies, bool *placed) {
     return rc;
 }
 
-// Bits, modulo 64.
+// The numbers, modulo 64, of the copies in f, as bits.
 static uint64_t copies_of(const GrPrivFound *f) {
     uint64_t copies = 0;
     for (unsigned k = 0; k < GR_FOUND_COPIES / 64; k++)
@@ -332,7 +330,7 @@ static uint64_t copies_of(const GrPrivFound *f) {
     return copies;
 }
 
-// Whether the last run that asked for reads of the same units found this, too.
+// The last run that asked for reads of the same units found this, too.
 static bool put_last(Search *s) {
     GrPrivFound again;
     if (!s->is_last || s->last_round != s->f->round || s->last_copies != copies_of(s->f) ||
@@ -349,7 +347,7 @@ static CUresult find_reads(Search *s, bool *placed) {
     s->last_round = f->round;
     s->last_copies = copies;
     CUresult rc = find_reads_of(s, copies, placed);
-    // What it stored may have been what was there before: then others that stored there are seen like this.
+    // A unit may have stored what was there before: this finds others that stored there.
     if (rc == CUDA_SUCCESS && !*placed && f->bytes)
         rc = find_pairs(s, f->offset, NULL, placed);
     // A shuffle may have brought the value from another unit, which read it.
@@ -371,8 +369,8 @@ static bool is_of_place(const Known *k, const Known *other) {
            k->part == other->part;
 }
 
-// What is known of that place in this layout, or in others that have nothing of their own; NULL: nothing. *layouts:
-// that have.
+// What is known of that place in this layout, else of all layouts that have no entry; NULL: nothing. *layouts: how many
+// have an entry.
 static Known *find_known(const KnownRaces *all, const Known *place, unsigned *layouts) {
     Known *own = NULL, *others = NULL;
     *layouts = 0;
@@ -389,7 +387,7 @@ static Known *find_known(const KnownRaces *all, const Known *place, unsigned *la
     return own ? own : others;
 }
 
-// What is known of such a place; NULL: there is no memory for it.
+// What is known of such a place, perhaps still empty; NULL: out of memory.
 static Known *known_of(KnownRaces *all, const Passes *p, const PassPlan *plan, const GrPrivFound *f) {
     Known one = {.layout = gr_layout_number(p->layout),
                  .mode = plan->mode,
@@ -408,7 +406,7 @@ static Known *known_of(KnownRaces *all, const Passes *p, const PassPlan *plan, c
     return k;
 }
 
-// As often as the launch has found it.
+// Counts the races as often as the launch has found them.
 static void count_again(GrPrivateArea *area, const Known *known) {
     for (size_t k = 0; k < known->races.len; k++)
         area->race[known->races.data[k]].count++;

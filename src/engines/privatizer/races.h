@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// races — which accesses made private copies differ: the launch is run on them again, and accesses are asked for. And
-// what is written of them.
+// races — finds the accesses that made private copies differ: runs the launch again and asks for accesses; and writes
+// them into the results.
 #ifndef GR_ENGINES_PRIVATIZER_RACES_H
 #define GR_ENGINES_PRIVATIZER_RACES_H
 
@@ -15,7 +15,7 @@ typedef struct RacesFound {
     bool outside;              // one of them went to memory without private copies
 } RacesFound;
 
-// What copies of a kernel's units were found different by in some launch: its place, and which races that was.
+// A place where copies of a kernel's units differed in some launch, and which races that was.
 typedef struct Known {
     uint32_t mode, kind, region, part;
     uint64_t layout;   // the number of the memory's layout
@@ -28,21 +28,20 @@ typedef struct Known {
 
 typedef VEC(Known) KnownRaces;
 
-// What a kernel's launches find again and again is looked for in the first of them, and in the 2nd, 4th, 8th and so on:
-// each search runs a part of the launch again. In between it is counted as what it was. Launches in other memory count
-// by themselves, until there were GR_MOST_LAYOUTS: so a program that has new memory for each launch is not searched for
-// ever.
+// What a kernel's launches find again and again is searched for in the first of them, and in the 2nd, 4th, 8th and so
+// on, as each search runs a part of the launch again. In between the known races are counted. Launches in other memory
+// count by themselves, for at most GR_MOST_LAYOUTS layouts: else a program with new memory for each launch would always
+// be searched.
 enum { GR_MOST_LAYOUTS = 16 };
 void gr_races_free(KnownRaces *known);
 
-// What of it the launch need not be held for if it finds it: that is not looked for this time. And it did find these of
-// it, bits.
+// Sets *out to what needs no search this time: the launch need not be held if it finds only that.
 void gr_races_expect(const Passes *p, const PassPlan *plan, const KnownRaces *known, GrPrivExpected *out);
+// Counts what a launch found of `expected`; bits of `again`.
 void gr_races_count(const Passes *p, const GrPrivExpected *expected, uint64_t again, GrPrivateArea *area,
                     KnownRaces *known, RacesFound *found);
 
-// Finds the accesses behind what `log` says, writes them into the area, and adds to *found and *known, which is of the
-// kernel.
+// Finds the accesses behind what `log` says, writes them into the area, and adds to *found and the kernel's *known.
 CUresult gr_races_find(Passes *p, const PassPlan *plan, const GrPrivLog *log, GrPrivateArea *area,
                        KnownRaces *known, RacesFound *found);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// streams — the streams in which launches ran that were not on private copies, found by context and stream.
+// streams — the streams with launches that were not on private copies, found by context and stream.
 #ifndef GR_ENGINES_PRIVATIZER_STREAMS_H
 #define GR_ENGINES_PRIVATIZER_STREAMS_H
 
@@ -25,13 +25,13 @@ typedef struct ProbeStreams {
     uint64_t compared; // streams that lookups looked at
 } ProbeStreams;
 
-// NULL: it is not there. The stream is there until the next gr_streams_add or gr_streams_forget.
+// NULL: there is no such stream. The pointer is valid until the next gr_streams_add or gr_streams_forget.
 ProbeStream *gr_streams_find(ProbeStreams *s, CUcontext context, CUstream stream);
 ProbeStream *gr_streams_add(ProbeStreams *s, CUcontext context, CUstream stream,
                             CUevent event);              // NULL: out of memory
 void gr_streams_open(ProbeStreams *s, ProbeStream *one); // a launch may be under way there from now on
-// Closes those of the context, in the order in which they were opened, for which is_over() is true, up to the first for
-// which it is not. Whether it was for all.
+// Closes streams of the context for which is_over() is true, in the order in which they were opened, up to the first
+// for which it is not. True: all are closed.
 bool gr_streams_close(ProbeStreams *s, CUcontext context, bool (*is_over)(void *data, const ProbeStream *one),
                       void *data);
 void gr_streams_forget(ProbeStreams *s, CUcontext context); // all of a context that ended

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// brief — accesses of kernels in which each is a call (pass/brief.h). For the one file that has the runtime of inserted
-// code.
+// brief — accesses of kernels in which each access is a call (pass/brief.h). For the one file with the runtime of
+// inserted code.
 #ifndef GR_ENGINES_PRIVATIZER_DEVICE_BRIEF_H
 #define GR_ENGINES_PRIVATIZER_DEVICE_BRIEF_H
 
 #include "engines/privatizer/device/here.h"
 
-// As __gr_at(), where the line has no row and is loaded, or where the unit has what the access is to. 0: it is
-// otherwise. What put_lookup() of pass/redirect.c has in the code.
+// As __gr_at(), if the line has no row and the access loads, or if the unit has what it accesses. 0: neither. In other
+// kernels put_lookup() of pass/redirect.c inserts this.
 GR_INLINE uint64_t brief_at(uint64_t a, uint32_t copy, uint32_t what, uint64_t unmade) {
     uint32_t shared = (what & GR_AT_SPACE) == GR_AT_SHARED, store = what & GR_AT_STORE;
     int warps = CONTROL.mode == GR_OF_WARPS;

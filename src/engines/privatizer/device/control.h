@@ -3,9 +3,9 @@
 //
 // Freestanding: compiled for the device (clang, nvptx64) and for the host.
 //
-// A launch's memory is cut into lines of 128 bytes, and a line is private from when it is first written: then it gets a
-// row. A slot is for all blocks at once (GR_OF_BLOCKS), or for one block (GR_OF_WARPS); it has a table with a word for
-// each line, and rows:
+// A launch's memory is cut into lines of 128 bytes. A line is private from its first write on, which gives it a row. A
+// slot is for all blocks at once (GR_OF_BLOCKS) or for one block (GR_OF_WARPS). It has a table with a word for each
+// line, and rows:
 //
 //     lines:  | shared memory of the block | the arena | other memory |
 //               shared_bytes                 arena_bytes
@@ -16,25 +16,25 @@
 //               128    128     128   128      2 * 32 bytes       16          4 bytes each; 0: it is not made
 //     copies: | 128 bytes | 128 bytes | ...   marks: | GrPrivMark | ...   of each private copy from number 2 on
 //
-// Most words are written by one unit alone. So a line has one private copy in its row that units share, `own`: each
-// granule of it (GrPrivControl.granule) belongs to the unit that wrote it first, and `owners` has the unit's number and
-// one. A unit that writes a granule of another's gets a private copy of the line of its own.
+// Mostly one unit writes all of a word. So a line's row has one private copy that units share, `own`: each granule of
+// it (GrPrivControl.granule) belongs to the unit that wrote it first, and `owners` has that unit's number and one. A
+// unit that writes a granule of another's gets a private copy of the line of its own.
 //
-// A block's shared memory may have what its rows have behind itself, in the order of its bytes (`near`), so that no
-// table is needed: `own` is the memory of the program itself.
+// Where it fits, the rows of shared memory lie in shared memory too, behind the program's own and in address order
+// (`near`). They need no table, and their `own` copy is the program's memory.
 //
 //     shared memory: | reserved | the program's: own | base | union | owners | GrPrivRow of each line | GR_NEAR_SAYS |
 //                     near.first  near.size            size   size    near.entry bytes for each 1 << near.shift
 //
-// The base is the memory as it was when the region began. The union is, in pass 1, where atomic operations are done for
-// all units; then what all wrote. A unit (a block; a warp or a thread of a block) has the private copy unit / divide %
-// privates. As long as its units have not written the line, the copy is not made, and they find the base in pass 1 and
-// the union in pass 2. So a check costs by what was written, not by how much memory there is.
+// The base is the memory as it was when the region began. In pass 1 atomic operations are done for all units in the
+// union; then the union is what all units wrote. A unit (a block; a warp or a thread of a block) has the private copy
+// unit / divide % privates. Until its units write the line the copy is not made: they find the base in pass 1, and the
+// union in pass 2. So a check costs by what was written, not by how much memory there is.
 //
 // Inserted code calls these functions of the runtime:
 //   __gr_enter(), __gr_clear(), __gr_leave()   code for warps: the block takes a slot, makes its table as it was, and
 //                                              gives the slot back
-//   __gr_begin()                  likewise, by all threads of the block: near memory as it is before it is written
+//   __gr_begin()                  by all threads of the block: near memory becomes what it is before it is written
 //   __gr_slot()                   the block's GrPrivSlot; 0: it has none, and the kernel ends
 //   __gr_copy()                   the number of the thread's private copy
 //   __gr_at(a, copy, what, unmade)   where the access to address `a` goes, if it is not to a private copy that was
@@ -62,8 +62,8 @@
 //   __gr_look(site, a, what, value, copy, pass, sequence)     an access to address `a`, when asked
 //   __gr_goes(site, a, what, value, copy, pass, sequence)     in brief kernels (pass/brief.h): __gr_at() and
 //                                                             __gr_look()
-//   __gr_puts(site, a, what, value, copy, pass, sequence)     likewise, and __gr_lanes(); 1: the value of another lane
-//                                                             stays
+//   __gr_puts(site, a, what, value, copy, pass, sequence)     __gr_goes() and __gr_lanes(); 1: the value of another
+//                                                             lane stays
 //   __gr_wild()                   the thread has gone where it cannot in code for GrPrivControl.known: a load is
 //                                 elsewhere than in memory that is only read, or units share a line
 //   __gr_over()                   a loop went round too often
@@ -78,7 +78,7 @@
 //                                             need.
 //                                 They give what else there is to do, bits of GR_REST_...; then
 //   __gr_plain_merge(slot, sequence), __gr_plain_check(...)   with GR_REST_ROWS alone; 0: then nothing is left
-//   __gr_dense_merges(sequence), __gr_dense_checks(sequence)   likewise, where each unit has a copy of all near memory:
+//   __gr_dense_merges(sequence), __gr_dense_checks(sequence)   instead, where each unit has a copy of all near memory:
 //                                                              __gr_merges() may say GR_REST_TELL, too, which
 //                                                              __gr_merge() does
 //   __gr_tells(region, sequence)  with GR_REST_TELL, by that thread
@@ -106,25 +106,25 @@ enum {
     GR_HELD,      // the program's own, which does nothing: the host looks at the logs first
 };
 
-// Of a slot. A region has one list of the rows that were written in it, the next region the other one.
+// What is kept of a slot. A region has one list of the rows that were written in it, the next region the other one.
 typedef struct GrPrivSlot {
     uint32_t now; // the list of the region that runs
     uint32_t count[2];
     uint32_t arrived; // threads at ends of regions, of all regions so far
     uint32_t used;    // rows
     uint32_t made;    // private copies, of all regions so far
-    // GR_OF_WARPS: what the threads of the block that has it start from.
+    // GR_OF_WARPS: what the threads of the block in the slot start from.
     uint32_t asks; // accesses are to be told to __gr_look
     uint32_t ends; // the block leaves where its region ends: a thread waits for what does not come
     uint32_t reader,
-        writer; // the copy, and one, of the unit that made accesses which GR_ORDERS_...; GR_MANY: several did
+        writer; // 1 + the copy of the unit whose accesses may order others (GR_ORDERS_...); 0: none; GR_MANY: several
     uint64_t since; // clock cycles, when the step began that the block is in
-    // With barriers of the grid: GR_OF_WARPS, of the overlay.
+    // With barriers of the grid: GR_OF_WARPS, in the overlay's slot.
     uint64_t met;     // blocks that came to meetings, of all so far
     uint32_t goes_on; // the region's sequence and one: some block has not come to its end in it
     uint32_t ready;   // rows of the overlay, which blocks have found
     uint32_t region;  // GR_OF_WARPS: where some thread's region began, and one. 0: all threads do
-    // Each access loads these. They are a line of their own, for atomic operations on the others take their line out of
+    // Each access loads these. They have a line of their own, as atomic operations on the others take their line out of
     // the cache.
     uint64_t table __attribute__((aligned(128))), rows, copies; // where number 0 would be
     uint64_t arena_table;                                       // of the arena's first line
@@ -141,10 +141,9 @@ typedef struct GrPrivRow {
     uint32_t numbered;
 } GrPrivRow;
 
-// `touched` has a byte for each word of four: an atomic operation updated it; a store wrote it, of kernels with atomic
-// operations.
-// OBSERVED: an atomic operation whose result the unit uses. It may order stores of the unit that come then: they are
-// not STORED.
+// `touched` has a byte for each word of four: UPDATED: an atomic operation updated it. STORED: a store wrote it, in a
+// kernel with atomic operations. OBSERVED: the unit uses the result of an atomic operation, which may order its later
+// stores: these are not STORED.
 enum { GR_UPDATED = 1, GR_STORED = 2, GR_OBSERVED = 4 };
 typedef struct GrPrivMark {
     uint8_t touched[32];
@@ -153,26 +152,26 @@ typedef struct GrPrivMark {
 
 enum { GR_LINE_SHIFT = 7, GR_LINE = 1 << GR_LINE_SHIFT };
 
-// What a table says that is no row: the line is not wholly memory of the program; a thread makes its row.
-// GR_ROW_NEAR: and the line, of shared memory that has all of its row near.
+// What a table says that is no row. GR_ROW_EDGE: not all of the line is the program's. GR_ROW_BUSY: a thread makes the
+// row. GR_ROW_NEAR and the line: the line's row is near.
 #define GR_ROW_NEAR 0x40000000u
 #define GR_ROW_EDGE 0xfffffffeu
 #define GR_ROW_BUSY 0xffffffffu
 enum { GR_NUMBERED = 1, GR_NUMBERED_BUSY = 2 };
-// GrPrivRow.flags. LISTED: the region's list has it, and granules may be taken. From MADE on, of rows that are not
-// near: for some numbers of private copies each, whether some of these were made.
+// GrPrivRow.flags. LISTED: the region's list has the row, and units may take granules. From MADE on, for rows that are
+// not near: a bit for some numbers of private copies, of which some were made.
 enum { GR_ROW_LISTED = 1, GR_ROW_MADE = 16 };
 enum { GR_COPY_BUSY = 1, GR_COPY_FIRST = 2 }; // numbers of private copies
 
-// By what a strong access may order what units do (pass/order.h); in code for blocks INNER: what threads of one unit
-// do, if it is to shared memory.
+// How a strong access may order what units do (pass/order.h). INNER: in code for blocks, an access to shared memory
+// orders the threads of one unit.
 enum { GR_ORDERS_READ = 1, GR_ORDERS_WRITE = 2, GR_ORDERS_INNER = 4 };
 
-// ROWS: the region's list has some. LINES: units have private copies of lines of near memory. ALL: nothing was done.
-// TELL: near memory of the thread is something else than it has to be.
+// ROWS: the region's list has rows. LINES: units have private copies of lines of near memory. ALL: nothing was done.
+// TELL: the thread's near memory is not what it has to be.
 enum { GR_REST_ROWS = 1, GR_REST_LINES = 2, GR_REST_ALL = 4, GR_REST_TELL = 8 };
 
-// In place of a region: a thread has not begun one (pass/regions.c).
+// Stands for a region: a thread has not begun one (pass/regions.c).
 #define GR_NO_BEGIN 0x7ffffffeu
 
 enum { GR_STAGE = 1024 }; // the largest matrix of wmma
@@ -184,7 +183,7 @@ enum { GR_STAGE = 1024 }; // the largest matrix of wmma
 #define GR_ROW_COPIES   (GR_ROW_HEAD + sizeof(GrPrivRow))
 #define GR_ROW_BYTES(n) ((GR_ROW_COPIES + 4 * (uint64_t)(n) + GR_LINE - 1) / GR_LINE * GR_LINE)
 
-// What of an access: the `what` of __gr_at and __gr_look.
+// What kind of access it is: the `what` of __gr_at and __gr_look.
 enum {
     GR_AT_GLOBAL = 0,
     GR_AT_SHARED = 1,
@@ -199,14 +198,14 @@ enum {
     GR_AT_SIZE = 8,    // bits from 8 on: bytes
 };
 
-// Memory of the program, by offset: first what lies in the arena, then what does not, by address.
+// A piece of the program's memory, by offset: those in the arena first, then the others, by address.
 typedef struct GrPrivExtent {
     uint64_t at, size;
     uint64_t offset;    // in the span
     uint64_t of_device; // it is the GPU's own, whichever stream asks
 } GrPrivExtent;
 
-// Two private copies that were found different from what order would have made of them.
+// How two private copies differ from what order would have made of them.
 enum { GR_FOUND_WRITES = 1, GR_FOUND_READ = 2, GR_FOUND_LANES = 3 };
 enum { GR_FOUND_COPIES = 256 };
 typedef struct GrPrivFound {
@@ -220,14 +219,14 @@ typedef struct GrPrivFound {
     uint64_t block,
         sequence; // of what was written first; gr_first_take() has what comes first in the program
     uint64_t copies[GR_FOUND_COPIES / 64]; // bits: which took part, number modulo GR_FOUND_COPIES
-    // What finds the same again loads all above at once: memory is far.
+    // A warp that finds the same again loads all above at once, as memory is far.
     uint64_t offset;
     uint64_t bytes;     // that differ, each once, of that block's region
     uint32_t same, pad; // LANES: all of them stored the same
     uint64_t first;     // gr_first_key()
 } GrPrivFound;
 
-// An access that was asked for.
+// An access that the host asked for.
 typedef struct GrPrivSeen {
     uint32_t state;
     uint32_t site, copy, what;
@@ -235,13 +234,13 @@ typedef struct GrPrivSeen {
     uint32_t thread[3], block[3];
 } GrPrivSeen;
 
-// All threads of all blocks of a copy count at so many places.
+// The threads of all blocks of a copy add up in so many places.
 enum { GR_SUMS = 32 };
 
-// NEAR: an access is to several owners' bytes, which near memory cannot tell apart. WILD: __gr_wild().
+// NEAR: an access is to bytes of several owners, which near memory cannot tell apart. WILD: __gr_wild().
 enum { GR_FULL_ROWS = 1, GR_FULL_COPIES = 2, GR_FULL_NOTES = 3, GR_FULL_NEAR = 4, GR_FULL_WILD = 5 };
 enum { GR_MOST_FOUND = 256, GR_MOST_SEEN = 128 };
-// What the host looks at of each log. All is 0 if nothing was found, and nothing went wrong.
+// What the host looks at first of each log. All is 0 if nothing was found, and nothing went wrong.
 typedef struct GrPrivHead {
     uint64_t outside; // an address without a private copy; 0: there was none
     uint32_t over;    // a loop went round too often
@@ -250,14 +249,14 @@ typedef struct GrPrivHead {
     uint32_t full;    // a slot had no room left: FULL_...
     uint32_t stopped; // GR_OF_BLOCKS: some threads did
     uint32_t ordered; // blocks of GR_OF_WARPS that left because units may have ordered what they do
-    uint32_t waited;  // likewise, because a thread waits
+    uint32_t waited;  // blocks of GR_OF_WARPS that left because a thread waits
     uint32_t any;     // something was found, or seen
     uint32_t skipped; // rounds that were not run, because what ran before them was cut short
     uint32_t unused;
 } GrPrivHead;
 
-// Whether blocks left their tables as they were in the middle of a region: what comes next would take rows for made
-// that are not. `exchanges`: as in GrPrivControl.
+// Blocks left their tables as they were in the middle of a region: later launches would take unmade rows for made ones.
+// `exchanges`: as in GrPrivControl.
 static inline int gr_is_cut_short(uint32_t apart, uint32_t full, uint32_t waited, uint32_t exchanges) {
     return apart || full || (exchanges && waited);
 }
@@ -268,8 +267,8 @@ typedef struct GrPrivLog {
     GrPrivSeen seen[GR_MOST_SEEN];
 } GrPrivLog;
 
-// Memory of the host that gets of all logs what it has to know, by level: so it need not ask the driver for them. With
-// `n` of `found`, those that are there, if the launch is held.
+// Memory of the host that gets from all logs, by level, what the host has to know, so that it need not ask the driver.
+// If the launch is held, it gets the `n` entries of `found`, too.
 enum { GR_LOGS = 3 };
 typedef struct GrPrivHeads {
     GrPrivHead of[GR_LOGS];
@@ -279,11 +278,11 @@ typedef struct GrPrivHeads {
     GrPrivFound found[GR_LOGS][GR_MOST_FOUND];
 } GrPrivHeads;
 
-// HELD: the launch is. AGAIN: all that was found is expected, so it is not.
+// HELD: the launch is held. AGAIN: it is not, as all that was found is expected.
 enum { GR_GATE_HELD = 1, GR_GATE_AGAIN = 2, GR_GATE = 4 };
 #define GR_AGAIN(number, bits) ((uint64_t)(number) << 32 | (bits)) // bits: which of GrPrivExpected.of
 
-// What launches of the kernel found before, and is not to be looked for now: kind, region and part as in GrPrivFound.
+// What launches of the kernel found before, and is not searched for now: kind, region and part as in GrPrivFound.
 // `known` is the host's.
 enum { GR_MOST_EXPECTED = 16 };
 typedef struct GrPrivExpected {
@@ -306,20 +305,20 @@ typedef struct GrPrivAsk {
     uint64_t block, sequence, offset;
 } GrPrivAsk;
 
-// What blocks spend their time with, GR_OF_WARPS (LDetector, figure 8). Private copies are made when they are first
-// written, in the passes; what pass 2 starts from is made while writes are compared.
+// What blocks spend their time with, GR_OF_WARPS (LDetector, figure 8). The passes make private copies at the first
+// write; the merge makes what pass 2 starts from.
 enum { GR_SPENT_PASS_1, GR_SPENT_MERGE, GR_SPENT_PASS_2, GR_SPENT_CHECK, GR_SPENT_CLEAR, GR_SPENT };
 
-// Memory of which the kernel's text and its parameters say enough, by group of sites. size 0: that is not known. Only
-// read by the launch: loads of a group (GrPlace.group) go there without a look. Only written, and no two units come to
-// the same bytes: stores of a group (GrPlace.puts) are not made, for nobody would find what they store, but what a
-// thread stores has to be the same in both passes.
+// Memory that the kernel's text and its parameters tell enough about, by group of sites. size 0: they do not. If the
+// launch only reads it, loads of the group (GrPlace.group) go there without a look. If it only writes it, and no two
+// units come to the same bytes, stores of the group (GrPlace.puts) are left out, as nobody would find them. But a
+// thread must store the same in both passes.
 typedef struct GrPrivProved {
     uint64_t at, size;
 } GrPrivProved;
 enum { GR_ONLY_READ = 16, GR_ONLY_WRITTEN = 8 };
 
-// All in bytes, `first` and `size` multiples of a line. size 0: nothing is near.
+// Everything is in bytes, `first` and `size` multiples of a line. size 0: nothing is near.
 typedef struct GrPrivNear {
     uint32_t first, size;
     uint32_t shift, entry; // an owner is asked for each 1 << shift bytes, in `entry` bytes: 2 or 4
@@ -330,12 +329,12 @@ typedef struct GrPrivNear {
 } GrPrivNear;
 #define GR_NEAR_OWNERS(n) ((n)->first + 3 * (n)->size)
 #define GR_NEAR_HEADS(n)  (GR_NEAR_OWNERS(n) + ((n)->size >> (n)->shift) * (n)->entry)
-// Where says is. Of copies of all of it, the base lies behind these.
+// Where `says` is. If units have copies of all near memory, the base lies behind these.
 #define GR_NEAR_SAYS(n)                                                                                      \
     ((n)->units ? (n)->first + ((n)->units + 1) * (n)->stride                                                \
                 : GR_NEAR_HEADS(n) + (n)->size / GR_LINE * (uint32_t)sizeof(GrPrivRow))
 #define GR_NEAR_END(n) ((n)->says + GR_NEAR_SAID)
-// Behind the heads: GrPrivSlot's count, now and arrived, which are nearer here; of each list's regions, whether some
+// Behind the heads: GrPrivSlot's count, now and arrived, which are nearer here; for each list's regions, whether some
 // line of near memory has private copies; and whether a thread of the block has given up in __gr_gather().
 enum {
     GR_NEAR_COUNT = 0,
@@ -347,14 +346,13 @@ enum {
     GR_NEAR_UNITS = 32,
     GR_NEAR_SAID = GR_NEAR_STORED + 2 * GR_NEAR_UNITS
 };
-// Of a line: the numbers of private copies, and which units changed its words (merge.h).
+// For each line: the numbers of private copies, and which units changed its words (merge.h).
 #define GR_NEAR_NUMBERS(copies) (4 * (uint64_t)(copies) + 2 * (GR_LINE / 4))
 
 // Memory of the program of which each unit has a private copy (device/window.h): `size` bytes from `at` on, in
-// multiples of a line. At `copies` each line of it follows, of all units one behind the other: so what looks at all of
-// them has them together. GR_OF_WARPS, with
-// GrPrivNear.units: each copy of near memory has it behind that, the first one at `copies` of shared memory. size 0:
-// there is none.
+// multiples of a line. At `copies` the copies of all units of a line lie side by side, as comparing reads them
+// together. GR_OF_WARPS, with GrPrivNear.units: each copy of near memory has its window behind it, the first at
+// `copies` of shared memory. size 0: there is none.
 typedef struct GrPrivWindow {
     uint64_t at, size, copies;
     uint64_t stored; // GR_OF_BLOCKS: of each line a byte for each unit: it has stored there
@@ -367,8 +365,8 @@ typedef struct GrPrivControl {
     uint64_t arena;
     GrPrivProved only_read[GR_ONLY_READ]; // at a multiple of 16 bytes: inserted code loads both at once
     GrPrivProved only_written[GR_ONLY_WRITTEN];
-    // GR_KNOWN_...; GR_OF_WARPS: of all groups of the kernel that is known, what it has of shared memory is near, and
-    // nothing is asked: the code runs that takes all of it for granted.
+    // GR_KNOWN_... GR_OF_WARPS: all groups of the kernel are known, its shared memory is near, and the host asks for
+    // nothing: the code runs that takes all of it for granted.
     uint64_t known;
     uint64_t arena_bytes, shared_bytes, span;
     uint64_t slots;
@@ -376,7 +374,7 @@ typedef struct GrPrivControl {
     uint64_t tables, table_bytes; // of each slot
     uint64_t lists;               // of each slot two lists of `capacity` rows
     uint64_t rows, row_bytes;     // of each slot `capacity` rows
-    // Of each slot GR_NEAR_NUMBERS for each line of near memory; numbers are 0 between launches.
+    // For each slot GR_NEAR_NUMBERS for each line of near memory; numbers are 0 between launches.
     uint64_t numbers;
     uint64_t rows_from, copies_from, arena_table; // GR_OF_BLOCKS: as in GrPrivSlot
     uint64_t copies, marks;                       // of each slot `most_copies` private copies of lines
@@ -391,37 +389,38 @@ typedef struct GrPrivControl {
     uint32_t privates, round;
     uint64_t divide;
     uint32_t threads; // GR_OF_WARPS: of a unit: 32 or 1
-    // Likewise: each thread of a block has private copies that no other has. GR_OF_BLOCKS: lanes are not compared.
+    // GR_OF_WARPS: each thread of a block has private copies of its own. GR_OF_BLOCKS: lanes are not compared.
     uint32_t alone;
     uint32_t all;        // all memory that is known has private copies
     uint32_t most_notes; // bytes; a thread that wants more waits
     uint32_t cluster[3]; // GR_OF_BLOCKS: how many blocks a unit has
     uint32_t granule;    // of `own`, as a power of two: each access is to one. 0: it is not used
-    // Where the block's shared memory ends that the program asked for; accesses to it that have no private copy stay
-    // before that (pass/inside.c). held: UINT32_MAX: anywhere, in clusters, whose blocks' ranks are a part of addresses
-    // in shared memory on a GPU.
+    // own: where the shared memory that the program asked for ends. held: accesses without a private copy stay before
+    // it (pass/inside.c); UINT32_MAX: they may go anywhere, in clusters, as addresses in shared memory have the block's
+    // rank on a GPU.
     uint32_t own_shared, held_shared;
-    // Likewise: each region runs once, and what its units wrote is merged in their order: the launch is the program's
-    // (section 4.6). There is one slot more, whose bases are for the atomic operations of all blocks.
+    // Each region runs once, and what units wrote is merged in their order: the launch is the program's (section 4.6).
+    // One more slot has bases for the atomic operations of all blocks.
     uint32_t once;
     uint64_t log;
-    // GR_OF_BLOCKS: of each copy what its threads stored, in GR_SUMS parts, of pass 1 and of pass 2.
+    // GR_OF_BLOCKS: for each copy, what its threads stored, in GR_SUMS parts, in pass 1 and in pass 2.
     uint64_t sums;
     uint64_t taken; // GR_OF_WARPS: of each slot 4 bytes: a block has it
-    // Of each block 4 bytes. GR_OF_WARPS: its slot and one; GR_OF_BLOCKS, with barriers of the grid: how many threads
-    // came to ends of regions, of all so far.
+    // 4 bytes for each block. GR_OF_WARPS: its slot and one; GR_OF_BLOCKS, with barriers of the grid: how many threads
+    // have come to ends of regions, of all so far.
     uint64_t slot_of;
-    // Likewise: where each block's shared memory is kept, twice; its bytes, and the first of them that the system has.
+    // GR_OF_BLOCKS, with barriers of the grid: where each block's shared memory is kept, twice; its bytes, and the
+    // first of them that the system has.
     uint64_t shared_kept;
     uint32_t block_shared, block_reserved;
     // GR_OF_WARPS: each block has the slot with its number, and blocks tell each other at barriers of the grid what
-    // they wrote. The slot behind them, the overlay, has so many rows.
+    // they wrote. The slot behind these, the overlay, has so many rows.
     uint32_t exchanges, overlay_rows;
     uint32_t ready; // rows that each slot has from the begin, the first ones
-    // GR_OF_BLOCKS: units are the warps of the grid, of a kernel that is one region for them, too.
+    // GR_OF_BLOCKS: units are the warps of the grid, for which the kernel is one region, too.
     uint32_t whole;
-    // GR_OF_WARPS: barriers of a warp end regions, as those of the block do, in kernels that suit (pass/suits.h); of
-    // kernels with mbarriers: arrivals do not (pass/mbarriers.h).
+    // GR_OF_WARPS: barriers of a warp end regions, as those of the block do, in kernels that suit (pass/suits.h). In
+    // kernels with mbarriers: arrivals do not end regions (pass/mbarriers.h).
     uint32_t lanes, pad;
     uint64_t changed; // with `once`: a byte for each line: some slot has changed it
     uint64_t most_rounds;
@@ -429,16 +428,15 @@ typedef struct GrPrivControl {
     GrPrivAsk ask;
 } GrPrivControl;
 
-// Lines that get their rows before a unit writes there: `lines` of them, wholly memory of the program, which has them
-// at `at`.
+// Lines that get their rows before a unit writes there: `lines` lines at `at`, wholly the program's memory.
 typedef struct GrPrivSpan {
     uint64_t at;
     uint32_t first, lines;
 } GrPrivSpan;
 enum { GR_SPANS = 16 };
 
-// What __gr_set gets: what the control at `to` becomes, and memory that becomes 0, from the first slot on; all in
-// multiples of 8 bytes.
+// The parameter of __gr_set: what the control at `to` becomes, and memory that becomes 0, from the first slot on; all
+// in multiples of 8 bytes.
 typedef struct GrPrivSet {
     GrPrivControl control;
     uint64_t to, zeros, zero_bytes;
@@ -447,13 +445,13 @@ typedef struct GrPrivSet {
     uint64_t before, n_before;  // logs of what has run on the same tables, and the host has not seen yet
 } GrPrivSet;
 
-// What __gr_gate gets. `to`: a GrPrivHeads.
+// The parameter of __gr_gate. `to`: a GrPrivHeads.
 typedef struct GrPrivGate {
     uint64_t control, logs, to, number;
     GrPrivExpected expected[GR_LOGS];
 } GrPrivGate;
 
-// What the kernels get that do the steps of a window.
+// The parameter of the kernels that do the steps of a window.
 typedef struct GrPrivWindowed {
     uint64_t control, lines;
     GrPrivSpan spans[GR_SPANS];

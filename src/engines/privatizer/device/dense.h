@@ -14,7 +14,7 @@
 
 enum { DENSE_AT_A_TIME = 4 };
 
-// The words at `at` of copies `unit` and the next ones; of copies that are none, `none`.
+// Loads the words at `at` of copies `unit` and the next ones; `none` where there is no such copy.
 GR_INLINE void dense_words(const Near *n, uint32_t at, uint32_t unit, uint32_t none, uint32_t *out) {
 #pragma unroll
     for (uint32_t i = 0; i < DENSE_AT_A_TIME; i++) {
@@ -24,8 +24,8 @@ GR_INLINE void dense_words(const Near *n, uint32_t at, uint32_t unit, uint32_t n
     }
 }
 
-// One word behind pass 1: the union, and what each copy begins pass 2 with. Gives whether two units changed a byte:
-// that goes to *told, or, if there is none, the word is left as it is.
+// Merges one word behind pass 1: makes the union, and what each copy begins pass 2 with. True: two units changed a
+// byte. That goes to *told; if it is NULL, the word is left as it is.
 GR_INLINE int dense_merge_word(const Near *n, uint32_t at, Told *told) {
     uint32_t was = shared_at(at + n->units * n->stride), all = was, changed = 0, twice = 0, last = 0;
     uint32_t v[DENSE_AT_A_TIME];
@@ -59,8 +59,8 @@ GR_INLINE int dense_merge_word(const Near *n, uint32_t at, Told *told) {
     return twice != 0;
 }
 
-// One word behind pass 2. Gives whether some copy is not what it has to be: it becomes that, and which it was goes to
-// *told.
+// Checks one word behind pass 2. True: some copy was not what it has to be; the copies are set right, and *told names
+// them.
 GR_INLINE int dense_check_word(const Near *n, uint32_t at, Told *told) {
     uint32_t all = shared_at(at + n->units * n->stride), differ = 0;
     uint32_t v[DENSE_AT_A_TIME];
@@ -101,7 +101,7 @@ GR_INLINE uint32_t unlike(Four one, Four other) {
            (one.w[3] ^ other.w[3]);
 }
 
-// Which units have stored in the region so far, as bits: all others have what each unit has.
+// The units that have stored in the region so far, as bits: all other copies are alike.
 GR_INLINE uint32_t dense_stored(const Near *n, uint32_t sequence) {
     uint32_t at = n->says + GR_NEAR_STORED + GR_NEAR_UNITS * (sequence & 1), bits = 0;
     Four low = four_at(at), high = four_at(at + 16);
@@ -112,7 +112,7 @@ GR_INLINE uint32_t dense_stored(const Near *n, uint32_t sequence) {
     return bits;
 }
 
-// Four words, of which most are changed by one unit at most: then that unit's is the union. Gives what
+// Merges four words, most of which at most one unit changed: that unit's words are the union. Yields what
 // dense_merge_word() does of the others.
 GR_INLINE uint32_t dense_merge_four(const Near *n, uint32_t at, uint32_t stored) {
     Four was = four_at(at + n->units * n->stride), all = was;
@@ -176,7 +176,7 @@ GR_INLINE uint64_t dense_offset(const Near *n, uint32_t at) {
     return at < n->first + n->size ? at : CONTROL.shared_bytes + (CONTROL.window.at - CONTROL.arena) + behind;
 }
 
-// What dense_merge() or dense_check() of this thread has left.
+// Reports what dense_merge() or dense_check() of this thread has left.
 static GR_NOINLINE void gr_priv_dense_tells(uint32_t region, uint32_t sequence, int merges) {
     Near n = near_of_block();
     Slot s;
@@ -193,7 +193,7 @@ static GR_NOINLINE void gr_priv_dense_tells(uint32_t region, uint32_t sequence, 
     }
 }
 
-// All of it, where the quick way was not taken; or what that has left.
+// Does the whole step, if the quick way was not taken, or the rest of it.
 static GR_NOINLINE void gr_priv_dense_rest(const Near *n, uint32_t region, uint32_t sequence, uint32_t rest,
                                            int merges) {
     if (rest & GR_REST_ALL && !(merges ? dense_merge(n, sequence) : dense_check(n, sequence)))
@@ -208,7 +208,7 @@ uint32_t __gr_dense_merges(uint32_t sequence) {
     return (dense_merge(&n, sequence) ? GR_REST_TELL : 0) | (near_lists(&n, sequence) ? GR_REST_ROWS : 0);
 }
 
-// next_list() of a region without private copies in global memory.
+// next_list() for a region without private copies in global memory.
 GR_INLINE void dense_next(const Near *n, uint32_t sequence) {
     if (n->thread)
         return;

@@ -18,7 +18,7 @@
 
 #include "engines/privatizer/device/grid.h"
 
-// Warps of the team take rows, their lanes words.
+// Warps of the team take rows, and their lanes words.
 GR_INLINE uint32_t lanes_of_warp(void) {
     uint32_t left = threads_of_block() - gr_priv_thread_number() / 32 * 32;
     return left < 32 ? left : 32;
@@ -34,7 +34,7 @@ GR_INLINE uint32_t rows_of(const Slot *s) {
     return used < s->capacity ? used : s->capacity;
 }
 
-// The line of the warp's own row, if it is of global memory; ~0: it is not.
+// The line of the warp's own row, if the row is of global memory; ~0: it is not.
 GR_INLINE uint32_t line_to_exchange(const Slot *s, uint32_t number) {
     uint32_t line = line_of(s, row_at(s, number));
     return line < lines_of_shared(s) ? ~0u : line;
@@ -44,14 +44,14 @@ GR_INLINE uint32_t line_to_exchange(const Slot *s, uint32_t number) {
     GR_ROLLED for (uint32_t number = 1 + gr_priv_thread_number() / 32, line; number <= rows_of(s);           \
                    number += warps_of_block()) if ((line = line_to_exchange(s, number)) != ~0u)
 
-// A.
+// Step A.
 void __gr_finds_rows(void) {
     Slot s, all = overlay();
     gr_priv_slot(&s);
     EACH_OWN_ROW(&s, number, line)(void) gr_priv_row(&all, line);
 }
 
-// What the block changed of a word goes to the union, byte by byte: other blocks have the others.
+// Puts the bytes of a word that the block changed into the union: other blocks have the others.
 static GR_NOINLINE void gr_priv_give_word(const Slot *s, uint64_t own, uint64_t to, uint32_t word) {
     uint32_t now = word_at(own + ROW_BASE + 4 * word), changed = now ^ word_at(to + ROW_BASE + 4 * word),
              updater = s->granule ? 0 : word_at(to + GR_ROW_OWNERS + 4 * word);
@@ -61,7 +61,7 @@ static GR_NOINLINE void gr_priv_give_word(const Slot *s, uint64_t own, uint64_t 
         put_byte(to + ROW_UNION + 4 * word + b, (uint8_t)(now >> 8 * b));
 }
 
-// B.
+// Step B.
 void __gr_gives(void) {
     Slot s, all = overlay();
     gr_priv_slot(&s);
@@ -71,7 +71,7 @@ void __gr_gives(void) {
     }
 }
 
-// C.
+// Step C.
 void __gr_unites(void) {
     Slot all = overlay();
     uint32_t n = rows_of(&all);
@@ -92,7 +92,7 @@ void __gr_unites(void) {
         gr_store32(&((GR_GLOBAL GrPrivSlot *)all.head)->ready, n);
 }
 
-// D.
+// Step D.
 void __gr_takes(void) {
     Slot s, all = overlay();
     gr_priv_slot(&s);
@@ -114,7 +114,7 @@ void __gr_takes(void) {
     }
 }
 
-// In pass 1, where an atomic operation of the block at `offset` is done for all blocks.
+// Where an atomic operation at `offset` by the block in pass 1 is done for all blocks.
 static GR_NOINLINE uint64_t gr_priv_update_for_all(uint64_t offset) {
     Slot all = overlay();
     uint32_t v = gr_priv_row(&all, offset / GR_LINE), me = (uint32_t)slot_number() + 1;
@@ -128,7 +128,7 @@ static GR_NOINLINE uint64_t gr_priv_update_for_all(uint64_t offset) {
     return row + ROW_OWN + offset % GR_LINE;
 }
 
-// A block that leaves does not come to the next meeting: the others leave, too.
+// The block leaves, and does not come to the next meeting: the others leave, too.
 void __gr_quits(void) {
     Slot all = overlay();
     if (CONTROL.exchanges && !gr_priv_thread_number()) {
@@ -137,7 +137,7 @@ void __gr_quits(void) {
     }
 }
 
-// Tables become what they were. `s`: the block's own.
+// Sets tables back to what they were. `s`: the block's own slot.
 static GR_NOINLINE void gr_priv_clear_overlay(const Slot *s) {
     Slot all = overlay();
     uint32_t n = rows_of(&all);

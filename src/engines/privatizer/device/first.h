@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// first — of all that is found under one name (kind, region, round, part of memory), the first in the order of the
-// program. Which of it comes first differs from run to run, and the host looks at one place alone: at that one, so that
-// all runs report the same. For the device and the host.
+// first — the first, in the order of the program, of all differences under one name (kind, region, round, part of
+// memory). Which one comes first in time differs from run to run; the host looks only at this one, so that all runs
+// report the same. For the device and the host.
 #ifndef GR_ENGINES_PRIVATIZER_DEVICE_FIRST_H
 #define GR_ENGINES_PRIVATIZER_DEVICE_FIRST_H
 
 #include "engines/privatizer/device/control.h"
 
-// Bits of a key, from the highest. Of what two copies differ by: the region's sequence in its block, the block, the
+// Bits of a key, from the highest. For two copies that differ: the region's sequence in its block, the block, the
 // offset.
 enum { FIRST_SEQUENCE = 13, FIRST_BLOCK = 20, FIRST_OFFSET = 31 };
-// Of two lanes of one store: whether they stored the same, the block, the thread, the other lane of its warp, the
+// For two lanes of one store: whether they stored the same, the block, the thread, the other lane of its warp, the
 // offset.
 enum { LANES_SAME = 1, LANES_BLOCK = 18, LANES_THREAD = 10, LANES_OTHER = 5, LANES_OFFSET = 30 };
 _Static_assert(FIRST_SEQUENCE + FIRST_BLOCK + FIRST_OFFSET == 64, "a key has 64 bits");
@@ -19,7 +19,7 @@ _Static_assert(LANES_SAME + LANES_BLOCK + LANES_THREAD + LANES_OTHER + LANES_OFF
 
 #define FIRST_MOST(bits) ((UINT64_C(1) << (bits)) - 1)
 
-// The earlier, the greater. 0: it has no key, for a part of it does not fit.
+// The earlier f comes, the greater its key. 0: a part of f does not fit into a key.
 static inline uint64_t gr_first_key(const GrPrivFound *f) {
     uint64_t offset = f->kind == GR_FOUND_READ && !f->bytes ? FIRST_MOST(FIRST_OFFSET) : f->offset;
     if (f->kind == GR_FOUND_LANES)
@@ -36,7 +36,7 @@ static inline uint64_t gr_first_key(const GrPrivFound *f) {
                : ~(f->sequence << (FIRST_BLOCK + FIRST_OFFSET) | f->block << FIRST_OFFSET | offset);
 }
 
-// Makes of what was written first what comes first in the program.
+// Sets f, written first in time, to what comes first in the program.
 static inline void gr_first_take(GrPrivFound *f) {
     uint64_t key = ~f->first, block = key >> (LANES_THREAD + LANES_OTHER + LANES_OFFSET);
     if (!f->first)

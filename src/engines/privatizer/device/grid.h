@@ -11,8 +11,8 @@ GR_SREG32(nctaid_z, "nctaid.z")
 GR_INLINE uint32_t threads_of_block(void) { return ntid_x() * ntid_y() * ntid_z(); }
 GR_INLINE uint32_t blocks_of_grid(void) { return nctaid_x() * nctaid_y() * nctaid_z(); }
 
-// Which threads do the rows: those of the block, or the warps of the grid. Of a block with a part of a warp that part
-// is left out, unless the block has no more.
+// The threads that do the rows: the block's, or the grid's warps. Of a block with a part of a warp that part is left
+// out, unless the block has no more.
 GR_INLINE Team team(void) {
     uint32_t threads = threads_of_block(), thread = gr_priv_thread_number();
     if (CONTROL.mode != GR_OF_BLOCKS)
@@ -24,7 +24,7 @@ GR_INLINE Team team(void) {
     return (Team){number, all, 1u << lanes};
 }
 
-// What all blocks share.
+// The part of the control that all blocks share.
 GR_INLINE GR_GLOBAL GrPrivSlot *head_of_grid(void) {
     return (GR_GLOBAL GrPrivSlot *)CONTROL.slot + (CONTROL.mode == GR_OF_WARPS ? CONTROL.slots : 0);
 }
@@ -57,10 +57,10 @@ void __gr_goes_on(uint32_t sequence) {
         gr_store32(&head_of_grid()->goes_on, sequence + 1);
 }
 
-// Another block may be at the end of the next region already.
+// Another block may be at the end of the next region already, so goes_on may be later than `sequence`.
 uint32_t __gr_all_end(uint32_t sequence) { return gr_load32(&head_of_grid()->goes_on) <= sequence; }
 
-// A block that waits there tells nothing else.
+// A block that waits for the grid only has to leave.
 void __gr_waits(void) { gr_store32(&slot_head()->ends, 1); }
 
 // ---- Shared memory, which is the launch's own -----------------------------------------------------------------------
@@ -88,7 +88,7 @@ void __gr_again_shared(void) {
 
 void __gr_differs(uint32_t region, uint32_t copy, uint32_t sequence);
 
-// What the block holds there is a result of the region, as registers are.
+// What the block has in shared memory is a result of the region, as registers are.
 void __gr_check_shared(uint32_t region, uint32_t copy, uint32_t sequence) {
     uint64_t kept = kept_of_block(), noted = kept + CONTROL.block_shared;
     int differs = 0;

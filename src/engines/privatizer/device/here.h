@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// here — the module's control, and which block and thread of the launch this is. For the one file that has the runtime
-// of inserted code.
+// here — the module's control, and which block and thread of the launch this is. For the one file with the runtime of
+// inserted code.
 #ifndef GR_ENGINES_PRIVATIZER_DEVICE_HERE_H
 #define GR_ENGINES_PRIVATIZER_DEVICE_HERE_H
 
@@ -53,7 +53,7 @@ GR_INLINE GR_GLOBAL GrPrivSlot *slot_head(void) {
 
 GR_INLINE void fence(void) { __asm__ volatile("fence.acq_rel.gpu;" ::: "memory"); }
 
-// Before units of the slot find what was written.
+// Called before units of the slot look for what this thread has written.
 GR_INLINE void publish(void) {
     if (CONTROL.mode == GR_OF_WARPS && !CONTROL.once && !CONTROL.exchanges)
         __asm__ volatile("fence.acq_rel.cta;" ::: "memory");
@@ -68,7 +68,7 @@ GR_INLINE Slot overlay(void) {
     return s;
 }
 
-// By which number a slot has a row of the overlay: rows of all slots lie one behind the other.
+// The row's number as an entry of the overlay: rows of all slots lie one behind the other.
 GR_INLINE uint32_t in_overlay(const Slot *s, uint32_t number) {
     return (uint32_t)((CONTROL.slots - slot_number()) * s->capacity) + number;
 }

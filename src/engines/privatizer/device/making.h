@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// making — rows of lines, and private copies of them, are made when a unit first writes there.
+// making — makes rows of lines, and private copies of them, when a unit first writes there.
 #ifndef GR_ENGINES_PRIVATIZER_DEVICE_MAKING_H
 #define GR_ENGINES_PRIVATIZER_DEVICE_MAKING_H
 
@@ -37,7 +37,7 @@ static GR_NOINLINE void gr_priv_copy_line(uint64_t to, uint64_t from) {
         put_chunk(to + 16 * i, c[i]);
 }
 
-// A line with bytes that are none of the program's: those are 0.
+// Copies a line with bytes that are not the program's: those become 0.
 static GR_NOINLINE void gr_priv_copy_edge(uint64_t row, uint64_t offset) {
     uint32_t k = 0, high = CONTROL.n_extents;
     GR_ROLLED for (uint32_t at = 0; at < 2 * GR_LINE; at += 8) put_long(row + at, 0);
@@ -74,13 +74,12 @@ GR_INLINE void put_in_list(const Slot *s, uint32_t list, uint32_t place, uint32_
         put_word(list_at(s, list, place), number);
 }
 
-// What is done to a row by the lanes `team`, of which this is number `rank` of n, all of them with the same row; or by
-// this lane alone: n is 1.
+// The lanes that work on one row: this one is number `rank` of the n lanes of `team`; n is 1 for a lane alone.
 typedef struct Fill {
     uint32_t team, rank, n;
 } Fill;
 
-// What a lane found.
+// What a lane found about a row.
 enum { ROW_RETRY = 0, ROW_THERE = 1, ROW_MINE = 2, ROW_NONE = 3 };
 typedef struct Look {
     uint32_t state;
@@ -91,7 +90,7 @@ typedef struct Look {
 static GR_NOINLINE Look gr_priv_look_for_row(const Slot *s, uint64_t line) {
     GR_GLOBAL GrPrivSlot *of = (GR_GLOBAL GrPrivSlot *)s->head;
     GR_GLOBAL uint32_t *entry = entry_of(s, line);
-    // All at once: memory is far.
+    // Loads all at once, as memory is far.
     uint32_t v = gr_load32(entry), rows = gr_load32(&of->used);
     Look l = {ROW_RETRY, v, list_now(s)};
     if (is_row(v) && v <= s->capacity) // else the overlay has it
@@ -103,14 +102,14 @@ static GR_NOINLINE Look gr_priv_look_for_row(const Slot *s, uint64_t line) {
     return l;
 }
 
-// The row of a line, as it will be written, for the lanes `f` that found that it is theirs to make. Its number; 0:
-// there is no room.
+// Makes a line's row, as units will write it, with the lanes `f` that found that they are to make it. Yields its
+// number; 0: no room.
 static GR_NOINLINE uint32_t gr_priv_fill_row(const Slot *s, uint64_t line, const Look *l, const Fill *f) {
     GR_GLOBAL GrPrivSlot *of = (GR_GLOBAL GrPrivSlot *)s->head;
     uint64_t offset = line << GR_LINE_SHIFT, from;
     uint32_t was = l->number, number = 0, place = 0,
              lists = !flags_of(s, (uint32_t)line) && !s->is_overlay; // lines of shared memory are in no list
-    // What comes from memory is asked for at once: numbers, and what the program has.
+    // Asks for everything that comes from memory at once: numbers, and what the program has.
     if (f->rank == 0) {
         number = gr_add32(&of->used, 1) + 1;
         place = lists ? list_place(s, l->list) : 0;
@@ -161,7 +160,7 @@ static GR_NOINLINE uint32_t gr_priv_fill_row(const Slot *s, uint64_t line, const
     return number;
 }
 
-// Which the lane makes alone, if there is none.
+// Yields the number of the line's row; a lane that finds none makes it alone.
 static GR_NOINLINE uint32_t gr_priv_row_alone(const Slot *s, uint64_t line) {
     uint32_t pause = 16;
     Fill f = {0, 0, 1};
@@ -183,7 +182,7 @@ static GR_NOINLINE uint32_t gr_priv_row_alone(const Slot *s, uint64_t line) {
     }
 }
 
-// Likewise all lanes together.
+// Yields the number of the line's row; all lanes make it together if there is none.
 static GR_NOINLINE uint32_t gr_priv_row_together(const Slot *s, uint64_t line, uint32_t lanes) {
     uint32_t first = (uint32_t)__builtin_ctz(lanes), pause = 16;
     Fill f = {lanes, (uint32_t)__builtin_popcount(lanes & gr_lanes_before()),
@@ -212,9 +211,8 @@ static GR_NOINLINE uint32_t gr_priv_row_together(const Slot *s, uint64_t line, u
     }
 }
 
-// The number of the line's row, which is made if there is none: by all lanes that want it now, if all of the warp that
-// are here want the same; else the first lane of each row makes it, and all of them go side by side. 0: there is no
-// room.
+// Yields the number of the line's row, and makes the row if there is none. If all active lanes want one row, they make
+// it together; else the first lane that wants a row makes it. 0: no room.
 static GR_NOINLINE uint32_t gr_priv_row(const Slot *s, uint64_t line) {
     if (is_near_line(s, line))
         return GR_ROW_NEAR + (uint32_t)line;
@@ -233,7 +231,7 @@ static GR_NOINLINE uint32_t gr_priv_row(const Slot *s, uint64_t line) {
     return number;
 }
 
-// The region's list has the row from now on. `says`: its flags have said that it is not in there.
+// Puts the row into the region's list. `says`: its flags have said that it is not in there.
 GR_INLINE void list_row(const Slot *s, uint64_t row, uint32_t number, int says) {
     if (is_near(s, row))
         return;
@@ -245,7 +243,7 @@ GR_INLINE void list_row(const Slot *s, uint64_t row, uint32_t number, int says) 
         put_in_list(s, list, list_place(s, list), number);
 }
 
-// A new private copy of the row, as the units find it; 0: there is no room.
+// Makes a private copy of the row, as the units find it; 0: no room.
 static GR_NOINLINE uint32_t gr_priv_new_copy(const Slot *s, uint32_t row_number, uint32_t k,
                                              uint64_t unmade) {
     GR_GLOBAL GrPrivSlot *of = (GR_GLOBAL GrPrivSlot *)s->head;
@@ -272,7 +270,7 @@ static GR_NOINLINE uint32_t gr_priv_new_copy(const Slot *s, uint32_t row_number,
     return number;
 }
 
-// The row has numbers of private copies from now on, none of which is made.
+// Gives the row numbers of private copies, none of which is made.
 static GR_NOINLINE void gr_priv_number(const Slot *s, uint64_t row) {
     uint32_t *numbered = &head_of(s, row)->numbered;
     if (is_near(s, row)) { // where they are 0
@@ -298,7 +296,7 @@ static GR_NOINLINE void gr_priv_number(const Slot *s, uint64_t row) {
     }
 }
 
-// Where the unit's copy of the line is; 0: there is no room.
+// Where the unit's copy of the line is; 0: no room.
 static GR_NOINLINE uint64_t gr_priv_make(const Slot *s, uint32_t row, uint32_t k, uint64_t unmade) {
     GR_GLOBAL uint32_t *number = (GR_GLOBAL uint32_t *)number_at(s, row_at(s, row), k);
     if (row)
@@ -318,7 +316,7 @@ static GR_NOINLINE uint64_t gr_priv_make(const Slot *s, uint32_t row, uint32_t k
     return 0;
 }
 
-// How many of the owners of these bytes are the unit, and how many are none.
+// How many of the owners of some bytes are the unit, and how many are none.
 typedef struct Owned {
     uint32_t all, mine, free;
 } Owned;
@@ -336,7 +334,7 @@ static GR_NOINLINE Owned gr_priv_near_owned(const Slot *s, uint64_t row, uint32_
     return o;
 }
 
-// The unit takes what is nobody's.
+// The unit takes the granules that nobody owns.
 static GR_NOINLINE void gr_priv_near_take(const Slot *s, uint64_t row, uint32_t low, uint32_t size,
                                           uint32_t k) {
     GR_ROLLED for (uint32_t at = low >> s->near.shift << s->near.shift; at < low + size;
@@ -354,12 +352,12 @@ static GR_NOINLINE void gr_priv_near_take(const Slot *s, uint64_t row, uint32_t 
     }
 }
 
-// An access to bytes some of which only are the unit's.
+// An access is to bytes only some of which are the unit's.
 static GR_NOINLINE void gr_priv_mixed(const Slot *s) {
     gr_store32(&((GR_GLOBAL GrPrivLog *)s->log)->head.full, GR_FULL_NEAR);
 }
 
-// Whether the unit has the bytes: they are its own, or nobody's so far. *mixed: some of them are.
+// The unit has the bytes: they are its own, or nobody's so far. *mixed: some of them are.
 static GR_NOINLINE int gr_priv_own(const Slot *s, uint32_t number, uint32_t low, uint32_t size, uint32_t k,
                                    int *mixed) {
     uint64_t row = row_at(s, number);
@@ -377,8 +375,7 @@ static GR_NOINLINE int gr_priv_own(const Slot *s, uint32_t number, uint32_t low,
     return was == 0 || was == k + 1;
 }
 
-// Where the unit finds what it has stored, or what it would find in a copy that is not made; 0: that is in several
-// places.
+// Where the unit finds what it has stored, or what it would find in an unmade copy; 0: in several places.
 static GR_NOINLINE uint64_t gr_priv_find(const Slot *s, uint32_t number, uint32_t low, uint32_t size,
                                          uint32_t k, uint64_t unmade) {
     uint64_t row = row_at(s, number);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// mbarriers — what code for warps has in place of the program's mbarriers (pass/mbarriers.h), in the 8 bytes of shared
-// memory that each has: nothing else is there in a private run. For the one file that has the runtime of inserted code.
+// mbarriers — what code for warps has in place of the program's mbarriers (pass/mbarriers.h), in the same 8 bytes of
+// shared memory, which nothing else uses in a private run. For the one file with the runtime of inserted code.
 //
 //     bits:  0       20        40        60      62
 //            | count | pending | arrived | phase | region |
-// `arrived` is of one region, whose sequence's lowest bits `region` has; in another region that has become `pending`,
-// and phases. Where a region is taken for an older one, arrivals count later.
+// `arrived` is of one region, whose sequence's lowest bits `region` has. A later region adds it to `pending`, and to
+// phases. If a region is taken for an older one, arrivals count later.
 #ifndef GR_ENGINES_PRIVATIZER_DEVICE_MBARRIERS_H
 #define GR_ENGINES_PRIVATIZER_DEVICE_MBARRIERS_H
 
@@ -34,7 +34,7 @@ GR_INLINE uint64_t mbar_of(uint64_t count, uint64_t pending, uint64_t arrived, u
            (uint64_t)(sequence & 3) << 62;
 }
 
-// As it is in the region.
+// The mbarrier's word as the region finds it.
 static GR_NOINLINE uint64_t gr_priv_mbar(uint64_t v, uint32_t sequence) {
     uint64_t count = v & MBAR_MASK, pending = v >> MBAR_BITS & MBAR_MASK,
              arrived = v >> 2 * MBAR_BITS & MBAR_MASK, phase = v >> 3 * MBAR_BITS & 3;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// merge — the two steps of the LDetector paper's figure 3 on the rows of a slot: behind pass 1 what each copy changed
-// goes into the union, and each copy becomes the union without its own changes; behind pass 2 each copy has to be the
-// union. A copy that was not made is what it has to be.
+// merge — the two steps of the LDetector paper's figure 3 on the rows of a slot. Behind pass 1 the union gets what each
+// copy changed, and each copy becomes the union without its own changes. Behind pass 2 each copy has to be the union. A
+// copy that was not made is what it has to be.
 //
-// Data-parallel as the paper's section 4.3: a warp takes rows, its lanes take neighbouring words, and only the word's
-// lane looks at it, in all copies. So nothing is atomic but the report. Comparing, union and the new private copies are
-// one step.
+// Data-parallel as in the paper's section 4.3: a warp takes rows, its lanes take neighbouring words, and only the
+// word's lane looks at it, in all copies. So only the report needs atomics. One step compares, makes the union and the
+// new private copies.
 #ifndef GR_ENGINES_PRIVATIZER_DEVICE_MERGE_H
 #define GR_ENGINES_PRIVATIZER_DEVICE_MERGE_H
 
@@ -56,17 +56,17 @@ GR_INLINE Slot slot_of_control(GR_GLOBAL GrPrivControl *c, uint64_t k) {
                   .once = (int)c->once};
 }
 
-// The threads that do it: those with lower numbers than `threads`. lanes: so many of a warp, at most.
+// The threads that take part: those with numbers below `threads`. lanes: at most so many of a warp.
 typedef struct Team {
     uint32_t thread, threads, lanes;
 } Team;
 
-// The lanes of a warp that do a row: a power of two.
+// The lanes of a warp that share a row: a power of two.
 typedef struct Lanes {
     uint32_t lane, lanes;
 } Lanes;
 
-// Lanes of a warp meet, and find what each has written.
+// Lanes of a warp meet, and see what each has written.
 GR_INLINE void gr_meet(uint32_t lanes) { __asm__ volatile("bar.warp.sync %0;" ::"r"(lanes) : "memory"); }
 
 // Global or shared memory, by generic addresses.
@@ -75,7 +75,7 @@ GR_INLINE void put_word(uint64_t at, uint32_t v) { *(uint32_t *)at = v; }
 GR_INLINE uint8_t byte_at(uint64_t at) { return *(uint8_t *)at; }
 GR_INLINE void put_byte(uint64_t at, uint8_t v) { *(uint8_t *)at = v; }
 
-// As those of device.h.
+// The functions of device.h for any memory.
 GR_INLINE uint32_t any_load32(const uint32_t *at) {
     uint32_t v;
     __asm__ volatile("ld.relaxed.sys.u32 %0, [%1];" : "=r"(v) : "l"(at));
@@ -92,7 +92,7 @@ GR_INLINE uint32_t any_compare_swap(uint32_t *at, uint32_t expected, uint32_t de
     return old;
 }
 
-// Gives what was there before.
+// Yields what was there before.
 GR_INLINE uint32_t gr_or32(GR_GLOBAL uint32_t *at, uint32_t bits) {
     uint32_t old;
     __asm__ volatile("atom.relaxed.sys.global.or.b32 %0, [%1], %2;" : "=r"(old) : "l"(at), "r"(bits));
@@ -108,7 +108,7 @@ GR_INLINE uint32_t shared_at(uint32_t at) {
 GR_INLINE void put_shared(uint32_t at, uint32_t v) {
     __asm__ volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(v) : "memory");
 }
-// What another thread has just written is found.
+// Loads what another thread may just have written.
 GR_INLINE uint32_t shared_now(uint32_t at) {
     uint32_t v;
     __asm__ volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(v) : "r"(at) : "memory");
@@ -124,7 +124,7 @@ GR_INLINE int is_row(uint32_t v) { return v - 1 < GR_ROW_EDGE - 1; }
 GR_INLINE GR_GLOBAL uint32_t *entry_of(const Slot *s, uint64_t line) {
     return (GR_GLOBAL uint32_t *)s->table + line;
 }
-// Of near memory the row is where the program has the line.
+// A near line has its row where the program has the line.
 GR_INLINE int is_near_line(const Slot *s, uint64_t line) {
     return line - s->near.first / GR_LINE < s->near.size / GR_LINE;
 }
@@ -134,7 +134,7 @@ GR_INLINE uint64_t row_at(const Slot *s, uint32_t number) {
     return s->near.size && number >> 30 == 1 ? near_row(s, number - GR_ROW_NEAR)
                                              : s->rows + number * s->row_bytes;
 }
-// What the table says of a line, or would.
+// What the table says of a line, or would say.
 GR_INLINE uint32_t number_of_line(const Slot *s, uint64_t line) {
     return is_near_line(s, line) ? GR_ROW_NEAR + (uint32_t)line : gr_load32(entry_of(s, line));
 }
@@ -146,8 +146,8 @@ GR_INLINE GrPrivRow *head_of(const Slot *s, uint64_t row) {
 GR_INLINE uint32_t line_of(const Slot *s, uint64_t row) {
     return is_near(s, row) ? (uint32_t)((row - s->window) / GR_LINE) : head_of(s, row)->line;
 }
-// The list of the region that runs, how many have asked for a place in a list, and the next place. Where shared memory
-// is near these are in there.
+// The list of the region that runs, how many threads have asked for a place in a list, and the next place. If shared
+// memory is near it holds these.
 GR_INLINE uint32_t list_now(const Slot *s) {
     return s->near.size ? shared_now(s->near.says + GR_NEAR_NOW)
                         : gr_load32(&((GR_GLOBAL GrPrivSlot *)s->head)->now);
@@ -188,7 +188,7 @@ GR_INLINE uint64_t row_touched_at(uint64_t row, uint64_t part, uint32_t word) {
     return row + GR_ROW_TOUCHED + part / 4 + word;
 }
 
-// Where a row says whose a granule is: the number of the unit's copy and one; 0: nobody's. Not of near memory.
+// Where a row says who owns a granule: the number of the unit's copy and one; 0: nobody. Not for near memory.
 GR_INLINE uint64_t owner_at(const Slot *s, uint64_t row, uint32_t low) {
     return row + GR_ROW_OWNERS + 4 * (uint64_t)(low >> s->granule);
 }
@@ -200,7 +200,7 @@ GR_INLINE uint32_t near_owner(const Slot *s, uint64_t row, uint32_t low) {
     uint64_t at = near_owner_at(s, row, low);
     return s->near.entry == 2 ? *(volatile uint16_t *)at : *(volatile uint32_t *)at;
 }
-// Likewise of a word; 0 if units share no copy. Of near memory the first one that has some of `changed`, bits.
+// The owner of a word; 0 if units share no copy. In near memory the first owner of some of `changed`, bits.
 GR_INLINE uint32_t owner_of_word(const Slot *s, uint64_t row, uint32_t word, uint32_t changed) {
     if (is_near(s, row))
         return changed ? near_owner(s, row, 4 * word + (uint32_t)__builtin_ctz(changed) / 8) : 0;
@@ -211,21 +211,21 @@ GR_INLINE int is_numbered(const Slot *s, uint64_t row) {
     return *(volatile uint32_t *)&head_of(s, row)->numbered == GR_NUMBERED;
 }
 
-// GrPrivRow.flags has a bit for so many private copies, as a power of two, which a warp's lanes divide.
+// GrPrivRow.flags has a bit for so many private copies, as a power of two, which a warp's lanes divide up.
 GR_INLINE uint32_t made_shift(const Slot *s) {
     uint32_t shift = 5;
     GR_ROLLED while (s->n > 16u << shift) shift++;
     return shift;
 }
-// Which of them may be made; 0: none.
+// The private copies that may be made, as bits; 0: none.
 GR_INLINE uint32_t made_of(const Slot *s, uint64_t row, const volatile GrPrivRow *head) {
     return !head->numbered ? 0 : is_near(s, row) ? ~0u : head->flags >> GR_ROW_MADE;
 }
 
 GR_INLINE uint32_t members_of(const Lanes *l) { return l->lanes == 32 ? ~0u : (1u << l->lanes) - 1; }
 
-// The private copies of a row that were made, by number of the unit's copy, and in each of them one word. All lanes
-// together. Some at a time are loaded, so that the warp waits for memory once for all of them.
+// Goes through the private copies of a row that were made, by the unit's copy number, and loads one word of each. All
+// lanes together. Loads some at a time, so that the warp waits for memory once for these.
 enum { AT_A_TIME = 4 };
 typedef struct Made {
     uint32_t next, bits, numbers; // numbers: of the lane's
@@ -262,7 +262,7 @@ GR_INLINE int next_made(const Slot *s, const Lanes *l, uint32_t word, Made *m) {
     return 1;
 }
 
-// All of them, if there are such. `numbered`: which may be made, as bits.
+// Goes through all of them, if there are any. `numbered`: which may be made, as bits.
 #define EACH_MADE(m, i, ...)                                                                                 \
     for (Made m = {.next = numbered ? 0 : s->n,                                                              \
                   .from = number_at(s, row, 0),                                                              \
@@ -271,7 +271,7 @@ GR_INLINE int next_made(const Slot *s, const Lanes *l, uint32_t word, Made *m) {
          next_made(s, l, word, &m);)                                                                         \
     _Pragma("unroll") for (uint32_t i = 0; i < AT_A_TIME; i++) if (i < m.n) __VA_ARGS__
 
-// Unless regions run once, `touched` has of each word, in two bytes, which copy changed it: its number and one;
+// Unless regions run once, `touched` has for each word, in two bytes, the copy that changed it: its number and one;
 // OWNER_MANY: several. OWNER_UPDATED: atomic operations updated it. 0: none.
 enum { OWNER_UPDATED = 0xfffe, OWNER_MANY = 0xffff };
 GR_INLINE uint32_t owner_of(uint32_t copy) { return copy + 1 < OWNER_UPDATED ? copy + 1 : OWNER_MANY; }
@@ -294,7 +294,7 @@ GR_INLINE uint64_t copy_bit(uint32_t copy, uint32_t i) {
 
 enum { SOME_LOOKS = 16 };
 
-// What of it says whether something else is the same. Past the cache, which may have a part of what stood there before.
+// The parts of a found difference that say whether another is the same. Loaded past the cache, which may be stale.
 typedef struct FoundNow {
     uint32_t state, kind, region, round, part;
     uint64_t block, sequence, copies[GR_FOUND_COPIES / 64], first;
@@ -325,7 +325,7 @@ GR_INLINE void found_now(const GR_GLOBAL GrPrivFound *f, FoundNow *n) {
     __asm__ volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(n->first) : "l"(&f->first) : "memory");
 }
 
-// Its `copies` and those of `copy`.
+// Adds what->copies and the bits of what->copy to the entry at `to`.
 static GR_NOINLINE void gr_priv_found(uint64_t to, const GrPrivFound *what) {
     GR_GLOBAL GrPrivLog *log = (GR_GLOBAL GrPrivLog *)to;
     uint64_t first = gr_first_key(what);
@@ -352,13 +352,13 @@ static GR_NOINLINE void gr_priv_found(uint64_t to, const GrPrivFound *what) {
             gr_store32(&f->state, 2);
             gr_store32(&log->head.any, 1);
         }
-        // Mostly one that is being written becomes the same. Many come at once: without a wait each of them writes one
-        // more, and looks at those of all others.
+        // An entry that is being written mostly becomes the same. Without this wait each of many lanes that come at
+        // once would write one more, and look at those of all others.
         GR_ROLLED for (uint32_t n = 0; state == 1 && n < SOME_LOOKS; n++) {
             gr_sleep(64);
             state = gr_load32(&f->state);
         }
-        // One that is still being written may become the same: then there are two for one region, and the host has
+        // An entry that is still being written may become the same: then one region has two entries, and the host gets
         // both.
         if (now.state != 2)
             found_now(f, &now);
@@ -369,7 +369,7 @@ static GR_NOINLINE void gr_priv_found(uint64_t to, const GrPrivFound *what) {
 #pragma unroll
             for (uint32_t i = 0; i < GR_FOUND_COPIES / 64; i++) {
                 uint64_t bits = what->copies[i] | copy_bit(what->copy[0], i) | copy_bit(what->copy[1], i);
-                // Mostly they are there: loads of one place are one, atomic operations take turns.
+                // Mostly the bits are there: lanes share loads of one place, but take turns at atomic operations.
                 if (bits & ~now.copies[i])
                     __asm__ volatile("red.relaxed.sys.global.or.b64 [%0], %1;" ::"l"(&f->copies[i]),
                                      "l"(bits));
@@ -386,7 +386,7 @@ GR_INLINE GR_GLOBAL GrPrivExtent *extent(GR_GLOBAL GrPrivControl *c, uint32_t k)
     return (GR_GLOBAL GrPrivExtent *)c->extents + k;
 }
 
-// How many extents begin at or before the offset. The last of them may have it.
+// How many extents begin at or before the offset. The last of them may hold it.
 static GR_NOINLINE uint32_t gr_priv_extents_until(GR_GLOBAL GrPrivControl *c, uint64_t offset) {
     uint32_t low = 0, high = c->n_extents;
     while (low < high) {
@@ -399,15 +399,15 @@ static GR_NOINLINE uint32_t gr_priv_extents_until(GR_GLOBAL GrPrivControl *c, ui
     return low;
 }
 
-// Arrays are different parts. Of shared memory, where variables cannot be told apart, neighbouring words are, and even
-// and odd lines.
+// The part of memory: different arrays are different parts. In shared memory, where variables cannot be told apart,
+// neighbouring words are different parts, and even and odd lines.
 enum { SHARED_PARTS = 8 };
 static GR_NOINLINE uint32_t gr_priv_part(GR_GLOBAL GrPrivControl *c, uint64_t offset) {
     return offset < c->shared_bytes ? (uint32_t)(offset / 4 % 4 + offset / GR_LINE % 2 * 4)
                                     : SHARED_PARTS + gr_priv_extents_until(c, offset);
 }
 
-// What is told of one word, all at once: places in the log are few, and lanes take turns at them.
+// What there is to report of one word. It is reported at once, as the log has few places, and lanes take turns at them.
 _Static_assert(GR_FOUND_COPIES == 4 * 64, "the literals below");
 typedef struct Told {
     uint32_t any, one, other, bytes; // one, other: the first two copies; bytes: bits
@@ -424,8 +424,8 @@ GR_INLINE void tell(Told *t, uint32_t one, uint32_t other, uint32_t bytes) {
         t->copies[i] |= copy_bit(one, i) | copy_bit(other, i);
 }
 
-// `at`: of the word. The log gets the address of its first byte that differs. The host looks for the accesses to that
-// byte: a unit may access another byte of the word.
+// `at`: where the word is. The log gets the address of its first byte that differs, and the host looks for accesses to
+// that byte: a unit may access another byte of the word.
 static GR_NOINLINE void gr_priv_report_all(const Slot *s, uint32_t kind, uint64_t at, const Told *t) {
     at += t->bytes ? (uint32_t)__builtin_ctz(t->bytes) / 8 : 0;
     gr_priv_found(s->log, &(GrPrivFound){.kind = kind,
@@ -447,8 +447,8 @@ GR_INLINE void gr_priv_report(const Slot *s, uint32_t kind, uint32_t one, uint32
     gr_priv_report_all(s, kind, at, &t);
 }
 
-// One word behind pass 1, of a line that no atomic operation updated. Gives whether two copies changed the same byte,
-// which is told. All lanes together.
+// Merges one word behind pass 1, of a line that no atomic operation updated. True: two copies changed the same byte,
+// which is reported. All lanes together.
 GR_INLINE int merge_word(const Slot *s, uint64_t row, const Lanes *l, uint64_t offset, uint32_t word,
                          uint32_t numbered) {
     uint64_t base = part_at(s, row, ROW_BASE) + 4 * word, own_at = part_at(s, row, ROW_OWN) + 4 * word;
@@ -490,7 +490,8 @@ GR_INLINE int merge_word(const Slot *s, uint64_t row, const Lanes *l, uint64_t o
     return twice != 0;
 }
 
-// Likewise, of a line that one updated: gives as well whether a copy stored to a word that another one updated.
+// Merges one word of a line that an atomic operation updated. True also if a copy stored to a word that another one
+// updated.
 static GR_NOINLINE int gr_priv_merge_updated(const Slot *s, uint64_t row, uint64_t offset, uint32_t word) {
     uint64_t base = row + ROW_BASE + 4 * word, united = row + ROW_UNION + 4 * word;
     uint32_t was = word_at(base), common = word_at(united), all = was, changed = 0, twice = 0, owner = 0;
@@ -543,7 +544,7 @@ static GR_NOINLINE int gr_priv_merge_updated(const Slot *s, uint64_t row, uint64
             continue;
         uint64_t copy = copy_at(s, number) + 4 * word;
         uint32_t own = bytes_of(word_at(copy) ^ was);
-        // Of an update another one is what this copy finds: one of the orders in which they may come.
+        // The first updater finds another's update, and every other copy the union: one of the possible orders.
         if (updaters)
             put_word(copy, copy != updater[0] ? all : other);
         else
@@ -552,7 +553,7 @@ static GR_NOINLINE int gr_priv_merge_updated(const Slot *s, uint64_t row, uint64
     return twice != 0;
 }
 
-// Behind pass 2, a word that its owner has made something else than it has to be.
+// Reports a word that its owner has made something else in pass 2 than it has to be.
 static GR_NOINLINE void gr_priv_tell_owner(const Slot *s, uint64_t row, uint32_t word, uint64_t offset) {
     uint32_t all = word_at(part_at(s, row, ROW_UNION) + 4 * word),
              own = word_at(part_at(s, row, ROW_OWN) + 4 * word), changed = bytes_of(own ^ all),
@@ -561,7 +562,7 @@ static GR_NOINLINE void gr_priv_tell_owner(const Slot *s, uint64_t row, uint32_t
         gr_priv_report(s, GR_FOUND_READ, owner - 1, owner - 1, offset, changed);
 }
 
-// What the word is behind pass 2, if atomic operations updated it; they are not compared. False: none did.
+// What the word is behind pass 2 if atomic operations updated it: these are not compared. False: none did.
 static GR_NOINLINE int gr_priv_updated_word(const Slot *s, uint64_t row, uint32_t word, uint32_t *all) {
     uint32_t updaters = 0;
     uint64_t updater = 0;
@@ -577,8 +578,8 @@ static GR_NOINLINE int gr_priv_updated_word(const Slot *s, uint64_t row, uint32_
     return updaters > 0;
 }
 
-// One word behind pass 2. `told`: two copies wrote in its line, which was reported. `updated`: atomic operations
-// updated the line. All lanes together.
+// Checks one word behind pass 2. `told`: two copies wrote in its line, and the race is reported. `updated`: atomic
+// operations updated the line. All lanes together.
 GR_INLINE void check_word(const Slot *s, uint64_t row, const Lanes *l, uint64_t offset, uint32_t word,
                           uint32_t numbered, int told, int updated) {
     uint64_t base = part_at(s, row, ROW_BASE) + 4 * word, united = part_at(s, row, ROW_UNION) + 4 * word,
@@ -610,7 +611,7 @@ GR_INLINE void check_word(const Slot *s, uint64_t row, const Lanes *l, uint64_t 
     *changer_at(s, row, word) = 0;
 }
 
-// One word where a region ends that runs once: what the units wrote, in their order, becomes the base.
+// Makes the base of one word out of what the units wrote, in their order, at the end of a region that runs once.
 GR_INLINE void merge_once(const Slot *s, uint64_t row, const Lanes *l, uint32_t word, uint32_t numbered) {
     uint64_t base = row + ROW_BASE + 4 * word;
     uint32_t was = word_at(base), all = was, updaters = 0, updated = 0;
@@ -635,10 +636,10 @@ enum {
     ROW_UPDATED = 8
 }; // UPDATED: by an atomic operation
 
-// Lines of shared memory are few, and written in most regions: they are in no list, but looked at where any region
-// ends.
+// Lines of shared memory are few, and most regions write them: they are in no list, and every region's end looks at
+// them.
 GR_INLINE uint32_t lines_of_shared(const Slot *s) { return (uint32_t)(s->control->shared_bytes / GR_LINE); }
-// Of a row that no unit has written in the region.
+// The flags of a row that no unit has written in the region.
 GR_INLINE uint32_t flags_of(const Slot *s, uint32_t line) {
     return line < lines_of_shared(s) ? ROW_LISTED : 0;
 }

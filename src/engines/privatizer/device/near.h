@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // near — regions of shared memory whose rows lie in shared memory, too (control.h): the steps of merge.h, word by word.
-// For the one file that has the runtime of inserted code.
+// For the one file with the runtime of inserted code.
 //
-// What an owner stored stands where the program has it. So behind pass 1 what stands there becomes the union, and what
-// was there before comes back; behind pass 2 it has to be the union. Lines of which units have private copies are done
-// as all others are.
+// What an owner stored stands where the program has it. Behind pass 1 the union gets that, and the old bytes come back;
+// behind pass 2 it has to be the union. Lines of which units have private copies take the steps of all other lines.
 #ifndef GR_ENGINES_PRIVATIZER_DEVICE_NEAR_H
 #define GR_ENGINES_PRIVATIZER_DEVICE_NEAR_H
 
@@ -12,14 +11,14 @@
 
 GR_INLINE void barrier(void) { __asm__ volatile("barrier.sync 0;" ::: "memory"); }
 
-// A thread that has begun none takes another one's.
+// The region that the thread has begun; a thread that has begun none takes another thread's.
 GR_INLINE uint32_t region_that_began(uint32_t region) {
     uint32_t some = region >= GR_NO_BEGIN ? gr_load32(&slot_head()->region) : 0;
     return some ? some - 1 : region;
 }
 
-// Until a thread gives up that waits for the others of its block, some 80 ms; and until it asks whether threads of
-// another block have.
+// Pauses, some 80 ms, until a thread gives up waiting for the others of its block; so many until it asks
+// whether threads of another block have.
 enum { MOST_PAUSES = 1 << 12, SOME_PAUSES = 8 };
 
 // Where things are, of the block.
@@ -51,13 +50,14 @@ GR_INLINE Near near_of_block(void) {
                   .threads = threads_of_block()};
 }
 
-// Where the line of the byte `k`, from the first one on, says that units have private copies of it.
+// Where the line of byte `k`, from the first one on, says that units have private copies of it.
 GR_INLINE uint32_t numbered_at(const Near *n, uint32_t k) {
     return n->heads + k / GR_LINE * (uint32_t)sizeof(GrPrivRow) +
            (uint32_t) __builtin_offsetof(GrPrivRow, numbered);
 }
 
-// No unit has written, and there are no private copies; or all copies are what the program has.
+// Sets near memory so that no unit has written, and no private copies exist; or so that all copies are the program's
+// memory.
 static GR_NOINLINE void gr_priv_near_begin(void) {
     Near n = near_of_block();
     uint32_t stride = n.units ? n.stride : n.size, end = n.first + (n.units ? n.units + 1 : 3) * stride;
@@ -97,7 +97,7 @@ static GR_NOINLINE void gr_priv_near_lines(uint32_t region, uint32_t sequence, i
     }
 }
 
-// What the words of the thread are behind pass 1. Lines with private copies are left to gr_priv_near_lines().
+// Merges the thread's words behind pass 1. gr_priv_near_lines() does lines with private copies.
 GR_INLINE void near_merge(const Near *n, uint32_t numbered) {
     GR_ROLLED for (uint32_t k = 4 * n->thread; k < n->size; k += 4 * n->threads) {
         uint32_t at = n->first + k, own = shared_at(at), was = shared_at(at + n->size);
@@ -108,9 +108,9 @@ GR_INLINE void near_merge(const Near *n, uint32_t numbered) {
     }
 }
 
-// Behind pass 2, of a launch's region that has no such lines: a thread has all words that one owner is asked for. Then
-// nobody owns anything. Gives whether some word is not what it has to be: it is left as it is, with its owners, for
-// gr_priv_near_tells().
+// Checks near memory behind pass 2, in a region of the launch without private copies of lines: each thread takes all
+// words that one owner is asked for. Then nobody owns anything. True: some word is not what it has to be. The word
+// stays as it is, with its owners, for gr_priv_near_tells().
 GR_INLINE uint32_t near_check(const Near *n) {
     uint32_t unit = n->shift > 2 ? 1u << n->shift : 4, differs = 0;
     GR_ROLLED for (uint32_t k = unit * n->thread; k < n->size; k += unit * n->threads) {
@@ -148,7 +148,7 @@ static GR_NOINLINE void gr_priv_near_tells(uint32_t region, uint32_t sequence) {
     }
 }
 
-// Likewise, of a region in which units have private copies of lines.
+// Checks near memory behind pass 2, in a region in which units have private copies of lines.
 static GR_NOINLINE void gr_priv_near_check(uint32_t region, uint32_t sequence) {
     Near n = near_of_block();
     GR_ROLLED for (uint32_t k = 4 * n.thread; k < n.size; k += 4 * n.threads) {
@@ -170,10 +170,11 @@ static GR_NOINLINE void gr_priv_near_check(uint32_t region, uint32_t sequence) {
         put_shared(n.owners + k, 0);
 }
 
-// Whether some line of near memory has private copies, and whether the slot's list has rows.
+// Some line of near memory has private copies.
 GR_INLINE uint32_t near_numbered(const Near *n, uint32_t sequence) {
     return shared_at(n->says + GR_NEAR_NUMBERED + 4 * (sequence & 1));
 }
+// How many rows the slot's list has.
 GR_INLINE uint32_t near_lists(const Near *n, uint32_t sequence) {
     return shared_at(n->says + GR_NEAR_COUNT + 4 * (sequence & 1));
 }
@@ -201,7 +202,7 @@ uint32_t __gr_checks(uint32_t sequence) {
     return (lists ? GR_REST_ROWS : 0) | (differs ? GR_REST_TELL : 0);
 }
 
-// As __gr_gather(), counted in shared memory, which is not far: most threads need not wait for memory of the GPU.
+// __gr_gather(), with counts in shared memory: most threads need not wait for the GPU's memory, which is far.
 static GR_NOINLINE uint32_t gr_priv_near_gather(uint32_t all) {
     Near n = near_of_block();
     GR_GLOBAL uint32_t *apart = &((GR_GLOBAL GrPrivLog *)CONTROL.log)->head.apart;

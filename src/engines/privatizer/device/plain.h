@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// plain — rows where a region of a block ends, of blocks whose shared memory is near: those of which no unit has a
-// private copy but `own`, and no atomic operation updated them. As merge_plain() and check_plain() of rows.h, by
-// itself: it is called where each region ends, so it takes few registers, and calls nothing. What it leaves rows.h
-// does.
+// plain — rows at the end of a block's region, if its shared memory is near: rows whose only private copy is `own`, and
+// that no atomic operation updated. Does what merge_plain() and check_plain() of rows.h do. It stands apart as each
+// region's end calls it: it takes few registers, and calls nothing. rows.h does the rest.
 #ifndef GR_ENGINES_PRIVATIZER_DEVICE_PLAIN_H
 #define GR_ENGINES_PRIVATIZER_DEVICE_PLAIN_H
 
@@ -14,7 +13,7 @@ typedef struct Plain {
     uint32_t row_bytes, granule, k, n, step;
 } Plain;
 
-// False: it is no whole warp, or units share no copy.
+// Finds the warp's rows. False: the warp is not whole, or units share no copy.
 GR_INLINE int plain_rows(uint64_t slot, uint32_t sequence, Plain *out) {
     GR_GLOBAL const GrPrivSlot *of = (GR_GLOBAL const GrPrivSlot *)slot;
     Near near = near_of_block();
@@ -78,7 +77,7 @@ uint32_t __gr_plain_check(uint64_t slot, uint32_t sequence) {
     GR_ROLLED for (uint64_t row; (row = next_plain(&p));) {
         uint32_t was = word_at(row + ROW_BASE + 4 * lane), own = word_at(row + ROW_OWN + 4 * lane),
                  all = word_at(row + ROW_UNION + 4 * lane);
-        // What is told needs owners.
+        // A report needs the owners.
         if (!gr_all(~0u, is_plain(row) && own == all)) {
             left = GR_REST_ROWS;
             continue;

@@ -12,7 +12,7 @@ GR_INLINE uint64_t clock_now(void) {
     return v;
 }
 
-// The block's first thread has ended a step. The other threads may be in it still.
+// Adds the time of a step that the block's first thread has ended. The other threads may still be in it.
 static GR_NOINLINE void gr_priv_spent(uint32_t what) {
     if (!CONTROL.spent || CONTROL.mode == GR_OF_BLOCKS || gr_priv_thread_number())
         return;
@@ -36,7 +36,7 @@ static GR_NOINLINE void gr_priv_take(uint64_t k) {
                      .since = CONTROL.spent ? clock_now() : 0};
 }
 
-// Whether each block of the launch has a slot of its own, with its number.
+// Each block of the launch has a slot of its own, with its number.
 GR_INLINE int is_slot_of_each(void) {
     return CONTROL.once || CONTROL.exchanges || CONTROL.slots >= blocks_of_grid();
 }
@@ -82,7 +82,7 @@ void __gr_clear(void) {
         GR_GLOBAL volatile GrPrivRow *head = far_head(row_at(&s, k + 1));
         put_word(s.table + 4 * (uint64_t)head->line, head->was);
     }
-    // The block may leave within a region.
+    // The block may have left within a region.
     GR_ROLLED for (uint32_t k = gr_priv_thread_number(); !s.near.units && k < s.near.size / GR_LINE;
                    k += threads_of_block()) {
         uint64_t row = near_row(&s, s.near.first / GR_LINE + k);
@@ -118,7 +118,7 @@ uint32_t __gr_copy(void) {
     return (uint32_t)(unit / CONTROL.divide % CONTROL.privates);
 }
 
-// Where blocks of the grid meet is memory of the driver.
+// The place where blocks of the grid meet is the driver's memory.
 static GR_NOINLINE void gr_priv_outside(uint64_t a, uint32_t what) {
     int stops = what & GR_AT_STOPS && CONTROL.all;
     if (stops && CONTROL.mode == GR_OF_WARPS)
@@ -140,7 +140,7 @@ void __gr_over(void) { gr_store32(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->head.ov
 IS_IN(is_local, "local")
 IS_IN(is_const, "const")
 
-// The offset of global memory; ~0: it is none of the program's.
+// The offset of global memory; ~0: it is not the program's.
 static GR_NOINLINE uint64_t gr_priv_offset_of(uint64_t a, uint32_t size) {
     int inside = a - CONTROL.arena < CONTROL.arena_bytes;
     uint32_t first = inside ? 0 : CONTROL.n_inside, low = first,
@@ -160,14 +160,13 @@ static GR_NOINLINE uint64_t gr_priv_offset_of(uint64_t a, uint32_t size) {
 
 // ---- Accesses -------------------------------------------------------------------------------------------------------
 
-// Whether the line is wholly memory of the program. The table says so from the begin, also to a cache that lacks its
-// newest rows.
+// All of the line is the program's. The table says so from the begin, also to a cache without its newest rows.
 static GR_NOINLINE int gr_priv_is_whole(const Slot *s, uint64_t line) {
     uint32_t v = *entry_of(s, line);
     return is_row(v) ? far_head(row_at(s, v))->was != GR_ROW_EDGE : v == 0;
 }
 
-// The offset of what the access is to; ~0: of nothing that is private. *outside: it should be.
+// The offset of what the access is to; ~0: of nothing private. *outside: it should be.
 static GR_NOINLINE uint64_t gr_priv_offset(const Slot *s, uint64_t a, uint32_t what, int *outside) {
     uint32_t space = what & GR_AT_SPACE;
     uint64_t offset = ~UINT64_C(0), in;
@@ -212,8 +211,8 @@ uint64_t __gr_at(uint64_t a, uint32_t copy, uint32_t what, uint64_t unmade) {
                             : 0;
         if (mixed)
             gr_priv_mixed(&s);
-        // Another multiprocessor may have made these. Loads that inserted code does by itself have to find them, not
-        // what this one's cache had before.
+        // Another multiprocessor may have made these. Loads that inserted code does by itself must find them, not what
+        // this one's cache had before.
         if (CONTROL.mode == GR_OF_BLOCKS)
             fence();
         return to ? to + low : 0;
@@ -228,7 +227,7 @@ uint64_t __gr_at(uint64_t a, uint32_t copy, uint32_t what, uint64_t unmade) {
     return offset < CONTROL.shared_bytes ? (uint64_t)__gr_unwritten + low : a;
 }
 
-// The region's list has the row from now on. `number`: its number less one. 0: it is a row of the overlay.
+// Puts the row into the region's list. `number`: its number less one. 0: the row is of the overlay.
 uint32_t __gr_list(uint64_t row, uint32_t number) {
     if (number >= CONTROL.capacity)
         return 0;
@@ -240,7 +239,7 @@ uint32_t __gr_list(uint64_t row, uint32_t number) {
     return 1;
 }
 
-// The row that has the address in its own part; 0: none.
+// The row whose `own` part has the address; 0: none.
 GR_INLINE uint32_t row_of(const Slot *s, uint64_t at) {
     if (is_near(s, at))
         return GR_ROW_NEAR + (uint32_t)((at - s->window) / GR_LINE);
@@ -253,15 +252,15 @@ GR_INLINE uint32_t number_of(const Slot *s, uint64_t at) {
     uint64_t number = (at - s->copies) / GR_LINE;
     return number - GR_COPY_FIRST < s->most_copies ? (uint32_t)number : 0;
 }
-// The row of a private copy. Blocks on several multiprocessors may share it, and the cache of one of them may have what
-// stood there before: a neighbour's mark was read.
+// The row of a private copy, past the cache: blocks on several multiprocessors may share the copy, and one's cache may
+// have an old mark, as a neighbour's was read.
 GR_INLINE uint32_t row_of_copy(const Slot *s, uint32_t number) { return gr_load32(&mark_at(s, number)->row); }
 
 GR_INLINE uint64_t offset_of(const Slot *s, uint32_t number, uint64_t at) {
     return (uint64_t)line_of(s, row_at(s, row_of_copy(s, number))) * GR_LINE + at % GR_LINE;
 }
 
-// Gives how the first word was touched before.
+// Notes how the words are touched. Yields how the first one was touched before.
 static GR_NOINLINE uint8_t gr_priv_touch(const Slot *s, uint32_t number, uint64_t at, uint32_t size,
                                          uint8_t how) {
     uint64_t row = row_at(s, row_of_copy(s, number)), copy = copy_at(s, number);
@@ -275,7 +274,7 @@ static GR_NOINLINE uint8_t gr_priv_touch(const Slot *s, uint32_t number, uint64_
         if (!(how == GR_STORED && was & GR_OBSERVED))
             put_byte(to, was | how);
     }
-    // Of such kernels nothing is near.
+    // Such kernels have no near memory.
     GR_GLOBAL uint32_t *flags = (GR_GLOBAL uint32_t *)&far_head(row)->flags;
     GR_ROLLED for (uint32_t was = gr_load32(flags); how & GR_UPDATED && !(was & ROW_UPDATED);) was =
         gr_compare_swap(flags, was, was | ROW_UPDATED);
@@ -289,7 +288,7 @@ uint64_t __gr_stored(uint64_t at, uint32_t pass, uint32_t size) {
     if (!number)
         return 0;
     uint8_t before = gr_priv_touch(&s, number, at, size, GR_STORED);
-    // Behind an atomic operation of the unit, that is done for all, so is the store.
+    // A store behind an atomic operation of the unit, which was done for all, is done for all, too.
     return before & GR_UPDATED && pass == 1 && !CONTROL.once
                ? row_at(&s, row_of_copy(&s, number)) + ROW_UNION + at % GR_LINE
                : 0;
@@ -310,13 +309,13 @@ uint64_t __gr_strong(uint64_t a, uint32_t copy, uint32_t what) {
     uint32_t number = is_numbered(&s, row_at(&s, v))
                           ? gr_load32((GR_GLOBAL uint32_t *)number_at(&s, row_at(&s, v), copy))
                           : 0;
-    // What the unit stored by a weak store, it finds.
+    // The unit finds what it stored by a weak store.
     if (number >= GR_COPY_FIRST && byte_at(touched_at(&s, number, (uint32_t)low / 4)) == GR_STORED)
         return copy_at(&s, number) + low;
     return row_at(&s, v) + ROW_UNION + low;
 }
 
-// Of the slots, or of the grid.
+// The block's place among those of the slots, or of the grid.
 GR_INLINE uint64_t place_of_block(void) {
     return CONTROL.mode == GR_OF_WARPS ? slot_number() : gr_priv_block_number();
 }
@@ -352,7 +351,7 @@ void __gr_orders(uint32_t copy, uint32_t roles, uint32_t pass) {
         gr_priv_took_part(&of->writer, copy);
 }
 
-// Whether one unit may have ordered what it did before what another one does then.
+// One unit may have ordered what it did before what another one does then.
 GR_INLINE uint32_t is_ordered(GR_GLOBAL GrPrivSlot *of) {
     uint32_t reader = gr_load32(&of->reader), writer = gr_load32(&of->writer);
     return reader && writer && (reader != writer || reader == GR_MANY);
@@ -383,7 +382,7 @@ void __gr_fail(uint64_t message, uint64_t file, uint32_t line, uint64_t function
     (void)size;
 }
 
-// Lanes that end together are added up first: all threads of all blocks of a copy count at few places.
+// Lanes that end together are added up first, as all threads of all blocks of a copy count in few places.
 void __gr_done(uint64_t stores, uint32_t copy) {
     uint32_t lanes = gr_active_mask(), first = (uint32_t)__builtin_ctz(lanes);
     uint64_t sum = 0;
@@ -419,7 +418,7 @@ static GR_NOINLINE uint64_t gr_priv_offset_of_copy(const Slot *s, uint64_t at) {
     return row ? (uint64_t)line_of(s, row_at(s, row)) * GR_LINE + at % GR_LINE : ~UINT64_C(0);
 }
 
-// `same`: of the lanes that store, those that do so where this one does.
+// Reports a race of lanes. `same`: the storing lanes that store where this one does.
 static GR_NOINLINE void gr_priv_lanes_race(uint32_t site, uint64_t at, uint32_t what, uint64_t value,
                                            uint32_t sequence, uint32_t lanes, uint32_t same) {
     uint32_t lane = gr_lane(), first = (uint32_t)__builtin_ctz(same),
@@ -448,7 +447,7 @@ static GR_NOINLINE void gr_priv_lanes_race(uint32_t site, uint64_t at, uint32_t 
 }
 
 // Lanes that store to one place at once (the GRace papers' check of a warp, LDetector's section 4.7): the last one's
-// value stays, and there is a race.
+// value stays, and they race.
 uint32_t __gr_lanes(uint32_t site, uint64_t at, uint32_t what, uint64_t value, uint32_t pass,
                     uint32_t sequence) {
     uint32_t lanes = gr_active_mask(), lane = gr_lane(), before = lanes & gr_lanes_before(),
@@ -487,8 +486,8 @@ uint64_t __gr_updates_all(uint64_t at, uint32_t pass) {
     return row ? row_at(&s, row) + at % GR_LINE : 0;
 }
 
-// A lane may wait for one that has ended: a warp's operations go without lanes that have. Here it has not, so it must
-// not wait for ever at the end of the region. `ends`: how many regions the thread has ended.
+// A lane may wait for one that has ended: the program's warp operations go without ended lanes. Here that lane has not
+// ended, so it must not wait for ever at the end of the region. `ends`: how many regions the thread has ended.
 uint32_t __gr_gather(uint32_t ends) {
     uint32_t all = ntid_x() * ntid_y() * ntid_z() * ends;
     if (CONTROL.near.size)
@@ -497,7 +496,7 @@ uint32_t __gr_gather(uint32_t ends) {
                        *apart = &((GR_GLOBAL GrPrivLog *)CONTROL.log)->head.apart;
     gr_add32(arrived, 1);
     uint32_t pause = 32; // most come at once
-    // 80 ms; from barrier to barrier of the grid 1.3 s. Once for all.
+    // 80 ms; from barrier to barrier of the grid 1.3 s, once for all.
     uint32_t most = CONTROL.mode == GR_OF_BLOCKS ? 16 * MOST_PAUSES : MOST_PAUSES;
     GR_ROLLED for (uint32_t k = 0; k < most && !gr_load32(apart); k++) {
         if (gr_load32(arrived) >= all)
@@ -509,7 +508,7 @@ uint32_t __gr_gather(uint32_t ends) {
     return 0;
 }
 
-// In pass 2: whether the byte that the copy has there is what others wrote.
+// In pass 2: others wrote the byte that the copy has there.
 static GR_NOINLINE int gr_priv_is_of_others(const Slot *s, uint64_t offset, uint32_t copy) {
     uint32_t v = number_of_line(s, offset >> GR_LINE_SHIFT);
     uint64_t row = row_at(s, v), low = offset % GR_LINE;
@@ -529,8 +528,8 @@ static GR_NOINLINE int gr_priv_is_of_others(const Slot *s, uint64_t offset, uint
            byte_at(own) == all;
 }
 
-// So many units' accesses by one instruction are told of those that are alike, and in all. Loads are all alike, and
-// stores of the same value: which of them are told makes no other report.
+// How many units' accesses by one instruction are told if they are alike, and in all. Loads are all alike, and so are
+// stores of one value: which of them are told does not change the report.
 enum { SOME_ALIKE = 3, SOME = 24 };
 
 void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_t copy, uint32_t pass,
@@ -545,7 +544,7 @@ void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_
         (ask->shared != (space == GR_AT_SHARED) || ask->address - a >= size))
         return;
     GR_GLOBAL GrPrivLog *log = (GR_GLOBAL GrPrivLog *)CONTROL.log;
-    // One of the instruction is enough. What the cache had before is looked at again below.
+    // One access of the instruction is enough. What the cache had before is looked at again below.
     GR_ROLLED for (uint32_t n = 0; !for_copy && n < GR_MOST_SEEN && log->seen[n].state;
                    n++) if (log->seen[n].state == 2 && log->seen[n].site == site) return;
     int outside;
@@ -562,7 +561,7 @@ void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_
     int has_value = store && !(what & GR_AT_ATOMIC);
     GR_ROLLED for (uint32_t n = 0; n < GR_MOST_SEEN; n++) {
         GR_GLOBAL GrPrivSeen *seen = &log->seen[n];
-        // Lanes that load one place do it at once, and take turns at atomics.
+        // Lanes share a load of one place, but take turns at atomic operations.
         uint32_t state = gr_load32(&seen->state);
         state = state ? state : gr_compare_swap(&seen->state, 0, 1);
         if (state == 0) {
@@ -593,7 +592,7 @@ void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_
     }
 }
 
-// As __gr_stored(), and what it gives is stored to.
+// __gr_stored(), and stores to the place that it yields.
 static GR_NOINLINE void gr_priv_note(uint64_t at, uint32_t what, uint64_t value, uint32_t pass) {
     uint32_t size = what >> GR_AT_SIZE;
     uint64_t common = __gr_stored(at, pass, size);
@@ -631,7 +630,7 @@ uint64_t __gr_puts(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uin
     return stays ? 1 : to;
 }
 
-// Lanes that come together are told together.
+// Lanes that come together are reported together.
 void __gr_differs(uint32_t region, uint32_t copy, uint32_t sequence) {
     uint32_t team = gr_match_any(gr_active_mask(), region);
     Told t = {0};
@@ -653,7 +652,7 @@ void __gr_differs(uint32_t region, uint32_t copy, uint32_t sequence) {
 
 void __gr_region(uint32_t region) { gr_store32(&slot_head()->region, region + 1); }
 
-// But near ones.
+// Does the rows of the block, but for near ones.
 static GR_NOINLINE void gr_priv_rows_of_block(uint32_t region, uint32_t sequence, int merges) {
     Slot s;
     gr_priv_slot(&s);
@@ -665,7 +664,7 @@ static GR_NOINLINE void gr_priv_rows_of_block(uint32_t region, uint32_t sequence
     gr_priv_all_rows(&s, &t, merges);
 }
 
-// Of near memory, what __gr_merges() and __gr_checks() have not done.
+// Does what __gr_merges() and __gr_checks() have left of near memory.
 static GR_NOINLINE void gr_priv_rest_of_near(uint32_t region, uint32_t sequence, uint32_t rest, int merges) {
     Near n = near_of_block();
     if (n.units) {

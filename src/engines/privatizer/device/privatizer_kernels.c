@@ -9,13 +9,13 @@ static GR_NOINLINE void gr_priv_rows_of_grid(const Slot *s, int merges) {
     gr_priv_all_rows(s, &t, merges);
 }
 
-// Whether the warp has one. Of most launches most warps have none.
+// The warp has a row. In most launches most warps have none.
 GR_INLINE int has_row(GR_GLOBAL GrPrivControl *c) {
     uint32_t warp = (gr_ctaid_x() * ntid_x() + gr_tid_x()) / 32;
     return warp == 0 || warp < c->shared_bytes / GR_LINE + ((GR_GLOBAL GrPrivSlot *)c->slot)->count[0];
 }
 
-// A row that is ready, of the line `line`, which the program has at `from`; by the lanes of a warp.
+// Makes the row of line `line`, which the program has at `from`, with the lanes of a warp.
 GR_INLINE void make_ready(uint64_t row, uint64_t entry, uint32_t number, uint32_t line, uint64_t from) {
     uint32_t lane = gr_tid_x() % 32, v = word_at(from + 4 * lane);
     put_word(row + ROW_BASE + 4 * lane, v);
@@ -30,7 +30,7 @@ GR_INLINE void make_ready(uint64_t row, uint64_t entry, uint32_t number, uint32_
         put_word(entry, number);
 }
 
-// Whether something that ran before on the same tables was cut short. The host will make them anew.
+// Something that ran before on the same tables was cut short. The host will make them anew.
 static GR_NOINLINE int gr_priv_finds_rest(uint64_t logs, uint64_t n, uint32_t exchanges) {
     int rest = 0;
     GR_ROLLED for (uint64_t k = 0; k < n; k++) {
@@ -40,10 +40,10 @@ static GR_NOINLINE int gr_priv_finds_rest(uint64_t logs, uint64_t n, uint32_t ex
     return rest;
 }
 
-// In front of a round. One launch takes less time than a copy from the host and a memset.
+// Runs in front of a round. One launch takes less time than a copy from the host and a memset.
 KERNEL void __gr_set(const GrPrivSet set) {
     uint32_t thread = gr_ctaid_x() * ntid_x() + gr_tid_x(), threads = nctaid_x() * ntid_x();
-    // Code for blocks has one slot, and begins with it; in code for warps each block makes its own what it is.
+    // Code for blocks has one slot, and begins with it; in code for warps each block sets its own.
     const uint64_t used = set.control.mode == GR_OF_BLOCKS ? __builtin_offsetof(GrPrivSlot, used) / 8 : ~0ull;
     const uint64_t *from = (const uint64_t *)&set.control;
     GR_ROLLED for (uint32_t k = thread; k < sizeof set.control / 8;
@@ -67,7 +67,7 @@ KERNEL void __gr_set(const GrPrivSet set) {
     }
 }
 
-// Pass 2 comes next.
+// Ends pass 1.
 KERNEL void __gr_merge_blocks(uint64_t control) {
     GR_GLOBAL GrPrivControl *c = (GR_GLOBAL GrPrivControl *)control;
     if (gr_ctaid_x() == 0 && gr_tid_x() == 0)
@@ -78,7 +78,7 @@ KERNEL void __gr_merge_blocks(uint64_t control) {
     gr_priv_rows_of_grid(&s, 1);
 }
 
-// What the threads of each unit stored.
+// Compares what the threads of each unit stored in both passes.
 static GR_NOINLINE void gr_priv_check_sums(const Slot *s, GR_GLOBAL GrPrivControl *c) {
     GR_GLOBAL uint64_t *sum = (GR_GLOBAL uint64_t *)c->sums;
     GR_ROLLED for (uint32_t k = gr_ctaid_x() * ntid_x() + gr_tid_x(); k < s->n * GR_SUMS;
@@ -96,14 +96,14 @@ KERNEL void __gr_check_blocks(uint64_t control) {
     gr_priv_check_sums(&s, c);
 }
 
-// What the gate does is little, but each launch waits for it, and code that was not run for a while comes from far. So
-// it is short: loops are not unrolled but where memory is asked for all at once.
+// The gate does little, but each launch waits for it, and code that has not run for a while comes from far. So it is
+// short: loops are unrolled only where memory is asked for all at once.
 enum { THERE = 2 }; // GrPrivFound.state
 enum { HEAD_WORDS = sizeof(GrPrivHead) / 8, ANY_WORD = __builtin_offsetof(GrPrivHead, any) / 8 };
 #define ANY_BITS (~UINT64_C(0) << 32) // of that word
 _Static_assert(__builtin_offsetof(GrPrivHead, any) % 8 == 4 && GR_LOGS * HEAD_WORDS <= 32, "a lane has one");
 
-// What the log has, as bits of each lane: of bit i, its place 32 * i + lane.
+// What the log has, as bits of each lane: bit i is place 32 * i + lane.
 GR_INLINE uint32_t found_places(const GR_GLOBAL GrPrivLog *log) {
     enum { EACH = GR_MOST_FOUND / 32 };
     uint32_t state[EACH], places = 0;
@@ -121,7 +121,7 @@ GR_INLINE uint64_t found_at(uint64_t log, uint32_t places) {
     return log + __builtin_offsetof(GrPrivLog, found) + place * sizeof(GrPrivFound);
 }
 
-// What was found goes to the host, by one warp; gives how many. Each lane asks for all that it looks at at once.
+// Sends what was found to the host, by one warp; yields how many. Each lane asks for all its memory at once.
 static GR_NOINLINE uint64_t gr_priv_tell_host(GR_GLOBAL GrPrivLog *log, GR_GLOBAL GrPrivFound *to) {
     enum { WORDS = sizeof(GrPrivFound) / 8 };
     uint32_t n = 0;
@@ -144,7 +144,7 @@ static GR_NOINLINE uint64_t gr_priv_tell_host(GR_GLOBAL GrPrivLog *log, GR_GLOBA
     return n;
 }
 
-// Which of what is expected was found, as bits; 0: something else was. By one warp, to all of its lanes.
+// Which of what is expected was found, as bits; 0: something else was, too. By one warp, for all of its lanes.
 GR_INLINE uint32_t found_again(uint64_t log, const GrPrivExpected *e) {
     uint32_t mine = 0, bits = 0;
     int other = 0;
@@ -161,7 +161,7 @@ GR_INLINE uint32_t found_again(uint64_t log, const GrPrivExpected *e) {
     return gr_all(~0u, !other) ? bits : 0;
 }
 
-// As it was before the first unit told something.
+// Sets the log to what it was before the first unit reported something.
 GR_INLINE void make_empty(uint64_t log) {
     GR_ROLLED for (uint32_t places = found_places((GR_GLOBAL GrPrivLog *)log); places; places &= places - 1) {
         GR_GLOBAL uint64_t *word = (GR_GLOBAL uint64_t *)found_at(log, places);
@@ -171,9 +171,9 @@ GR_INLINE void make_empty(uint64_t log) {
         ((GR_GLOBAL uint64_t *)log)[gr_tid_x()] = 0;
 }
 
-// (A kernel's parameters would be copied to local memory, if a function that is called got their address.) Whether the
-// logs with something in them, of `any`, have nothing but what is expected. Then the host gets which, and they are
-// empty again.
+// True: the logs with something in them (`any`) have only what is expected. Then the host gets which, and they are
+// empty again. (Inlined: if a called function got the address of a kernel's parameters, they would be copied to local
+// memory.)
 GR_INLINE int finds_again(const GrPrivGate *g, uint32_t any) {
     GR_GLOBAL GrPrivHeads *heads = (GR_GLOBAL GrPrivHeads *)g->to;
     int other = 0;
@@ -190,7 +190,7 @@ GR_INLINE int finds_again(const GrPrivGate *g, uint32_t any) {
     return !other;
 }
 
-// All that they say.
+// Sends all that the logs say to the host.
 GR_INLINE void tell_all(const GrPrivGate *g) {
     GR_GLOBAL GrPrivHeads *heads = (GR_GLOBAL GrPrivHeads *)g->to;
     GR_ROLLED for (uint32_t k = 0; k < GR_LOGS; k++) {
@@ -200,9 +200,9 @@ GR_INLINE void tell_all(const GrPrivGate *g) {
     }
 }
 
-// The program's launch comes next: it runs, or is held until the host has seen to what the logs say. One word says that
-// it runs, so the host need not have the others by then; GrPrivHeads.again says itself when it is there. By one warp:
-// each lane has one word of the logs' heads, for memory is far.
+// Runs in front of the program's launch: lets it run, or holds it until the host has seen to what the logs say. One
+// word says that it runs, so the host need not have the others by then; GrPrivHeads.again says itself when it is there.
+// By one warp: each lane has one word of the logs' heads, as memory is far.
 KERNEL void __gr_gate(const GrPrivGate g) {
     uint32_t lane = gr_tid_x(), word = lane % HEAD_WORDS;
     GR_GLOBAL GrPrivHeads *heads = (GR_GLOBAL GrPrivHeads *)g.to;
@@ -211,7 +211,7 @@ KERNEL void __gr_gate(const GrPrivGate g) {
         v = gr_load64((GR_GLOBAL uint64_t *)(g.logs + lane / HEAD_WORDS * sizeof(GrPrivLog)) + word);
         gr_store64((GR_GLOBAL uint64_t *)heads->of + lane, v);
     }
-    // Of all that a head says, only `any` is of what was found. The rest went wrong, or was not done.
+    // In a head only `any` is about what was found. The rest went wrong, or was not done.
     uint64_t found = word == ANY_WORD ? v & ANY_BITS : 0;
     uint32_t any = gr_ballot(~0u, found != 0);
     uint64_t says = gr_all(~0u, !v)                                   ? 0
@@ -228,7 +228,7 @@ KERNEL void __gr_gate(const GrPrivGate g) {
     gr_store64(&heads->number, GR_GATE * g.number + says);
 }
 
-// In place of __gr_merge_blocks and __gr_check_blocks, where units have copies of a window.
+// Does what __gr_merge_blocks and __gr_check_blocks do, where units have copies of a window.
 KERNEL void __gr_merge_window(const GrPrivWindowed w) {
     GR_GLOBAL GrPrivControl *c = (GR_GLOBAL GrPrivControl *)w.control;
     if (gr_ctaid_x() == 0 && gr_tid_x() == 0)
@@ -261,8 +261,8 @@ static GR_NOINLINE uint64_t gr_priv_address(GR_GLOBAL GrPrivControl *c, uint64_t
     return 0;
 }
 
-// What the blocks with slots wrote, in their order, goes to the program's memory. One thread for a word, so nothing is
-// atomic.
+// Writes what the blocks with slots wrote, in their order, to the program's memory. Each word has one thread, so
+// nothing is atomic.
 KERNEL void __gr_commit(uint64_t control) {
     GR_GLOBAL GrPrivControl *c = (GR_GLOBAL GrPrivControl *)control;
     uint64_t n_lines = c->span >> GR_LINE_SHIFT;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// rows — the steps of merge.h for all rows that were written in a region.
+// rows — the steps of merge.h for all rows that a region wrote.
 //
-// Most rows have no private copy but `own`, and no atomic operation updated them. Such plain rows are done some at a
-// time, so that a warp waits for memory once for all of them.
+// Most rows have `own` as the only private copy, and no atomic operation updated them. A warp does some such plain rows
+// at a time, so that it waits for memory once for all of them.
 #ifndef GR_ENGINES_PRIVATIZER_DEVICE_ROWS_H
 #define GR_ENGINES_PRIVATIZER_DEVICE_ROWS_H
 
@@ -16,7 +16,7 @@ typedef struct Some {
     uint32_t plain; // bits
 } Some;
 
-// Of rows that are not near.
+// The head of a row that is not near.
 GR_INLINE GR_GLOBAL volatile GrPrivRow *far_head(uint64_t row) {
     return (GR_GLOBAL volatile GrPrivRow *)(row + GR_ROW_HEAD);
 }
@@ -27,12 +27,12 @@ GR_INLINE GR_GLOBAL uint16_t *far_changer(uint64_t row, uint32_t word) {
 #define EACH_PLAIN(of, i)                                                                                    \
     _Pragma("unroll") for (uint32_t i = 0; i < ROWS_AT_A_TIME; i++) if ((of)->plain >> i & 1)
 
-// Whether this step has been done of the row, by plain.h.
+// plain.h has done this step for the row.
 GR_INLINE int is_done(uint32_t flags, int merges) {
     return merges ? (flags & ROW_MERGED) != 0 : !(flags & ROW_LISTED);
 }
 
-// Those of the warp from number k of the region's on. `shared`: so many lines of shared memory come first.
+// Finds the warp's rows from number k of the region's on. `shared`: so many lines of shared memory come first.
 GR_INLINE void find_some(const Slot *s, uint32_t list, uint32_t shared, uint32_t k, uint32_t step, uint32_t n,
                          int merges, Some *out) {
     uint32_t number[ROWS_AT_A_TIME], numbered[ROWS_AT_A_TIME];
@@ -62,8 +62,8 @@ GR_INLINE void find_some(const Slot *s, uint32_t list, uint32_t shared, uint32_t
         out->plain |= (out->row[i] && !numbered[i] && !(out->flags[i] & ROW_UPDATED)) << i;
 }
 
-// As merge_word: nobody else has the word, so what its owner stored is the union, and the owner goes back to what was
-// there.
+// merge_word for plain rows: nobody else has the word, so what its owner stored is the union, and the owner goes back
+// to what was there.
 GR_INLINE void merge_plain(const Slot *s, const Some *of, uint32_t lane) {
     uint32_t was[ROWS_AT_A_TIME], own[ROWS_AT_A_TIME], owner[ROWS_AT_A_TIME];
 #pragma unroll
@@ -85,7 +85,7 @@ GR_INLINE void merge_plain(const Slot *s, const Some *of, uint32_t lane) {
     }
 }
 
-// As check_word.
+// check_word for plain rows.
 GR_INLINE void check_plain(const Slot *s, const Some *of, uint32_t lane) {
     uint32_t was[ROWS_AT_A_TIME], own[ROWS_AT_A_TIME], all[ROWS_AT_A_TIME];
 #pragma unroll
@@ -106,7 +106,7 @@ GR_INLINE void check_plain(const Slot *s, const Some *of, uint32_t lane) {
             *far_changer(row, lane) = 0;
         }
     }
-    // Of another lane's word the owner is still asked for, where something is told.
+    // A report still asks for the owner of another lane's word.
     gr_meet(~0u);
     EACH_PLAIN(of, i) {
         uint64_t row = of->row[i];
@@ -119,7 +119,7 @@ GR_INLINE void check_plain(const Slot *s, const Some *of, uint32_t lane) {
     }
 }
 
-// Of the slot at `of`, whose shared memory may be near.
+// Makes the other list of the slot at `of` ready; its shared memory may be near.
 GR_INLINE void next_list(GR_GLOBAL volatile GrPrivSlot *of, const GrPrivNear *near, uint32_t list) {
     if (near->size) {
         put_shared(near->says + GR_NEAR_COUNT + 4 * (1 - list), 0);
@@ -132,7 +132,7 @@ GR_INLINE void next_list(GR_GLOBAL volatile GrPrivSlot *of, const GrPrivNear *ne
     of->reader = of->writer = 0;
 }
 
-// All rows that were written in the region, but near ones. The last step of a region makes the other list ready.
+// Does all rows that the region wrote, but for near ones. The last step of a region makes the other list ready.
 static GR_NOINLINE void gr_priv_all_rows(const Slot *s, const Team *t, int merges) {
     uint32_t warp = t->thread / 32, warps = (t->threads + 31) / 32, list = s->sequence & 1, lanes = t->lanes;
     GR_GLOBAL volatile GrPrivSlot *of = (GR_GLOBAL volatile GrPrivSlot *)s->head;

@@ -20,7 +20,7 @@ GR_SREG32(nctaid_x, "nctaid.x")
     GR_ROLLED for (uint32_t k = (gr_ctaid_x() * ntid_x() + gr_tid_x()) / 32; k < (n);                        \
                    k += nctaid_x() * ntid_x() / 32)
 
-// Where the program has the line with that number, of those in the spans.
+// Where the program has line number `number` of the spans.
 GR_INLINE uint64_t line_of_spans(const GrPrivSpan *spans, uint32_t number, uint32_t *line) {
     uint64_t from = 0;
 #pragma unroll // parameters of a kernel are not indexed
@@ -37,7 +37,7 @@ GR_INLINE uint32_t *window_twice(uint64_t copies, uint64_t size, uint32_t units,
     return (uint32_t *)(copies + (units + 1) * size) + k;
 }
 
-// Lanes have 16 bytes of it each, so a warp has four units at a time.
+// Copies the window for all units. Lanes take 16 bytes each, so a warp does four units at a time.
 GR_INLINE void window_make(const GrPrivWindow *w, const GrPrivSpan *spans, uint64_t lines, uint32_t units) {
     enum { PARTS = 4 }; // of the units, each by a warp
     EACH_LINE(k, lines * PARTS) {
@@ -55,7 +55,7 @@ GR_INLINE void window_make(const GrPrivWindow *w, const GrPrivSpan *spans, uint6
             continue;
         GR_ROLLED for (uint32_t unit = lane; unit < units; unit += 32)
             put_byte(w->stored + (from - w->at) / GR_LINE * units + unit, 0);
-        // Where no unit stores before pass 2.
+        // No unit stores here before pass 2.
         if (lane == 0)
             *window_twice(w->copies, w->size, units, k / PARTS) = 0;
         if (lane < 8) {
@@ -66,7 +66,7 @@ GR_INLINE void window_make(const GrPrivWindow *w, const GrPrivSpan *spans, uint6
     }
 }
 
-// Units that have stored to the line, some at a time, and the lane's word of each. All lanes together.
+// The units that have stored to the line, some at a time, and the lane's word of each. All lanes together.
 enum { UNITS_AT_A_TIME = 4 };
 typedef struct Stored {
     uint64_t from, at; // of the line: which units have stored; the lane's word of unit 0
@@ -116,7 +116,7 @@ GR_INLINE uint32_t part_of_warp(GR_GLOBAL GrPrivControl *c, uint64_t offset) {
     return SHARED_PARTS + n;
 }
 
-// What the lanes of a warp found in a line is told at once.
+// Reports what the lanes of a warp found in a line at once.
 static GR_NOINLINE void gr_priv_report_line(const Slot *s, uint32_t kind, uint64_t offset, const Told *of) {
     uint32_t tells = gr_ballot(~0u, (int)of->any), bytes = (uint32_t)__builtin_popcount(of->bytes) / 8,
              first = (uint32_t)__builtin_ctz(tells), lane = gr_lane();
@@ -139,13 +139,13 @@ static GR_NOINLINE void gr_priv_report_line(const Slot *s, uint32_t kind, uint64
                                          .copies = {t.copies[0], t.copies[1], t.copies[2], t.copies[3]}});
 }
 
-// Behind pass 1: the union, and what each copy begins pass 2 with. `k`: the line's number, which the program has at
-// `from`.
+// Merges a line behind pass 1: makes the union, and what each copy begins pass 2 with. `k`: the line's number; the
+// program has it at `from`.
 static GR_NOINLINE void gr_priv_merge_line(const Slot *s, GR_GLOBAL const GrPrivWindow *w, uint64_t from,
                                            uint32_t line, uint32_t k) {
     uint32_t lane = gr_tid_x() % 32, units = s->n, was = word_at(from + 4 * lane), all = was, changed = 0,
              twice = 0, some = 0;
-    // The first unit that changed the word, and the last one, and which bytes of it.
+    // The first and the last unit that changed the word, and which bytes they changed.
     uint32_t n = 0, first = 0, last = 0, firsts = 0, lasts = 0;
     Stored of = stored_of(w, from, units);
     Told told = {0};
@@ -192,7 +192,7 @@ static GR_NOINLINE void gr_priv_merge_line(const Slot *s, GR_GLOBAL const GrPriv
     }
 }
 
-// Behind pass 2 each copy has to be the union, but where two units wrote.
+// Checks a line behind pass 2: each copy has to be the union, except where two units wrote.
 static GR_NOINLINE void gr_priv_check_line(const Slot *s, GR_GLOBAL const GrPrivWindow *w, uint64_t from,
                                            uint32_t line, uint32_t k) {
     uint32_t lane = gr_tid_x() % 32, units = s->n, differ = 0;
