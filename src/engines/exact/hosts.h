@@ -52,7 +52,7 @@ typedef struct Hosts {
     bool callers;             // more than one, those of host functions not included
     bool knows_all;           // everything is over, and the thread that waited last knows for sure
     Work work;                // by what is seen only; while there are several
-    Map kernels; // launch number -> Clock by what is seen only, until the launch begins
+    Map kernels;              // launch number -> Clock by what is seen only, until the launch begins
     HostWait wait[HOST_WAITS];
     uint64_t waits;     // how many there have been
     Clock *besides;     // what Work.host knows from elsewhere: of the host's own accesses, of what they saw

@@ -24,15 +24,15 @@ typedef struct Table {
     const void *line;  // the shadow's Line
     uint64_t kind;     // what the accesses have in common: instruction, mark, bytes of an element
     uint64_t fresh[2]; // a bit per element: what is there is of the last launch
-    uint64_t told[2]; // a bit per element: what is there stands for all later reads
-    uint64_t two[2];  // a bit per element: there is a second access
-    bool nodes;       // some of the histories are nodes, which are counted
-    uint32_t launch;  // index and 1 of the last: it knows all others of the table
-    uint32_t next;    // of the same line, its number and 1
-    uint32_t shift;   // of an element's size
-    uint32_t rest;    // index and 1 of a launch that knows all tables behind this one,
-    uint32_t changes; // as long as `changed` of the line is this
-    uint64_t begun;   // and the launch of that index began then
+    uint64_t told[2];  // a bit per element: what is there stands for all later reads
+    uint64_t two[2];   // a bit per element: there is a second access
+    bool nodes;        // some of the histories are nodes, which are counted
+    uint32_t launch;   // index and 1 of the last: it knows all others of the table
+    uint32_t next;     // of the same line, its number and 1
+    uint32_t shift;    // of an element's size
+    uint32_t rest;     // index and 1 of a launch that knows all tables behind this one,
+    uint32_t changes;  // as long as `changed` of the line is this
+    uint64_t begun;    // and the launch of that index began then
     uint32_t *first,
         *second; // histories by element, of one access and of a few; second: NULL until it is needed
 } Table;

@@ -2,17 +2,17 @@
 // exchange — GR_OF_WARPS with barriers of the grid: there a block learns what other blocks wrote. For the one file that
 // has the runtime of inserted code.
 //
-// Each block has a slot, and one slot more is the overlay: of each line that some block wrote it has what the program's
-// memory would hold by now. Where blocks meet
+// Each block has a slot. One slot more is the overlay: it has, for each line that some block wrote, what the program's
+// memory would hold by now. All blocks meet before and between four steps:
 //
-//     A   each finds a row of the overlay for each of its own rows
-//     B   and puts there what it changed since the last meeting
-//     C   which becomes what the overlay says, a row by one warp
-//     D   and what each block goes on with: in its own rows, and in its table for lines that it has none of
+//     A   each block finds a row of the overlay for each of its own rows
+//     B   the block puts into the row's union what it changed since the last meeting
+//     C   a warp for each row makes that what the overlay holds
+//     D   each block goes on with that: in its own rows, and in its table for lines of which it has no row
 //
-// and between these steps all blocks meet. Of a row of the overlay the base is what it says; so is the union, but in
-// step B; `own` has what atomic operations of all blocks made of it in the region, and `owners` which block updated a
-// word: its slot and one, GR_MANY: several did.
+// The base of an overlay's row is what the overlay holds; so is the union, except in step B. `own` has what atomic
+// operations of all blocks made of it in the region. `owners` has the block that updated a word: its slot and one;
+// GR_MANY: several did.
 #ifndef GR_ENGINES_PRIVATIZER_DEVICE_EXCHANGE_H
 #define GR_ENGINES_PRIVATIZER_DEVICE_EXCHANGE_H
 
