@@ -12,7 +12,7 @@ uint64_t gr_box_end(const GrBox *b) {
            (b->height - 1) * (b->height > 1 ? b->pitch : 0) + b->width;
 }
 
-// One box on its way through the metadata.
+// A box on its way through the metadata.
 typedef struct Walk {
     View *view;
     GrLaunches *all;
@@ -20,7 +20,7 @@ typedef struct Walk {
     const GrCopyState *copy;
     bool (*before)(void *user, const GrLaunchState *l);
     void *user;
-    // The last launch that was asked about.
+    // The launch that was asked about last.
     uint64_t asked;
     GrLaunchState *unordered; // NULL: it comes before
 } Walk;
@@ -104,14 +104,14 @@ static void put_pair(const Walk *w, const GrLaunchState *l, const GrEntry *e, ui
     __atomic_store_n(&p->state, GR_PAIR_READY, __ATOMIC_RELEASE);
 }
 
-// NULL: it comes before, or that is not known.
+// The launch of that number, if it is unordered with the box. NULL: it comes before, or that is not known.
 static GrLaunchState *unordered(Walk *w, uint64_t number) {
     if (number == w->asked)
         return w->unordered;
     GrLaunchState *l = &w->all->of[number % GR_LAUNCHES];
     bool known = number > w->all->settled && l->number == number && l->module;
     w->asked = number;
-    // Something was released since the launch began: the host may have seen it, or another launch that comes before.
+    // After a release since the launch began the host may have seen the access, or another launch that comes before.
     w->unordered = known && !w->before(w->user, l) && w->copy->begun <= l->begun ? l : NULL;
     return w->unordered;
 }

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-// Of few sites no more than they can have: programs may load thousands of small modules.
+// Few sites get no more room than they can fill: programs may load thousands of small modules.
 uint32_t gr_tracker_pairs(uint32_t n_sites) {
     const uint64_t possible = (uint64_t)n_sites * n_sites * 4,
                    usual = n_sites < 8 ? 64 : (uint64_t)n_sites * 8;
@@ -22,7 +22,8 @@ uint64_t gr_tracker_area_bytes(uint32_t n_sites) {
     return sizeof(GrTrackedHeader) + (uint64_t)gr_tracker_pairs(n_sites) * sizeof(GrPair);
 }
 
-// Only small numbers and the kernel's own can be %gridid as launches are numbered here: a GPU may count otherwise.
+// %gridid is a launch's number here only if it is small and that launch has the kernel's name: a GPU may count
+// otherwise.
 static uint64_t launch_number(const GrArea *area, uint64_t launch, const char *kernel) {
     const char *logged = area->kernel_of(area->user, launch);
     return logged && (!kernel || !strcmp(logged, kernel)) ? launch : 0;
@@ -39,7 +40,7 @@ static const char *scope_text(uint32_t what) {
     }
 }
 
-// Whose site that is; NULL: not known.
+// The module that has the side's site; NULL: not known.
 static const GrModuleInfo *module_of(const GrArea *area, const GrTrackedSide *s) {
     return s->module ? area->module_of(area->user, s->module) : area->module;
 }
@@ -91,7 +92,7 @@ static const char *missing(uint32_t class, const GrTrackedSide *a, const GrTrack
     return a->warp == b->warp ? MISSING_LANES : MISSING_WARPS;
 }
 
-// A record that was being written when the program was killed is left out.
+// False for a record that was being written when the program was killed.
 static bool makes_sense(const GrArea *area, const GrPair *p) {
     if (p->state != GR_PAIR_READY || p->side[0].what >> GR_WHAT_BY)
         return false;

@@ -7,7 +7,7 @@
 
 extern const GrDecoder gr_tracker_decoder;
 
-// How many pairs a module of so many sites has room for, a power of two, and the size of its area.
+// How many pairs a module of so many sites has room for, a power of two.
 uint32_t gr_tracker_pairs(uint32_t n_sites);
 uint64_t gr_tracker_area_bytes(uint32_t n_sites);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine tracker — iGUARD's method: metadata beside the program's memory names the threads of the last accesses to each
-// place, and how they had synchronized. Inserted code looks before every access; this hands it its memory.
+// place, and how they had synchronized. Inserted code looks there before every access; this file gives it memory.
 #include "engines/core/engine.h"
 #include "base/address.h"
 #include "base/vec.h"
@@ -35,7 +35,7 @@ typedef struct Tracker {
     GrWords words;
 } Tracker;
 
-// On a GPU the driver chooses all addresses, and there is nothing to be alike.
+// On a GPU the driver chooses all addresses, which need not be alike in all runs.
 static const char *unchecked_at(const Tracker *t, uint64_t address, char at[GR_ADDRESS_TEXT]) {
     if (t->session->symbol(t->session, "gr_cpu_device_observe"))
         return gr_address_text(address, at);
@@ -43,7 +43,7 @@ static const char *unchecked_at(const Tracker *t, uint64_t address, char at[GR_A
     return at;
 }
 
-// What the device runtime could not do, if anything.
+// Tells the verdict what the device runtime could not do, if anything.
 static void look_at(const Tracker *t, const GrModule *m) {
     const GrTrackedHeader *h = m->records;
     char text[240], at[GR_ADDRESS_TEXT];
@@ -117,7 +117,7 @@ static void tracker_finish(void *self) {
     free(t);
 }
 
-// From the first call of the driver, or as soon as the driver is there.
+// Called from the first call of the driver, or as soon as the driver is there.
 static gr_status listen(Tracker *t, gr_error *err) {
     gr_status st = t->launches ? gr_tracker_launches_listen(t->launches, err) : GR_OK;
     if (st == GR_OK && t->launches && gr_tracker_launches_listens(t->launches))

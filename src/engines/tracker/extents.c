@@ -35,7 +35,7 @@ static void set(Extents *x, uint32_t k, uint64_t begin, uint64_t end) {
     (void)x->session->write(x->session, x->table + k * sizeof(GrExtent), &x->entries[k], sizeof(GrExtent));
 }
 
-// Whether the host tells of all its life, and kernels that use it have ended when it goes.
+// The host hears of the range's whole life, and kernels that use it have ended when it goes.
 static bool is_lasting(const GrRange *r) {
     return r->kind == GR_RANGE_DEVICE || r->kind == GR_RANGE_MANAGED || r->kind == GR_RANGE_PINNED ||
            r->kind == GR_RANGE_REGISTERED;

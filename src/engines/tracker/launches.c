@@ -39,8 +39,8 @@ struct TrackerLaunches {
     uint64_t first;    // streams have higher numbers
     VEC(uint32_t)
     begun; // by the stream's number less `first` less 1: the last turn that has begun since everything was settled
-    Clock *all;       // the same as a clock
-    Clock *lost;      // likewise, what GrLaunches has no more
+    Clock *all;       // begun as a clock
+    Clock *lost;      // what GrLaunches has no more, as a clock
     uint64_t lost_to; // launches with higher numbers are there
     VEC(Running) running;
     VEC(Copy) copies, allocations; // allocations that nothing has freed
@@ -61,18 +61,18 @@ static uint32_t *begun_of(TrackerLaunches *t, uint64_t stream) {
     return &t->begun.data[stream - t->first - 1];
 }
 
-// The last turn of the stream that comes before what knows that much, of those since everything was settled.
+// The last turn of the stream that `known` includes, of those since everything was settled.
 static uint32_t known_of(const Clock *known, uint64_t stream) {
     return gr_clock_get(known, gr_stream_key(stream));
 }
 
-// An order may be forgotten: then nothing is compared, since nothing can be told apart from a race.
+// An order may be forgotten: nothing is compared then, as nothing can be told from a race.
 static bool has_forgotten(const TrackerLaunches *t) {
     return t->nomem || t->work.nomem || gr_clock_starved();
 }
 
-// `known`, where that includes all that has begun before (`alone`): then the two have their structure in common, and
-// cost little to compare.
+// Notes that a turn has begun. Takes `known` if that includes all that has begun before (`alone`): then the two clocks
+// share structure, and comparing them costs little.
 static void note_begun(TrackerLaunches *t, WorkTurn turn, bool alone, Clock *known, uint32_t *begun) {
     *begun = turn.turn;
     if (alone)
@@ -80,7 +80,7 @@ static void note_begun(TrackerLaunches *t, WorkTurn turn, bool alone, Clock *kno
     gr_clock_add(&t->all, gr_stream_key(turn.stream), turn.turn);
 }
 
-// Costs what the two differ in.
+// `known` includes `what`. Costs as much as the two differ.
 static bool includes(Clock *known, Clock *what) {
     Clock *both = gr_clock_join(known, what);
     bool is = both == known;
@@ -92,8 +92,8 @@ static bool knows_all(const TrackerLaunches *t, Clock *known) {
     return has_forgotten(t) || includes(known, t->all);
 }
 
-// The turn that the item which begins will have had when it has ended: those of one stream end in the order in which
-// they begin.
+// The turn that the item which begins will have had when it has ended: items of a stream end in the order in which they
+// begin.
 static WorkTurn next_turn(const TrackerLaunches *t, const GrWork *w) {
     const WorkStream *s = gr_work_stream(&t->work, w->stream);
     if (!s)
@@ -120,7 +120,8 @@ static GrView *view_of(const TrackerLaunches *t, uint64_t launch) {
     return v && v->number == launch ? v : NULL;
 }
 
-// A stream of which not everything comes before the launch goes before one of which everything does.
+// Sets a place of the view. A stream of which not everything comes before the launch goes before one of which
+// everything does.
 static void put_known(TrackerLaunches *t, GrView *v, const Clock *known, uint64_t stream) {
     uint32_t turn = known_of(known, stream), *begun = begun_of(t, stream);
     uint64_t *place = &v->known[stream % GR_STREAMS];
@@ -140,7 +141,7 @@ static void put_copy(TrackerLaunches *t, GrView *v, const Copy *c) {
     }
 }
 
-// A launch takes the place of an old one.
+// Notes that a launch has taken an old one's place.
 static void lose(TrackerLaunches *t, const GrLaunchState *old) {
     if (old->number <= t->out->settled || old->stream <= t->first || old->stream - t->first > t->begun.len)
         return;
@@ -148,13 +149,13 @@ static void lose(TrackerLaunches *t, const GrLaunchState *old) {
     t->lost_to = old->number > t->lost_to ? old->number : t->lost_to;
 }
 
-// Up to which number all launches come before what knows that much; 0: not known.
+// The number up to which all launches come before what has `known`; 0: not known.
 static uint64_t floor_of(const TrackerLaunches *t, Clock *known) {
     return includes(known, t->lost) ? t->lost_to : 0;
 }
 
-// A view that is filled in: of the streams of a place the newest one of which not all comes before the launch, else the
-// oldest.
+// A view that is being filled. A place gets the newest of its streams of which not all comes before the launch, else
+// the oldest.
 typedef struct Filling {
     TrackerLaunches *t;
     GrView *view;
@@ -179,7 +180,7 @@ static void fill_changed(void *user, uint64_t key, uint32_t v) {
         fill_place(user, key >> 3);
 }
 
-// The newest streams are looked at one by one; of more of them only those of which something is not known.
+// Looks at the newest streams one by one; of others only at those of which something is not known.
 static void fill_view(TrackerLaunches *t, GrView *v, Clock *known) {
     enum { NEWEST = 4 * GR_STREAMS };
     Filling f = {t, v, known, 0};
@@ -213,7 +214,7 @@ static GrView *new_view(TrackerLaunches *t, const Running *r) {
     return v;
 }
 
-// Something has begun beside the kernels that run: a launch in that stream, or a copy.
+// Something has begun beside the kernels that run: a launch in that stream, or a copy. Tells them.
 static void tell_running(TrackerLaunches *t, uint64_t stream, const Copy *c) {
     for (size_t k = 0; k < t->running.len && t->out && !has_forgotten(t); k++) {
         const Running *r = &t->running.data[k];
@@ -232,8 +233,8 @@ static void tell_running(TrackerLaunches *t, uint64_t stream, const Copy *c) {
 
 static void kernel_begins(TrackerLaunches *t, const GrWork *w, Clock *known) {
     WorkTurn turn = next_turn(t, w);
-    // A kernel that may begin early: as if it waited for those before it at once. What it does before it waits is not
-    // compared with them.
+    // A kernel that may begin early counts as one that waits at once for those before it: what it does before its wait
+    // is not compared with them.
     if (turn.turn > 1)
         gr_clock_add(&known, gr_stream_key(turn.stream), turn.turn - 1);
     Running r = {w->launch, turn.stream, known};
@@ -289,7 +290,7 @@ typedef struct Asks {
     uint64_t last; // launches with greater numbers come after
 } Asks;
 
-// Whether a launch is ordered with the item that begins, or with the free.
+// The launch is ordered with the item that begins, or with the free.
 static bool comes_before(void *user, const GrLaunchState *l) {
     const Asks *a = user;
     return l->turn <= known_of(a->known, l->stream) || l->number > a->last;
@@ -321,7 +322,7 @@ static Copy copy_of(const TrackerLaunches *t, const GrWork *w) {
     return c;
 }
 
-// The oldest one goes when there are too many.
+// Keeps a copy; the oldest one goes when there are too many.
 static void keep_copy(TrackerLaunches *t, const Copy *c) {
     if (t->copies.len == KEPT_COPIES) {
         WorkTurn oldest = t->copies.data[0].turn;
@@ -331,7 +332,7 @@ static void keep_copy(TrackerLaunches *t, const Copy *c) {
     t->nomem |= !gr_vec_push(&t->copies, *c);
 }
 
-// What the host knows of already comes before everything else, and goes when there are too many.
+// Keeps an allocation. If there are too many, those that the host knows of go, as they come before everything else.
 static void keep_allocation(TrackerLaunches *t, const Copy *c) {
     size_t n = 0;
     for (size_t k = 0; t->allocations.len == KEPT_ALLOCATIONS && k < KEPT_ALLOCATIONS; k++) {
@@ -347,7 +348,7 @@ static void keep_allocation(TrackerLaunches *t, const Copy *c) {
         t->nomem |= !gr_vec_push(&t->allocations, *c);
 }
 
-// The memory is gone: what comes at the same place later is another allocation.
+// Drops copies to memory that is gone: what comes at the same place later is another allocation.
 static void forget_copies(TrackerLaunches *t, const GrCopyState *gone) {
     for (size_t k = 0; k < t->copies.len; k++) {
         Copy *c = &t->copies.data[k];
@@ -391,7 +392,7 @@ static void copy_begins(TrackerLaunches *t, const GrWork *w, Clock *known) {
         gr_boxes_clear(t->session, t->out, &c.side[0]);
 }
 
-// By the host. What it had waited for at its call comes before.
+// The host frees memory, after what it had waited for at its call.
 static void freed(TrackerLaunches *t, const GrWork *w) {
     Copy c = copy_of(t, w);
     Clock *known = gr_work_freed(&t->work, w);
@@ -439,7 +440,7 @@ static void submitted(TrackerLaunches *t, const GrWork *w) {
     t->work.host = now;
 }
 
-// Everything is over, and all that comes knows of it.
+// Everything is over, and all later work knows that.
 static void settle(TrackerLaunches *t) {
     gr_work_settle(&t->work);
     gr_clock_take(&t->unaware, NULL);

@@ -50,8 +50,8 @@ static CUcontext current(GrSession *s) {
     return get && get(&c) == CUDA_SUCCESS ? c : NULL;
 }
 
-// Of the current context. A context that was made after another one's end may have its address, never its number. 0:
-// the driver has none.
+// The number of the current context. A context that was made after another one's end may have its address, never its
+// number. 0: the driver has none.
 static unsigned long long number_of(GrSession *s, CUcontext c) {
     CUresult (*get)(CUcontext, unsigned long long *) =
         (CUresult(*)(CUcontext, unsigned long long *))s->driver(s, "cuCtxGetId");
@@ -59,8 +59,8 @@ static unsigned long long number_of(GrSession *s, CUcontext c) {
     return get && get(c, &number) == CUDA_SUCCESS ? number : 0;
 }
 
-// Of the current context, if that is `context` or `context` is NULL. NULL: there are none, or out of memory, on the
-// host or on the device.
+// The tables of the current context, if that is `context` or `context` is NULL. NULL: there are none, or out of memory,
+// on the host or on the device.
 static Tables *tables_of(TrackerMemory *m, CUcontext context, bool make) {
     CUcontext now = m->launches ? NULL : current(m->session);
     if (context && !m->launches && context != now)
@@ -141,14 +141,14 @@ static void clear(TrackerMemory *m, const Run *r) {
     }
 }
 
-// Cells that nothing needs any more, or new ones. NULL: no room.
+// Takes cells that nothing needs any more, or new ones. NULL: no room.
 static Run *run_for(TrackerMemory *m, Tables *t, uint32_t n) {
     for (size_t i = 0; i < t->idle.len; i++) {
         Run *r = t->idle.data[i];
         if (r->n != n)
             continue;
         t->idle.data[i] = t->idle.data[--t->idle.len];
-        // A launch that may run beside those that come may have left its accesses, to other memory.
+        // A launch that may run beside later ones may have left its accesses to other memory here.
         if (m->launches && !gr_tracker_launches_quiet(m->launches))
             clear(m, r);
         return r;
@@ -164,7 +164,7 @@ static Run *run_for(TrackerMemory *m, Tables *t, uint32_t n) {
     return NULL;
 }
 
-// Granules `first` to `end` of one part: those without cells get some. False: not all.
+// Gives cells to granules `first` to `end` of one part that have none. False: not to all.
 static bool cover(TrackerMemory *m, Tables *t, Part *p, uint64_t top, uint32_t first, uint32_t end) {
     bool all = true;
     Run *last = NULL;
@@ -202,8 +202,8 @@ static bool cover(TrackerMemory *m, Tables *t, Part *p, uint64_t top, uint32_t f
          true);                                                                                              \
          g_ += end - first)
 
-// Runs whose memory had gone when the last call came: by now the driver has waited for the kernels that used it
-// (cuMemFree does).
+// Frees runs whose memory had gone when the last call came: by now the driver has waited for the kernels that used it,
+// as cuMemFree does.
 static void clear_away(TrackerMemory *m, Tables *t) {
     bool over = t->pooled.len && gr_tracker_launches_quiet(m->launches);
     for (size_t i = 0; over && i < t->pooled.len; i++)
@@ -249,8 +249,8 @@ void gr_tracker_memory_add(TrackerMemory *m, const GrRange *r) {
 void gr_tracker_memory_remove(TrackerMemory *m, const GrRange *r) {
     Tables *t = tables_of(m, r->context, false); // of another context: its metadata goes with it
     gr_extents_remove(t ? t->extents : NULL, r->at);
-    // Stream-ordered memory is told as gone when the call comes; kernels before it in the stream may still have to run.
-    // A GPU's pool hands out the same addresses again, the CPU device does not.
+    // Stream-ordered memory counts as gone when the call comes, though kernels before it in the stream may still have
+    // to run. A GPU's pool hands out the same addresses again; the CPU device does not.
     bool pooled = r->kind == GR_RANGE_POOL;
     if (!complete(t) || (pooled && !m->launches))
         return;

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// apart — accesses of two launches, and of a launch and a copy, that no stream, event or wait orders. Device code only;
+// apart — accesses of two launches, or of a launch and a copy, that no stream, event or wait orders. Device code only;
 // part of tracker.c.
 //
-// Two launches can also be ordered by what their threads do: a thread of the one releases, and a thread of the other
-// acquires; or the host, or another launch, comes in between, which acquired before this launch began. Releases and
-// acquires are numbered over the device (order.h), and the host notes the last number when a launch begins and ends. So
-// it is certain that nothing has passed an access on to this launch if all that its block may have acquired, and all
-// that came before its launch, has lower numbers than the first release that may have passed the access on. Where that
-// is not certain, there is no race.
+// What threads do can also order two launches: a thread of one releases, and a thread of the other acquires; or the
+// host or a third launch acquires in between, before this launch began. Releases and acquires are numbered over the
+// device (order.h), and the host notes the last number when a launch begins and ends. Nothing has passed an access on
+// to this launch if all that its block may have acquired, and all that came before its launch, has lower numbers than
+// the first release that may have passed it on. Otherwise the order is uncertain, and there is no race.
 #ifndef GR_ENGINES_TRACKER_DEVICE_APART_H
 #define GR_ENGINES_TRACKER_DEVICE_APART_H
 
-// A word has 24 bits of a launch's number; launches that are remembered are near.
+// An entry has 24 bits of a launch's number; remembered launches are near this one.
 GR_INLINE uint32_t full_number(const Look *l, const GrEntry *e) {
     const unsigned more = 32 - GR_WORD_LAUNCH_BITS;
     return l->me.launch + (uint32_t)((int32_t)((e->launch - l->mine.launch) << more) >> more);
 }
 
-// The last number that may have come to this thread; ~0: not known.
+// The highest number that may have come to this thread; ~0: not known.
 GR_INLINE uint32_t heard(const Look *l) {
     uint32_t acquired = block_word(l, l->me.block, WIDE_ACQUIRE, ~0u), begun = gr_load32(&l->of->begun);
     return acquired > begun ? acquired : begun;
@@ -62,8 +61,8 @@ static void compare_apart(const Look *l, const GrEntry *e, uint64_t at) {
     }
 }
 
-// A strong write of another launch that this thread has seen comes before what comes after this thread: nobody compares
-// it any more.
+// Marks a strong write of another launch that this thread has seen: it comes before what comes after this thread, so
+// nobody compares it any more.
 GR_INLINE void saw_apart(const Look *l, GR_GLOBAL uint64_t *at, uint64_t word) {
     uint32_t theirs = gr_word_strength(word);
     if (word & GR_WORD_WRITES && theirs > GR_STRONG_CLUSTER && theirs != GR_ASYNC &&
@@ -71,7 +70,7 @@ GR_INLINE void saw_apart(const Look *l, GR_GLOBAL uint64_t *at, uint64_t word) {
         (void)gr_compare_swap64(at, word, (word & ~(uint64_t)GR_WORD_STRENGTH) | (uint64_t)GR_PENDING << 4);
 }
 
-// Copies, fills, allocations and frees that may come at any time beside this launch, and the word at `at`.
+// Compares the word at `at` with copies, fills, allocations and frees that may come at any time beside this launch.
 static void meet_copies(const Look *l, uint64_t at) {
     GR_GLOBAL GrView *v = gr_view(l->me.launch);
     uint32_t n = v ? gr_load32(&v->copies) : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// extent — what a kernel asks of the allocations that its parameters point to (pass/quiet.h). Device code only; part of
+// extent — tells a kernel of the allocations that its parameters point to (pass/quiet.h). Device code only; part of
 // tracker.c.
 #ifndef GR_ENGINES_TRACKER_DEVICE_EXTENT_H
 #define GR_ENGINES_TRACKER_DEVICE_EXTENT_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // history — cells with more than two places, to measure what they would find (tests/race/history.sh); the product's
-// have two. The first two are kept as ever. In the others are the last accesses that had to leave those, or found no
-// room there, of each thread one write and one read. Part of tracker.c; not meant for several threads at once.
+// have two. The first two places work as in the product. The others keep the last accesses that had to leave those, or
+// found no room there: for each thread a write and a read. Part of tracker.c; not for several threads at once.
 #ifndef GR_ENGINES_TRACKER_DEVICE_HISTORY_H
 #define GR_ENGINES_TRACKER_DEVICE_HISTORY_H
 
@@ -10,7 +10,7 @@ GR_INLINE int same_kind(uint64_t a, uint64_t b) {
            !((a ^ b) & GR_WORD_WRITES);
 }
 
-// The latest of them comes first.
+// Puts the access into the first of the further places, and moves the others back.
 static void keep_older(const Look *l, GR_GLOBAL GrCell *cell, uint64_t word, uint64_t more, uint64_t own) {
     if (GR_HISTORY <= 2 || outdated(l, word, own))
         return;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// launches — what is known of the launches and copies that may run beside the launch of this thread: which of them come
-// before it, where the states of their threads are. The host writes it (engines/tracker/launches.h); nothing is known
-// where GrTrackerControl.launches is 0. Device code only.
+// launches — which launches and copies may run beside this thread's launch, which of them come before it, and where the
+// states of their threads are. The host writes this (engines/tracker/launches.h); nothing is known if
+// GrTrackerControl.launches is 0. Device code only.
 #ifndef GR_ENGINES_TRACKER_DEVICE_LAUNCHES_H
 #define GR_ENGINES_TRACKER_DEVICE_LAUNCHES_H
 
 #include "engines/tracker/device/record.h"
 
-// A GPU's driver tells nothing of launches (engines/tracker/launches.h): the code that compares them is left out there,
-// which would take registers.
+// A GPU's driver tells nothing of launches (engines/tracker/launches.h), so there the code that compares them is left
+// out: it would take registers.
 GR_INLINE GR_GLOBAL GrLaunches *gr_launches(void) {
 #ifdef GR_SEQUENTIAL
     return (GR_GLOBAL GrLaunches *)GR_CONTROL.launches;
@@ -17,7 +17,7 @@ GR_INLINE GR_GLOBAL GrLaunches *gr_launches(void) {
 #endif
 }
 
-// 0: not known, or no more.
+// The state of that launch; 0: not known, or no more.
 GR_INLINE GR_GLOBAL GrLaunchState *gr_launch_state(uint32_t number) {
     GR_GLOBAL GrLaunches *all = gr_launches();
     if (!all)
@@ -26,8 +26,8 @@ GR_INLINE GR_GLOBAL GrLaunchState *gr_launch_state(uint32_t number) {
     return (uint32_t)gr_load64(&l->number) == number ? l : 0;
 }
 
-// Where the states of its threads and blocks begin. Launches that run at the same time have places of their own, as
-// long as there are enough: multiples of the golden ratio lie far apart.
+// Where the states of the launch's threads and blocks begin. Launches that run at the same time have places of their
+// own, as long as there are enough: multiples of the golden ratio lie far apart.
 GR_INLINE uint32_t gr_places_of(uint32_t launch) {
     GR_GLOBAL GrLaunchState *l = gr_launch_state(launch);
 #ifdef GR_SEQUENTIAL
@@ -54,7 +54,7 @@ GR_INLINE GR_GLOBAL GrView *gr_view(uint32_t number) {
     return (uint32_t)gr_load64(&v->number) == number ? v : 0;
 }
 
-// How the launch `number` stands to the launch `mine`.
+// How another launch stands to this one.
 typedef enum Stands { STANDS_BEFORE, STANDS_APART, STANDS_UNKNOWN } Stands;
 
 GR_INLINE Stands gr_stands(uint32_t mine, uint32_t number, GR_GLOBAL GrLaunchState **of) {
@@ -79,7 +79,7 @@ GR_INLINE uint32_t gr_threads_of(GR_GLOBAL GrLaunchState *l) {
     return gr_load32(&l->block[0]) * gr_load32(&l->block[1]) * gr_load32(&l->block[2]);
 }
 
-// Whether the byte is in the box.
+// The byte is in the box.
 GR_INLINE int gr_in_box(GR_GLOBAL GrCopyState *c, uint64_t at) {
     uint64_t from = gr_load64(&c->at);
     if (at < from || at >= gr_load64(&c->end))

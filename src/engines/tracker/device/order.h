@@ -11,10 +11,10 @@
 GR_GLOBAL GrTrackerControl __gr_control;
 #endif
 
-// GrThreadState.word. A sync is a number of the thread's own that counts what it does to synchronize, barriers of the
-// whole block apart. Nothing is written as a thread begins: until the first sync its register `own` counts the
-// barriers, and another launch's state may be here, or that of an earlier block. So of a thread whose place has an
-// earlier launch's state it is known that it did nothing but pass barriers.
+// GrThreadState.word. A thread counts what it does to synchronize in syncs, and barriers of the whole block apart. It
+// writes nothing as it begins: until its first sync its register `own` counts the barriers, and the state may be
+// another launch's or an earlier block's. So a thread whose place has an earlier launch's state has only passed
+// barriers.
 enum {
     COUNTS,   // syncs, SOME_LEFT, barriers << 32
     OWNER,    // block, launch << 32
@@ -22,20 +22,18 @@ enum {
     ACQUIRED, // sync of the last acquire, that of the last barrier << 32; what came since is larger
     MET,      // lanes of the warp that it met at bar.warp.sync since the last barrier, before that one << 32
     WIDE,     // number of the last release beyond the block, its sync << 32
-    WIDE_BEFORE, // likewise, of the one before
-    // For its own asynchronous operations: 21 bits each: those up to that sync are over, of cp.async, of the bulk
-    // groups, and of.
+    WIDE_BEFORE, // the same of the release before that
+    // The thread's own asynchronous operations up to these syncs are over, 21 bits each: of cp.async, of the bulk
+    // groups, and reading in these. FURTHER: the words behind this one are of this launch.
     WAITED,
-    // reading in the bulk groups; FURTHER: the words behind this one are of this launch
     COMMITS,      // syncs of the last three commits of cp.async, 21 bits each, the last one lowest
-    COMMITS_BULK, // likewise
+    COMMITS_BULK, // the same for the bulk groups
     WARPS,        // how many bar.warp.sync it has come to, MIXED, the sync of the last one << 32
     LANES,        // of all of these, unless MIXED
     // On the CPU device: the last sync by which others may learn of what the thread did, releases beyond the block
-    // apart; the last.
+    // apart; the last fence.sc beyond the block that released, << 32.
     BESIDE,
-    // fence.sc beyond the block that released, << 32
-    TALKED,           // likewise: slot of the last place of a strong access (GrTalk), launch << 32
+    TALKED,           // there, too: slot of the last place of a strong access (GrTalk), launch << 32
     THREAD_WORDS = 8, // that begin at 0; and BESIDE, where it is
     SYNC_BITS = 21,
     COMMITS_KEPT = 3,
@@ -45,19 +43,20 @@ enum {
 #define FURTHER   (UINT64_C(1) << 63)
 #define SYNC_MASK ((UINT64_C(1) << SYNC_BITS) - 1)
 
-// GrBlockState.word. Phases are counted from 1; 0 none. Nothing is written as a block begins, either: words of an
-// earlier launch stand for 0.
+// GrBlockState.word. Phases count from 1; 0: none. A block writes nothing as it begins, either: words of an earlier
+// launch stand for 0.
 enum {
     LAST_WIDE,    // phase of the last release beyond the block, launch << 32
     LAST_RELEASE, // of the last release, launch << 32
     WIDE_ACQUIRE, // number of the last acquire from beyond the block, launch << 32; 0 none
-    // And the next three: of every fourth phase the first release beyond the block: ~number, phase << 32, launch << 50.
+    // This and the next three: the first release beyond the block of every fourth phase: ~number, phase << 32, launch
+    // << 50.
     FIRST_IN_PHASE,
     PHASES = 4,
     TAG = 50, // of the launch there, its low 14 bits
-    // An mbarrier of the block may have told one of its threads that something is over: 1, launch << 32.
+    // 1, launch << 32: an mbarrier of the block may have told one of its threads that something is over.
     TOLD = 8,
-    // Number of the last release that may have come to a thread of the block through strong accesses, launch << 32.
+    // The highest release that may have come to a thread of the block by strong accesses: its number, launch << 32.
     HEARD = 9,
     LAST_NUMBER = 10, // of the last release beyond the block, launch << 32
     ENDED = 7, // a thread has ended and may not have come to a barrier that others came to: 1, launch << 32
@@ -69,7 +68,7 @@ GR_INLINE uint64_t with_launch(uint32_t launch, uint32_t v) { return (uint64_t)l
 
 // ---- Counting ------------------------------------------------------------------------------------------------
 
-// For launches that find what this one has left.
+// Counts for launches that find what this one has left.
 static void tell_launch(const Me *m) {
     GR_GLOBAL GrLaunchState *l = gr_launch_state(m->launch);
     if (!l || gr_load32(&l->module))
@@ -85,8 +84,8 @@ static void tell_launch(const Me *m) {
     gr_store32(&l->module, GR_CONTROL.module);
 }
 
-// The words of the thread's accesses until it synchronizes again. A thread whose counters are larger than a word can
-// hold takes the slow path.
+// `own`: what the words of the thread's accesses have in common until it synchronizes again. Counters that a word
+// cannot hold take the slow path.
 GR_INLINE uint64_t own_of(const Me *m, uint64_t count) {
     uint32_t barriers = (uint32_t)(count >> 32), syncs = syncs_of(count);
     GrEntry e = {.launch = m->launch,
@@ -101,12 +100,12 @@ GR_INLINE uint64_t own_of(const Me *m, uint64_t count) {
                : gr_word_of(&e);
 }
 
-// Whether the state at the thread's place is its own.
+// The state at the thread's place is its own.
 GR_INLINE int is_kept(const Me *m) {
     return gr_load64(&m->state->word[OWNER].is) == with_launch(m->launch, m->block);
 }
 
-// For functions, which do not know it from what they called before.
+// Called where a function begins, which cannot know it.
 GR_ENTRY uint64_t __gr_own(void) {
     uint64_t own = GR_OWN_SLOW;
     if (!GR_CONTROL.area)
@@ -116,7 +115,7 @@ GR_ENTRY uint64_t __gr_own(void) {
     return own;
 }
 
-// The thread's state is in memory from here on.
+// Puts the thread's state into memory, where it is from now on.
 static void keep(const Me *m, uint32_t barriers) {
     for (unsigned k = 0; k < THREAD_WORDS; k++)
         gr_store64(&m->state->word[k].is, k == OWNER    ? with_launch(m->launch, m->block)
@@ -137,8 +136,8 @@ GR_ENTRY uint64_t __gr_begin(uint32_t kept) {
     return own_of(&m, 0);
 }
 
-// Releases and acquires beyond a block are numbered over the device. One that comes after another in causality order
-// has the higher number: a release takes its number before it releases, an acquire after it has seen what it acquires.
+// The next number of the device, for releases and acquires beyond a block. What comes later in causality order has the
+// higher number: a thread takes a release's number before it releases, an acquire's after it has seen what it acquires.
 GR_INLINE uint32_t number(void) { return gr_add32((GR_GLOBAL uint32_t *)GR_CONTROL.numbers, 1) + 1; }
 
 GR_INLINE void acquire(const Me *m, uint32_t syncs, int wide) {
@@ -152,7 +151,7 @@ GR_INLINE uint64_t first_of(uint32_t launch, uint32_t phase, uint32_t number) {
     return (uint64_t)launch << TAG | (uint64_t)phase << 32 | (uint32_t)~number;
 }
 
-// The largest of the launch.
+// Keeps the largest of this launch.
 static void put_first(GR_GLOBAL uint64_t *at, uint64_t first) {
     uint64_t there = gr_load64(at), before;
     GR_ROLLED
@@ -205,7 +204,7 @@ GR_INLINE uint64_t later(uint64_t words, unsigned k, uint64_t sync) {
     return now >= sync ? words : words + ((sync - now) << k * SYNC_BITS);
 }
 
-// But for the last `groups`, all are over. Where that goes too far back, all are.
+// All asynchronous operations but those of the last `groups` are over. If that goes too far back, all are.
 static void wait(GR_GLOBAL GrThreadState *s, uint32_t what, uint32_t groups, uint64_t sync) {
     uint64_t waited = gr_load64(&s->word[WAITED].is);
     if (groups < COMMITS_KEPT) {
@@ -233,12 +232,12 @@ static void meet_lanes(GR_GLOBAL GrThreadState *s, uint32_t lanes, uint32_t sync
     gr_store64(&s->word[WARPS].is, (uint64_t)syncs << 32 | ((uint32_t)warps + 1));
 }
 
-// `lanes`: of the warp that meet; of GR_ORDER_WAIT, how many groups may go on.
+// `lanes`: the lanes of the warp that meet; for GR_ORDER_WAIT, how many groups may go on.
 static GR_NOINLINE uint64_t count_order(uint32_t what, uint32_t lanes, uint64_t own) {
     Me m = gr_me();
     GR_GLOBAL GrThreadState *s = m.state;
     if (!is_kept(&m)) {
-        // Another thread has its place. That of a later launch keeps it: maker_of() relies on that.
+        // Another thread has this one's place. A later launch's thread keeps it: maker_of() relies on that.
         int later = (int32_t)((uint32_t)(gr_load64(&s->word[OWNER].is) >> 32) - m.launch) > 0;
         if (!gr_own_is_plain(own) || later)
             return GR_OWN_SLOW;
@@ -303,10 +302,10 @@ typedef struct Look {
     uint32_t apart;              // GrLaunchState.apart
 } Look;
 
-// Whether other launches run beside its own.
+// Other launches run beside the launch of the access.
 GR_INLINE int is_apart(const Look *l) { return gr_launches() && l->apart; }
 
-// What is kept of a block of a launch; `none`: a later launch has the place.
+// A word of what is kept of a launch's block; `none`: a later launch has the place.
 GR_INLINE uint32_t word_of_block(uint32_t launch, uint32_t block, unsigned k, uint32_t none) {
     uint64_t w = gr_load64(&gr_block_place(gr_places_of(launch), block)->word[k]);
     int32_t later = (int32_t)((uint32_t)(w >> 32) - launch);
@@ -317,19 +316,19 @@ GR_INLINE uint32_t block_word(const Look *l, uint32_t block, unsigned k, uint32_
     return word_of_block(l->me.launch, block, k, none);
 }
 
-// The state of the thread that made an access. Known, and `state` 0: it did nothing but pass barriers.
+// The state of the thread that made an access. Known, and `state` 0: it has only passed barriers.
 typedef struct Maker {
     int known;
     GR_GLOBAL GrThreadState *state;
 } Maker;
 
-// `threads`: of a block of the launch.
+// `threads`: the threads of a block of the launch.
 GR_INLINE Maker maker_of(uint32_t launch, uint32_t threads, uint32_t block, uint32_t tid) {
     GR_GLOBAL GrThreadState *s = gr_thread_place(gr_places_of(launch), block * threads + tid);
     uint64_t owner = gr_load64(&s->word[OWNER].is);
     if (owner == with_launch(launch, block))
         return (Maker){1, s};
-    // Another block's of the launch may have come behind its own.
+    // Another block of the launch may have written its state over this one's.
     return (Maker){!owner || (int32_t)((uint32_t)(owner >> 32) - launch) < 0, 0};
 }
 
@@ -345,8 +344,8 @@ GR_INLINE uint64_t warps_of(GR_GLOBAL GrThreadState *s) {
     return kept_word(s, WAITED) & FURTHER ? gr_load64(&s->word[WARPS].is) : 0;
 }
 
-// Where two lanes met by the same lanes alone, one's n-th bar.warp.sync is the other's. Mine came to none that its
-// maker came to behind `e`.
+// If two lanes have met with the same lanes only, one's n-th bar.warp.sync is the other's. True: this lane came to none
+// that its maker came to behind `e`.
 static int met_apart(const Look *l, const GrEntry *e) {
     uint64_t mine = warps_of(l->me.state);
     if (!(uint32_t)mine)
@@ -360,8 +359,8 @@ static int met_apart(const Look *l, const GrEntry *e) {
     return (uint32_t)mine + since <= (uint32_t)theirs;
 }
 
-// Whether lanes of one warp may know of each other through bar.warp.sync since the last barrier, directly or through
-// other lanes.
+// Lanes of one warp may know of each other through bar.warp.sync since the last barrier, directly or through other
+// lanes.
 static int lanes_met(const Look *l, const GrEntry *e) {
     if (met_apart(l, e))
         return 0;
@@ -373,27 +372,27 @@ static int lanes_met(const Look *l, const GrEntry *e) {
         Maker m = maker(l, e->block, e->tid / 32 * 32 + lane);
         if (!m.known)
             return 1;
-        // It may have arrived at the next barrier already.
+        // The maker may have arrived at the next barrier already.
         uint64_t met = kept_word(m.state, MET);
         reached |= (uint32_t)met | (uint32_t)(met >> 32);
     }
     return (int)(reached >> l->me.tid % 32 & 1);
 }
 
-// Whether the maker of `e` took part in no barrier since and did nothing else, though this thread has passed one: it
-// has ended. In kernels where threads may, all states are kept from the beginning.
+// The maker of `e` has passed no barrier since and done nothing else, though this thread has passed one: the maker has
+// ended. In kernels where threads may end so, all states are kept from the beginning.
 static int left_before(const Look *l, const GrEntry *e) {
     GR_GLOBAL GrThreadState *s = maker(l, e->block, e->tid).state;
     uint64_t count = s ? gr_load64(&s->word[COUNTS].is) : 0;
     return s && (uint32_t)(count >> 32) == e->barriers && syncs_of(count) == e->syncs;
 }
 
-// Of threads of one block: whether nothing can have ordered the access `e` before mine.
+// For threads of one block: nothing can have ordered the access `e` before this one.
 static int unordered_within(const Look *l, const GrEntry *e) {
     if (l->mine.barriers > e->barriers)
         return l->left && left_before(l, e);
     uint64_t acquired = kept_word(l->me.state, ACQUIRED);
-    // Nothing but barriers, and they came before both.
+    // The maker has acquired nothing but barriers before both accesses.
     if ((uint32_t)acquired <= (uint32_t)(acquired >> 32))
         return 1;
     Maker m = maker(l, e->block, e->tid);
@@ -403,16 +402,16 @@ static int unordered_within(const Look *l, const GrEntry *e) {
         return 1;
     if ((uint32_t)kept_word(m.state, RELEASED) > e->syncs)
         return 0;
-    // It met lanes of its warp, no more. For threads of other warps, and where no warp barriers lead here, one of these
-    // must have released since.
+    // The maker met lanes of its warp, no more. To reach threads of other warps, and where no warp barriers lead here,
+    // one of these lanes must have released since.
     if (e->tid / 32 == l->me.tid / 32 && lanes_met(l, e))
         return 0;
     return block_word(l, e->block, LAST_RELEASE, ~0u) <= e->barriers;
 }
 
 // The number of the first release beyond the block that may pass the access on; 0: not known, ~0: there was none.
-// `maker`: of the thread that made it; NULL: it is not known. (By a pointer: a structure would be a parameter whose
-// address clang takes, which the CPU device does not have.)
+// `maker`: the state of its thread; NULL: not known. (A pointer, as clang takes the address of a structure that is a
+// parameter, which the CPU device does not have.)
 static uint32_t passed_on(const GrEntry *e, uint32_t launch, GR_GLOBAL GrThreadState *maker) {
     uint32_t own = ~0u, phase = e->barriers + 1;
     if (maker) {
@@ -442,7 +441,7 @@ static uint32_t passed_on(const GrEntry *e, uint32_t launch, GR_GLOBAL GrThreadS
     return 0;
 }
 
-// Of threads of two blocks: this block has acquired nothing from beyond it since then.
+// For threads of two blocks: this block has acquired nothing from beyond it since the access.
 GR_INLINE int unordered_between(const Look *l, const GrEntry *e) {
     uint32_t acquired = block_word(l, l->me.block, WIDE_ACQUIRE, ~0u);
     if (!acquired)
@@ -453,15 +452,15 @@ GR_INLINE int unordered_between(const Look *l, const GrEntry *e) {
 
 #include "engines/tracker/device/chance.h"
 
-// An asynchronous operation is over when its thread has waited for it; where it completes on an mbarrier, when the
-// thread that asks has acquired anything since.
+// The asynchronous operation is still under way: until its thread has waited for it; or, if it completes on an
+// mbarrier, until the thread that asks has acquired anything since.
 static int pending(const Look *l, const GrEntry *e) {
     if (!e->wide) {
         Maker m = maker(l, e->block, e->tid);
         unsigned which = !e->value ? 0 : e->writes ? 1 : 2;
         return m.known && (kept_word(m.state, WAITED) >> which * SYNC_BITS & SYNC_MASK) <= e->syncs;
     }
-    // In shared memory the mbarrier is beside the bytes, and only threads of that block can ask it.
+    // In shared memory the mbarrier lies beside the bytes, and only threads of that block can ask it.
     if (l->shared && e->writes && !block_word(l, l->owner, TOLD, 1) && !block_word(l, l->me.block, TOLD, 1) &&
         !block_word(l, e->block, TOLD, 1))
         return 1;

@@ -7,7 +7,7 @@
 // - Accesses. A volatile access is an ordinary load or store, and so is one with .relaxed, .acquire or .release. atom
 //   and red are atomics. What an access acquires or releases is a fence of its scope beside it, as in machine code. A
 //   copy (cp.async) is a load and a store of its thread at the moment it is issued.
-// - Memory. The paper has global memory only. Here shared memory is checked likewise: a cell belongs to one block's
+// - Memory. The paper has global memory only. Here shared memory is checked, too: a cell belongs to one block's
 //   shared memory. The paper's unit is a word of 4 bytes (--granule 4); by default bytes that do not overlap do not
 //   meet.
 // - Block barriers. The paper counts in one counter of the block, which one thread of the first warp increments on
@@ -23,17 +23,15 @@
 // - Warp barriers. One counter per warp, which each group of lanes increments on arrival, as the paper has it.
 // - Locks. The paper's table of a warp is in the state of the warp's lane 0; a thread's own is in its state.
 //
-// Nothing here takes a lock or orders anything (the paper locks each entry), so of two updates of one cell at the same
-// time this is lost:
-//   two loads: one of them is not remembered as the last accessor, and a Shared flag that only it would set is not set;
-//   a load and a store: the load may not see the store. The store puts itself in place by an exchange, and judges the
-//   load if that came
-//     between and has written both halves; a load that is entered later hides the store as the last accessor, not as
-//     the last writer;
-//   two stores: the second exchange judges the first store likewise. The sides of last writer and last accessor may
-//       then be of two
-//     threads; where the last accessor writes, it counts as the last writer.
-// Where the halves of a side stay of two accesses, nothing is judged: what is not certain is no race.
+// The paper locks each entry. Nothing here takes a lock or orders anything. So two updates of one cell at the same time
+// lose this:
+// - Two loads: one of them is not remembered as the last accessor, and a Shared flag that only it would set is not set.
+// - A load and a store: the load may not see the store. The store puts itself in place by an exchange, and judges the
+//   load if that came between and has written both halves. A load that is entered later hides the store as the last
+//   accessor, not as the last writer.
+// - Two stores: the second exchange judges the first store. The sides of last writer and last accessor may then be of
+//   two threads; a last accessor that writes counts as the last writer.
+// If the halves of a side stay of two accesses, nothing is judged: what is not certain is no race.
 #define GR_STRONG_BY_CALL // the functions here call others (device_api/device.h)
 #include "engines/tracker/device/paper_rules.h"
 #include "engines/tracker/device/state.h"
@@ -63,7 +61,7 @@ GR_INLINE uint32_t valid_count(uint64_t word, uint32_t tag) {
     return (uint32_t)(word >> 32) == tag ? (uint32_t)word : 0;
 }
 
-// Of several that count at once each is counted, but for the unlikely case that it fails so often.
+// Each of several that count at once is counted, unless it fails so often, which is unlikely.
 static void count_up(GR_GLOBAL uint64_t *at, uint32_t tag) {
     enum { TRIES = 16 };
     uint64_t old = gr_load64(at);
@@ -80,7 +78,7 @@ GR_INLINE GR_GLOBAL GrThreadState *warp_state(const Me *m) {
     return gr_thread_state(m->block, m->tid & ~31u);
 }
 
-// Tells the warps apart that share a place.
+// Tells apart the warps that share a place.
 GR_INLINE uint32_t warp_tag(const Me *m) { return m->launch ^ (m->block + 1) * UINT32_C(0x9E3779B1); }
 
 GR_INLINE int leads(uint32_t active) { return gr_lane() == (uint32_t)__builtin_ctz(active); }
@@ -104,7 +102,7 @@ GR_INLINE uint64_t warp_locks(const Me *m, GR_GLOBAL GrThreadState *w) {
 
 GR_INLINE int by_thread(uint64_t table) { return (int)(table >> GR_LOCK_THREAD_BIT); }
 
-// The table that counts for this thread.
+// The lock table that counts for this thread.
 GR_INLINE uint64_t locks_of(const Me *m) {
     uint64_t table = warp_locks(m, warp_state(m));
     return by_thread(table) ? gr_load64(&m->state->word[LOCKS].is) : table;
@@ -123,7 +121,7 @@ static void put_locks(const Me *m, int own, uint64_t table) {
         (void)gr_compare_swap64(&w->word[WARP_COUNT].is, count, tagged(warp_tag(m), 0));
 }
 
-// Section 6.3. Lanes that execute an atomicCAS together have locks of their own, from then on.
+// Section 6.3. Lanes that execute an atomicCAS together have locks of their own from then on.
 static void follow_locks(const Me *m, uint32_t what, uint64_t at, uint32_t active) {
     int narrow = (what >> GR_WHAT_STRENGTH & 7) == GR_STRONG_CTA;
     uint64_t warp = warp_locks(m, warp_state(m));
@@ -200,12 +198,12 @@ enum { WRITER, ACCESSOR };
 
 GR_INLINE uint32_t low_block(uint32_t block) { return block & ((1u << GR_PAPER_BLOCK_BITS) - 1); }
 
-// Blocks share the cells of shared memory: whether the entry is of the same block's.
+// The entry is of the same block's memory: blocks share the cells of shared memory.
 GR_INLINE int concerns(const Look *l, const GrPaperSide *s) {
     return !l->shared || s->block == low_block(l->owner) || gr_same_cluster(s->block, l->owner);
 }
 
-// One side of a cell, as it was when `word` was loaded. 0: its halves are of two accesses, and stay so: nothing is
+// Reads one side of a cell, as it was when `word` was loaded. 0: its halves are and stay of two accesses, so nothing is
 // known of it.
 static int read_side(const Look *l, GR_GLOBAL GrCell *cell, int k, uint64_t *word, GrPaperSide *s) {
     enum { LOOKS = 32 };
@@ -222,7 +220,7 @@ static int read_side(const Look *l, GR_GLOBAL GrCell *cell, int k, uint64_t *wor
     return whole;
 }
 
-// The second half follows the first, unless another access has come in between, which writes its own.
+// Writes the second half after the first, unless another access has come in between, which writes its own.
 GR_INLINE void put_more(const Look *l, GR_GLOBAL GrCell *cell, int k, uint64_t own) {
     if (gr_load64(&cell->word[k].is) == own)
         gr_store64(&cell->more[k].is, gr_paper_more(&l->mine, own));
@@ -245,7 +243,7 @@ static void report(const Look *l, const GrPaperSide *md, uint32_t rule, uint64_t
                 (uint32_t)__builtin_popcount(both), &mine, &other);
 }
 
-// Judges the access against an entry, and sets the flags that the access gives to its own.
+// Judges the access against an entry, and sets the flags of the access's own entry.
 static void judge(Look *l, const GrPaperSide *writer, const GrPaperSide *last, uint64_t at) {
     GrPaperSide *me = &l->mine;
     int load = !(l->what & GR_WHAT_WRITES), met = (last->bytes & me->bytes) != 0;
@@ -342,7 +340,7 @@ static void look(Look *l, uint32_t site, uint32_t what, uint64_t *at, uint32_t a
     };
 }
 
-// `used`: of the first 64 bytes those that count.
+// `used`: which of the first 64 bytes count.
 static void access(uint32_t site, uint32_t what, uint64_t at, uint32_t size, uint64_t used, uint32_t active) {
     Look l;
     uint32_t strength = what >> GR_WHAT_STRENGTH & 7;
@@ -366,8 +364,8 @@ static void access(uint32_t site, uint32_t what, uint64_t at, uint32_t size, uin
     }
 }
 
-// Section 6.5: of lanes that load from one address, or update it atomically, one tells it for all. What such lanes do
-// to each other is no race: P4's active mask says so.
+// Section 6.5: one of the lanes that load from one address, or update it atomically, tells the access for all. What
+// such lanes do to each other is no race, as P4's active mask says.
 GR_INLINE int told_by_another(uint32_t what, uint64_t at, uint32_t active) {
 #ifdef GR_SEQUENTIAL
     return 0 * (int)(what + at + active);
@@ -396,7 +394,7 @@ GR_ENTRY void __gr_range(uint32_t site, uint32_t what, uint64_t at, uint32_t byt
     GR_TOGETHER(if (GR_CONTROL.area) access(site, what, at, bytes, ~UINT64_C(0), gr_active_mask()));
 }
 
-// The rules of the paper know nothing of values that were seen. An atomic that is not checked may be of a lock.
+// The rules of the paper know nothing of values that were seen. But an unchecked atomic may be of a lock.
 static void look_back(uint32_t what, uint64_t at) {
     if (!GR_CONTROL.area || !(what & GR_WHAT_LEFT) || !(what & (GR_WHAT_CAS | GR_WHAT_EXCH)))
         return;

@@ -10,7 +10,7 @@
 
 #include "engines/tracker/device/paper_word.h"
 
-// What table 2 speaks of. Counts are as they are stored: modulo their widths.
+// What table 2 speaks of. Counts are modulo their widths, as stored.
 typedef struct GrPaperCase {
     GrPaperSide cur;     // the current access, with the synchronization metadata of its thread: curr and sm
     GrPaperSide md;      // mm.LastWriter for a load, else mm.LastAccessor
@@ -93,7 +93,7 @@ static const GrPaperRule gr_paper_races[GR_PAPER_RACES] = {
 #define GR_PAPER_WITHOUT 0u
 #endif
 
-// 0: no race; else the number of the rule, R1 to R5.
+// The number of the rule that calls it a race, R1 to R5; 0: no race.
 static inline __attribute__((always_inline)) uint32_t gr_paper_judge(const GrPaperCase *c) {
 #pragma GCC unroll 6
     for (uint32_t k = 0; k < GR_PAPER_SAFE; k++)

@@ -22,9 +22,9 @@
 //         35-55    Tag                      launch, its low 21 bits: what another launch left is no entry
 //         56-63    -                        a hash of `word`: tells that both halves are of one access
 //
-// The widths of the counters are the paper's ("limited to 6-8 bits", section 6.7; the authors' code has 6 bits for
-// fences and warp barriers and 8 for block barriers), and they wrap as the paper's do: after 256 barriers it looks as
-// if there had been none. The paper keeps one set of locks for both sides; table 2 speaks of md.Locks, so each side has
+// The widths of the counters are the paper's ("limited to 6-8 bits", section 6.7). The authors' code has 6 bits for
+// fences and warp barriers and 8 for block barriers. They wrap as the paper's do: after 256 barriers it looks as if
+// there had been none. The paper keeps one set of locks for both sides; table 2 speaks of md.Locks, so each side has
 // its own here. An address needs no tag: a cell belongs to one address.
 #ifndef GR_ENGINES_TRACKER_DEVICE_PAPER_WORD_H
 #define GR_ENGINES_TRACKER_DEVICE_PAPER_WORD_H
@@ -59,7 +59,7 @@ static inline uint32_t gr_paper_get(uint64_t w, unsigned at, unsigned bits) {
     return (uint32_t)(w >> at & ((UINT64_C(1) << bits) - 1));
 }
 
-// `accessor`: which side the entry is for.
+// `accessor`: the side for which the entry is.
 static inline uint64_t gr_paper_word_of(const GrPaperSide *s, int accessor) {
     int first = accessor ? s->dev_shared : s->atomic, second = accessor ? s->blk_shared : s->narrow;
     return gr_paper_field(s->bytes, 0, 4) | gr_paper_field(first != 0, 4, 1) |
@@ -80,11 +80,11 @@ static inline uint64_t gr_paper_more(const GrPaperSide *s, uint64_t word) {
            gr_paper_field(s->launch, 36, GR_PAPER_LAUNCH_BITS) | (uint64_t)gr_paper_check(word) << 56;
 }
 
-// Whether both halves are of one access.
+// Both halves are of one access.
 static inline int gr_paper_whole(uint64_t word, uint64_t more) { return gr_paper_check(word) == more >> 56; }
 
-// Returns 0, and an entry without an access, if the halves are of two accesses, if there is no access, or if it is of
-// another launch.
+// Reads an entry. Returns 0, and an entry without an access, if there is none, or if it is another launch's, or its
+// halves are of two accesses.
 static inline int gr_paper_read(uint64_t word, uint64_t more, int accessor, uint32_t launch, GrPaperSide *s) {
     uint32_t first = gr_paper_get(word, 4, 1), second = gr_paper_get(word, 5, 1);
     *s = (GrPaperSide){.bytes = gr_paper_get(word, 0, 4),
@@ -135,7 +135,7 @@ static inline uint64_t gr_lock_put(uint64_t table, unsigned k, uint32_t entry) {
     return (table & ~all) | gr_paper_field(entry, k * GR_LOCK_BITS, GR_LOCK_BITS);
 }
 
-// An atomicCAS of that address: it is valid and not yet active. A table without room forgets one of its locks.
+// Takes an atomicCAS of that address into the table: valid, and not yet active. A full table forgets one of its locks.
 static inline uint64_t gr_lock_take(uint64_t table, uint64_t address, int narrow) {
     uint32_t hash = gr_lock_hash(address);
     unsigned place = hash % GR_LOCKS;
@@ -149,7 +149,7 @@ static inline uint64_t gr_lock_take(uint64_t table, uint64_t address, int narrow
     return gr_lock_put(table, place, hash | (narrow ? GR_LOCK_NARROW : 0u) | GR_LOCK_VALID);
 }
 
-// A fence: the entries of its scope and of narrower ones become active.
+// A fence: activates the entries of its scope and of narrower ones.
 static inline uint64_t gr_lock_fence(uint64_t table, int narrow) {
     for (unsigned k = 0; k < GR_LOCKS; k++) {
         uint32_t e = gr_lock_entry(table, k);
@@ -159,7 +159,7 @@ static inline uint64_t gr_lock_fence(uint64_t table, int narrow) {
     return table;
 }
 
-// An atomicExch of that address: the entry of that scope goes.
+// An atomicExch of that address: removes the entry of that scope.
 static inline uint64_t gr_lock_give(uint64_t table, uint64_t address, int narrow) {
     for (unsigned k = 0; k < GR_LOCKS; k++) {
         uint32_t e = gr_lock_entry(table, k);
@@ -170,8 +170,8 @@ static inline uint64_t gr_lock_give(uint64_t table, uint64_t address, int narrow
     return table;
 }
 
-// The locks held, as a Bloom filter: each lock sets one of the low eight bits and one of the high eight, which all 18
-// bits of the hash choose.
+// The locks held, as a Bloom filter: each lock sets one of the low eight bits and one of the high eight, by all 18 bits
+// of its hash.
 static inline uint32_t gr_lock_bloom(uint64_t table) {
     uint32_t bloom = 0;
     for (unsigned k = 0; k < GR_LOCKS; k++) {
@@ -183,7 +183,7 @@ static inline uint32_t gr_lock_bloom(uint64_t table) {
     return bloom;
 }
 
-// Both filters may hold one lock: they have both its bits.
+// Both filters may hold one lock: they share a bit in each half.
 static inline int gr_lock_common(uint32_t a, uint32_t b) { return a & b & 0xff && a & b & 0xff00; }
 
 #endif

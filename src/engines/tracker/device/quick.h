@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// quick — the common path of an access: it meets nothing that it could race with, and is recorded, or is recorded
-// already. It does what visit() would do (tracker.c) with few instructions and registers, and leaves everything else to
-// it. Device code only; part of tracker.c.
+// quick — the common path of an access: it meets nothing that it could race with, and records the access, or finds it
+// recorded. It does what visit() would do (tracker.c) with few instructions and registers, and leaves everything else
+// to visit(). Device code only; part of tracker.c.
 //
-// A kernel keeps in a register what the words of its accesses have in common: the thread, the launch and the counters
-// (`own`). __gr_begin, __gr_own and __gr_order give it. Two more say where metadata is looked for, of shared and of
-// global memory (`where`, from __gr_where). Most accesses are of shared or of global memory, and the instruction says
-// which: those have functions of their own.
+// A kernel keeps in a register what the words of its accesses have in common: thread, launch and counters (`own`, from
+// __gr_begin, __gr_own and __gr_order). Two more registers say where metadata of shared and of global memory is looked
+// for (`where`, from __gr_where). Most instructions say that they access shared or global memory: those have functions
+// of their own.
 #ifndef GR_ENGINES_TRACKER_DEVICE_QUICK_H
 #define GR_ENGINES_TRACKER_DEVICE_QUICK_H
 
@@ -20,8 +20,8 @@
 #define gr_compare_swap64_here  gr_compare_swap64
 #endif
 
-// What the function knows of its accesses when it is compiled: those of a shared and of a weak one are not the
-// instructions of others.
+// What a function knows of its accesses when it is compiled, as shared memory and weak accesses take other
+// instructions.
 typedef struct Kind {
     int shared, writes, strong;
 } Kind;
@@ -34,7 +34,7 @@ typedef struct Found {
     int harmless; // the two are no race, and that is plain
 } Found;
 
-// Two strong accesses that may meet: of one size, and each in the other's scope. Volatile ones may be told all the
+// Two strong accesses that may meet: of one size, each in the other's scope. Volatile ones may be reported all the
 // same.
 GR_INLINE int may_meet(uint32_t low, uint32_t own, int same_block) {
     uint32_t mine = own >> 4 & 7, theirs = low >> 4 & 7;
@@ -46,7 +46,7 @@ GR_INLINE Found find(uint64_t word, uint64_t own, Kind kind) {
     uint32_t low = (uint32_t)word, high = (uint32_t)(word >> 32), mine = (uint32_t)own,
              owner = (uint32_t)(own >> 32);
     uint32_t differs = low ^ mine;
-    // The difference of the barriers, at the top: one that is above 0 is of an earlier interval.
+    // The difference of the barriers, at the top: above 0 the word is of an earlier interval.
     uint32_t barriers = ((owner & ~0x3ffu) - (high & ~0x3ffu)) << (64 - GR_WORD_SYNCS);
     int same = differs <= GR_WORD_OF_ACCESS; // of this launch and block
     Found f;
@@ -62,15 +62,15 @@ GR_INLINE Found find(uint64_t word, uint64_t own, Kind kind) {
     return f;
 }
 
-// Of a copy that may still be under way: neither barriers nor its thread say that it is over.
+// The word is of a copy that may be under way: neither barriers nor its thread say that it is over.
 GR_INLINE int is_async(uint64_t word) { return ((uint32_t)word & GR_WORD_STRENGTH) == GR_ASYNC << 4; }
 
-// Not kept where this access is.
+// This access replaces the word.
 GR_INLINE int gives_way(const Found *f, uint64_t word, Kind kind) {
     return f->none | (f->behind & (kind.shared || kind.writes || !(word & GR_WORD_WRITES)));
 }
 
-// The access itself, or the thread's own access of this interval that says all that this one does.
+// The word is the access itself, or the thread's own access of this interval that says all that this one does.
 GR_INLINE int says_all(uint64_t word, uint64_t own, Kind kind) {
     uint32_t low = (uint32_t)word, mine = (uint32_t)own;
     uint32_t less = (low & GR_WORD_STRENGTH) | (mine & ~low & (GR_WORD_WRITES | 0xf));
@@ -95,13 +95,13 @@ GR_INLINE unsigned quick_place(const Found *f, const Found *g, uint64_t first, u
     return one == gr_word_tid(second) / 32 && one != gr_word_tid(own) / 32 ? 1 : 2;
 }
 
-// Of a cell. That of shared memory is its block's own, so the multiprocessor's cache does.
+// Loads from a cell. A cell of shared memory is its block's own, so the multiprocessor's cache may serve.
 GR_INLINE uint64_t load(GR_GLOBAL const uint64_t *at, int shared) {
     return shared ? gr_load64_of_block_here((GR_GLOBAL uint64_t *)at)
                   : gr_load64_here((GR_GLOBAL uint64_t *)at);
 }
 
-// Whether word k seems to be of an earlier launch, whose number has the same low bits.
+// Word k seems to be of an earlier launch, whose number has the same low bits.
 GR_INLINE int seems_old(GR_GLOBAL const GrCell *cell, unsigned k, uint64_t word, Kind kind) {
     uint32_t launch = (uint32_t)gr_grid_id();
     uint32_t differs =
@@ -109,8 +109,8 @@ GR_INLINE int seems_old(GR_GLOBAL const GrCell *cell, unsigned k, uint64_t word,
     return (differs & 0x7ffff) && gr_word_launch(word) == GR_WORD_SAME_LAUNCH(launch) && word & 0xf;
 }
 
-// Puts `own` in place k, where `before` was. *came: what came in between, 0 if nothing did; *other: what the other word
-// is then. 0: another thread was faster, and this access need not be kept.
+// Puts `own` in place k, where `before` was. *came: what came in between, 0: nothing; *other: what the other word is
+// then. 0: another thread was faster, and this access need not be kept.
 GR_INLINE int put(GR_GLOBAL GrCell *cell, uint64_t before, unsigned k, uint64_t own, Kind kind,
                   uint64_t *came, uint64_t *other) {
     uint64_t now = before;
@@ -140,10 +140,9 @@ GR_INLINE int matters(uint64_t word, uint64_t own, Kind kind) {
 // What is left to do.
 enum {
     REST_SLOW = 1 << 0, // the access as visit() looks at it
-    REST_SETTLE =
-        // Of the access to the cell REST_DONE bytes on, whose word REST_SECOND tells: it is in place, and something
-    // came in between.
-    1 << 1,
+    // The access to the cell REST_DONE bytes on is in place, in the word that REST_SECOND tells, and something came in
+    // between.
+    REST_SETTLE = 1 << 1,
     REST_SECOND = 1 << 2,
     REST_LOCKSTEP = 1 << 3, // lanes may store to one place
     REST_DONE = 8,
@@ -152,13 +151,13 @@ enum {
 static void finish_access(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own,
                           uint32_t rest, uint64_t came);
 
-// Of one cell: what is left to do. `own`: the whole word of this access; `kept`: the first 16 bits of the word's other
-// half, with what is kept of its value << 16.
+// Does one cell; yields what is left to do. `own`: the whole word of this access; `kept`: the first 16 bits of the
+// word's other half, and what is kept of its value << 16.
 GR_INLINE uint32_t quick_cell(GR_GLOBAL GrCell *cell, uint64_t own, uint32_t kept, Kind kind,
                               uint64_t *came) {
     uint64_t first = load(&cell->word[0].is, kind.shared), second = load(&cell->word[1].is, kind.shared);
-    // A word of this launch's low bits may be an old one. Where this access is recorded, or seems to race, that does no
-    // harm. (The second one is none of a weak write, which always goes to the first place.)
+    // A word with this launch's low bits may be an old one. That does no harm if this access is recorded, or seems to
+    // race. (A weak write is never in the second word, as it always goes to the first place.)
     int second_says = (!kind.writes || kind.strong) && says_all(second, own, kind);
     if (second_says | says_all(first, own, kind))
         return seems_old(cell, second_says != 0, second_says ? second : first, kind) ? REST_SLOW : 0;
@@ -186,13 +185,13 @@ GR_INLINE uint32_t quick_cell(GR_GLOBAL GrCell *cell, uint64_t own, uint32_t kep
     return 0;
 }
 
-// Whether other launches run beside this one, as far as that is known.
+// Other launches run beside this one, as far as that is known.
 GR_INLINE int launch_is_apart(void) {
     GR_GLOBAL GrLaunchState *l = gr_launch_state((uint32_t)gr_grid_id());
     return l && gr_load32_here(&l->apart);
 }
 
-// The same, or another thread has this one's place.
+// Other launches run beside this one, or another thread has this one's place.
 GR_INLINE int is_special(uint64_t own) {
     if (!gr_launches())
         return 0;
@@ -206,7 +205,7 @@ GR_INLINE int is_special(uint64_t own) {
 
 // ---- Where metadata is looked for ------------------------------------------------------------------------------
 
-// Of the block's shared memory: its cells. 0: it has none, or the cluster's other blocks may access it.
+// The cells of the block's shared memory. 0: it has none, or the cluster's other blocks may access the memory.
 GR_INLINE uint64_t where_shared(uint32_t block) {
     uint32_t room;
 #ifdef GR_CLUSTERS
@@ -221,14 +220,14 @@ GR_INLINE uint64_t where_of(uint32_t block, int shared) {
 }
 
 #ifndef GR_SEQUENTIAL
-// A kernel's own register for that; 0 where nothing is tracked.
+// The value of a kernel's register `where`; 0: nothing is tracked.
 uint64_t __gr_where(uint32_t shared) {
     uint32_t block = gr_ctaid_x() + gr_nctaid_x() * (gr_ctaid_y() + gr_nctaid_y() * gr_ctaid_z());
     return GR_CONTROL.area ? where_of(block, (int)shared) : 0;
 }
 #endif
 
-// `where` may be 0 if `shared`; then the cell is nowhere.
+// The access's cell. `where` may be 0 if `shared`; then there is none.
 GR_INLINE GR_GLOBAL GrCell *quick_cell_of(uint64_t at, uint64_t where, int shared) {
     if (shared)
         return gr_cell(where, (uint32_t)at & (GR_SHARED_MOST - 1));
@@ -241,8 +240,7 @@ GR_INLINE GR_GLOBAL GrCell *quick_cell_at(uint64_t at, uint64_t where, int share
 
 // ---- Behind a strong read ---------------------------------------------------------------------------------------
 
-// What look_back() would do (tracker.c) about a word: a strong write of another thread that this read may have seen is
-// marked.
+// What look_back() would do (tracker.c) about a word: mark another thread's strong write that this read may have seen.
 typedef enum Mark { MARK_NO, MARK_YES, MARK_SLOW } Mark;
 
 GR_INLINE Mark mark_of(uint64_t word, uint64_t own, uint32_t strength, int shared) {
@@ -259,7 +257,7 @@ GR_INLINE Mark mark_of(uint64_t word, uint64_t own, uint32_t strength, int share
     return strength == GR_STRONG_CLUSTER || theirs == GR_STRONG_CLUSTER ? MARK_SLOW : MARK_YES;
 }
 
-// 0: look_back() is to do it.
+// Does what look_back() would. 0: leaves it to look_back().
 GR_INLINE int quick_saw(uint32_t what, uint64_t at, uint64_t own, uint64_t where, int shared) {
     const uint32_t strength = what >> GR_WHAT_STRENGTH & 7;
     if (GR_HISTORY != 2 || gr_own_is_slow(own) || is_special(own) || (shared && !where) ||
@@ -309,15 +307,15 @@ GR_INLINE uint32_t quick_kept(uint32_t site, uint32_t what, uint64_t value, Kind
 }
 
 #ifndef GR_SEQUENTIAL
-// What is left to do for an access of one cell, in one number: `came`, with REST_ flags where its launch stands, which
-// is this one. 0: nothing. So the function calls no other, and saves no registers.
+// Packs what is left to do for an access of one cell into one number: `came`, with REST_ flags in place of its launch,
+// which is this one. 0: nothing. So the function calls no other, and saves no registers.
 GR_INLINE uint64_t put_rest(uint32_t rest, uint64_t came, uint64_t own) {
     if (((uint32_t)came ^ (uint32_t)own) & GR_WORD_LAUNCHES)
         came = 0;
     return (came & ~(uint64_t)GR_WORD_LAUNCHES) | rest << GR_WORD_LAUNCH;
 }
 
-// The same, taken apart.
+// Takes the number of put_rest() apart.
 GR_INLINE uint32_t take_rest(uint64_t left, uint64_t own, uint64_t *came) {
     *came = left & ~(uint64_t)GR_WORD_LAUNCHES;
     if (*came)
@@ -325,7 +323,7 @@ GR_INLINE uint32_t take_rest(uint64_t left, uint64_t own, uint64_t *came) {
     return ((uint32_t)left & GR_WORD_LAUNCHES) >> GR_WORD_LAUNCH;
 }
 
-// Of at most four bytes. PTX aligns accesses to their size, so they lie in one cell.
+// An access of at most four bytes. PTX aligns accesses to their size, so it lies in one cell.
 GR_INLINE uint64_t quick_word(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own,
                               uint64_t where, Kind kind) {
     const uint32_t size = what & 0xff, lanes = gr_active_mask();
@@ -350,15 +348,15 @@ GR_INLINE uint64_t quick_word(uint32_t site, uint32_t what, uint64_t at, uint64_
 }
 #endif
 
-// What is left to do for an access of several cells. `rest`: REST_ flags, and how many bytes in the last cell lies, <<
-// REST_DONE.
+// What is left to do for an access of several cells. `rest`: REST_ flags, and << REST_DONE how many bytes in the last
+// cell lies.
 typedef struct Cells {
     uint64_t came;
     uint32_t rest;
 } Cells;
 
-// One cell after the other. PTX aligns accesses to their size, so that only one of less than four bytes does not begin
-// with a cell.
+// Does one cell after the other. PTX aligns accesses to their size, so only one of less than four bytes begins within a
+// cell.
 GR_INLINE Cells quick_cells(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own,
                             uint64_t where, Kind kind) {
     const uint32_t size = what & 0xff;

@@ -4,7 +4,7 @@
 // Freestanding: compiled for the device (clang, nvptx64) and for the host.
 //
 // Inserted code calls the functions of one runtime (tracker.c: the rules of PTX; paper.c: the rules of iGUARD's table
-// 2): Those marked * have one argument more under the rules of PTX, `own` (quick.h), the last one.
+// 2). Those marked * have one argument more under the rules of PTX, `own` (quick.h), the last one.
 //   __gr_begin(kept)                    first in a kernel; gives `own`. kept 1: the thread's state is in memory from
 //                                       the beginning, for __gr_own. The paper's has no argument.
 //   __gr_own()                          gives `own`: first in another function, and behind the program's own calls
@@ -31,7 +31,7 @@
 
 // ---- An access: `what` -----------------------------------------------------------------------------------
 
-// How strong an access is, and its scope: the order matters, a higher scope includes a lower one.
+// How strong an access is, and its scope. The order matters: a higher scope includes a lower one.
 typedef enum GrStrength {
     GR_WEAK,
     GR_STRONG_CTA,
@@ -53,18 +53,17 @@ enum {
     GR_WHAT_CAS = 1 << 16,    // atom.cas: may take a lock
     GR_WHAT_EXCH = 1 << 17,   // atom.exch: may release a lock
     GR_WHAT_VALUE = 1 << 18,  // `value` is what a store of at most 8 bytes stores
-    GR_WHAT_WIDE =
-        // Of a strong access: an element has 8 bytes or more; of GR_ASYNC: it completes on an mbarrier;.
-    1 << 19,
-    // of a weak one: a warp performs it (wmma)
+    // Of a strong access: an element has 8 bytes or more; of GR_ASYNC: it completes on an mbarrier; of a weak one: a
+    // warp performs it (wmma).
+    GR_WHAT_WIDE = 1 << 19,
     GR_WHAT_ACQUIRES = 1 << 20, // the access itself acquires: what it sees may order it
     GR_WHAT_DATA = 1 << 21,     // of a volatile load: its value is data, no flag and nothing that is polled
     GR_WHAT_REDUCES = 1 << 24,  // of GR_ASYNC: it adds or the like, atomically
     GR_WHAT_BULK = 1 << 23,     // of GR_ASYNC that is over when its thread has waited: of the bulk groups
     GR_WHAT_LEFT = 1 << 22,     // of __gr_saw: the access itself was not told
     GR_WHAT_BY = 24,            // bits 24 to 26, of a side of a pair only: GrBy
-    // Bits 27 to 31, of a weak store: so many sites back is a load of the same bytes, which this call tells, too; 0:
-    // none.
+    // Bits 27 to 31, of a weak store: this call tells a load of the same bytes, too, whose site is so many sites back;
+    // 0: none.
     GR_WHAT_BACK = 27,
     GR_WHAT_BACK_BITS = 5,
 };
@@ -88,7 +87,7 @@ enum {
     GR_ORDER_ACQUIRES = 1 << 8,
     GR_ORDER_BULK = 1 << 9,  // of GR_ORDER_WAIT and GR_ORDER_COMMIT: the bulk groups
     GR_ORDER_READ = 1 << 10, // of GR_ORDER_WAIT: only until the sources have been read
-    // Of GR_ORDER_BARRIER: threads may have come to GR_ORDER_END and not to the barrier.
+    // Of GR_ORDER_BARRIER: threads may have come to GR_ORDER_END instead of the barrier.
     GR_ORDER_LEFT = 1 << 11,
 };
 enum { GR_ORDER_TOLD = 1 << 12 }; // an mbarrier of the block may have told that what completes on it is over
@@ -119,11 +118,11 @@ typedef enum GrOrder {
 
 // ---- Memory of the engine ------------------------------------------------------------------------------------
 
-// Where metadata lies, for memory at any address: dir[at >> 32] is the address of a table of GR_PART_COUNT addresses of
-// the metadata of 64 KiB each, or 0; so is each of these.
+// Where metadata of any address lies: dir[at >> 32] is 0 or the address of a table of GR_PART_COUNT entries, each 0 or
+// the address of the metadata of 64 KiB.
 enum { GR_DIR_SHIFT = 32, GR_DIR_COUNT = 1 << 17, GR_PART_SHIFT = 16, GR_PART_COUNT = 1 << 16 };
 
-// How many accesses a cell keeps. Other numbers than 2 are for measurements on the CPU device, under the rules of PTX
+// How many accesses a cell keeps. Numbers other than 2 are for measurements on the CPU device, under PTX's rules
 // (history.h).
 #ifndef GR_HISTORY
 #define GR_HISTORY 2
@@ -136,11 +135,11 @@ typedef struct GrWord {
     uint64_t is, of_others[GR_GROUP - 1];
 } GrWord;
 
-// Of four bytes of the program, the first of GR_GROUP. `more` is read only when `word` tells of this launch.
+// The cell of four bytes of the program, the first of GR_GROUP. `more` is read only if `word` is of this launch.
 typedef struct GrCell {
     // GR_HISTORY accesses as the rule set packs them: which thread, in which interval, which bytes
     GrWord word[GR_HISTORY < 2 ? 2 : GR_HISTORY];
-    // Of the same: instruction, launch, and what checks that both halves belong together
+    // The other half of each: instruction, launch, and what checks that both halves belong together.
     GrWord more[GR_HISTORY < 2 ? 2 : GR_HISTORY];
 } GrCell;
 
@@ -149,12 +148,12 @@ static inline uint64_t gr_group_offset(uint64_t n, uint64_t group) {
     return n / GR_GROUP * group + n % GR_GROUP * sizeof(uint64_t);
 }
 
-// No block has more shared memory. Behind the cells of the last block are as many that are nobody's: nothing looks
+// No block has more shared memory. Behind the last block's cells are as many that nobody owns: so nothing checks
 // whether an offset is too large.
 enum { GR_SHARED_MOST = 1 << 18 };
 
-// An allocation, found by the address where it begins: in the slot of that address or one of the next. `begin` 0: no
-// entry is here nor behind; `end` 0: it was freed.
+// An allocation, in the slot of the address where it begins or in one of the next. `begin` 0: no entry is here nor
+// behind; `end` 0: the program has freed it.
 enum { GR_EXTENTS = 1 << 14, GR_EXTENT_TRIES = 16, GR_EXTENT_ALIGN = 32 };
 typedef struct GrExtent {
     uint64_t begin, end;
@@ -163,13 +162,13 @@ static inline uint32_t gr_extent_slot(uint64_t begin) {
     return (uint32_t)(begin * UINT64_C(0x9E3779B97F4A7C15) >> 50);
 }
 
-// Of one thread of a launch; threads whose numbers are equal modulo GR_THREADS share one.
+// The state of a thread of a launch; threads whose numbers are equal modulo GR_THREADS share one.
 enum { GR_THREADS = 1 << 20 };
 typedef struct GrThreadState {
     GrWord word[14]; // as the rule set packs them; of the first of GR_GROUP threads
 } GrThreadState;
 
-// Of one block; blocks whose numbers are equal modulo GR_BLOCKS share one.
+// The state of a block; blocks whose numbers are equal modulo GR_BLOCKS share one.
 enum { GR_BLOCKS = 1 << 17 };
 typedef struct GrBlockState {
     uint64_t word[11];
@@ -188,7 +187,7 @@ static inline uint32_t gr_talk_slot(uint64_t at, uint32_t block) {
 
 // ---- Launches and copies --------------------------------------------------------------------------------------
 
-// Of a launch, by its number modulo GR_LAUNCHES. The host writes it as the launch begins.
+// What is known of a launch, by its number modulo GR_LAUNCHES. The host writes it as the launch begins.
 enum { GR_LAUNCHES = 1 << 13 };
 #define GR_PLACES 0x9E3779B1u
 typedef struct GrLaunchState {
@@ -199,7 +198,7 @@ typedef struct GrLaunchState {
     uint32_t apart; // not all that has left accesses in metadata comes before it
     // Where the states of its threads begin: its number times GR_PLACES, or 0 where nothing can run beside it.
     uint32_t places;
-    // By its own threads as they begin, the module's number last.
+    // The launch's threads write this as they begin, the module's number last.
     uint32_t module, pairs; // GrTrackerControl; module 0: no thread has begun
     uint32_t block[3], grid[3];
     uint32_t device, unused; // by the host
@@ -262,7 +261,7 @@ enum { GR_PAIRS_MOST = 8192, GR_PAIR_TRIES = 64 };
 // At the front of a module's area.
 typedef struct GrTrackedHeader {
     uint64_t dropped; // races for which there was no room
-    // An address without metadata that was accessed; 1: by a thread whose counters are full.
+    // An address without metadata that a thread accessed; 1: a thread accessed whose counters are full.
     uint64_t unchecked;
     uint64_t rules;   // 0 ptx, 1 paper
     uint64_t stray;   // an address that a store reached outside the allocation of its parameter
@@ -283,7 +282,7 @@ typedef enum GrWords {
     GR_WORDS_LOOKED_UP, // for measurements: metadata is found and loaded, and nothing is done with it
 } GrWords;
 
-// Module-scope variable "__gr_control" of each rewritten module; the injection fills it after loading.
+// The variable "__gr_control" of each rewritten module; the injection fills it after loading.
 typedef struct GrTrackerControl {
     uint64_t area;    // device address of GrTrackedHeader and `pairs` of GrPair; 0: nothing is tracked
     uint64_t dir;     // of uint64_t[GR_DIR_COUNT]

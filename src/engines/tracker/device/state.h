@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// state — the thread that executes inserted code, for both rule sets: its number and block, the place of metadata, and
-// the recording of a pair. Device code only.
+// state — the thread that executes inserted code, for both rule sets: its number and block, where metadata is, and how
+// a pair is recorded. Device code only.
 #ifndef GR_ENGINES_TRACKER_DEVICE_STATE_H
 #define GR_ENGINES_TRACKER_DEVICE_STATE_H
 
@@ -24,9 +24,9 @@ GR_SREG32(gr_total_smem, "total_smem_size")
 
 #include "engines/tracker/device/launches.h"
 
-// Lanes that come to the runtime together leave it together. The assembler counts on that: where lanes have met at
-// bar.warp.sync, it leaves out the next one, and what shuffles need, if nothing parts lanes in between. It does not see
-// that calls do.
+// Lanes that come to the runtime together leave it together, as the assembler expects: where lanes have met at
+// bar.warp.sync, it leaves out the next one, and what shuffles need, if nothing between seems to part them. It does not
+// see that calls do.
 #define GR_TOGETHER(call)                                                                                    \
     do {                                                                                                     \
         uint32_t lanes_of_call = gr_active_mask();                                                           \
@@ -60,7 +60,7 @@ GR_INLINE Me gr_me(void) {
     return m;
 }
 
-// More blocks than the word of an access tells apart.
+// The grid has more blocks than the word of an access tells apart.
 GR_INLINE int gr_blocks_alias(void) {
     return (uint64_t)gr_nctaid_x() * gr_nctaid_y() * gr_nctaid_z() > GR_BLOCKS;
 }
@@ -100,7 +100,7 @@ GR_INLINE Place gr_place(uint32_t block) {
     return (Place){block % nx, block / nx % ny, block / nx / ny};
 }
 
-// Blocks by their linear numbers.
+// The two blocks, by linear numbers, are of one cluster.
 GR_INLINE int gr_same_cluster(uint32_t a, uint32_t b) {
     if (gr_cluster_blocks() == 1)
         return 0;
@@ -121,10 +121,10 @@ GR_INLINE uint32_t gr_block_of_rank(uint32_t rank) {
 GR_INLINE int gr_same_cluster(uint32_t a, uint32_t b) { return 0 * (int)(a + b); }
 #endif
 
-// In a cluster the rank of the block stands above the offset; an own variable's address may have none.
+// In a cluster the block's rank stands above the offset; an address of the own block may have none.
 enum { GR_SHARED_OFFSET = 0xffffff };
 
-// Whether the address is of shared memory; *at is then the offset in that of the block *owner.
+// The address is of shared memory; *at then becomes the offset in the memory of block *owner.
 GR_INLINE int gr_shared_owner(uint32_t space, uint32_t block, uint64_t *at, uint32_t *owner) {
     *owner = block;
     if (space == GR_SPACE_GLOBAL)
@@ -147,8 +147,8 @@ GR_INLINE int gr_shared_owner(uint32_t space, uint32_t block, uint64_t *at, uint
 
 // ---- Where metadata lies -----------------------------------------------------------------------------------
 
-// The cells of the block's shared memory; *bytes of shared memory have some. Blocks whose numbers are equal modulo a
-// power of two share them: an access's word tells whose it is. The cells' address; 0: none.
+// The cells of the block's shared memory, for *bytes of it; 0: none. Blocks whose numbers are equal modulo a power of
+// two share cells: an access's word says whose it is.
 GR_INLINE uint64_t gr_shared_cells(uint32_t block, uint32_t *bytes) {
     uint32_t size = 1024 + gr_total_smem(); // the system's own come first
     uint32_t room = 0x80000000u >> __builtin_clz(size - 1) << 1;
@@ -158,7 +158,7 @@ GR_INLINE uint64_t gr_shared_cells(uint32_t block, uint32_t *bytes) {
     return *bytes ? GR_CONTROL.shared + ((uint64_t)block * slot & (all - 1)) : 0;
 }
 
-// The cell of the four bytes at that offset from where `cells` are for.
+// The cell of the four bytes at that offset from the address that `cells` begin with.
 GR_INLINE GR_GLOBAL GrCell *gr_cell(uint64_t cells, uint32_t offset) {
     return (GR_GLOBAL GrCell *)(cells + gr_group_offset(offset >> 2, sizeof(GrCell)));
 }
@@ -230,7 +230,7 @@ static void gr_put_pair(uint32_t class, uint32_t rule, uint32_t shared, uint64_t
         gr_count(&head->dropped, 1);
         return;
     }
-    // A site of another module, or none, has a number that this module's sites hardly have.
+    // Makes other numbers of sites of another module, and of no site, than this module's sites have.
     uint32_t far = (other->of ? gr_load32(&other->of->module) ^ GR_CONTROL.module : 0) * 0x9E3779B1u ^
                    other->what >> GR_WHAT_BY << 24;
     uint64_t key = gr_pair_key(gr_pair_width(mine, other), class, mine->site, other->site ^ far);
@@ -261,11 +261,11 @@ static void gr_put_pair(uint32_t class, uint32_t rule, uint32_t shared, uint64_t
     gr_count(&head->dropped, 1);
 }
 
-// The thread's place has been taken by a thread of another launch, or of a later block.
+// A thread of another launch, or of a later block, has taken the thread's place.
 GR_INLINE void gr_put_crowded(void) { gr_count(&((GR_GLOBAL GrTrackedHeader *)GR_CONTROL.area)->crowded, 1); }
 
-// The program accessed memory that has no metadata. Of strong accesses nothing is said: they are of synchronization,
-// often in memory of the system's (cooperative groups), and race with weak ones alone.
+// The program accessed memory without metadata. Strong accesses are not counted: they synchronize, often in memory of
+// the system (cooperative groups), and race with weak ones only.
 GR_INLINE void gr_put_unchecked(uint64_t at) {
     GR_GLOBAL GrTrackedHeader *head = (GR_GLOBAL GrTrackedHeader *)GR_CONTROL.area;
     if (!gr_load64(&head->unchecked))

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // talk — what strong accesses pass on, on the CPU device. Device code only; part of order.h.
 //
-// Where nothing passes on whose release a thread acquires, each acquire may come from every release before. On the CPU
-// device strong accesses of a place leave the numbers of the releases that their block made or may have heard of, and
-// hear what others left there; reads leave theirs, too, for a later write says which of two fence.sc came first. What
-// the host says comes by the system's scope, and may be anything.
+// Without this each acquire may come from every release before it. On the CPU device strong accesses leave at their
+// place the numbers of the releases that their block made or may have heard of, and hear what others left there. Reads
+// leave theirs, too, as a later write says which of two fence.sc came first. What the host says comes by the system's
+// scope, and may be anything.
 #ifndef GR_ENGINES_TRACKER_DEVICE_TALK_H
 #define GR_ENGINES_TRACKER_DEVICE_TALK_H
 
@@ -37,7 +37,7 @@ static void talk_at(const Me *m, uint32_t slot) {
 }
 #endif
 
-// Whatever was released until now may have come to the block.
+// The block may have heard of everything that was released until now.
 GR_INLINE void hear_all(const Me *m) {
 #ifdef GR_SEQUENTIAL
     if (GR_CONTROL.talks)
@@ -47,7 +47,7 @@ GR_INLINE void hear_all(const Me *m) {
 #endif
 }
 
-// Before a strong access, and behind one that reads.
+// Called before a strong access, and behind one that reads.
 GR_INLINE void talk(uint32_t what, uint64_t at) {
 #ifdef GR_SEQUENTIAL
     uint32_t strength = what >> GR_WHAT_STRENGTH & 7, owner;
@@ -65,7 +65,7 @@ GR_INLINE void talk(uint32_t what, uint64_t at) {
 }
 
 #ifdef GR_SEQUENTIAL
-// What others learn, or the thread does, other than by strong accesses.
+// Notes what others learn, or the thread does, other than by strong accesses.
 static void note_beside(const Me *m, uint32_t what, uint32_t syncs, int wide) {
     uint32_t kind = what & 0xf;
     int fence = kind == GR_ORDER_FENCE && wide;

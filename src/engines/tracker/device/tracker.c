@@ -2,10 +2,10 @@
 // tracker's device runtime — the rules of PTX.
 //
 // Every access writes its thread, and how often that thread had synchronized, into the cell of its bytes (word.h). An
-// access that finds another thread's there is a race if nothing can have ordered the two: each order leads out of the
-// first thread by something that this thread did after its access, and into the second thread by something that that
-// thread did. Each thread counts what it does (GrThreadState), and each block remembers the last time that one of its
-// threads released beyond the block.
+// access that finds another thread's there is a race if nothing can have ordered the two. Each order leads out of the
+// first thread by something that it did after its access, and into the second thread by something that it did. Each
+// thread counts what it does (GrThreadState), and each block remembers the last time that one of its threads released
+// beyond the block.
 //
 // What is not certain is no race. A thread counts before it synchronizes, so each thread that is ordered behind it sees
 // the count: these functions add no fence and no atomic that orders, and need none.
@@ -17,18 +17,18 @@
 
 GR_INLINE int is_strong(uint32_t strength) { return strength != GR_WEAK && strength != GR_ASYNC; }
 
-// Whether the scope includes a thread of the other block.
+// The scope includes a thread of the other block.
 GR_INLINE int reaches(uint32_t strength, uint32_t block, uint32_t other) {
     return strength > GR_STRONG_CLUSTER || (block & (GR_BLOCKS - 1)) == (other & (GR_BLOCKS - 1)) ||
            (strength == GR_STRONG_CLUSTER && gr_same_cluster(block, other));
 }
 
-// Two strong accesses that PTX does not call a race: whether one is told because it is volatile.
+// PTX does not call the two strong accesses a race: report them all the same, as one is volatile.
 GR_INLINE int volatile_told(const Look *l, const GrEntry *e, uint32_t mine, uint32_t theirs) {
     int both = mine == GR_VOLATILE && theirs == GR_VOLATILE;
     if (GR_CONTROL.volatiles != GR_VOLATILES_LANES)
         return GR_CONTROL.volatiles && (mine == GR_VOLATILE || theirs == GR_VOLATILE);
-    // The loads of old code for warps in lockstep. Everything else works, if by chance.
+    // These are loads of old code for warps in lockstep. All else works, if by chance.
     return both && l->shared && e->block == (l->me.block & (GR_BLOCKS - 1)) &&
            e->tid / 32 == l->mine.tid / 32 && l->mine.writes != e->writes &&
            (l->mine.writes ? e->value != 0 : (l->what & GR_WHAT_DATA) != 0);
@@ -40,7 +40,7 @@ GR_INLINE uint32_t with_values(const Look *l, const GrEntry *e, uint32_t class) 
     return class == CLASS_SAME_VALUE && !GR_CONTROL.same_value ? 0 : class;
 }
 
-// Of two strong ones, unordered; 0: no race.
+// The class of two unordered strong accesses; 0: no race.
 static uint32_t class_of_strong(const Look *l, const GrEntry *e, int scope) {
     uint32_t mine = l->what >> GR_WHAT_STRENGTH & 7, theirs = e->strength;
     int size = e->bytes == l->mine.bytes && e->wide == l->mine.wide;
@@ -56,13 +56,13 @@ static uint32_t judge(const Look *l, const GrEntry *e) {
     uint32_t class = l->mine.writes && e->writes ? CLASS_WRITE_WRITE : CLASS_READ_WRITE;
     if (l->what & GR_WHAT_ACQUIRES) // it may be ordered by what it is about to see
         return 0;
-    // Whoever comes after the thread that saw it is ordered, and nobody knows who that is. One that saw a write of its
-    // block's scope is in that block.
+    // Whoever comes after the thread that saw the write is ordered, and nobody knows who that is. A thread that saw a
+    // write of its block's scope is in that block.
     if (e->seen && (same_block || theirs != GR_STRONG_CTA || block_word(l, l->me.block, WIDE_ACQUIRE, 1)))
         return 0;
-    if (theirs == GR_PENDING) // likewise
+    if (theirs == GR_PENDING) // what that thread sees may order it
         return 0;
-    // Additions may meet. Of those and strong accesses nothing is said.
+    // Additions do not race with each other. Nothing is said of those and strong accesses.
     int adds = mine == GR_ASYNC && l->mine.value == 2, they_add = theirs == GR_ASYNC && e->value == 2;
     if ((adds && (they_add || is_strong(theirs))) || (they_add && is_strong(mine)))
         return 0;
@@ -74,7 +74,7 @@ static uint32_t judge(const Look *l, const GrEntry *e) {
     if (same_block && e->tid == l->mine.tid)
         return 0;
 #ifndef GR_SEQUENTIAL
-    // Which lane accesses which bytes of a matrix is the device's secret: this one may be the lane itself.
+    // Only the device knows which lane accesses which bytes of a matrix: this one may be the lane itself.
     if (same_block && e->tid / 32 == l->mine.tid / 32 &&
         ((theirs == GR_WEAK && e->wide) || (mine == GR_WEAK && l->mine.wide)))
         return 0;
@@ -118,7 +118,7 @@ static void report(const Look *l, const GrEntry *e, uint32_t class, uint64_t at,
 
 #include "engines/tracker/device/apart.h"
 
-// An access that came while this one was on its way: its second half may come later.
+// Reads an access that came while this one was on its way: its second half may come later.
 static int read_fresh(GR_GLOBAL GrCell *cell, unsigned k, uint64_t word, GrEntry *e) {
     enum { LOOKS = 32 };
     GR_ROLLED
@@ -145,13 +145,13 @@ static void compare(const Look *l, GR_GLOBAL GrCell *cell, unsigned k, uint64_t 
 
 // ---- What is kept ------------------------------------------------------------------------------------------
 
-// Blocks share the cells of shared memory: whether the access was to the same block's.
+// The access was to the same block's memory: blocks share the cells of shared memory.
 GR_INLINE int concerns(const Look *l, uint64_t word) {
     return !l->shared || gr_word_block(word) == (l->owner & (GR_BLOCKS - 1)) ||
            gr_same_cluster(gr_word_block(word), l->owner);
 }
 
-// Of a launch that comes before this one, or that may not concern it.
+// The word is of a launch that comes before this one, or that may not concern it.
 GR_INLINE int is_over(const Look *l, GR_GLOBAL GrCell *cell, unsigned k, uint64_t word) {
     GrEntry e;
     GR_GLOBAL GrLaunchState *of;
@@ -159,8 +159,7 @@ GR_INLINE int is_over(const Look *l, GR_GLOBAL GrCell *cell, unsigned k, uint64_
            gr_stands(l->me.launch, full_number(l, &e), &of) == STANDS_BEFORE;
 }
 
-// Whether the access in `word` need not be kept, because whoever races with it races with this one, or is behind a
-// barrier.
+// The access in `word` need not be kept: whoever races with it races with this one, or is behind a barrier.
 GR_INLINE int outdated(const Look *l, uint64_t word, uint64_t own) {
     if (!word)
         return 1;
@@ -176,7 +175,7 @@ GR_INLINE int outdated(const Look *l, uint64_t word, uint64_t own) {
     return behind && (l->shared || l->mine.writes || !(word & GR_WORD_WRITES));
 }
 
-// Whether the thread's access in `word` says more than this one: it races with whatever races with this one.
+// The thread's access in `word` says more than this one: it races with whatever races with this one.
 GR_INLINE int says_more(uint64_t word, uint64_t own) {
     return gr_word_strength(word) == GR_WEAK && (word & GR_WORD_WRITES) >= (own & GR_WORD_WRITES) &&
            gr_word_syncs(word) == gr_word_syncs(own) && gr_word_barriers(word) == gr_word_barriers(own) &&
@@ -189,15 +188,15 @@ GR_INLINE int is_write(const Look *l, uint64_t word, uint64_t own) {
     return word & GR_WORD_WRITES && !outdated(l, word, own);
 }
 
-// Of a write: the first place, unless a weaker write is there, which races with more, and the second place is free.
+// The place of a write: the first, unless a weaker write is there, which races with more, and the second is free.
 static unsigned place_write(const Look *l, const uint64_t word[2], uint64_t own) {
     int weaker = is_write(l, word[0], own) &&
                  strength_order(gr_word_strength(word[0])) < strength_order(gr_word_strength(own));
     return GR_HISTORY > 1 && weaker && (is_write(l, word[1], own) || outdated(l, word[1], own));
 }
 
-// Of a read: the second place, and the first one where no write is. Two readers are as far apart as there are: of two
-// blocks, two warps, two threads.
+// The place of a read: the second, or the first if no write is there. The two readers kept are as far apart as there
+// are: of two blocks, else two warps, else two threads.
 static unsigned place_read(const Look *l, const uint64_t word[2], uint64_t own) {
     for (unsigned k = GR_HISTORY < 2 ? 1 : 2; k-- > 0;)
         if (outdated(l, word[k], own) || (same_thread(l, word[k]) && !(word[k] & GR_WORD_WRITES)))
@@ -236,7 +235,7 @@ GR_INLINE int changed(uint64_t now, uint64_t before) {
 
 #include "engines/tracker/device/history.h"
 
-// Word k is in place: the other half, and whatever came to the other word since that was `other`.
+// Word k is in place: writes its other half, and judges what came to the other word since that was `other`.
 static void finish(const Look *l, GR_GLOBAL GrCell *cell, unsigned k, uint64_t own, uint64_t at,
                    uint64_t other) {
     if (!changed(gr_load64(&cell->word[k].is), own)) // else another thread writes its own
@@ -246,9 +245,9 @@ static void finish(const Look *l, GR_GLOBAL GrCell *cell, unsigned k, uint64_t o
         meet(l, cell, 1 - k, now, at, 1);
 }
 
-// Two threads that come at once may each look before the other has written. A write is put in place by an exchange,
-// which shows it what came in between; whoever reads looks for a write again. So only this is lost: a read and a write
-// whose second looks both come before the other's store is seen (there is no fence), and of two reads at once one.
+// Two threads that come at once may each look before the other has written. But an exchange puts a write in place and
+// shows what came in between, and a reader looks for a write again. So only this is lost: a read and a write both of
+// whose second looks come before the other's store is seen (there is no fence); and one of two reads at once.
 static void visit(const Look *l, GR_GLOBAL GrCell *cell, uint64_t at) {
     uint64_t own = gr_word_of(&l->mine);
     uint64_t word[2] = {gr_load64(&cell->word[0].is), gr_load64(&cell->word[1].is)}, kept[2];
@@ -282,8 +281,8 @@ static void visit(const Look *l, GR_GLOBAL GrCell *cell, uint64_t at) {
 }
 
 #ifndef GR_SEQUENTIAL
-// Lanes that store to one address by one instruction: one of them tells it for all. `peers`: those; `same`: those that
-// store this value.
+// One of the lanes that store to one address by one instruction tells it for all. `peers`: these lanes; `same`: those
+// that store this value.
 static void lockstep_of(uint32_t peers, uint32_t same, uint32_t site, uint32_t what, uint64_t at) {
     uint32_t first = (uint32_t)__builtin_ctz(peers);
     uint32_t others = peers & ~same; // that store another value
@@ -297,8 +296,7 @@ static void lockstep_of(uint32_t peers, uint32_t same, uint32_t site, uint32_t w
     gr_put_pair(alike ? CLASS_SAME_VALUE : CLASS_WRITE_WRITE, 0, shared, at, what & 0xff, &mine, &other);
 }
 
-// Whether each of the lanes that are here has a higher address than the one before it: what most stores of a warp look
-// like.
+// Each of the lanes that are here has a higher address than the one before it, as in most stores of a warp.
 GR_INLINE int rises(uint32_t at) {
     uint32_t lanes = gr_active_mask_now(), before = lanes & gr_lanes_before();
     uint32_t other = gr_shuffle32(lanes, at, before ? 31 - (uint32_t)__builtin_clz(before) : 0);
@@ -306,7 +304,7 @@ GR_INLINE int rises(uint32_t at) {
 }
 
 static void lockstep(uint32_t site, uint32_t what, uint64_t at, uint64_t value) {
-    // The assembler may make one call of two, in two branches: so of the instruction, too.
+    // The assembler may make one call of two, in two branches: so lanes of one instruction are matched.
     uint32_t lanes = gr_active_mask_now(), peers = gr_match_any(lanes, at ^ (uint64_t)site << 48);
     uint32_t same = gr_match_any(lanes, value);
     if (peers & (peers - 1) && GR_CONTROL.area)
@@ -316,11 +314,11 @@ static void lockstep(uint32_t site, uint32_t what, uint64_t at, uint64_t value) 
 
 // ---- What inserted code calls ------------------------------------------------------------------------------
 
-// 1 to 255. Values that differ in their low byte alone, as those of neighbouring threads often do, have different ones,
-// but for one pair. A value whose bytes are all equal has that of one of them: so zero, all ones and the like are the
-// same in any size.
+// A hash from 1 to 255. Values that differ in their low byte only, as neighbouring threads often have, get different
+// ones, but for one pair. A value of equal bytes gets the hash of one of them: zero, all ones and the like hash alike
+// in any size.
 static uint32_t hash_of(uint32_t what, uint64_t value) {
-    // From byte to byte.
+    // The changes from byte to byte.
     uint64_t steps = (value ^ value >> 8) & ((UINT64_C(1) << ((what & 0xff) * 8 - 8)) - 1);
     uint32_t rest = (uint32_t)(steps >> 8) ^ (uint32_t)(steps >> 40) * 0x85EBCA77u;
     uint32_t h = ((uint32_t)value + ((uint32_t)steps << 1) + (rest * 0x9E3779B1u >> 24)) & 0xff;
@@ -338,7 +336,7 @@ GR_INLINE uint32_t kept_of(uint32_t what, uint64_t value) {
 
 #include "engines/tracker/device/quick.h"
 
-// Fills in who looks and where. 0: nothing is to be recorded.
+// Sets who looks and where. 0: there is nothing to record.
 static int look(Look *l, uint32_t site, uint32_t what, uint64_t *at, uint64_t own) {
     *l = (Look){.me = gr_me(), .site = site, .what = what};
     l->shared = (uint32_t)gr_shared_owner(what >> GR_WHAT_SPACE & 3, l->me.block, at, &l->owner);
@@ -382,7 +380,7 @@ GR_INLINE uint32_t loaded_what(uint32_t what) {
     return (what & (0xffu << GR_WHAT_SIZE | 3u << GR_WHAT_SPACE)) | GR_WHAT_READS;
 }
 
-// `used`: of the first 64 bytes those that count.
+// `used`: which of the first 64 bytes count.
 static void access(uint32_t site, uint32_t what, uint64_t at, uint32_t size, uint64_t used, uint32_t value,
                    uint64_t own) {
     Look l;
@@ -412,7 +410,7 @@ static void access(uint32_t site, uint32_t what, uint64_t at, uint32_t size, uin
     }
 }
 
-// What was pending of the thread is so no more.
+// The thread's pending access has happened.
 static void happened(const Look *l, GR_GLOBAL GrCell *cell) {
     for (unsigned k = 0; k < GR_HISTORY; k++) {
         uint64_t word = gr_load64(&cell->word[k].is);
@@ -422,8 +420,8 @@ static void happened(const Look *l, GR_GLOBAL GrCell *cell) {
     }
 }
 
-// Behind a strong read: a strong write that it has seen comes before it, and before what comes after it (PTX ISA 8.9.5,
-// observation order). The write was recorded before it happened.
+// Behind a strong read: marks a strong write that it has seen, which comes before the read and what follows it (PTX ISA
+// 8.9.5, observation order). The write was recorded before it happened.
 static GR_NOINLINE void look_back(uint32_t what, uint64_t at, uint64_t own) {
     Look l;
     if (!look(&l, 0, what, &at, own))
@@ -448,7 +446,7 @@ static GR_NOINLINE void look_back(uint32_t what, uint64_t at, uint64_t own) {
     }
 }
 
-// For measurements: the part of the quick path that finds the cell. 0: it is none for that path.
+// For measurements: does the part of the quick path that finds the cell. 0: the quick path does not take the access.
 static int look_up(uint32_t what, uint64_t at) {
     uint32_t block = gr_ctaid_x() + gr_nctaid_x() * (gr_ctaid_y() + gr_nctaid_y() * gr_ctaid_z());
     uint32_t space = what >> GR_WHAT_SPACE & 3;
@@ -473,7 +471,7 @@ static void slow(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint
            own);
 }
 
-// What is left of an access of which word k is in place, if anything came in between: `before`, what the exchange
+// Does what is left of an access of which word k is in place, if anything came in between: `before`, what the exchange
 // showed, or 0.
 static void settle(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint32_t done, uint64_t own,
                    uint32_t k, uint64_t before) {
@@ -508,7 +506,7 @@ static GR_NOINLINE void finish_access(uint32_t site, uint32_t what, uint64_t at,
 #endif
     if (rest & REST_SETTLE)
         settle(site, what, at, value, done, own, (rest & REST_SECOND) != 0, came);
-    // What was done already may be done again.
+    // What is done already may be done again.
     if (rest & REST_SLOW || (rest & REST_SETTLE && done + 4 < (what & 0xff)))
         slow(site, what, at, value, own);
 }
@@ -547,7 +545,7 @@ void __gr_rest(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64
 }
 #endif
 
-// Whether the address is of shared memory: *in is then what it is there. -1: perhaps of another block's.
+// The address is of shared memory; *in becomes what it is there. -1: it may be another block's.
 GR_INLINE int is_of_shared(uint32_t space, uint64_t at, uint64_t *in) {
     *in = at;
     if (space != GR_SPACE_GENERIC)
@@ -559,7 +557,7 @@ GR_INLINE int is_of_shared(uint32_t space, uint64_t at, uint64_t *in) {
 #endif
 }
 
-// An access of which the instruction does not say the space, or that synchronizes itself.
+// An access whose instruction does not say the space, or that synchronizes itself.
 GR_INLINE void access_any(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own) {
     uint64_t in;
     uint32_t strength = what >> GR_WHAT_STRENGTH & 7, block = (uint32_t)own >> GR_WORD_BLOCK;
@@ -622,9 +620,9 @@ GR_ENTRY void __gr_range(uint32_t site, uint32_t what, uint64_t at, uint32_t byt
 }
 
 #ifndef GR_SEQUENTIAL
-// The assembler gives a kernel and all that it calls one allocation of registers: for what the longest way through the
-// runtime takes, the kernel's own registers would be spilled, on every way. Functions whose address is taken keep to
-// the calling convention instead: they save what they use, and are paid for where they are called. Nobody reads this.
+// The assembler gives a kernel and all that it calls one allocation of registers. For the longest way through the
+// runtime it would spill the kernel's own registers, on every way. Functions whose address is taken keep to the calling
+// convention instead: they save what they use, and only their callers pay. Nobody reads this.
 const void *GR_GLOBAL __gr_ways[] = {
     (const void *)finish_access,
     (const void *)look_back,

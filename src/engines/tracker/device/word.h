@@ -32,7 +32,7 @@
 
 #include "engines/tracker/device/record.h"
 
-// Classes of exact (GrClass.number).
+// The classes of exact (GrClass.number).
 enum {
     CLASS_WRITE_WRITE = 20,
     CLASS_READ_WRITE = 21,
@@ -70,12 +70,11 @@ enum {
 #define GR_WORD_LAUNCHES            ((uint32_t)0x1f << GR_WORD_LAUNCH) // the low bits of the launch, where they stand
 #define GR_WORD_SAME_LAUNCH(launch) ((launch) & ((1u << GR_WORD_LAUNCH_LOW) - 1))
 
-// The first half without its low 10 bits is what the accesses of a thread have in common until it synchronizes: `own`.
-// It stands for the low bits of the counters alone. The low bits of an access's whole word are its own.
+// `own`, the first half without its low 10 bits: what the accesses of a thread have in common until it synchronizes. It
+// has only the low bits of the counters. The low bits of a whole word are the access's own.
 #define GR_OWN_BITS (~(uint64_t)GR_WORD_OF_ACCESS)
 #define GR_OWN_SLOW (UINT64_C(0x7ff) << GR_WORD_SYNCS | 1 << 6) // it does not tell: bit 6
-// Below that, a thread has done nothing but pass barriers of the whole block, and one more of these adds
-// GR_OWN_BARRIER.
+// Below that a thread has only passed barriers of the whole block, and one more adds GR_OWN_BARRIER.
 #define GR_OWN_BARRIER  (UINT64_C(1) << GR_WORD_BARRIERS)
 #define GR_OWN_BARRIERS (UINT64_C(0x7ff) << GR_WORD_BARRIERS)
 
@@ -96,7 +95,7 @@ static inline uint32_t gr_mix(uint32_t low, uint32_t high) {
     return h ^ h >> 15;
 }
 
-// In the high 8 bits; those of gr_mix() itself are of the sum alone.
+// A second hash in the high 8 bits, where gr_mix() has only bits of its sum.
 static inline uint32_t gr_mix_again(uint32_t mixed) { return mixed * 0xC2B2AE3Du & 0xff000000; }
 
 static inline uint32_t gr_word_hash(uint64_t word) {
@@ -105,12 +104,12 @@ static inline uint32_t gr_word_hash(uint64_t word) {
 
 static inline uint32_t gr_word_check(uint64_t word) { return gr_mix_again(gr_word_hash(word)) >> 24; }
 
-// Of `more`: the launch, without its low bits.
+// The launch in `more`, without its low bits.
 static inline uint32_t gr_more_launch(uint64_t word, uint64_t more) {
     return ((uint32_t)(more >> 16) ^ gr_word_hash(word)) & 0x7ffff;
 }
 
-// Of a thread whose counters are all in the word.
+// `more` of a thread whose counters are all in the word.
 static inline uint64_t gr_word_more_of(uint32_t site, uint32_t launch, uint32_t value, uint64_t word) {
     uint32_t hash = gr_word_hash(word), high = (launch >> GR_WORD_LAUNCH_LOW ^ hash) & 0x7ffff;
     return (uint64_t)(gr_mix_again(hash) | value << 16 | high >> 16) << 32 | (site | high << 16);
@@ -132,15 +131,15 @@ static inline uint32_t gr_word_tid(uint64_t w) { return (uint32_t)(w >> 32) & 0x
 static inline uint32_t gr_word_barriers(uint64_t w) { return (uint32_t)(w >> GR_WORD_BARRIERS) & 0x7ff; }
 static inline uint32_t gr_word_syncs(uint64_t w) { return (uint32_t)(w >> GR_WORD_SYNCS); }
 
-// Whether the word is of an earlier launch than `launch`, though the low bits of both are equal. Not while the other
-// half is still to come.
+// The word is of an earlier launch than `launch`, though the low bits of both are equal. Not while the other half is
+// still to come.
 static inline int gr_word_is_old(uint64_t word, uint64_t more, uint32_t launch) {
     return word && gr_word_launch(word) == GR_WORD_SAME_LAUNCH(launch) &&
            gr_more_launch(word, more) != (launch >> GR_WORD_LAUNCH_LOW & 0x7ffff) &&
            gr_word_check(word) == more >> 56;
 }
 
-// Both halves. 0: they are of two accesses.
+// Reads both halves. 0: they are of two accesses.
 static inline int gr_word_read(uint64_t w, uint64_t more, GrEntry *e) {
     if (gr_word_check(w) != more >> 56)
         return 0;
@@ -159,7 +158,7 @@ static inline int gr_word_read(uint64_t w, uint64_t more, GrEntry *e) {
     return 1;
 }
 
-// Whether a thread with these counters can still record accesses.
+// A thread with these counters can still record accesses.
 static inline int gr_word_room(uint32_t barriers, uint32_t syncs) {
     return barriers >> GR_WORD_BARRIER_BITS == 0 && syncs >> GR_WORD_SYNC_BITS == 0;
 }

@@ -40,7 +40,7 @@ static uint32_t of_fence(const PtxInstr *i) {
     return order(GR_ORDER_FENCE, scope, BOTH) | (sc ? GR_ORDER_SC : 0);
 }
 
-// Without a semantics an arrival releases and a wait acquires, without a scope both do so for the block (PTX ISA
+// Without a semantics an arrival releases and a wait acquires; without a scope both do so for the block (PTX ISA
 // 9.7.13.15).
 static uint32_t of_mbarrier(const PtxInstr *i) {
     GrStrength scope = i->scope == PTX_SCOPE_NONE ? GR_STRONG_CTA : scope_of(i->scope);

@@ -5,12 +5,12 @@
 
 #include "ptx/ptx.h"
 
-// The GR_ORDER_ bits of the instruction (device/record.h); 0: it orders nothing. Where PTX leaves it open, it orders
-// more rather than less: a scope that is not written is the system's, and a barrier of a counted number of threads is
-// one of some threads.
+// The GR_ORDER_ bits of the instruction (device/record.h); 0: it orders nothing. What PTX leaves open orders more
+// rather than less: a scope that is not written is the system's, and a barrier of a counted number of threads is one of
+// some threads.
 uint32_t gr_tracker_order(const PtxInstr *i);
 
-// Whether the instruction may order anything, or calls what may.
+// The instruction may order anything, or calls what may.
 bool gr_tracker_synchronizes(const PtxModule *m, const PtxStmt *s);
 
 #endif

@@ -11,7 +11,7 @@ enum { BLOCKS_MOST = 4096 }; // beyond, it would take long
 
 // ---- Fences ----------------------------------------------------------------------------------------------------
 
-// Whether the instruction may be the write of a release pattern, or the read of an acquire pattern.
+// The instruction may be the write of a release pattern, or the read of an acquire pattern.
 static bool is_strong(const PtxInstr *i, bool write) {
     unsigned f = gr_ptx_instr_flags(i);
     switch (i->op) {
@@ -41,7 +41,7 @@ static bool holds(const PtxStmt *s, const PtxStmt *end, bool forward) {
     return false;
 }
 
-// Whether a strong write may follow the statement, or a strong read precede it.
+// A strong write may follow the statement, or a strong read precede it.
 static bool meets(const Cfg *g, const PtxStmt *s, bool forward) {
     uint32_t at = gr_cfg_block_of(g, s), n = 0;
     uint32_t *stack = malloc(g->n_blocks * sizeof *stack);
@@ -88,7 +88,7 @@ static bool is_barrier(const PtxStmt *s) {
            (gr_tracker_order(s->instr) & 0xf) == GR_ORDER_BARRIER;
 }
 
-// One that every thread meets that comes there.
+// A barrier that every thread meets that comes there.
 static bool is_met(const PtxStmt *s) { return is_barrier(s) && !s->instr->guard; }
 
 static bool is_end(const PtxStmt *s) {
@@ -96,7 +96,7 @@ static bool is_end(const PtxStmt *s) {
            (s->instr->op == PTX_OP_RET || s->instr->op == PTX_OP_EXIT);
 }
 
-// Whether the thread may come to an end before any barrier.
+// The thread may come to an end before any barrier.
 static bool any_early(const Ends *e, const Cfg *g) {
     for (uint32_t k = 0; k < g->n_blocks; k++) {
         const CfgBlock *b = &g->blocks[k];
@@ -107,7 +107,7 @@ static bool any_early(const Ends *e, const Cfg *g) {
     return false;
 }
 
-// Whether all threads of the block are at a barrier whenever one is: then none of them has ended.
+// All threads of the block are at a barrier whenever one is: then none of them has ended.
 static bool all_come(const Cfg *g, const Uniform *u) {
     for (uint32_t k = 0; k < g->n_blocks; k++) {
         const CfgBlock *b = &g->blocks[k];

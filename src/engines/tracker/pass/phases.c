@@ -16,7 +16,7 @@ static bool is_barrier(const PtxInstr *i) {
 
 static bool is_shared(PtxSpace s) { return s == PTX_SHARED || s == PTX_SHARED_CTA; }
 
-// Whether the instruction may write shared memory, then and there.
+// The instruction may write shared memory, then and there.
 static bool may_write(const PtxModule *m, const PtxStmt *s) {
     const PtxInstr *i = s->instr;
     if (!s->site)
@@ -26,7 +26,8 @@ static bool may_write(const PtxModule *m, const PtxStmt *s) {
     return m->sites[s->site].access & PTX_ACCESS_WRITE && space != PTX_GLOBAL && space != PTX_LOCAL;
 }
 
-// What reaches the shared memory of other blocks, writes it later, or orders in ways that are not followed here.
+// The instruction reaches the shared memory of other blocks, writes it later, or orders in ways that are not followed
+// here.
 static bool is_beyond(const PtxModule *m, const PtxStmt *s) {
     const PtxInstr *i = s->instr;
     switch (i->op) {
@@ -52,7 +53,7 @@ typedef struct Walk {
     bool *seen;
 } Walk;
 
-// From `s` on to the end of its block, or to a barrier: true. `mark`: loads are struck off; else *writes says whether
+// Walks from `s` to the end of its block, or to a barrier: true. `mark`: strikes off loads; else *writes says whether
 // there is a write.
 static bool walk_block(const Walk *w, const CfgBlock *b, const PtxStmt *s, bool *still, bool *writes) {
     for (; s; s = s == b->last ? NULL : s->next) {
@@ -68,7 +69,7 @@ static bool walk_block(const Walk *w, const CfgBlock *b, const PtxStmt *s, bool 
     return false;
 }
 
-// All that may come behind `s`, a statement of block `b`, before the next barrier.
+// Walks over all that may come behind `s`, a statement of block `b`, before the next barrier.
 static void walk(const Walk *w, uint32_t b, const PtxStmt *s, bool *still, bool *writes) {
     const Cfg *g = w->g;
     uint32_t n = 0;

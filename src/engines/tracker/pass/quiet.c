@@ -15,7 +15,7 @@ static bool may_be_global(PtxSpace s) {
            s != PTX_PARAM && s != PTX_PARAM_ENTRY && s != PTX_PARAM_FUNC && s != PTX_CONST && s != PTX_TMEM;
 }
 
-// Whether the instruction may write global memory.
+// The instruction may write global memory.
 static bool writes_global(const PtxModule *m, const PtxStmt *s) {
     const PtxInstr *i = s->instr;
     if (s->site)
@@ -26,7 +26,7 @@ static bool writes_global(const PtxModule *m, const PtxStmt *s) {
     return i->op != PTX_OP_ST || may_be_global(i->space);
 }
 
-// What is known to write nothing that the program allocated.
+// The function writes nothing that the program allocated.
 static bool is_harmless(const char *name) {
     return !strcmp(name, "vprintf") || !strcmp(name, "__assertfail");
 }
@@ -62,7 +62,7 @@ static const PtxOperand *address_of(const PtxInstr *i) {
     return i->n_operands > at ? &i->operands[at] : NULL;
 }
 
-// False: it may write anywhere.
+// Notes the store's parameter. False: it may write anywhere.
 static bool take_store(Quiet *q, const PtxModule *m, const PtxStmt *s, const GrSiteStatus *status) {
     const PtxInstr *i = s->instr;
     uint32_t root;
@@ -162,7 +162,7 @@ gr_status gr_quiet_begin(Quiet *q, PtxFunc *f, PtxStmt *at, const char *suffix, 
             GR_MUST(put(f, at, err, text));
         }
     }
-    // Where nothing is quiet, stores may go anywhere.
+    // If nothing is quiet, stores may go anywhere.
     snprintf(text, sizeof text, "setp.eq.u64 %s, %s, 0;", not ->name, any->name);
     GR_MUST(put(f, at, err, text));
     for (uint32_t w = 0; w < q->origins.n_roots; w++)
@@ -174,7 +174,7 @@ gr_status gr_quiet_begin(Quiet *q, PtxFunc *f, PtxStmt *at, const char *suffix, 
     return GR_OK;
 }
 
-// Leaves in *outside whether the address is outside the root's allocation.
+// Sets *outside to a predicate: the address is outside the root's allocation.
 static gr_status put_outside(const Quiet *q, uint32_t root, const Access *a, PtxStmt *at,
                              const PtxReg *address, PtxReg **outside) {
     PtxReg *t = gr_ptx_new_reg(a->func, PTX_B64);

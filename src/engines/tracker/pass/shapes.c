@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// shapes — accesses of instructions other than ld, st, atom and red: matrices of a warp, and what is performed later
-// (work.h).
+// shapes — accesses of instructions other than ld, st, atom and red: matrices of a warp, and accesses that are
+// performed later (work.h).
 #include "engines/tracker/device/record.h"
 #include "engines/tracker/pass/work.h"
 #include "passes/matrix.h"
@@ -87,7 +87,7 @@ static gr_status put_copy(const TrackerWork *w, const Access *a, GrSiteStatus *s
     return st != GR_OK || (!bulk && i->n_operands > 3) ? st : put_operand(w, a, &from);
 }
 
-// st.async and red.async, of the shared memory of a block of the cluster: an mbarrier there tells.
+// st.async and red.async, to the shared memory of a block of the cluster: an mbarrier there tells.
 static gr_status put_later(const TrackerWork *w, const Access *a, GrSiteStatus *status) {
     const PtxInstr *i = a->stmt->instr;
     if (!a->site->async || a->site->space != PTX_SHARED_CLUSTER || i->n_operands != 3 ||
@@ -100,8 +100,8 @@ static gr_status put_later(const TrackerWork *w, const Access *a, GrSiteStatus *
 
 // ---- wmma ------------------------------------------------------------------------------------------------------
 
-// The matrix in memory, in 32 parts: that of a lane is what the CPU device's lane accesses. On a GPU, PTX leaves it
-// open which lane it is.
+// The matrix in memory, in 32 parts: that of a lane is what the CPU device's lane accesses. On a GPU, PTX leaves open
+// which lane it is.
 typedef struct Layout {
     unsigned part;       // bytes of a lane
     unsigned per_line;   // lanes that share a line; else per_row lanes share a row, and a line is a column

@@ -21,9 +21,8 @@
 #include <stdio.h>
 #include <string.h>
 
-// What is known of a function before it is changed.
-// `still`, `updates` and hoisted->loaded are by site, and one for all functions of a module: each function has its own
-// sites.
+// What is known of a function before it is changed. The arrays by site (`still`, `updates`, hoisted->loaded) serve all
+// functions of a module, as each has its own sites.
 typedef struct Code {
     Arena arena;
     DefUse uses;
@@ -52,7 +51,7 @@ static void used_bytes(const Access *a, char *buf, size_t size) {
     snprintf(buf, size, "0x%llx", (unsigned long long)mask);
 }
 
-// What a store of one element stores, in a new register; NULL: it has more.
+// Sets *value to a new register with what a store of one element stores; NULL: it has more elements.
 static gr_status stored_value(const Access *a, PtxStmt *at, PtxReg **value) {
     *value = NULL;
     if (a->n != 1 || a->bytes > 8)
@@ -68,7 +67,7 @@ static gr_status stored_value(const Access *a, PtxStmt *at, PtxReg **value) {
     return st;
 }
 
-// Strong elements of one or two bytes are told one by one, since it matters how large they are.
+// Tells strong elements of one or two bytes one by one, as their size matters.
 static gr_status put_elements(const TrackerWork *w, const Access *a, PtxStmt *at, uint32_t what,
                               unsigned size, const PtxReg *address) {
     what = (what & ~((uint32_t)GR_WHAT_VALUE | 0xff)) | a->bytes;
@@ -98,7 +97,7 @@ static gr_status put_saw(const TrackerWork *w, const Access *a, uint32_t what, c
                          what, address->name, own);
 }
 
-// A register of its own for the guard: the instruction may change it, and its name may be shadowed.
+// Copies the guard to a new register: the instruction may change it, and its name may be shadowed.
 static gr_status keep_guard(Access *a, PtxStmt *at) {
     if (!a->guard || a->guard != a->stmt->instr->guard)
         return GR_OK;
@@ -108,7 +107,7 @@ static gr_status keep_guard(Access *a, PtxStmt *at) {
     return gr_access_put(a, at, &g, 1, "mov.pred %s, $0;", own->name);
 }
 
-// A strong read that is not checked: what it sees orders others all the same.
+// Puts in a strong read that is not checked: what it sees orders others all the same.
 static gr_status put_left_alone(const TrackerWork *w, Access *a) {
     const PtxSite *site = a->site;
     unsigned size = a->n ? a->n * a->bytes : site->size;
@@ -121,8 +120,8 @@ static gr_status put_left_alone(const TrackerWork *w, Access *a) {
     return put_saw(w, a, what, address);
 }
 
-// ld, st, atom, red, weak or strong: the call stands before the access, or behind the choice that makes a speculated
-// load one.
+// Puts in ld, st, atom or red, weak or strong: the call stands before the access, or behind the choice that makes a
+// speculated load one.
 static gr_status put_access(const TrackerWork *w, Access *a, const Code *code) {
     const PtxSite *site = a->site;
     Speculation spec;
@@ -218,8 +217,8 @@ static gr_status check_site(const TrackerWork *w, PtxStmt *s, const Code *code) 
 
 // ---- A function ------------------------------------------------------------------------------------------------
 
-// A thread that has done nothing but pass barriers counts this one in its own register. Gives the guard of the call for
-// the others.
+// A thread that has only passed barriers counts this one in its own register. Yields the guard of the call for the
+// others.
 static const PtxReg *put_barrier(const TrackerWork *w, PtxFunc *f, const PtxReg *guard, StrBuf *out) {
     PtxReg *plain = gr_ptx_new_reg(f, PTX_PRED), *rest = gr_ptx_new_reg(f, PTX_PRED);
     gr_str_addf(out, "setp.lt%s.u64 %s|%s, %s, 0x%llx%s%s; ", guard ? ".and" : "", plain->name, rest->name,
@@ -255,10 +254,9 @@ static gr_status put_order_at(const TrackerWork *w, PtxFunc *f, const PtxStmt *s
     return gr_emit_str(f, at, s->site, &all, NULL, 0, w->err);
 }
 
-// Whether a call behind the instruction says what the instruction acquires. Within a block the order of the thread's
-// own syncs is enough, so there a fence has one call. Beyond a block an acquire takes a number of the device, and on a
-// GPU only the fence makes sure that the loads before it are complete by then: without it the release that one of them
-// saw may take the higher number.
+// A call behind the instruction says what it acquires. Within a block the order of the thread's own syncs is enough, so
+// a fence has one call there. Beyond a block an acquire takes a number of the device, and on a GPU only the fence
+// completes the loads before it: without the fence the release that one of them saw may take the higher number.
 static bool acquires_behind(const TrackerWork *w, const PtxInstr *i, uint32_t what) {
     if (!(what & GR_ORDER_ACQUIRES))
         return false;
@@ -267,7 +265,7 @@ static bool acquires_behind(const TrackerWork *w, const PtxInstr *i, uint32_t wh
     return (what & 0xf) == GR_ORDER_FENCE || !(what & GR_ORDER_RELEASES);
 }
 
-// Under the guard of the instruction: before it, except for what an instruction acquires behind it.
+// Puts in the call under the instruction's guard: before it, except for what it acquires, behind it.
 static gr_status put_order(const TrackerWork *w, PtxFunc *f, PtxStmt *s, uint32_t what) {
     const PtxInstr *i = s->instr;
     bool later = acquires_behind(w, i, what);
@@ -286,14 +284,14 @@ static gr_status put_order(const TrackerWork *w, PtxFunc *f, PtxStmt *s, uint32_
     return put_order_at(w, f, s, behind, what & ~(uint32_t)GR_ORDER_RELEASES, guard);
 }
 
-// The function's own register, from the function of that name.
+// Puts in `own`, the function's register, by a call of the function `from`.
 static gr_status put_own(const TrackerWork *w, PtxFunc *f, PtxStmt *at, const char *from) {
     const char *kept = w->own && !strcmp(from, "begin") ? w->kept ? ", (1)" : ", (0)" : "";
     return gr_emit(f, at, 0, NULL, 0, w->err, "call %s%s%s__gr%s_%s%s;", w->own ? "(" : "",
                    w->own ? w->own->name : "", w->own ? "), " : "", w->o->suffix, from, kept);
 }
 
-// Registers of the function for the spaces that its accesses name.
+// Puts in `where`, the function's registers for the spaces that its accesses name.
 static gr_status put_where(TrackerWork *w, PtxFunc *f, PtxStmt *at) {
     gr_status st = GR_OK;
     bool needed[2] = {false, false};
@@ -332,7 +330,7 @@ static uint32_t order_of(const TrackerWork *w, const PtxFunc *f, const PtxStmt *
     return order ? gr_paths_trim(f, &code->cfg, s, order) : 0;
 }
 
-// A function that was called may have synchronized. Its results are taken first.
+// A called function may have synchronized. The program takes its results first.
 static gr_status put_called(const TrackerWork *w, PtxFunc *f, PtxStmt *call) {
     PtxStmt *at = call->next;
     while (at &&
@@ -344,7 +342,7 @@ static gr_status put_called(const TrackerWork *w, PtxFunc *f, PtxStmt *call) {
     return put_own(w, f, at, "own");
 }
 
-// Functions of the system's, which are not checked and synchronize nothing.
+// The call is of a function of the system, which is not checked and synchronizes nothing.
 static bool is_of_system(const PtxInstr *call) {
     static const char *const names[] = {"vprintf", "__assertfail", "malloc", "free"};
     const PtxFunc *to = call->callee;
@@ -414,7 +412,7 @@ done:
 
 // ---- A module --------------------------------------------------------------------------------------------------
 
-// A kernel that is not wanted, but may call a function that is: what its threads do to synchronize counts there.
+// An unwanted kernel that may call a wanted function: what its threads do to synchronize counts there.
 typedef struct Callers {
     const bool *wanted;
     bool *marked, shares;

@@ -24,7 +24,7 @@ static bool same_address(const PtxOperand *a, const PtxOperand *b) {
             (a->sub[0].kind == PTX_O_VAR && a->sub[0].var == b->sub[0].var));
 }
 
-// All bytes that the store touches, and no others.
+// The load and the store touch the same bytes.
 static bool same_bytes(const Access *load, const Access *store) {
     if (load->n * load->bytes != store->n * store->bytes)
         return false;
@@ -34,8 +34,8 @@ static bool same_bytes(const Access *load, const Access *store) {
     return true;
 }
 
-// The load that the store of `to` may tell of; 0: none. A thread that comes to the store has passed all that is looked
-// at here.
+// The load that the store of `to` may tell of; 0: none. A thread that comes to the store has passed all statements that
+// this looks at.
 static uint32_t load_before(const PtxModule *m, const Access *to) {
     const PtxOperand *address = &to->address;
     const PtxReg *base = address->sub[0].kind == PTX_O_REG ? address->sub[0].reg : NULL;

@@ -19,7 +19,7 @@ typedef struct TrackerWork {
     bool kept;              // the state of its threads is in memory (record.h, __gr_begin)
 } TrackerWork;
 
-// A space, and `what` of an access of the site's strength (device/record.h).
+// The bits of `what` for a space (device/record.h).
 uint32_t gr_tracker_space(PtxSpace s);
 uint32_t gr_tracker_what(const PtxSite *site, PtxAccess access, PtxSpace space, unsigned size);
 
@@ -30,7 +30,7 @@ gr_status gr_tracker_put_call(const TrackerWork *w, const Access *a, PtxStmt *at
 // The last argument of a call, with the comma before it; "": the rule set has none.
 const char *gr_tracker_own(const TrackerWork *w, char *buf, size_t size);
 
-// Sites that are no ld, st, atom or red. *status says what became of one.
+// Puts in calls for sites other than ld, st, atom and red. *status says what became of one.
 gr_status gr_tracker_put_other(const TrackerWork *w, const Access *a, GrSiteStatus *status);
 
 #endif

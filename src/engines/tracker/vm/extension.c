@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // extension — the tracker's addition to the CPU device: calls of its device runtime run as code of the host, one lane
-// after the other, and nothing else runs meanwhile. So an execution that the interpreter would spend in the runtime
-// costs little, and no update of metadata is lost.
+// after the other, while nothing else runs. So the runtime costs little, and no update of metadata is lost.
 #include "vm/extension.h"
 
 #include "engines/tracker/device/word.h"
@@ -31,7 +30,7 @@ typedef enum Callee {
     CALLEES
 } Callee;
 
-// Of one call.
+// What is known of one call.
 typedef struct Call {
     const VmCallInfo *info;
     Callee callee;
@@ -60,7 +59,7 @@ static bool call(const Call *k, const RuleSet *rules, const VmWarp *w, const Rul
     enum { MOST = 5 };
     uint64_t arg[MOST];
     for (uint32_t n = 0; n < MOST; n++)
-        // It has fewer in a module of the other rule set whose control block was never filled in.
+        // A module of the other rule set, whose control block was never filled in, has fewer arguments.
         arg[n] = n < k->info->n_args ? argument(w, k->info, n, l->lane) : GR_OWN_SLOW;
     switch (k->callee) {
     case BEGIN: give(w, k->info, l->lane, rules->begin(l, (uint32_t)arg[0])); return false;
@@ -151,7 +150,7 @@ static bool may_be_quick(const VmCallInfo *c) {
     return all;
 }
 
-// "__gr<number>_NAME"; CALLEES: none of the runtime's.
+// Which function "__gr<number>_NAME" is; CALLEES: none of the runtime's.
 static Callee callee_of(const char *name) {
     static const char *const names[CALLEES] = {
         [BEGIN] = "_begin", [ACCESS] = "_access", [SAW] = "_saw",       [RANGE] = "_range",
@@ -190,7 +189,7 @@ static const GrTrackerControl *control_of(const VmModule *m, const char *callee,
     return gr_vm_mem_view(m->device->mem, *at, size);
 }
 
-// As the call names it: a function of a runtime that several modules have is called otherwise by itself.
+// The callee's name in the call: a function of a runtime that several modules share has another name itself.
 static const char *name_of(const VmInsn *i) {
     PtxCallParts c = gr_ptx_call_parts(i->stmt->instr);
     return c.callee && c.callee->kind == PTX_O_FUNC ? c.callee->text : NULL;

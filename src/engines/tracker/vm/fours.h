@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fours — loads of four lanes at once, of cells side by side or of one cell that a lane before them has loaded. Either
-// each of the four loads is done as load_lane() does it, or none is. Part of warp.h.
+// fours — loads of four lanes at once, from cells side by side or from one cell that a lane before them has loaded.
+// Does all four loads as load_lane() does, or none. Part of warp.h.
 #ifndef GR_ENGINES_TRACKER_VM_FOURS_H
 #define GR_ENGINES_TRACKER_VM_FOURS_H
 
@@ -18,7 +18,7 @@
 
 FOUR __m256i four_at(const void *at) { return _mm256_loadu_si256(at); }
 
-// gr_word_hash(), in the low halves.
+// gr_word_hash() of each, in the low halves.
 FOUR __m256i four_hashes(__m256i word) {
     __m256i low = _mm256_andnot_si256(EACH(GR_WORD_SEEN | GR_WORD_STRENGTH), word);
     __m256i sum = _mm256_add_epi32(_mm256_mul_epu32(low, EACH(0x9E3779B1u)),
@@ -26,7 +26,7 @@ FOUR __m256i four_hashes(__m256i word) {
     return _mm256_xor_si256(sum, _mm256_srli_epi32(sum, 15));
 }
 
-// gr_word_check() of these.
+// gr_word_check() of each hash.
 FOUR __m256i four_checks(__m256i hash) {
     __m256i again = _mm256_mul_epu32(hash, EACH(0xC2B2AE3Du));
     return _mm256_and_si256(_mm256_srli_epi64(again, 24), EACH(0xff));
@@ -38,7 +38,7 @@ FOUR __m256i four_are(__m256i v, uint64_t bits, uint64_t is) {
 
 FOUR uint32_t four_mask(__m256i v) { return (uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(v)); }
 
-// 0 where is_whole().
+// 0 in each that is_whole().
 FOUR __m256i four_torn(__m256i word, __m256i more, uint32_t launch) {
     __m256i hash = four_hashes(word), high = _mm256_xor_si256(_mm256_srli_epi64(more, 16), hash);
     __m256i differs =
@@ -64,18 +64,18 @@ FOUR Row row_of(uint32_t lanes) {
     return (Row){0, lanes, part, _mm256_blendv_epi8(other, each, part)};
 }
 
-// Those that take no part do as one that does.
+// Lanes that take no part do as one that does.
 FOUR __m256i row_at(const Row *r, const void *at) {
     return r->all ? four_at(at) : _mm256_permutevar8x32_epi32(four_at(at), r->of);
 }
 
-// Writes those of the mask. The others are read and written back, which takes less time than a masked store: nobody
-// else writes there.
+// Writes the elements of the mask. Reads the others and writes them back, which takes less time than a masked store:
+// nobody else writes there.
 FOUR void four_put(void *at, __m256i mask, __m256i v) {
     _mm256_storeu_si256(at, _mm256_blendv_epi8(four_at(at), v, mask));
 }
 
-// leave(), in either place by those of a mask. `same` tells of none of these cells: where a load of the warp left
+// leave() in either place, by the lanes of a mask. `same` tells of none of these cells: where a load of the warp left
 // nothing, no other load of the warp has a place.
 FOUR void four_leave(const Sweep *s, GrCell *cell, __m256i own, __m256i in_first, __m256i in_second) {
     __m256i hash = four_hashes(own), launch = EACH(s->launch >> GR_WORD_LAUNCH_LOW);
@@ -111,8 +111,8 @@ FOUR FourTells four_tells(__m256i word, __m256i own) {
         _mm256_andnot_si256(writes, other), _mm256_and_si256(writes, other)};
 }
 
-// Those of `stores` that race by one pair, *race: with stores that have a byte in common with this load, all by the own
-// warp or none.
+// Those of `stores` that have a byte in common with this load and race by one pair, *race. All of them are by the load's
+// own warp, or none is.
 FOUR __m256i four_race(Sweep *s, __m256i stores, __m256i first, __m256i more, __m256i own, GrPair **race) {
     uint64_t rest[4], words[4], mine[4];
     unsigned k = (unsigned)__builtin_ctz(four_mask(stores));
@@ -141,7 +141,7 @@ typedef struct FourDone {
     GrPair *race;
 } FourDone;
 
-// Whether each tells of loads by two other warps between the same barriers.
+// Each tells of loads by two other warps between the same barriers.
 FOUR int four_of_others(__m256i first, __m256i second, __m256i own) {
     __m256i a = _mm256_xor_si256(first, own), b = _mm256_xor_si256(second, own),
             none = _mm256_setzero_si256();
@@ -191,7 +191,7 @@ FOUR FourDone four_cells(Sweep *s, GrCell *cell, __m256i own, const Row *r) {
     if (four_mask(_mm256_or_si256(in_first, in_second)))
         four_leave(s, cell, own, in_first, in_second);
     uint32_t races = four_mask(_mm256_and_si256(stores, done));
-    // Of those that left nothing, the second word may tell of a lane of this warp.
+    // If a load left nothing, the second word may tell of a lane of this warp.
     __m256i mine = _mm256_and_si256(none, four_are(_mm256_xor_si256(second, own), OF_WARP, 0));
     int alike = !races || races == r->lanes;
     alike = alike && four_mask(_mm256_andnot_si256(mine, _mm256_and_si256(again, ok))) == 0xf;
@@ -199,7 +199,7 @@ FOUR FourDone four_cells(Sweep *s, GrCell *cell, __m256i own, const Row *r) {
     return (FourDone){four_mask(done), same, alike, (uint32_t)__builtin_popcount(races), race};
 }
 
-// `lanes` load one cell. Those that are done: all before the first that has to go the whole way.
+// Does loads of one cell by `lanes`. Yields those that are done: all before the first that has to go the whole way.
 GR_INLINE uint32_t load_run(Sweep *s, GrCell *cell, uint32_t number, uint32_t lanes) {
     const uint64_t *own = s->c->own;
     const Same *same = &s->same[number % VM_LANES];
@@ -223,7 +223,7 @@ GR_INLINE uint32_t load_run(Sweep *s, GrCell *cell, uint32_t number, uint32_t la
 }
 
 // How many lanes behind the four from `of` on, at `cell`, go on in their row and find there what these found
-// (FourDone.same); fours, of `lanes`.
+// (FourDone.same); in fours, of `lanes`.
 FOUR uint32_t row_goes_on(const Sweep *s, const uint64_t *at, uint32_t of, uint32_t lanes,
                           const GrCell *cell) {
     uint32_t n = 4, most = GR_GROUP - (uint32_t)(at[of] >> 2) % GR_GROUP;
@@ -254,7 +254,7 @@ FOUR int rows_are_alike(const uint64_t *at, const uint64_t *other, uint32_t n) {
 }
 
 // Of the four lanes from `of` on, those of `here` load cells side by side, each its own; `at` and `own` as in RuleCall.
-// Those that are done; likewise others of `lanes` further on in the same row, or that load the same.
+// Yields the lanes that are done, with others of `lanes` that go on in the same row or load the same.
 FOUR uint32_t load_row(Sweep *s, const uint64_t *at, const uint64_t *own, uint32_t of, uint32_t lanes,
                        uint32_t here) {
     uint32_t one = (uint32_t)__builtin_ctz(here);
@@ -303,8 +303,8 @@ FOURS static void find_alike(Sweep *s) {
         s->alike = lanes_with(c->own, s->common, OF_LANE) & lanes_with(c->at, 0, GR_SHARED_MOST - 4);
 }
 
-// Does the first of `lanes` and those behind it, up to one that has to go by itself. Which are left. Lanes that load
-// other cells may come first.
+// Does the first of `lanes` and those behind it, up to one that has to go by itself. Yields which are left. Lanes that
+// load other cells may come first.
 FOURS static uint32_t load_fours(Sweep *s, uint32_t lanes) {
     const uint64_t *at = s->c->at, *own = s->c->own;
     uint32_t others = lanes & ~s->alike, behind = others ? -(others & -others) : 0, left = lanes & ~behind;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// lane — the device runtime's view of the machine (device_api/device.h), for the runtime compiled for the host: one
-// lane of a warp of the CPU device at a time. The same rules, without interpreting them, and nothing comes between the
-// look and the change of an access.
+// lane — the machine as the device runtime, compiled for the host, sees it (device_api/device.h): one lane of a warp of
+// the CPU device at a time. The rules are the same, nothing interprets them, and nothing comes between the look and the
+// change of an access.
 #ifndef GR_ENGINES_TRACKER_VM_LANE_H
 #define GR_ENGINES_TRACKER_VM_LANE_H
 
@@ -21,7 +21,7 @@
 #define GR_CLUSTERS 1
 
 static __thread RuleLane gr_lane_now;
-// The place of gr_now. A function asks once: in a library the address of what a thread has is a call.
+// Where gr_now is. A function asks once: in a library the address of thread-local data takes a call.
 static __attribute__((const, noinline)) RuleLane *gr_lane_at(void) { return &gr_lane_now; }
 #define gr_now (*gr_lane_at())
 
@@ -109,7 +109,7 @@ GR_INLINE int gr_is_shared(uint64_t generic, uint64_t *at) {
 }
 GR_INLINE uint32_t gr_rank_of(uint64_t at) { return (uint32_t)(at >> VM_SHARED_SHIFT); }
 
-// Each rules_*.c has one runtime, whose functions are its own.
+// Each rules_*.c has a runtime whose functions are its own.
 #define __gr_begin  runtime_begin
 #define __gr_access runtime_access
 #define __gr_saw    runtime_saw

@@ -24,15 +24,15 @@ typedef struct RuleCall {
     const uint64_t *at, *value, *own;
 } RuleCall;
 
-// The functions of one rule set, as record.h has them. Those without a result return whether the launch is to end.
+// The functions of one rule set, as in record.h. Those without a result return whether the launch is to end.
 typedef struct RuleSet {
     uint64_t (*begin)(const RuleLane *l, uint32_t kept);
     uint64_t (*own)(const RuleLane *l);
     uint64_t (*order)(const RuleLane *l, uint32_t what, uint32_t lanes, uint64_t own);
     bool (*access)(const RuleLane *l, uint32_t site, uint32_t what, uint64_t at, uint64_t value,
                    uint64_t own);
-    // access() for each lane of `c`, in their order. Sets l->lane to the last one that accessed. NULL: there is no
-    // common path.
+    // Calls access() for each lane of `c`, in their order. Sets l->lane to the last one that accessed. NULL: there is
+    // no common path.
     bool (*quick)(RuleLane *l, const RuleCall *c);
     bool (*saw)(const RuleLane *l, uint32_t what, uint64_t at, uint64_t own);
     bool (*range)(const RuleLane *l, uint32_t site, uint32_t what, uint64_t at, uint32_t bytes, uint64_t own);

@@ -2,14 +2,14 @@
 // warp — a call of the common path by the lanes of a warp. Part of rules_ptx.c.
 //
 // The lanes come one after the other, and each has the result that the runtime gives it (device/quick.h,
-// device/tracker.c). Where their threads have done nothing but pass barriers, and each accesses one word of shared
-// memory, most of the work is common: the call looks up once what all lanes need, a lane that loads what another lane
-// has just loaded does what that lane did, and a race by a pair of instructions that was reported is counted and no
-// more. Every other access goes the whole way.
+// device/tracker.c). They share most of the work if their threads have only passed barriers and each accesses one word
+// of shared memory. The call looks up once what all lanes need. A lane that loads what another lane has just loaded
+// does what that lane did. A race by a pair of instructions that was reported is only counted. Every other access goes
+// the whole way.
 #ifndef GR_ENGINES_TRACKER_VM_WARP_H
 #define GR_ENGINES_TRACKER_VM_WARP_H
 
-// What further loads of a cell by lanes of the warp come to: they leave nothing there.
+// What later loads of a cell by lanes of the warp come to: they leave nothing there.
 typedef struct Same {
     uint32_t but; // lanes of which the cell tells something else
     GrPair *race; // that such a load is counted for; NULL: it races with nothing
@@ -56,7 +56,7 @@ GR_INLINE void count_races(Sweep *s, GrPair *pair, uint32_t lanes) {
     s->races += lanes;
 }
 
-// NULL: it was not recorded yet.
+// The recorded pair with that key; NULL: there is none yet.
 static GrPair *find_pair(const Sweep *s, uint64_t key) {
     uint32_t at = gr_pair_slot(key);
     for (uint32_t k = 0; k < GR_PAIR_TRIES; k++) {
@@ -81,7 +81,7 @@ GR_INLINE GrPair *pair_with(Sweep *s, uint32_t class, uint64_t word, uint64_t ow
     return pair;
 }
 
-// What report() does for a race of a read and a write. No number changes within a call, so once is enough.
+// Does what report() does for a race of a read and a write. No number changes within a call, so once is enough.
 static GR_NOINLINE void hear_race(Sweep *s, uint64_t own) {
     Me m = {.launch = s->launch, .block = gr_word_block(own)};
     hear_all(&m);
@@ -117,14 +117,14 @@ GR_INLINE Tells tells(uint64_t word, uint64_t own) {
     return elsewhere || is_behind(word, own) ? TELLS_GONE : TELLS_MORE;
 }
 
-// Whether `more` belongs to `word`, and both are of this launch.
+// `more` belongs to `word`, and both are of this launch.
 GR_INLINE int is_whole(uint64_t word, uint64_t more, uint32_t launch) {
     uint32_t hash = gr_word_hash(word),
              differs = (uint32_t)(more >> 16) ^ hash ^ launch >> GR_WORD_LAUNCH_LOW;
     return !(differs & 0x7ffff) && gr_mix_again(hash) >> 24 == more >> 56;
 }
 
-// Whether the thread's own access in `word` says all that this one does.
+// The thread's own access in `word` says all that this one does.
 GR_INLINE int says_this(uint64_t word, uint64_t more, uint64_t own, uint32_t launch) {
     return !(own & ~word & (GR_WORD_WRITES | 0xf)) && is_whole(word, more, launch);
 }
@@ -208,7 +208,7 @@ GR_INLINE Done load_lane(Sweep *s, GrCell *cell, uint32_t number, uint32_t lane,
 
 // ---- A store --------------------------------------------------------------------------------------------------------
 
-// *race: the pair by which a store races with the access in `word`; NULL: it does not race. 0: the whole way finds out.
+// *race: the pair by which a store races with the access in `word`; NULL: it does not. 0: the whole way finds out.
 GR_INLINE int store_meets(Sweep *s, Tells t, uint64_t word, const GrWord *rest, uint64_t own, uint32_t value,
                           GrPair **race) {
     *race = NULL;
@@ -249,7 +249,7 @@ GR_INLINE Done store_lane(Sweep *s, GrCell *cell, uint64_t own, uint32_t value) 
 #define GR_WHOLE __gr_access
 #endif
 
-// One lane as the runtime does it. 1: the launch is to end.
+// Does one lane as the runtime does. 1: the launch is to end.
 static GR_NOINLINE int whole_way(const RuleCall *c, uint32_t lane) {
     gr_now.lane = lane;
     GR_WHOLE(c->site, c->what, c->at[lane], c->value[lane], c->own[lane]);
@@ -274,7 +274,7 @@ GR_INLINE Done sweep_lane(Sweep *s, uint32_t lane, int writes) {
                   : load_lane(s, cell, number, lane, own);
 }
 
-// 0: all lanes are to go the whole way.
+// Begins the call. 0: all lanes are to go the whole way.
 GR_INLINE int sweep_begins(Sweep *s, const RuleCall *c, int writes) {
     unsigned lane = (unsigned)__builtin_ctz(c->lanes);
     if (GR_HISTORY != 2 || !GR_CONTROL.area || (c->what & 0xff) != 4 || !gr_own_is_plain(c->own[lane]) ||
@@ -297,7 +297,7 @@ GR_INLINE int sweep_begins(Sweep *s, const RuleCall *c, int writes) {
     return cells != 0;
 }
 
-// 1: the launch is to end.
+// Does one lane the whole way. 1: the launch is to end.
 GR_INLINE int sweep_the_whole_way(Sweep *s, uint32_t lane, int writes) {
     if (!writes) // `same` tells of a cell as it was
         memset(s->same_cell, 0, sizeof s->same_cell);
