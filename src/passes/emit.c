@@ -61,7 +61,7 @@ static bool read_elements(Access *a, const PtxOperand *o, uint64_t used) {
     return true;
 }
 
-// The address of an atomic operation; its values have no elements.
+// Reads the address of an atomic operation; its values have no elements.
 static GrSiteStatus read_atomic(Access *a) {
     const PtxInstr *i = a->stmt->instr;
     unsigned at = i->op == PTX_OP_ATOM;
@@ -248,7 +248,7 @@ gr_status gr_access_address64(const Access *a, PtxStmt *at, PtxReg **out) {
     const PtxOperand *base = &a->address.sub[0];
     *out = gr_ptx_new_reg(a->func, PTX_B64);
     if (base->kind == PTX_O_REG && gr_ptx_type_bits(base->reg->type) == 32) {
-        // An address of 32 bits is one when the offset has been added: the base may be below zero.
+        // A 32-bit address is valid only once the offset has been added: the base may be below zero.
         PtxReg *sum = gr_ptx_new_reg(a->func, PTX_B32);
         if (a->address.offset)
             return gr_access_put(a, at, base, 1, "mov.b32 %s, $0; add.s32 %s, %s, %lld; cvt.u64.u32 %s, %s;",

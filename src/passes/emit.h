@@ -30,7 +30,7 @@ typedef struct Access {
     PtxType type;
     const PtxOperand *value[EMIT_MAX_ELEMENTS]; // registers loaded, or operands stored
     uint64_t used[EMIT_MAX_ELEMENTS]; // loads: bits of the element the program uses (pragma used_bytes_mask)
-    // Addresses of elements that do not stand side by side; at[0] NULL: they do.
+    // The addresses of elements that do not lie side by side; at[0] NULL: they do.
     const PtxReg *at[EMIT_MAX_ELEMENTS];
     bool offsets;        // these are offsets in shared memory, even if the site's address is generic
     bool together;       // performed by the whole warp at once: lanes look again together, too
@@ -54,7 +54,7 @@ gr_status gr_emit(PtxFunc *f, PtxStmt *at, uint32_t site, const PtxOperand *ops,
 // Inserts `text`, and frees it.
 gr_status gr_emit_str(PtxFunc *f, PtxStmt *at, uint32_t site, StrBuf *text, const PtxOperand *ops,
                       unsigned n_ops, gr_error *err);
-// These return what fails; GR_PUT and GR_EMIT have no operands, and GR_EMIT no site.
+// The macros return what fails; GR_PUT and GR_EMIT have no operands, and GR_EMIT no site.
 #define GR_PUT_OPS(a, at, ops, n, ...) GR_MUST(gr_access_put(a, at, ops, n, __VA_ARGS__))
 #define GR_PUT(a, at, ...)             GR_PUT_OPS(a, at, NULL, 0, __VA_ARGS__)
 #define GR_EMIT(f, at, err, ...)       GR_MUST(gr_emit(f, at, 0, NULL, 0, err, __VA_ARGS__))

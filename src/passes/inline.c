@@ -102,7 +102,8 @@ static bool is_whole(const PtxStmt *s, const PtxVar *v) {
                      (value->kind == PTX_O_INT || value->kind == PTX_O_F32 || value->kind == PTX_O_F64);
 }
 
-// Whether all uses but the call itself are such. *moves: all are loads and stores, or take the address (*addresses).
+// All uses but the call itself load or store the whole variable. *moves: all are loads and stores, or take the address
+// (*addresses).
 static bool uses_whole(const PtxStmt *first, const PtxStmt *end, const PtxVar *v, const PtxStmt *call,
                        bool *moves, bool *addresses) {
     bool whole = v->ndims == 0 && (v->size == 2 || v->size == 4 || v->size == 8);
@@ -226,7 +227,7 @@ static gr_status make_local(Inliner *n, const PtxVar *like, PtxVar **out) {
     return gr_vec_push(&n->all->stmts, s) ? GR_OK : gr_no_memory(n->err);
 }
 
-// Whether the module may have a variable of that name: nothing else is called so, in whatever scope.
+// The module may have a variable of that name: nothing else is called so, in whatever scope.
 static bool is_only(const PtxModule *m, const PtxVar *v) {
     bool only = !gr_ptx_find_var(m, v->name) && !gr_ptx_find_func(m, v->name);
     for (uint32_t k = 0; k < m->n_funcs && only; k++) {
@@ -239,7 +240,7 @@ static bool is_only(const PtxModule *m, const PtxVar *v) {
     return only;
 }
 
-// A variable of the block that a function declares is one for all calls of it: the module has it from now on.
+// Moves a block's variable that a function declares to the module, as it is one for all calls of the function.
 static gr_status lift(Inliner *n, PtxFunc *g, PtxStmt *declared) {
     gr_status st = GR_OK;
     StrBuf text = {0};
@@ -331,7 +332,7 @@ static bool is_left_out(const PtxStmt *s) {
            (s->kind == PTX_DECL_VAR && s->var->space == PTX_LOCAL);
 }
 
-// The callee's body with the names that it has in the kernel. False: memory is out.
+// Prints the callee's body with the names that it has in the kernel. False: out of memory.
 static bool print_body(Call *c, StrBuf *out) {
     PtxFunc *g = c->callee;
     for (const PtxStmt *s = g->first; s; s = s->next) {
@@ -384,7 +385,7 @@ static gr_status print_renamed(Inliner *n, Call *c, StrBuf *out) {
     return printed && !n->m->nomem ? GR_OK : gr_no_memory(n->err);
 }
 
-// The kernel's side of parameters and results.
+// Changes the kernel's side of parameters and results.
 static gr_status change_caller(Inliner *n, Call *c) {
     for (PtxStmt *s = c->first; s != c->end; s = s->next) {
         for (unsigned k = 0; s->kind == PTX_DECL_VAR && k < c->n_passed; k++)
@@ -415,7 +416,7 @@ static gr_status change_caller(Inliner *n, Call *c) {
     return GR_OK;
 }
 
-// Whether the kernel has nothing else of the name of a variable that the function takes from the module.
+// In the kernel, the name of a variable that the function takes from the module means the same.
 static bool are_same(const PtxOperand *own, const PtxOperand *copy) {
     bool same = own->n_sub == copy->n_sub && (!own->var || own->var->func || own->var == copy->var);
     for (unsigned k = 0; k < own->n_sub && same; k++)

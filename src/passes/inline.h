@@ -20,9 +20,10 @@ typedef struct GrInlined {
     bool began;
 } GrInlined;
 
-// Puts functions for which `wants` is true into `kernel`, and into what came of them, in place of calls by name. Left
-// out: functions that call themselves, have registers as parameters, or declare variables other than .local, .param and
-// .shared (these become the module's); calls under a predicate; what makes a kernel too large. *m's sites grow.
+// Puts functions for which `wants` is true into `kernel`, and into the code that comes so, in place of calls by name.
+// Leaves out functions that call themselves, have registers as parameters, or declare variables other than .local,
+// .param and .shared (which become the module's); calls under a predicate; and what makes a kernel too large. *m's
+// sites grow.
 gr_status gr_inline_calls(GrInlined *all, PtxModule *m, PtxFunc *kernel,
                           bool (*wants)(const void *user, const PtxFunc *callee), const void *user,
                           gr_error *err);

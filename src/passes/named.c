@@ -5,7 +5,7 @@
 
 enum { DEEPEST = 48 }; // registers on the way; further back nothing is looked for
 
-// What a register holds. A kind of its own for each thing that can be said of it.
+// What a register holds.
 typedef enum What { NUMBER, NAME, UNKNOWN } What;
 
 struct NamedValue {
@@ -95,7 +95,7 @@ static Value of_operand(const Named *n, const PtxOperand *v, unsigned deep) {
     }
 }
 
-// A pointer that the kernel got is its parameter's; one that lies in memory has no name.
+// The value of a load: a kernel's pointer parameter names it; a pointer that lies in memory has no name.
 static Value loaded(const Named *n, const PtxInstr *i) {
     const PtxOperand *at = i->n_operands > 1 ? &i->operands[1] : NULL;
     if (gr_ptx_type_bits(i->type[0]) < 64)

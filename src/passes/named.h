@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // named — which variable or parameter the address of an access comes from, for people who read a report.
 //
-// By the text, from the address backwards over what wrote its registers: sums with numbers keep a name, anything else
-// loses it. Two different names make none. (passes/origin.h follows pointers forwards, for engines that rely on the
-// answer.)
+// This goes by the text, from the address backwards over what wrote its registers: sums with numbers keep a name,
+// anything else loses it, and two different names make none. (passes/origin.h follows pointers forwards, for engines
+// that rely on the answer.)
 #ifndef GR_PASSES_NAMED_H
 #define GR_PASSES_NAMED_H
 
@@ -28,7 +28,7 @@ typedef struct NamedAs {
 // Indexes the program's own statements of `f`. *out lives as long as `arena`. False: out of memory.
 bool gr_named_index(const PtxFunc *f, Arena *arena, Named *out);
 
-// What the address that `s` accesses comes from; of a copy the place that it writes.
+// What the address that `s` accesses comes from; for a copy, the address that it writes.
 NamedAs gr_named_at(const Named *n, const PtxStmt *s);
 
 #endif

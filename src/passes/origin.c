@@ -16,14 +16,14 @@ static uint8_t root_of(Origins *o, const PtxVar *var, int64_t offset) {
     return (uint8_t)(ROOT + o->n_roots++);
 }
 
-// A null pointer and a number are no other place.
+// Joins what a register may hold. A null pointer and a number are no other place.
 static uint8_t join(uint8_t a, uint8_t b) {
     if (a == b || b == NOTHING || (b == NUMBER && a != NOTHING))
         return a;
     return a <= NUMBER ? b : UNKNOWN;
 }
 
-// A sum of a place and a number; of two parameters one is the pointer and the other a number.
+// A sum of a place and a number is the place; of two parameters one is the pointer and the other a number.
 static uint8_t sum(const Origins *o, uint8_t a, uint8_t b) {
     if (a == NOTHING || b == NOTHING)
         return NOTHING;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // origin — which parameter of a kernel an address comes from.
 //
-// By the text: what a register may hold is joined over all instructions that write it, whatever the order of execution.
-// A guess, if a good one: a kernel may make an address out of any number. Whoever relies on it has the kernel look
-// whether the address lies where it should.
+// This goes by the text: what a register may hold is joined over all instructions that write it, whatever the order of
+// execution. It is a guess, if a good one, as a kernel may make an address out of any number. An engine that relies on
+// it has the kernel check that the address lies where it should.
 #ifndef GR_PASSES_ORIGIN_H
 #define GR_PASSES_ORIGIN_H
 

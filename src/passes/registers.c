@@ -14,7 +14,7 @@ enum {
 };
 enum { FEWEST = 24 }; // what the calling convention itself needs
 
-// Instructions that take more registers at once than the limit leaves.
+// Some instruction takes more registers at once than the limit leaves.
 static bool takes_many(const PtxModule *m) {
     for (uint32_t k = 0; k < m->n_funcs; k++)
         for (const PtxStmt *s = m->funcs[k]->first; s; s = s->next)
@@ -24,7 +24,7 @@ static bool takes_many(const PtxModule *m) {
 }
 
 // A kernel that says nothing of its blocks may be launched with 1024 threads, and a multiprocessor has 65536 registers.
-// With the runtime's calls the assembler would take more than 64 for each thread, and such a launch would fail.
+// For the runtime's calls the assembler would take more than 64 for each thread, and such a launch would fail.
 gr_status gr_registers_limit(PtxModule *m, gr_error *err) {
     bool many = takes_many(m);
     for (uint32_t k = 0; k < m->n_funcs && !many; k++) {
@@ -57,7 +57,7 @@ static uint64_t threads_of(const uint32_t ntid[3]) {
     return n;
 }
 
-// What the assembler allows this kernel.
+// How many registers the assembler allows this kernel.
 static unsigned most_of(const PtxFunc *f) {
     uint64_t required = threads_of(f->reqntid), threads = required ? required : threads_of(f->maxntid);
     uint64_t n = number_of(f, ".maxnreg", OF_A_THREAD);

@@ -8,8 +8,8 @@
 // Kernels that say nothing of their blocks get .maxnreg 64, unless some instruction needs more registers at once.
 gr_status gr_registers_limit(PtxModule *m, gr_error *err);
 
-// With how many registers per thread every function of the module can be compiled on its own, for all kernels to call
-// (ptxas -c -maxrregcount). 255: there is no kernel. 0: some kernel leaves too few, or needs more at once.
+// How many registers per thread every function of the module may have when it is compiled on its own, for all kernels
+// to call (ptxas -c -maxrregcount). 255: there is no kernel. 0: some kernel leaves too few, or needs more at once.
 unsigned gr_registers_most(const PtxModule *m);
 
 #endif

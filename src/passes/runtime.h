@@ -5,15 +5,15 @@
 
 #include "ptx/ptx.h"
 
-// Whether a device runtime may be linked into the program's module `m`, of this text. GR_ERR_UNSUPPORTED: it has been
-// rewritten already (what was inserted then would be taken for the program's own, and its fences would hide races), or,
-// if it `will_enter`, a name of the program's begins as all names of the runtime do.
+// A device runtime may be linked into the program's module `m`, of this text. GR_ERR_UNSUPPORTED: the module is
+// rewritten already (a pass would take inserted code for the program's, and its fences would hide races), or, if the
+// runtime `will_enter`, a name of the program's begins as all names of the runtime do.
 gr_status gr_runtime_may_enter(const PtxModule *m, const char *text, size_t len, bool will_enter,
                                gr_error *err);
 
-// "__gr_NAME" becomes "__gr<suffix>_NAME", so that several rewritten modules can be linked together. What `m` has
-// already stays. If m->apart.wanted, only what other modules may see of the runtime is declared, and m->apart says what
-// the loader has to link: `ptx` has to stay.
+// Links the runtime, "__gr_NAME" as "__gr<suffix>_NAME", so that several rewritten modules can be linked together.
+// Leaves what `m` has already. If m->apart.wanted, it declares only what other modules may see of the runtime, and
+// m->apart says what the loader has to link: `ptx` has to stay.
 gr_status gr_runtime_link(PtxModule *m, const char *ptx, const char *suffix, gr_error *err);
 
 // Raises the module to sm_70 and PTX 6.3, which device runtimes need. GR_ERR_UNSUPPORTED: its addresses have 32 bits,

@@ -93,7 +93,7 @@ typedef struct Candidate {
 
 static int compare_numbers(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
 
-// 0: one line of the source, of one kind; copies of it, as unrolled loops have them. What has no line is alone.
+// 0: one line of the source and one kind, as copies in unrolled loops. A site without a line is alone.
 static int compare_lines(const Candidate *x, const Candidate *y) {
     const PtxLoc *a = x->site->stmt->loc, *b = y->site->stmt->loc;
     int d = compare_numbers(x->site->func->index, y->site->func->index);
@@ -110,7 +110,7 @@ static int compare_lots(const Candidate *x, const Candidate *y) {
     return d ? d : compare_numbers(x->site->id, y->site->id);
 }
 
-// Line by line, and of each line those first that were chosen more often.
+// Sorts line by line, and within a line first the sites that were chosen more often.
 static int compare_in_lines(const void *a, const void *b) {
     const Candidate *x = a, *y = b;
     int d = compare_lines(x, y);
@@ -125,7 +125,7 @@ static int compare(const void *a, const void *b) {
     return d ? d : compare_lots(x, y);
 }
 
-// The first candidates of all lines come before the second of any.
+// Sorts the first candidates of all lines before the second of any.
 static void sort(Candidate *all, size_t n) {
     qsort(all, n, sizeof *all, compare_in_lines);
     for (size_t k = 1; k < n; k++)

@@ -46,7 +46,7 @@ static bool is_parameter(const PtxFunc *f, const PtxOperand *at) {
     return false;
 }
 
-// What comes from elsewhere than the operands. A parameter space has results of calls, too.
+// The result depends on more than the operands. A parameter space has results of calls, too.
 static bool brings_anything(const PtxFunc *f, const PtxInstr *i) {
     unsigned flags = gr_ptx_op_flags(i->op);
     if (i->op == PTX_OP_UNKNOWN || flags & (PTX_F_CALL | PTX_F_ATOMIC | PTX_F_COLLECTIVE | PTX_F_ASYNC))
@@ -74,7 +74,7 @@ static bool follow(Uniform *u, const PtxFunc *f, const PtxInstr *i, bool divided
     return any && i->n_operands && give(u, &i->operands[0]);
 }
 
-// Threads part here: all blocks on the way to where they surely meet again.
+// Threads part here: notes all blocks on the way to where they surely meet again.
 static bool divide(Uniform *u, const Cfg *g, const CfgBlock *b, uint32_t *stack, bool *seen) {
     bool changed = false;
     uint32_t n = 0;
@@ -93,7 +93,7 @@ static bool divide(Uniform *u, const Cfg *g, const CfgBlock *b, uint32_t *stack,
     return changed;
 }
 
-// Whether threads that come to the end of the block together may go different ways.
+// Threads that come to the end of the block together may go different ways.
 static bool parts(const Uniform *u, const CfgBlock *b) {
     const PtxStmt *s = b->last;
     while (s && s != b->first && s->kind != PTX_INSTR)

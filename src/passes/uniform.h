@@ -2,7 +2,7 @@
 // uniform — which branches of a kernel all threads of a block take alike.
 //
 // A value is uniform if it is computed from constants, parameters, constant memory and special registers that are the
-// same for the whole block, and by code that all threads of the block reach together. When in doubt it is not.
+// same for the whole block, by code that all threads of the block reach together. In doubt a value is not uniform.
 #ifndef GR_PASSES_UNIFORM_H
 #define GR_PASSES_UNIFORM_H
 

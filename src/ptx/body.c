@@ -83,7 +83,7 @@ static gr_status add_body_var(Parser *p, PtxVar *v, PtxTag tag) {
     return gr_parse_bind(p, (Slice){v->name, strlen(v->name)}, SYM_VAR, v);
 }
 
-// What is kept verbatim: from `b` to the cursor, which `st` says whether it got there.
+// Keeps the text from `b` to the cursor verbatim; `st` says whether the cursor got there.
 static gr_status add_raw(Parser *p, const char *b, PtxStmtKind kind, PtxTag tag, gr_status st) {
     const char *e = p->lex.p;
     while (e > b && lex_is(e[-1], CH_SPACE))
@@ -317,7 +317,7 @@ static gr_status parse_call(Parser *p, PtxInstr *i) {
     return gr_parse_operand(p, true, 0);
 }
 
-// What is there up to a ';' or a '}', without comments: one of them may hide a ';' that is printed next.
+// Appends the text up to a ';' or a '}', without comments: one of them may hide a ';' that is printed next.
 static void take_verbatim(Lexer *l, StrBuf *out) {
     for (lex_skip(l); *l->p && *l->p != ';' && *l->p != '}';) {
         gr_str_addc(out, *l->p++);

@@ -83,7 +83,7 @@ static void splice(PtxFunc *f, PtxStmt *at, PtxStmt *first, PtxStmt *last) {
     *(at ? &at->prev : &f->last) = last;
 }
 
-// One statement of `text` from *p on, without what is around it, with its operands. False: there is no more.
+// Takes one statement of `text` from *p on, without what is around it, with its operands. False: there is no more.
 static bool add_statement(const char **p, const PtxOperand *ops, StrBuf *out) {
     const char *s = *p;
     while (lex_is(*s, CH_SPACE))
@@ -106,8 +106,8 @@ static bool add_statement(const char **p, const PtxOperand *ops, StrBuf *out) {
     return more;
 }
 
-// What gr_ptx_insert would make of it and the printer of that, in one step: statements of a pass's own, a line each.
-// Tests hold the one against the other.
+// Prints what gr_ptx_insert would make of the text in one step: statements of a pass's own, a line each. Tests compare
+// the two.
 static gr_status insert_text(PtxFunc *f, PtxStmt *at, uint32_t site, const char *text, const PtxOperand *ops,
                              gr_error *err) {
     StrBuf *out = &f->module->line;
@@ -127,7 +127,8 @@ static gr_status insert_text(PtxFunc *f, PtxStmt *at, uint32_t site, const char 
     return GR_OK;
 }
 
-// Text that defines labels needs names for them; and what refers to operands that are not there is refused.
+// False for text that defines labels, which needs names, and for text that refers to missing operands, which is
+// refused.
 static bool is_simple(const char *text, unsigned n_ops) {
     for (const char *p = text; (p = strpbrk(p, ":$")) != NULL; p += 2)
         if (*p == '$' ? !lex_is(p[1], CH_DIGIT) || (unsigned)(p[1] - '0') >= n_ops : p[1] != ':')
@@ -217,7 +218,7 @@ static bool lacks(const PtxModule *dst, const PtxItem *i) {
 
 static bool is_position(const PtxStmt *s) { return s->kind == PTX_LOC; }
 
-// The runtime is printed and read again into dst: the text is the one form in which nothing of src is shared.
+// Prints the runtime, to be read again into dst: text is the only form in which dst shares nothing with src.
 static gr_status print_missing(const PtxModule *dst, const PtxModule *src, StrBuf *out, gr_error *err) {
     PtxModule part = *src; // the header is cut off again below
     PtxItem *items = NULL, **tail = &items;

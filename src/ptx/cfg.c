@@ -42,7 +42,7 @@ static int by_address(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-// The marks: the first statement of each of the `n` blocks and more of long ones, by address.
+// Marks the first statement of each of the `n` blocks and more of long ones, sorted by address.
 static gr_status mark_statements(Builder *b, const PtxFunc *f, uint32_t n) {
     Cfg *g = b->g;
     uint32_t all = 0, of_block = 0, block = 0;
@@ -229,9 +229,9 @@ static void reverse_order(View *v, const uint32_t *post, uint32_t n_post) {
     }
 }
 
-// The tree of dominators so far. Code that many blocks of a long chain branch to has them all as predecessors, so their
-// nearest common ancestor is not looked for step by step: each node knows one far above it, at a depth that only its
-// own depth decides (Myers' skip lists), and the way up has a logarithm of steps.
+// The tree of dominators so far. Code that many blocks of a long chain branch to has all of them as predecessors, so
+// the nearest common ancestor is not searched step by step. Each node knows one far above it, at a depth that only its
+// own depth decides (Myers' skip lists); so the way up takes a logarithm of steps.
 typedef struct Tree {
     uint32_t *idom, *depth, *jump;
     bool jumps; // they are those of this tree
@@ -269,7 +269,7 @@ static uint32_t intersect(const uint32_t *rpo, const Tree *t, uint32_t a, uint32
     return a;
 }
 
-// What the edges into the block leave of its dominators.
+// The nearest dominator that all edges into the block allow.
 static uint32_t nearest(const View *v, const Tree *t, uint32_t blk) {
     View against = *v; // edges against the view's direction
     against.backwards = !v->backwards;
@@ -317,8 +317,8 @@ static void dominators(const View *v, Tree *t) {
     t->idom[v->root] = NONE;
 }
 
-// Backwards order: from the exit; then, while blocks are left that never reach it, one of them per infinite loop is
-// given an edge there. The latest in forward order is taken, which is in the innermost part of the loop's text.
+// Orders blocks backwards from the exit. While blocks are left that never reach it, one of each infinite loop gets an
+// edge there: the latest in forward order, which is in the innermost part of the loop's text.
 static void backwards_order(View *v, uint32_t *stack, uint32_t *post, uint32_t *pieces) {
     Cfg *g = (Cfg *)v->g;
     // Each piece is a post-order of its own; a later piece hangs below the exit, so in post-order it precedes it.
@@ -333,8 +333,8 @@ static void backwards_order(View *v, uint32_t *stack, uint32_t *post, uint32_t *
         pieces[n_pieces++] = n_post;
         visit(v, blk, stack, post, &n_post);
     }
-    // Reverse post-order of the whole with the extra edges: the exit's piece must come first in it, the others may
-    // follow in any order (no edge leads from the exit's piece into theirs but the new ones from the exit itself).
+    // Reverse post-order of the whole with the extra edges: the exit's piece comes first, and the others in any order.
+    // (Only the new edges, from the exit itself, lead from the exit's piece into the others.)
     uint32_t n = 0;
     for (uint32_t piece = 0; piece < n_pieces; piece++) {
         uint32_t lo = pieces[piece], hi = piece + 1 < n_pieces ? pieces[piece + 1] : n_post;

@@ -33,7 +33,7 @@ typedef struct Cfg {
     uint32_t n_blocks; // exit block included: blocks[n_blocks - 1]
     uint32_t *order;   // reverse post-order of the reachable blocks
     uint32_t n_order;
-    // By address, for gr_cfg_block_of: no statement of the function as it was built is far behind one.
+    // Sorted by address, for gr_cfg_block_of: every statement of the function, as it was built, is near behind one.
     CfgMark *marks;
     uint32_t n_marks;
 } Cfg;

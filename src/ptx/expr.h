@@ -8,7 +8,7 @@
 // Evaluates the expression at the cursor. `canonical` is true only when it was one literal as the printer spells it.
 gr_status gr_expr_parse(Lexer *l, Num *out);
 
-// As gr_expr_parse, for an integer.
+// Evaluates the expression at the cursor as an integer.
 gr_status gr_expr_int(Lexer *l, int64_t *out, const char *what);
 
 double gr_num_double(const Num *n);

@@ -66,7 +66,7 @@ static bool ends_line(const PtxStmt *s) {
             (s->kind == PTX_INSTR && gr_ptx_op_flags(s->instr->op) & (PTX_F_BRANCH | PTX_F_EXIT)));
 }
 
-// Of predicates: one may decide what the other is good for.
+// Logic on predicates: one operand may decide what the other is good for.
 static bool is_logic(const PtxInstr *i) {
     return (i->op == PTX_OP_AND || i->op == PTX_OP_OR) && i->type[0] == PTX_PRED;
 }
@@ -77,9 +77,8 @@ static bool passes_on(const PtxInstr *i) {
            (i->op == PTX_OP_SETP && !i->guard && i->n_operands && i->operands[0].kind == PTX_O_REG);
 }
 
-// What is known of an instruction that reads the register `r`: its threads use it (true, *pred NULL), or those for
-// which *pred holds do.
-// False: nothing is.
+// Finds the threads that use register `r` where the instruction reads it: all (true, *pred NULL), or those for which
+// *pred holds do. False: not known.
 static bool use_of(const Decisions *t, const PtxInstr *i, const PtxReg *r, PtxReg **pred, bool *negated) {
     const PtxOperand *o = i->operands, *chooses = NULL;
     bool second = i->n_operands > 2 && is_reg(&o[2], r),
@@ -136,8 +135,8 @@ static bool add_use(Decisions *t, PtxStmt *s, const PtxReg *r, PtxReg *pred, boo
     return true;
 }
 
-// Follows the value through the straight line behind the load. *end: where the line ends. False: it is used there, or
-// its way is lost. `d` NULL: through registers of several statements, too.
+// Follows the value through the straight line behind the load, which ends at *end. False: a use is there, or the trace
+// is lost. `d` NULL: also through registers that several statements write.
 static bool follow_line(PtxStmt *s, const DefUse *d, Decisions *t, const PtxStmt **end) {
     unsigned n = 0;
     PtxStmt *p;
@@ -178,7 +177,7 @@ static bool is_between(const PtxStmt *first, const PtxStmt *end, const PtxStmt *
     return s == end;
 }
 
-// Uses elsewhere.
+// Follows uses elsewhere.
 static bool follow_far(const DefUse *d, const PtxStmt *s, const PtxStmt *end, Decisions *t) {
     unsigned near = t->n_holders;
     for (unsigned k = 0; k < near; k++) {
@@ -197,8 +196,8 @@ static bool follow_far(const DefUse *d, const PtxStmt *s, const PtxStmt *end, De
 
 // ---- Where a use can no longer be avoided ------------------------------------------------------------------
 
-// Whether every way from the beginning of a block leads to a place where the value is surely used, before the thread
-// ends or loads again.
+// Finds the blocks from whose beginning every way leads to a sure use of the value, before the thread ends or loads
+// again.
 static void find_sure(const Cfg *g, const Decisions *t, uint32_t from, bool *sure) {
     for (unsigned k = 0; k < t->n; k++) {
         uint32_t b = t->at[k].pred ? UINT32_MAX : gr_cfg_block_of(g, t->at[k].at);
@@ -218,7 +217,7 @@ static void find_sure(const Cfg *g, const Decisions *t, uint32_t from, bool *sur
     }
 }
 
-// Whether a block is entered from one where the use could be avoided yet.
+// The block has a predecessor from which the use could still be avoided.
 static bool decides(const Cfg *g, const CfgBlock *b, uint32_t from, const bool *sure) {
     if (!sure[b->id] || !b->first || !gr_cfg_dominates(g, from, b->id))
         return false;
@@ -235,8 +234,7 @@ static PtxStmt *beginning_of(const CfgBlock *b) {
     return s->kind == PTX_LABEL_DEF ? s->next : s;
 }
 
-// Sure uses are told as early as they are sure: outside of the loops that they are in. False: every thread uses the
-// value.
+// Moves sure uses to where they become sure: out of the loops that they are in. False: every thread uses the value.
 static bool tell_early(const Cfg *g, Decisions *t, const PtxStmt *load) {
     uint32_t from = gr_cfg_block_of(g, load);
     bool *sure = from == UINT32_MAX ? NULL : calloc(g->n_blocks, sizeof *sure), avoids = false;

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// fate — where a thread turns out to use a value that it has loaded, when not every thread does.
+// fate — where a thread turns out to use a value that it has loaded, if not every thread does.
 //
-// speculate.h has loads whose value all ends in selects. Here a value may also be used behind branches: nvcc hoists the
-// load of `for (…) if (c) x += s[0];` out of the loop, and what loads it need never come to the addition. The PTX does
-// not say whether it was the compiler. But no compiler moves a load up over a fence, a barrier or the like: where one
-// comes between, the source loads there, too.
+// speculate.h has loads whose value ends in selects only. Here a value may also be used behind branches: nvcc hoists
+// the load of `for (…) if (c) x += s[0];` out of the loop, and a thread that loads need never come to the addition. The
+// PTX does not say whether the compiler did that. But no compiler moves a load up over a fence, a barrier or the like:
+// if one comes between, the source loads there, too.
 #ifndef GR_PTX_FATE_H
 #define GR_PTX_FATE_H
 
 #include "ptx/cfg.h"
 #include "ptx/speculate.h"
 
-// Whether threads may throw the value of the load `s` away: then *out has all places where one chooses or uses it
-// (`pred` NULL: each thread that comes there uses it), and the registers in which the value may be until then. Each
-// register holds something of the value from such a statement (`holder`) on until another statement overwrites it. When
-// in doubt every thread uses the value, and this is false.
+// Threads may throw the value of the load `s` away. *out then has all places where one chooses or uses it (`pred` NULL:
+// each thread that comes there uses it), and the registers in which the value may be until then. Each register holds
+// something of the value from such a statement (`holder`) on until another statement overwrites it. False in doubt:
+// every thread uses the value.
 bool gr_may_be_discarded(const DefUse *d, const Cfg *g, PtxStmt *s, Decisions *out);
 
-// Whether an instruction that orders may come between the load and one of those places. Then the source loads where the
-// PTX does, whatever it guards: nothing was hoisted. A sequence lock's data is such a load.
+// An instruction that orders may come between the load and one of those places. Then the source loads where the PTX
+// does, and nothing was hoisted. A sequence lock's data is such a load.
 bool gr_crosses_order(const Cfg *g, const Decisions *t, const PtxStmt *load);
 
-// Whether the straight line of code behind the load has an instruction that uses the value: then the above is false,
-// and no Cfg is needed to know it. With `d`: or puts it into a register that other statements write, too. In a function
-// that selects nothing the above is false then.
+// The straight line behind the load uses the value: then gr_may_be_discarded() is false, and no Cfg is needed to know
+// so. With `d` also true if the line puts the value into a register that other statements write, too: in a function
+// without selects gr_may_be_discarded() is false then, too.
 bool gr_used_at_once(const DefUse *d, PtxStmt *s);
 
 // Whether `later` stands in the same straight line of code, at `s` or behind it.

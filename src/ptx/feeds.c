@@ -45,8 +45,8 @@ static bool reads(const Flow *w, const PtxOperand *o) {
 
 static bool is_pred(const PtxOperand *o) { return o->kind == PTX_O_REG && o->reg->type == PTX_PRED; }
 
-// A statement that passes something of the value on: what it writes holds it, too. *data: and does more with it than
-// arithmetic. A vote over a test is a test.
+// The statement passes something of the value on: what it writes holds that, too. *data: it does more than arithmetic.
+// A vote over a test is a test.
 static bool passes_on(const Flow *w, const PtxStmt *s, bool *data) {
     const PtxInstr *i = s->instr;
     unsigned flags = gr_ptx_op_flags(i->op);
@@ -94,7 +94,7 @@ static void find_uses(Flow *w, const PtxFunc *f, const PtxStmt *load) {
     }
 }
 
-// False: out of memory.
+// Begins at the load. False: out of memory.
 static bool begin_flow(Flow *w, const PtxFunc *f, const PtxStmt *load, bool numbers) {
     *w = (Flow){.n = f->n_regs, .numbers = numbers, .has = calloc((size_t)f->n_regs + 1, sizeof *w->has)};
     if (!w->has)
@@ -142,7 +142,7 @@ static bool any_leaves(const Loops *l, const Stmts *branches) {
     return false;
 }
 
-// The loop that is closed by the edge from block `last` back to block `head`. Yields how many blocks are in it.
+// Finds the loop that the edge from block `last` back to block `head` closes. Yields how many blocks are in it.
 static uint32_t loop_of(Loops *l, uint32_t last, uint32_t head) {
     uint32_t n = 0, size = 0;
     memset(l->in, 0, l->cfg.n_blocks * sizeof *l->in);
@@ -164,8 +164,8 @@ static uint32_t loop_of(Loops *l, uint32_t last, uint32_t head) {
     return size;
 }
 
-// The smallest loop around the load in which a branch depends on its value is in l->in, its head in *head. `ends`: the
-// branch is to be one that may leave the loop. False: there is none.
+// Puts into l->in the smallest loop around the load in which a branch depends on its value, and its head into *head.
+// `ends`: only a branch that may leave the loop counts. False: there is none.
 static bool find_polling(Loops *l, const Flow *w, const PtxStmt *load, bool ends, uint32_t *head) {
     uint32_t at = gr_cfg_block_of(&l->cfg, load), least = UINT32_MAX, from = 0;
     for (uint32_t b = 0; b < l->cfg.n_blocks && at != UINT32_MAX; b++) {
@@ -224,8 +224,8 @@ static bool comes_to(Loops *l, uint32_t from, uint32_t to, uint32_t around) {
     return false;
 }
 
-// The load is the first look at what a loop behind it polls, which compilers take out of `while`: that loop has a load
-// of the same place, both decide about branches, and the value is used neither on the way to the loop nor in it.
+// The load is the first look at what a loop behind it polls, which compilers take out of `while`. So that loop has a
+// load of the same place, both decide about branches, and the value is used neither on the way to the loop nor in it.
 static bool is_first_look(Loops *l, const Flow *w, const PtxStmt *load, const PtxStmt *twin) {
     Flow of_twin;
     uint32_t head, at = gr_cfg_block_of(&l->cfg, load);
@@ -269,8 +269,8 @@ bool gr_ptx_feeds_data(const PtxFunc *f, const PtxStmt *load) {
 
 // ---- What it decides -----------------------------------------------------------------------------------------------
 
-// The value itself is stored, passed on or used as an address, not only what a test says of it: it is a ticket of a
-// work queue, and counts nobody as done.
+// The value itself is stored, passed on or used as an address, not only tested: it is a ticket of a work queue, and
+// says of nobody that he is done.
 static bool is_ticket(const PtxFunc *f, const PtxStmt *s) {
     Flow w;
     bool is = !begin_flow(&w, f, s, true);

@@ -5,11 +5,10 @@
 
 #include "ptx/cfg.h"
 
-// Whether the value, or what is computed from it, is stored, passed on or used as an address. A value that is polled,
-// or a lock that is looked at, is no such thing: a branch of a loop around the load depends on the value, and the
-// smallest such loop does nothing else with it. What the code does behind that loop with the value that ended it does
-// not matter. The first look, which compilers take out of `while`, counts as the loop's. By the text, whatever the
-// order of execution: when in doubt it is not. False when memory is out.
+// The value, or what is computed from it, is stored, passed on or used as an address. A polled value, or a lock that is
+// looked at, is no data: a branch of a loop around the load depends on it, and the smallest such loop does nothing else
+// with it, whatever the code behind the loop does. The first look, which compilers take out of `while`, counts as the
+// loop's. By the text, whatever the order of execution. False in doubt, and when memory is out.
 bool gr_ptx_feeds_data(const PtxFunc *f, const PtxStmt *load);
 
 typedef enum PtxDecides {
@@ -19,8 +18,7 @@ typedef enum PtxDecides {
     PTX_DECIDES_LOOK, // it is polled: a loop around it goes on or ends by the value, and does nothing else with it
 } PtxDecides;
 
-// What the value of a load or an atomic operation decides, as far as that is seen in its function, of which `g` is the
-// graph.
+// What the value of a load or an atomic operation decides, as far as its function shows, of which `g` is the graph.
 PtxDecides gr_ptx_decides(const PtxFunc *f, const Cfg *g, const PtxStmt *s);
 
 #endif

@@ -148,7 +148,7 @@ void gr_parse_forget_local(Parser *p) {
     gr_arena_rewind(&p->local);
 }
 
-// Callees are looked up when the body is taken out, and the statements of its sites are known then.
+// Puts the body away. Callees are looked up when it is taken out; the statements of its sites are known then.
 static gr_status shelve(Parser *p, PtxFunc *f) {
     size_t from = p->sites.len;
     if (!gr_sites_of(f, &p->sites))

@@ -96,8 +96,8 @@ void gr_lex_advance(Lexer *l, const char *to) {
     l->p = to;
 }
 
-// Where the string or the comment at `s` ends: a line comment in front of its newline, a string that the line does not
-// close as well. `s` itself: neither stands there. NULL: a comment is not closed.
+// The end of the string or comment at `s`: a line comment ends before its newline, and so does a string that the line
+// does not close. `s` itself: neither is there. NULL: a comment is not closed.
 static const char *behind_quoted(const char *s) {
     if (*s == '"') {
         s += 1 + strcspn(s + 1, "\"\n");
@@ -112,7 +112,7 @@ static const char *behind_quoted(const char *s) {
     return s;
 }
 
-// To the first of `ends` that stands in neither, or to the end of the text.
+// Moves to the first of `ends` outside strings and comments, or to the end of the text.
 static gr_status skip_verbatim(Lexer *l, const char *ends) {
     for (const char *e = l->p; *e && !strchr(ends, *e);) {
         const char *behind = behind_quoted(e);

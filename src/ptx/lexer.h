@@ -41,8 +41,8 @@ gr_status gr_lex_fail(Lexer *l, const char *fmt, ...) __attribute__((format(prin
 // "expected X, found Y" with what stands at the cursor.
 gr_status gr_lex_expected(Lexer *l, const char *what);
 
-// Past white space and comments. False at an unterminated comment (err is set by gr_lex_fail later: the cursor is at
-// the end).
+// Skips white space and comments. False at an unterminated comment (gr_lex_fail sets err later: the cursor is at the
+// end).
 void gr_lex_skip_slow(Lexer *l);
 static inline void lex_skip(Lexer *l) {
     while (*l->p == ' ' || *l->p == '\t')
@@ -60,8 +60,8 @@ static inline bool lex_accept(Lexer *l, char c) {
     return true;
 }
 
-// As lex_accept where a statement may end without a ';': past white space but no comment, for a comment may be the tag
-// of what comes next.
+// lex_accept where a statement may end without a ';': skips white space but no comment, which may be the tag of what
+// comes next.
 bool gr_lex_accept_near(Lexer *l, char c);
 
 gr_status gr_lex_expect(Lexer *l, char c);
@@ -98,18 +98,18 @@ gr_status gr_lex_u32(Lexer *l, uint32_t *out, const char *what);
 // A string in double quotes (after white space), without them; PTX strings have no escapes.
 gr_status gr_lex_string(Lexer *l, Slice *out);
 
-// A file's name, in which compilers do write escapes, as C has them: \303\244 for the bytes of an umlaut, \" and \\.
-// *out: the name itself, in `arena`; NULL: out of memory.
+// A file's name, in which compilers write escapes, as C has them: \303\244 for the bytes of an umlaut, \" and \\. *out:
+// the name itself, in `arena`; NULL: out of memory.
 gr_status gr_lex_file_name(Lexer *l, Arena *arena, const char **out);
 
 // Moves the cursor to `to`, counting lines.
 void gr_lex_advance(Lexer *l, const char *to);
 
-// Moves the cursor behind a directive that is kept verbatim: past a ';' on its line, else to the line's end. Neither
-// counts in a string or a comment, and a comment of several lines makes them one.
+// Moves the cursor behind a directive that is kept verbatim: past a ';' on its line, else to the line's end. Strings
+// and comments hide either, and a comment of several lines makes them one.
 gr_status gr_lex_raw(Lexer *l);
 
-// Behind the '}' that closes a .section. Braces do not nest in it; those in strings and comments do not count.
+// Moves behind the '}' that closes a .section. Braces do not nest in it; those in strings and comments do not count.
 gr_status gr_lex_section(Lexer *l);
 
 #endif

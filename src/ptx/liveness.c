@@ -33,7 +33,7 @@ static bool has_destination(const PtxInstr *i) {
     return i->n_operands && !(gr_ptx_op_flags(i->op) & PTX_F_NO_DST);
 }
 
-// From what is live behind `s` to what is live before it.
+// Turns what is live behind `s` into what is live before it.
 static void step_back(const Liveness *l, const PtxStmt *s, uint64_t *set) {
     if (s->kind != PTX_INSTR)
         return;

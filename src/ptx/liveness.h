@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // liveness — which registers of a function hold a value that its thread may read later.
 //
-// Of one thread, as the text says: an instruction under a guard may leave its destination as it was, so it ends no
-// value. So does one that writes a part of a vector register. The carry of add.cc and its like is no register and not
+// It follows one thread by the text. An instruction under a guard ends no value, as it may leave its destination as it
+// was; nor does one that writes a part of a vector register. The carry of add.cc and its like is no register and not
 // looked at.
 #ifndef GR_PTX_LIVENESS_H
 #define GR_PTX_LIVENESS_H
 
 #include "ptx/cfg.h"
 
-// Sets of registers: bit PtxReg.index. Those that the function gained behind gr_liveness_build() are in none.
+// Sets of registers, by bit PtxReg.index. Registers that the function gained behind gr_liveness_build() are in no set.
 typedef struct Liveness {
     const Cfg *cfg;
     uint32_t n_regs, n_words;
@@ -28,8 +28,7 @@ static inline bool gr_live_has(const Liveness *l, const uint64_t *set, const Ptx
     return r->index < l->n_regs && set[r->index / 64] >> r->index % 64 & 1;
 }
 
-// Whether the instruction `s` has a destination of which nothing is read later. `set`: l->n_words words, which are
-// overwritten.
+// The instruction `s` has a destination that nothing reads later. `set`: l->n_words words, which are overwritten.
 bool gr_live_is_dead(const Liveness *l, const PtxStmt *s, uint64_t *set);
 
 #endif

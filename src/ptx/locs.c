@@ -130,9 +130,8 @@ static gr_status inline_at(Parser *p, LocNode *want, const LocNode *outer) {
     return GR_OK;
 }
 
-// Of inline assembly of several lines LLVM counts on from the line of the source: the second line of the text is said
-// to be at the source's next line, where something else is. All of the text is where it begins. True: the line was
-// another.
+// LLVM counts lines on through inline assembly of several lines: it places the text's second line at the source's next
+// line, where something else is. All of the text is where it begins. True: the line was another.
 static bool straighten(Parser *p, PtxLoc *loc) {
     const PtxLoc *first = &p->assembly;
     if (!p->lex.assembly)

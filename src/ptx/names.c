@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// names — registers, variables, labels and functions by name; in a function, as text that is inserted at a statement
+// names — registers, variables, labels and functions by name, as text that is inserted at a statement of a function
 // sees them.
 #include "ptx/parser.h"
 
@@ -56,8 +56,8 @@ PtxReg *gr_build_made_reg(const PtxFunc *f, const char *name, size_t len) {
     return v < f->cap_made ? f->made[v] : NULL;
 }
 
-// `declared`: name, or prefix of names -> the one statement that declares it; the function, where that is a
-// parameter's, or there are several.
+// Notes in `declared`, for a name or a prefix of names, the one statement that declares it; or the function, if a
+// parameter does or several statements do.
 static bool note_name(PtxFunc *f, const char *name, PtxStmt *s) {
     return gr_map_put(&f->declared, name, gr_map_get(&f->declared, name) ? (void *)f : s);
 }

@@ -167,8 +167,8 @@ void gr_parse_scope_close(Parser *p) {
     Sym *list = t->scopes[t->depth];
     gr_sym_pop(&p->syms);
     gr_sym_pop(t);
-    // What was mentioned but not defined here is looked for around here; with no scope left gr_parse_labels_end
-    // decides.
+    // A label that is mentioned but not defined here may be defined around here; if no scope is left,
+    // gr_parse_labels_end decides.
     for (Sym *s = list; s; s = s->sibling) {
         LabelSym *l = s->obj;
         if (l->defined)
@@ -302,7 +302,7 @@ static gr_status parse_constant(Parser *p) {
             goto done;
         }
     }
-    // Something follows: a whole expression.
+    // Something follows: the operand is a whole expression.
     p->lex = saved;
     GR_MUST(gr_expr_parse(&p->lex, &n));
     n.canonical = false;

@@ -184,7 +184,7 @@ static gr_status parse_alias(Parser *p, const char *b, PtxTag tag, uint32_t line
     return add_text(p, PTX_ITEM_RAW, tag, line, b, l->p);
 }
 
-// What is kept verbatim: from `b` to the cursor, which `st` says whether it got there.
+// Keeps the text from `b` to the cursor verbatim; `st` says whether the cursor got there.
 static gr_status add_raw(Parser *p, PtxItemKind kind, PtxTag tag, uint32_t line, const char *b,
                          gr_status st) {
     return st == GR_OK ? add_text(p, kind, tag, line, b, p->lex.p) : st;
@@ -300,9 +300,9 @@ void gr_ptx_resolve_calls(PtxModule *m) {
     }
 }
 
-// The first comment that nothing closes; NULL: none. What is kept verbatim may have one, and whatever is inserted
-// behind it would close it. It may also have what looks like a tag, and would be one where the printed text is read as
-// ours: not `ours`, such comments lose their mark.
+// The first comment that nothing closes; NULL: none. Verbatim text may have one, and what is inserted behind it would
+// close it. Verbatim text may also have what looks like a tag, and would be one where printed text is read as ours: if
+// not `ours`, such comments lose their mark.
 static const char *open_comment(char *text, bool ours) {
     for (char *p = text; (p = strpbrk(p, "/\"")); p++) {
         if (*p == '"') {

@@ -41,7 +41,7 @@ typedef struct RegRange {
 struct LocTable;
 
 typedef VEC(PtxSite) PtxSites;
-// Numbers those of `f` on from what is there. False: out of memory.
+// Numbers the sites of `f`, on from those that there are. False: out of memory.
 bool gr_sites_of(PtxFunc *f, PtxSites *sites);
 gr_status gr_sites_take(PtxModule *m, PtxSites *sites, gr_error *err); // they are the module's
 
@@ -78,7 +78,7 @@ typedef struct Parser {
     StrBuf bytes;
 } Parser;
 
-// Special registers, sources of names and the like that are never renamed.
+// Interns special registers, names of sources and the like, which are never renamed.
 static inline const char *gr_parse_intern(Parser *p, const char *s, size_t len) {
     return gr_intern(&p->m->strings, s, len);
 }

@@ -441,7 +441,7 @@ gr_status gr_ptx_print(const PtxModule *m, unsigned flags, StrBuf *out, gr_error
     return finish(&p, m, err);
 }
 
-// Rewrites and prints a function. What is inserted lives in *work, of which nothing is left: nor of the function.
+// Rewrites and prints a function, whose body is gone then. Inserted code lives in *work, which is empty afterwards.
 static gr_status put_once(Printer *p, PtxModule *m, PtxItem *i, Arena *work, gr_error *err) {
     PtxFunc *f = i->func;
     Arena own = m->arena;

@@ -45,14 +45,14 @@ typedef enum GR_SMALL PtxOp {
 
 // What an opcode's row says of it.
 enum PtxOpFlags {
-    PTX_F_READS = 1,    // reads memory through its address operand(s)
-    PTX_F_WRITES = 2,   // writes memory
-    PTX_F_ATOMIC = 4,   // atom, red and their relatives
-    PTX_F_BRANCH = 8,   // may transfer control inside the function
-    PTX_F_EXIT = 16,    // ends the thread or the function: ret, exit, trap
-    PTX_F_CALL = 32,    //
+    PTX_F_READS = 1,  // reads memory through its address operand(s)
+    PTX_F_WRITES = 2, // writes memory
+    PTX_F_ATOMIC = 4, // atom, red and their relatives
+    PTX_F_BRANCH = 8, // may transfer control inside the function
+    PTX_F_EXIT = 16,  // ends the thread or the function: ret, exit, trap
+    PTX_F_CALL = 32,
     PTX_F_BARRIER = 64, // execution barrier, of warp, CTA or cluster
-    PTX_F_FENCE = 128,  //
+    PTX_F_FENCE = 128,
     // Takes a member mask or converged warp: shfl, vote, match, redux, bar.warp.sync, wmma.
     PTX_F_COLLECTIVE = 256,
     PTX_F_ASYNC = 512,   // performs its accesses later: cp.async, cp.async.bulk, st.async
@@ -353,7 +353,7 @@ typedef struct PtxFunc {
     PtxReg **made;  // by number, those of gr_ptx_new_reg; NULL where that number is a label's
     uint32_t cap_made;
     Map reg_names; // cache of gr_ptx_insert: others by name, where only one can be meant
-    Map declared;  // likewise: every name and prefix that a statement or a parameter declares
+    Map declared;  // cache of gr_ptx_insert: every name and prefix that a statement or a parameter declares
     bool declared_known;
     bool has_statics;       // declares variables of its own in global or constant memory
     struct PtxShelf *shelf; // its body while that is put away (gr_ptx_open); NULL: it never is
@@ -434,7 +434,7 @@ typedef struct PtxModule {
     Map func_map, var_map; // by name: gr_ptx_find_func, gr_ptx_find_var
     bool nomem;            // a pass wanted a register or a label, and memory was out (gr_ptx_new_reg)
     PtxReg spare_reg;      // what it got then
-    PtxLabel spare_label;  // likewise
+    PtxLabel spare_label;  // in place of a label
     PtxSite *sites;        // sites[0] is unused; filled by gr_ptx_number_sites (called by the parser)
     uint32_t n_sites;      // highest site number
     uint64_t serial;       // of all that this library has parsed
@@ -448,8 +448,8 @@ struct PtxSite {
     PtxFunc *func;
     PtxStmt *stmt;     // NULL while the function's body is put away (gr_ptx_open)
     const PtxLoc *loc; // the statement's
-    PtxOp op;          // likewise
-    PtxScope scope;    // likewise
+    PtxOp op;          // as stmt's instruction has it
+    PtxScope scope;    // as stmt's instruction has it
     PtxAccess access;
     PtxSpace space;
     // Bytes one lane touches; 0 when the instruction's text does not say (wmma, cp.async.bulk, tex).
@@ -467,40 +467,41 @@ struct PtxSite {
 // everything; sites are numbered. On failure *out is NULL and err has line and column.
 // The text is a program's: comments that look like tags are none.
 gr_status gr_ptx_parse(const char *text, size_t len, const char *name, PtxModule **out, gr_error *err);
-// The same of text that was printed here, in which tags count. The caller knows where the text comes from. The text
-// itself proves nothing.
+// gr_ptx_parse for text that was printed here, in which tags count. The caller must know where the text comes from, as
+// the text itself proves nothing.
 gr_status gr_ptx_parse_ours(const char *text, size_t len, const char *name, PtxModule **out, gr_error *err);
-// The same of either, for modules that stay while few of their functions are looked at: each body is put away as it has
-// been read, and comes back between gr_ptx_open and gr_ptx_close. `ours`: as gr_ptx_parse_ours.
+// Parses either kind of text (`ours`: as gr_ptx_parse_ours) for modules that stay while few of their functions are
+// looked at. Each body is put away when it has been read, and comes back between gr_ptx_open and gr_ptx_close.
 gr_status gr_ptx_parse_shelved(const char *text, size_t len, const char *name, bool ours, PtxModule **out,
                                gr_error *err);
-// The body is there, with its registers and with the statements of its sites, until it is closed as often as it was
-// opened. Fails when memory is out. Functions of other modules are always open.
+// Brings the body back, with its registers and the statements of its sites, until it is closed as often as it was
+// opened. Fails when memory is out. Functions of modules that are not shelved are always open.
 gr_status gr_ptx_open(PtxFunc *f, gr_error *err);
 void gr_ptx_close(PtxFunc *f);
 void gr_ptx_free(PtxModule *m);
 
-// The first name in a text that is of the form of those in what we link ("__gr7_report"), in `out`, cut to `size`.
-// False: there is none. Comments and strings are skipped.
+// The first name in a text that has the form of names in what we link ("__gr7_report"), in `out`, cut to `size`. False:
+// there is none. Comments and strings are skipped.
 bool gr_ptx_reserved_name(const char *text, size_t len, char *out, size_t size);
-// The variable by which a module is known that was rewritten before it came (`gpurace ptx`): a control block that the
-// host writes to. NULL: there is none. A program that has one by chance, or to deceive, is not checked, and named.
+// The variable that shows that a module was rewritten before it came (`gpurace ptx`): a control block that the host
+// writes to. NULL: there is none. A program that has one by chance, or to deceive, is not checked, and the verdict
+// names it.
 const char *gr_ptx_rewritten_by(const PtxModule *m);
 
 enum PtxPrintFlags {
-    // Refused for debug modules, whose DWARF data refers to registers and labels by name:
+    // Debug modules refuse these, as their DWARF data refers to registers and labels by name:
     PTX_PRINT_RENUMBER_REGS = 1, // every register gets a new name
     PTX_PRINT_RENAME_LABELS = 2, // every code label gets a new name
     PTX_PRINT_NO_TAGS = 4,
 };
 
-// Appends the module's text to *out. Fails only when memory is out, a flag cannot be honoured, or something is left to
-// be done of it.
+// Appends the module's text to *out. Fails only if memory is out, a flag cannot be honoured, or work on a function is
+// put off.
 gr_status gr_ptx_print(const PtxModule *m, unsigned flags, StrBuf *out, gr_error *err);
 
-// The same, and does what is left of each function (PtxModule.later) just before it is printed; of functions of which
-// something was left, the bodies are gone afterwards. Whenever much has been gathered in *out, `take` gets it and
-// empties *out. `take` NULL: all of it stays in *out.
+// Appends the module's text, and does the work that is put off for each function (PtxModule.later) just before printing
+// it; such a function's body is gone afterwards. When *out has much, `take` gets it and empties *out. `take` NULL: all
+// stays in *out.
 gr_status gr_ptx_print_later(PtxModule *m, unsigned flags, StrBuf *out,
                              gr_status (*take)(void *user, StrBuf *out, gr_error *err), void *user,
                              gr_error *err);
@@ -512,13 +513,13 @@ void gr_ptx_print_operand(const PtxOperand *o, StrBuf *out);
 // ---- Tables ----------------------------------------------------------------------------------------------
 
 unsigned gr_ptx_op_flags(PtxOp op);
-// The same for one instruction, narrowed by its modifiers: cp.async.wait_all accesses nothing, bar.red has a
+// The flags of one instruction, narrowed by its modifiers: cp.async.wait_all accesses nothing, bar.red has a
 // destination.
 unsigned gr_ptx_instr_flags(const PtxInstr *i);
 // Whether the instruction has the register among its destinations.
 bool gr_ptx_instr_writes(const PtxInstr *i, const PtxReg *r);
 PtxOp gr_ptx_op_find(const char *text, size_t len);   // PTX_OP_UNKNOWN when not in the table
-PtxMod gr_ptx_mod_find(const char *text, size_t len); // without the dot; PTX_MOD_UNKNOWN likewise
+PtxMod gr_ptx_mod_find(const char *text, size_t len); // without the dot; else PTX_MOD_UNKNOWN
 const char *gr_ptx_mod_text(PtxMod mod);
 
 // The parts of a call: operands stand in the order (rets), callee, (params), prototype-or-targets, each optional but
@@ -551,8 +552,7 @@ gr_status gr_ptx_number_sites(PtxModule *m, gr_error *err);
 
 // The bytes of the load `s` that the program uses, a bit for each; all bits when the PTX says nothing (PTX ISA 11.4,
 // .pragma "used_bytes_mask"). nvcc widens loads over padding and neighbours, and a neighbour's change is no race of
-// this load. *pragma, if not NULL, becomes the first of the pragmas that stand before it; it is left alone when there
-// are none.
+// this load. *pragma becomes the first of the pragmas before it; with none, or NULL, it is left alone.
 uint64_t gr_ptx_used_bytes(const PtxStmt *s, PtxStmt **pragma);
 
 // The path of file `index`, or NULL.
@@ -566,7 +566,7 @@ PtxVar *gr_ptx_find_var(const PtxModule *m, const char *name);
 // A new register of the function with an unused name; declared by the printer. Never NULL: when memory is out, the
 // module is marked, and what is inserted into it or printed of it from then on fails.
 PtxReg *gr_ptx_new_reg(PtxFunc *f, PtxType type);
-// A new label of the function with an unused name; place it with gr_ptx_insert_label. Never NULL, likewise.
+// A new label of the function with an unused name; place it with gr_ptx_insert_label. Never NULL, as gr_ptx_new_reg.
 PtxLabel *gr_ptx_new_label(PtxFunc *f);
 
 // Parses statements written as PTX text and inserts them before `at` (NULL: at the end of the body), tagged

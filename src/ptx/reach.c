@@ -14,7 +14,7 @@ bool gr_ptx_turn_to(PtxFunc **open, PtxFunc *f) {
     return *open == f;
 }
 
-// With its body. NULL: memory is out; nothing is found in it then.
+// The function with its body. NULL: memory is out, and nothing is found in it.
 static PtxFunc *open_of(const PtxFunc *f) {
     PtxFunc *open = NULL;
     return gr_ptx_turn_to(&open, f->module->funcs[f->index]) ? open : NULL;

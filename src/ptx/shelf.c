@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// shelf — bodies of functions put away: statements, operands and registers as bytes, some 20 for an instruction, and
-// the same statements again.
+// shelf — puts bodies of functions away: statements, operands and registers as bytes, some 20 for an instruction; and
+// makes the same statements again.
 //
-// What a body refers to and what outlives it is told by its address: variables, positions, prototypes and interned
-// strings. Registers and labels are told by number. So a body that is taken out is equal to what was read, but for the
-// addresses of its own parts.
+// The bytes have the addresses of what outlives the body: variables, positions, prototypes and interned strings. They
+// have registers and labels by number. So a body that is taken out equals what was read, but for the addresses of its
+// own parts.
 #include "ptx/shelf.h"
 
 #include <stdlib.h>
@@ -136,7 +136,7 @@ static void put_stmt(StrBuf *out, const PtxStmt *s) {
     put_text(out, s->text);
 }
 
-// The declarations, the registers by number, the statements.
+// Writes the declarations, the registers by number, the statements.
 static void put_body(StrBuf *out, const PtxFunc *f) {
     uint32_t decls = 0, stmts = 0;
     for (const PtxStmt *s = f->first; s; s = s->next) {
@@ -406,7 +406,7 @@ gr_status gr_ptx_open(PtxFunc *f, gr_error *err) {
     if (!shelf || shelf->opens++)
         return GR_OK;
     Taker t = {.p = shelf->bytes, .f = f, .arena = &shelf->body};
-    // Small ones in one piece; of a large one pieces fit where others were.
+    // Small bodies are allocated in one piece; the pieces of a large one fit where others were.
     t.oom = shelf->room < LARGE && !gr_arena_alloc(t.arena, shelf->room);
     gr_arena_rewind(t.arena);
     if (!t.oom)

@@ -5,8 +5,8 @@
 
 #include "ptx/ptx.h"
 
-// For the parser: puts the body of `f`, which took `room` bytes, away, in the module's arena; `work` is put together
-// there. What the body was is the caller's to free. Not for functions that have parameters in registers.
+// For the parser: puts the body of `f`, which took `room` bytes, away into the module's arena; `work` is scratch space.
+// The caller frees what the body was. Not for functions that have parameters in registers.
 gr_status gr_ptx_shelve(PtxFunc *f, size_t room, StrBuf *work, gr_error *err);
 // For gr_ptx_free.
 void gr_ptx_shelf_free(PtxFunc *f);

@@ -12,7 +12,7 @@ typedef enum GrSiteStatus {
     GR_SITE_STATUS_COUNT
 } GrSiteStatus;
 
-// Whether the user's options leave the site out.
+// The user's options leave the site out.
 static inline bool gr_site_is_left_alone(GrSiteStatus status) {
     return status == GR_SITE_FILTERED || status == GR_SITE_SAMPLED_OUT;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // sites — which statements access memory, how, and their numbers.
 //
-// Everything that reads or writes memory is a site, so that an engine can say of each whether it was checked. What
-// is not: parameters (ld.param, st.param), mbarrier operations (synchronization objects), prefetches, and the
-// tool's own inserted statements and functions.
+// Everything that reads or writes memory is a site, so that an engine can say of each whether it was checked. No sites
+// are parameters (ld.param, st.param), mbarrier operations (synchronization objects), prefetches, and the tool's own
+// inserted statements and functions.
 #include "ptx/parser.h"
 
 #include <stdlib.h>

@@ -18,8 +18,8 @@ enum {
     FARTHEST = 4096
 }; // statements of a straight line that are looked at: loads that were hoisted are near their selp
 
-// Where the straight line that starts behind `s` ends: no branch, label, call or barrier may lie between the
-// load and the selp, or the value's fate would be decided elsewhere; nor anything else that orders.
+// No branch, label, call or barrier lies between `s` and `target`, nor anything else that orders: otherwise the value's
+// fate would be decided elsewhere than in the load's straight line.
 static bool in_line(const PtxStmt *s, const PtxStmt *target) {
     const PtxStmt *p = s->next;
     for (unsigned n = 0; p && n < FARTHEST; p = p->next, n++) {
@@ -35,7 +35,7 @@ static bool in_line(const PtxStmt *s, const PtxStmt *target) {
     return false;
 }
 
-// `s`: in the line of the load.
+// Notes a selp at `s`, in the line of the load.
 static bool keep(const DefUse *d, Speculation *out, const PtxOperand *pred, bool negated, PtxStmt *s) {
     if (pred->kind != PTX_O_REG || pred->reg->index >= d->n_regs || d->regs[pred->reg->index].defs != 1 ||
         out->n == SPEC_MAX)
@@ -47,7 +47,7 @@ static bool keep(const DefUse *d, Speculation *out, const PtxOperand *pred, bool
     return true;
 }
 
-// Whether everything done with register `r` ends in selp. `depth` bounds chains.
+// All that is done with register `r` ends in selp. `depth` bounds chains.
 static bool follow(const DefUse *d, PtxStmt *load, const PtxReg *r, Speculation *out, unsigned depth) {
     if (depth > 16 || r->index >= d->n_regs || d->regs[r->index].defs != 1 || !d->regs[r->index].uses)
         return false;
@@ -119,7 +119,7 @@ static bool operand_reads(const PtxOperand *o, const PtxReg *r, bool def) {
     return false;
 }
 
-// As DefUse has it.
+// The statement uses r, in DefUse's sense.
 static bool uses(const PtxStmt *s, const PtxReg *r) {
     if (s->kind != PTX_INSTR || s->tag.inserted)
         return false;
@@ -131,7 +131,7 @@ static bool uses(const PtxStmt *s, const PtxReg *r) {
     return i->guard == r;
 }
 
-// A use of what `def` put into a register. `place`: its order within the function. True: no more are wanted.
+// Called for a use of what `def` put into a register. `place`: its order within the function. True: no more are wanted.
 typedef bool (*UseSeen)(void *user, PtxStmt *s, uint64_t place);
 
 typedef struct Flood {
@@ -157,7 +157,7 @@ static FloodStep flood_block(Flood *f, uint32_t b, PtxStmt *s, bool behind) {
     return ON;
 }
 
-// False: out of memory.
+// Goes on from a block. False: out of memory.
 static bool flood_on(Flood *f, const CfgBlock *at) {
     if (!f->met && at->n_succs) {
         f->met = calloc(f->g->n_blocks, sizeof *f->met);
@@ -173,9 +173,8 @@ static bool flood_on(Flood *f, const CfgBlock *at) {
     return true;
 }
 
-// All uses where what `def` puts into r may still be there, in no order; it takes the time of the way from there to
-// where r gets something else.
-// False: out of memory.
+// Calls `seen` for all uses where what `def` puts into r may still be there, in no order. Takes the time of the way
+// from there to where r gets something else. False: out of memory.
 static bool each_reached(const Cfg *g, PtxStmt *def, const PtxReg *r, UseSeen seen, void *user) {
     Flood f = {.g = g, .reg = r, .seen = seen, .user = user};
     uint32_t b = gr_cfg_block_of(g, def);
@@ -194,7 +193,7 @@ static bool each_reached(const Cfg *g, PtxStmt *def, const PtxReg *r, UseSeen se
     return ok;
 }
 
-// The last one first.
+// The uses, the last one first.
 typedef struct Uses {
     unsigned n;
     struct {
@@ -216,7 +215,7 @@ static bool gather(void *user, PtxStmt *s, uint64_t place) {
     return u->n == sizeof u->at / sizeof *u->at;
 }
 
-// The uses of what `by` puts into r. False: there are too many, or memory is out.
+// Finds the uses of what `by` puts into r. False: there are too many, or memory is out.
 static bool uses_of(const DefUse *d, const Cfg *g, const PtxReg *r, PtxStmt *by, Uses *out) {
     out->n = 0;
     if (d->regs[r->index].defs != 1)

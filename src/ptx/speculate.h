@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // speculate — finds loads that the compiler hoisted out of their guard.
 //
-// nvcc turns `if (t == 0) v = s[0];` into a load by every thread and a selp. For a lane that then throws the value away
-// the load is not an access of the program, and reporting its race would be a false alarm. The same for `s[0] * 3 + 7`:
-// the arithmetic goes with it. A load is speculated when everything that is
-// ever done with its value, through pure arithmetic, ends in selp instructions of the same straight line of code; the
-// lanes that keep the value are those for which one of the selp chooses it.
+// nvcc turns `if (t == 0) v = s[0];` into a load by every thread and a selp. A lane that throws the value away makes no
+// access of the program, and reporting a race of it would be a false alarm. In `s[0] * 3 + 7` the arithmetic goes with
+// the load. A load is speculated when all that is done with its value, through pure arithmetic, ends in selp
+// instructions of the same straight line; the lanes that keep the value are those for which one of the selp chooses it.
 #ifndef GR_PTX_SPECULATE_H
 #define GR_PTX_SPECULATE_H
 
@@ -13,8 +12,8 @@
 
 enum { SPEC_MAX = 8, SPEC_MAX_HOLDERS = 32 };
 
-// Whether the instruction may order what its thread did before with what others do. No compiler moves a load up over
-// such an instruction.
+// The instruction may order what its thread did before with what others do. No compiler moves a load up over such an
+// instruction.
 bool gr_orders_threads(const PtxInstr *i);
 
 typedef struct Speculation {
@@ -26,13 +25,13 @@ typedef struct Speculation {
     PtxStmt *last; // behind this statement all of them are known
 } Speculation;
 
-// Whether the load `s` is speculated; *out says for which lanes it is real. When in doubt it is not: nothing that
-// orders lies between it and the last selp, so that it may be told there as well as where it is.
+// The load `s` is speculated; *out says for which lanes it is real. False in doubt. Nothing that orders lies between it
+// and the last selp, so that it may be told there as well as where it is.
 bool gr_speculated(const DefUse *d, PtxStmt *s, Speculation *out);
 
-// The same wherever the selp are: nvcc may put branches and stores between, and merge the value with others that come
-// another way. So nothing is known at any one place, but a lane that has passed all of these since it loaded, and at
-// none of them `pred` held, has not used the value and never will. A lane that exits will not either.
+// For selp anywhere: nvcc may put branches and stores between, and merge the value with others that come another way.
+// So no single place decides. But a lane that has passed all of these since it loaded, with `pred` false at each, has
+// not used the value and never will; nor will a lane that exits.
 typedef struct Decisions {
     unsigned n, n_holders;
     struct {
@@ -49,7 +48,7 @@ typedef struct Decisions {
 } Decisions;
 struct Cfg;
 bool gr_decisions(const DefUse *d, const struct Cfg *g, PtxStmt *s, Decisions *out);
-// The same, but a lane that did not choose the value may come to choose it later, in another turn of a loop.
+// Fills in *out, where a lane that did not choose the value may choose it later, in another turn of a loop.
 bool gr_choices(const DefUse *d, const struct Cfg *g, PtxStmt *s, Decisions *out);
 
 #endif

@@ -260,7 +260,7 @@ static gr_status parse_braces(Parser *p, const PtxVar *v, InitList *list, unsign
     return gr_lex_expect(l, '}');
 }
 
-// What initializes a .texref, .samplerref or .surfref: { filter_mode = linear, … }. Kept as text only.
+// Skips what initializes a .texref, .samplerref or .surfref, which is kept as text only: { filter_mode = linear, … }.
 static gr_status skip_opaque(Parser *p) {
     const char *e = p->lex.p;
     while (*e && *e != '}' && *e != ';')
