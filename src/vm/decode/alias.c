@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// alias — which registers need neither a slot nor an instruction of their own: those whose one definition is a plain
-// move or load of a parameter. The decoder reads the source wherever such a register is read. A source that is the same
-// at all times may be read anywhere: what a register holds before its definition is undefined. A source that is a
-// register must hold the same until the last read: its own definition is the only one, too, and dominates the move,
-// which dominates all reads. (Compilers write moves that do not: `last = value;` in one branch of a loop, read after
-// the loop.)
+// alias — registers that need neither a slot nor an instruction: those whose one definition is a plain move or load of
+// a parameter. The decoder reads the source wherever such a register is read. A source that never changes may be read
+// anywhere, as what a register holds before its definition is undefined. A source that is a register must hold the same
+// until the last read: its own definition is the only one, too, and dominates the move, which dominates all reads.
+// (Compilers write moves that do not: `last = value;` in one branch of a loop, read after the loop.)
 #include "vm/core/decode.h"
 #include "vm/decode/forms.h"
 
@@ -16,7 +15,7 @@ typedef struct Place {
     uint32_t block, at; // `at`: number of the statement in the order of the text
 } Place;
 
-// Of the tree of dominators: the blocks that one dominates are those from `first` to before `end`.
+// In the tree of dominators: a block dominates the blocks from `first` to before `end`.
 typedef struct Span {
     uint32_t first, end;
 } Span;

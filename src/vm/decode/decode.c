@@ -29,10 +29,10 @@ void gr_vm_fix_target(Decoder *d, const PtxLabel *label) {
         d->oom = true;
 }
 
-// The nearest block after the current one that all lanes pass and where a rejoin instruction stands. For the program's
-// own instructions a place where only inserted branches meet does not count: instrumentation must not bring lanes
-// together that the program would let run apart. Each block on the way keeps what was found: a long function of
-// inserted branches has long ways.
+// The nearest block after the current one that all lanes pass and that has a rejoin instruction. For the program's own
+// instructions a place where only inserted branches meet does not count: instrumentation must not bring lanes together
+// that the program would let run apart. Each block on the way keeps the answer, as long functions of inserted branches
+// have long ways.
 static uint32_t rejoin_block(const Decoder *d, bool inserted) {
     if (d->block == UINT32_MAX)
         return UINT32_MAX;
@@ -62,7 +62,7 @@ bool gr_vm_fix_rejoin(Decoder *d) {
     return fix_rejoin(d, d->f->ptx->tag.inserted || (d->stmt && d->stmt->tag.inserted));
 }
 
-// Likewise, where lanes that the program's own instructions part would meet.
+// Gives the last instruction the rejoin point of lanes that the program's own instructions part.
 void gr_vm_fix_program_rejoin(Decoder *d) { (void)fix_rejoin(d, false); }
 
 static void find_rejoin_blocks(Decoder *d) {
@@ -171,7 +171,7 @@ static void apply_guard(Decoder *d, const PtxInstr *i, size_t first, bool contro
         }
         n->body[0] = n->exec[0];
         n->body[1] = n->exec[1];
-        // Instructions before the last are operands being read: harmless for lanes the guard excludes. (ldmatrix
+        // Instructions before the last read operands, which is harmless for lanes that the guard excludes. (ldmatrix
         // and its like have collectives among them.)
         bool last = k == d->code.len - 1 || n->exec[0] == gr_vm_x_collective;
         n->exec[0] = n->exec[1] = control && last ? gr_vm_x_guard_control : gr_vm_x_guard;
@@ -321,7 +321,7 @@ static int by_class(const void *x, const void *y) {
     return a->cls != b->cls ? (a->cls < b->cls ? -1 : 1) : a->slot < b->slot ? -1 : a->slot > b->slot;
 }
 
-// What kernels that come to the function need of it: their layout is made of that.
+// Keeps what kernels that come to the function need of it, as their layout depends on that.
 static bool keep_needs(Decoder *d) {
     VmFunc *f = d->f;
     if (f->known)

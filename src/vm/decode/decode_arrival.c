@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// decode_arrival — finds accesses by whose value threads arrive at a counter, or which they poll: another handler comes
+// decode_arrival — finds accesses by whose value threads arrive at a counter, or which they poll. Another handler comes
 // in front of these (sched/arrive.c).
 #include "ptx/feeds.h"
 #include "vm/core/decode.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // decode_async — cp.async, bulk copies and reductions, mbarrier, st.async, red.async, st.bulk.
 //
-// A form is understood only when every modifier of it is: the tensor forms, multimem and whatever else PTX may say
-// of these is left to be named as absent.
+// A form is decoded only if each of its modifiers is known. All others, the tensor forms and multimem among them, are
+// named as absent.
 #include "vm/async/async.h"
 #include "vm/core/decode.h"
 #include "vm/core/exec.h"
@@ -57,7 +57,7 @@ static bool address(Decoder *d, const PtxOperand *o, PtxSpace space, VmAddress *
     return gr_vm_decode_address(d, o, shared ? PTX_SHARED : space, &out->slot, &out->width, &out->offset);
 }
 
-// A memory instruction: with an inline cache and a place where lanes that are parted before it meet.
+// Emits a memory instruction, with an inline cache and a rejoin point for lanes that are parted before it.
 static bool emit(Decoder *d, VmExec x, void *extra, const uint32_t slot[3], uint32_t dst) {
     if (slot[0] == VM_NO_SLOT || slot[1] == VM_NO_SLOT || slot[2] == VM_NO_SLOT || dst == VM_NO_SLOT)
         return false;
@@ -270,7 +270,7 @@ static bool decode_mbarrier(Decoder *d, const PtxInstr *i, bool *control) {
         return false;
     bool wait = info->op == VM_MBAR_DO_TEST || info->op == VM_MBAR_DO_TRY;
     bool tx = info->op == VM_MBAR_DO_EXPECT || info->op == VM_MBAR_DO_COMPLETE;
-    // What is not written: acquire and release, at the block's scope (9.7.13.15.13 to 16).
+    // Defaults: acquire or release, at the block's scope (9.7.13.15.13 to 16).
     info->sem = i->sem != PTX_SEM_NONE ? i->sem : tx ? PTX_RELAXED : wait ? PTX_ACQUIRE : PTX_RELEASE;
     info->scope = i->scope != PTX_SCOPE_NONE ? i->scope : PTX_SCOPE_CTA;
     *control = wait;
@@ -281,7 +281,7 @@ static bool decode_mbarrier(Decoder *d, const PtxInstr *i, bool *control) {
 
 // st.async{.weak}{.shared::cluster}.mbarrier::complete_tx::bytes{.vec}.type [a], b, [mbar]
 // st.async{.mmio}.release.scope{.global}.type [a], b
-// red.async likewise, with an operation
+// red.async: the same with an operation
 static bool decode_store(Decoder *d, const PtxInstr *i) {
     bool red = i->op == PTX_OP_RED, bar = has(i, PTX_MOD_mbarrier__complete_tx__bytes);
     VmStoreInfo *info = GR_NEW(d->f->arena, VmStoreInfo);

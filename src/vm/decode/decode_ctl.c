@@ -179,7 +179,7 @@ bool gr_vm_decode_ctl(Decoder *d, const PtxInstr *i, bool *control) {
     case PTX_OP_APPLYPRIORITY:
     case PTX_OP_DISCARD:
     case PTX_OP_PMEVENT: return emit_plain(d, gr_vm_x_nop);
-    // Launches of a stream do not overlap here: what the one waits for is over, and the other has no kernel to tell.
+    // Launches of a stream do not overlap here: the one has nothing to wait for, and the other no kernel to tell.
     case PTX_OP_GRIDDEPCONTROL:
         return emit_plain(d, gr_ptx_instr_has(i, PTX_MOD_wait) ? gr_vm_x_grid_wait : gr_vm_x_nop);
     case PTX_OP_SETMAXNREG: { // 24 to 256 in steps of 8 (PTX ISA 9.7.19.5)

@@ -169,8 +169,8 @@ static bool decode_frame_param(Decoder *d, const PtxInstr *i, VmMemInfo *info, c
     return true;
 }
 
-// Whether an access of parameter space is one of a parameter in local memory: by its name, or by an address in a
-// register. In functions that is all that such an address can be.
+// The access of parameter space is of a parameter in local memory: by its name, or by an address in a register. In
+// functions such an address can be nothing else.
 static bool is_of_spilled(const Decoder *d, const PtxInstr *i, const PtxOperand *a) {
     if (!d->spilled.len || (i->space != PTX_PARAM && i->space != PTX_PARAM_FUNC) ||
         a->kind != PTX_O_ADDRESS || a->n_sub != 1)

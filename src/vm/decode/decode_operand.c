@@ -111,7 +111,7 @@ static const struct {
     {"warp_size", VM_FILL_CONST, 4},
 };
 
-// The reserved part of shared memory. PTX names its registers without saying what is where; cooperative groups keep 32
+// The reserved part of shared memory. PTX names its registers without saying what is where. Cooperative groups keep 32
 // bytes of barriers and 8 for each warp at the second offset.
 static const struct {
     const char *name;
@@ -210,7 +210,7 @@ VmParamSlot *gr_vm_param_slot(Decoder *d, const PtxVar *v) {
     return p;
 }
 
-// The address of a variable in the activation's stack, which gets its place there; false: there is no room.
+// Gives a variable a place in the activation's stack; *out: its address. False: there is no room.
 static bool stack_fill(Decoder *d, const PtxVar *v, VmFill *out) {
     size_t known = (size_t)(uintptr_t)gr_map_get_u64(&d->local_of, (uint64_t)(uintptr_t)v);
     if (!known) {
@@ -332,8 +332,8 @@ static unsigned elem_index(char c) {
     }
 }
 
-// Where the component is that a register operand names, within the register. False when it has none such, or when
-// the register has not the width of `t`: handlers go by the width, so a wrong one must not get through.
+// Sets *out to the place, within the register, of the component that an operand names. False: there is none, or the
+// register has not the width of `t`: handlers go by the width, so a wrong one must not get through.
 static bool elem_offset(const PtxOperand *o, PtxType t, uint32_t *out) {
     uint32_t width = gr_vm_lane_bytes(o->reg->type), n = o->elem ? elem_index(o->elem) : 0;
     *out = n * ((width * VM_LANES + 63) & ~63u);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// forms — matching an instruction's modifiers with the groups of forms.def.
+// forms — matches an instruction's modifiers with the groups of forms.def.
 //
-// A decoder asks for the modifiers that it knows, so by itself it would pass over one that it does not, and compute
-// something else. Therefore every modifier must be in a group of one row, each group being used once.
+// A decoder asks only for modifiers that it knows, so it would pass over an unknown one and compute something else.
+// Therefore one row must have a group for every modifier, each group used once.
 #include "vm/decode/forms.h"
 #include "base/str.h"
 
@@ -22,8 +22,8 @@ static const struct {
 #undef FORM
 };
 
-// A modifier goes to the first free group that has it: no row has two groups that share words where the other order
-// would fit and this one would not.
+// A modifier goes to the first free group that has it. No row has two groups that share words such that only the other
+// order would fit.
 static bool fits(const char *groups, const PtxInstr *i) {
     bool used[MAX_GROUPS] = {false};
     for (unsigned k = 0; k < i->n_mods; k++) {

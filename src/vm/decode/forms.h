@@ -5,8 +5,8 @@
 
 #include "ptx/ptx.h"
 
-// Whether the decoder may try the instruction. False: a modifier that no row of its opcode has, or that is missing; the
-// instruction is then absent by name, however well the rest of it would decode.
+// The decoder may try the instruction. False: it has a modifier that no row of its opcode has, or lacks one: it is then
+// absent by name, however well the rest of it would decode.
 bool gr_vm_form_allows(const PtxInstr *i);
 
 #endif

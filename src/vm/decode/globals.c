@@ -112,7 +112,7 @@ static gr_status allocate(VmModule *m, VmGlobal *g, gr_error *err) {
     return st;
 }
 
-// Where a symbol in an initializer of module `p` is.
+// Finds where a symbol in an initializer of module `p` is.
 static bool symbol_address(const VmModule *m, const PtxModule *p, const char *name, uint64_t *out) {
     const PtxVar *v = gr_ptx_find_var(p, name);
     const VmGlobal *g = v ? gr_map_get_u64(&m->global_of, (uint64_t)(uintptr_t)v) : NULL;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// layout — what each kernel needs, found by walking its call graph: shared variables, stack, attributes.
+// layout — finds what each kernel needs, by a walk over its call graph: shared variables, stack, attributes.
 //
-// Shared variables get their places per kernel, since a kernel pays only for those that it, or a function that
-// it may call, names. A function called through a pointer may be any whose address was taken.
+// Each kernel has its own places for shared variables, so that it pays only for those that it, or a function that it
+// may call, names. A call through a pointer may reach any function whose address was taken.
 
 #include "vm/core/device.h"
 #include "vm/core/program.h"

@@ -134,8 +134,8 @@ static gr_status layout_params(VmModule *m, VmFunc *f, gr_error *err) {
     return GR_OK;
 }
 
-// Notes whether threads of different blocks may synchronize, by fences, or by operations that release or acquire; and
-// whether an instruction is of the async proxy.
+// Notes whether threads of different blocks may synchronize, by fences or by operations that release or acquire; and
+// whether some instruction is of the async proxy.
 static void note_orders(VmModule *m, const PtxFunc *f) {
     for (const PtxStmt *s = f->first; s; s = s->next) {
         if (s->kind != PTX_INSTR)
@@ -159,9 +159,9 @@ static VmModule *new_module(VmDevice *d) {
     return m;
 }
 
-// Decodes all functions, for what is wrong with them and what kernels need of them. Only the code of a runtime is kept:
-// that of others is made again when a kernel is launched that may come to it (gr_vm_launch). Of most modules most
-// kernels never are.
+// Decodes all functions, to find what is wrong with them and what kernels need of them. Keeps only a runtime's code.
+// Other code is made again when a kernel that may come to it is launched (gr_vm_launch), as most kernels of most
+// modules never are.
 static gr_status decode_all(VmModule *m, gr_error *err) {
     gr_status st = GR_OK;
     Arena scratch;
@@ -182,7 +182,7 @@ static gr_status decode_all(VmModule *m, gr_error *err) {
     return st;
 }
 
-// Makes the code of `f` and of all that it may come to.
+// Makes the code of `f` and of all functions that it may come to.
 static gr_status make_ready(VmModule *m, VmFunc *f, gr_error *err) {
     if (!f->ptx || f->walk == m->device->walks)
         return GR_OK;
@@ -206,7 +206,7 @@ gr_status gr_vm_launch(VmDevice *d, const VmLaunchParams *p, VmLaunch **out, gr_
     return st == GR_OK ? gr_vm_begin(d, p, out, err) : st;
 }
 
-// What `m` is made of is known.
+// Loads m, whose parts are known.
 static gr_status load(VmModule *m, PtxModule *const *modules, size_t n, gr_error *err) {
     VmDevice *d = m->device;
     m->ptx = GR_NEW_ARRAY(&m->arena, PtxModule *, n + 1);

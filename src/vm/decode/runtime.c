@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// runtime — device runtimes that modules share. Their functions are decoded once for each device. Only their variables
-// are each module's own, and the launch says which module it is (VM_FILL_RUNTIME).
+// runtime — device runtimes that modules share. Each device decodes their functions once. Each module has its own
+// variables of a runtime, and the launch says which module it is (VM_FILL_RUNTIME).
 #include "vm/core/device.h"
 #include "vm/core/program.h"
 
@@ -23,7 +23,7 @@ gr_status gr_vm_take_runtime(VmModule *m, uint32_t *cap, gr_error *err) {
     return GR_OK;
 }
 
-// "__gr<suffix>_NAME" is "__gr_NAME" there; NULL: it is none of its names.
+// The runtime's name "__gr_NAME" for "__gr<suffix>_NAME" here; NULL: it is none of its names.
 static const char *name_there(const VmModule *m, const char *name, char *buf, size_t size) {
     size_t n = strlen("__gr"), k = strlen(m->suffix);
     if (strncmp(name, "__gr", n) || strncmp(name + n, m->suffix, k) || name[n + k] != '_')

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// slots — which registers share a place in the frame: those that are never needed at the same time. PTX has a register
-// for every value, a warp's frame holds them 32-fold, and many warps take turns: frames that stay in the cache are
-// what this is for.
+// slots — lets registers that are never needed at the same time share a place in the frame. PTX has a register for
+// every value, a warp's frame holds each 32-fold, and many warps take turns: so smaller frames stay in the cache.
 //
-// Liveness is computed per thread, on the graph of blocks, for the registers that have slots (an alias's uses are
-// uses of what it stands for). A register then occupies its slot from the first to the last statement, in the order
-// of the text, at which it is live; both ends included, so that no instruction finds a destination where another
-// register's source is. Lanes do not disturb each other: handlers leave the lanes alone that are elsewhere.
+// Liveness is computed per thread, on the graph of blocks, for registers that have slots (a use of an alias is a use of
+// what it stands for). A register occupies its slot from the first to the last statement, in the order of the text, at
+// which it is live. Both ends count, so that no instruction has its destination where another register's source is.
+// Lanes do not disturb each other: handlers leave alone the lanes that are elsewhere.
 #include "vm/core/decode.h"
 
 #include <stdlib.h>
@@ -53,7 +52,7 @@ static void touch(Alloc *a, uint32_t n, uint32_t at) {
 static bool test(const uint64_t *set, uint32_t n) { return set[n / 64] >> (n % 64) & 1; }
 static void add(uint64_t *set, uint32_t n) { set[n / 64] |= UINT64_C(1) << (n % 64); }
 
-// An operand in a block's sets: what is read before it is written, and what is certainly written.
+// Notes an operand in a block's sets: what is read before it is written, and what is certainly written.
 static void note(Alloc *a, uint64_t *use, uint64_t *def, const PtxOperand *o, bool written, uint32_t at) {
     if (o->kind == PTX_O_REG && o->reg) {
         uint32_t n = number_of(a, o->reg);
@@ -107,7 +106,7 @@ static int by_start(const void *x, const void *y) {
     return a->from != b->from ? (a->from < b->from ? -1 : 1) : a->reg < b->reg ? -1 : a->reg > b->reg;
 }
 
-// In order of their starts each register takes a slot of its width that is free again, or a new one.
+// Gives each register, in order of their starts, a free slot of its width, or a new one.
 static void assign(Alloc *a) {
     Decoder *d = a->d;
     VEC(Range) busy[4] = {{0}}; // by width; reg is the slot here

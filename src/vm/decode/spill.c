@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // spill — parameters of functions whose address is taken. They are in local memory (PTX ISA, mov: such a parameter is
-// copied to the stack), so a function begins by putting them there, from where calls leave them in the frame. Clang
-// passes structures by value like that, and reads them by ld.param at an address in a register.
+// copied to the stack): a function begins by copying them there from the frame, where calls leave them. Clang passes
+// structures by value so, and reads them by ld.param at an address in a register.
 #include "vm/core/decode.h"
 #include "vm/core/exec.h"
 
