@@ -55,13 +55,13 @@ static bool is_nan64(uint64_t v) { return (v & INT64_MAX) > UINT64_C(0x7ff000000
 static uint64_t op_add_f64(uint64_t old, uint64_t a, uint64_t b) {
     (void)b;
     double s = bits_double(old) + bits_double(a);
-    // NaN as an H200 has them: that of the cell before the operand's, made quiet; or a new one.
+    // NaN as on an H200: the cell's before the operand's, made quiet; or a new one.
     if (s == s)
         return double_bits(s);
     uint64_t nan = is_nan64(old) ? old : is_nan64(a) ? a : UINT64_C(0xfff8000000000000);
     return nan | UINT64_C(1) << 51;
 }
-// Global memory takes the operand's first, and leaves signalling NaN as they are.
+// In global memory the operand's NaN comes first, and signalling NaN stay as they are.
 static uint64_t op_add_f64_global(uint64_t old, uint64_t a, uint64_t b) {
     return is_nan64(a) ? a : is_nan64(old) ? old : op_add_f64(old, a, b);
 }
@@ -271,8 +271,8 @@ VM_HANDLER(gr_vm_x_atom) {
     return --w->budget <= 0 && gr_vm_access_hook(w, i) ? NULL : gr_vm_x_atom_rest(w, i);
 }
 
-// Whether the operation at `address` must be the machine's. The instruction's cache knows the range of its last lane;
-// for another one the answer is yes, which is always right.
+// The operation at `address` must be a machine's atomic one. The instruction's cache knows only the range of its last
+// lane; for others the answer is yes, which is always right.
 static bool is_real(const VmWarp *w, const VmInsn *i, uint64_t address, bool global) {
     const VmCache *c = &w->caches[i->e];
     return w->atomics || (global && (c->host || address - c->lo >= c->hi - c->lo));
@@ -322,7 +322,7 @@ static void update_lanes(VmWarp *w, const VmInsn *i, const uint64_t address[VM_L
     }
 }
 
-// The lanes' operation goes nowhere.
+// The lanes' operations go nowhere: they read zero.
 static void read_zero(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES], uint32_t lanes) {
     const VmMemInfo *info = i->extra;
     (void)address;

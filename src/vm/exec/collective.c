@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // collective — shfl, vote, match, redux, elect, activemask and bar.warp.sync (PTX ISA 9.7.9.6, 9.7.13).
 //
-// A .sync collective is executed when all lanes of its member mask that have not exited are at an instruction of that
-// kind with that mask, wherever it is. Lanes that come early wait as splits of their own. The result is then computed
-// for all of them at once, and lanes at one place go on together.
+// A .sync collective is executed once all lanes of its member mask that have not exited are at an instruction of that
+// kind with that mask, at any place. Lanes that come early wait as splits of their own. One computation then serves all
+// lanes, and lanes at one place go on together.
 #include "vm/core/exec.h"
 #include "vm/core/fault.h"
 #include "vm/core/launch.h"
@@ -217,7 +217,7 @@ static bool together(const VmSplit *p, const VmSplit *q) {
     return q->state == VM_SPLIT_COLLECTIVE && q->member == p->member && info_of(q)->kind == info_of(p)->kind;
 }
 
-// Undefined behaviour (PTX ISA 9.7.9.6), though often its result is thrown away. Each place is told once in a row.
+// Undefined behaviour (PTX ISA 9.7.9.6), though programs often throw the result away. Reports a place once in a row.
 static void tell_missing(VmWarp *w, const VmInsn *i, uint32_t lanes) {
     VmLaunch *l = rest_of(w)->launch;
     const VmInsn **told = &l->told_shuffle[(uintptr_t)i / sizeof *i % TOLD_SHUFFLES];

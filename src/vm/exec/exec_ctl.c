@@ -39,7 +39,7 @@ VM_HANDLER(gr_vm_x_guard) {
     return next;
 }
 
-// Calls, barriers, collectives and the like: the lanes that do not take part go on by themselves.
+// For calls, barriers, collectives and the like: the lanes that do not take part go on by themselves.
 VM_HANDLER(gr_vm_x_guard_control) {
     uint32_t m = guard_mask(w, i);
     if (!m)
@@ -105,7 +105,7 @@ VM_HANDLER(gr_vm_x_brkpt) {
     return gr_vm_fault(w, i, VM_FAULT_BREAKPOINT, -1, 0, "%s", gr_vm_breakpoint(split_of(w)->act->func));
 }
 
-// PTX ISA 9.7.19.2: suspends for a time in [0, 2t]. Which one, the seed says; never less than half, so that a
+// PTX ISA 9.7.19.2: suspends for a time in [0, 2t]. The seed chooses the time, never less than half of t, so that a
 // pause is one.
 uint64_t gr_vm_pause_ns(VmWarp *w, const VmInsn *i) {
     const uint32_t *t = VM_U32(w, i->a);

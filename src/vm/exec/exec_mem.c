@@ -30,7 +30,7 @@ static const char *verb_of(PtxAccess access) {
 
 static const char *verb(const VmMemInfo *info) { return verb_of(info->access); }
 
-// What there is near a bad global address, in words.
+// Describes what there is near a bad global address.
 static void neighbourhood(const VmMem *m, uint64_t address, uint32_t size, char *out, size_t cap) {
     enum {
         FAR = 1 << 20,
@@ -81,7 +81,7 @@ static bool fault_local(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t offs
     return false;
 }
 
-// Another device's memory needs leave: given to the context (peer access) or with the memory (pools).
+// Another device's memory needs permission: given to the context (peer access) or with the memory (pools).
 static bool may_use(const VmLaunch *l, const VmRange *r) {
     int self = l->device->config.index;
     if (r->kind == VM_MEM_MAPPED)
@@ -122,10 +122,10 @@ uint8_t *gr_vm_global_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t add
     return (uint8_t *)(uintptr_t)address + r->delta;
 }
 
-// How many bytes of the access must lie in the `room` bytes that memory still has at its address: all of them. But
-// there are no atomic operations on one byte and few on two: libcu++ works on the aligned word around such a variable,
-// reads it with a strong load and replaces it with atom.cas. GPUs have memory there, as it is handed out in larger
-// pieces, so a word may end after it.
+// How many bytes of the access must lie in the `room` bytes that memory still has at its address. For most accesses
+// all. But there are no atomic operations on one byte and few on two: libcu++ reads the aligned word around such a
+// variable with a strong load, and replaces it with atom.cas. GPUs hand memory out in larger pieces, so memory is
+// there, and such a word may end behind the allocation.
 static uint32_t bytes_inside(const VmMemInfo *info, uint64_t room) {
     bool strong = info->access == PTX_ACCESS_RMW || (info->sem != PTX_SEM_NONE && info->sem != PTX_WEAK);
     return strong && info->size == 4 && room > 0 && room < 4 ? (uint32_t)room : info->size;
@@ -206,7 +206,7 @@ static uint8_t *lane_at(VmWarp *w, const VmInsn *i, PtxSpace space, unsigned lan
     }
 }
 
-// NULL: it is stray (gr_vm_stray).
+// Where the lane's bytes are. NULL: the access is stray (gr_vm_stray).
 static uint8_t *aligned_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t address) {
     const VmMemInfo *info = i->extra;
     if (!(address & (info->size - 1u)))
@@ -217,7 +217,7 @@ static uint8_t *aligned_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t a
     return NULL;
 }
 
-// *stray: the lanes whose bytes are nowhere. False: a lane faulted.
+// Finds the lanes' bytes. *stray: the lanes that have none. False: a lane faulted.
 static bool resolve(VmWarp *w, const VmInsn *i, uint64_t address[VM_LANES], uint8_t *host[VM_LANES],
                     uint32_t *stray) {
     const VmMemInfo *info = i->extra;
@@ -328,7 +328,7 @@ void gr_vm_stored(const VmWarp *w, const VmMemInfo *info, unsigned lane, uint8_t
 
 // The other lanes that store to any of those bytes.
 static uint32_t overlapping(const VmAccessEvent *e, unsigned lane, uint32_t from, uint32_t n, uint32_t size) {
-    // Where one begins that ends with the first of them.
+    // Where an access begins that ends with the first of them.
     uint64_t first = e->address[lane] + from - (size - 1);
     uint32_t lanes = 0;
     for (unsigned l = 0; l < VM_LANES; l++)
@@ -345,7 +345,7 @@ bool gr_vm_stores_same(const VmAccessEvent *e, unsigned lane, uint32_t from, uin
                                            : VM_U64(w, i->a)[lane] + i->imm;
     if (from + n > info->size)
         return false;
-    // There: it was asked before.
+    // The bytes are there, as an earlier question has shown.
     gr_vm_program_bytes(rest_of(w)->launch->device, lane_at(w, i, info->space, lane, raw), info->size, there);
     uint32_t others = overlapping(e, lane, from, n, info->size);
     for (unsigned k = 0; others; k++) {
@@ -366,7 +366,7 @@ bool gr_vm_stores_same(const VmAccessEvent *e, unsigned lane, uint32_t from, uin
     return !memcmp(there + from, stored + from, n);
 }
 
-// What memory holds where the lanes store side by side, beginning with lane `first`'s. False: they do not.
+// Reads what memory holds where the lanes store side by side, from lane `first` on. False: they do not.
 static bool side_by_side(const VmGlance *g, unsigned first, uint8_t *there) {
     VmWarp *w = (VmWarp *)g->who;
     const VmInsn *i = g->insn;
@@ -428,7 +428,7 @@ static void move_whole(VmWarp *w, const VmMemInfo *info, bool store, unsigned l,
         gr_vm_copy_whole(host, bytes, info->size);
 }
 
-// False: it is to be performed as it always is.
+// Moves a weak access. False: the caller performs it as usual.
 static bool move_weakly(VmWarp *w, const VmInsn *i, bool store, unsigned l, uint64_t address, uint8_t *host) {
     const VmMemInfo *info = i->extra;
     uint64_t shared = info->space == PTX_SHARED ? 0 : VM_SHARED_BASE;
@@ -491,7 +491,7 @@ static void move_lanes(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LAN
 
 // ---- Strays --------------------------------------------------------------------------------------------------
 
-// What each lane of a warp last stored to where no memory is. An engine that looks again must find it, or sees a race.
+// What each lane of a warp last stored where no memory is: an engine that looks again must find it, or sees a race.
 struct VmStrayStores {
     uint64_t address[VM_LANES];
     uint32_t size[VM_LANES];
@@ -509,7 +509,7 @@ static void keep_stored(VmWarp *w, const VmMemInfo *info, unsigned l, uint64_t a
     gr_vm_stored(w, info, l, r->stray_stores->bytes[l]);
 }
 
-// What an instruction that was inserted loads there; the program's reads zero.
+// What an inserted instruction loads there; the program's own reads zero.
 static const uint8_t *kept(VmWarp *w, const VmInsn *i, unsigned l, uint64_t address) {
     static const uint8_t zero[16 * VM_MAX_VEC];
     const struct VmStrayStores *s = i->tagged ? rest_of(w)->stray_stores : NULL;

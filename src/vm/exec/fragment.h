@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // fragment — which elements of a matrix are in which registers of which lane, for wmma and mma.sync. Internal.
 //
-// mma.sync: as PTX ISA 9.7.14.5.1 to 14 draw it. wmma leaves it open (9.7.14.4.1): here lane l holds the l-th of 32
-// equal parts. A and B are parted as they lie in memory, line by line, so that each lane loads bytes that are side by
-// side; the product knows the layout (.alayout, .blayout). An accumulator, whose layout only its load or store knows,
-// is parted by rows. PTX has twice or four times as many registers for A and B of f16 as there are elements: further
-// ones repeat them, and are never read.
+// For mma.sync as PTX ISA 9.7.14.5.1 to 14 draw it. For wmma PTX leaves it open (9.7.14.4.1): here lane l holds the
+// l-th of 32 equal parts. A and B are parted line by line as they lie in memory, so that a lane loads neighbouring
+// bytes; the product knows the layout (.alayout, .blayout). Only an accumulator's load or store knows its layout, so it
+// is parted by rows. PTX has two or four times as many registers for A and B of f16 as there are elements: further ones
+// repeat them, and nothing reads these.
 #ifndef GR_VM_EXEC_FRAGMENT_H
 #define GR_VM_EXEC_FRAGMENT_H
 

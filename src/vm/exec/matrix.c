@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// matrix — ldmatrix, stmatrix and movmatrix of 8 by 8 elements of 16 bits (PTX ISA 9.7.14.5.15 to 17), taken apart into
-// operations that the device has. Lanes that give the addresses of rows hand them to the lanes that hold the elements
-// (shfl). These load or store for themselves. So all 32 lanes meet as for any collective, and observers see each lane's
-// own access.
+// matrix — ldmatrix, stmatrix and movmatrix of 8 by 8 elements of 16 bits (PTX ISA 9.7.14.5.15 to 17), as a row of
+// operations that the device has. Lanes with the addresses of rows hand them to the lanes with the elements (shfl),
+// which load or store for themselves. So all 32 lanes meet as for any collective, and observers see each lane's own
+// access.
 //
-// Lane l holds elements 2 (l mod 4) and the next of row l / 4 of each matrix; the address of row r of matrix k is lane
-// 8 k + r's. Transposed, it holds elements l / 4 of rows 2 (l mod 4) and the next.
+// Lane l holds elements 2 (l mod 4) and the next of row l / 4 of each matrix; lane 8 k + r has the address of row r of
+// matrix k. Transposed, lane l holds elements l / 4 of rows 2 (l mod 4) and the next.
 #include "vm/core/matrix.h"
 
 #include "vm/core/exec.h"
@@ -17,7 +17,7 @@
 
 #include <stdio.h>
 
-// Undefined behaviour (PTX ISA 9.7.14.5): some of the warp's threads do not execute it. The others do.
+// Undefined behaviour (PTX ISA 9.7.14.5): some of the warp's threads do not execute the instruction. The others do.
 static void tell_part(VmWarp *w, const VmInsn *i) {
     const VmWarpRest *r = rest_of(w);
     uint32_t gone = r->exists & ~r->live, elsewhere = r->live & ~w->mask, none = ~r->exists;

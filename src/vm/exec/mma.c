@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// mma — D = A * B + C: the fragments of all lanes are put together to matrices, multiplied, and D is handed out.
+// mma — D = A * B + C: puts the fragments of all lanes together to matrices, multiplies, and hands out D.
 //
 // PTX ISA 9.7.14.4.5 and 9.7.14.5.14 leave the order of the sums and their rounding open, but for "at least single
-// precision" (of f16 alone: half). Here each element starts from C, and the products are added one after the other, in
-// the order of k; products are exact, each sum is rounded to the nearest f32, and D of f16 once more at the end. Hence,
-// where all sums are representable, every device gives this result. Products of f64 are fused with the sum, by the
-// wanted rounding. Integers: the exact sum, cut to 32 bits or, with .satfinite, clamped. NaN: the canonical one.
+// precision" (of f16 alone: half). Here each element starts from C, and gets the products in the order of k. Products
+// are exact, each sum is rounded to the nearest f32, and D of f16 once more at the end. So every device gives this
+// result if all sums are representable. Products of f64 are fused with the sum, by the wanted rounding. Integers: the
+// exact sum, cut to 32 bits or, with .satfinite, clamped. NaN: the canonical one.
 #include "vm/exec/mma.h"
 
 #include "vm/alu/alu_half.h"

@@ -33,7 +33,7 @@ typedef struct Args {
     uint64_t bad; // a string's address that is none; 0: all are good
 } Args;
 
-// What was never passed reads as zero.
+// Arguments that were never passed read as zero.
 static uint64_t next_arg(Args *a, unsigned size) {
     uint64_t v = 0;
     a->at = (a->at + size - 1) & ~(uint64_t)(size - 1);
@@ -58,7 +58,8 @@ static unsigned parse_number(const char **p) {
     return n < MAX_FIELD ? n : MAX_FIELD;
 }
 
-// Flags, width, precision, size: yields where the conversion character is. Takes arguments only if there is one.
+// Parses flags, width, precision and size; yields where the conversion character is. Takes arguments only if there is
+// one.
 static const char *parse_spec(const char *p, Args *a, Spec *s) {
     static const char flags[] = "-+ #0";
     bool set[sizeof flags] = {false}, by_arg = false;

@@ -105,7 +105,7 @@ static VM_HANDLER(sys_malloc) {
     return i + 1;
 }
 
-// Inline caches must forget a range that is gone.
+// Makes inline caches forget a range that is gone.
 static void forget_in(VmLaunch *l, uint64_t address) {
     for (uint32_t k = 0; k < l->module->counts.caches; k++)
         if (l->caches[k].lo == address)

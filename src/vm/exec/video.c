@@ -165,7 +165,7 @@ static bool read_selectors(const PtxInstr *i, VideoInfo *v) {
     return i->n_operands == (v->second ? 4u : 3u);
 }
 
-// Forms that NVIDIA's code does not compute as the ISA says (nor in any simple way): no result rather than another one.
+// NVIDIA's code computes these forms otherwise than the ISA says, and in no simple way: better no result than another.
 static bool is_odd(const VideoInfo *v) {
     bool picks = v->second == V_LESSER || v->second == V_GREATER;
     bool bare = v->op == V_MIN || v->op == V_MAX || v->op == V_ABSDIFF;

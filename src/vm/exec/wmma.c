@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// wmma — wmma.load and wmma.store (PTX ISA 9.7.14.4.3 and 9.7.14.4.4), taken apart into operations that the device has.
-// The lanes meet, and each computes where its parts of the matrix are, and loads or stores them for itself. So
-// observers see each lane's own access. Which part is a lane's: see fragment.h.
+// wmma — wmma.load and wmma.store (PTX ISA 9.7.14.4.3 and 9.7.14.4.4), as a row of operations that the device has. The
+// lanes meet; each computes where its parts of the matrix are (fragment.h), and loads or stores them for itself. So
+// observers see each lane's own access.
 //
-// PTX wants one address and one stride of all lanes; each goes by its own here, and observers hear of it if they
-// differ.
+// PTX wants one address and one stride of all lanes. Here each lane goes by its own, and observers hear of differences.
 #include "vm/core/exec.h"
 #include "vm/core/exec_mem.h"
 #include "vm/core/fault.h"
@@ -49,7 +48,7 @@ static void tell_unlike(VmWarp *w, const VmInsn *i) {
                  address_of(w, i, lane) + i->imm, VM_U32(w, i->b)[lane], first, address + i->imm, stride);
 }
 
-// d = a + what part of the matrix with stride b the lane has; extra: Place
+// d = a + the offset of the lane's part of the matrix with stride b; extra: Place
 static VM_HANDLER(run_place) {
     const Place *p = i->extra;
     if (p->first == 0) {
@@ -178,7 +177,7 @@ static bool put_lines(Decoder *d, const Wmma *w) {
     return true;
 }
 
-// An accumulator in memory by columns: each element for itself.
+// Accesses each element by itself, for an accumulator that lies in memory by columns.
 static bool put_elements(Decoder *d, const Wmma *w) {
     uint32_t at[VM_MAX_FRAGMENT], part[VM_MAX_FRAGMENT];
     bool halves = w->f.bits == 16;
