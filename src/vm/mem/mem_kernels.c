@@ -3,13 +3,12 @@
 // instruction set (see CMakeLists.txt).
 //
 // Each instruction has an inline cache of the range it touched last. If every address lies in it and is aligned,
-// nothing can go wrong. If not, the slow handler does the whole instruction. The decision is made before anything
-// is moved. How lanes are moved depends on where they point, found by looking at the first and the last and then
-// proving it for all: consecutive addresses as vectors, equal ones as a splat, others by gathering.
+// nothing can go wrong; else the slow handler does the whole instruction. The handler decides before it moves anything.
+// How it moves lanes depends on where they point, which it guesses from the first and the last and then proves for all:
+// consecutive addresses as vectors, equal ones as a splat, others by gathering.
 //
 // Stores that do not all go to consecutive addresses go through chunks of eight lanes, and through the lanes within a
-// scattered chunk, from a seeded start: which of several stores to the same address comes last is not always the
-// same lane.
+// scattered chunk, from a seeded start: so not always the same lane is the last to store to an address.
 #include "vm/mem/mem_kernels.h"
 
 #include "vm/core/commit.h"
@@ -21,14 +20,14 @@
 
 enum { CHUNK = 8, CHUNKS = VM_LANES / CHUNK };
 
-// What an instruction may touch without asking: addresses in [lo, hi), moved by delta to where their bytes are.
+// The addresses [lo, hi) that an instruction may touch without asking; their bytes are delta away.
 typedef struct Reach {
     uint64_t lo, hi;
     ptrdiff_t delta;
-    bool host; // so can threads of the host
+    bool host; // threads of the host can touch them, too
 } Reach;
 
-// False: ask.
+// Finds where the instruction may touch. False: it has to ask.
 INLINE bool place(const VmWarp *w, const VmInsn *i, int where, uint64_t first, Reach *out) {
     if (where == MEM_SHARED32 || where == MEM_SHARED64) {
         *out = (Reach){w->shared_base, w->shared_base + w->shared_bytes,
@@ -58,8 +57,8 @@ INLINE uint64_t raw(const Lanes *x, unsigned l) {
 INLINE uint64_t at(const Lanes *x, unsigned l) {
     return x->narrow ? (uint32_t)(raw(x, l) + x->offset) : raw(x, l) + x->offset;
 }
-// A 32-bit address and an offset of this size cannot wrap around into a window other than by the sum's own sign, so
-// that the sign-extended address may be added to a pointer.
+// A 32-bit address and an offset of this size cannot wrap around into a window except by the sum's own sign: so the
+// sign-extended address may be added to a pointer.
 INLINE bool offset_is_small(const Lanes *x) { return !x->narrow || x->offset + (1 << 28) < 1 << 29; }
 
 // Lanes [from, from + n) access consecutive elements of that size.
@@ -155,14 +154,14 @@ static __attribute__((noinline)) void report(VmWarp *w, const VmInsn *i, const R
     gr_vm_report_lanes(w, i, space, lo, to);
 }
 
-// The slow handler does it in one piece, which threads of the host may see.
+// The slow handler must do the access in one piece, as threads of the host may see it.
 INLINE bool is_seen_whole(const VmInsn *i, const Reach *m) {
     return UNLIKELY(m->host) && gr_vm_is_whole(i->extra) && gr_vm_is_for_host(i->extra);
 }
 
 // ---- Elements of any size in registers of any width, and local memory ------------------------------------------
 
-// Lane l's bytes: stacks lie one after the other. Lanes without a part in the access move those at `nowhere`.
+// Finds lane l's bytes: stacks lie one after the other. Lanes that take no part move those at `nowhere`.
 INLINE void find_lanes(const Lanes *x, uint64_t delta, uint64_t stride, uint32_t mask, void *nowhere,
                        uint8_t *host[VM_LANES]) {
     for (unsigned l = 0; l < VM_LANES; l++) {
@@ -181,7 +180,7 @@ INLINE void find_lanes(const Lanes *x, uint64_t delta, uint64_t stride, uint32_t
                 out[l] = (D) * (const T *)(const void *)(host[l] + skip);                                    \
     } while (0)
 
-// Element `skip` bytes from each lane's address, extended to 32 or to 64 bits. `together`: consecutive elements.
+// Reads the element `skip` bytes from each lane's address, extended to 32 or 64 bits. `together`: consecutive elements.
 INLINE void read32(uint32_t out[VM_LANES], uint8_t *const host[VM_LANES], unsigned skip, unsigned elem,
                    bool sext, bool together) {
     if (elem == 1 && sext)
@@ -245,7 +244,7 @@ INLINE void store_lanes(VmWarp *w, const VmMemInfo *info, uint8_t *const host[VM
     }
 }
 
-// One variable in every lane's stack, in registers of its width: lane l's is at p + l * stride.
+// Moves one variable in every lane's stack, in registers of its width: lane l's is at p + l * stride.
 INLINE void move_strided(VmWarp *w, const VmMemInfo *info, unsigned elem, uint8_t *p, uint32_t stride,
                          bool part) {
     uint32_t step[VM_LANES] __attribute__((aligned(64)));
@@ -479,7 +478,7 @@ INLINE void atom_lane(VmWarp *w, const VmMemInfo *info, uint8_t *p, unsigned l, 
         VM_U64(w, info->slot[0])[l] = old;
 }
 
-// Asks for the cache line, to write to it.
+// Fetches the cache line, to write to it.
 INLINE void want_line(const void *p) {
 #ifdef __x86_64__
     __asm__ volatile("prefetchw %0" : : "m"(*(const char *)p)); // the builtin would only ask to read
@@ -488,8 +487,7 @@ INLINE void want_line(const void *p) {
 #endif
 }
 
-// The usual ones: one element of 4 or 8 bytes whose place is known. Addition is done here, the rest through the
-// operation's function.
+// The usual atomics: one element of 4 or 8 bytes at a known place. Adds here; the operation's function does the rest.
 INLINE const VmInsn *atom_quick(VmWarp *w, const VmInsn *i, int where, unsigned elem, bool add) {
     const VmMemInfo *info = i->extra;
     const Lanes x = {w->frame + i->a, i->imm, where == MEM_SHARED32};

@@ -28,12 +28,12 @@ extern const VmMemKernels gr_vm_mem_kernels_v4;
 const VmMemKernels *gr_vm_mem_kernels(void);
 
 // For tests: modules loaded from now on get that table ("base", "v3", "v4"), or none ("none"); NULL: the best again.
-// False when this machine has not got it.
+// False: this machine has not got it.
 bool gr_vm_mem_use(const char *isa);
 
-// Strong .b128 accesses and vectors of strong elements are single: PTX promises it of the elements only, but hardware
-// does it, and programs rely on it (CUB keeps a tile's status beside its value). Only other threads see the difference:
-// those of other blocks, or the program's own in memory that they reach (scope .sys).
+// Strong .b128 accesses and vectors of strong elements are done in one piece. PTX promises only the elements, but
+// hardware does so, and programs rely on it (CUB keeps a tile's status beside its value). Only other threads see the
+// difference: those of other blocks, or the program's own in memory that they reach (scope .sys).
 static inline bool gr_vm_is_whole(const VmMemInfo *info) {
     return info->sem != PTX_SEM_NONE && info->sem != PTX_WEAK &&
            (info->size == 16 || (info->vec > 1 && info->size == 8));
@@ -41,8 +41,9 @@ static inline bool gr_vm_is_whole(const VmMemInfo *info) {
 
 static inline bool gr_vm_is_for_host(const VmMemInfo *info) { return info->scope == PTX_SCOPE_SYS; }
 
-// Everything the quick ones do not handle: the whole instruction, and without the hook, when they have called it.
+// Does the whole instruction, if the quick handlers do not.
 VM_HANDLER(gr_vm_x_mem);
+// Does the instruction without the hook, which the quick handler has called.
 VM_HANDLER(gr_vm_x_mem_rest);
 VM_HANDLER(gr_vm_x_atom_rest);
 

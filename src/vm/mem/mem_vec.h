@@ -38,8 +38,8 @@ INLINE bool any(VU64 v) {
 #endif
 }
 
-// Lanes [from, from + n): are their addresses those of consecutive elements, of which lane 0's would be at `zero`?
-// With `same`: are they all `zero`?
+// The addresses of lanes [from, from + n) are those of consecutive elements, of which lane 0's would be at `zero`; with
+// `same`, all are `zero`.
 INLINE bool in_step(const void *a, bool narrow, uint64_t zero, unsigned shift, bool same, unsigned from,
                     unsigned n, uint32_t mask, bool part) {
     VU64 bad = {0};
@@ -66,8 +66,8 @@ INLINE bool in_step(const void *a, bool narrow, uint64_t zero, unsigned shift, b
     return !any(bad);
 }
 
-// Whether all active lanes' addresses plus `offset` are in [lo, hi - size] and aligned. All bounds are far below
-// 2^63, so an address outside makes one of the two differences negative.
+// All active lanes' addresses plus `offset` are in [lo, hi - size] and aligned. All bounds are far below 2^63, so an
+// address outside makes one of the two differences negative.
 INLINE bool all_inside(const void *a, bool narrow, uint64_t offset, uint64_t lo, uint64_t hi, unsigned size,
                        uint32_t mask, bool part) {
     if (hi - lo < size)
@@ -147,7 +147,7 @@ INLINE void load_consecutive(VmWarp *w, uint32_t slot, unsigned elem, const uint
 #endif
 }
 
-// Lanes [from, from + n): the element at base + address. Inactive lanes' addresses are not touched.
+// Loads, for lanes [from, from + n), the element at base + address. Leaves inactive lanes' addresses alone.
 INLINE void gather(VmWarp *w, uint32_t slot, unsigned elem, const void *a, bool narrow, uint64_t base,
                    unsigned from, unsigned n, bool part) {
     uint8_t *reg = w->frame + slot;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // memory — the unified address space: one piece of shared memory, mapped twice. See memory.h.
 //
-// It is anonymous, and its second view is made by mremap: a file would take a descriptor, which programs run out of and
-// close, and would fall under the limit on the size of files.
+// The piece is anonymous, and mremap makes its second view. A file would take a descriptor, which programs run out of
+// and close, and would fall under the limit on the size of files.
 //
-// The region is cut into zones, one per way of being mapped for the host. Plain device memory must fault there, managed
-// and pinned memory must not, and protection has the grain of a page. Within a zone addresses only grow until the zone
-// is used up; between two allocations there is always a gap, so that running over an end finds nothing there.
+// The region is cut into zones, one for each way of being mapped for the host. Plain device memory must fault there,
+// managed and pinned memory must not, and protection has the grain of a page. Within a zone addresses only grow until
+// the zone is used up. A gap stands behind each allocation, so that running over its end finds nothing.
 //
 // What the host reaches is mapped allocation by allocation, with a page that it does not reach in between. Linux lets a
 // process have some 65 000 mappings (vm.max_map_count). So from the DENSE_FROM-th such allocation on they lie side by
@@ -91,8 +91,8 @@ static uint64_t page_size(void) {
 }
 
 // Every run tries these places in this order. Linux never maps anything by itself at the first three, whatever it draws
-// (base/address.c): above the reserved addresses of virtual.c, below a third of the address space. AddressSanitizer
-// takes nothing there. The others are for processes in which something else has these.
+// (base/address.c): they are above the reserved addresses of virtual.c and below a third of the address space.
+// AddressSanitizer takes nothing there. The others are for processes in which something else has the first three.
 static bool reserve(VmMem *m) {
 #ifdef __SANITIZE_THREAD__ // which keeps most of the address space to itself
     static const uint64_t bases[] = {0x6000000000}, most = UINT64_C(1) << 36;
@@ -294,14 +294,14 @@ static void remove_at(VmMem *m, size_t at) {
     new_generation(m);
 }
 
-// Whole pages of [from, to) go back to the system; they read as zero if they are ever used again.
+// Gives whole pages of [from, to) back to the system; they read as zero if they are ever used again.
 static void give_back(VmMem *m, uint64_t from, uint64_t to) {
     uint64_t p = page_size(), lo = page_round(from - m->base), hi = (to - m->base) / p * p;
     if (hi > lo)
         (void)madvise(m->view + lo, hi - lo, MADV_REMOVE);
 }
 
-// What lies between the ranges of a zone.
+// Gives back what lies between the ranges of a zone.
 static void sweep(VmMem *m, const Zone *z) {
     uint64_t from = z->start;
     for (size_t k = upper_bound(m, z->start - 1); from < z->next; k++) {
@@ -311,7 +311,7 @@ static void sweep(VmMem *m, const Zone *z) {
     }
 }
 
-// Small ranges share pages, and their addresses are not used again: dead pages are looked for once there are many.
+// Small ranges share pages and never reuse addresses: looks for dead pages once there are many.
 static void note_dead(VmMem *m, uint64_t bytes) {
     m->dead += bytes + GAP;
     if (m->dead < SWEPT + m->ranges.len * GAP)

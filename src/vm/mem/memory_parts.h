@@ -25,7 +25,7 @@ void gr_vm_mem_note_freed(VmMem *m, uint64_t addr, uint64_t size);
 // ---- virtual.c -----------------------------------------------------------------------------------------------
 
 void gr_vm_virtual_free(VmVirtual *v);
-// Whether the address is in the region of reserved addresses or of the tool's own view of them.
+// The address is in the region of reserved addresses or of the tool's own view of them.
 bool gr_vm_virtual_owns(const VmVirtual *v, uint64_t addr);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// shared — the shared window of a cluster: which block's memory an address is, and what to say when it is no block's.
+// shared — the shared window of a cluster: which block's memory an address is, and what to say if it is no block's.
 //
 // Block `rank` of a cluster has its shared memory at rank << VM_SHARED_SHIFT, in the window as every block of the
-// cluster sees it. So addresses can be handed from one block to another, and mapa only replaces the rank. Quick
-// handlers know the block's own memory; all other accesses come here (distributed shared memory, CUDA C++ Programming
-// Guide, "Distributed Shared Memory").
+// cluster sees it. So one block can hand addresses to another, and mapa only replaces the rank. Quick handlers know the
+// block's own memory; all other accesses come here (distributed shared memory, CUDA C++ Programming Guide, "Distributed
+// Shared Memory").
 #include "vm/core/block.h"
 #include "vm/core/exec.h"
 #include "vm/core/fault.h"
@@ -25,7 +25,7 @@ uint8_t *gr_vm_shared_find(const VmCluster *c, uint64_t offset, uint64_t size, V
     return *miss == VM_SHARED_FOUND ? b->shared + at : NULL;
 }
 
-// There is no other block's shared memory that it could be.
+// Faults, as no other block has shared memory there.
 static const VmInsn *outside(VmWarp *w, const VmInsn *i, unsigned lane, const char *did, uint64_t offset,
                              uint64_t size) {
     unsigned long long n = size, have = rest_of(w)->block->shared_bytes;
@@ -74,7 +74,8 @@ static uint64_t read_lane(const VmWarp *w, uint32_t slot, bool wide, unsigned l)
     return wide ? VM_U64(w, slot)[l] : VM_U32(w, slot)[l];
 }
 
-// The offset in the window of the address that lane l names. False: the address is no such, and the lane has faulted.
+// Sets *out to the offset in the window of lane l's address. False: the address is not in the window, and the lane has
+// faulted.
 static bool window_offset(VmWarp *w, const VmInsn *i, unsigned l, uint64_t *out) {
     const VmMapaInfo *info = i->extra;
     uint64_t a = read_lane(w, i->a, info->wide, l);

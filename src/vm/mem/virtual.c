@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // virtual — reserved addresses, pages and mappings. See vm/virtual.h.
 //
-// The program's addresses lie in one region. The tool reads and writes at the same distance from each of them, so a
-// mapping beside another can be used as one range with it. Pages are pieces of pools of anonymous shared memory, and
-// mapping them makes a second view of the piece. (Files would take descriptors, which programs run out of and close.) A
-// piece is not used again; the system gets its memory back, and its addresses when all of the pool is gone.
+// The program's addresses lie in one region. The tool reads and writes at the same distance from each of them, so
+// mappings side by side can be used as one range. Pages are pieces of pools of anonymous shared memory, and a mapping
+// is a second view of its piece. (Files would take descriptors, which programs run out of and close.) A piece is not
+// used again: the system gets its memory back, and its addresses when all of the pool is gone.
 #include "vm/virtual.h"
 
 #include "base/limits.h"
@@ -166,7 +166,7 @@ void gr_vm_pages_release(VmMem *m, VmPages *p) {
 
 // ---- Reservations --------------------------------------------------------------------------------------------
 
-// Number of those that start at or before addr. Both kinds begin with their address.
+// The number of those that start at or before addr. Both kinds begin with their address.
 #define COUNT_TO(vec, address, n)                                                                            \
     do {                                                                                                     \
         size_t lo_ = 0, hi_ = (vec)->len;                                                                    \

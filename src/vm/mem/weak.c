@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // weak — see weak.h.
 //
-// Time is the number of stores performed so far. The last of them are kept with the bytes that they overwrote. Memory
-// at an earlier moment is memory now with those bytes put back, latest first.
+// Time is the number of stores performed so far. The log keeps the last of them with the bytes that they overwrote.
+// Memory at an earlier moment is memory now with those bytes put back, latest first.
 #include "vm/mem/weak.h"
 
 #include "base/map.h"
@@ -85,7 +85,7 @@ bool gr_vm_weak_incomplete(const VmDevice *d) { return d->weak && d->weak->incom
 
 uint64_t gr_vm_weak_now(const VmWeak *k) { return k->now; }
 
-// NULL: out of memory, and then the warp's accesses are as they always are.
+// What the warp has of this. NULL: out of memory, and its accesses are as usual.
 static VmWeakWarp *warp_of(VmWarpRest *r) {
     if (r->weak)
         return r->weak;
@@ -145,7 +145,7 @@ static void perform_any(VmWeakWarp *x) {
     perform(x, n);
 }
 
-// Now and then; of other warps too, so that a thread that waits for a store sees it in the end.
+// Performs stores now and then, of other warps too, so that a thread that waits for a store sees it in the end.
 static void drain(VmWeakWarp *x) {
     VmWeak *k = x->weak;
     while (x->pending.len > BUFFER || (x->pending.len && !gr_rng_below(&k->rng, DRAIN_ONE_IN)))
@@ -188,7 +188,7 @@ static void set_seen(VmWeakWarp *x, unsigned lane, const uint8_t *host, uint32_t
             x->acquired[lane] = x->weak->now; // out of memory: no reading is as old as this
 }
 
-// Something was stored there since the lane last acquired.
+// A thread has stored there since the lane last acquired.
 static bool may_be_stale(const VmWeakWarp *x, unsigned lane, const uint8_t *host, uint32_t size) {
     uint64_t last = 0;
     for (uintptr_t g = (uintptr_t)host >> GRAIN; g <= ((uintptr_t)host + size - 1) >> GRAIN; g++)
@@ -196,7 +196,7 @@ static bool may_be_stale(const VmWeakWarp *x, unsigned lane, const uint8_t *host
     return last > x->acquired[lane];
 }
 
-// What memory held at a moment of chance; *out has what it holds now. The moment as of which it was read.
+// Reads what memory held at a moment of chance; *out has what it holds now. Yields the moment as of which it was read.
 static uint64_t look_back(VmWeakWarp *x, unsigned lane, const uint8_t *host, uint8_t *out, uint32_t size) {
     VmWeak *k = x->weak;
     uint64_t from = x->acquired[lane];
