@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // arrive — orders of arrival at counters and flags that chance alone would seldom bring about.
 //
-// "The k-th to arrive does the rest" and "who sees the counter complete resets it" are wrong where a thread that has
-// arrived stands for others that are not done, or where others still look at the counter. Both show only when the
-// others are late. So the device makes them late:
+// "The k-th to arrive does the rest" and "who sees the counter complete resets it" are wrong if a thread that has
+// arrived stands for others that are not done, or if others still look at the counter. Both show only when the others
+// are late. So the device makes them late:
 //
 // - A warp arrives when it executes an atomic operation whose result is compared. Then the other ready warps of its
-//   block stay away, mostly until all that others can do is done. Warps of the last block come back first, for it may
+//   block stay away, mostly until all that others can do is done. Warps of the last block come back first, as it may
 //   have been the last of all.
-// - A warp polls when it executes a load or an atomic operation that a loop repeats until it likes the value. Of each
+// - A warp polls when it executes a load or an atomic operation that a loop repeats until it likes the value. For each
 //   such instruction one warp is slow in each launch: it looks rarely, and a little later than others that see another
 //   value. If there is a fence behind the loop, those stay there meanwhile. So the slow one leaves the loop last, and
 //   others may have done something about the counter by then or not. The slow warp is neither of the first block nor of
 //   the last, which have special roles in programs; of two blocks it is in the second. In one block, this goes for
-//   warps. Polling by loads has a slow warp in every other launch only, by chance: such a counter is passed on, and a
+//   warps. Polling by loads has a slow warp only in every other launch, by chance: such a counter is passed on, and a
 //   slow warp sees less.
 //
-// Both happen a few times in each launch, in later launches more rarely. Warps that stay away come back when others
+// Either happens a few times in each launch, in later launches more rarely. Warps that stay away come back when others
 // have looked in vain for long.
 #include "vm/core/device.h"
 #include "vm/core/exec.h"
@@ -61,7 +61,7 @@ typedef struct VmArrivals {
     } away[AWAY];
 } VmArrivals;
 
-// NULL: nothing is to be done in this launch.
+// What the launch has of this. NULL: the device does nothing about it in this launch.
 static VmArrivals *arrivals_of(VmLaunch *l) {
     VmArrivals *a = l->arrivals;
     if (!a) {
@@ -107,7 +107,7 @@ static void arrived(VmWarpRest *r) {
     a->looks = 0;
 }
 
-// All that stay away come back. What still sleeps so long is of the same block.
+// Brings all back that stay away. What still sleeps so long is of the same block.
 static void come_back(VmLaunch *l, VmArrivals *a) {
     for (uint32_t k = 0; k < a->n_away; k++) {
         if (a->away[k].until <= *l->clock_ps)
@@ -143,7 +143,7 @@ static uint32_t place_of(VmLaunch *l, VmArrivals *a, const VmInsn *i) {
     return k < PLACES && a->place[k].none ? PLACES : k;
 }
 
-// The warp is about to look. True: later.
+// The warp is about to look. True: it must look later.
 static bool looks_later(VmWarpRest *r, VmArrivals *a, uint32_t k) {
     VmLaunch *l = r->launch;
     r->leaves = false;
@@ -163,7 +163,7 @@ static bool looks_later(VmWarpRest *r, VmArrivals *a, uint32_t k) {
     return true;
 }
 
-// The slow warp will look then.
+// Lets the slow warp look at that time.
 static void put_off(VmLaunch *l, VmArrivals *a, uint32_t k, uint64_t until) {
     VmWarpRest *slow = l->warp[a->place[k].warp - 1];
     for (uint32_t s = 0; s < slow->n_splits; s++)

@@ -29,7 +29,7 @@ static void write_result(VmWarpRest *r, const VmSplit *p, const VmBarrier *b) {
     *pred = (*pred & ~p->mask) | (v ? p->mask : 0);
 }
 
-// No split that waits at a barrier is elsewhere for the device's own reasons: those that it parted meet here.
+// No split that waits at a barrier is elsewhere for the device's own reasons: those that the device parted meet here.
 static void check_divergence(VmWarpRest *r, uint32_t n) {
     const VmSplit *first = NULL;
     for (uint32_t s = 0; s < r->n_splits; s++) {
@@ -174,7 +174,7 @@ VM_HANDLER(gr_vm_x_grid_wait) {
 VM_HANDLER(gr_vm_x_fence) {
     gr_vm_report_sync(rest_of(w), i, w->mask, i->imm >> 16 ? VM_SYNC_FENCE_PROXY : VM_SYNC_FENCE,
                       (uint32_t)(i->imm >> 16), (PtxSem)(i->imm >> 8 & 0xff), (PtxScope)(i->imm & 0xff));
-    // Beside blocks on other threads, or beside threads of the host: those trust in fences of scope .sys only.
+    // Blocks on other threads trust in fences, and the host's threads in fences of scope .sys only.
     if (w->atomics || (PtxScope)(i->imm & 0xff) == PTX_SCOPE_SYS)
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (__builtin_expect(rest_of(w)->leaves, 0) && gr_vm_stays(rest_of(w)))

@@ -177,8 +177,8 @@ static void start_warp(VmBlock *b, VmWarpRest *r) {
         b->launch->device->policy->begins(r);
 }
 
-// Where the block is that has rank `rank` in the cluster that starts next: clusters start in the order of their linear
-// index, x fastest, unless they are shuffled, and so do the blocks within each (PTX ISA 10.11, %cluster_ctarank).
+// Places the block with rank `rank` of the cluster that starts next. Unless they are shuffled, clusters start in the
+// order of their linear index, x fastest, and so do the blocks within each (PTX ISA 10.11, %cluster_ctarank).
 static void place_block(const VmLaunch *l, uint64_t first, uint32_t rank, VmBlock *b) {
     uint64_t cluster = first / l->cluster_blocks, n = l->n_blocks / l->cluster_blocks;
     if (l->shuffle_by)
@@ -263,8 +263,8 @@ static bool holds_loads(const VmBlock *b) {
     return any;
 }
 
-// Blocks of the cluster have ended. Threads of others may hold loads of their shared memory back (observe/held.c), of
-// which observers hear first.
+// Blocks of the cluster have ended: tells observers, but first of loads from their shared memory that threads of other
+// blocks may hold back (observe/held.c).
 static void tell_ends(const VmCluster *c) {
     bool holding = false;
     for (uint32_t k = 0; k < c->n && c->n > 1; k++)

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// calls — lanes of a warp that entered a function one after the other are in one call again.
+// calls — lanes of a warp that entered a function one after the other share one call again.
 //
 // The device parts warps where hardware does not. Lanes that were parted in front of a call each have an activation,
-// with a frame of its own. Instructions of all lanes, such as wmma, find their operands in one frame, and lanes in two
-// could not become one split before both had returned. So where two splits come to the same instruction, called from
-// the same place, the registers of the lanes in one frame are copied to the other, and the frame that nobody uses any
-// more is given back.
+// with a frame of its own. But instructions of all lanes, such as wmma, need their operands in one frame, and lanes in
+// two frames could not become one split before both had returned. So if two splits come to the same instruction, called
+// from the same place, the registers of one frame's lanes are copied to the other, and the unused frame is given back.
 #include "vm/core/warp.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// cluster — barrier.cluster: one barrier per cluster, which arriving and waiting are two instructions of.
+// cluster — barrier.cluster: one barrier per cluster, at which arriving and waiting are two instructions.
 //
 // A phase is complete when all threads of the cluster that have not exited have arrived in it (PTX ISA 9.7.13.4). A
-// thread that arrived may go on to its wait at leisure: what it waits for is the end of the phase it arrived in, which
-// its own warp remembers. The next phase cannot end before it has waited, since it cannot arrive before.
+// thread that arrived may go on to its wait at leisure: it waits for the end of the phase in which it arrived, which
+// its own warp remembers. The next phase cannot end before that wait, as the thread cannot arrive before.
 #include "vm/core/block.h"
 #include "vm/core/exec.h"
 #include "vm/core/fault.h"
@@ -38,7 +38,7 @@ void gr_vm_cluster_recheck(VmCluster *c) {
             release(c->block[k]);
 }
 
-// Lanes end: threads that wait no longer wait for them.
+// Lanes end: no thread waits for them any more.
 void gr_vm_cluster_exit(VmWarpRest *r, uint32_t lanes) {
     VmCluster *c = r->block->cluster;
     c->live -= bits(lanes);

@@ -19,8 +19,8 @@ static void print_stdout(void *user, const char *text, size_t len, uint64_t cost
     fwrite(text, 1, len, stdout);
 }
 
-// The limits are those of a device of compute capability 9.0 (CUDA C++ Programming Guide, "Technical
-// Specifications per Compute Capability"), also where it says to be of another one; its size is ours.
+// The limits are those of a device of compute capability 9.0 (CUDA C++ Programming Guide, "Technical Specifications per
+// Compute Capability"), even if the device says to be of another one; its size is ours.
 static void set_props(VmDevice *d) {
     uint64_t used, total;
     gr_vm_mem_info(d->mem, d->config.index, &used, &total);

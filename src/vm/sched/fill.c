@@ -77,7 +77,7 @@ static uint64_t tid(const VmWarpRest *r, unsigned lane, unsigned dim) {
     return t[dim];
 }
 
-// Which cluster the block is in, and where in it.
+// The block's cluster, and its place there.
 static uint64_t cluster_value(const VmFill *f, const VmBlock *b) {
     const VmLaunch *l = b->launch;
     if (f->kind == VM_FILL_CLUSTERID)

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// gather — lanes that the device alone parted meet again before an instruction that shows which lanes are together.
+// gather — lanes that only the device parted meet again before an instruction that shows which lanes are together.
 //
-// Hardware does not part a converged warp. So a program may find out, with activemask or with a shuffle whose mask
-// leaves lanes out, which lanes run together, and get all of them. The device parts warps before memory accesses
-// (hooks.c) and does not wait at rejoin points for ever (split.c). Lanes parted like that are kin (VmSplit.kin). At
-// such an instruction a split waits for its kin as long as they can still come: until each is there, waits for
-// something else, or has exited.
+// Hardware does not part a converged warp. So a program may ask, with activemask or with a shuffle whose mask leaves
+// lanes out, which lanes run together, and get all of them. The device parts warps before memory accesses (hooks.c) and
+// does not wait at rejoin points for ever (split.c). Lanes parted so are kin (VmSplit.kin). At such an instruction a
+// split waits for its kin as long as they can still come: until each is there, waits for something else, or has exited.
 #include "vm/core/exec.h"
 #include "vm/core/warp.h"
 #include "vm/sched/ready.h"
 
 enum { PATIENCE_MIN = 1024 };
 
-// The splits that wait at join b, and the joins inside it, go over to join a.
+// Moves the splits that wait at join b, and the joins inside it, to join a.
 static void move_join(VmWarpRest *r, VmJoin *a, VmJoin *b) {
     b->refs++;
     for (uint32_t s = 0; s < r->n_splits; s++) {
@@ -33,7 +32,7 @@ static void move_join(VmWarpRest *r, VmJoin *a, VmJoin *b) {
     gr_vm_join_unref(r, b);
 }
 
-// Lanes that took one branch after they had been parted have two joins for one place. Those become one, so that they
+// Lanes that took one branch after they had been parted have two joins for one place. Makes these one, so that they
 // meet there with all lanes that took the other side. False: the joins are of different places.
 static bool unify(VmWarpRest *r, VmJoin *a, VmJoin *b) {
     if (a == b)
@@ -56,8 +55,8 @@ static uint32_t lanes_in(const VmWarpRest *r, VmSplitState a, VmSplitState b) {
     return m;
 }
 
-// Split s and all that wait at the same instruction go on together. Kin that did not come are kin no more, since the
-// program parted them; but for those that wait elsewhere for these.
+// Split s and all that wait at the same instruction go on together. Kin that did not come are kin no more, as the
+// program parted them; except those that wait elsewhere for these.
 static void meet(VmWarpRest *r, uint32_t s) {
     const VmSplit key = r->splits[s];
     for (uint32_t k = 0; k < r->n_splits; k++)
@@ -82,7 +81,7 @@ static uint32_t depth(const VmActivation *a) {
     return n;
 }
 
-// Whether the program comes to where p waits before it comes to where q does, as far as one can tell.
+// The program comes to where p waits before it comes to where q does, as far as one can tell.
 static bool is_before(const VmSplit *p, const VmSplit *q) {
     uint32_t a = depth(p->act), b = depth(q->act);
     return a != b ? a > b : p->pc < q->pc;

@@ -2,19 +2,19 @@
 // hold — the race-directed schedule: a thread that has just made an access is held while others run.
 //
 // An engine may insert a pause after each access, to look again at what the access touched. By default the pause is
-// virtual time, and which threads meet in it is chance. Here it has no length (gr_vm_hold): the split is held until no
-// other split can make progress, on this device or (the driver sees to that) on any. It is also released when others
-// have executed so much that they may be polling for something that a held split will write. Then one is released.
+// virtual time, and chance decides which threads meet in it. Here it has no length (gr_vm_hold): the split is held
+// until no other split can make progress, on this device or (the driver sees to that) on any. Then one is released; and
+// so it is when others have executed so much that they may be polling for something that a held split will write.
 //
 // A launch takes one of three ways; five consecutive seeds cover all. It releases: any split; or the one held longest,
 // except a few that stay until only they are left (so distant accesses meet); or the one held least often.
 //
 // When an observer knows what should meet (VmWish) a launch takes a fourth way, AIMED. A split is held when it comes to
-// an access where the observer wishes that it waits. At other accesses it goes on, but for one in eight: else threads
-// at which no run aims would always run in the same order. Splits that need not wait come back first. Next come those
-// that were to wait (STOPS), as the two sides of a pair may come in either order. Those that were to wait for all
-// others (STAYS) come last, and in no launch before all others: when such a thread looks again, all that can come have
-// come. The order among equals is chance. The limits below hold here too, so a wish for what cannot happen ends.
+// an access where the observer wishes that it waits. At other accesses it goes on, except one in eight: else threads at
+// which no run aims would always run in the same order. Splits that need not wait come back first. Next come those that
+// were to wait (STOPS), as the two sides of a pair may come in either order. Those that were to wait for all others
+// (STAYS) come last, and in no launch before all others: when such a thread looks again, all that can come have come.
+// The order among equals is chance. The limits below hold here too, so a wish for what cannot happen ends.
 //
 // Warps may also be held before their first instruction. Some pairs do not meet because the side that cannot be held,
 // an atomic operation or a copy, is always first. In an aimed launch warps begin late when the observer wishes that of
@@ -191,7 +191,7 @@ static void begins(VmWarpRest *r) {
     put(r, 0, l->way == AIMED ? ranked(RANK_STOPS, chance) : l->late_stay ? STAYS | chance : chance & ~STAYS);
 }
 
-// The splits that have been held for longest come back.
+// Brings back the splits that have been held for longest.
 static void expire(VmDevice *d) {
     d->held_until = UINT64_MAX;
     for (VmLaunch *l = d->active; l; l = l->next)
@@ -226,12 +226,12 @@ static void ran(VmLaunch *l, VmWarpRest *r, uint64_t n, bool yields) {
     count(l->device, n);
 }
 
-// Otherwise a thread that sleeps between two looks would let the watchdog's time pass.
+// Counts time that passed at once: else a thread that sleeps between two looks would let the watchdog's time pass.
 static void jumped(VmDevice *d, uint64_t ns) { count(d, ns >> NS_SHIFT); }
 
 static bool leave_behind(VmLaunch *l) { return gr_rng_below(&l->hold_rng, 2) == 0; }
 
-// Launches in which some thread need not wait for all others come before those in which all do.
+// Launches in which some thread need not wait for all others come before those in which all must.
 static uint64_t turn_of(const VmLaunch *l) {
     uint32_t first = l->way == AIMED ? RANK_STAYS : 0;
     for (uint32_t k = 0; k < l->n_held && l->way == AIMED; k++)

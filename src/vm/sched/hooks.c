@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// hooks — what happens now and then before a memory access of the program: a switch to another split, or the
-// parting of a converged warp. Both are drawn from the seed, about one access in VmConfig.split_one_in.
+// hooks — what happens now and then before a memory access of the program: a switch to another split, or the parting of
+// a converged warp. The seed draws both, about one access in VmConfig.split_one_in.
 //
-// Without the second, lanes of a warp that never branch would always move together, and a missing __syncwarp
-// could not show.
+// Without the parting, lanes of a warp that never branch would always move together, and a missing __syncwarp could not
+// show.
 #include "vm/core/exec.h"
 #include "vm/core/exec_mem.h"
 #include "vm/core/extend.h"
@@ -35,7 +35,7 @@ static uint32_t random_part(VmLaunch *l, uint32_t mask) {
     return part;
 }
 
-// A part as programs that work with parts of warps part them, into halves, or groups of 8, 4, 2 or 1 in turn; or any.
+// A part as programs that use parts of warps make it: halves, or groups of 8, 4, 2 or 1 in turn; or any.
 static uint32_t usual_part(VmLaunch *l, uint32_t mask) {
     static const uint32_t groups[] = {0x0000ffff, 0x00ff00ff, 0x0f0f0f0f, 0x33333333, 0x55555555};
     uint32_t how = gr_rng_below(&l->hold_rng, 8);
@@ -43,8 +43,8 @@ static uint32_t usual_part(VmLaunch *l, uint32_t mask) {
     return how < 6 && part && part != mask ? part : random_part(l, mask);
 }
 
-// The running split stays away for a while, of any order of magnitude: a split that is parted only for a moment catches
-// up unnoticed.
+// The running split stays away for a while, of any order of magnitude: one that is parted only for a moment catches up
+// unnoticed.
 static void hold(VmWarp *w, const VmInsn *i) {
     VmWarpRest *r = rest_of(w);
     VmLaunch *l = r->launch;
@@ -56,7 +56,7 @@ static void hold(VmWarp *w, const VmInsn *i) {
         return;
     }
     uint64_t ns = gr_rng_below(&l->rng, HOLD_NS) >> gr_rng_below(&l->rng, HOLD_SHIFTS);
-    // Out of memory: then it does not sleep.
+    // Without memory the split does not sleep.
     if (ns && gr_vm_sleep_until(r, *l->clock_ps + ns * 1000))
         w->stop = VM_STOP_WAIT;
 }

@@ -145,7 +145,7 @@ static gr_status prepare(VmDevice *d, const VmLaunchParams *p, VmLaunch *l, gr_e
         l->param_range->read_only = true;
     }
     if (p->cooperative) {
-        // What cooperative groups finds through %envreg1 and %envreg2: its size and the grid barrier
+        // Cooperative groups finds its size and the grid barrier through %envreg1 and %envreg2
         // (cooperative_groups/details/driver_abi.h, struct grid_workspace).
         gr_status st =
             gr_vm_mem_alloc(d->mem, VM_MEM_INTERNAL, d->config.index, 8, 256, &l->grid_workspace, err);

@@ -2,8 +2,8 @@
 // policy_pct — probabilistic concurrency testing (Burckhardt, Kothari, Musuvathi, Nagarakatte: A Randomized Scheduler
 // with Probabilistic Guarantees of Finding Bugs, ASPLOS 2010).
 //
-// Every warp gets a random priority when its block starts, and the ready warp of the highest priority always runs. At d
-// - 1 random steps among the first k the running warp's priority falls below all those. Then a bug of depth d, one that
+// Every warp gets a random priority when its block starts, and the ready warp of the highest priority always runs. At
+// d-1 random steps among the first k the running warp's priority falls below all those. Then a bug of depth d, one that
 // shows when d steps come in a certain order, shows with probability 1 / (n k^(d-1)) at least, n being the number of
 // warps. A step is a warp instruction. That presumes programs that do not wait by polling: a warp that polls is put
 // below all others, as in the paper, and then no bound is claimed. Nor is a bound claimed when an execution had more
@@ -59,7 +59,7 @@ void gr_vm_pct_free(VmPct *p) { free(p); }
 
 static VmPct *pct(const VmLaunch *l) { return l->device->pct; }
 
-// Above all that changes give, which are above all that polling gives.
+// A new warp's priority is above all that changes give, which are above all that polling gives.
 static void started(VmWarpRest *r) {
     VmPct *p = pct(r->launch);
     r->priority = (int64_t)(gr_rng_next(&p->rng) >> 2 | UINT64_C(1) << 62);
@@ -76,7 +76,7 @@ static uint32_t highest(const VmLaunch *l) {
 
 static uint32_t warp(VmLaunch *l) { return highest(l); }
 
-// The launch of the warp of highest priority; a launch that has not begun, or can have more blocks, comes first.
+// The launch of the warp of highest priority; but a launch that has not begun, or can have more blocks, comes first.
 static VmLaunch *launch(VmDevice *d) {
     VmLaunch *best = NULL;
     for (VmLaunch *l = d->active; l; l = l->next) {

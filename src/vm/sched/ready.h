@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ready — which warps of a launch could run: a list to draw from, and the order of their waiting. Internal to the VM.
 //
-// A turn may be as short as a few instructions, so this is kept small and together. The order is links between the
-// numbers of warps, not between warps, which would each cost a line of the cache.
+// A turn may be as short as a few instructions, so this is small and compact. The order links the numbers of warps, not
+// the warps, each of which would cost a line of the cache.
 #ifndef GR_VM_SCHED_READY_H
 #define GR_VM_SCHED_READY_H
 
@@ -33,7 +33,7 @@ static inline void link_newest(VmLaunch *l, uint32_t id) {
     l->newest = id;
 }
 
-// Into the launch's ready list, if it is not there. There is room for all resident warps (gr_vm_launch_reserve).
+// Puts the warp into the launch's ready list. There is room for all resident warps (gr_vm_launch_reserve).
 static inline void warp_ready(VmWarpRest *r) {
     VmLaunch *l = r->launch;
     if (r->ready_slot != UINT32_MAX)
@@ -65,7 +65,7 @@ static inline void count_state(VmWarpRest *r, uint8_t state, int by) {
         r->n_joining += (uint32_t)by;
 }
 
-// The numbers of the warp's ready and sleeping splits changed.
+// Called when the numbers of the warp's ready and sleeping splits have changed.
 static inline void warp_moved(VmWarpRest *r) {
     bool now = r->n_ready || r->n_sleeping;
     if (now != r->moving) {

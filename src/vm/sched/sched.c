@@ -44,7 +44,7 @@ static void swap(VmSleeper *a, VmSleeper *b) {
     *b = t;
 }
 
-// The number of the new entry; 0: out of memory.
+// Adds a sleeper. Yields its number; 0: out of memory.
 static uint64_t push_sleeper(VmLaunch *l, VmSleeper entry) {
     if (l->n_sleepers == l->cap_sleepers) {
         uint32_t cap = l->cap_sleepers ? l->cap_sleepers * 2 : 64;
@@ -62,7 +62,7 @@ static uint64_t push_sleeper(VmLaunch *l, VmSleeper entry) {
     return entry.seq;
 }
 
-// The running split sleeps.
+// Puts the running split to sleep.
 bool gr_vm_sleep_until(VmWarpRest *r, uint64_t until) {
     if (!push_sleeper(r->launch, (VmSleeper){.until = until, .warp = r}))
         return false;
@@ -108,7 +108,7 @@ static void pop_sleeper(VmLaunch *l) {
     }
 }
 
-// Ranges may have come or gone since the launch ran last.
+// Refreshes what the launch has cached of ranges, which may have come or gone since it ran last.
 static void refresh_caches(VmLaunch *l) {
     uint64_t g = gr_vm_mem_generation(l->device->mem);
     if (l->caches_generation != g) {
@@ -177,7 +177,7 @@ static void advance(VmLaunch *l, uint64_t n) {
 
 uint64_t gr_vm_time_of(const VmLaunch *l, uint64_t n) { return n * WARP_INSN_PS / parallel(l); }
 
-// Whether lanes that wait for others, all of which are held, go on without them.
+// Lanes that wait for others, all of which are held, go on without them.
 static bool leaves_behind(VmLaunch *l, const VmWarpRest *r) {
     if (!l->n_held || !l->device->policy->leave_behind)
         return false;
@@ -238,8 +238,8 @@ static uint64_t run_warp(VmLaunch *l, VmWarpRest *r, uint32_t quantum) {
 // A number below n out of 32 random bits.
 static uint32_t scale(uint32_t bits, uint32_t n) { return (uint32_t)((uint64_t)bits * n >> 32); }
 
-// The next turn is decided a turn ahead, so that what it touches first can come into the cache meanwhile: loads that
-// depend on each other, most of a switch's cost. A warp that cannot run any more at its turn is replaced then.
+// Decides the next turn a turn ahead, so that what it touches first can come into the cache meanwhile: loads that
+// depend on each other are most of a switch's cost. If the warp cannot run any more at its turn, another replaces it.
 static uint32_t draw_warp(VmLaunch *l, uint32_t chance) {
     return ++l->pick % FAIR_EVERY == 0 ? l->oldest : l->ready[scale(chance, l->n_ready)];
 }
@@ -360,8 +360,8 @@ static VmLaunch *choose_launch(VmDevice *d) {
     return NULL;
 }
 
-// A thread is held, and otherwise an asynchronous operation would be next: whether that comes later than a held thread,
-// so that it may come while any other thread is held.
+// A thread is held, and an asynchronous operation would be next. True: that comes later than a held thread, so that it
+// may come while any other thread is held.
 static bool puts_off(VmDevice *d) {
     VmLaunch *from = NULL;
     for (VmLaunch *l = d->active; l; l = l->next)
@@ -370,7 +370,7 @@ static bool puts_off(VmDevice *d) {
     return from && from->sleepers[0].op && !gr_vm_all_stay(d) && gr_rng_below(&from->hold_rng, PUT_OFF) != 0;
 }
 
-// No warp is ready: time passes until the first sleeper wakes. False when none sleeps either.
+// No warp is ready: lets time pass until the first sleeper wakes. False: none sleeps either.
 static bool jump(VmDevice *d) {
     uint64_t first = UINT64_MAX;
     for (VmLaunch *l = d->active; l; l = l->next)

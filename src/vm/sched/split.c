@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // split — how the lanes of a warp part and meet again.
 //
-// Lanes that part at a branch get a join in common: the place where they are expected to meet, and which lanes are
-// expected. A split that gets there waits, but only as long as its siblings' patience budget lasts: then it is taken
-// off the list and goes on alone, to the next join out. So convergence is the rule where it costs nothing, and never a
-// condition for progress: a thread that spins on a lock which a waiting sibling holds will get it. Patience halves
-// every time it was in vain, down to a floor, so that 32 lanes that take turns in a lock do not wait long for each
-// other.
+// Lanes that part at a branch share a join: the place where they are expected to meet, and which lanes are expected. A
+// split that gets there waits, but only as long as its siblings' patience budget lasts. Then it leaves the list and
+// goes on alone, to the next join out. So lanes converge where it costs nothing, and progress never depends on that: a
+// thread that spins on a lock which a waiting sibling holds will get it. Patience halves every time it was in vain,
+// down to a floor, so that 32 lanes that take turns in a lock do not wait long for each other.
 #include "vm/core/block.h"
 #include "vm/core/exec.h"
 #include "vm/core/tell.h"
@@ -160,7 +159,7 @@ VM_HANDLER(gr_vm_x_rejoin) {
     return NULL;
 }
 
-// Split s goes on without the others that are expected at j, as it would not on hardware.
+// Split s goes on without the others that are expected at j, which hardware would not let it.
 static void part_from(VmWarpRest *r, uint32_t s, const VmJoin *j) {
     for (uint32_t k = 0; k < r->n_splits; k++)
         if (k != s && r->splits[k].mask & j->expected) {
@@ -211,7 +210,7 @@ static bool is_ancestor(const VmJoin *a, const VmJoin *of) {
     return a == NULL;
 }
 
-// Ready splits at the same place become one. Their joins: the innermost that both have.
+// Merges ready splits at the same place. Their join is the innermost that both have.
 void gr_vm_merge_ready(VmWarpRest *r) {
     for (uint32_t a = 0; a < r->n_splits; a++) {
         if (r->splits[a].state != VM_SPLIT_READY)
@@ -249,7 +248,7 @@ void gr_vm_merge_ready(VmWarpRest *r) {
 
 // ---- The end of lanes --------------------------------------------------------------------------------------
 
-// Lanes of the running split end. The split goes away when none is left.
+// Ends lanes of the running split. The split goes away when none is left.
 void gr_vm_lanes_exit(VmWarp *w, uint32_t lanes) {
     VmWarpRest *r = rest_of(w);
     if (r->holding & lanes)

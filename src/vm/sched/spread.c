@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // spread — a launch whose blocks run on several threads. See spread.h.
 //
-// Each share has its own virtual clock. The device's is that of the slowest share, so that one whose warps all sleep
-// and which jumps ahead does not bring the watchdog upon the others.
+// Each share has its own virtual clock. The device's clock is that of the slowest share, so that a share whose warps
+// all sleep and which jumps ahead does not bring the watchdog upon the others.
 #include "vm/sched/spread.h"
 
 #include "vm/alu/alu.h"
@@ -109,8 +109,8 @@ void gr_vm_spread_free(VmLaunch *l) {
     l->spread = NULL;
 }
 
-// Neighbours touch neighbouring memory, so a share takes several blocks in a row; but no more than it can make resident
-// besides those that it has, so that every block that was taken runs even if no other ever ends.
+// Takes several blocks in a row, as neighbours touch neighbouring memory; but no more than the share can make resident
+// beside those that it has, so that every block that was taken runs even if no other ever ends.
 static bool take_run(VmLaunch *s) {
     VmSpread *sp = s->in;
     uint64_t seen = atomic_load_explicit(&sp->next_block, memory_order_relaxed);
@@ -154,8 +154,8 @@ bool gr_vm_spread_overdue(const VmLaunch *s) {
     return slowest(s->in) / 1000 - s->start_ns > s->device->config.watchdog_ns;
 }
 
-// All warps of the share sleep. If others run right now, they get the chance to bring the time about; then it jumps.
-// The processor is not given away: on a busy machine it would be long until it came back.
+// All warps of the share sleep. If others run right now, they get the chance to bring the time about; then the clock
+// jumps. The thread keeps the processor: on a busy machine it would be long until it came back.
 static void pass_time(VmLaunch *s) {
     const VmSpread *sp = s->in;
     uint64_t until = s->sleepers[0].until;
@@ -205,7 +205,7 @@ static void work(void *arg, unsigned k) {
     gr_alu_fp_leave(saved);
 }
 
-// What the shares have done so far becomes the launch's. Of several faults the first share's is told.
+// Adds what the shares have done so far to the launch. Of several faults the first share's is reported.
 static void collect(VmLaunch *l) {
     VmSpread *sp = l->spread;
     bool all = true;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // stuck — finds that kernels can never go on: each of their threads waits, or repeats a loop that changes nothing.
 //
-// Now and then the device looks closely for a while (a look). During a look every instruction is classified before it
-// is executed. What could change memory, or what others do, ends the look: a store or an atomic operation that alters
+// Now and then the device looks closely for a while (a look). During a look it classifies every instruction before it
+// executes it. What could change memory, or what others do, ends the look: a store or an atomic operation that alters
 // bytes, barriers, clocks, asynchronous operations, output. So all loads of a look that got to its end saw the same
-// memory. A thread's next step depends on its registers and on what it loads; if a split comes twice to one instruction
-// with equal registers during a look, its lanes repeat that way for ever, however they are scheduled. When all lanes
-// that live do, or wait since before the look began, nothing on this device can change any more. Whether something else
-// can is for the driver to say (VM_RUN_STUCK).
+// memory. A thread's next step depends on its registers and on what it loads. So if a split comes twice to one
+// instruction with equal registers during a look, its lanes repeat that way for ever, however they are scheduled. When
+// all lanes that live do, or wait since before the look began, nothing on this device can change any more. The driver
+// says whether something else can (VM_RUN_STUCK).
 //
 // Looks are far apart, and farther each time that one finds nothing, up to GAP_MAX.
 #include "vm/sched/stuck.h"
@@ -83,7 +83,7 @@ static uint32_t taking_part(const VmWarp *w, const VmInsn *i) {
     return (i->guard_negated ? ~p : p) & w->mask;
 }
 
-// Executes a store or an atomic operation; *changed when some byte is another one then.
+// Executes a store or an atomic operation; *changed: it changed some byte.
 static const VmInsn *execute_store(VmWarp *w, const VmInsn *i, bool *changed) {
     const VmMemInfo *info = i->extra;
     uint64_t address[VM_LANES];
@@ -102,7 +102,7 @@ static const VmInsn *execute_store(VmWarp *w, const VmInsn *i, bool *changed) {
     return next;
 }
 
-// Memory of the process that CUDA does not know may be other processes', too.
+// Other processes may share memory of the process that CUDA does not know.
 static bool loaded_pageable(const VmWarp *w, const VmInsn *i) {
     const VmRange *range = NULL;
     const VmCache *c = &w->caches[i->e];
@@ -113,7 +113,7 @@ static bool loaded_pageable(const VmWarp *w, const VmInsn *i) {
 
 // ---- What repeats ------------------------------------------------------------------------------------------
 
-// Hashes registers, a multiple of 64 bytes; in four sums, so that none waits for another one.
+// Hashes registers, a multiple of 64 bytes, in four sums, so that none waits for another one.
 static uint64_t hash_of(const uint8_t *frame, uint32_t bytes) {
     uint64_t h[4] = {1, 2, 3, 4}, word;
     for (uint32_t at = 0; at < bytes; at += sizeof h)
@@ -145,8 +145,8 @@ static uint64_t joint_state(const VmWarpRest *r) {
     return sum;
 }
 
-// The split is about to execute `i`. Its state is remembered after 1, 2, 4, … returns to where that was: then it is one
-// of the states that repeat at some time, if there are such.
+// The split is about to execute `i`. Remembers its state after 1, 2, 4, … returns to where that was: then it is one of
+// the states that repeat, if any do.
 static void compare(VmWarpRest *r, const VmInsn *i, const VmStuck *s) {
     VmSplit *p = &r->splits[r->cur];
     VmSeenState *seen = &r->seen[r->cur];
@@ -177,7 +177,7 @@ static void begin_warp(VmWarpRest *r, const VmStuck *s) {
     r->meets = false;
 }
 
-// Lanes wait for each other: from now on the warp repeats something only when all of it does.
+// Lanes wait for each other: from now on the warp repeats something only if all of it does.
 static void note_meeting(VmWarpRest *r, bool waits) {
     if (!waits || r->meets)
         return;

@@ -15,7 +15,7 @@ static inline void gr_vm_stuck_ran(VmDevice *d, uint64_t n) {
     if (__builtin_expect(d->stuck.executed >= d->stuck.next, 0))
         gr_vm_stuck_due(d);
 }
-// What is known of split `from` is known of split `to`. Between two looks nothing is known of any.
+// Split `to` takes over what is known of split `from`. Between two looks nothing is known of any.
 static inline void gr_vm_seen_too(VmWarpRest *r, uint32_t from, uint32_t to) {
     if (__builtin_expect(r->launch->device->stuck.looking, 0))
         r->seen[to] = r->seen[from];

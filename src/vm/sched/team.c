@@ -2,7 +2,7 @@
 // team — threads that share a piece of work with the calling one.
 //
 // Pieces are short and follow each other closely (a slice of a launch, then the next one). So a helper looks for the
-// next piece for some microseconds before it sleeps. A helper that is late finds its part claimed by the caller and
+// next piece for some microseconds before it sleeps. If a helper is late, the caller claims its part, and the helper
 // does nothing: no thread ever waits until a helper without work is scheduled.
 #include "vm/sched/team.h"
 
@@ -130,7 +130,7 @@ void gr_vm_team_run(VmTeam *t, unsigned n, void (*work)(void *arg, unsigned k), 
             work(arg, k);
     for (unsigned k = 0; k < SPINS && atomic_load(&t->working); k++)
         gr_vm_team_relax();
-    // Taken in any case: a helper may still be on its way out of the lock.
+    // The lock is taken in any case, as a helper may still be on its way out of it.
     pthread_mutex_lock(&t->lock);
     while (atomic_load(&t->working))
         pthread_cond_wait(&t->done, &t->lock);
