@@ -2,10 +2,10 @@
 // held — loads that observers hear of late.
 //
 // A load that the compiler hoisted out of its guard (ptx/speculate.h) is no access of a thread that throws the value
-// away. So it is held back until the thread has chosen. That is no lie as long as the thread has neither learnt
-// anything from others meanwhile nor told them anything: then others' accesses are ordered with the load as they were
-// when it was made. So whatever orders a lane's work settles its loads first (gr_vm_tell_sync, gr_vm_report_async), for
-// all lanes that an event speaks for, not only for those of the split that it names.
+// away. So the VM holds it back until the thread has chosen. That is no lie as long as the thread has neither learnt
+// anything from others meanwhile nor told them anything: others' accesses are still ordered with the load as they were.
+// So whatever orders a lane's work settles its loads first (gr_vm_tell_sync, gr_vm_report_async), for all lanes that an
+// event speaks for, not only for those of the split that it names.
 #include "vm/core/device.h"
 #include "vm/core/exec.h"
 #include "vm/core/exec_mem.h"
@@ -14,7 +14,7 @@
 #include "vm/core/warp.h"
 #include "vm/observe/observe_internal.h"
 
-// The lanes whose load is of memory that has been freed since, which observers have heard of and forgotten.
+// The lanes whose load is of memory that was freed since: observers have heard of that and forgotten the memory.
 static uint32_t freed_since(const VmWarpRest *r, const VmHeldLoad *h, uint32_t lanes) {
     const VmMem *mem = r->launch->device->mem;
     const VmMemInfo *info = h->insn->extra;

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-// `late`: the module of what is told late (the warp may be in another by now); NULL: the running function's.
+// `late`: the module of a late access, as the warp may be in another by now; NULL: the running function's.
 static void where(const VmWarpRest *r, const VmInsn *i, uint32_t mask, const PtxModule *late, VmWhere *out) {
     const VmBlock *b = r->block;
     const VmFunc *f = late ? NULL : r->splits[r->cur].act->func;
@@ -81,7 +81,7 @@ void gr_vm_tell_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind k
             d->observers.data[k].sync(d->observers.data[k].user, &e);
 }
 
-// Whether the event orders what its lanes did before it. What an operation does once it is under way, its arrival at an
+// The event orders what its lanes did before it. What an operation does once it is under way, its arrival at an
 // mbarrier included, orders the operation and not its thread, which has gone on.
 static bool orders_lanes(const VmAsyncEvent *e) {
     switch (e->kind) {
@@ -109,7 +109,7 @@ void gr_vm_report_async(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmAsyncEv
     r->hot.listens = d->listens_access && (gr_vm_wanted(d, false) || r->holding);
 }
 
-// Which space an address is in; shared ones become offsets, and *rank the block's that owns the memory.
+// The space of an address; shared ones become offsets, and *rank that of the block that owns the memory.
 static PtxSpace space_of(PtxSpace written, uint64_t *address, uint32_t *rank) {
     uint64_t shared = *address - (written == PTX_GENERIC ? VM_SHARED_BASE : 0);
     if ((written == PTX_GENERIC || written == PTX_SHARED) && shared < VM_SHARED_SIZE) {
@@ -130,7 +130,7 @@ static uint64_t owner_of(const VmWarpRest *r, PtxSpace space, uint32_t rank) {
     return r->block->cluster->block[space == PTX_SHARED ? rank : r->block->rank]->linear;
 }
 
-// The lanes of `mask` access one space, and one block's shared memory. `to`: a bit for each observer that is told.
+// Reports an access by the lanes of `mask` to one space, and one block's shared memory. `to`: a bit for each observer.
 static void report_one(VmWarpRest *r, const VmInsn *i, uint32_t mask, uint32_t rank, uint32_t to,
                        const PtxModule *late, VmAccessEvent *e) {
     VmDevice *d = r->launch->device;
@@ -199,7 +199,7 @@ void gr_vm_report_free(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t addre
             d->observers.data[k].freed(d->observers.data[k].user, &e);
 }
 
-// Lanes of one access by where they access.
+// The lanes of one access, by where they access.
 typedef struct Places {
     uint64_t at[VM_LANES];
     uint32_t rank[VM_LANES], of[3]; // of global memory, of shared, of local
@@ -221,7 +221,7 @@ static void find_places(Places *p, PtxSpace written, const uint64_t address[VM_L
     }
 }
 
-// Takes lanes out of p->of[s] that are in one place.
+// Takes lanes that are in one place out of p->of[s].
 static uint32_t next_place(Places *p, unsigned s, uint32_t *rank) {
     uint32_t left = p->of[s], same = left;
     *rank = p->rank[__builtin_ctz(left)];
@@ -375,7 +375,7 @@ bool gr_vm_is_matrix(const VmInsn *i) {
             i->stmt->instr->op == PTX_OP_WMMA);
 }
 
-// The lanes whose memory is there.
+// The lanes whose memory exists.
 static uint32_t there(VmWarp *w, const VmInsn *look, uint32_t lanes) {
     uint64_t address[VM_LANES];
     uint8_t *host[VM_LANES];
@@ -426,7 +426,7 @@ void gr_vm_open_window(VmWarp *w, const VmInsn *access, const VmInsn *look, bool
             tell_window(d, &e);
         }
     }
-    // The load's fate is to be told, even if no observer listened when it was made.
+    // The load's fate is reported even if no observer listened when it was made.
     if (e.speculated) {
         uint32_t held = r->held ? r->held[info->speculated->number].lanes : 0;
         if (mask & ~held)

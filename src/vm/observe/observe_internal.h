@@ -9,7 +9,7 @@
 void gr_vm_tell_access(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES], uint32_t mask,
                        uint32_t discards);
 
-// held.c: the lanes have loaded, and observers hear of it when it is known whether they use the value.
+// held.c: the lanes have loaded; observers hear of it once it is known whether they use the value.
 void gr_vm_hold_load(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES], uint32_t mask);
 
 #endif
