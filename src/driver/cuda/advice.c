@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// advice — what the program said about its managed memory, and where it asked for it to be. All memory has one home
-// here, so nothing comes of it; but a program can ask for what it said. Kept per piece of an allocation, because advice
-// may be given for a part of it. If an attribute is not the same all over a range, the answer is as if it was not set.
+// advice — what the program said about its managed memory, and where it asked for the memory to be. All memory has one
+// home here, so advice has no effect; but a program can ask what it said. Kept per piece of an allocation, as advice
+// may be for a part of it. An attribute that differs within a range counts as not set.
 //
-// What is answered was compared with an H200 (CUDA 13.0).
+// The answers were compared with an H200's (CUDA 13.0).
 #include "driver/cuda/driver.h"
 #include "driver/cuda/memory.h"
 #include "driver/cuda/queue.h"
@@ -98,7 +98,7 @@ static void advise(Piece *p, CUmem_advise advice, CUmemLocation l) {
     }
 }
 
-// The pieces of [ptr, ptr+count), cut out of the allocation; none when memory is out.
+// Cuts the pieces of [ptr, ptr+count) out of the allocation, and yields them; none if memory is out.
 static Piece *pieces(const VmRange *r, CUdeviceptr ptr, size_t count, size_t *n) {
     Advice *a = advice_of(r);
     *n = 0;

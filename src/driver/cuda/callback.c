@@ -3,8 +3,8 @@
 //
 // Host functions run one at a time on a thread of their own, as under CUDA. So a host function that takes a lock of the
 // program cannot deadlock with the thread that happened to advance the device. That thread waits for the function, at
-// most PATIENCE ms, which makes what follows independent of real time unless the function itself waits for the host or
-// takes longer.
+// most PATIENCE ms. So what follows does not depend on real time unless the function itself waits for the host or takes
+// longer.
 #include "driver/cuda/driver.h"
 #include "driver/cuda/queue.h"
 

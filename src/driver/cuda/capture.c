@@ -2,8 +2,8 @@
 // capture — streams whose work becomes nodes of a graph instead of being done.
 //
 // A capture begins in one stream. Work that would be queued there becomes a node that depends on the node before it. An
-// event that is recorded there stands for that node, and a stream that waits for such an event joins the capture. It
-// ends in the stream where it began, when all streams that joined have come back to it.
+// event that is recorded there stands for that node, and a stream that waits for such an event joins the capture. The
+// capture ends in the stream where it began, once all streams that joined have come back to it.
 #include "driver/cuda/capture.h"
 #include "driver/cuda/graph.h"
 #include "driver/cuda/queue.h"
@@ -25,7 +25,7 @@ struct Capture {
 static Capture *captures;
 static _Thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
-// Something that no other thread has.
+// An address that no other thread has.
 static const void *this_thread(void) { return &thread_mode; }
 
 static Capture *find(uint64_t id) {
@@ -71,7 +71,7 @@ void gr_capture_forget(Stream *s) {
     Capture *c = s->capture;
     if (!c)
         return;
-    // What it did must still come back, by way of an event that was recorded before.
+    // The stream's work must still come back, through an event that was recorded before.
     for (size_t i = 0; i < s->after.len; i++)
         c->invalid |= !gr_vec_push(&c->left, s->after.data[i]);
     size_t keep = 0;
@@ -131,7 +131,7 @@ CUresult gr_capture_implicit(const Stream *s) {
     return r;
 }
 
-// The thread's mode says which captures it must heed, in words of cuThreadExchangeStreamCaptureMode.
+// The thread's mode says which captures it must heed, in the sense of cuThreadExchangeStreamCaptureMode.
 CUresult gr_capture_unsafe(void) {
     CUresult r = CUDA_SUCCESS;
     for (Capture *c = captures; c && thread_mode != CU_STREAM_CAPTURE_MODE_RELAXED; c = c->next) {
@@ -165,7 +165,7 @@ bool gr_capture_is_unsafe(const char *function) {
 
 // ---- Nodes -------------------------------------------------------------------------------------------------
 
-// The node of the stream's next work, and the stream then depends on that.
+// Makes the node of the stream's next work, on which the stream then depends.
 static CUresult append(Stream *s, CUgraphNodeType type, Node **out) {
     Capture *c = s->capture;
     if (c->invalid)
@@ -358,7 +358,7 @@ static void mark_past(Node *n) {
         mark_past(n->after.data[i]);
 }
 
-// Whether the work of all streams comes before the end of the first one's.
+// The work of all streams comes before the end of the first one's.
 static bool is_joined(const Capture *c) {
     for (size_t i = 0; i < c->graph->nodes.len; i++)
         c->graph->nodes.data[i]->inner = false;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// capture — streams that are captured into graphs, for what is called of them elsewhere. graph.h has the graphs.
+// capture — what others call for streams that are captured into graphs. graph.h has the graphs.
 #ifndef GR_DRIVER_CUDA_CAPTURE_H
 #define GR_DRIVER_CUDA_CAPTURE_H
 
 #include "driver/cuda/queue.h"
 
-// Whether a capture in the context forbids what the caller is about to do; then the capture is invalid from now on.
+// A capture in the context forbids what the caller is about to do, and becomes invalid.
 bool gr_capture_forbids(Ctx *ctx);
-// Whether a capture forbids to wait for the stream or ask about it; to ask about a captured event; to use the legacy
-// stream beside blocking ones. CUDA_SUCCESS: it does not; else the capture is invalid from now on.
+// CUDA_SUCCESS: no capture forbids to wait for the stream or ask about it, to ask about a captured event, or to use the
+// legacy stream beside blocking ones. Else the capture becomes invalid.
 CUresult gr_capture_stream_forbids(Stream *s);
 CUresult gr_capture_event_forbids(const Event *e);
 CUresult gr_capture_implicit(const Stream *s);
-// Whether captures forbid what they do not observe. gr_capture_is_unsafe: whether the entry point is such (unsafe.def).
+// Captures forbid calls that they do not observe. gr_capture_is_unsafe: the entry point is such a call (unsafe.def).
 CUresult gr_capture_unsafe(void);
 CUresult gr_capture_unsafe_in(const Stream *s); // the same with a stream that does not capture
 bool gr_capture_is_unsafe(const char *function);
@@ -22,8 +22,9 @@ CUresult gr_capture_copy(Stream *s, const CUDA_MEMCPY3D *copy);
 CUresult gr_capture_alloc(Stream *s, size_t size, CUdeviceptr *out);
 CUresult gr_capture_free(Stream *s, CUdeviceptr address);
 CUresult gr_capture_event(Stream *s, Event *e, CUgraphNodeType type);
-// Edges of it: the event stands for what the stream captured last; the stream waits for what it stands for.
+// From now on the event stands for what the stream captured last.
 CUresult gr_capture_record(Stream *s, Event *e);
+// The stream waits for what the event stands for.
 CUresult gr_capture_wait(Stream *s, Event *e);
 void gr_capture_forget(Stream *s); // the stream is about to go
 

@@ -69,7 +69,7 @@ void gr_ctx_fail(Ctx *ctx, CUresult code) {
     gr_queue_cancel(ctx);
 }
 
-// Frees all that is in it; it stays usable.
+// Frees all that is in the context, which stays usable.
 static void clear(Ctx *c) {
     gr_queue_cancel(c);
     gr_queue_drain_ctx(c); // host functions that run, and callbacks that are owed
@@ -356,7 +356,7 @@ static CUresult no_limit(CUlimit limit) {
     return (unsigned)limit < CU_LIMIT_MAX ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE;
 }
 
-// An H200 rounds limits so. A thread has at most 512 KiB of local memory (CUDA C++ Programming Guide, "Technical
+// An H200 rounds limits to these. A thread has at most 512 KiB of local memory (CUDA C++ Programming Guide, "Technical
 // Specifications per Compute Capability").
 enum { STACK_STEP = 16, STACK_MOST = 512 << 10, HEAP_LEAST = 4 << 20 };
 static size_t granted(CUlimit limit, size_t value) {

@@ -72,7 +72,7 @@ static CUresult resolve(Side *s, size_t width, size_t height, size_t depth) {
     return CUDA_SUCCESS;
 }
 
-// The source's bytes now, packed; the job then reads them.
+// Copies the source's bytes now, packed; the job then reads the copy.
 static CUresult stage(Item *it) {
     CopyJob *c = &it->copy;
     size_t rows, size;
@@ -144,7 +144,7 @@ static CUresult make_item(Side *dst, Side *src, size_t width, size_t height, siz
     return CUDA_SUCCESS;
 }
 
-// In CUDA's own terms, as graph nodes keep it.
+// Describes the copy in CUDA's own terms, as graph nodes keep it.
 static CUDA_MEMCPY3D describe(const Side *dst, const Side *src, size_t width, size_t height, size_t depth) {
     return (CUDA_MEMCPY3D){.srcXInBytes = src->x,
                            .srcY = src->y,
@@ -194,7 +194,7 @@ static CUresult copy_locked(Ctx *ctx, Side dst, Side src, size_t width, size_t h
                                               : !async && (to_host || from_host);
     if (staged && !async)
         r = gr_queue_drain_stream(s);
-    // From device to device without a stream: it does not begin before what was submitted to either has ended, and ends
+    // A copy from device to device without a stream begins after what was submitted to either has ended, and ends
     // before what is submitted later begins (CUDA C++ Programming Guide, peer-to-peer memory copy).
     bool peers = !async && dst.device >= 0 && src.device >= 0 && dst.device != src.device;
     if (r == CUDA_SUCCESS && peers)

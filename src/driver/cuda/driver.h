@@ -143,7 +143,7 @@ void gr_cu_lock(void);
 void gr_cu_unlock(void);
 bool gr_cu_lock_is_mine(void); // only in a signal handler
 bool gr_cu_contended(void);    // another thread waits for the lock
-// The calling thread, never 0, and how many waits had returned when its call began.
+// The calling thread, never 0; *began: how many waits had returned when its call began.
 int gr_cu_caller(uint64_t *began);
 void gr_cu_call_begins(void); // now, before it asks for the lock
 // Gives the lock up until gr_cu_wake, or for at most `ms` milliseconds (0: without limit).
@@ -154,7 +154,7 @@ uint64_t gr_cu_calls(int *caller); // how often calls entered or left, and the t
 bool gr_cu_busy(void);             // a thread holds the lock or waits for it
 void gr_cu_in_callback(bool yes);  // this thread runs a host function: no CUDA calls from it
 int gr_cu_start_thread(void *(*body)(void *), const char *name);
-// Whether the process has no threads but the calling one and the tool's own.
+// The process has no threads but the calling one and the tool's own.
 bool gr_cu_host_is_alone(void);
 
 // ---- Hooks (init.c) ----------------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ void gr_cu_hook_note(const char *what);
 
 // ---- Contexts (context.c) ----------------------------------------------------------------------------------
 
-// What may outlive the context that it belongs to has this of it.
+// A reference to a context for what may outlive it.
 typedef struct CtxRef {
     Ctx *ctx;
     uint64_t id; // a destroyed context's address may be another one's by now

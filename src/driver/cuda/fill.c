@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fill — memsets. Asynchronous in every form, except that the synchronous forms wait where the memory is the host's
-// too: pinned, registered or managed (CUDA, "API synchronization behavior", memset).
+// fill — memsets. All forms are asynchronous, except that the synchronous ones wait if the memory is the host's too:
+// pinned, registered or managed (CUDA, "API synchronization behavior", memset).
 #include "driver/cuda/capture.h"
 #include "driver/cuda/driver.h"
 #include "driver/cuda/memory.h"

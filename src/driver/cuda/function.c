@@ -216,8 +216,8 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *shared, CUfunction hand
     return gr_cu_leave(CUDA_SUCCESS);
 }
 
-// How many blocks of a launch like this are resident at once, and in clusters of how many (0: none asked for). Clusters
-// may be anywhere: the device has no groups of multiprocessors that bound them.
+// Sets how many blocks of such a launch are resident at once, and in clusters of how many (0: no clusters). Clusters
+// may be anywhere, as the device has no groups of multiprocessors that bound them.
 static CUresult cluster_room(const Func *f, const CUlaunchConfig *config, uint64_t *resident,
                              uint64_t *blocks) {
     const VmProps *p = f->module->ctx->dev->props;

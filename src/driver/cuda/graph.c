@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// graph — graphs, their nodes and edges. Edges are full dependencies: the ports that kernels may have for programmatic
-// dependent launches are permissions to start sooner, which need not be used.
+// graph — graphs, their nodes and edges. Edges are full dependencies. The ports that kernels may have for programmatic
+// dependent launches permit a sooner start, which this driver does not use.
 #include "driver/cuda/graph.h"
 #include "driver/cuda/memory.h"
 #include "driver/cuda/module.h"

@@ -20,8 +20,8 @@
 typedef struct Graph Graph;
 typedef struct Exec Exec;
 
-// Memory of an allocation node and its clones. Addresses are taken from the node's creation until all these are gone
-// and, if a launch has allocated, it is freed. Kernels reach it from an allocation until something frees it.
+// Memory of an allocation node and its clones. It holds its addresses from the node's creation until all these are gone
+// and what a launch has allocated is freed. Kernels reach it from an allocation until something frees it.
 typedef struct GraphMemory {
     unsigned refs; // nodes, and items that have not ended
     CUDA_MEM_ALLOC_NODE_PARAMS params;
@@ -46,8 +46,7 @@ struct Node {
     Graph *child;        // graph
     GraphMemory *memory; // allocation
     CUdeviceptr address; // free
-    // While a graph is flattened: the steps after which the node is done; whether it has a place; whether others need
-    // it.
+    // While a graph is flattened: the steps after which the node is done; it has a place; others need it.
     VEC(uint32_t) steps;
     bool placed, inner;
 };
@@ -71,7 +70,7 @@ bool gr_graph_has(const Graph *g, const Node *n);
 // A node without work. NULL when memory is out.
 Node *gr_node_new(Graph *g, CUgraphNodeType type, CtxRef ctx, Node *const *after, size_t n);
 void gr_node_free(Node *n); // and all its edges
-// Gives a node the work of another of its type; what it had is dropped.
+// Gives a node the work of another of its type, and drops what it had.
 CUresult gr_node_set(Node *n, const Node *from);
 void gr_node_clear(Node *n);
 bool gr_node_is_alive(const Node *n);    // false: its kernel was unloaded
@@ -85,11 +84,11 @@ CUresult gr_node_add_memory(Node *n, CUDA_MEM_ALLOC_NODE_PARAMS *params);
 GraphMemory *gr_graph_memory(CUdeviceptr address); // that begins there; NULL: there is none
 GraphMemory *gr_graph_memory_ref(GraphMemory *m);
 void gr_graph_memory_unref(GraphMemory *m);
-// The device reaches an allocation, or a free.
+// Called when the device reaches an allocation, or a free.
 void gr_graph_memory_set(GraphMemory *m, bool there);
-// Whether a free node may be added to the graph: it is noted then.
+// Notes a free node that is to be added to the graph. An error: the graph may not have it.
 CUresult gr_graph_memory_frees(const Graph *g, CUdeviceptr address);
-// Ends or begins when the device comes to it. NULL: memory is out.
+// An item for the memory's begin or end, when the device comes to it. NULL: out of memory.
 Item *gr_graph_memory_item(GraphMemory *m, ItemKind kind);
 
 #endif

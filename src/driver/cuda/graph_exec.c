@@ -2,8 +2,8 @@
 // graph_exec — executable graphs: instantiated, launched, updated.
 //
 // A launch turns the graph, child graphs included, into steps in an order that respects the edges, and submits them to
-// streams that exist for that launch only. The launching stream waits for all that nothing else waits for; launches of
-// one executable graph follow each other, whatever streams they are in.
+// streams that exist for that launch only. The launching stream waits for all steps for which no other step waits.
+// Launches of one executable graph follow each other, whatever streams they are in.
 #include "driver/cuda/capture.h"
 #include "driver/cuda/graph.h"
 #include "driver/cuda/memory.h"
@@ -127,7 +127,7 @@ static CUresult flatten(Plan *p, Graph *g, const Numbers *entry, Numbers *ends) 
 
 // ---- Launching ---------------------------------------------------------------------------------------------
 
-// What a node does, to be submitted.
+// Makes the item that does a node's work.
 static CUresult make_item(const Node *n, Item **out) {
     *out = NULL;
     if (!gr_ctx_of(n->ctx))
@@ -185,7 +185,7 @@ static GraphMemory *allocated_by(const Node *n) {
     return n->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ? n->memory : NULL;
 }
 
-// An earlier launch's memory must be free by now, or freed by this launch. What is freed must be allocated.
+// Memory of an earlier launch must be free by now, or this launch must free it. What the graph frees must be allocated.
 static CUresult check_memory(const Exec *e, const Plan *p) {
     static uint64_t launches;
     launches++;
@@ -240,7 +240,7 @@ static CUresult submit_mark(Stream *s, ItemKind kind, Mark *m) {
     return CUDA_SUCCESS;
 }
 
-// Chooses a stream for each step: that of the first step that it waits for, if that is the stream's last one.
+// Chooses a stream for each step: that of the first step for which it waits, if that is the stream's last one.
 static CUresult choose_lanes(Plan *p) {
     for (uint32_t i = 0; i < p->steps.len; i++) {
         Step *s = &p->steps.data[i];
@@ -482,7 +482,7 @@ static bool compare(const Graph *a, const Graph *b, CUgraphExecUpdateResultInfo 
     return true;
 }
 
-// The executable's nodes stay what they are, so that handles of the graph it came from go on naming them.
+// The executable keeps its nodes, so that handles of the graph it came from go on naming them.
 static CUresult update(Graph *to, const Graph *from) {
     CUresult r = CUDA_SUCCESS;
     for (size_t i = 0; i < to->nodes.len && r == CUDA_SUCCESS; i++) {

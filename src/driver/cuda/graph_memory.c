@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// graph_memory — memory of allocation nodes. CUDA's programming guide ("Graph Memory Nodes") is followed: its address
-// is fixed when the node is created, each launch of the graph allocates it anew, and a free node, cudaFreeAsync,
-// cudaFree or the next launch (with CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) frees it. What is not freed in its
-// own graph outlives even the graph.
+// graph_memory — memory of allocation nodes, after CUDA's programming guide ("Graph Memory Nodes"). Its address is
+// fixed when the node is created, and each launch of the graph allocates it anew. A free node, cudaFreeAsync, cudaFree
+// or the next launch (with CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) frees it. Memory that its own graph does
+// not free outlives even the graph.
 #include "driver/cuda/graph.h"
 #include "driver/cuda/memory.h"
 
@@ -49,7 +49,7 @@ CUresult gr_node_add_memory(Node *n, CUDA_MEM_ALLOC_NODE_PARAMS *p) {
     return CUDA_SUCCESS;
 }
 
-// Before the first launch it is there as well: what uses it too early then is judged by the order of work.
+// The memory is there before the first launch, too: the order of work judges what uses it too early.
 void gr_graph_memory_set(GraphMemory *m, bool there) {
     VmRange *r = gr_vm_mem_find(gr_cu.mem, m->params.dptr);
     if (r && r->addr == m->params.dptr && r->absent == there)

@@ -8,7 +8,7 @@
 
 // ---- Work from parameters ----------------------------------------------------------------------------------
 
-// Each fills a node that is in no graph (`n` is only a carrier of work).
+// These functions each fill a node that is in no graph (`n` only carries the work).
 static CUresult kernel_work(const CUDA_KERNEL_NODE_PARAMS *p, Ctx *current, const Node *old, Node *n) {
     CUfunction f = p->func ? p->func : (CUfunction)p->kern;
     const Func *func = gr_cu_handle(f, HANDLE_FUNC);
@@ -82,7 +82,7 @@ static CUresult child_work(CUgraph handle, CtxRef ctx, Node *n) {
 
 // ---- Adding ------------------------------------------------------------------------------------------------
 
-// What every way of adding a node is given.
+// The parameters that all ways of adding a node share.
 typedef struct Adding {
     CUgraphNode *out;
     CUgraph graph;
@@ -258,7 +258,7 @@ CUresult cuGraphMemFreeNodeGetParams(CUgraphNode handle, CUdeviceptr *p) {
 
 // ---- Changing: of a node, or of its copy in an executable graph ----------------------------------------------
 
-// The node that is to be changed: of `exec` if that is asked for.
+// The node to change: the one of `exec` if that is asked for.
 static Node *target(CUgraphExec exec, bool in_exec, CUgraphNode node, CUgraphNodeType type) {
     Node *n = gr_cu_handle(node, HANDLE_NODE);
     const Exec *e = in_exec ? gr_cu_handle(exec, HANDLE_EXEC) : NULL;

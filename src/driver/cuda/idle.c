@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// idle — the device thread: it keeps the device going while the host makes no API calls. A host that spins on mapped
-// memory would otherwise wait forever.
+// idle — the device thread: it keeps the device going while the host makes no API calls. Else a host that spins on
+// mapped memory would wait for ever.
 //
-// It must not take part in the run of a host that merely had to wait for a processor. Otherwise the same seed would not
-// give the same run on a busy machine. So it counts the time that the thread which called last has spent computing or
-// blocked since then, as the kernel tells it, not the time that has passed.
+// The device thread must not act while the host merely waits for a processor: the same seed would not give the same run
+// on a busy machine. So it counts the time that the thread which called last has spent computing or blocked since then,
+// as the kernel tells it, not the time that has passed.
 #include "driver/cuda/driver.h"
 #include "driver/cuda/memory.h"
 #include "driver/cuda/queue.h"
@@ -28,7 +28,7 @@ void gr_note_unrepeatable(const char *what) {
     gr_cu_hook_note(what);
 }
 
-// What happened when may now depend on real time: with one stream and no memory that the host can see, it cannot.
+// Notes that real time may now decide the order. With one stream and no memory that the host sees it cannot.
 static void note(void) {
     if (gr_queue_pending_streams() >= 2 || gr_mem_host_visible())
         gr_note_unrepeatable("the device ran on its own because the host made no CUDA call for a while: "

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // image — from what a program hands to the driver to parsed PTX.
 //
-// An image is PTX text, a fatbin (the PTX for the latest architecture that fits is taken), or a wrapper of fatbins. The
-// fatbins of a version 2 wrapper (nvcc -rdc=true) are the translation units of one module. Machine code cannot be run
-// here, but it may keep the PTX that it was made of (gpurace-ptxas). Where there is nothing else, there is no binary
-// for this GPU.
+// An image is PTX text, a fatbin (its PTX for the latest architecture that fits), or a wrapper of fatbins. The fatbins
+// of a version 2 wrapper (nvcc -rdc=true) are the translation units of one module. Machine code cannot run here, but it
+// may keep the PTX that it was made of (gpurace-ptxas). Without any PTX there is no binary for this GPU.
 #include "driver/cuda/driver.h"
 #include "driver/cuda/module.h"
 
@@ -129,7 +128,7 @@ static gr_status add_wrapper(const FatbinWrapper *w, Arena *arena, PtxTexts *out
     const void **containers;
     size_t n;
     gr_status st = gr_fatbin_wrapper(w, arena, &containers, &n, err);
-    // The device linker made the last of several from the others.
+    // The device linker made the last container from the others.
     size_t before = out->len;
     for (size_t i = 0; i < n && st == GR_OK; i++)
         if (n == 1 || i < n - 1 || out->len == before)

@@ -237,8 +237,8 @@ static gr_status initialize(gr_error *err) {
     return GR_OK;
 }
 
-// A program that ends with work queued: what a GPU would most likely have done by then is done, which is said by a
-// number of instructions, not by time. What is left is not waited for, however often libraries are unloaded yet.
+// A program ends with work queued: does what a GPU would most likely have done by then, for a number of instructions,
+// not for a time. Waits for nothing else, however often libraries are still unloaded.
 static void at_exit(void) {
     if (gr_cu_lock_is_mine())
         return;
@@ -253,7 +253,7 @@ static void at_exit(void) {
     gr_cu_unlock();
 }
 
-// Something of the program cannot work here. Not with the lock held: the tool may ask the device in turn.
+// Tells that something of the program cannot work here. Not with the lock held: the tool may ask the device in turn.
 static void tell_unusable(const char *what) {
     void (*hook)(const char *) = (void (*)(const char *))dlsym(RTLD_DEFAULT, "gr_api_unusable");
     if (hook)
@@ -305,8 +305,8 @@ static bool is_compiler(const char *name) {
     return false;
 }
 
-// A library or a program that asks for these tables has NVIDIA's runtime inside, as cuBLAS has. All that it does with
-// CUDA fails, and its user sees a status that says nothing.
+// A library or a program that asks for these tables has NVIDIA's runtime inside, as cuBLAS has. All that the runtime
+// does with CUDA fails, and the user sees a status that says nothing.
 static void tell_of_runtime(const void *caller) {
     Dl_info in;
     char text[512];

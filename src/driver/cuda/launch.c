@@ -16,7 +16,7 @@ typedef struct Shape {
 
 static uint64_t volume(const uint32_t d[3]) { return (uint64_t)d[0] * d[1] * d[2]; }
 
-// Which error stands for what was observed on a device of compute capability 9.0 with driver and runtime 13.
+// The errors are those that a device of compute capability 9.0 with driver and runtime 13 gives.
 CUresult gr_launch_cluster(const Func *f, const uint32_t grid[3], uint32_t cluster[3]) {
     const uint32_t *fixed = f->cluster;
     bool asked = cluster[0] || cluster[1] || cluster[2], required = fixed[0] || fixed[1] || fixed[2];
@@ -195,7 +195,7 @@ static CUresult read_config(const CUlaunchConfig *c, Shape *out) {
             if ((unsigned)v->clusterSchedulingPolicyPreference > CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING)
                 return CUDA_ERROR_INVALID_VALUE;
             break;
-        // Recorded when the launch has ended: no sooner than when its blocks have begun or have triggered them.
+        // The event is recorded when the launch has ended: later than its blocks have begun or have triggered it.
         case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
             if (!(s.event[0] = v->programmaticEvent.event))
                 return CUDA_ERROR_INVALID_HANDLE;

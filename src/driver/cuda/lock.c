@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // lock — the one lock of the driver, taken in order of arrival, and the gate of every entry point.
 //
-// A plain mutex would let a thread that drains a stream, slice after slice, starve all others; so the lock is a queue
-// of tickets. After fork, the child has the parent's handles but no device and no threads: as under NVIDIA's driver
-// every call then returns CUDA_ERROR_NOT_INITIALIZED, if the parent had initialized.
+// With a plain mutex a thread that drains a stream, slice after slice, would starve all others; so the lock is a queue
+// of tickets. After fork, the child has the parent's handles but no device and no threads. If the parent had
+// initialized, every call then returns CUDA_ERROR_NOT_INITIALIZED, as under NVIDIA's driver.
 #include "device_api/hooks.h"
 #include "driver/cuda/capture.h"
 #include "driver/cuda/driver.h"

@@ -45,10 +45,10 @@ static GrSharedMemory kind_of(const VmRange *r) {
                                       : GR_SHARED_REGISTERED;
 }
 
-// The range's whole pages, with what lies behind its end. (Registered memory has the program's size.)
+// The bytes of the range's whole pages, with what lies behind its end. (Registered memory has the program's size.)
 static uint64_t bytes_of(const VmRange *r) { return r->room ? r->room : r->size; }
 
-// The range comes or goes.
+// Counts a range that comes or goes.
 static void count_range(const VmRange *r, bool comes) {
     if (!is_host_visible(r))
         return;
@@ -124,7 +124,7 @@ CUresult gr_mem_alloc(Ctx *ctx, VmMemKind kind, size_t size, unsigned flags, VmR
     return CUDA_SUCCESS;
 }
 
-// The program has it no longer.
+// Takes the range from the program.
 static void take(VmRange *r) {
     Ctx *ctx = gr_cu_handle(r->user, HANDLE_CTX);
     if (ctx)
@@ -205,7 +205,7 @@ CUresult cuMemAllocManaged(CUdeviceptr *out, size_t size, unsigned int flags) {
     return gr_cu_leave(st);
 }
 
-// Waits for all work, except for nothing and for memory of a pool; *out: the range that begins at `addr`. Or fails.
+// Waits for all work, but not for address 0 or memory of a pool; *out: the range that begins at `addr`. Or fails.
 static CUresult enter_freeing(uint64_t addr, VmRange **out) {
     Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);

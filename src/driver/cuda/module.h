@@ -77,7 +77,7 @@ void gr_image_unref(Image *image);
 
 // runtimes.c: whether a text is the tool's, and what is to be linked with it.
 int gr_runtimes_of(const char *text, size_t len, struct GrApiRuntimes *out);
-// These runtimes, for modules that share them.
+// The module of these runtimes, which several modules share.
 gr_status gr_runtimes_shared(const struct GrApiRuntimes *r, PtxModule **out, gr_error *err);
 // Enters these runtimes as a part of `m`.
 gr_status gr_runtimes_enter(PtxModule *m, const struct GrApiRuntimes *r, gr_error *err);
@@ -93,8 +93,8 @@ CUresult gr_func_attribute(Func *f, CUfunction_attribute attribute, int *value);
 CUresult gr_func_set_attribute(Func *f, CUfunction_attribute attribute, int value);
 CUresult gr_func_param_info(const Func *f, size_t index, size_t *offset, size_t *size);
 
-// *cluster: the cluster asked for (0, 0, 0: none) or that `f` requires; zero: none. Checked as CUDA does, but for the
-// number of blocks in it (gr_launch_max_cluster).
+// Checks and sets *cluster: what the launch asks for (0, 0, 0: nothing) or `f` requires; zero: none. Checks as CUDA
+// does, but not the number of blocks in it (gr_launch_max_cluster).
 CUresult gr_launch_cluster(const Func *f, const uint32_t grid[3], uint32_t cluster[3]);
 uint32_t gr_launch_max_cluster(const Func *f);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// pool — stream-ordered allocation. Memory is had at once, and an item of the stream says from when on; it goes when
-// the free's turn in its stream comes. A pool counts what it handed out and keeps its attributes; memory is never
-// reused, so that a use after free faults.
+// pool — stream-ordered allocation. The call gets the memory at once, and an item of the stream says from when on it is
+// there; it goes when the free's turn in its stream comes. A pool counts what it handed out and keeps its attributes.
+// It never reuses memory, so that a use after free faults.
 #include "driver/cuda/capture.h"
 #include "driver/cuda/driver.h"
 #include "driver/cuda/graph.h"

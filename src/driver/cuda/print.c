@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// print — vprintf of kernels. CUDA collects it in a buffer and writes it to stdout when the host synchronizes. The CPU
-// device does the same, through the program's own stdout, to keep its order with the program's own printf.
+// print — vprintf of kernels. CUDA collects the output in a buffer and writes it to stdout when the host synchronizes.
+// The CPU device does so too, through the program's own stdout, to keep its order with the program's own printf.
 //
-// The buffer has a size (cudaLimitPrintfFifoSize). When it is full, the oldest output is lost, as in CUDA: it holds
-// 2^20 calls or so, and a kernel that prints for ever does not take all memory.
+// The buffer has a size (cudaLimitPrintfFifoSize). If it is full, the oldest output is lost, as in CUDA. It holds 2^20
+// calls or so, so a kernel that prints for ever does not take all memory.
 #include "driver/cuda/driver.h"
 
 #include "base/str.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 enum {
-    // Text weighs, too, by so much less: CUDA keeps none, but wide fields must not fill the memory.
+    // Text weighs, too, but less: CUDA keeps none, but wide fields must not fill the memory.
     TEXT_SHARE = 64
 };
 

@@ -7,13 +7,13 @@
 // a chunk, a device executes some instructions. Nothing else moves the device, so that with the same seed and the same
 // calls the same things happen in the same order.
 //
-// With the race-directed schedule (vm/sched/hold.c) a device may have nothing left but threads that are held. It moves
-// no further while anything else can: other streams' items, other devices, and the host, whose calls return unless they
-// wait. Only when the host waits in vain, asks again and again, or has been away for a while, one of those held is
-// released. Most copies and memsets are put off, too, until all that runs is held: otherwise the first to be submitted
+// With the race-directed schedule (vm/sched/hold.c) a device may have nothing left but held threads. It moves no
+// further while anything else can: other streams' items, other devices, and the host, whose calls return unless they
+// wait. One held thread is released only when the host waits in vain, asks again and again, or has been away for a
+// while. Most copies and memsets are put off, too, until all that runs is held: otherwise the first to be submitted
 // would run first.
 //
-// Draws: `choice` is drawn only where there is more than one possibility, `quanta` once per API call with work pending,
+// Draws: `choice` is drawn only if there is more than one possibility, `quanta` once per API call with work pending,
 // and an item has its own stream. So with one stream it makes no difference which thread advanced it, or when.
 #include "driver/cuda/queue.h"
 #include "device_api/hooks.h"
@@ -187,7 +187,7 @@ static void note_threads(void) {
     any = true;
 }
 
-// Processor time of this thread, if the settings ask for it (config.def, `times`).
+// The processor time of this thread, if the settings ask for it (config.def, `times`).
 static uint64_t thread_ns(void) {
     struct timespec t = {0};
     if (gr_cu.config.times)
@@ -260,8 +260,8 @@ void gr_queue_finish(Item *it) {
 
 static bool is_blocking(const Stream *s) { return !(s->flags & CU_STREAM_NON_BLOCKING); }
 
-// An allocation waits for no other stream: the memory is had at once. What follows it in other streams waits for what
-// was before it in its own, as on an H100.
+// An allocation waits for no other stream, as the call gets the memory at once. What follows it in other streams waits
+// for what was before it in its own, as on an H100.
 static bool before_legacy(const Item *it) {
     const Ctx *ctx = it->stream->ctx;
     if (it->kind == ITEM_ALLOC && !it->node && it->stream == ctx->legacy)
@@ -313,8 +313,8 @@ static bool may_run(const Item *it) {
     return before_legacy(it);
 }
 
-// Items that are put off come if `late`, or when nothing else can run and either a thread is held (so that they come in
-// a window) or the host waits. Yields how many devices are held.
+// Gathers what can run. Items that are put off come if `late`, or when nothing else can run and either a thread is held
+// (so that they come in a window) or the host waits. Yields how many devices are held.
 static unsigned gather(bool late, bool waits) {
     unsigned held = 0, put_off = 0;
     actions.len = 0;
@@ -336,7 +336,7 @@ static unsigned gather(bool late, bool waits) {
     return actions.len == 0 && put_off && !late && (held || waits) ? gather(true, waits) : held;
 }
 
-// Releases one held thread: mostly of the device that the last one was of.
+// Releases one held thread, mostly of the same device as last time.
 static bool release_one(void) {
     static int last;
     held_for = 0;
@@ -352,7 +352,7 @@ static bool release_one(void) {
 
 // ---- Doing it ----------------------------------------------------------------------------------------------
 
-// Said once, where the run may not be repeated as usual.
+// Said once, if a repetition may not give this run again.
 static void note_jobs(const Dev *dev) {
     static bool noted;
     if (gr_vm_jobs(dev->vm) < 2 || noted)
@@ -406,7 +406,7 @@ static unsigned collect_ended(Dev *dev) {
     return ended;
 }
 
-// A device says that its kernels can never go on unless something else changes memory (VM_RUN_STUCK).
+// The device that says that its kernels can never go on unless something else changes memory (VM_RUN_STUCK).
 static Dev *stuck;
 
 static uint64_t run_device(Dev *dev, uint64_t steps) {
@@ -507,7 +507,7 @@ static uint64_t run_item(Item *it, uint64_t budget, bool alone, bool draining) {
     return 1;
 }
 
-// Whether some stream may still do something, or a host function runs.
+// Some stream may still do something, or a host function runs.
 static bool streams_move(void) {
     for (size_t i = 0; i < busy.len; i++) {
         const Item *it = busy.data[i]->head;
@@ -528,8 +528,8 @@ static void end_stuck(void) {
         gr_vm_end_stuck(dev->vm);
 }
 
-// Does one thing of those that can be done; how much it cost, 0 when there is none. `draining`: the caller does
-// nothing else until its work has ended. `release`: when nothing else can move, those held may.
+// Does one of the things that can be done; yields its cost, 0: there is none. `draining`: the caller does nothing else
+// until its work has ended. `release`: if nothing else can move, held threads may.
 static uint64_t step(uint64_t budget, bool draining, bool release) {
     uint64_t begun = thread_ns();
     stuck = NULL; // what was found before says nothing: memory may have changed
@@ -562,7 +562,7 @@ static uint64_t run_at_most(uint64_t steps, bool release) {
     return steps;
 }
 
-// Whether the host asks and asks, and submits nothing.
+// The host asks and asks, and submits nothing.
 static bool is_polling(void) {
     if (asked_at != next_seq) {
         asked_at = next_seq;
@@ -573,7 +573,7 @@ static bool is_polling(void) {
 
 void gr_queue_asked(void) { asked += QUERY; }
 
-// What was submitted goes as far as it can until all is held, mostly.
+// Submitted work goes as far as it can, mostly until all is held.
 void gr_queue_leave(void) {
     if (!is_directed() || left_at == next_seq || pending == 0 || gr_cu.forked)
         return;

@@ -102,14 +102,14 @@ void gr_queue_print_times(void);
 void gr_queue_exit(
     uint64_t steps); // the work that is done once exit was called: at most `steps`, and little in all
 uint64_t gr_queue_slice(void); // a slice for the device thread; 0: nothing could run
-// All that is queued there now. A call that waits for the legacy stream also waits for the blocking ones of its
-// context, whether or not anything was queued in itself (as an H100 does).
+// Drains all that is queued there now. A call that waits for the legacy stream also waits for the blocking ones of its
+// context, even if nothing was queued in it (as an H100 does).
 CUresult gr_queue_drain_stream(Stream *s);
 bool gr_queue_is_done(const Stream *s); // whether that would not wait
 CUresult gr_queue_drain_ctx(Ctx *ctx);  // of all streams
 CUresult gr_queue_drain_mark(Ctx *ctx, Mark *m);
 void gr_queue_drain_device(void); // every context: before memory goes away
-// Drains every context, but the program may not rely on it: the host knows no more than before.
+// Drains every context, but the program may not rely on that: the host knows no more than before.
 void gr_queue_outlast(void);
 void gr_queue_cancel(Ctx *ctx);
 uint64_t gr_queue_number(void); // of an item that nothing waits for: in the order of submission
@@ -129,18 +129,18 @@ typedef struct GrWaited {
 
 void gr_work_item(const Item *it, GrWorkKind kind);
 void gr_work_waited(GrWaited waited);
-// The host frees memory without having waited for anything (GR_WORK_FREES), and it is gone (GR_WORK_FREED).
+// The host frees memory without a wait (GR_WORK_FREES); the memory is gone (GR_WORK_FREED).
 void gr_work_frees(GrWorkKind kind, uint64_t item, uint64_t launch, uint64_t addr, uint64_t size);
 void gr_work_freed(uint64_t addr, uint64_t size); // both at once
 uint64_t gr_work_waits(void);                     // of which gr_work_waited told
 
 // ---- retire.c ----------------------------------------------------------------------------------------------
 
-// The program frees an allocation, and does not wait for what still uses it: that goes on, and then the memory goes.
+// The program frees an allocation, and does not wait for its users: these go on, and then the memory goes.
 void gr_retire(const VmRange *r);
 // Frees retired objects that nothing uses any more.
 void gr_retire_collect(void);
-// The program ends: engines hear of the rest, too.
+// Called as the program ends: engines hear of the rest, too.
 void gr_retire_end(void);
 
 // ---- callback.c, idle.c, fault.c ---------------------------------------------------------------------------

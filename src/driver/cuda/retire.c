@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// retire — memory of pools that the program frees with cudaFree. CUDA does not wait there for what still uses the
-// memory, and on a GPU the memory stays mapped. So it goes when everything that was submitted before has ended. What is
-// submitted later does not find it.
+// retire — memory of pools that the program frees with cudaFree. CUDA does not wait there for users of the memory, and
+// on a GPU the memory stays mapped. So it goes when everything that was submitted before has ended. Later work does not
+// find it.
 #include "driver/cuda/memory.h"
 #include "driver/cuda/queue.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // runtimes — device runtimes that the text of a tool calls and does not hold (gr_api_wrote). Modules of one unit share
 // them: the process parses them once, and each device decodes them once. Units that are linked with each other get
-// copies of their own, as each has variables of its own there.
+// copies, as each has variables of its own there.
 #include "driver/cuda/module.h"
 
 #include "base/str.h"

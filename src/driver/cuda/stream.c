@@ -18,7 +18,7 @@ typedef struct ThreadStream {
 
 typedef VEC(ThreadStream) ThreadStreams;
 
-// Per thread: its default streams. They end with it, as soon as their work has.
+// Each thread's default streams, which end with it, as soon as their work has.
 static pthread_key_t thread_streams_key;
 static pthread_once_t thread_streams_once = PTHREAD_ONCE_INIT;
 
@@ -359,7 +359,7 @@ CUresult cuStreamWriteValue64_v2(CUstream s, CUdeviceptr addr, cuuint64_t value,
     return submit_value(s, ITEM_WRITE_VALUE, addr, value, flags, true);
 }
 
-// In the order given; a failed one ends it.
+// Submits them in the order given; a failed one ends it.
 CUresult cuStreamBatchMemOp_v2(CUstream s, unsigned int n, CUstreamBatchMemOpParams *ops,
                                unsigned int flags) {
     if (flags || (n && !ops))

@@ -40,12 +40,12 @@ typedef struct Event {
 CUresult gr_stream_get(Ctx *ctx, CUstream handle, Stream **out);
 Stream *gr_stream_new(Ctx *ctx, unsigned flags, int priority);
 void gr_stream_free(Stream *s); // what is queued is still done
-// NULL: no event, or its context was destroyed, which leaves nothing to be done with it but to destroy it.
+// NULL: no event, or its context was destroyed, so that it can only be destroyed.
 Event *gr_event(CUevent handle);
 Mark *gr_mark_new(Dev *dev);
 Mark *gr_mark_ref(Mark *m);
 void gr_mark_unref(Mark *m);
-// The event is recorded behind what is in the stream now.
+// Records the event behind what is in the stream now.
 CUresult gr_event_record(Event *e, Stream *s);
 
 void gr_event_set(Event *e, Mark *m); // takes the reference; NULL: as if never recorded

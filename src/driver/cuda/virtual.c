@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // virtual — virtual memory management: reserved addresses, memory with a handle, mappings and access.
 //
-// Answers are those of an H100 (driver 580.159, CUDA 13.0). Memory is mapped as a whole. No call waits for work; but
-// work that was submitted before memory is unmapped still finds it there, as with memory of a pool: that is a race, and
-// no fault.
+// Answers are those of an H100 (driver 580.159, CUDA 13.0). Memory is mapped as a whole. No call waits for work. Work
+// that was submitted before the program unmaps memory still finds it there, as with memory of a pool: that is a race,
+// and no fault.
 #include "vm/virtual.h"
 #include "driver/cuda/driver.h"
 #include "driver/cuda/queue.h"
 
-// What a CUmemGenericAllocationHandle is. It is a live handle while the program has references to it; while there are
+// What a CUmemGenericAllocationHandle is: a live handle while the program has references to it. While there are
 // mappings, it can become one again.
 typedef struct Pages {
     HandleKind kind;
@@ -88,7 +88,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *out, size_t size, const CUmem
     return gr_cu_leave(CUDA_SUCCESS);
 }
 
-// No references are left; mappings may be.
+// The last reference has gone; mappings may be left.
 static void release(Pages *p) {
     bool last = p->pages->mappings == 0;
     gr_cu_handle_remove(p);
@@ -152,7 +152,7 @@ CUresult cuMemMap(CUdeviceptr at, size_t size, size_t offset, CUmemGenericAlloca
     return gr_cu_leave(gr_cu_status(gr_vm_map(gr_cu.mem, at, p->pages, NULL)));
 }
 
-// Whether [at, at + size) lies in one reservation and cuts no mapping in two.
+// [at, at + size) lies in one reservation and cuts no mapping in two.
 static bool is_whole(uint64_t at, uint64_t size) {
     const VmReservation *r = gr_vm_reservation(gr_cu.mem, at);
     if (!r || !size || !is_even(at) || !is_even(size) || size > r->size - (at - r->addr))

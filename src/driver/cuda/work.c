@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// work — tells those that asked (hooks.h) when items are submitted, begin and end, and what the host waits for.
+// work — tells listeners (hooks.h) when items are submitted, begin and end, and what the host waits for.
 #include "driver/cuda/driver.h"
 #include "driver/cuda/queue.h"
 #include "driver/cuda/stream.h"

@@ -2,8 +2,7 @@
 // box — copies of rectangles and boxes in the driver's terms. For the calls that copy, and for graph nodes.
 #include "driver/cudart/runtime.h"
 
-// Memory types of the two ends. UNIFIED lets the driver find out from the pointer, which is then given as a
-// device one.
+// Memory types of the two ends. UNIFIED lets the driver find out from the pointer, which it gets as a device pointer.
 bool gr_rt_ends(enum cudaMemcpyKind kind, CUmemorytype *src, CUmemorytype *dst) {
     switch (kind) {
     case cudaMemcpyHostToHost: *src = CU_MEMORYTYPE_HOST, *dst = CU_MEMORYTYPE_HOST; return true;

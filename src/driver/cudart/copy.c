@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // copy — memcpy in one, two and three dimensions, to and from symbols, and between devices. Compiled twice (runtime.h).
 //
-// A copy whose direction is given uses the driver call of that direction, so that the driver can hold the program to
-// it. cudaMemcpyDefault and host to host leave the direction to the driver's unified address space. Which copies return
-// before they are done is the driver's to decide ("API synchronization behavior" in both references).
+// A copy with a direction uses the driver call of that direction, so that the driver can hold the program to it.
+// cudaMemcpyDefault and host to host leave the direction to the driver's unified address space. The driver decides
+// which copies return before they are done ("API synchronization behavior" in both references).
 #include "driver/cudart/runtime.h"
 
 static CUdeviceptr dptr(const void *p) { return (CUdeviceptr)(uintptr_t)p; }

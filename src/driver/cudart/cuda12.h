@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuda12 — how libcudart.so.12 differs from libcudart.so.13. Included by runtime.h when GR_RT_MAJOR is 12.
 //
-// Both libraries come from the same sources, which speak the API of CUDA 13's headers. Where CUDA 13 took over what
-// CUDA 12 called NAME_v2 (or _v3), the definition is exported under that name; the old ABI of NAME itself is in
-// cuda12.c. From the public headers of CUDA 12.9, whose library exports the same names as 12.1 to 12.8 and a few more.
+// The libraries share their sources, which speak the API of CUDA 13's headers. If CUDA 13 took over what CUDA 12 called
+// NAME_v2 (or _v3), the definition is exported under that name; cuda12.c has the old ABI of NAME itself. The public
+// headers of CUDA 12.9 say so; its library exports the names of 12.1 to 12.8 and a few more.
 #ifndef GR_DRIVER_CUDART_CUDA12_H
 #define GR_DRIVER_CUDART_CUDA12_H
 
@@ -52,7 +52,7 @@ typedef struct DeviceProp12 {
 typedef DeviceProp12 DeviceProp;
 _Static_assert(sizeof(DeviceProp12) == 1032, "sizeof(cudaDeviceProp) in CUDA 12");
 
-// In a function of the first, a call of the later name also means the renamed one.
+// In functions of the first compilation a call of the later name also means the renamed one.
 #ifndef GR_RT_PER_THREAD
 __typeof__(cudaStreamGetCaptureInfo) cudaStreamGetCaptureInfo_v3;
 #define cudaStreamGetCaptureInfo cudaStreamGetCaptureInfo_v3

@@ -2,7 +2,7 @@
 // driver_api — finds the driver and its entry points.
 //
 // Two tables come out of one list (driver.def): the entry points for the legacy default stream, and those for the
-// per-thread one, asked for with CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM. One slot per name and flag, because the
+// per-thread one, asked for with CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM. Each name and flag has a slot, as the
 // two functions behind a name differ. A slot that the driver cannot fill gets a function that reports its name. So a
 // call to it returns an error to the program and gives a line in the verdict. It is never a jump to NULL.
 #include "driver/cudart/runtime.h"

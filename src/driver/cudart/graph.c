@@ -203,7 +203,7 @@ static cudaError_t symbol_params(const void *symbol, bool to, void *other, size_
     return cudaSuccess;
 }
 
-// What of the driver takes the parameters: a new node, a node, or a node's copy in an executable graph.
+// What takes the parameters in the driver: a new node, a node, or a node's copy in an executable graph.
 typedef struct Taker {
     cudaGraphNode_t *out;
     cudaGraph_t graph;

@@ -23,7 +23,7 @@ static bool is_configuration_valid(dim3 block) {
     return xy <= (uint64_t)most && xy * block.z <= (uint64_t)most;
 }
 
-// The driver says "invalid value" of every argument; the runtime has an error of its own for blocks of too many threads
+// The driver says "invalid value" of every argument. The runtime has an error of its own for blocks of too many threads
 // (not for a dimension that is too large by itself: asked of an H200), and for what is not a kernel.
 static cudaError_t launch_error(CUresult r, dim3 block) {
     if (r == CUDA_ERROR_INVALID_VALUE && !is_configuration_valid(block))
@@ -41,7 +41,7 @@ static cudaError_t check(dim3 grid, dim3 block, size_t shared) {
     return shared > UINT_MAX ? cudaErrorInvalidValue : cudaSuccess;
 }
 
-// What a kernel is named by, and how it is found.
+// Finds a kernel by the name that the program gives.
 typedef cudaError_t (*Finder)(const void *name, CUkernel *kernel);
 
 static cudaError_t find_handle(const void *handle, CUkernel *kernel) {

@@ -85,8 +85,8 @@ cudaError_t CUDARTAPI cudaMemGetInfo(size_t *free, size_t *total) { GR_RT_CALL(c
 
 // ---- host memory
 
-// With a unified address space all pinned memory is portable and mapped, asked for or not (CUDA programming guide,
-// "Unified Virtual Address Space"). Asked for its flags, an H200 says mapped, and portable if that was asked for.
+// With a unified address space all pinned memory is portable and mapped (CUDA programming guide, "Unified Virtual
+// Address Space"). An H200 says that its flags are mapped, and portable if the program asked for that.
 static cudaError_t host_alloc(void **ptr, size_t size, unsigned flags) {
     void *p = NULL;
     cudaError_t e = gr_rt_enter();

@@ -167,7 +167,7 @@ static cudaError_t managed_address(Variable *v, CUdeviceptr *address, size_t *si
     return gr_rt_translate(gr_rt_legacy.cuLibraryGetManaged(address, size, v->image->library, v->name));
 }
 
-// Whether trying again would fail again: a context that has faulted, or memory that ran out, may recover.
+// Another try would fail, too. A context that has faulted, or memory that ran out, may recover.
 static bool is_about_the_image(cudaError_t e) {
     return (e >= cudaErrorInvalidKernelImage && e < cudaErrorInvalidResourceHandle) ||
            e == cudaErrorNotSupported;

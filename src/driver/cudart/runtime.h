@@ -90,7 +90,7 @@ cudaError_t gr_rt_leave(cudaError_t e);
 
 // How many times a device was reset: what a thread remembers of a context is stale when this changed.
 unsigned gr_rt_generation(void);
-// This thread's device was reset: its sticky error is forgotten, too.
+// The device of this thread was reset: forgets the thread's sticky error, too.
 void gr_rt_was_reset(void);
 
 // ---- registered code (registration.c, symbol.c)
@@ -99,7 +99,7 @@ void gr_rt_was_reset(void);
 // cudaKernel_t, as the header documents. Loads the image on first use.
 cudaError_t gr_rt_kernel(const void *host_function, CUkernel *kernel);
 
-// The other way round: the stub that a kernel was registered for, or the kernel itself.
+// The stub for which a kernel was registered, or the kernel itself.
 const void *gr_rt_host_function(CUkernel kernel);
 
 // The kernel of a handle from __cudaGetKernel, which may stand for a kernel that could not be loaded.

@@ -2,9 +2,9 @@
 // stubs — the entry points of the runtime that are absent, so that every program loads.
 //
 // A program that calls one gets cudaErrorNotSupported, and the verdict names the function: gr_rt_report_absent(). It
-// may be the program's first call: like any other it loads the driver, by which the tool begins to listen. The
-// prototypes of the headers are kept out of here: no argument is looked at, and
-// the ABIs we build for let the caller clean up.
+// may be the program's first call, so it loads the driver like any other, by which the tool begins to listen. The
+// prototypes of the headers are kept out of here: no argument is looked at, and the ABIs we build for let the caller
+// clean up.
 #include <stddef.h>
 
 typedef int CudaError; // an enum in driver_types.h
