@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arena: for an engine with CAP_ARENA the program's device memory lies in one range of addresses, which is reserved
-// once per device. So the engine's own data about that memory can lie at a computed distance.
+// The arena: for an engine with CAP_ARENA the program's device memory lies in one range of addresses, reserved once per
+// device. So the engine's own data about that memory can lie at a computed distance.
 //
 //     arena    |piece     |piece                  |   free    |piece |                                  free |
 //     pieces   |block block  block|  one block of many bytes  |block  block|
 //
-// A piece is memory of the driver's virtual memory functions, created and mapped as a whole. A large allocation has one
-// for itself, small ones share one, at multiples of 512 bytes as cuMemAlloc's. Each block has a ticket, an ordinary
-// allocation of a byte: whether the driver allocates and frees the ticket is the answer that the program gets, and
-// freeing the ticket waits as freeing the memory would. What is asked of an address in a block is answered as of its
-// ticket.
+// A piece is memory of the driver's virtual memory functions, created and mapped as a whole. A large allocation has a
+// piece for itself, small ones share one, at multiples of 512 bytes as cuMemAlloc's. Each block has a ticket, an
+// ordinary allocation of a byte. The driver allocates and frees the ticket, and the program gets its answers; freeing
+// the ticket waits as freeing the memory would. Questions about an address in a block get the answers about its ticket.
 //
-// Stream-ordered memory stays the driver's; all memory does where the driver lacks the functions or addresses run out.
+// Stream-ordered memory stays the driver's; all memory does if the driver lacks the functions or addresses run out.
 #include "base/vec.h"
 #include "inject/handlers.h"
 #include "inject/memory.h"
@@ -55,7 +54,7 @@ typedef struct DeviceArena {
     uint64_t clock;
 } DeviceArena;
 
-// The driver's own, found once.
+// The driver's own functions, found once.
 static struct {
     bool asked;
     CUresult (*device)(CUdevice *), (*total)(size_t *, CUdevice), (*push)(CUcontext), (*pop)(CUcontext *);
@@ -101,7 +100,7 @@ static bool ask(void) {
            cu.access && cu.wait;
 }
 
-// Twice the device's memory, up to a power of two: there is room between large allocations.
+// Twice the device's memory, up to a power of two, so that there is room between large allocations.
 static size_t extent_of(CUdevice device) {
     size_t total = 0, size = GRANULE;
     if (cu.total(&total, device) != CUDA_SUCCESS)
@@ -149,7 +148,7 @@ bool gr_arena_of_device(GrArena *out) {
 
 // What follows is with the lock, unless it says otherwise.
 
-// How many begin at or before the address.
+// How many pieces begin at or before the address.
 static size_t count_to(const DeviceArena *a, CUdeviceptr at) {
     size_t lo = 0, hi = a->blocks.len;
     while (lo < hi) {
@@ -193,7 +192,7 @@ static void remove_piece(DeviceArena *a, Piece *p) {
     free(p);
 }
 
-// Without the lock; the piece is busy.
+// Lets devices into the piece. Without the lock; the piece is busy.
 static CUresult give_access(const DeviceArena *a, const Piece *p, uint64_t peers) {
     CUmemAccessDesc desc[MAX_DEVICES];
     size_t n = 0;
@@ -204,7 +203,7 @@ static CUresult give_access(const DeviceArena *a, const Piece *p, uint64_t peers
     return cu.access(p->at, p->size, desc, n);
 }
 
-// Without the lock; the piece is busy.
+// Creates and maps the piece's memory. Without the lock; the piece is busy.
 static CUresult back(const DeviceArena *a, Piece *p, uint64_t peers) {
     const CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
                                       .location = {CU_MEM_LOCATION_TYPE_DEVICE, a->pub.device}};
@@ -233,7 +232,7 @@ static void retire(DeviceArena *a, Piece *p) {
         remove_piece(a, p); // else its addresses are not used again
 }
 
-// Retires idle pieces. A shared kind keeps one piece for what comes next, unless `all` are to go.
+// Retires idle pieces. A shared kind keeps one piece for later blocks, unless `all`.
 static void retire_idle(DeviceArena *a, bool all) {
     unsigned kept = 0;
     for (size_t i = 0; i < a->pieces.len; i++) {
@@ -248,7 +247,7 @@ static void retire_idle(DeviceArena *a, bool all) {
 
 // ---- Blocks --------------------------------------------------------------------------------------------------------
 
-// A free place in the piece: at its end, or between blocks. 0: there is none.
+// Takes a free place in the piece: at its end, or between blocks. 0: there is none.
 static CUdeviceptr place_in(const DeviceArena *a, Piece *p, size_t room) {
     if (p->busy || !p->shared || room > p->size || room >= p->too_large)
         return 0;
@@ -298,7 +297,7 @@ static void remove_block(DeviceArena *a, Block *b) {
     a->blocks.len--;
 }
 
-// Takes back memory that was freed in stream order and whose turn has come: the context's earlier work is done.
+// Takes back memory freed in stream order whose turn has come: the context's earlier work is done.
 static void sweep(DeviceArena *a, CUcontext context, uint64_t until) {
     for (size_t i = a->blocks.len; i-- > 0;) {
         Block *b = &a->blocks.data[i];
@@ -307,7 +306,7 @@ static void sweep(DeviceArena *a, CUcontext context, uint64_t until) {
     }
 }
 
-// Small allocations share pieces, the more there are the larger ones.
+// Small allocations share pieces, which are the larger the more there are.
 static size_t size_of_piece(const DeviceArena *a, size_t room, bool shared) {
     size_t have = 0, size = SHARED_LEAST;
     for (size_t i = 0; shared && i < a->pieces.len; i++)
@@ -317,7 +316,7 @@ static size_t size_of_piece(const DeviceArena *a, size_t room, bool shared) {
     return shared ? size : round_up(room, GRANULE);
 }
 
-// A block in a new piece; *rc says why not. The lock is not held meanwhile.
+// Makes a block in a new piece; *rc says why not. Gives the lock up meanwhile.
 static CUdeviceptr place_anew(DeviceArena *a, size_t size, size_t piece_size, bool shared, CUresult *rc) {
     Piece *p = new_piece(a, piece_size, shared);
     *rc = CUDA_ERROR_INVALID_VALUE;
@@ -475,7 +474,7 @@ bool gr_placed_at(CUdeviceptr at, GrPlaced *out, bool *inside) {
     return found;
 }
 
-// What shared pieces have left, the program may still allocate.
+// The program may still allocate what shared pieces have left.
 CUresult gr_on_mem_get_info(CUresult (*real)(size_t *, size_t *), size_t *free_bytes, size_t *total) {
     CUresult rc = real(free_bytes, total);
     if (rc != CUDA_SUCCESS || !free_bytes || !(gr_session.engine->caps & CAP_ARENA))
@@ -492,7 +491,7 @@ CUresult gr_on_mem_get_info(CUresult (*real)(size_t *, size_t *), size_t *free_b
 
 // ---- Other devices -------------------------------------------------------------------------------------------------
 
-// cuCtxEnablePeerAccess is about ordinary memory: pieces need it said of each. It stays when the program disables it.
+// cuCtxEnablePeerAccess is about ordinary memory: each piece needs its own access, which a disabling call leaves.
 static void let_in(DeviceArena *a, int device) {
     a->peers |= UINT64_C(1) << device;
     for (size_t i = 0; i < a->pieces.len; i++) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the injection itself asks of the driver in the middle of the program's calls must not show there. The runtime
-// loads modules as late as their first launch, and that may be inside the capture of a graph. Allocations, synchronous
-// copies and all calls that touch the legacy stream are then refused, and break the capture (CUDA driver API,
-// cuStreamBeginCapture and cuThreadExchangeStreamCaptureMode). So the thread is put into the relaxed mode meanwhile,
-// and copies go through a stream of their own, which waits for no other.
+// What the injection itself asks of the driver between the program's calls must not disturb them. The runtime loads
+// modules as late as their first launch, perhaps inside the capture of a graph. The driver then refuses allocations,
+// synchronous copies and all calls that touch the legacy stream, and these break the capture (CUDA driver API,
+// cuStreamBeginCapture and cuThreadExchangeStreamCaptureMode). So the thread is in the relaxed mode meanwhile, and
+// copies go through a stream of their own, which waits for no other.
 #include "inject/session.h"
 
 typedef CUresult Exchange(CUstreamCaptureMode *);

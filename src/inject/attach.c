@@ -110,7 +110,7 @@ static bool has(const LoadedModule *m, CUcontext context) {
     return false;
 }
 
-// One module that the driver has and whose kernels it may have not; NULL: there is none.
+// A module that the driver has, but perhaps not its kernels; NULL: there is none.
 static LoadedModule *next_to_load(CUcontext context) {
     for (size_t i = 0; i < gr_session.modules.len; i++) {
         LoadedModule *m = gr_session.modules.data[i];

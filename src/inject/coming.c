@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is about to come (work other than single launches, and streams), for an engine that must know before the driver.
+// Tells an engine that must know before the driver what is about to come: work other than single launches, and streams.
 #include "inject/graphs.h"
 #include "inject/handlers.h"
 #include "inject/launches.h"
 #include "inject/memory.h"
 
-// The state of this thread's call.
+// This thread's call has told of work.
 static __thread bool coming;
 static __thread GrComing work;
 

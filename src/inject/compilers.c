@@ -21,9 +21,9 @@ enum {
 
 // ---- the table -------------------------------------------------------------------------------------------
 
-// A process may have several versions of a compiler's library, and must not call a function of one for the other. A
-// program that links a library calls the exported wrapper, which looks which library calls it. For a library that is
-// asked by name, its functions get wrappers of their own.
+// A process may have several versions of a compiler's library, and must not mix their functions. A program that links a
+// library calls the exported wrapper, which looks which library calls it. A library that is asked by name gets wrappers
+// of its own for its functions.
 #define COMPILER(library, symbol, handler, params, args)                                                     \
     EXPORT int symbol params;                                                                                \
     static int first_##symbol params;                                                                        \
@@ -74,7 +74,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *user) {
     return s->found != NULL;
 }
 
-// The function of the library that the caller was linked with; if it names none (global scope), of the first one.
+// The function of the library with which the caller was linked; with none named (global scope), of the first one.
 static GrFn real_for(const void *caller, const char *library, const char *symbol) {
     Search s = {.begins = library, .found = gr_needed_library(caller, library)};
     if (!s.found)
@@ -145,7 +145,7 @@ GrFn gr_compiler_function(const GrCompiler *row, const char *name) {
 
 // ---- NVRTC -----------------------------------------------------------------------------------------------
 
-// NVRTC compiles to PTX first, and gives that out as well, whatever it was asked for ("nvrtcGetPTX", NVRTC 13.0, 3.1).
+// NVRTC always compiles to PTX first, and gives that out as well ("nvrtcGetPTX", NVRTC 13.0, 3.1).
 static void note_program(const GrCompiler *row, void *program, const char *code) {
     typedef int (*GetSize)(void *, size_t *);
     typedef int (*GetText)(void *, char *);

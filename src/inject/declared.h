@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// declared — what a module's PTX declares and an engine may be told: parameters of kernels, and variables.
+// declared — what a module's PTX declares and an engine may hear of: parameters of kernels, and variables.
 //
-// It is kept only for an engine that has a callback for it, and to record launches.
+// Kept only for an engine with a callback for it, and to record launches.
 #ifndef GR_INJECT_DECLARED_H
 #define GR_INJECT_DECLARED_H
 
@@ -10,8 +10,8 @@
 // Sets m->declared from the original module.
 gr_status gr_declared_take(LoadedModule *m, const PtxModule *ptx, gr_error *err);
 
-// Where the parameters of a kernel lie, and how many bytes they are together; `k` NULL: only the driver may know it.
-// The layout is to be freed. False: not known.
+// Sets where the parameters of a kernel lie, and their bytes together; `k` NULL: only the driver may know. The caller
+// frees the layout. False: not known.
 bool gr_declared_layout(const Kernel *k, CUfunction f, GrParam **out, uint32_t *n, size_t *bytes);
 
 // Tells the engine of the module's variables in the current context. With the lock.

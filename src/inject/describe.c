@@ -49,7 +49,7 @@ static GrFrame near_to(LoadedModule *m, const PtxModule *ptx, const PtxSite *sit
     return frame_of(m, ptx, site->func, loc);
 }
 
-// The names of a function's accesses, indexed for the function that came last: its sites follow one another.
+// The names of a function's accesses, indexed for the last function only, as its sites follow one another.
 typedef struct Names {
     Arena arena;
     Named of;

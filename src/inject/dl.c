@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // dlsym and dlvsym, interposed: a program that looks up a driver entry point gets its wrapper.
 //
-// Exported unversioned, which the dynamic linker accepts for every version a program may have been linked with. That
-// also hides the C library's own from ourselves, dlvsym included; so they are found by walking the C library's symbol
-// table. Both are caller-relative (RTLD_NEXT, namespaces): what does not concern us is passed on by a jump, not by a
-// call, so that the real function sees the program's return address.
+// Exported unversioned, which the dynamic linker accepts for every version that a program was linked with. That also
+// hides the C library's own from ourselves, dlvsym included: a walk over the C library's symbol table finds them. Both
+// are caller-relative (RTLD_NEXT, namespaces): other look-ups go on by a jump, not by a call, so that the real function
+// sees the program's return address.
 //
 // No function of string.h: a sanitizer's runtime in the program has its own, and calls dlsym before these work.
 #include "inject/compilers.h"
@@ -37,7 +37,7 @@ static bool is_same(const char *a, const char *b) {
     return *a == *b;
 }
 
-// What follows the last slash; NULL: there is none.
+// The part of the path behind the last slash; NULL: there is none.
 static const char *file_of(const char *path) {
     const char *file = NULL;
     for (; path && *path; path++)

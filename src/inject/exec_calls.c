@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// exec_calls — the C library's functions that start a program. Where the program is a ptxas, gpurace-ptxas is started
-// in its place, and told by GPURACE_PTXAS which ptxas it stands in for. So the machine code of a compiler that calls
-// ptxas keeps its PTX (fatbin/cubin.h), whatever way the compiler came to that ptxas: an option, a variable, a package
-// of its own, the PATH.
+// exec_calls — the C library's functions that start a program. In place of a ptxas they start gpurace-ptxas, and
+// GPURACE_PTXAS tells it which ptxas it stands in for. So the machine code of a compiler that calls ptxas keeps its PTX
+// (fatbin/cubin.h), by whatever way the compiler came to that ptxas: an option, a variable, a package of its own, the
+// PATH.
 //
-// Any other program is started with what carries gpurace (exec_carry.h).
+// Any other program gets what carries gpurace (exec_carry.h).
 //
-// These functions are called between fork and exec, of programs with many threads: nothing here allocates, locks or
-// looks up a symbol. What cannot be stood in for is started as it was asked for. Not seen: system calls of the
-// program's own, and what the C library starts inside of other functions (wordexp).
+// The functions run between fork and exec, in programs with many threads: nothing here allocates, locks or looks up a
+// symbol. If gpurace-ptxas cannot stand in for a program, it starts as asked. Not seen: system calls of the program's
+// own, and what the C library starts inside of other functions (wordexp).
 #include "inject/exec_carry.h"
 #include "inject/hooks.h"
 #include "inject/inside_run.h"
@@ -108,7 +108,7 @@ static bool is_program(const char *path) {
     return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
 }
 
-// Where execvp finds it.
+// Finds the file as execvp does.
 static bool find_on_path(const char *file, char *out, size_t room) {
     const char *p = getenv("PATH");
     for (p = p ? p : "/bin:/usr/bin"; *p;) {
@@ -148,7 +148,7 @@ static bool set_environment(Start *s, char *const envp[]) {
     return true;
 }
 
-// Whether gpurace-ptxas is to be started, with what.
+// gpurace-ptxas is to be started: sets with what.
 static bool stands_in(Start *s, const char *file, bool by_path, char *const argv[], char *const envp[]) {
     static char name[] = "gpurace-ptxas";
     size_t n = 0;
@@ -178,7 +178,7 @@ static bool stands_in(Start *s, const char *file, bool by_path, char *const argv
 
 // ---- The functions ---------------------------------------------------------------------------------------------
 
-// Apart from what every program comes by, for its size. It returns where gpurace-ptxas is not started.
+// A function of its own, for its size, as every program comes by. It returns if gpurace-ptxas is not started.
 __attribute__((noinline)) static void exec_instead(const char *file, bool by_path, char *const argv[],
                                                    char *const envp[]) {
     Start s;
@@ -186,7 +186,7 @@ __attribute__((noinline)) static void exec_instead(const char *file, bool by_pat
         (void)libc.execve(stand_in, s.argv, s.envp);
 }
 
-// The path of the program to start, in `out` where it is searched; NULL: it is not there.
+// The path of the program to start, in `out` if it is searched for; NULL: it is not there.
 static const char *path_of(const char *file, bool by_path, char out[PATH_MAX]) {
     if (!by_path || !file || strchr(file, '/'))
         return file;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// exec_carry — a program that the watched process starts is to be watched, too. Where the environment for it lacks what
-// carries gpurace (`env -i`, clearenv, an LD_PRELOAD of the program's own), that is put back. What gpurace cannot get
-// into all the same is noted (findings/hidden.h), before it is started.
+// exec_carry — watches a program that the watched process starts, too. If its environment lacks what carries gpurace
+// (`env -i`, clearenv, an LD_PRELOAD of the program's own), that is put back. If gpurace cannot get into it all the
+// same, a note says so (findings/hidden.h), before it starts.
 //
 // Called between fork and exec: nothing here allocates, locks or looks up a symbol.
 #ifndef GR_INJECT_EXEC_CARRY_H

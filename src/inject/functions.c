@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Which kernels may run each function that is none: counted first, then noted.
+// Which kernels may run each function that is no kernel: counted first, then noted.
 typedef struct Reached {
     GrFunctionInfo **of; // by PtxFunc.index; NULL: a kernel, or it has no accesses
     uint32_t kernel;

@@ -18,7 +18,7 @@ static const int signals[SIGNALS] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 static struct sigaction before[SIGNALS];
 static _Thread_local sigjmp_buf *landing __attribute__((tls_model("initial-exec")));
 
-// The C library's: the name is this library's own, for what programs ask (watch_signals.c).
+// The C library's function: the name is this library's own, for what programs ask (watch_signals.c).
 static SigactionFn real_sigaction(void) {
     static SigactionFn fn;
     if (!fn)
@@ -26,7 +26,7 @@ static SigactionFn real_sigaction(void) {
     return fn;
 }
 
-// Another thread's signal, or one that a process sent: as if this handler were not there.
+// Handles another thread's signal, or one that a process sent, as if this handler were not there.
 static void pass_on(const struct sigaction *to, int sig, siginfo_t *info, void *context) {
     if (to->sa_flags & SA_SIGINFO) {
         to->sa_sigaction(sig, info, context);
@@ -39,8 +39,8 @@ static void pass_on(const struct sigaction *to, int sig, siginfo_t *info, void *
     }
 }
 
-// The kernel's word, or abort's, which sends the signal to its own thread. (When it was malloc that gave up on a broken
-// heap, the program may stop at malloc's lock later; without this it would be dead now.)
+// The kernel says so, or abort, which sends the signal to its own thread. (If malloc gave up on a broken heap, the
+// program may stop at malloc's lock later; without this it would be dead now.)
 static bool is_crash(int sig, const siginfo_t *info) {
     return info->si_code > 0 || (sig == SIGABRT && info->si_code == SI_TKILL && info->si_pid == getpid());
 }
@@ -53,7 +53,7 @@ static void on_crash(int sig, siginfo_t *info, void *context) {
             pass_on(&before[k], sig, info, context);
 }
 
-// What `work` put there itself stays.
+// Puts the handlers back, except those that `work` set itself.
 static void restore(void) {
     struct sigaction now;
     landing = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// guard — work on what a program handed over that may turn out to crash: then it has failed, and the program goes on.
+// guard — work, on what a program handed over, that may crash: then it has failed, and the program goes on.
 #ifndef GR_INJECT_GUARD_H
 #define GR_INJECT_GUARD_H
 

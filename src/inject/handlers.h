@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// handlers — what is done around each interposed call: gr_on_HANDLER(real function, its arguments).
+// handlers — gr_on_HANDLER(real function, its arguments): what happens around each interposed call.
 //
 // A handler runs without the session's lock, takes it for its own work, and never holds it while the real function
-// runs: that may wait for another thread of the program.
+// runs, which may wait for another thread of the program.
 #ifndef GR_INJECT_HANDLERS_H
 #define GR_INJECT_HANDLERS_H
 

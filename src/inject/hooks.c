@@ -102,7 +102,7 @@ GrFn gr_driver_function(const char *base) {
 
 // ---- cuGetProcAddress ------------------------------------------------------------------------------------
 
-// A driver newer than our table may have a newer version of an entry point, with other parameters: only what the driver
+// A driver newer than our table may have a newer version of an entry point, with other parameters. Only what the driver
 // exports under the row's own name is known to be what the row describes.
 static bool is_row(const GrHook *h, int version, void *p) {
     if (version <= CUDA_VERSION)

@@ -65,9 +65,9 @@ CUstream gr_call_stream(CUstream s);
 
 // The C library's own dlsym.
 void *gr_real_dlsym(void *handle, const char *name);
-// The library whose name begins with `prefix` and that the program or library with the code at `caller` was linked
-// with, NULL when there is none. dlsym(RTLD_NEXT) would find the first of such a name; none of a library that was
-// opened with RTLD_LOCAL.
+// The library whose name begins with `prefix` among those with which the program or library at `caller` was linked;
+// NULL: none. dlsym(RTLD_NEXT) would find the first of such a name, and none in a library that was opened with
+// RTLD_LOCAL.
 void *gr_needed_library(const void *caller, const char *prefix);
 // The driver's library when it is loaded, NULL when it is not.
 void *gr_driver_library(void);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // inside_run — what the launcher told this process: variables of the environment, and the results file.
 //
-// Both are taken when the process starts, and a child of fork has them from its parent. So a program may clear its
+// The process takes both when it starts, and a child of fork has them from its parent. So a program may clear its
 // environment, give up its rights or change its root afterwards, and is watched all the same.
 #ifndef GR_INJECT_INSIDE_RUN_H
 #define GR_INJECT_INSIDE_RUN_H
@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-// Takes what is there. Called by whichever constructor comes first; the second call does nothing.
+// Takes what is there. Any constructor may call it; only the first call acts.
 void gr_run_begin(void);
 
 // The value that a variable of gpurace's had when the process started; NULL: it had none.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// nvJitLink: its inputs are kept until it hands out machine code, which is then known to be made of them.
+// nvJitLink: keeps its inputs until it hands out machine code, which is then known to be made of them.
 //
 // PTX, fatbinaries with PTX and machine code whose PTX is known are units as they are. From LTO-IR (the intermediate
 // language of link-time optimization) the linker makes PTX on its way: a link of our own asks for that, with the

@@ -72,7 +72,7 @@ void gr_kernel_found(const void *handle, const char *name, LoadedModule *modules
         gr_session_notef("out of memory: a kernel is not counted");
 }
 
-// The modules of a library whose module in this context no interposed call gave out.
+// The modules of a library whose module in this context came from no interposed call.
 static LoadedModule *in_library(CUmodule module) {
     CUresult (*get)(CUmodule *, CUlibrary) =
         (CUresult(*)(CUmodule *, CUlibrary))gr_driver_function("cuLibraryGetModule");

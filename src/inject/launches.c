@@ -51,7 +51,7 @@ bool gr_stream_is_captured(CUstream stream) {
 
 // ---- The driver's side -----------------------------------------------------------------------------------------
 
-// The launch in one form, whatever call it was. Without a layout only the program's own parameters will do.
+// Submits the launch in one form, whatever call it was. Without a layout only the program's own parameters will do.
 static CUresult submit(GrRun *run, const void *params) {
     Launching *l = (Launching *)run;
     const GrLaunch *g = &l->launch;
@@ -127,7 +127,7 @@ static const void *own_buffer(void **extra, size_t need) {
     return size >= need ? buffer : NULL;
 }
 
-// What the driver would refuse is left as it is, without a layout: so the driver can say what is wrong.
+// Launches that the driver would refuse get no layout and stay as they are: the driver says what is wrong.
 static bool copy_params(Launching *l) {
     GrLaunch *g = &l->launch;
     if (!gr_declared_layout(l->kernel, g->func, &g->layout, &g->n_params, &g->param_bytes))
@@ -173,7 +173,7 @@ CUresult gr_launch_around(Launching *l) {
     return result;
 }
 
-// The line of the launch, of copies of its own. With the lock.
+// Makes the line of the launch, from copies of its own. With the lock.
 static void record(Launching *l) {
     Launching copy = *l;
     if (copy_attributes(&copy) && copy_params(&copy))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// launches — one launch on its way to the driver: numbered, counted, and shown to an engine that may run it itself.
+// launches — a launch on its way to the driver: numbered, counted, and shown to an engine that may run it itself.
 #ifndef GR_INJECT_LAUNCHES_H
 #define GR_INJECT_LAUNCHES_H
 
@@ -24,9 +24,9 @@ typedef struct Launching {
 
 // Whether the engine is to see what graphs do node by node.
 bool gr_engine_wants_graphs(void);
-// Whether graphs are run node by node: for the engine, or to record launches.
+// Graphs run node by node: for the engine, or to record launches.
 bool gr_graphs_are_shown(void);
-// Whether what is submitted to this stream is only recorded, for a graph. Asks the driver only while a capture is open.
+// What is submitted to this stream is only recorded, for a graph. Asks the driver only while a capture is open.
 bool gr_stream_is_captured(CUstream stream);
 bool gr_a_capture_is_open(void); // in any stream
 void gr_capture_began(void);

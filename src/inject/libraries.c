@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVIDIA's own libraries of kernels: no code of the user's, and most of it machine code. Of rewritten PTX a GPU's
-// driver would compile all kernels before the first one runs, which takes a minute for cuSOLVER.
+// NVIDIA's own libraries of kernels: no code of the user's, and most of it machine code. A GPU's driver would compile
+// all kernels of rewritten PTX before the first one runs, which takes a minute for cuSOLVER.
 #include "inject/session.h"
 
 #include <dlfcn.h>

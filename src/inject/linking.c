@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rewritten modules, linked by the driver's linker before they are loaded. From PTX alone the driver makes programs
-// that stand on their own: it compiles what is called once for each kernel that calls it, and an engine's runtime may
-// be longer than the kernels. The linker's inputs are compiled function by function, once.
+// The driver's linker links rewritten modules before they are loaded. From PTX alone the driver makes programs that
+// stand on their own: it compiles a called function once for each kernel that calls it, and an engine's runtime may be
+// longer than the kernels. It compiles the linker's inputs function by function, once.
 #include "inject/session.h"
 
 #include <stdint.h>
@@ -100,7 +100,7 @@ static void leave_context(void) {
 
 // ---- Linking -------------------------------------------------------------------------------------------------
 
-// Units that are not rewritten come as they are: the device's runtime, for one, which is machine code.
+// Adds units; those that are not rewritten go as they are: the device's runtime, for one, which is machine code.
 static CUresult add_all(const Linker *l, CUlinkState state, const LoadedModule *list) {
     CUresult rc = CUDA_SUCCESS;
     for (const LoadedModule *m = list; m && rc == CUDA_SUCCESS; m = m->next) {

@@ -68,7 +68,7 @@ void gr_machine_units_free(MachineUnits *units) {
 
 // ---- The table ---------------------------------------------------------------------------------------------
 
-// How many bytes count; 0: nothing can be known of it.
+// How many bytes count; 0: the image tells nothing.
 static size_t size_of(const void *image, size_t len) {
     Arena arena;
     Fatbin *fb;
@@ -95,7 +95,7 @@ static Machine *find(const void *image, size_t size) {
     return m && m->len == size ? m : NULL;
 }
 
-// The first that is noted stays: the driver may know its units by their addresses.
+// The first entry stays, as the driver may know its units by their addresses.
 static void put(const void *code, size_t size, Machine m) {
     uint64_t key = gr_hash_bytes(code, size);
     Machine *new = malloc(sizeof *new);
@@ -128,7 +128,7 @@ void gr_machine_linked(const void *code, size_t len, struct LoadedModule *list) 
         put(code, size, (Machine){.list = list});
 }
 
-// What it keeps itself is noted when it is first met: the program's memory may go, and units are to stay.
+// What the code is made of. PTX that it keeps itself is noted when first met, as the program's memory may go.
 static Machine *known(const void *image, size_t len) {
     size_t size = size_of(image, len), kept;
     Machine *m = find(image, size);
@@ -156,7 +156,7 @@ struct LoadedModule *gr_machine_modules(const void *image, size_t len) {
 // ---- In fatbinaries ----------------------------------------------------------------------------------------
 
 // A library may hold hundreds of megabytes of packed machine code. Ours is packed where nvcc packs it (-rdc=true, -G,
-// -compress-mode=size), and then it is small. All in all no more is unpacked than costs a blink.
+// -compress-mode=size), and then it is small. All unpacking together must not take longer than a blink.
 static bool worth_unpacking(const FatbinEntry *e) {
     enum { LARGEST = 8 << 20, MOST = 128 << 20 };
     static size_t unpacked; // atomic

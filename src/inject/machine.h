@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // machine — machine code whose PTX is known.
 //
-// A just-in-time compiler hands machine code to the driver, and the PTX that it was made of is gone by then. What makes
-// machine code in this process under our eyes (compilers.c, the driver's linker) is noted here by its bytes; what
-// gpurace-ptxas made has its PTX in it (fatbin/cubin.h). When the program loads such code, the PTX is what gets
-// checked, and what the driver gets.
+// A just-in-time compiler hands machine code to the driver, and the PTX that it was made of is gone by then. This table
+// knows, by its bytes, machine code that was made in this process under our eyes (compilers.c, the driver's linker).
+// What gpurace-ptxas made has its PTX in it (fatbin/cubin.h). When the program loads such code, gpurace checks the PTX
+// and gives it to the driver.
 //
 // Any thread may call, with or without the session and its lock. What is noted stays as long as the process.
 #ifndef GR_INJECT_MACHINE_H

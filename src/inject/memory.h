@@ -15,10 +15,10 @@ bool gr_ranges_are_told(void);
 // The range that holds the address; NULL: none is known.
 const GrRange *gr_range_at(CUdeviceptr address);
 void gr_range_add(const GrRange *r);
-// The range that begins at `at` goes; none may.
+// Drops the range that begins at `at`; there may be none.
 void gr_range_remove(CUdeviceptr at);
-// Mappings may be told together and go one by one, and the program may give access again: what is told already in [at,
-// at + size) stays as it is, and what lies beside it when that goes is told anew.
+// Mappings may be told together and go one by one, and the program may give access again. What is told already in [at,
+// at + size) stays as it is; what lies beside it when that goes is told anew.
 void gr_range_add_mappings(CUdeviceptr at, size_t size);
 void gr_range_remove_mappings(CUdeviceptr at, size_t size);
 void gr_ranges_remove_of_module(const void *owner);
@@ -28,14 +28,15 @@ void gr_ranges_remove_of_context(CUcontext ctx);
 
 // Where the arena of the current context's device is. False: there is none.
 bool gr_arena_of_device(GrArena *out);
-// Device memory of the arena; 0: none, so the driver must allocate. It becomes the program's when gr_placed_keep hears
-// that the driver gave a ticket, an ordinary allocation. gr_placed_keep yields `rc`; a failure frees the memory again.
+// Takes device memory of the arena; 0: none, so the driver must allocate. It becomes the program's once gr_placed_keep
+// hears of a ticket, an ordinary allocation by the driver. gr_placed_keep yields `rc`; a failure frees the memory
+// again.
 CUdeviceptr gr_placed_alloc(size_t size);
 CUresult gr_placed_keep(CUresult rc, CUdeviceptr at, CUdeviceptr ticket, size_t ticket_size);
-// The driver has allocated device memory all the same, unless `rc`, which is yielded, says that it failed.
+// Notes that the driver has allocated device memory all the same, unless `rc`, the result, is a failure.
 CUresult gr_placed_outside(CUresult rc);
-// The ticket of memory that is about to be freed; the driver is to free the ticket. 0: that is no such memory.
-// gr_placed_left must follow, with the same `clock`. It yields `rc`; unless that is success the memory stays.
+// The ticket of memory that is about to be freed; the driver is to free the ticket. 0: no such memory. gr_placed_left
+// must follow, with the same `clock`. It yields `rc`; unless that is success the memory stays.
 CUdeviceptr gr_placed_leave(CUdeviceptr at, uint64_t *clock);
 CUresult gr_placed_left(CUresult rc, CUdeviceptr at, uint64_t clock, bool in_stream_order);
 // The memory that holds the address. False: none does; *inside: the address lies in an arena all the same.
@@ -44,7 +45,7 @@ typedef struct GrPlaced {
     size_t size;
 } GrPlaced;
 bool gr_placed_at(CUdeviceptr at, GrPlaced *out, bool *inside);
-// The arena's memory and tickets have gone with the context.
+// Drops the arena's memory and tickets, which have gone with the context.
 void gr_placed_context_ends(CUcontext context);
 
 // ---- on_copy.c; these take the lock ---------------------------------------------------------------------
@@ -53,26 +54,26 @@ GrCopy gr_copy_of(const CUDA_MEMCPY3D *c);
 GrFill gr_fill_of(CUdeviceptr at, size_t pitch, uint64_t value, uint32_t element, size_t width,
                   size_t height);
 
-// Only tells work for the device, not what is recorded for a graph.
+// Tells only of work for the device, not of what is recorded for a graph.
 void gr_copy_tell(const GrCopy *c);
 void gr_fill_tell(const GrFill *f);
 
 // ---- coming.c, without the lock ------------------------------------------------------------------------------------
 
-// Before the driver is given the work; `stream` as in the program's call. Work that is only recorded for a graph is not
-// told. True: GrEngine.submitting wants the call to return when the bytes are staged.
+// Called before the driver gets the work; `stream` as in the program's call. Work that is only recorded for a graph is
+// not told. True: GrEngine.submitting wants the call to return when the bytes are staged.
 bool gr_work_comes(GrComing w);
-// Behind each call of the program: tells the engine that the driver has the work that came in it.
+// Called behind each call of the program: tells the engine that the driver has the work that came in it.
 void gr_work_came(void);
-// Around a call that waits for the device, in the stream that the program's call says.
+// Called around a call that waits for the device, in the stream that the program's call says.
 void gr_host_waits(GrWaitKind kind, CUstream stream);
 void gr_host_waited(GrWaitKind kind, CUstream stream);
-// The driver is about to be given a copy (gr_work_comes); copies to CUDA arrays are not told.
+// The driver is about to get a copy (gr_work_comes); copies to CUDA arrays are not told.
 bool gr_copy_comes(const GrCopy *c, CUstream stream, bool async);
 
 // ---- on_wait.c -----------------------------------------------------------------------------------------------------
 
-// A call that waited for all of the device's work yields `rc`, which it yields.
+// Tells of a call that waited for all of the device's work. Yields `rc`.
 CUresult gr_waited_for_all(CUresult rc);
 
 #endif

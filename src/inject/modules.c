@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the program hands to the driver as code: PTX found in it, rewritten, and handed on instead.
+// The program hands code to the driver: finds PTX in it, rewrites it, and hands that on instead.
 #include "inject/declared.h"
 #include "inject/describe.h"
 #include "inject/guard.h"
@@ -58,7 +58,7 @@ static const char *copy_text(LoadedModule *m, const char *s) {
     return s ? gr_arena_strdup(&m->arena, s) : NULL;
 }
 
-// The engine's turn. On success m->text is what the driver gets.
+// Lets the engine rewrite. On success m->text is what the driver gets.
 static gr_status rewrite(LoadedModule *m, const char *text, size_t len, PtxModule **parsed, gr_error *err) {
     Session *s = &gr_session;
     gr_status st;
@@ -123,8 +123,8 @@ static gr_status rewrite_it(void *user, gr_error *err) {
     return rewrite(r->m, r->text, r->len, r->parsed, err);
 }
 
-// Tells the driver's compiler what the program wants, and to use several threads, which changes only the time it takes.
-// Drivers from CUDA 13.0 on are known to take that. Linked units are compiled as they were.
+// Tells the driver's compiler what the program wants, and to use several threads, which changes only its time. Drivers
+// from CUDA 13.0 on are known to take that. Linked units are compiled as before.
 static void set_options(LoadedModule *m, FatbinPtx *built, const char *programs) {
     enum { KNOWS = 13000, LARGE = 1 << 18 };
     const char *version = gr_run_variable(GR_DRIVER_VERSION_ENV);
@@ -188,7 +188,7 @@ static LoadedModule *take_again(const char *text, size_t len, const char *name) 
     return NULL;
 }
 
-// What is left of the module is in the results file.
+// Frees the module, whose results are in the results file.
 static void free_module(LoadedModule *m) {
     Session *s = &gr_session;
     size_t n = 0;
@@ -210,7 +210,7 @@ static void free_module(LoadedModule *m) {
     free(m);
 }
 
-// An unloaded module may come again. Here the one that has been away for longest goes.
+// An unloaded module may come again. Drops the one that has been away for longest.
 static void keep_unloaded(LoadedModule *m) {
     Session *s = &gr_session;
     if (m->next || m->wrapped || m->aliased || !m->recorded || !m->pub.rewritten)
@@ -281,7 +281,7 @@ static const char *holder_of(const void *data) {
     return dladdr(data, &in) && in.dli_fname ? base_name(in.dli_fname) : NULL;
 }
 
-// One container: its module, rewritten if it has PTX for this device. NULL: it has none at all, or memory is out.
+// The module of a container, rewritten if it has PTX for this device. NULL: it has none at all, or memory is out.
 // `built` NULL: the module may be one that was there before.
 static LoadedModule *add_container(const void *data, size_t len, const char *name, Arena *arena,
                                    FatbinPtx *built) {
@@ -329,8 +329,8 @@ static LoadedModule *add_container(const void *data, size_t len, const char *nam
     return m;
 }
 
-// A wrapper of version 2 (-rdc=true): every translation unit's container is built anew, behind a wrapper of our own.
-// What nvcc linked of the originals' machine code is left out: a driver that finds it runs it, and never looks at the
+// A wrapper of version 2 (-rdc=true): makes every translation unit's container anew, behind a wrapper of our own.
+// Leaves out the machine code that nvcc linked of the originals: a driver that finds it runs it, and never looks at the
 // PTX.
 static const void *rebuild_wrapper(const FatbinWrapper *w, const FatbinPtx *built, size_t n,
                                    const void *const *originals) {
@@ -417,7 +417,7 @@ void gr_modules_alias(const void *image, LoadedModule *list) {
 
 void gr_modules_unalias(const void *image) { gr_map_remove_u64(&gr_session.images, (uintptr_t)image); }
 
-// What was prepared under another pointer, among them a wrapper that points at a container of ours.
+// Modules that were prepared under another pointer, such as a wrapper that points at a container of ours.
 static LoadedModule *known_image(const void *image, size_t len, ImageKind kind) {
     const FatbinWrapper *w = image;
     const Map *images = &gr_session.images;
@@ -429,7 +429,7 @@ static LoadedModule *known_image(const void *image, size_t len, ImageKind kind) 
     return m ? m : gr_machine_modules(image, len);
 }
 
-// Machine code by itself: checked where the PTX that it was made of is known.
+// Machine code by itself: checked if the PTX that it was made of is known.
 static LoadedModule *prepare_machine_code(const void *image, size_t len, const char *name,
                                           const void **instead) {
     const FatbinWrapper *w = gr_machine_wrapper(image, len);

@@ -9,7 +9,7 @@
 #include <execinfo.h>
 #include <string.h>
 
-// A program may allocate without end. What came later has no name then.
+// A program may allocate without end. Later memory has no name then.
 enum { MOST = 20000, FRAMES = 24 };
 static unsigned noted;
 
@@ -33,7 +33,7 @@ static bool is_between(const char *object) {
            !strncmp(name, "libcudart.so", 12);
 }
 
-// The calls of the program's own, beneath CUDA's libraries and ours: their number.
+// Sets `out` to the calls of the program's own, beneath CUDA's libraries and ours; yields how many.
 static unsigned callers(uint64_t out[GR_RANGE_CALLS]) {
     void *frames[FRAMES];
     int n = backtrace(frames, FRAMES);

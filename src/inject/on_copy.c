@@ -86,7 +86,7 @@ static CUresult told_copy(CUresult rc, GrCopy c, CUstream stream, bool async) {
     return rc;
 }
 
-// Copies of one row. COPIED does what is to be done before `call`, and after it.
+// For copies of one row. COPIED acts before `call` and after it.
 static CUresult copied(CUresult rc, CUdeviceptr dst, CUdeviceptr src, size_t size) {
     return told_copy(rc, (GrCopy){line(dst, size), line(src, size), NULL, false}, NULL, false);
 }
@@ -122,8 +122,8 @@ static bool is_of_host(CUdeviceptr at) {
     return get(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at) != CUDA_SUCCESS || type == CU_MEMORYTYPE_HOST;
 }
 
-// When a copy to the host's memory returns, the host has the bytes: everything before them in the default stream, and
-// in streams that wait for it, is done.
+// When a copy to the host's memory returns, everything before it in the default stream, and in streams that wait for
+// it, is done.
 static CUresult brought(CUresult rc, bool to_host) { return to_host ? gr_waited_for_all(rc) : rc; }
 
 static bool brings(bool to_host) {
@@ -202,7 +202,7 @@ static void batch_comes(const CUdeviceptr *dsts, const CUdeviceptr *srcs, const 
         comes(dsts[0], srcs[0], sizes[0], stream, true);
 }
 
-// One copy after the other is told, though the device may do them in any order.
+// Tells of one copy after the other, though the device may do them in any order.
 static CUresult batch(CUresult rc, const CUdeviceptr *dsts, const CUdeviceptr *srcs, const size_t *sizes,
                       size_t n, CUstream stream) {
     for (size_t i = 0; rc == CUDA_SUCCESS && i < n; i++)

@@ -26,7 +26,7 @@ static CUresult came_at(CUresult rc, const CUdeviceptr *at, size_t size, GrRange
     return came(rc, rc == CUDA_SUCCESS && at ? *at : 0, size, kind);
 }
 
-// A graph may allocate its memory again at the same place: then it has no past, but it is there.
+// Drops a range. A graph may allocate its memory again at the same place: it has no past then, but it is there.
 static void goes(CUdeviceptr at) {
     gr_session_lock();
     const GrRange *r = gr_ranges_are_told() ? gr_range_at(at) : NULL;
@@ -121,8 +121,8 @@ CUresult gr_on_mem_free_async(CUresult (*real)(CUdeviceptr, CUstream), CUdevicep
     return ticket ? gr_placed_left(real(ticket, stream), p, clock, true) : real(p, stream);
 }
 
-// A mapping can be reached when access was given. What CUDA takes is a range of whole mappings, here and when it
-// unmaps, and not always the same ones together.
+// A mapping can be reached once access was given. CUDA takes ranges of whole mappings, here and when it unmaps, and not
+// always the same ones together.
 CUresult gr_on_mem_set_access(CUresult (*real)(CUdeviceptr, size_t, const CUmemAccessDesc *, size_t),
                               CUdeviceptr at, size_t size, const CUmemAccessDesc *desc, size_t n) {
     CUresult rc = real(at, size, desc, n);
@@ -157,7 +157,7 @@ CUresult gr_on_graph_add_alloc(CUresult (*real)(CUgraphNode *, CUgraph, const CU
 
 // ---- the host's ----------------------------------------------------------------------------------------------
 
-// The address by which kernels reach it; 0: they cannot.
+// The address by which kernels reach the host's memory; 0: they cannot.
 static CUdeviceptr device_view(void *host) {
     CUresult (*get)(CUdeviceptr *, void *, unsigned) =
         (CUresult(*)(CUdeviceptr *, void *, unsigned))gr_driver_function("cuMemHostGetDevicePointer");
@@ -220,7 +220,7 @@ CUresult gr_on_mem_get_address_range(CUresult (*real)(CUdeviceptr *, size_t *, C
     return rc;
 }
 
-// After the driver has answered for the ticket.
+// Corrects what the driver has answered for the ticket.
 static void correct(const GrPlaced *b, CUpointer_attribute attribute, void *data, CUdeviceptr at) {
     switch (attribute) {
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: *(CUdeviceptr *)data = at; break;

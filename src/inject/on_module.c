@@ -11,7 +11,7 @@
 
 // ---- modules and libraries -------------------------------------------------------------------------------
 
-// One load, as the steps around it: what goes in, what is tried next if it does not go, what came out.
+// One load, as the steps around it: what goes in, what is tried next if the driver refuses, what came out.
 typedef struct Load {
     LoadedModule *list;
     const void *image; // what the driver gets; NULL: the program's file
@@ -56,7 +56,7 @@ static void refuse(Load *l, CUresult error) {
     gr_session_unlock();
 }
 
-// The driver has answered. True: it refused, and l->image is now the next to try.
+// Takes the driver's answer. True: it refused, and l->image is now the next to try.
 static bool try_next(Load *l, CUresult rc) {
     if (rc == CUDA_SUCCESS || (!l->unlinked && !l->changed))
         return false;

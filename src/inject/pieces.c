@@ -15,7 +15,7 @@ typedef struct Piece {
     uint32_t next;  // piece of the same function, or that all kernels need; NONE: there are no more
 } Piece;
 
-// The functions that a kernel may call, and the kernel, by the first of that name. (What needs a function's definition
+// The functions that a kernel may call, and the kernel, by the first of that name. (Who needs a function's definition
 // needs its declarations.)
 typedef struct Needs {
     const char *kernel;
@@ -36,7 +36,7 @@ struct Pieces {
 
 static bool starts_with(const char *s, const char *with) { return !strncmp(s, with, strlen(with)); }
 
-// A literal has a name that no source can have. Nobody writes it, and the host does not know it.
+// A literal has a name that no source can have: nobody writes to it, and the host does not know it.
 static bool is_literal(const PtxVar *v) {
     bool named = starts_with(v->name, "$") || starts_with(v->name, "__unnamed_");
     for (uint32_t k = 0; k < v->n_init; k++)
@@ -181,7 +181,7 @@ static bool is_dropped(const PtxItem *i) {
     return i->kind == PTX_ITEM_VAR && !i->tag.inserted && !is_shared(i->var) && !is_literal(i->var);
 }
 
-// The list that the piece of this item is one of; NULL: no kernel needs it.
+// The list that has the piece of this item; NULL: no kernel needs it.
 static uint32_t *list_of(Pieces *p, const PtxItem *i) {
     if (i->kind == PTX_ITEM_FUNC && i->func->index < p->n_funcs && !i->func->tag.inserted)
         return &p->of[p->named[i->func->index]];
@@ -224,7 +224,7 @@ static int by_number(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-// In their order in the text, each once: a function of which there are several is needed as often.
+// Appends the pieces in their order in the text, each once: several of one function are needed together.
 static bool put_pieces(const Pieces *p, const char *text, const Needs *needs, StrBuf *out) {
     Numbers numbers = {0};
     bool ok = add_list(p, p->of_all, &numbers);

@@ -4,9 +4,9 @@
 // A driver compiles all kernels of a module before the first one runs. Rewritten code takes long to compile, and of a
 // library of templates a program launches a few kernels. So a kernel's part is cut out when it is launched.
 //
-// Only where that makes no difference: what kernels share through variables of the module would be shared no longer. So
-// no kernel of such a module refers to a variable in global or constant memory, but for the compiler's own string
-// literals. There is no code that is linked with other code, nor a kernel that another kernel launches.
+// That must make no difference: kernels would no longer share variables of the module. So no kernel of such a module
+// refers to a variable in global or constant memory, except the compiler's own string literals. No code of it is linked
+// with other code, and no kernel of it is launched by another kernel.
 #ifndef GR_INJECT_PIECES_H
 #define GR_INJECT_PIECES_H
 
@@ -17,7 +17,7 @@ typedef struct Pieces Pieces;
 // Cuts a parsed module, before any insertion. NULL: it cannot be cut (*why), or memory is out. Lives in `arena`.
 Pieces *gr_pieces_find(const PtxModule *m, Arena *arena, const char **why);
 
-// When all that is inserted is printed, by one gr_ptx_print_later without `take`, `len` bytes. False: memory is out.
+// Called when all inserted code is printed, `len` bytes by one gr_ptx_print_later without `take`. False: memory is out.
 bool gr_pieces_printed(Pieces *p, const PtxModule *m, size_t len, Arena *arena);
 
 // The part of `text`, which was printed, that the kernel needs. GR_ERR_NOT_FOUND: there is no such kernel.

@@ -2,9 +2,8 @@
 // How device code gets at a module's area of the results file.
 //
 // The mapped file is registered with the driver, so that what a kernel writes is in the file at once, whatever happens
-// to the program. Where a driver refuses to register a file's pages, pinned memory is used instead. It is copied to the
-// file whenever the program waits for the device, and at the end. The report says so, because a crash then loses the
-// rest.
+// to the program. If a driver refuses to register a file's pages, pinned memory stands in, and is copied to the file
+// whenever the program waits for the device, and at the end. The report says so, as a crash then loses the rest.
 //
 // Small modules share a piece of the file, for programs that load a hundred thousand.
 #include "inject/session.h"
@@ -59,7 +58,7 @@ bool gr_records_take(LoadedModule *m) {
 
 // ---- The device's view of it -----------------------------------------------------------------------------------
 
-// The memory may have been registered in a context that is gone since.
+// False for memory that was registered in a context that has gone.
 static bool is_mapped(const RecordPool *p) {
     CUresult (*get)(CUdeviceptr *, void *, unsigned) =
         (CUresult(*)(CUdeviceptr *, void *, unsigned))gr_driver_function("cuMemHostGetDevicePointer");

@@ -144,8 +144,8 @@ static uint64_t unfinished_launches(void) {
 
 static uint64_t left_at_exit;
 
-// The runtime unloads its modules at exit, which waits for their kernels: what the program itself left unfinished is
-// known only before that. Registered after the runtime's own handlers, so it runs before them.
+// At exit the runtime unloads its modules, which waits for their kernels: only before that can one see what the program
+// itself left unfinished. Registered after the runtime's own handlers, so it runs before them.
 static void exit_begins(void) { left_at_exit = unfinished_launches(); }
 
 // No destructors follow.
@@ -265,7 +265,7 @@ EXPORT void _Exit(int status) { _exit(status); }
 
 // ---- notes -----------------------------------------------------------------------------------------------
 
-// Whether a text is new: a driver may say one thing a million times. A leaf: nothing is called with this lock held.
+// The text is new: a driver may say one thing a million times. A leaf: nothing is called with this lock held.
 static bool is_new(const char *text) {
     enum { KEPT = 256 };
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -347,7 +347,7 @@ void gr_next_run(unsigned run) {
 
 #define HOOK_EXPORT __attribute__((visibility("default")))
 
-// May be the first call that the tool hears of.
+// This may be the first call that the tool hears of.
 HOOK_EXPORT void gr_api_absent(const char *name) {
     bool entered = gr_session_enter();
     append_once(GR_RECORD_ABSENT, name);

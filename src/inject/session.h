@@ -2,8 +2,8 @@
 // session — the injection's state in a process: options, results file, engine, the program's modules and launches.
 //
 // It begins with the first driver call (a program that uses no CUDA is left alone) and ends with the process. After
-// that, and where there is no results file to write to, every entry point passes straight through. One lock guards it
-// all; the hooks of the CPU device (gr_api_*), which come with that driver's lock held, do not take it.
+// that, and without a results file to write to, every entry point passes straight through. One lock guards it all. The
+// hooks of the CPU device (gr_api_*) come with that driver's lock held, and do not take it.
 #ifndef GR_INJECT_SESSION_H
 #define GR_INJECT_SESSION_H
 
@@ -109,12 +109,12 @@ void gr_session_remarkf(const char *fmt, ...) __attribute__((format(printf, 1, 2
 // Writes what the engine does not look for, where the program has it, each text once. Any thread, no lock needed.
 void gr_session_blindf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-// A call of the program came back with this: if it says that a kernel was stopped, and nobody has told of it, a FAULT
-// is written. Any thread, no lock needed.
+// A call of the program came back with this: if it says that a kernel was stopped, and nobody has told of that, writes
+// a FAULT. Any thread, no lock needed.
 void gr_session_call_failed(CUresult result);
 void gr_session_verbose(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-// The process ends in an orderly way: the engine is told, and the record written. Once.
+// The process ends in an orderly way: tells the engine, and writes the record. Once.
 void gr_session_finish(void);
 
 // ---- modules.c, with the lock held unless said otherwise ---------------------------------------------------------
@@ -126,7 +126,7 @@ LoadedModule *gr_modules_prepare(const void *image, size_t len, const char *name
 // Rewrites a PTX file or a container on disk, like gr_modules_prepare.
 LoadedModule *gr_modules_prepare_file(const char *path, const void **instead);
 
-// The images of these modules are known by another pointer too: a linker's output, a container of ours.
+// Another pointer, too, stands for the images of these modules: a linker's output, a container of ours.
 void gr_modules_alias(const void *image, LoadedModule *list);
 void gr_modules_unalias(const void *image);
 
@@ -136,13 +136,14 @@ void gr_modules_record(LoadedModule *list);
 // Points a wrapper of the program at a rewritten container.
 void gr_modules_rewrite_wrapper(void *wrapper);
 
-// Whether that would find PTX for this device.
+// gr_modules_rewrite_wrapper would find PTX for this device.
 bool gr_modules_have_ptx(const void *wrapper);
 
 // The driver refused `instead` with `error`: the original goes to it.
 void gr_modules_refused(LoadedModule *list, CUresult error);
 
-// The driver has it, under one of the two handles: it is recorded, and the engine attached if there is a context.
+// The driver has the modules, under one of the two handles: records them, and attaches the engine if a context is
+// there.
 void gr_modules_loaded(LoadedModule *list, CUmodule module, CUlibrary library);
 void gr_modules_unloaded(void *handle);
 
@@ -151,7 +152,7 @@ void gr_modules_unloaded(void *handle);
 // Gives the engine its chance at a module in the current context, once per context. False when it is not attached.
 bool gr_module_attach(LoadedModule *m);
 
-// Without the lock: the driver loads all kernels of its rewritten modules, once per context. Waits for the device.
+// Without the lock: makes the driver load all kernels of its rewritten modules, once per context. Waits for the device.
 void gr_modules_load_kernels(void);
 
 // The context that is current in this thread, or NULL.
@@ -162,7 +163,7 @@ CUcontext gr_current_context(void);
 // Machine code of all of these modules for the driver to load, if on a GPU the engine wishes it and there are several
 // kernels or units, or if they were linked before. It stays as long as the first one. NULL: load them as they are.
 const void *gr_modules_link(LoadedModule *list);
-// The driver refused it with `error`, or, where there is none, the container that the PTX was put into: it is gone.
+// The driver refused it with `error`, or, if there was none, the container that the PTX was put into: drops that.
 void gr_modules_not_linked(LoadedModule *list, CUresult error);
 
 // ---- libraries.c ----------------------------------------------------------------------------------------------------
@@ -172,8 +173,8 @@ const char *gr_library_left_alone(const void *image);
 
 // ---- wrappers.c ----------------------------------------------------------------------------------------------------
 
-// The module that a fatbin wrapper was rewritten for at start-up, and that defines `kernel`; it gets the handle under
-// which the driver turned out to have it. NULL when there is none.
+// The module for which a fatbin wrapper was rewritten at start-up, and that defines `kernel`. It gets the handle under
+// which the driver turned out to have it. NULL: there is none.
 LoadedModule *gr_wrapped_module(const char *kernel, CUmodule module);
 
 // ---- aside.c -------------------------------------------------------------------------------------------------------
@@ -192,7 +193,7 @@ CUdeviceptr gr_aside_take(size_t size);
 bool gr_records_take(LoadedModule *m);
 // Makes pub.records visible to the device in the current context and sets pub.records_device.
 gr_status gr_records_map(LoadedModule *m, gr_error *err);
-// Copies what stands in for files into them.
+// Copies pinned memory that stands in for files into these.
 void gr_records_sync(void);
 
 // ---- kernels.c -----------------------------------------------------------------------------------------------------

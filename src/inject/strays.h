@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// strays — --on-fault continue: what the CPU device lets pass is written to the results file, under every engine.
+// strays — --on-fault continue: writes what the CPU device lets pass to the results file, under every engine.
 #ifndef GR_INJECT_STRAYS_H
 #define GR_INJECT_STRAYS_H
 

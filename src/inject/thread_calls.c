@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // thread_calls — functions of the C library (thread_calls.def), and those that make or meet threads, or call once.
 //
-// What a thread knows is left with an object before the real function lets others in, and learnt after it has let this
-// one in. Results, errno and cancellation are the real function's. Before anything is followed a call costs a look at
+// A thread leaves what it knows with an object before the real function lets others in, and learns after it has been
+// let in. Results, errno and cancellation are the real function's. Before anything is followed a call costs a look at
 // one variable.
 #include "inject/thread_clocks.h"
 
@@ -17,9 +17,9 @@
 #define EXPORT __attribute__((visibility("default")))
 #define CALLER __builtin_return_address(0)
 
-// Looking a function up takes the lock of the dynamic linker, which a thread that closes a library holds while it runs
-// that library's destructors. If these waited for a thread that holds a mutex, it would wait for ever: so functions are
-// looked up when this library is loaded.
+// Functions are looked up when this library is loaded, as a look-up takes the lock of the dynamic linker. A thread that
+// closes a library holds that lock while it runs the library's destructors. If these waited for a thread that holds a
+// mutex and looks a function up here, both would wait for ever.
 #define FOUND(name, params) static int(*found_##name) params;
 #define EACH                FOUND
 #include "inject/thread_calls.def"
@@ -31,8 +31,8 @@ FOUND(pthread_create,
       (pthread_t *restrict, const pthread_attr_t *restrict, void *(*)(void *), void *restrict))
 FOUND(thrd_create, (thrd_t *, thrd_start_t, void *))
 
-// Other libraries may call before this one's constructors. Threads may do this at once: they find the same. A function
-// that this C library does not have cannot have been linked with.
+// Other libraries may call before this one's constructors. Threads may look up at once: they find the same. No program
+// was linked with a function that this C library does not have.
 #define REAL(name, params)                                                                                   \
     int(*real) params = __atomic_load_n(&found_##name, __ATOMIC_RELAXED);                                    \
     if (!real) {                                                                                             \

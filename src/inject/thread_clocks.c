@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-// Immutable, and shared by all that know the same.
+// What a thread knows: never changes, and is shared by all that know the same.
 typedef struct ThreadClock {
     uint64_t version; // no other has it; 0 is that of none
     uint32_t refs, n;
@@ -38,7 +38,7 @@ enum {
     MEMOS = 16,
 };
 
-// What the last releases to objects left with them. Read without the lock: a reader that meets a change comes again
+// What the last releases to objects left with them. Read without the lock: a reader that meets a change tries again
 // with it or misses an order.
 typedef struct Set {
     uintptr_t key[WAYS];
@@ -46,7 +46,7 @@ typedef struct Set {
     ThreadClock *clock[WAYS];
 } __attribute__((aligned(64))) Set;
 
-// Nothing is new between the two clocks.
+// The two clocks have nothing new for each other.
 typedef struct Memo {
     uintptr_t key;
     uint64_t object, thread;
@@ -76,13 +76,13 @@ static bool has_key;
 // Our own libraries' calls come by the wrappers as well: the C library's is asked directly.
 static int (*real_lock)(pthread_mutex_t *), (*real_unlock)(pthread_mutex_t *);
 
-// Beforehand, for the reason that thread_calls.c gives.
+// Found beforehand, for the reason that thread_calls.c gives.
 __attribute__((constructor)) static void find_real(void) {
     *(void **)&real_lock = gr_real_dlsym(RTLD_NEXT, "pthread_mutex_lock");
     *(void **)&real_unlock = gr_real_dlsym(RTLD_NEXT, "pthread_mutex_unlock");
 }
 
-// False: the thread was interrupted here.
+// Takes the lock. False: the thread was interrupted here.
 static bool enter(void) {
     if (busy)
         return false;
@@ -185,7 +185,7 @@ static ThreadClock *new_clock(uint32_t n, const ThreadClock *from) {
     return c;
 }
 
-// What both know. A reference of the caller's own; NULL: memory is out, or neither knows anything.
+// What a and b know, as a reference of the caller's own; NULL: memory is out, or neither knows anything.
 static ThreadClock *join(ThreadClock *a, ThreadClock *b) {
     if (covers(a, b))
         return retain(a);
@@ -255,7 +255,7 @@ static bool be_known(void) {
     return true;
 }
 
-// A number that a thread gave up goes to one that knows all it stood for; or to any, when nothing remembers it.
+// A number: one that a thread gave up, if this thread knows all it stood for, or nothing remembers it.
 static uint32_t find_number(void) {
     const ThreadClock *c = me->clock;
     for (uint32_t k = 1; k <= numbers; k++)
@@ -342,7 +342,7 @@ static void put(Set *s, unsigned way, uintptr_t key, uint64_t version, ThreadClo
     release(old);
 }
 
-// A free place of the set, or that of the entry that was left there first.
+// A free place of the set, or that of its oldest entry.
 static unsigned room_in(const Set *s) {
     unsigned oldest = 0;
     for (unsigned k = 0; k < WAYS; k++) {
@@ -354,7 +354,7 @@ static unsigned room_in(const Set *s) {
     return oldest;
 }
 
-// Whether object and thread are known to have nothing to tell each other, without the lock.
+// Object and thread are known to have nothing to tell each other. Without the lock.
 static bool is_old_news(const Set *s, unsigned way, uintptr_t key, bool releases, Memo **memo) {
     uint64_t v = __atomic_load_n(&s->version[way], __ATOMIC_ACQUIRE);
     *memo = &memos[releases][key >> 2 & (MEMOS - 1)];
@@ -426,9 +426,9 @@ void gr_threads_barrier(const volatile void *barrier, unsigned count) {
     leave();
 }
 
-// The first `count` that come here are those of the first phase, in whatever order they get into the barrier itself:
-// none leaves it before all of them were here. By the time that a phase begins no thread needs the clock of the one
-// before the last.
+// The first `count` threads that come here are those of the first phase, in whatever order they get into the barrier
+// itself: none leaves it before all of them were here. When a phase begins no thread needs the clock of the one before
+// the last.
 unsigned gr_threads_arrive(const volatile void *barrier) {
     uintptr_t key = key_of(barrier, GR_CLOCK_COUNTER);
     Set *s = set_of(key);

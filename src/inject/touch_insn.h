@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// touch_insn — what a machine instruction does to memory. Just enough to say how many bytes an instruction that faulted
-// accesses, and whether it reads, writes, or does both.
+// touch_insn — what a machine instruction does to memory: how many bytes an instruction that faulted accesses, and
+// whether it reads, writes, or does both.
 #ifndef GR_INJECT_TOUCH_INSN_H
 #define GR_INJECT_TOUCH_INSN_H
 

@@ -32,7 +32,7 @@ static pthread_cond_t made = PTHREAD_COND_INITIALIZER;
 
 bool gr_twins_wanted(void) {
     const GrOptions *o = &gr_session.options;
-    // An observer of the CPU device knows statements by the module that they were in.
+    // An observer of the CPU device knows statements by their module.
     bool possible = !strcmp(o->device, "gpu") || (!(o->caps & CAP_LISTENS) && !o->watchpoints);
     return possible && !strcmp(o->compile, "launched");
 }
@@ -253,7 +253,7 @@ void gr_twins_in_graph(CUgraph graph) {
 
 // ---- The end -------------------------------------------------------------------------------------------------------
 
-// Twins of another context stay: it may be gone, and they with it.
+// Unloads twins of this context. Others stay: their context may be gone, and they with it.
 void gr_twins_unload(LoadedModule *m) {
     uint64_t context = m->twins ? which() : 0;
     while (m->twins) {

@@ -13,7 +13,7 @@ void gr_use_seen(GrUse use);
 // Work comes in this stream.
 void gr_use_stream(CUstream stream);
 
-// Of a module's own text, before it is changed: what each kernel uses.
+// Notes what each kernel uses, from a module's own text, before it is changed.
 void gr_uses_take(LoadedModule *m, const PtxModule *ptx);
 void gr_uses_launched(const Kernel *k); // at its first launch, with the lock
 

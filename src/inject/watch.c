@@ -94,7 +94,7 @@ static void protect(uint64_t at, uint64_t end) {
             "the host's accesses to managed and pinned memory were watched");
 }
 
-// Where the range at that address is, or belongs.
+// The place of the range at that address, or where it belongs.
 static size_t place_of(uint64_t at) {
     size_t lo = 0, hi = watch.ranges.len;
     while (lo < hi) {
@@ -133,8 +133,8 @@ static void remove_range(uint64_t at) {
     gr_vec_remove(&watch.ranges, k);
 }
 
-// Opens [*at, *at + *size), or more of it to the left: where each other page is open, there may be as many mappings as
-// the system lets a process have, and then only what makes them fewer can be done. Async-signal-safe.
+// Opens [*at, *at + *size), or more of it to the left. If each other page is open, a process may have as many mappings
+// as the system allows, and then only what makes them fewer can be done. Async-signal-safe.
 static bool open_wide(uint64_t *at, uint64_t *size) {
     uint64_t end = *at + *size;
     size_t k = place_of(*at + 1);
@@ -230,7 +230,7 @@ static void close_pages(void) {
         }
 }
 
-// Work was submitted: what comes from now on is looked at anew.
+// Work was submitted: looks anew at what comes from now on.
 static void arm(void) {
     bool was_on = atomic_load(&watch.on);
     if (watch.list(0, NULL, NULL) != watch.generation)
@@ -372,7 +372,7 @@ static Slot *take_slot(void) {
 
 static GrHostTouch describe(uint64_t address, uint64_t pc, bool writes, bool whole) {
     GrInsnTouch i = gr_insn_touch((const uint8_t *)(uintptr_t)pc);
-    // The second page of an access begins with what part of it only the first one's fault could tell.
+    // The second page of an access begins with the part of it that only the first page's fault could tell.
     GrHostTouch t = {.address = address,
                      .pc = pc,
                      .size = whole && i.size ? i.size : 1,

@@ -4,12 +4,12 @@
 //     host ──▶ mapping of the program, protected ──▶ SIGSEGV: noted, let through, one instruction later protected again
 //     device ──▶ its own mapping of the same memory, never protected
 //
-// watch.c keeps the pages. watch_signals.c has the handlers; the program's own handlers are called for signals that are
-// not gpurace's. watch_calls.c has the C library's functions whose system calls would fail on a protected page.
+// watch.c keeps the pages. watch_signals.c has the handlers; it calls the program's own for signals that are not
+// gpurace's. watch_calls.c has the C library's functions whose system calls would fail on a protected page.
 //
-// A fault handler may interrupt anything, so it does nothing but hand the fault to a thread of ours and wait. That
-// thread takes the driver's lock, tells the engine, and opens the page. Where there is no single-stepping a page stays
-// open after the first access to it, as does one that was accessed very often: the engine is told of it.
+// A fault handler may interrupt anything, so it only hands the fault to a thread of ours and waits. That thread takes
+// the driver's lock, tells the engine, and opens the page. A page stays open after its first access if there is no
+// single-stepping, or once it was accessed very often; the engine hears of that.
 #ifndef GR_INJECT_WATCH_H
 #define GR_INJECT_WATCH_H
 
@@ -20,11 +20,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// From now on `w` is told too. False, and nothing changed, where it cannot be done.
+// Tells `w`, too, from now on. False: it cannot be done, and nothing changed.
 bool gr_watch_start(const GrHostWatcher *w);
-// Whether device work is under way. With the driver's lock held.
+// Device work is under way, or not any more. With the driver's lock held.
 void gr_watch_set(bool on);
-// For good.
+// Stops for good.
 void gr_watch_stop(void);
 
 typedef enum GrWatchAnswer { GR_WATCH_NOT_OURS, GR_WATCH_OPEN, GR_WATCH_STEP } GrWatchAnswer;
@@ -35,7 +35,7 @@ GrWatchAnswer gr_watch_fault(uint64_t address, uint64_t pc, uint64_t top, bool w
 void gr_watch_close(uint64_t page);
 uint64_t gr_watch_page_size(void);
 
-// For system calls on behalf of the program: some of [p, p + n) is watched now; it is open until gr_watch_told, which
+// For system calls on behalf of the program: some of [p, p + n) is watched now. It is open until gr_watch_told, which
 // notes what was done with `done` bytes of it.
 bool gr_watch_is_on(void);
 bool gr_watch_meets(const void *p, size_t n);

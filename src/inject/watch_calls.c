@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// watch_calls — the C library's functions of watch_calls.def. The memory that such a call uses is opened for as long as
-// the call takes, and noted as accessed by the host.
+// watch_calls — the C library's functions of watch_calls.def. Opens the memory that such a call uses for as long as the
+// call takes, and notes it as accessed by the host.
 #include "inject/watch.h"
 
 #include "inject/hooks.h"

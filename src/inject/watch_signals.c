@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // watch_signals — SIGSEGV for faults on watched pages, SIGTRAP for the one instruction after which a page closes.
 //
-// Both signals stay the program's. Once gpurace has handlers of its own, the program's settings by sigaction and signal
-// are kept here, and applied to every signal that is not gpurace's. Neither may be blocked while we watch, since a
+// Both signals stay the program's. Once gpurace has handlers of its own, it keeps the program's settings by sigaction
+// and signal here, and applies them to every signal that is not gpurace's. Neither may be blocked while we watch, as a
 // fault that comes blocked kills: the masks that the program sets lose the two.
 #include "inject/watch.h"
 

@@ -2,11 +2,11 @@
 // Fatbin wrappers, rewritten in memory before NVIDIA's runtime sees them: the way in for programs with that runtime.
 //
 // nvcc puts a wrapper {magic, version, pointer to the container, …} into the writable section .nvFatBinSegment and
-// hands it to __cudaRegisterFatBinary before main. Its pointer is set to a container of ours with the rewritten PTX,
+// hands it to __cudaRegisterFatBinary before main. Its pointer gets a container of ours with the rewritten PTX,
 // whatever way the runtime then takes to the driver. Constructors run in this order: needed libraries, this one, the
-// executable. So the executable's wrappers are found in time. Those of libraries are found when their shared runtime's
-// __cudaRegisterFatBinary, which is interposed, is called. Only for a real GPU: the CPU device's runtime loads through
-// the driver API.
+// executable: so this one finds the executable's wrappers in time. It finds those of libraries when they call their
+// shared runtime's __cudaRegisterFatBinary, which is interposed. Only for a real GPU: the CPU device's runtime loads
+// through the driver API.
 #include "inject/inside_run.h"
 #include "inject/session.h"
 

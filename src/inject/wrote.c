@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-// Texts by a hash that starts from a number of this process's own, so that no other text can be made to have it.
+// Texts, by a hash that starts from a number of this process's own: nobody can make another text with the same hash.
 static struct {
     pthread_mutex_t lock;
     uint64_t key;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// wrote — which PTX texts this process's gpurace made, and which device runtimes they call that they do not hold. The
-// CPU device asks (gr_api_wrote, device_api/hooks.h): what a text says of itself proves nothing.
+// wrote — which PTX texts this process's gpurace made, and which device runtimes they call but do not hold. The CPU
+// device asks (gr_api_wrote, device_api/hooks.h), as what a text says of itself proves nothing.
 #ifndef GR_INJECT_WROTE_H
 #define GR_INJECT_WROTE_H
 
 #include "ptx/ptx.h"
 
-// What is kept of PtxModule.apart when the module is gone; NULL: memory is out. It stays as long as the process.
+// A copy of what PtxModule.apart says, which stays as long as the process; NULL: memory is out.
 struct GrApiRuntimes *gr_wrote_apart(const PtxApart *apart);
 
 // Notes a text before the driver gets it, and what it is linked with. Any thread, no lock. False: out of memory.
