@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine verifier — decides about CUDA source and PTX without running it. This is only its row: what decides is
-// libgpurace-verifier.so, which has Z3 and LLVM in it and is loaded when files are checked. So neither the command nor
-// what is injected into programs needs the two.
+// engine verifier — decides about CUDA source and PTX without running it. This is only its row. libgpurace-verifier.so
+// decides; it has Z3 and LLVM in it and is loaded when files are checked. So neither the command nor what is injected
+// into programs needs the two.
 #include "engines/core/engine.h"
 #include "base/process.h"
 #include "engines/verifier/options.h"
@@ -61,7 +61,7 @@ static bool find_cache(const VerifierWords *words, char out[PATH_MAX]) {
     return n > 0 && n < PATH_MAX;
 }
 
-// What is printed of the way to a verdict comes kernel by kernel.
+// How many kernels at once; one if `verbose`, whose output comes kernel by kernel.
 static unsigned count_jobs(const VerifierWords *words, bool verbose) {
     long n = verbose ? 1 : words->processes ? (long)words->processes : sysconf(_SC_NPROCESSORS_ONLN);
     return n > 0 ? (unsigned)n : 1;

@@ -21,7 +21,7 @@ typedef struct GrVerifierSettings {
 } GrVerifierSettings;
 
 #define GR_VERIFIER_LIBRARY "libgpurace-verifier.so"
-// Its name in the library is GR_VERIFIER_CHECK.
+// The function in the library has the name GR_VERIFIER_CHECK.
 #define GR_VERIFIER_CHECK "gr_verifier_check"
 typedef gr_status GrVerifierCheck(const GrStaticInput *in, const GrVerifierSettings *set,
                                   const GrStaticSink *to, gr_error *err);

@@ -27,7 +27,7 @@ typedef struct GrBuild {
     size_t n_words;
 } GrBuild;
 
-// *words have to live as long as the build.
+// *words must live as long as the build.
 void gr_build_init(GrBuild *b, const char *const *words);
 void gr_build_free(GrBuild *b);
 
@@ -42,15 +42,15 @@ const char *gr_build_missing(const char *file);
 gr_status gr_build_add_command(GrBuild *b, const char *folder, const char *const *words, size_t n,
                                gr_error *err);
 
-// A compilation database (compile_commands.json). Entries that make no sense or whose source is not there are named in
-// b->unread, as is the database itself when it cannot be read or is none. GR_ERR_NOMEM only.
+// Reads a compilation database (compile_commands.json). b->unread names entries that make no sense or whose source is
+// not there, and the database itself if it cannot be read or is none. GR_ERR_NOMEM only.
 gr_status gr_build_read_database(GrBuild *b, const char *path, gr_error *err);
 
 // Runs `command` by sh, and adds each command by which it compiled, linked or archived. `library`: GR_BUILD_LIBRARY
 // with its path. The build's output goes where ours goes. GR_ERR_ARGUMENT: the build failed, or compiled nothing.
 gr_status gr_build_watch(GrBuild *b, const char *command, const char *library, gr_error *err);
 
-// link.c: the files that a command links or archives are in what it makes.
+// link.c: what a command links or archives, and what it makes of that.
 typedef struct GrLink {
     const char *folder, *output;
     VEC(size_t) sources;      // compiled by the same command
@@ -59,12 +59,12 @@ typedef struct GrLink {
     bool program;
 } GrLink;
 gr_status gr_build_add_link(GrBuild *b, const GrLink *l, gr_error *err);
-// Once all commands are there: leaves out sources that are no longer there, as those by which a build tries its
-// compiler. What else was linked with one of them is named in b->reasons.
+// Called once all commands are there: leaves out sources that are no longer there, as those by which a build tries its
+// compiler. b->reasons names what else was linked with one of them.
 gr_status gr_build_drop_gone(GrBuild *b, gr_error *err);
-// Which sources make which program. Without any a remark says so.
+// Finds which sources make which program. If there is none, a remark says so.
 gr_status gr_build_find_programs(GrBuild *b, gr_error *err);
-// `name` counted from `folder`, without "." and ".." where that is possible. NULL: memory is out.
+// `name` as counted from `folder`, without "." and ".." if possible. NULL: memory is out.
 const char *gr_build_path(Arena *a, const char *folder, const char *name);
 
 #endif

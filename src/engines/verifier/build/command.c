@@ -52,7 +52,7 @@ static bool is_linked(const char *file) {
     return is_in(ending(file), ends, COUNT(ends)) || strstr(file, ".so.");
 }
 
-// Words of clang that nvcc has, too, and in *out what nvcc calls it; NULL: the word is left out.
+// Translates a word of clang that nvcc has, too: *out is what nvcc calls it; NULL: the word is left out.
 static gr_status translate(GrBuild *b, const char *word, const char **out, gr_error *err) {
     static const char *const same[] = {"-I", "-D", "-U", "-isystem", "-include", "-std=c++"};
     *out = NULL;
@@ -103,7 +103,7 @@ static bool take(Command *c, const char *const *words, size_t n, size_t *k) {
     return ok;
 }
 
-// The words of a CUDA source that clang compiles, for nvcc.
+// Translates the words of a CUDA source that clang compiles for nvcc.
 static gr_status translate_words(GrBuild *b, Command *c, gr_error *err) {
     GrWords old = c->words;
     gr_status st = GR_OK;

@@ -13,7 +13,7 @@ typedef enum GrCompiler {
     GR_COMPILER_AR
 } GrCompiler;
 
-// The log of a build that is watched: named by this variable, one entry for each command. An entry is a number n in
+// The log of a build that is watched, which this variable names: one entry for each command. An entry is a number n in
 // decimal, the folder and n words, each with a NUL behind it.
 #define GR_BUILD_LOG_ENV "GPURACE_BUILD_LOG"
 #define GR_BUILD_LIBRARY "libgpurace-build.so"
@@ -23,7 +23,7 @@ static inline const char *gr_base_name(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-// Programs that get a compiler's command as their words, and may have its result at hand.
+// The program gets a compiler's command as its words, and may have the result at hand.
 static inline int gr_is_compiler_launcher(const char *path) {
     const char *base = gr_base_name(path);
     return !strcmp(base, "ccache") || !strcmp(base, "sccache") || !strcmp(base, "distcc");

@@ -76,7 +76,7 @@ static gr_status tell_missing(GrBuild *b, const Entry *e, size_t before) {
     return st;
 }
 
-// The entries, each by itself: what one lacks is no reason to leave out another.
+// Reads each entry by itself: what one lacks is no reason to leave out another.
 static gr_status read_entries(GrBuild *b, const char *path, const char *beside, const json_t *list,
                               gr_error *err) {
     gr_status st = GR_OK;

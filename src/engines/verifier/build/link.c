@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// link — which sources are in which program: objects, archives and shared libraries are followed by their names.
+// link — which sources are in which program: follows objects, archives and shared libraries by their names.
 #include "engines/verifier/build/build.h"
 
 #include <stdint.h>
@@ -41,7 +41,7 @@ static bool is_below(const char *path, const char *folder) {
     return !strncmp(path, folder, n) && path[n] == '/';
 }
 
-// Whether a file that nothing was seen to make is the project's own, and no library of the system.
+// A file that no seen command made is the project's own, and no library of the system.
 static bool is_of_project(const GrBuild *b, const GrLink *l, const char *path) {
     size_t n = strlen(path);
     return (n > 2 && !strcmp(path + n - 2, ".o")) || is_below(path, b->top) || is_below(path, l->folder);
@@ -58,7 +58,7 @@ static bool add_all(GrOutput *to, const size_t *sources, size_t n) {
     return true;
 }
 
-// What -lNAME stands for: a file in one of the places. *path is NULL if none of them has it: a library of the system.
+// Finds what -lNAME stands for: a file in one of the places. *path is NULL if none has it: a library of the system.
 static bool find_library(GrBuild *b, const GrLink *l, const char *name, const char **path) {
     static const char *const ends[] = {"so", "a"};
     *path = NULL;

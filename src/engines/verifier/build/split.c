@@ -11,7 +11,7 @@ enum { MOST_DEPTH = 8 }; // response files within response files
 
 static gr_status no_memory(gr_error *err) { return gr_fail(err, GR_ERR_NOMEM, "reading a command"); }
 
-// The word that begins at *at, which is no blank. NULL: a quote has no end, or memory is out.
+// Reads the word that begins at *at, which is no blank. NULL: a quote has no end, or memory is out.
 static const char *read_word(Arena *a, const char **at) {
     char *word = gr_arena_alloc(a, strlen(*at) + 1), *to = word, quote = 0;
     const char *from = *at;
@@ -56,7 +56,7 @@ static gr_status read_response(Arena *a, const char *folder, const char *name, u
     return st;
 }
 
-// The file that the word at `k` names for nvcc; NULL: none. *k is then at the last word of the two.
+// The file that the word at `k` names for nvcc, with *k then at the last word of the two; NULL: none.
 static const char *options_file(const char *const *words, size_t n, size_t *k) {
     static const char *const names[] = {"--options-file", "-optf"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // watch — libgpurace-build.so, which `gpurace check --build` preloads into a build: each compiler, linker driver and
-// archiver notes its own command as it starts. So no file of the build is edited, and it does not matter by which path
-// or call a compiler was started. A compiler that another one starts (nvcc starts g++) notes nothing.
+// archiver notes its own command as it starts. So no file of the build is edited, and any path or call may start a
+// compiler. A compiler that another one starts (nvcc starts g++) notes nothing.
 #include "engines/verifier/build/compilers.h"
 #include "engines/verifier/build/split.h"
 
@@ -25,7 +25,7 @@ static gr_status add_flags(Arena *a, bool nvcc, const char *variable, GrWords *o
     return flags ? gr_split(a, flags, out, NULL) : GR_OK;
 }
 
-// All words of the command. Response files may be gone when the build is over, so their words are taken now.
+// Collects all words of the command. Response files may be gone when the build is over, so their words are taken now.
 static gr_status collect(Arena *a, size_t n, const char *const *words, GrWords *out) {
     size_t first = gr_is_compiler_launcher(words[0]) ? 2 : 1;
     bool nvcc = gr_compiler_of(words[first - 1]) == GR_COMPILER_NVCC;
@@ -45,7 +45,7 @@ static gr_status collect(Arena *a, size_t n, const char *const *words, GrWords *
     return st;
 }
 
-// Where words cannot be read, the compiler says so itself, and the build fails.
+// If words cannot be read, the compiler says so itself, and the build fails.
 static void note(const char *log, size_t n, const char *const *words) {
     char folder[PATH_MAX];
     Arena a;

@@ -8,7 +8,7 @@
 
 // ---- Which memory ---------------------------------------------------------------------------------------------------
 
-// The first choice that holds; the last one needs nothing.
+// Takes the first choice that holds; the last one needs nothing.
 static void take_choices(GrBound *b, const GrArgument *a, GrMemory *m) {
     const GrTerm *which = NULL, *at = NULL;
     for (size_t k = a->n_choices; k-- > 0;) {
@@ -66,8 +66,8 @@ static bool is_shared(const GrObject *o) { return o->kind == GR_OBJECT_SHARED; }
 // Dynamic shared memory is one, whatever it is called.
 static bool is_dynamic(const GrObject *o) { return is_shared(o) && (o->size == 0 || o->var->is_extern); }
 
-// Whether the first `n` bytes of `name` are a function's name. The function itself may be gone from the module; then
-// its demangled name has parameters, which no variable's has.
+// The first `n` bytes of `name` are a function's name. The function itself may be gone from the module; then its
+// demangled name has parameters, which no variable's has.
 static bool names_function(const GrBound *b, const char *name, size_t n) {
     Arena scratch = {0};
     char *function = strndup(name, n);
@@ -79,7 +79,7 @@ static bool names_function(const GrBound *b, const char *name, size_t n) {
 }
 
 // nvcc -O0 makes a variable FUNCTION$NUMBER of a byte for an object of an empty class that has no value. The host knows
-// nothing of it, so no pointer of the host's can be to it.
+// nothing of it, so none of its pointers can point to it.
 static bool is_placeholder(const GrBound *b, const GrObject *o) {
     const PtxVar *v = o->kind == GR_OBJECT_GLOBAL ? o->var : NULL;
     const char *dollar = v ? strrchr(v->name, '$') : NULL;
@@ -89,7 +89,7 @@ static bool is_placeholder(const GrBound *b, const GrObject *o) {
     return names_function(b, v->name, (size_t)(dollar - v->name));
 }
 
-// What is UNKNOWN has addresses for offsets.
+// UNKNOWN memory has addresses for offsets.
 static bool is_unknown(const GrObject *o) { return o->kind == GR_OBJECT_UNKNOWN; }
 
 static size_t allocations_of(const GrMemory *m) {
@@ -124,7 +124,7 @@ static bool can_meet(GrBound *b, const GrMemory *x, const GrMemory *y) {
     return can;
 }
 
-// A variable that is reached by its name and by a pointer, or two variables.
+// The name of a variable that is reached by its name and by a pointer, or of one of two variables.
 static const char *variable_of(const GrMemory *m) {
     return m->object->kind == GR_OBJECT_GLOBAL ? m->object->var->name
            : m->allocation                     ? m->allocation->variable

@@ -9,7 +9,7 @@
 
 static bool is_const(const GrTerm *a) { return a->op == GR_TERM_CONST; }
 
-// Whether the value of a parameter may be used: constants always, else if facts about what parameters share are wanted.
+// The value of a parameter may be used: constants always, others if facts about what parameters share are wanted.
 static bool is_wanted(const GrBound *b, const GrArgument *a) {
     return a->value && (b->set->facts[GR_FACT_SHARED] || is_const(a->value));
 }
@@ -77,7 +77,7 @@ static const GrTerm *at_most(GrBound *b, const GrTerm *a, const GrTerm *c) {
     return gr_term_2(b->t, GR_TERM_SLE, a, c);
 }
 
-// Every dimension is what a device takes; a launch with another one fails, and has no threads.
+// Adds that every dimension is one that a device takes: a launch with another one fails, and has no threads.
 static bool add_dimensions(GrBound *b) {
     static const uint32_t most_block[3] = {1024, 1024, 64}, most_grid[3] = {INT32_MAX, 65535, 65535};
     bool ok = true;
@@ -120,7 +120,7 @@ static bool add_host(GrBound *b) {
     return ok;
 }
 
-// A recorded pointer is known by its place, not by its number, which is not NULL, however.
+// A recorded pointer is known by its place, not by its number. But it is not NULL.
 static bool add_pointers(GrBound *b) {
     bool ok = true;
     for (size_t k = 0; ok && b->launch && b->launch->recorded && k < b->launch->arguments.len; k++) {

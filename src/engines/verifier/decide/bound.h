@@ -26,7 +26,7 @@ typedef struct GrBoundAccess {
     const GrTerm *offset, *guard; // the offset from the begin of the allocation, or else of the object
 } GrBoundAccess;
 
-// Whether all threads of a block (a warp), or of the grid, come to a barrier or none: the solver is asked once.
+// A barrier, and whether all threads of a block (a warp), or of the grid, come to it or none. The solver is asked once.
 typedef struct GrBoundBarrier {
     const GrBarrier *b;
     const GrTerm *guard;
@@ -35,13 +35,13 @@ typedef struct GrBoundBarrier {
     } in_block, in_grid;
 } GrBoundBarrier;
 
-// Two objects, and whether they can be the same allocation: the solver is asked once.
+// Two objects, and whether they can be the same allocation. The solver is asked once.
 typedef struct GrMeeting {
     const GrObject *x, *y;
     bool can;
 } GrMeeting;
 
-// A loop that waits, and whether it ends only as a wait for a lock or a flag must (locks.c): the solver is asked once.
+// A loop that waits, and whether it ends only as a wait for a lock or a flag must (locks.c). The solver is asked once.
 typedef struct GrWait {
     const GrSync *sync;
     bool blocks, sound; // blocks: for threads of two blocks
@@ -56,7 +56,7 @@ typedef struct GrBound {
     bool no_barriers, no_locks; // as if the kernel had none: whether a proof needs them
     bool wraps;                 // arithmetic may overflow now, whatever the settings say
     double seconds_left;        // for this kernel and launch
-    // Gathers operations of which proofs assume that they do not leave the range of their bits; NULL: not gathered.
+    // Gathers operations of which proofs assume that they stay in the range of their bits; NULL: not gathered.
     GrTermVec *trusted;
     const GrTerm *grid[3], *block[3];   // 32 bits
     const GrTerm *thread[3], *place[3]; // %tid and %ctaid; 0 in a dimension of one
@@ -88,7 +88,7 @@ static inline const GrTerm *gr_or(GrTerms *t, const GrTerm *a, const GrTerm *b) 
 // alias.c: the memory of an object of the model.
 GrMemory gr_bound_memory(GrBound *b, const GrObject *o);
 
-// Whether the bytes of two accesses can be the same ones.
+// Whether two accesses can touch the same bytes.
 typedef enum GrAlias {
     GR_ALIAS_SAME,  // offsets say
     GR_ALIAS_APART, // never

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// candidates — facts that programmers know and do not write down: two sizes are one, a size is not 0, a row is as long
-// as the grid is wide, there is one block, what an index array holds differs from thread to thread.
+// candidates — facts that programmers know and do not write down. Two sizes are one, a size is not 0, a row is as long
+// as the grid is wide, there is one block, an index array differs from thread to thread.
 #include "engines/verifier/decide/explain.h"
 
 #include <stdlib.h>

@@ -94,7 +94,7 @@ static bool is_asked(const GrModels *m, const GrObjects *changing) {
     return same;
 }
 
-// The other model, if it is of these. *yes: it is, and nothing more changes under this launch.
+// Takes the other model if it is of these objects. *yes: it is, and nothing more changes under this launch.
 static gr_status take_other(GrModels *m, GrBound *b, const GrObjects *changing, bool *yes, gr_error *err) {
     GrObjects more = {0};
     *yes = is_asked(m, changing);

@@ -56,7 +56,7 @@ typedef struct Job {
 
 // ---- Pairs ----------------------------------------------------------------------------------------------------------
 
-// Values of the host's that a witness hangs on.
+// The host's values on which a witness depends.
 typedef struct Hosts {
     bool any, derived;
     const GrSymbol *of_loops[8]; // counters
@@ -152,7 +152,7 @@ static gr_status check_pair(Job *j, size_t i, size_t k, double until, gr_error *
     return st;
 }
 
-// Pairs that may or may not be of one memory come last: hardly ever proved, they should take no time from others.
+// Pairs that may or may not be of one memory come last: they are hardly ever proved, and would take others' time.
 static gr_status check_pairs(Job *j, gr_error *err) {
     gr_status st = GR_OK;
     GrBound *b = &j->bound;
@@ -173,7 +173,7 @@ static gr_status check_pairs(Job *j, gr_error *err) {
 
 // ---- Launches -------------------------------------------------------------------------------------------------------
 
-// Facts that contradict each other prove nothing: the launch is never reached, or they are wrong.
+// *yes: the launch can be reached. Facts that contradict each other prove nothing.
 static gr_status is_reached(Job *j, bool *yes, gr_error *err) {
     GrSolved s = {0};
     gr_status st = gr_pair_solve(&j->bound, &j->bound.same, NULL, true, &s, err);
@@ -229,7 +229,7 @@ static bool is_all_unknown(const Job *j) {
     return false;
 }
 
-// For --verbose: what is asked of the solver, as terms.
+// For --verbose: prints what the solver is asked, as terms.
 static void print_bound(const GrBound *b) {
     StrBuf out = {0};
     for (unsigned d = 0; d < 3; d++) {
@@ -273,7 +273,7 @@ static void name_link(const GrLinkedUnit *u, StrBuf *out) {
     }
 }
 
-// Verdicts on a recorded launch never stand without this.
+// Names the launch: a verdict on a recorded launch always says so.
 static void name_launch(const Unit *u, const GrHostLaunch *l, StrBuf *out) {
     if (l)
         gr_str_addf(out, l->recorded ? ", for the recorded launch at %s:%u" : ", launched at %s:%u",
@@ -287,7 +287,7 @@ static void print_seconds(Check *c, const char *kernel, const char *where) {
     c->since = now;
 }
 
-// *open: something of it is not decided.
+// *open: something of the launch is not decided.
 static gr_status check_launch(Check *c, const Unit *u, GrModels *models, const GrHostLaunch *l,
                               GrToldAll *all, GrTermVec *trusted, bool *open, gr_error *err) {
     gr_status st;
@@ -383,7 +383,7 @@ static bool has_program(const GrLinkedUnit *u, size_t program) {
     return false;
 }
 
-// Whether it is a launch of the kernel with what the unit is linked with.
+// The launch is of the kernel with what the unit is linked with.
 static bool is_launch_of(const Unit *u, const GrHostLaunch *l, const char *kernel) {
     return !strcmp(l->kernel, kernel) && (l->recorded || has_program(u->of, l->program));
 }
@@ -570,7 +570,7 @@ static gr_status check_ptx(Check *c, const GrStaticInput *in, gr_error *err) {
     return st;
 }
 
-// Sources are one program, for what one says of another's kernels, unless it is known which programs they make.
+// Checks sources. Unless it is known which programs they make, they are one, for what one says of another's kernels.
 static gr_status check_sources(Check *c, const GrBuild *build, gr_error *err) {
     gr_status st;
     GrHost host;
@@ -600,7 +600,7 @@ done:
     return st;
 }
 
-// Answers count for this very library and its solver only: whatever of the verifier is built anew asks anew.
+// Opens the cache. Answers count for this very library and its solver only: a verifier that is built anew asks anew.
 static gr_status open_cache(Check *c, gr_error *err) {
     char path[PATH_MAX], version[128], *library;
     size_t len;
@@ -626,7 +626,7 @@ static void print_counts(const Check *c) {
             (unsigned long long)n.asked, (unsigned long long)n.kept);
 }
 
-// Where sources come from: the build, databases, and files by their names.
+// Finds the sources: in the build, databases, and files by their names.
 static gr_status find_sources(const GrStaticInput *in, const GrVerifierSettings *set, GrBuild *b,
                               gr_error *err) {
     gr_status st = GR_OK;

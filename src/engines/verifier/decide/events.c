@@ -70,7 +70,7 @@ static void frames(Stream *s, const GrFrame **p, uint32_t n) {
     *p = all;
 }
 
-// Numbers go as they lie there; every pointer follows, and is made anew.
+// Numbers go as they lie in memory; every pointer follows, and the reader makes it anew.
 static void access_of(Stream *s, GrAccess *a) {
     bytes(s, a, sizeof *a);
     text(s, &a->kind);

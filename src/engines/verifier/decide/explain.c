@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// explain — drops one fact of the launch after the other: a proof needs what it cannot lose. The set is minimal.
+// explain — drops one fact of the launch after the other: a proof needs those that it cannot lose. The set is minimal.
 #include "engines/verifier/decide/explain.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 static const double most_seconds = 60; // of asking, for one kernel and launch
 enum { MOST_CANDIDATES = 40 };
 
-// What a proof may need, one by one.
+// The facts that a proof may need.
 typedef enum Kind { ALLOCATION, LOCKS, ZERO, VARIABLES, ARGUMENT, FACT, BLOCK, GRID, BARRIERS } Kind;
 typedef struct Item {
     Kind kind;
@@ -40,7 +40,7 @@ void gr_explained_free(GrExplained *e) {
 
 static bool any_dimension(const GrTerm *const of[3]) { return of[0] || of[1] || of[2]; }
 
-// In the order in which they are taken away: what people write down last goes last.
+// Lists them in the order in which they are taken away: what people write down last goes last.
 static bool list_items(const GrBound *b, Items *out) {
     const GrHostLaunch *l = b->launch;
     bool ok = true;
@@ -68,7 +68,7 @@ static bool list_items(const GrBound *b, Items *out) {
 
 // ---- Asking without some --------------------------------------------------------------------------------------------
 
-// The launch as far as it is not lost. `arguments` and `facts` are its own.
+// Copies the launch without what is lost. `arguments` and `facts` are the copy's own.
 static bool copy_launch(const GrHostLaunch *l, const Items *items, GrHostLaunch *out) {
     *out = *l;
     memset(&out->arguments, 0, sizeof out->arguments);
@@ -287,7 +287,7 @@ done:
     return st;
 }
 
-// With the candidate each of the two accesses can still be made by some thread: what excludes them proves too easily.
+// With the candidate some thread can still make each of the two accesses: a fact that excludes them proves too easily.
 static gr_status leaves_both(GrBound *more, size_t i, size_t j, bool *yes, gr_error *err) {
     const size_t sides[] = {i, j};
     gr_status st = GR_OK;

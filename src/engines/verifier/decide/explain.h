@@ -12,8 +12,8 @@ typedef struct GrExplained {
 } GrExplained;
 void gr_explained_free(GrExplained *e);
 
-// Asks about accesses i and j of the bound model again. A proved pair: without one fact after the other; it keeps those
-// that it needs. Another pair: with one candidate after the other. GR_ERR_NOMEM and errors of the solver.
+// Asks about accesses i and j of the bound model again. For a proved pair without one fact after the other, and keeps
+// those that it needs; for another pair with one candidate after the other. GR_ERR_NOMEM and errors of the solver.
 gr_status gr_explain(GrExplained *e, GrBound *b, size_t i, size_t j, bool proved, gr_error *err);
 // A remark for each two lines.
 gr_status gr_explain_end(const GrExplained *e, const GrTold *t);

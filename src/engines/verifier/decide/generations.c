@@ -25,7 +25,7 @@
 
 enum { MOST_WAITERS = 4 }; // threads of a block, from the first on, that may be the one that waits
 
-// One direction: whether the first access comes before the second.
+// One direction: the first access comes before the second.
 typedef struct Order {
     const GrBoundAccess *first, *second;
     uint32_t thread[2]; // whose: 1 or 2
@@ -43,13 +43,13 @@ static const GrTerm *told(GrBound *b, const GrBoundAccess *set) {
     return gr_bound_term(b, set->a->sync->is_exch ? set->a->swap : set->a->value);
 }
 
-// Whether `x` sets a flag behind the access, in each round of a loop around both.
+// `x` sets a flag behind the access, in each round of a loop around both.
 static bool sets(const GrBoundAccess *x, const GrKernelAccess *a, GrFlaw *flaw) {
     return x->a->sync && x->a->writes && !x->a->keeps && is_common(x->a->loop) &&
            gr_loop_is_within(a->loop, x->a->loop) && gr_wait_barrier_before(x->a, a, flaw);
 }
 
-// Whether `x` waits for a flag before the access.
+// `x` waits for a flag before the access.
 static bool waits(const GrBoundAccess *x, const GrKernelAccess *a, GrFlaw *flaw) {
     const GrSync *y = x->a->sync;
     return y && y->is_read && y->spins && is_common(y->round) && gr_loop_is_within(a->loop, y->round) &&
@@ -72,7 +72,7 @@ static gr_status is_exact(GrBound *b, const GrTerm *guard, const GrTerm *a, bool
     *yes = *yes && (!wraps || a->bits <= 32);
     if (!wraps || !*yes || st != GR_OK)
         return st;
-    // That step with 64 bits: its operands are exact.
+    // The step with 64 bits: its operands are exact.
     const GrTerm *wide = gr_term_2(b->t, a->op, gr_term_resize(b->t, 64, true, of(b, a->arg[0], 1)),
                                    gr_term_resize(b->t, 64, true, of(b, a->arg[1], 1))),
                  *large = gr_term_2(b->t, GR_TERM_SLT, gr_term_const(b->t, 64, INT32_MAX), wide),
@@ -117,7 +117,7 @@ static gr_status is_own(GrBound *b, const GrBoundAccess *set, bool *yes, gr_erro
     return gr_pair_never(b, GR_LEVEL_BLOCKS, guards, 2, &o, yes, err);
 }
 
-// *wrong: what is, NULL: nothing.
+// *wrong: what is wrong with the flag; NULL: nothing.
 static gr_status judge(GrBound *b, const Order *r, const char **wrong, gr_error *err) {
     const GrBoundAccess *wait = r->wait, *set = r->set;
     const GrTerm *until = gr_bound_term(b, wait->a->sync->until);
@@ -181,7 +181,7 @@ static const GrTerm *did_not_wait(GrBound *b, const Order *r, uint32_t number) {
 }
 
 // Adds to *unordered what holds unless the first access comes before the second: one of the first threads of the
-// second's block has waited. *seen: there is a flag and a wait. *wrong: what is, with the last ones.
+// second's block has waited. *seen: there is a flag and a wait. *wrong: what is wrong with the last ones.
 static gr_status look(GrBound *b, Order *r, const GrTerm **unordered, bool *seen, const char **wrong,
                       gr_error *err) {
     gr_status st = GR_OK;

@@ -5,8 +5,8 @@
 
 #include "engines/verifier/decide/pair.h"
 
-// `v` is SHOWN or POSSIBLE, as for gr_locks_decide. *tried: there are such flags around the accesses, or what looks
-// like them; then `v` is PROVED or says what is wrong.
+// `v` is SHOWN or POSSIBLE, as for gr_locks_decide. *tried: such flags, or what looks like them, are around the
+// accesses; then `v` is PROVED or says what is wrong.
 gr_status gr_generations_decide(GrBound *b, GrVerdict *v, const GrTermVec *terms, const GrOverlap *o,
                                 bool *tried, gr_error *err);
 

@@ -62,7 +62,7 @@ static gr_status say(gr_status (*how)(void *user, const char *text), void *user,
     return st;
 }
 
-// A kernel without a launch takes nothing away from the verdict, as in a run; a verdict on nothing at all is none.
+// A kernel without a launch does not weaken the verdict, as in a run; but a verdict on nothing at all is none.
 static gr_status tell_without(const GrLaunched *l, const char *path, const GrStaticSink *to) {
     StrBuf text = {0};
     if (!l->without.len)

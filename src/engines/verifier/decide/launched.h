@@ -19,7 +19,7 @@ typedef struct GrLaunched {
 gr_status gr_launched_read(GrLaunched *l, GrTerms *t, const char *path, gr_error *err);
 void gr_launched_free(GrLaunched *l);
 
-// *yes: the run has launched this kernel of a file. What is asked for is remembered for gr_launched_tell.
+// *yes: the run has launched this kernel of a file. Remembers the question for gr_launched_tell.
 gr_status gr_launched_has(GrLaunched *l, const char *kernel, bool *yes, gr_error *err);
 
 // Why a recorded launch cannot be one of this kernel; NULL: it can, or it is not recorded.

@@ -51,12 +51,12 @@ static Leader find(const GrBound *b, const GrKernelAccess *a) {
 
 // ---- The first thread takes the lock and gives it back --------------------------------------------------------------
 
-// A term of the block's first thread. NULL: it has symbols of the thread's own besides its number, or memory is out.
+// A term as the block's first thread has it. NULL: memory is out, or the term has other symbols of one thread.
 static const GrTerm *of_first(GrBound *b, const GrTerm *a, uint32_t block) {
     return gr_wait_term_of(b, a, &(GrOther){.number = 0}, block);
 }
 
-// Whether no thread 1 has both.
+// *out: no thread 1 has both.
 static gr_status never_both(GrBound *b, const GrTerm *x, const GrTerm *y, bool *out, gr_error *err) {
     const GrTerm *both[] = {x, y};
     return gr_pair_never(b, GR_LEVEL_BLOCKS, both, 2, NULL, out, err);
@@ -104,7 +104,7 @@ static gr_status excludes(GrBound *b, const Leader *l, bool *out, gr_error *err)
 
 // ---- Both -----------------------------------------------------------------------------------------------------------
 
-// *wrong: what is, NULL: nothing.
+// *wrong: what is wrong with the lock; NULL: nothing.
 static gr_status judge(GrBound *b, const GrBoundAccess *a, const Leader *l, const char **wrong,
                        gr_error *err) {
     bool holds = false;

@@ -61,7 +61,7 @@ static const GrTerm *offset_of(GrBound *b, const GrSync *s, uint32_t thread, GrL
     return o ? gr_term_of_thread(b->t, o, thread, level == GR_LEVEL_BLOCKS) : NULL;
 }
 
-// While the two conflict, can the places of x in thread 1 and y in thread 2 differ?
+// *out: while the two conflict, the places of x in thread 1 and y in thread 2 may differ.
 static gr_status may_differ(GrBound *b, const GrVerdict *v, const GrTermVec *terms, const GrOverlap *o,
                             const GrSync *x, const GrSync *y, bool *out, gr_error *err) {
     *out = true;
@@ -81,7 +81,7 @@ static bool is_behind(const GrKernelAccess *a, const GrSync *s) {
     return false;
 }
 
-// A write that gives back the lock which its thread has: in the round in which it was taken, and no other write does.
+// The write gives back the lock that its thread has, in the round in which it was taken, and no other write does.
 static bool gives_back(const GrBound *b, const GrKernelAccess *x) {
     const GrSync *taken = taken_before(x);
     if (!taken || taken->object != x->object || taken->offset != x->offset || x->loop != taken->round ||
@@ -118,7 +118,7 @@ static gr_status excludes(GrBound *b, const GrKernelAccess *a, const GrSync *tak
     return st;
 }
 
-// Whether the flag is not set when the kernel begins.
+// The flag is not set when the kernel begins.
 static bool begins_unset(const GrBound *b, const GrSync *set) {
     return b->accesses.data[set->access->id].memory.zero;
 }

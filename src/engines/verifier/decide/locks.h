@@ -5,7 +5,7 @@
 
 #include "engines/verifier/decide/pair.h"
 
-// `v` is SHOWN or POSSIBLE; terms and o are what was solved. Makes it PROVED where a lock of sufficient scope is around
+// `v` is SHOWN or POSSIBLE; terms and o are what was solved. Makes it PROVED if a lock of sufficient scope is around
 // both, or a flag between them; else says what is wrong with the lock, if there is something like one.
 gr_status gr_locks_decide(GrBound *b, GrVerdict *v, const GrTermVec *terms, const GrOverlap *o,
                           gr_error *err);

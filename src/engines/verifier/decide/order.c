@@ -2,9 +2,9 @@
 // order — barrier intervals. Two accesses can be unordered only if one instance of a barrier can be the last one that
 // both threads passed. An instance is a barrier and, for each loop around it, which round.
 //
-// This takes all threads to come to a barrier, or none. Where the barrier's guard says otherwise, the barrier counts
-// only for two threads that both come to it; and one of the grid orders no blocks, since only the first thread of a
-// block waits for the other blocks.
+// The order needs all threads to come to a barrier, or none. If the barrier's guard says otherwise, the barrier counts
+// only for two threads that both come to it; and one of the grid orders no blocks, as only the first thread of a block
+// waits for the other blocks.
 #include "engines/verifier/decide/order.h"
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static const GrTerm *when_left(GrBound *b, const GrKernelAccess *a, const GrLoop
     return left ? gr_term_of_thread(b->t, left, thread, own) : NULL;
 }
 
-// Loops that a thread has entered since the barrier and not gone round.
+// Holds if the thread has gone round no loop that it has entered since the barrier.
 static const GrTerm *still(GrBound *b, const GrKernelAccess *a, const GrAfter *x, uint32_t thread, bool own) {
     const GrTerm *all = gr_term_true(b->t);
     for (size_t k = 0; k < b->model->loops.len; k++) {
@@ -43,7 +43,7 @@ static const GrTerm *still(GrBound *b, const GrKernelAccess *a, const GrAfter *x
 
 static bool is_in_flight(const GrAfter *x) { return x->rounds == GR_ROUNDS_FLIGHT; }
 
-// Whether the rounds of the barrier's loop since the barrier are known, in the loop in which the thread passed it.
+// The rounds of the barrier's loop since the barrier are known, in the loop in which the thread passed it.
 static bool is_told(const GrAfter *x) {
     if (is_in_flight(x))
         return !(x->taken >> GR_FLIGHT_ANY & 1);
@@ -98,7 +98,7 @@ static const GrTerm *meet(GrBound *b, const GrTerm *mine, Since x, const GrTerm 
     return compare_but(b, x.or_more ? GR_TERM_ULE : GR_TERM_EQ, mine, other, x.rounds - y.rounds);
 }
 
-// Both threads passed the barrier in one round of its loop: their rounds, less those since then, are equal.
+// Holds if both threads passed the barrier in one round of its loop: rounds less those since then are equal.
 static const GrTerm *same_round(GrBound *b, Side first, Side second) {
     const GrTerm *any = gr_term_false(b->t);
     const GrLoop *l = first.x->barrier->loop;
@@ -133,8 +133,8 @@ static void see_later(void *user, const GrSymbol *s) {
     l->other |= varies && s != l->loop->counter;
 }
 
-// The thread left the outermost loop around a copy of its own with so many back edges more. Where other things than the
-// loop's counter decide that, they need not be what they were when the copy began.
+// Holds if the thread left the outermost loop around a copy of its own with so many back edges more. Other things than
+// the loop's counter that decide about that need not be what they were when the copy began.
 static const GrTerm *left_later(GrBound *b, const GrKernelAccess *copy, int rounds, uint32_t thread,
                                 bool own) {
     const GrLoop *l = copy->loop;
@@ -161,7 +161,7 @@ static const GrTerm *side_out(GrBound *b, Side s, uint32_t thread, bool own) {
     return out ? left_later(b, s.a, s.x->own, thread, own) : gr_term_true(b->t);
 }
 
-// Both threads passed the barrier in one round of every loop around it. Where a side is not known, rounds stay open.
+// Holds if both threads passed the barrier in one round of every loop around it. Rounds of an unknown side stay open.
 static const GrTerm *same_instance(GrBound *b, Side first, Side second, bool own) {
     const GrTerm *all =
         gr_and(b->t, still(b, first.a, first.x, 1, own), still(b, second.a, second.x, 2, own));
@@ -186,8 +186,8 @@ typedef struct Varies {
     bool by_thread, by_value;
 } Varies;
 
-// Whether the counter is equal for all threads that come to the barrier: its loop is around the barrier, in the round
-// in which they meet, or all have left it. The latter counts only if outer loops, too, go round equally often for all.
+// The counter is equal for all threads that come to the barrier: its loop is around the barrier, in the round in which
+// they meet, or all have left it. The latter counts only if outer loops, too, go round equally often for all.
 static bool is_alike(const GrBarrier *r, const GrSymbol *counter, GrReach reach) {
     const GrLoop *l = counter->kind == GR_SYM_COUNTER ? counter->owner : NULL;
     if (!l || gr_loop_is_within(r->loop, l))
@@ -207,7 +207,7 @@ static void compare(void *user, const GrSymbol *s) {
     x->found |= x->symbol == s;
 }
 
-// Whether the loop reads `s` to know if it goes on, where all threads meet in each round: all go on, or none does.
+// The loop reads `s` to know if it goes on, where all threads meet in each round: all go on, or none does.
 static bool decides_rounds(const GrBarrier *r, const GrSymbol *s, GrReach reach) {
     Sought x = {.symbol = s};
     for (const GrLoop *l = r->each_round ? r->loop : NULL; l; l = l->parent)
@@ -237,13 +237,13 @@ static void see_open(void *user, const GrSymbol *s) {
     o->found |= s->kind == GR_SYM_FREE || inner;
 }
 
-// Whether the guard of what is in the loop can say which rounds there are: not where they hang on data.
+// The guard of what is in the loop can say which rounds there are: not if they depend on data.
 static bool has_told_rounds(const GrLoop *l) {
     Open o = {l, false};
     return l->left && gr_term_symbols(l->left, see_open, &o) && !o.found;
 }
 
-// Two such threads of which one comes to the barrier and the other does not, in one round?
+// Asks for two such threads of which one comes to the barrier and the other does not, in one round.
 static gr_status ask(GrBound *b, GrBoundBarrier *r, GrLevel level, bool *solid, gr_error *err) {
     bool own = level == GR_LEVEL_BLOCKS;
     const GrTerm *round = gr_term_true(b->t);
@@ -306,7 +306,7 @@ static const GrTerm *not_both(GrBound *b, const GrBoundBarrier *r, const char **
                  gr_not(b->t, gr_term_of_thread(b->t, r->guard, 2, false)));
 }
 
-// Whether the grid's barriers order nothing. A block's barriers count, too: they may be mistaken for half of a grid's.
+// The grid's barriers order nothing. A block's barriers count, too: they may be mistaken for half of a grid's.
 static gr_status is_loose(GrBound *b, bool *loose, gr_error *err) {
     bool meet = true;
     gr_status st = gr_pair_all_meet(b, &meet, err);
@@ -366,7 +366,7 @@ const GrTerm *gr_pair_unordered(GrBound *b, const GrBoundAccess *first, const Gr
 
 // ---- One thread -----------------------------------------------------------------------------------------------------
 
-// A loop around `l` is in another round than when the copy began. Nothing is known of loops that the copy is not in.
+// Holds if a loop around `l` is in another round than when the copy began. Loops without the copy tell nothing.
 static const GrTerm *other_round(GrBound *b, const GrKernelAccess *copy, const GrLoop *l, uint32_t thread) {
     const GrTerm *any = gr_term_false(b->t);
     for (l = l->parent; l; l = l->parent)
@@ -397,7 +397,7 @@ static const GrTerm *rounds_between(GrBound *b, const GrKernelAccess *copy, cons
     return f->taken >> GR_FLIGHT_ANY & 1 ? gr_or(b->t, any, other_round(b, copy, l, thread)) : any;
 }
 
-// The thread comes to `other` while its copy is under way: of each loop around `other` as the flights say.
+// Holds if the thread comes to `other` while its copy is under way, as the flights say of each loop around `other`.
 static const GrTerm *comes_in_flight(GrBound *b, const GrKernelAccess *copy, const GrKernelAccess *other,
                                      uint32_t thread) {
     const GrTerm *all = gr_term_true(b->t);

@@ -14,7 +14,7 @@ const GrTerm *gr_pair_unordered(GrBound *b, const GrBoundAccess *first, const Gr
 // When one thread, with an asynchronous copy or two, comes to one access while the other is under way. NULL: no memory.
 const GrTerm *gr_pair_in_flight(GrBound *b, const GrBoundAccess *first, const GrBoundAccess *second);
 
-// Whether at each barrier of the whole block all of its threads meet, or none.
+// *all: at each barrier of the whole block all of its threads meet, or none.
 gr_status gr_pair_all_meet(GrBound *b, bool *all, gr_error *err);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// pair — two accesses, class of threads by class: trivial answers, then the solver, then what its model is worth.
+// pair — decides about two accesses, level by level: trivial answers, then the solver, then what its model is worth.
 #include "engines/verifier/decide/pair.h"
 
 #include "engines/verifier/decide/changing.h"
@@ -107,7 +107,7 @@ static bool eval(const GrTerm *a, const GrValues *v, uint32_t *out) {
     return ok;
 }
 
-// Everything again in machine arithmetic: false when some of it does not hold there.
+// Evaluates everything again in machine arithmetic. False: some of it does not hold there.
 static bool take_witness(GrBound *b, const GrTermVec *terms, const GrOverlap *o, GrVerdict *v) {
     GrWitness *w = &v->witness;
     GrValues values = gr_solver_values(&w->solved.model);
@@ -133,7 +133,7 @@ static bool take_witness(GrBound *b, const GrTermVec *terms, const GrOverlap *o,
 
 static bool is_async(const GrBoundAccess *x, const GrBoundAccess *y) { return x->a->async || y->a->async; }
 
-// An atomic or a strong access on each way to the access, or from it.
+// An atomic or a strong access is on each way to the access, or from it.
 static bool has_strong(const GrKernelAccess *a) {
     bool any = false;
     for (size_t k = 0; k < a->before.len; k++)
@@ -156,7 +156,7 @@ const char *gr_pair_missing(GrLevel level, const GrBoundAccess *x, const GrBound
     }
 }
 
-// What guards and offsets of both sides hang on.
+// Finds on what guards and offsets of both sides depend.
 static gr_status find_needs(const GrVerdict *v, Needs *n, gr_error *err) {
     bool ok = true;
     for (unsigned k = 0; k < 2; k++)
@@ -198,7 +198,7 @@ static gr_status judge(GrBound *b, GrVerdict *v, GrSolved *s, const GrTermVec *t
     return v->why.oom ? gr_no_memory(err) : GR_OK;
 }
 
-// What must hold of the pair besides the bytes.
+// Gathers what must hold of the pair besides the bytes.
 static gr_status gather(GrBound *b, GrVerdict *v, GrTermVec *terms, const char **doubt, gr_error *err) {
     bool own = v->level == GR_LEVEL_BLOCKS;
     const GrTerm *order = gr_term_true(b->t);
@@ -239,7 +239,7 @@ static gr_status decide_level(GrBound *b, GrVerdict *v, GrAlias alias, const cha
     Needs n = {.b = b, .text = &values};
     GR_TRY(find_needs(v, &n, err));
     if (n.changed) {
-        // Its READs would stand for one value each, which is not so: no answer would count.
+        // The model's READs would stand for one value each, which is not so: no answer would count.
         v->decision = GR_UNKNOWN;
         v->of_objects = true;
         gr_str_addf(&v->why, "the kernel may change what it reads from %s: %s may be the same memory",
@@ -285,7 +285,7 @@ done:
 
 // ---- All levels -----------------------------------------------------------------------------------------------------
 
-// Two warps and one warp are one question where nothing but barriers of the block counts.
+// Two warps and one warp are one question if only barriers of the block count.
 static bool warps_alike(const GrBound *b, const GrKernelAccess *x, const GrKernelAccess *y) {
     for (size_t k = 0; k < b->barriers.len; k++)
         if (b->barriers.data[k].b->kind == GR_BARRIER_WARP)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// pair — what is decided of two accesses of a kernel under a launch.
+// pair — what is decided about two accesses of a kernel under a launch.
 #ifndef GR_ENGINES_VERIFIER_DECIDE_PAIR_H
 #define GR_ENGINES_VERIFIER_DECIDE_PAIR_H
 
@@ -51,32 +51,32 @@ typedef struct GrVerdict {
     GrWitness witness; // of SHOWN
 } GrVerdict;
 
-// Decides about accesses i and j (i <= j) of the bound model. `see` gets the verdict of each level that is not proved.
-// It says whether the pair is settled: then other levels are left out. *proved: no level was open.
+// Decides about accesses i and j (i <= j) of the bound model. `see` gets the verdict of each level that is not proved,
+// and says whether the pair is settled: then other levels are left out. *proved: no level was open.
 typedef struct GrPairUser {
     void *user;
     gr_status (*see)(void *user, GrVerdict *v, bool *settled, gr_error *err);
 } GrPairUser;
 gr_status gr_pair_decide(GrBound *b, size_t i, size_t j, const GrPairUser *to, bool *proved, gr_error *err);
 
-// Whether an atomic or a fence of that scope includes both of two such threads.
+// An atomic or a fence of that scope includes both of two such threads.
 bool gr_scope_covers(PtxScope s, GrLevel level);
 
-// What orders nothing between two such threads, where there is no lock nor flag that could.
+// Which order two such threads lack, if no lock or flag could give it.
 const char *gr_pair_missing(GrLevel level, const GrBoundAccess *x, const GrBoundAccess *y);
 
 // "the product at f.cu:12": an operation that may leave the range of its bits.
 void gr_tell_operation(const GrTerm *a, StrBuf *out);
 
-// A term of one of the two threads, 1 or 2. `own`: in a block of its own. NULL: of NULL, or memory is out.
+// The term as thread 1 or 2 has it. `own`: in a block of its own. NULL: the term is NULL, or memory is out.
 const GrTerm *gr_pair_term(GrBound *b, const GrTerm *a, uint32_t thread, bool own);
-// Whether a block is known to be one warp.
+// The block is known to be one warp.
 bool gr_pair_is_one_warp(const GrBound *b);
 
-// What holds of two such threads; and the solver, within the kernel's time.
+// Adds what holds of two such threads.
 gr_status gr_pair_facts(GrBound *b, GrLevel level, GrTermVec *out, gr_error *err);
 // *never: no two such threads fulfil these n terms of theirs, and overlap as `o` says (NULL: whatever they touch). A
-// term that is NULL: memory was out.
+// NULL term: memory was out.
 gr_status gr_pair_never(GrBound *b, GrLevel level, const GrTerm *const *terms, size_t n, const GrOverlap *o,
                         bool *never, gr_error *err);
 gr_status gr_pair_solve(GrBound *b, const GrTermVec *terms, const GrOverlap *o, bool any_model, GrSolved *out,

@@ -49,7 +49,7 @@ static void see_value(void *user, const GrSymbol *s) {
         ((uint8_t *)user)[s->id] = 1;
 }
 
-// The host's values that grid, block and arguments are made of.
+// Marks the host's values of which grid, block and arguments are made.
 static bool see_launch(const GrBound *b, uint8_t *used) {
     bool ok = true;
     for (unsigned d = 0; d < 3; d++)
@@ -87,7 +87,7 @@ static void add_bytes(uint32_t param, uint32_t offset, uint32_t bits, uint64_t v
     gr_str_addc(out, '\n');
 }
 
-// How much of it is the parameter's, in bits: the rest is what the host has in memory behind.
+// How many bits of the argument are the parameter's: the rest is what the host has in memory behind it.
 static uint32_t bits_of(const GrBound *b, const GrArgument *a) {
     const PtxFunc *f = b->model->func;
     uint64_t size = a->param < f->n_params ? f->params[a->param]->size : 0;
@@ -137,7 +137,7 @@ typedef struct Buffers {
     StrBuf *out;
 } Buffers;
 
-// A variable of the module, which the launch has by itself.
+// The memory is a variable of the module, which the launch has by itself.
 static bool is_variable(const Buffers *s, const GrMemory *m) {
     return m->allocation && m->allocation->variable &&
            (gr_linked_find_var(s->b->model->linked, m->allocation->variable) ||
@@ -158,7 +158,7 @@ static bool add_buffer(Buffers *s, const GrMemory *m) {
     return true;
 }
 
-// `owner`: what has one buffer.
+// `owner`: what has the buffer, one for each.
 static bool add_pointer(Buffers *s, const GrMemory *m, const void *owner, uint32_t param, uint32_t offset) {
     unsigned at = 0;
     while (at < s->n && s->owners[at] != owner)
@@ -224,7 +224,7 @@ static bool has_dynamic_shared(const GrKernelModel *m) {
     return false;
 }
 
-// NULL: it is written; else why it cannot be.
+// Writes the launch. NULL: done; else why it cannot be written.
 static const char *write_spec(const GrBound *b, const GrVerdict *v, StrBuf *out) {
     const GrWitness *w = &v->witness;
     if (is_too_large(w))
@@ -232,7 +232,7 @@ static const char *write_spec(const GrBound *b, const GrVerdict *v, StrBuf *out)
     gr_str_addf(out, "kernel %s\ngrid %u %u %u\nblock %u %u %u\n", b->model->func->name, w->grid[0],
                 w->grid[1], w->grid[2], w->block[0], w->block[1], w->block[2]);
     uint64_t otherwise = has_dynamic_shared(b->model) ? 32768 : 0;
-    // PTX alone has no launch: a cooperative one is taken if the kernel has a barrier of the grid, which ends others.
+    // PTX alone has no launch: a cooperative one is taken for a barrier of the grid, at which other launches end.
     if (b->launch ? b->launch->cooperative : gr_kernel_has_grid_barrier(b->model))
         gr_str_add(out, "cooperative\n");
     gr_str_addf(out, "shared %u\n",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tell — findings and sentences. Pairs of the same two lines that are open for the same reason are one sentence.
+// tell — findings and sentences. All pairs of the same two lines that are open for one reason share a sentence.
 #include "engines/verifier/decide/tell.h"
 
 #include "base/demangle.h"
@@ -199,7 +199,7 @@ gr_status gr_tell_open(GrTold *t, const GrVerdict *v, gr_error *err) {
     return ok ? GR_OK : gr_no_memory(err);
 }
 
-// A reason, unless it was said of another launch of the kernel.
+// Tells a reason, unless it was said of another launch of the kernel.
 static gr_status tell_reason(const GrTold *t, const char *text) {
     if (!t->all)
         return t->to->reason(t->to->user, text);

@@ -6,7 +6,7 @@
 #include "engines/verifier/decide/pair.h"
 #include "engines/verifier/decide/replay.h"
 
-// All recorded launches of a kernel, when there are several: what is the same for many of them is said once.
+// All recorded launches of a kernel, if there are several: what is the same for many of them is said once.
 typedef struct GrToldAll {
     size_t launches, pairs[GR_DECISIONS];
     size_t repeated; // sentences that were left out
@@ -27,16 +27,16 @@ typedef struct GrTold {
 
 void gr_told_free(GrTold *t);
 
-// A race that was replayed.
+// Tells a race that was replayed.
 gr_status gr_tell_race(GrTold *t, const GrVerdict *v, const GrSeenRace *seen, gr_error *err);
-// A pair that is not decided, or not for certain.
+// Tells a pair that is not decided, or not for certain.
 gr_status gr_tell_open(GrTold *t, const GrVerdict *v, gr_error *err);
-// A sentence about the kernel: "unknown: kernel K of f.cu: …".
+// Tells a sentence about the kernel: "unknown: kernel K of f.cu: …".
 gr_status gr_tell_kernel(GrTold *t, const char *decision, const char *why);
 // "the write at f.cu:12"; "kernel K of f.cu, launched at f.cu:30".
 void gr_tell_place(const GrTold *t, const GrKernelAccess *a, StrBuf *out);
 void gr_tell_subject(const GrTold *t, StrBuf *out);
-// All that was gathered, and the count of pairs.
+// Tells all that was gathered, and the count of pairs.
 gr_status gr_tell_end(GrTold *t);
 // Tells of all launches of the kernel, which are those in `file`.
 gr_status gr_tell_all(GrToldAll *all, const GrTold *like, const char *file);

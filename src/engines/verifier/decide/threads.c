@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// threads — what holds of two threads of a level, and what the solver makes of terms of theirs.
+// threads — what holds of two threads of a level, and what the solver makes of their terms.
 #include "engines/verifier/decide/pair.h"
 
 #include <stdlib.h>

@@ -28,7 +28,7 @@ void gr_units_free(GrUnits *u) {
     gr_arena_free(&u->arena);
 }
 
-// A unit of this text, which it takes in every case. *out: it is in u->all.
+// Adds a unit of this text, which it takes in every case. *out: it is in u->all.
 static gr_status add(GrUnits *u, const char *file, char *text, size_t len, GrUnit **out, gr_error *err) {
     GrUnit *one = GR_NEW(&u->arena, GrUnit);
     if (!one || !gr_vec_push(&u->all, one)) {
@@ -82,7 +82,7 @@ static gr_status begin(GrUnits *u, Program *p, gr_error *err) {
     return st;
 }
 
-// Nothing that is kept needs its names: other programs link its units alike.
+// Drops the program's links if no linked unit needs them: other programs link its units alike.
 static void drop_unused(GrUnits *u, const Program *p) {
     for (size_t k = 0; k < u->linked.len; k++)
         if (u->linked.data[k]->linked == p->linked)
@@ -111,7 +111,7 @@ static GrLinkedUnit *find(const GrUnits *u, const GrUnit *unit, const PtxModule 
     return NULL;
 }
 
-// The unit as a program has it, which needs these modules. `linked` NULL: it is linked with nothing.
+// The unit as a program has it, with the modules that it needs. `linked` NULL: it is linked with nothing.
 static gr_status link_with(GrUnits *u, const GrUnit *unit, size_t program, const GrLinked *linked,
                            const PtxModule *const *needs, size_t n, gr_error *err) {
     GrLinkedUnit *l = find(u, unit, needs, n);
@@ -149,7 +149,7 @@ static gr_status link_unit(GrUnits *u, const GrUnit *unit, const Program *p, gr_
     return st;
 }
 
-// Names that two modules of a program define: no linker takes them.
+// Tells names that two modules of a program define, which no linker takes.
 static gr_status say_twice(GrUnits *u, const Program *p, gr_error *err) {
     for (size_t k = 0; k < p->linked->names.len; k++) {
         const GrLinkedName *n = p->linked->names.data[k];
@@ -178,7 +178,7 @@ static bool is_of_another(const GrLinkedName *n, const PtxModule *m) {
     return n && n->defined && n->module != m;
 }
 
-// Whether a module refers to what another one defines.
+// A module refers to what another one defines.
 static bool refers(const GrLinked *l) {
     for (size_t k = 0; k < l->n; k++) {
         const PtxModule *m = l->modules[k];
@@ -200,7 +200,7 @@ static gr_status read_ptx(GrUnits *u, const char *file, gr_error *err) {
     return st == GR_OK ? add(u, file, text, len, &one, err) : st;
 }
 
-// A file that cannot be read or makes no sense is named, and the others are read.
+// Reads a file; names one that cannot be read or makes no sense, and goes on.
 static gr_status read_or_name(GrUnits *u, const char *file, bool *there, gr_error *err) {
     gr_error why = {0};
     char text[sizeof why.file + sizeof why.msg + 32];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// units — the device code of the files, and which of it is one program.
+// units — the device code of the files, and which files make one program.
 #ifndef GR_ENGINES_VERIFIER_DECIDE_UNITS_H
 #define GR_ENGINES_VERIFIER_DECIDE_UNITS_H
 
@@ -41,7 +41,7 @@ void gr_units_free(GrUnits *u);
 
 // The PTX files together. If none of them refers to what another one defines, each is linked alone. GR_ERR_NOMEM only.
 gr_status gr_units_of_ptx(GrUnits *u, const char *const *files, size_t n, gr_error *err);
-// The PTX of sources, whose text is taken out of *code, linked as their programs link it. Fails as parsing does.
+// Links the PTX of sources, whose text is taken out of *code, as their programs link it. Fails as parsing does.
 gr_status gr_units_of_code(GrUnits *u, GrHostCode *code, gr_error *err);
 
 #endif

@@ -34,7 +34,7 @@ bool gr_wait_free_value(GrBound *b, const GrSync *s, uint64_t *value) {
     return swap->value != *value;
 }
 
-// *out: the loop cannot end while a thread has `not_yet`. It waits for no address, so its arithmetic is not trusted.
+// *out: the loop cannot end while a thread has `not_yet`. The wait is for no address, so its arithmetic is not trusted.
 static gr_status ends_only_then(GrBound *b, const GrSync *s, GrLevel level, const GrTerm *not_yet, bool *out,
                                 gr_error *err) {
     const GrTerm *until = gr_bound_term(b, s->until);
@@ -48,7 +48,7 @@ static gr_status ends_only_then(GrBound *b, const GrSync *s, GrLevel level, cons
     return st;
 }
 
-// A thread that leaves the loop has the lock; or the flag that it waited for was set.
+// *out: a thread that leaves the loop has the lock; or the flag that it waited for was set.
 gr_status gr_wait_is_sound(GrBound *b, const GrSync *s, GrLevel level, bool *out, gr_error *err) {
     bool blocks = level == GR_LEVEL_BLOCKS, lock = gr_wait_takes(s);
     uint64_t value = 0;
@@ -124,7 +124,7 @@ static size_t place_of(GrSync *const *list, size_t n, const GrSync *s) {
     return k;
 }
 
-// Among list[from] to list[to - 1]: a fence that includes both blocks.
+// Looks among list[from] to list[to - 1] for a fence that includes both blocks.
 static GrHalf look_for_fence(GrSync *const *list, size_t from, size_t to, const GrSync *at, bool orders) {
     bool fence = false, narrow = false;
     for (size_t k = from; k < to; k++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// waits — for locks and leaders: loops that wait until they have a lock or see a flag, and how good fences around are.
+// waits — loops that wait until they have a lock or see a flag, and how good the fences around are.
 #ifndef GR_ENGINES_VERIFIER_DECIDE_WAITS_H
 #define GR_ENGINES_VERIFIER_DECIDE_WAITS_H
 
@@ -20,7 +20,7 @@ GrHalf gr_half_of(const GrSync *at, bool orders, bool fence, bool narrow_fence, 
 const char *gr_flaw_text(GrFlaw f);
 extern const char gr_flag_may_be_set[]; // what is wrong with a flag that is not 0 at first
 
-// Whether it may be the atomic that takes a lock.
+// The access may be the atomic that takes a lock.
 bool gr_wait_takes(const GrSync *s);
 
 // What the lock holds while it is free. False: not known, or taking it leaves that.
@@ -29,7 +29,7 @@ bool gr_wait_free_value(GrBound *b, const GrSync *s, uint64_t *value);
 // *out: a thread that leaves the loop of `s` has the lock; or the flag that it waited for was set.
 gr_status gr_wait_is_sound(GrBound *b, const GrSync *s, GrLevel level, bool *out, gr_error *err);
 
-// Whether the loop of `s` has ended at the access. Inside that loop, an access also runs in rounds that do not end it.
+// The loop of `s` has ended at the access. Inside that loop, an access also runs in rounds that do not end it.
 bool gr_wait_is_over(const GrKernelAccess *a, const GrSync *s);
 
 // *may: `more` may hold while the two conflict, as `terms` and `o` say.
@@ -47,20 +47,20 @@ typedef struct GrOther {
     const GrTerm *fresh;
 } GrOther;
 #define GR_ANY_THREAD UINT32_MAX
-// The term as that thread has it, in the block (and round) of thread 1 or 2 of the pair. NULL: it hangs on more that is
-// the thread's own; or memory is out.
+// The term as that thread has it, in the block (and round) of thread 1 or 2 of the pair. NULL: it depends on more that
+// is the thread's own; or memory is out.
 const GrTerm *gr_wait_term_of(GrBound *b, const GrTerm *a, const GrOther *other, uint32_t thread);
 
-// Whether a barrier of the block comes between the loop of `take` and the access: what one thread of the block waited
-// for there has come for all. *flaw: of the fence between that loop and the barrier, for two blocks.
+// A barrier of the block comes between the loop of `take` and the access: what one thread of the block waited for there
+// has come for all. *flaw: of the fence between that loop and the barrier, for two blocks.
 bool gr_wait_barrier_behind(const GrKernelAccess *take, const GrKernelAccess *a, GrFlaw *flaw);
-// Whether a barrier of the block comes between the access and `give`. *flaw: of the fence between barrier and `give`.
+// A barrier of the block comes between the access and `give`. *flaw: of the fence between barrier and `give`.
 bool gr_wait_barrier_before(const GrKernelAccess *give, const GrKernelAccess *a, GrFlaw *flaw);
 
-// Whether the two are of one size, as accesses of a lock or a flag must be: others are not morally strong.
+// The two are of one size, as accesses of a lock or a flag must be: others are not morally strong.
 bool gr_wait_same_width(const GrKernelAccess *x, const GrKernelAccess *y);
 
-// Whether the access may touch the bytes of the lock or flag.
+// The access may touch the bytes of the lock or flag.
 bool gr_wait_may_meet(GrBound *b, const GrBoundAccess *x, const GrSync *s);
 
 #endif

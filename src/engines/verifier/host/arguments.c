@@ -21,7 +21,7 @@ static void add(Eval *e, GrHostLaunch *l, uint32_t param, uint32_t offset, uint3
     e->oom |= !gr_vec_push(&l->arguments, a);
 }
 
-// Bytes of a parameter in memory.
+// Adds the bytes that a parameter has in memory.
 static void add_pieces(Eval *e, GrHostLaunch *l, LLVMValueRef call, uint32_t param, const Pointer *at,
                        uint32_t size) {
     for (uint32_t o = 0; o < size && !e->oom;) {
@@ -64,8 +64,8 @@ void gr_find_stub_arguments(Eval *e, LLVMValueRef call, LLVMValueRef stub, GrHos
     }
 }
 
-// One parameter that an element of the array points to: a variable, or a part of one, such as a member. Only the kernel
-// knows the parameter's size: bytes behind a part are added, too, as bytes that the parameter lacks.
+// Adds a parameter that an element of the array points to: a variable, or a part of one, such as a member. Only the
+// kernel knows the parameter's size, so bytes behind a part are added, too, as bytes that the parameter lacks.
 static void add_element(Eval *e, GrHostLaunch *l, LLVMValueRef call, uint32_t param, const Pointer *to) {
     if (to->to != POINTS_STACK || !to->offset || to->offset->op != GR_TERM_CONST)
         return;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // choices — pointers that are one of several: from an array by index, by a condition, of buffers that a loop swaps.
 //
-// What the pointers of a function may be together where a launch stands is found by walking its blocks until nothing
-// new comes up. A state says for each phi which place it has; each way into a block makes states of the block from
-// those before it. So it is known that of two swapped buffers one is in and the other is out, whatever the number of
-// rounds. Which state it is, is a symbol that may have any value.
+// A walk over the blocks of a function, until nothing new comes up, finds what its pointers may be together at a
+// launch. A state says for each phi which place it has. Each way into a block makes states of the block from those
+// before it. So it is known that of two swapped buffers one is in and the other is out, whatever the number of rounds.
+// A symbol that may have any value says which state it is.
 #include "engines/verifier/host/find.h"
 
 #include <llvm-c/Target.h>
@@ -45,7 +45,7 @@ typedef struct Finder {
 
 // ---- Which values count ---------------------------------------------------------------------------------------------
 
-// An array of pointers, on the stack or of the file, from which a load picks by index; its number of elements. 0: none.
+// The length of an array of pointers, on the stack or of the file, from which a load picks by index. 0: none.
 static unsigned array_of(Finder *f, LLVMValueRef load, Pointer *array) {
     if (!LLVMIsALoadInst(load) || LLVMGetVolatile(load))
         return 0;
@@ -152,7 +152,7 @@ static void see_condition(Finder *f, LLVMValueRef v, Edge *edge) {
         edge->conditions[edge->n++] = c;
 }
 
-// True: it is a new one.
+// Adds a state. True: it is a new one.
 static bool add_state(Finder *f, States *to, const State *s) {
     for (size_t k = 0; k < to->n; k++)
         if (!memcmp(&to->of[k], s, sizeof *s))
@@ -185,7 +185,7 @@ static void pass_block(Finder *f, uint32_t block, LLVMValueRef end, State *s) {
     }
 }
 
-// The phis of `to`, all at once, on the way from `from`.
+// Passes the phis of `to`, all at once, on the way from `from`.
 static bool pass_edge(Finder *f, uint32_t from, uint32_t to, const State *s) {
     LLVMValueRef in[PHIS] = {0};
     Edge edge = {0};

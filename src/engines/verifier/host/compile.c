@@ -78,7 +78,7 @@ static gr_status run_nvcc(Job *j, const GrHostSource *s, const Words *words, con
     return run(j, &w, ok, quiet, status, typed, err);
 }
 
-// Whether this nvcc takes -Xcicc -O0, which its documentation does not have. Asked when a file does not compile.
+// *other: this nvcc does not take -Xcicc -O0, which its documentation lacks. Asked when a file does not compile.
 static gr_status choose_shape(Job *j, const char *arch, bool *other, gr_error *err) {
     const char *probe = gr_arena_printf(&j->arena, "%s/probe.cu", j->folder);
     int status = 0;
@@ -131,7 +131,7 @@ static gr_status nothing_known(Job *j, const char *file, gr_error *err) {
         err);
 }
 
-// A source without kernels. Its own program alone says whether its words are clang's: what clang refuses is a reason.
+// Compiles a source without kernels. Its words need not be clang's: what clang refuses becomes a reason.
 static gr_status compile_host(Job *j, const GrHostSource *s, const char *bc, gr_error *err) {
     static const char *const shape[] = {"-c",
                                         "-w",
@@ -223,7 +223,7 @@ static gr_status compile(Job *j, size_t k, gr_error *err) {
 
 // ---- Programs -------------------------------------------------------------------------------------------------------
 
-// A program of sources[0..n), but for `skip[k]`, those that are not in it.
+// Adds a program of sources[0..n), without those with `skip[k]`.
 static gr_status add_program(Job *j, const size_t *sources, size_t n, const bool *skip, gr_error *err) {
     size_t *in = GR_NEW_ARRAY(&j->out->arena, size_t, n + 1), left = 0;
     GR_NEED_OR(in, no_memory(err));
@@ -233,7 +233,7 @@ static gr_status add_program(Job *j, const size_t *sources, size_t n, const bool
     return gr_vec_push(&j->code->programs, ((GrHostProgram){in, left})) ? GR_OK : no_memory(err);
 }
 
-// These sources as one program; if more than one has a main, each of these with all that have none.
+// Adds these sources as one program; or, if several have a main, each of these with all that have none.
 static gr_status add_programs(Job *j, const size_t *sources, size_t n, gr_error *err) {
     gr_status st = GR_OK;
     bool *mains = GR_NEW_ARRAY(&j->arena, bool, n + 1);

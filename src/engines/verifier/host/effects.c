@@ -33,7 +33,7 @@ static const Effect *effect_of(LLVMValueRef call) {
     return NULL;
 }
 
-// LLVM's own word: the attribute memory(...) has two bits for each kind of memory, of which the second is writing.
+// LLVM's attribute memory(...) says so: it has two bits for each kind of memory, of which the second is writing.
 static bool only_reads(LLVMValueRef call) {
     LLVMValueRef f = gr_ir_callee(call);
     unsigned kind = LLVMGetEnumAttributeKindForName("memory", 6);
@@ -50,7 +50,7 @@ bool gr_write_mask(LLVMValueRef call, uint32_t *mask) {
 
 // ---- Capture --------------------------------------------------------------------------------------------------------
 
-// Whether what is stored in the variable is only handed to launches: an array of arguments.
+// What is stored in the variable only goes to launches: the variable is an array of arguments.
 static bool only_launches_read(LLVMValueRef container, int depth) {
     for (LLVMUseRef u = LLVMGetFirstUse(container); u; u = LLVMGetNextUse(u)) {
         LLVMValueRef user = LLVMGetUser(u);
@@ -71,8 +71,8 @@ static bool store_captures(Eval *e, LLVMValueRef store) {
     return to.to != POINTS_STACK || !only_launches_read(to.base, 0);
 }
 
-// Whether one use of a pointer keeps it where others find it. `seen`: pointers whose uses are looked at already, for a
-// loop moves pointers round through phis.
+// A use of a pointer keeps it where others find it. `seen`: pointers whose uses are looked at already, as a loop moves
+// pointers round through phis.
 static bool use_captures(Eval *e, LLVMValueRef user, LLVMValueRef v, const Pointer *object, Map *seen) {
     if (LLVMIsALoadInst(user) || LLVMIsAICmpInst(user))
         return false;

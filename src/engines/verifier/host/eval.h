@@ -2,9 +2,9 @@
 // eval — what values of host code are, as terms, and where its pointers point.
 //
 // A value of LLVM IR stands for what it was when it was last computed before the launch. For all values that dominate
-// the launch these go together: the last branch, the last phi and the last call are of one and the same way to the
-// launch. A value that is not known is a symbol, and the same value is always the same symbol; so parameters and
-// dimensions share what they share in the program.
+// the launch these go together: the last branch, the last phi and the last call are on one way to the launch. An
+// unknown value is a symbol, and the same value is always the same symbol. So parameters and dimensions share what they
+// share in the program.
 #ifndef GR_ENGINES_VERIFIER_HOST_EVAL_H
 #define GR_ENGINES_VERIFIER_HOST_EVAL_H
 
@@ -67,7 +67,7 @@ typedef struct Eval {
 // value.c
 const GrTerm *gr_eval(Eval *e, LLVMValueRef v);                 // NULL: no integer of up to 64 bits
 const GrTerm *gr_eval_half(Eval *e, LLVMValueRef v, bool high); // 32 bits of an i64 that packs two
-// A fresh one, named after v; owner: launch.h.
+// A fresh symbol, named after v; owner: launch.h.
 const GrTerm *gr_eval_symbol(Eval *e, LLVMValueRef v, unsigned bits, const void *owner);
 const GrTerm *gr_eval_op(Eval *e, GrTermOp op, const GrTerm *a, const GrTerm *b);
 const GrTerm *gr_eval_const(Eval *e, unsigned bits, uint64_t value);
@@ -86,7 +86,7 @@ bool gr_eval_is_captured(Eval *e, const Pointer *p);
 // The allocation that a call of the runtime makes in slot number `slot` of its arguments; NULL: it makes none.
 const GrAllocation *gr_eval_allocation(Eval *e, LLVMValueRef call);
 bool gr_eval_allocates(LLVMValueRef call, unsigned *slot);
-// That allocation in earlier rounds of the loop that makes it.
+// The allocation in earlier rounds of the loop that makes it.
 const GrAllocation *gr_eval_older(Eval *e, const GrAllocation *a);
 // memory.c
 const GrTerm *gr_eval_load(Eval *e, const Pointer *at, unsigned bits, LLVMValueRef before, LLVMValueRef load);

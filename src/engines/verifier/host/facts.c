@@ -106,7 +106,7 @@ static uint32_t region(const Eval *e, uint32_t dom, uint32_t block, uint32_t *in
     return leaves ? n : 0;
 }
 
-// What must hold on the way from the end of `dom` to `block`; NULL: nothing known. Sound where values of blocks that
+// What must hold on the way from the end of `dom` to `block`; NULL: nothing known. Sound even if values of blocks that
 // were not passed are old ones: their conditions stand beside those of the way.
 static const GrTerm *way(Eval *e, uint32_t dom, uint32_t block, int depth) {
     const GrTerm *any = NULL;
@@ -201,7 +201,7 @@ static void add_pitch(Found *f, LLVMValueRef call) {
         return;
     add(f, GR_FACT_ALLOCATION, call, gr_eval_op(e, GR_TERM_SLT, gr_eval_const(e, 64, 0), pitch),
         "a pitch is positive");
-    // The device's memPitch, which is this on every device.
+    // The device's memPitch is that on every device.
     add(f, GR_FACT_ALLOCATION, call, gr_eval_op(e, GR_TERM_SLE, pitch, gr_eval_const(e, 64, INT32_MAX)),
         "a pitch is not more than a copy can have");
 }
@@ -216,7 +216,7 @@ static void add_allocation(Found *f, LLVMValueRef call) {
         const GrAllocation *a = gr_eval_allocation(e, call);
         add_size(f, call, a ? a->size : NULL);
     } else if (!strcmp(name, "malloc") || !strcmp(name, "_Znwm") || !strcmp(name, "_Znam")) {
-        // May be 0, but not so large that it is negative.
+        // The size may be 0, but not so large that it is negative.
         const GrTerm *size = gr_eval(e, LLVMGetOperand(call, 0));
         add(f, GR_FACT_ALLOCATION, call,
             size ? gr_eval_op(e, GR_TERM_SLE, gr_eval_const(e, 64, 0), size) : NULL,
@@ -267,7 +267,7 @@ static bool touches(Eval *e, Map *symbols, const GrTerm *a) {
     return r.hit;
 }
 
-// Facts that say something of the launch's values, be it through other facts; the earliest of the program first.
+// Keeps facts that say something of the launch's values, be it through other facts; the earliest of the program first.
 static void keep_relevant(Found *f) {
     Eval *e = f->e;
     GrHostLaunch *l = f->l;

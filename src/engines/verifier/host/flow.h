@@ -33,7 +33,7 @@ bool gr_flow_init(Flow *f, LLVMValueRef function); // false: memory is out
 void gr_flow_free(Flow *f);
 uint32_t gr_flow_number(const Flow *f, LLVMBasicBlockRef b); // FLOW_NONE: not reachable
 bool gr_flow_dominates(const Flow *f, uint32_t a, uint32_t b);
-// Whether every way to `b` takes the edge from `from` to `to`.
+// Every way to `b` takes the edge from `from` to `to`.
 bool gr_flow_edge_dominates(const Flow *f, uint32_t from, uint32_t to, uint32_t b);
 bool gr_flow_is_back_edge(const Flow *f, uint32_t from, uint32_t to);
 

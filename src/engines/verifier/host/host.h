@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// host — from .cu files to what their host code says of launches: nvcc with clang as host compiler, then LLVM IR.
-// Nothing of the user's program is executed.
+// host — what the host code of .cu files says of launches: nvcc with clang as host compiler, then LLVM IR. Executes
+// nothing of the user's program.
 #ifndef GR_ENGINES_VERIFIER_HOST_HOST_H
 #define GR_ENGINES_VERIFIER_HOST_HOST_H
 
@@ -51,9 +51,9 @@ typedef struct GrHostCode {
 } GrHostCode;
 void gr_host_code_free(GrHostCode *c);
 
-// Compiles the files and looks at what the host code says. *out and *code are to be freed in every case (gr_host_free,
-// gr_host_code_free). A file that nvcc refuses is named in out->unread, its own words went to stderr, and the others
-// are looked at. GR_ERR_NOT_FOUND: no nvcc. Without clang or LLVM there is PTX, no launch, and out->reasons says so.
+// Compiles the files and looks at what the host code says. The caller frees *out and *code in every case (gr_host_free,
+// gr_host_code_free). out->unread names a file that nvcc refuses (nvcc's own words went to stderr), and the others are
+// looked at. GR_ERR_NOT_FOUND: no nvcc. Without clang or LLVM there is PTX, no launch, and out->reasons says so.
 gr_status gr_host_facts(GrTerms *t, const GrHostInput *in, GrHost *out, GrHostCode *code, gr_error *err);
 
 // Reads bitcode files, without nvcc, as program number out->program. GR_ERR_UNSUPPORTED: this build has no LLVM.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// indirect — launches through a pointer to a kernel, as of a table of kernels: `way.kernel<<<grid, block>>>(d, n)`. The
-// host code then has a configuration and, where it was taken, a call of a value. Each kernel of these parameters whose
-// address the program takes may be meant.
+// indirect — launches through a pointer to a kernel, as from a table of kernels: `way.kernel<<<grid, block>>>(d, n)`.
+// The host code then has a configuration and, if it was taken, a call of a value. Each kernel with these parameters
+// whose address the program takes may be meant.
 #include "engines/verifier/host/find.h"
 
 #include <string.h>
 
 static bool is_push(LLVMValueRef v) { return !strcmp(gr_ir_callee_name(v), "__cudaPushCallConfiguration"); }
 
-// The successor that a branch takes where the configuration that it looks at was taken; NULL: it looks at none.
+// The successor that a branch takes if the configuration that it looks at was taken; NULL: it looks at none.
 static LLVMBasicBlockRef taken_side(LLVMValueRef end, LLVMValueRef *push) {
     LLVMValueRef c =
         LLVMIsABranchInst(end) && LLVMIsConditional(end) ? LLVMIsAICmpInst(LLVMGetCondition(end)) : NULL;
@@ -43,7 +43,7 @@ static LLVMValueRef stub_in(LLVMValueRef f) {
     return NULL;
 }
 
-// Whether a kernel's symbol may come into a pointer: it is used for something else than to call, register or launch it.
+// A kernel's symbol may come into a pointer: the program does not only call, register or launch it.
 static bool is_taken(LLVMValueRef f) {
     for (LLVMUseRef u = LLVMGetFirstUse(f); u; u = LLVMGetNextUse(u)) {
         LLVMValueRef user = LLVMGetUser(u);

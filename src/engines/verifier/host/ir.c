@@ -145,7 +145,7 @@ static bool calls_cuda(LLVMValueRef f, const Map *of) {
     return false;
 }
 
-// Functions that come to the CUDA runtime, however far down.
+// Finds functions that come to the CUDA runtime, however far down.
 static bool find_cuda(const Ir *ir, Map *of) {
     for (bool more = true; more;) {
         more = false;

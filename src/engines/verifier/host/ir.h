@@ -23,7 +23,7 @@ typedef struct Ir {
     Map variables;            // value -> name of the program's variable that has it
 } Ir;
 
-// One program of these bitcode files.
+// Reads these bitcode files as one program.
 gr_status gr_ir_read(Ir *ir, const char *const *bitcode, size_t n, gr_error *err);
 void gr_ir_free(Ir *ir);
 // Gives what an allocating call writes a variable of its own (slots.c).
@@ -55,7 +55,7 @@ static inline bool gr_ir_put(Map *m, const void *key, void *value) {
     return gr_map_put_u64(m, (uint64_t)(uintptr_t)key, value);
 }
 
-// Where an instruction stands in the user's own code: the innermost frame outside of toolkit's and system's headers.
+// Where an instruction stands in the user's own code: the innermost frame outside of other people's headers.
 typedef struct IrPlace {
     const char *file, *function; // in the arena; NULL: not known
     uint32_t line;

@@ -48,7 +48,7 @@ typedef struct GrChoice {
     const GrTerm *at;               // bytes into it, 64 bits
 } GrChoice;
 
-// A part of the launch's parameters that is known.
+// A known part of the launch's parameters.
 typedef struct GrArgument {
     uint32_t param, offset, bits;
     const GrTerm *value; // of a scalar; NULL: a pointer
@@ -58,7 +58,7 @@ typedef struct GrArgument {
     // One of several pointers, as of buffers that a loop swaps: the first that holds. The last one needs no condition.
     const GrChoice *choices;
     size_t n_choices;
-    // The allocation holds nothing but 0 when the launch begins: what is at zero_file and zero_line sets it.
+    // The allocation holds only 0 when the launch begins: what is at zero_file and zero_line sets it.
     bool zero;
     const char *zero_file;
     uint32_t zero_line;

@@ -90,7 +90,7 @@ static void not_known(Eval *e, LLVMValueRef call, const char *why) {
              NULL);
 }
 
-// Facts of class 3 off: what a second parameter has from the same variable is another value.
+// If facts of class 3 are off: what a second parameter has from the same variable is another value.
 typedef struct Apart {
     Eval *e;
     Map seen, copies; // symbol -> itself; of the present term: symbol -> term
@@ -243,7 +243,7 @@ static bool launches(LLVMValueRef f) {
     return false;
 }
 
-// What is only there for the compiler: stubs, kernels' own symbols, and what went into its callers.
+// The function is there for the compiler only: stubs, kernels' own symbols, and what went into its callers.
 static bool is_left(const Ir *ir, LLVMValueRef f) {
     size_t len;
     const char *name = LLVMGetValueName2(f, &len);

@@ -123,7 +123,7 @@ static bool only_read(LLVMValueRef global) {
     return true;
 }
 
-// For contents of memory (launch.h): a function elsewhere may write anything there, unfollowed code of the program not.
+// The owner (launch.h) of memory's contents: functions elsewhere write anything, unfollowed code of the program not.
 static const void *owner_of(const Write *w) {
     if (w->kind == WRITE_NONE || w->kind == WRITE_ENTRY || w->kind == WRITE_CALL)
         return NULL;

@@ -24,9 +24,9 @@ typedef struct Write {
     unsigned argument;
 } Write;
 
-// Which of its arguments a call writes through, a bit each. False: it is not known, and may do anything, as functions
-// of the CUDA runtime may that have no row of their own in effects.def: they copy what structures say, or capture
-// launches that run more than once.
+// Which of its arguments a call writes through, a bit each. False: not known, the call may do anything. Functions of
+// the CUDA runtime without a row in effects.def may: they copy what structures say, or capture launches that run more
+// than once.
 bool gr_write_mask(LLVMValueRef call, uint32_t *mask);
 // What instruction `i` does to `size` bytes at `to` (a known offset).
 Write gr_write_of(Eval *e, LLVMValueRef i, const Pointer *to, uint64_t size);

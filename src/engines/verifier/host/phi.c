@@ -69,8 +69,8 @@ static LLVMValueRef incoming(const Eval *e, LLVMValueRef phi, uint32_t header, b
     return r;
 }
 
-// The comparison that decides in the header whether the loop goes on, of the phi with something. *goes_on: the
-// predicate under which it does, with the phi on the left.
+// The comparison of the phi with something that decides in the header whether the loop goes on. *goes_on: the predicate
+// under which it does, with the phi on the left.
 static LLVMValueRef guard(const Eval *e, LLVMValueRef phi, uint32_t header, LLVMIntPredicate *goes_on) {
     static const LLVMIntPredicate swapped[] = {
         [LLVMIntEQ] = LLVMIntEQ,   [LLVMIntNE] = LLVMIntNE,   [LLVMIntUGT] = LLVMIntULT,
@@ -107,7 +107,7 @@ static bool is_signed(LLVMIntPredicate p) {
     return p == LLVMIntSLT || p == LLVMIntSLE || p == LLVMIntSGT || p == LLVMIntSGE;
 }
 
-// Whether the program compares it as a signed number: then it does not wrap, for C leaves that undefined.
+// The program compares the value as a signed number: then it does not wrap, as C leaves that undefined.
 static bool compared_signed(LLVMValueRef v) {
     for (LLVMUseRef u = LLVMGetFirstUse(v); u; u = LLVMGetNextUse(u)) {
         LLVMValueRef c = LLVMIsAICmpInst(LLVMGetUser(u));

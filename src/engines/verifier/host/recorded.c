@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// recorded — reads the JSON lines of recorded launches. The file may be written by hand, so nothing in it is taken on
-// trust: a key that the format does not have is a mistake, too, since a misspelt one would change what is decided.
+// recorded — reads the JSON lines of recorded launches. The file may be written by hand, so nothing in it is trusted: a
+// key that the format does not have is a mistake, too, as a misspelt one would change what is decided.
 #include "engines/verifier/host/recorded.h"
 
 #include "base/str.h"

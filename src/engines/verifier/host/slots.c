@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// slots — what an allocating call writes becomes a value. `cudaMalloc(&p, n)` takes the address of p, so p stays in
-// memory, and what p is after a loop that swaps pointers would have to be followed there. With a variable that is the
-// call's alone, and a copy to p behind the call, LLVM's own passes make values of all of them.
+// slots — makes a value of what an allocating call writes. `cudaMalloc(&p, n)` takes the address of p, so p stays in
+// memory, and what p is after a loop that swaps pointers would have to be followed there. With a variable of the call's
+// own, and a copy to p behind the call, LLVM's passes make values of all of them.
 #include "engines/verifier/host/eval.h"
 
 #include <llvm-c/Core.h>
@@ -25,7 +25,7 @@ static LLVMValueRef variable_of(LLVMValueRef slot) {
     return LLVMIsAAllocaInst(slot);
 }
 
-// Whether the variable is this call's alone already.
+// The variable is this call's alone already.
 static bool is_own(LLVMValueRef slot) {
     size_t len;
     return LLVMIsAAllocaInst(slot) && strstr(LLVMGetValueName2(slot, &len), ".sroa.slot");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tool — programs that are run: nvcc and clang are looked for, started and waited for.
+// tool — looks for nvcc and clang, starts them, and waits for them.
 #ifndef GR_ENGINES_VERIFIER_HOST_TOOL_H
 #define GR_ENGINES_VERIFIER_HOST_TOOL_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// unroll — loops that allocate are written out. `for (double **p : {&a, &b}) cudaMalloc(p, n)` makes one allocation for
-// each round, which the loop's one call does not show. LLVM writes a loop out if it goes round a constant number of
-// times and is not large. Loops that launch stay loops: each of their launches is looked at once, for all rounds.
+// unroll — writes out loops that allocate. `for (double **p : {&a, &b}) cudaMalloc(p, n)` makes one allocation for each
+// round, which the loop's one call does not show. LLVM writes a loop out if it goes round a constant number of times
+// and is not large. Loops that launch stay loops: each of their launches is looked at once, for all rounds.
 #include "engines/verifier/host/eval.h"
 
 #include <llvm-c/DebugInfo.h>

@@ -76,7 +76,7 @@ static char *short_name(Eval *e, const char *name) {
 const char *gr_eval_name(Eval *e, LLVMValueRef v) {
     const char *variable = gr_ir_get(&e->ir->variables, v);
     size_t len;
-    // Not that of a parameter that points to it.
+    // Not the name of a parameter that points to it.
     const char *own = LLVMIsAAllocaInst(v) ? LLVMGetValueName2(v, &len) : "";
     if (*own && (variable || *own != '_') && (own = short_name(e, own)))
         return own;
@@ -169,7 +169,7 @@ const GrTerm *gr_eval_half(Eval *e, LLVMValueRef v, bool high) {
 
 static bool power_of_two(uint64_t c) { return c && !(c & (c - 1)); }
 
-// What instcombine made of products, quotients and remainders is turned back: that is what solvers decide.
+// Turns back what instcombine made of products, quotients and remainders: solvers decide about these.
 static const GrTerm *with_constant(Eval *e, LLVMOpcode op, const GrTerm *a, uint64_t c) {
     unsigned bits = a->bits;
     uint64_t all = bits == 64 ? UINT64_MAX : (1ull << bits) - 1;
@@ -415,7 +415,7 @@ static const GrTerm *instruction(Eval *e, LLVMValueRef v) {
     return a;
 }
 
-// Whether what the call gives may be computed from numbers of the program's: it has the function, and hands it some.
+// What the call gives may be computed from numbers of the program's: the program has the function, and hands it some.
 static bool computes(LLVMValueRef call) {
     LLVMValueRef f = gr_ir_callee(call);
     bool numbers = false;
@@ -424,9 +424,9 @@ static bool computes(LLVMValueRef call) {
     return f && !gr_ir_is_elsewhere(f) && numbers;
 }
 
-// For an unknown value (launch.h). What comes into the program may be anything: parameters, results of functions
-// elsewhere, the caller's memory; and a condition may be true or not. What else the program computes may not, even if
-// it was not followed here: an address, a number that was a float, an element of its own arrays.
+// The owner of an unknown value (launch.h). What comes into the program may be anything: parameters, results of
+// functions elsewhere, the caller's memory; and a condition may be true or not. What else the program computes may not,
+// even if it was not followed here: an address, a number that was a float, an element of its own arrays.
 static const void *owner_of(Eval *e, LLVMValueRef v) {
     if (!LLVMIsAInstruction(v) || width(v) == 1)
         return NULL;

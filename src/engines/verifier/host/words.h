@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// words — of the words of a command that compiles a source: which are passed on, and which are decided here.
+// words — which words of a command that compiles a source are passed on, and which are decided here.
 #ifndef GR_ENGINES_VERIFIER_HOST_WORDS_H
 #define GR_ENGINES_VERIFIER_HOST_WORDS_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// zero — whether device memory holds nothing but 0 when a launch begins. On every way to the launch, read backwards,
-// something sets all of it to 0 before anything is met that may write it otherwise. Pointers that a kernel loads from
-// memory are taken not to point to it.
+// zero — whether device memory holds only 0 when a launch begins. On every way to the launch, read backwards, something
+// must set all of it to 0 before anything is met that may write it otherwise. Pointers that a kernel loads from memory
+// are assumed not to point to it.
 #include "engines/verifier/host/find.h"
 #include "engines/verifier/host/memory.h"
 
@@ -18,7 +18,7 @@ typedef struct Sought {
 
 static bool begins(const char *name, const char *with) { return !strncmp(name, with, strlen(with)); }
 
-// Whether a pointer of the host's may point into it.
+// A pointer of the host's may point into it.
 static bool may_be(const Sought *s, const Pointer *p) {
     if (!s->memory)
         return false; // the host has no pointer to a variable: cudaGetSymbolAddress counts as a write
@@ -26,7 +26,7 @@ static bool may_be(const Sought *s, const Pointer *p) {
            (p->to == POINTS_DEVICE && p->base == s->memory->base);
 }
 
-// Whether `bytes` from `p` on are all of it.
+// `bytes` from `p` on are all of it.
 static bool is_all(const Sought *s, const Pointer *p, const GrTerm *bytes) {
     const GrTerm *size = s->memory ? s->memory->allocation->size : NULL;
     if (!size || !bytes || !gr_eval_same_base(p, s->memory) || !p->offset || !gr_term_is_const(p->offset, 0))
@@ -141,7 +141,7 @@ static Does does(const Sought *s, LLVMValueRef i) {
     return DOES_NOTHING;
 }
 
-// What happens last of instruction `i` and those before it in its block.
+// What instruction `i` and those before it in its block do last.
 static Does last_of(Sought *s, LLVMValueRef i) {
     for (; i; i = LLVMGetPreviousInstruction(i)) {
         Does d = does(s, i);
@@ -182,7 +182,7 @@ static void look_into(Early *y, LLVMValueRef function) {
             look_at(y, i);
 }
 
-// Whether constructors of the program's variables may write to the module's.
+// Constructors of the program's variables may write to the module's.
 static bool is_written_early(const Sought *s) {
     LLVMValueRef all = LLVMGetNamedGlobal(s->e->ir->module, "llvm.global_ctors");
     Early y = {0};
@@ -200,7 +200,7 @@ static bool is_written_early(const Sought *s) {
     return y.writes || y.oom;
 }
 
-// Whether it is 0 where the function begins: variables, where main begins.
+// The memory is 0 where the function begins; variables are, where main begins.
 static bool is_zero_at_entry(const Sought *s) {
     size_t len;
     return !s->memory && !strcmp(LLVMGetValueName2(s->e->function, &len), "main") && !is_written_early(s);

@@ -116,7 +116,7 @@ static void gather(Sum *s, const GrTerm *a, unsigned depth) {
     }
 }
 
-// Addresses of shared memory in 32 bits: (TRUNC base) + offset. The rest is a sum of 32 bits.
+// Gathers addresses of shared memory in 32 bits: (TRUNC base) + offset. The rest is a sum of 32 bits.
 static void gather_32(Sum *s, const GrTerm *a, unsigned depth) {
     if (a->op == GR_TERM_ADD && depth < 40) {
         gather_32(s, a->arg[0], depth + 1);

@@ -5,13 +5,13 @@
 // pointer itself lies in local memory, as a member of an object, and the store in a loop, then the next round has lost
 // the pointer, and no walk finds it again. So walks here begin at the other end: they assume that a loop changes
 // nothing. A walk shows for which values that is wrong; the next walk does not assume it of these. The last walk finds
-// no such value, and no store and no escape that it did not assume, too. Then its assumptions hold at the begin of the
+// no such value, and no store and no escape that it did not assume, too. So its assumptions hold at the begin of the
 // first round, and at the end of each round if at its begin: by induction, in all of them.
 #include "engines/verifier/kernel/values.h"
 
 enum { MOST_WALKS = 16 };
 
-// Whether the assignment is one of those of the walk before.
+// The assignment is one of those of the walk before.
 static bool was_noted(const KNotes *before, const KNote *n, size_t likely) {
     size_t most = before->list.len;
     for (size_t k = 0; k < most; k++) {
@@ -30,7 +30,7 @@ static bool is_noted(const KWalk *w) {
     return true;
 }
 
-// Whether what the walk used of the walk before holds of itself, too.
+// What the walk used of the walk before holds of itself, too.
 static bool is_settled(KWalk *w) {
     gr_walk_spread(w);
     for (size_t k = 0; k < w->n_vars; k++)

@@ -151,8 +151,8 @@ bool gr_walk_never_takes(const KWalk *w, uint32_t from, uint32_t to) {
     return (b->succs[0] == to) == (taken->value != 0); // falling through comes first
 }
 
-// Whether every thread that comes to `from` comes to `block`. Where branches that are never taken lead elsewhere (to a
-// trap), the graph alone does not say so. What is further away than a few blocks is not looked at.
+// Every thread that comes to `from` comes to `block`. The graph alone does not say so if branches that are never taken
+// lead elsewhere (to a trap). Looks no further than a few blocks.
 static bool all_come(KWalk *w, uint32_t from, uint32_t block) {
     enum { MOST = 512 };
     const Cfg *g = &w->f->cfg;

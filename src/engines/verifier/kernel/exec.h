@@ -9,7 +9,7 @@
 
 // The value of an operand in `bits` bits.
 const GrTerm *gr_operand(KWalk *w, const KStmt *s, const PtxOperand *o, uint32_t bits);
-// When the statement is executed, of those that reach it: its predicate.
+// When the statement is executed by threads that reach it: its predicate.
 const GrTerm *gr_predicate(KWalk *w, const KStmt *s);
 // Assigns the destination; under a predicate the old value may stay.
 void gr_assign(KWalk *w, const KStmt *s, const PtxOperand *dst, const GrTerm *value);
@@ -37,7 +37,7 @@ GrObject *gr_object(KWalk *w, GrObjectKind kind, const void *what, uint32_t para
 
 void gr_exec_memory(KWalk *w, const KStmt *s);
 void gr_exec_barrier(KWalk *w, const KStmt *s); // order.c
-// The call of the library's grid barrier that this place is in: its memory is none of the program's. NULL: none.
+// The call of the library's grid barrier that has this place, whose memory is not the program's. NULL: none.
 const GrPlace *gr_place_of_grid_sync(const GrPlace *p);
 GrBarrier *gr_new_barrier(KWalk *w, const KStmt *s, GrBarrierKind kind); // NULL: memory is out
 // mbarrier.c: a thread that arrives at one and waits, as all of its block do, is at a barrier of the block.

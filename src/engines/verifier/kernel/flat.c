@@ -295,7 +295,7 @@ static const char *why_not(const KFlat *f, const KFrame *frame, const PtxFunc *c
     return frame->depth >= DEEPEST || f->n_statements >= MOST_STATEMENTS ? "too much to inline" : NULL;
 }
 
-// The callee's parameters are the caller's variables.
+// Binds the callee's parameters to the caller's variables.
 static bool bind(KFlat *f, KFrame *frame, KFrame *in, const PtxOperand *list, PtxVar **formal, uint32_t n) {
     if (!list)
         return n == 0;

@@ -3,7 +3,7 @@
 //
 // cp.async may read and write at any time between the instruction and the wait (PTX ISA, "cp.async"): so a copy is
 // behind each barrier that the thread passes on the way, too. A wait completes what was committed, but for the newest
-// groups: how many groups a thread has committed since is counted along each path, and counted too low where it is not
+// groups. How many groups a thread has committed since is counted along each path, and counted too low if it is not
 // known. A wait under a predicate completes nothing.
 #include "engines/verifier/kernel/order.h"
 
@@ -50,7 +50,7 @@ static bool pass_group(const PtxInstr *i, unsigned *phase) {
     return *phase == OPEN || !told || *phase - OPEN - 1 < i->operands[0].bits;
 }
 
-// What stands behind event `from` of a block. False: the copy is complete there.
+// Goes over what stands behind event `from` of a block. False: the copy is complete there.
 static bool pass(Flight *f, uint32_t block, size_t from, unsigned *phase, unsigned turns) {
     const GrLoop *loop = f->loop ? f->loop->loop : NULL;
     for (size_t k = from; k < f->events[block].list.len; k++) {
@@ -190,7 +190,7 @@ static bool follow(Flight *f, size_t event) {
     return add(f);
 }
 
-// A copy is two accesses. Behind it: what stands behind both.
+// A copy is two accesses. What is behind it stands behind both.
 static size_t last_of(const Events *e, size_t event) {
     while (event + 1 < e->list.len && e->list.data[event + 1].stmt == e->list.data[event].stmt)
         event++;

@@ -246,7 +246,7 @@ static const GrTerm *goes_on(KWalk *w, const KLoop *l) {
     return back;
 }
 
-// Whether the condition says that `a` is less than something.
+// The condition says that `a` is less than something.
 static bool is_compared(const GrTerm *c, bool is, const GrTerm *a, unsigned depth) {
     if (depth > 20 || c->bits != 1)
         return false;
@@ -257,8 +257,8 @@ static bool is_compared(const GrTerm *c, bool is, const GrTerm *a, unsigned dept
     return c->op >= GR_TERM_SLT && c->op <= GR_TERM_ULE && c->arg[is ? 0 : 1] == a;
 }
 
-// Whether the loop ends before a value that each round multiplies wraps: it goes on only below a number that is small
-// enough, or below one of which that is taken for granted, and noted.
+// The loop ends before a value that each round multiplies wraps: it goes on only below a number that is small enough,
+// or below one of which that is assumed, and noted.
 static bool is_kept_small(KWalk *w, const KPhi *p) {
     const GrTerm *back = goes_on(w, p->loop), *by = p->next->arg[1];
     if (!back)
@@ -275,7 +275,7 @@ static bool is_kept_small(KWalk *w, const KPhi *p) {
     return true;
 }
 
-// Facts of a value that each round divides or multiplies; after the last walk, so in its terms.
+// Adds facts of a value that each round divides or multiplies; after the last walk, so in its terms.
 void gr_phi_facts(KWalk *w) {
     GrTerms *t = w->t;
     for (size_t k = 0; k < w->phi_list.len; k++) {
@@ -305,7 +305,7 @@ void gr_phi_facts(KWalk *w) {
 
 // ---- After a walk --------------------------------------------------------------------------------------------------
 
-// Who follows the value from round to round has lost it here. What local memory holds has been noted as it was stored.
+// Loses track of the value, so addresses in it escape. What local memory holds was noted as it was stored.
 void gr_phi_lose(KWalk *w, const KPhi *p, const GrTerm *next) {
     if (p->var >= w->f->n_regs)
         return;

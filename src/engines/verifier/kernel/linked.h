@@ -31,7 +31,7 @@ typedef struct GrLinked {
     bool whole; // one file that was compiled without -rdc=true: nothing else is linked with it
 } GrLinked;
 
-// Links n modules, which must outlive *l. *l is to be freed in every case. GR_ERR_NOMEM only: a name that two modules
+// Links n modules, which must outlive *l. The caller frees *l in every case. GR_ERR_NOMEM only: a name that two modules
 // define, or none, is no failure. GrLinkedName tells of it.
 gr_status gr_linked_init(GrLinked *l, const PtxModule *const *modules, size_t n, gr_error *err);
 void gr_linked_free(GrLinked *l);

@@ -110,7 +110,7 @@ static void see_scope(void *user, const GrSymbol *s) {
     *same &= s->scope == GR_SYM_LAUNCH && s->kind != GR_SYM_FREE && s->kind != GR_SYM_COUNTER;
 }
 
-// That the barrier waits for no fewer threads than the block has. NULL: it is not known for how many.
+// The term for: the barrier waits for no fewer threads than the block has. NULL: it is not known for how many it waits.
 static const GrTerm *enough(KWalk *w, const KArrival *a) {
     const KArrival *made = NULL;
     for (size_t k = 0; k < w->arrivals.len; k++) {

@@ -81,7 +81,7 @@ typedef enum GrBarrierKind {
     GR_BARRIER_SOME,  // a barrier of some threads, or a named one: `number`, `count`
 } GrBarrierKind;
 
-// Whether all such threads meet at such a barrier, if they come to it. The entry is one for all.
+// All such threads meet at such a barrier, if they come to it. The entry is one for all.
 static inline bool gr_barrier_joins(GrBarrierKind kind, GrReach reach) {
     switch (kind) {
     case GR_BARRIER_ENTRY:
@@ -188,7 +188,7 @@ typedef struct GrKernelAccess {
     const void *flat;             // the model's own
 } GrKernelAccess;
 
-// What the model leaves open: it makes what it concerns `unknown`.
+// What the model leaves open: verdicts that it concerns are `unknown`.
 typedef struct GrGap {
     const char *why; // "indirect call", "texture", "recursion", "wmma", …
     const GrPlace *place;

@@ -103,7 +103,7 @@ static bool stops(const Search *s, const GrBarrier *b) {
     return !(i && i->guard) && gr_barrier_joins(b->kind, s->reach);
 }
 
-// Accesses of a block behind event `from`. False: a barrier stops the way.
+// Notes accesses of a block behind event `from`. False: a barrier stops the way.
 static bool scan(Search *s, uint32_t block, size_t from, unsigned crossings) {
     for (size_t k = from; k < s->events[block].list.len; k++) {
         const Event *e = &s->events[block].list.data[k];
@@ -338,7 +338,7 @@ static int by_place(const void *a, const void *b) {
                             : (x->at->id > y->at->id) - (x->at->id < y->at->id);
 }
 
-// The list is in program order, so what is attached is.
+// The list is in program order, so what is attached is, too.
 static bool attach(const KWalk *w, const Syncs *all, GrKernelAccess *a) {
     const KStmt *at = a->flat;
     for (size_t k = 0; k < all->list.len; k++) {

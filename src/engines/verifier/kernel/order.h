@@ -16,7 +16,8 @@ typedef struct Events {
     VEC(Event) list;
 } Events;
 
-// What else may run during a copy: barriers, to its `after`; its thread's accesses, to its `flights`. False: no memory.
+// Finds what may run during a copy: barriers for its `after`, its thread's accesses for its `flights`. False: no
+// memory.
 bool gr_flights(KWalk *w, const Events *events);
 
 #endif

@@ -79,12 +79,12 @@ typedef struct KWalk {
     unsigned walk; // from 1
     bool blind;    // no walk before says anything
     bool assumes;  // what loops change is taken for the same, as long as nothing speaks against it (assume.c)
-    // Registers.
+    // Of registers.
     const GrTerm **reg;   // of those with one assignment
     uint32_t *n_assigns;  // by register
     const KStmt **assign; // the last of them
     KNotes *assigns;      // by register with several: blocks
-    // This walk.
+    // Of this walk.
     KDefs *defs;                  // by block
     KNotes *notes, *notes_before; // by KVar; behind them GR_VAR_ESCAPED, then GR_VAR_KEPT
     size_t n_vars;
@@ -122,14 +122,14 @@ void gr_walk_set_reg(KWalk *w, const KStmt *s, const PtxReg *r, const GrTerm *va
 const GrTerm *gr_walk_reg(KWalk *w, const KStmt *s, const PtxReg *r);
 void gr_walk_store(KWalk *w, const KStmt *s, const KVar *v, int64_t off, uint32_t size, const GrTerm *value);
 void gr_walk_clobber(KWalk *w, const KStmt *s, const KVar *v); // NULL: all that escaped
-// Something of the bytes low to high of a variable.
+// Something of the bytes low to high of a variable changes.
 void gr_walk_clobber_range(KWalk *w, const KStmt *s, const KVar *v, int64_t low, int64_t high);
 void gr_walk_clobber_at(KWalk *w, const KStmt *s, const GrTerm *address); // a store to what is not known
 const GrTerm *gr_walk_load(KWalk *w, const KStmt *s, const KVar *v, int64_t off, uint32_t size);
 // From here on, other code may know the addresses in the term.
 void gr_walk_escape(KWalk *w, const GrTerm *value);
 void gr_walk_keep(KWalk *w, const KVar *in, const GrTerm *value); // as it is stored in local memory
-// Whether an address may be one of local memory that only local memory knows.
+// The address may be one of local memory that only local memory knows.
 bool gr_walk_may_be_kept(KWalk *w, const GrTerm *address);
 uint32_t gr_walk_reg_bits(const PtxReg *r);
 
@@ -144,10 +144,10 @@ void gr_walk_enter(KWalk *w, uint32_t block); // its condition, when all before 
 const GrTerm *gr_walk_edge(KWalk *w, uint32_t from, uint32_t to);
 // No thread goes from the one block to the other, whatever the launch.
 bool gr_walk_never_takes(const KWalk *w, uint32_t from, uint32_t to);
-// That `block` is reached from `dominator`, which dominates it, in the same rounds of all loops around both.
+// Holds if a thread goes from `dominator` to `block`, which it dominates, in the same rounds of all loops around both.
 const GrTerm *gr_walk_reached(KWalk *w, uint32_t dominator, uint32_t block);
 bool gr_walk_is_forward(const KWalk *w, uint32_t from, uint32_t to);
-// That a loop was left in this round.
+// Holds if a loop was left in this round.
 const GrTerm *gr_walk_left(KWalk *w, const KLoop *l);
 
 gr_status gr_walk_all(KWalk *w, gr_error *err); // walk.c
@@ -161,7 +161,7 @@ gr_status gr_kernel_order(KWalk *w);                       // order.c, after the
 
 // What a phi is in this walk, from its start value.
 const GrTerm *gr_phi_value(KWalk *w, KPhi *p);
-// What each round leaves of a phi; NULL: not the same each time. A walk then cannot follow the addresses in a register
+// What each round leaves of a phi; NULL: not the same each time. Then a walk cannot follow the addresses in a register
 // any further: gr_phi_lose takes them for known anywhere.
 const GrTerm *gr_phi_next(KWalk *w, const KPhi *p);
 void gr_phi_lose(KWalk *w, const KPhi *p, const GrTerm *next);
@@ -170,7 +170,7 @@ bool gr_phi_classify(KWalk *w);
 // When a walk is over: KLoop.again. True: something new.
 bool gr_loops_again(KWalk *w);
 void gr_phi_facts(KWalk *w); // of the last walk, to the model's facts
-// Whether a term has one value for all rounds of a loop.
+// The term has one value for all rounds of a loop.
 bool gr_term_invariant(KWalk *w, const KLoop *l, const GrTerm *a);
 // What enters a loop at its header, and what a block leaves.
 const GrTerm *gr_walk_before(KWalk *w, uint32_t header, uint32_t var, int64_t off, uint32_t size,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// attempt — the child's side: readings in turn, and what it tells its parent.
+// attempt — the child's side: reads the query in several ways in turn, and tells its parent the answer.
 #include "engines/verifier/solve/attempt.h"
 
 #include "engines/verifier/solve/child.h"
@@ -110,7 +110,7 @@ static bool try_integers(GrAttempt *a, const GrTerm **opaque) {
     return is != GR_ANSWER_UNKNOWN;
 }
 
-// What the rest of the time may not decide may be refuted unless something leaves its range: that is told before.
+// Refutes the query unless something leaves its range, and tells that first: the rest of the time may not decide.
 static void try_trust(GrAttempt *a) {
     static const double part = 0.2; // of the time
     const char *how;

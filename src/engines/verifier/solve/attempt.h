@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// attempt — what the child process does with a query: one reading of the terms after the other until one decides.
+// attempt — what the child process does with a query: it reads the terms in one way after the other until one decides.
 #ifndef GR_ENGINES_VERIFIER_SOLVE_ATTEMPT_H
 #define GR_ENGINES_VERIFIER_SOLVE_ATTEMPT_H
 
@@ -19,7 +19,7 @@ typedef struct GrLook {
 } GrLook;
 typedef VEC(GrLook) GrLooks;
 
-// What is taken to lie in its range where its bounds do not show it.
+// Which operations are assumed to stay in their range if their bounds do not show that.
 typedef enum GrTrust {
     GR_TRUST_NONE,
     GR_TRUST_SIZES, // what leaves its range for large numbers of the launch only
@@ -55,13 +55,13 @@ typedef struct GrMessage {
     uint32_t len;
 } GrMessage;
 
-// The whole work of the child: answers are written to `out`.
+// Does the whole work of the child: writes answers to `out`.
 void gr_attempt(Z3_context z, GrTerms *t, const GrQuery *q, double deadline, int out);
 
-// A message to the parent. Where that or memory fails, the child ends with one of these.
+// Sends a message to the parent. If that or memory fails, the child ends with one of these.
 enum { GR_ATTEMPT_NOMEM = 3, GR_ATTEMPT_BROKEN = 4 };
 void gr_attempt_tell(int out, int kind, const void *data, size_t len);
-// Says what is being tried, so that the parent knows what defeated it when it has to kill.
+// Says what is being tried, so that the parent knows what took too long if it has to kill.
 void gr_attempt_why(GrAttempt *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 // Ends the child: memory is out.
@@ -73,8 +73,8 @@ void *gr_attempt_alloc(GrAttempt *a, size_t n, size_t size);
 // Checks with at most `ms` milliseconds, and never longer than is left.
 Z3_lbool gr_attempt_check(GrAttempt *a, Z3_solver s, unsigned ms);
 
-// The model with `value` for each symbol and each READ of a->reads: YES when it holds on a machine.
-// value() gives false where the solver's model has no such value.
+// Tries the model with `value` for each symbol and each READ of a->reads: YES if it holds on a machine. value() gives
+// false if the solver's model has no such value.
 bool gr_attempt_model(GrAttempt *a,
                       bool (*value)(void *user, const GrTerm *of, const GrSymbol *s, uint64_t *out),
                       void *user);

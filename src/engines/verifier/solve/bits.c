@@ -137,7 +137,7 @@ static void assert_ranges(Bits *b, Z3_solver s, int64_t cap) {
     }
 }
 
-// Equal offsets of an object have equal values.
+// Asserts that equal offsets of an object have equal values.
 static void assert_reads(Bits *b, Z3_solver s) {
     for (size_t k = 0; k < b->a->n_reads; k++)
         for (size_t j = 0; j < k; j++) {
@@ -168,7 +168,7 @@ static Z3_ast uncut(Bits *b, const GrTerm *x, bool is_signed, unsigned wider, un
                                   : Z3_mk_bvshl(b->z, l, r);
 }
 
-// What the integers took to lie in its range does.
+// Asserts that what the integers assumed to stay in its range does.
 static void assert_trusted(Bits *b, Z3_solver s) {
     for (size_t k = 0; k < b->a->trusted.len; k++) {
         const GrLook *l = &b->a->trusted.data[k];

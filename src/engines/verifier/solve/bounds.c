@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // bounds — what may leave its range under the launch's bounds: a first reading of a query, without solver or trust.
 //
-// A second one takes unknown numbers of the launch (sizes, pointers' lengths, how many blocks) for small. What leaves
-// its range there too, such as a product with a hash's constant, has nothing to do with sizes that are too large.
+// A second one assumes that unknown numbers of the launch (sizes, pointers' lengths, how many blocks) are small. What
+// leaves its range there too, such as a product with a hash's constant, has nothing to do with too large sizes.
 #include "engines/verifier/solve/reading.h"
 
 #include <string.h>
@@ -46,7 +46,7 @@ static void look(GrReading *r) {
 
 // ---- Narrowing ---------------------------------------------------------------------------------------------------
 
-// a = b * quotient + remainder, of a divisor that is a number.
+// Narrows by a = b * quotient + remainder, for a divisor that is a number.
 static bool narrow_by_divisions(GrReading *r) {
     bool better = false;
     for (uint32_t k = 0; k < r->atoms.len; k++) {
@@ -81,7 +81,7 @@ static void narrow(GrReading *r, bool forgets) {
     }
 }
 
-// Whether the facts exclude that the atom has this value.
+// The facts exclude that the atom has this value.
 static bool excludes(GrReading *r, uint32_t atom, GrWide value) {
     size_t n = r->ranges.len;
     GrRange *before = GR_ATTEMPT_NEW(r->a, GrRange, n);
@@ -95,9 +95,8 @@ static bool excludes(GrReading *r, uint32_t atom, GrWide value) {
     return empty;
 }
 
-// What was cut may be shown not to need it: n + 255 of int leaves its range only where n is so large that the launch
-// would have no blocks.
-// True: something was learnt, so that all is to be read again.
+// Shows of cuts that they are not needed: n + 255 of int leaves its range only if n is so large that the launch would
+// have no blocks. True: something was learnt, so that all is to be read again.
 static bool shave(GrReading *r) {
     unsigned shaved = 0;
     look(r); // nothing is read for the first time while a value is tried
@@ -141,7 +140,7 @@ static bool any_left(const GrReading *r) {
     return false;
 }
 
-// What is known of symbols now.
+// What is now known of symbols.
 static GrRange *ranges_of_symbols(const GrReading *r) {
     const GrTerms *t = r->a->t;
     GrRange *all = GR_ATTEMPT_NEW(r->a, GrRange, t->n_symbols);
@@ -158,7 +157,7 @@ static void cap(GrRange *range, GrWide small) {
         range->low = nearest < -small ? nearest : -small;
 }
 
-// What leaves its range where symbols have these ranges; NULL: the facts exclude that. Data in memory stays what it is.
+// What leaves its range if symbols have these ranges; NULL: the facts exclude that. Data in memory stays what it is.
 // `rounds`: no loop goes round very often.
 static const uint8_t *left_of(GrAttempt *a, const GrRange *capped, bool rounds) {
     const GrTerms *t = a->t;
@@ -188,7 +187,7 @@ static GrRange *copy_of(GrAttempt *a, const GrRange *known) {
     return copy;
 }
 
-// Takes all numbers of the launch for small of which little says how large they are.
+// Assumes small numbers of the launch if little says how large they are.
 static const uint8_t *left_by_small(GrAttempt *a, const GrRange *known) {
     static const GrWide smalls[] = {16, 64, 256, 1024, 4096};
     const uint8_t *left = NULL;
@@ -224,10 +223,10 @@ static const uint8_t *left_by_threads(GrAttempt *a, const GrRange *known) {
     return left_of(a, capped, true);
 }
 
-// An int does not overflow in C++, and no index of existing memory wraps because of that memory's size: too large a
-// size is assumed away. A divided or shifted number may be a hash, which is meant to wrap; but not because a launch has
-// billions of threads. What stays in its range only when it is read again, with nothing taken for small, has no size to
-// blame.
+// An int does not overflow in C++, and no index of existing memory wraps because of that memory's size: so sizes are
+// assumed not to be too large. A divided or shifted number may be a hash, which is meant to wrap; but not because a
+// launch has billions of threads. What stays in its range only when it is read again, with nothing assumed to be small,
+// has no size to blame.
 static const uint8_t *find_large(GrAttempt *a, const GrRange *known, const uint8_t *left) {
     uint8_t *large = GR_ATTEMPT_NEW(a, uint8_t, a->t->n_terms);
     const uint8_t *small = left_by_small(a, known), *threads = left_by_threads(a, known),
@@ -244,7 +243,7 @@ static const uint8_t *find_large(GrAttempt *a, const GrRange *known, const uint8
     return large;
 }
 
-// Between which numbers symbols lie, and what leaves its range for small numbers of the launch, too.
+// Finds between which numbers symbols lie, and what leaves its range for small numbers of the launch, too.
 static void find_bounds(GrAttempt *a, const GrRange **known, const uint8_t **large) {
     GrReading r;
     begin(&r, a, NULL);

@@ -53,7 +53,7 @@ static void writer_free(Writer *w) {
     gr_str_free(&w->out);
 }
 
-// A symbol is what is known of it, and not its name.
+// Puts what is known of a symbol, and not its name.
 static uint32_t put_symbol(Writer *w, const GrSymbol *s) {
     if (!s)
         return 0;

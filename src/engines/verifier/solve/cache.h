@@ -2,9 +2,9 @@
 // cache — answers of the solver, kept in files from run to run, by the content of the question.
 //
 // The key is the whole question: every term as a graph, every symbol with its range, the bytes, the reading, and the
-// version of the verifier. Names, lines and times are no part of it. A file repeats its question, and counts only where
-// that is the same to the byte; so nothing that is not asked again word by word can be answered. Only NO and YES are
-// kept: an UNKNOWN may be one of time. The solver evaluates a kept YES again before it answers with it (solve.c).
+// version of the verifier. Names, lines and times are no part of it. A file repeats its question, and counts only if
+// that is the same to the byte; so only the same question, word by word, gets its answer. Only NO and YES are kept: an
+// UNKNOWN may be one of time. The solver evaluates a kept YES again before it answers with it (solve.c).
 #ifndef GR_ENGINES_VERIFIER_SOLVE_CACHE_H
 #define GR_ENGINES_VERIFIER_SOLVE_CACHE_H
 

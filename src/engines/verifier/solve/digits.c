@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // digits — an equation falls apart level by level, as a number does into its digits.
 //
-// E = S * Q + R with -S < R < S is 0 exactly where Q and R are. S is a size that all threads share (a row's length) or
-// a constant, R is small because the facts say so: short lemmas, mostly linear, instead of one question that is not. An
-// equation that gives an atom is put into the others, and divisions with equal results by equal divisors have dividends
-// that can be compared in turn.
+// E = S * Q + R with -S < R < S is 0 exactly if Q and R are. S is a size that all threads share (a row's length) or a
+// constant; R is small because the facts say so. So there are short lemmas, mostly linear, instead of one question that
+// is not. An equation that gives an atom is put into the others. Divisions with equal results by equal divisors have
+// dividends that can be compared in turn.
 #include "engines/verifier/solve/ints.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ enum { MOST_EQUATIONS = 200 };
 
 // ---- Lemmas ------------------------------------------------------------------------------------------------------
 
-// Whether the facts prove -size < p < size: by ranges, else by the solver in a short time.
+// The facts prove -size < p < size: by ranges, else by the solver in a short time.
 static bool proves_small(GrInts *s, const GrPoly *p, const GrPoly *size) {
     GrRange range = gr_reading_range(&s->r, p), least = gr_reading_range(&s->r, size);
     if (range.high < least.low && range.low > -least.low)
@@ -24,7 +24,7 @@ static bool proves_small(GrInts *s, const GrPoly *p, const GrPoly *size) {
     return gr_ints_proves(s, gr_ints_or(s, high, low));
 }
 
-// Whether they prove p >= 1.
+// The facts prove p >= 1.
 static bool proves_positive(GrInts *s, const GrPoly *p) {
     if (gr_reading_range(&s->r, p).low >= 1)
         return true;

@@ -25,7 +25,7 @@ void gr_reading_forget(GrReading *r) {
 
 // ---- Equalities --------------------------------------------------------------------------------------------------
 
-// How good an atom is to be replaced: symbols of all threads are what other terms are made of.
+// How good an atom is to be replaced: other terms are made of symbols of all threads.
 static int worth(const GrAtom *a) {
     return a->kind == GR_ATOM_SYMBOL      ? (a->uniform ? 4 : 3)
            : a->kind == GR_ATOM_REMAINDER ? 2
@@ -76,7 +76,7 @@ static bool substitute(GrReading *r, const GrPoly *p) {
     return true;
 }
 
-// What is to be solved among the facts, and in divisions whose remainder is known.
+// Substitutes one thing that can be solved for among the facts, and in divisions whose remainder is known.
 static bool substitute_one(GrReading *r) {
     for (size_t k = 0; k < r->facts.len; k++) {
         GrRelation what;

@@ -195,7 +195,7 @@ static void define(GrInts *s, uint32_t k) {
     }
 }
 
-// Equal offsets of an object have equal values.
+// Asserts that equal offsets of an object have equal values.
 static void define_reads(GrInts *s) {
     const GrAttempt *a = s->a;
     for (size_t k = 0; k < a->n_reads; k++)

@@ -103,7 +103,7 @@ static void push(GrAsts *to, Z3_ast x) {
         gr_attempt_nomem();
 }
 
-// The equations and `more`, which limits what is tried: only a model is an answer.
+// Tries the equations with `more`, which limits what is tried: only a model is an answer.
 static bool try_some(GrInts *s, const GrAsts *equations, const GrAsts *more, unsigned ms) {
     GrAsts all = {0};
     Model m = {.s = s};
@@ -117,7 +117,7 @@ static bool try_some(GrInts *s, const GrAsts *equations, const GrAsts *more, uns
     return found;
 }
 
-// Symbols of the launch are at most `cap`.
+// Tries with symbols of the launch of at most `cap`.
 static bool try_small(GrInts *s, const GrAsts *equations, int64_t cap, unsigned ms) {
     GrAsts caps = {0};
     for (uint32_t k = 0; k < s->r.atoms.len; k++) {
@@ -132,7 +132,7 @@ static bool try_small(GrInts *s, const GrAsts *equations, int64_t cap, unsigned 
     return found;
 }
 
-// Whether a product has the atom.
+// A product has the atom.
 static bool in_product(const GrInts *s, uint32_t atom) {
     for (size_t k = 0; k < s->products.len; k++)
         if (gr_mono_has(&s->products.data[k], atom))
@@ -180,7 +180,7 @@ static bool try_guesses(GrInts *s, const GrAsts *equations, unsigned ms, unsigne
     return found;
 }
 
-// What integers make of the query as it has been read.
+// Decides by integers about the query as it has been read.
 static GrAnswer decide(GrInts *s, const char **how) {
     GrAttempt *a = s->a;
     GrPolyList digits = {0};

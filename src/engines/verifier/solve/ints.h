@@ -18,7 +18,7 @@ typedef struct GrInts {
     size_t defined;       // atoms whose definition is among the facts
     VEC(GrMono) products; // of two atoms and more that some formula has, without coefficients
     double lemmas_until;  // no lemma is tried after that
-    // Atoms that are tried with one value: put in before the solver sees a product.
+    // Atoms that are tried with one value, which is put in before the solver sees a product.
     GrAsts fixed, fixed_to;
 } GrInts;
 
@@ -34,12 +34,12 @@ Z3_ast gr_ints_or(GrInts *s, Z3_ast a, Z3_ast b);
 // Brings the facts up to date with atoms that were made since.
 void gr_ints_define(GrInts *s);
 
-// Values that are not negative after all, and those that are not cut: what reads simpler where the facts say so.
+// Finds values that are not negative after all, and those that are not cut: these read simpler if the facts say so.
 void gr_ints_learn(GrInts *s);
 
 // Checks the facts and `more` at once; *model is set for Z3_L_TRUE unless it is NULL.
 Z3_lbool gr_ints_check(GrInts *s, const Z3_ast *more, size_t n, unsigned ms, Z3_model *model);
-// Whether the facts exclude `otherwise`, found out in a short time.
+// The facts exclude `otherwise`, found out in a short time.
 bool gr_ints_proves(GrInts *s, Z3_ast otherwise);
 
 // ---- Digits (digits.c) -------------------------------------------------------------------------------------------

@@ -14,11 +14,11 @@ bool gr_model_reads(GrSolverModel *m, const GrTerm *const *reads, const uint64_t
 
 typedef enum GrHolds { GR_HOLDS_NO, GR_HOLDS_YES, GR_HOLDS_NOMEM } GrHolds;
 
-// Whether all of the query is true in machine arithmetic, and every symbol within its range.
+// All of the query is true in machine arithmetic, and every symbol within its range.
 GrHolds gr_model_holds(const GrSolverModel *m, const GrTerms *t, const GrQuery *q);
 
 bool gr_model_write(const GrSolverModel *m, int out);
-// Takes it from data[0 .. len). False: it is no model, or memory is out.
+// Takes the model from data[0 .. len). False: it is none, or memory is out.
 bool gr_model_take(GrSolverModel *m, const char *data, size_t len);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// reading — one term after the other.
+// reading — reads one term after the other.
 #include "engines/verifier/solve/reading.h"
 
 #include "engines/verifier/term/machine.h"
@@ -148,7 +148,7 @@ static GrRange number_of(GrReading *r, const GrTerm *x, unsigned depth) {
 
 GrRange gr_reading_number(GrReading *r, const GrTerm *x) { return number_of(r, x, 0); }
 
-// Whether a term's integer is the same one however much is known of ranges.
+// A term's integer is the same one however much is known of ranges.
 static bool is_settled(const GrTerm *x, unsigned depth) {
     enum { DEEPEST = 8 };
     switch (x->op) {
@@ -192,7 +192,7 @@ static const GrTerm *leaving(GrReading *r, const GrTerm *x) {
     return x;
 }
 
-// Whether x, which may leave its range, is taken not to.
+// x, which may leave its range, is assumed not to.
 static bool is_trusted(GrReading *r, const GrTerm *x, unsigned how) {
     bool size = r->large && !(r->large[x->id] & how);
     if (r->left)
@@ -310,7 +310,7 @@ static const GrPoly *masked(GrReading *r, const GrTerm *x) {
     return gr_poly_scale(&r->p, rest_of(r, quotient(r, a, (GrWide)low), (GrWide)(above / low)), (GrWide)low);
 }
 
-// Whether no bit is set in both: a is a multiple of a power of two above b.
+// No bit is set in both: a is a multiple of a power of two above b.
 static bool apart(GrReading *r, const GrPoly *a, const GrPoly *b) {
     GrRange range = gr_reading_range(r, b);
     GrWide common = 1;

@@ -2,11 +2,11 @@
 // reading — terms as polynomials over the integers.
 //
 // A term's polynomial is any integer that equals it up to multiples of 2^bits: sums, differences and products need no
-// more. Where an operation looks at the number itself (an extension, a division, a comparison), the polynomial is put
-// into the number's range: it lies there by its range, or it is cut by a quotient of 2^bits, or it is taken to lie
-// there (GrTrust). What is no polynomial becomes an atom: a quotient and a remainder with their definition, a choice,
-// or an integer of which only the range is known. The reading says more than can happen, never less (but for what it
-// takes on trust): what cannot hold of it cannot hold.
+// more. An operation that looks at the number itself (an extension, a division, a comparison) needs a polynomial in the
+// number's range. It lies there by its range, or it is cut by a quotient of 2^bits, or it is assumed to lie there
+// (GrTrust). What is no polynomial becomes an atom: a quotient and a remainder with their definition, a choice, or an
+// integer of which only the range is known. The reading says more than can happen, never less (but for what it
+// assumes): what cannot hold of it cannot hold.
 #ifndef GR_ENGINES_VERIFIER_SOLVE_READING_H
 #define GR_ENGINES_VERIFIER_SOLVE_READING_H
 
@@ -96,8 +96,7 @@ void gr_read_division(GrReading *r, const GrPoly *a, const GrPoly *b, GrRounding
 uint32_t gr_reading_atom(GrReading *r, GrAtom atom, GrRange range);
 // a cut to `bits` bits and read with a sign.
 const GrPoly *gr_read_cut(GrReading *r, const GrPoly *a, uint32_t bits);
-// Inside: equal.c.
-// An atom is found to be `is`.
+// Inside: equal.c. Notes that an atom is found to be `is`.
 void gr_reading_learn(GrReading *r, uint32_t atom, const GrPoly *is);
 // Begins a reading with the query's facts; finds what they say of atoms.
 void gr_reading_begin(GrReading *r, GrAttempt *a, GrTrust trust);

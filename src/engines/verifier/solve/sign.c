@@ -33,7 +33,7 @@ static uint8_t of_operation(GrTermOp op) {
     }
 }
 
-// What is above a term: operations that look at its sign, or that do not.
+// `above`: the operations above a term look at its sign, or do not.
 static void look(Signs *s, const GrTerm *x, uint8_t above) {
     above |= SEEN;
     if ((s->seen[x->id] & above) == above)
@@ -52,7 +52,7 @@ static void look(Signs *s, const GrTerm *x, uint8_t above) {
     }
 }
 
-// Whether a term may be below 0 as a number.
+// A term may be below 0 as a number.
 static bool has_sign(const Signs *s, const GrTerm *x, unsigned depth) {
     if (x->bits == 1)
         return false;

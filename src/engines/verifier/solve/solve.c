@@ -69,7 +69,7 @@ static const char *kept(const GrSolver *s, const char *text) {
     return copy ? copy : "memory is out";
 }
 
-// What the child said, and in text[0 .. size) why or how.
+// Takes what the child said, and in text[0 .. size) why or how.
 static void understand(const GrTerms *t, const GrChildResult *r, GrSolved *out, char *text, size_t size) {
     size_t at = 0;
     const GrTerm *wraps = NULL; // of the next answer
@@ -109,7 +109,7 @@ static void understand(const GrTerms *t, const GrChildResult *r, GrSolved *out, 
     }
 }
 
-// What a query is made of, as far as a caller can get it wrong.
+// Checks what a caller can get wrong in a query.
 static gr_status checked(const GrQuery *q, gr_error *err) {
     for (size_t k = 0; k < q->n_terms; k++)
         if (!q->terms[k] || q->terms[k]->bits != 1)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // solve — whether terms can hold at once (Z3, in a child process with hard limits).
 //
-// Terms are read as integers first. What may leave the range of its bits under the bounds that the query has is cut to
-// them (exact), but for what leaves it for large unknown numbers of the launch only: that is taken not to, and named
-// (GrSolved.wraps). GrQuery.wrap: nothing is. What integers do not decide is asked of bit strings, under the same. A
-// difference of two addresses falls apart level by level (digit decomposition), products get hints. A model is
-// evaluated again in machine arithmetic: one that does not hold there is no answer.
+// Terms are read as integers first. What may leave the range of its bits under the query's bounds is cut to them
+// (exact). Only what leaves it for large unknown numbers of the launch is assumed not to, and named (GrSolved.wraps);
+// with GrQuery.wrap nothing is. Bit strings decide what integers do not, with the same assumptions. A difference of two
+// addresses falls apart level by level (digit decomposition), products get hints. A model is evaluated again in machine
+// arithmetic: one that does not hold there is no answer.
 #ifndef GR_ENGINES_VERIFIER_SOLVE_SOLVE_H
 #define GR_ENGINES_VERIFIER_SOLVE_SOLVE_H
 
@@ -57,7 +57,7 @@ typedef struct GrSolved {
     // "integers", "small scope", "bit strings"; of UNKNOWN the term or limit that defeated it. Lives like the GrTerms.
     const char *how;
     double seconds;
-    // NO: an operation that is taken not to leave the range of its bits; NULL: none. ASSUMED: the one it depends on.
+    // NO: an operation that is assumed to stay in the range of its bits; NULL: none. ASSUMED: the one it depends on.
     const GrTerm *wraps;
 } GrSolved;
 

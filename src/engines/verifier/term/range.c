@@ -2,7 +2,7 @@
 // range — intervals, from a term's leaves to its root. A guard's comparison with a constant bounds the compared term.
 #include "engines/verifier/term/range.h"
 
-// Terms share their operands: what is asked of each of them again and again has an end.
+// Terms share their operands: questions about each of them again and again must end.
 enum { DEEPEST = 40, MOST_STEPS = 20000 };
 
 typedef struct Bounds {
@@ -156,7 +156,7 @@ GrTermRange gr_term_range(const GrTerm *a, const GrTerm *guard) {
     return range_of(&b, a, 0);
 }
 
-// Whether it is always as `is` says.
+// The term is always as `is` says.
 static bool always(Bounds *b, const GrTerm *a, bool is, unsigned depth) {
     if (a->op == GR_TERM_CONST)
         return (a->value != 0) == is;

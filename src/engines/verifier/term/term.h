@@ -127,7 +127,7 @@ const GrTerm *gr_term_replace(GrTerms *t, const GrTerm *a, const GrReplace *r);
 const GrTerm *gr_term_of_thread(GrTerms *t, const GrTerm *a, uint32_t thread, bool own_block);
 // The instance of a symbol that gr_term_of_thread uses; the symbol itself where it has none.
 const GrSymbol *gr_symbol_of_thread(GrTerms *t, const GrSymbol *s, uint32_t thread, bool own_block);
-// Whether two threads have one value of it; own_block: two threads of two blocks.
+// Two threads have one value of it; own_block: two threads of two blocks.
 bool gr_symbol_is_shared(const GrSymbol *s, bool own_block);
 
 // ---- Looking -----------------------------------------------------------------------------------------------------
