@@ -254,7 +254,7 @@ const char *gr_cause_name(const GrReport *r, const GrCauseRaces *c);
 // Both sides of a race and the order that was missing, in one sentence. Nothing when not both are known.
 void gr_race_sentence(const GrReport *r, const GrRace *race, StrBuf *out);
 
-// Both list at most max_reports races, and if that is not 0 about 6 MB of them; the others are counted.
+// Both list at most max_reports races, and if that is not 0 about 5 MB of them; the others are counted.
 void gr_report_text(const GrReport *r, StrBuf *out);
 gr_status gr_report_json(const GrReport *r, StrBuf *out, gr_error *err);
 

@@ -8,7 +8,7 @@
 
 // Whether the i-th race is still listed, after `bytes` of others. (Their causes take as much again.)
 static inline bool gr_report_lists(const GrReport *r, size_t i, size_t bytes) {
-    return i < r->races.len && (!r->max_reports || (i < r->max_reports && bytes < (size_t)6 << 20));
+    return i < r->races.len && (!r->max_reports || (i < r->max_reports && bytes < (size_t)5 << 20));
 }
 
 // How many races are listed, whatever their size.

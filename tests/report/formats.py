@@ -234,12 +234,13 @@ class Github(Formats):
         self.assertEqual(len([x for x in lines if x.startswith("::warning title=")]), len(report["reasons"]))
 
     def test_matcher(self):
-        """The pattern finds the headline of each race and misuse that has a line, and nothing else."""
+        """The pattern finds the headline of each cause and misuse that has a line, and nothing else."""
         with open(os.path.join(SOURCE, "integrations", "github-matcher.json"), encoding="utf-8") as file:
             pattern = json.load(file)["problemMatcher"][0]["pattern"][0]
         for name in ("races", "pairs", "proved", "clean"):
             report = self.golden(name)
-            sides = [r["accesses"][0] for r in report["races"]] + report["misuses"]
+            shown = [next(r for r in report["races"] if r["id"] == cause["shown"]) for cause in report["causes"]]
+            sides = [r["accesses"][0] for r in shown] + report["misuses"]
             expected = [(s["file"], str(s["line"])) for s in sides if s["line"]]
             with open(os.path.join(GOLDEN, name + ".txt"), encoding="utf-8") as file:
                 found = [re.search(pattern["regexp"], line.rstrip("\n"), re.ASCII) for line in file]
@@ -293,7 +294,7 @@ class Look(Formats):
             broken = self.convert("text", "a.json", "--width", str(width))
             self.assertEqual(broken.replace("=", "").split(), plain.replace("=", "").split())  # nothing is lost
             for line in broken.split("\n"):
-                source = re.match(r"^[ >]*\d* \|", line)
+                source = re.match(r"^[ >+-]*\d* \|", line)
                 self.assertTrue(len(line) <= width or source or line.startswith("  again ") or " " not in line.strip(), (width, line))
             self.assertEqual(self.on_terminal(width, "--color", "never"), broken)
             colored = self.on_terminal(width)

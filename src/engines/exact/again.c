@@ -30,6 +30,11 @@ uint64_t gr_exact_pair(const Exact *x, const Stamp *s, const Stamp *t, bool shar
     return (uint64_t)lo << (SITE_BITS + 8) | (uint64_t)hi << 8 | kind << 4 | class;
 }
 
+uint64_t gr_exact_pair_at_all(uint64_t pair) {
+    unsigned kind = pair >> 4 & 15;
+    return kind < 2 * WIDTHS ? (pair | 0xf0) - (kind < WIDTHS) * 16 : pair;
+}
+
 bool gr_exact_may_be_wider(FoundRace *f, const Exact *x, const Stamp *s, const Stamp *t, bool shared) {
     if (!f || !f->patience || width_of(x, s, t) >= (shared ? WIDTH_WARPS : WIDTH_BLOCKS))
         return false;
@@ -89,7 +94,7 @@ Raced gr_exact_raced_again(Exact *x, Access *a, const Entry *e, uint32_t changed
         a->raced = a->checked = true;
         x->reports++;
         if (f)
-            gr_race_count(&f->race, x->moment, UINT32_C(1) << lane);
+            gr_exact_count(f, x->moment, UINT32_C(1) << lane);
         if (gr_exact_may_be_wider(f, x, mine, t, a->owner != NULL))
             return RACED_NARROW;
         return class == RACE_READ_WRITE   ? RACED_READ_WRITE

@@ -7,6 +7,12 @@
 
 // The key of a pair of sites, in shared or in global memory, so far apart as the two are.
 uint64_t gr_exact_pair(const Exact *x, const Stamp *s, const Stamp *t, bool shared, RaceClass class);
+// The same of all widths together.
+uint64_t gr_exact_pair_at_all(uint64_t pair);
+// Counts the accesses of `lanes` at `moment`, which have raced as f (again).
+static inline void gr_exact_count(FoundRace *f, uint64_t moment, uint32_t lanes) {
+    gr_race_count(&f->counts->race, moment, lanes);
+}
 // The stamp is of a weak access of the generic proxy.
 static inline bool gr_stamp_is_plain(const Stamp *s) {
     return s->site && !s->strong && s->proxy == VM_PROXY_GENERIC && !(s->mark & ~STAMP_COMPARED);

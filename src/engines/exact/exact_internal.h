@@ -106,6 +106,7 @@ typedef struct FoundRace {
     Race race;
     char order[256];   // of the race
     uint32_t patience; // gr_exact_may_be_wider
+    struct FoundRace *counts; // the first of the pair, at whatever width: it counts the accesses
 } FoundRace;
 
 // A pair that has been found, and its race.

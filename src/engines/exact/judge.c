@@ -183,11 +183,15 @@ bool gr_exact_report(Exact *x, const Access *a, uint32_t lane, uint64_t word, ui
     if (!f && gr_exact_incomplete(x)) // the order of the two may be among what was forgotten
         return false;
     if (!f) {
+        uint64_t at_all = gr_exact_pair_at_all(key);
+        FoundRace *first = gr_map_get_u64(&x->pairs, at_all);
         f = calloc(1, sizeof *f);
-        if (!f || !gr_map_put_u64(&x->pairs, key, f) || !gr_vec_push(&x->races, f)) {
+        if (!f || !gr_map_put_u64(&x->pairs, key, f) || !gr_vec_push(&x->races, f) ||
+            !(first || gr_map_put_u64(&x->pairs, at_all, f))) {
             x->nomem = true;
             return false;
         }
+        f->counts = first ? first : f;
         Race *r = &f->race;
         r->class = class;
         r->space = a->owner ? PTX_SHARED : PTX_GLOBAL;
@@ -203,8 +207,10 @@ bool gr_exact_report(Exact *x, const Access *a, uint32_t lane, uint64_t word, ui
         missing(x, class, mine, theirs, f->order, sizeof f->order);
         if (x->options.found)
             x->options.found(x->options.user, r);
+        if (first)
+            gr_race_count(r, x->moment, UINT32_C(1) << lane);
     }
-    gr_race_count(&f->race, x->moment, UINT32_C(1) << lane);
+    gr_exact_count(f, x->moment, UINT32_C(1) << lane);
     return true;
 }
 

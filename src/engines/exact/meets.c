@@ -177,7 +177,7 @@ static bool is_again(Meeting *m, const Run *r, Knows knows, uint32_t words) {
     if (!is_sound(m, r, racing, words))
         return false;
     m->x->reports++;
-    gr_race_count(&m->found->race, m->x->moment, racing);
+    gr_exact_count(m->found, m->x->moment, racing);
     return true;
 }
 

@@ -197,33 +197,44 @@ static void read_content(GrReader *x) {
     free(all);
 }
 
-// What a cause names are races of the report, each of one cause.
+// False: a cause names a race that is not there or is of another cause, as where somebody left out some of the races.
+static bool read_cause(GrReader *x, const json_t *v, const Map *at) {
+    GrReport *r = x->report;
+    GrCause cause = {.id = gr_read_needed(x, v, "id"), .update = gr_read_text(x, v, "update")};
+    const json_t *races = gr_read_list(x, v, "races");
+    size_t k;
+    json_t *id;
+    json_array_foreach(races, k, id) {
+        size_t place = json_is_string(id) ? (size_t)gr_map_get(at, json_string_value(id)) : 0;
+        GrRace *race = place ? &r->races.data[place - 1] : NULL;
+        if (!race || race->cause)
+            return false;
+        race->cause = (uint32_t)r->causes.len + 1;
+        cause.repair = race->repair;
+    }
+    if (!gr_vec_push(&r->causes, cause))
+        gr_read_nomem(x);
+    return true;
+}
+
+// Reads the causes, or finds those of the races that are there.
 static void read_causes(GrReader *x, const json_t *o) {
     GrReport *r = x->report;
     const json_t *list = gr_read_list(x, o, "causes");
     Map at = {0};
-    size_t k, i;
-    json_t *v, *id;
+    size_t k;
+    json_t *v;
+    bool fits = list != NULL;
     for (k = 0; k < r->races.len; k++)
         if (!gr_map_put(&at, r->races.data[k].id, (void *)(k + 1)))
             gr_read_nomem(x);
-    json_array_foreach(list, k, v) {
-        GrCause cause = {.id = gr_read_needed(x, v, "id"), .update = gr_read_text(x, v, "update")};
-        const json_t *races = gr_read_list(x, v, "races");
-        json_array_foreach(races, i, id) {
-            size_t place = json_is_string(id) ? (size_t)gr_map_get(&at, json_string_value(id)) : 0;
-            GrRace *race = place ? &r->races.data[place - 1] : NULL;
-            if (!race || race->cause) {
-                gr_read_wrong(x, "cause %zu names a race that is not there, or is of another cause", k + 1);
-                continue;
-            }
-            race->cause = (uint32_t)k + 1;
-            cause.repair = race->repair;
-        }
-        if (!gr_vec_push(&r->causes, cause))
-            gr_read_nomem(x);
-    }
+    for (k = 0; fits && k < json_array_size(list) && (v = json_array_get(list, k)); k++)
+        fits = read_cause(x, v, &at);
     gr_map_free(&at);
+    for (k = 0; k < r->races.len && !fits; k++)
+        r->races.data[k].cause = 0;
+    if (!fits && x->st == GR_OK)
+        x->st = gr_report_find_causes(r, x->err);
 }
 
 static void read_report(GrReader *x, const json_t *o) {
@@ -268,10 +279,8 @@ static void read_report(GrReader *x, const json_t *o) {
         named &= r->hidden.data[k].id != NULL;
     if (!named && x->st == GR_OK)
         x->st = gr_report_identify(r, x->err);
-    if (json_object_get(o, "causes"))
+    if (x->st == GR_OK)
         read_causes(x, o);
-    else if (x->st == GR_OK)
-        x->st = gr_report_find_causes(r, x->err);
     if (!r->runs.len && x->st == GR_OK)
         read_content(x);
 }

@@ -50,9 +50,11 @@ static bool is_change(const char *line) { return *line == '+' || *line == '-'; }
 static void add_edit(const GrReport *r, const GrRepair *repair, StrBuf *out) {
     const char *rest = repair->hunks;
     Hunks h = {.at = NULL};
+    gr_str_add(out, "    ");
     gr_text_paint(r, GR_PAINT_GOOD, out);
-    gr_escaped_addf(out, "    Fix: %s in %s\n", repair->what, gr_report_file(r, repair->file));
+    gr_escaped_addf(out, "Fix: %s in %s", repair->what, gr_report_file(r, repair->file));
     gr_text_paint(r, GR_PAINT_OFF, out);
+    gr_str_addc(out, '\n');
     for (bool changed = false; next_line(&h, &rest); changed = is_change(h.at)) {
         if (!is_change(h.at) && (*h.at == '@' || !(changed || is_change(rest))))
             continue;

@@ -19,13 +19,13 @@ static size_t step(const char *p, unsigned *columns) {
     return n;
 }
 
-// A line of source: "  >    17 |     x = y;", with or without colour, or the caret below it.
+// A line of source: "  >    17 |     x = y;", with or without colour, the caret below it, or a line of an edit.
 static bool is_source(const char *line, const char *end) {
     const char *bar = memchr(line, '|', (size_t)(end - line));
     for (const char *p = line; bar && p < bar;) {
         unsigned columns;
         size_t n = step(p, &columns);
-        if (columns && *p != ' ' && *p != '>' && (*p < '0' || *p > '9'))
+        if (columns && !strchr(" >+-0123456789", *p))
             return false;
         p += n;
     }
