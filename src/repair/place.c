@@ -121,3 +121,25 @@ bool gr_place_insert(GrPlaces *p, GrProposal *proposal, uint32_t before, uint32_
     proposal->edits[proposal->n++] = (GrEdit){above_pragmas(proposal->code, before), false, line};
     return true;
 }
+
+GrProposal gr_place_proposal(const GrPlace *at, const char *what) {
+    return (GrProposal){.what = what, .file = at->path, .code = &at->file->code};
+}
+
+const GrStatement *gr_place_in_block(const GrStatement *s) {
+    while (s && !(s->parent && s->parent->kind == GR_STMT_BLOCK))
+        s = s->parent;
+    return s;
+}
+
+bool gr_place_put_before(GrPlaces *p, GrProposal *proposal, const GrStatement *s, const char *text) {
+    s = gr_place_in_block(s);
+    return s && gr_cpp_begins_line(proposal->code, s->from) &&
+           gr_place_insert(p, proposal, s->first, s->first, text);
+}
+
+bool gr_place_put_behind(GrPlaces *p, GrProposal *proposal, const GrStatement *s, const char *text) {
+    s = gr_place_in_block(s);
+    return s && gr_cpp_begins_line(proposal->code, s->to) &&
+           gr_place_insert(p, proposal, s->last + 1, s->first, text);
+}

@@ -45,8 +45,17 @@ void gr_place_add(GrPlaces *p, const GrProposal *proposal);
 // Adds to the proposal a line `text` before a line of the file, indented as `as` is. False: there is no such place.
 bool gr_place_insert(GrPlaces *p, GrProposal *proposal, uint32_t before, uint32_t as, const char *text);
 
-// Fences: behind the earlier side, before the later, both.
+GrProposal gr_place_proposal(const GrPlace *at, const char *what);
+// The statement, or what controls it, that is one of a block's. NULL: none.
+const GrStatement *gr_place_in_block(const GrStatement *s);
+// Adds to the proposal a line before, or behind, the statement; where its body has no braces, what controls it.
+bool gr_place_put_before(GrPlaces *p, GrProposal *proposal, const GrStatement *s, const char *text);
+bool gr_place_put_behind(GrPlaces *p, GrProposal *proposal, const GrStatement *s, const char *text);
+
+// Fences where the sides signal to each other: behind what is written, before what is read, behind the wait for a flag.
 void gr_place_fences(GrPlaces *p, const char *text, const char *what);
+// A barrier between an access and the one thread that signals for all, or that waited for all.
+void gr_place_leader(GrPlaces *p, GrVaries most, const char *text, const char *what);
 // Wider scopes (scopes.def) in the lines and functions of both sides. `scope`: the wider one; NULL: what the order has.
 void gr_place_scopes(GrPlaces *p, const char *scope, const char *what);
 // A wait of the host's before what it accesses.

@@ -54,11 +54,20 @@ static void scopes(GrPlaces *p, const char *text, const char *what) {
     gr_place_scopes(p, *text ? text : NULL, what);
 }
 
+static void leader_of_block(GrPlaces *p, const char *text, const char *what) {
+    gr_place_leader(p, GR_VARIES_NOT, text, what);
+}
+static void leader_of_warp(GrPlaces *p, const char *text, const char *what) {
+    gr_place_leader(p, GR_VARIES_BY_WARP, text, what);
+}
+
 #define EACH(NAME, one)                                                                                      \
     static void NAME(GrPlaces *p, const GrFinding *const *f, size_t n, const char *text, const char *what) { \
         for_each(one, p, f, n, text, what);                                                                  \
     }
 EACH(FENCES, gr_place_fences)
+EACH(BLOCK_LEADER, leader_of_block)
+EACH(WARP_LEADER, leader_of_warp)
 EACH(SCOPES, scopes)
 EACH(HOST_WAIT, gr_place_host_wait)
 EACH(STREAM_WAIT, gr_place_stream_wait)

@@ -52,9 +52,9 @@ static void rows(void **state) {
         char source[1000], wanted[1000];
         snprintf(source, sizeof source, "%s%s\n}\n", HEAD, rows[k].body);
         snprintf(wanted, sizeof wanted, "%s%s\n}\n", HEAD, rows[k].edited ? rows[k].edited : "");
-        unsigned n = propose(source, LINE, LINE, MISSING_BLOCKS);
+        bool n = propose(source, LINE, LINE, MISSING_BLOCKS) && strstr(proposals[0].what, "use atomic");
         if (n != (rows[k].edited != NULL) || (n && strcmp(wanted, after(0))))
-            fail_msg("%s: %u, %s", rows[k].body, n, n ? edited : "");
+            fail_msg("%s: %d, %s", rows[k].body, n, n ? edited : "");
         done(NULL), fresh(NULL);
     }
 }

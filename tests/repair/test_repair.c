@@ -153,7 +153,7 @@ static void wider_scopes(void **state) {
     gr_str_free(&hunks);
 }
 
-// A fence helps only where something signals.
+// A fence helps only where something signals: behind what is written and before what is read, then the other way round.
 static void fences(void **state) {
     (void)state;
     const char *source = "__global__ void k(int *s, int *flag) {\n"
@@ -165,15 +165,81 @@ static void fences(void **state) {
                          "        s[1] = s[0];\n"
                          "    }\n"
                          "}\n";
-    assert_int_equal(3, propose(source, 7, 3, MISSING_BLOCKS));
+    assert_int_equal(6, propose(source, 7, 3, MISSING_BLOCKS));
     assert_non_null(strstr(after(0), "        s[0] = 1;\n        __threadfence();\n"));
     assert_non_null(strstr(after(0), "        __threadfence();\n        s[1] = s[0];\n"));
+    assert_null(strstr(after(1), "        __threadfence();\n        s[1] = s[0];\n"));
+    assert_null(strstr(after(2), "        s[0] = 1;\n        __threadfence();\n"));
     done(NULL), fresh(NULL);
     assert_int_equal(0, propose("__global__ void k(int *s) {\n"
                                 "    s[0] = 1;\n"
                                 "    s[1] = s[0];\n"
                                 "}\n",
                                 3, 2, MISSING_BLOCKS));
+}
+
+// Not beside a fence that is there; where the flag is volatile, or waited for in a function.
+static void lacking_fences(void **state) {
+    (void)state;
+    assert_int_equal(4, propose("#define FENCE() asm volatile(\"fence.acq_rel.gpu;\" ::: \"memory\")\n"
+                                "__global__ void k(int *s, volatile int *flag) {\n"
+                                "    if (blockIdx.x) {\n"
+                                "        s[0] = 1;\n"
+                                "        FENCE();\n"
+                                "        *flag = 1;\n"
+                                "    } else {\n"
+                                "        while (!*flag) {}\n"
+                                "        s[1] = s[0];\n"
+                                "        *flag = 2;\n"
+                                "    }\n"
+                                "}\n",
+                                9, 4, MISSING_BLOCKS));
+    assert_non_null(strstr(after(0), "{}\n        __threadfence();\n        s[1] = s[0];\n"));
+    done(NULL), fresh(NULL);
+    propose("__device__ void sync(volatile int *flag) {\n"
+            "    *flag = *flag + 1;\n"
+            "    while (*flag < 3) {}\n"
+            "}\n"
+            "__global__ void k(int *s, volatile int *flag) {\n"
+            "    s[threadIdx.x] = 1;\n"
+            "    sync(flag);\n"
+            "    s[64] = s[3];\n"
+            "}\n",
+            8, 6, MISSING_BLOCKS);
+    assert_non_null(strstr(after(3), "    while (*flag < 3) {}\n    __threadfence();\n}\n"));
+}
+
+// One thread signals for its warp, or for its block: the others' accesses come first.
+static void leaders(void **state) {
+    (void)state;
+    const char *source = "__global__ void k(float *s, uint64_t *full, int n) {\n"
+                         "    int warp = threadIdx.x / 32, lane = threadIdx.x % 32;\n"
+                         "    if (warp == 0) {\n"
+                         "        for (int i = lane; i < n; i += 32)\n"
+                         "            s[i] = 1;\n"
+                         "        if (lane == 0)\n"
+                         "            mbar_arrive(full);\n"
+                         "    } else {\n"
+                         "        mbar_wait(full);\n"
+                         "        n = s[lane];\n"
+                         "    }\n"
+                         "}\n";
+    propose(source, 10, 5, MISSING_WARPS);
+    assert_non_null(strstr(after(0), "= 1;\n        __syncwarp();\n        if (lane == 0)\n"));
+    done(NULL), fresh(NULL);
+    propose("__global__ void k(int *s, int *flag) {\n"
+            "    s[threadIdx.x] = 1;\n"
+            "    __threadfence();\n"
+            "    if (threadIdx.x == 0) {\n"
+            "        atomicAdd(flag, 1);\n"
+            "        while (atomicAdd(flag, 0) < 3) {}\n"
+            "    }\n"
+            "    __syncthreads();\n"
+            "    s[64] = s[3];\n"
+            "}\n",
+            9, 2, MISSING_BLOCKS);
+    assert_non_null(
+        strstr(after(0), "__threadfence();\n    __syncthreads();\n    if (threadIdx.x == 0) {\n"));
 }
 
 // Before the statements of the host that launch the kernel, the last one first; not in the kernels.
@@ -269,6 +335,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(of_a_device_function, fresh, done),
         cmocka_unit_test_setup_teardown(wider_scopes, fresh, done),
         cmocka_unit_test_setup_teardown(fences, fresh, done),
+        cmocka_unit_test_setup_teardown(lacking_fences, fresh, done),
+        cmocka_unit_test_setup_teardown(leaders, fresh, done),
         cmocka_unit_test_setup_teardown(between_launches, fresh, done),
         cmocka_unit_test(reach),
         cmocka_unit_test(broken_sources),
