@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fences — what threads lack that signal to each other: a fence beside the signal, or a barrier between the threads that
-// a leader signals for and the leader.
+// fences — what threads lack that signal to each other: a fence beside the signal, or a barrier between the threads
+// that a leader signals for and the leader.
 #include "repair/signal.h"
 
 #include <string.h>

@@ -59,9 +59,10 @@ void gr_place_leader(GrPlaces *p, GrVaries most, const char *text, const char *w
 // Wider scopes (scopes.def) in the lines and functions of both sides. `scope`: the wider one; NULL: what the order has.
 void gr_place_scopes(GrPlaces *p, const char *scope, const char *what);
 // A wait of the host's before what it accesses.
-void gr_place_host_wait(GrPlaces *p, const char *text, const char *what);
-// A wait before what submits the later work: launches of its kernel, or copies.
-void gr_place_stream_wait(GrPlaces *p, const char *text, const char *what);
+void gr_place_host_wait(GrPlaces *p);
+// A wait between what submits the works of the sides: by the host, by a stream. Of a graph: by a stream only.
+void gr_place_stream_wait(GrPlaces *p);
+void gr_place_edge(GrPlaces *p);
 
 // A barrier where the findings' sides have none of those that count between them (barrier.c), and all threads come
 // whose values vary no more than `most`.

@@ -61,6 +61,19 @@ static void leader_of_warp(GrPlaces *p, const char *text, const char *what) {
     gr_place_leader(p, GR_VARIES_BY_WARP, text, what);
 }
 
+static void host_wait(GrPlaces *p, const char *text, const char *what) {
+    (void)text, (void)what;
+    gr_place_host_wait(p);
+}
+static void stream_wait(GrPlaces *p, const char *text, const char *what) {
+    (void)text, (void)what;
+    gr_place_stream_wait(p);
+}
+static void edge(GrPlaces *p, const char *text, const char *what) {
+    (void)text, (void)what;
+    gr_place_edge(p);
+}
+
 #define EACH(NAME, one)                                                                                      \
     static void NAME(GrPlaces *p, const GrFinding *const *f, size_t n, const char *text, const char *what) { \
         for_each(one, p, f, n, text, what);                                                                  \
@@ -69,8 +82,9 @@ EACH(FENCES, gr_place_fences)
 EACH(BLOCK_LEADER, leader_of_block)
 EACH(WARP_LEADER, leader_of_warp)
 EACH(SCOPES, scopes)
-EACH(HOST_WAIT, gr_place_host_wait)
-EACH(STREAM_WAIT, gr_place_stream_wait)
+EACH(HOST_WAIT, host_wait)
+EACH(STREAM_WAIT, stream_wait)
+EACH(EDGE, edge)
 
 static const struct Pattern {
     Propose *propose;

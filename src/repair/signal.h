@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// signal — by what threads tell each other that data is there: atomics, volatile variables, mbarriers, flags in PTX; and
-// the fences beside them.
+// signal — by what threads tell each other that data is there: atomics, volatile variables, mbarriers, flags in PTX;
+// and the fences beside them.
 #ifndef GR_REPAIR_SIGNAL_H
 #define GR_REPAIR_SIGNAL_H
 

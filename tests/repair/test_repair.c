@@ -242,10 +242,10 @@ static void leaders(void **state) {
         strstr(after(0), "__threadfence();\n    __syncthreads();\n    if (threadIdx.x == 0) {\n"));
 }
 
-// Before the statements of the host that launch the kernel, the last one first; not in the kernels.
+// The host waits for the first launch's stream, or the second's stream for an event; then before each launch.
 static void between_launches(void **state) {
     (void)state;
-    assert_int_equal(2, propose("__global__ void __launch_bounds__(64) kernel(int *s) {\n"
+    assert_int_equal(4, propose("__global__ void __launch_bounds__(64) kernel(int *s) {\n"
                                 "    s[0] = 1;\n"
                                 "}\n"
                                 "void f(int *s, cudaStream_t a, cudaStream_t b) {\n"
@@ -254,8 +254,62 @@ static void between_launches(void **state) {
                                 "        kernel<<<1, 1, 0, b>>>(s);\n"
                                 "}\n",
                                 2, 2, MISSING_LAUNCHES));
-    assert_non_null(strstr(after(0), "(s);\n    cudaDeviceSynchronize();\n    if (s)\n"));
-    assert_non_null(strstr(after(1), "{\n    cudaDeviceSynchronize();\n    kernel<<<1, 1, 0, a>>>"));
+    assert_non_null(strstr(after(0), "(s);\n    cudaStreamSynchronize(a);\n    if (s)\n"));
+    assert_non_null(
+        strstr(after(1), "cudaEventRecord(done, a); cudaStreamWaitEvent(b, done, 0); }\n    if (s)\n"));
+    assert_non_null(strstr(after(2), "(s);\n    cudaDeviceSynchronize();\n    if (s)\n"));
+    assert_non_null(strstr(after(3), "{\n    cudaDeviceSynchronize();\n    kernel<<<1, 1, 0, a>>>"));
+}
+
+// In a loop the first may wait for the second of the last turn. An event that is recorded there is used.
+static void between_launches_of_a_loop(void **state) {
+    (void)state;
+    propose("__global__ void one(int *s) {\n"
+            "    s[0] = 1;\n"
+            "}\n"
+            "template <int N> __global__ void two(int *s) {\n"
+            "    s[0] = 2;\n"
+            "}\n"
+            "void f(int *s, cudaStream_t a, cudaStream_t b, cudaEvent_t e) {\n"
+            "    for (int k = 0; k < 3; k++) {\n"
+            "        one<<<1, 1, 0, a>>>(s);\n"
+            "        cudaEventRecord(e, a);\n"
+            "        two<3><<<1, 1, 0, b>>>(s);\n"
+            "    }\n"
+            "}\n",
+            2, 5, MISSING_LAUNCHES);
+    assert_non_null(strstr(after(0), "a);\n        cudaStreamSynchronize(a);\n        two"));
+    assert_non_null(strstr(after(1), "{\n        cudaStreamSynchronize(b);\n        one"));
+    assert_non_null(strstr(after(2), "{\n        cudaStreamSynchronize(b);\n        one"));
+    assert_non_null(strstr(after(2), "a);\n        cudaStreamSynchronize(a);\n        two"));
+    assert_non_null(strstr(after(3), "a);\n        cudaStreamWaitEvent(b, e, 0);\n        two"));
+}
+
+// What is freed, or copied, in another stream: the host waits behind the launch, or before it.
+static void operations(void **state) {
+    (void)state;
+    const char *source = "__global__ void kernel(int *s) {\n"
+                         "    s[0] = 1;\n"
+                         "}\n"
+                         "void f(int *s, cudaStream_t a, cudaStream_t b) {\n"
+                         "    cudaMallocAsync(&s, 4, a);\n"
+                         "    kernel<<<1, 1, 0, b>>>(s);\n"
+                         "    cudaFreeAsync(s, a);\n"
+                         "}\n";
+    static const struct {
+        const char *kind, *edit;
+    } rows[] = {{"free", "(s);\n    cudaStreamSynchronize(b);\n    cudaFree"},
+                {"allocation", "a);\n    cudaDeviceSynchronize();\n    kernel"}};
+    for (size_t k = 0; k < 2; k++) {
+        assert_int_equal(GR_OK, gr_file_write(path, source, strlen(source), NULL));
+        GrFinding f = {
+            .order = MISSING_STREAM, .n_accesses = 2, .accesses = {{.kind = rows[k].kind}, at(2, NULL)}};
+        const GrFinding *all = &f;
+        assert_true(gr_repair_propose(&repairs, &all, 1, proposals) > 1);
+        if (!strstr(after(0), rows[k].edit))
+            fail_msg("%s: %s", rows[k].kind, edited);
+        done(NULL), fresh(NULL);
+    }
 }
 
 // What the text of a function tells of who comes to a line.
@@ -338,6 +392,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(lacking_fences, fresh, done),
         cmocka_unit_test_setup_teardown(leaders, fresh, done),
         cmocka_unit_test_setup_teardown(between_launches, fresh, done),
+        cmocka_unit_test_setup_teardown(between_launches_of_a_loop, fresh, done),
+        cmocka_unit_test_setup_teardown(operations, fresh, done),
         cmocka_unit_test(reach),
         cmocka_unit_test(broken_sources),
     };
