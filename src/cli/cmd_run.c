@@ -79,6 +79,10 @@ static gr_status choose_device(Run *r, gr_error *err) {
         return gr_fail(err, GR_ERR_ARGUMENT,
                        "the engine %s watches all accesses or none, in every run: --%s is for the engines %s",
                        e->name, part, gr_engines_that(CAP_SAMPLES));
+    if (o->only_launches[0] && e && !(e->caps & CAP_PICKS))
+        return gr_fail(err, GR_ERR_ARGUMENT,
+                       "the engine %s checks all launches of a kernel: --only-launches is for the engines %s",
+                       e->name, gr_engines_that(CAP_PICKS));
     if (r->on_gpu && !(o->caps & CAP_GPU))
         return gr_fail(err, GR_ERR_UNSUPPORTED, "the engine %s works on the CPU device only: --device cpu",
                        o->engine);
@@ -503,6 +507,7 @@ static int parse(Run *r, int argc, char **argv, bool *stop, gr_error *err) {
     }
     bool help;
     char hint[GR_NEAR_ROOM];
+    GrLaunchRanges launches; // the injection reads it again
     if (gr_options_parse_args(o, OPT_RUN, argc, argv, &rest, &help, err) != GR_OK)
         return gr_complain(EXIT_USAGE, err);
     if (help)
@@ -536,9 +541,12 @@ static int parse(Run *r, int argc, char **argv, bool *stop, gr_error *err) {
         return gr_complain(EXIT_OURS, err);
     r->coverage = o->coverage;
     if (gr_baseline_open(&r->baseline, o->baseline, err) != GR_OK || gr_sampling_check(o, err) != GR_OK ||
-        gr_selection_init(&r->selection, o, err) != GR_OK || gr_write_report_check(o, err) != GR_OK ||
+        gr_selection_init(&r->selection, o, err) != GR_OK ||
+        gr_launch_ranges_read(o->only_launches, &launches, err) != GR_OK ||
+        gr_write_report_check(o, err) != GR_OK ||
         (o->record_launches[0] && gr_launches_file_try(o->record_launches, err) != GR_OK))
         return gr_complain(EXIT_USAGE, err);
+    gr_vec_free(&launches.of);
     r->argv = argv + rest;
     *stop = false;
     return 0;

@@ -85,6 +85,7 @@ uint64_t gr_record_hash(const GrRecordHeader *h, const void *payload);
 // The counters of one kernel, in an area.
 typedef struct GrKernelCounts {
     uint64_t launches, failed, first_launch;
+    uint64_t left_out;          // launches that ran unchecked, because of --only-launches
     uint32_t grid[3], block[3]; // of the first launch
     int32_t last_error;         // CUresult of the last failed launch
     uint32_t reserved;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Modules and kernels by handle, their counters in the results file, and which launches no thread has waited for.
+#include "inject/chosen.h"
 #include "inject/session.h"
 #include "inject/uses.h"
 
@@ -202,6 +203,7 @@ void gr_kernel_launched(Kernel *k, const GrLaunch *l, CUresult result) {
         gr_uses_launched(k);
     }
     c->launches++;
+    c->left_out += s->options.caps & CAP_PICKS && gr_chosen(l->number) == GR_NOT_CHOSEN;
     if (result != CUDA_SUCCESS) {
         c->failed++;
         c->last_error = (int32_t)result;

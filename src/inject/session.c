@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "device_api/hooks.h"
+#include "inject/chosen.h"
 #include "inject/inside_run.h"
 #include "inject/launches.h"
 #include "inject/memory.h"
@@ -96,6 +97,11 @@ static bool session_points(GrSession *s, const GrLaunch *l, unsigned kinds, GrRa
     return gr_launch_points(l, kinds, out);
 }
 
+static bool session_wants_launch(GrSession *s, uint64_t number) {
+    (void)s;
+    return gr_chosen(number) == GR_CHOSEN;
+}
+
 static void session_load_kernels(GrSession *s) {
     (void)s;
     gr_modules_load_kernels();
@@ -121,10 +127,11 @@ static gr_status begin(gr_error *err) {
     s->engine = gr_engine_choose(&s->options, strcmp(s->options.device, "cpu"));
     if (!s->engine)
         return gr_fail(err, GR_ERR_ARGUMENT, "there is no engine '%s' in this build", s->options.engine);
-    s->pub =
-        (GrSession){session_driver, session_write,  session_take,   session_note,         session_remark,
-                    session_symbol, session_record, session_area,   session_watch,        session_watching,
-                    session_raced,  session_arena,  session_points, session_load_kernels, &gr_thread_clocks};
+    s->pub = (GrSession){session_driver, session_write,        session_take,         session_note,
+                         session_remark, session_symbol,       session_record,       session_area,
+                         session_watch,  session_watching,     session_raced,        session_arena,
+                         session_points, session_wants_launch, session_load_kernels, &gr_thread_clocks};
+    GR_MUST(gr_chosen_begin(&s->options, err));
     gr_uses_begin();
     gr_strays_listen();
     if (s->engine->begin)

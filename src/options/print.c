@@ -73,8 +73,8 @@ void gr_options_help(unsigned command, FILE *out) {
 // The conditions that hang on the engine alone.
 bool gr_options_heeds(const GrOptTable *t, const GrOptRow *r, const char *engine, unsigned caps) {
     GrOptions o = {.engine = engine, .caps = caps, .device = "cpu", .schedule = "auto"};
-    unsigned of_engine =
-        OPT_ON_CHECKS | OPT_ON_ORDERS | OPT_ON_SAMPLES | OPT_ON_WINDOWS | OPT_ON_UNHEARD | OPT_ON_ALONE;
+    unsigned of_engine = OPT_ON_CHECKS | OPT_ON_ORDERS | OPT_ON_PICKS | OPT_ON_SAMPLES | OPT_ON_WINDOWS |
+                         OPT_ON_UNHEARD | OPT_ON_ALONE;
     if (!(r->commands & (caps & CAP_STATIC ? OPT_CHECK : OPT_RUN)))
         return false;
     if (t->engine)

@@ -68,7 +68,10 @@ static void take_kernel(Build *b, const GrRecord *rec) {
     }
     cov->launches += n.launches;
     cov->failed += n.failed;
-    *(cov->unchecked ? &b->report->launches_unchecked : &b->report->launches_checked) += n.launches;
+    uint64_t left_out = cov->unchecked ? n.launches : n.left_out < n.launches ? n.left_out : n.launches;
+    b->report->launches_unchecked += left_out;
+    b->report->launches_checked += n.launches - left_out;
+    b->report->launches_left_out += cov->unchecked ? 0 : left_out;
     if (n.failed)
         cov->error = (int)n.last_error;
 }

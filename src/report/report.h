@@ -204,6 +204,7 @@ typedef struct GrReport {
     VEC(GrKernelCoverage) kernels;
     uint64_t modules; // that were loaded, by all processes
     uint64_t modules_checked, modules_unchecked, launches_checked, launches_unchecked;
+    uint64_t launches_left_out; // of the latter, of kernels that are checked: the user said so
     uint64_t sites[GR_SITE_STATUS_COUNT];
     VEC(GrFunctionCoverage) functions;
     VEC(GrLeftAlone) not_understood; // only what may have run

@@ -172,7 +172,9 @@ static void judge_kernels(Judge *j) {
     size_t excluded = 0;
     for (size_t i = 0; i < r->kernels.len; i++)
         excluded += r->kernels.data[i].launches && r->kernels.data[i].excluded;
-    if (excluded && !r->launches_checked)
+    if (r->launches_left_out && !r->launches_checked)
+        add_void(j, "every launch was left out: nothing was checked");
+    else if (excluded && !r->launches_checked)
         add_void(j, "the options exclude every kernel that was launched: nothing was checked");
     else if (r->launches_checked && r->sites[GR_SITE_FILTERED] && !r->sites[GR_SITE_CHECKED])
         add_void(j, "the options exclude every access: nothing was checked");
@@ -285,6 +287,9 @@ void gr_report_verdict(const GrReport *r, StrBuf *out) {
     if (r->verdict == GR_VERDICT_CLEAN && r->sample[0])
         gr_escaped_addf(out, " (%llu of %llu accesses were watched)", (unsigned long long)r->watched,
                         (unsigned long long)gr_report_qualifying(r));
+    if (r->verdict == GR_VERDICT_CLEAN && r->launches_left_out)
+        gr_escaped_addf(out, " (%llu of %llu launches were checked)", (unsigned long long)r->launches_checked,
+                        (unsigned long long)(r->launches_checked + r->launches_left_out));
     if (races)
         gr_escaped_addf(out, " (%llu)", (unsigned long long)races);
     if (r->misuses.len)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `gpurace run` checks of a program: --kernel, --not-kernel, --file and --not-file under the engines of the CPU device.
-Usage: test_selection.py GPURACE PROGRAM SOURCES SCHEMA"""
+"""What `gpurace run` checks of a program: --kernel, --not-kernel, --file, --not-file and --only-launches under the engines of the CPU device.
+Usage: test_selection.py GPURACE PROGRAM SOURCES SCHEMA IN_ORDER"""
 import contextlib
 import json
 import os
@@ -11,7 +11,7 @@ import sys
 import tempfile
 import unittest
 
-GPURACE, PROGRAM, SOURCES, SCHEMA = sys.argv[1:5]
+GPURACE, PROGRAM, SOURCES, SCHEMA, IN_ORDER = sys.argv[1:6]
 ENGINES = ("exact", "collider", "collider+exact", "tracker", "tracker+exact")
 
 
@@ -97,6 +97,65 @@ class Kernels(unittest.TestCase):
             for seed in "123":
                 report = run(engine, ["--kernel", "puts_once", "--seed", seed], "puts_once", "puts_twice")
                 self.assertEqual((report["verdict"], report["reasons"]), ("clean", []), (engine, seed))
+
+
+class Launches(unittest.TestCase):
+    """--only-launches: the launches by their numbers."""
+
+    def run_in_order(self, numbers, engine="exact", text=False):
+        done = call("run", "--device", "cpu", "--engine", engine, "--only-launches", numbers, *([] if text else ["--format", "json"]), "--", IN_ORDER)
+        return done.stderr if text else json.loads(done.stderr)
+
+    def test_what_others_order_is_ordered(self):
+        report = self.run_in_order("1,3")
+        self.assertEqual((report["verdict"], report["races"]), ("clean", []))
+        self.assertEqual(report["coverage"]["launches"], {"checked": 2, "unchecked": 4, "left_out": 4})
+        self.assertIn("clean (2 of 6 launches were checked)", self.run_in_order("1,3", text=True))
+        self.assertIn("launches  2 checked, 4 not (4 left out by --only-launches)", self.run_in_order("1,3", text=True))
+
+    def test_races_of_the_chosen(self):
+        for numbers, raced in (("4..6", True), ("4,6", True), ("5..", True), ("4..5", False), ("..5", False), ("6", False), ("1,2,3,4", False)):
+            report = self.run_in_order(numbers)
+            self.assertEqual(report["verdict"], "races" if raced else "clean", numbers)
+            for race in report["races"]:
+                self.assertEqual(6 in {a["launch"] for a in race["accesses"]}, True)
+
+    def test_inside_a_launch(self):
+        for engine in ("exact", "privatizer"):
+            report = run(engine, ["--only-launches", "2"], "adds", "adds", "adds")
+            self.assertEqual(places(report), {RACE}, engine)
+            self.assertEqual({a["launch"] for r in report["races"] for a in r["accesses"]} - {None}, {2}, engine)
+            self.assertEqual(report["coverage"]["launches"], {"checked": 1, "unchecked": 2, "left_out": 2}, engine)
+            self.assertIn("--only-launches 2", report["reproduce"])
+            report = run(engine, ["--only-launches", "2"], "adds", "many", "adds")
+            self.assertEqual((report["verdict"], report["races"]), ("clean", []), engine)
+
+    def test_nothing_left(self):
+        report = run("exact", ["--only-launches", "7..9"], "adds")
+        self.assertEqual((report["verdict"], report["reasons"]),
+                         ("inconclusive", ["every launch was left out: nothing was checked"]))
+
+    def test_read_again(self):
+        with tempfile.TemporaryDirectory(prefix="gpurace-test-") as folder:
+            path = os.path.join(folder, "r.json")
+            text = call("run", "--device", "cpu", "--only-launches", "1,3", "--format", "json", "--output", path, "--", IN_ORDER).stderr
+            self.assertIn("clean (2 of 6 launches were checked)", text)
+            text = call("report", path).stdout
+            self.assertIn("clean (2 of 6 launches were checked)", text)
+            self.assertIn("2 checked, 4 not (4 left out by --only-launches)", text)
+            self.assertIn("clean (2 of 6 launches were checked)", call("report", path, path).stdout)
+
+    def test_refused(self):
+        for word in ("x", "0", "3..2", "1,,2", "1;2", "", ".."):
+            done = call("run", "--device", "cpu", f"--only-launches={word}" if word else "--only-launches", "--", PROGRAM, "adds")
+            self.assertEqual(done.returncode, 2 if word else done.returncode, word)
+            if word:
+                self.assertIn("--only-launches takes numbers and ranges, such as 40..60 or 3,7,20..", done.stderr)
+        for engine in ("collider", "tracker", "collider+exact"):
+            done = call("run", "--device", "cpu", "--engine", engine, "--only-launches", "2", "--", PROGRAM, "adds")
+            self.assertEqual(done.returncode, 2, engine)
+            self.assertIn("checks all launches of a kernel", done.stderr)
+            self.assertIn("exact, privatizer", done.stderr)
 
 
 class Files(unittest.TestCase):

@@ -78,6 +78,9 @@ typedef struct GrSession {
     // of one of the kinds (1 << GrRangeKind). *out: that memory from the address on. For an engine that is told of
     // memory.
     bool (*points)(struct GrSession *s, const GrLaunch *l, unsigned kinds, GrRange *out);
+    // Any thread, any lock: whether the launch of that number is to be checked (--only-launches). For an engine with
+    // CAP_PICKS, which lets all others run unchecked and follows what they order.
+    bool (*wants_launch)(struct GrSession *s, uint64_t number);
     // Without the lock. Loads all rewritten kernels that the current context does not have yet: the driver would do it
     // when they are first launched, and waits for the device for it.
     void (*load_kernels)(struct GrSession *s);

@@ -100,7 +100,8 @@ void gr_misuses_hear(void *misuses, const VmMisuseEvent *e) {
     static uint64_t uncounted; // stands for a count that there is none of
     Misuses *m = misuses;
     if ((e->kind == VM_MISUSE_STRAY) != m->strays || (e->ends && m->no_faults) ||
-        (m->selection && gr_selection_excludes_kernel(m->selection, e->kernel)))
+        (m->selection && gr_selection_excludes_kernel(m->selection, e->kernel)) ||
+        !m->writer->session->wants_launch(m->writer->session, e->launch))
         return;
     if (e->kind == VM_SHUFFLE_OF_MISSING) {
         note_shuffle(m, e);

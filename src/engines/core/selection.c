@@ -8,7 +8,50 @@
 #include "engines/core/place.h"
 #include "ptx/reach.h"
 
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
+
+// A number from 1 on, if one stands there; else `other`.
+static uint64_t number_at(const char **p, uint64_t other) {
+    char *end;
+    if (!isdigit((unsigned char)**p))
+        return other;
+    uint64_t n = strtoull(*p, &end, 10);
+    *p = end;
+    return n;
+}
+
+gr_status gr_launch_ranges_read(const char *text, GrLaunchRanges *out, gr_error *err) {
+    *out = (GrLaunchRanges){0};
+    for (const char *p = text; *p;) {
+        const char *begin = p;
+        struct GrLaunchRange r = {.first = number_at(&p, 1)};
+        bool ranges = !strncmp(p, "..", 2), numbered = p > begin;
+        p += ranges ? 2 : 0;
+        const char *behind = p;
+        r.last = ranges ? number_at(&p, UINT64_MAX) : r.first;
+        bool good = (numbered || p > behind) && r.first && r.first <= r.last && (!*p || (*p == ',' && p[1]));
+        if (good && gr_vec_push(&out->of, r)) {
+            p += *p == ',';
+            continue;
+        }
+        gr_vec_free(&out->of);
+        return good
+                   ? gr_no_memory(err)
+                   : gr_fail(err, GR_ERR_ARGUMENT,
+                             "--only-launches takes numbers and ranges, such as 40..60 or 3,7,20.., not '%s'",
+                             text);
+    }
+    return GR_OK;
+}
+
+bool gr_launch_ranges_have(const GrLaunchRanges *r, uint64_t launch) {
+    for (size_t k = 0; k < r->of.len; k++)
+        if (launch >= r->of.data[k].first && launch <= r->of.data[k].last)
+            return true;
+    return !r->of.len;
+}
 
 static gr_status compile(const char *option, const char *text, regex_t *regex, bool *is_set, gr_error *err) {
     if (!text[0])

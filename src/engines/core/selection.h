@@ -7,10 +7,24 @@
 #ifndef GR_ENGINES_CORE_SELECTION_H
 #define GR_ENGINES_CORE_SELECTION_H
 
+#include "base/vec.h"
 #include "options/options.h"
 #include "ptx/ptx.h"
 
 #include <regex.h>
+
+// The launches of --only-launches, by their numbers: from 1, of each process. Empty: all.
+typedef struct GrLaunchRanges {
+    VEC(struct GrLaunchRange {
+        uint64_t first;
+        uint64_t last;
+    })
+    of;
+} GrLaunchRanges;
+
+// GR_ERR_ARGUMENT: it is no list of numbers and ranges. Then nothing is left to be freed.
+gr_status gr_launch_ranges_read(const char *text, GrLaunchRanges *out, gr_error *err);
+bool gr_launch_ranges_have(const GrLaunchRanges *r, uint64_t launch);
 
 typedef struct GrSelection {
     struct {

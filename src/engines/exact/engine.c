@@ -40,8 +40,10 @@ static void doubted(void *user, const char *check) {
     gr_str_free(&b);
 }
 
-static bool wanted(void *user, const char *kernel) {
-    return !gr_selection_excludes_kernel(&((const Listener *)user)->selection, kernel);
+static bool wanted(void *user, const char *kernel, uint64_t launch) {
+    const Listener *x = user;
+    return x->session->wants_launch(x->session, launch) &&
+           !gr_selection_excludes_kernel(&x->selection, kernel);
 }
 
 static bool wanted_site(void *user, const PtxModule *m, const PtxSite *site) {
@@ -95,7 +97,7 @@ static gr_status exact_begin(GrSession *s, const GrOptions *given, void **self, 
     *self = x;
     GR_MUST(gr_selection_init(&x->selection, o, err));
     ExactOptions options = {.found = found,
-                            .wanted = gr_selection_has_kernels(&x->selection) ? wanted : NULL,
+                            .wanted = wanted,
                             .wanted_site = gr_selection_has_files(&x->selection) ? wanted_site : NULL,
                             .misused = misused,
                             .doubted = doubted,
@@ -177,7 +179,7 @@ const GrEngine gr_engine_exact = {
         "follows causality as PTX defines it: every pair of accesses that nothing ordered; CPU device only",
     .evidence = "unordered by causality",
     .classes = gr_exact_classes,
-    .caps = CAP_CPU | CAP_CHECKS | CAP_LISTENS | CAP_CAUSALITY | CAP_HOST,
+    .caps = CAP_CPU | CAP_CHECKS | CAP_LISTENS | CAP_CAUSALITY | CAP_PICKS | CAP_HOST,
     .blind = gr_exact_blind,
     .begin = exact_begin,
     .rewrite = exact_rewrite,

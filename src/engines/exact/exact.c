@@ -307,7 +307,8 @@ static void on_launch_begin(void *user, const VmLaunchEvent *e) {
     l->ptx = e->module;
     l->kernel = e->kernel ? e->kernel->name : NULL;
     gr_hosts_launch_begins(&x->hosts, l);
-    l->unwanted = x->options.wanted && !x->options.wanted(x->options.user, e->kernel->name);
+    l->unwanted = x->options.wanted && !x->options.wanted(x->options.user, e->kernel->name, e->launch);
+    x->leaves_out |= l->unwanted;
 }
 
 // Drops the shared memory of blocks that will not end.

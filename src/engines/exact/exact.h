@@ -44,9 +44,9 @@ typedef struct ExactOptions {
     // Called for each word and each two remembered accesses that race. For tests.
     void (*occurred)(void *user, const ExactOccurrence *o);
     void *user;
-    // NULL: all kernels are checked. Else only launches of kernels for which this is true, and sites in files that are
-    // wanted. Other accesses are no side of a race, but they order.
-    bool (*wanted)(void *user, const char *kernel);
+    // NULL: all launches are checked. Else only launches for which this is true, and sites in files that are wanted.
+    // Other accesses are no side of a race, but they order.
+    bool (*wanted)(void *user, const char *kernel, uint64_t launch);
     bool (*wanted_site)(void *user, const PtxModule *m, const PtxSite *site);
     bool no_same_value, speculated; // classes that are left out; that are looked for too
     // The async proxy's writes over reads without a proxy fence are reported, not only counted.

@@ -138,6 +138,7 @@ struct Exact {
     Hosts hosts;
     VEC(Module) modules;
     Map modules_seen; // PtxModule.serial -> index of modules, and 1
+    bool leaves_out;  // a launch that was not wanted has begun
     uint32_t n_sites, last_module;
     VEC(FoundRace *) races;
     Map pairs;                // gr_exact_pair -> FoundRace
@@ -347,9 +348,7 @@ bool gr_exact_is_own(const Exact *x, const Access *a, uint32_t stamp);
 bool gr_exact_all_know(const Exact *x, Access *a, uint32_t lanes, uint32_t stamp);
 
 // Some weak accesses are not judged and so not in the shadow, which then does not know what they overwrite.
-static inline bool gr_exact_passes_some(const Exact *x) {
-    return x->options.wanted || x->options.wanted_site;
-}
+static inline bool gr_exact_passes_some(const Exact *x) { return x->leaves_out || x->options.wanted_site; }
 
 // access.c
 void gr_exact_access(Exact *x, Block *b, const VmAccessEvent *e);

@@ -532,7 +532,8 @@ static bool knows_stores(const ProbedKernel *k, const GrPrivProved *written) {
 
 CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
     char buf[1200];
-    ProbedKernel *k = kernel_of(l);
+    bool wanted = p->what_for || p->session->wants_launch(p->session, l->number);
+    ProbedKernel *k = wanted ? kernel_of(l) : NULL;
     gr_privatizer_driver(p->session, &p->driver);
     pthread_mutex_lock(&p->lock);
     CUdeviceptr control = k ? control_of(p, l) : 0;

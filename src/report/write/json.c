@@ -302,6 +302,14 @@ static json_t *sites_json(const GrReport *r) {
     return o;
 }
 
+static json_t *launches_json(const GrReport *r) {
+    json_t *o = json_pack("{s:I,s:I}", "checked", (json_int_t)r->launches_checked, "unchecked",
+                          (json_int_t)r->launches_unchecked);
+    if (o && r->launches_left_out)
+        json_object_set_new(o, "left_out", json_integer((json_int_t)r->launches_left_out));
+    return o;
+}
+
 static json_t *coverage_json(const GrReport *r, Arena *arena) {
     json_t *o = json_object();
     bool ok = o &&
@@ -309,10 +317,7 @@ static json_t *coverage_json(const GrReport *r, Arena *arena) {
                           json_pack("{s:I,s:I}", "checked", (json_int_t)r->modules_checked, "unchecked",
                                     (json_int_t)r->modules_unchecked)) &&
               gr_json_set(o, "kernels", kernels_json(r, arena)) &&
-              gr_json_set(o, "launches",
-                          json_pack("{s:I,s:I}", "checked", (json_int_t)r->launches_checked, "unchecked",
-                                    (json_int_t)r->launches_unchecked)) &&
-              gr_json_set(o, "accesses", sites_json(r)) &&
+              gr_json_set(o, "launches", launches_json(r)) && gr_json_set(o, "accesses", sites_json(r)) &&
               gr_json_set(o, "absent_entry_points", texts_json(&r->absent)) &&
               gr_json_set(o, "notes", texts_json(&r->notes)) &&
               gr_json_set(o, "remarks", texts_json(&r->remarks)) &&

@@ -39,8 +39,11 @@ static void add_kernels(const GrReport *r, Arena *arena, StrBuf *out) {
     }
     gr_escaped_addf(out, "  kernels   %zu launched, %zu of them checked; %zu never launched\n", launched,
                     checked, idle);
-    gr_escaped_addf(out, "  launches  %llu checked, %llu not\n", (unsigned long long)r->launches_checked,
+    gr_escaped_addf(out, "  launches  %llu checked, %llu not", (unsigned long long)r->launches_checked,
                     (unsigned long long)r->launches_unchecked);
+    if (r->launches_left_out)
+        gr_escaped_addf(out, " (%llu left out by --only-launches)", (unsigned long long)r->launches_left_out);
+    gr_str_addc(out, '\n');
     const char *const *names = kernel_names(r, arena);
     size_t n = 0, most = r->max_reports ? (size_t)r->max_reports : SIZE_MAX;
     for (size_t i = 0; names && i < r->kernels.len && n < most; i++) {
