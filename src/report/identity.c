@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "findings/headline.h"
 #include "report/report_internal.h"
+#include "report/suppress.h"
 
 #include <string.h>
 
@@ -136,7 +137,11 @@ static bool name_all(Namer *n, GrRace *races, size_t count) {
         race->id = name_race(n, race, &ids);
         n->by_text = false;
         race->line_id = name_race(n, race, &line_ids);
-        ok = race->id && race->line_id;
+        StrBuf rule = {0};
+        gr_race_rule(n->report, race, &rule);
+        race->rule = rule.oom ? NULL : gr_arena_strdup(&n->report->arena, rule.data);
+        gr_str_free(&rule);
+        ok = race->id && race->line_id && race->rule;
     }
     gr_map_free(&ids);
     gr_map_free(&line_ids);

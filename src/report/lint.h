@@ -13,4 +13,8 @@ void gr_lint_count(GrSuppressions *rules, const GrReport *report);
 void gr_lint(const GrSuppressions *rules, uint64_t reports,
              void (*tell)(void *user, const GrRule *rule, const char *text), void *user);
 
+// Tells of comments `gpurace: ok` in a source file that give no reason, and so hide nothing.
+void gr_lint_source(const char *text, size_t len,
+                    void (*tell)(void *user, const GrRule *rule, const char *text), void *user);
+
 #endif

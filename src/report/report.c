@@ -38,6 +38,8 @@ void gr_report_free(GrReport *r) {
         gr_suppressions_free(r->suppressions);
     if (r->owns_rules && r->bundled)
         gr_suppressions_free(r->bundled);
+    if (r->comments)
+        gr_suppressions_free(r->comments);
     if (r->sources)
         gr_sources_free(r->sources);
     gr_arena_free(&r->arena);

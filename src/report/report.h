@@ -61,6 +61,7 @@ typedef struct GrRace {
     // the text of the lines where they can be read, so it stays when lines move; `line_id` of their numbers. Both are
     // 16 hexadecimal digits, and "-2" and so on behind them where a report has several such.
     const char *id, *line_id;
+    const char *rule; // for --suppressions: hides this race and no other of the report (suppress_rule.c)
     // The runs of a merged report that saw the race, by seed, then id. The race is shown as the first one saw it.
     const GrSeenIn *seen;
     uint32_t n_seen;                // 0: the report is of one run
@@ -172,7 +173,9 @@ typedef struct GrReport {
     const char *tool;    // that found all this, and its version
     struct GrSuppressions *suppressions; // suppress.h; NULL: there are none
     struct GrSuppressions *bundled;      // the rules that come with gpurace; NULL: they are not wanted
-    bool owns_rules;                     // gr_report_free frees both
+    struct GrSuppressions
+        *comments;   // in the source (suppress_comment.c); the report's own; NULL: there are none
+    bool owns_rules; // gr_report_free frees both
     // Of two engines: causality, the second, judges the races of the first. Names NULL: only one engine ran.
     struct GrSecondOpinion {
         const char *engine, *evidence;

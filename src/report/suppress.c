@@ -5,114 +5,7 @@
 #include "base/map.h"
 #include "report/report_internal.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-// ---- Reading -------------------------------------------------------------------------------------------------------
-
-static const char *const words[] = {
-#define SUPPRESSION(id, word, matches) word,
-#include "report/suppressions.def"
-#undef SUPPRESSION
-};
-
-static gr_status read_rule(GrSuppressions *s, const char *line, size_t len, uint32_t number, const char *why,
-                           gr_error *err) {
-    static const char known[] = "one of "
-#define SUPPRESSION(id, word, matches) word ":, "
-#include "report/suppressions.def"
-#undef SUPPRESSION
-        ;
-    const char *colon = memchr(line, ':', len);
-    unsigned kind = 0;
-    while (kind < GR_RULE_COUNT && (!colon || strlen(words[kind]) != (size_t)(colon - line) ||
-                                    memcmp(words[kind], line, (size_t)(colon - line)) != 0))
-        kind++;
-    if (kind == GR_RULE_COUNT)
-        return gr_fail_at(err, GR_ERR_SYNTAX, s->path, number, 1,
-                          "a rule begins with %sbut this one with '%.*s'", known,
-                          (int)(colon ? colon - line : (ptrdiff_t)len), line);
-    if (colon + 1 == line + len)
-        return gr_fail_at(err, GR_ERR_SYNTAX, s->path, number, (unsigned)(colon - line) + 2,
-                          "no pattern behind the colon; * matches everything");
-    char *text = gr_arena_alloc(&s->arena, len + 1);
-    GR_NEED(text, err);
-    memcpy(text, line, len);
-    text[len] = 0;
-    GrRule rule = {.kind = (GrRuleKind)kind,
-                   .text = text,
-                   .path = s->path,
-                   .pattern = text + (colon + 1 - line),
-                   .why = why,
-                   .line = number};
-    const char *wrong = kind == GR_RULE_PAIR ? gr_pair_read(&rule, &s->arena) : NULL;
-    if (wrong)
-        return gr_fail_at(err, GR_ERR_SYNTAX, s->path, number, (unsigned)(colon - line) + 2, "%s", wrong);
-    return gr_vec_push(&s->rules, rule) ? GR_OK : gr_no_memory(err);
-}
-
-// The text of a comment; NULL: it says nothing.
-static const char *comment(const char *at, const char *last, Arena *arena) {
-    while (at < last && (*at == '#' || *at == ' ' || *at == '\t'))
-        at++;
-    return at < last ? gr_arena_strndup(arena, at, (size_t)(last - at)) : NULL;
-}
-
-gr_status gr_suppressions_parse(const char *path, const char *text, size_t len, GrSuppressions *out,
-                                gr_error *err) {
-    memset(out, 0, sizeof *out);
-    gr_arena_init(&out->arena);
-    out->path = path;
-    uint32_t number = 1;
-    const char *why = NULL;
-    bool explains = false; // the line before is a comment
-    for (const char *at = text, *end; at < text + len; at = end + 1, number++) {
-        end = memchr(at, '\n', (size_t)(text + len - at));
-        end = end ? end : text + len;
-        const char *last = end;
-        while (at < last && (*at == ' ' || *at == '\t'))
-            at++;
-        while (last > at && strchr(" \t\r", last[-1]))
-            last--;
-        bool is_comment = at < last && *at == '#';
-        if (is_comment && !explains)
-            why = comment(at, last, &out->arena);
-        else if (at == last)
-            why = NULL;
-        gr_status st = GR_OK;
-        if (at < last && !is_comment)
-            st = read_rule(out, at, (size_t)(last - at), number, why, err);
-        if (st != GR_OK)
-            return st;
-        explains = is_comment;
-    }
-    return GR_OK;
-}
-
-gr_status gr_suppressions_read(const char *path, GrSuppressions *out, gr_error *err) {
-    char *text = NULL;
-    size_t len;
-    memset(out, 0, sizeof *out);
-    gr_arena_init(&out->arena);
-    gr_status st = gr_file_read(path, &text, &len, err);
-    if (st == GR_OK)
-        st = gr_suppressions_parse(path, text, len, out, err);
-    free(text);
-    return st;
-}
-
-gr_status gr_suppressions_bundled(GrSuppressions *out, gr_error *err) {
-    extern const char gr_bundled_suppressions[];
-    return gr_suppressions_parse("bundled.supp", gr_bundled_suppressions, strlen(gr_bundled_suppressions),
-                                 out, err);
-}
-
-void gr_suppressions_free(GrSuppressions *s) {
-    gr_vec_free(&s->rules);
-    gr_arena_free(&s->arena);
-}
-
-// ---- Matching ------------------------------------------------------------------------------------------------------
 
 // `pattern` from its beginning against all of `text`; a * takes as little as it can and more when that fails.
 static bool matches_from(const char *pattern, const char *text) {
@@ -148,17 +41,70 @@ bool gr_pattern_matches(const char *pattern, const char *text) {
     }
 }
 
+// "void ns::scan<int>(int*)" without its type and parameters, with the template's arguments or not. `out` has room.
+static void plain_name(const char *spelled, bool arguments, char *out) {
+    char *q = out;
+    int depth = 0;
+    for (const char *p = spelled; *p; p++) {
+        size_t anonymous = strncmp(p, "(anonymous namespace)", 21) ? 0 : 21;
+        if (anonymous && (!depth || arguments)) {
+            memcpy(q, p, anonymous);
+            q[10] = '_'; // its blank is none
+            q += anonymous;
+            p += anonymous - 1;
+            continue;
+        }
+        if (*p == '(' && !depth)
+            break;
+        depth += *p == '<';
+        if (!depth)
+            q = *p == ' ' ? out : q; // a type was before it
+        if ((!depth && *p != ' ') || (depth && arguments))
+            *q++ = *p;
+        depth -= *p == '>' && depth;
+    }
+    *q = 0;
+}
+
+// Behind the namespaces.
+static const char *last_name(const char *plain) {
+    const char *last = plain;
+    int depth = 0;
+    for (const char *p = plain; *p; p++) {
+        depth += (*p == '<') - (*p == '>' && depth);
+        if (!depth && p[0] == ':' && p[1] == ':' && p[2])
+            last = p + 2;
+    }
+    return last;
+}
+
+// As the linker spells it, as the source does, and that without parameters, the template's arguments and namespaces.
 static bool name_matches(const char *pattern, const char *name, Arena *arena) {
-    return name &&
-           (gr_pattern_matches(pattern, name) || gr_pattern_matches(pattern, gr_demangle(name, arena)));
+    const char *spelled = name ? gr_demangle(name, arena) : NULL;
+    if (!spelled)
+        return false;
+    char *plain = gr_arena_alloc(arena, strlen(spelled) + 1);
+    bool found = gr_pattern_matches(pattern, name) || gr_pattern_matches(pattern, spelled);
+    for (unsigned arguments = 0; plain && arguments < 2 && !found; arguments++) {
+        plain_name(spelled, arguments, plain);
+        found = gr_pattern_matches(pattern, plain) || gr_pattern_matches(pattern, last_name(plain));
+    }
+    return found;
+}
+
+// The path, or its end from the beginning of a name.
+static bool path_matches(const char *pattern, const char *path) {
+    for (; path; path = strchr(path, '/') ? strchr(path, '/') + 1 : NULL)
+        if (gr_pattern_matches(pattern, path))
+            return true;
+    return false;
 }
 
 // Any place of the access, by its file or function.
 static bool access_matches(const GrRule *rule, const GrAccess *a, Arena *arena) {
     for (uint32_t k = 0; k <= a->n_inlined; k++) {
         const GrFrame *f = gr_access_frame(a, k);
-        if ((f->file && gr_pattern_matches(rule->pattern, f->file)) ||
-            name_matches(rule->pattern, f->function, arena))
+        if (path_matches(rule->pattern, f->file) || name_matches(rule->pattern, f->function, arena))
             return true;
     }
     return false;
@@ -169,9 +115,14 @@ static bool headline_matches(const GrRule *rule, const GrAccess *a) {
     return file && gr_pattern_matches(rule->pattern, file);
 }
 
-static bool rule_matches(const GrRule *rule, const GrRace *race, Arena *arena) {
+// `own`: the race's own rule.
+static bool rule_matches(const GrRule *rule, const GrRace *race, const char *own, Arena *arena) {
     if (rule->kind == GR_RULE_PAIR)
         return gr_pair_matches(rule, race);
+    if (rule->kind == GR_RULE_SIDES)
+        return !strcmp(rule->pattern, own);
+    if (rule->kind == GR_RULE_COMMENT)
+        return gr_comment_matches(rule, race);
     if (rule->kind == GR_RULE_MODULE)
         return race->found.module && gr_pattern_matches(rule->pattern, race->found.module);
     if (rule->kind != GR_RULE_FILE && name_matches(rule->pattern, race->found.kernel, arena))
@@ -183,20 +134,28 @@ static bool rule_matches(const GrRule *rule, const GrRace *race, Arena *arena) {
         if (rule->kind == GR_RULE_FILE ? headline_matches(rule, a) : access_matches(rule, a, arena))
             return true;
     }
-    return race->witness && rule_matches(rule, race->witness, arena);
+    return race->witness && rule_matches(rule, race->witness, own, arena);
 }
 
 // The first rule that matches counts it. NULL: none does.
-static const GrRule *hide(GrSuppressions *s, const GrRace *race, Arena *arena) {
-    for (size_t k = 0; s && k < s->rules.len; k++) {
-        GrRule *rule = &s->rules.data[k];
-        if (rule_matches(rule, race, arena)) {
-            rule->races++;
-            rule->count += race->found.count;
-            return rule;
-        }
+static const GrRule *hide(const GrReport *r, GrSuppressions *s, const GrRace *race) {
+    StrBuf own = {0};
+    Arena arena;
+    GrRule *rule = NULL;
+    if (!s || !s->rules.len)
+        return NULL;
+    gr_arena_init(&arena);
+    gr_race_rule(r, race, &own);
+    for (size_t k = 0; k < s->rules.len && !rule; k++)
+        if (rule_matches(&s->rules.data[k], race, own.data && !own.oom ? own.data : "", &arena))
+            rule = &s->rules.data[k];
+    gr_arena_free(&arena);
+    if (rule) {
+        rule->races++;
+        rule->count += race->found.count;
     }
-    return NULL;
+    gr_str_free(&own);
+    return rule;
 }
 
 // What was hidden has been counted with others: those go by their own counts now.
@@ -211,7 +170,7 @@ static void apply_to(GrReport *r, GrSuppressions *s, GrRaceVec *races, Map *hidd
     size_t kept = 0;
     for (size_t i = 0; i < races->len; i++) {
         GrRace race = races->data[i];
-        race.hidden_by = hide(s, &race, &r->arena);
+        race.hidden_by = hide(r, s, &race);
         if (!race.hidden_by) {
             races->data[kept++] = race;
             continue;
@@ -228,10 +187,13 @@ static void apply(GrReport *r, GrSuppressions *s, Map *hidden) {
     apply_to(r, s, &r->misuses, hidden);
 }
 
-void gr_suppressions_apply(GrReport *r) {
+bool gr_suppressions_apply(GrReport *r) {
     Map hidden = {0}; // tallies
     apply(r, r->suppressions, &hidden);
     apply(r, r->bundled, &hidden);
+    bool ok = (r->comments = gr_suppressions_new(&r->arena)) && gr_comments_find(r, r->comments);
+    apply(r, r->comments, &hidden);
     part_tallies(r, &hidden);
     gr_map_free(&hidden);
+    return ok;
 }

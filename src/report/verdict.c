@@ -325,7 +325,7 @@ gr_status gr_report_finish(GrReport *r, gr_error *err) {
     GR_MUST(gr_report_merge(r, err));
     if (r->causal.engine)
         GR_MUST(gr_report_confirm(r, err));
-    gr_suppressions_apply(r);
+    GR_NEED(gr_suppressions_apply(r), err);
     GR_MUST(gr_report_group(r, err));
     gr_map_free(&r->misuse_at); // their numbers have changed
     GR_MUST(gr_report_identify(r, err));

@@ -145,8 +145,24 @@ pair:a.cu:1 b.cu:2
     def test_rules_alone(self):
         self.assertEqual(self.lint(self.RULES), ["5 no reason", "7 too broad", "8 too broad", "11 too broad", "15 hides nothing more"])
         self.assertEqual(self.lint("# bug 1\nrace:scan_kernel\n", status=0), [])
-        self.assertEqual(self.lint("# bug 1\nrace:scan\nkernel:scan_kernel\nrace:^scan_kernel$\n"), ["4 hides nothing more"])
+        self.assertEqual(self.lint("# bug 1\nrace:scan*\nkernel:scan_kernel\nrace:^scan_kernel$\n"), ["4 hides nothing more"])
         self.assertEqual(self.lint("", status=0), [])
+
+    def test_what_hides_others(self):
+        for rule in ("module:*", "race:main", "race:*step*", "kernel:*a_kernel*", "file:scan", "race:*"):
+            self.assertEqual(self.lint(f"# bug 1\n{rule}\n"), ["2 too broad"], rule)
+        for rule in ("race:domain_step", "race:step_*", "file:scan.cu", "sides:read-write-race/global a.cu:1 b.cu:2"):
+            self.assertEqual(self.lint(f"# bug 1\n{rule}\n", status=0), [], rule)
+
+    def test_sources(self):
+        source = self.folder / "x.cu"
+        source.write_text("a++; // gpurace: ok\n// gpurace: ok because\n/* gpurace: ok */\n")
+        printed = self.ok(call(GPURACE, "suppressions", str(source)), 3)
+        self.assertEqual([line.split(": ")[0] for line in printed.splitlines()], [f"{source}:1", f"{source}:3"])
+        self.assertIn("no reason", printed)
+        source.write_text("// gpurace: ok because\n")
+        self.ok(call(GPURACE, "suppressions", str(source)))
+        self.ok(call(GPURACE, "suppressions", str(self.folder / "none.cu")), 1)
 
     def test_command_lines(self):
         self.ok(call(GPURACE, "suppressions"), 2)
@@ -165,7 +181,8 @@ pair:a.cu:1 b.cu:2
         reports = self.folder / "1.json", self.folder / "2.json"
         self.assertEqual(self.lint(text, *reports), ["4 unused"])
         printed = call(GPURACE, "suppressions", str(rules), *map(str, reports)).stdout
-        self.assertEqual(printed, f"{rules}:4: race:of_long_ago: unused: it hid no race in 2 reports\n")
+        self.assertEqual(printed, f"{rules}:4: race:of_long_ago: unused: it hid no race in 2 reports; names are compared as a whole (*NAME* is any "
+                         "that has NAME in it)\n")
         self.ok(call(GPURACE, "suppressions", str(rules), str(rules)), 1)
 
 

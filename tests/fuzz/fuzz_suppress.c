@@ -36,7 +36,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             if (!gr_vec_push(&r.races, race_of(shape)))
                 abort();
         size_t before = r.races.len;
-        gr_suppressions_apply(&r);
+        if (!gr_suppressions_apply(&r))
+            abort();
         for (size_t k = 0; k < s.rules.len; k++)
             before -= s.rules.data[k].races;
         if (before != r.races.len) // each is hidden by one rule, or there

@@ -222,7 +222,7 @@ class Race(Page):
         self.assertGreater(len(report["races"]), 1)
         race = report["races"][0]
         text = self.follow(race)
-        rule = re.search(r"^((?:pair|race|file|module):.*)$", text, re.MULTILINE)[1]
+        rule = re.search(r"^(sides:.*)$", text, re.MULTILINE)[1]
         with open(self.path("rules"), "w", encoding="utf-8") as file:
             file.write(rule + "\n")
         self.run_program("b.json", "two_occurrences", options=["--engine", "collider", "--suppressions", self.path("rules")])

@@ -203,11 +203,38 @@ class Headlines(unittest.TestCase):
                 self.assertEqual(bool(report["races"]), found, (engine, chosen, report["reasons"]))
         with tempfile.TemporaryDirectory() as folder:
             rules = os.path.join(folder, "rules")
-            for rule, hides in (("file:temp_storage.cu", True), ("file:/cub/", False), ("race:/cub/", True)):
+            for rule, hides in (("file:temp_storage.cu", True), ("file:/cub/", False), ("race:*/cub/*", True)):
                 with open(rules, "w", encoding="utf-8") as file:
                     file.write(rule + "\n")
                 report = run("temp_storage", "s", options=["--engine", "exact", "--suppressions", rules])
                 self.assertEqual(not report["races"], hides, rule)
+
+
+class Comments(unittest.TestCase):
+    """`// gpurace: ok REASON` in the source."""
+
+    LINES = {7: "benign counter", 18: "any thread's number will do", 20: "the same"}
+
+    def test_hidden_with_their_reasons(self):
+        for engine in ("exact", "collider"):
+            report = run("commented", options=["--engine", engine, "--same-value", "yes"])
+            self.assertEqual({r["line"]: r["why"] for r in report["suppressions"]}, self.LINES, engine)
+            self.assertTrue(all(r["in_source"] and r["races"] for r in report["suppressions"]))
+            shown = {a["line"] for r in report["races"] for a in r["accesses"]}
+            self.assertTrue(shown and shown <= {21, 22, 23}, shown)
+            self.assertEqual({r["hidden_by"]["line"] for r in report["hidden"]}, set(self.LINES))
+            self.assertIn("commented.cu:21: a comment `gpurace: ok` without a reason hides nothing", "\n".join(report["coverage"]["remarks"]))
+        text = run("commented", options=["--engine", "exact"], text=True)
+        self.assertRegex(text, r'  hidden    \d+ races? that occurred \d+ times?, by a comment in the source: \S*commented.cu:7 "benign counter"')
+
+    def test_read_again(self):
+        """The JSON report as text, merged with itself."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "a.json")
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(run("commented", options=["--engine", "exact"]), file)
+            done = subprocess.run([GPURACE, "report", path, path], capture_output=True, text=True, check=True)
+            self.assertIn('commented.cu:7 "benign counter"', done.stdout)
 
 
 class Bundled(unittest.TestCase):

@@ -62,7 +62,7 @@ static void reading(void **state) {
     assert_int_equal(
         read_text("# known: bug 17\n\n  race:^histogram$ \r\n\tfile:third party/*.cuh", &s, &err), GR_OK);
     assert_int_equal(s.rules.len, 2);
-    assert_string_equal(s.rules.data[0].pattern, "^histogram$");
+    assert_string_equal(s.rules.data[0].pattern, "^histogram$"); // a name, as a whole
     assert_int_equal(s.rules.data[0].line, 3);
     assert_int_equal(s.rules.data[1].kind, GR_RULE_FILE);
     assert_string_equal(s.rules.data[1].pattern, "third party/*.cuh");
@@ -83,6 +83,7 @@ static void mistakes(void **state) {
         {"pair:a.cu:1\n", "two places", 1},         {"pair:a.cu:1 b.cu:2 c.cu:3\n", "no more", 1},
         {"pair:a.cu b.cu:2\n", "FILE:LINE", 1},     {"pair:a.cu:1 b.cu:0\n", "a line is", 1},
         {"pair:a.cu:1 b.cu:2,x\n", "a line is", 1}, {"pair:a.cu:1 b.cu:2<\n", "FILE:LINE", 1},
+        {"sides:x a.cu:1\n", "two sides", 1},       {"sides:x a b c\n", "no more", 1},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         GrSuppressions s;
@@ -98,6 +99,12 @@ static void mistakes(void **state) {
     gr_suppressions_free(&s);
 }
 
+static const GrClass *class_of(uint32_t number) {
+    static const GrClass it = {1, "read-write race", "one read", GR_KIND_RACE},
+                         other = {2, "lost update (R1)", "", GR_KIND_RACE};
+    return number == 1 ? &it : number == 2 ? &other : NULL;
+}
+
 // Whether the rule hides the race, or the misuse, and counts what it hid.
 static void check_rule(const char *rule, const GrRace *race, const GrFinding *misuse, bool hides) {
     GrSuppressions s;
@@ -105,9 +112,10 @@ static void check_rule(const char *rule, const GrRace *race, const GrFinding *mi
     gr_error err = {0};
     assert_int_equal(read_text(rule, &s, &err), GR_OK);
     gr_report_init(&r);
+    r.find_class = class_of;
     r.suppressions = &s;
     assert_true(race ? gr_vec_push(&r.races, *race) : gr_vec_push(&r.misuses, ((GrRace){.found = *misuse})));
-    gr_suppressions_apply(&r);
+    assert_true(gr_suppressions_apply(&r));
     if (r.races.len + r.misuses.len == hides)
         fail_msg("'%s'", rule);
     assert_int_equal(s.rules.data[0].races, hides);
@@ -128,14 +136,121 @@ static void hiding(void **state) {
         bool hides;
     } rows[] = {
         {"race:push(int*)", true}, // of the other side, as the source spells it
-        {"race:list.cuh", true},   {"race:kernel", true},    {"race:^_Z6kernelPi$", true},
-        {"race:app.ptx", false},   {"kernel:kernel(", true}, {"kernel:push", false},
-        {"file:app.cu$", true},    {"file:list.cuh$", true}, {"file:push", false},
-        {"module:app", true},      {"module:^list", false},
+        {"race:list.cuh", true},     {"race:kernel", true},     {"race:^_Z6kernelPi$", true},
+        {"race:app.ptx", false},     {"kernel:kernel(", false}, {"kernel:push", false},
+        {"race:pus", false},         {"race:ush", false},       {"race:pu*", true},
+        {"race:*us*", true},         {"kernel:kern", false},    {"kernel:kern*", true},
+        {"race:src/list.cuh", true}, {"race:ist.cuh", false},   {"race:src", false},
+        {"file:app.cu$", true},      {"file:list.cuh$", true},  {"file:push", false},
+        {"module:app", true},        {"module:^list", false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         check_rule(rows[i].rule, &race, NULL, rows[i].hides);
     }
+}
+
+// Names are compared as a whole, in each form that people know them by.
+static void names(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *pattern;
+        bool matches;
+    } rows[] = {
+        {"domain_step(int*)", "main", false},
+        {"domain_step(int*)", "domain_step", true},
+        {"domain_step(int*)", "domain", false},
+        {"void ns::scan<int>(int*)", "scan", true},
+        {"void ns::scan<int>(int*)", "ns::scan", true},
+        {"void ns::scan<int>(int*)", "scan<int>", true},
+        {"void ns::scan<int>(int*)", "ns::scan<*>", true},
+        {"void ns::scan<int>(int*)", "void ns::scan<int>(int*)", true},
+        {"void ns::scan<int>(int*)", "ns", false},
+        {"void ns::scan<int>(int*)", "can", false},
+        {"void ns::scan<int>(int*)", "int", false},
+        {"List<int>::push(int)", "push", true},
+        {"List<int>::push(int)", "List::push", true},
+        {"List<int>::push(int)", "List", false},
+        {"(anonymous namespace)::fill(int*)", "fill", true},
+        {"_ZN2ns4pushEPi", "push", true},
+        {"_ZN2ns4pushEPi", "_ZN2ns4pushEPi", true},
+        {"plain_c", "plain_c", true},
+        {"a(int (*)(int))", "a", true},
+    };
+    char rule[128];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        GrRace race = {.found.kernel = rows[i].name, .found.count = 1, .found.n_accesses = 1};
+        snprintf(rule, sizeof rule, "kernel:%s", rows[i].pattern);
+        check_rule(rule, &race, NULL, rows[i].matches);
+    }
+}
+
+static void comments(void **state) {
+    (void)state;
+    static const struct {
+        const char *line, *reason; // NULL: there is none
+        bool alone;
+    } rows[] = {
+        {"x++; // gpurace: ok benign counter", "benign counter", false},
+        {"  // gpurace: ok: bug 7  ", "bug 7", true},
+        {"\t/* gpurace: ok here */", "here", true},
+        {"x++; /* gpurace: ok here */ y++;", "here", false},
+        {"/* gpurace: ok here */ y++;", "here", false},
+        {"x++; // gpurace: ok", "", false},
+        {"x++; // gpurace: ok   ", "", false},
+        {"x++; /* gpurace: ok */", "", false},
+        {"x++; // gpurace:ok so", "so", false},
+        {"x++; // gpurace: okay so", NULL, false},
+        {"x++; // see gpurace: ok so", NULL, false},
+        {"gpurace: ok so", NULL, false},
+        {"x++; // gpurace: no", NULL, false},
+        {"", NULL, false},
+        {"//", NULL, false},
+        {"// gpurace:", NULL, false},
+        {"// gpurace: o", NULL, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        GrComment c;
+        bool is = gr_comment_read(rows[i].line, strlen(rows[i].line), &c);
+        if (is != (rows[i].reason != NULL) ||
+            (is && (c.len != strlen(rows[i].reason) || memcmp(c.reason, rows[i].reason, c.len) != 0 ||
+                    c.alone != rows[i].alone)))
+            fail_msg("'%s'", rows[i].line);
+    }
+}
+
+// The rule that is offered hides what it was made for, and a change of any of its words does not.
+static void hiding_sides(void **state) {
+    (void)state;
+    GrReport r;
+    gr_report_init(&r);
+    r.find_class = class_of;
+    GrRace race = {
+        .found = {.class = 1, .space = "shared", .count = 2, .n_accesses = 2, .order = "nothing between"}};
+    race.found.accesses[0] = (GrAccess){.kind = "load", .at = {NULL, "/home/a b/x.cu", 12, 1}, .ptx_line = 9};
+    race.found.accesses[1] =
+        (GrAccess){.kind = "host read", .at = {NULL, "/src/main.cu", 7, 1}, .host = true};
+    StrBuf rule = {0};
+    gr_race_rule(&r, &race, &rule);
+    assert_string_equal(rule.data, "sides:read-write-race/shared a%20b/x.cu:12 host-read@src/main.cu:7");
+    check_rule(rule.data, &race, NULL, true);
+    gr_str_free(&rule);
+    static const struct {
+        const char *rule;
+        bool hides;
+    } rows[] = {
+        {"sides:read-write-race/shared \t host-read@src/main.cu:7 a%20b/x.cu:12", true}, // in either order
+        {"sides:read-write-race/global a%20b/x.cu:12 host-read@src/main.cu:7", false},
+        {"sides:read-write-race/shared a%20b/x.cu:13 host-read@src/main.cu:7", false},
+        {"sides:read-write-race/shared a%20b/x.cu:12 host-write@src/main.cu:7", false},
+        {"sides:read-write-race/shared a%20b/x.cu:12 ?", false},
+        {"sides:lost-update-R1/shared a%20b/x.cu:12 host-read@src/main.cu:7", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        check_rule(rows[i].rule, &race, NULL, rows[i].hides);
+    race.found.class = 2;
+    check_rule(rows[4].rule, &race, NULL, false);
+    check_rule(rows[5].rule, &race, NULL, true);
+    gr_report_free(&r);
 }
 
 // `file:` goes by the place that the report names, `race:` by any.
@@ -164,8 +279,11 @@ static void hiding_misuse(void **state) {
     static const struct {
         const char *rule;
         bool hides;
-    } rows[] = {
-        {"kernel:sort(int*)", true}, {"file:sort.cu$", true}, {"race:sort", true}, {"module:sort", false}};
+    } rows[] = {{"kernel:sort(int*)", true},
+                {"file:sort.cu$", true},
+                {"race:sort", true},
+                {"race:sor", false},
+                {"module:sort", false}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         check_rule(rows[i].rule, NULL, &m, rows[i].hides);
     }
@@ -220,9 +338,11 @@ static void bundled(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(patterns),           cmocka_unit_test(reading),
-                                       cmocka_unit_test(mistakes),           cmocka_unit_test(hiding),
-                                       cmocka_unit_test(hiding_by_headline), cmocka_unit_test(hiding_misuse),
-                                       cmocka_unit_test(hiding_pairs),       cmocka_unit_test(bundled)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(patterns),      cmocka_unit_test(reading),
+                                       cmocka_unit_test(mistakes),      cmocka_unit_test(hiding),
+                                       cmocka_unit_test(names),         cmocka_unit_test(comments),
+                                       cmocka_unit_test(hiding_sides),  cmocka_unit_test(hiding_by_headline),
+                                       cmocka_unit_test(hiding_misuse), cmocka_unit_test(hiding_pairs),
+                                       cmocka_unit_test(bundled)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -122,7 +122,7 @@ static void add_races(GrMerge *m, GrRaceVec *to, const GrReport *from, const GrR
         gr_merge_check(gr_map_put(&at, to->data[k].id, (void *)(k + 1)), m);
     for (size_t k = 0; k < races->len && !m->nomem; k++) {
         GrRace race = adopt(m, from, &races->data[k], run);
-        size_t place = (size_t)gr_map_get(&at, race.id);
+        size_t place = race.id ? (size_t)gr_map_get(&at, race.id) : 0; // no id: memory is out
         if (place && !m->nomem)
             join_seen(m, &to->data[place - 1], &race);
         else

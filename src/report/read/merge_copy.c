@@ -123,6 +123,7 @@ GrRace gr_merge_copy(GrMerge *m, const GrReport *from, const GrRace *race) {
     out.found = copy_finding(m, from, &race->found);
     out.id = gr_merge_text(m, race->id);
     out.line_id = gr_merge_text(m, race->line_id);
+    out.rule = gr_merge_text(m, race->rule);
     out.seen = NULL;
     out.n_seen = 0;
     out.watched = copy_part(m, from, race->watched);

@@ -85,8 +85,8 @@ static int compare_rules(const void *a, const void *b) {
 static void add_rules(GrMerge *m, struct GrSuppressions **to, const struct GrSuppressions *from) {
     if (!from)
         return;
-    if (!*to && (*to = GR_NEW(&m->to->arena, GrSuppressions)))
-        gr_arena_init(&(*to)->arena);
+    if (!*to)
+        *to = gr_suppressions_new(&m->to->arena);
     gr_merge_check(*to != NULL, m);
     if (!*to)
         return;
@@ -143,4 +143,5 @@ void gr_merge_coverage(GrMerge *m, const GrReport *from) {
     add_texts(m, &to->reasons, &from->reasons);
     add_rules(m, &to->suppressions, from->suppressions);
     add_rules(m, &to->bundled, from->bundled);
+    add_rules(m, &to->comments, from->comments);
 }

@@ -274,6 +274,7 @@ static void read_seen(GrReader *x, const json_t *o, GrRace *race) {
 static void read_names(GrReader *x, const json_t *o, GrRace *race) {
     race->id = gr_read_text(x, o, "id");
     race->line_id = gr_read_text(x, o, "line_id");
+    race->rule = gr_read_text(x, o, "rule");
     if (!race->id != !race->line_id)
         gr_read_wrong(x, "one of 'id' and 'line_id' is missing");
     race->known = gr_read_flag(o, "known");
@@ -369,7 +370,8 @@ static const GrRule *read_rule(GrReader *x, const json_t *o) {
     if (!rule)
         gr_read_nomem(x);
     else
-        *rule = (GrRule){.text = gr_read_needed(x, by, "rule"),
+        *rule = (GrRule){.kind = gr_read_flag(by, "in_source") ? GR_RULE_COMMENT : GR_RULE_RACE,
+                         .text = gr_read_needed(x, by, "rule"),
                          .path = gr_read_needed(x, by, "file"),
                          .why = gr_read_text(x, by, "why"),
                          .line = (uint32_t)gr_read_number(x, by, "line", UINT32_MAX)};

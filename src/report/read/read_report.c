@@ -86,10 +86,8 @@ static void read_coverage(GrReader *x, const json_t *o, const json_t *times) {
 // ---- What hid races -------------------------------------------------------------------------------------------------
 
 static struct GrSuppressions *new_rules(GrReader *x) {
-    GrSuppressions *s = GR_NEW(&x->report->arena, GrSuppressions);
-    if (s)
-        gr_arena_init(&s->arena);
-    else
+    GrSuppressions *s = gr_suppressions_new(&x->report->arena);
+    if (!s)
         gr_read_nomem(x);
     return s;
 }
@@ -98,7 +96,8 @@ static void read_rules(GrReader *x, const json_t *o) {
     const json_t *list = gr_read_list(x, o, "suppressions");
     GrReport *r = x->report;
     r->owns_rules = true;
-    if (!list || !(r->suppressions = new_rules(x)) || !(r->bundled = new_rules(x)))
+    if (!list || !(r->suppressions = new_rules(x)) || !(r->bundled = new_rules(x)) ||
+        !(r->comments = new_rules(x)))
         return;
     size_t k;
     json_t *v;
@@ -109,7 +108,12 @@ static void read_rules(GrReader *x, const json_t *o) {
                        .line = (uint32_t)gr_read_number(x, v, "line", UINT32_MAX),
                        .races = gr_read_number(x, v, "races", INT64_MAX),
                        .count = gr_read_number(x, v, "count", INT64_MAX)};
-        if (!gr_vec_push(gr_read_flag(v, "bundled") ? &r->bundled->rules : &r->suppressions->rules, rule))
+        GrSuppressions *to = gr_read_flag(v, "bundled")     ? r->bundled
+                             : gr_read_flag(v, "in_source") ? r->comments
+                                                            : r->suppressions;
+        if (to == r->comments)
+            rule.kind = GR_RULE_COMMENT;
+        if (!gr_vec_push(&to->rules, rule))
             gr_read_nomem(x);
     }
 }
@@ -173,6 +177,7 @@ static void drop_names(json_t *races) {
     json_array_foreach(races, k, v) {
         json_object_del(v, "id");
         json_object_del(v, "line_id");
+        json_object_del(v, "rule");
         json_object_del(v, "known");
     }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report as one HTML file that needs nothing else: page.css, page.js, and the report as JSON. The script makes the
 // index from it, and a section for each race when it is asked for. So a page of many races opens as fast as one of few.
-#include "report/suppress.h"
 #include "report/write/formats.h"
 #include "report/write/json_internal.h"
 
@@ -10,14 +9,9 @@
 
 extern const char gr_page_css[], gr_page_js[];
 
-// What the page shows of a race beyond the JSON report: the command that shows it again, and the line that hides it.
+// What the page shows of a race beyond the JSON report: the command that shows it again.
 static bool add_more(const GrReport *r, const GrRace *race, json_t *o) {
-    StrBuf rule = {0};
-    gr_race_rule(race, &rule);
-    bool ok = !rule.oom && gr_json_set(o, "again", gr_json_text(gr_race_reproduce(r, race))) &&
-              gr_json_set(o, "rule", gr_json_text(rule.data ? rule.data : ""));
-    gr_str_free(&rule);
-    return ok;
+    return gr_json_set(o, "again", gr_json_text(gr_race_reproduce(r, race)));
 }
 
 static bool add_all(const GrReport *r, const GrRaceVec *races, json_t *list) {

@@ -139,8 +139,9 @@ static json_t *kernel_names(const GrRace *race, Arena *arena) {
 static bool add_names(const GrReport *r, json_t *o, const GrRace *race) {
     if (!race->id)
         return true; // a witness is part of a race, and has no name
-    bool ok =
-        gr_json_set(o, "id", json_string(race->id)) && gr_json_set(o, "line_id", json_string(race->line_id));
+    bool ok = gr_json_set(o, "id", json_string(race->id)) &&
+              gr_json_set(o, "line_id", json_string(race->line_id)) &&
+              (!race->rule || gr_json_set(o, "rule", gr_json_text(race->rule)));
     json_t *runs = race->n_seen && ok ? json_array() : NULL;
     for (uint32_t k = 0; ok && runs && k < race->n_seen; k++)
         ok = json_array_append_new(runs, json_pack("{s:s,s:I}", "run", race->seen[k].run->id, "count",
@@ -226,25 +227,29 @@ static json_t *race_json(const GrReport *r, const GrRace *race, Arena *arena) {
     return if_made(ok, o);
 }
 
-static bool add_rule(json_t *list, const GrRule *rule, bool bundled) {
+// `mark`: "bundled", "in_source"; NULL: it is of the user's file.
+static bool add_rule(json_t *list, const GrRule *rule, const char *mark) {
     json_t *o = json_pack("{s:o,s:o,s:i,s:I,s:I}", "rule", gr_json_text(rule->text), "file",
                           gr_json_text(rule->path), "line", (int)rule->line, "races", (json_int_t)rule->races,
                           "count", (json_int_t)rule->count);
-    bool ok = o && (!bundled || (gr_json_set(o, "bundled", json_true()) &&
-                                 gr_json_set(o, "why", text_or_null(rule->why))));
+    bool ok =
+        o && (!mark || (gr_json_set(o, mark, json_true()) && gr_json_set(o, "why", text_or_null(rule->why))));
     return json_array_append_new(list, o) == 0 && ok;
 }
 
-// All of the user's rules; of the rules that come with gpurace those that hid something.
-static json_t *suppressions_json(const GrReport *r) {
-    const GrSuppressions *s = r->suppressions, *bundled = r->bundled;
-    json_t *a = json_array();
-    bool ok = a;
+static bool add_rules(json_t *list, const GrSuppressions *s, const char *mark) {
+    bool ok = true;
     for (size_t i = 0; s && ok && i < s->rules.len; i++)
-        ok = add_rule(a, &s->rules.data[i], false);
-    for (size_t i = 0; bundled && ok && i < bundled->rules.len; i++)
-        if (bundled->rules.data[i].races)
-            ok = add_rule(a, &bundled->rules.data[i], true);
+        if (!mark || s->rules.data[i].races)
+            ok = add_rule(list, &s->rules.data[i], mark);
+    return ok;
+}
+
+// All of the user's rules; of the rules that come with gpurace, and of comments, those that hid something.
+static json_t *suppressions_json(const GrReport *r) {
+    json_t *a = json_array();
+    bool ok = a && add_rules(a, r->suppressions, NULL) && add_rules(a, r->bundled, "bundled") &&
+              add_rules(a, r->comments, "in_source");
     return if_made(ok, a);
 }
 
@@ -367,10 +372,12 @@ static json_t *hidden_json(const GrReport *r, Arena *arena) {
         const GrRace *race = &r->hidden.data[k];
         const GrRule *rule = race->hidden_by;
         json_t *o = race->found.space ? race_json(r, race, arena) : misuse_json(r, race, arena);
-        ok = o && gr_json_set(o, "hidden_by",
-                              json_pack("{s:o,s:o,s:i,s:o}", "rule", gr_json_text(rule->text), "file",
-                                        gr_json_text(rule->path), "line", (int)rule->line, "why",
-                                        text_or_null(rule->why)));
+        json_t *by =
+            json_pack("{s:o,s:o,s:i,s:o}", "rule", gr_json_text(rule->text), "file", gr_json_text(rule->path),
+                      "line", (int)rule->line, "why", text_or_null(rule->why));
+        if (by && rule->kind == GR_RULE_COMMENT)
+            json_object_set_new(by, "in_source", json_true());
+        ok = o && gr_json_set(o, "hidden_by", by);
         ok = ok ? json_array_append_new(a, o) == 0 : (json_decref(o), false);
     }
     return if_made(ok, a);
@@ -446,7 +453,7 @@ static json_t *causes_json(const GrReport *r, Arena *arena) {
 static bool add_rest(const GrReport *r, size_t listed, Arena *arena, json_t *o) {
     bool ok = true;
     json_t *times = times_json(r), *sources = gr_json_sources(r, listed);
-    if (r->suppressions || r->bundled)
+    if (r->suppressions || r->bundled || (r->comments && r->comments->rules.len))
         ok = gr_json_set(o, "suppressions", suppressions_json(r));
     if (ok && r->hidden.len)
         ok = gr_json_set(o, "hidden", hidden_json(r, arena));

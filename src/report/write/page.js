@@ -149,7 +149,7 @@ function coverage() {
       ["modules", c.modules.checked + " checked, " + c.modules.unchecked + " not"], ["launches", c.launches.checked + " checked, " + c.launches.unchecked + " not"],
       ["accesses", Object.entries(c.accesses).filter(([, n]) => n).map(([what, n]) => n + " " + what.replaceAll("_", " ")).join("; ")]]),
     list("Remarks", c.remarks), list("Not looked for", c.blind_to || []), (report.suppressions || []).some((rule) => rule.races) ? list("Hidden by suppressions", report.suppressions.filter((rule) => rule.races)
-      .map((rule) => `${plural(rule.races, "race")}, by ${rule.rule} (${rule.file}:${rule.line})${rule.why ? ": " + rule.why : ""}`)) : [],
+      .map((rule) => `${plural(rule.races, "race")}, by ${rule.rule} (${rule.file}:${rule.line})${rule.why && !rule.in_source ? ": " + rule.why : ""}`)) : [],
     launched.length ? [el("h3", {}, "Kernels"), kernelsTable(launched)] : [], el("h3", {}, "Again"), copyable(report.reproduce, "the command")];
 }
 
@@ -324,7 +324,7 @@ function racePage(race) {
       ["evidence", race.evidence ? `${race.evidence} (engine ${race.engine})` : race.engine], ["id", race.id], ["baseline", race.known === true ? "known" : race.known === false ? "new" : null]]),
     seenIn(race),
     el("h3", {}, "Again"), copyable(race.again, "the command"),
-    el("h3", {}, "To suppress it"), el("p", { class: "soft" }, "A line for the file of --suppressions, with the reason above it:"), copyable("# why this is no problem\n" + race.rule, "the rule"));
+    race.rule ? [el("h3", {}, "To suppress it"), el("p", { class: "soft" }, "A line for the file of --suppressions, with the reason above it. It hides this race and no other:"), copyable("# why this is no problem\n" + race.rule, "the rule")] : []);
 }
 
 // ---- The page --------------------------------------------------------------------------------------------------------

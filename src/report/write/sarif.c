@@ -312,11 +312,12 @@ static json_t *race_result(Writer *w, const GrRace *race) {
 // The rule that hides the result, and the comment above it as the reason.
 static void add_suppression(Writer *w, json_t *o, const GrRule *rule) {
     StrBuf why = {0};
-    gr_escaped_addf(&why, "%s%s%s (%s:%u)", rule->why ? rule->why : "", rule->why ? ": " : "", rule->text,
+    bool explains = rule->why && rule->kind != GR_RULE_COMMENT; // that has it in its text
+    gr_escaped_addf(&why, "%s%s%s (%s:%u)", explains ? rule->why : "", explains ? ": " : "", rule->text,
                     rule->path, rule->line);
     put(w, o, "suppressions",
-        json_pack("[{s:s,s:s,s:o}]", "kind", "external", "status", "accepted", "justification",
-                  gr_json_text(why.data ? why.data : "")));
+        json_pack("[{s:s,s:s,s:o}]", "kind", rule->kind == GR_RULE_COMMENT ? "inSource" : "external",
+                  "status", "accepted", "justification", gr_json_text(why.data ? why.data : "")));
     w->nomem |= why.oom;
     gr_str_free(&why);
 }

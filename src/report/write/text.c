@@ -91,6 +91,15 @@ static void add_suppressions(const GrReport *r, StrBuf *out) {
         gr_escaped_addf(out, "a rule that comes with gpurace: %s (%s:%u)\n",
                         hides->why ? hides->why : hides->text, hides->path, hides->line);
     }
+    const GrSuppressions *comments = r->comments;
+    for (size_t i = 0; comments && i < comments->rules.len; i++) {
+        const GrRule *hides = &comments->rules.data[i];
+        if (!hides->races)
+            continue;
+        add_hidden(hides, out);
+        gr_escaped_addf(out, "a comment in the source: %s:%u \"%s\"\n", gr_report_file(r, hides->path),
+                        hides->line, hides->why ? hides->why : "");
+    }
     if (any)
         gr_str_add(out, "            --bundled-suppressions no shows them (docs/suppressions.md)\n");
 }

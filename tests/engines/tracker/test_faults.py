@@ -132,7 +132,7 @@ class Suppressions(unittest.TestCase):
         name, line = os.path.basename(SOURCE), line_of("RACY")
         with tempfile.TemporaryDirectory(prefix="gpurace-test-") as folder:
             path = os.path.join(folder, "known")
-            for rule in ("race:racy", "kernel:^racy(int", f"pair:{name}:{line} {name}:{line}"):
+            for rule in ("race:racy", "kernel:^racy(int*", f"pair:{name}:{line} {name}:{line}"):
                 with open(path, "w", encoding="utf-8") as file:
                     file.write(rule + "\n")
                 r = Run("racy", "traps", options=["--suppressions", path])
