@@ -163,7 +163,7 @@ CUcontext gr_current_context(void);
 // Machine code of all of these modules for the driver to load, if on a GPU the engine wishes it and there are several
 // kernels or units, or if they were linked before. It stays as long as the first one. NULL: load them as they are.
 const void *gr_modules_link(LoadedModule *list);
-// The driver refused it with `error`, or, if there was none, the container that the PTX was put into: drops that.
+// The driver refused with `error` what was linked, or else the container that the PTX was put into: drops that.
 void gr_modules_not_linked(LoadedModule *list, CUresult error);
 
 // ---- libraries.c ----------------------------------------------------------------------------------------------------

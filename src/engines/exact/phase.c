@@ -251,7 +251,7 @@ static void replay_set(Exact *x, Access *a, const Note *n, uint32_t size) {
     }
 }
 
-// Deferring was in vain: the next accesses are deferred later, unless deferring pays on the whole.
+// Deferring was in vain: waits before it defers again, longer each time, unless deferring pays on the whole.
 static void be_patient(Kind *k) {
     if (k->wait)
         return;

@@ -12,11 +12,11 @@ typedef struct Hoisted {
     uint32_t n;
 } Hoisted;
 
-// Puts in the load *a, whose guard gr_access_prepare tells. `used`: which of its bytes count.
+// Inserts the calls for the load *a, whose guard gr_access_prepare tells. `used`: which of its bytes count.
 gr_status gr_hoisted_put(const TrackerWork *w, const Access *a, const Decisions *d, uint32_t what,
                          const PtxReg *address, const char *used, Hoisted *all);
 
-// Put in behind all others: where the function begins nothing is loaded.
+// Called last: notes where the function begins that nothing is loaded.
 gr_status gr_hoisted_begin(const TrackerWork *w, PtxFunc *f, const Hoisted *all);
 
 #endif

@@ -107,7 +107,7 @@ static gr_status keep_guard(Access *a, PtxStmt *at) {
     return gr_access_put(a, at, &g, 1, "mov.pred %s, $0;", own->name);
 }
 
-// Puts in a strong read that is not checked: what it sees orders others all the same.
+// Inserts the call behind a strong read that is not checked: what it sees orders others all the same.
 static gr_status put_left_alone(const TrackerWork *w, Access *a) {
     const PtxSite *site = a->site;
     unsigned size = a->n ? a->n * a->bytes : site->size;
@@ -120,7 +120,7 @@ static gr_status put_left_alone(const TrackerWork *w, Access *a) {
     return put_saw(w, a, what, address);
 }
 
-// Puts in ld, st, atom or red, weak or strong: the call stands before the access, or behind the choice that makes a
+// Inserts the call for ld, st, atom or red, weak or strong: before the access, or behind the choice that makes a
 // speculated load one.
 static gr_status put_access(const TrackerWork *w, Access *a, const Code *code) {
     const PtxSite *site = a->site;
@@ -265,7 +265,7 @@ static bool acquires_behind(const TrackerWork *w, const PtxInstr *i, uint32_t wh
     return (what & 0xf) == GR_ORDER_FENCE || !(what & GR_ORDER_RELEASES);
 }
 
-// Puts in the call under the instruction's guard: before it, except for what it acquires, behind it.
+// Inserts the call under the instruction's guard: before it, except for what it acquires, behind it.
 static gr_status put_order(const TrackerWork *w, PtxFunc *f, PtxStmt *s, uint32_t what) {
     const PtxInstr *i = s->instr;
     bool later = acquires_behind(w, i, what);
@@ -284,14 +284,14 @@ static gr_status put_order(const TrackerWork *w, PtxFunc *f, PtxStmt *s, uint32_
     return put_order_at(w, f, s, behind, what & ~(uint32_t)GR_ORDER_RELEASES, guard);
 }
 
-// Puts in `own`, the function's register, by a call of the function `from`.
+// Sets `own`, the function's register, by a call of the function `from`.
 static gr_status put_own(const TrackerWork *w, PtxFunc *f, PtxStmt *at, const char *from) {
     const char *kept = w->own && !strcmp(from, "begin") ? w->kept ? ", (1)" : ", (0)" : "";
     return gr_emit(f, at, 0, NULL, 0, w->err, "call %s%s%s__gr%s_%s%s;", w->own ? "(" : "",
                    w->own ? w->own->name : "", w->own ? "), " : "", w->o->suffix, from, kept);
 }
 
-// Puts in `where`, the function's registers for the spaces that its accesses name.
+// Sets `where`, the function's registers for the spaces that its accesses name.
 static gr_status put_where(TrackerWork *w, PtxFunc *f, PtxStmt *at) {
     gr_status st = GR_OK;
     bool needed[2] = {false, false};

@@ -55,7 +55,7 @@ static inline bool gr_ir_put(Map *m, const void *key, void *value) {
     return gr_map_put_u64(m, (uint64_t)(uintptr_t)key, value);
 }
 
-// Where an instruction stands in the user's own code: the innermost frame outside of other people's headers.
+// Where an instruction stands in the user's own code: the innermost frame outside of the system's headers.
 typedef struct IrPlace {
     const char *file, *function; // in the arena; NULL: not known
     uint32_t line;
