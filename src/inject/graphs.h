@@ -15,7 +15,7 @@
 void gr_graph_follow(CUgraphExec exec, CUgraph graph);
 void gr_graph_forget(CUgraphExec exec);
 
-// These change nodes, named by handles of the graph that `exec` was made from.
+// These change nodes, which handles of the graph that `exec` was made from name.
 void gr_graph_enable(CUgraphExec exec, CUgraphNode node, bool yes);
 void gr_graph_set_kernel(CUgraphExec exec, CUgraphNode node, CUfunction f, const unsigned grid[3],
                          const unsigned block[3]);

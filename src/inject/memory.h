@@ -28,16 +28,16 @@ void gr_ranges_remove_of_context(CUcontext ctx);
 
 // Where the arena of the current context's device is. False: there is none.
 bool gr_arena_of_device(GrArena *out);
-// Takes device memory of the arena; 0: none, so the driver must allocate. It becomes the program's once gr_placed_keep
-// hears of a ticket, an ordinary allocation by the driver. gr_placed_keep yields `rc`; a failure frees the memory
-// again.
+// Takes device memory of the arena; 0: none, so the driver must allocate.
 CUdeviceptr gr_placed_alloc(size_t size);
+// The memory becomes the program's with `ticket`, an ordinary allocation by the driver; a failure `rc` frees it. Yields
+// `rc`.
 CUresult gr_placed_keep(CUresult rc, CUdeviceptr at, CUdeviceptr ticket, size_t ticket_size);
 // Notes that the driver has allocated device memory all the same, unless `rc`, the result, is a failure.
 CUresult gr_placed_outside(CUresult rc);
-// The ticket of memory that is about to be freed; the driver is to free the ticket. 0: no such memory. gr_placed_left
-// must follow, with the same `clock`. It yields `rc`; unless that is success the memory stays.
+// The ticket of memory that is about to be freed, which the driver is to free; 0: no such memory. Sets *clock.
 CUdeviceptr gr_placed_leave(CUdeviceptr at, uint64_t *clock);
+// Behind gr_placed_leave, with its clock: the memory goes if `rc` is success. Yields `rc`.
 CUresult gr_placed_left(CUresult rc, CUdeviceptr at, uint64_t clock, bool in_stream_order);
 // The memory that holds the address. False: none does; *inside: the address lies in an arena all the same.
 typedef struct GrPlaced {

@@ -19,9 +19,9 @@ typedef struct Liveness {
 // The sets are in `arena`. GR_ERR_NOMEM.
 gr_status gr_liveness_build(const Cfg *g, Arena *arena, Liveness *l, gr_error *err);
 
-// Writes l->n_words words: what is live before the statement `s`, or behind it. False: `s` is in no block of the graph,
-// and nothing is written.
+// Writes l->n_words words: what is live before `s`. False: `s` is in no block of the graph, and nothing is written.
 bool gr_live_before(const Liveness *l, const PtxStmt *s, uint64_t *set);
+// Writes what is live behind `s`.
 bool gr_live_behind(const Liveness *l, const PtxStmt *s, uint64_t *set);
 
 static inline bool gr_live_has(const Liveness *l, const uint64_t *set, const PtxReg *r) {

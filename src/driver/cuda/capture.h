@@ -12,11 +12,12 @@ bool gr_capture_forbids(Ctx *ctx);
 CUresult gr_capture_stream_forbids(Stream *s);
 CUresult gr_capture_event_forbids(const Event *e);
 CUresult gr_capture_implicit(const Stream *s);
-// Captures forbid calls that they do not observe. gr_capture_is_unsafe: the entry point is such a call (unsafe.def).
+// An error if captures forbid calls that they do not observe.
 CUresult gr_capture_unsafe(void);
 CUresult gr_capture_unsafe_in(const Stream *s); // the same with a stream that does not capture
+// The entry point is such a call (unsafe.def).
 bool gr_capture_is_unsafe(const char *function);
-// Nodes of the graph that the stream captures.
+// These add nodes to the graph that the stream captures.
 CUresult gr_capture_item(Stream *s, Item *it); // takes the item
 CUresult gr_capture_copy(Stream *s, const CUDA_MEMCPY3D *copy);
 CUresult gr_capture_alloc(Stream *s, size_t size, CUdeviceptr *out);

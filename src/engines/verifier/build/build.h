@@ -34,8 +34,9 @@ void gr_build_free(GrBuild *b);
 // Adds a source that the user names, with the user's words. A missing one is named in b->unread. GR_ERR_NOMEM only.
 gr_status gr_build_add_file(GrBuild *b, const char *file, gr_error *err);
 
-// Adds a text to b->unread; NULL: memory is out. gr_build_missing: why a source cannot be read; NULL: it can.
+// Adds a text to b->unread; NULL: memory is out.
 gr_status gr_build_unread(GrBuild *b, const char *text, gr_error *err);
+// Why a source cannot be read; NULL: it can.
 const char *gr_build_missing(const char *file);
 
 // Adds what a command in `folder` compiles and makes (it ran, or would run); nothing if it is no compiler's.

@@ -33,8 +33,9 @@ gr_status gr_tell_race(GrTold *t, const GrVerdict *v, const GrSeenRace *seen, gr
 gr_status gr_tell_open(GrTold *t, const GrVerdict *v, gr_error *err);
 // Tells a sentence about the kernel: "unknown: kernel K of f.cu: …".
 gr_status gr_tell_kernel(GrTold *t, const char *decision, const char *why);
-// "the write at f.cu:12"; "kernel K of f.cu, launched at f.cu:30".
+// Appends "the write at f.cu:12".
 void gr_tell_place(const GrTold *t, const GrKernelAccess *a, StrBuf *out);
+// Appends "kernel K of f.cu, launched at f.cu:30".
 void gr_tell_subject(const GrTold *t, StrBuf *out);
 // Tells all that was gathered, and the count of pairs.
 gr_status gr_tell_end(GrTold *t);

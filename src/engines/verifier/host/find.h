@@ -16,8 +16,9 @@ bool gr_find_is_indirect(const Eval *e, LLVMValueRef call);
 // kernel's stub if it gets what the call passes, argument by argument; else NULL.
 LLVMValueRef gr_find_meant(const Eval *e, LLVMValueRef call, LLVMValueRef after, const char **kernel,
                            LLVMValueRef *stub);
-// arguments.c: parameters of a stub's call; of an array of pointers to them.
+// arguments.c: adds the parameters of a stub's call.
 void gr_find_stub_arguments(Eval *e, LLVMValueRef call, LLVMValueRef stub, GrHostLaunch *l);
+// Adds the parameters to which an array of pointers points.
 void gr_find_array_arguments(Eval *e, LLVMValueRef call, LLVMValueRef array, GrHostLaunch *l);
 // choices.c: what each of these pointers may be, all of them at once: then it is known which go together.
 void gr_find_choices(Eval *e, LLVMValueRef call, const Open *open, size_t n, GrHostLaunch *l);

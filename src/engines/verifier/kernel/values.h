@@ -161,9 +161,9 @@ gr_status gr_kernel_order(KWalk *w);                       // order.c, after the
 
 // What a phi is in this walk, from its start value.
 const GrTerm *gr_phi_value(KWalk *w, KPhi *p);
-// What each round leaves of a phi; NULL: not the same each time. Then a walk cannot follow the addresses in a register
-// any further: gr_phi_lose takes them for known anywhere.
+// What each round leaves of a phi; NULL: not the same each time.
 const GrTerm *gr_phi_next(KWalk *w, const KPhi *p);
+// A walk cannot follow the phi's values any further: addresses in them count as known anywhere.
 void gr_phi_lose(KWalk *w, const KPhi *p, const GrTerm *next);
 // When a walk is over: what its phis are. True: something new was found.
 bool gr_phi_classify(KWalk *w);
@@ -172,9 +172,10 @@ bool gr_loops_again(KWalk *w);
 void gr_phi_facts(KWalk *w); // of the last walk, to the model's facts
 // The term has one value for all rounds of a loop.
 bool gr_term_invariant(KWalk *w, const KLoop *l, const GrTerm *a);
-// What enters a loop at its header, and what a block leaves.
+// What enters a loop at its header.
 const GrTerm *gr_walk_before(KWalk *w, uint32_t header, uint32_t var, int64_t off, uint32_t size,
                              uint32_t bits);
+// What a block leaves.
 const GrTerm *gr_walk_at_end(KWalk *w, uint32_t block, uint32_t var, int64_t off, uint32_t size,
                              uint32_t bits);
 

@@ -27,7 +27,7 @@ void gr_ints_init(GrInts *s, GrAttempt *a, GrTrust trust);
 // ---- Formulas (formula.c) ----------------------------------------------------------------------------------------
 
 Z3_ast gr_ints_poly(GrInts *s, const GrPoly *p);
-// p == 0, p <= 0, p < 0.
+// The formula p == 0, p <= 0 or p < 0.
 Z3_ast gr_ints_relation(GrInts *s, GrRelation what, const GrPoly *p);
 Z3_ast gr_ints_bool(GrInts *s, const GrTerm *x);
 Z3_ast gr_ints_or(GrInts *s, Z3_ast a, Z3_ast b);

@@ -79,7 +79,7 @@ typedef struct GrRange {
 
 GrRange gr_term_range_add(GrRange a, GrRange b);
 GrRange gr_term_range_mul(GrRange a, GrRange b);
-// The range of a product without its coefficient, and with it; `of` has the ranges of atoms.
+// The range of a product without its coefficient; `of` has the ranges of atoms.
 GrRange gr_mono_range(const GrMono *m, const GrRange *of);
 GrRange gr_poly_range(const GrPoly *a, const GrRange *of);
 

@@ -69,8 +69,9 @@ void gr_reading_init(GrReading *r, GrAttempt *a, GrTrust trust);
 
 // An integer that equals the term up to multiples of 2^bits.
 const GrPoly *gr_read(GrReading *r, const GrTerm *x);
-// The integer that its bits mean with a sign, and without one.
+// The integer that the term's bits mean with a sign.
 const GrPoly *gr_read_signed(GrReading *r, const GrTerm *x);
+// The integer that they mean without a sign.
 const GrPoly *gr_read_unsigned(GrReading *r, const GrTerm *x);
 // a - b of two offsets of 64 bits, as a number with a sign.
 const GrPoly *gr_read_distance(GrReading *r, const GrTerm *a, const GrTerm *b);
@@ -85,8 +86,9 @@ bool gr_reading_uniform(const GrReading *r, const GrPoly *p);
 typedef enum GrRelation { GR_RELATION_NEGATIVE, GR_RELATION_AT_MOST_0, GR_RELATION_0 } GrRelation;
 bool gr_read_comparison(GrReading *r, const GrTerm *x, GrRelation *what, const GrPoly **p);
 
-// The range of the integer that gr_read gives, by its polynomial, operands and facts; and what a fact says of it.
+// The range of the integer that gr_read gives, by its polynomial, operands and facts.
 GrRange gr_reading_number(GrReading *r, const GrTerm *x);
+// A fact puts that integer into `to`. True: its range is narrower.
 bool gr_reading_narrow_number(GrReading *r, const GrTerm *x, GrRange to);
 
 // Inside: divide.c.
@@ -102,8 +104,9 @@ void gr_reading_learn(GrReading *r, uint32_t atom, const GrPoly *is);
 void gr_reading_begin(GrReading *r, GrAttempt *a, GrTrust trust);
 void gr_reading_narrow_and_substitute(GrReading *r);
 void gr_reading_forget(GrReading *r);
-// Narrows ranges by each fact once; by p <= 0. True: some range is narrower.
+// Narrows ranges by each fact once. True: some range is narrower.
 bool gr_reading_narrow(GrReading *r);
+// Narrows ranges by p <= 0. True: some range is narrower.
 bool gr_reading_narrow_by(GrReading *r, const GrPoly *p);
 // Inside: sign.c. Which symbols are read without a sign, by id.
 bool *gr_reading_unsigned(GrAttempt *a);
