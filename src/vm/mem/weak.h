@@ -26,9 +26,9 @@ void gr_vm_weak_store(VmWarp *w, unsigned lane, bool global, uint64_t address, u
 void gr_vm_weak_load(VmWarp *w, unsigned lane, const uint8_t *host, uint8_t *out, uint32_t size);
 // Called before a strong operation of the lane on these bytes.
 void gr_vm_weak_strong(VmWarp *w, unsigned lane, const uint8_t *host, uint32_t size, PtxSem sem, bool writes);
-// Others may see now what lanes `mask` have done.
+// From now on other lanes may see what the lanes in `mask` have done.
 void gr_vm_weak_release(VmWarpRest *r, uint32_t mask);
-// Lanes `mask` see from now on what others have released until now.
+// From now on the lanes in `mask` read nothing older than what others have released so far.
 void gr_vm_weak_acquire(VmWarpRest *r, uint32_t mask);
 void gr_vm_weak_sync(VmWarpRest *r, uint32_t mask, VmSyncKind kind, uint32_t barrier, PtxSem sem);
 void gr_vm_weak_async(VmWarpRest *r, uint32_t mask, VmAsyncKind kind);
