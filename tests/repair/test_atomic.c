@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test_atomic — atomics in place of updates: which there are for which types, and what stands in the edited line.
-#include "engines/core/missing.h"
+#include "findings/missing.h"
 #include "made.h"
 
 #define HEAD                                                                                                 \

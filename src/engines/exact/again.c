@@ -32,7 +32,7 @@ uint64_t gr_exact_pair(const Exact *x, const Stamp *s, const Stamp *t, bool shar
 
 uint64_t gr_exact_pair_at_all(uint64_t pair) {
     unsigned kind = pair >> 4 & 15;
-    return kind < 2 * WIDTHS ? (pair | 0xf0) - (kind < WIDTHS) * 16 : pair;
+    return kind < 2 * WIDTHS ? (pair | 0xf0) - (kind < WIDTHS ? 16 : 0) : pair;
 }
 
 bool gr_exact_may_be_wider(FoundRace *f, const Exact *x, const Stamp *s, const Stamp *t, bool shared) {
