@@ -92,7 +92,11 @@ static bool one_edit(Finder *x, const Group *g, const GrFinding *f) {
     for (size_t k = 0; k < n; k++)
         all[k] = g->found.data[k];
     all[n] = f;
-    return gr_repair_propose(&x->repairs, all, n + 1, out) > 0;
+    unsigned proposed = gr_repair_propose(&x->repairs, all, n + 1, out);
+    bool of_block = is_of_block(gr_missing_width(f->order)), fits = proposed && !of_block;
+    for (unsigned k = 0; k < proposed; k++) // two barriers that are missing are two mistakes
+        fits |= out[k].n == 1;
+    return fits;
 }
 
 static bool belongs(Finder *x, const Group *g, const GrRace *pair, const GrSpot spots[2],

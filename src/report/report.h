@@ -86,16 +86,17 @@ typedef VEC(GrRace) GrRaceVec;
 
 // One mistake: all races that one edit would end, as far as that is known (cause.c).
 typedef struct GrCause {
-    const char *id;     // equal over seeds, machines and builds of unchanged code, like GrRace.id
-    const char *update; // the object that is read, changed and written back without an atomic; NULL: it is none
+    const char *id; // equal over seeds, machines and builds of unchanged code, like GrRace.id
+    // The object that is read, changed and written back without an atomic; NULL: it is none.
+    const char *update;
     const GrRepair *repair; // fits all its races; NULL: nothing is proposed
 } GrCause;
 
 // A cause with its races, as reports show it.
 typedef struct GrCauseRaces {
-    const GrCause *cause;        // NULL: a race by itself
-    const GrRace *shown;         // of its races, that whose threads are furthest apart
-    const GrRace *const *races;  // in the order of the report
+    const GrCause *cause;       // NULL: a race by itself
+    const GrRace *shown;        // of its races, that whose threads are furthest apart
+    const GrRace *const *races; // in the order of the report
     uint32_t n;
     uint64_t count; // occurrences
     bool known;     // the baseline has all of them
@@ -173,8 +174,8 @@ typedef struct GrReport {
     const char *tool;    // that found all this, and its version
     struct GrSuppressions *suppressions; // suppress.h; NULL: there are none
     struct GrSuppressions *bundled;      // the rules that come with gpurace; NULL: they are not wanted
-    struct GrSuppressions
-        *comments;   // in the source (suppress_comment.c); the report's own; NULL: there are none
+    // In the source (suppress_comment.c); the report's own; NULL: there are none.
+    struct GrSuppressions *comments;
     bool owns_rules; // gr_report_free frees both
     // Of two engines: causality, the second, judges the races of the first. Names NULL: only one engine ran.
     struct GrSecondOpinion {
@@ -183,9 +184,9 @@ typedef struct GrReport {
     GrSources *sources; // of excerpts
     // How it looks as text. All zero: plain, in full, and lines are as long as they are.
     struct {
-        bool color, quiet; // quiet: a line for each race
+        bool color, quiet;        // quiet: a line for each race
         bool verbose, full_names; // all that is known of each race; signatures of functions
-        unsigned width;    // columns; 0: lines are not broken
+        unsigned width;           // columns; 0: lines are not broken
     } look;
     // What was found.
     GrVerdict verdict;
@@ -249,7 +250,8 @@ gr_status gr_report_build(GrReport *r, const GrResultsView *view, gr_error *err)
 gr_status gr_report_add(GrReport *r, const GrFinding *f, gr_error *err);
 gr_status gr_report_finish(GrReport *r, gr_error *err);
 
-// The causes of the report's races, in the order in which their first ones stand there. In `arena`; NULL: out of memory.
+// The causes of the report's races, in the order in which their first ones stand there. In `arena`; NULL: out of
+// memory.
 const GrCauseRaces *gr_report_causes(const GrReport *r, Arena *arena, size_t *n);
 
 // What it is called: "read-write race", "update without an atomic".

@@ -194,12 +194,16 @@ static bool counts_alike(const Kernel *k, uint64_t seed, ExactOptions o, bool gl
         alone.glance = NULL;
     listen(on.d, &alone);
     ears_launch(on.d, on.m, k, on.range->addr, &faulted);
-    bool alike = gr_exact_races(x) == gr_exact_races(on.x);
-    for (size_t n = 0; alike && n < gr_exact_races(x); n++) {
-        const Race *r = peek_race(x, n), *t = peek_race(on.x, n);
+    size_t pairs, others;
+    const Race **all = peek_firsts(x, &pairs), **same = peek_firsts(on.x, &others);
+    bool alike = all && same && pairs == others;
+    for (size_t n = 0; alike && n < pairs; n++) {
+        const Race *r = all[n], *t = same[n];
         alike = r->class == t->class && r->space == t->space && r->count == t->count &&
                 r->side[0].site == t->side[0].site && r->side[1].site == t->side[1].site;
     }
+    free(all);
+    free(same);
     take_down(&on);
     return alike;
 }

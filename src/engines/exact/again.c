@@ -109,7 +109,8 @@ void gr_exact_pass_again(const Exact *x, const Access *a, History from, Raced ra
     const Stamp *stamps = x->shadow.stamps.data;
     bool steady, known = raced == RACED_NOT && stamps[e->stamp].at.launch + 1 == a->before &&
                          !x->hosts.several && stamps[a->stamp].proxy == VM_PROXY_GENERIC;
-    if (!known && (raced == RACED_UNKNOWN || raced == RACED_NARROW || raced == RACED_NOT || (bytes & ~e->bytes)))
+    if (!known &&
+        (raced == RACED_UNKNOWN || raced == RACED_NARROW || raced == RACED_NOT || (bytes & ~e->bytes)))
         return;
     History oldest = gr_history_oldest_alike(&x->shadow, from, &steady);
     if (oldest != from &&

@@ -101,11 +101,11 @@ typedef struct ReadBy {
     uint32_t lanes; // 0: none
 } ReadBy;
 
-enum { PATIENCE = 256 };
+enum { PATIENCE = 16 };
 typedef struct FoundRace {
     Race race;
-    char order[256];   // of the race
-    uint32_t patience; // gr_exact_may_be_wider
+    char order[256];          // of the race
+    uint32_t patience;        // gr_exact_may_be_wider
     struct FoundRace *counts; // the first of the pair, at whatever width: it counts the accesses
 } FoundRace;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // judge — which accesses race, in which class, and what is said of it: both sides and the order that was missing.
-#include "findings/missing.h"
 #include "engines/exact/again.h"
 #include "engines/exact/order/order_internal.h"
+#include "findings/missing.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #include "engines/tracker/decode.h"
 
 #include "device_api/shared_window.h"
-#include "findings/missing.h"
 #include "engines/tracker/device/word.h"
+#include "findings/missing.h"
 #include "ptx/ptx.h"
 
 #include <string.h>

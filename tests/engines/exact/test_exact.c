@@ -79,7 +79,8 @@ static void check_order(const Race *race) {
                        : strstr(race->order, "asynchronous")                         ? "no wait"
                        : one_warp                                                    ? "lanes of one warp"
                        : one_block                                                   ? "no __syncthreads()"
-                                   : "no release by the one";
+                       : race->space == PTX_SHARED && a->launch == b->launch ? "blocks are of one cluster"
+                                                                             : "no release by the one";
     if (!strstr(race->order, want))
         fail_msg("'%s' says nothing of '%s'", race->order, want);
     if (race->class == RACE_SCOPE) {

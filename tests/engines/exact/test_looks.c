@@ -52,7 +52,7 @@ static const Case cases[] = {
      "ld.shared.u32 %r4, [s+8]; ld.shared.u32 %r4, [s+12]; ld.shared.u32 %r4, [s+16]; ld.shared.u32 %r4, "
      "[s+20]; "
      "ld.shared.u32 %r4, [s+24]; ld.shared.u32 %r4, [s+28];\n",
-     8, 2, 128, true, 0, 20},
+     8, 2, 128, true, 0, 28}, // each pair is found twice: of lanes and of warps
 };
 
 static uint64_t looks(const Case *c, uint32_t by, uint64_t *instructions) {

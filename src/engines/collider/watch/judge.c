@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // judge — the class of a race, its two sides, and what would have ordered them.
 #include "engines/collider/watch/watch_internal.h"
-#include "findings/missing.h"
 #include "engines/exact/classes.h"
+#include "findings/missing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -127,9 +127,7 @@ static const char *no_order(const Actor *a, const Actor *b) {
 // How far apart two of the kernel's accesses are: lanes, warps, blocks, launches. What orders lanes does not order
 // warps, so a pair is told at each of these.
 static unsigned width_of(const VmWhere *a, const VmWhere *b) {
-    return a->launch != b->launch               ? 3
-           : a->block_linear != b->block_linear ? 2
-                                                : a->warp != b->warp;
+    return a->launch != b->launch ? 3 : a->block_linear != b->block_linear ? 2 : a->warp != b->warp;
 }
 
 static uint64_t key_of(const uint32_t id[2], unsigned class, PtxSpace space, unsigned width) {

@@ -216,7 +216,8 @@ GR_INLINE uint32_t gr_pair_width(const Side *a, const Side *b) {
 }
 
 GR_INLINE uint64_t gr_pair_key(uint32_t width, uint32_t class, uint32_t site, uint32_t other) {
-    uint64_t key = (uint64_t)(width << 6 | class) << 56 | (uint64_t)(site & 0xfffffff) << 28 | (other & 0xfffffff);
+    uint64_t key =
+        (uint64_t)(width << 6 | class) << 56 | (uint64_t)(site & 0xfffffff) << 28 | (other & 0xfffffff);
     return key ? key : 1;
 }
 

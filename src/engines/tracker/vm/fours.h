@@ -111,8 +111,8 @@ FOUR FourTells four_tells(__m256i word, __m256i own) {
         _mm256_andnot_si256(writes, other), _mm256_and_si256(writes, other)};
 }
 
-// Those of `stores` that have a byte in common with this load and race by one pair, *race. All of them are by the load's
-// own warp, or none is.
+// Those of `stores` that have a byte in common with this load and race by one pair, *race. All of them are by the
+// load's own warp, or none is.
 FOUR __m256i four_race(Sweep *s, __m256i stores, __m256i first, __m256i more, __m256i own, GrPair **race) {
     uint64_t rest[4], words[4], mine[4];
     unsigned k = (unsigned)__builtin_ctz(four_mask(stores));

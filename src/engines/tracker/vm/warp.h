@@ -26,7 +26,8 @@ typedef struct Sweep {
     int heard;             // and one of a read and a write was
     GrPair *pairs;         // of the module
     uint32_t n_pairs;      // a power of two
-    uint32_t found_for;    // the other site, the class << 16 and gr_pair_width << 24 of the pair `found`; 0: none
+    // The other site, the class << 16 and gr_pair_width << 24 of the pair `found`; 0: none.
+    uint32_t found_for;
     GrPair *found;
     GrPair *counted; // of the last race
     uint64_t races;  // of that pair, which its `count` has not yet
@@ -173,7 +174,8 @@ GR_INLINE Done load_cell(Sweep *s, GrCell *cell, uint64_t own, Same *same) {
     GrPair *race = NULL;
     if (((k == 2 || a == TELLS_STORE) && !is_whole(first, more, s->launch)) ||
         (k == 2 && !is_whole(second, half(&cell->more[1]), s->launch)) ||
-        (a == TELLS_STORE && (!(first & own & 0xf) || !(race = pair_with(s, CLASS_READ_WRITE, first, own, more)))))
+        (a == TELLS_STORE &&
+         (!(first & own & 0xf) || !(race = pair_with(s, CLASS_READ_WRITE, first, own, more)))))
         return DONE_NOT;
     if (race && !s->heard)
         hear_race(s, own);
