@@ -220,6 +220,8 @@ static gr_status name_all(Finder *x, size_t n, gr_error *err) {
         ok = propose(x, g, &c.repair);
         c.repair = c.repair ? c.repair : g->given;
         ok = ok && (c.id = name_of(x, g, c.repair, least[k]));
+        if (c.repair && !strncmp(c.repair->what, "use atomic", 10) && !c.update)
+            c.update = ""; // two updates, each at a line of its own
         if (ok && g->is_update && g->update.object)
             ok = (c.update = gr_arena_strdup(&r->arena, g->update.object));
         ok = ok && gr_vec_push(&r->causes, c);
