@@ -6,8 +6,11 @@
 //
 //   - where they are of the same two lines, whatever their class and space;
 //   - where both are updates without an atomic (repair/propose.h) of one line, or of two lines that are such;
-//   - where one edit orders both, and they either lack a barrier of lanes or warps, or have a line in common;
+//   - where one edit orders both, and both are of threads of one launch or have a line in common;
 //   - where the source proposes no edit: if they have a line, the variable and the missing order in common.
+//
+// Where strong operations of a kernel race (a lock whose scope is too narrow, for example), what they should have
+// ordered races, too. Such causes follow: they come last, and nothing is proposed for them.
 //
 // A cause is named by its edit: the text that is proposed and the lines around it. A race of which only one side is
 // known, or that another engine did not confirm, is a cause by itself.
@@ -47,6 +50,12 @@ static bool same_repair(const GrRepair *a, const GrRepair *b) {
 }
 
 static bool is_of_block(GrWidth w) { return w == GR_WIDTH_LANES || w == GR_WIDTH_WARPS; }
+
+// Both sides are threads of one launch, and a barrier, fence or wider scope is missing.
+static bool is_of_launch(const GrFinding *f) {
+    GrWidth w = gr_missing_width(f->order);
+    return (w != GR_WIDTH_NONE && w <= GR_WIDTH_BLOCKS) || (f->accesses[0].strong && f->accesses[1].strong);
+}
 
 static bool same_order(const GrFinding *a, const GrFinding *b) {
     GrWidth w = gr_missing_width(a->order), v = gr_missing_width(b->order);
@@ -111,7 +120,7 @@ static bool belongs(Finder *x, const Group *g, const GrRace *pair, const GrSpot 
                    ? update->line == g->update.line && !gr_compare_texts(update->file, g->update.file)
                    : joins_updates(x, g, spots);
     bool shares = share_a_spot(spots, g->spots);
-    if (!same_order(f, o) || !(shares || is_of_block(gr_missing_width(f->order))))
+    if (!same_order(f, o) || !(shares || is_of_launch(f)))
         return false;
     if (g->proposed)
         return one_edit(x, g, f);
@@ -135,11 +144,20 @@ static uint64_t hash_of_hunks(const char *hunks) {
     return h;
 }
 
-// By the edit, or by the variable, or by the name of the race that is first in the alphabet of names.
+// Fences and scopes can be mended at several places, and which of them a run tells varies.
+static bool is_vague(const GrRepair *repair) {
+    return !strncmp(repair->what, "insert __threadfence", 20) || !strncmp(repair->what, "widen", 5);
+}
+
+// By the edit, or by the kernel and what the edit does, or by the name of the race that is first in the alphabet of
+// names.
 static const char *name_of(Finder *x, const Group *g, const GrRepair *repair, const char *least) {
     Arena *arena = &x->report->arena;
     const char *kind = g->is_update ? "update" : "order";
-    uint64_t hash = repair ? hash_of_hunks(repair->hunks) : gr_hash_bytes(least, strlen(least));
+    const char *kernel = gr_plain_name(g->first->found.kernel, arena);
+    uint64_t hash = !repair            ? gr_hash_bytes(least, strlen(least))
+                    : is_vague(repair) ? gr_hash_bytes(kernel ? kernel : "", kernel ? strlen(kernel) : 0)
+                                       : hash_of_hunks(repair->hunks);
     char *text =
         gr_arena_printf(arena, "%s|%s|%llx", kind, repair ? repair->what : "", (unsigned long long)hash);
     if (!text)
@@ -152,21 +170,34 @@ static const char *name_of(Finder *x, const Group *g, const GrRepair *repair, co
                       : gr_arena_printf(arena, "%016llx-%zu", (unsigned long long)hash, times);
 }
 
+// An update needs an atomic operation; and no fence orders two stores.
+static bool is_apt(const Group *g, const GrProposal *p) {
+    bool reads = false;
+    for (size_t k = 0; k < g->found.len; k++)
+        for (unsigned s = 0; s < 2; s++)
+            reads |= strcmp(g->found.data[k]->accesses[s].kind, "store") != 0;
+    return (!g->is_update || !strncmp(p->what, "use atomic", 10)) &&
+           (reads || strncmp(p->what, "insert __threadfence", 20));
+}
+
 // *out: the first proposal that fits all of the group's races; NULL: none. False: out of memory.
 static bool propose(Finder *x, const Group *g, const GrRepair **out) {
     GrProposal all[GR_REPAIR_PROPOSALS];
     StrBuf hunks = {0};
     Arena *arena = &x->report->arena;
     *out = NULL;
-    if (g->alone || !gr_repair_propose(&x->repairs, g->found.data, g->found.len, all))
+    unsigned n = g->alone ? 0 : gr_repair_propose(&x->repairs, g->found.data, g->found.len, all), at = 0;
+    while (at < n && !is_apt(g, &all[at]))
+        at++;
+    if (at == n)
         return true;
-    gr_repair_hunks(&all[0], &hunks);
+    gr_repair_hunks(&all[at], &hunks);
     GrRepair *repair = GR_NEW(arena, GrRepair);
     const char *copy = hunks.oom ? NULL : gr_arena_strdup(arena, hunks.data),
-               *what = gr_arena_strdup(arena, all[0].what);
+               *what = gr_arena_strdup(arena, all[at].what);
     bool ok = repair && copy && what;
     if (ok && hunks.len <= LONGEST) {
-        *repair = (GrRepair){what, all[0].file, copy};
+        *repair = (GrRepair){what, all[at].file, copy};
         *out = repair;
     }
     gr_str_free(&hunks);
@@ -205,6 +236,20 @@ static bool put(Finder *x, GrRace *race) {
     return gr_vec_push(&x->groups.data[at].found, f);
 }
 
+static bool is_of_strong(const Group *g) {
+    const GrFinding *f = &g->first->found;
+    return f->n_accesses == 2 && f->accesses[0].strong && f->accesses[1].strong &&
+           !f->accesses[0].is_volatile && !f->accesses[1].is_volatile;
+}
+
+static bool follows(const Finder *x, const Group *g) {
+    bool any = false;
+    for (size_t k = 0; k < x->groups.len && k < NEAR; k++)
+        any |= is_of_strong(&x->groups.data[k]) &&
+               !gr_compare_texts(x->groups.data[k].first->found.kernel, g->first->found.kernel);
+    return any && !g->alone && !is_of_strong(g);
+}
+
 static gr_status name_all(Finder *x, size_t n, gr_error *err) {
     GrReport *r = x->report;
     const char **least = calloc(x->groups.len + 1, sizeof *least);
@@ -216,9 +261,9 @@ static gr_status name_all(Finder *x, size_t n, gr_error *err) {
     }
     for (size_t k = 0; ok && k < x->groups.len; k++) {
         const Group *g = &x->groups.data[k];
-        GrCause c = {.update = g->is_update ? "" : NULL};
-        ok = propose(x, g, &c.repair);
-        c.repair = c.repair ? c.repair : g->given;
+        GrCause c = {.update = g->is_update ? "" : NULL, .follows = follows(x, g)};
+        ok = c.follows || propose(x, g, &c.repair);
+        c.repair = c.repair || c.follows ? c.repair : g->given;
         ok = ok && (c.id = name_of(x, g, c.repair, least[k]));
         if (c.repair && !strncmp(c.repair->what, "use atomic", 10) && !c.update)
             c.update = ""; // two updates, each at a line of its own
@@ -257,43 +302,52 @@ static bool is_idle(const GrRace *pair) {
     return pair->found.accesses[0].discarded || pair->found.accesses[1].discarded;
 }
 
+// Adds the race to its cause, which is *c.
+static void add_race(GrCauseRaces *c, const GrRace *race) {
+    const GrRace *pair = gr_race_pair(race), *shown = gr_race_pair(c->shown);
+    if (pair && shown && gr_compare_widths(pair, shown) < 0 && !is_idle(pair))
+        c->shown = race;
+    c->n++;
+    c->count += race->found.count;
+    c->known &= race->known;
+}
+
+// The number of the race's cause among `out`, from 0; `at` has those of causes that were met, from 1.
+static size_t cause_of(const GrReport *r, const GrRace *race, size_t *at, GrCauseRaces *out, size_t *used) {
+    size_t *number = &at[race->cause];
+    if (!race->cause || !*number) {
+        out[*used] = (GrCauseRaces){
+            .cause = race->cause ? &r->causes.data[race->cause - 1] : NULL, .shown = race, .known = true};
+        *number = ++*used;
+    }
+    return *number - 1;
+}
+
 const GrCauseRaces *gr_report_causes(const GrReport *r, Arena *arena, size_t *n) {
     size_t *at = GR_NEW_ARRAY(arena, size_t, r->causes.len + 1), used = 0;
     GrCauseRaces *out = GR_NEW_ARRAY(arena, GrCauseRaces, r->races.len + 1);
     const GrRace **races = GR_NEW_ARRAY(arena, const GrRace *, r->races.len + 1);
-    if (!at || !out || !races)
+    size_t *of = GR_NEW_ARRAY(arena, size_t, r->races.len + 1);
+    if (!at || !out || !races || !of)
         return NULL;
-    for (size_t k = 0; k < r->races.len; k++) {
-        const GrRace *race = &r->races.data[k];
-        size_t *number = &at[race->cause];
-        if (!race->cause || !*number) {
-            out[used] = (GrCauseRaces){
-                .cause = race->cause ? &r->causes.data[race->cause - 1] : NULL, .shown = race, .known = true};
-            *number = ++used;
+    for (unsigned later = 0; later < 2; later++) // those that follow from others come last
+        for (size_t k = 0; k < r->races.len; k++) {
+            const GrRace *race = &r->races.data[k];
+            if ((race->cause && r->causes.data[race->cause - 1].follows) != (later != 0))
+                continue;
+            of[k] = cause_of(r, race, at, out, &used);
+            add_race(&out[of[k]], race);
         }
-        GrCauseRaces *c = &out[*number - 1];
-        const GrRace *pair = gr_race_pair(race), *shown = gr_race_pair(c->shown);
-        if (pair && shown && gr_compare_widths(pair, shown) < 0 && !is_idle(pair))
-            c->shown = race;
-        c->n++;
-        c->count += race->found.count;
-        c->known &= race->known;
-    }
     for (size_t k = 0; k < used; k++) {
         out[k].races = races;
         races += out[k].n;
         out[k].n = 0;
     }
-    *n = 0;
-    memset(at, 0, (r->causes.len + 1) * sizeof *at);
     for (size_t k = 0; k < r->races.len; k++) {
-        const GrRace *race = &r->races.data[k];
-        size_t *number = &at[race->cause];
-        if (!race->cause || !*number)
-            *number = ++*n;
-        GrCauseRaces *c = &out[*number - 1];
-        ((const GrRace **)c->races)[c->n++] = race;
+        GrCauseRaces *c = &out[of[k]];
+        ((const GrRace **)c->races)[c->n++] = &r->races.data[k];
     }
+    *n = used;
     return out;
 }
 

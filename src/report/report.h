@@ -90,6 +90,7 @@ typedef struct GrCause {
     // The object that is read, changed and written back without an atomic; NULL: it is none.
     const char *update;
     const GrRepair *repair; // fits all its races; NULL: nothing is proposed
+    bool follows; // another cause is a broken synchronization of the same kernel, which may explain it
 } GrCause;
 
 // A cause with its races, as reports show it.

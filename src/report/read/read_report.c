@@ -206,7 +206,9 @@ static void read_content(GrReader *x) {
 // False: a cause names a race that is not there or is of another cause, as where somebody left out some of the races.
 static bool read_cause(GrReader *x, const json_t *v, const Map *at) {
     GrReport *r = x->report;
-    GrCause cause = {.id = gr_read_needed(x, v, "id"), .update = gr_read_text(x, v, "update")};
+    GrCause cause = {.id = gr_read_needed(x, v, "id"),
+                     .update = gr_read_text(x, v, "update"),
+                     .follows = gr_read_flag(v, "follows")};
     const json_t *races = gr_read_list(x, v, "races");
     size_t k;
     json_t *id;

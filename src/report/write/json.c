@@ -426,6 +426,8 @@ static json_t *cause_json(const GrReport *r, const GrCauseRaces *c) {
          gr_json_set(o, "what", gr_json_text(gr_cause_name(r, c))) &&
          gr_json_set(o, "shown", json_string(c->shown->id)) && gr_json_set(o, "races", json_incref(races)) &&
          gr_json_set(o, "count", json_integer((json_int_t)c->count));
+    if (ok && c->cause->follows)
+        ok = gr_json_set(o, "follows", json_true());
     if (ok && c->cause->update)
         ok = gr_json_set(o, "update", gr_json_text(c->cause->update));
     if (ok && pair)

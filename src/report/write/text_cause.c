@@ -88,11 +88,13 @@ static void add_place(const GrReport *r, const GrRace *race, const GrAccess *a, 
     const GrFrame *f = gr_access_frame(a, a->headline);
     gr_str_add(out, "    ");
     gr_text_where(r, race, a, out);
+    if (!has_line(a) && f->function && gr_compare_texts(f->function, race->found.kernel))
+        gr_escaped_addf(out, " in %s", gr_text_function(r, f->function, arena));
     for (uint32_t k = a->headline; k < a->n_inlined && k < a->headline + 2; k++) {
-        gr_str_add(out, k == a->headline && a->inlined[k].function ? ", called in " : ", ");
-        if (a->inlined[k].function)
-            gr_escaped_addf(out, "%s at ", gr_text_function(r, a->inlined[k].function, arena));
+        gr_str_add(out, ", inlined at ");
         gr_text_place(r, &a->inlined[k], out);
+        if (a->inlined[k].function)
+            gr_escaped_addf(out, " in %s", gr_text_function(r, a->inlined[k].function, arena));
     }
     gr_str_addc(out, '\n');
     if (has_line(a) && r->sources)
@@ -207,7 +209,9 @@ void gr_text_cause(const GrReport *r, const GrCauseRaces *all, size_t k, Arena *
                         c->cause->update ? "several threads read, change and write back the same memory, so "
                                            "updates get lost"
                                          : gr_report_class(r, c->shown->found.class)->meaning);
-    if (c->cause->repair)
+    if (c->cause->follows)
+        gr_str_add(out, "    This may follow from the race of synchronization above: mend that first.\n");
+    else if (c->cause->repair)
         add_edit(r, c->cause->repair, out);
     else if (c->cause->update)
         gr_escaped_addf(out,
