@@ -57,26 +57,54 @@ int gr_compare_widths(const GrRace *a, const GrRace *b) {
     return (int)gr_missing_width(b->found.order) - (int)gr_missing_width(a->found.order);
 }
 
-// The widest of those that are one comes first.
+// By the pair of instructions, in either order. 0: one pair, or not known.
+static int compare_pairs(const GrRace *a, const GrRace *b) {
+    const GrAccess *x = a->found.accesses, *y = b->found.accesses;
+    bool x_swapped = x[0].site > x[1].site, y_swapped = y[0].site > y[1].site;
+    int d;
+    if ((d = gr_compare_texts(a->found.module, b->found.module)) ||
+        (d = compare_numbers(x[x_swapped].site, y[y_swapped].site)))
+        return d;
+    return compare_numbers(x[!x_swapped].site, y[!y_swapped].site);
+}
+
 static int compare_found(const void *a, const void *b) {
     const GrRace *x = a, *y = b;
     int d;
-    if ((d = compare_merged(x, y)) || (d = gr_compare_widths(x, y)))
+    if ((d = compare_merged(x, y)) || (d = compare_pairs(x, y)))
         return d;
     return compare_numbers(x->number, y->number); // qsort is not stable
 }
 
+// Adds a race of the same places to *to, which shows the one whose threads are furthest apart, and of these the first.
+static void merge(GrRace *to, const GrRace *race, bool same_pair) {
+    int d = gr_compare_widths(race, to);
+    uint64_t count = to->found.count + race->found.count;
+    uint32_t sites = to->n_sites + !same_pair;
+    if (d < 0 || (!d && race->number < to->number))
+        *to = *race;
+    to->found.count = count;
+    to->n_sites = sites;
+}
+
+// Whether both are of one pair of instructions, at two widths.
+static bool is_one_pair(const GrRace *a, const GrRace *b) {
+    return a->found.n_accesses == 2 && b->found.n_accesses == 2 && a->found.accesses[0].site &&
+           !compare_pairs(a, b) && gr_missing_width(a->found.order) != gr_missing_width(b->found.order);
+}
+
 void gr_report_sort(GrReport *r) {
     size_t kept = 0;
+    GrRace before = {.number = 0};
     if (r->races.len)
         qsort(r->races.data, r->races.len, sizeof *r->races.data, compare_found);
     for (size_t i = 0; i < r->races.len; i++) {
-        GrRace *last = kept ? &r->races.data[kept - 1] : NULL, *race = &r->races.data[i];
-        if (last && !compare_merged(last, race)) {
-            last->found.count += race->found.count;
-            last->n_sites++;
-        } else
-            r->races.data[kept++] = *race;
+        GrRace race = r->races.data[i], *last = kept ? &r->races.data[kept - 1] : NULL;
+        if (last && !compare_merged(last, &race))
+            merge(last, &race, is_one_pair(&before, &race));
+        else
+            r->races.data[kept++] = race;
+        before = race;
     }
     r->races.len = kept;
 }
