@@ -4,12 +4,22 @@
 # of them; main() runs the one that it is called as. What a program includes is included before, outside of the namespace; what
 # it defines is undefined behind it. Its main must return on all paths: only the global one may leave that out.
 # Programs that say otherwise how nvcc should be called, or whose reports a user is shown, are built alone.
-# A batch is C++14, which nvcc reads a third faster, unless its programs include what asks for C++17.
+# A batch is C++14, which nvcc reads a third faster, unless its programs include what asks for C++17. nvcc's -O is for the host's code alone
+# (PTX is the same without), and gcc takes as long for it as for all else of a small program: programs of the tests go without.
 
 # Programs whose atomics, fences or barriers have a scope narrower than the device are kept apart from the others: the causality
 # engine looks closer at everything once a module has such code, and a program should be judged as if it were alone.
 set(gr_narrow_scope "_block\\(|scope_block|[.:]cta|cluster|thread_rank|this_grid")
-set(gr_needs_17 "^#include <(cub|thrust|cuda|cooperative_groups)[/.]")
+set(gr_needs_17 "^#include <((cub|thrust|cuda|cooperative_groups)[/.]|shared_mutex>)")
+
+# gr_cuda_standard(OUT source): the option of nvcc for the C++ that a program needs.
+function(gr_cuda_standard out source)
+  file(STRINGS ${source} needs_17 LIMIT_COUNT 1 REGEX "${gr_needs_17}")
+  set(${out} -std=c++14 PARENT_SCOPE)
+  if(needs_17)
+    set(${out} -std=c++17 PARENT_SCOPE)
+  endif()
+endfunction()
 
 # The file that has all of these programs in it: paths of sources.
 function(gr_write_cuda_batch file sources)
