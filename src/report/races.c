@@ -57,15 +57,15 @@ int gr_compare_widths(const GrRace *a, const GrRace *b) {
     return (int)gr_missing_width(b->found.order) - (int)gr_missing_width(a->found.order);
 }
 
-// By the pair of instructions, in either order. 0: one pair, or not known.
+// By the pair of instructions, in either order. 0: one pair.
 static int compare_pairs(const GrRace *a, const GrRace *b) {
     const GrAccess *x = a->found.accesses, *y = b->found.accesses;
-    bool x_swapped = x[0].site > x[1].site, y_swapped = y[0].site > y[1].site;
+    bool x_swapped = x[0].ptx_line > x[1].ptx_line, y_swapped = y[0].ptx_line > y[1].ptx_line;
     int d;
     if ((d = gr_compare_texts(a->found.module, b->found.module)) ||
-        (d = compare_numbers(x[x_swapped].site, y[y_swapped].site)))
+        (d = compare_numbers(x[x_swapped].ptx_line, y[y_swapped].ptx_line)))
         return d;
-    return compare_numbers(x[!x_swapped].site, y[!y_swapped].site);
+    return compare_numbers(x[!x_swapped].ptx_line, y[!y_swapped].ptx_line);
 }
 
 static int compare_found(const void *a, const void *b) {
@@ -89,8 +89,8 @@ static void merge(GrRace *to, const GrRace *race, bool same_pair) {
 
 // Whether both are of one pair of instructions, at two widths.
 static bool is_one_pair(const GrRace *a, const GrRace *b) {
-    return a->found.n_accesses == 2 && b->found.n_accesses == 2 && a->found.accesses[0].site &&
-           !compare_pairs(a, b) && gr_missing_width(a->found.order) != gr_missing_width(b->found.order);
+    return a->found.n_accesses == 2 && b->found.n_accesses == 2 && !compare_pairs(a, b) &&
+           gr_missing_width(a->found.order) != gr_missing_width(b->found.order);
 }
 
 void gr_report_sort(GrReport *r) {
