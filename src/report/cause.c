@@ -243,12 +243,13 @@ static bool is_of_strong(const Group *g) {
 }
 
 static bool follows(const Finder *x, const Group *g) {
+    GrWidth w = gr_missing_width(g->first->found.order);
     bool any = false;
     for (size_t k = 0; k < x->groups.len && k < NEAR; k++)
         any |= is_of_strong(&x->groups.data[k]) &&
                !gr_compare_texts(x->groups.data[k].first->found.kernel, g->first->found.kernel);
     return any && !g->alone && !is_of_strong(g) &&
-           gr_missing_width(g->first->found.order) >= GR_WIDTH_CLUSTER;
+           (w == GR_WIDTH_CLUSTER || w == GR_WIDTH_BLOCKS);
 }
 
 static gr_status name_all(Finder *x, size_t n, gr_error *err) {

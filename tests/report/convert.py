@@ -75,6 +75,34 @@ class Merge(Reports):
         self.assertRegex(text, r"\n    seen in \d of 4 runs, the first with seed 1\n")
         self.assertIn("\n  runs      4, seeds 1 to 4", text)
 
+    def test_runs_of_a_cause(self):
+        """Two runs that saw one race each of a cause both saw the cause."""
+        self.run_program("a.json", "mistakes", "count", options=["--engine", "exact"])
+        report = self.load("a.json")
+        self.assertEqual(len(report["causes"]), 1)
+        self.assertGreater(len(report["races"]), 1)
+        shown = next(race for race in report["races"] if race["id"] == report["causes"][0]["shown"])
+        for seed, races in ((3, [race for race in report["races"] if race is not shown]), (7, [shown])):
+            self.save(dict(report, races=races, seed=seed, reproduce=f"again with {seed}"), f"{seed}.json")
+        files = [self.path("3.json"), self.path("7.json")]
+        merged = json.loads(gpurace("report", "--format", "json", *files).stdout)
+        check_schema(merged)
+        cause, = merged["causes"]
+        seeds = {run["id"]: run["seed"] for run in merged["runs"]}
+        self.assertEqual([seeds[seen["run"]] for seen in cause["seen_in"]], [3, 7])
+        self.assertEqual(sum(seen["count"] for seen in cause["seen_in"]), cause["count"])
+        self.assertEqual(cause["shown"], shown["id"])
+        self.assertIn("\n    seen in 2 of 2 runs, the first with seed 3\n    again: again with 7\n", gpurace("report", *files).stdout)
+
+    def test_causes_are_no_part_of_a_run(self):
+        """A report that names its causes otherwise, or none, is of the same run."""
+        self.run_program("a.json", "mistakes", "count", options=["--engine", "exact"])
+        report = self.load("a.json")
+        self.save(dict(report, causes=[dict(cause, id="0" * 16) for cause in report["causes"]]), "b.json")
+        self.save({key: value for key, value in report.items() if key not in ("causes", "format")}, "c.json")
+        for other in "bc":
+            self.assertEqual(gpurace("report", "--format", "json", self.path("a.json"), self.path(other + ".json")).stdout, self.read("a.json"))
+
     def test_ids_over_seeds(self):
         """exact tells the same races by the same ids, whichever thread noticed first."""
         ids = set()

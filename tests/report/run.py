@@ -120,6 +120,14 @@ class Causes(unittest.TestCase):
     def test_two_mistakes(self):
         self.check("twice", [self.BARRIER] * 2)
 
+    def test_words(self):
+        """JSON has what the text says of a cause: its meaning, what to do, and why."""
+        for what in ("smooth", "count"):
+            text, report = (run("mistakes", what, options=["--engine", "exact"], text=form) for form in (None, False))
+            cause, = report["causes"]
+            for words in ("    {meaning}\n", "    Fix: {fix}", "    Why: {why}\n"):
+                self.assertIn(words.format(**cause), text)
+
     def test_text(self):
         text = run("mistakes", "smooth", options=["--engine", "exact"], text=None)
         cause = text.split("=" * 80)[1].strip().splitlines()

@@ -182,7 +182,8 @@ static void drop_names(json_t *races) {
     }
 }
 
-// Hashes what the report says: not how the file was written, nor what depends on local sources or other reports.
+// Hashes what the report says: not how the file was written, nor what depends on local sources or other reports, nor
+// how its races are grouped.
 static void read_content(GrReader *x) {
     uint64_t most = x->report->max_reports;
     x->report->max_reports = 0;
@@ -190,6 +191,8 @@ static void read_content(GrReader *x) {
     x->report->max_reports = most;
     json_object_del(o, "sources");
     json_object_del(o, "baseline");
+    json_object_del(o, "causes");
+    json_object_del(o, "format");
     drop_names(json_object_get(o, "races"));
     drop_names(json_object_get(o, "misuses"));
     drop_names(json_object_get(o, "hidden"));

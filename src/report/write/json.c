@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report as JSON: docs/report.schema.json describes it.
 #include "report/suppress.h"
+#include "report/write/cause_words.h"
 #include "report/write/json_internal.h"
 
 #include <stdio.h>
@@ -135,6 +136,18 @@ static json_t *kernel_names(const GrRace *race, Arena *arena) {
               : (json_decref(names), NULL);
 }
 
+// The runs of a merged report that saw it.
+static bool add_seen(json_t *o, const GrSeenIn *seen, uint32_t n) {
+    json_t *runs = n ? json_array() : NULL;
+    bool ok = runs || !n;
+    for (uint32_t k = 0; ok && k < n; k++)
+        ok = json_array_append_new(runs, json_pack("{s:s,s:I}", "run", seen[k].run->id, "count",
+                                                   (json_int_t)seen[k].count)) == 0;
+    ok = ok && (!n || gr_json_set(o, "seen_in", json_incref(runs)));
+    json_decref(runs);
+    return ok;
+}
+
 // What it is called, whether the baseline has it, and of a merged report which runs saw it.
 static bool add_names(const GrReport *r, json_t *o, const GrRace *race) {
     if (!race->id)
@@ -142,13 +155,9 @@ static bool add_names(const GrReport *r, json_t *o, const GrRace *race) {
     bool ok = gr_json_set(o, "id", json_string(race->id)) &&
               gr_json_set(o, "line_id", json_string(race->line_id)) &&
               (!race->rule || gr_json_set(o, "rule", gr_json_text(race->rule)));
-    json_t *runs = race->n_seen && ok ? json_array() : NULL;
-    for (uint32_t k = 0; ok && runs && k < race->n_seen; k++)
-        ok = json_array_append_new(runs, json_pack("{s:s,s:I}", "run", race->seen[k].run->id, "count",
-                                                   (json_int_t)race->seen[k].count)) == 0;
     if (ok && r->baseline.name)
         ok = gr_json_set(o, "known", json_boolean(race->known));
-    return ok && (!race->n_seen || gr_json_set(o, "seen_in", runs));
+    return ok && add_seen(o, race->seen, race->n_seen);
 }
 
 static json_t *outcome_json(const GrOutcome *of) {
@@ -416,25 +425,33 @@ static json_t *runs_json(const GrReport *r) {
     return if_made(ok, a);
 }
 
-static json_t *cause_json(const GrReport *r, const GrCauseRaces *c) {
+static json_t *cause_json(const GrReport *r, const GrCauseRaces *c, Arena *arena) {
     const GrRace *pair = gr_race_pair(c->shown);
     json_t *o = json_object(), *races = json_array();
-    bool ok = o && races;
+    StrBuf fix = {0};
+    uint32_t runs = 0;
+    const GrSeenIn *seen = gr_cause_seen(c, arena, &runs);
+    bool ok = o && races && seen;
     for (uint32_t k = 0; ok && k < c->n; k++)
         ok = json_array_append_new(races, json_string(c->races[k]->id)) == 0;
     ok = ok && gr_json_set(o, "id", json_string(c->cause->id)) &&
          gr_json_set(o, "what", gr_json_text(gr_cause_name(r, c))) &&
+         gr_json_set(o, "meaning", gr_json_text(gr_cause_meaning(r, c))) &&
          gr_json_set(o, "shown", json_string(c->shown->id)) && gr_json_set(o, "races", json_incref(races)) &&
-         gr_json_set(o, "count", json_integer((json_int_t)c->count));
+         gr_json_set(o, "count", json_integer((json_int_t)c->count)) && add_seen(o, seen, runs);
     if (ok && c->cause->follows)
         ok = gr_json_set(o, "follows", json_true());
     if (ok && c->cause->update)
         ok = gr_json_set(o, "update", gr_json_text(c->cause->update));
     if (ok && pair)
         ok = gr_json_set(o, "missing_order", gr_json_text(pair->found.order)) &&
-             gr_json_set(o, "sentence", sentence(r, pair));
+             gr_json_set(o, "sentence", sentence(r, pair)) &&
+             gr_json_set(o, "why", gr_json_text(gr_cause_why(c)));
+    if (ok && gr_cause_fix(c, &fix))
+        ok = !fix.oom && gr_json_set(o, "fix", gr_json_text(fix.data));
     if (ok && c->cause->repair)
         ok = gr_json_set(o, "repair", repair_json(c->cause->repair));
+    gr_str_free(&fix);
     json_decref(races);
     return if_made(ok, o);
 }
@@ -447,7 +464,7 @@ static json_t *causes_json(const GrReport *r, Arena *arena) {
     bool ok = a;
     for (size_t k = 0; ok && k < n; k++)
         if (causes[k].cause)
-            ok = json_array_append_new(a, cause_json(r, &causes[k])) == 0;
+            ok = json_array_append_new(a, cause_json(r, &causes[k], arena)) == 0;
     return if_made(ok, a);
 }
 

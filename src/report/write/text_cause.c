@@ -1,26 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A cause as text, for those who want to mend it: what it is and where, what to do, the two sides, why.
 #include "base/escape.h"
-#include "findings/missing.h"
+#include "report/write/cause_words.h"
 #include "report/write/text_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static const struct Why {
-    const char *begins, *text;
-} whys[] = {
-#define WHY(begins, text) {begins, text},
-#include "report/write/why.def"
-#undef WHY
-};
-
-static const char *why_of(const char *order) {
-    for (size_t k = 0; k < sizeof whys / sizeof *whys; k++)
-        if (!strncmp(order, whys[k].begins, strlen(whys[k].begins)))
-            return whys[k].text;
-    return order;
-}
 
 // ---- The edit ------------------------------------------------------------------------------------------------------
 
@@ -131,20 +116,6 @@ static void add_sides(const GrReport *r, const GrRace *pair, Arena *arena, StrBu
 
 // ---- All -----------------------------------------------------------------------------------------------------------
 
-// What the bytes are: a variable, memory that was allocated somewhere, an argument. "": not known.
-static void add_what(const GrReport *r, const GrFinding *f, Arena *arena, StrBuf *out) {
-    const GrAccess *a = &f->accesses[0], *b = &f->accesses[1];
-    const GrHeld *m = a->memory ? a->memory : b->memory;
-    const char *variable = a->variable ? a->variable : b->variable ? b->variable : m ? m->name : NULL;
-    if (variable)
-        gr_escaped_addf(out, " on %s", gr_variable_name(variable, arena));
-    else if (m && m->place.file && m->place.line) {
-        gr_str_add(out, " on memory allocated at ");
-        gr_report_place(r, &m->place, out);
-    } else if (a->argument || b->argument)
-        gr_escaped_addf(out, " through argument %u", a->argument ? a->argument : b->argument);
-}
-
 // The first cause of its class says what the class means.
 static bool is_first(const GrCauseRaces *all, size_t k) {
     for (size_t i = 0; i < k; i++)
@@ -197,7 +168,7 @@ void gr_text_cause(const GrReport *r, const GrCauseRaces *all, size_t k, Arena *
     gr_text_paint(r, GR_PAINT_HEAD, out);
     gr_text_where(r, c->shown, &pair->found.accesses[0], out);
     gr_escaped_addf(out, ": data race: %s", gr_cause_name(r, c));
-    add_what(r, &pair->found, arena, out);
+    gr_cause_object(r, &pair->found, arena, out);
     if (c->shown->n_kernels > 1)
         gr_escaped_addf(out, " in %u kernels", c->shown->n_kernels);
     else if (pair->found.kernel)
@@ -205,26 +176,21 @@ void gr_text_cause(const GrReport *r, const GrCauseRaces *all, size_t k, Arena *
     gr_text_paint(r, GR_PAINT_OFF, out);
     gr_str_addc(out, '\n');
     if (is_first(all, k))
-        gr_escaped_addf(out, "    %s\n",
-                        c->cause->update ? "several threads read, change and write back the same memory, so "
-                                           "updates get lost"
-                                         : gr_report_class(r, c->shown->found.class)->meaning);
+        gr_escaped_addf(out, "    %s\n", gr_cause_meaning(r, c));
     if (c->cause->follows)
         gr_str_add(out, "    This may follow from the race of synchronization above: mend that first.\n");
     else if (c->cause->repair)
         add_edit(r, c->cause->repair, out);
-    else if (c->cause->update)
-        gr_escaped_addf(out,
-                        "    Fix: make the update of %s an atomic operation (atomicAdd(), atomicMax(), … "
-                        "or atomicCAS())\n",
-                        *c->cause->update ? c->cause->update : "this place");
+    else if (c->cause->update) {
+        gr_str_add(out, "    Fix: ");
+        (void)gr_cause_fix(c, out);
+        gr_str_addc(out, '\n');
+    }
     add_sides(r, pair, arena, out);
-    gr_escaped_addf(
-        out, "    Why: %s\n",
-        c->cause->update
-            ? "the read, the change and the write are three steps. Another thread comes between them, "
-              "and one of the two updates is lost; an atomic operation is one step"
-            : why_of(pair->found.order));
-    gr_text_runs(r, c->shown, out);
+    gr_escaped_addf(out, "    Why: %s\n", gr_cause_why(c));
+    uint32_t runs = 0;
+    const GrSeenIn *seen = gr_cause_seen(c, arena, &runs);
+    out->oom |= !seen;
+    gr_text_runs(r, seen, runs, c->shown, out);
     add_evidence(r, c, pair, out);
 }

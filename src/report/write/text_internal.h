@@ -49,8 +49,8 @@ void gr_text_misuse(const GrReport *r, const GrRace *misuse, Arena *arena, StrBu
 // A race or misuse in one line: "a.cu:7: data race: lost update in kernel k, 3 times, id 0123456789abcdef".
 void gr_text_line(const GrReport *r, const GrRace *race, bool misuse, Arena *arena, StrBuf *out);
 
-// Says which runs of a merged report saw the race.
-void gr_text_runs(const GrReport *r, const GrRace *race, StrBuf *out);
+// Says which runs of a merged report saw it, and which command shows the race `shown` again.
+void gr_text_runs(const GrReport *r, const GrSeenIn *seen, uint32_t n, const GrRace *shown, StrBuf *out);
 
 // A race with all that is known of it. Names are demangled in `arena`.
 void gr_text_race(const GrReport *r, const GrRace *race, Arena *arena, StrBuf *out);

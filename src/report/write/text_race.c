@@ -344,11 +344,10 @@ void gr_text_line(const GrReport *r, const GrRace *race, bool misuse, Arena *are
                     race->found.count == 1 ? "" : "s", race->id ? race->id : "?");
 }
 
-void gr_text_runs(const GrReport *r, const GrRace *race, StrBuf *out) {
-    if (race->n_seen)
-        gr_escaped_addf(out, "    seen in %u of %zu runs, the first with seed %llu\n    again: %s\n",
-                        race->n_seen, r->runs.len, (unsigned long long)race->seen[0].run->seed,
-                        race->seen[0].run->reproduce);
+void gr_text_runs(const GrReport *r, const GrSeenIn *seen, uint32_t n, const GrRace *shown, StrBuf *out) {
+    if (n)
+        gr_escaped_addf(out, "    seen in %u of %zu runs, the first with seed %llu\n    again: %s\n", n,
+                        r->runs.len, (unsigned long long)seen[0].run->seed, gr_race_reproduce(r, shown));
 }
 
 // The edit that is proposed, as a diff. Each line begins as an excerpt does, so that it is never broken.
@@ -395,7 +394,7 @@ void gr_text_race(const GrReport *r, const GrRace *race, Arena *arena, StrBuf *o
     if (race->repair)
         add_repair(r, race->repair, out);
     add_kernels(race, arena, out);
-    gr_text_runs(r, race, out);
+    gr_text_runs(r, race->seen, race->n_seen, race, out);
     if (race->found.detail) {
         gr_escaped_addf(out, "    %s: %s\n    evidence: %s (engine %s)\n",
                         race->found.launch ? "outcome" : "with", race->found.detail,

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/write/cause_words.h"
+
+#include "base/escape.h"
+#include "findings/missing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct Why {
+    const char *begins, *text;
+} whys[] = {
+#define WHY(begins, text) {begins, text},
+#include "report/write/why.def"
+#undef WHY
+};
+
+static const char *why_of(const char *order) {
+    for (size_t k = 0; k < sizeof whys / sizeof *whys; k++)
+        if (!strncmp(order, whys[k].begins, strlen(whys[k].begins)))
+            return whys[k].text;
+    return order;
+}
+
+static bool is_update(const GrCauseRaces *c) { return c->cause && c->cause->update; }
+
+const char *gr_cause_meaning(const GrReport *r, const GrCauseRaces *c) {
+    return is_update(c) ? "several threads read, change and write back the same memory, so updates get lost"
+                        : gr_report_class(r, c->shown->found.class)->meaning;
+}
+
+const char *gr_cause_why(const GrCauseRaces *c) {
+    const GrRace *pair = gr_race_pair(c->shown);
+    if (!pair)
+        return NULL;
+    return is_update(c) ? "the read, the change and the write are three steps. Another thread comes between "
+                          "them, and one of the two updates is lost; an atomic operation is one step"
+                        : why_of(pair->found.order);
+}
+
+bool gr_cause_fix(const GrCauseRaces *c, StrBuf *out) {
+    if (c->cause && c->cause->repair)
+        gr_escaped_addf(out, "%s", c->cause->repair->what);
+    else if (is_update(c))
+        gr_escaped_addf(out,
+                        "make the update of %s an atomic operation (atomicAdd(), atomicMax(), … or "
+                        "atomicCAS())",
+                        *c->cause->update ? c->cause->update : "this place");
+    else
+        return false;
+    return true;
+}
+
+void gr_cause_object(const GrReport *r, const GrFinding *f, Arena *arena, StrBuf *out) {
+    const GrAccess *a = &f->accesses[0], *b = &f->accesses[1];
+    const GrHeld *m = a->memory ? a->memory : b->memory;
+    const char *variable = a->variable ? a->variable : b->variable ? b->variable : m ? m->name : NULL;
+    if (variable)
+        gr_escaped_addf(out, " on %s", gr_variable_name(variable, arena));
+    else if (m && m->place.file && m->place.line) {
+        gr_str_add(out, " on memory allocated at ");
+        gr_report_place(r, &m->place, out);
+    } else if (a->argument || b->argument)
+        gr_escaped_addf(out, " through argument %u", a->argument ? a->argument : b->argument);
+}
+
+static int compare_seen(const void *a, const void *b) {
+    const GrRunOf *x = ((const GrSeenIn *)a)->run, *y = ((const GrSeenIn *)b)->run;
+    return x->seed != y->seed ? (x->seed > y->seed) - (x->seed < y->seed) : strcmp(x->id, y->id);
+}
+
+const GrSeenIn *gr_cause_seen(const GrCauseRaces *c, Arena *arena, uint32_t *n) {
+    size_t all = 0, at = 0;
+    for (uint32_t k = 0; k < c->n; k++)
+        all += c->races[k]->n_seen;
+    GrSeenIn *seen = GR_NEW_ARRAY(arena, GrSeenIn, all + 1);
+    *n = 0;
+    if (!seen)
+        return NULL;
+    for (uint32_t k = 0; k < c->n; k++)
+        for (uint32_t i = 0; i < c->races[k]->n_seen; i++)
+            seen[at++] = c->races[k]->seen[i];
+    qsort(seen, all, sizeof *seen, compare_seen);
+    for (size_t k = 0; k < all; k++)
+        if (*n && !compare_seen(&seen[*n - 1], &seen[k]))
+            seen[*n - 1].count += seen[k].count;
+        else
+            seen[(*n)++] = seen[k];
+    return seen;
+}
