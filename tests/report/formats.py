@@ -92,12 +92,18 @@ class Sarif(Formats):
         self.assertFalse(validator.is_valid({"version": "2.1.0", "runs": [{}]}))
         self.assertFalse(validator.is_valid({"version": "2.1.0", "runs": [], "more": 1}))
 
+    @staticmethod
+    def shown(report):
+        """The race that each cause shows, and the misuses."""
+        by_id = {race["id"]: race for race in report["races"]}
+        return [by_id[cause["shown"]] for cause in report["causes"]] + report["misuses"]
+
     def test_golden(self):
         for name in ("races", "pairs", "proved", "clean", "inconclusive"):
             report = self.golden(name)
             self.save(report, "a.json")
             run, records = self.check()
-            all_of = report["races"] + report["misuses"]
+            all_of = self.shown(report)
             self.assertEqual([r["partialFingerprints"]["raceSite/v1"] for r in run["results"]], [r["id"] for r in all_of])
             self.assertEqual(len(records), len(all_of))
             for result, race, record in zip(run["results"], all_of, records):
@@ -106,18 +112,74 @@ class Sarif(Formats):
                     place = result["locations"][0]["physicalLocation"]
                     self.assertEqual((place["artifactLocation"]["uri"], place["region"]["startLine"]), (first["file"], first["line"]))
                     self.assertEqual((record["Line"], record["Severity"]), (first["line"], "error"))
-                self.assertIn(race["class"], result["message"]["text"])
-                self.assertEqual(run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"], result["ruleId"])
+                rule = run["tool"]["driver"]["rules"][result["ruleIndex"]]
+                self.assertEqual((rule["id"], rule["name"]), (result["ruleId"], race["class"]))
                 self.assertEqual(record["Code"], result["ruleId"])
             self.assertEqual(run["invocations"][0]["executionSuccessful"], report["verdict"] != "inconclusive")
             said = [n["message"]["text"] for n in run["invocations"][0]["toolExecutionNotifications"]]
             blind = [f"not looked for: {what}" for what in report["coverage"].get("blind_to", [])]
             self.assertEqual(said, report["reasons"] + report["coverage"]["remarks"] + blind)
 
+    def test_causes(self):
+        """A cause is a result: what it is, what to do, how often; the names of all its races; the places of all of them."""
+        for program, what in (("mistakes", "count"), ("mistakes", "smooth"), ("one_cause", "instances")):
+            self.run_program("a.json", program, what, options=["--engine", "exact"])
+            report = self.load("a.json")
+            run, _ = self.check()
+            self.assertEqual(len(run["results"]), len(report["causes"]))
+            for result, cause in zip(run["results"], report["causes"]):
+                races = [race for race in report["races"] if race["id"] in cause["races"]]
+                prints = result["partialFingerprints"]
+                self.assertEqual(prints["cause/v1"], cause["id"])
+                self.assertEqual({prints["raceSite/v1"]} | {key.split("/")[1] for key in prints if key.startswith("race/")}, set(cause["races"]))
+                self.assertEqual(result["occurrenceCount"], cause["count"])
+                for words in (cause["what"], cause.get("fix", ""), f"{cause['count']} times"):
+                    self.assertIn(words, result["message"]["text"])
+                self.assertEqual(result["properties"]["why"], cause["why"])
+                places = [p["physicalLocation"] for p in result["locations"] + result.get("relatedLocations", [])]
+                places = [(p["artifactLocation"]["uri"].split("/")[-1], p["region"]["startLine"], p["region"].get("startColumn")) for p in places]
+                sides = {(os.path.basename(side["file"]), side["line"], side["column"]) for race in races for side in race["accesses"]}
+                self.assertEqual(set(places), sides)
+                self.assertEqual([p["id"] for p in result.get("relatedLocations", [])], list(range(1, len(places))))
+
+    @staticmethod
+    def edited(lines, replacements):
+        """The text with the replacements of a fix made, from the last to the first."""
+        text, starts = "".join(lines), [0]
+        for line in lines:
+            starts.append(starts[-1] + len(line))
+        for change in reversed(replacements):
+            where = change["deletedRegion"]
+            end = where.get("endLine", where["startLine"])
+            to = starts[end - 1] + where["endColumn"] - 1 if "endColumn" in where else starts[end] - 1
+            text = text[:starts[where["startLine"] - 1] + where["startColumn"] - 1] + change["insertedContent"]["text"] + text[to:]
+        return text
+
+    def test_fixes(self):
+        """A fix makes of the source what the proposed edit makes of it."""
+        hunks = ("@@ -2,3 +2,4 @@\n b\n+new\n c\n d\n", "@@ -1,4 +1,2 @@\n a\n-b\n-c\n d\n", "@@ -1,2 +1,3 @@\n-a\n+A\n+AA\n b\n@@ -4,2 +5,2 @@\n d\n-e\n+E\n")
+        expect = ("a\nb\nnew\nc\nd\ne\n", "a\nd\ne\n", "A\nAA\nb\nc\nd\nE\n")
+        for one, text in zip(hunks, expect):
+            report = self.golden("pairs")
+            race = next(race for race in report["races"] if "repair" in race)
+            cause = next(cause for cause in report["causes"] if race["id"] in cause["races"])
+            for other in report["races"]:
+                if other["id"] in cause["races"]:
+                    other["repair"] = dict(race["repair"], hunks=one)
+            self.save(report, "a.json")
+            run, _ = self.check()
+            fix, = next(r for r in run["results"] if r["partialFingerprints"]["cause/v1"] == cause["id"])["fixes"]
+            change, = fix["artifactChanges"]
+            self.assertEqual((fix["description"]["text"], change["artifactLocation"]["uri"]), (race["repair"]["what"], race["repair"]["file"]))
+            self.assertEqual(self.edited(["a\n", "b\n", "c\n", "d\n", "e\n"], change["replacements"]), text)
+        self.assertEqual([r["partialFingerprints"]["cause/v1"] for r in run["results"] if "fixes" in r], [cause["id"]])
+
     def test_sides(self):
         self.save(self.golden("pairs"), "a.json")
         run, _ = self.check()
-        for result, race in zip(run["results"], self.golden("pairs")["races"]):
+        for result, race in zip(run["results"], self.shown(self.golden("pairs"))):
+            if "accesses" not in race:
+                continue
             flows = result["codeFlows"][0]["threadFlows"]
             self.assertEqual(len(flows), 2)
             other = race["accesses"][1]
@@ -136,7 +198,7 @@ class Sarif(Formats):
         for engine in ("exact", "collider", "collider+exact"):
             self.run_program("a.json", "two_occurrences", options=["--engine", engine])
             _, records = self.check()
-            self.assertEqual(len(records), len(self.load("a.json")["races"]))
+            self.assertEqual(len(records), len(self.load("a.json")["causes"]))
 
     def test_suppressed(self):
         """What a rule hides is a result that is suppressed, with the reason that the file of rules gives."""

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report as SARIF 2.1.0, the OASIS format that code hosts and editors read (docs/reports.md).
 //
-// A race is a result: its first side is the location, its other side the related location 1. Both are threads of one
-// code flow, from the kernel down to the access. What stood against a clean verdict is a notification of the
-// invocation. Files below the report's folder are named relative to it, as code hosts need it.
+// A cause is a result, told by one of its races: the first side is the location, the other side the related location 1,
+// and the places of its other races follow. Both sides are threads of one code flow, from the kernel down to the
+// access. What stood against a clean verdict is a notification of the invocation. Files below the report's folder are
+// named relative to it, as code hosts need it.
 #include "base/escape.h"
 #include "findings/headline.h"
 #include "report/suppress.h"
+#include "report/write/cause_words.h"
 #include "report/write/formats.h"
 #include "report/write/json_internal.h"
+#include "report/write/sarif_fix.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -226,21 +229,33 @@ static void add_kernel(Writer *w, const GrFinding *found, StrBuf *out) {
 }
 
 // The first sentence is what a code host shows as the title.
-static json_t *race_message(Writer *w, const GrRace *race, const GrRace *shown, const GrAccess *other) {
-    StrBuf s = {0};
-    gr_escaped_addf(&s, "Data race: %s", gr_report_class(w->report, race->found.class)->name);
+static json_t *cause_message(Writer *w, const GrCauseRaces *c, const GrRace *shown, const GrAccess *other) {
+    const GrReport *r = w->report;
+    const GrRace *race = c->shown;
+    StrBuf s = {0}, fix = {0};
+    gr_escaped_addf(&s, "Data race: %s", gr_cause_name(r, c));
+    gr_cause_object(r, &shown->found, w->arena, &s);
     add_kernel(w, &race->found, &s);
     gr_str_add(&s, ". ");
     if (shown->found.order)
-        gr_race_sentence(w->report, shown, &s);
+        gr_race_sentence(r, shown, &s);
     else
-        gr_add_escaped(gr_report_class(w->report, race->found.class)->meaning, &s);
+        gr_add_escaped(gr_cause_meaning(r, c), &s);
     if (other && has_place(other))
         gr_str_add(&s, ". The other side is [here](1)");
-    gr_escaped_addf(&s, ". Occurred %llu time%s; evidence: %s (engine %s).",
-                    (unsigned long long)race->found.count, race->found.count == 1 ? "" : "s",
-                    race->found.evidence ? race->found.evidence : w->report->evidence,
-                    race->found.engine ? race->found.engine : w->report->engine);
+    if (gr_cause_fix(c, &fix)) {
+        gr_str_addf(&s, ". Fix: %s", fix.data ? fix.data : "");
+        if (c->cause->repair)
+            gr_escaped_addf(&s, " in %s", gr_report_file(r, c->cause->repair->file));
+    }
+    gr_escaped_addf(&s, ". Occurred %llu time%s", (unsigned long long)c->count, c->count == 1 ? "" : "s");
+    if (c->n > 1)
+        gr_escaped_addf(&s, " as %u races", c->n);
+    gr_escaped_addf(&s, "; evidence: %s (engine %s).",
+                    race->found.evidence ? race->found.evidence : r->evidence,
+                    race->found.engine ? race->found.engine : r->engine);
+    s.oom |= fix.oom;
+    gr_str_free(&fix);
     return message_of(w, &s);
 }
 
@@ -268,23 +283,99 @@ static void add_places(Writer *w, json_t *o, const GrFinding *found, const GrAcc
     put(w, o, "locations", places);
 }
 
-static json_t *race_result(Writer *w, const GrRace *race) {
-    const GrRace *shown = race->watched ? race->watched : race;
+// Takes `text` over.
+static void add_related(Writer *w, json_t *list, const GrFinding *found, const GrAccess *a, json_t *text) {
+    json_t *place = location(w, found, a, a->headline);
+    put(w, place, "id", json_integer((json_int_t)json_array_size(list) + 1));
+    put(w, place, "message", text);
+    add(w, list, place);
+}
+
+static bool same_place(const GrAccess *a, const GrAccess *b) {
+    const GrFrame *f = gr_access_frame(a, a->headline), *g = gr_access_frame(b, b->headline);
+    return f->line == g->line && f->col == g->col && !gr_compare_texts(f->file, g->file);
+}
+
+// The sides of the cause's races, each place once.
+static json_t *related(Writer *w, const GrCauseRaces *c, const GrFinding *found, const GrAccess *other) {
+    json_t *list = json_array();
+    VEC(const GrAccess *) told = {0};
+    bool ok = gr_vec_push(&told, &found->accesses[0]);
+    if (ok && other && has_place(other)) {
+        add_related(w, list, found, other, access_message(w, found, other, "the other side"));
+        ok = gr_vec_push(&told, other);
+    }
+    for (uint32_t k = 0; ok && k < c->n; k++) {
+        const GrRace *pair = gr_race_pair(c->races[k]);
+        for (unsigned side = 0; ok && pair && side < pair->found.n_accesses; side++) {
+            const GrAccess *a = &pair->found.accesses[side];
+            size_t at = 0;
+            while (at < told.len && !same_place(a, told.data[at]))
+                at++;
+            if (at < told.len || !has_place(a))
+                continue;
+            const char *class = gr_report_class(w->report, c->races[k]->found.class)->name;
+            add_related(w, list, &pair->found, a, access_message(w, &pair->found, a, class));
+            ok = gr_vec_push(&told, a);
+        }
+    }
+    w->nomem |= !ok;
+    gr_vec_free(&told);
+    return list;
+}
+
+static json_t *fixes(Writer *w, const GrRepair *repair) {
+    json_t *change = json_object(), *fix = json_object();
+    put(w, change, "artifactLocation", artifact(w, repair->file));
+    put(w, change, "replacements", gr_sarif_replacements(repair->hunks));
+    put(w, fix, "description", message(repair->what));
+    put(w, fix, "artifactChanges", json_pack("[o]", change));
+    return json_pack("[o]", fix);
+}
+
+// The cause's id, and those of its races under keys of their own, so that each of them can be found in another log.
+static void add_fingerprints(Writer *w, json_t *o, const GrCauseRaces *c) {
+    json_t *prints = json_object_get(o, "partialFingerprints");
+    if (c->cause)
+        put(w, prints, "cause/v1", json_string(c->cause->id));
+    for (uint32_t k = 0; k < c->n; k++) {
+        const GrRace *race = c->races[k];
+        if (race == c->shown || !race->id)
+            continue;
+        char *key = gr_arena_printf(w->arena, "race/%s/v1", race->id);
+        put(w, prints, key ? key : "race", key ? json_string(race->line_id) : NULL);
+    }
+}
+
+// Whether another report, of --baseline, has the cause: all of its races, some of them, or none.
+static const char *state_of(const GrCauseRaces *c) {
+    uint32_t known = 0;
+    for (uint32_t k = 0; k < c->n; k++)
+        known += c->races[k]->known;
+    return known == c->n ? "unchanged" : known ? "updated" : "new";
+}
+
+static json_t *cause_result(Writer *w, const GrCauseRaces *c) {
+    const GrRace *race = c->shown, *shown = race->watched ? race->watched : race;
     const GrFinding *found = &shown->found;
     const GrRace *pair = gr_race_pair(race);
     // The other side, of a replay or of another engine if need be.
     const GrAccess *other = race->met ? &race->met->other : pair ? &pair->found.accesses[1] : NULL;
     json_t *o = json_object();
     add_common(w, o, race, false);
-    put(w, o, "message", race_message(w, race, shown, other));
+    add_fingerprints(w, o, c);
+    put(w, o, "occurrenceCount", json_integer(c->count > INT32_MAX ? INT32_MAX : (json_int_t)c->count));
+    if (w->report->baseline.name)
+        put(w, o, "baselineState", json_string(state_of(c)));
+    put(w, o, "message", cause_message(w, c, shown, other));
     add_places(w, o, found, &found->accesses[0]);
-    if (other && has_place(other)) {
-        json_t *place = location(w, found, other, other->headline);
-        put(w, place, "id", json_integer(1));
-        put(w, place, "message", access_message(w, found, other, "the other side"));
-        put(w, o, "relatedLocations", json_pack("[o]", place));
-    }
+    json_t *places = related(w, c, found, other);
+    if (json_array_size(places))
+        put(w, o, "relatedLocations", json_incref(places));
+    json_decref(places);
     put(w, o, "codeFlows", json_pack("[o]", code_flow(w, pair ? &pair->found : found, found->order)));
+    if (c->cause && c->cause->repair)
+        put(w, o, "fixes", fixes(w, c->cause->repair));
     json_t *more = json_pack(
         "{s:o,s:o,s:o}", "engine", gr_json_text(race->found.engine ? race->found.engine : w->report->engine),
         "evidence", gr_json_text(race->found.evidence ? race->found.evidence : w->report->evidence), "space",
@@ -292,6 +383,8 @@ static json_t *race_result(Writer *w, const GrRace *race) {
     put(w, more, "reproduce", gr_json_text(gr_race_reproduce(w->report, race)));
     if (race->found.launch)
         put(w, more, "launch", json_integer((json_int_t)race->found.launch));
+    if (gr_cause_why(c))
+        put(w, more, "why", gr_json_text(gr_cause_why(c)));
     if (race->found.order || shown->found.order)
         put(w, more, "missingOrder", gr_json_text(shown->found.order));
     if (race->found.detail)
@@ -387,16 +480,22 @@ static json_t *run_json(Writer *w) {
     const GrReport *r = w->report;
     json_t *run = json_object(), *results = json_array();
     size_t listed = 0;
-    for (size_t bytes = 0; gr_report_lists(r, listed, bytes) && !w->nomem; listed++) {
-        json_t *result = race_result(w, &r->races.data[listed]);
+    size_t n = 0, bytes = 0;
+    const GrCauseRaces *causes = gr_report_causes(r, w->arena, &n);
+    w->nomem |= !causes;
+    for (size_t k = 0; causes && k < n && gr_report_lists(r, listed, bytes) && !w->nomem; k++) {
+        json_t *result = cause_result(w, &causes[k]);
         bytes += result && r->max_reports ? 2 * json_dumpb(result, NULL, 0, JSON_COMPACT) : 0;
+        listed += causes[k].n;
         add(w, results, result);
     }
     for (size_t k = 0; k < r->misuses.len && !w->nomem; k++)
         add(w, results, misuse_result(w, &r->misuses.data[k]));
     for (size_t k = 0; k < r->hidden.len && (!r->max_reports || k < r->max_reports) && !w->nomem; k++) {
         const GrRace *race = &r->hidden.data[k];
-        json_t *result = race->found.space ? race_result(w, race) : misuse_result(w, race);
+        GrCauseRaces alone = {
+            .shown = race, .races = &race, .n = 1, .count = race->found.count, .known = race->known};
+        json_t *result = race->found.space ? cause_result(w, &alone) : misuse_result(w, race);
         add_suppression(w, result, race->hidden_by);
         add(w, results, result);
     }
