@@ -229,10 +229,12 @@ static const GrStatement *beside(const Search *s, const Level *l, const GrGap *g
     return is_barrier(&any, l, before) ? before : is_barrier(&any, l, g->before) ? g->before : NULL;
 }
 
-// "__syncwarp();" alone in its line, which a barrier of the block can stand for.
-static bool is_alone(const GrCode *c, const GrStatement *s) {
-    return gr_token_is(&c->tokens.data[s->from], "__syncwarp") && s->first == s->last &&
-           gr_cpp_begins_line(c, s->from) && (s->to >= c->tokens.len || gr_cpp_begins_line(c, s->to));
+// A narrower barrier, "__syncwarp();", alone in its line: the wider one can stand for it.
+static bool is_alone(const GrCode *c, const GrStatement *s, GrHeldBy by) {
+    const GrToken *t = &c->tokens.data[s->from];
+    return (gr_token_is(t, "__syncwarp") || (by == GR_HELD_BY_CLUSTER && gr_token_is(t, "__syncthreads"))) &&
+           s->first == s->last && gr_cpp_begins_line(c, s->from) &&
+           (s->to >= c->tokens.len || gr_cpp_begins_line(c, s->to));
 }
 
 static void add_gap(Search *s, PlaceVec *v, const Way *w, const GrFinding *f, const GrStatement *block,
@@ -242,7 +244,7 @@ static void add_gap(Search *s, PlaceVec *v, const Way *w, const GrFinding *f, co
     const GrStatement *at = before ? before : last_of(block);
     GrGap gap = {block, before};
     const GrStatement *there = beside(s, &w->level, &gap);
-    if (v->len < MOST_GAPS && r && at && (!there || is_alone(c, there)) &&
+    if (v->len < MOST_GAPS && r && at && (!there || is_alone(c, there, s->by)) &&
         gr_cpp_begins_line(c, before ? before->from : block->to - 1) && gr_reach_all(r, at, s->most) &&
         all_call(s, f, &w->level))
         v->data[v->len++] = (Place){gap, &w->level, f};

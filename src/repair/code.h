@@ -38,7 +38,7 @@ typedef struct GrFunctionCode {
     GrStatement *body;
     bool kernel, device; // __global__; __device__
     const GrToken *name; // what stands before its parameters; NULL: not known
-    bool holds[2];       // a barrier whenever it is called: of a warp at least; of the block (holds.h)
+    bool holds[3]; // a barrier whenever it is called: of a warp at least, of a block, of a cluster (holds.h)
 } GrFunctionCode;
 
 typedef struct GrCode {

@@ -26,14 +26,23 @@ static bool ends_part(const GrHolds *h, uint32_t k, bool in_head) {
     return is(h, k, ";") || is(h, k, "{") || is(h, k, "}") || (in_head && (is(h, k, ",") || is(h, k, "(")));
 }
 
-// Whether the group is of a whole block or more, as what names it in the function says: its declaration.
-static bool is_wide_group(const GrHolds *h, const GrToken *name) {
-    static const char *const wide[] = {"this_thread_block", "thread_block", "this_cluster", "cluster_group",
-                                       "this_grid",         "grid_group",   "barrier",      NULL};
-    static const char *const narrow[] = {"tiled_partition", "thread_block_tile", "coalesced_threads", NULL};
+// How wide the words of [from, to) say that a group is: GR_HELD_BY_GAPS: they do not.
+static GrHeldBy width_in(const GrHolds *h, uint32_t from, uint32_t to) {
+    static const char *const cluster[] = {"this_cluster", "cluster_group", "this_grid", "grid_group", NULL};
+    static const char *const block[] = {"this_thread_block", "thread_block", "barrier", NULL};
+    static const char *const warp[] = {"tiled_partition", "thread_block_tile", "coalesced_threads", NULL};
+    return has_word(h, from, to, warp)      ? GR_HELD_BY_WARP
+           : has_word(h, from, to, block)   ? GR_HELD_BY_BLOCK
+           : has_word(h, from, to, cluster) ? GR_HELD_BY_CLUSTER
+                                            : GR_HELD_BY_GAPS;
+}
+
+// How wide the group is, as what names it in the function says: its declaration. Not known: as a warp.
+static GrHeldBy width_of(const GrHolds *h, uint32_t name) {
     const GrFunctionCode *f = h->function;
-    for (uint32_t k = f->head + 1; k < f->body->to; k++) {
-        if (!gr_token_same(token(h, k), name) || is(h, k + 1, ".") || is(h, k + 1, "->"))
+    GrHeldBy own = width_in(h, name, name + 1); // this_thread_block()
+    for (uint32_t k = f->head + 1; own == GR_HELD_BY_GAPS && k < f->body->to; k++) {
+        if (!gr_token_same(token(h, k), token(h, name)) || is(h, k + 1, ".") || is(h, k + 1, "->"))
             continue;
         bool in_head = k < f->body->from;
         uint32_t from = k, to = k;
@@ -41,30 +50,21 @@ static bool is_wide_group(const GrHolds *h, const GrToken *name) {
             from--;
         while (to < f->body->to && !ends_part(h, to, in_head))
             to++;
-        if (has_word(h, from, to, narrow))
-            return false;
-        if (has_word(h, from, to, wide))
-            return true;
+        own = width_in(h, from, to);
     }
-    return gr_token_is(name, "this_thread_block") || gr_token_is(name, "this_cluster") ||
-           gr_token_is(name, "this_grid");
-}
-
-// The group of "group.sync(", which ends before the token `k`; of "this_thread_block().sync(" the function.
-static const GrToken *group_before(const GrHolds *h, uint32_t k) {
-    if (k > 1 && is(h, k - 1, ")") && is(h, k - 2, "("))
-        k -= 2;
-    return k && gr_token_is_name(token(h, k - 1)) ? token(h, k - 1) : NULL;
+    return own == GR_HELD_BY_GAPS ? GR_HELD_BY_WARP : own;
 }
 
 static bool is_group_sync(const GrHolds *h, uint32_t k) {
-    bool sync = is(h, k, "sync") && is(h, k + 1, "(") && k, waits = is(h, k, "arrive_and_wait") && k;
-    if (!sync && !waits)
-        return false;
-    const GrToken *group = is(h, k - 1, ".") || is(h, k - 1, "->")                   ? group_before(h, k - 1)
-                           : is(h, k - 1, "::") && gr_token_is_name(token(h, k + 2)) ? token(h, k + 2)
-                                                                                     : NULL;
-    return group && (waits || h->by == GR_HELD_BY_WARP || is_wide_group(h, group));
+    bool sync = is(h, k, "sync") && is(h, k + 1, "(") && k > 1, waits = is(h, k, "arrive_and_wait") && k;
+    if (!sync)
+        return waits && h->by <= GR_HELD_BY_BLOCK;
+    uint32_t name = 0; // of group.sync(, this_cluster().sync(, cg::sync(group
+    if (is(h, k - 1, ".") || is(h, k - 1, "->"))
+        name = k > 4 && is(h, k - 2, ")") && is(h, k - 3, "(") ? k - 4 : k - 2;
+    else if (is(h, k - 1, "::"))
+        name = k + 2;
+    return name && gr_token_is_name(token(h, name)) && width_of(h, name) >= h->by;
 }
 
 // ---- Calls and words ---------------------------------------------------------------------------------------
@@ -77,8 +77,11 @@ static bool in_text(const GrToken *t, const char *words) {
 static bool is_ptx(const GrHolds *h, const GrToken *t) {
     if (t->text[0] != '"' && t->text[0] != 'R')
         return false;
-    return in_text(t, "bar.sync") || in_text(t, "barrier.sync") || in_text(t, "bar.red") ||
-           in_text(t, "barrier.cluster.wait") || (h->by == GR_HELD_BY_WARP && in_text(t, "bar.warp.sync"));
+    if (in_text(t, "barrier.cluster.wait"))
+        return true;
+    return (h->by <= GR_HELD_BY_BLOCK &&
+            (in_text(t, "bar.sync") || in_text(t, "barrier.sync") || in_text(t, "bar.red"))) ||
+           (h->by == GR_HELD_BY_WARP && in_text(t, "bar.warp.sync"));
 }
 
 // A call of a function of the file whose body holds one.
@@ -101,7 +104,8 @@ static bool is_call(const GrHolds *h, uint32_t k) {
 static bool words_hold(const GrHolds *h, uint32_t from, uint32_t to) {
     for (uint32_t k = from; k < to && h->by != GR_HELD_BY_GAPS; k++) {
         const GrToken *t = token(h, k);
-        if (gr_token_starts(t, "__syncthreads") || gr_token_is(t, "__barrier_sync") ||
+        if ((h->by <= GR_HELD_BY_BLOCK &&
+             (gr_token_starts(t, "__syncthreads") || gr_token_is(t, "__barrier_sync"))) ||
             (h->by == GR_HELD_BY_WARP && gr_token_is(t, "__syncwarp")) || is_ptx(h, t) ||
             is_group_sync(h, k) || is_call(h, k))
             return true;

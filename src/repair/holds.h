@@ -15,7 +15,8 @@ typedef struct GrGap {
 typedef enum GrHeldBy {
     GR_HELD_BY_WARP,  // those of a warp, and wider ones
     GR_HELD_BY_BLOCK, // those of a block, and wider ones
-    GR_HELD_BY_GAPS   // none but those to be inserted
+    GR_HELD_BY_CLUSTER,
+    GR_HELD_BY_GAPS // none but those to be inserted
 } GrHeldBy;
 
 typedef struct GrHolds {

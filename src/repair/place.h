@@ -64,6 +64,20 @@ void gr_place_host_wait(GrPlaces *p);
 void gr_place_stream_wait(GrPlaces *p);
 void gr_place_edge(GrPlaces *p);
 
+// A fence between the proxies: behind the access by the generic one, before the asynchronous one.
+void gr_place_proxy(GrPlaces *p, const char *what);
+// A wait of the later launch's kernel for the launch before, in front of what accesses.
+void gr_place_grid_wait(GrPlaces *p, const char *text, const char *what);
+// A wait for the copy by the thread that issued it, behind its commit.
+void gr_place_issuer_wait(GrPlaces *p, const char *text, const char *what);
+// Waits that leave none of the copies under way, in place of those that leave some.
+void gr_place_wait_for_all(GrPlaces *p, const char *what);
+// A barrier that only some threads come to, moved out of the condition.
+void gr_place_move(GrPlaces *p, const char *what);
+// A barrier of the cluster: between the sides; at the kernel's end.
+void gr_place_cluster(GrPlaces *p, const GrFinding *const *f, size_t n, const char *what);
+void gr_place_cluster_end(GrPlaces *p, const char *what);
+
 // A barrier where the findings' sides have none of those that count between them (barrier.c), and all threads come
 // whose values vary no more than `most`.
 void gr_place_barrier(GrPlaces *p, const GrFinding *const *f, size_t n, GrVaries most, GrHeldBy by,

@@ -74,6 +74,28 @@ static void edge(GrPlaces *p, const char *text, const char *what) {
     gr_place_edge(p);
 }
 
+static void proxy(GrPlaces *p, const char *text, const char *what) {
+    (void)text;
+    gr_place_proxy(p, what);
+}
+static void wait_for_all(GrPlaces *p, const char *text, const char *what) {
+    (void)text;
+    gr_place_wait_for_all(p, what);
+}
+static void move(GrPlaces *p, const char *text, const char *what) {
+    (void)text;
+    gr_place_move(p, what);
+}
+static void cluster_end(GrPlaces *p, const char *text, const char *what) {
+    (void)text;
+    gr_place_cluster_end(p, what);
+}
+
+static void CLUSTER(GrPlaces *p, const GrFinding *const *f, size_t n, const char *text, const char *what) {
+    (void)text;
+    gr_place_cluster(p, f, n, what);
+}
+
 #define EACH(NAME, one)                                                                                      \
     static void NAME(GrPlaces *p, const GrFinding *const *f, size_t n, const char *text, const char *what) { \
         for_each(one, p, f, n, text, what);                                                                  \
@@ -85,6 +107,12 @@ EACH(SCOPES, scopes)
 EACH(HOST_WAIT, host_wait)
 EACH(STREAM_WAIT, stream_wait)
 EACH(EDGE, edge)
+EACH(PROXY, proxy)
+EACH(GRID_WAIT, gr_place_grid_wait)
+EACH(ISSUER_WAIT, gr_place_issuer_wait)
+EACH(WAIT_FOR_ALL, wait_for_all)
+EACH(MOVE, move)
+EACH(CLUSTER_END, cluster_end)
 
 static const struct Pattern {
     Propose *propose;
@@ -102,22 +130,28 @@ static int width(const char *order) {
     return begins(order, "both are lanes") ? 0 : begins(order, "no __syncthreads()") ? 1 : 2;
 }
 
+// What a pattern goes by. NULL: nothing is known.
+static const char *order_of(const GrFinding *f) {
+    const char *peer = f->detail ? strstr(f->detail, "of the shared memory of block") : NULL;
+    return f->n_accesses == 2 ? f->order : f->n_accesses ? peer : NULL;
+}
+
 unsigned gr_repair_propose(GrRepairs *r, const GrFinding *const *f, size_t n,
                            GrProposal out[GR_REPAIR_PROPOSALS]) {
     GrPlaces p = {.repairs = r, .out = out};
     const char *widest = NULL;
     for (size_t k = 0; k < n; k++) {
-        if (!f[k]->order || f[k]->n_accesses != 2)
+        const char *order = order_of(f[k]);
+        if (!order)
             return 0;
-        if (!widest || width(f[k]->order) > width(widest))
-            widest = f[k]->order;
+        if (!widest || width(order) > width(widest))
+            widest = order;
     }
     for (size_t k = 0; k < sizeof patterns / sizeof *patterns && widest; k++) {
-        bool fit = true;
+        bool fit = begins(widest, patterns[k].order);
         for (size_t i = 0; i < n && fit; i++)
-            fit = begins(f[i]->order, patterns[k].order) ||
-                  (begins(widest, patterns[k].order) && width(f[i]->order) < width(widest));
-        if (fit && begins(widest, patterns[k].order))
+            fit = begins(order_of(f[i]), patterns[k].order) || width(order_of(f[i])) < width(widest);
+        if (fit)
             patterns[k].propose(&p, f, n, patterns[k].text, patterns[k].what);
     }
     return p.n;
