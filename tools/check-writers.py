@@ -16,6 +16,7 @@ TABLE = {
     "base/outfile.h": (2, "declarations"),
     "campaign/folder.c": (1, "a lock: nothing is written to it"),
     "campaign/pool.c": (1, "campaign/work.c has asked"),
+    "cli/run/apply.c": (1, "the user's source, by --apply in-place, if it is in the folder and as it was"),
     "cli/run/child.c": (1, "the log in a folder of gr_own_folder"),
     "cli/cmd_nvcc.c": (1, "links in a folder of gr_own_folder"),
     "cli/run/copy.c": (2, "links in a folder of gr_own_folder"),

@@ -11,7 +11,7 @@
 #include "findings/finding.h"
 #include "repair/code.h"
 
-enum { GR_REPAIR_EDITS = 16, GR_REPAIR_PROPOSALS = 12 };
+enum { GR_REPAIR_EDITS = 48, GR_REPAIR_PROPOSALS = 12 };
 
 // One line: a new one before `line`, or one that replaces it.
 typedef struct GrEdit {

@@ -135,6 +135,72 @@ class Repair(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("+    cudaDeviceSynchronize();\n", done.stdout)
 
+    HISTOGRAM = """__global__ void kernel(int *out) {
+    out[threadIdx.x % 7]++;
+    int at = threadIdx.x % 5;
+    if (out[at + 16] < at)
+        out[at + 16] = at;
+}
+"""
+
+    def test_one_edit_for_several(self):
+        """Races of one update have one edit, which is tried and said once."""
+        self.program("__global__ void kernel(int *out) {\n    out[threadIdx.x % 7]++;\n}\n")
+        done = self.repair()
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertGreater(done.stdout.count(", id "), 1, done.stdout)
+        self.assertEqual(done.stdout.count("+    atomicAdd(&out[threadIdx.x % 7], 1);\n"), 1, done.stdout)
+        self.assertIn("the edit above (use atomicAdd(), app.cu:4) removes the race, too, in 3 seeds", done.stdout)
+        self.assertEqual(done.stderr.count("trying to"), 1, done.stderr)
+
+    def test_apply(self):
+        """As a patch, and in the user's own files only if that is asked for."""
+        self.program(self.HISTOGRAM)
+        before = (self.folder / "app.cu").read_text()
+        done = self.repair("--apply", "edits.patch")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("2 edits: edits.patch", done.stdout)
+        self.assertEqual((self.folder / "app.cu").read_text(), before)
+        done = self.repair("--apply", "in-place")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        after = (self.folder / "app.cu").read_text()
+        self.assertIn("    atomicAdd(&out[threadIdx.x % 7], 1);\n", after)
+        self.assertIn("    atomicMax(&out[at + 16], at);\n}\n", after)
+        (self.folder / "app.cu").write_text(before)
+        subprocess.run(["patch", "-p0", "-s", "-i", "edits.patch"], cwd=self.folder, check=True)
+        self.assertEqual((self.folder / "app.cu").read_text(), after, "the patch does the same")
+        self.assertIn("gpurace: 0 races", self.repair().stdout)
+
+    def test_apply_stays_in_the_folder(self):
+        """Not through a link that leads out of the folder, and not where the file has changed meanwhile."""
+        other = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(prefix="test-repair-")))
+        self.program("__global__ void kernel(int *out) {\n    out[threadIdx.x % 7]++;\n}\n")
+        (self.folder / "app.cu").rename(other / "app.cu")
+        (self.folder / "app.cu").symlink_to(other / "app.cu")
+        before = (other / "app.cu").read_text()
+        done = self.repair("--apply", "in-place")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("app.cu leads out of the folder, so it is not edited", done.stderr)
+        self.assertEqual((other / "app.cu").read_text(), before)
+        (self.folder / "app.cu").unlink()
+        self.program("__global__ void kernel(int *out) {\n    out[threadIdx.x % 7]++;\n}\n")
+        nvcc = f"{NVCC} -nodlink -lineinfo -cudart shared -gencode arch=compute_90,code=compute_90 -o app app.cu"
+        done = self.repair("--apply", "in-place", build=f"{nvcc} && echo >> {self.folder}/app.cu")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("has changed since it was copied", done.stderr)
+        self.assertNotIn("atomicAdd", (self.folder / "app.cu").read_text())
+
+    def test_rare(self):
+        """A race that few seeds show is looked for until as many as wanted have shown it; an edit is run with as many seeds."""
+        self.from_corpus("scopes/its_spin_in_warp")
+        for most, seeds in ((4, 4), (60, None)):
+            done = self.repair("--format", "json", "--runs", "4", "--most-runs", str(most))
+            found = json.loads(done.stdout)
+            self.assertLessEqual(found["seeds"], most)
+            for race in found["races"]:
+                self.assertTrue(race["seen_with"] >= 4 or found["seeds"] == most, race)
+                self.assertTrue(all(edit["seeds"] >= min(4, found["seeds"]) or edit["result"] == "fails" for edit in race["edits"]))
+
     def test_no_edit_is_known(self):
         self.program("__global__ void kernel(int *out) {\n    out[threadIdx.x / 2] = threadIdx.x;\n}\n")
         done = self.repair()

@@ -55,7 +55,7 @@ static gr_status make_command(GrTrial *t, gr_error *err) {
 }
 
 gr_status gr_trial_open(GrTrial *t, gr_error *err) {
-    char folder[PATH_MAX], cwd[PATH_MAX];
+    char cwd[PATH_MAX], *folder = t->folder_path;
     const char *in;
     t->top[0] = 0;
     gr_arena_init(&t->arena);
@@ -190,29 +190,41 @@ static bool is_in_copy(const GrTrial *t, const GrProposal *p) {
     return gr_below(p->file, t->copy) && realpath(p->file, real) && gr_below(real, t->copy);
 }
 
-gr_status gr_trial_run(GrTrial *t, const GrProposal *p, GrTrialResult *out, gr_error *err) {
+gr_status gr_trial_more(GrTrial *t, uint64_t seeds, GrTrialResult *out, gr_error *err) {
+    while (out->seeds < seeds) {
+        GR_MUST(run(t, ++out->seeds, out, err));
+        out->why[0] = 0; // a racy program may fail
+    }
+    return GR_OK;
+}
+
+gr_status gr_trial_run(GrTrial *t, const GrProposal *p, size_t n, uint64_t seeds, GrTrialResult *out,
+                       gr_error *err) {
     gr_status st = GR_OK;
+    size_t edited = 0;
     memset(out, 0, sizeof *out);
     gr_report_init(&out->found);
-    if (p && !is_in_copy(t, p)) {
-        snprintf(out->why, sizeof out->why,
-                 "%s is not in the folder that was copied: see --folder; and the build command must name it "
-                 "relative to the folder",
-                 p->file);
-        return GR_OK;
-    }
-    if (p)
-        GR_TRY(edit(p, err));
+    for (size_t k = 0; k < n; k++)
+        if (!is_in_copy(t, &p[k])) {
+            snprintf(
+                out->why, sizeof out->why,
+                "%s is not in the folder that was copied: see --folder; and the build command must name it "
+                "relative to the folder",
+                p[k].file);
+            return GR_OK;
+        }
+    while (edited < n)
+        GR_TRY(edit(&p[edited++], err));
     GR_TRY(build(t, out, err));
-    for (uint64_t seed = 1; seed <= t->runs && !out->why[0]; seed++) {
-        GR_TRY(run(t, seed, out, err));
-        if (!p) // a racy program may fail
+    while (out->seeds < seeds && !out->why[0]) {
+        GR_TRY(run(t, ++out->seeds, out, err));
+        if (!n) // a racy program may fail
             out->why[0] = 0;
     }
 done:
-    if (p) {
-        gr_status back =
-            gr_own_write(p->file, GR_OWN_SCRATCH, p->code->text, p->code->len, st == GR_OK ? err : NULL);
+    for (size_t k = 0; k < edited; k++) {
+        gr_status back = gr_own_write(p[k].file, GR_OWN_SCRATCH, p[k].code->text, p[k].code->len,
+                                      st == GR_OK ? err : NULL);
         st = st == GR_OK ? back : st;
     }
     return st;
@@ -259,7 +271,8 @@ bool gr_trial_removes(const GrTrialResult *before, const GrTrialResult *after, c
     why[0] = 0;
     if (after->why[0])
         snprintf(why, 400, "%s", after->why);
-    else if (find_race(&after->found.races, race->id) || find_race(&after->found.hidden, race->id))
+    else if (find_race(&after->found.races, race->id) || find_race(&after->found.hidden, race->id) ||
+             find_race(&after->found.misuses, race->id))
         snprintf(why, 400, "the race is still there");
     else if (after->faults > before->faults || after->reasons > before->reasons)
         snprintf(why, 400, "a run did not end as without the edit: %s",

@@ -12,10 +12,11 @@ typedef struct GrTrial {
     // Set by the caller.
     const char *folder, *build; // what is copied; the command for sh
     char **argv;                // of the program
-    uint64_t runs, timeout_s;   // seeds 1 to runs; of one run
+    uint64_t timeout_s;         // of one run
     const char *schedule;
     // The trial's own.
-    char top[PATH_MAX]; // of all that is temporary; "" when there is none
+    char top[PATH_MAX];         // of all that is temporary; "" when there is none
+    char folder_path[PATH_MAX]; // the real path of `folder`
     char copy[PATH_MAX], cwd[PATH_MAX], self[PATH_MAX], program[PATH_MAX];
     char **run; // the command of a run
     size_t n_run;
@@ -25,6 +26,7 @@ typedef struct GrTrial {
 // What the seeds showed.
 typedef struct GrTrialResult {
     GrReport found; // the races of all runs
+    uint64_t seeds; // 1 to this were run
     uint64_t faults, reasons;
     bool stale;    // the build left the program as it was
     char why[400]; // it could not be built, or a run did not end as it should; "": neither
@@ -35,12 +37,16 @@ gr_status gr_trial_open(GrTrial *t, gr_error *err);
 // Removes the copy.
 void gr_trial_close(GrTrial *t);
 
-// Builds and runs with the edits of `p`, which is of a file in the copy; NULL: as it is. The file is as before
-// afterwards. What only says something of the program is no error: out->why. gr_trial_result_free is due in any case.
-gr_status gr_trial_run(GrTrial *t, const GrProposal *p, GrTrialResult *out, gr_error *err);
+// Builds and runs, with the seeds 1 to `seeds`, with the edits of the `n` proposals, which are of as many files in the
+// copy; 0: as it is. The files are as before afterwards. What only says something of the program is no error: out->why.
+// gr_trial_result_free is due in any case.
+gr_status gr_trial_run(GrTrial *t, const GrProposal *p, size_t n, uint64_t seeds, GrTrialResult *out,
+                       gr_error *err);
+// Runs what was built last as it is, with the seeds behind those of *out up to `seeds`.
+gr_status gr_trial_more(GrTrial *t, uint64_t seeds, GrTrialResult *out, gr_error *err);
 void gr_trial_result_free(GrTrialResult *r);
 
-// Whether the edits with which `after` was made remove the race, which `before` has, and do no harm: no other race or
+// Whether the edits with which `after` was made remove the race (or misuse), which `before` has, and do no harm: no other race or
 // misuse came, and the program could be built and ran to its end. Says what is wrong in `why` otherwise.
 bool gr_trial_removes(const GrTrialResult *before, const GrTrialResult *after, const GrRace *race,
                       char why[400]);
