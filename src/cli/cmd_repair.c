@@ -332,6 +332,7 @@ static int start(Repair *x, char **argv) {
     x->trial.argv = argv;
     x->trial.timeout_s = o->repair_timeout;
     x->trial.schedule = o->repair_schedule;
+    x->trial.with = o->repair_with;
     gr_arena_init(&x->repairs.arena);
     gr_arena_init(&x->trial.arena);
     signal(SIGPIPE, SIG_IGN); // a reader that has gone away must not keep us from removing the copy

@@ -343,6 +343,16 @@ static bool begins_behind(const GrCode *c, const GrStatement *s, uint32_t line, 
     return col && t->line == line && at > col;
 }
 
+// Whether what decides may access memory, so that the place may be meant.
+static bool decides_by_memory(const GrCode *c, const GrStatement *s) {
+    for (uint32_t k = s->decides; k < s->decided; k++) {
+        const GrToken *t = &c->tokens.data[k];
+        if (gr_token_is(t, "[") || gr_token_is(t, "->") || gr_token_is(t, "*") || gr_token_is(t, "("))
+            return true;
+    }
+    return false;
+}
+
 const GrStatement *gr_cpp_at(const GrCode *c, const GrFunctionCode *f, uint32_t line, uint32_t col) {
     const GrStatement *at = NULL, *in = f->body;
     while (in) {
@@ -352,6 +362,10 @@ const GrStatement *gr_cpp_at(const GrCode *c, const GrFunctionCode *f, uint32_t 
                 found = in;
         at = found ? found : at;
         in = found ? found->child : NULL;
+        // A compiler may say where the condition begins, and mean what is behind it in the line.
+        if (found && found->kind != GR_STMT_BLOCK && in && begins_behind(c, in, line, col) &&
+            !decides_by_memory(c, found))
+            col = 0;
     }
     return at;
 }

@@ -87,12 +87,24 @@ static void behind_all_waits(GrPlaces *p, const GrPlace *at, const Fence *f) {
         }
 }
 
+// Whether the function, or one that it calls, waits for a signal in a loop.
+static bool waits_in(const GrPlace *at, const GrFunctionCode *f, const GrStatement *in) {
+    for (const GrStatement *s = in->child; s; s = s->next)
+        if (gr_waits(&at->file->code, f, s) || waits_in(at, f, s))
+            return true;
+    return false;
+}
+
 void gr_place_fences(GrPlaces *p, const char *text, const char *what) {
     const GrAccess *side[2];
     GrPlace at[2];
     Fence f = {text, what};
     by_writes(p->found, side);
     if (!place_signalling(p->repairs, side[0], &at[0]) || !place_signalling(p->repairs, side[1], &at[1]))
+        return;
+    // Within a block barriers are the usual order: a fence only where threads wait for flags.
+    if (strstr(text, "_block") && !waits_in(&at[0], at[0].function, at[0].function->body) &&
+        !waits_in(&at[1], at[1].function, at[1].function->body))
         return;
     two_fences(p, &at[0], &at[1], &f);
     behind_all_waits(p, &at[1], &f);

@@ -359,6 +359,29 @@ static void reach(void **state) {
     gr_cpp_free(&c);
 }
 
+// Statements that share a line go by the column; that of a condition may be all that a compiler says.
+static void columns(void **state) {
+    (void)state;
+    static const char source[] = "__global__ void k(int *s) {\n"
+                                 "  a = 1; b = s[2];\n"
+                                 "  if (s[0] < 3) c = 1;\n"
+                                 "  if (t < 3) { d = 1; e = 2; }\n"
+                                 "}\n";
+    static const struct {
+        uint32_t line, col;
+        char first;
+    } rows[] = {{2, 0, 'a'},  {2, 3, 'a'}, {2, 10, 'b'}, {3, 3, 'i'},
+                {3, 17, 'c'}, {3, 0, 'c'}, {4, 3, 'd'},  {4, 23, 'e'}};
+    GrCode c;
+    assert_true(gr_cpp_read(&c, source, strlen(source)));
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        const GrStatement *s = gr_cpp_at(&c, &c.functions.data[0], rows[k].line, rows[k].col);
+        if (!s || c.tokens.data[s->from].text[0] != rows[k].first)
+            fail_msg("line %u, column %u", rows[k].line, rows[k].col);
+    }
+    gr_cpp_free(&c);
+}
+
 // Any text at all is read without harm: every beginning of a source.
 static void broken_sources(void **state) {
     (void)state;
@@ -395,6 +418,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(between_launches_of_a_loop, fresh, done),
         cmocka_unit_test_setup_teardown(operations, fresh, done),
         cmocka_unit_test(reach),
+        cmocka_unit_test(columns),
         cmocka_unit_test(broken_sources),
     };
     return cmocka_run_group_tests(tests, begin, end);

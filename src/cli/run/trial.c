@@ -45,7 +45,9 @@ static gr_status make_command(GrTrial *t, gr_error *err) {
                          gr_arena_printf(&t->arena, "--timeout=%llu", (unsigned long long)t->timeout_s),
                          gr_arena_printf(&t->arena, "--output=%s/report.json", t->top)};
     memcpy(t->run, own, sizeof own);
-    t->n_run = sizeof own / sizeof *own; // the seed comes next
+    t->n_run = sizeof own / sizeof *own; // the seed comes last
+    if (*t->with)
+        t->run[t->n_run++] = (char *)(uintptr_t)t->with;
     t->run[t->n_run + 1] = "--";
     t->run[t->n_run + 2] = t->program;
     memcpy(t->run + t->n_run + 3, t->argv + 1, n * sizeof *t->run);

@@ -10,10 +10,10 @@
 
 typedef struct GrTrial {
     // Set by the caller.
-    const char *folder, *build; // what is copied; the command for sh
-    char **argv;                // of the program
-    uint64_t timeout_s;         // of one run
-    const char *schedule;
+    const char *folder, *build;  // what is copied; the command for sh
+    char **argv;                 // of the program
+    uint64_t timeout_s;          // of one run
+    const char *schedule, *with; // with: one more option of `gpurace run`, or ""
     // The trial's own.
     char top[PATH_MAX];         // of all that is temporary; "" when there is none
     char folder_path[PATH_MAX]; // the real path of `folder`
