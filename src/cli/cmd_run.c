@@ -79,10 +79,14 @@ static gr_status choose_device(Run *r, gr_error *err) {
         return gr_fail(err, GR_ERR_ARGUMENT,
                        "the engine %s watches all accesses or none, in every run: --%s is for the engines %s",
                        e->name, part, gr_engines_that(CAP_SAMPLES));
-    if (o->only_launches[0] && e && !(e->caps & CAP_PICKS))
+    const char *picks = o->only_launches[0]                ? "only-launches"
+                        : o->stopped                       ? "stopped"
+                        : strcmp(o->toggle_signal, "none") ? "toggle-signal"
+                                                           : NULL;
+    if (picks && e && !(e->caps & CAP_PICKS))
         return gr_fail(err, GR_ERR_ARGUMENT,
-                       "the engine %s checks all launches of a kernel: --only-launches is for the engines %s",
-                       e->name, gr_engines_that(CAP_PICKS));
+                       "the engine %s checks all launches of a kernel: --%s is for the engines %s", e->name,
+                       picks, gr_engines_that(CAP_PICKS));
     if (r->on_gpu && !(o->caps & CAP_GPU))
         return gr_fail(err, GR_ERR_UNSUPPORTED, "the engine %s works on the CPU device only: --device cpu",
                        o->engine);
@@ -96,7 +100,7 @@ static gr_status choose_device(Run *r, gr_error *err) {
 // Makes the results file in memory that has a name, if the system has such: a driver registers its pages (not those of
 // files on a disk, which Linux does not pin for long), and a killed gpurace leaves nothing. Else in a folder of its
 // own.
-static gr_status make_results(Run *r, gr_error *err) {
+static gr_status make_results_file(Run *r, gr_error *err) {
     r->results_folder[0] = 0;
     r->results_fd = memfd_create("gpurace-results", MFD_CLOEXEC);
     if (r->results_fd >= 0) {
@@ -110,6 +114,17 @@ static gr_status make_results(Run *r, gr_error *err) {
     GR_MUST(gr_own_folder(r->results_folder, "run", err));
     snprintf(r->results, sizeof r->results, "%.*s/results", PATH_MAX - 16, r->results_folder);
     return gr_results_create(r->results, err);
+}
+
+static gr_status make_results(Run *r, gr_error *err) {
+    GrResults results;
+    GR_MUST(make_results_file(r, err));
+    if (!r->options.stopped)
+        return GR_OK;
+    GR_MUST(gr_results_look(r->results, &results, err));
+    results.header->stopped = 1;
+    gr_results_detach(&results);
+    return GR_OK;
 }
 
 static void drop_results(const Run *r) {
@@ -126,6 +141,12 @@ static void add_cpu_device(const Run *r, StrBuf *preload) {
     for (const char *const *name = r->runtimes; *name; name++)
         gr_str_addf(preload, ":%.*s/%s", folder, r->parts.driver, *name);
 }
+
+static int signal_of(const char *word) {
+    return !strcmp(word, "USR1") ? SIGUSR1 : !strcmp(word, "USR2") ? SIGUSR2 : 0;
+}
+
+static void report_so_far(void *run);
 
 // The words of --schedule, as the device counts them; 0: default.
 static void add_schedule(const GrOptions *o, StrBuf *device) {
@@ -198,6 +219,10 @@ static gr_status run_program(Run *r, gr_error *err) {
                          .timeout_s = o->timeout,
                          .wait_s = o->wait,
                          .repeatable = !r->on_gpu,
+                         .toggle = signal_of(o->toggle_signal),
+                         .tell = signal_of(o->report_signal),
+                         .report = r->targets ? NULL : report_so_far,
+                         .user = r,
                          .replay = r->targets != NULL,
                          .progress = r->targets ? NULL : r->results};
     time_t start = time(NULL);
@@ -404,8 +429,8 @@ static void say_selftest(const GrReport *report) {
         fprintf(stderr, "gpurace: %s\n", report->selftest.text);
 }
 
-static bool report_in_full(void *user, int *status) {
-    Run *r = user;
+// `going`: the program still runs.
+static bool report_all(Run *r, bool going, int *status) {
     GrResultsView view;
     GrReport report;
     StrBuf again = {0}, sample = {0};
@@ -415,14 +440,18 @@ static bool report_in_full(void *user, int *status) {
     describe_run(r, folder, &report);
     gr_status st = GR_OK;
     GR_TRY(gr_results_open(r->results, &view, err));
-    gr_hidden_tell(&view, &r->ending, r->options.wait, &report);
+    report.going = going;
+    if (going) // it is added when the program has ended
+        report.so_far.path = NULL;
+    else
+        gr_hidden_tell(&view, &r->ending, r->options.wait, &report);
     st = gr_report_build(&report, &view, err);
-    if (st == GR_OK) {
+    if (st == GR_OK && !going) {
         say_why_unused(r, &report);
         gr_say_kernel_meant("--kernel", r->options.kernel, &report, gr_report_reason);
         gr_say_kernel_meant("--not-kernel", r->options.not_kernel, &report, gr_report_remark);
     }
-    if (st == GR_OK && r->options.attribute)
+    if (st == GR_OK && r->options.attribute && !going)
         attribute(r, &report, &view);
     gr_options_unheeded(&r->options, remark_unheeded, &report);
     gr_results_close(&view);
@@ -442,6 +471,15 @@ done:
     gr_str_free(&sample);
     gr_report_free(&report);
     return done;
+}
+
+static bool report_in_full(void *user, int *status) { return report_all(user, false, status); }
+
+static bool report_going(void *user, int *status) { return report_all(user, true, status); }
+
+static void report_so_far(void *run) {
+    if (!gr_cli_attempt(report_going, run).done)
+        fputs("gpurace: the report so far could not be written\n", stderr);
 }
 
 // When the full report failed: the races again, in as few words as will do.

@@ -48,6 +48,7 @@ gr_status gr_results_parse(const void *data, size_t len, GrResultsView *out, gr_
         return gr_fail(err, GR_ERR_FORMAT, "not a results file of this gpurace");
     out->dropped = h.dropped;
     out->hidden_more = h.hidden_more;
+    out->acquired = h.acquired;
     out->lost_to = h.lost_to;
     uint64_t at = GR_RESULTS_HEADER;
     while (at < len && at < h.end) {

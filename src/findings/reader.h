@@ -24,6 +24,7 @@ typedef struct GrResultsView {
     VEC(GrRecord) records;
     uint64_t dropped;     // counted by the writers
     uint32_t lost_to;     // the error of the first of those, 0: not known
+    uint64_t acquired;    // calls of gpurace_acquire
     uint64_t damaged;     // bytes that belong to no record
     uint64_t hidden_more; // notes of hidden processes (hidden.h) that found no room
 } GrResultsView;

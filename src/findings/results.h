@@ -51,7 +51,7 @@ typedef enum GrRecordKind {
 } GrRecordKind;
 
 enum {
-    GR_RESULTS_VERSION = 4,
+    GR_RESULTS_VERSION = 5,
     GR_RESULTS_HEADER = 4096,
     GR_RESULTS_GRID = 16,
     GR_RESULTS_AREA_ALIGN = 65536, // the largest page size of the machines we run on
@@ -62,13 +62,16 @@ enum {
 typedef struct GrResultsHeader {
     char magic[8];
     uint32_t version, header_size;
-    uint64_t end;         // atomic
-    uint64_t dropped;     // atomic: records and areas that could not be written
-    uint64_t processes;   // atomic: numbers handed out to processes, from 1
-    uint64_t launches;    // atomic: so far, for the command that waits
-    uint64_t races;       // atomic: so far, as far as they are known before the end
-    uint64_t hidden_more; // atomic: notes that found no free entry
-    uint32_t lost_to;     // atomic: the errno that the first of those dropped was lost to; 0: not known
+    uint64_t end;             // atomic
+    uint64_t dropped;         // atomic: records and areas that could not be written
+    uint64_t processes;       // atomic: numbers handed out to processes, from 1
+    uint64_t launches;        // atomic: so far, for the command that waits
+    uint64_t races;           // atomic: so far, as far as they are known before the end
+    uint64_t acquired;        // atomic: calls of gpurace_acquire
+    uint32_t stopped;         // atomic: 1 while launches are not to be checked, in all processes
+    uint32_t asked, answered; // atomic: reports so far that were asked for, and written
+    uint64_t hidden_more;     // atomic: notes that found no free entry
+    uint32_t lost_to;         // atomic: the errno that the first of those dropped was lost to; 0: not known
     GrHidden hidden[GR_HIDDEN_ENTRIES];
 } GrResultsHeader;
 _Static_assert(sizeof(GrResultsHeader) <= GR_RESULTS_HEADER, "the header is one page");
@@ -85,7 +88,8 @@ uint64_t gr_record_hash(const GrRecordHeader *h, const void *payload);
 // The counters of one kernel, in an area.
 typedef struct GrKernelCounts {
     uint64_t launches, failed, first_launch;
-    uint64_t left_out;          // launches that ran unchecked, because of --only-launches
+    // Launches that ran unchecked, because of --only-launches, and because checking was stopped.
+    uint64_t left_out, stopped;
     uint32_t grid[3], block[3]; // of the first launch
     int32_t last_error;         // CUresult of the last failed launch
     uint32_t reserved;

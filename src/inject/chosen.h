@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// chosen — which launches are checked, by their numbers.
+// chosen — which launches are checked, by their numbers: those of --only-launches that begin while checking is not
+// stopped (gpurace/gpurace.h, --toggle-signal).
 #ifndef GR_INJECT_CHOSEN_H
 #define GR_INJECT_CHOSEN_H
 
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct GrOptions;
@@ -12,9 +14,12 @@ struct GrOptions;
 typedef enum GrChoice {
     GR_CHOSEN,
     GR_NOT_CHOSEN, // by --only-launches
+    GR_STOPPED
 } GrChoice;
 
 gr_status gr_chosen_begin(const struct GrOptions *o, gr_error *err);
+// With the session's lock: the launch gets this number now, and checking is stopped or not. A number may come again.
+void gr_chosen_reserved(uint64_t launch, bool stopped);
 // Any thread, any lock.
 GrChoice gr_chosen(uint64_t launch);
 

@@ -160,7 +160,17 @@ static void write_record(Kernel *k) {
     gr_str_free(&b);
 }
 
-uint64_t gr_launch_reserve(void) { return ++gr_session.n_launches; }
+uint64_t gr_launch_reserve(void) {
+    Session *s = &gr_session;
+    bool stopped = s->results.header && __atomic_load_n(&s->results.header->stopped, __ATOMIC_SEQ_CST);
+    s->n_launches++;
+    if (s->options.caps & CAP_PICKS)
+        gr_chosen_reserved(s->n_launches, stopped);
+    else if (stopped)
+        gr_session_remarkf("checking was stopped, but the engine %s checks all launches of a kernel",
+                           s->options.engine);
+    return s->n_launches;
+}
 
 static void log_launch(const Kernel *k, uint64_t number) {
     Session *s = &gr_session;
@@ -203,7 +213,9 @@ void gr_kernel_launched(Kernel *k, const GrLaunch *l, CUresult result) {
         gr_uses_launched(k);
     }
     c->launches++;
-    c->left_out += s->options.caps & CAP_PICKS && gr_chosen(l->number) == GR_NOT_CHOSEN;
+    GrChoice choice = s->options.caps & CAP_PICKS ? gr_chosen(l->number) : GR_CHOSEN;
+    c->left_out += choice == GR_NOT_CHOSEN;
+    c->stopped += choice == GR_STOPPED;
     if (result != CUDA_SUCCESS) {
         c->failed++;
         c->last_error = (int32_t)result;

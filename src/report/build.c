@@ -68,10 +68,11 @@ static void take_kernel(Build *b, const GrRecord *rec) {
     }
     cov->launches += n.launches;
     cov->failed += n.failed;
-    uint64_t left_out = cov->unchecked ? n.launches : n.left_out < n.launches ? n.left_out : n.launches;
-    b->report->launches_unchecked += left_out;
-    b->report->launches_checked += n.launches - left_out;
-    b->report->launches_left_out += cov->unchecked ? 0 : left_out;
+    uint64_t out = cov->unchecked ? n.launches : n.left_out + n.stopped;
+    b->report->launches_unchecked += out < n.launches ? out : n.launches;
+    b->report->launches_checked += out < n.launches ? n.launches - out : 0;
+    b->report->launches_left_out += cov->unchecked ? 0 : n.left_out;
+    b->report->launches_stopped += cov->unchecked ? 0 : n.stopped;
     if (n.failed)
         cov->error = (int)n.last_error;
 }
@@ -234,6 +235,9 @@ gr_status gr_report_build(GrReport *r, const GrResultsView *view, gr_error *err)
     r->dropped = view->dropped;
     r->damaged = view->damaged;
     take_loss(&b);
+    if (view->acquired)
+        b.nomem |= gr_report_remark(r, "order that the program declared: %llu (gpurace_acquire)",
+                                    (unsigned long long)view->acquired) != GR_OK;
     gr_status st;
     GR_TRY(take_records(&b, err));
     GR_TRY(gr_build_races(&b, err));

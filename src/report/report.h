@@ -205,11 +205,13 @@ typedef struct GrReport {
     } baseline;
     VEC(GrClass) classes; // of a report that was read: their numbers are its own (GR_CLASS_READ)
     // The coverage: of gr_report_build, or of a caller that knows better.
-    bool ran; // a program was run, and should have used CUDA
+    bool ran;   // a program was run, and should have used CUDA
+    bool going; // it still runs: this is what was found so far
     VEC(GrKernelCoverage) kernels;
     uint64_t modules; // that were loaded, by all processes
     uint64_t modules_checked, modules_unchecked, launches_checked, launches_unchecked;
-    uint64_t launches_left_out; // of the latter, of kernels that are checked: the user said so
+    // Of the latter, those of kernels that are checked: left out by --only-launches, or while checking was stopped.
+    uint64_t launches_left_out, launches_stopped;
     uint64_t sites[GR_SITE_STATUS_COUNT];
     VEC(GrFunctionCoverage) functions;
     VEC(GrLeftAlone) not_understood; // only what may have run

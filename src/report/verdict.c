@@ -172,7 +172,7 @@ static void judge_kernels(Judge *j) {
     size_t excluded = 0;
     for (size_t i = 0; i < r->kernels.len; i++)
         excluded += r->kernels.data[i].launches && r->kernels.data[i].excluded;
-    if (r->launches_left_out && !r->launches_checked)
+    if (r->launches_left_out + r->launches_stopped && !r->launches_checked)
         add_void(j, "every launch was left out: nothing was checked");
     else if (excluded && !r->launches_checked)
         add_void(j, "the options exclude every kernel that was launched: nothing was checked");
@@ -221,6 +221,10 @@ static void judge_accesses(Judge *j) {
 
 static void judge_processes(Judge *j) {
     const GrReport *r = j->report;
+    if (r->going) {
+        add_reason(j, "the program is still running: this is what was found so far");
+        return;
+    }
     if (r->unended)
         add_reasonf(j, "%llu process%s that used CUDA did not end in an orderly way",
                     (unsigned long long)r->unended, r->unended == 1 ? "" : "es");
@@ -287,9 +291,10 @@ void gr_report_verdict(const GrReport *r, StrBuf *out) {
     if (r->verdict == GR_VERDICT_CLEAN && r->sample[0])
         gr_escaped_addf(out, " (%llu of %llu accesses were watched)", (unsigned long long)r->watched,
                         (unsigned long long)gr_report_qualifying(r));
-    if (r->verdict == GR_VERDICT_CLEAN && r->launches_left_out)
+    uint64_t out_of = r->launches_left_out + r->launches_stopped;
+    if (r->verdict == GR_VERDICT_CLEAN && out_of)
         gr_escaped_addf(out, " (%llu of %llu launches were checked)", (unsigned long long)r->launches_checked,
-                        (unsigned long long)(r->launches_checked + r->launches_left_out));
+                        (unsigned long long)(r->launches_checked + out_of));
     if (races)
         gr_escaped_addf(out, " (%llu)", (unsigned long long)races);
     if (r->misuses.len)

@@ -21,6 +21,7 @@ for file in man/man1/gpurace.1 man/man1/gpurace-run.1 bash-completion/completion
     fish/vendor_completions.d/gpurace.fish cmake/gpurace/gpurace-config.cmake; do
     [ -s "$prefix/share/$file" ] || { echo "not installed: share/$file"; exit 1; }
 done
+[ -s "$prefix/include/gpurace/gpurace.h" ] || { echo "not installed: include/gpurace/gpurace.h"; exit 1; }
 for file in $found; do
     if readelf -d "$prefix/$file" | grep -E 'R(UN)?PATH' | grep -v '\[\$ORIGIN\]'; then
         echo "$file looks for libraries where it was built"

@@ -28,6 +28,10 @@ for file in README.md LICENSE copyright options.md; do
     [ -f deb/usr/share/doc/gpurace/$file ] || fail "the .deb has no $file"
 done
 
+for root in deb/usr tar; do
+    [ -f $root/include/gpurace/gpurace.h ] || fail "no include/gpurace/gpurace.h in $root"
+done
+
 cat >race.ptx <<'PTX'
 .version 7.0
 .target sm_70

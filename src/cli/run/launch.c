@@ -127,6 +127,8 @@ typedef struct Wait {
     int64_t deadline; // 0: none
     int killed;       // 0, SIGTERM, SIGKILL: what it got at the deadline
     GrProgress progress;
+    const GrLaunchPlan *plan;
+    GrResults results; // what the program asks there; header NULL: it cannot
 } Wait;
 
 static void on_deadline(Wait *w) {
@@ -136,7 +138,30 @@ static void on_deadline(Wait *w) {
     w->deadline = w->killed == SIGKILL ? 0 : now_ms() + GRACE_MS;
 }
 
+static void toggle(const Wait *w) {
+    uint32_t stopped = !__atomic_load_n(&w->results.header->stopped, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&w->results.header->stopped, stopped, __ATOMIC_SEQ_CST);
+    fprintf(stderr, "gpurace: checking is %s\n", stopped ? "stopped" : "started");
+}
+
+// Writes the report that a process has asked for. One answers all who have asked by then.
+static void answer(const Wait *w) {
+    GrResultsHeader *h = w->results.header;
+    uint32_t asked = __atomic_load_n(&h->asked, __ATOMIC_SEQ_CST);
+    if (asked == __atomic_load_n(&h->answered, __ATOMIC_SEQ_CST))
+        return;
+    w->plan->report(w->plan->user);
+    __atomic_store_n(&h->answered, asked, __ATOMIC_SEQ_CST);
+}
+
 static void on_signal(const Wait *w, const siginfo_t *info) {
+    bool hears = w->results.header != NULL;
+    if (hears && info->si_signo == w->plan->toggle)
+        toggle(w);
+    else if (hears && info->si_signo == w->plan->tell)
+        __atomic_add_fetch(&w->results.header->asked, 1, __ATOMIC_SEQ_CST);
+    if (hears && (info->si_signo == w->plan->toggle || info->si_signo == w->plan->tell))
+        return;
     // The terminal tells all of our group about other signals, but its hang-up (SIGHUP) to the session's leader alone.
     bool hangs_up = info->si_signo == SIGHUP && getsid(0) == getpid();
     if (w->own_group || hangs_up || info->si_code == SI_USER || info->si_code == SI_QUEUE)
@@ -156,16 +181,21 @@ static unsigned reap(pid_t pid, bool *ended, int *status) {
 }
 
 static int wait_for(pid_t pid, Wait *w, const sigset_t *set) {
+    enum { ASKED_MS = 200 }; // how often we look whether a process has asked for something
     int status = 0;
     for (bool ended = false;;) {
         (void)reap(pid, &ended, &status);
         if (ended)
             return status;
+        if (w->results.header)
+            answer(w);
         siginfo_t info;
         int sig;
         int64_t now = now_ms(), left = gr_progress_tick(&w->progress, now);
         if (w->deadline && (left < 0 || w->deadline - now < left))
             left = w->deadline > now ? w->deadline - now : 0;
+        if (w->results.header && (left < 0 || left > ASKED_MS))
+            left = ASKED_MS;
         struct timespec t = {left / 1000, left % 1000 * 1000000};
         sig = left < 0 ? sigwaitinfo(set, &info) : sigtimedwait(set, &info, &t);
         if (sig < 0 && errno == EAGAIN) {
@@ -250,7 +280,10 @@ gr_status gr_launch(const GrLaunchPlan *plan, GrEnding *out, gr_error *err) {
     } else {
         if (own_group)
             setpgid(pid, pid);
-        Wait w = {.before = &children, .target = own_group ? -pid : pid, .own_group = own_group};
+        Wait w = {
+            .before = &children, .target = own_group ? -pid : pid, .own_group = own_group, .plan = plan};
+        if (plan->report)
+            (void)gr_results_look(plan->results, &w.results, NULL); // without it nobody is heard
         if (plan->timeout_s)
             w.deadline = now_ms() + (int64_t)plan->timeout_s * 1000;
         if (plan->progress)
@@ -258,6 +291,7 @@ gr_status gr_launch(const GrLaunchPlan *plan, GrEnding *out, gr_error *err) {
         int why, status = wait_for(pid, &w, &set);
         gr_warden_program(0);
         gr_progress_end(&w.progress);
+        gr_results_detach(&w.results);
         *out = (GrEnding){.timed_out = w.killed != 0};
         if (WIFSIGNALED(status))
             out->signal = WTERMSIG(status);

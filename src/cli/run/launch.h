@@ -30,6 +30,9 @@ typedef struct GrLaunchPlan {
     bool repeatable;                // switch off what makes host addresses vary
     bool replay;                    // standard input is `input`, what is printed is dropped
     int input;
+    int toggle, tell; // signals to us: start or stop checking; report what was found so far. 0: there is none
+    void (*report)(void *user); // writes that report; NULL: nobody may ask for one
+    void *user;
     const char *progress; // the results file whose counts are shown meanwhile (progress.h); NULL: none
 } GrLaunchPlan;
 

@@ -118,6 +118,7 @@ void gr_merge_coverage(GrMerge *m, const GrReport *from) {
     most(&to->launches_checked, from->launches_checked);
     most(&to->launches_unchecked, from->launches_unchecked);
     most(&to->launches_left_out, from->launches_left_out);
+    most(&to->launches_stopped, from->launches_stopped);
     for (unsigned k = 0; k < GR_SITE_STATUS_COUNT; k++)
         most(&to->sites[k], from->sites[k]);
     most(&to->dropped, from->dropped);

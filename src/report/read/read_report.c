@@ -56,6 +56,7 @@ static void read_coverage(GrReader *x, const json_t *o, const json_t *times) {
     read_split(x, o, "modules", &r->modules_checked, &r->modules_unchecked);
     read_split(x, o, "launches", &r->launches_checked, &r->launches_unchecked);
     r->launches_left_out = gr_read_number(x, gr_read_object(x, o, "launches"), "left_out", INT64_MAX);
+    r->launches_stopped = gr_read_number(x, gr_read_object(x, o, "launches"), "stopped", INT64_MAX);
     read_kernels(x, o);
     const json_t *sites = gr_read_object(x, o, "accesses");
     for (unsigned k = 0; k < GR_SITE_STATUS_COUNT; k++)

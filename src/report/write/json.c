@@ -321,6 +321,8 @@ static json_t *launches_json(const GrReport *r) {
                           (json_int_t)r->launches_unchecked);
     if (o && r->launches_left_out)
         json_object_set_new(o, "left_out", json_integer((json_int_t)r->launches_left_out));
+    if (o && r->launches_stopped)
+        json_object_set_new(o, "stopped", json_integer((json_int_t)r->launches_stopped));
     return o;
 }
 

@@ -42,7 +42,11 @@ static void add_kernels(const GrReport *r, Arena *arena, StrBuf *out) {
     gr_escaped_addf(out, "  launches  %llu checked, %llu not", (unsigned long long)r->launches_checked,
                     (unsigned long long)r->launches_unchecked);
     if (r->launches_left_out)
-        gr_escaped_addf(out, " (%llu left out by --only-launches)", (unsigned long long)r->launches_left_out);
+        gr_escaped_addf(out, " (%llu left out by --only-launches%s", (unsigned long long)r->launches_left_out,
+                        r->launches_stopped ? "" : ")");
+    if (r->launches_stopped)
+        gr_escaped_addf(out, "%s%llu while checking was stopped)", r->launches_left_out ? ", " : " (",
+                        (unsigned long long)r->launches_stopped);
     gr_str_addc(out, '\n');
     const char *const *names = kernel_names(r, arena);
     size_t n = 0, most = r->max_reports ? (size_t)r->max_reports : SIZE_MAX;
