@@ -92,3 +92,15 @@ endif()
 if(NOT GR_LLVM_FOUND)
   message(STATUS "Not found: LLVM 19 (Debian package llvm-19-dev): gpurace check will know nothing of launches")
 endif()
+
+# toml++ for gpurace.toml: headers of C++, so that a C++ compiler is needed as well.
+include(CheckLanguage)
+check_language(CXX)
+find_path(GR_TOML toml++/toml.h)
+if(CMAKE_CXX_COMPILER AND GR_TOML)
+  enable_language(CXX)
+  set(CMAKE_CXX_IMPLICIT_LINK_LIBRARIES) # src/cli/CMakeLists.txt links what is needed
+else()
+  message(STATUS "Not found: toml++ and a C++ compiler (Debian packages libtomlplusplus-dev, g++): no gpurace.toml will be read")
+  set(GR_TOML OFF)
+endif()

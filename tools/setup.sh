@@ -22,7 +22,7 @@ cuda_version='13.0.*'
 cuda_dir=build/cuda
 
 build_packages=(cmake ninja-build gcc libc6-dev make pkg-config clang-19 libzstd-dev liblz4-dev libelf-dev libiberty-dev
-                libjansson-dev libsqlite3-dev libz3-dev llvm-19-dev)
+                libjansson-dev libsqlite3-dev libz3-dev llvm-19-dev libtomlplusplus-dev g++)
 demo_packages=(g++)
 test_packages=(libcmocka-dev python3 libclang-rt-19-dev clang-format-14 clang-tidy-14 binutils git python3-jsonschema python3-pytest python3-yaml)
 bench_packages=(oclgrind pocl-opencl-icd ocl-icd-opencl-dev opencl-headers)

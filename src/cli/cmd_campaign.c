@@ -14,6 +14,7 @@
 #include "cli/baseline_file.h"
 #include "cli/campaign_report.h"
 #include "cli/commands.h"
+#include "cli/config.h"
 #include "cli/run/gpu.h"
 #include "cli/run/program.h"
 #include "cli/run/progress.h"
@@ -330,6 +331,9 @@ static int complain(int status, const gr_error *err) {
 static gr_status parse(Campaign *c, int argc, char **argv, int *rest, bool *help, gr_error *err) {
     const char *env = getenv("GPURACE_OPTIONS");
     GR_MUST(gr_options_init(&c->options, err));
+    GR_MUST(gr_config_read(&c->options, OPT_CAMPAIGN, argc, argv, err));
+    c->options.seed = 1; // what a project says of these two is for one run
+    c->options.record_launches = "";
     if (env)
         GR_MUST(gr_options_parse_text(&c->options, env, err));
     GR_MUST(gr_options_parse_args(&c->options, OPT_CAMPAIGN, argc, argv, rest, help, err));

@@ -6,6 +6,7 @@
 #include "base/path_map.h"
 #include "cli/baseline_file.h"
 #include "cli/commands.h"
+#include "cli/config.h"
 #include "cli/strict.h"
 #include "cli/write_report.h"
 #include "engines/core/engine.h"
@@ -98,6 +99,7 @@ static const GrEngine *choose_engine(const char *name) {
 
 static gr_status read_words(Check *c, int argc, char **argv, bool *help, gr_error *err) {
     int n, rest;
+    GR_MUST(gr_config_read(&c->options, OPT_CHECK, argc, argv, err));
     GR_MUST(gr_options_parse_words(&c->options, OPT_CHECK, argc, argv, &n, &rest, help, err));
     for (int k = 1; k <= n; k++)
         GR_NEED(gr_vec_push(&c->files, argv[k]), err);

@@ -6,6 +6,7 @@
 // the command line makes no sense; 1: gpurace itself failed, or the program cannot be built as it is.
 #include "base/own.h"
 #include "cli/commands.h"
+#include "cli/config.h"
 #include "cli/run/apply.h"
 #include "options/options.h"
 
@@ -351,7 +352,8 @@ int gr_cmd_repair(int argc, char **argv) {
     bool help = false;
     if (gr_options_init(&x.options, &err) != GR_OK)
         return gr_complain(EXIT_OURS, &err);
-    if (gr_options_parse_args(&x.options, OPT_REPAIR, argc, argv, &rest, &help, &err) != GR_OK) {
+    if (gr_config_read(&x.options, OPT_REPAIR, argc, argv, &err) != GR_OK ||
+        gr_options_parse_args(&x.options, OPT_REPAIR, argc, argv, &rest, &help, &err) != GR_OK) {
         status = gr_complain(EXIT_USAGE, &err);
     } else if (help) {
         status = gr_print_help("repair", stdout);

@@ -6,6 +6,7 @@
 // command line makes no sense; 1: a report cannot be read, or not written.
 #include "cli/baseline_file.h"
 #include "cli/commands.h"
+#include "cli/config.h"
 #include "cli/write_report.h"
 #include "options/options.h"
 #include "report/read/read_report.h"
@@ -48,7 +49,8 @@ int gr_cmd_report(int argc, char **argv) {
     bool help = false;
     if (gr_options_init(&o, &err) != GR_OK)
         return gr_complain(EXIT_OURS, &err);
-    if (gr_options_parse_words(&o, OPT_REPORT, argc, argv, &n, NULL, &help, &err) != GR_OK ||
+    if (gr_config_read(&o, OPT_REPORT, argc, argv, &err) != GR_OK ||
+        gr_options_parse_words(&o, OPT_REPORT, argc, argv, &n, NULL, &help, &err) != GR_OK ||
         (!help && gr_write_report_check(&o, &err) != GR_OK)) {
         status = gr_complain(EXIT_USAGE, &err);
     } else if (help) {

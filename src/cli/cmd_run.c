@@ -8,6 +8,7 @@
 #include "base/own.h"
 #include "cli/baseline_file.h"
 #include "cli/commands.h"
+#include "cli/config.h"
 #include "cli/meant.h"
 #include "cli/run/attempt.h"
 #include "cli/run/compilers.h"
@@ -538,6 +539,8 @@ static int parse(Run *r, int argc, char **argv, bool *stop, gr_error *err) {
     *stop = true;
     if (gr_options_init(o, err) != GR_OK)
         return gr_complain(EXIT_OURS, err);
+    if (gr_config_read(o, OPT_RUN, argc, argv, err) != GR_OK)
+        return gr_complain(EXIT_USAGE, err);
     if (env && gr_options_parse_text(o, env, err) != GR_OK) {
         fputs("gpurace: GPURACE_OPTIONS: ", stderr);
         fprintf(stderr, "%s\n", err->msg);

@@ -58,13 +58,19 @@ static At find_row(const char *name, size_t len, unsigned command) {
     return a;
 }
 
+// A campaign takes the options of a run, too. Its own come first: --jobs is how many runs go on at a time.
+static At row_for(const char *name, size_t len, unsigned commands) {
+    At a = find_row(name, len, commands);
+    return a.row || commands != OPT_CAMPAIGN ? a : find_row(name, len, OPT_RUN);
+}
+
 // `word` as it was given, of which name[0 .. len) should be a row of `commands`.
 static gr_status unknown(const char *word, const char *name, size_t len, unsigned commands, gr_error *err) {
     char hint[GR_NEAR_ROOM];
     GrNear near = {.word = name, .len = len};
     At a;
     for (size_t k = 0; (a = row_at(k)).row && len; k++)
-        if (a.row->commands & commands)
+        if (a.row->commands & (commands | (commands == OPT_CAMPAIGN ? OPT_RUN : 0)))
             gr_near_try(&near, a.row->name);
     return gr_fail(err, GR_ERR_ARGUMENT, "unknown option '%s'%s", word,
                    gr_near_text(&near, word[0] == '-' ? "--" : "", hint));
@@ -284,6 +290,19 @@ done:
     return st;
 }
 
+const GrOptRow *gr_options_find(const char *name, unsigned commands, gr_error *err) {
+    At a = row_for(name, strlen(name), commands);
+    if (!a.row)
+        unknown(name, name, strlen(name), commands, err);
+    return a.row;
+}
+
+gr_status gr_options_give(GrOptions *o, unsigned command, const char *name, const char *value,
+                          gr_error *err) {
+    At a = row_for(name, strlen(name), command);
+    return a.row ? give_option(o, a, value, err) : unknown(name, name, strlen(name), command, err);
+}
+
 // ---- command line ----------------------------------------------------------------------------------------
 
 // *ended: `--` came, and *rest is behind it.
@@ -306,12 +325,10 @@ static gr_status parse(GrOptions *o, unsigned command, int argc, char **argv, in
         if (word[1] != '-' && strcmp(word, "-o"))
             return gr_fail(err, GR_ERR_ARGUMENT, "unknown option '%s'", word);
         size_t n = strcspn(name, "=");
-        At at = find_row(name, n, command);
-        if (!at.row && command == OPT_CAMPAIGN) // its own come first: --jobs is how many runs go on at a time
-            at = find_row(name, n, OPT_RUN);
+        At at = row_for(name, n, command);
         const OptRow *r = at.row;
         if (!r)
-            return unknown(word, name, n, command == OPT_CAMPAIGN ? OPT_CAMPAIGN | OPT_RUN : command, err);
+            return unknown(word, name, n, command, err);
         const char *value = name[n] ? name + n + 1 : NULL;
         if (!value && r->type == OPT_SWITCH && i + 1 < argc && in_choices(r->arg, argv[i + 1]))
             value = argv[++i];

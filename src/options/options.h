@@ -159,6 +159,12 @@ gr_status gr_options_parse_text(GrOptions *o, const char *text, gr_error *err);
 gr_status gr_options_parse_args(GrOptions *o, unsigned command, int argc, char **argv, int *rest, bool *help,
                                 gr_error *err);
 
+// The option of that name, for a command (OPT_RUN, …; several joined by `|`). NULL: there is none, and *err says which
+// one was meant perhaps.
+const GrOptRow *gr_options_find(const char *name, unsigned commands, gr_error *err);
+// Sets an option of `command`, as the command line does.
+gr_status gr_options_give(GrOptions *o, unsigned command, const char *name, const char *value, gr_error *err);
+
 // Reads options that stand before, between and behind the command's words: argv[1] … argv[*n_words] become these words,
 // in their order. What stands behind `--` begins at argv[*rest]; without `rest` that is words, too.
 gr_status gr_options_parse_words(GrOptions *o, unsigned command, int argc, char **argv, int *n_words,

@@ -37,6 +37,7 @@ static gr_status make_command(GrTrial *t, gr_error *err) {
                          "run",
                          "--engine=exact",
                          "--device=cpu",
+                         "--no-config", // the copy has the project's, which is about the user's runs
                          "--format=json",
                          "--max-reports=0",
                          "--error-exitcode=66",
