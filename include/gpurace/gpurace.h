@@ -36,7 +36,7 @@ static inline int gpurace_call_(gpurace_function_ *known, const char *name, cons
 }
 
 // Launches from now on are not checked, those of all processes of the run: until gpurace_start(). 1: it was noted; 0:
-// there is no gpurace here. An engine that checks all launches (collider, tracker) says so in its report.
+// there is no gpurace here. An engine that checks launches all the same says so in its report.
 static inline int gpurace_stop(void) {
     static gpurace_function_ f;
     return gpurace_call_(&f, "gr_user_stop", 0);

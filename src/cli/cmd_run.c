@@ -84,7 +84,12 @@ static gr_status choose_device(Run *r, gr_error *err) {
                         : o->stopped                       ? "stopped"
                         : strcmp(o->toggle_signal, "none") ? "toggle-signal"
                                                            : NULL;
-    if (picks && e && !(e->caps & CAP_PICKS))
+    if (picks && e && e->caps & CAP_PARTS && !r->on_gpu && o->watchpoints)
+        return gr_fail(err, GR_ERR_ARGUMENT,
+                       "on the CPU device the engine %s checks all launches of a kernel, but with "
+                       "--watchpoints no: --%s is for the engines %s there",
+                       e->name, picks, gr_engines_that(CAP_PICKS));
+    if (picks && e && !(e->caps & (CAP_PICKS | CAP_PARTS)))
         return gr_fail(err, GR_ERR_ARGUMENT,
                        "the engine %s checks all launches of a kernel: --%s is for the engines %s", e->name,
                        picks, gr_engines_that(CAP_PICKS));

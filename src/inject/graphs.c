@@ -120,7 +120,8 @@ bool gr_graph_count(CUgraphExec exec, CUstream stream) {
         GrLaunch l = {.number = gr_launch_reserve(), .stream = stream};
         memcpy(l.grid, k->grid, sizeof l.grid);
         memcpy(l.block, k->block, sizeof l.block);
-        gr_kernel_launched(gr_kernel_of(k->f), &l, CUDA_SUCCESS);
+        Kernel *kernel = gr_kernel_of(k->f);
+        gr_kernel_launched(kernel, &l, gr_launch_choice(kernel, l.number, true), CUDA_SUCCESS);
         n++;
     }
     if (gr_recording_is_on()) // one at least where they are not known

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Modules and kernels by handle, their counters in the results file, and which launches no thread has waited for.
-#include "inject/chosen.h"
 #include "inject/session.h"
 #include "inject/uses.h"
 
@@ -164,7 +163,7 @@ uint64_t gr_launch_reserve(void) {
     Session *s = &gr_session;
     bool stopped = s->results.header && __atomic_load_n(&s->results.header->stopped, __ATOMIC_SEQ_CST);
     s->n_launches++;
-    if (s->options.caps & CAP_PICKS)
+    if (s->options.caps & (CAP_PICKS | CAP_PARTS))
         gr_chosen_reserved(s->n_launches, stopped);
     else if (stopped)
         gr_session_remarkf("checking was stopped, but the engine %s checks all launches of a kernel",
@@ -194,7 +193,19 @@ static void log_launch(const Kernel *k, uint64_t number) {
     s->log[number - s->log_first] = (uint32_t)k->index + 1;
 }
 
-void gr_kernel_launched(Kernel *k, const GrLaunch *l, CUresult result) {
+// Engines with CAP_PARTS know nothing of it: a kernel that is compiled alone is launched as the program has it.
+GrChoice gr_launch_choice(const Kernel *k, uint64_t number, bool in_graph) {
+    unsigned caps = gr_session.options.caps;
+    GrChoice choice = caps & (CAP_PICKS | CAP_PARTS) ? gr_chosen(number) : GR_CHOSEN;
+    if (choice == GR_CHOSEN || caps & CAP_PICKS || (k && k->module && k->module->by_kernel && !in_graph))
+        return choice;
+    gr_session_remarkf("launches that were to be left out are checked all the same if their kernels are not "
+                       "compiled alone: in graphs, in modules whose kernels share variables, and without "
+                       "--compile launched");
+    return GR_CHOSEN;
+}
+
+void gr_kernel_launched(Kernel *k, const GrLaunch *l, GrChoice choice, CUresult result) {
     Session *s = &gr_session;
     if (result != CUDA_SUCCESS && l->number == s->n_launches)
         s->n_launches--; // devices number what they run, and the numbers should agree
@@ -213,7 +224,6 @@ void gr_kernel_launched(Kernel *k, const GrLaunch *l, CUresult result) {
         gr_uses_launched(k);
     }
     c->launches++;
-    GrChoice choice = s->options.caps & CAP_PICKS ? gr_chosen(l->number) : GR_CHOSEN;
     c->left_out += choice == GR_NOT_CHOSEN;
     c->stopped += choice == GR_STOPPED;
     if (result != CUDA_SUCCESS) {

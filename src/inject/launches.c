@@ -246,9 +246,14 @@ void gr_launch_begin(Launching *l) {
     note_uses(l);
     gr_session_lock();
     l->kernel = gr_kernel_of(l->launch.func);
-    l->twin = gr_twin_of(l->kernel, l->launch.func); // may take long, without the lock
-    if (!l->captured)
+    if (l->captured) {
+        l->twin = gr_twin_of(l->kernel, l->launch.func); // may take long, without the lock
+    } else {
+        CUfunction twin = gr_twin_of(l->kernel, l->launch.func);
         l->launch.number = gr_launch_reserve();
+        l->choice = gr_launch_choice(l->kernel, l->launch.number, l->launch.from_graph);
+        l->twin = l->choice == GR_CHOSEN ? twin : l->launch.func;
+    }
     if (l->kernel) {
         l->launch.kernel = l->kernel->name;
         l->launch.module = l->kernel->module ? &l->kernel->module->pub : NULL;
@@ -274,7 +279,7 @@ CUresult gr_launch_end(Launching *l, CUresult result) {
     if (gr_session.engine->launched)
         tell(l, &result);
     gr_session_lock();
-    gr_kernel_launched(l->kernel, &l->launch, result);
+    gr_kernel_launched(l->kernel, &l->launch, l->choice, result);
     if (gr_recording_is_on() && result == CUDA_SUCCESS && !l->unrecorded)
         gr_recording_count(l->line);
     gr_session_unlock();

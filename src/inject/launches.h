@@ -17,6 +17,7 @@ typedef struct Launching {
     CUfunction twin; // what the driver is to launch: twins.h
     bool shown;      // to the engine, by gr_launch_around; the caller runs all others
     bool captured;
+    GrChoice choice;               // with another than GR_CHOSEN, `twin` is the program's own
     char *line;                    // if launches are recorded (recording.h)
     CUlaunchAttribute *attributes; // copies, one more than there are
     void **pointers;               // to each parameter, for the driver

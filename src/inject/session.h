@@ -13,6 +13,7 @@
 #include "fatbin/fatbin.h"
 #include "findings/module_record.h"
 #include "findings/results.h"
+#include "inject/chosen.h"
 #include "inject/hooks.h"
 #include "options/options.h"
 
@@ -210,8 +211,10 @@ void gr_kernels_forget(const LoadedModule *modules); // their handles
 void gr_kernels_free(LoadedModule *modules);
 // The number of a launch that is about to run.
 uint64_t gr_launch_reserve(void);
-// Counts a launch that the driver took or refused. `k` NULL: the kernel is not known.
-void gr_kernel_launched(Kernel *k, const GrLaunch *l, CUresult result);
+// Whether the launch runs unchecked, as the user or the program wants it (chosen.h). `k` NULL: the kernel is not known.
+GrChoice gr_launch_choice(const Kernel *k, uint64_t number, bool in_graph);
+// Counts a launch that the driver took or refused.
+void gr_kernel_launched(Kernel *k, const GrLaunch *l, GrChoice choice, CUresult result);
 uint64_t gr_launches_unfinished(void);
 void gr_stream_waited(CUstream stream);
 void gr_everything_waited(void);

@@ -65,9 +65,15 @@ class Calls(unittest.TestCase):
         self.assertIn("launches  2 checked, 1 not (1 while checking was stopped)", done.stderr)
 
     def test_engine_that_cannot(self):
-        _, report = run("stop", "race", engine="collider")
-        self.assertEqual(report["verdict"], "races")
-        self.assertIn("checking was stopped, but the engine collider checks all launches of a kernel", report["coverage"]["remarks"])
+        for engine, said in (("tracker", "checking was stopped, but the engine tracker checks all launches of a kernel"),
+                             ("collider", "launches that were to be left out are checked all the same if their kernels are not compiled alone")):
+            _, report = run("stop", "race", engine=engine)
+            self.assertEqual(report["verdict"], "races")
+            self.assertIn(said, "".join(report["coverage"]["remarks"]))
+
+    def test_kernels_that_are_compiled_alone(self):
+        _, report = run("race", "stop", "race", engine="collider", options=["--watchpoints", "no", "--compile", "launched"])
+        self.assertEqual(report["coverage"]["launches"], {"checked": 1, "unchecked": 1, "stopped": 1})
 
     def test_report_so_far(self):
         with tempfile.TemporaryDirectory(prefix="gpurace-test-") as folder:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What `gpurace run` checks of a program: --kernel, --not-kernel, --file, --not-file and --only-launches under the engines of the CPU device.
-Usage: test_selection.py GPURACE PROGRAM SOURCES SCHEMA IN_ORDER"""
+Usage: test_selection.py GPURACE PROGRAM SOURCES SCHEMA IN_ORDER [TEST ...]"""
 import contextlib
 import json
 import os
@@ -129,6 +129,23 @@ class Launches(unittest.TestCase):
             self.assertIn("--only-launches 2", report["reproduce"])
             report = run(engine, ["--only-launches", "2"], "adds", "many", "adds")
             self.assertEqual((report["verdict"], report["races"]), ("clean", []), engine)
+
+    def test_kernels_that_are_compiled_alone(self):
+        """The collider: the program's own kernel is launched in place of the one with checks."""
+        report = self.run_alone("4..6")
+        self.assertEqual(report["coverage"]["launches"], {"checked": 3, "unchecked": 3, "left_out": 3})
+        self.assertEqual(report["coverage"]["remarks"], [])
+        done = call("run", "--device", "cpu", "--engine", "collider", "--watchpoints", "no", "--only-launches", "2", "--format", "json", "--", PROGRAM,
+                    "adds", "adds", "adds")
+        report = json.loads(done.stderr)
+        if report["coverage"]["launches"]["checked"] == 1: # else the program's kernels share variables
+            self.assertEqual({r["launch"] for r in report["races"]}, {2})
+        else:
+            self.assertIn("are checked all the same", "".join(report["coverage"]["remarks"]))
+
+    def run_alone(self, numbers):
+        done = call("run", "--device", "cpu", "--engine", "collider", "--watchpoints", "no", "--only-launches", numbers, "--format", "json", "--", IN_ORDER)
+        return json.loads(done.stderr)
 
     def test_nothing_left(self):
         report = run("exact", ["--only-launches", "7..9"], "adds")
@@ -611,4 +628,4 @@ class Mistakes(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=sys.argv[:1] + sys.argv[6:])

@@ -188,7 +188,7 @@ const GrEngine *gr_engine_compose(const char *name) {
     snprintf(two.summary, sizeof two.summary, "%s and %s in one execution", part[0]->name, part[1]->name);
     // Where both have to be heard of a device or a schedule, what holds is what both can do.
     unsigned both = part[0]->caps & part[1]->caps, either = part[0]->caps | part[1]->caps,
-             common = CAP_CPU | CAP_GPU | CAP_PICKS;
+             common = CAP_CPU | CAP_GPU | CAP_PICKS | CAP_PARTS;
     two.engine = (GrEngine){.name = two.name,
                             .summary = two.summary,
                             .evidence = part[0]->evidence,
