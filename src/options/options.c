@@ -458,8 +458,10 @@ void gr_options_reproduce(const GrOptions *o, unsigned command, StrBuf *out) {
         const OptRow *r = a.row;
         const char *v = value_text(o, a, buf);
         bool always = !strcmp(r->name, "engine") || !strcmp(r->name, "device") || !strcmp(r->name, "seed");
+        // A default that was asked for: GPURACE_OPTIONS may say something else.
+        bool wanted = o->given && o->given[i] && r->type != OPT_FLAG;
         if ((r->commands & (OPT_REPRODUCE | command)) != (OPT_REPRODUCE | command) ||
-            (!always && !strcmp(v, r->deflt)))
+            (!always && !wanted && !strcmp(v, r->deflt)))
             continue;
         gr_str_addf(out, " --%s", r->name);
         if (r->type != OPT_FLAG) {

@@ -175,7 +175,7 @@ gr_status gr_options_parse_words(GrOptions *o, unsigned command, int argc, char 
 void gr_options_to_text(const GrOptions *o, StrBuf *out);
 
 // Appends ` --name value` for the options that repeat a run of `command`: the engine, device and seed always, others
-// when not at their defaults, quoted for a shell.
+// when they were given or are not at their defaults, quoted for a shell.
 void gr_options_reproduce(const GrOptions *o, unsigned command, StrBuf *out);
 
 // The engine `name` is the one that is chosen, or one of several ("collider+exact").

@@ -140,6 +140,11 @@ static void test_text_round_trip(void **state) {
     gr_options_reproduce(&p, OPT_RUN, &text);
     assert_string_equal(text.data, " --engine auto --device cpu --seed 9 --kernel 'it'\"'\"'s a' --stop");
     gr_str_free(&text);
+    // A default that was given is said, as GPURACE_OPTIONS may say something else.
+    assert_int_equal(gr_options_parse_text(&p, "kernel='' stop=no schedule=auto", &err), GR_OK);
+    gr_options_reproduce(&p, OPT_RUN, &text);
+    assert_string_equal(text.data, " --engine auto --device cpu --seed 9 --kernel '' --schedule auto");
+    gr_str_free(&text);
     gr_options_free(&o);
     gr_options_free(&p);
 }

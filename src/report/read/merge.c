@@ -158,9 +158,10 @@ static const char *join_texts(GrMerge *m, size_t offset) {
 
 static void add_head(GrMerge *m) {
     GrReport *r = m->to;
-    size_t races = 0, clean = 0;
+    size_t races = 0, clean = 0, shows = 0; // shows: the first of the runs that saw most
     qsort(r->runs.data, r->runs.len, sizeof *r->runs.data, compare_run_pointers);
     for (size_t k = 0; k < r->runs.len; k++) {
+        shows = r->runs.data[k]->races > r->runs.data[shows]->races ? k : shows;
         races += r->runs.data[k]->verdict == GR_VERDICT_RACES;
         clean += r->runs.data[k]->verdict == GR_VERDICT_CLEAN;
     }
@@ -170,7 +171,7 @@ static void add_head(GrMerge *m) {
     r->evidence = join_texts(m, offsetof(GrRunOf, evidence));
     r->device = join_texts(m, offsetof(GrRunOf, device));
     r->seed = r->runs.data[0]->seed;
-    r->reproduce = r->runs.data[0]->reproduce;
+    r->reproduce = r->runs.data[shows]->reproduce;
     r->content = NULL;
 }
 
