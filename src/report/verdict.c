@@ -302,6 +302,15 @@ void gr_report_verdict(const GrReport *r, StrBuf *out) {
                         r->misuses.len, r->misuses.len == 1 ? "" : "s");
 }
 
+// "No races" is said of what was looked for. The text's parentheses name the engine.
+static void add_blind(const GrReport *r, StrBuf *out) {
+    for (size_t i = 0; i < r->blind.len; i++) {
+        const char *text = r->blind.data[i].text, *engine = strrchr(text, '(');
+        size_t len = engine && engine > text ? (size_t)(engine - text) - 1 : strlen(text);
+        gr_escaped_addf(out, "%s%.*s", i ? "; " : ", but not looked for: ", (int)len, text);
+    }
+}
+
 void gr_report_summary(const GrReport *r, StrBuf *out) {
     uint64_t races = r->races.len + r->unlisted;
     if (races || !r->misuses.len)
@@ -312,6 +321,8 @@ void gr_report_summary(const GrReport *r, StrBuf *out) {
     if (r->misuses.len)
         gr_escaped_addf(out, "%s%zu misuse%s of %s", races ? ", " : "", r->misuses.len,
                         r->misuses.len == 1 ? "" : "s", misused(r));
+    if (r->verdict == GR_VERDICT_CLEAN && r->blind.len)
+        add_blind(r, out);
     if (r->baseline.name)
         gr_escaped_addf(out, ": %llu new, %llu known, %llu gone (baseline %s)",
                         (unsigned long long)r->baseline.fresh, (unsigned long long)r->baseline.known,

@@ -27,6 +27,7 @@ static const char *const *kernel_names(const GrReport *r, Arena *arena) {
 
 static void add_kernels(const GrReport *r, Arena *arena, StrBuf *out) {
     size_t checked = 0, launched = 0, idle = 0;
+    uint64_t stopped = 0;
     for (size_t i = 0; i < r->kernels.len; i++) {
         const GrKernelCoverage *k = &r->kernels.data[i];
         launched += k->launches != 0;
@@ -34,9 +35,11 @@ static void add_kernels(const GrReport *r, Arena *arena, StrBuf *out) {
         idle += !k->launches;
     }
     if (!r->ran) {
-        gr_escaped_addf(out, "  kernels   %zu looked at\n", r->kernels.len);
+        gr_escaped_addf(out, "  kernels   %zu decided\n", r->kernels.len);
         return;
     }
+    for (size_t i = 0; i < r->faults.len; i++)
+        stopped += r->faults.data[i].count;
     gr_escaped_addf(out, "  kernels   %zu launched, %zu of them checked; %zu never launched\n", launched,
                     checked, idle);
     gr_escaped_addf(out, "  launches  %llu checked, %llu not", (unsigned long long)r->launches_checked,
@@ -47,6 +50,9 @@ static void add_kernels(const GrReport *r, Arena *arena, StrBuf *out) {
     if (r->launches_stopped)
         gr_escaped_addf(out, "%s%llu while checking was stopped)", r->launches_left_out ? ", " : " (",
                         (unsigned long long)r->launches_stopped);
+    if (stopped)
+        gr_escaped_addf(out, "; %llu of them stopped, and looked at up to there",
+                        (unsigned long long)stopped);
     gr_str_addc(out, '\n');
     const char *const *names = kernel_names(r, arena);
     size_t n = 0, most = r->max_reports ? (size_t)r->max_reports : SIZE_MAX;

@@ -209,6 +209,19 @@ class Ptx(unittest.TestCase):
             self.assertIn("what a launch does at the same time as other launches, copies or the host (verifier)", blind)
             self.assertEqual("barriers of a block that some of its threads do not come to (verifier)" in blind, said)
 
+    def test_the_last_line_says_what_was_not_looked_for(self):
+        done = subprocess.run([GPURACE, "check", self.file("clean", "bar.sync 0;")], capture_output=True, text=True, timeout=300)
+        self.assertRegex(done.stderr, r"\ngpurace: no races, but not looked for: what a launch does at the same time as other launches, copies or the host\n$")
+        self.assertIn("\n  kernels   1 decided\n", done.stderr)
+
+    def test_kernels_that_are_not_decided_are_not_counted(self):
+        path = self.file("clean", "bar.sync 0;")
+        path.write_text(path.read_text() + KERNEL.format(name="open", barrier="").split(".address_size 64\n")[1])
+        done = subprocess.run([GPURACE, "check", "--replay", "no", path], capture_output=True, text=True, timeout=300)
+        self.assertIn("\n  kernels   1 decided\n", done.stderr)
+        self.assertRegex(done.stderr, r"\ngpurace: no races, but not everything was checked\n$")
+        self.assertEqual([k["name"] for k in check(path, "--replay", "no")["coverage"]["kernels"]], ["clean"])
+
     def test_a_mask_that_lacks_lanes_orders_nothing(self):
         self.assertEqual(check(self.file("half", "bar.warp.sync 0xffff;"), status=66)["verdict"], "races")
 
