@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test_async — edits for asynchronous copies, launches that depend on each other, clusters, and barriers that only some
 // threads come to.
-#include "engines/core/missing.h"
+#include "findings/missing.h"
 #include "made.h"
 
 #define PROXY "the two are ordered, but no fence.proxy.async is between them"
