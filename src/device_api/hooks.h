@@ -39,6 +39,8 @@ void gr_api_note(const char *what);
 // Something of the program cannot work on this device, in a sentence for the verdict's reasons.
 void gr_api_unusable(const char *what);
 void gr_api_fault(const GrApiFault *fault);
+// The tool's number for the program's call that this thread is in; 0: none. Takes no lock.
+uint32_t gr_api_call(void);
 // PTX of device runtimes that a text of the tool's calls and does not hold, in the order in which they are linked. What
 // is __gr_NAME in a runtime is __gr<suffix>_NAME in the text that calls it. All of it stays as long as the process.
 enum { GR_API_RUNTIMES = 8 };

@@ -59,6 +59,7 @@ typedef struct GrWork {
     bool contended;
     GrBox from, to; // COPY; FILL, ALLOC and FREE have only `to`
     bool node;      // ALLOC, FREE: a node of a graph does it
+    uint32_t call;  // of items, FREES, FREED: what gr_api_call said as the program submitted it
 } GrWork;
 
 // An access of the host's own to memory that it shares with the device.

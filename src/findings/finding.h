@@ -27,7 +27,15 @@ typedef struct GrHeld {
     const char *name; // of a variable; else NULL
     GrFrame place;    // of the host: where it was asked for; what is not known is NULL or 0
     uint64_t offset, size;
+    const struct GrStack *stack; // of that call; NULL: not known
 } GrHeld;
+
+// From where the program called CUDA.
+typedef struct GrStack {
+    const char *call;      // the function of CUDA, "cudaMemcpyAsync"; NULL: not known
+    const GrFrame *frames; // of the program's own code, the innermost first; what is not known is NULL or 0
+    uint32_t n;
+} GrStack;
 
 // One side. What is not known is NULL or 0.
 typedef struct GrAccess {
@@ -55,6 +63,8 @@ typedef struct GrAccess {
     bool is_volatile, discarded; // discarded: a load whose value was not used
     const char *did;             // "read", "wrote", "updated"; NULL: not known
     uint64_t launch;             // 0: not known
+    uint32_t call;               // of the API's: the number of its stack (stack_record.h)
+    const GrStack *stack;        // of the launch, copy, memset, allocation or free
     bool host;                   // the program's own, on the host
 } GrAccess;
 

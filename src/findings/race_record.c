@@ -20,7 +20,8 @@
     N32((s)->size)                                                                                           \
     TEXT((s)->object)                                                                                        \
     TEXT((s)->symbol)                                                                                        \
-    N64((s)->at)
+    N64((s)->at)                                                                                             \
+    N32((s)->stack)
 #define RACE(N32, N64, TEXT, r)                                                                              \
     N32((r)->class)                                                                                          \
     N32((r)->space)                                                                                          \

@@ -95,6 +95,11 @@ typedef struct GrKernelCounts {
     uint32_t reserved;
 } GrKernelCounts;
 
+// A launch in a log (GR_RECORD_LAUNCH_LOG).
+typedef struct GrLogged {
+    uint32_t kernel, stack; // the kernel's index + 1, 0: unused; the number of the call's stack, 0: not known
+} GrLogged;
+
 typedef struct GrResults {
     GrResultsHeader *header;
     char *path;

@@ -5,6 +5,7 @@
 #include "inject/handlers.h"
 #include "inject/memory.h"
 #include "inject/session.h"
+#include "inject/stacks.h"
 
 #include <string.h>
 
@@ -38,10 +39,13 @@ CUstream gr_call_stream(CUstream s) { return !s && call_flavor == PERTHREAD ? CU
         if (!gr_session_enter())                                                                             \
             return real args;                                                                                \
         call_flavor = flavor;                                                                                \
+        if (gr_stack_is_wanted(#symbol))                                                                     \
+            gr_stack_begin(#symbol, __builtin_frame_address(0));                                             \
         CUresult result_ = gr_on_##handler CALL_WITH(real, PAREN args);                                      \
         if (result_ != CUDA_SUCCESS)                                                                         \
             gr_session_call_failed(result_);                                                                 \
         gr_work_came();                                                                                      \
+        gr_stack_end();                                                                                      \
         gr_session_leave();                                                                                  \
         return result_;                                                                                      \
     }

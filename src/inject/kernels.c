@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Modules and kernels by handle, their counters in the results file, and which launches no thread has waited for.
 #include "inject/session.h"
+#include "inject/stacks.h"
 #include "inject/uses.h"
 
 #include <stdlib.h>
@@ -190,7 +191,7 @@ static void log_launch(const Kernel *k, uint64_t number) {
         gr_results_append(&s->results, GR_RECORD_LAUNCH_LOG, &b);
         gr_str_free(&b);
     }
-    s->log[number - s->log_first] = (uint32_t)k->index + 1;
+    s->log[number - s->log_first] = (GrLogged){(uint32_t)k->index + 1, gr_stack_here()};
 }
 
 // Engines with CAP_PARTS know nothing of it: a kernel that is compiled alone is launched as the program has it.

@@ -7,8 +7,10 @@
 #include "inject/inside_run.h"
 #include "inject/launches.h"
 #include "inject/memory.h"
+#include "inject/stacks.h"
 #include "inject/strays.h"
 #include "inject/thread_clocks.h"
+#include "inject/unwind.h"
 #include "inject/uses.h"
 #include "inject/watch.h"
 
@@ -248,6 +250,8 @@ void gr_session_finish(void) {
     inside = 1;
     gr_watch_stop();
     gr_records_sync();
+    gr_session_verbose("%u call stacks of the program's, %llu times unwound by tables", gr_stacks(),
+                       (unsigned long long)gr_unwindings());
     uint64_t left = unfinished_launches();
     append_number(GR_RECORD_PROCESS_END, left > left_at_exit ? left : left_at_exit);
     remark_bound();
@@ -368,6 +372,8 @@ HOOK_EXPORT void gr_api_unusable(const char *what) {
     if (entered)
         gr_session_leave();
 }
+
+HOOK_EXPORT uint32_t gr_api_call(void) { return gr_stack_here(); }
 
 HOOK_EXPORT void gr_api_note(const char *what) { append_once(GR_RECORD_REMARK, what); }
 

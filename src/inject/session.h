@@ -91,7 +91,7 @@ typedef struct Session {
     uint64_t counts_offset, counts_used;
     VEC(struct RecordPool *) pools; // records.c
     struct RecordPool *pool;        // the one that small modules are put into
-    uint32_t *log;
+    GrLogged *log;
     uint64_t log_offset, log_first;
 } Session;
 

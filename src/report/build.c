@@ -82,8 +82,8 @@ static void take_log(Build *b, const GrRecord *rec) {
     GrCursor c = gr_cursor(rec);
     LaunchLog l = {.process = rec->process, .first = gr_get_u64(&c), .count = gr_get_u64(&c)};
     uint64_t offset = gr_get_u64(&c);
-    if (c.bad || l.count > MAX_LOG_ENTRIES || offset % sizeof *l.kernels ||
-        !(l.kernels = gr_results_at(b->view, offset, l.count * sizeof *l.kernels)))
+    if (c.bad || l.count > MAX_LOG_ENTRIES || offset % sizeof *l.launches ||
+        !(l.launches = gr_results_at(b->view, offset, l.count * sizeof *l.launches)))
         b->report->damaged++;
     else if (!gr_vec_push(&b->logs, l))
         b->nomem = true;
@@ -155,7 +155,7 @@ static void take_misuse(Build *b, const GrRecord *rec) {
     if (!misuse_of_record(b, rec, &f))
         b->report->damaged++;
     else
-        b->nomem |= gr_report_add(b->report, &f, NULL) != GR_OK;
+        b->nomem |= !gr_build_stacks(b, rec->process, &f) || gr_report_add(b->report, &f, NULL) != GR_OK;
 }
 
 static void take_conflict(Build *b, const GrRecord *rec) {
@@ -194,18 +194,21 @@ static gr_status take_records(Build *b, gr_error *err) {
         case GR_RECORD_REMARK: take_text(b, rec, &r->remarks); break;
         case GR_RECORD_BLIND: take_text(b, rec, &r->blind); break;
         case GR_RECORD_FAULT: take_fault(b, rec); break;
-        case GR_RECORD_MISUSE: take_misuse(b, rec); break;
         case GR_RECORD_CONFLICT: take_conflict(b, rec); break;
         case GR_RECORD_LAUNCH: // for the file of --record-launches
         case GR_RECORD_CAME:   // memory_names.c
         case GR_RECORD_WENT:
         case GR_RECORD_MODULE:
         case GR_RECORD_PLANTED:
-        case GR_RECORD_RACE: // build_races.c
+        case GR_RECORD_STACK: // host_stacks.c
+        case GR_RECORD_RACE:  // build_races.c
         case GR_RECORD_AREA: break;
         default: r->damaged++;
         }
     }
+    for (size_t i = 0; i < b->view->records.len; i++) // the logs say from where the kernel was launched
+        if (b->view->records.data[i].kind == GR_RECORD_MISUSE)
+            take_misuse(b, &b->view->records.data[i]);
     return b->nomem ? gr_no_memory(err) : GR_OK;
 }
 
@@ -239,6 +242,7 @@ gr_status gr_report_build(GrReport *r, const GrResultsView *view, gr_error *err)
         b.nomem |= gr_report_remark(r, "order that the program declared: %llu (gpurace_acquire)",
                                     (unsigned long long)view->acquired) != GR_OK;
     gr_status st;
+    GR_TRY(gr_host_stacks_read(r, view, &b.stacks, err));
     GR_TRY(take_records(&b, err));
     GR_TRY(gr_build_races(&b, err));
     gr_build_coverage(&b);
@@ -256,5 +260,6 @@ done:
     gr_vec_free(&b.logs);
     gr_vec_free(&b.processes);
     gr_vec_free(&b.planted);
+    gr_host_stacks_free(&b.stacks);
     return st;
 }

@@ -5,7 +5,7 @@
 #define GR_REPORT_BUILD_H
 
 #include "base/map.h"
-#include "report/report_internal.h"
+#include "report/host_stacks.h"
 
 typedef struct KernelInfo {
     uint64_t process, index, module, done; // done: launches that did not fail
@@ -14,7 +14,7 @@ typedef struct KernelInfo {
 
 typedef struct LaunchLog {
     uint64_t process, first, count;
-    const uint32_t *kernels; // of each launch: index of its kernel + 1, 0 when unused
+    const GrLogged *launches;
 } LaunchLog;
 
 typedef struct Process {
@@ -41,6 +41,7 @@ typedef struct Build {
     VEC(Process) processes;
     VEC(Planted) planted;
     const char *not_planted; // why; NULL: nothing failed
+    GrHostStacks stacks;
     bool nomem;
 } Build;
 
@@ -54,6 +55,9 @@ static inline const GrModuleInfo *gr_build_module(const Build *b, uint64_t proce
     size_t at = (size_t)gr_map_get_u64(&b->module_at, gr_build_key(process, number));
     return at ? &b->modules.data[at - 1] : NULL;
 }
+
+// Says from where the program asked for what stands in the finding. False: out of memory.
+bool gr_build_stacks(Build *b, uint64_t process, GrFinding *f);
 
 // Adds what raced to the report: of areas and of records (build_races.c).
 gr_status gr_build_races(Build *b, gr_error *err);

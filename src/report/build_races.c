@@ -10,17 +10,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *kernel_of_launch(const Build *b, uint64_t process, uint64_t launch) {
+// NULL: it is not known.
+static const GrLogged *logged(const Build *b, uint64_t process, uint64_t launch) {
     for (size_t i = 0; i < b->logs.len; i++) {
         const LaunchLog *l = &b->logs.data[i];
-        if (l->process != process || launch < l->first || launch - l->first >= l->count)
-            continue;
-        uint64_t index = l->kernels[launch - l->first];
-        size_t at = index ? (size_t)gr_map_get_u64(&b->kernel_at, gr_build_key(process, index - 1)) : 0;
-        if (at)
-            return b->kernels.data[at - 1].name;
+        if (l->process == process && launch >= l->first && launch - l->first < l->count &&
+            l->launches[launch - l->first].kernel)
+            return &l->launches[launch - l->first];
     }
     return NULL;
+}
+
+static const char *kernel_of_launch(const Build *b, uint64_t process, uint64_t launch) {
+    const GrLogged *l = logged(b, process, launch);
+    size_t at = l ? (size_t)gr_map_get_u64(&b->kernel_at, gr_build_key(process, l->kernel - UINT64_C(1))) : 0;
+    return at ? b->kernels.data[at - 1].name : NULL;
+}
+
+// From where the program asked for the access's launch, or for what the API did.
+static const GrStack *stack_of(Build *b, uint64_t process, const GrFinding *f, const GrAccess *a) {
+    uint64_t launch = a->launch ? a->launch : f->launch;
+    const GrLogged *l = a->has_thread || a->lanes ? logged(b, process, launch) : NULL;
+    if (l)
+        return gr_host_stack_of_launch(&b->stacks, process, l->stack, a->kernel ? a->kernel : f->kernel);
+    return gr_host_stack(&b->stacks, process, a->call);
+}
+
+bool gr_build_stacks(Build *b, uint64_t process, GrFinding *f) {
+    for (unsigned k = 0; k < f->n_accesses; k++)
+        f->accesses[k].stack = stack_of(b, process, f, &f->accesses[k]);
+    return !b->stacks.nomem;
 }
 
 // ---- Records --------------------------------------------------------
@@ -52,6 +71,7 @@ static GrAccess side_of(Build *b, const GrRaceSide *s, const GrSiteInfo *site) {
                       .has_thread = s->launch != 0,
                       .address = s->address,
                       .did = "freed the memory",
+                      .call = s->stack,
                       .launch = s->launch};
         memcpy(a.thread, s->thread, sizeof a.thread);
         memcpy(a.block, s->block, sizeof a.block);
@@ -61,11 +81,13 @@ static GrAccess side_of(Build *b, const GrRaceSide *s, const GrSiteInfo *site) {
         return (GrAccess){.kind = s->marks & GR_SIDE_NODE ? "allocation node" : "allocation",
                           .size = s->size,
                           .address = s->address,
-                          .did = "allocated the memory"};
+                          .did = "allocated the memory",
+                          .call = s->stack};
     if (!site)
         return (GrAccess){.kind = s->by == GR_SIDE_FILL ? "memset" : "copy",
                           .address = s->address,
-                          .did = did_text(s->access)};
+                          .did = did_text(s->access),
+                          .call = s->stack};
     GrAccess a = gr_access_at(site, s->size);
     a.kind = gr_access_kind(s->access); // a copy reads here and writes there
     a.has_thread = true;
@@ -138,7 +160,7 @@ static bool race_of_record(Build *b, const GrRecord *rec, GrFinding *out, Plante
 // ---- Areas -------------------------------------------------------------------------------------------------
 
 typedef struct AreaOf {
-    const Build *build;
+    Build *build;
     uint64_t process;
     GrMemoryNames *memory;
     Planted *planted; // NULL: the area is of a module of the program
@@ -172,7 +194,7 @@ static bool take_finding(void *area_of, const GrFinding *f) {
         a->planted->found = true;
         return true;
     }
-    return name_memory(a->memory, a->process, &named) &&
+    return gr_build_stacks(a->build, a->process, &named) && name_memory(a->memory, a->process, &named) &&
            gr_report_add(a->build->report, &named, NULL) == GR_OK;
 }
 
@@ -193,7 +215,7 @@ static gr_status take_areas(Build *b, GrMemoryNames *memory, gr_error *err) {
 gr_status gr_build_races(Build *b, gr_error *err) {
     GrMemoryNames memory = {.n = 0};
     gr_status st;
-    GR_TRY(gr_memory_names_read(b->report, b->view, &memory, err));
+    GR_TRY(gr_memory_names_read(b->report, b->view, &b->stacks, &memory, err));
     GR_TRY(take_areas(b, &memory, err));
     for (size_t i = 0; i < b->view->records.len && st == GR_OK; i++) {
         const GrRecord *rec = &b->view->records.data[i];
@@ -205,7 +227,7 @@ gr_status gr_build_races(Build *b, gr_error *err) {
             b->report->damaged++;
         else if (planted)
             planted->found = true;
-        else if (!name_memory(&memory, rec->process, &f))
+        else if (!gr_build_stacks(b, rec->process, &f) || !name_memory(&memory, rec->process, &f))
             st = gr_no_memory(err);
         else
             st = gr_report_add(b->report, &f, err);

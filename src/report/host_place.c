@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/host_place.h"
 
-#include "findings/headline.h"
 #include "report/line_files.h"
 
 #include <fcntl.h>
@@ -14,73 +13,95 @@
 
 extern char **environ;
 
-// "…/cuda_runtime.h:879": a file of the toolkit's or the system's, or none.
-static bool is_foreign(const char *place) {
-    char file[4096];
-    snprintf(file, sizeof file, "%.*s", (int)(strrchr(place, ':') ? strrchr(place, ':') - place : 0), place);
-    return *file == '?' || gr_is_toolkit_file(file);
-}
+typedef struct Asking {
+    const char *object;
+    Arena *arena;
+    GrTakePlace *take;
+    void *user;
+} Asking;
 
-// addr2line's two lines for the address: the function and file:line. `own`: of those that were inlined into one
-// another, the innermost that is no toolkit's. False when it says nothing.
-static bool ask(const char *object, uint64_t at, bool own, char *function, char *file, size_t room) {
+// Starts addr2line for the addresses. NULL: that is not possible. *child is to be waited for.
+static FILE *start(const Asking *a, const uint64_t *at, unsigned n, pid_t *child) {
+    char addresses[GR_HOST_PLACES_MOST][32];
+    char *args[GR_HOST_PLACES_MOST + 8] = {"addr2line", "-afi", "-e", (char *)a->object};
     int ends[2];
-    char address[32];
-    snprintf(address, sizeof address, "0x%llx", (unsigned long long)at);
-    char *const args[] = {"addr2line", own ? "-fi" : "-f", "-e", (char *)object, address, NULL};
     posix_spawn_file_actions_t files;
-    pid_t child;
+    for (unsigned k = 0; k < n; k++) {
+        snprintf(addresses[k], sizeof addresses[k], "0x%llx", (unsigned long long)at[k]);
+        args[4 + k] = addresses[k];
+    }
     if (pipe2(ends, O_CLOEXEC))
-        return false;
+        return NULL;
     bool ok = !posix_spawn_file_actions_init(&files);
     if (ok) {
         posix_spawn_file_actions_adddup2(&files, ends[1], 1);
         posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
-        ok = !posix_spawnp(&child, args[0], &files, NULL, args, environ);
+        ok = !posix_spawnp(child, args[0], &files, NULL, args, environ);
         posix_spawn_file_actions_destroy(&files);
     }
     close(ends[1]);
     FILE *f = ok ? fdopen(ends[0], "r") : NULL;
     if (!f)
         close(ends[0]);
-    bool said = f && fgets(function, (int)room, f) && fgets(file, (int)room, f);
-    char outer[4096], place[4096];
-    while (said && own && fgets(outer, sizeof outer, f) && fgets(place, sizeof place, f))
-        if (is_foreign(file) && !is_foreign(place)) {
-            snprintf(function, room, "%s", outer);
-            snprintf(file, room, "%s", place);
-        }
-    if (f)
-        fclose(f);
-    if (ok)
-        waitpid(child, NULL, 0);
-    function[strcspn(function, "\n")] = file[strcspn(file, "\n")] = 0;
-    return said;
-}
-
-static GrFrame place_of(const char *object, uint64_t at, const char *symbol, bool own, Arena *arena) {
-    char function[4096] = "", file[4096] = "";
-    GrFrame f = {.function = *symbol ? symbol : NULL};
-    if (!*object || !ask(object, at, own, function, file, sizeof file))
-        return f;
-    char *colon = strrchr(file, ':');
-    unsigned long line = colon ? strtoul(colon + 1, NULL, 10) : 0;
-    if (*function && *function != '?')
-        f.function = gr_arena_strndup(arena, function, strlen(function));
-    if (line && *file != '?') {
-        f.file = gr_arena_strndup(arena, file, (size_t)(colon - file));
-        f.line = (uint32_t)line;
-        const char *meant =
-            f.file && gr_is_nvcc_file(f.file) ? gr_first_line_file(object, f.file, arena) : NULL;
-        f.file = meant ? meant : f.file;
-    }
+    if (!f && ok)
+        waitpid(*child, NULL, 0);
     return f;
 }
 
-GrFrame gr_host_place(const char *object, uint64_t at, const char *symbol, Arena *arena) {
-    return place_of(object, at, symbol, false, arena);
+// A function and FILE:LINE, as addr2line says them.
+static void hand_over(const Asking *a, unsigned k, const char *function, char *place) {
+    GrFrame f = {.function = NULL};
+    char *colon = strrchr(place, ':');
+    unsigned long line = colon ? strtoul(colon + 1, NULL, 10) : 0;
+    if (*function && *function != '?')
+        f.function = gr_arena_strdup(a->arena, function);
+    if (line && *place != '?') {
+        f.file = gr_arena_strndup(a->arena, place, (size_t)(colon - place));
+        f.line = (uint32_t)line;
+        const char *meant =
+            f.file && gr_is_nvcc_file(f.file) ? gr_first_line_file(a->object, f.file, a->arena) : NULL;
+        f.file = meant ? meant : f.file;
+    }
+    a->take(a->user, k, &f);
 }
 
-GrFrame gr_host_own_place(const char *object, uint64_t at, const char *symbol, Arena *arena) {
-    return place_of(object, at, symbol, true, arena);
+void gr_host_places(const char *object, const uint64_t *at, unsigned n, Arena *arena, GrTakePlace *take,
+                    void *user) {
+    Asking a = {object, arena, take, user};
+    pid_t child;
+    char line[4096], function[4096];
+    n = n < GR_HOST_PLACES_MOST ? n : GR_HOST_PLACES_MOST;
+    FILE *f = n && *object ? start(&a, at, n, &child) : NULL;
+    unsigned begun = 0; // so many addresses
+    while (f && fgets(line, sizeof line, f)) {
+        line[strcspn(line, "\n")] = 0;
+        if (!strncmp(line, "0x", 2) && begun < n) {
+            begun++;
+            continue;
+        }
+        snprintf(function, sizeof function, "%s", line);
+        if (!begun || !fgets(line, sizeof line, f))
+            break;
+        line[strcspn(line, "\n")] = 0;
+        hand_over(&a, begun - 1, function, line);
+    }
+    if (!f)
+        return;
+    fclose(f);
+    waitpid(child, NULL, 0);
+}
+
+static void take_first(void *user, unsigned k, const GrFrame *f) {
+    GrFrame *out = user;
+    (void)k;
+    if (!out->file && !out->function)
+        *out = *f;
+}
+
+GrFrame gr_host_place(const char *object, uint64_t at, const char *symbol, Arena *arena) {
+    GrFrame f = {.function = NULL};
+    gr_host_places(object, &at, 1, arena, take_first, &f);
+    if (!f.function && *symbol)
+        f.function = symbol;
+    return f;
 }

@@ -3,17 +3,18 @@
 #ifndef GR_REPORT_MEMORY_NAMES_H
 #define GR_REPORT_MEMORY_NAMES_H
 
-#include "report/report_internal.h"
+#include "report/host_stacks.h"
 
 typedef struct GrMemoryNames {
     GrReport *report;
     struct GrCame *came; // [n], in the order in which they came
     size_t n;
-    Map places; // object and pc -> GrFrame, of those that were asked for
+    GrHostStacks *stacks;
 } GrMemoryNames;
 
 // Reads the records. GR_ERR_NOMEM.
-gr_status gr_memory_names_read(GrReport *r, const GrResultsView *view, GrMemoryNames *out, gr_error *err);
+gr_status gr_memory_names_read(GrReport *r, const GrResultsView *view, GrHostStacks *stacks,
+                               GrMemoryNames *out, gr_error *err);
 void gr_memory_names_free(GrMemoryNames *m);
 
 // Says of an access to `space` by this process what memory it is in, if that is certain. False: out of memory.

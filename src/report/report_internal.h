@@ -51,10 +51,14 @@ static inline const GrFrame *gr_race_place(const GrRace *race) {
 }
 
 // Appends who did `a`, beside the other side: "thread (1,0,0) of block (2,0,0)", "the host", "a copy".
-void gr_race_who(const GrAccess *a, const GrAccess *other, StrBuf *out);
+void gr_race_who(const GrReport *r, const GrAccess *a, const GrAccess *other, StrBuf *out);
 
 // Appends the variable, argument or memory of an access: ", in data", ", through argument 2, byte 4 of 64 …".
 void gr_access_memory(const GrReport *r, const GrAccess *a, Arena *arena, StrBuf *out);
+
+// Appends what the program called, and where: "cudaMemcpyAsync at app.cu:41", "a free node in the graph of …". False:
+// that is not known, or the access is none of the API's.
+bool gr_access_call(const GrReport *r, const GrAccess *a, StrBuf *out);
 
 // Compares by all places, in the order of the sources. 0: the same place, as far as people tell places apart.
 int gr_compare_sides(const GrAccess *a, const GrAccess *b);

@@ -18,13 +18,29 @@ void gr_report_place(const GrReport *r, const GrFrame *f, StrBuf *out) {
     gr_escaped_addf(out, "%s:%u", gr_report_file(r, f->file), f->line);
 }
 
+bool gr_access_call(const GrReport *r, const GrAccess *a, StrBuf *out) {
+    const GrStack *s = a->stack;
+    if (a->ptx_line || a->host || !s || !s->call)
+        return false;
+    if (strstr(s->call, "GraphLaunch"))
+        gr_escaped_addf(out, "%s %s in the graph of ", *a->kind == 'a' ? "an" : "a", a->kind);
+    gr_add_escaped(s->call, out);
+    if (s->n && s->frames->file && s->frames->line) {
+        gr_str_add(out, " at ");
+        gr_report_place(r, s->frames, out);
+    }
+    return true;
+}
+
 static bool same(const uint32_t a[3], const uint32_t b[3]) { return !memcmp(a, b, 3 * sizeof *a); }
 
-void gr_race_who(const GrAccess *a, const GrAccess *other, StrBuf *out) {
+void gr_race_who(const GrReport *r, const GrAccess *a, const GrAccess *other, StrBuf *out) {
     if (a->host) {
         gr_str_add(out, "the host");
         return;
     }
+    if (!a->has_thread && gr_access_call(r, a, out))
+        return;
     if (!a->has_thread && (!strcmp(a->kind, "free") || !strcmp(a->kind, "allocation"))) {
         gr_str_add(out, "the API");
         return;
@@ -43,7 +59,7 @@ void gr_race_who(const GrAccess *a, const GrAccess *other, StrBuf *out) {
 }
 
 static void add_side(const GrReport *r, const GrAccess *a, const GrAccess *other, StrBuf *out) {
-    gr_race_who(a, other, out);
+    gr_race_who(r, a, other, out);
     gr_escaped_addf(out, " %s", a->did ? a->did : "accessed");
     if (a->strong)
         gr_escaped_addf(out, " with scope .%s", a->strong);

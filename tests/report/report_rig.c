@@ -149,9 +149,10 @@ void rig_kernel(GrResults *r, uint64_t index, uint64_t module, const char *name,
 void rig_log(GrResults *r, const uint32_t *kernels, uint64_t n) {
     StrBuf b = {0};
     uint64_t offset;
-    uint32_t *log = gr_results_area(r, n * sizeof *log, &offset);
+    GrLogged *log = gr_results_area(r, n * sizeof *log, &offset);
     assert_non_null(log);
-    memcpy(log, kernels, n * sizeof *log);
+    for (uint64_t k = 0; k < n; k++)
+        log[k] = (GrLogged){kernels[k], 0};
     gr_put_u64(&b, 1);
     gr_put_u64(&b, n);
     gr_put_u64(&b, offset);

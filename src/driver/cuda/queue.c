@@ -139,8 +139,10 @@ unsigned gr_queue_pending_streams(void) { return (unsigned)busy.len; }
 
 Item *gr_item_new(ItemKind kind) {
     Item *it = calloc(1, sizeof *it);
-    if (it)
+    if (it) {
         it->kind = kind;
+        it->call = gr_work_call(); // of a node of a graph: that which made the node
+    }
     return it;
 }
 
@@ -209,6 +211,7 @@ void gr_queue_submit(Stream *s, Item *it) {
                gr_rng_below(&order, LATE_OF);
     it->stream = s;
     it->seq = ++next_seq;
+    it->call = it->call ? it->call : gr_work_call();
     it->rng = gr_rng_fork(gr_cu.config.seed, RNG_ITEM, it->seq);
     if (it->kind == ITEM_KERNEL)
         it->kernel.params.launch = ++launches;

@@ -65,7 +65,8 @@ typedef struct ValueJob {
 
 struct Item {
     Item *next;
-    uint64_t seq; // over all streams
+    uint64_t seq;  // over all streams
+    uint32_t call; // GrWork.call
     ItemKind kind;
     Stream *stream;
     bool late; // comes when nothing else can
@@ -130,8 +131,10 @@ typedef struct GrWaited {
 void gr_work_item(const Item *it, GrWorkKind kind);
 void gr_work_waited(GrWaited waited);
 // The host frees memory without a wait (GR_WORK_FREES); the memory is gone (GR_WORK_FREED).
-void gr_work_frees(GrWorkKind kind, uint64_t item, uint64_t launch, uint64_t addr, uint64_t size);
+void gr_work_frees(GrWorkKind kind, uint64_t item, uint64_t launch, uint64_t addr, uint64_t size,
+                   uint32_t call);
 void gr_work_freed(uint64_t addr, uint64_t size); // both at once
+uint32_t gr_work_call(void);                      // GrWork.call of what is submitted now
 uint64_t gr_work_waits(void);                     // of which gr_work_waited told
 
 // ---- retire.c ----------------------------------------------------------------------------------------------

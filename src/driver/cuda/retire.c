@@ -7,16 +7,21 @@
 
 typedef struct Retired {
     uint64_t addr, size, item, launch; // the last one that may use it
+    uint32_t call;
 } Retired;
 
 static VEC(Retired) retired; // in the order of the calls
 
 static void tell(GrWorkKind kind, const Retired *r) {
-    gr_work_frees(kind, r->item, r->launch, r->addr, r->size);
+    gr_work_frees(kind, r->item, r->launch, r->addr, r->size, r->call);
 }
 
 void gr_work_freed(uint64_t addr, uint64_t size) {
-    Retired r = {.addr = addr, .size = size, .item = gr_queue_number(), .launch = gr_queue_launches(NULL)};
+    Retired r = {.addr = addr,
+                 .size = size,
+                 .item = gr_queue_number(),
+                 .launch = gr_queue_launches(NULL),
+                 .call = gr_work_call()};
     tell(GR_WORK_FREES, &r);
     tell(GR_WORK_FREED, &r);
 }
@@ -25,7 +30,8 @@ void gr_retire(const VmRange *range) {
     Retired r = {.addr = range->addr,
                  .size = range->size,
                  .item = gr_queue_number(),
-                 .launch = gr_queue_launches(NULL)};
+                 .launch = gr_queue_launches(NULL),
+                 .call = gr_work_call()};
     tell(GR_WORK_FREES, &r);
     bool in_use = gr_queue_oldest() < r.item;
     if (in_use && gr_vec_push(&retired, r)) {

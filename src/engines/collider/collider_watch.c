@@ -50,7 +50,7 @@ static void work(void *user, const GrWork *w) {
     else if (w->kind == GR_WORK_ENDED)
         gr_watchpoints_ended(watch, w->item);
     else if (w->kind == GR_WORK_BEGINS && (fill || w->type == GR_WORK_COPY))
-        gr_watchpoints_copy_begins(watch, w->item, fill, &w->from, &w->to);
+        gr_watchpoints_copy_begins(watch, w->item, w->call, fill, &w->from, &w->to);
 }
 
 static void touched(void *user, const GrHostTouch *t) {

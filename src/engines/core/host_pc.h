@@ -8,11 +8,12 @@
 #include <stdint.h>
 
 typedef struct GrHostPc {
-    const char *object; // the file that holds it; NULL: nothing is known. It lives until the next call
+    const char *object; // the file that holds it; NULL: nothing is known. It lives as long as it is loaded
     uint64_t at;        // its address there
 } GrHostPc;
 
-// *symbol: "FUNCTION+0xOFFSET" if the dynamic linker knows the function, else "FILE+0xOFFSET". With the session's lock.
+// *symbol: "FUNCTION+0xOFFSET" if the dynamic linker knows the function, else "FILE+0xOFFSET". Any thread; it
+// takes the dynamic linker's lock.
 GrHostPc gr_host_pc(uint64_t pc, StrBuf *symbol);
 
 #endif

@@ -114,7 +114,8 @@ static GrRaceSide side_of(const RaceWriter *w, const RaceSide *s, StrBuf *symbol
                       .address = s->address,
                       .thread = {s->thread[0], s->thread[1], s->thread[2]},
                       .block = {s->block[0], s->block[1], s->block[2]},
-                      .size = narrow(s->size)};
+                      .size = narrow(s->size),
+                      .stack = s->call};
     if (s->by == RACE_BY_HOST)
         place_host(s->pc, &out, symbol);
     if (s->by == RACE_BY_FREE) {

@@ -35,6 +35,7 @@ static void host_begins(Exact *x, const GrWork *w, Clock *known, Clock *sure) {
     Launch *l = gr_order_launch_begin(&x->order, &e);
     Block *b = NULL;
     if (l) {
+        l->call = w->call;
         l->known = known;
         l->sure = sure;
         l->has_sure = x->hosts.several;

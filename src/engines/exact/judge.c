@@ -32,6 +32,7 @@ static void fill_side(const Exact *x, const Stamp *s, uint32_t lane, uint64_t ad
                                                         : RACE_BY_COPY,
                       .scope = (PtxScope)(s->scope + 1),
                       .launch = l->number,
+                      .call = l->call,
                       .block_linear = b->linear,
                       .address = address,
                       .size = s->size};

@@ -100,7 +100,7 @@ static void put_pair(const Walk *w, const GrLaunchState *l, const GrEntry *e, ui
                                  .block = {e->block % l->grid[0], e->block / l->grid[0] % l->grid[1],
                                            e->block / l->grid[0] / l->grid[1]},
                                  .warp = e->tid / 32};
-    p->side[1] = (GrTrackedSide){.what = w->copy->what};
+    p->side[1] = (GrTrackedSide){.site = w->copy->call, .what = w->copy->what};
     __atomic_store_n(&p->state, GR_PAIR_READY, __ATOMIC_RELEASE);
 }
 

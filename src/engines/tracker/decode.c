@@ -53,6 +53,7 @@ static GrAccess access_of(const GrArea *area, const GrPair *p, const GrTrackedSi
                                   : by == GR_BY_FILL  ? "memset"
                                                       : "copy",
                           .address = p->address,
+                          .call = s->site,
                           .did = by == GR_BY_FREE           ? "freed the memory"
                                  : by == GR_BY_ALLOC        ? "allocated the memory"
                                  : s->what & GR_WHAT_WRITES ? "wrote"

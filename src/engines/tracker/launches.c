@@ -296,7 +296,7 @@ static bool comes_before(void *user, const GrLaunchState *l) {
     return l->turn <= known_of(a->known, l->stream) || l->number > a->last;
 }
 
-static void add_side(Copy *c, const GrBox *b, uint32_t what, uint32_t begun) {
+static void add_side(Copy *c, const GrBox *b, uint32_t what, uint32_t begun, uint32_t call) {
     if (!b->at || !b->width || !b->height || !b->depth)
         return;
     c->side[c->n_sides++] = (GrCopyState){.at = b->at,
@@ -307,7 +307,8 @@ static void add_side(Copy *c, const GrBox *b, uint32_t what, uint32_t begun) {
                                           .pitch = b->height > 1 ? b->pitch : 0,
                                           .slice = b->depth > 1 ? b->slice : 0,
                                           .begun = begun,
-                                          .what = what};
+                                          .what = what,
+                                          .call = call};
 }
 
 static Copy copy_of(const TrackerLaunches *t, const GrWork *w) {
@@ -317,8 +318,8 @@ static Copy copy_of(const TrackerLaunches *t, const GrWork *w) {
                   : w->type == GR_WORK_ALLOC ? GR_BY_ALLOC
                                              : GR_BY_FREE;
     if (w->type == GR_WORK_COPY)
-        add_side(&c, &w->from, GR_WHAT_READS | by << GR_WHAT_BY, numbers(t));
-    add_side(&c, &w->to, GR_WHAT_WRITES | by << GR_WHAT_BY, numbers(t));
+        add_side(&c, &w->from, GR_WHAT_READS | by << GR_WHAT_BY, numbers(t), w->call);
+    add_side(&c, &w->to, GR_WHAT_WRITES | by << GR_WHAT_BY, numbers(t), w->call);
     return c;
 }
 

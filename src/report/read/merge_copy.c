@@ -17,12 +17,23 @@ static void *copy_bytes(GrMerge *m, const void *from, size_t size) {
     return copy;
 }
 
+static const GrStack *copy_stack(GrMerge *m, const GrStack *s) {
+    GrStack *copy = copy_bytes(m, s, sizeof *s);
+    GrFrame *frames = copy ? copy_bytes(m, s->frames, s->n * sizeof *frames) : NULL;
+    for (uint32_t k = 0; frames && k < s->n; k++)
+        frames[k] = copy_frame(m, &s->frames[k]);
+    if (copy)
+        *copy = (GrStack){gr_merge_text(m, s->call), frames, frames ? s->n : 0};
+    return copy;
+}
+
 static const GrHeld *copy_memory(GrMerge *m, const GrHeld *memory) {
     GrHeld *copy = copy_bytes(m, memory, sizeof *memory);
     if (copy) {
         copy->kind = gr_merge_text(m, memory->kind);
         copy->name = gr_merge_text(m, memory->name);
         copy->place = copy_frame(m, &memory->place);
+        copy->stack = copy_stack(m, memory->stack);
     }
     return copy;
 }
@@ -42,6 +53,7 @@ static GrAccess copy_access(GrMerge *m, const GrAccess *a) {
     out.kernel = gr_merge_text(m, a->kernel);
     out.variable = gr_merge_text(m, a->variable);
     out.memory = copy_memory(m, a->memory);
+    out.stack = copy_stack(m, a->stack);
     out.strong = gr_merge_text(m, a->strong);
     out.did = gr_merge_text(m, a->did);
     return out;

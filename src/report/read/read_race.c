@@ -101,6 +101,21 @@ static const char *did(const char *kind) {
                                                                : "wrote";
 }
 
+static const GrStack *read_stack(GrReader *x, const json_t *o) {
+    const json_t *list = gr_read_list(x, o, "stack");
+    size_t n = json_array_size(list);
+    GrStack *s = list ? GR_NEW(&x->report->arena, GrStack) : NULL;
+    GrFrame *frames = s ? GR_NEW_ARRAY(&x->report->arena, GrFrame, n + 1) : NULL;
+    if (list && !frames)
+        gr_read_nomem(x);
+    if (!frames)
+        return NULL;
+    for (size_t k = 0; k < n; k++)
+        frames[k] = read_frame(x, json_array_get(list, k));
+    *s = (GrStack){gr_read_text(x, o, "called"), frames, (uint32_t)n};
+    return s;
+}
+
 static const GrHeld *read_memory(GrReader *x, const json_t *o) {
     const json_t *memory = gr_read_object(x, o, "memory");
     GrHeld *m = memory ? GR_NEW(&x->report->arena, GrHeld) : NULL;
@@ -110,6 +125,7 @@ static const GrHeld *read_memory(GrReader *x, const json_t *o) {
         *m = (GrHeld){.kind = gr_read_needed(x, memory, "kind"),
                       .name = gr_read_text(x, memory, "variable"),
                       .place = read_frame(x, memory),
+                      .stack = read_stack(x, memory),
                       .offset = gr_read_number(x, memory, "offset", INT64_MAX),
                       .size = gr_read_number(x, memory, "size", INT64_MAX)};
     return m;
@@ -126,6 +142,7 @@ static GrAccess read_access(GrReader *x, const json_t *o) {
     a.variable = gr_read_text(x, o, "variable");
     a.argument = (uint32_t)gr_read_number(x, o, "argument", UINT32_MAX);
     a.memory = read_memory(x, o);
+    a.stack = read_stack(x, o);
     a.has_rank = json_object_get(o, "cluster_rank") != NULL;
     a.rank = (uint32_t)gr_read_number(x, o, "cluster_rank", UINT32_MAX);
     a.lanes = read_lanes(x, o, "lanes");
@@ -361,6 +378,7 @@ static GrRace read_misuse(GrReader *x, const json_t *o) {
     f->accesses[0].ptx_line = (uint32_t)gr_read_number(x, o, "ptx_line", UINT32_MAX);
     f->accesses[0].has_thread = gr_read_triple(x, o, "thread", f->accesses[0].thread);
     gr_read_triple(x, o, "block", f->accesses[0].block);
+    f->accesses[0].stack = read_stack(x, o);
     return misuse;
 }
 

@@ -70,12 +70,27 @@ static json_t *frames_json(const GrAccess *a, Arena *arena) {
     return if_made(ok, frames);
 }
 
+// The function of CUDA that was called, and from where. Nothing where that is not known.
+static bool add_stack(json_t *o, const GrStack *s, Arena *arena) {
+    json_t *frames = s ? json_array() : NULL;
+    bool ok = !s || (frames && gr_json_set(o, "called", text_or_null(s->call)));
+    for (uint32_t k = 0; s && ok && k < s->n; k++) {
+        const GrFrame *f = &s->frames[k];
+        ok = json_array_append_new(
+                 frames, json_pack("{s:o,s:o,s:o}", "function", text_or_null(gr_demangle(f->function, arena)),
+                                   "file", text_or_null(f->file), "line", number_or_null(f->line))) == 0;
+    }
+    ok = ok && (!s || gr_json_set(o, "stack", json_incref(frames)));
+    json_decref(frames);
+    return ok;
+}
+
 static json_t *memory_json(const GrHeld *m, Arena *arena) {
     json_t *o = frame_json(&m->place, arena);
     bool ok = o && gr_json_set(o, "kind", gr_json_text(m->kind)) &&
               gr_json_set(o, "variable", text_or_null(gr_demangle(m->name, arena))) &&
               gr_json_set(o, "offset", json_integer((json_int_t)m->offset)) &&
-              gr_json_set(o, "size", json_integer((json_int_t)m->size));
+              gr_json_set(o, "size", json_integer((json_int_t)m->size)) && add_stack(o, m->stack, arena);
     return if_made(ok, o);
 }
 
@@ -100,6 +115,7 @@ static json_t *access_json(const GrRace *race, const GrAccess *a, Arena *arena) 
         ok = gr_json_set(o, "argument", json_integer(a->argument));
     if (ok && a->memory)
         ok = gr_json_set(o, "memory", memory_json(a->memory, arena));
+    ok = ok && add_stack(o, a->stack, arena);
     if (ok && a->has_rank)
         ok = gr_json_set(o, "cluster_rank", json_integer(a->rank));
     if (ok && a->did && !strcmp(a->kind, "copy"))
@@ -371,7 +387,8 @@ static json_t *misuse_json(const GrReport *r, const GrRace *misuse, Arena *arena
          gr_json_set(o, "thread", triple(a->thread)) && gr_json_set(o, "block", triple(a->block)) &&
          gr_json_set(o, "launch", number_or_null(m->launch)) &&
          gr_json_set(o, "count", json_integer((json_int_t)m->count)) &&
-         gr_json_set(o, "detail", gr_json_text(m->detail)) && gr_json_set(o, "frames", frames_json(a, arena));
+         gr_json_set(o, "detail", gr_json_text(m->detail)) &&
+         gr_json_set(o, "frames", frames_json(a, arena)) && add_stack(o, a->stack, arena);
     return if_made(ok, o);
 }
 

@@ -230,6 +230,7 @@ void gr_text_misuse(const GrReport *r, const GrRace *misuse, Arena *arena, StrBu
     if (m->launch)
         gr_escaped_addf(out, ", launch %llu", (unsigned long long)m->launch);
     gr_str_addc(out, '\n');
+    gr_text_stack(r, "launched from", m->accesses[0].stack, arena, out);
     gr_text_runs(r, misuse->seen, misuse->n_seen, misuse, out);
     gr_escaped_addf(
         out, "    occurred %llu time%s%s\n    evidence: undefined behaviour, or no progress (engine %s)\n",

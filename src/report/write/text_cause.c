@@ -82,14 +82,22 @@ static void add_place(const GrReport *r, const GrRace *race, const GrAccess *a, 
             gr_escaped_addf(out, " in %s", gr_text_function(r, a->inlined[k].function, arena));
     }
     gr_str_addc(out, '\n');
-    if (has_line(a) && r->sources)
+    const GrFrame *call = !a->ptx_line && !a->host && a->stack && a->stack->n ? a->stack->frames : NULL;
+    f = has_line(a) ? f : call;
+    if (f && r->sources)
         gr_source_line_excerpt(r->sources, f->file, f->line, out);
 }
 
+// From where the program launched the kernel, or called the API through functions of its own.
+static void add_stack(const GrReport *r, const GrAccess *a, Arena *arena, StrBuf *out) {
+    if (a->ptx_line || (a->stack && a->stack->n > 1))
+        gr_text_stack(r, a->ptx_line ? "launched from" : "called from", a->stack, arena, out);
+}
+
 // "thread (1,0,0) of block (0,0,0) wrote 4 bytes".
-static void add_deed(const GrRace *race, const GrAccess *a, const GrAccess *other, bool second, StrBuf *out) {
+static void add_deed(const GrReport *r, const GrRace *race, const GrAccess *a, const GrAccess *other, bool second, StrBuf *out) {
     gr_str_add(out, "          ");
-    gr_race_who(a, other, out);
+    gr_race_who(r, a, other, out);
     gr_escaped_addf(out, " %s", a->did ? a->did : "accessed");
     if (!strncmp(a->did ? a->did : "", "freed", 5) || !strncmp(a->did ? a->did : "", "alloc", 5))
         gr_str_add(out, "");
@@ -108,10 +116,13 @@ static void add_deed(const GrRace *race, const GrAccess *a, const GrAccess *othe
 static void add_sides(const GrReport *r, const GrRace *pair, Arena *arena, StrBuf *out) {
     const GrAccess *later = &pair->found.accesses[0], *earlier = &pair->found.accesses[1];
     add_place(r, pair, earlier, arena, out);
-    add_deed(pair, earlier, later, false, out);
+    add_deed(r, pair, earlier, later, false, out);
+    if (earlier->stack != later->stack)
+        add_stack(r, earlier, arena, out);
     if (!same_line(earlier, later))
         add_place(r, pair, later, arena, out);
-    add_deed(pair, later, earlier, true, out);
+    add_deed(r, pair, later, earlier, true, out);
+    add_stack(r, later, arena, out);
 }
 
 // ---- All -----------------------------------------------------------------------------------------------------------

@@ -40,6 +40,9 @@ void gr_text_excerpt(const GrReport *r, const GrFrame *f, StrBuf *out);
 // The lines around the headline of an access, and beneath them the places in the toolkit's headers that it leads to.
 void gr_text_source(const GrReport *r, const GrAccess *a, Arena *arena, StrBuf *out);
 
+// "WHAT main at app.cu:12, called by …", a line, some frames of it. Nothing where no stack is known.
+void gr_text_stack(const GrReport *r, const char *what, const GrStack *s, Arena *arena, StrBuf *out);
+
 // "WHAT (x,y,z)".
 void gr_text_triple(const char *what, const uint32_t v[3], StrBuf *out);
 

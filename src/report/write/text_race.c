@@ -54,9 +54,11 @@ void gr_text_where(const GrReport *r, const GrRace *race, const GrAccess *a, Str
         gr_text_place(r, &a->at, out);
     else if (a->host)
         gr_str_add(out, "the host's code (compile with -g to see source lines)");
-    else if (!a->ptx_line)
+    else if (!a->ptx_line && !gr_access_call(r, a, out))
         gr_escaped_addf(out, "%s %s %s", *a->kind == 'a' ? "an" : "a", a->kind,
                         strstr(a->kind, " node") ? "of a graph" : "that the program asked the API for");
+    else if (!a->ptx_line)
+        return;
     else if (headline_of(a)->file && headline_of(a)->line)
         gr_text_place(r, headline_of(a), out);
     else if (a->near)
@@ -245,6 +247,8 @@ static void add_pair(const GrReport *r, const GrRace *race, Arena *arena, StrBuf
         gr_str_add(out, "    ");
         add_side(r, race, b, b->launch, arena, out);
     }
+    if (!b->launch || b->launch != a->launch)
+        gr_text_stack(r, b->ptx_line ? "launched from" : "called from", b->stack, arena, out);
     gr_escaped_addf(out, "    both touched %u byte%s at %s0x%llx\n    ", race->found.overlap_bytes,
                     race->found.overlap_bytes == 1 ? "" : "s",
                     strcmp(race->found.space, "shared") ? "" : "offset ",
@@ -381,6 +385,7 @@ void gr_text_race(const GrReport *r, const GrRace *race, Arena *arena, StrBuf *o
     add_inlined(r, a, arena, out);
     gr_str_add(out, "    ");
     add_side(r, race, a, shown->found.launch, arena, out);
+    gr_text_stack(r, a->ptx_line ? "launched from" : "called from", a->stack, arena, out);
     if (!race->watched)
         add_values(r, race, arena, out);
     if (shown->found.order)

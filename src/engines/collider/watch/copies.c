@@ -37,14 +37,15 @@ bool gr_wp_meets_copy(const Watch *w, uint64_t lo, uint64_t hi, bool writes) {
     return false;
 }
 
-static Actor copy_actor(bool fill, PtxAccess access, const GrBox *b) {
-    return (Actor){.by = fill ? RACE_BY_FILL : RACE_BY_COPY,
+static Actor copy_actor(const Copy *c, PtxAccess access, const GrBox *b) {
+    return (Actor){.by = c->fill ? RACE_BY_FILL : RACE_BY_COPY,
                    .access = access,
                    .space = PTX_GLOBAL,
                    .where = {.mask = 1},
                    .size = b->width,
                    .used = WATCH_ALL,
-                   .address = {b->at}};
+                   .address = {b->at},
+                   .call = c->call};
 }
 
 static void check_copy(Watch *w, const Actor *a, unsigned l, const Copy *c, PtxAccess access) {
@@ -54,7 +55,7 @@ static void check_copy(Watch *w, const Actor *a, unsigned l, const Copy *c, PtxA
         return;
     if (!meets_box(b, a->address[l], a->address[l] + a->size, &at, &n))
         return;
-    Actor copy = copy_actor(c->fill, access, b);
+    Actor copy = copy_actor(c, access, b);
     if (a->used != WATCH_ALL)
         for (; n && !(a->used >> (at - a->address[l]) % 64 & 1); n--)
             at++;
@@ -80,10 +81,10 @@ void gr_watchpoints_submitted(Watch *w) {
 }
 
 // What a copy does, against windows and other copies under way.
-static void begins(Watch *w, bool fill, PtxAccess access, const GrBox *b) {
+static void begins(Watch *w, const Copy *c, PtxAccess access, const GrBox *b) {
     if (!b->at || !b->width || !b->height || !b->depth)
         return;
-    Actor a = copy_actor(fill, access, b);
+    Actor a = copy_actor(c, access, b);
     w->moment++; // it is one access, in however many rows
     gr_wp_check_box(w, &a, b);
     for (uint64_t row = 0; w->copies.len && row < b->height * b->depth; row++) {
@@ -92,10 +93,11 @@ static void begins(Watch *w, bool fill, PtxAccess access, const GrBox *b) {
     }
 }
 
-void gr_watchpoints_copy_begins(Watch *w, uint64_t item, bool fill, const GrBox *from, const GrBox *to) {
-    Copy c = {.item = item, .fill = fill, .from = fill ? (GrBox){0} : *from, .to = *to};
-    begins(w, fill, PTX_ACCESS_READ, &c.from);
-    begins(w, fill, PTX_ACCESS_WRITE, &c.to);
+void gr_watchpoints_copy_begins(Watch *w, uint64_t item, uint32_t call, bool fill, const GrBox *from,
+                                const GrBox *to) {
+    Copy c = {.item = item, .call = call, .fill = fill, .from = fill ? (GrBox){0} : *from, .to = *to};
+    begins(w, &c, PTX_ACCESS_READ, &c.from);
+    begins(w, &c, PTX_ACCESS_WRITE, &c.to);
     if (!gr_vec_push(&w->copies, c))
         w->nomem = true;
     gr_wp_interest(w);

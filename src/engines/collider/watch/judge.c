@@ -85,6 +85,7 @@ static void fill_side(Watch *w, const Actor *a, unsigned lane, RaceSide *out) {
                       .async = a->async,
                       .scope = a->scope,
                       .pc = a->pc,
+                      .call = a->call,
                       .launch = a->where.launch,
                       .block_linear = a->where.block_linear,
                       .address = a->address[lane],

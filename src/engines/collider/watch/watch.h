@@ -53,7 +53,8 @@ VmObserver gr_watchpoints_observer(Watch *w);
 
 // A copy (FILL: a memset, without `from`) begins; it ends, as anything else that was submitted may.
 void gr_watchpoints_submitted(Watch *w);
-void gr_watchpoints_copy_begins(Watch *w, uint64_t item, bool fill, const GrBox *from, const GrBox *to);
+void gr_watchpoints_copy_begins(Watch *w, uint64_t item, uint32_t call, bool fill, const GrBox *from,
+                                const GrBox *to);
 void gr_watchpoints_ended(Watch *w, uint64_t item);
 
 void gr_watchpoints_host_touched(Watch *w, const GrHostTouch *t);

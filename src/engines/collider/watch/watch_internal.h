@@ -33,6 +33,7 @@ typedef struct Actor {
     uint64_t used;          // which of them, of at most 64; WATCH_ALL: all
     uint64_t address[WATCH_LANES];
     uint64_t pc;
+    uint32_t call;              // of a copy: GrWork.call
     const VmAccessEvent *event; // of stores that may be compared
 } Actor;
 
@@ -55,6 +56,7 @@ typedef struct Entry {
 
 typedef struct Copy {
     uint64_t item;
+    uint32_t call; // GrWork.call
     bool fill;
     GrBox from, to;
 } Copy;

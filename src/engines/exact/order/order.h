@@ -187,6 +187,7 @@ typedef struct Launch {
     uint64_t first_cluster; // number of its first cluster
     struct Order *order;
     uint32_t grid[3], block[3], cluster[3], shared_bytes, threads;
+    uint32_t call; // GrWork.call of a copy, a memset, an allocation or a free
     int device;
     const char *kernel;    // may be gone when the module is
     const PtxModule *ptx;  // its code, loaded for as long as the launch runs

@@ -88,7 +88,8 @@ static void meet_copies(const Look *l, uint64_t at) {
                          : what >> GR_WHAT_BY == GR_BY_ALLOC       ? CLASS_ALLOCATED
                          : l->mine.writes && what & GR_WHAT_WRITES ? CLASS_WRITE_WRITE
                                                                    : CLASS_READ_WRITE;
-        Side mine = {l->site, l->what, l->me.block, l->me.tid, 0}, other = {0, what, 0, 0, 0};
+        Side mine = {l->site, l->what, l->me.block, l->me.tid, 0},
+             other = {gr_load32(&c->call), what, 0, 0, 0};
         gr_put_pair(class, 0, 0, at + (uint32_t)__builtin_ctz(both), (uint32_t)__builtin_popcount(both),
                     &mine, &other);
     }

@@ -209,7 +209,8 @@ typedef struct GrLaunchState {
 typedef struct GrCopyState {
     uint64_t at, end;                            // of the bytes in between some are touched
     uint64_t width, height, depth, pitch, slice; // GrBox
-    uint32_t begun, what; // as in GrLaunchState; GR_WHAT_WRITES or GR_WHAT_READS, GrBy << GR_WHAT_BY
+    uint32_t begun, what;  // as in GrLaunchState; GR_WHAT_WRITES or GR_WHAT_READS, GrBy << GR_WHAT_BY
+    uint32_t call, unused; // GrWork.call
 } GrCopyState;
 
 // What a launch that is `apart` knows of others; by its number modulo GR_VIEWS.
@@ -238,8 +239,9 @@ typedef struct GrLaunches {
 enum { GR_PAIR_EMPTY = 0, GR_PAIR_CLAIMED = 1, GR_PAIR_READY = 2 };
 
 typedef struct GrTrackedSide {
-    uint64_t launch; // %gridid; 0: of no kernel
-    uint32_t site, what, thread[3], block[3];
+    uint64_t launch;     // %gridid; 0: of no kernel
+    uint32_t site, what; // site: of the API's, GrWork.call
+    uint32_t thread[3], block[3];
     uint32_t warp;   // within the block
     uint32_t module; // whose site that is; 0: of the module whose area this is
 } GrTrackedSide;

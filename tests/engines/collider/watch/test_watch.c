@@ -631,8 +631,9 @@ static void copies(void **state) {
     window(&g, 3, (Who){1, 0, 0, 1, 3}, READ, 0x1000, 4);
     gr_watchpoints_submitted(g.watch);
     assert_true(g.pending);
-    gr_watchpoints_copy_begins(g.watch, 5, false, &from, &to);
+    gr_watchpoints_copy_begins(g.watch, 5, 77, false, &from, &to);
     assert_int_equal(g.found, 1);
+    assert_int_equal(g.last.side[0].call, 77);
     assert_int_equal(g.last.side[0].by, RACE_BY_COPY);
     assert_int_equal(g.last.side[0].access, READ);
     assert_int_equal(g.last.side[1].site, 2);
@@ -648,9 +649,10 @@ static void copies(void **state) {
     // A memset meets the copy.
     const GrBox fill = {0x9010, 4, 1, 1, 0, 0};
     gr_watchpoints_submitted(g.watch);
-    gr_watchpoints_copy_begins(g.watch, 6, true, &none, &fill);
+    gr_watchpoints_copy_begins(g.watch, 6, 0, true, &none, &fill);
     assert_int_equal(g.last.side[0].by, RACE_BY_FILL);
     assert_int_equal(g.last.side[1].by, RACE_BY_COPY);
+    assert_int_equal(g.last.side[1].call, 77);
     assert_int_equal(g.last.class, RACE_WRITE_WRITE);
     unsigned found = g.found;
     gr_watchpoints_ended(g.watch, 5);
@@ -670,7 +672,7 @@ static void large_copies(void **state) {
         window(&g, k + 1, (Who){1, k, 0, UINT32_MAX, 10 + (uint32_t)k}, READ, 0x100000 + k * 4096, 4);
     const GrBox from = {0x7000000, 1 << 20, 1, 1, 0, 0}, to = {0x100000, 1 << 20, 1, 1, 0, 0};
     gr_watchpoints_submitted(g.watch);
-    gr_watchpoints_copy_begins(g.watch, 1, false, &from, &to);
+    gr_watchpoints_copy_begins(g.watch, 1, 0, false, &from, &to);
     assert_int_equal(g.found, 100); // one copy met every window, of 32 lanes each
     assert_int_equal(g.counted, 100);
     close_rig(&g);
@@ -700,7 +702,7 @@ static void the_host(void **state) {
     gr_watchpoints_host_touched(g.watch, &writes);
     const GrBox from = {0x1000, 4, 1, 1, 0, 0}, to = {0x2000, 4, 1, 1, 0, 0};
     gr_watchpoints_submitted(g.watch);
-    gr_watchpoints_copy_begins(g.watch, 1, false, &from, &to);
+    gr_watchpoints_copy_begins(g.watch, 1, 0, false, &from, &to);
     gr_watchpoints_host_touched(g.watch, &reads);
     assert_int_equal(g.found, 3);
     gr_watchpoints_host_touched(g.watch, &writes);
