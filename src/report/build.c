@@ -199,6 +199,7 @@ static gr_status take_records(Build *b, gr_error *err) {
         case GR_RECORD_CAME:   // memory_names.c
         case GR_RECORD_WENT:
         case GR_RECORD_MODULE:
+        case GR_RECORD_MISUSE:
         case GR_RECORD_PLANTED:
         case GR_RECORD_STACK: // host_stacks.c
         case GR_RECORD_RACE:  // build_races.c
