@@ -5,6 +5,7 @@
 #include "inject/inside_run.h"
 #include "inject/machine.h"
 #include "inject/session.h"
+#include "inject/sources.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -163,6 +164,21 @@ static void note_program(const GrCompiler *row, void *program, const char *code)
         gr_machine_made(code, len, &units);
     }
     free(text);
+}
+
+int gr_on_nvrtc_create(const GrCompiler *row,
+                       int (*real)(void **, const char *, const char *, int, const char *const *,
+                                   const char *const *),
+                       void **out, const char *source, const char *name, int n, const char *const *headers,
+                       const char *const *names) {
+    int result = real(out, source, name, n, headers, names);
+    (void)row;
+    if (result != 0)
+        return result;
+    gr_source_compiled(name ? name : "default_program", source);
+    for (int k = 0; k < n; k++)
+        gr_source_compiled(names[k], headers[k]);
+    return result;
 }
 
 int gr_on_nvrtc_get_cubin(const GrCompiler *row, int (*real)(void *, char *), void *program, char *out) {

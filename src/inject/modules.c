@@ -7,6 +7,7 @@
 #include "inject/machine.h"
 #include "inject/memory.h"
 #include "inject/pieces.h"
+#include "inject/sources.h"
 #include "inject/strays.h"
 #include "inject/twins.h"
 #include "inject/uses.h"
@@ -569,6 +570,7 @@ void gr_modules_refused(LoadedModule *list, CUresult error) {
 }
 
 void gr_modules_record(LoadedModule *list) {
+    gr_sources_record();
     for (LoadedModule *m = list; m; m = m->next) {
         if (m->recorded)
             continue;

@@ -5,6 +5,7 @@
 #include "base/path_map.h"
 #include "findings/conflict_record.h"
 #include "findings/misuse_record.h"
+#include "findings/source_record.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,6 +167,15 @@ static void take_conflict(Build *b, const GrRecord *rec) {
         b->nomem |= !gr_vec_push(&b->report->conflicts, c);
 }
 
+static void take_source(Build *b, const GrRecord *rec) {
+    GrSourceInfo s;
+    GrSources *to = b->report->sources;
+    if (gr_source_read(rec, &b->report->arena, &s, NULL) != GR_OK)
+        b->report->damaged++;
+    else
+        b->nomem |= to && !gr_source_give_file(to, s.path, s.text);
+}
+
 static gr_status take_records(Build *b, gr_error *err) {
     GrReport *r = b->report;
     // Modules first: kernels refer to them, and another thread may have written its kernel record before.
@@ -194,6 +204,7 @@ static gr_status take_records(Build *b, gr_error *err) {
         case GR_RECORD_REMARK: take_text(b, rec, &r->remarks); break;
         case GR_RECORD_BLIND: take_text(b, rec, &r->blind); break;
         case GR_RECORD_FAULT: take_fault(b, rec); break;
+        case GR_RECORD_SOURCE: take_source(b, rec); break;
         case GR_RECORD_CONFLICT: take_conflict(b, rec); break;
         case GR_RECORD_LAUNCH: // for the file of --record-launches
         case GR_RECORD_CAME:   // memory_names.c

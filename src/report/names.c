@@ -7,9 +7,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Numba tells instances of a Python function apart by tags: "__main__::f[abi:v1][abi:c…](…)" is f(…), and what a
+// function holds is "g::_3clocals_3e::f". NULL: out of memory. Of other names nothing changes.
+static const char *python_name(const char *full, Arena *arena) {
+    static const char *const left_out[] = {"__main__::", "_3clocals_3e::"};
+    if (!full || !strstr(full, "[abi:v"))
+        return full;
+    char *out = gr_arena_strdup(arena, full), *to = out;
+    for (const char *p = out; p && *p;) {
+        size_t skip = !strncmp(p, "[abi:", 5) ? strcspn(p, "]") + 1 : 0;
+        for (size_t k = 0; k < sizeof left_out / sizeof *left_out; k++)
+            if (!strncmp(p, left_out[k], strlen(left_out[k])))
+                skip = strlen(left_out[k]);
+        if (!skip)
+            *to++ = *p++;
+        else
+            p += strnlen(p, skip);
+    }
+    if (to)
+        *to = 0;
+    return out;
+}
+
 const char *gr_short_name(const char *name, Arena *arena) {
     enum { LONGEST = 100 };
-    const char *full = gr_demangle(name, arena);
+    const char *full = python_name(gr_demangle(name, arena), arena);
     if (!full || strlen(full) <= LONGEST)
         return full;
     char *out = gr_arena_alloc(arena, 2 * strlen(full) + 8), *q = out;

@@ -280,7 +280,8 @@ const char *gr_verdict_name(GrVerdict v);
 // What a class is called ("lost update") and what it means; never NULL.
 const GrClass *gr_report_class(const GrReport *r, uint32_t number);
 
-// The demangled name of a kernel or function, without template arguments and parameters, for a line of text.
+// The demangled name of a kernel or function, without template arguments and parameters, for a line of text; of Numba's
+// the name that the function has in Python.
 const char *gr_short_name(const char *name, Arena *arena);
 
 // The demangled name of a kernel or function without parameters and without the type that it returns; NULL: out of

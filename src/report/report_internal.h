@@ -56,6 +56,12 @@ void gr_race_who(const GrReport *r, const GrAccess *a, const GrAccess *other, St
 // Appends the variable, argument or memory of an access: ", in data", ", through argument 2, byte 4 of 64 …".
 void gr_access_memory(const GrReport *r, const GrAccess *a, Arena *arena, StrBuf *out);
 
+// The line at which the program asked the API for it. NULL: not known, or the access is none of the API's.
+static inline const GrFrame *gr_access_call_line(const GrAccess *a) {
+    const GrStack *s = a->ptx_line || a->host ? NULL : a->stack;
+    return s && s->n && s->frames->file && s->frames->line ? s->frames : NULL;
+}
+
 // Appends what the program called, and where: "cudaMemcpyAsync at app.cu:41", "a free node in the graph of …". False:
 // that is not known, or the access is none of the API's.
 bool gr_access_call(const GrReport *r, const GrAccess *a, StrBuf *out);

@@ -25,7 +25,7 @@ bool gr_access_call(const GrReport *r, const GrAccess *a, StrBuf *out) {
     if (strstr(s->call, "GraphLaunch"))
         gr_escaped_addf(out, "%s %s in the graph of ", *a->kind == 'a' ? "an" : "a", a->kind);
     gr_add_escaped(s->call, out);
-    if (s->n && s->frames->file && s->frames->line) {
+    if (gr_access_call_line(a)) {
         gr_str_add(out, " at ");
         gr_report_place(r, s->frames, out);
     }

@@ -45,6 +45,16 @@ static Source *add_source(GrSources *s, const char *path) {
     return f;
 }
 
+static void split(Source *f) {
+    const char *at = f->text, *end = at ? at + f->len : NULL;
+    while (at && at < end) {
+        if (!gr_vec_push(&f->starts, (size_t)(at - f->text)))
+            break; // the lines behind it are not shown
+        at = memchr(at, '\n', (size_t)(end - at));
+        at += at != NULL;
+    }
+}
+
 static Source *source_of(GrSources *s, const char *path) {
     Source *f = gr_map_get(&s->files, path);
     if (f)
@@ -54,14 +64,23 @@ static Source *source_of(GrSources *s, const char *path) {
         return NULL;
     if (!is_readable(path) || gr_file_read(path, &f->text, &f->len, NULL) != GR_OK)
         f->text = NULL;
-    const char *at = f->text, *end = at ? at + f->len : NULL;
-    while (at && at < end) {
-        if (!gr_vec_push(&f->starts, (size_t)(at - f->text)))
-            break; // the lines behind it are not shown
-        at = memchr(at, '\n', (size_t)(end - at));
-        at += at != NULL;
-    }
+    split(f);
     return f;
+}
+
+bool gr_source_give_file(GrSources *s, const char *path, const char *text) {
+    Source *f = gr_map_get(&s->files, path);
+    if (f) {
+        if (f->text && strcmp(f->text, text) != 0)
+            f->starts.len = 0;
+        return true;
+    }
+    f = add_source(s, path);
+    if (!f || !(f->text = strdup(text)))
+        return false;
+    f->len = strlen(text);
+    split(f);
+    return true;
 }
 
 bool gr_source_give(GrSources *s, const char *path, uint32_t line, const char *text) {

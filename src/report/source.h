@@ -37,6 +37,10 @@ bool gr_source_mark(GrSources *s, const char *path, uint32_t line, uint64_t *say
 // order stays, whichever came first. False: out of memory.
 bool gr_source_give(GrSources *s, const char *path, uint32_t line, const char *text);
 
+// Says the whole text of a file, which comes before what is on the disk. Two texts of one path that differ: its lines
+// are not known. Before lines of it are asked for. `path` must outlive the sources. False: out of memory.
+bool gr_source_give_file(GrSources *s, const char *path, const char *text);
+
 // Gives what `from` was given, in texts of `texts`. False: out of memory.
 bool gr_source_give_all(GrSources *s, const GrSources *from, Interner *texts);
 

@@ -75,6 +75,13 @@ def judge(arguments, program, twin, folder):
     lines = {a["line"] for r in known for a in r["accesses"]}
     if not twin and lines != sides(program) and program.stem not in NO_LINES:
         problems.append(f"races at the lines {sorted(lines)}, not {sorted(sides(program))}")
+    stacks = [a.get("stack") or [] for r in data["races"] for a in r["accesses"] if a["thread"]]
+    if not all(any(frame["file"] == str(program) for frame in stack) for stack in stacks):
+        problems.append(f"not launched from the program's lines: {stacks}")
+    if not twin and 'extern "C"' in program.read_text(encoding="utf-8"):  # a source that no file holds
+        shown = [line for file in data["sources"].values() for line in file.values() if "SIDE" in line]
+        if len(shown) != len(sides(program)):
+            problems.append(f"sources: {data['sources']}")
     return problems
 
 

@@ -203,6 +203,24 @@ class Race(Page):
         boxes = self.browser.run("[...document.querySelectorAll('.side')].map(s => s.getBoundingClientRect().top)")
         self.assertEqual(boxes[0], boxes[1])  # side by side
 
+    def show_stacks(self, mode):
+        for seed in range(1, 9):
+            self.run_program("a.json", "stacks", mode, options=("--seed", str(seed)))
+            report = self.load("a.json")
+            if report["races"]:
+                break
+        self.show(report)
+        text = self.follow(report["races"][0])
+        self.picture("race-" + mode)
+        self.assertNotIn("undefined", text)
+        return text
+
+    def test_launched_from(self):
+        self.assertRegex(self.show_stacks("launch"), r"launched from pass\(.*\) at \S*stacks\.cu:\d+\s+called by .*Refine")
+
+    def test_call_of_the_api(self):
+        self.assertRegex(self.show_stacks("copy"), r"other side: cudaMemcpyAsync at \S*stacks\.cu:\d+")
+
     def test_repair(self):
         """The edit that is proposed, line by line; and none where there is none."""
         report = self.golden("pairs")

@@ -133,6 +133,37 @@ class Lines(unittest.TestCase):
         self.assertTrue(any(stack for _, stack, _ in stacks[0]))
 
 
+class Formats(unittest.TestCase):
+    """SARIF: the lines are locations that code hosts show."""
+
+    def sarif(self, mode):
+        for seed in range(1, 9):
+            log = json.loads(run(path("stacks"), mode, options=("--format", "sarif", "--seed", str(seed))))
+            if log["runs"][0]["results"]:
+                return log["runs"][0]["results"][0]
+        raise AssertionError(mode)
+
+    def places(self, locations):
+        return [(os.path.basename(place["physicalLocation"]["artifactLocation"]["uri"]), place["physicalLocation"]["region"]["startLine"],
+                 place["message"]["text"]) for place in locations]
+
+    def test_launch(self):
+        result = self.sarif("launch")
+        launch, refine, main, memory = (("stacks.cu", line_of("stacks.cu", mark)) for mark in ("launch", "refine", "main", "memory"))
+        related = self.places(result["relatedLocations"])
+        self.assertIn((*launch, "the kernel was launched here"), related)
+        self.assertIn((*memory, "the memory was allocated here"), related)
+        steps = self.places(step["location"] for step in result["codeFlows"][0]["threadFlows"][0]["locations"])
+        self.assertEqual([step[:2] for step in steps[:3]], [main, refine, launch])
+        self.assertRegex(steps[1][2], "^calls pass")
+
+    def test_copy(self):
+        result = self.sarif("copy")
+        first = self.places(result["relatedLocations"])[0]
+        self.assertEqual(first[:2], ("stacks.cu", line_of("stacks.cu", "copy")))
+        self.assertIn("[here](1)", result["message"]["text"])
+
+
 class Names(unittest.TestCase):
     """Without -g."""
 

@@ -467,6 +467,9 @@ static void test_names(void **state) {
          "__identityEEEvT0_PT3_T1_NS_13GridEvenShareISD_EET2_T4_",
          "void cub::detail::reduce::DeviceReduceKernel<...>(...)"},
         {"_Znonsense", "_Znonsense"},
+        {"__main__::main::_3clocals_3e::turn[abi:v1][abi:cw51cXTLSUw](Array<int, 1, C, mutable, aligned>, "
+         "bool)",
+         "main::turn(Array<int, 1, C, mutable, aligned>, bool)"},
     };
     Arena arena;
     gr_arena_init(&arena);

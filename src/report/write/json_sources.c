@@ -91,6 +91,8 @@ static void add_lines(Lines *l, const GrFrame *f, uint32_t around) {
 
 static void add_access(Lines *l, const GrAccess *a, bool outer) {
     add_lines(l, gr_access_frame(a, a->headline), GR_SOURCE_AROUND);
+    if (gr_access_call_line(a))
+        add_lines(l, gr_access_call_line(a), GR_SOURCE_AROUND);
     for (uint32_t k = a->headline + 1; outer && k <= a->n_inlined; k++)
         add_lines(l, gr_access_frame(a, k), 1);
 }

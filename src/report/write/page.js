@@ -172,7 +172,8 @@ function withoutLine(access, race) {
   return `Line ${access.ptx_line} of the PTX: ` + (called ? "this function has no source lines; -lineinfo or -G gives them to your own." : "compile with -lineinfo to see source lines.");
 }
 
-function sourceOf(access, race) {
+function sourceOf(side, race) {
+  const access = callOf(side) && side.stack && side.stack.length ? side.stack[0] : side; // the API's: the line of the call
   const lines = access.file && report.sources ? report.sources[access.file] : null;
   if (!lines || !access.line)
     return el("p", { class: "soft" }, access.line ? "The source was not there." : withoutLine(access, race));
@@ -210,10 +211,24 @@ function whoOf(access, race) {
   return parts.join(", ");
 }
 
+// From where the program called CUDA.
+function stackOf(access) {
+  if (!access.stack || !access.stack.length) return null;
+  const place = (frame) => (frame.function || "?") + (frame.file ? ` at ${shortFile(frame.file)}:${frame.line}` : "");
+  return el("ul", { class: "frames" }, access.stack.map((frame, k) =>
+    el("li", {}, (k ? "called by " : access.ptx_line ? "launched from " : `${access.called || "CUDA"} called from `) + place(frame))));
+}
+
+// What did something is a call of the API's: its name, and where it is.
+function callOf(access) {
+  const at = access.stack && access.stack.length && access.stack[0].file ? access.stack[0] : null;
+  return access.called && !access.ptx_line ? access.called + (at ? ` at ${shortFile(at.file)}:${at.line}` : "") : null;
+}
+
 function sidePane(access, race, letter, title) {
   return el("div", { class: "side " + letter },
-    el("h3", {}, title + ": " + (access.file ? shortFile(access.file) + ":" + (access.line || "?") : access.kind || "") + (access.function ? " in " + access.function : "")),
-    sourceOf(access, race), framesOf(access), el("p", {}, whoOf(access, race)));
+    el("h3", {}, title + ": " + (access.file ? shortFile(access.file) + ":" + (access.line || "?") : callOf(access) || access.kind || "") + (access.function && !callOf(access) ? " in " + access.function : "")),
+    sourceOf(access, race), framesOf(access), el("p", {}, whoOf(access, race)), stackOf(access));
 }
 
 function kernelOf(race) { return report.coverage.kernels.find((kernel) => kernel.name === race.kernel && kernel.launches) || null; }

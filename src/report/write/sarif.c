@@ -99,9 +99,7 @@ static json_t *region(Writer *w, const GrFrame *f) {
     return o;
 }
 
-// The location of an access at frame `k` of its places.
-static json_t *location(Writer *w, const GrFinding *found, const GrAccess *a, uint32_t k) {
-    const GrFrame *f = gr_access_frame(a, k);
+static json_t *place_in(Writer *w, const GrFrame *f, const char *name) {
     json_t *o = json_object(), *physical = json_object();
     if (f->file && f->line) {
         put(w, physical, "artifactLocation", artifact(w, f->file));
@@ -109,12 +107,17 @@ static json_t *location(Writer *w, const GrFinding *found, const GrAccess *a, ui
         put(w, o, "physicalLocation", json_incref(physical));
     }
     json_decref(physical);
-    const char *name = f->function ? f->function : found->kernel;
     if (name)
         put(w, o, "logicalLocations",
             json_pack("[{s:o,s:s}]", "fullyQualifiedName", gr_json_text(gr_demangle(name, w->arena)), "kind",
                       "function"));
     return o;
+}
+
+// The location of an access at frame `k` of its places.
+static json_t *location(Writer *w, const GrFinding *found, const GrAccess *a, uint32_t k) {
+    const GrFrame *f = gr_access_frame(a, k);
+    return place_in(w, f, f->function ? f->function : found->kernel);
 }
 
 static bool has_place(const GrAccess *a) {
@@ -284,8 +287,7 @@ static void add_places(Writer *w, json_t *o, const GrFinding *found, const GrAcc
 }
 
 // Takes `text` over.
-static void add_related(Writer *w, json_t *list, const GrFinding *found, const GrAccess *a, json_t *text) {
-    json_t *place = location(w, found, a, a->headline);
+static void add_related(Writer *w, json_t *list, json_t *place, json_t *text) {
     put(w, place, "id", json_integer((json_int_t)json_array_size(list) + 1));
     put(w, place, "message", text);
     add(w, list, place);
@@ -296,13 +298,30 @@ static bool same_place(const GrAccess *a, const GrAccess *b) {
     return f->line == g->line && f->col == g->col && !gr_compare_texts(f->file, g->file);
 }
 
+// Where a frame of the host's is, if its line is known.
+static const GrFrame *line_of(const GrFrame *f) { return f && f->file && f->line ? f : NULL; }
+
+static void add_origin(Writer *w, json_t *list, const GrFrame *f, const char *text) {
+    if (line_of(f))
+        add_related(w, list, place_in(w, f, f->function), message(text));
+}
+
+// Where the program launched the kernels of both sides, and where it asked for the memory.
+static void add_origins(Writer *w, json_t *list, const GrAccess *a, const GrAccess *b) {
+    if (a->ptx_line && a->stack && a->stack->n)
+        add_origin(w, list, a->stack->frames, "the kernel was launched here");
+    if (b && b->ptx_line && b->launch != a->launch && b->stack && b->stack->n)
+        add_origin(w, list, b->stack->frames, "the kernel of the other side was launched here");
+    add_origin(w, list, a->memory ? &a->memory->place : NULL, "the memory was allocated here");
+}
+
 // The sides of the cause's races, each place once.
 static json_t *related(Writer *w, const GrCauseRaces *c, const GrFinding *found, const GrAccess *other) {
     json_t *list = json_array();
     VEC(const GrAccess *) told = {0};
     bool ok = gr_vec_push(&told, &found->accesses[0]);
     if (ok && other && has_place(other)) {
-        add_related(w, list, found, other, access_message(w, found, other, "the other side"));
+        add_related(w, list, location(w, found, other, other->headline), access_message(w, found, other, "the other side"));
         ok = gr_vec_push(&told, other);
     }
     for (uint32_t k = 0; ok && k < c->n; k++) {
@@ -315,10 +334,11 @@ static json_t *related(Writer *w, const GrCauseRaces *c, const GrFinding *found,
             if (at < told.len || !has_place(a))
                 continue;
             const char *class = gr_report_class(w->report, c->races[k]->found.class)->name;
-            add_related(w, list, &pair->found, a, access_message(w, &pair->found, a, class));
+            add_related(w, list, location(w, &pair->found, a, a->headline), access_message(w, &pair->found, a, class));
             ok = gr_vec_push(&told, a);
         }
     }
+    add_origins(w, list, &found->accesses[0], other);
     w->nomem |= !ok;
     gr_vec_free(&told);
     return list;

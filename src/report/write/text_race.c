@@ -214,7 +214,7 @@ static void add_beneath(const GrReport *r, const GrFrame *f, Arena *arena, StrBu
 void gr_text_source(const GrReport *r, const GrAccess *a, Arena *arena, StrBuf *out) {
     enum { OUTER = 2, INNER = 2 }; // how many are shown
     uint32_t k = a->headline;
-    const GrFrame *f = gr_access_frame(a, k);
+    const GrFrame *call = gr_access_call_line(a), *f = call ? call : gr_access_frame(a, k);
     gr_text_excerpt(r, f, out);
     for (uint32_t shown = 0; k-- > 0; shown++) {
         if (shown == OUTER && k > INNER) {
@@ -242,8 +242,9 @@ static void add_pair(const GrReport *r, const GrRace *race, Arena *arena, StrBuf
     gr_str_add(out, "    other side: ");
     gr_text_where(r, race, b, out);
     add_other_function(a, b, arena, out);
-    if (b->ptx_line || b->host) {
+    if (b->ptx_line || b->host || gr_access_call_line(b))
         gr_text_source(r, b, arena, out);
+    if (b->ptx_line || b->host) {
         gr_str_add(out, "    ");
         add_side(r, race, b, b->launch, arena, out);
     }
