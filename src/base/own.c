@@ -22,8 +22,8 @@ static const Mark marks[] = {
     {GR_OWN_REPORT, "{\n  \"tool\": \"gpurace ", NULL, NULL},
     {GR_OWN_REPORT, "========", NULL, "gpurace: "},
     {GR_OWN_REPORT, "gpurace: ", NULL, "gpurace: "},
-    {GR_OWN_REPORT, NULL, ", id ", "gpurace: "}, // --quiet, and of repair
-    {GR_OWN_REPORT, "new: ", " only\n", NULL},   // of diff
+    {GR_OWN_REPORT, NULL, ", id ", "gpurace: "},       // --quiet, and of repair
+    {GR_OWN_REPORT, "new: ", " only\n", NULL},         // of diff
     {GR_OWN_REPORT, "# gpurace repair: ", NULL, NULL}, // its patch
     {GR_OWN_REPORT, "<!DOCTYPE html>", "<title>gpurace: ", NULL},
     {GR_OWN_REPORT, "{\n  \"$schema\": ", "\"name\": \"gpurace\"", NULL},

@@ -170,7 +170,8 @@ static bool is_among(const GrProposal *p, const GrProposal *all, unsigned n) {
     return false;
 }
 
-// An edit that removes another race, and this one as well: one that is proposed for both, or a race that few seeds miss.
+// An edit that removes another race, and this one as well: one that is proposed for both, or a race that few seeds
+// miss.
 static Tried *covering(Repair *x, const GrRace *race, const GrProposal *all, unsigned n) {
     char why[400];
     for (size_t k = 0; k < x->tried.len; k++) {

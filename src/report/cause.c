@@ -248,8 +248,7 @@ static bool follows(const Finder *x, const Group *g) {
     for (size_t k = 0; k < x->groups.len && k < NEAR; k++)
         any |= is_of_strong(&x->groups.data[k]) &&
                !gr_compare_texts(x->groups.data[k].first->found.kernel, g->first->found.kernel);
-    return any && !g->alone && !is_of_strong(g) &&
-           (w == GR_WIDTH_CLUSTER || w == GR_WIDTH_BLOCKS);
+    return any && !g->alone && !is_of_strong(g) && (w == GR_WIDTH_CLUSTER || w == GR_WIDTH_BLOCKS);
 }
 
 static gr_status name_all(Finder *x, size_t n, gr_error *err) {

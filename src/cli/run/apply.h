@@ -17,8 +17,8 @@ typedef struct GrApplied {
 bool gr_applied_add(GrApplied *a, const GrProposal *p);
 void gr_applied_free(GrApplied *a);
 
-// Writes them to `to`: a patch file whose paths are relative to the folder, or GR_APPLY_IN_PLACE. Then each file must be
-// in the folder by its real path, and be as it was copied; else none is edited. GR_ERR_ARGUMENT says which is not.
+// Writes them to `to`: a patch file whose paths are relative to the folder, or GR_APPLY_IN_PLACE. Then each file must
+// be in the folder by its real path, and be as it was copied; else none is edited. GR_ERR_ARGUMENT says which is not.
 gr_status gr_applied_write(const GrApplied *a, const GrTrial *t, const char *to, gr_error *err);
 
 #endif

@@ -46,8 +46,8 @@ gr_status gr_trial_run(GrTrial *t, const GrProposal *p, size_t n, uint64_t seeds
 gr_status gr_trial_more(GrTrial *t, uint64_t seeds, GrTrialResult *out, gr_error *err);
 void gr_trial_result_free(GrTrialResult *r);
 
-// Whether the edits with which `after` was made remove the race (or misuse), which `before` has, and do no harm: no other race or
-// misuse came, and the program could be built and ran to its end. Says what is wrong in `why` otherwise.
+// Whether the edits with which `after` was made remove the race (or misuse), which `before` has, and do no harm: no
+// other race or misuse came, and the program could be built and ran to its end. Says what is wrong in `why` otherwise.
 bool gr_trial_removes(const GrTrialResult *before, const GrTrialResult *after, const GrRace *race,
                       char why[400]);
 

@@ -321,7 +321,8 @@ static json_t *related(Writer *w, const GrCauseRaces *c, const GrFinding *found,
     VEC(const GrAccess *) told = {0};
     bool ok = gr_vec_push(&told, &found->accesses[0]);
     if (ok && other && has_place(other)) {
-        add_related(w, list, location(w, found, other, other->headline), access_message(w, found, other, "the other side"));
+        add_related(w, list, location(w, found, other, other->headline),
+                    access_message(w, found, other, "the other side"));
         ok = gr_vec_push(&told, other);
     }
     for (uint32_t k = 0; ok && k < c->n; k++) {
@@ -334,7 +335,8 @@ static json_t *related(Writer *w, const GrCauseRaces *c, const GrFinding *found,
             if (at < told.len || !has_place(a))
                 continue;
             const char *class = gr_report_class(w->report, c->races[k]->found.class)->name;
-            add_related(w, list, location(w, &pair->found, a, a->headline), access_message(w, &pair->found, a, class));
+            add_related(w, list, location(w, &pair->found, a, a->headline),
+                        access_message(w, &pair->found, a, class));
             ok = gr_vec_push(&told, a);
         }
     }

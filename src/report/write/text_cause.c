@@ -95,7 +95,8 @@ static void add_stack(const GrReport *r, const GrAccess *a, Arena *arena, StrBuf
 }
 
 // "thread (1,0,0) of block (0,0,0) wrote 4 bytes".
-static void add_deed(const GrReport *r, const GrRace *race, const GrAccess *a, const GrAccess *other, bool second, StrBuf *out) {
+static void add_deed(const GrReport *r, const GrRace *race, const GrAccess *a, const GrAccess *other,
+                     bool second, StrBuf *out) {
     gr_str_add(out, "          ");
     gr_race_who(r, a, other, out);
     gr_escaped_addf(out, " %s", a->did ? a->did : "accessed");

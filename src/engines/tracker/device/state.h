@@ -235,8 +235,7 @@ static void gr_put_pair(uint32_t class, uint32_t rule, uint32_t shared, uint64_t
     // Makes other numbers of sites of another module, and of no site, than this module's sites have.
     uint32_t far =
         (other->of ? gr_load32(&other->of->module) ^ GR_CONTROL.module : 0) * 0x9E3779B1u ^ by << 24;
-    uint64_t key =
-        gr_pair_key(gr_pair_width(mine, other), class, mine->site, (by ? 0 : other->site) ^ far);
+    uint64_t key = gr_pair_key(gr_pair_width(mine, other), class, mine->site, (by ? 0 : other->site) ^ far);
     uint32_t at = gr_pair_slot(key);
     GR_ROLLED
     for (uint32_t k = 0; k < GR_PAIR_TRIES; k++) {
