@@ -45,8 +45,7 @@ static bool begins_with(const char *text, const char *const *begins, size_t n) {
 // A function of NVIDIA's runtime or of headers, which may be part of the program, of what nvcc makes of a launch, or of
 // what comes before main.
 static bool is_runtime(const char *function, Arena *arena) {
-    static const char *const begins[] = {"cuda",   "__cuda",      "libcudart_static", "__device_stub__",
-                                         "_start", "__libc_start"};
+    static const char *const begins[] = {"cuda", "__cuda", "libcudart_static", "_start", "__libc_start"};
     static const char *const mangled[] = {"_ZSt", "_ZNSt", "_ZNKSt", "_ZN6thrust", "_ZN3cub", "_ZN4cuda3"};
     return begins_with(function, mangled, sizeof mangled / sizeof *mangled) ||
            (function && begins_with(gr_demangle(function, arena), begins, sizeof begins / sizeof *begins));
@@ -172,6 +171,19 @@ static bool add_python(const GrStackInfo *info, bool packages, Frames *out) {
     return true;
 }
 
+// nvcc makes two functions of the host's for each kernel: the one that is called like the kernel, and beneath it a
+// stub. Neither is a line that somebody wrote.
+static void drop_stubs(Frames *f) {
+    size_t stubs = 0;
+    for (size_t k = 0; k < f->len && k < 3; k++)
+        if (f->data[k].function && strstr(f->data[k].function, "__device_stub_"))
+            stubs = k + 2; // with the one that is called like the kernel
+    if (!stubs || stubs >= f->len)
+        return;
+    memmove(f->data, f->data + stubs, (f->len - stubs) * sizeof *f->data);
+    f->len -= stubs;
+}
+
 // What is further out than main is not the program's.
 static void end_at_main(Frames *f) {
     for (size_t k = 0; k < f->len; k++)
@@ -201,7 +213,8 @@ static GrStack *make(GrHostStacks *s, const GrRecord *rec) {
         if (!info->calls[k].interpreted)
             ok = add_native(&info->calls[k], python, places->of[k], places->n[k], arena, &frames);
     if (ok)
-        end_at_main(&frames);
+        drop_stubs(&frames);
+    end_at_main(&frames);
     size_t native = frames.len;
     ok = ok && add_python(info, false, &frames) && (frames.len > native || add_python(info, true, &frames));
     GrFrame *copy = ok ? GR_NEW_ARRAY(arena, GrFrame, frames.len + 1) : NULL;

@@ -68,9 +68,26 @@ static bool same_line(const GrAccess *a, const GrAccess *b) {
     return has_line(a) && has_line(b) && f->line == g->line && !strcmp(f->file, g->file);
 }
 
-// The source line of a side, or where the side is.
-static void add_place(const GrReport *r, const GrRace *race, const GrAccess *a, Arena *arena, StrBuf *out) {
+// The edit takes this line away, and so has shown it.
+static bool is_edited(const GrRepair *repair, const GrFrame *f) {
+    const char *rest = repair && f->file && !strcmp(repair->file, f->file) ? repair->hunks : "";
+    Hunks h = {.at = NULL};
+    while (next_line(&h, &rest))
+        if (*h.at == '-' && h.number == f->line)
+            return true;
+    return false;
+}
+
+// The source line of a side, beneath where that is; `headed`: the headline has said that.
+static void add_place(const GrReport *r, const GrCauseRaces *c, const GrRace *race, const GrAccess *a,
+                      bool headed, Arena *arena, StrBuf *out) {
     const GrFrame *f = gr_access_frame(a, a->headline);
+    bool shown = has_line(a) && is_edited(c->cause->repair, f);
+    if (headed && has_line(a) && a->headline == a->n_inlined) {
+        if (!shown && r->sources)
+            gr_source_line_excerpt(r->sources, f->file, f->line, out);
+        return;
+    }
     gr_str_add(out, "    ");
     gr_text_where(r, race, a, out);
     if (!has_line(a) && f->function && gr_compare_texts(f->function, race->found.kernel))
@@ -84,7 +101,7 @@ static void add_place(const GrReport *r, const GrRace *race, const GrAccess *a, 
     gr_str_addc(out, '\n');
     const GrFrame *call = !a->ptx_line && !a->host && a->stack && a->stack->n ? a->stack->frames : NULL;
     f = has_line(a) ? f : call;
-    if (f && r->sources)
+    if (f && !shown && r->sources)
         gr_source_line_excerpt(r->sources, f->file, f->line, out);
 }
 
@@ -98,7 +115,10 @@ static void add_stack(const GrReport *r, const GrAccess *a, Arena *arena, StrBuf
 static void add_deed(const GrReport *r, const GrRace *race, const GrAccess *a, const GrAccess *other,
                      bool second, StrBuf *out) {
     gr_str_add(out, "          ");
-    gr_race_who(r, a, other, out);
+    if (a->has_thread || a->host)
+        gr_race_who(r, a, other, out);
+    else
+        gr_escaped_addf(out, "the %s", a->kind);
     gr_escaped_addf(out, " %s", a->did ? a->did : "accessed");
     if (!strncmp(a->did ? a->did : "", "freed", 5) || !strncmp(a->did ? a->did : "", "alloc", 5))
         gr_str_add(out, "");
@@ -114,26 +134,27 @@ static void add_deed(const GrReport *r, const GrRace *race, const GrAccess *a, c
     gr_str_addc(out, '\n');
 }
 
-static void add_sides(const GrReport *r, const GrRace *pair, Arena *arena, StrBuf *out) {
+static void add_sides(const GrReport *r, const GrCauseRaces *c, const GrRace *pair, Arena *arena,
+                      StrBuf *out) {
     const GrAccess *later = &pair->found.accesses[0], *earlier = &pair->found.accesses[1];
-    add_place(r, pair, earlier, arena, out);
+    bool one = same_line(earlier, later);
+    add_place(r, c, pair, earlier, one, arena, out);
     add_deed(r, pair, earlier, later, false, out);
-    if (earlier->stack != later->stack)
+    if (!earlier->launch || earlier->launch != later->launch)
         add_stack(r, earlier, arena, out);
-    if (!same_line(earlier, later))
-        add_place(r, pair, later, arena, out);
+    if (!one)
+        add_place(r, c, pair, later, true, arena, out);
     add_deed(r, pair, later, earlier, true, out);
     add_stack(r, later, arena, out);
 }
 
 // ---- All -----------------------------------------------------------------------------------------------------------
 
-// The first cause of its class says what the class means.
-static bool is_first(const GrCauseRaces *all, size_t k) {
+// What a report says once: no cause before the k-th says the same.
+static bool is_first(const GrCauseRaces *all, size_t k, const char *says(const GrCauseRaces *c)) {
+    const char *text = says(&all[k]), *other;
     for (size_t i = 0; i < k; i++)
-        if (!all[i].known &&
-            (all[i].cause && all[i].cause->update) == (all[k].cause && all[k].cause->update) &&
-            all[i].shown->found.class == all[k].shown->found.class)
+        if (!all[i].known && (other = says(&all[i])) && !strcmp(other, text))
             return false;
     return true;
 }
@@ -187,7 +208,10 @@ void gr_text_cause(const GrReport *r, const GrCauseRaces *all, size_t k, Arena *
         gr_escaped_addf(out, " in kernel %s", gr_text_function(r, pair->found.kernel, arena));
     gr_text_paint(r, GR_PAINT_OFF, out);
     gr_str_addc(out, '\n');
-    if (is_first(all, k))
+    bool told = false; // what a class means is said once
+    for (size_t i = 0; i < k; i++)
+        told |= !all[i].known && !strcmp(gr_cause_meaning(r, &all[i]), gr_cause_meaning(r, c));
+    if (!told)
         gr_escaped_addf(out, "    %s\n", gr_cause_meaning(r, c));
     if (c->cause->follows)
         gr_str_add(out, "    This may follow from the race of synchronization above: mend that first.\n");
@@ -198,8 +222,9 @@ void gr_text_cause(const GrReport *r, const GrCauseRaces *all, size_t k, Arena *
         (void)gr_cause_fix(c, out);
         gr_str_addc(out, '\n');
     }
-    add_sides(r, pair, arena, out);
-    gr_escaped_addf(out, "    Why: %s\n", gr_cause_why(c));
+    add_sides(r, c, pair, arena, out);
+    if (is_first(all, k, gr_cause_why))
+        gr_escaped_addf(out, "    Why: %s\n", gr_cause_why(c));
     uint32_t runs = 0;
     const GrSeenIn *seen = gr_cause_seen(c, arena, &runs);
     out->oom |= !seen;
