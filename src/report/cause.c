@@ -22,8 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A proposal is a few lines; one of endless lines is none. A race is held against the last so many causes, and with an
-// edit for so many races of one.
+// A proposal is a few lines; one of endless lines is none. A race is held against the last so many causes of its
+// function, and with an edit for so many races of one.
 enum { LONGEST = 4000, NEAR = 64, HELD = 24 };
 
 typedef struct Group {
@@ -34,12 +34,15 @@ typedef struct Group {
     bool alone;            // it is no other race's
     const GrRepair *given; // what a report that was read proposes for all its races, if one edit; else NULL
     VEC(const GrFinding *) found; // of its races
+    size_t before; // the number, from 1, of the last group before it in the same function; 0: none
 } Group;
 
 typedef struct Finder {
     GrReport *report;
     GrRepairs repairs;
     VEC(Group) groups;
+    Map at_lines,
+        in_function; // hash of both lines, of the function's name -> number of the last such group, from 1
     Map ids;
 } Finder;
 
@@ -206,34 +209,63 @@ static bool propose(Finder *x, const Group *g, const GrRepair **out) {
 
 // ---- All -----------------------------------------------------------------------------------------------------------
 
+static uint64_t hash_of_lines(const GrSpot spots[2]) {
+    uint64_t h = 0;
+    for (unsigned k = 0; k < 2; k++) {
+        const char *of[] = {spots[k].file, spots[k].kind, spots[k].module};
+        for (unsigned n = 0; n < 3; n++)
+            h = h * 31 + (of[n] ? gr_hash_bytes(of[n], strlen(of[n])) : n);
+        h = (h * 31 + spots[k].line) * 31 + spots[k].ptx_line;
+    }
+    return h;
+}
+
+static uint64_t hash_of_function(const GrFinding *f) {
+    const char *function = gr_access_frame(&f->accesses[0], f->accesses[0].headline)->function;
+    function = function ? function : f->kernel ? f->kernel : "";
+    return gr_hash_bytes(function, strlen(function));
+}
+
+// The number, from 1, of the group to which a race like `new` belongs; 0: none.
+static size_t group_for(Finder *x, const Group *new, const GrRepair *repair) {
+    const GrUpdate *update = new->is_update ? &new->update : NULL;
+    size_t at = (size_t)gr_map_get_u64(&x->at_lines, hash_of_lines(new->spots));
+    if (at && belongs(x, &x->groups.data[at - 1], new->first, new->spots, update, repair))
+        return at;
+    at = (size_t)gr_map_get_u64(&x->in_function, hash_of_function(&new->first->found));
+    for (unsigned k = 0; at && k < NEAR; k++, at = x->groups.data[at - 1].before)
+        if (belongs(x, &x->groups.data[at - 1], new->first, new->spots, update, repair))
+            return at;
+    return 0;
+}
+
+static bool add_group(Finder *x, Group *new) {
+    GrProposal out[GR_REPAIR_PROPOSALS];
+    const GrFinding *f = &new->first->found;
+    uint64_t function = hash_of_function(f);
+    new->proposed = !new->alone &&gr_repair_propose(&x->repairs, &f, 1, out) > 0;
+    new->before = (size_t)gr_map_get_u64(&x->in_function, function);
+    return gr_vec_push(&x->groups, *new) &&
+           gr_map_put_u64(&x->at_lines, hash_of_lines(new->spots), (void *)x->groups.len) &&
+           gr_map_put_u64(&x->in_function, function, (void *)x->groups.len);
+}
+
 // Puts the race into the group to which it belongs, or into a new one. False: out of memory.
 static bool put(Finder *x, GrRace *race) {
     const GrRace *pair = gr_race_pair(race);
-    GrUpdate u = {.line = 0};
-    bool alone = !pair || gr_race_is_unconfirmed(race);
-    const GrFinding *f = pair ? &pair->found : &race->found;
-    bool is_update = !alone && gr_repair_update(&x->repairs, f, &u);
-    Group new = {.first = pair ? pair : race,
-                 .update = u,
-                 .is_update = is_update,
-                 .alone = alone,
-                 .given = race->repair};
+    Group new = {
+        .first = pair ? pair : race, .alone = !pair || gr_race_is_unconfirmed(race), .given = race->repair};
+    const GrFinding *f = &new.first->found;
+    new.is_update = !new.alone &&gr_repair_update(&x->repairs, f, &new.update);
     gr_race_spots(new.first, new.spots);
-    size_t at = !alone && x->groups.len > NEAR ? x->groups.len - NEAR : alone ? x->groups.len : 0;
-    while (at < x->groups.len &&
-           !belongs(x, &x->groups.data[at], pair, new.spots, is_update ? &u : NULL, race->repair))
-        at++;
-    if (at == x->groups.len) {
-        GrProposal out[GR_REPAIR_PROPOSALS];
-        new.proposed = gr_repair_propose(&x->repairs, &f, 1, out) > 0;
-        if (!gr_vec_push(&x->groups, new))
-            return false;
-    }
-    Group *g = &x->groups.data[at];
+    size_t at = new.alone ? 0 : group_for(x, &new, race->repair);
+    if (!at && !add_group(x, &new))
+        return false;
+    race->cause = (uint32_t)(at ? at : x->groups.len);
+    Group *g = &x->groups.data[race->cause - 1];
     if (g->given && !same_repair(g->given, race->repair))
         g->given = NULL;
-    race->cause = (uint32_t)at + 1;
-    return gr_vec_push(&x->groups.data[at].found, f);
+    return gr_vec_push(&g->found, f);
 }
 
 static bool is_of_strong(const Group *g) {
@@ -293,6 +325,8 @@ gr_status gr_report_find_causes(GrReport *r, gr_error *err) {
     for (size_t k = 0; k < x.groups.len; k++)
         gr_vec_free(&x.groups.data[k].found);
     gr_vec_free(&x.groups);
+    gr_map_free(&x.at_lines);
+    gr_map_free(&x.in_function);
     gr_map_free(&x.ids);
     gr_repairs_free(&x.repairs);
     return st;

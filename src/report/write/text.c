@@ -55,7 +55,8 @@ static void add_kernels(const GrReport *r, Arena *arena, StrBuf *out) {
                         (unsigned long long)stopped);
     gr_str_addc(out, '\n');
     const char *const *names = kernel_names(r, arena);
-    size_t n = 0, most = r->max_reports ? (size_t)r->max_reports : SIZE_MAX;
+    enum { FEW = 20 };
+    size_t n = 0, most = r->look.verbose ? SIZE_MAX : FEW;
     for (size_t i = 0; names && i < r->kernels.len && n < most; i++) {
         const GrKernelCoverage *k = &r->kernels.data[i];
         if (!k->launches)
@@ -70,7 +71,7 @@ static void add_kernels(const GrReport *r, Arena *arena, StrBuf *out) {
         gr_str_addc(out, '\n');
     }
     if (n < launched)
-        gr_escaped_addf(out, "            and %zu more\n", launched - n);
+        gr_escaped_addf(out, "            and %zu more (--verbose lists all)\n", launched - n);
 }
 
 static void add_hidden(const GrRule *rule, StrBuf *out) {

@@ -31,7 +31,20 @@ static bool next_line(Hunks *h, const char **rest) {
 
 static bool is_change(const char *line) { return *line == '+' || *line == '-'; }
 
-// The lines that change, and of the others those beside them.
+static void add_edit_line(const Hunks *h, StrBuf *out) {
+    char as[GR_ESCAPED_ROOM];
+    if (*h->at == '+')
+        gr_str_add(out, "        + | ");
+    else
+        gr_escaped_addf(out, "  %c %5u | ", *h->at == '-' ? '-' : ' ', h->number);
+    for (size_t k = 1, taken; k < h->len; k += taken) {
+        taken = gr_escape_char(h->at + k, h->len - k, as);
+        gr_str_add(out, h->at[k] == '\t' ? "\t" : as);
+    }
+    gr_str_addc(out, '\n');
+}
+
+// The lines that change; where a line comes in, those beside it, too.
 static void add_edit(const GrReport *r, const GrRepair *repair, StrBuf *out) {
     const char *rest = repair->hunks;
     Hunks h = {.at = NULL};
@@ -40,20 +53,9 @@ static void add_edit(const GrReport *r, const GrRepair *repair, StrBuf *out) {
     gr_escaped_addf(out, "Fix: %s in %s", repair->what, gr_report_file(r, repair->file));
     gr_text_paint(r, GR_PAINT_OFF, out);
     gr_str_addc(out, '\n');
-    for (bool changed = false; next_line(&h, &rest); changed = is_change(h.at)) {
-        if (!is_change(h.at) && (*h.at == '@' || !(changed || is_change(rest))))
-            continue;
-        if (*h.at == '+')
-            gr_str_add(out, "        + | ");
-        else
-            gr_escaped_addf(out, "  %c %5u | ", *h.at == '-' ? '-' : ' ', h.number);
-        char as[GR_ESCAPED_ROOM];
-        for (size_t k = 1, taken; k < h.len; k += taken) {
-            taken = gr_escape_char(h.at + k, h.len - k, as);
-            gr_str_add(out, h.at[k] == '\t' ? "\t" : as);
-        }
-        gr_str_addc(out, '\n');
-    }
+    for (char last = ' '; next_line(&h, &rest); last = last == '-' && *h.at == '+' ? '-' : *h.at)
+        if (is_change(h.at) || (*h.at == ' ' && (last == '+' || *rest == '+')))
+            add_edit_line(&h, out);
 }
 
 // ---- The sides -----------------------------------------------------------------------------------------------------
