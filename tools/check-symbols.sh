@@ -5,7 +5,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-cuda='cu[A-Z]\w*|cuda[A-Z]\w*|__cuda[A-Z]\w*|InitializeInjection'
+cuda='cu[A-Z]\w*|cuda[A-Z]\w*|__cuda[A-Z]\w*|InitializeInjection(Nvtx2)?'
 compilers='nvrtc[A-Z]\w*|(__)?nvJitLink[A-Z]\w*' # of libgpurace.so: src/inject/compilers.def
 ours='gr_\w*|__gr\w*'
 node='libcudart\.so\.[0-9]+'

@@ -81,6 +81,7 @@ static gr_status choose_device(Run *r, gr_error *err) {
                        "the engine %s watches all accesses or none, in every run: --%s is for the engines %s",
                        e->name, part, gr_engines_that(CAP_SAMPLES));
     const char *picks = o->only_launches[0]                ? "only-launches"
+                        : o->only_ranges[0]                ? "only-ranges"
                         : o->stopped                       ? "stopped"
                         : strcmp(o->toggle_signal, "none") ? "toggle-signal"
                                                            : NULL;
@@ -198,7 +199,10 @@ static gr_status run_program(Run *r, gr_error *err) {
     snprintf(version, sizeof version, "%d", r->gpu.version);
     GR_TRY(!preload.oom && !merged.oom && !device.oom ? GR_OK : gr_no_memory(err));
     bool hosts = !r->on_gpu && (o->caps & CAP_HOST || !gr_options_misses(o, GR_WATCHPOINTS_NEED));
-    const char *environment[] = {GR_OPTIONS_ENV,
+    const char *nvtx = getenv("NVTX_INJECTION64_PATH"); // another tool of the user's
+    const char *environment[] = {"NVTX_INJECTION64_PATH",
+                                 nvtx ? nvtx : r->parts.injection,
+                                 GR_OPTIONS_ENV,
                                  merged.data ? merged.data : "",
                                  GR_RESULTS_ENV,
                                  r->results,

@@ -65,6 +65,7 @@ typedef struct GrAccess {
     uint64_t launch;             // 0: not known
     uint32_t call;               // of the API's: the number of its stack (stack_record.h)
     const GrStack *stack;        // of the launch, copy, memset, allocation or free
+    const char *range;           // of NVTX, in which the launch stands: "outer/inner"; NULL: none
     bool host;                   // the program's own, on the host
 } GrAccess;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Modules and kernels by handle, their counters in the results file, and which launches no thread has waited for.
+#include "inject/nvtx.h"
 #include "inject/session.h"
 #include "inject/stacks.h"
 #include "inject/uses.h"
@@ -160,10 +161,29 @@ static void write_record(Kernel *k) {
     gr_str_free(&b);
 }
 
+// Notes in which ranges launches stand, where that changes.
+static void note_ranges(uint64_t launch) {
+    static uint64_t last, process; // a hash, 0: of none; whose
+    StrBuf names = {0}, b = {0};
+    gr_nvtx_ranges(&names);
+    uint64_t now = names.len ? gr_hash_bytes(names.data, names.len) : 0;
+    last = process == gr_session.results.process ? last : 0;
+    if (now != last && !names.oom) {
+        last = now;
+        process = gr_session.results.process;
+        gr_put_u64(&b, launch);
+        gr_put_str(&b, names.len ? names.data : "");
+        gr_results_append(&gr_session.results, GR_RECORD_RANGES, &b);
+    }
+    gr_str_free(&names);
+    gr_str_free(&b);
+}
+
 uint64_t gr_launch_reserve(void) {
     Session *s = &gr_session;
     bool stopped = s->results.header && __atomic_load_n(&s->results.header->stopped, __ATOMIC_SEQ_CST);
     s->n_launches++;
+    note_ranges(s->n_launches);
     if (s->options.caps & (CAP_PICKS | CAP_PARTS))
         gr_chosen_reserved(s->n_launches, stopped);
     else if (stopped)

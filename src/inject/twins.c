@@ -34,8 +34,8 @@ bool gr_twins_wanted(void) {
     const GrOptions *o = &gr_session.options;
     // An observer of the CPU device knows statements by their module.
     bool possible = !strcmp(o->device, "gpu") || (!(o->caps & CAP_LISTENS) && !o->watchpoints);
-    bool picks =
-        o->caps & CAP_PARTS && (o->only_launches[0] || o->stopped || strcmp(o->toggle_signal, "none"));
+    bool picks = o->caps & CAP_PARTS &&
+                 (o->only_launches[0] || o->only_ranges[0] || o->stopped || strcmp(o->toggle_signal, "none"));
     return possible && (picks || !strcmp(o->compile, "launched"));
 }
 

@@ -90,6 +90,16 @@ static void take_log(Build *b, const GrRecord *rec) {
         b->nomem = true;
 }
 
+static void take_ranges(Build *b, const GrRecord *rec) {
+    GrCursor c = gr_cursor(rec);
+    RangesFrom r = {.process = rec->process, .launch = gr_get_u64(&c)};
+    r.names = gr_get_str(&c, &b->report->arena);
+    if (c.bad)
+        b->report->damaged++;
+    else if (!gr_vec_push(&b->ranges, r))
+        b->nomem = true;
+}
+
 static void take_text(Build *b, const GrRecord *rec, GrCountedVec *to) {
     GrCursor c = gr_cursor(rec);
     const char *text = gr_get_str(&c, &b->report->arena);
@@ -198,6 +208,7 @@ static gr_status take_records(Build *b, gr_error *err) {
         case GR_RECORD_PROCESS_END: take_end(b, rec); break;
         case GR_RECORD_KERNEL: take_kernel(b, rec); break;
         case GR_RECORD_LAUNCH_LOG: take_log(b, rec); break;
+        case GR_RECORD_RANGES: take_ranges(b, rec); break;
         case GR_RECORD_ABSENT: take_text(b, rec, &r->absent); break;
         case GR_RECORD_NOTE: take_text(b, rec, &r->notes); break;
         case GR_RECORD_DOUBT: take_text(b, rec, &r->doubts); break;
@@ -270,6 +281,7 @@ done:
     gr_map_free(&b.launched);
     gr_map_free(&b.not_understood_at);
     gr_vec_free(&b.logs);
+    gr_vec_free(&b.ranges);
     gr_vec_free(&b.processes);
     gr_vec_free(&b.planted);
     gr_host_stacks_free(&b.stacks);

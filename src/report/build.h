@@ -17,6 +17,12 @@ typedef struct LaunchLog {
     const GrLogged *launches;
 } LaunchLog;
 
+// The launches of a process from `launch` on stand in these ranges of NVTX.
+typedef struct RangesFrom {
+    uint64_t process, launch;
+    const char *names; // "": in none
+} RangesFrom;
+
 typedef struct Process {
     uint64_t number, unfinished;
     bool ended;
@@ -38,6 +44,7 @@ typedef struct Build {
     Map launched;    // what kernels ran: gr_build_launched's keys
     Map not_understood_at; // of a kernel's name and a status -> 1 + index in the report's not_understood
     VEC(LaunchLog) logs;
+    VEC(RangesFrom) ranges; // as they were written
     VEC(Process) processes;
     VEC(Planted) planted;
     const char *not_planted; // why; NULL: nothing failed

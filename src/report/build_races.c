@@ -184,6 +184,23 @@ static bool name_memory(GrMemoryNames *memory, uint64_t process, GrFinding *f) {
     return ok;
 }
 
+// In which ranges of NVTX a launch stands; NULL: in none.
+static const char *ranges_of(const Build *b, uint64_t process, uint64_t launch) {
+    for (size_t k = b->ranges.len; k-- > 0;) {
+        const RangesFrom *r = &b->ranges.data[k];
+        if (r->process == process && r->launch <= launch)
+            return *r->names ? r->names : NULL;
+    }
+    return NULL;
+}
+
+static void name_ranges(const Build *b, uint64_t process, GrFinding *f) {
+    for (unsigned k = 0; k < f->n_accesses; k++) {
+        uint64_t launch = f->accesses[k].launch ? f->accesses[k].launch : k ? 0 : f->launch;
+        f->accesses[k].range = launch ? ranges_of(b, process, launch) : NULL;
+    }
+}
+
 // Meetings are no races: replay.c takes them.
 static bool take_finding(void *area_of, const GrFinding *f) {
     AreaOf *a = area_of;
@@ -194,6 +211,7 @@ static bool take_finding(void *area_of, const GrFinding *f) {
         a->planted->found = true;
         return true;
     }
+    name_ranges(a->build, a->process, &named);
     return gr_build_stacks(a->build, a->process, &named) && name_memory(a->memory, a->process, &named) &&
            gr_report_add(a->build->report, &named, NULL) == GR_OK;
 }
@@ -227,7 +245,8 @@ gr_status gr_build_races(Build *b, gr_error *err) {
             b->report->damaged++;
         else if (planted)
             planted->found = true;
-        else if (!gr_build_stacks(b, rec->process, &f) || !name_memory(&memory, rec->process, &f))
+        else if (name_ranges(b, rec->process, &f), !gr_build_stacks(b, rec->process, &f) ||
+                                                       !name_memory(&memory, rec->process, &f))
             st = gr_no_memory(err);
         else
             st = gr_report_add(b->report, &f, err);

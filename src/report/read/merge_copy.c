@@ -56,6 +56,7 @@ static GrAccess copy_access(GrMerge *m, const GrAccess *a) {
     out.stack = copy_stack(m, a->stack);
     out.strong = gr_merge_text(m, a->strong);
     out.did = gr_merge_text(m, a->did);
+    out.range = gr_merge_text(m, a->range);
     return out;
 }
 

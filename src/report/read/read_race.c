@@ -152,6 +152,7 @@ static GrAccess read_access(GrReader *x, const json_t *o) {
     a.discarded = gr_read_flag(o, "discarded");
     a.launch = gr_read_number(x, o, "launch", INT64_MAX);
     a.did = gr_read_text(x, o, "did");
+    a.range = gr_read_text(x, o, "range");
     if (!a.did)
         a.did = did(a.kind);
     a.host = !strncmp(a.kind, "host ", 5);

@@ -120,6 +120,8 @@ static json_t *access_json(const GrRace *race, const GrAccess *a, Arena *arena) 
         ok = gr_json_set(o, "cluster_rank", json_integer(a->rank));
     if (ok && a->did && !strcmp(a->kind, "copy"))
         ok = gr_json_set(o, "did", gr_json_text(a->did));
+    if (ok && a->range)
+        ok = gr_json_set(o, "range", gr_json_text(a->range));
     if (ok && race->met && a->launch)
         ok = gr_json_set(o, "launch", number_or_null(a->launch));
     if (ok && race->found.order)

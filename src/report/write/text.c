@@ -45,7 +45,7 @@ static void add_kernels(const GrReport *r, Arena *arena, StrBuf *out) {
     gr_escaped_addf(out, "  launches  %llu checked, %llu not", (unsigned long long)r->launches_checked,
                     (unsigned long long)r->launches_unchecked);
     if (r->launches_left_out)
-        gr_escaped_addf(out, " (%llu left out by --only-launches%s", (unsigned long long)r->launches_left_out,
+        gr_escaped_addf(out, " (%llu left out by options%s", (unsigned long long)r->launches_left_out,
                         r->launches_stopped ? "" : ")");
     if (r->launches_stopped)
         gr_escaped_addf(out, "%s%llu while checking was stopped)", r->launches_left_out ? ", " : " (",

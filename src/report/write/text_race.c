@@ -166,7 +166,8 @@ static void add_side(const GrReport *r, const GrRace *race, const GrAccess *a, u
                      StrBuf *out) {
     add_who(r, race, a, arena, out);
     if (launch)
-        gr_escaped_addf(out, ", launch %llu", (unsigned long long)launch);
+        gr_escaped_addf(out, ", launch %llu%s%s", (unsigned long long)launch, a->range ? " in " : "",
+                        a->range ? a->range : "");
     gr_str_addc(out, '\n');
 }
 
