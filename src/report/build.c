@@ -238,7 +238,7 @@ static gr_status take_records(Build *b, gr_error *err) {
 static void take_processes(Build *b) {
     GrReport *r = b->report;
     r->ran = true;
-    r->modules = b->modules.len - b->planted.len;
+    r->modules = b->modules.len > b->planted.len ? b->modules.len - b->planted.len : 0;
     r->processes = b->processes.len;
     for (size_t i = 0; i < b->processes.len; i++) {
         r->unended += !b->processes.data[i].ended;

@@ -120,7 +120,8 @@ class Missed(unittest.TestCase):
         return r
 
     def test_engine_without_checks(self):
-        self.missed("MISSED by none", "plain", "--engine", "none")
+        r = self.missed("MISSED by none", "plain", "--engine", "none")
+        self.assertIn("the engine checks nothing", r.says()[0])
 
     def test_no_launch(self):
         self.missed("no race was planted: gpurace saw no launch", "nothing")
