@@ -191,7 +191,7 @@ static gr_status take_records(Build *b, gr_error *err) {
     // Modules first: kernels refer to them, and another thread may have written its kernel record before.
     for (size_t i = 0; i < b->view->records.len; i++) {
         const GrRecord *rec = &b->view->records.data[i];
-        if (rec->kind == GR_RECORD_PLANTED)
+        if (rec->kind == GR_RECORD_PLANTED && r->selftest.wanted)
             gr_build_take_planted(b, rec);
         if (rec->kind != GR_RECORD_MODULE)
             continue;

@@ -71,6 +71,13 @@ static bool covers(const GrRule *earlier, const GrRule *rule) {
     return gr_pattern_matches(earlier->pattern, name);
 }
 
+// One of ^ and $ held a part of a name to its beginning or end, before names were compared as a whole.
+static bool is_old_form(const GrRule *rule) {
+    const char *pattern = strchr(rule->text, ':');
+    size_t len = pattern ? strlen(++pattern) : 0;
+    return is_name(rule) && len && (*pattern == '^') != (pattern[len - 1] == '$');
+}
+
 // Whether an older gpurace took the rule for a part of a name.
 static const char *once_more(const GrRule *rule) {
     return is_name(rule) && !strchr(rule->pattern, '*')
@@ -97,6 +104,10 @@ void gr_lint(const GrSuppressions *rules, uint64_t reports,
                      ? "too broad: it matches each name that has this in it; a name is compared as a "
                        "whole, so that no * is needed"
                      : "too broad: it matches each path that has this in it; name the file as a whole");
+        if (is_old_form(rule))
+            tell(user, rule,
+                 "old form: names are compared as a whole; NAME* is each that begins so, *NAME each that "
+                 "ends so");
         while (earlier < rule && !covers(earlier, rule))
             earlier++;
         if (earlier < rule) {

@@ -136,7 +136,7 @@ pair:a.cu:1 b.cu:2
         rules = self.folder / "rules.supp"
         rules.write_text(text)
         printed = self.ok(call(GPURACE, "suppressions", str(rules), *map(str, reports)), status)
-        found = [re.fullmatch(re.escape(str(rules)) + r":(\d+): (\w+:.+): (no reason|too broad|hides nothing more|unused): .+", line)
+        found = [re.fullmatch(re.escape(str(rules)) + r":(\d+): (\w+:.+): (no reason|too broad|old form|hides nothing more|unused): .+", line)
                  for line in printed.splitlines()]
         self.assertNotIn(None, found, printed)
         self.assertEqual([m[2] for m in found], [text.splitlines()[int(m[1]) - 1] for m in found])
@@ -153,6 +153,11 @@ pair:a.cu:1 b.cu:2
             self.assertEqual(self.lint(f"# bug 1\n{rule}\n"), ["2 too broad"], rule)
         for rule in ("race:domain_step", "race:step_*", "file:scan.cu", "sides:read-write-race/global a.cu:1 b.cu:2"):
             self.assertEqual(self.lint(f"# bug 1\n{rule}\n", status=0), [], rule)
+
+    def test_parts_of_names(self):
+        """What matched the beginning or the end of a name until names were compared as a whole."""
+        for rule, says in (("race:^scan", ["2 old form"]), ("kernel:scan$", ["2 old form"]), ("race:^scan$", []), ("race:scan*", []), ("file:^src/scan", [])):
+            self.assertEqual(self.lint(f"# bug 1\n{rule}\n", status=3 if says else 0), says, rule)
 
     def test_sources(self):
         source = self.folder / "x.cu"
