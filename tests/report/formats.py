@@ -247,15 +247,27 @@ class Junit(Formats):
         report = self.golden("races")
         suite = self.parse(report)
         failures = suite.findall("testcase/failure")
-        self.assertEqual(sorted(f.get("type") for f in failures), sorted(r["class"] for r in report["races"]))
+        self.assertEqual(sorted(f.get("type") for f in failures), sorted(c["what"] for c in report["causes"]))
         by_kernel = {c.get("name"): len(c.findall("failure")) for c in suite}
         self.assertEqual(by_kernel, {"reduce(float*)": 2, "plain": 2, "verdict": 0})
         self.assertIn("golden/sample.cu:7:17: data race: clobbered read", failures[0].text)
 
+    def test_causes(self):
+        """A cause is one failure, with what to do in its message and with its text as the text report has it."""
+        self.run_program("a.json", "mistakes", "count", options=["--engine", "exact"])
+        report = self.load("a.json")
+        cause, = report["causes"]
+        self.assertGreater(len(cause["races"]), 1)
+        failure, = self.parse(report).findall("testcase/failure")
+        self.assertEqual(failure.get("type"), cause["what"])
+        self.assertIn(f". Fix: {cause['fix']} in ", failure.get("message"))
+        self.assertTrue(cause["repair"]["file"].endswith(failure.get("message").rsplit(" in ", 1)[1]), failure.get("message"))
+        self.assertEqual(failure.text.strip("=\n"), self.convert("text").split("=" * 80)[1].strip("=\n"))
+
     def test_misuses(self):
         report = self.golden("pairs")
         suite = self.parse(report)
-        self.assertEqual(len(suite.findall("testcase/failure")), len(report["races"]) + len(report["misuses"]))
+        self.assertEqual(len(suite.findall("testcase/failure")), len(report["causes"]) + len(report["misuses"]))
 
     def test_clean_and_inconclusive(self):
         self.assertEqual(self.parse(self.golden("clean")).get("failures"), "0")
@@ -283,7 +295,13 @@ class Github(Formats):
         report["races"][0]["accesses"][0]["frames"][0]["file"] = "a,b:c.cu"
         self.save(report, "a.json")
         lines = self.convert("github").rstrip("\n").split("\n")
-        self.assertEqual(len([x for x in lines if x.startswith("::error ")]), len(report["races"]) + len(report["misuses"]))
+        self.assertEqual(len([x for x in lines if x.startswith("::error ")]), len(report["causes"]) + len(report["misuses"]))
+        for cause, line in zip(report["causes"], lines):
+            self.assertIn("title=data race%3A " + cause["what"], line)
+            self.assertIn(f"%0Aid {cause['id']}, again: ", line)
+            self.assertEqual("::Fix: " in line, "fix" in cause, line)
+            if "repair" in cause:
+                self.assertIn(f"::Fix: {cause['fix']} in {cause['repair']['file']}%0A", line)
         for line in lines:
             self.assertRegex(line, r"^::(error|warning|notice) [^:]*title=[^:]*::.")
         self.assertIn("file=a%2Cb%3Ac.cu,line=3,col=5,", lines[0])

@@ -38,9 +38,11 @@ const char *gr_cause_why(const GrCauseRaces *c) {
                         : why_of(pair->found.order);
 }
 
-bool gr_cause_fix(const GrCauseRaces *c, StrBuf *out) {
-    if (c->cause && c->cause->repair)
-        gr_escaped_addf(out, "%s", c->cause->repair->what);
+bool gr_cause_fix(const GrReport *r, const GrCauseRaces *c, StrBuf *out) {
+    const GrRepair *repair = c->cause ? c->cause->repair : NULL;
+    if (repair)
+        gr_escaped_addf(out, "%s%s%s", repair->what, r ? " in " : "",
+                        r ? gr_report_file(r, repair->file) : "");
     else if (is_update(c))
         gr_escaped_addf(out,
                         "make the update of %s an atomic operation (atomicAdd(), atomicMax(), … or "

@@ -11,8 +11,9 @@ const char *gr_cause_meaning(const GrReport *r, const GrCauseRaces *c);
 // Why the two sides race, for a reader who does not know the words of PTX. NULL: one side is not known.
 const char *gr_cause_why(const GrCauseRaces *c);
 
-// Appends what to do: "insert __syncthreads()". False: nothing is proposed.
-bool gr_cause_fix(const GrCauseRaces *c, StrBuf *out);
+// Appends what to do: "insert __syncthreads()", and for a report `r` (not NULL) in which file. False: nothing is
+// proposed.
+bool gr_cause_fix(const GrReport *r, const GrCauseRaces *c, StrBuf *out);
 
 // Appends what the bytes are: " on data", " on memory allocated at a.cu:7", " through argument 2". Nothing where that
 // is not known.

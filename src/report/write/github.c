@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report as workflow commands of GitHub Actions, a line each: the log's reader annotates the line of the source.
-// GitHub shows the first ten errors and ten warnings of a step; the surest races come first.
+// GitHub shows the first ten errors and ten warnings of a step; the surest causes come first.
 #include "base/escape.h"
-#include "report/report_internal.h"
+#include "report/write/cause_words.h"
 #include "report/write/formats.h"
 
 #include <string.h>
@@ -37,24 +37,39 @@ static void add_command(const GrReport *r, const char *level, const GrFrame *at,
     gr_str_addc(out, '\n');
 }
 
-static void add_race(const GrReport *r, const GrRace *race, bool misuse, StrBuf *out) {
-    const GrRace *shown = race->watched ? race->watched : race, *pair = gr_race_pair(race);
-    const GrAccess *a = &shown->found.accesses[0];
-    const GrClass *class = gr_report_class(r, race->found.class);
-    StrBuf text = {0}, title = {0};
-    gr_escaped_addf(&title, "%s: %s", misuse ? gr_misuse_title(class) : "data race", class->name);
-    if (misuse)
-        gr_escaped_addf(&text, "%s. %s", race->found.detail, class->meaning);
-    else if (pair && pair->found.order)
+// What it is, at the line of `a`, and behind the text its id and the command that shows it again.
+static void add_found(const GrReport *r, const GrRace *race, const GrAccess *a, const char *id, StrBuf *title,
+                      StrBuf *text, StrBuf *out) {
+    gr_escaped_addf(text, "\nid %s, again: %s", id ? id : "?", gr_race_reproduce(r, race));
+    add_command(r, gr_race_is_unconfirmed(race) ? "warning" : "error", gr_access_frame(a, a->headline),
+                title->data ? title->data : "", text->data ? text->data : "", out);
+    out->oom |= text->oom || title->oom;
+    gr_str_free(text);
+    gr_str_free(title);
+}
+
+static void add_cause(const GrReport *r, const GrCauseRaces *c, Arena *arena, StrBuf *out) {
+    const GrRace *race = c->shown, *shown = race->watched ? race->watched : race, *pair = gr_race_pair(race);
+    StrBuf text = {0}, title = {0}, fix = {0};
+    gr_escaped_addf(&title, "data race: %s", gr_cause_name(r, c));
+    gr_cause_object(r, &shown->found, arena, &title);
+    if (gr_cause_fix(r, c, &fix))
+        gr_str_addf(&text, "Fix: %s\n", fix.data ? fix.data : "");
+    if (pair && pair->found.order)
         gr_race_sentence(r, pair, &text);
     else
-        gr_add_escaped(class->meaning, &text);
-    gr_escaped_addf(&text, "\nid %s, again: %s", race->id ? race->id : "?", gr_race_reproduce(r, race));
-    add_command(r, race->judged && !race->witness ? "warning" : "error", gr_access_frame(a, a->headline),
-                title.data ? title.data : "", text.data ? text.data : "", out);
-    out->oom |= text.oom || title.oom;
-    gr_str_free(&text);
-    gr_str_free(&title);
+        gr_add_escaped(gr_cause_meaning(r, c), &text);
+    out->oom |= fix.oom;
+    gr_str_free(&fix);
+    add_found(r, race, &shown->found.accesses[0], c->cause ? c->cause->id : race->id, &title, &text, out);
+}
+
+static void add_misuse(const GrReport *r, const GrRace *misuse, StrBuf *out) {
+    const GrClass *class = gr_report_class(r, misuse->found.class);
+    StrBuf text = {0}, title = {0};
+    gr_escaped_addf(&title, "%s: %s", gr_misuse_title(class), class->name);
+    gr_escaped_addf(&text, "%s. %s", misuse->found.detail, class->meaning);
+    add_found(r, misuse, &misuse->found.accesses[0], misuse->id, &title, &text, out);
 }
 
 static void add_reason(const GrReport *r, const char *reason, StrBuf *out) {
@@ -66,14 +81,19 @@ static void add_reason(const GrReport *r, const char *reason, StrBuf *out) {
 }
 
 gr_status gr_report_github(const GrReport *r, StrBuf *out, gr_error *err) {
-    size_t listed = gr_report_listed(r);
+    size_t listed = gr_report_listed(r), n = 0;
     StrBuf verdict = {0};
-    for (size_t k = 0; k < listed; k++)
-        if (!r->races.data[k].known)
-            add_race(r, &r->races.data[k], false, out);
+    Arena arena;
+    gr_arena_init(&arena);
+    const GrCauseRaces *causes = gr_report_causes(r, &arena, &n);
+    out->oom |= !causes;
+    for (size_t k = 0, told = 0; causes && k < n && told < listed; told += causes[k++].n)
+        if (!causes[k].known)
+            add_cause(r, &causes[k], &arena, out);
+    gr_arena_free(&arena);
     for (size_t k = 0; k < r->misuses.len; k++)
         if (!r->misuses.data[k].known)
-            add_race(r, &r->misuses.data[k], true, out);
+            add_misuse(r, &r->misuses.data[k], out);
     for (size_t k = 0; k < r->reasons.len; k++)
         add_reason(r, r->reasons.data[k].text, out);
     gr_report_summary(r, &verdict);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report as JUnit XML, which continuous integration shows as tests: each kernel that was launched, or looked at, is
-// one. It fails with the races that it has, and is skipped when it was not checked. What stands against a clean verdict
+// one. It fails with the causes that it has, and is skipped when it was not checked. What stands against a clean verdict
 // is an error of the test `verdict`.
 #include "base/escape.h"
+#include "report/write/cause_words.h"
 #include "report/write/formats.h"
 #include "report/write/text_internal.h"
 
@@ -36,9 +37,10 @@ typedef struct Writer {
     const GrReport *report;
     Arena *arena;
     StrBuf cases;
-    bool *told; // [races, then misuses]: under a kernel
+    const GrCauseRaces *causes;
+    size_t n_causes; // that are listed
+    bool *told;      // [causes, then misuses]: under a kernel
     size_t tests, failures, errors, skipped;
-    size_t listed; // races that are listed
 } Writer;
 
 // Whether a race is one of this kernel's.
@@ -49,35 +51,43 @@ static bool is_of(const GrRace *race, const GrKernelCoverage *k) {
     return race->n_kernels < 2 && race->found.kernel && !strcmp(race->found.kernel, k->name);
 }
 
-// The race as the text report has it, as a failure; a known one as output.
-static void add_race(Writer *w, size_t at) {
+static bool cause_is_of(const GrCauseRaces *c, const GrKernelCoverage *k) {
+    for (uint32_t i = 0; i < c->n; i++)
+        if (is_of(c->races[i], k))
+            return true;
+    return false;
+}
+
+// A cause (NULL: a misuse) as the text report has it, as a failure; a known one as output.
+static void add_found(Writer *w, size_t at, const GrRace *shown, bool known, const char *what,
+                      const GrCauseRaces *c) {
     const GrReport *r = w->report;
-    const GrRace *race = at < r->races.len ? &r->races.data[at] : &r->misuses.data[at - r->races.len];
-    const GrRace *shown = race->watched ? race->watched : race;
-    StrBuf text = {0}, head = {0};
-    const GrAccess *a = &shown->found.accesses[0];
-    const GrFrame *f = gr_access_frame(a, a->headline);
-    gr_str_addf(&head, "%s%s", race->known ? "known: " : "", gr_report_class(r, race->found.class)->name);
+    const GrFrame *f = gr_race_place(shown);
+    StrBuf text = {0}, head = {0}, fix = {0};
+    gr_str_addf(&head, "%s%s", known ? "known: " : "", what);
     if (f->file && f->line) {
         gr_str_add(&head, " at ");
         gr_report_place(r, f, &head);
     }
-    if (at < r->races.len)
-        gr_text_race(r, race, w->arena, &text);
+    if (c && gr_cause_fix(r, c, &fix))
+        gr_str_addf(&head, ". Fix: %s", fix.data ? fix.data : "");
+    if (c)
+        gr_text_cause(r, c, 0, w->arena, &text); // the first of one, so the text says what its class means
     else
-        gr_text_misuse(r, race, w->arena, &text);
-    gr_str_add(&w->cases, race->known ? "      <system-out>" : "      <failure");
-    if (!race->known) {
-        add_attribute("type", gr_report_class(r, race->found.class)->name, &w->cases);
+        gr_text_misuse(r, shown, w->arena, &text);
+    gr_str_add(&w->cases, known ? "      <system-out>" : "      <failure");
+    if (!known) {
+        add_attribute("type", what, &w->cases);
         add_attribute("message", head.data ? head.data : "", &w->cases);
         gr_str_addc(&w->cases, '>');
     }
     add_text(text.data ? text.data : "", true, &w->cases);
-    gr_str_add(&w->cases, race->known ? "</system-out>\n" : "</failure>\n");
-    w->cases.oom |= text.oom || head.oom;
+    gr_str_add(&w->cases, known ? "</system-out>\n" : "</failure>\n");
+    w->cases.oom |= text.oom || head.oom || fix.oom;
     w->told[at] = true;
     gr_str_free(&text);
     gr_str_free(&head);
+    gr_str_free(&fix);
 }
 
 static void begin_case(Writer *w, const char *class, const char *name) {
@@ -88,16 +98,24 @@ static void begin_case(Writer *w, const char *class, const char *name) {
     gr_str_add(&w->cases, ">\n");
 }
 
-// Adds the kernel's races (NULL: those that name no kernel of the list). False: none of them fails.
-static bool add_races(Writer *w, const GrKernelCoverage *k) {
+// Adds the kernel's causes and misuses (NULL: those that name no kernel of the list). False: none of them fails.
+static bool add_all(Writer *w, const GrKernelCoverage *k) {
     const GrReport *r = w->report;
     bool fails = false;
-    for (size_t at = 0; at < r->races.len + r->misuses.len; at++) {
-        const GrRace *race = at < r->races.len ? &r->races.data[at] : &r->misuses.data[at - r->races.len];
-        if (w->told[at] || (at >= w->listed && at < r->races.len) || (k && !is_of(race, k)))
+    for (size_t at = 0; at < w->n_causes; at++) {
+        const GrCauseRaces *c = &w->causes[at];
+        if (w->told[at] || (k && !cause_is_of(c, k)))
             continue;
-        add_race(w, at);
-        fails |= !race->known;
+        add_found(w, at, c->shown, c->known, gr_cause_name(r, c), c);
+        fails |= !c->known;
+    }
+    for (size_t i = 0; i < r->misuses.len; i++) {
+        const GrRace *misuse = &r->misuses.data[i];
+        if (w->told[w->n_causes + i] || (k && !is_of(misuse, k)))
+            continue;
+        add_found(w, w->n_causes + i, misuse, misuse->known, gr_report_class(r, misuse->found.class)->name,
+                  NULL);
+        fails |= !misuse->known;
     }
     return fails;
 }
@@ -110,7 +128,7 @@ static void add_kernel(Writer *w, const GrKernelCoverage *k) {
         gr_str_add(&w->cases, "/>\n");
         w->skipped++;
     } else {
-        w->failures += add_races(w, k);
+        w->failures += add_all(w, k);
     }
     gr_str_add(&w->cases, "    </testcase>\n");
 }
@@ -120,7 +138,7 @@ static void add_others(Writer *w) {
     size_t before = w->cases.len, tests = w->tests;
     begin_case(w, "gpurace", "other races");
     size_t empty = w->cases.len;
-    w->failures += add_races(w, NULL);
+    w->failures += add_all(w, NULL);
     if (w->cases.len == empty) {
         w->cases.len = before;
         w->tests = tests;
@@ -153,9 +171,13 @@ gr_status gr_report_junit(const GrReport *report, StrBuf *out, gr_error *err) {
     GrReport plain = *report, *r = &plain; // what it points to is the report's own
     plain.look.color = false;              // XML has no codes that paint
     gr_arena_init(&arena);
-    Writer w = {.report = r, .arena = &arena, .listed = gr_report_listed(r)};
-    w.told = GR_NEW_ARRAY(&arena, bool, r->races.len + r->misuses.len + 1);
-    bool ok = w.told;
+    Writer w = {.report = r, .arena = &arena};
+    size_t n = 0;
+    w.causes = gr_report_causes(r, &arena, &n);
+    for (size_t races = 0; w.causes && w.n_causes < n && races < gr_report_listed(r);)
+        races += w.causes[w.n_causes++].n;
+    w.told = GR_NEW_ARRAY(&arena, bool, w.n_causes + r->misuses.len + 1);
+    bool ok = w.causes && w.told;
     for (size_t k = 0; ok && k < r->kernels.len; k++)
         if (r->kernels.data[k].launches || !r->ran)
             add_kernel(&w, &r->kernels.data[k]);

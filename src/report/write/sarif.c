@@ -246,11 +246,8 @@ static json_t *cause_message(Writer *w, const GrCauseRaces *c, const GrRace *sho
         gr_add_escaped(gr_cause_meaning(r, c), &s);
     if (other && has_place(other))
         gr_str_add(&s, ". The other side is [here](1)");
-    if (gr_cause_fix(c, &fix)) {
+    if (gr_cause_fix(r, c, &fix))
         gr_str_addf(&s, ". Fix: %s", fix.data ? fix.data : "");
-        if (c->cause->repair)
-            gr_escaped_addf(&s, " in %s", gr_report_file(r, c->cause->repair->file));
-    }
     gr_escaped_addf(&s, ". Occurred %llu time%s", (unsigned long long)c->count, c->count == 1 ? "" : "s");
     if (c->n > 1)
         gr_escaped_addf(&s, " as %u races", c->n);

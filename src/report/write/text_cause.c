@@ -221,7 +221,7 @@ void gr_text_cause(const GrReport *r, const GrCauseRaces *all, size_t k, Arena *
         add_edit(r, c->cause->repair, out);
     else if (c->cause->update) {
         gr_str_add(out, "    Fix: ");
-        (void)gr_cause_fix(c, out);
+        (void)gr_cause_fix(r, c, out);
         gr_str_addc(out, '\n');
     }
     add_sides(r, c, pair, arena, out);
