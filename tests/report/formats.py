@@ -267,7 +267,9 @@ class Junit(Formats):
     def test_misuses(self):
         report = self.golden("pairs")
         suite = self.parse(report)
-        self.assertEqual(len(suite.findall("testcase/failure")), len(report["causes"]) + len(report["misuses"]))
+        failures = suite.findall("testcase/failure")
+        self.assertEqual(len(failures), len(report["causes"]) + len(report["misuses"]))
+        self.assertIn("\n        + |  __syncthreads();\n", "".join(f.text for f in failures))  # a tab is a blank
 
     def test_clean_and_inconclusive(self):
         self.assertEqual(self.parse(self.golden("clean")).get("failures"), "0")

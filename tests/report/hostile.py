@@ -63,7 +63,7 @@ class Hostile(Reports):
         text = data.decode("utf-8", "strict")
         if painted:
             text = re.sub("\x1b\\[[0-9;]*m", "", text)
-        text = re.sub("(?m)^          \\| .*$", lambda diff: diff[0].replace("\t", " "), text)  # a proposed edit
+        text = re.sub(r"(?m)^(          |        \+|  [- ] +\d+) \| .*$", lambda diff: diff[0].replace("\t", " "), text)  # a proposed edit
         found = HIDDEN.search(text)
         self.assertIsNone(found, found and text[max(0, found.start() - 80):found.start() + 20])
         self.assertEqual(text.splitlines(), text.split("\n")[:-1])
@@ -167,6 +167,8 @@ class Hostile(Reports):
             file.write(b"one\n\xc3\xa4" + BYTES.replace(b"\n", b"") + b"\n\xc3\xa4\xff\xe2\x80\xae\xc3\xb6 = x\nfour\n")
         report, text = self.run_program(name)
         self.assertIn("gä\\xff\\x0a'\"%41\\u202e.cu:3:9", text)
+        self.assertIn("  >     3 | ä??ö = x\n", text)
+        text = self.command("report", "--verbose", os.path.join(self.path("out"), "report.json")).decode()
         self.assertIn("  >     3 | ä??ö = x\n          |     ^\n", text)
         self.assertEqual(report["sources"][next(iter(report["sources"]))]["3"], "ä?\u202eö = x")
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report as JUnit XML, which continuous integration shows as tests: each kernel that was launched, or looked at, is
-// one. It fails with the causes that it has, and is skipped when it was not checked. What stands against a clean verdict
-// is an error of the test `verdict`.
+// one. It fails with its causes, and is skipped when it was not checked. What stands against a clean verdict is an
+// error of the test `verdict`.
 #include "base/escape.h"
 #include "report/write/cause_words.h"
 #include "report/write/formats.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 
 // XML 1.0 has no control characters but these, and no bytes that are no UTF-8: they are escaped as in the text report.
-// `lines`: line breaks stay, for they were made here.
+// `lines`: line breaks stay, for they were made here, and a tab, of a proposed edit, is a blank.
 static void add_text(const char *text, bool lines, StrBuf *out) {
     static const struct {
         char c;
@@ -19,7 +19,7 @@ static void add_text(const char *text, bool lines, StrBuf *out) {
     char as[GR_ESCAPED_ROOM];
     for (size_t left = strlen(text), n; left; text += n, left -= n) {
         n = gr_escape_char(text, left, as);
-        const char *to = lines && *text == '\n' ? "\n" : as;
+        const char *to = lines && *text == '\n' ? "\n" : lines && *text == '\t' ? " " : as;
         for (size_t k = 0; k < sizeof marks / sizeof *marks; k++)
             if (*text == marks[k].c)
                 to = marks[k].as;
