@@ -63,7 +63,7 @@ typedef struct GrAccess {
     bool is_volatile, discarded; // discarded: a load whose value was not used
     const char *did;             // "read", "wrote", "updated"; NULL: not known
     uint64_t launch;             // 0: not known
-    uint32_t call;               // of the API's: the number of its stack (stack_record.h)
+    uint32_t call;               // number of the stack of its launch, or of the API's call (stack_record.h)
     const GrStack *stack;        // of the launch, copy, memset, allocation or free
     const char *range;           // of NVTX, in which the launch stands: "outer/inner"; NULL: none
     bool host;                   // the program's own, on the host

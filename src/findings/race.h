@@ -27,7 +27,7 @@ typedef struct RaceSide {
     bool node;                   // FREE, ALLOC: a node of a graph did it
     PtxScope scope;              // of strong ones
     uint64_t pc;                 // of the host's instruction
-    uint32_t call;               // of the API's: GrWork.call
+    uint32_t call;               // GrWork.call of the launch, or of what the API did
     const char *file, *function; // FREE by a thread: where it called free(); NULL: not known
     uint32_t line, ptx_line;
     uint64_t launch, block_linear;

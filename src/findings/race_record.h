@@ -34,7 +34,7 @@ typedef struct GrRaceSide {
     // function as far as the dynamic linker knows it. NULL: not known.
     const char *object, *symbol;
     uint64_t at;
-    uint32_t stack; // COPY, FILL, FREE, ALLOC: of the call (stack_record.h); 0: not known
+    uint32_t stack; // of the call that launched or did it (stack_record.h); 0: not known
 } GrRaceSide;
 
 typedef struct GrRaceInfo {

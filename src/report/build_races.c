@@ -30,10 +30,9 @@ static const char *kernel_of_launch(const Build *b, uint64_t process, uint64_t l
 // From where the program asked for the access's launch, or for what the API did.
 static const GrStack *stack_of(Build *b, uint64_t process, const GrFinding *f, const GrAccess *a) {
     uint64_t launch = a->launch ? a->launch : f->launch;
-    const GrLogged *l = a->has_thread || a->lanes ? logged(b, process, launch) : NULL;
-    if (l)
-        return gr_host_stack_of_launch(&b->stacks, process, l->stack, a->kernel ? a->kernel : f->kernel);
-    return gr_host_stack(&b->stacks, process, a->call);
+    const GrLogged *l = !a->call && (a->has_thread || a->lanes) ? logged(b, process, launch) : NULL;
+    return gr_host_stack_of_launch(&b->stacks, process, l ? l->stack : a->call,
+                                   a->kernel ? a->kernel : f->kernel);
 }
 
 bool gr_build_stacks(Build *b, uint64_t process, GrFinding *f) {
@@ -98,6 +97,7 @@ static GrAccess side_of(Build *b, const GrRaceSide *s, const GrSiteInfo *site) {
     a.discarded = s->marks & GR_SIDE_DISCARDED;
     a.did = did_text(s->access);
     a.launch = s->launch;
+    a.call = s->stack;
     memcpy(a.thread, s->thread, sizeof a.thread);
     memcpy(a.block, s->block, sizeof a.block);
     return a;

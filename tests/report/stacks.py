@@ -97,6 +97,11 @@ class Lines(unittest.TestCase):
         self.assertEqual(side["called"], "cudaMemsetAsync")
         self.assertEqual(places(side["stack"]), marked("stacks.cu", ("clear", "memset"), ("main", "main captures")))
 
+    def test_captured_kernel(self):
+        for race in report(path("stacks"), "kernel node")["races"]:
+            for side in race["accesses"]:
+                self.assertEqual(places(side["stack"]), marked("stacks.cu", ("main", "captured")))
+
     def test_memory(self):
         memory = report(path("stacks"), "launch")["races"][0]["accesses"][0]["memory"]
         self.assertEqual(memory["called"], "cudaMalloc")

@@ -119,6 +119,8 @@ static void begins(Exact *x, const GrWork *w) {
     if (w->type == GR_WORK_KERNEL || w->type == GR_WORK_COPY || w->type == GR_WORK_FILL)
         gr_exact_meet_allocations(x, known);
     if (w->type == GR_WORK_KERNEL) {
+        x->order.begins.number = w->launch;
+        x->order.begins.call = w->call;
         gr_order_expect_prior(&x->order, w->launch, prior);
         gr_order_expect(&x->order, w->launch, known);
         gr_hosts_expect(&x->hosts, w->launch, sure);

@@ -119,6 +119,14 @@ int main(int argc, char **argv) {
         cudaGraphInstantiate(&exec, graph, 0);
         count<<<1, 64, 0, b>>>(to, 64, true);
         cudaGraphLaunch(exec, a);
+    } else if (!strcmp(mode, "kernel node")) {
+        cudaGraph_t graph;
+        cudaGraphExec_t exec;
+        cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal);
+        count<<<1, 64, 0, a>>>(to, 64, false); // captured
+        cudaStreamEndCapture(a, &graph);
+        cudaGraphInstantiate(&exec, graph, 0);
+        cudaGraphLaunch(exec, a);
     }
     void (*places[64])();
     fill<63>(places);

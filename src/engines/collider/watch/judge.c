@@ -85,7 +85,7 @@ static void fill_side(Watch *w, const Actor *a, unsigned lane, RaceSide *out) {
                       .async = a->async,
                       .scope = a->scope,
                       .pc = a->pc,
-                      .call = a->call,
+                      .call = a->by == RACE_BY_KERNEL ? 0 : a->call, // of kernels nobody sets it
                       .launch = a->where.launch,
                       .block_linear = a->where.block_linear,
                       .address = a->address[lane],

@@ -104,6 +104,7 @@ Launch *gr_order_launch_begin(Order *o, const VmLaunchEvent *e) {
     if (!l)
         return NULL;
     l->number = e->launch;
+    l->call = o->begins.number == e->launch ? o->begins.call : 0;
     l->order = o;
     l->first_cluster = o->next_cluster + 1;
     o->next_cluster += count_clusters(e);

@@ -187,7 +187,7 @@ typedef struct Launch {
     uint64_t first_cluster; // number of its first cluster
     struct Order *order;
     uint32_t grid[3], block[3], cluster[3], shared_bytes, threads;
-    uint32_t call; // GrWork.call of a copy, a memset, an allocation or a free
+    uint32_t call; // GrWork.call; 0: not known
     int device;
     const char *kernel;    // may be gone when the module is
     const PtxModule *ptx;  // its code, loaded for as long as the launch runs
@@ -331,12 +331,16 @@ typedef struct Order {
     VEC(ClusterPhase) phases;
     Map cluster_sc; // cluster -> ScOrder
     ScOrder device_sc[64], system_sc;
-    Map sc_fences;       // warp or thread -> ScFences
-    Map talks;           // place -> Talk, global memory
-    uint32_t sc_number;  // of the last fence.sc; 0: there was none
-    bool talking;        // a launch that runs has executed a fence.sc, or one that ran beside it
-    Map expected;        // launch number -> Clock: what it knows when it begins
-    Map priors;          // launch number -> Clock: Launch.prior
+    Map sc_fences;      // warp or thread -> ScFences
+    Map talks;          // place -> Talk, global memory
+    uint32_t sc_number; // of the last fence.sc; 0: there was none
+    bool talking;       // a launch that runs has executed a fence.sc, or one that ran beside it
+    Map expected;       // launch number -> Clock: what it knows when it begins
+    Map priors;         // launch number -> Clock: Launch.prior
+    struct {
+        uint64_t number;
+        uint32_t call;   // GrWork.call
+    } begins;            // the launch that begins next, as far as its stream says
     bool told;           // the driver says what launches come after; else those that have ended
     uint64_t moment;     // events of launches
     uint64_t moment_now; // of the event under way
