@@ -51,20 +51,36 @@ const char *gr_short_name(const char *name, Arena *arena) {
     return depth == 0 ? out : full; // operator< and the like: not worth a parser
 }
 
+// By how much the character opens or closes brackets.
+static int bracket(char c) { return strchr("(<{", c) ? 1 : strchr(")>}", c) ? -1 : 0; }
+
+// Where the parameters of a function begin: the last "(" that is in no other brackets.
+static size_t parameters_at(const char *name) {
+    size_t at = strlen(name);
+    int depth = 0;
+    for (size_t k = 0; name[k]; k++) {
+        int by = bracket(name[k]);
+        if (name[k] == '(' && !depth)
+            at = k;
+        depth += by > 0 || depth ? by : 0;
+    }
+    bool whole = !strncmp(name + at, "(anonymous", 10); // as in "(anonymous namespace)::x"
+    return whole ? strlen(name) : at;
+}
+
 const char *gr_plain_name(const char *name, Arena *arena) {
     const char *full = gr_demangle(name, arena);
+    if (!full)
+        return NULL;
+    size_t n = parameters_at(full), from = 0;
     int depth = 0;
-    const char *begin = full, *end = NULL;
-    for (const char *p = full; p && *p && !end; p++) {
-        bool parameters = *p == '(' && strncmp(p, "(anonymous", 10) && strncmp(p, "(lambda", 7);
-        if (!depth && *p == ' ' && strncmp(p, " namespace", 10))
-            begin = p + 1; // behind the type of what is returned
-        if (!depth && parameters)
-            end = p;
-        depth += *p == '<' || (*p == '(' && !parameters);
-        depth -= (*p == '>' || *p == ')') && depth;
+    for (size_t k = 0; k < n; k++) {
+        int by = bracket(full[k]);
+        depth += by > 0 || depth ? by : 0;
+        if (full[k] == ' ' && !depth)
+            from = k + 1; // behind the type of what is returned
     }
-    return end && end > begin ? gr_arena_strndup(arena, begin, (size_t)(end - begin)) : full;
+    return gr_arena_strndup(arena, full + from, n - from);
 }
 
 const char *gr_variable_name(const char *name, Arena *arena) {
