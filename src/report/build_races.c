@@ -245,8 +245,8 @@ gr_status gr_build_races(Build *b, gr_error *err) {
             b->report->damaged++;
         else if (planted)
             planted->found = true;
-        else if (name_ranges(b, rec->process, &f), !gr_build_stacks(b, rec->process, &f) ||
-                                                       !name_memory(&memory, rec->process, &f))
+        else if (name_ranges(b, rec->process, &f),
+                 !gr_build_stacks(b, rec->process, &f) || !name_memory(&memory, rec->process, &f))
             st = gr_no_memory(err);
         else
             st = gr_report_add(b->report, &f, err);
