@@ -71,11 +71,6 @@ void gr_text_where(const GrReport *r, const GrRace *race, const GrAccess *a, Str
     }
 }
 
-const char *gr_text_function(const GrReport *r, const char *name, Arena *arena) {
-    const char *plain = r->look.full_names ? gr_short_name(name, arena) : gr_plain_name(name, arena);
-    return plain ? plain : name;
-}
-
 void gr_text_triple(const char *what, const uint32_t v[3], StrBuf *out) {
     gr_escaped_addf(out, "%s (%u,%u,%u)", what, v[0], v[1], v[2]);
 }

@@ -3,6 +3,11 @@
 #include "base/escape.h"
 #include "report/write/text_internal.h"
 
+const char *gr_text_function(const GrReport *r, const char *name, Arena *arena) {
+    const char *plain = r->look.full_names ? gr_short_name(name, arena) : gr_plain_name(name, arena);
+    return plain ? plain : name;
+}
+
 static void add_frame(const GrReport *r, const GrFrame *f, Arena *arena, StrBuf *out) {
     if (f->function)
         gr_escaped_addf(out, "%s", gr_text_function(r, f->function, arena));
