@@ -295,9 +295,10 @@ static bool fits(Search *s, const GrGap *gaps, unsigned n, bool all) {
     return true;
 }
 
-static void propose(Search *s, const Place *const *at, unsigned n) {
+// `loop`: the line of the loop whose turns the barrier keeps apart; 0: none.
+static void propose(Search *s, const Place *const *at, unsigned n, uint32_t loop) {
     const Level *l = at[0]->level;
-    GrProposal p = {.what = s->what, .file = l->path, .code = &l->file->code};
+    GrProposal p = {.what = s->what, .file = l->path, .code = &l->file->code, .loop = loop};
     for (unsigned k = 0; k < n; k++) {
         const GrGap *g = &at[k]->gap;
         const GrStatement *there = beside(s, at[k]->level, g),
@@ -354,7 +355,7 @@ static void cover(Search *s) {
             n++;
         }
     if (n && fits(s, gaps, n, true))
-        propose(s, at, n);
+        propose(s, at, n, 0);
 }
 
 // Whether the last pair's ways are those of one before it.
@@ -384,12 +385,16 @@ void gr_place_barrier(GrPlaces *p, const GrFinding *const *f, size_t n, GrVaries
             return;
         s.n += !is_known(&s);
     }
-    for (unsigned k = 0; k < s.pairs[0].n; k++)
+    uint32_t turns = 0;
+    for (unsigned k = 0; k < s.pairs[0].n; k++) {
+        const GrStatement *loop_at = s.pairs[0].ways[k].loop;
+        turns = loop_at ? loop_at->first : turns;
         find_gaps(&s, &s.pairs[0].ways[k], f[0], s.pairs[0].ways[k].loop ? &around : &forwards);
+    }
     const Place *one = fitting(&s, &forwards), *loop = fitting(&s, &around);
     if (one)
-        propose(&s, &one, 1);
+        propose(&s, &one, 1, 0);
     if (loop)
-        propose(&s, &loop, 1);
+        propose(&s, &loop, 1, turns);
     cover(&s);
 }

@@ -26,6 +26,7 @@ typedef struct GrProposal {
     const GrCode *code;
     GrEdit edits[GR_REPAIR_EDITS]; // by line
     unsigned n;
+    uint32_t loop; // the line of the loop whose turns it keeps apart; 0: none
 } GrProposal;
 
 // Files that were read, and the texts of proposals. Zeroed, then gr_repairs_free.

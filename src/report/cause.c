@@ -200,7 +200,7 @@ static bool propose(Finder *x, const Group *g, const GrRepair **out) {
                *what = gr_arena_strdup(arena, all[at].what);
     bool ok = repair && copy && what;
     if (ok && hunks.len <= LONGEST) {
-        *repair = (GrRepair){what, all[at].file, copy};
+        *repair = (GrRepair){what, all[at].file, copy, all[at].loop};
         *out = repair;
     }
     gr_str_free(&hunks);

@@ -52,6 +52,7 @@ typedef struct GrSeenIn {
 // An edit that may repair a race (repair/propose.h): what it does, in which file, as hunks of a unified diff.
 typedef struct GrRepair {
     const char *what, *file, *hunks;
+    uint32_t loop; // the line of the loop whose turns it keeps apart; 0: none
 } GrRepair;
 
 // A race: one finding, or several merged ones of the same places. Or a misuse of synchronization (one side).

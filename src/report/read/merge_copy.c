@@ -122,7 +122,7 @@ static const GrRepair *copy_repair(GrMerge *m, const GrRepair *repair) {
     GrRepair *copy = copy_bytes(m, repair, sizeof *repair);
     if (copy)
         *copy = (GrRepair){gr_merge_text(m, repair->what), gr_merge_text(m, repair->file),
-                           gr_merge_text(m, repair->hunks)};
+                           gr_merge_text(m, repair->hunks), repair->loop};
     return copy;
 }
 

@@ -244,10 +244,10 @@ static const GrRepair *read_repair(GrReader *x, const json_t *o) {
     const json_t *repair = gr_read_object(x, o, "repair");
     GrRepair *out = repair ? GR_NEW(&x->report->arena, GrRepair) : NULL;
     if (out)
-        *out =
-            (GrRepair){gr_read_needed(x, repair, "what"),
-                       gr_path_mapped(x->report->paths, gr_read_needed(x, repair, "file"), &x->report->arena),
-                       gr_read_needed(x, repair, "hunks")};
+        *out = (GrRepair){
+            gr_read_needed(x, repair, "what"),
+            gr_path_mapped(x->report->paths, gr_read_needed(x, repair, "file"), &x->report->arena),
+            gr_read_needed(x, repair, "hunks"), (uint32_t)gr_read_number(x, repair, "loop", UINT32_MAX)};
     else if (repair)
         gr_read_nomem(x);
     return out;

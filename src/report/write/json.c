@@ -190,8 +190,10 @@ static json_t *outcome_json(const GrOutcome *of) {
 }
 
 static json_t *repair_json(const GrRepair *repair) {
-    return json_pack("{s:o,s:o,s:o}", "what", gr_json_text(repair->what), "file", gr_json_text(repair->file),
-                     "hunks", gr_json_text(repair->hunks));
+    json_t *o = json_pack("{s:o,s:o,s:o}", "what", gr_json_text(repair->what), "file",
+                          gr_json_text(repair->file), "hunks", gr_json_text(repair->hunks));
+    bool ok = o && (!repair->loop || gr_json_set(o, "loop", json_integer(repair->loop)));
+    return if_made(ok, o);
 }
 
 static json_t *race_json(const GrReport *r, const GrRace *race, Arena *arena) {

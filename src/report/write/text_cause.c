@@ -227,6 +227,12 @@ void gr_text_cause(const GrReport *r, const GrCauseRaces *all, size_t k, Arena *
     add_sides(r, c, pair, arena, out);
     if (is_first(all, k, gr_cause_why))
         gr_escaped_addf(out, "    Why: %s\n", gr_cause_why(c));
+    if (c->cause->repair && c->cause->repair->loop)
+        gr_escaped_addf(
+            out,
+            "    Turns of the loop at line %u overlap: nothing keeps a thread from its next turn while "
+            "others are in this one\n",
+            c->cause->repair->loop);
     uint32_t runs = 0;
     const GrSeenIn *seen = gr_cause_seen(c, arena, &runs);
     out->oom |= !seen;
