@@ -95,12 +95,30 @@ static bool waits_in(const GrPlace *at, const GrFunctionCode *f, const GrStateme
     return false;
 }
 
+// Whether a thread may have heard a signal before it comes to the place: from a statement before it, a condition that
+// it is under, or an earlier turn of a loop. A fence orders nothing for a thread that asked nobody.
+static bool hears(const GrPlace *at) {
+    const GrCode *c = &at->file->code;
+    for (const GrStatement *s = at->statement; s && s->parent; s = s->parent) {
+        const GrStatement *in = s->parent;
+        for (const GrStatement *q = in->kind == GR_STMT_BLOCK ? gr_before(s) : NULL; q; q = gr_before(q))
+            if (gr_signals(c, at->function, q->from, q->to))
+                return true;
+        if (in->kind != GR_STMT_BLOCK && gr_signals(c, at->function, in->decides, in->decided))
+            return true;
+        if (in->kind == GR_STMT_LOOP && gr_signals(c, at->function, in->from, in->to))
+            return true;
+    }
+    return false;
+}
+
 void gr_place_fences(GrPlaces *p, const char *text, const char *what) {
     const GrAccess *side[2];
     GrPlace at[2];
     Fence f = {text, what};
     by_writes(p->found, side);
-    if (!place_signalling(p->repairs, side[0], &at[0]) || !place_signalling(p->repairs, side[1], &at[1]))
+    if (!place_signalling(p->repairs, side[0], &at[0]) || !place_signalling(p->repairs, side[1], &at[1]) ||
+        !hears(&at[1]))
         return;
     // Within a block barriers are the usual order: a fence only where threads wait for flags.
     if (strstr(text, "_block") && !waits_in(&at[0], at[0].function, at[0].function->body) &&

@@ -143,3 +143,17 @@ bool gr_place_put_behind(GrPlaces *p, GrProposal *proposal, const GrStatement *s
     return s && gr_cpp_begins_line(proposal->code, s->to) &&
            gr_place_insert(p, proposal, s->last + 1, s->first, text);
 }
+
+bool gr_repair_depends(GrRepairs *r, const GrFrame *at, const char *file, uint32_t line) {
+    GrRepairFile *f = at->file && file && line && !strcmp(at->file, file) ? gr_repair_file(r, file) : NULL;
+    const GrFunctionCode *function = f ? gr_cpp_function(&f->code, at->line) : NULL;
+    const GrStatement *s = function ? gr_cpp_at(&f->code, function, at->line, at->col) : NULL;
+    for (; s && s->parent; s = s->parent) {
+        const GrStatement *in = s->parent;
+        if ((in->kind == GR_STMT_IF || in->kind == GR_STMT_LOOP) && in->decides < in->decided &&
+            f->code.tokens.data[in->decides].line <= line &&
+            line <= f->code.tokens.data[in->decided - 1].line && at->line != line)
+            return true;
+    }
+    return false;
+}

@@ -63,6 +63,9 @@ typedef struct GrUpdate {
 // source says so; where it cannot be read, a load and a store of one line. Texts live as long as *r and *f.
 bool gr_repair_update(GrRepairs *r, const GrFinding *f, GrUpdate *out);
 
+// Whether what stands at `at` is done under a condition that stands, in part, at that line of the file.
+bool gr_repair_depends(GrRepairs *r, const GrFrame *at, const char *file, uint32_t line);
+
 // The whole file with the edits made.
 void gr_repair_apply(const GrProposal *p, StrBuf *out);
 

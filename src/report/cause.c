@@ -9,8 +9,9 @@
 //   - where one edit orders both, and both are of threads of one launch or have a line in common;
 //   - where the source proposes no edit: if they have a line, the variable and the missing order in common.
 //
-// Where strong operations of a kernel race (a lock whose scope is too narrow, for example), what they should have
-// ordered races, too. Such causes follow: they come last, and nothing is proposed for them.
+// What is done under a condition that itself races follows from that. Where strong operations of a kernel race (a lock
+// whose scope is too narrow, for example), what they should have ordered races, too. Such causes follow: they come
+// last, and nothing is proposed for them.
 //
 // A cause is named by its edit: the text that is proposed and the lines around it. A race of which only one side is
 // known, or that another engine did not confirm, is a cause by itself.
@@ -73,9 +74,17 @@ static bool share_a_spot(const GrSpot a[2], const GrSpot b[2]) {
     return false;
 }
 
-static const char *variable_of(const GrFinding *f) {
-    const GrAccess *a = &f->accesses[0];
-    return a->variable ? a->variable : a->memory ? a->memory->name : NULL;
+// Whether both are of one variable or allocation, or came through one argument of a kernel, as far as that is known.
+static bool same_object(const GrFinding *f, const GrFinding *o) {
+    const GrAccess *a = &f->accesses[0], *b = &o->accesses[0];
+    const GrHeld *m = a->memory, *n = b->memory;
+    const char *x = a->variable ? a->variable : m ? m->name : NULL;
+    const char *y = b->variable ? b->variable : n ? n->name : NULL;
+    if (x || y)
+        return x && y && !strcmp(x, y);
+    if (m && n && m->place.line)
+        return m->place.line == n->place.line && !gr_compare_texts(m->place.file, n->place.file);
+    return a->argument && a->argument == b->argument && !gr_compare_texts(f->kernel, o->kernel);
 }
 
 static bool is_line_of(const GrUpdate *u, const GrSpot *s) {
@@ -129,8 +138,7 @@ static bool belongs(Finder *x, const Group *g, const GrRace *pair, const GrSpot 
         return one_edit(x, g, f);
     if (g->given && same_repair(g->given, repair))
         return true;
-    const char *mine = variable_of(f), *theirs = variable_of(o);
-    return shares && mine && theirs && !strcmp(mine, theirs);
+    return shares && same_object(f, o);
 }
 
 // ---- Names and edits -----------------------------------------------------------------------------------------------
@@ -274,13 +282,31 @@ static bool is_of_strong(const Group *g) {
            !f->accesses[0].is_volatile && !f->accesses[1].is_volatile;
 }
 
-static bool follows(const Finder *x, const Group *g) {
+// Both sides are under a condition in a line that another cause is a race of.
+static bool is_under(Finder *x, const Group *g, const Group *other) {
+    const GrAccess *a = g->first->found.accesses;
+    bool under = other != g && !other->alone && g->first->found.n_accesses == 2;
+    for (unsigned k = 0; k < 2 && under; k++) {
+        bool any = false;
+        for (unsigned s = 0; s < 2 && !any; s++)
+            any =
+                !other->spots[s].kind && gr_repair_depends(&x->repairs, gr_access_frame(&a[k], a[k].headline),
+                                                           other->spots[s].file, other->spots[s].line);
+        under = any;
+    }
+    return under;
+}
+
+static bool follows(Finder *x, const Group *g) {
     GrWidth w = gr_missing_width(g->first->found.order);
     bool any = false;
-    for (size_t k = 0; k < x->groups.len && k < NEAR; k++)
-        any |= is_of_strong(&x->groups.data[k]) &&
-               !gr_compare_texts(x->groups.data[k].first->found.kernel, g->first->found.kernel);
-    return any && !g->alone && !is_of_strong(g) && (w == GR_WIDTH_CLUSTER || w == GR_WIDTH_BLOCKS);
+    for (size_t k = 0; k < x->groups.len && k < NEAR && !any && !g->alone; k++) {
+        const Group *o = &x->groups.data[k];
+        bool strong = is_of_strong(o) && !is_of_strong(g) && (w == GR_WIDTH_CLUSTER || w == GR_WIDTH_BLOCKS);
+        any = (strong && !gr_compare_texts(o->first->found.kernel, g->first->found.kernel)) ||
+              is_under(x, g, o);
+    }
+    return any;
 }
 
 static gr_status name_all(Finder *x, size_t n, gr_error *err) {

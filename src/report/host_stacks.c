@@ -171,17 +171,35 @@ static bool add_python(const GrStackInfo *info, bool packages, Frames *out) {
     return true;
 }
 
-// nvcc makes two functions of the host's for each kernel: the one that is called like the kernel, and beneath it a
-// stub. Neither is a line that somebody wrote.
-static void drop_stubs(Frames *f) {
-    size_t stubs = 0;
-    for (size_t k = 0; k < f->len && k < 3; k++)
-        if (f->data[k].function && strstr(f->data[k].function, "__device_stub_"))
-            stubs = k + 2; // with the one that is called like the kernel
-    if (!stubs || stubs >= f->len)
+// The kernel whose stub on the host that is, as plain names are; NULL: it is no stub, or memory is out.
+static const char *stub_of(const char *function, Arena *arena) {
+    static const char wrapper[] = "__wrapper__device_stub_", stub[] = "__device_stub_";
+    const char *at = strstr(function, wrapper), *plain;
+    if (at) {
+        plain = gr_plain_name(function, arena);
+        at = plain ? strstr(plain, wrapper) : NULL;
+        return at ? gr_arena_printf(arena, "%.*s%s", (int)(at - plain), plain, at + strlen(wrapper)) : NULL;
+    }
+    at = strstr(function, stub);
+    return at ? gr_plain_name(at + strlen(stub), arena) : NULL;
+}
+
+// nvcc makes two functions of the host's for each kernel: a stub, and one that is called like the kernel and calls the
+// stub, or has it in itself. Nobody wrote a line of either.
+static void drop_stubs(Frames *f, Arena *arena) {
+    size_t drop = 0;
+    for (size_t k = 0; k < f->len && k < 3; k++) {
+        const char *kernel = f->data[k].function ? stub_of(f->data[k].function, arena) : NULL;
+        const char *next = kernel && k + 1 < f->len && f->data[k + 1].function
+                               ? gr_plain_name(f->data[k + 1].function, arena)
+                               : NULL;
+        if (kernel)
+            drop = k + 1 + (next && !strcmp(next, kernel));
+    }
+    if (!drop || drop >= f->len)
         return;
-    memmove(f->data, f->data + stubs, (f->len - stubs) * sizeof *f->data);
-    f->len -= stubs;
+    memmove(f->data, f->data + drop, (f->len - drop) * sizeof *f->data);
+    f->len -= drop;
 }
 
 // What is further out than main is not the program's.
@@ -213,7 +231,7 @@ static GrStack *make(GrHostStacks *s, const GrRecord *rec) {
         if (!info->calls[k].interpreted)
             ok = add_native(&info->calls[k], python, places->of[k], places->n[k], arena, &frames);
     if (ok)
-        drop_stubs(&frames);
+        drop_stubs(&frames, arena);
     end_at_main(&frames);
     size_t native = frames.len;
     ok = ok && add_python(info, false, &frames) && (frames.len > native || add_python(info, true, &frames));

@@ -8,18 +8,19 @@
 #include <string.h>
 
 static const struct Why {
-    const char *begins, *text;
+    const char *begins, *text, *fix;
 } whys[] = {
-#define WHY(begins, text) {begins, text},
+#define WHY(begins, text, fix) {begins, text, fix},
 #include "report/write/why.def"
 #undef WHY
 };
 
-static const char *why_of(const char *order) {
+// NULL: nothing is known of that order.
+static const struct Why *why_of(const char *order) {
     for (size_t k = 0; k < sizeof whys / sizeof *whys; k++)
         if (!strncmp(order, whys[k].begins, strlen(whys[k].begins)))
-            return whys[k].text;
-    return order;
+            return &whys[k];
+    return NULL;
 }
 
 static bool is_update(const GrCauseRaces *c) { return c->cause && c->cause->update; }
@@ -33,21 +34,44 @@ const char *gr_cause_why(const GrCauseRaces *c) {
     const GrRace *pair = gr_race_pair(c->shown);
     if (!pair)
         return NULL;
+    const struct Why *why = why_of(pair->found.order);
     return is_update(c) ? "the read, the change and the write are three steps. Another thread comes between "
                           "them, and one of the two updates is lost; an atomic operation is one step"
-                        : why_of(pair->found.order);
+           : why        ? why->text
+                        : pair->found.order;
 }
 
-bool gr_cause_fix(const GrReport *r, const GrCauseRaces *c, StrBuf *out) {
+// What to do where all sides store: no barrier makes two stores to one place right.
+static const char *fix_of_stores(const GrReport *r, const GrCauseRaces *c) {
+    bool reads = false, alike = true;
+    for (uint32_t k = 0; k < c->n; k++) {
+        const GrRace *pair = gr_race_pair(c->races[k]);
+        for (unsigned s = 0; pair && s < pair->found.n_accesses; s++)
+            reads |= !pair->found.accesses[s].did || strcmp(pair->found.accesses[s].did, "wrote") != 0;
+        alike &= !strcmp(gr_report_class(r, c->races[k]->found.class)->name, "same-value write");
+    }
+    return reads ? NULL
+           : alike
+               ? "let one thread do the store (if (threadIdx.x == 0), for example), or make it atomic"
+               : "give each thread an element of its own (is the index right?), let one thread do the store, "
+                 "or make it atomic";
+}
+
+bool gr_cause_fix(const GrReport *r, const GrCauseRaces *c, bool file, StrBuf *out) {
     const GrRepair *repair = c->cause ? c->cause->repair : NULL;
+    const GrRace *pair = c->cause ? gr_race_pair(c->shown) : NULL;
+    const struct Why *why = pair && !c->cause->follows ? why_of(pair->found.order) : NULL;
+    const char *stores = why ? fix_of_stores(r, c) : NULL;
     if (repair)
-        gr_escaped_addf(out, "%s%s%s", repair->what, r ? " in " : "",
-                        r ? gr_report_file(r, repair->file) : "");
+        gr_escaped_addf(out, "%s%s%s", repair->what, file ? " in " : "",
+                        file ? gr_report_file(r, repair->file) : "");
     else if (is_update(c))
         gr_escaped_addf(out,
                         "make the update of %s an atomic operation (atomicAdd(), atomicMax(), … or "
                         "atomicCAS())",
                         *c->cause->update ? c->cause->update : "this place");
+    else if (why)
+        gr_str_add(out, stores ? stores : why->fix);
     else
         return false;
     return true;

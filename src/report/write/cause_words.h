@@ -13,7 +13,7 @@ const char *gr_cause_why(const GrCauseRaces *c);
 
 // Appends what to do: "insert __syncthreads()", and for a report `r` (not NULL) in which file. False: nothing is
 // proposed.
-bool gr_cause_fix(const GrReport *r, const GrCauseRaces *c, StrBuf *out);
+bool gr_cause_fix(const GrReport *r, const GrCauseRaces *c, bool file, StrBuf *out);
 
 // Appends what the bytes are: " on data", " on memory allocated at a.cu:7", " through argument 2". Nothing where that
 // is not known.

@@ -53,7 +53,7 @@ static void add_cause(const GrReport *r, const GrCauseRaces *c, Arena *arena, St
     StrBuf text = {0}, title = {0}, fix = {0};
     gr_escaped_addf(&title, "data race: %s", gr_cause_name(r, c));
     gr_cause_object(r, &shown->found, arena, &title);
-    if (gr_cause_fix(r, c, &fix))
+    if (gr_cause_fix(r, c, true, &fix))
         gr_str_addf(&text, "Fix: %s\n", fix.data ? fix.data : "");
     if (pair && pair->found.order)
         gr_race_sentence(r, pair, &text);

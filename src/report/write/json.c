@@ -470,7 +470,7 @@ static json_t *cause_json(const GrReport *r, const GrCauseRaces *c, Arena *arena
         ok = gr_json_set(o, "missing_order", gr_json_text(pair->found.order)) &&
              gr_json_set(o, "sentence", sentence(r, pair)) &&
              gr_json_set(o, "why", gr_json_text(gr_cause_why(c)));
-    if (ok && gr_cause_fix(NULL, c, &fix))
+    if (ok && gr_cause_fix(r, c, false, &fix))
         ok = !fix.oom && gr_json_set(o, "fix", gr_json_text(fix.data));
     if (ok && c->cause->repair)
         ok = gr_json_set(o, "repair", repair_json(c->cause->repair));

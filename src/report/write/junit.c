@@ -69,7 +69,7 @@ static void add_found(Writer *w, size_t at, const GrRace *shown, bool known, con
         gr_str_add(&head, " at ");
         gr_report_place(r, f, &head);
     }
-    if (c && gr_cause_fix(r, c, &fix))
+    if (c && gr_cause_fix(r, c, true, &fix))
         gr_str_addf(&head, ". Fix: %s", fix.data ? fix.data : "");
     if (c)
         gr_text_cause(r, c, 0, w->arena, &text); // the first of one, so the text says what its class means

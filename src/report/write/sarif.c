@@ -246,7 +246,7 @@ static json_t *cause_message(Writer *w, const GrCauseRaces *c, const GrRace *sho
         gr_add_escaped(gr_cause_meaning(r, c), &s);
     if (other && has_place(other))
         gr_str_add(&s, ". The other side is [here](1)");
-    if (gr_cause_fix(r, c, &fix))
+    if (gr_cause_fix(r, c, true, &fix))
         gr_str_addf(&s, ". Fix: %s", fix.data ? fix.data : "");
     gr_escaped_addf(&s, ". Occurred %llu time%s", (unsigned long long)c->count, c->count == 1 ? "" : "s");
     if (c->n > 1)

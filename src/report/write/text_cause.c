@@ -44,7 +44,7 @@ static void add_edit_line(const Hunks *h, StrBuf *out) {
     gr_str_addc(out, '\n');
 }
 
-// The lines that change; where a line comes in, those beside it, too.
+// The lines that change; where a line comes in, the one behind it, too.
 static void add_edit(const GrReport *r, const GrRepair *repair, StrBuf *out) {
     const char *rest = repair->hunks;
     Hunks h = {.at = NULL};
@@ -54,7 +54,7 @@ static void add_edit(const GrReport *r, const GrRepair *repair, StrBuf *out) {
     gr_text_paint(r, GR_PAINT_OFF, out);
     gr_str_addc(out, '\n');
     for (char last = ' '; next_line(&h, &rest); last = last == '-' && *h.at == '+' ? '-' : *h.at)
-        if (is_change(h.at) || (*h.at == ' ' && (last == '+' || *rest == '+')))
+        if (is_change(h.at) || (*h.at == ' ' && last == '+'))
             add_edit_line(&h, out);
 }
 
@@ -215,15 +215,15 @@ void gr_text_cause(const GrReport *r, const GrCauseRaces *all, size_t k, Arena *
         told |= !all[i].known && !strcmp(gr_cause_meaning(r, &all[i]), gr_cause_meaning(r, c));
     if (!told)
         gr_escaped_addf(out, "    %s\n", gr_cause_meaning(r, c));
+    StrBuf fix = {0};
     if (c->cause->follows)
-        gr_str_add(out, "    This may follow from the race of synchronization above: mend that first.\n");
+        gr_str_add(out, "    This may follow from a race above: mend that first.\n");
     else if (c->cause->repair)
         add_edit(r, c->cause->repair, out);
-    else if (c->cause->update) {
-        gr_str_add(out, "    Fix: ");
-        (void)gr_cause_fix(r, c, out);
-        gr_str_addc(out, '\n');
-    }
+    else if (gr_cause_fix(r, c, true, &fix))
+        gr_str_addf(out, "    Fix: %s\n", fix.data);
+    out->oom |= fix.oom;
+    gr_str_free(&fix);
     add_sides(r, c, pair, arena, out);
     if (is_first(all, k, gr_cause_why))
         gr_escaped_addf(out, "    Why: %s\n", gr_cause_why(c));

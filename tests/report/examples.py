@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a user reads first of each racy example: golden/examples.txt has the causes of all of them under exact, seed 1.
+
+Usage: examples.py GPURACE EXAMPLES SOURCE. UPDATE_GOLDEN=1 in the environment writes the file."""
+import glob
+import os
+import re
+import subprocess
+import sys
+
+GPURACE, EXAMPLES, SOURCE = sys.argv[1:4]
+GOLDEN = os.path.join(SOURCE, "tests", "report", "golden", "examples.txt")
+MOST = 14  # lines of a cause
+
+
+def causes(program):
+    done = subprocess.run([GPURACE, "run", "--device", "cpu", "--engine", "exact", "--seed", "1", "--", program], cwd=SOURCE,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False, timeout=100)
+    parts = re.split("^=+\n", done.stderr, flags=re.M)
+    assert done.returncode == 66 and parts[-1].startswith("gpurace: verdict: races"), (program, done.returncode, done.stderr)
+    return parts[1:-1]
+
+
+def main():
+    text, long = "", []
+    for program in sorted(glob.glob(os.path.join(EXAMPLES, "*_race"))):
+        found = causes(program)
+        long += [f"{os.path.basename(program)}: {len(c.splitlines())} lines\n{c}" for c in found if len(c.splitlines()) > MOST]
+        text += f"# {os.path.basename(program)}\n" + "\n".join(found) + "\n"
+    if os.environ.get("UPDATE_GOLDEN"):
+        with open(GOLDEN, "w", encoding="utf-8") as file:
+            file.write(text)
+    with open(GOLDEN, encoding="utf-8") as file:
+        golden = file.read()
+    print("\n".join(long), end="")
+    for one, other in zip(text.split("\n# "), golden.split("\n# ")):
+        if one != other:
+            print(f"--- golden\n{other}\n--- now\n{one}")
+    return text != golden or bool(long) or text.count("# ") < 20
+
+
+if __name__ == "__main__":
+    sys.exit(main())
