@@ -71,7 +71,7 @@ void gr_host_places(const char *object, const uint64_t *at, unsigned n, Arena *a
     pid_t child;
     char line[4096], function[4096];
     n = n < GR_HOST_PLACES_MOST ? n : GR_HOST_PLACES_MOST;
-    FILE *f = n && *object ? start(&a, at, n, &child) : NULL;
+    FILE *f = n && *object && access(object, R_OK) == 0 ? start(&a, at, n, &child) : NULL;
     unsigned begun = 0; // so many addresses
     while (f && fgets(line, sizeof line, f)) {
         line[strcspn(line, "\n")] = 0;

@@ -67,7 +67,7 @@ def main():
         else:
             payload = moved(kind, payload, places)
             if kind == LAUNCH_LOG:  # {first, entries, offset}: as many as are kept
-                struct.pack_into("<Q", payload, 8, 16)
+                struct.pack_into("<Q", payload, 8, 8)
             out += RECORD.pack(MAGIC, kind, len(payload), 0, process) + payload
         out += bytes(up(len(out), GRID) - len(out))
     open(sys.argv[2], "wb").write(out)
