@@ -16,20 +16,47 @@ static bool add_names(Map *ids, Map *line_ids, const GrRaceVec *races) {
     return ok;
 }
 
+static bool is_in(const GrRace *race, const Map *ids, const Map *line_ids) {
+    return gr_map_get(ids, race->id) || gr_map_get(line_ids, race->line_id);
+}
+
 static uint64_t mark_known(GrRaceVec *races, const Map *ids, const Map *line_ids) {
     uint64_t known = 0;
     for (size_t k = 0; k < races->len; k++) {
-        GrRace *race = &races->data[k];
-        race->known = gr_map_get(ids, race->id) || gr_map_get(line_ids, race->line_id);
-        known += race->known;
+        races->data[k].known = is_in(&races->data[k], ids, line_ids);
+        known += races->data[k].known;
     }
     return known;
+}
+
+// Counts the causes of which the names have all races, and those of which they have none. False: out of memory.
+static bool count_causes(const GrReport *r, const Map *ids, const Map *line_ids, uint64_t *all,
+                         uint64_t *none) {
+    struct Count {
+        size_t races, in;
+    } *of = calloc(r->causes.len + 1, sizeof *of);
+    *all = *none = 0;
+    for (size_t k = 0; of && k < r->races.len; k++) {
+        struct Count *c = &of[r->races.data[k].cause];
+        c->races++;
+        c->in += is_in(&r->races.data[k], ids, line_ids);
+    }
+    for (size_t k = 1; of && k <= r->causes.len; k++) {
+        *all += of[k].races && of[k].in == of[k].races;
+        *none += of[k].races && !of[k].in;
+    }
+    bool ok = of;
+    free(of);
+    return ok;
 }
 
 gr_status gr_report_compare(GrReport *r, const GrReport *base, const char *name, gr_error *err) {
     Map ids = {0}, line_ids = {0}, mine = {0}, my_lines = {0};
     bool ok = add_names(&ids, &line_ids, &base->races) && add_names(&ids, &line_ids, &base->misuses) &&
               add_names(&mine, &my_lines, &r->races) && add_names(&mine, &my_lines, &r->misuses);
+    uint64_t kept;
+    ok = ok && count_causes(r, &ids, &line_ids, &r->baseline.causes.known, &r->baseline.causes.fresh) &&
+         count_causes(base, &mine, &my_lines, &kept, &r->baseline.causes.gone);
     if (ok) {
         // What a report counts only may be anything.
         GrRaceVec theirs = {0};
@@ -40,8 +67,7 @@ gr_status gr_report_compare(GrReport *r, const GrReport *base, const char *name,
         for (unsigned v = 0; v < 2; v++) {
             theirs = v ? base->misuses : base->races;
             for (size_t k = 0; k < theirs.len; k++)
-                r->baseline.gone +=
-                    !gr_map_get(&mine, theirs.data[k].id) && !gr_map_get(&my_lines, theirs.data[k].line_id);
+                r->baseline.gone += !is_in(&theirs.data[k], &mine, &my_lines);
         }
         gr_report_order(r);
     }

@@ -203,6 +203,9 @@ typedef struct GrReport {
     struct {
         const char *name;            // of the file of --baseline, as the user calls it; NULL: there is none
         uint64_t known, fresh, gone; // races and misuses: in both; here only; there only
+        struct {
+            uint64_t known, fresh, gone; // all of whose races are
+        } causes;
     } baseline;
     VEC(GrClass) classes; // of a report that was read: their numbers are its own (GR_CLASS_READ)
     // The coverage: of gr_report_build, or of a caller that knows better.

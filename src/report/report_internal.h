@@ -44,6 +44,9 @@ static inline const char *gr_race_reproduce(const GrReport *r, const GrRace *rac
     return race->n_seen ? race->seen[0].run->reproduce : r->reproduce;
 }
 
+// "3 new (1 cause)": how many races, `which` ones, and how many causes have no others.
+void gr_report_counted(uint64_t races, uint64_t causes, const char *which, StrBuf *out);
+
 // Where the race is told.
 static inline const GrFrame *gr_race_place(const GrRace *race) {
     const GrAccess *a = race->watched ? &race->watched->found.accesses[0] : &race->found.accesses[0];

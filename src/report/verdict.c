@@ -311,6 +311,12 @@ static void add_blind(const GrReport *r, StrBuf *out) {
     }
 }
 
+void gr_report_counted(uint64_t races, uint64_t causes, const char *which, StrBuf *out) {
+    gr_escaped_addf(out, "%llu%s", (unsigned long long)races, which);
+    if (causes && causes < races)
+        gr_escaped_addf(out, " (%llu cause%s)", (unsigned long long)causes, causes == 1 ? "" : "s");
+}
+
 void gr_report_summary(const GrReport *r, StrBuf *out) {
     uint64_t races = r->races.len + r->unlisted;
     if (races || !r->misuses.len)
@@ -323,10 +329,15 @@ void gr_report_summary(const GrReport *r, StrBuf *out) {
                         r->misuses.len == 1 ? "" : "s", misused(r));
     if (r->verdict == GR_VERDICT_CLEAN && r->blind.len)
         add_blind(r, out);
-    if (r->baseline.name)
-        gr_escaped_addf(out, ": %llu new, %llu known, %llu gone (baseline %s)",
-                        (unsigned long long)r->baseline.fresh, (unsigned long long)r->baseline.known,
-                        (unsigned long long)r->baseline.gone, r->baseline.name);
+    if (r->baseline.name) {
+        gr_str_add(out, ": ");
+        gr_report_counted(r->baseline.fresh, r->baseline.causes.fresh, " new", out);
+        gr_str_add(out, ", ");
+        gr_report_counted(r->baseline.known, r->baseline.causes.known, " known", out);
+        gr_str_add(out, ", ");
+        gr_report_counted(r->baseline.gone, r->baseline.causes.gone, " gone", out);
+        gr_escaped_addf(out, " (baseline %s)", r->baseline.name);
+    }
     if (r->verdict == GR_VERDICT_INCONCLUSIVE)
         gr_str_add(out, races || r->misuses.len ? ", but do not rely on them"
                                                 : ", but not everything was checked");

@@ -10,7 +10,7 @@ import unittest
 import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from gpurace_reports import FOLDER, GPURACE, Reports, gpurace, read_terminal  # noqa: E402
+from gpurace_reports import FOLDER, GPURACE, Reports, check_schema, gpurace, read_terminal  # noqa: E402
 
 SOURCE = sys.argv[3]
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden")
@@ -421,8 +421,8 @@ class Baseline(Formats):
         self.assertIn(f"{self.races} races: 0 new, {self.races} known, 0 gone (baseline ", done.stderr.splitlines()[-1])
         self.assertIn("verdict: races", done.stderr)
         self.assertNotIn("other side", done.stderr)
-        for race in self.report["races"]:
-            self.assertRegex(done.stderr, r"\n  \S+:\d+: data race: .*, id " + race["id"] + "\n")
+        for cause in self.report["causes"]:
+            self.assertRegex(done.stderr, r"\n  \S+:\d+: data race: .*, id " + cause["id"] + "\n")
 
     def test_one_new(self):
         new = self.report["races"].pop()
@@ -434,7 +434,8 @@ class Baseline(Formats):
         report = self.load("c.json")
         self.assertEqual([(r["id"] == new["id"]) != r["known"] for r in report["races"]], [True] * self.races)
         self.assertFalse(report["races"][0]["known"])
-        self.assertEqual(report["baseline"], {"file": self.path("b.json"), "new": 1, "known": self.races - 1, "gone": 0})
+        self.assertEqual(report["baseline"], {"file": self.path("b.json"), "new": 1, "known": self.races - 1, "gone": 0,
+                                              "causes": {"new": 1, "known": len(self.report["causes"]) - 1, "gone": 0}})
         self.assertEqual(gpurace("report", "--format", "json", self.path("c.json")).stdout, self.read("c.json"))
 
     def test_lines_moved_or_no_source(self):
@@ -472,12 +473,68 @@ class Baseline(Formats):
         self.save(self.report, "b.json")
         done = gpurace("diff", self.path("b.json"), self.path("a.json"), status=66)
         self.assertIn(f"new: 1, in {self.path('a.json')} only\n", done.stdout)
-        self.assertIn(f"id {new['id']}\ngone: 0, in {self.path('b.json')} only\nboth: {self.races - 1}, in both\n", done.stdout)
+        cause = next(cause for cause in self.report["causes"] if new["id"] in cause["races"])
+        self.assertIn(f"id {cause['id']}\ngone: 0, in {self.path('b.json')} only\nboth: {self.races - 1}, in both\n", done.stdout)
         back = json.loads(gpurace("diff", "--format", "json", self.path("a.json"), self.path("b.json"), status=0).stdout)
         self.assertEqual([r["id"] for r in back["gone"]], [new["id"]])
         self.assertEqual((len(back["new"]), len(back["both"])), (0, self.races - 1))
         self.assertEqual(back["gone"][0]["line"], new["accesses"][0]["line"])
         gpurace("diff", "--error-exitcode", "3", self.path("b.json"), self.path("a.json"), status=3)
+
+    def count_of(self, *left):
+        """The report of a cause with several races, and, as old.json, one of format 1 that lacks the races of these numbers."""
+        self.run_program("a.json", "mistakes", "count", options=["--engine", "exact"])
+        report = self.load("a.json")
+        self.assertEqual(len(report["causes"]), 1)
+        self.assertGreater(len(report["races"]), 1)
+        old = {key: value for key, value in report.items() if key not in ("causes", "format")}
+        self.save(dict(old, races=[race for k, race in enumerate(report["races"]) if k not in left]), "old.json")
+        return report["causes"][0], report["races"]
+
+    def test_causes_known(self):
+        """A report from before there were causes is a baseline: the cause is known when it has all of its races."""
+        cause, races = self.count_of()
+        n = len(races)
+        text = self.convert("text", "a.json", "--baseline", self.path("old.json"))
+        self.assertIn(f": 0 new, {n} known (1 cause), 0 gone (baseline ", text.splitlines()[-1])
+        self.assertRegex(text, rf"\n  \S+mistakes.cu:\d+: data race: {cause['what']} on bins in kernel count, {n} races, {cause['count']} times, id {cause['id']}\n")
+        self.assertNotIn("Why: ", text)
+        report = json.loads(self.convert("json", "a.json", "--baseline", self.path("old.json")))
+        check_schema(report)
+        self.assertEqual(report["baseline"]["causes"], {"new": 0, "known": 1, "gone": 0})
+        self.save(report, "b.json")
+        self.assertEqual(json.loads(self.convert("json", "b.json")), report)
+        result, = json.loads(self.convert("sarif", "a.json", "--baseline", self.path("old.json")))["runs"][0]["results"]
+        self.assertEqual(result["baselineState"], "unchanged")
+        done = gpurace("diff", self.path("old.json"), self.path("a.json"))
+        self.assertRegex(done.stdout, rf"both: {n}, in both \(1 cause\)\n  \S+: data race: [^\n]*, {n} races, [^\n]*, id {cause['id']}\n$")
+
+    def test_causes_partly_known(self):
+        """Where the baseline lacks one of the races that one is new, and its cause is told in full."""
+        cause, races = self.count_of(0)
+        n = len(races)
+        text = self.convert("text", "a.json", "--baseline", self.path("old.json"), status=66)
+        self.assertIn(f": 1 new, {n - 1} known, 0 gone (baseline ", text.splitlines()[-1])
+        self.assertIn("Why: ", text)
+        for race in races[1:]:
+            self.assertIn(f", id {race['id']}\n", text)
+        result, = json.loads(self.convert("sarif", "a.json", "--baseline", self.path("old.json"), status=66))["runs"][0]["results"]
+        self.assertEqual(result["baselineState"], "updated")
+        lists = json.loads(gpurace("diff", "--format", "json", self.path("old.json"), self.path("a.json"), status=66).stdout)
+        self.assertEqual([race["id"] for race in lists["new"]], [races[0]["id"]])
+        self.assertEqual(lists["causes"], {"new": [], "gone": [], "both": []})
+
+    def test_causes_new_and_gone(self):
+        cause, races = self.count_of(*range(99))
+        n = len(races)
+        self.assertIn(f": {n} new (1 cause), 0 known, 0 gone", self.convert("text", "a.json", "--baseline", self.path("old.json"), status=66).splitlines()[-1])
+        self.assertIn(f": 0 new, 0 known, {n} gone (1 cause)", self.convert("text", "old.json", "--baseline", self.path("a.json")).splitlines()[-1])
+        done = gpurace("diff", self.path("a.json"), self.path("old.json"))
+        self.assertRegex(done.stdout, rf"gone: {n}, in {self.path('a.json')} only \(1 cause\)\n  \S+: data race: [^\n]*, id {cause['id']}\n")
+        lists = json.loads(gpurace("diff", "--format", "json", self.path("old.json"), self.path("a.json"), status=66).stdout)
+        new, = lists["causes"]["new"]
+        self.assertEqual((new["id"], new["what"], set(new["races"]), new["count"]), (cause["id"], cause["what"], set(cause["races"]), cause["count"]))
+        self.assertEqual((new["kernel"], new["line"]), (races[0]["kernel"], races[0]["accesses"][0]["line"]))
 
     def test_mistakes(self):
         self.save([], "no")

@@ -276,6 +276,10 @@ static void read_report(GrReader *x, const json_t *o) {
         r->baseline.fresh = gr_read_number(x, baseline, "new", INT64_MAX);
         r->baseline.known = gr_read_number(x, baseline, "known", INT64_MAX);
         r->baseline.gone = gr_read_number(x, baseline, "gone", INT64_MAX);
+        const json_t *causes = gr_read_object(x, baseline, "causes");
+        r->baseline.causes.fresh = gr_read_number(x, causes, "new", INT64_MAX);
+        r->baseline.causes.known = gr_read_number(x, causes, "known", INT64_MAX);
+        r->baseline.causes.gone = gr_read_number(x, causes, "gone", INT64_MAX);
     }
     read_runs(x, o);
     gr_read_races(x, gr_read_list(x, o, "races"), "race", &r->races);

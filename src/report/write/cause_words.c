@@ -3,6 +3,7 @@
 
 #include "base/escape.h"
 #include "findings/missing.h"
+#include "report/write/text_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +89,30 @@ void gr_cause_object(const GrReport *r, const GrFinding *f, Arena *arena, StrBuf
         gr_report_place(r, &m->place, out);
     } else if (a->argument || b->argument)
         gr_escaped_addf(out, " through argument %u", a->argument ? a->argument : b->argument);
+}
+
+uint32_t gr_cause_known(const GrCauseRaces *c) {
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < c->n; k++)
+        n += c->races[k]->known;
+    return n;
+}
+
+void gr_cause_line(const GrReport *r, const GrCauseRaces *c, Arena *arena, StrBuf *out) {
+    const GrFrame *f = gr_race_place(c->shown);
+    const GrRace *pair = gr_race_pair(c->shown);
+    if (f->file && f->line) {
+        gr_report_place(r, f, out);
+        gr_str_add(out, ": ");
+    }
+    gr_escaped_addf(out, "data race: %s", gr_cause_name(r, c));
+    gr_cause_object(r, pair ? &pair->found : &c->shown->found, arena, out);
+    if (c->shown->found.kernel)
+        gr_escaped_addf(out, " in kernel %s", gr_text_function(r, c->shown->found.kernel, arena));
+    if (c->n > 1)
+        gr_escaped_addf(out, ", %u races", c->n);
+    gr_escaped_addf(out, ", %llu time%s, id %s\n", (unsigned long long)c->count, c->count == 1 ? "" : "s",
+                    c->cause ? c->cause->id : c->shown->id);
 }
 
 static int compare_seen(const void *a, const void *b) {

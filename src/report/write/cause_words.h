@@ -19,6 +19,12 @@ bool gr_cause_fix(const GrReport *r, const GrCauseRaces *c, bool file, StrBuf *o
 // is not known.
 void gr_cause_object(const GrReport *r, const GrFinding *f, Arena *arena, StrBuf *out);
 
+// How many of its races the baseline has.
+uint32_t gr_cause_known(const GrCauseRaces *c);
+
+// A cause in one line, as gr_text_line has a race: "a.cu:7: data race: lost update on data in kernel k, 2 races, …".
+void gr_cause_line(const GrReport *r, const GrCauseRaces *c, Arena *arena, StrBuf *out);
+
 // The runs of a merged report that saw one of the cause's races, by seed, then id. In `arena`; *n 0: there are none.
 // NULL: out of memory.
 const GrSeenIn *gr_cause_seen(const GrCauseRaces *c, Arena *arena, uint32_t *n);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// diff — two reports beside each other: which races are new, gone, and in both.
+// diff — two reports beside each other: which causes and races are new, gone, and in both.
 #ifndef GR_REPORT_WRITE_DIFF_H
 #define GR_REPORT_WRITE_DIFF_H
 

@@ -504,10 +504,13 @@ static bool add_rest(const GrReport *r, size_t listed, Arena *arena, json_t *o) 
     if (ok && r->poisoned)
         ok = gr_json_set(o, "poison_writes", json_true());
     if (ok && r->baseline.name)
-        ok = gr_json_set(o, "baseline",
-                         json_pack("{s:o,s:I,s:I,s:I}", "file", gr_json_text(r->baseline.name), "new",
-                                   (json_int_t)r->baseline.fresh, "known", (json_int_t)r->baseline.known,
-                                   "gone", (json_int_t)r->baseline.gone));
+        ok = gr_json_set(
+            o, "baseline",
+            json_pack("{s:o,s:I,s:I,s:I,s:{s:I,s:I,s:I}}", "file", gr_json_text(r->baseline.name), "new",
+                      (json_int_t)r->baseline.fresh, "known", (json_int_t)r->baseline.known, "gone",
+                      (json_int_t)r->baseline.gone, "causes", "new", (json_int_t)r->baseline.causes.fresh,
+                      "known", (json_int_t)r->baseline.causes.known, "gone",
+                      (json_int_t)r->baseline.causes.gone));
     if (ok && r->runs.len)
         ok = gr_json_set(o, "runs", runs_json(r));
     if (ok && (!times || json_object_size(times)))

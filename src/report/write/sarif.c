@@ -368,9 +368,7 @@ static void add_fingerprints(Writer *w, json_t *o, const GrCauseRaces *c) {
 
 // Whether another report, of --baseline, has the cause: all of its races, some of them, or none.
 static const char *state_of(const GrCauseRaces *c) {
-    uint32_t known = 0;
-    for (uint32_t k = 0; k < c->n; k++)
-        known += c->races[k]->known;
+    uint32_t known = gr_cause_known(c);
     return known == c->n ? "unchanged" : known ? "updated" : "new";
 }
 

@@ -2,6 +2,7 @@
 // The report as text: its races (text_race.c), misuses, the verdict, what it covers, and how to see it again.
 #include "base/escape.h"
 #include "report/suppress.h"
+#include "report/write/cause_words.h"
 #include "report/write/text_internal.h"
 
 #include <string.h>
@@ -239,19 +240,28 @@ void gr_text_misuse(const GrReport *r, const GrRace *misuse, Arena *arena, StrBu
         m->count == 1 ? "" : ", each thread counted, the first as above", m->engine ? m->engine : r->engine);
 }
 
-// The races that the baseline has, a line each. `out` NULL: they are only counted.
-static size_t add_known(const GrReport *r, const GrRaceVec *races, bool misuses, Arena *arena, StrBuf *out) {
+// What the baseline has, a line each: causes of which it has all races, other races, misuses.
+static void add_known(const GrReport *r, Arena *arena, StrBuf *out) {
     size_t n = 0;
-    for (size_t k = 0; k < races->len; k++) {
-        if (!races->data[k].known)
-            continue;
-        n++;
-        if (out) {
+    const GrCauseRaces *causes = gr_report_causes(r, arena, &n);
+    out->oom |= !causes;
+    for (size_t k = 0; causes && k < n; k++) {
+        const GrCauseRaces *c = &causes[k];
+        if (c->known) {
             gr_str_add(out, "  ");
-            gr_text_line(r, &races->data[k], misuses, arena, out);
+            gr_cause_line(r, c, arena, out);
         }
+        for (uint32_t i = 0; i < c->n && !c->known; i++)
+            if (c->races[i]->known) {
+                gr_str_add(out, "  ");
+                gr_text_line(r, c->races[i], false, arena, out);
+            }
     }
-    return n;
+    for (size_t k = 0; k < r->misuses.len; k++)
+        if (r->misuses.data[k].known) {
+            gr_str_add(out, "  ");
+            gr_text_line(r, &r->misuses.data[k], true, arena, out);
+        }
 }
 
 // A line for each race that is new, or all where there is no baseline.
@@ -302,8 +312,7 @@ static void add_races(const GrReport *r, Arena *arena, StrBuf *out) {
             gr_text_misuse(r, &r->misuses.data[i], arena, out);
     if (r->baseline.known) {
         gr_escaped_addf(out, GR_TEXT_RULE "known races, which %s has, too:\n", r->baseline.name);
-        add_known(r, &r->races, false, arena, out);
-        add_known(r, &r->misuses, true, arena, out);
+        add_known(r, arena, out);
     }
 }
 
