@@ -22,6 +22,19 @@ def causes(program):
     return parts[1:-1]
 
 
+def in_readme():
+    """README.md shows what gpurace says of one of them."""
+    program = os.path.relpath(os.path.join(EXAMPLES, "reduction_race"), SOURCE)
+    done = subprocess.run([GPURACE, "run", "--device", "cpu", "--engine", "exact", "--seed", "1", "--", program], cwd=SOURCE,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False, timeout=100)
+    with open(os.path.join(SOURCE, "README.md"), encoding="utf-8") as file:
+        readme = file.read()
+    sample = "".join(f"    {line}\n" for line in done.stderr.splitlines())
+    if sample not in readme:
+        print(f"README.md shows another report than\n{sample}")
+    return sample in readme
+
+
 def main():
     text, long = "", []
     for program in sorted(glob.glob(os.path.join(EXAMPLES, "*_race"))):
@@ -37,7 +50,7 @@ def main():
     for one, other in zip(text.split("\n# "), golden.split("\n# ")):
         if one != other:
             print(f"--- golden\n{other}\n--- now\n{one}")
-    return text != golden or bool(long) or text.count("# ") < 20
+    return text != golden or bool(long) or text.count("# ") < 20 or not in_readme()
 
 
 if __name__ == "__main__":
