@@ -182,6 +182,18 @@ static void listen(VmDevice *d, const VmObserver *o) {
         ears_die("observe", &err);
 }
 
+// Whether one of the races is of the same pair, and was counted as often. Which side noticed first may differ.
+static bool has_alike(const Race *r, const Race **races, size_t n) {
+    for (size_t k = 0; k < n; k++) {
+        const Race *t = races[k];
+        bool same = r->side[0].site == t->side[0].site && r->side[1].site == t->side[1].site;
+        bool swapped = r->side[0].site == t->side[1].site && r->side[1].site == t->side[0].site;
+        if (r->class == t->class && r->space == t->space && (same || swapped))
+            return r->count == t->count;
+    }
+    return false;
+}
+
 // The engine finds the same pairs, each as often, where nobody asks for each occurrence and it may pass over what it
 // has found (again.c).
 static bool counts_alike(const Kernel *k, uint64_t seed, ExactOptions o, bool glances, const Exact *x) {
@@ -197,11 +209,8 @@ static bool counts_alike(const Kernel *k, uint64_t seed, ExactOptions o, bool gl
     size_t pairs, others;
     const Race **all = peek_firsts(x, &pairs), **same = peek_firsts(on.x, &others);
     bool alike = all && same && pairs == others;
-    for (size_t n = 0; alike && n < pairs; n++) {
-        const Race *r = all[n], *t = same[n];
-        alike = r->class == t->class && r->space == t->space && r->count == t->count &&
-                r->side[0].site == t->side[0].site && r->side[1].site == t->side[1].site;
-    }
+    for (size_t n = 0; alike && n < pairs; n++)
+        alike = has_alike(all[n], same, others);
     free(all);
     free(same);
     take_down(&on);

@@ -109,6 +109,8 @@ void gr_exact_pass_again(const Exact *x, const Access *a, History from, Raced ra
     const Stamp *stamps = x->shadow.stamps.data;
     bool steady, known = raced == RACED_NOT && stamps[e->stamp].at.launch + 1 == a->before &&
                          !x->hosts.several && stamps[a->stamp].proxy == VM_PROXY_GENERIC;
+    if (stamps[a->stamp].proxy != VM_PROXY_GENERIC) // the same as in final_within
+        return;
     if (!known &&
         (raced == RACED_UNKNOWN || raced == RACED_NARROW || raced == RACED_NOT || (bytes & ~e->bytes)))
         return;
@@ -127,13 +129,24 @@ static bool are_strong_anywhere(const Exact *x, const Stamp *mine, const Stamp *
            t->scope >= SAME_DEVICE && mine->elem && t->elem && gr_exact_morally_strong(x, mine, t);
 }
 
+// All lanes of the entry come before the access.
+static bool comes_before(const Exact *x, const Access *a, const Entry *e) {
+    const Stamp *t = &x->shadow.stamps.data[e->stamp];
+    for (uint32_t m = e->lanes; m; m &= m - 1)
+        if (!gr_order_knows(&x->order, &a->view, &t->at, (uint32_t)__builtin_ctz(m)))
+            return false;
+    return true;
+}
+
 // Entry e is a read-modify-write that comes before the access, or that one observed which comes before the access. So
-// older entries of its site were observed, too (judge.c, `observed`).
-static bool is_observed(const Exact *x, const Stamp *mine, const Entry *e, uint32_t bytes) {
+// older entries of its site were observed, too (judge.c, `observed`). An entry that is no race only because both are
+// strong says nothing of older ones, for which the scope of the access may be too narrow.
+static bool is_observed(const Exact *x, const Access *a, const Stamp *mine, const Entry *e, uint32_t bytes) {
     const Stamp *t = &x->shadow.stamps.data[e->stamp];
     return t->strong && t->access == PTX_ACCESS_RMW && t->scope >= SAME_DEVICE && t->elem &&
            t->proxy == VM_PROXY_GENERIC && mine->proxy == VM_PROXY_GENERIC && !(bytes & ~e->bytes) &&
-           !(mine->mark & STAMP_VOLATILE) && !x->several_devices && !x->hosts.several;
+           !(mine->mark & STAMP_VOLATILE) && !x->several_devices && !x->hosts.several &&
+           (!gr_exact_morally_strong(x, mine, t) || comes_before(x, a, e));
 }
 
 // Of the older entries of the site of e, the newest of `from`: those that have only these bytes in common with the
@@ -142,13 +155,15 @@ static uint32_t final_within(const Exact *x, const Access *a, History from, Race
                              uint32_t changed, uint32_t bytes) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp], *t = &x->shadow.stamps.data[e->stamp];
     bool all = false;
+    if (mine->proxy != VM_PROXY_GENERIC) // an older one that comes before may still lack a proxy fence
+        return 0;
     switch (raced) {
     case RACED_READ_WRITE: return ALL_BYTES;
     case RACED_WRITE_WRITE: return mine->mark & t->mark & STAMP_COMPARED ? changed : ALL_BYTES;
     case RACED_SAME_VALUE: return gr_history_still(&x->shadow, from) & e->bytes;
     case RACED_NOT:
         all = (t->at.launch + 1 == a->before && !x->hosts.several && mine->proxy == VM_PROXY_GENERIC) ||
-              are_strong_anywhere(x, mine, t) || is_observed(x, mine, e, bytes);
+              are_strong_anywhere(x, mine, t) || is_observed(x, a, mine, e, bytes);
         break;
     default: break;
     }
@@ -182,14 +197,8 @@ bool gr_exact_is_settled(const Exact *x, const Settled *d, const Entry *e) {
 }
 
 bool gr_exact_knows_the_rest(const Exact *x, Access *a, History from, const Entry *e) {
-    const Stamp *t = &x->shadow.stamps.data[e->stamp];
-    if (!(from >> 31) || !gr_history_is_alone(&x->shadow, from) || x->hosts.several || a->late ||
-        x->shadow.stamps.data[a->stamp].proxy != VM_PROXY_GENERIC)
-        return false;
-    for (uint32_t m = e->lanes; m; m &= m - 1)
-        if (!gr_order_knows(&x->order, &a->view, &t->at, (uint32_t)__builtin_ctz(m)))
-            return false;
-    return true;
+    return from >> 31 && gr_history_is_alone(&x->shadow, from) && !x->hosts.several && !a->late &&
+           x->shadow.stamps.data[a->stamp].proxy == VM_PROXY_GENERIC && comes_before(x, a, e);
 }
 
 // The site's weak accesses are of an earlier launch, which came before as a whole.
