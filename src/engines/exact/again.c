@@ -17,8 +17,11 @@ typedef enum Width { WIDTH_LANES, WIDTH_WARPS, WIDTH_BLOCKS, WIDTH_LAUNCHES, WID
 static inline Width width_of(const Exact *x, const Stamp *s, const Stamp *t) {
     if (s->at.launch != t->at.launch)
         return WIDTH_LAUNCHES;
-    if (gr_order_relation(&x->order, s->at.id, t->at.id) != SAME_BLOCK)
-        return WIDTH_BLOCKS;
+    if (s->at.id != t->at.id) { // perhaps of operations of one block; NULL: what is remembered makes no sense
+        const BlockInfo *a = gr_order_info(&x->order, s->at.id), *b = gr_order_info(&x->order, t->at.id);
+        if (!a || !b || a->launch != b->launch || a->linear != b->linear)
+            return WIDTH_BLOCKS;
+    }
     return s->at.warp == t->at.warp ? WIDTH_LANES : WIDTH_WARPS;
 }
 
