@@ -122,7 +122,9 @@ static void moved(void **state) {
     // All come to this one.
     done(NULL), fresh(NULL);
     char *other = strdup(source);
-    memcpy(strstr(other, "threadIdx.y"), "blockIdx.xx", 11);
+    char *index = strstr(other, "threadIdx.y");
+    for (unsigned k = 0; k < 11; k++)
+        index[k] = "blockIdx.xx"[k];
     assert_int_equal(0, propose(other, 6, 3, MISSING_WARPS));
     free(other);
 }

@@ -139,7 +139,7 @@ class Sarif(Formats):
                 places = [p["physicalLocation"] for p in result["locations"] + result.get("relatedLocations", [])]
                 places = [(p["artifactLocation"]["uri"].split("/")[-1], p["region"]["startLine"], p["region"].get("startColumn")) for p in places]
                 sides = {(os.path.basename(side["file"]), side["line"], side["column"]) for race in races for side in race["accesses"]}
-                self.assertEqual(set(places), sides)
+                self.assertLessEqual(sides, set(places))  # and where the host launched the kernel, and allocated the memory
                 self.assertEqual([p["id"] for p in result.get("relatedLocations", [])], list(range(1, len(places))))
 
     @staticmethod

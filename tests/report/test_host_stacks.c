@@ -54,7 +54,9 @@ static void begin(GrResults *r) {
 }
 
 static void text_of(const GrReport *r, StrBuf *out) {
-    gr_report_text(r, out);
+    GrReport full = *r;
+    full.look.verbose = true;
+    gr_report_text(&full, out);
     assert_false(out->oom);
     gr_str_addc(out, 0);
 }

@@ -96,7 +96,7 @@ def sanitizer_environment(gpurace_command):
 
 def gpurace(args, line, engine, seed, more):
     """Runs a program under an engine. Returns the finished process, its output as text."""
-    command = [args.gpurace, "run", "--device", "cpu", "--engine", engine, "--seed", str(seed), *more, *line.options, "--", program_of(args, line), *line.arguments]
+    command = [args.gpurace, "run", "--device", "cpu", "--engine", engine, "--seed", str(seed), "--verbose", *more, *line.options, "--", program_of(args, line), *line.arguments]
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, errors="replace", check=False, timeout=300,
                           env=args.environment)
 

@@ -120,9 +120,21 @@ static json_t *location(Writer *w, const GrFinding *found, const GrAccess *a, ui
     return place_in(w, f, f->function ? f->function : found->kernel);
 }
 
-static bool has_place(const GrAccess *a) {
-    const GrFrame *f = gr_access_frame(a, a->headline);
-    return f->file && f->line;
+// Where a frame is, if its line is known.
+static const GrFrame *line_of(const GrFrame *f) { return f && f->file && f->line ? f : NULL; }
+
+// Where a side is: its headline, or the program's call of the API. NULL: not known.
+static const GrFrame *side_line(const GrAccess *a) {
+    const GrFrame *f = line_of(gr_access_frame(a, a->headline));
+    return f || a->ptx_line || a->host || !a->stack || !a->stack->n ? f : line_of(a->stack->frames);
+}
+
+static bool has_place(const GrAccess *a) { return side_line(a) != NULL; }
+
+static json_t *side_location(Writer *w, const GrFinding *found, const GrAccess *a) {
+    const GrFrame *f = side_line(a);
+    f = f ? f : gr_access_frame(a, a->headline);
+    return place_in(w, f, f->function ? f->function : found->kernel);
 }
 
 static void add_thread(const GrAccess *a, StrBuf *out) {
@@ -195,10 +207,30 @@ static size_t rule_of(Writer *w, const GrClass *class, bool misuse) {
 }
 
 // From the kernel down to the access.
+// From the program's main down to the call of CUDA.
+static void add_calls(Writer *w, json_t *steps, const GrStack *stack) {
+    for (uint32_t k = stack ? stack->n : 0; k-- > 0;) {
+        const GrFrame *f = &stack->frames[k];
+        if (!line_of(f))
+            continue;
+        StrBuf text = {0};
+        gr_escaped_addf(&text, "calls %s",
+                        k && stack->frames[k - 1].function
+                            ? gr_short_name(stack->frames[k - 1].function, w->arena)
+                        : !k && stack->call ? stack->call
+                                            : "CUDA");
+        json_t *place = place_in(w, f, f->function);
+        put(w, place, "message", message_of(w, &text));
+        add(w, steps, json_pack("{s:o}", "location", place));
+    }
+}
+
+// From main to the kernel, and down to the access.
 static json_t *thread_flow(Writer *w, const GrFinding *found, const GrAccess *a, const char *side) {
     json_t *o = json_object(), *steps = json_array();
     StrBuf id = {0};
     add_thread(a, &id);
+    add_calls(w, steps, a->stack);
     for (uint32_t k = a->n_inlined + 1; k-- > 0;) {
         const GrFrame *f = gr_access_frame(a, k);
         if (k && !(f->file && f->line))
@@ -291,12 +323,9 @@ static void add_related(Writer *w, json_t *list, json_t *place, json_t *text) {
 }
 
 static bool same_place(const GrAccess *a, const GrAccess *b) {
-    const GrFrame *f = gr_access_frame(a, a->headline), *g = gr_access_frame(b, b->headline);
-    return f->line == g->line && f->col == g->col && !gr_compare_texts(f->file, g->file);
+    const GrFrame *f = side_line(a), *g = side_line(b);
+    return f && g && f->line == g->line && f->col == g->col && !gr_compare_texts(f->file, g->file);
 }
-
-// Where a frame of the host's is, if its line is known.
-static const GrFrame *line_of(const GrFrame *f) { return f && f->file && f->line ? f : NULL; }
 
 static void add_origin(Writer *w, json_t *list, const GrFrame *f, const char *text) {
     if (line_of(f))
@@ -318,7 +347,7 @@ static json_t *related(Writer *w, const GrCauseRaces *c, const GrFinding *found,
     VEC(const GrAccess *) told = {0};
     bool ok = gr_vec_push(&told, &found->accesses[0]);
     if (ok && other && has_place(other)) {
-        add_related(w, list, location(w, found, other, other->headline),
+        add_related(w, list, side_location(w, found, other),
                     access_message(w, found, other, "the other side"));
         ok = gr_vec_push(&told, other);
     }
@@ -332,7 +361,7 @@ static json_t *related(Writer *w, const GrCauseRaces *c, const GrFinding *found,
             if (at < told.len || !has_place(a))
                 continue;
             const char *class = gr_report_class(w->report, c->races[k]->found.class)->name;
-            add_related(w, list, location(w, &pair->found, a, a->headline),
+            add_related(w, list, side_location(w, &pair->found, a),
                         access_message(w, &pair->found, a, class));
             ok = gr_vec_push(&told, a);
         }

@@ -180,7 +180,9 @@ static void add_evidence(const GrReport *r, const GrCauseRaces *c, const GrRace 
         gr_str_addc(out, ')');
     }
     if (pair->found.launch)
-        gr_escaped_addf(out, "; shown: launch %llu, %s%s 0x%llx", (unsigned long long)pair->found.launch,
+        gr_escaped_addf(out, "; shown: launch %llu%s%s, %s%s 0x%llx", (unsigned long long)pair->found.launch,
+                        pair->found.accesses[0].range ? " in " : "",
+                        pair->found.accesses[0].range ? pair->found.accesses[0].range : "",
                         pair->found.space ? pair->found.space : "",
                         strcmp(pair->found.space ? pair->found.space : "", "shared") ? " address" : " offset",
                         (unsigned long long)pair->found.overlap);

@@ -5,7 +5,7 @@
 // expect: exact -- 2 => races only "used before its allocation" soak
 // expect: exact -- 3 => races only "used before its allocation" soak
 // expect: exact -- 4 => races only "used before its allocation" soak
-// expect: exact -- 5 => races only "used before its allocation" says "an allocation that the program asked the API for"
+// expect: exact -- 5 => races only "used before its allocation" says "cudaMallocAsync at "
 // expect: exact -- 6 => races only "used before its allocation" soak
 // expect: tracker -- 0 => races soak
 // expect: tracker -- 4 => races soak

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that is freed while others use it: ./freed CASE race|fixed. cases.py says what the labels mean.
 //
-// RACE other_stream: freed while in use; the API freed the memory
+// RACE other_stream: freed while in use; freed the memory
 // RACE before_use: freed while in use; no stream order, event or synchronization
 // RACE copied: freed while in use
-// RACE pool_free: freed while in use; the API freed the memory
+// RACE pool_free: freed while in use; freed the memory
 // CLEAN plain_free
 // RACE heap_free: freed while in use; freed the memory at
 // CLEAN reuse
-// RACE unmapped: freed while in use; the API freed the memory
+// RACE unmapped: freed while in use; freed the memory
 // CLEAN remapped
 #include "../../../check.h"
 
