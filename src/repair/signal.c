@@ -68,8 +68,6 @@ bool gr_waits(const GrCode *c, const GrFunctionCode *f, const GrStatement *s) {
 }
 
 bool gr_fences(const GrCode *c, const GrStatement *s) {
-    if (s && s->kind == GR_STMT_IF && s->child && !s->child->next)
-        s = s->child;
     for (uint32_t k = s && s->kind == GR_STMT_SIMPLE ? s->from : 0;
          s && s->kind == GR_STMT_SIMPLE && k < s->to; k++)
         if (has(token(c, k), "fence"))

@@ -157,11 +157,11 @@ class Repair(unittest.TestCase):
         """As a patch, and in the user's own files only if that is asked for."""
         self.program(self.HISTOGRAM)
         before = (self.folder / "app.cu").read_text()
-        done = self.repair("--apply", "edits.patch")
+        done = self.repair("--runs", "1", "--apply", "edits.patch")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("2 edits: edits.patch", done.stdout)
         self.assertEqual((self.folder / "app.cu").read_text(), before)
-        done = self.repair("--apply", "in-place")
+        done = self.repair("--runs", "1", "--apply", "in-place")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         after = (self.folder / "app.cu").read_text()
         self.assertIn("    atomicAdd(&out[threadIdx.x % 7], 1);\n", after)
@@ -169,7 +169,7 @@ class Repair(unittest.TestCase):
         (self.folder / "app.cu").write_text(before)
         subprocess.run(["patch", "-p0", "-s", "-i", "edits.patch"], cwd=self.folder, check=True)
         self.assertEqual((self.folder / "app.cu").read_text(), after, "the patch does the same")
-        self.assertIn("gpurace: 0 races", self.repair().stdout)
+        self.assertIn("gpurace: 0 races", self.repair("--runs", "1").stdout)
 
     def test_apply_stays_in_the_folder(self):
         """Not through a link that leads out of the folder, and not where the file has changed meanwhile."""
@@ -178,28 +178,26 @@ class Repair(unittest.TestCase):
         (self.folder / "app.cu").rename(other / "app.cu")
         (self.folder / "app.cu").symlink_to(other / "app.cu")
         before = (other / "app.cu").read_text()
-        done = self.repair("--apply", "in-place")
+        done = self.repair("--runs", "1", "--apply", "in-place")
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn("app.cu leads out of the folder, so it is not edited", done.stderr)
         self.assertEqual((other / "app.cu").read_text(), before)
         (self.folder / "app.cu").unlink()
         self.program("__global__ void kernel(int *out) {\n    out[threadIdx.x % 7]++;\n}\n")
         nvcc = f"{NVCC} -nodlink -lineinfo -cudart shared -gencode arch=compute_90,code=compute_90 -o app app.cu"
-        done = self.repair("--apply", "in-place", build=f"{nvcc} && echo >> {self.folder}/app.cu")
+        done = self.repair("--runs", "1", "--apply", "in-place", build=f"{nvcc} && echo >> {self.folder}/app.cu")
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn("has changed since it was copied", done.stderr)
         self.assertNotIn("atomicAdd", (self.folder / "app.cu").read_text())
 
     def test_rare(self):
-        """A race that few seeds show is looked for until as many as wanted have shown it; an edit is run with as many seeds."""
+        """A race that not all of the seeds show is looked for with more; edits are run with as many seeds as were needed."""
         self.from_corpus("scopes/its_spin_in_warp")
-        for most, seeds in ((4, 4), (60, None)):
-            done = self.repair("--format", "json", "--runs", "4", "--most-runs", str(most))
-            found = json.loads(done.stdout)
-            self.assertLessEqual(found["seeds"], most)
-            for race in found["races"]:
-                self.assertTrue(race["seen_with"] >= 4 or found["seeds"] == most, race)
-                self.assertTrue(all(edit["seeds"] >= min(4, found["seeds"]) or edit["result"] == "fails" for edit in race["edits"]))
+        found = json.loads(self.repair("--format", "json", "--runs", "2", "--most-runs", "12").stdout)
+        self.assertTrue(found["races"])
+        for race in found["races"]:
+            self.assertTrue(race["seen_with"] >= 2 or found["seeds"] == 12, race)
+            self.assertTrue(all(edit["seeds"] >= 2 or edit["result"] == "fails" for edit in race["edits"]))
 
     def test_no_edit_is_known(self):
         self.program("__global__ void kernel(int *out) {\n    out[threadIdx.x / 2] = threadIdx.x;\n}\n")

@@ -181,7 +181,7 @@ static void fences(void **state) {
 // Not beside a fence that is there; where the flag is volatile, or waited for in a function.
 static void lacking_fences(void **state) {
     (void)state;
-    assert_int_equal(4, propose("#define FENCE() asm volatile(\"fence.acq_rel.gpu;\" ::: \"memory\")\n"
+    assert_int_equal(5, propose("#define FENCE() asm volatile(\"fence.acq_rel.gpu;\" ::: \"memory\")\n"
                                 "__global__ void k(int *s, volatile int *flag) {\n"
                                 "    if (blockIdx.x) {\n"
                                 "        s[0] = 1;\n"
@@ -189,12 +189,13 @@ static void lacking_fences(void **state) {
                                 "        *flag = 1;\n"
                                 "    } else {\n"
                                 "        while (!*flag) {}\n"
+                                "        if (*flag > 2) FENCE();\n"
                                 "        s[1] = s[0];\n"
                                 "        *flag = 2;\n"
                                 "    }\n"
                                 "}\n",
-                                9, 4, MISSING_BLOCKS));
-    assert_non_null(strstr(after(0), "{}\n        __threadfence();\n        s[1] = s[0];\n"));
+                                10, 4, MISSING_BLOCKS));
+    assert_non_null(strstr(after(0), "FENCE();\n        __threadfence();\n        s[1] = s[0];\n"));
     done(NULL), fresh(NULL);
     propose("__device__ void sync(volatile int *flag) {\n"
             "    *flag = *flag + 1;\n"
