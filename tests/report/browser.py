@@ -93,6 +93,10 @@ class Browser:
     def dark(self, on):
         self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if on else "light"}])
 
+    def size(self, width, height):
+        """Of the window; a phone's is narrower than a window can be."""
+        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500)
+
     def screenshot(self, path):
         with open(path, "wb") as file:
             file.write(base64.b64decode(self.ask("Page.captureScreenshot", format="png", captureBeyondViewport=True)["data"]))

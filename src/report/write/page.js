@@ -1,16 +1,22 @@
 "use strict";
-// The report as a page: an index of the races, and a section for the race that the address names (#race-ID). All that comes from the report gets
-// into the page as text, never as markup.
+// The report as a page: an index of the causes and misuses, and a section for the one that the address names: #cause-ID, or #race-ID of a misuse or of one of a
+// cause's races. All that comes from the report gets into the page as text, never as markup.
 const report = JSON.parse(document.getElementById("report").textContent);
 const races = report.races.map((race) => ({ ...race, misuse: false }))
   .concat(report.misuses.map((misuse) => ({ ...misuse, misuse: true, accesses: [misuse], space: null })));
-races.forEach((race, k) => {
-  race.number = k;
-  const side = race.accesses[0];
-  race.place = side.file ? shortFile(side.file) + (side.line ? ":" + side.line : "") : side.ptx_line ? "PTX line " + side.ptx_line : "";
-  race.words = [race.class, race.kernel, race.place, race.id, race.engine].join(" ").toLowerCase();
-});
 const byId = new Map(races.map((race) => [race.id, race]));
+// The rows of the index: causes with those of their races that are listed, then misuses.
+const entries = report.causes.map((cause) => ({ ...cause, href: "#cause-" + cause.id, races: cause.races.map((id) => byId.get(id)).filter(Boolean) }))
+  .filter((cause) => cause.races.length).map((cause) => ({ ...cause, shown: byId.get(cause.shown) || cause.races[0] }))
+  .concat(races.filter((race) => race.misuse).map((misuse) => ({ id: misuse.id, href: "#race-" + misuse.id, what: misuse.class, meaning: misuse.meaning, count: misuse.count,
+    races: [misuse], shown: misuse, misuse: true })));
+entries.forEach((entry, k) => {
+  const [first, other] = pairOf(entry.shown).accesses;
+  Object.assign(entry, { number: k, place: placeOf(first), other: other ? placeOf(other) : "", on: variableOf(entry.shown), kernel: plainName(entry.shown.kernel || ""),
+    fresh: entry.races.some((race) => race.known === false), known: entry.races.every((race) => race.known === true) });
+  entry.words = [entry.what, entry.on, entry.id, ...entry.races.flatMap((race) => [race.class, race.kernel, race.id, race.engine, ...race.accesses.map(placeOf)])].join(" ").toLowerCase();
+  for (const race of entry.races) race.entry = entry;
+});
 const runs = new Map((report.runs || []).map((run) => [run.id, run]));
 
 // ---- Elements --------------------------------------------------------------------------------------------------------
@@ -27,13 +33,52 @@ function el(name, attributes, ...children) {
     if (typeof value === "function") e.addEventListener(key, value);
     else if (value !== null && value !== undefined && value !== false) e.setAttribute(key, value === true ? "" : value);
   e.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false)
-    .map((child) => child instanceof Node ? child : shown(child)));
+    .flatMap((child) => child instanceof Node ? child : broken(shown(child))));
   return e;
+}
+
+// A text with long words: where these may be broken, and the numbers in them, which may not.
+function broken(text) {
+  return text.split(/(\S{20,})/).flatMap((word, k) => k % 2 ? word.split(/(0x[0-9a-f]+|\b[0-9a-f]{16}(?:-\d+)?\b|\d+(?:[.:,]\d+)*)/).flatMap((part, i) => {
+    if (i % 2 === 0) return part.split(/(?<=[/\\,<(=&.-]|::|[a-z0-9]_)(?=\w)/i).flatMap((piece, n) => n ? [document.createElement("wbr"), piece] : piece);
+    const number = document.createElement("span");
+    number.className = "number";
+    number.append(part);
+    return number;
+  }) : word);
 }
 
 function shortFile(file) {
   const folder = report.folder ? report.folder + "/" : null;
   return folder && file.startsWith(folder) ? file.slice(folder.length) : file;
+}
+
+// The name of a kernel without its parameters and the type that it returns, as the text has it (src/report/names.c).
+function plainName(name) {
+  let depth = 0, begin = 0, at = 0;
+  for (; at < name.length; at++) {
+    const inName = /^(\(anonymous|\(lambda| namespace)/.test(name.slice(at, at + 10));
+    if (!depth && name[at] === "(" && !inName) break;
+    if (!depth && name[at] === " " && !inName) begin = at + 1;
+    depth += "(<".includes(name[at]) - (depth && ")>".includes(name[at]));
+  }
+  return name.slice(begin, at) || name;
+}
+
+// "FILE:LINE" of an access, or as near as that is known.
+function placeOf(access) {
+  return access.file ? shortFile(access.file) + (access.line ? ":" + access.line : "") : callOf(access) || (access.ptx_line ? "PTX line " + access.ptx_line : access.kind || "");
+}
+
+// The race with both sides.
+function pairOf(race) { return race.accesses.length > 1 || !race.witness || !race.witness.accesses ? race : race.witness; }
+
+// What the bytes are: a variable, an allocation, an argument.
+function variableOf(race) {
+  const sides = pairOf(race).accesses, memory = sides.map((side) => side.memory).find(Boolean);
+  const name = sides.map((side) => side.variable).find(Boolean) || (memory && memory.variable), argument = sides.map((side) => side.argument).find(Boolean);
+  if (name) return name.replace(/^.*::(?=[^:]+$)/, "");
+  return memory && memory.file ? `memory allocated at ${shortFile(memory.file)}:${memory.line}` : argument ? "argument " + argument : "";
 }
 
 function triple(v) { return v ? "(" + v.join(",") + ")" : "?"; }
@@ -57,43 +102,44 @@ function copyable(text, what) {
 // ---- The index -------------------------------------------------------------------------------------------------------
 
 const columns = [
-  { head: "race", of: (race) => race.class },
-  { head: "place", of: (race) => race.place, compare: comparePlaces },
-  { head: "kernel", of: (race) => race.kernel || "" },
-  { head: "space", of: (race) => race.space || "" },
-  { head: "engine", of: (race) => race.engine },
-  { head: "occurred", of: (race) => race.count, number: true },
+  { head: "cause", of: (entry) => entry.what },
+  { head: "on", of: (entry) => entry.on },
+  { head: "place", of: (entry) => entry.place, compare: comparePlaces },
+  { head: "other side", of: (entry) => entry.other },
+  { head: "kernel", of: (entry) => entry.kernel },
+  { head: "races", of: (entry) => entry.races.length, number: true },
+  { head: "occurred", of: (entry) => entry.count, number: true },
 ];
-if (report.runs) columns.push({ head: "runs", of: (race) => race.seen_in.length, number: true });
-const state = { sort: null, down: false, words: "", classes: new Set(races.map((race) => race.class)), onlyNew: false };
+if (report.runs) columns.push({ head: "runs", of: (entry) => (entry.seen_in || entry.shown.seen_in).length, number: true });
+if (new Set(races.map((race) => race.engine)).size > 1) columns.push({ head: "engine", of: (entry) => entry.shown.engine });
+const state = { sort: null, down: false, words: "", classes: new Set(entries.map((entry) => entry.what)), onlyNew: false };
 let rows = null;
 
 function comparePlaces(x, y) {
-  const a = x.accesses[0], b = y.accesses[0];
+  const a = x.shown.accesses[0], b = y.shown.accesses[0];
   return (a.file || "").localeCompare(b.file || "") || (a.line || 0) - (b.line || 0);
 }
 
-function row(race) {
-  const tags = [race.misuse && "misuse", race.witness === null && "not confirmed", race.known === true && "known", race.known === false && "new"];
-  const link = el("a", { href: "#race-" + race.id }, race.class);
-  return el("tr", { class: race.known ? "known" : null, "data-id": race.id },
-    columns.map((column, k) => el("td", { class: column.number ? "n" : null },
-      k ? String(column.of(race)) : link, k ? null : tags.filter(Boolean).map((tag) => [" ", el("span", { class: "tag" }, tag)]))));
+function row(entry) {
+  const tags = [entry.misuse && "misuse", entry.shown.witness === null && "not confirmed", entry.known && "known", entry.fresh && "new"];
+  const link = el("a", { href: entry.href }, entry.what);
+  return el("tr", { class: entry.known ? "known" : null, "data-id": entry.id },
+    columns.map((column, k) => el("td", { class: column.number ? "n" : null, "data-head": column.head },
+      k ? String(column.of(entry)) : link, k ? null : tags.filter(Boolean).map((tag) => [" ", el("span", { class: "tag" }, tag)]))));
 }
 
-function isShown(race) {
-  return state.classes.has(race.class) && (!state.onlyNew || race.known === false) &&
-    state.words.split(/\s+/).every((word) => race.words.includes(word));
+function isShown(entry) {
+  return state.classes.has(entry.what) && (!state.onlyNew || entry.fresh) && state.words.split(/\s+/).every((word) => entry.words.includes(word));
 }
 
 function update() {
   let shown = 0;
-  for (const race of races) {
-    const on = isShown(race);
-    rows[race.number].hidden = !on;
+  for (const entry of entries) {
+    const on = isShown(entry);
+    rows[entry.number].hidden = !on;
     shown += on;
   }
-  document.getElementById("shown").textContent = shown === races.length ? plural(shown, "row") : shown + " of " + plural(races.length, "row");
+  document.getElementById("shown").textContent = shown === entries.length ? plural(shown, "row") : shown + " of " + plural(entries.length, "row");
 }
 
 function sortBy(column, head, heads) {
@@ -102,15 +148,15 @@ function sortBy(column, head, heads) {
   for (const other of heads) other.removeAttribute("aria-sort");
   head.setAttribute("aria-sort", state.down ? "descending" : "ascending");
   const compare = column.compare || (column.number ? (x, y) => column.of(x) - column.of(y) : (x, y) => column.of(x).localeCompare(column.of(y)));
-  const sorted = [...races].sort((x, y) => (state.down ? -1 : 1) * compare(x, y) || x.number - y.number);
-  document.querySelector("#index tbody").append(...sorted.map((race) => rows[race.number]));
+  const sorted = [...entries].sort((x, y) => (state.down ? -1 : 1) * compare(x, y) || x.number - y.number);
+  document.querySelector("#causes tbody").append(...sorted.map((entry) => rows[entry.number]));
 }
 
 function filters() {
   const counts = new Map();
-  for (const race of races) counts.set(race.class, (counts.get(race.class) || 0) + 1);
+  for (const entry of entries) counts.set(entry.what, (counts.get(entry.what) || 0) + 1);
   return el("div", { class: "filters", role: "search" },
-    el("input", { type: "search", id: "words", placeholder: "file, kernel, class, id", "aria-label": "show rows that have these words",
+    el("input", { type: "search", id: "words", placeholder: "file, kernel, variable, class, id", "aria-label": "show rows that have these words",
       input: (event) => { state.words = event.target.value.trim().toLowerCase(); update(); } }),
     [...counts].map(([name, n]) => el("label", {}, el("input", { type: "checkbox", checked: true, "data-class": name,
       change: (event) => { state.classes[event.target.checked ? "add" : "delete"](name); update(); } }), ` ${name} (${n})`)),
@@ -120,10 +166,10 @@ function filters() {
 }
 
 function indexTable() {
-  rows = races.map(row);
+  rows = entries.map(row);
   const heads = columns.map((column) => el("th", { class: column.number ? "n" : null, scope: "col" }, el("button", { type: "button" }, column.head)));
   heads.forEach((head, k) => head.firstChild.addEventListener("click", () => sortBy(columns[k], head, heads)));
-  return el("table", { id: "races" }, el("thead", {}, el("tr", {}, heads)), el("tbody", {}, rows));
+  return el("table", { id: "causes" }, el("thead", {}, el("tr", {}, heads)), el("tbody", {}, rows));
 }
 
 function list(head, texts) {
@@ -131,15 +177,15 @@ function list(head, texts) {
 }
 
 function kernelsTable(kernels) {
-  return el("table", {}, el("thead", {}, el("tr", {}, ["kernel", "launches", "grid", "block", "checked"].map((head) => el("th", { scope: "col" }, head)))),
+  return el("div", { class: "wide" }, el("table", {}, el("thead", {}, el("tr", {}, ["kernel", "launches", "grid", "block", "checked"].map((head) => el("th", { scope: "col" }, head)))),
     el("tbody", {}, kernels.map((kernel) => el("tr", {}, [kernel.name, kernel.launches, kernel.grid ? triple(kernel.grid) : "", kernel.block ? triple(kernel.block) : "",
-      kernel.checked ? "yes" : kernel.why_not || "no"].map((text) => el("td", {}, String(text)))))));
+      kernel.checked ? "yes" : kernel.why_not || "no"].map((text) => el("td", {}, String(text))))))));
 }
 
 function runsTable() {
   return [el("h3", {}, plural(report.runs.length, "run")), el("details", {}, el("summary", {}, "seeds, verdicts and commands"),
-    el("table", {}, el("thead", {}, el("tr", {}, ["seed", "engine", "verdict", "races", "command"].map((head) => el("th", { scope: "col" }, head)))),
-      el("tbody", {}, report.runs.map((run) => el("tr", {}, [run.seed, run.engine, run.verdict, run.races, run.reproduce].map((text) => el("td", {}, String(text))))))))];
+    el("div", { class: "wide" }, el("table", {}, el("thead", {}, el("tr", {}, ["seed", "engine", "verdict", "races", "command"].map((head) => el("th", { scope: "col" }, head)))),
+      el("tbody", {}, report.runs.map((run) => el("tr", {}, [run.seed, run.engine, run.verdict, run.races, run.reproduce].map((text) => el("td", {}, String(text)))))))))];
 }
 
 function coverage() {
@@ -156,14 +202,15 @@ function coverage() {
 function index() {
   const b = report.baseline, hidden = report.races_not_listed, drawing = document.getElementById("drawing");
   return el("section", { id: "index" },
-    b ? el("p", {}, `Beside ${b.file}: ${b.new} new, ${b.known} known, ${b.gone} gone.`) : null,
+    b ? el("p", {}, `Beside ${b.file}: ` + ["new", "known", "gone"].map((word) => `${b[word]} ${word}` +
+      (b.causes && b.causes[word] && b.causes[word] < b[word] ? ` (${plural(b.causes[word], "cause")})` : "")).join(", ") + ".") : null,
     list(report.verdict === "races" ? "Besides" : "Because", report.reasons),
-    races.length ? [filters(), indexTable()] : el("p", {}, "No races are listed."),
+    entries.length ? [filters(), indexTable()] : el("p", {}, "No races are listed."),
     hidden ? el("p", {}, plural(hidden, "more race is", "more races are") + " not listed (--max-reports 0 lists all).") : null,
     drawing ? el("figure", { id: "growth" }, drawing.content.cloneNode(true)) : null, report.runs ? runsTable() : [], coverage());
 }
 
-// ---- A race ----------------------------------------------------------------------------------------------------------
+// ---- A cause ---------------------------------------------------------------------------------------------------------
 
 // What is said of an access without a line, as in the text (src/report/text_race.c).
 function withoutLine(access, race) {
@@ -305,11 +352,13 @@ function confirmation(race) {
   return race.witness ? el("p", {}, "With: " + race.witness) : null;
 }
 
-function repairOf(race) {
-  if (!race.repair) return [];
-  const lines = race.repair.hunks.trimEnd().split("\n");
-  return [el("h3", {}, "It may be repaired so"), el("p", {}, `${race.repair.what} in ${shortFile(race.repair.file)}. `, el("span", { class: "soft" }, "gpurace repair tries such edits in a copy.")),
-    el("pre", { class: "diff" }, ...lines.map((line) => el("span", { class: { "+": "new", "-": "gone", "@": "soft" }[line[0]] || "" }, line + "\n")))];
+function fixOf(entry) {
+  if (!entry.fix) return null;
+  const repair = entry.repair;
+  return el("div", { class: "fix" }, el("p", {}, el("strong", {}, "Fix: "), entry.fix + (repair ? ` in ${shortFile(repair.file)}. ` : ". "),
+    repair ? el("span", { class: "soft" }, "gpurace repair tries such edits in a copy.") : null),
+  repair ? el("pre", { class: "diff" }, ...repair.hunks.trimEnd().split("\n").map((line) =>
+    el("span", { class: { "+": "new", "-": "gone", "@": "soft" }[line[0]] || "" }, line + "\n"))) : null);
 }
 
 function seenIn(race) {
@@ -318,39 +367,70 @@ function seenIn(race) {
     race.seen_in.map((seen) => runs.get(seen.run).seed + (seen.count > 1 ? ` (${seen.count} times)` : "")).join(", "))];
 }
 
-function racePage(race) {
-  const pair = race.accesses.length > 1 ? race : race.witness && race.witness.accesses ? race.witness : race;
-  const sides = pair.accesses, next = races[race.number + 1], before = races[race.number - 1];
-  return el("section", { id: "race" },
-    el("nav", { class: "pages" }, el("a", { href: "#" }, "all races"), before ? el("a", { href: "#race-" + before.id, rel: "prev" }, "previous") : null,
-      next ? el("a", { href: "#race-" + next.id, rel: "next" }, "next") : null),
-    el("h2", {}, (!race.misuse ? "Data race: " : race.class === "stray access" ? "Memory misuse: " : "Synchronization misuse: ") + race.class),
-    el("p", {}, race.meaning),
-    el("div", { class: "sides" }, sidePane(sides[0], pair, "a", race.misuse ? "here" : "one side"),
-      sides[1] ? sidePane(sides[1], pair, "b", sides[1].lanes ? "other lanes of the instruction" : race.replay ? "other side, caught by a replay" : "other side")
-        : race.misuse ? null : el("div", { class: "side b" }, el("h3", {}, "other side"), el("p", {}, "Not known: this engine sees one side."))),
-    el("div", { class: "order" }, el("strong", {}, race.misuse ? "What happened: " : "Missing: "), race.sentence || pair.sentence || race.detail || "some order between the two threads"),
-    race.outcome ? el("p", {}, "Outcome: " + race.outcome) : null, confirmation(race), repairOf(race), valuesOf(race), pictures(pair, sides),
-    el("h3", {}, "Facts"),
-    definitions([["kernel", race.kernels ? `${race.kernels.number} kernels: ${race.kernels.names.join("; ")}` : race.kernel], ["module", race.module], ["launch", race.launch],
-      ["space", race.space], ["overlap", pair.overlap ? plural(pair.overlap.bytes, "byte") + " at " + (race.space === "shared" ? "offset " : "") + pair.overlap.address : null],
+function sidesOf(race) {
+  const pair = pairOf(race), sides = pair.accesses;
+  return el("div", { class: "sides" }, sidePane(sides[0], pair, "a", race.misuse ? "here" : "one side"),
+    sides[1] ? sidePane(sides[1], pair, "b", sides[1].lanes ? "other lanes of the instruction" : race.replay ? "other side, caught by a replay" : "other side")
+      : race.misuse ? null : el("div", { class: "side b" }, el("h3", {}, "other side"), el("p", {}, "Not known: this engine sees one side.")));
+}
+
+// All that is known of a race besides its sides.
+function factsOf(race, cause) {
+  const pair = pairOf(race), sides = pair.accesses;
+  return [race.outcome ? el("p", {}, "Outcome: " + race.outcome) : null, confirmation(race), valuesOf(race), pictures(pair, sides), el("h3", {}, cause && race.entry.races.length > 1 ? "Facts of the race that is shown" : "Facts"),
+    definitions([["class", race.class], ["kernel", race.kernels ? `${race.kernels.number} kernels: ${race.kernels.names.join("; ")}` : race.kernel], ["module", race.module],
+      ["launch", race.launch], ["space", race.space], ["overlap", pair.overlap ? plural(pair.overlap.bytes, "byte") + " at " + (race.space === "shared" ? "offset " : "") + pair.overlap.address : null],
       ["variable", [...new Set(sides.map((side) => side.variable || (side.memory && side.memory.variable) || (side.argument ? "what argument " + side.argument + " points to" : "")).filter(Boolean))].join("; ")],
       ["occurred", plural(race.count, "time")], ["instructions", race.instructions > 1 ? race.instructions : null],
-      ["evidence", race.evidence ? `${race.evidence} (engine ${race.engine})` : race.engine], ["id", race.id], ["baseline", race.known === true ? "known" : race.known === false ? "new" : null]]),
-    seenIn(race),
-    el("h3", {}, "Again"), copyable(race.again, "the command"),
-    race.rule ? [el("h3", {}, "To suppress it"), el("p", { class: "soft" }, "A line for the file of --suppressions, with the reason above it. It hides this race and no other:"), copyable("# why this is no problem\n" + race.rule, "the rule")] : []);
+      ["evidence", race.evidence ? `${race.evidence} (engine ${race.engine})` : race.engine], ["id", race.id], ["id of the cause", cause], ["baseline", race.known === true ? "known" : race.known === false ? "new" : null]]),
+    seenIn(race)];
+}
+
+// The races of a cause, folded. What one has inside is made when it is opened. `open`: that of the address.
+function occurrences(entry, open) {
+  if (entry.races.length < 2) return [];
+  return [el("h3", {}, `It is seen as ${entry.races.length} races`), entry.races.map((race) => {
+    const pair = pairOf(race), [first, other] = pair.accesses;
+    const fill = (event) => {
+      if (event.target.open && event.target.children.length < 2)
+        event.target.append(el("p", {}, race.meaning), sidesOf(race), el("div", { class: "order" }, el("strong", {}, "Missing: "), race.sentence || pair.sentence || "some order between the two threads"),
+          ...factsOf(race).flat(Infinity).filter(Boolean));
+    };
+    return el("details", { class: "race", "data-id": race.id, open: race === open, toggle: fill }, el("summary", {}, race.class + ": " + placeOf(first) +
+      (other && placeOf(other) !== placeOf(first) ? " and " + placeOf(other) : "") + ", " + plural(race.count, "time"), race === entry.shown ? el("span", { class: "soft" }, ", shown above") : null));
+  })];
+}
+
+function suppression(entry) {
+  const rules = [...new Set(entry.races.map((race) => race.rule).filter(Boolean))];
+  if (!rules.length) return [];
+  return [el("h3", {}, "To suppress it"), el("p", { class: "soft" }, rules.length > 1 ? "Lines for the file of --suppressions, with the reason above them. They hide these races and no others:"
+    : "A line for the file of --suppressions, with the reason above it. It hides this race and no other:"), copyable("# why this is no problem\n" + rules.join("\n"), "the rule")];
+}
+
+function entryPage(entry, open) {
+  const race = entry.shown, pair = pairOf(race), next = entries[entry.number + 1], before = entries[entry.number - 1];
+  const kernel = race.kernels ? ` in ${race.kernels.number} kernels` : entry.kernel ? " in kernel " + entry.kernel : "";
+  return el("section", { id: "cause" },
+    el("nav", { class: "pages" }, el("a", { href: "#" }, "all"), before ? el("a", { href: before.href, rel: "prev" }, "previous") : null, next ? el("a", { href: next.href, rel: "next" }, "next") : null),
+    el("h2", {}, (!entry.misuse ? "Data race: " : entry.what === "stray access" ? "Memory misuse: " : "Synchronization misuse: ") + entry.what + (entry.on ? " on " + entry.on : "") + kernel),
+    el("p", {}, entry.meaning), fixOf(entry), sidesOf(race),
+    el("div", { class: "order" }, entry.why ? el("p", {}, el("strong", {}, "Why: "), entry.why + ".") : null,
+      el("p", {}, el("strong", {}, entry.misuse ? "What happened: " : "Missing: "), race.sentence || pair.sentence || race.detail || "some order between the two threads")),
+    occurrences(entry, open), factsOf(race, entry.misuse ? null : entry.id), entry.seen_in && entry.races.length > 1 ? [el("h3", {}, "All its races"), seenIn(entry)] : [],
+    el("h3", {}, "Again"), copyable(race.again, "the command"), suppression(entry));
 }
 
 // ---- The page --------------------------------------------------------------------------------------------------------
 
 let indexSection = null;
 function show() {
-  const race = location.hash.startsWith("#race-") ? byId.get(decodeURIComponent(location.hash.slice(6))) : null;
+  const [, kind, id] = location.hash.match(/^#(cause|race)-(.*)$/) || [], race = kind === "race" ? byId.get(decodeURIComponent(id)) : null;
+  const entry = race ? race.entry : kind && entries.find((one) => one.href === location.hash);
   const main = document.querySelector("main");
-  if (race) {
-    main.replaceChildren(racePage(race));
-    document.title = shown(race.class + " at " + race.place) + " - gpurace";
+  if (entry) {
+    main.replaceChildren(entryPage(entry, race));
+    document.title = shown(entry.what + " at " + entry.place) + " - gpurace";
     scrollTo(0, 0);
     return;
   }
