@@ -74,6 +74,9 @@ static gr_status unread(void *user, const char *text) {
         fprintf(stderr, "gpurace: %s\n", text);
     return gr_report_reason(&c->report, "%s", text);
 }
+static gr_status possible(void *user, const GrPossible *p) {
+    return gr_report_possible(&((Check *)user)->report, p);
+}
 static gr_status remark(void *user, const char *text) {
     return gr_report_remark(&((Check *)user)->report, "%s", text);
 }
@@ -146,7 +149,7 @@ static int check(Check *c, gr_error *err) {
     describe(c, folder);
     GrReport *r = &c->report;
     GrStaticInput in = {c->files.data, c->files.len, c->words ? c->words : none, &c->options};
-    GrStaticSink to = {&r->arena, {c, take}, c, looked_at, reason, unread, remark, uses};
+    GrStaticSink to = {&r->arena, {c, take}, c, looked_at, reason, unread, remark, uses, possible};
     st = c->engine->still->check(&in, &to, err);
     if (c->why.code) { // a finding that the report refused: the engine knows only that it was not taken
         *err = c->why;

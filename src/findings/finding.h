@@ -104,6 +104,13 @@ typedef struct GrFinding {
     const GrOutcome *outcome; // NULL: nothing is known
 } GrFinding;
 
+// Two accesses that may race: nothing showed it, and nothing excludes it.
+typedef struct GrPossible {
+    const char *text;   // a sentence that says so
+    const char *kernel; // demangled or not
+    GrFrame sides[2];   // their headlines
+} GrPossible;
+
 // Takes findings. `f` is read during the call; what it points to must outlive the taker's use. False: out of memory.
 typedef struct GrSink {
     void *user;

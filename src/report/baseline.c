@@ -69,6 +69,8 @@ gr_status gr_report_compare(GrReport *r, const GrReport *base, const char *name,
             for (size_t k = 0; k < theirs.len; k++)
                 r->baseline.gone += !is_in(&theirs.data[k], &mine, &my_lines);
         }
+        for (size_t k = 0; k < r->possible.len; k++)
+            r->possible.data[k].known = gr_possible_of(base, r->possible.data[k].pair.text);
         gr_report_order(r);
     }
     gr_map_free(&ids);

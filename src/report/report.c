@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A report as it is made: findings and texts are added.
+#include "base/path_map.h"
 #include "report/report_internal.h"
 #include "report/suppress.h"
 
@@ -17,6 +18,7 @@ void gr_report_init(GrReport *r) {
 void gr_report_free(GrReport *r) {
     gr_vec_free(&r->races);
     gr_vec_free(&r->causes);
+    gr_vec_free(&r->possible);
     gr_vec_free(&r->hidden);
     gr_vec_free(&r->conflicts);
     gr_vec_free(&r->faulted);
@@ -54,6 +56,32 @@ void gr_report_free(GrReport *r) {
 
 gr_status gr_report_reason(GrReport *r, const char *fmt, ...) { ADD_TEXT(&r->reasons); }
 gr_status gr_report_remark(GrReport *r, const char *fmt, ...) { ADD_TEXT(&r->remarks); }
+
+static bool copy_frame(GrReport *r, const GrFrame *f, GrFrame *out) {
+    *out = *f;
+    out->function = f->function ? gr_arena_strdup(&r->arena, f->function) : NULL;
+    out->file = f->file ? gr_arena_strdup(&r->arena, f->file) : NULL;
+    bool ok = (out->function || !f->function) && (out->file || !f->file);
+    out->file = out->file ? gr_path_mapped(r->paths, out->file, &r->arena) : NULL;
+    return ok;
+}
+
+gr_status gr_report_possible(GrReport *r, const GrPossible *p) {
+    GrPossibleRace new = {
+        .pair = {gr_arena_strdup(&r->arena, p->text), gr_arena_strdup(&r->arena, p->kernel)}};
+    bool said = gr_possible_of(r, p->text);
+    return new.pair.text &&new.pair.kernel &&copy_frame(r, &p->sides[0], &new.pair.sides[0]) &&
+                   copy_frame(r, &p->sides[1], &new.pair.sides[1]) && (said || gr_vec_push(&r->possible, new))
+               ? gr_report_reason(r, "%s", p->text)
+               : GR_ERR_NOMEM;
+}
+
+const GrPossible *gr_possible_of(const GrReport *r, const char *text) {
+    for (size_t k = 0; k < r->possible.len; k++)
+        if (!strcmp(r->possible.data[k].pair.text, text))
+            return &r->possible.data[k].pair;
+    return NULL;
+}
 
 gr_status gr_report_blind(GrReport *r, const char *fmt, ...) {
     GR_FORMATTED(text, 400, fmt);

@@ -94,6 +94,12 @@ typedef struct GrCause {
     bool follows; // another cause is a broken synchronization of the same kernel, which may explain it
 } GrCause;
 
+// A pair of places whose accesses may race.
+typedef struct GrPossibleRace {
+    GrPossible pair;
+    bool known; // the baseline has it
+} GrPossibleRace;
+
 // A cause with its races, as reports show it.
 typedef struct GrCauseRaces {
     const GrCause *cause;       // NULL: a race by itself
@@ -194,8 +200,9 @@ typedef struct GrReport {
     GrVerdict verdict;
     GrRaceVec races;
     VEC(GrCause) causes;
-    GrRaceVec misuses; // by kind and place
-    Map misuse_at;     // number + 1, until they are sorted
+    VEC(GrPossibleRace) possible; // each has a reason of the same text
+    GrRaceVec misuses;            // by kind and place
+    Map misuse_at;                // number + 1, until they are sorted
     GrRaceVec hidden;  // races and misuses (those have no space) that a rule hides; no part of the verdict
     uint64_t unlisted; // races that a report which was read had counted only (--max-reports)
     VEC(const GrRunOf *) runs; // of a merged report: by seed, then id. Empty: the report is of one run
@@ -241,6 +248,9 @@ void gr_report_free(GrReport *r);
 
 // Adds a reason that only the launcher knows ("the program was killed by signal 11"), before gr_report_build.
 gr_status gr_report_reason(GrReport *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+// Adds a reason of which the places are known. All is copied.
+gr_status gr_report_possible(GrReport *r, const GrPossible *p);
 
 // Adds something worth saying that takes nothing away from the verdict.
 gr_status gr_report_remark(GrReport *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

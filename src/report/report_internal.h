@@ -44,6 +44,9 @@ static inline const char *gr_race_reproduce(const GrReport *r, const GrRace *rac
     return race->n_seen ? race->seen[0].run->reproduce : r->reproduce;
 }
 
+// The possible race that a reason is of. NULL: none.
+const GrPossible *gr_possible_of(const GrReport *r, const char *text);
+
 // "3 new (1 cause)": how many races, `which` ones, and how many causes have no others.
 void gr_report_counted(uint64_t races, uint64_t causes, const char *which, StrBuf *out);
 

@@ -94,6 +94,11 @@ static void make_launch(GrHostLaunch *l, const PtxFunc *f, GrAllocation *allocat
 
 // ---- What it makes of a kernel -----------------------------------------------------------------------------
 
+static gr_status ignore_possible(void *user, const GrPossible *p) {
+    (void)user;
+    return p->text[0] && p->sides[0].line && p->sides[1].line ? GR_OK : (abort(), GR_OK);
+}
+
 static gr_status ignore_text(void *user, const char *text) {
     (void)user;
     return text[0] ? GR_OK : (abort(), GR_OK);
@@ -150,7 +155,8 @@ static void decide(GrModels *models, const GrHostLaunch *l, size_t size) {
                               .facts = {false, true, true, true, true, true},
                               .jobs = 1,
                               .solver_seconds = question_seconds};
-    GrStaticSink sink = {.arena = models->arena, .reason = ignore_text, .remark = ignore_text};
+    GrStaticSink sink = {
+        .arena = models->arena, .reason = ignore_text, .remark = ignore_text, .possible = ignore_possible};
     GrTold told = {.to = &sink, .file = "input", .launch = ""};
     gr_error err = {0};
     GrBound b;

@@ -34,6 +34,7 @@ typedef struct GrStaticSink {
     gr_status (*remark)(void *user, const char *text); // worth knowing
     // Tells what the program or a kernel uses, as bits (GrUse): the report names those in GrEngine.blind.
     gr_status (*uses)(void *user, unsigned bits);
+    gr_status (*possible)(void *user, const GrPossible *p); // a reason of which the places are known
 } GrStaticSink;
 
 typedef struct GrStaticEngine {

@@ -111,6 +111,21 @@ static void add_rules(GrMerge *m, struct GrSuppressions **to, const struct GrSup
         qsort((*to)->rules.data, (*to)->rules.len, sizeof *(*to)->rules.data, compare_rules);
 }
 
+static void add_possible(GrMerge *m, const GrReport *from) {
+    for (size_t k = 0; k < from->possible.len; k++) {
+        GrPossible copy = from->possible.data[k].pair;
+        if (gr_possible_of(m->to, copy.text))
+            continue;
+        copy.text = gr_merge_text(m, copy.text);
+        copy.kernel = gr_merge_text(m, copy.kernel);
+        for (unsigned side = 0; side < 2; side++) {
+            copy.sides[side].function = gr_merge_text(m, copy.sides[side].function);
+            copy.sides[side].file = gr_merge_text(m, copy.sides[side].file);
+        }
+        gr_merge_check(gr_vec_push(&m->to->possible, ((GrPossibleRace){.pair = copy})), m);
+    }
+}
+
 void gr_merge_coverage(GrMerge *m, const GrReport *from) {
     GrReport *to = m->to;
     most(&to->modules_checked, from->modules_checked);
@@ -142,6 +157,7 @@ void gr_merge_coverage(GrMerge *m, const GrReport *from) {
     add_texts(m, &to->faults, &from->faults);
     add_texts(m, &to->blind, &from->blind);
     add_texts(m, &to->reasons, &from->reasons);
+    add_possible(m, from);
     add_rules(m, &to->suppressions, from->suppressions);
     add_rules(m, &to->bundled, from->bundled);
     add_rules(m, &to->comments, from->comments);

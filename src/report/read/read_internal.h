@@ -27,6 +27,8 @@ const json_t *gr_read_list(GrReader *x, const json_t *o, const char *key);   // 
 // False: there are none.
 bool gr_read_triple(GrReader *x, const json_t *o, const char *key, uint32_t out[3]);
 
+GrFrame gr_read_frame(GrReader *x, const json_t *o);
+
 // The races, or misuses, of `list` (read_race.c). `what` is what one of them is called.
 void gr_read_races(GrReader *x, const json_t *list, const char *what, GrRaceVec *out);
 

@@ -70,13 +70,6 @@ static uint32_t read_lanes(GrReader *x, const json_t *o, const char *key) {
 
 // ---- Accesses -------------------------------------------------------------------------------------------------------
 
-static GrFrame read_frame(GrReader *x, const json_t *o) {
-    return (GrFrame){.function = gr_read_text(x, o, "function"),
-                     .file = gr_path_mapped(x->report->paths, gr_read_text(x, o, "file"), &x->report->arena),
-                     .line = (uint32_t)gr_read_number(x, o, "line", UINT32_MAX),
-                     .col = (uint32_t)gr_read_number(x, o, "column", UINT32_MAX)};
-}
-
 // The access's place, and where that was inlined.
 static GrAccess read_places(GrReader *x, const json_t *o) {
     const json_t *list = gr_read_list(x, o, "frames");
@@ -87,9 +80,9 @@ static GrAccess read_places(GrReader *x, const json_t *o) {
         return (GrAccess){.kind = ""};
     }
     for (size_t k = 0; k < n; k++)
-        frames[k] = read_frame(x, json_array_get(list, k));
+        frames[k] = gr_read_frame(x, json_array_get(list, k));
     if (!n)
-        frames[0] = read_frame(x, o);
+        frames[0] = gr_read_frame(x, o);
     return gr_access_in(&frames[0], frames + 1, n ? (uint32_t)n - 1 : 0);
 }
 
@@ -111,7 +104,7 @@ static const GrStack *read_stack(GrReader *x, const json_t *o) {
     if (!frames)
         return NULL;
     for (size_t k = 0; k < n; k++)
-        frames[k] = read_frame(x, json_array_get(list, k));
+        frames[k] = gr_read_frame(x, json_array_get(list, k));
     *s = (GrStack){gr_read_text(x, o, "called"), frames, (uint32_t)n};
     return s;
 }
@@ -124,7 +117,7 @@ static const GrHeld *read_memory(GrReader *x, const json_t *o) {
     if (m)
         *m = (GrHeld){.kind = gr_read_needed(x, memory, "kind"),
                       .name = gr_read_text(x, memory, "variable"),
-                      .place = read_frame(x, memory),
+                      .place = gr_read_frame(x, memory),
                       .stack = read_stack(x, memory),
                       .offset = gr_read_number(x, memory, "offset", INT64_MAX),
                       .size = gr_read_number(x, memory, "size", INT64_MAX)};
@@ -159,7 +152,7 @@ static GrAccess read_access(GrReader *x, const json_t *o) {
     const json_t *near = gr_read_object(x, o, "near");
     GrFrame *before = near ? GR_NEW(&x->report->arena, GrFrame) : NULL;
     if (before)
-        *before = read_frame(x, near);
+        *before = gr_read_frame(x, near);
     a.near = before;
     return a;
 }

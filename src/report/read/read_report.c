@@ -172,6 +172,23 @@ static void read_runs(GrReader *x, const json_t *report) {
     }
 }
 
+static void read_possible(GrReader *x, const json_t *report) {
+    const json_t *list = gr_read_list(x, report, "possible");
+    size_t k;
+    json_t *v;
+    json_array_foreach(list, k, v) {
+        const json_t *sides = gr_read_list(x, v, "sides");
+        GrPossibleRace p = {.pair = {gr_read_needed(x, v, "text"), gr_read_needed(x, v, "kernel")},
+                            .known = gr_read_flag(v, "known")};
+        if (json_array_size(sides) != 2)
+            gr_read_wrong(x, "a possible race has no two sides");
+        for (size_t side = 0; side < 2; side++)
+            p.pair.sides[side] = gr_read_frame(x, json_array_get(sides, side));
+        if (!gr_vec_push(&x->report->possible, p))
+            gr_read_nomem(x);
+    }
+}
+
 static void drop_names(json_t *races) {
     size_t k;
     json_t *v;
@@ -195,6 +212,7 @@ static void read_content(GrReader *x) {
     json_object_del(o, "causes");
     json_object_del(o, "format");
     drop_names(json_object_get(o, "races"));
+    drop_names(json_object_get(o, "possible"));
     drop_names(json_object_get(o, "misuses"));
     drop_names(json_object_get(o, "hidden"));
     char *all = o ? json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
@@ -282,6 +300,7 @@ static void read_report(GrReader *x, const json_t *o) {
         r->baseline.causes.gone = gr_read_number(x, causes, "gone", INT64_MAX);
     }
     read_runs(x, o);
+    read_possible(x, o);
     gr_read_races(x, gr_read_list(x, o, "races"), "race", &r->races);
     gr_read_races(x, gr_read_list(x, o, "misuses"), "misuse", &r->misuses);
     gr_read_races(x, gr_read_list(x, o, "hidden"), "hidden race", &r->hidden);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Single values of a report that was written as JSON.
+#include "base/path_map.h"
 #include "report/read/read_internal.h"
 
 void gr_read_wrong(GrReader *x, const char *fmt, ...) {
@@ -74,4 +75,11 @@ bool gr_read_triple(GrReader *x, const json_t *o, const char *key, uint32_t out[
         out[k] = (uint32_t)n;
     }
     return v != NULL;
+}
+
+GrFrame gr_read_frame(GrReader *x, const json_t *o) {
+    return (GrFrame){.function = gr_read_text(x, o, "function"),
+                     .file = gr_path_mapped(x->report->paths, gr_read_text(x, o, "file"), &x->report->arena),
+                     .line = (uint32_t)gr_read_number(x, o, "line", UINT32_MAX),
+                     .col = (uint32_t)gr_read_number(x, o, "column", UINT32_MAX)};
 }

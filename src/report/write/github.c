@@ -74,8 +74,11 @@ static void add_misuse(const GrReport *r, const GrRace *misuse, StrBuf *out) {
 
 static void add_reason(const GrReport *r, const char *reason, StrBuf *out) {
     StrBuf text = {0};
+    const GrPossible *possible = gr_possible_of(r, reason);
     gr_add_escaped(reason, &text);
-    add_command(r, "warning", NULL, "gpurace: not everything was checked", text.data ? text.data : "", out);
+    add_command(r, "warning", possible ? &possible->sides[0] : NULL,
+                possible ? "possible race" : "gpurace: not everything was checked",
+                text.data ? text.data : "", out);
     out->oom |= text.oom;
     gr_str_free(&text);
 }

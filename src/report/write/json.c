@@ -491,6 +491,20 @@ static json_t *causes_json(const GrReport *r, Arena *arena) {
     return if_made(ok, a);
 }
 
+static json_t *possible_json(const GrReport *r, Arena *arena) {
+    json_t *a = json_array();
+    bool ok = a;
+    for (size_t k = 0; ok && k < r->possible.len; k++) {
+        const GrPossibleRace *p = &r->possible.data[k];
+        json_t *o = json_pack("{s:o,s:o,s:[o,o]}", "text", gr_json_text(p->pair.text), "kernel",
+                              gr_json_text(gr_demangle(p->pair.kernel, arena)), "sides",
+                              frame_json(&p->pair.sides[0], arena), frame_json(&p->pair.sides[1], arena));
+        ok = o && (!r->baseline.name || gr_json_set(o, "known", json_boolean(p->known)));
+        ok = json_array_append_new(a, o) == 0 && ok;
+    }
+    return if_made(ok, a);
+}
+
 // What only some reports have.
 static bool add_rest(const GrReport *r, size_t listed, Arena *arena, json_t *o) {
     bool ok = true;
@@ -513,6 +527,8 @@ static bool add_rest(const GrReport *r, size_t listed, Arena *arena, json_t *o) 
                       (json_int_t)r->baseline.causes.gone));
     if (ok && r->runs.len)
         ok = gr_json_set(o, "runs", runs_json(r));
+    if (ok && r->possible.len)
+        ok = gr_json_set(o, "possible", possible_json(r, arena));
     if (ok && (!times || json_object_size(times)))
         ok = gr_json_set(o, "times", json_incref(times));
     if (ok && (!sources || json_object_size(sources)))

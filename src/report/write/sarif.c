@@ -478,6 +478,28 @@ static json_t *misuse_result(Writer *w, const GrRace *misuse) {
     return o;
 }
 
+// A pair of places that may race: for a person to look at.
+static json_t *possible_result(Writer *w, const GrPossibleRace *p) {
+    static const GrClass class = {
+        0, "possible race", "two accesses may race: no run showed it, and nothing excludes it", GR_KIND_RACE};
+    json_t *o = json_object();
+    put(w, o, "ruleIndex", json_integer((json_int_t)rule_of(w, &class, false)));
+    put(w, o, "ruleId", json_string(rule_id(w, &class)));
+    put(w, o, "level", json_string("none")); // as SARIF has it for all that is no failure
+    put(w, o, "kind", json_string("review"));
+    if (w->report->baseline.name)
+        put(w, o, "baselineState", json_string(p->known ? "unchanged" : "new"));
+    put(w, o, "message", message(p->pair.text));
+    for (unsigned side = 0; side < 2; side++) {
+        const GrAccess at = {.kind = "", .at = p->pair.sides[side]};
+        json_t *place = location(w, &(GrFinding){.kernel = p->pair.kernel}, &at, 0);
+        if (side)
+            put(w, place, "message", message("the other side"));
+        put(w, o, side ? "relatedLocations" : "locations", json_pack("[o]", place));
+    }
+    return o;
+}
+
 // ---- The run --------------------------------------------------------------------------------------------------------
 
 static void add_notes(Writer *w, json_t *list, const GrCountedVec *texts, const char *level) {
@@ -537,6 +559,8 @@ static json_t *run_json(Writer *w) {
     }
     for (size_t k = 0; k < r->misuses.len && !w->nomem; k++)
         add(w, results, misuse_result(w, &r->misuses.data[k]));
+    for (size_t k = 0; k < r->possible.len && !w->nomem; k++)
+        add(w, results, possible_result(w, &r->possible.data[k]));
     for (size_t k = 0; k < r->hidden.len && (!r->max_reports || k < r->max_reports) && !w->nomem; k++) {
         const GrRace *race = &r->hidden.data[k];
         GrCauseRaces alone = {

@@ -202,6 +202,35 @@ class Ptx(unittest.TestCase):
         self.assertTrue(report["reasons"][0].startswith("possible: "), report["reasons"])
         check(path, "--replay", "no", "--strict", status=67)
 
+    def test_possible_races_have_places(self):
+        """In JSON both places, in SARIF a result to be reviewed; a report that is read has them, too."""
+        path = self.file("k", ".loc 1 9 5")
+        path.write_text(path.read_text().replace("st.shared", ".loc 1 7 3\nst.shared").replace(".visible", '.file 1 "/src/a.cu"\n.visible'))
+        report = check(path, "--replay", "no")
+        possible, = report["possible"]
+        self.assertIn(possible["text"], report["reasons"])
+        self.assertEqual((possible["kernel"], {(side["file"], side["line"]) for side in possible["sides"]}), ("k", {("/src/a.cu", 7), ("/src/a.cu", 9)}))
+        saved = path.with_suffix(".json")
+        saved.write_text(json.dumps(report))
+
+        def convert(form, *options):
+            return subprocess.run([GPURACE, "report", "--format", form, *options, saved], stdout=subprocess.PIPE, text=True, check=True).stdout
+        self.assertEqual(json.loads(convert("json")), report)
+        log = json.loads(convert("sarif"))["runs"][0]
+        result, = log["results"]
+        self.assertEqual((result["kind"], result["level"], result["message"]["text"]), ("review", "none", possible["text"]))
+        self.assertEqual(log["tool"]["driver"]["rules"][result["ruleIndex"]]["name"], "possible race")
+        places = [place["physicalLocation"] for place in result["locations"] + result["relatedLocations"]]
+        self.assertEqual([(place["artifactLocation"]["uri"], place["region"]["startLine"]) for place in places],
+                         [("file://" + side["file"], side["line"]) for side in possible["sides"]])
+        other = path.with_suffix(".other.json")  # merged with another run that has the same and one more
+        more = dict(possible, text=possible["text"] + " more")
+        other.write_text(json.dumps(dict(report, seed=report["seed"] + 1, possible=[possible, more], reasons=[*report["reasons"], more["text"]])))
+        self.assertEqual(json.loads(convert("json", other))["possible"], [possible, more])
+        log = json.loads(convert("sarif", "--baseline", saved))["runs"][0]
+        self.assertEqual(log["results"][0]["baselineState"], "unchanged")
+        self.assertIn(f"::warning file=/src/a.cu,line={possible['sides'][0]['line']},title=possible race::", convert("github"))
+
     def test_what_is_not_looked_for_is_said(self):
         for barrier, said in ("bar.sync 0;", False), ("{ .reg .pred %p1; setp.lt.u32 %p1, %r1, 32; @%p1 bar.sync 0; }", True):
             done = subprocess.run([GPURACE, "check", "--replay", "no", "--format", "json", self.file("clean", barrier)], capture_output=True, text=True, timeout=300)

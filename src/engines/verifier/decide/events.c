@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-typedef enum Event { KERNEL, REASON, UNREAD, REMARK, FINDING } Event;
+typedef enum Event { KERNEL, REASON, UNREAD, REMARK, POSSIBLE, FINDING } Event;
 
 // Writes to `out`, or (out NULL) reads from `at` and makes what it reads in `arena`.
 typedef struct Stream {
@@ -95,6 +95,14 @@ static void finding(Stream *s, GrFinding *f) {
         access_of(s, &f->accesses[k]);
 }
 
+static void possible_of(Stream *s, GrPossible *p) {
+    bytes(s, p, sizeof *p);
+    text(s, &p->text);
+    text(s, &p->kernel);
+    frame(s, &p->sides[0]);
+    frame(s, &p->sides[1]);
+}
+
 // ---- Writing --------------------------------------------------------------------------------------------------------
 
 static gr_status put(StrBuf *out, Event e, const char *first, const char *second) {
@@ -122,8 +130,18 @@ static bool take(void *user, const GrFinding *f) {
     return !out->oom;
 }
 
+static gr_status possible(void *user, const GrPossible *p) {
+    StrBuf *out = user;
+    Event e = POSSIBLE;
+    Stream s = {.out = out};
+    GrPossible copy = *p;
+    bytes(&s, &e, sizeof e);
+    possible_of(&s, &copy);
+    return out->oom ? GR_ERR_NOMEM : GR_OK;
+}
+
 GrStaticSink gr_events_sink(StrBuf *out, Arena *arena) {
-    return (GrStaticSink){arena, {out, take}, out, kernel, reason, unread, remark, NULL};
+    return (GrStaticSink){arena, {out, take}, out, kernel, reason, unread, remark, NULL, possible};
 }
 
 // ---- Reading --------------------------------------------------------------------------------------------------------
@@ -132,10 +150,14 @@ static gr_status tell_one(Stream *s, const GrStaticSink *to) {
     Event e = KERNEL;
     const char *first = NULL, *second = NULL;
     GrFinding f = {0};
+    GrPossible p = {0};
     bytes(s, &e, sizeof e);
     if (e == FINDING)
         finding(s, &f);
-    else {
+    else if (e == POSSIBLE) {
+        possible_of(s, &p);
+        first = p.text;
+    } else {
         text(s, &first);
         text(s, &second);
     }
@@ -146,6 +168,7 @@ static gr_status tell_one(Stream *s, const GrStaticSink *to) {
     case REASON: return to->reason(to->user, first);
     case UNREAD: return to->unread(to->user, first);
     case REMARK: return to->remark(to->user, first);
+    case POSSIBLE: return to->possible(to->user, &p);
     case FINDING: return to->findings.take(to->findings.user, &f) ? GR_OK : GR_ERR_NOMEM;
     }
     return GR_ERR_FORMAT;

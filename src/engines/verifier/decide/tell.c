@@ -12,6 +12,7 @@ enum { MOST_OPEN = 12 }; // sentences for one kernel and launch, or for all reco
 
 struct GrSaid {
     size_t pairs;
+    GrPossible places; // text NULL: of no possible race whose places are known
     char text[];
 };
 
@@ -61,13 +62,17 @@ static bool access_of(const GrTold *t, const GrKernelAccess *a, GrAccess *out) {
     return out->kernel;
 }
 
+static const GrFrame *headline_of(const GrAccess *a) {
+    return a->headline ? &a->inlined[a->headline - 1] : &a->at;
+}
+
 void gr_tell_place(const GrTold *t, const GrKernelAccess *a, StrBuf *out) {
     GrAccess x;
     if (!access_of(t, a, &x)) {
         out->oom = true;
         return;
     }
-    const GrFrame *f = x.headline ? &x.inlined[x.headline - 1] : &x.at;
+    const GrFrame *f = headline_of(&x);
     const char *name = f->file ? strrchr(f->file, '/') : NULL;
     if (f->file && f->line)
         gr_str_addf(out, "the %s at %s:%u", x.kind, name ? name + 1 : f->file, f->line);
@@ -166,6 +171,16 @@ void gr_tell_subject(const GrTold *t, StrBuf *out) {
     gr_arena_free(&scratch);
 }
 
+// Where the two sides are. False: memory is out.
+static bool find_places(const GrTold *t, const GrVerdict *v, struct GrSaid *s) {
+    GrAccess a, b;
+    if (!access_of(t, v->sides[0]->a, &a) || !access_of(t, v->sides[1]->a, &b))
+        return false;
+    if (headline_of(&a)->line && headline_of(&b)->line)
+        s->places = (GrPossible){s->text, a.kernel, {*headline_of(&a), *headline_of(&b)}};
+    return true;
+}
+
 gr_status gr_tell_open(GrTold *t, const GrVerdict *v, gr_error *err) {
     t->pairs[v->decision]++;
     StrBuf text = {0};
@@ -191,6 +206,9 @@ gr_status gr_tell_open(GrTold *t, const GrVerdict *v, gr_error *err) {
         if (ok) {
             s->pairs = 1;
             memcpy(s->text, text.data, text.len + 1);
+            ok = v->of_objects || v->decision != GR_POSSIBLE || find_places(t, v, s);
+        }
+        if (ok) {
             ok = gr_map_put_u64(&t->said, gr_hash_bytes(text.data, text.len), s);
         } else
             free(s);
@@ -199,10 +217,18 @@ gr_status gr_tell_open(GrTold *t, const GrVerdict *v, gr_error *err) {
     return ok ? GR_OK : gr_no_memory(err);
 }
 
-// Tells a reason, unless it was said of another launch of the kernel.
-static gr_status tell_reason(const GrTold *t, const char *text) {
-    if (!t->all)
+static gr_status tell_text(const GrTold *t, const char *text, const GrPossible *places) {
+    if (!places || !places->text)
         return t->to->reason(t->to->user, text);
+    GrPossible p = *places;
+    p.text = text;
+    return t->to->possible(t->to->user, &p);
+}
+
+// Tells a reason, unless it was said of another launch of the kernel. `places` may be NULL.
+static gr_status tell_reason(const GrTold *t, const char *text, const GrPossible *places) {
+    if (!t->all)
+        return tell_text(t, text, places);
     const char *launch = *t->launch ? strstr(text, t->launch) : NULL;
     const char *rest = launch ? launch + strlen(t->launch) : text;
     uint64_t key =
@@ -211,7 +237,7 @@ static gr_status tell_reason(const GrTold *t, const char *text) {
         t->all->repeated++;
         return GR_OK;
     }
-    return gr_map_put_u64(&t->all->said, key, t->all) ? t->to->reason(t->to->user, text) : GR_ERR_NOMEM;
+    return gr_map_put_u64(&t->all->said, key, t->all) ? tell_text(t, text, places) : GR_ERR_NOMEM;
 }
 
 gr_status gr_tell_kernel(GrTold *t, const char *decision, const char *why) {
@@ -219,7 +245,7 @@ gr_status gr_tell_kernel(GrTold *t, const char *decision, const char *why) {
     gr_str_addf(&text, "%s: ", decision);
     gr_tell_subject(t, &text);
     gr_str_addf(&text, ": %s", why);
-    gr_status st = text.oom ? GR_ERR_NOMEM : tell_reason(t, text.data);
+    gr_status st = text.oom ? GR_ERR_NOMEM : tell_reason(t, text.data, NULL);
     gr_str_free(&text);
     return st;
 }
@@ -229,7 +255,7 @@ static gr_status tell_said(const GrTold *t, const struct GrSaid *s) {
     gr_str_add(&text, s->text);
     if (s->pairs > 1)
         gr_str_addf(&text, " (%zu times)", s->pairs);
-    gr_status st = text.oom ? GR_ERR_NOMEM : tell_reason(t, text.data);
+    gr_status st = text.oom ? GR_ERR_NOMEM : tell_reason(t, text.data, &s->places);
     gr_str_free(&text);
     return st;
 }
