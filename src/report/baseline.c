@@ -51,9 +51,10 @@ static bool count_causes(const GrReport *r, const Map *ids, const Map *line_ids,
 }
 
 gr_status gr_report_compare(GrReport *r, const GrReport *base, const char *name, gr_error *err) {
-    Map ids = {0}, line_ids = {0}, mine = {0}, my_lines = {0};
+    Map ids = {0}, line_ids = {0}, mine = {0}, my_lines = {0}, possible = {0};
     bool ok = add_names(&ids, &line_ids, &base->races) && add_names(&ids, &line_ids, &base->misuses) &&
               add_names(&mine, &my_lines, &r->races) && add_names(&mine, &my_lines, &r->misuses);
+    ok = ok && gr_possible_by_text(base, &possible);
     uint64_t kept;
     ok = ok && count_causes(r, &ids, &line_ids, &r->baseline.causes.known, &r->baseline.causes.fresh) &&
          count_causes(base, &mine, &my_lines, &kept, &r->baseline.causes.gone);
@@ -70,12 +71,13 @@ gr_status gr_report_compare(GrReport *r, const GrReport *base, const char *name,
                 r->baseline.gone += !is_in(&theirs.data[k], &mine, &my_lines);
         }
         for (size_t k = 0; k < r->possible.len; k++)
-            r->possible.data[k].known = gr_possible_of(base, r->possible.data[k].pair.text);
+            r->possible.data[k].known = gr_map_get(&possible, r->possible.data[k].pair.text);
         gr_report_order(r);
     }
     gr_map_free(&ids);
     gr_map_free(&line_ids);
     gr_map_free(&mine);
     gr_map_free(&my_lines);
+    gr_map_free(&possible);
     return ok ? GR_OK : gr_no_memory(err);
 }

@@ -69,18 +69,18 @@ static bool copy_frame(GrReport *r, const GrFrame *f, GrFrame *out) {
 gr_status gr_report_possible(GrReport *r, const GrPossible *p) {
     GrPossibleRace new = {
         .pair = {gr_arena_strdup(&r->arena, p->text), gr_arena_strdup(&r->arena, p->kernel)}};
-    bool said = gr_possible_of(r, p->text);
+    bool said = gr_map_get(&r->reasons.at, p->text);
     return new.pair.text &&new.pair.kernel &&copy_frame(r, &p->sides[0], &new.pair.sides[0]) &&
                    copy_frame(r, &p->sides[1], &new.pair.sides[1]) && (said || gr_vec_push(&r->possible, new))
                ? gr_report_reason(r, "%s", p->text)
                : GR_ERR_NOMEM;
 }
 
-const GrPossible *gr_possible_of(const GrReport *r, const char *text) {
-    for (size_t k = 0; k < r->possible.len; k++)
-        if (!strcmp(r->possible.data[k].pair.text, text))
-            return &r->possible.data[k].pair;
-    return NULL;
+bool gr_possible_by_text(const GrReport *r, Map *out) {
+    bool ok = true;
+    for (size_t k = 0; ok && k < r->possible.len; k++)
+        ok = gr_map_put(out, r->possible.data[k].pair.text, &r->possible.data[k]);
+    return ok;
 }
 
 gr_status gr_report_blind(GrReport *r, const char *fmt, ...) {

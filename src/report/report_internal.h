@@ -44,8 +44,8 @@ static inline const char *gr_race_reproduce(const GrReport *r, const GrRace *rac
     return race->n_seen ? race->seen[0].run->reproduce : r->reproduce;
 }
 
-// The possible race that a reason is of. NULL: none.
-const GrPossible *gr_possible_of(const GrReport *r, const char *text);
+// Finds possible races (GrPossibleRace) by their texts, which are those of reasons. False: out of memory.
+bool gr_possible_by_text(const GrReport *r, Map *out);
 
 // "3 new (1 cause)": how many races, `which` ones, and how many causes have no others.
 void gr_report_counted(uint64_t races, uint64_t causes, const char *which, StrBuf *out);

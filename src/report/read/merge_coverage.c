@@ -111,10 +111,16 @@ static void add_rules(GrMerge *m, struct GrSuppressions **to, const struct GrSup
         qsort((*to)->rules.data, (*to)->rules.len, sizeof *(*to)->rules.data, compare_rules);
 }
 
+static int compare_possible(const void *a, const void *b) {
+    return strcmp(((const GrPossibleRace *)a)->pair.text, ((const GrPossibleRace *)b)->pair.text);
+}
+
 static void add_possible(GrMerge *m, const GrReport *from) {
+    Map had = {0};
+    gr_merge_check(gr_possible_by_text(m->to, &had), m);
     for (size_t k = 0; k < from->possible.len; k++) {
         GrPossible copy = from->possible.data[k].pair;
-        if (gr_possible_of(m->to, copy.text))
+        if (gr_map_get(&had, copy.text))
             continue;
         copy.text = gr_merge_text(m, copy.text);
         copy.kernel = gr_merge_text(m, copy.kernel);
@@ -124,6 +130,9 @@ static void add_possible(GrMerge *m, const GrReport *from) {
         }
         gr_merge_check(gr_vec_push(&m->to->possible, ((GrPossibleRace){.pair = copy})), m);
     }
+    if (m->to->possible.len && !m->nomem)
+        qsort(m->to->possible.data, m->to->possible.len, sizeof *m->to->possible.data, compare_possible);
+    gr_map_free(&had);
 }
 
 void gr_merge_coverage(GrMerge *m, const GrReport *from) {

@@ -72,11 +72,10 @@ static void add_misuse(const GrReport *r, const GrRace *misuse, StrBuf *out) {
     add_found(r, misuse, &misuse->found.accesses[0], misuse->id, &title, &text, out);
 }
 
-static void add_reason(const GrReport *r, const char *reason, StrBuf *out) {
+static void add_reason(const GrReport *r, const char *reason, const GrPossibleRace *possible, StrBuf *out) {
     StrBuf text = {0};
-    const GrPossible *possible = gr_possible_of(r, reason);
     gr_add_escaped(reason, &text);
-    add_command(r, "warning", possible ? &possible->sides[0] : NULL,
+    add_command(r, "warning", possible ? &possible->pair.sides[0] : NULL,
                 possible ? "possible race" : "gpurace: not everything was checked",
                 text.data ? text.data : "", out);
     out->oom |= text.oom;
@@ -86,6 +85,7 @@ static void add_reason(const GrReport *r, const char *reason, StrBuf *out) {
 gr_status gr_report_github(const GrReport *r, StrBuf *out, gr_error *err) {
     size_t listed = gr_report_listed(r), n = 0;
     StrBuf verdict = {0};
+    Map possible = {0};
     Arena arena;
     gr_arena_init(&arena);
     const GrCauseRaces *causes = gr_report_causes(r, &arena, &n);
@@ -94,11 +94,13 @@ gr_status gr_report_github(const GrReport *r, StrBuf *out, gr_error *err) {
         if (!causes[k].known)
             add_cause(r, &causes[k], &arena, out);
     gr_arena_free(&arena);
+    out->oom |= !gr_possible_by_text(r, &possible);
     for (size_t k = 0; k < r->misuses.len; k++)
         if (!r->misuses.data[k].known)
             add_misuse(r, &r->misuses.data[k], out);
     for (size_t k = 0; k < r->reasons.len; k++)
-        add_reason(r, r->reasons.data[k].text, out);
+        add_reason(r, r->reasons.data[k].text, gr_map_get(&possible, r->reasons.data[k].text), out);
+    gr_map_free(&possible);
     gr_report_summary(r, &verdict);
     add_command(r, "notice", NULL, "gpurace", verdict.data ? verdict.data : "", out);
     out->oom |= verdict.oom;

@@ -341,6 +341,8 @@ static void add_origins(Writer *w, json_t *list, const GrAccess *a, const GrAcce
     add_origin(w, list, a->memory ? &a->memory->place : NULL, "the memory was allocated here");
 }
 
+enum { MOST_PLACES = 1000 }; // of a cause
+
 // The sides of the cause's races, each place once.
 static json_t *related(Writer *w, const GrCauseRaces *c, const GrFinding *found, const GrAccess *other) {
     json_t *list = json_array();
@@ -351,7 +353,7 @@ static json_t *related(Writer *w, const GrCauseRaces *c, const GrFinding *found,
                     access_message(w, found, other, "the other side"));
         ok = gr_vec_push(&told, other);
     }
-    for (uint32_t k = 0; ok && k < c->n; k++) {
+    for (uint32_t k = 0; ok && k < c->n && told.len < MOST_PLACES; k++) {
         const GrRace *pair = gr_race_pair(c->races[k]);
         for (unsigned side = 0; ok && pair && side < pair->found.n_accesses; side++) {
             const GrAccess *a = &pair->found.accesses[side];

@@ -227,6 +227,7 @@ class Ptx(unittest.TestCase):
         more = dict(possible, text=possible["text"] + " more")
         other.write_text(json.dumps(dict(report, seed=report["seed"] + 1, possible=[possible, more], reasons=[*report["reasons"], more["text"]])))
         self.assertEqual(json.loads(convert("json", other))["possible"], [possible, more])
+        self.assertEqual(subprocess.run([GPURACE, "report", "--format", "json", other, saved], stdout=subprocess.PIPE, text=True, check=True).stdout, convert("json", other))
         log = json.loads(convert("sarif", "--baseline", saved))["runs"][0]
         self.assertEqual(log["results"][0]["baselineState"], "unchanged")
         self.assertIn(f"::warning file=/src/a.cu,line={possible['sides'][0]['line']},title=possible race::", convert("github"))
