@@ -404,6 +404,10 @@ class Many(unittest.TestCase):
                                 os.path.join(FOLDER, "launch_ptx"), ptx], stderr=subprocess.PIPE, check=False, timeout=120)
                 self.assertLess(os.path.getsize(path), 10_000_000)
                 self.assertGreater(os.path.getsize(path), 5_000_000)
+            with open(path, encoding="utf-8") as file:
+                report = json.load(file)
+            self.assertGreater(report["races_not_listed"], 0)
+            self.assertEqual(sorted(i for cause in report["causes"] for i in cause["races"]), sorted(race["id"] for race in report["races"]))
 
 
 class Progress(unittest.TestCase):

@@ -479,10 +479,12 @@ static json_t *cause_json(const GrReport *r, const GrCauseRaces *c, Arena *arena
     return if_made(ok, o);
 }
 
-// Those whose races are all listed.
-static json_t *causes_json(const GrReport *r, Arena *arena) {
+// Those of the races that are listed, without the others.
+static json_t *causes_json(const GrReport *r, size_t listed, Arena *arena) {
     size_t n = 0;
-    const GrCauseRaces *causes = gr_report_causes(r, arena, &n);
+    GrReport part = *r; // what it points to is the report's own
+    part.races.len = listed;
+    const GrCauseRaces *causes = gr_report_causes(&part, arena, &n);
     json_t *a = causes ? json_array() : NULL;
     bool ok = a;
     for (size_t k = 0; ok && k < n; k++)
@@ -565,8 +567,8 @@ json_t *gr_json_report(const GrReport *r) {
          gr_json_set(o, "reasons", texts_json(&r->reasons)) &&
          gr_json_set(o, "coverage", coverage_json(r, &arena)) &&
          gr_json_set(o, "format", json_integer(GR_JSON_FORMAT)) &&
-         gr_json_set(o, "causes", causes_json(r, &arena)) && gr_json_set(o, "races", json_incref(races)) &&
-         gr_json_set(o, "misuses", json_incref(misuses));
+         gr_json_set(o, "causes", causes_json(r, listed, &arena)) &&
+         gr_json_set(o, "races", json_incref(races)) && gr_json_set(o, "misuses", json_incref(misuses));
     ok = ok && add_rest(r, listed, &arena, o);
     json_decref(races);
     json_decref(misuses);
