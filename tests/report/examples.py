@@ -20,7 +20,7 @@ def causes(program):
     parts = re.split("^=+\n", done.stderr, flags=re.M)
     assert done.returncode == 66 and parts[-1].startswith("gpurace: verdict: races"), (program, done.returncode, done.stderr)
     # Who calls an example's main depends on how the examples are built.
-    return [re.sub("^    launched from .*\n", "", part, flags=re.M) for part in parts[1:-1]]
+    return [re.sub("^    (launched|called) from .*\n", "", part, flags=re.M) for part in parts[1:-1]]
 
 
 def in_readme():

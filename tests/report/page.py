@@ -323,7 +323,7 @@ class Cause(Page):
             if report["races"]:
                 break
         self.show(report)
-        text = self.follow(report["races"][0])
+        text = self.follow(report, report["races"][0])
         self.picture("race-" + mode)
         self.assertNotIn("undefined", text)
         return text

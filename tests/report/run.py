@@ -403,7 +403,8 @@ class Many(unittest.TestCase):
                 subprocess.run([GPURACE, "run", "--device", "cpu", "--max-reports", "1000000", "--format", form, "--output", path, "--",
                                 os.path.join(FOLDER, "launch_ptx"), ptx], stderr=subprocess.PIPE, check=False, timeout=120)
                 self.assertLess(os.path.getsize(path), 10_000_000)
-                self.assertGreater(os.path.getsize(path), 5_000_000)
+                if form == "json":  # as text, these are a few causes
+                    self.assertGreater(os.path.getsize(path), 4_000_000)
             with open(path, encoding="utf-8") as file:
                 report = json.load(file)
             self.assertGreater(report["races_not_listed"], 0)

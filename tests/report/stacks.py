@@ -114,7 +114,7 @@ class Lines(unittest.TestCase):
                                rf"\(anonymous namespace\)::Refine<int>::run at \S*stacks\.cu:{refine}, called by main at \S*stacks\.cu:{main}\n")
         line = line_of("stacks.cu", "copy")
         for seed in range(1, 9):
-            said = run(path("stacks"), "copy", options=("--seed", str(seed)))
+            said = run(path("stacks"), "copy", options=("--verbose", "--seed", str(seed)))
             if "data race" in said:
                 break
         self.assertRegex(said, rf"other side: cudaMemcpyAsync at \S*stacks\.cu:{line}\n")
