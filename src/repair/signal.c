@@ -81,3 +81,42 @@ const GrStatement *gr_before(const GrStatement *s) {
         q = q->next;
     return q;
 }
+
+// Whether the statement has a loop that waits for a signal, or calls a function of the file that has one.
+static bool waits_inside(const GrCode *c, const GrFunctionCode *f, const GrStatement *s, bool calls) {
+    if (gr_waits(c, f, s))
+        return true;
+    for (const GrStatement *q = s->child; q; q = q->next)
+        if (waits_inside(c, f, q, calls))
+            return true;
+    for (uint32_t k = s->from; calls && s->kind == GR_STMT_SIMPLE && k < s->to; k++)
+        for (size_t i = 0; gr_token_is_name(token(c, k)) && is(c, k + 1, "(") && i < c->functions.len; i++) {
+            const GrFunctionCode *g = &c->functions.data[i];
+            if (g->device && g->name && gr_token_same(g->name, token(c, k)) &&
+                waits_inside(c, g, g->body, false))
+                return true;
+        }
+    return false;
+}
+
+static bool tries_a_lock(const GrCode *c, const GrStatement *in) {
+    for (uint32_t k = in->decides; in->kind == GR_STMT_IF && k < in->decided; k++)
+        if (gr_token_starts(token(c, k), "atomicCAS") || gr_token_starts(token(c, k), "atomicExch"))
+            return true;
+    return false;
+}
+
+bool gr_is_locked(const GrCode *c, const GrFunctionCode *f, const GrStatement *s) {
+    bool taken = false, given = false;
+    for (; s && s->parent; s = s->parent) {
+        bool in_block = s->parent->kind == GR_STMT_BLOCK;
+        for (const GrStatement *q = in_block ? gr_before(s) : NULL; q && !taken; q = gr_before(q))
+            taken = waits_inside(c, f, q, true);
+        for (const GrStatement *q = in_block ? s->next : NULL; q && !given; q = q->next)
+            given = gr_signals(c, f, q->from, q->to);
+        taken |= tries_a_lock(c, s->parent);
+        if (taken && given)
+            return true;
+    }
+    return false;
+}

@@ -12,6 +12,10 @@ bool gr_signals(const GrCode *c, const GrFunctionCode *f, uint32_t from, uint32_
 // Whether the statement is a loop that waits for a signal: while (!*flag).
 bool gr_waits(const GrCode *c, const GrFunctionCode *f, const GrStatement *s);
 
+// Whether a lock seems to be held at the statement: the thread has waited for a signal, or tried an atomic, before, and
+// signals afterwards.
+bool gr_is_locked(const GrCode *c, const GrFunctionCode *f, const GrStatement *s);
+
 // Whether the statement is a fence, by its words. NULL is none.
 bool gr_fences(const GrCode *c, const GrStatement *s);
 

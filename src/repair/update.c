@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "repair/update.h"
 
+#include "repair/signal.h"
+
 #include <string.h>
 
 static const GrToken *token(const GrCode *c, uint32_t k) { return &c->tokens.data[k]; }
@@ -279,7 +281,8 @@ bool gr_update_read(const GrCode *c, const GrFunctionCode *f, const GrStatement 
 }
 
 bool gr_update_of(GrRepairs *r, const GrAccess *a, GrPlace *place, GrUpdateText *out) {
-    if (!gr_place_of(r, a, place))
+    if (!gr_place_of(r, a, place) ||
+        gr_is_locked(&place->file->code, place->function, place->statement)) // then the lock is at fault
         return false;
     const GrStatement *s = place->statement, *up = s->parent;
     if (s->kind == GR_STMT_SIMPLE && up && up->kind == GR_STMT_BLOCK)

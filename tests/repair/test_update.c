@@ -126,9 +126,30 @@ static void without_source(void **state) {
     gr_repairs_free(&r);
 }
 
+// What is done under a lock needs no atomic: where it races, the lock is at fault.
+static void under_locks(void **state) {
+    (void)state;
+    static const struct {
+        const char *body;
+        bool found;
+    } rows[] = {
+        {"while (atomicCAS(x, 0, 1)) ;\n*f += 1;\natomicExch(x, 0);\n", false},
+        {"if (!atomicCAS(x, 0, 1)) {\n*f += 1;\natomicExch(x, 0); }\n", false},
+        {"while (atomicCAS(x, 0, 1)) ;\n*f += 1;\n", true},        // nobody gives it back
+        {"atomicAdd(x, 1);\n*f += 1;\natomicExch(x, 0);\n", true}, // nobody waits
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        GrRepairs r;
+        GrUpdate u;
+        assert_int_equal(rows[k].found, update(&r, rows[k].body, LINE + 1, LINE + 1, &u));
+        gr_repairs_free(&r);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(forms),
+        cmocka_unit_test(under_locks),
         cmocka_unit_test(lines),
         cmocka_unit_test(without_source),
     };
