@@ -3,7 +3,7 @@
 
 #include "base/near.h"
 #include "cli/commands.h"
-#include "cli/toml.h"
+#include "cli/toml/toml.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "findings/race_record.h"
 #include "ptx/ptx.h"
 #include "report/build.h"
-#include "report/host_place.h"
+#include "report/lines/host_place.h"
 #include "report/memory_names.h"
 
 #include <stdlib.h>

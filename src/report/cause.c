@@ -18,7 +18,6 @@
 #include "findings/missing.h"
 #include "repair/propose.h"
 #include "report/report_internal.h"
-#include "report/spot.h"
 
 #include <stdlib.h>
 #include <string.h>

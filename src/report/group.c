@@ -7,7 +7,6 @@
 // one that knows values, or one whose threads are furthest apart: what orders these orders the others. The others are
 // counted.
 #include "report/report_internal.h"
-#include "report/spot.h"
 #include "report/suppress.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "base/path_map.h"
 #include "findings/headline.h"
 #include "findings/stack_record.h"
-#include "report/host_place.h"
+#include "report/lines/host_place.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -19,7 +19,7 @@
 #include "findings/area.h"
 #include "findings/conflict.h"
 #include "findings/reader.h"
-#include "report/source.h"
+#include "report/lines/source.h"
 
 #include "ptx/site_status.h"
 

@@ -118,4 +118,16 @@ static inline uint64_t gr_report_qualifying(const GrReport *r) {
     return r->sites[GR_SITE_CHECKED] + r->sites[GR_SITE_SAMPLED_OUT];
 }
 
+// Where the user meets one side of a race (spot.c).
+typedef struct GrSpot {
+    const char *kind; // of what has no place in a kernel: "copy", "host read"; else NULL
+    const char *file, *module;
+    uint32_t line, ptx_line;
+} GrSpot;
+
+int gr_compare_spots(const GrSpot *a, const GrSpot *b);
+
+// The spots of both sides of `pair`, the lower one first; where only one side is known, twice that.
+void gr_race_spots(const GrRace *pair, GrSpot spots[2]);
+
 #endif

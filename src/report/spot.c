@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/spot.h"
-
 #include "report/report_internal.h"
 
 static GrSpot spot_of(const GrRace *r, const GrAccess *a) {

@@ -327,7 +327,7 @@ class Memory(unittest.TestCase):
         self.assertEqual({side.get("variable") for side in races["third"]["accesses"]}, {"total"})
 
     def test_members(self):
-        """Of what is defined in its class addr2line may name nvcc's own file (src/report/line_files.h)."""
+        """Of what is defined in its class addr2line may name nvcc's own file (src/report/lines/line_files.h)."""
         report = run("members", options=["--engine", "exact"])
         hosts = [side for race in report["races"] for side in race["accesses"] if side["kind"] == "host write"]
         self.assertTrue(hosts, report["races"])

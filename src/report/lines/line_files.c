@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/line_files.h"
+#include "report/lines/line_files.h"
 
 #include <fcntl.h>
 #include <gelf.h>

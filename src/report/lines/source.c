@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/source.h"
+#include "report/lines/source.h"
 
 #include "base/escape.h"
 #include "base/status.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // In place of toml.cpp, where toml++ was not there when gpurace was built.
-#include "cli/toml.h"
+#include "cli/toml/toml.h"
 
 gr_status gr_toml_read(const char *path, const char *text, size_t len,
                        gr_status (*take)(void *user, const GrTomlValue *v, gr_error *err), void *user,

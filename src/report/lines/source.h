@@ -3,8 +3,8 @@
 //
 // A report that was read brings the lines around its places with it (gr_source_give): these are the lines of the run,
 // so they come before what the file says now, and the file need not be there.
-#ifndef GR_REPORT_SOURCE_H
-#define GR_REPORT_SOURCE_H
+#ifndef GR_REPORT_LINES_SOURCE_H
+#define GR_REPORT_LINES_SOURCE_H
 
 #include "base/map.h"
 #include "base/str.h"

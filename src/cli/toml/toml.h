@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // toml — a TOML file, value by value. The parser is toml++, the library of C++, and toml.cpp is all that knows it.
-#ifndef GR_CLI_TOML_H
-#define GR_CLI_TOML_H
+#ifndef GR_CLI_TOML_TOML_H
+#define GR_CLI_TOML_TOML_H
 
 #include "base/status.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/host_place.h"
+#include "report/lines/host_place.h"
 
-#include "report/line_files.h"
+#include "report/lines/line_files.h"
 
 #include <fcntl.h>
 #include <spawn.h>

@@ -3,8 +3,8 @@
 //
 // binutils' addr2line is asked, which is there wherever nvcc's host compiler is. Without it, or where the program was
 // compiled without -g, what is known is the function and how far into it.
-#ifndef GR_REPORT_HOST_PLACE_H
-#define GR_REPORT_HOST_PLACE_H
+#ifndef GR_REPORT_LINES_HOST_PLACE_H
+#define GR_REPORT_LINES_HOST_PLACE_H
 
 #include "findings/module_record.h"
 

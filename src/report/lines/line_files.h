@@ -5,8 +5,8 @@
 // of app.cu. So of the unit's line table file 0 is nvcc's, and file 1 the program's. Code that the linker may drop
 // (members that are defined in their class, instances of templates) has a section for itself, where rows are of file 1
 // until something else is said; binutils up to 2.40 at least takes that for file 0.
-#ifndef GR_REPORT_LINE_FILES_H
-#define GR_REPORT_LINE_FILES_H
+#ifndef GR_REPORT_LINES_LINE_FILES_H
+#define GR_REPORT_LINES_LINE_FILES_H
 
 #include "base/arena.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 extern "C" {
-#include "cli/toml.h"
+#include "cli/toml/toml.h"
 }
 
 #include <string>
