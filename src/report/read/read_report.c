@@ -178,7 +178,9 @@ static void read_possible(GrReader *x, const json_t *report) {
     json_t *v;
     json_array_foreach(list, k, v) {
         const json_t *sides = gr_read_list(x, v, "sides");
-        GrPossibleRace p = {.pair = {gr_read_needed(x, v, "text"), gr_read_needed(x, v, "kernel")},
+        GrPossibleRace p = {.pair = {.text = gr_read_needed(x, v, "text"),
+                                     .kernel = gr_read_needed(x, v, "kernel"),
+                                     .sides = {{.file = NULL}, {.file = NULL}}},
                             .known = gr_read_flag(v, "known")};
         if (json_array_size(sides) != 2)
             gr_read_wrong(x, "a possible race has no two sides");
