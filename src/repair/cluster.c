@@ -47,6 +47,8 @@ void gr_place_cluster_end(GrPlaces *p, const char *what) {
     const GrReach *r = last ? gr_repair_reach(at.file, at.function) : NULL;
     while (last && last->next)
         last = last->next;
+    if (!text) // and then `at` is no place
+        return;
     GrProposal one = gr_place_proposal(&at, what);
     if (r && gr_reach_all(r, last, GR_VARIES_NOT) && gr_cpp_begins_line(one.code, body->to - 1) &&
         gr_place_insert(p, &one, body->last, last->first, text))
