@@ -246,6 +246,16 @@ static size_t group_for(Finder *x, const Group *new, const GrRepair *repair) {
     return 0;
 }
 
+// Of a race of which one side is known: the update without an atomic at its line; 0: there is none.
+static size_t update_of(const Finder *x, const Group *new) {
+    size_t at = (size_t)gr_map_get_u64(&x->at_lines, hash_of_lines(new->spots));
+    const Group *g = at ? &x->groups.data[at - 1] : NULL;
+    return g && g->is_update && !gr_compare_spots(&g->spots[0], &new->spots[0]) &&
+                   !gr_compare_texts(g->first->found.engine, new->first->found.engine)
+               ? at
+               : 0;
+}
+
 static bool add_group(Finder *x, Group *new) {
     GrProposal out[GR_REPAIR_PROPOSALS];
     const GrFinding *f = &new->first->found;
@@ -265,10 +275,12 @@ static bool put(Finder *x, GrRace *race) {
     const GrFinding *f = &new.first->found;
     new.is_update = !new.alone &&gr_repair_update(&x->repairs, f, &new.update);
     gr_race_spots(new.first, new.spots);
-    size_t at = new.alone ? 0 : group_for(x, &new, race->repair);
+    size_t at = new.alone ? update_of(x, &new) : group_for(x, &new, race->repair);
     if (!at && !add_group(x, &new))
         return false;
     race->cause = (uint32_t)(at ? at : x->groups.len);
+    if (at && new.alone)
+        return true;
     Group *g = &x->groups.data[race->cause - 1];
     if (g->given && !same_repair(g->given, race->repair))
         g->given = NULL;
@@ -344,8 +356,10 @@ gr_status gr_report_find_causes(GrReport *r, gr_error *err) {
         n = (size_t)r->max_reports;
     gr_arena_init(&x.repairs.arena);
     r->causes.len = 0;
-    for (size_t k = 0; k < n && ok; k++)
-        ok = put(&x, &r->races.data[k]);
+    for (unsigned sides = 2; sides > 0; sides--) // what only one side is known of finds the others
+        for (size_t k = 0; k < n && ok; k++)
+            if ((gr_race_pair(&r->races.data[k]) != NULL) == (sides == 2))
+                ok = put(&x, &r->races.data[k]);
     gr_status st = ok ? name_all(&x, n, err) : gr_no_memory(err);
     for (size_t k = 0; k < x.groups.len; k++)
         gr_vec_free(&x.groups.data[k].found);
@@ -365,8 +379,8 @@ static bool is_idle(const GrRace *pair) {
 // Adds the race to its cause, which is *c.
 static void add_race(GrCauseRaces *c, const GrRace *race) {
     const GrRace *pair = gr_race_pair(race), *shown = gr_race_pair(c->shown);
-    if (pair && shown && gr_compare_widths(pair, shown) < 0 && !is_idle(pair))
-        c->shown = race;
+    if (pair && (!shown || (gr_compare_widths(pair, shown) < 0 && !is_idle(pair))))
+        c->shown = race; // of one side only is known less
     c->n++;
     c->count += race->found.count;
     c->known &= race->known;

@@ -196,7 +196,7 @@ static void add_evidence(const GrReport *r, const GrCauseRaces *c, const GrRace 
 void gr_text_cause(const GrReport *r, const GrCauseRaces *all, size_t k, Arena *arena, StrBuf *out) {
     const GrCauseRaces *c = &all[k];
     const GrRace *pair = gr_race_pair(c->shown);
-    if (r->look.verbose || !pair || c->shown->judged || c->shown->watched || !c->cause) {
+    if (r->look.verbose || !pair || c->shown->judged || !c->cause) {
         for (uint32_t i = 0; i < c->n; i++)
             gr_text_race(r, c->races[i], arena, out);
         return;
@@ -227,6 +227,8 @@ void gr_text_cause(const GrReport *r, const GrCauseRaces *all, size_t k, Arena *
     out->oom |= fix.oom;
     gr_str_free(&fix);
     add_sides(r, c, pair, arena, out);
+    if (c->shown->watched)
+        gr_text_values(r, c->shown, arena, out);
     if (is_first(all, k, gr_cause_why))
         gr_escaped_addf(out, "    Why: %s\n", gr_cause_why(c));
     if (c->cause->repair && c->cause->repair->loop)

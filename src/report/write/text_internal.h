@@ -58,6 +58,9 @@ void gr_text_runs(const GrReport *r, const GrSeenIn *seen, uint32_t n, const GrR
 // A race with all that is known of it. Names are demangled in `arena`.
 void gr_text_race(const GrReport *r, const GrRace *race, Arena *arena, StrBuf *out);
 
+// The values of a race that a value showed: what should have been there by program order, and what was.
+void gr_text_values(const GrReport *r, const GrRace *race, Arena *arena, StrBuf *out);
+
 // Where a side of the race is: FILE:LINE:COLUMN, or as near as that is known.
 void gr_text_where(const GrReport *r, const GrRace *race, const GrAccess *a, StrBuf *out);
 

@@ -167,7 +167,7 @@ static void add_side(const GrReport *r, const GrRace *race, const GrAccess *a, u
 }
 
 // The values: what should have been there by program order, and what was.
-static void add_values(const GrReport *r, const GrRace *race, Arena *arena, StrBuf *out) {
+void gr_text_values(const GrReport *r, const GrRace *race, Arena *arena, StrBuf *out) {
     if (race->found.lanes)
         add_lane_values(race, out);
     if (!race->found.size || race->found.lanes)
@@ -384,7 +384,7 @@ void gr_text_race(const GrReport *r, const GrRace *race, Arena *arena, StrBuf *o
     add_side(r, race, a, shown->found.launch, arena, out);
     gr_text_stack(r, a->ptx_line ? "launched from" : "called from", a->stack, arena, out);
     if (!race->watched)
-        add_values(r, race, arena, out);
+        gr_text_values(r, race, arena, out);
     if (shown->found.order)
         add_pair(r, shown, arena, out);
     else if (race->met)
@@ -392,7 +392,7 @@ void gr_text_race(const GrReport *r, const GrRace *race, Arena *arena, StrBuf *o
     else if (!race->witness)
         add_other_side(r, race, out);
     if (race->watched)
-        add_values(r, race, arena, out);
+        gr_text_values(r, race, arena, out);
     if (race->repair)
         add_repair(r, race->repair, out);
     add_kernels(race, arena, out);
