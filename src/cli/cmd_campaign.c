@@ -160,7 +160,7 @@ static gr_status make_texts(Campaign *c, char **program, gr_error *err) {
     o.engine = defaults.engine;
     o.schedule = defaults.schedule;
     o.seed = defaults.seed;
-    o.given = NULL; // a default is the same campaign, whoever asked for it
+    o.given = NULL; // an option that was given as its default makes no other campaign
     gr_options_to_text(&o, &c->run_options);
     gr_str_add(&c->run_options, "");
     gr_options_reproduce(&o, OPT_RUN, &c->again);

@@ -24,7 +24,7 @@
 #define OWN_PROGRAM "the-planted-kernels" // the word that starts it
 
 typedef struct Driver {
-    void *library;
+    void *handle;
     const char *failed; // the first call that did not work
     CUresult error;
 } Driver;
@@ -32,7 +32,7 @@ typedef struct Driver {
 // Calls a function of the driver, unless one failed before.
 #define CALL(d, name, type, ...)                                                                             \
     do {                                                                                                     \
-        CUresult(*call_) type = (d)->failed ? NULL : (CUresult(*) type)dlsym((d)->library, name);            \
+        CUresult(*call_) type = (d)->failed ? NULL : (CUresult(*) type)dlsym((d)->handle, name);             \
         if (!(d)->failed && ((d)->error = call_ ? call_(__VA_ARGS__) : CUDA_ERROR_NOT_SUPPORTED))            \
             (d)->failed = name;                                                                              \
     } while (0)
@@ -50,10 +50,10 @@ static void run_kernel(Driver *d, const char *ptx, const char *name) {
 }
 
 static int own_program(void) {
-    Driver d = {.library = dlopen("libcuda.so.1", RTLD_NOW)};
+    Driver d = {.handle = dlopen("libcuda.so.1", RTLD_NOW)};
     CUdevice device = 0;
     CUcontext context = NULL;
-    if (!d.library) {
+    if (!d.handle) {
         fprintf(stderr, "gpurace: selftest: %s\n", dlerror());
         return EXIT_OURS;
     }

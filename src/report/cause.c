@@ -233,53 +233,53 @@ static uint64_t hash_of_function(const GrFinding *f) {
     return gr_hash_bytes(function, strlen(function));
 }
 
-// The number, from 1, of the group to which a race like `new` belongs; 0: none.
-static size_t group_for(Finder *x, const Group *new, const GrRepair *repair) {
-    const GrUpdate *update = new->is_update ? &new->update : NULL;
-    size_t at = (size_t)gr_map_get_u64(&x->at_lines, hash_of_lines(new->spots));
-    if (at && belongs(x, &x->groups.data[at - 1], new->first, new->spots, update, repair))
+// The number, from 1, of the group to which a race like `fresh` belongs; 0: none.
+static size_t group_for(Finder *x, const Group *fresh, const GrRepair *repair) {
+    const GrUpdate *update = fresh->is_update ? &fresh->update : NULL;
+    size_t at = (size_t)gr_map_get_u64(&x->at_lines, hash_of_lines(fresh->spots));
+    if (at && belongs(x, &x->groups.data[at - 1], fresh->first, fresh->spots, update, repair))
         return at;
-    at = (size_t)gr_map_get_u64(&x->in_function, hash_of_function(&new->first->found));
+    at = (size_t)gr_map_get_u64(&x->in_function, hash_of_function(&fresh->first->found));
     for (unsigned k = 0; at && k < NEAR; k++, at = x->groups.data[at - 1].before)
-        if (belongs(x, &x->groups.data[at - 1], new->first, new->spots, update, repair))
+        if (belongs(x, &x->groups.data[at - 1], fresh->first, fresh->spots, update, repair))
             return at;
     return 0;
 }
 
 // Of a race of which one side is known: the update without an atomic at its line; 0: there is none.
-static size_t update_of(const Finder *x, const Group *new) {
-    size_t at = (size_t)gr_map_get_u64(&x->at_lines, hash_of_lines(new->spots));
+static size_t update_of(const Finder *x, const Group *fresh) {
+    size_t at = (size_t)gr_map_get_u64(&x->at_lines, hash_of_lines(fresh->spots));
     const Group *g = at ? &x->groups.data[at - 1] : NULL;
-    return g && g->is_update && !gr_compare_spots(&g->spots[0], &new->spots[0]) &&
-                   !gr_compare_texts(g->first->found.engine, new->first->found.engine)
+    return g && g->is_update && !gr_compare_spots(&g->spots[0], &fresh->spots[0]) &&
+                   !gr_compare_texts(g->first->found.engine, fresh->first->found.engine)
                ? at
                : 0;
 }
 
-static bool add_group(Finder *x, Group *new) {
+static bool add_group(Finder *x, Group *fresh) {
     GrProposal out[GR_REPAIR_PROPOSALS];
-    const GrFinding *f = &new->first->found;
+    const GrFinding *f = &fresh->first->found;
     uint64_t function = hash_of_function(f);
-    new->proposed = !new->alone &&gr_repair_propose(&x->repairs, &f, 1, out) > 0;
-    new->before = (size_t)gr_map_get_u64(&x->in_function, function);
-    return gr_vec_push(&x->groups, *new) &&
-           gr_map_put_u64(&x->at_lines, hash_of_lines(new->spots), (void *)x->groups.len) &&
+    fresh->proposed = !fresh->alone && gr_repair_propose(&x->repairs, &f, 1, out) > 0;
+    fresh->before = (size_t)gr_map_get_u64(&x->in_function, function);
+    return gr_vec_push(&x->groups, *fresh) &&
+           gr_map_put_u64(&x->at_lines, hash_of_lines(fresh->spots), (void *)x->groups.len) &&
            gr_map_put_u64(&x->in_function, function, (void *)x->groups.len);
 }
 
-// Puts the race into the group to which it belongs, or into a new one. False: out of memory.
+// Puts the race into the group to which it belongs, or into a fresh one. False: out of memory.
 static bool put(Finder *x, GrRace *race) {
     const GrRace *pair = gr_race_pair(race);
-    Group new = {
+    Group fresh = {
         .first = pair ? pair : race, .alone = !pair || gr_race_is_unconfirmed(race), .given = race->repair};
-    const GrFinding *f = &new.first->found;
-    new.is_update = !new.alone &&gr_repair_update(&x->repairs, f, &new.update);
-    gr_race_spots(new.first, new.spots);
-    size_t at = new.alone ? update_of(x, &new) : group_for(x, &new, race->repair);
-    if (!at && !add_group(x, &new))
+    const GrFinding *f = &fresh.first->found;
+    fresh.is_update = !fresh.alone && gr_repair_update(&x->repairs, f, &fresh.update);
+    gr_race_spots(fresh.first, fresh.spots);
+    size_t at = fresh.alone ? update_of(x, &fresh) : group_for(x, &fresh, race->repair);
+    if (!at && !add_group(x, &fresh))
         return false;
     race->cause = (uint32_t)(at ? at : x->groups.len);
-    if (at && new.alone)
+    if (at && fresh.alone)
         return true;
     Group *g = &x->groups.data[race->cause - 1];
     if (g->given && !same_repair(g->given, race->repair))
@@ -311,9 +311,12 @@ static bool is_under(Finder *x, const Group *g, const Group *other) {
 static bool follows(Finder *x, const Group *g) {
     GrWidth w = gr_missing_width(g->first->found.order);
     bool any = false;
-    for (size_t k = 0; k < x->groups.len && k < NEAR && !any && !g->alone; k++) {
+    if (g->alone ||
+        is_of_strong(g)) // of two causes that might explain each other the synchronization comes first
+        return false;
+    for (size_t k = 0; k < x->groups.len && k < NEAR && !any; k++) {
         const Group *o = &x->groups.data[k];
-        bool strong = is_of_strong(o) && !is_of_strong(g) && (w == GR_WIDTH_CLUSTER || w == GR_WIDTH_BLOCKS);
+        bool strong = is_of_strong(o) && (w == GR_WIDTH_CLUSTER || w == GR_WIDTH_BLOCKS);
         any = (strong && !gr_compare_texts(o->first->found.kernel, g->first->found.kernel)) ||
               is_under(x, g, o);
     }

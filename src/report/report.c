@@ -67,12 +67,13 @@ static bool copy_frame(GrReport *r, const GrFrame *f, GrFrame *out) {
 }
 
 gr_status gr_report_possible(GrReport *r, const GrPossible *p) {
-    GrPossibleRace new = {.known = false};
-    new.pair.text = gr_arena_strdup(&r->arena, p->text);
-    new.pair.kernel = gr_arena_strdup(&r->arena, p->kernel);
+    GrPossibleRace race = {.known = false};
+    race.pair.text = gr_arena_strdup(&r->arena, p->text);
+    race.pair.kernel = gr_arena_strdup(&r->arena, p->kernel);
     bool said = gr_map_get(&r->reasons.at, p->text);
-    return new.pair.text &&new.pair.kernel &&copy_frame(r, &p->sides[0], &new.pair.sides[0]) &&
-                   copy_frame(r, &p->sides[1], &new.pair.sides[1]) && (said || gr_vec_push(&r->possible, new))
+    return race.pair.text && race.pair.kernel && copy_frame(r, &p->sides[0], &race.pair.sides[0]) &&
+                   copy_frame(r, &p->sides[1], &race.pair.sides[1]) &&
+                   (said || gr_vec_push(&r->possible, race))
                ? gr_report_reason(r, "%s", p->text)
                : GR_ERR_NOMEM;
 }

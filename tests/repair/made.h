@@ -4,33 +4,12 @@
 #ifndef GR_TESTS_REPAIR_MADE_H
 #define GR_TESTS_REPAIR_MADE_H
 
-#include "base/outfile.h"
 #include "repair/propose.h"
+#include "scratch.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-static char path[] = "/tmp/test_repair_XXXXXX";
 static GrRepairs repairs;
 static GrProposal proposals[GR_REPAIR_PROPOSALS];
 static char *edited;
-
-static int begin(void **state) {
-    (void)state;
-    int fd = mkstemp(path);
-    return fd < 0 || close(fd);
-}
-
-static int end(void **state) {
-    (void)state;
-    return unlink(path);
-}
 
 static int fresh(void **state) {
     (void)state;

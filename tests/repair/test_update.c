@@ -1,29 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test_update — statements that update an object of memory without an atomic, told by their text.
-#include "base/outfile.h"
 #include "repair/update.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-static char path[] = "/tmp/test_update_XXXXXX";
-
-static int begin(void **state) {
-    (void)state;
-    int fd = mkstemp(path);
-    return fd < 0 || close(fd);
-}
-
-static int end(void **state) {
-    (void)state;
-    return unlink(path);
-}
+#include "scratch.h"
 
 #define HEAD                                                                                                 \
     "struct Acc { float *sums; int n; };\n__device__ int count;\n"                                           \

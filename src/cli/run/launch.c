@@ -144,7 +144,7 @@ static void toggle(const Wait *w) {
     fprintf(stderr, "gpurace: checking is %s\n", stopped ? "stopped" : "started");
 }
 
-// Writes the report that a process has asked for. One answers all who have asked by then.
+// Writes the report that processes of the program have asked for. One report answers all requests so far.
 static void answer(const Wait *w) {
     GrResultsHeader *h = w->results.header;
     uint32_t asked = __atomic_load_n(&h->asked, __ATOMIC_SEQ_CST);

@@ -188,7 +188,8 @@ GR_INLINE uint64_t row_touched_at(uint64_t row, uint64_t part, uint32_t word) {
     return row + GR_ROW_TOUCHED + part / 4 + word;
 }
 
-// Where a row says who owns a granule: the number of the unit's copy and one; 0: nobody. Not for near memory.
+// Where a row names the unit that owns a granule: the number of the unit's copy, and 1; 0: no unit owns the granule.
+// Near memory has no such place.
 GR_INLINE uint64_t owner_at(const Slot *s, uint64_t row, uint32_t low) {
     return row + GR_ROW_OWNERS + 4 * (uint64_t)(low >> s->granule);
 }

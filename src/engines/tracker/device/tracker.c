@@ -56,8 +56,8 @@ static uint32_t judge(const Look *l, const GrEntry *e) {
     uint32_t class = l->mine.writes && e->writes ? CLASS_WRITE_WRITE : CLASS_READ_WRITE;
     if (l->what & GR_WHAT_ACQUIRES) // it may be ordered by what it is about to see
         return 0;
-    // Whoever comes after the thread that saw the write is ordered, and nobody knows who that is. A thread that saw a
-    // write of its block's scope is in that block.
+    // A thread that comes after the one that saw the write is ordered, and the metadata does not name that thread. A
+    // thread that saw a write of its block's scope is in that block.
     if (e->seen && (same_block || theirs != GR_STRONG_CTA || block_word(l, l->me.block, WIDE_ACQUIRE, 1)))
         return 0;
     if (theirs == GR_PENDING) // what that thread sees may order it
@@ -159,7 +159,7 @@ GR_INLINE int is_over(const Look *l, GR_GLOBAL GrCell *cell, unsigned k, uint64_
            gr_stands(l->me.launch, full_number(l, &e), &of) == STANDS_BEFORE;
 }
 
-// The access in `word` need not be kept: whoever races with it races with this one, or is behind a barrier.
+// The access in `word` need not be kept: a thread that races with it races with this one, or is behind a barrier.
 GR_INLINE int outdated(const Look *l, uint64_t word, uint64_t own) {
     if (!word)
         return 1;
@@ -336,7 +336,7 @@ GR_INLINE uint32_t kept_of(uint32_t what, uint64_t value) {
 
 #include "engines/tracker/device/quick.h"
 
-// Sets who looks and where. 0: there is nothing to record.
+// Sets the thread and the place of the access. 0: there is nothing to record.
 static int look(Look *l, uint32_t site, uint32_t what, uint64_t *at, uint64_t own) {
     *l = (Look){.me = gr_me(), .site = site, .what = what};
     l->shared = (uint32_t)gr_shared_owner(what >> GR_WHAT_SPACE & 3, l->me.block, at, &l->owner);
